@@ -1,0 +1,7 @@
+# Flags of the hub's own code, as one target; nothing is set globally.
+add_library(patchbay_warnings INTERFACE)
+target_compile_options(patchbay_warnings INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
+    -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough -Wwrite-strings -Wcast-qual
+    $<$<BOOL:${PATCHBAY_WERROR}>:-Werror>)
+target_compile_definitions(patchbay_warnings INTERFACE _GNU_SOURCE)

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/buf.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FIRST_CAPACITY = 256 };
+
+void hub_buf_init(hub_buf *buf, size_t max_bytes)
+{
+    *buf = (hub_buf){.max = max_bytes};
+}
+
+void hub_buf_fini(hub_buf *buf)
+{
+    free(buf->ptr);
+    *buf = (hub_buf){.max = buf->max};
+}
+
+void hub_buf_clear(hub_buf *buf)
+{
+    buf->len = 0;
+    buf->failed = HUB_OK;
+}
+
+void hub_buf_consume(hub_buf *buf, size_t count)
+{
+    buf->len -= count;
+    if (buf->len > 0 && count > 0) {
+        memmove(buf->ptr, buf->ptr + count, buf->len);
+    }
+}
+
+char *hub_buf_reserve(hub_buf *buf, size_t extra)
+{
+    if (buf->failed != HUB_OK) {
+        return NULL;
+    }
+    if (extra > buf->max - buf->len) {
+        buf->failed = HUB_ELIMIT;
+        return NULL;
+    }
+    if (buf->cap - buf->len < extra || buf->ptr == NULL) {
+        size_t cap = buf->cap < FIRST_CAPACITY ? FIRST_CAPACITY : buf->cap;
+        while (cap - buf->len < extra) {
+            cap += cap / 2;
+        }
+        char *grown = realloc(buf->ptr, cap);
+        if (grown == NULL) {
+            buf->failed = HUB_ENOMEM;
+            return NULL;
+        }
+        buf->ptr = grown;
+        buf->cap = cap;
+    }
+    return buf->ptr + buf->len;
+}
+
+void hub_buf_add(hub_buf *buf, hub_str text)
+{
+    char *room = hub_buf_reserve(buf, text.len);
+    if (room != NULL && text.len > 0) {
+        memcpy(room, text.ptr, text.len);
+        buf->len += text.len;
+    }
+}
+
+void hub_buf_add_char(hub_buf *buf, char c)
+{
+    hub_buf_add(buf, (hub_str){.ptr = &c, .len = 1});
+}
+
+void hub_buf_add_u64(hub_buf *buf, uint64_t number)
+{
+    hub_buf_printf(buf, "%" PRIu64, number);
+}
+
+void hub_buf_printf(hub_buf *buf, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    va_list again;
+    va_copy(again, args);
+    int needed = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (needed >= 0) {
+        char *room = hub_buf_reserve(buf, (size_t)needed + 1);
+        if (room != NULL && vsnprintf(room, (size_t)needed + 1, format, again) == needed) {
+            buf->len += (size_t)needed;
+        }
+    }
+    va_end(again);
+}
+
+char *hub_buf_take(hub_buf *buf)
+{
+    hub_buf_add_char(buf, '\0');
+    if (!hub_buf_ok(buf)) {
+        return NULL;
+    }
+    char *text = buf->ptr;
+    *buf = (hub_buf){.max = buf->max};
+    return text;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time. Durations and timers use the monotonic clock; wall time is for people only. Any thread. */
+#ifndef HUB_BASE_CLOCK_H
+#define HUB_BASE_CLOCK_H
+
+#include <stdint.h>
+
+/* Milliseconds on CLOCK_MONOTONIC. */
+uint64_t hub_clock_now_ms(void);
+
+/* Microseconds on CLOCK_MONOTONIC, for measuring. */
+uint64_t hub_clock_now_us(void);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The log: one line per event on stderr, as text or as a JSON object. An event has a level, a name
+ * ("resolver.refused": area first) and fields. Values are escaped, so that no peer can forge a line
+ * or send a terminal sequence. Never log arguments, results or secrets: log ids and names.
+ * hub_log may be called from any thread; lines never interleave.
+ */
+#ifndef HUB_BASE_LOG_H
+#define HUB_BASE_LOG_H
+
+#include "base/err.h"
+
+typedef enum hub_log_level {
+    HUB_LOG_DEBUG,
+    HUB_LOG_INFO,
+    HUB_LOG_WARNING,
+    HUB_LOG_ERROR,
+    HUB_LOG_OFF,
+} hub_log_level;
+
+typedef struct hub_log_field {
+    const char *key; /* NULL ends a list */
+    hub_str text;    /* the value, unless is_number */
+    int64_t number;
+    bool is_number;
+} hub_log_field;
+
+#define HUB_F_STR(k, span) ((hub_log_field){.key = (k), .text = (span)})
+#define HUB_F_TEXT(k, cstr) ((hub_log_field){.key = (k), .text = hub_str_of(cstr)})
+#define HUB_F_INT(k, n) ((hub_log_field){.key = (k), .number = (int64_t)(n), .is_number = true})
+
+/* hub_log(HUB_LOG_INFO, "resolver.loaded", HUB_F_TEXT("module", name), HUB_F_INT("tools", n)); */
+#define hub_log(level, event, ...)                                                                 \
+    hub_log_fields((level), (event), (const hub_log_field[]){__VA_ARGS__, {.key = NULL}})
+
+void hub_log_fields(hub_log_level level, const char *event, const hub_log_field *fields);
+
+/* Choose the least level that is written, and JSON lines instead of text. [init] */
+void hub_log_setup(hub_log_level least, bool json);
+
+/* Where finished lines go instead of stderr: for tests. NULL goes back to stderr. */
+void hub_log_capture(void (*sink)(void *ctx, hub_str line), void *ctx);
+
+/* The level named by debug|info|warning|warn|error|off. */
+HUB_MUST_CHECK hub_err hub_log_level_parse(hub_str name, hub_log_level *ret_level);
+
+#endif

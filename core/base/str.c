@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/str.h"
+
+#include <stdlib.h>
+
+enum { NEAREST_MAX_LEN = 64 };
+
+static unsigned char lower(char c)
+{
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Levenshtein distance with one row of memory; both words at most NEAREST_MAX_LEN. */
+static size_t edit_distance(hub_str a, hub_str b)
+{
+    size_t row[NEAREST_MAX_LEN + 1];
+    for (size_t j = 0; j <= b.len; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= a.len; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.len; j++) {
+            size_t best = diagonal + (lower(a.ptr[i - 1]) == lower(b.ptr[j - 1]) ? 0 : 1);
+            diagonal = row[j];
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            row[j] = best;
+        }
+    }
+    return row[b.len];
+}
+
+int hub_str_cmp(hub_str a, hub_str b)
+{
+    size_t common = a.len < b.len ? a.len : b.len;
+    int order = common == 0 ? 0 : memcmp(a.ptr, b.ptr, common);
+    if (order != 0) {
+        return order;
+    }
+    return a.len < b.len ? -1 : a.len > b.len;
+}
+
+bool hub_str_eq_nocase(hub_str a, hub_str b)
+{
+    if (a.len != b.len) {
+        return false;
+    }
+    for (size_t i = 0; i < a.len; i++) {
+        if (lower(a.ptr[i]) != lower(b.ptr[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+hub_str hub_str_trim(hub_str a)
+{
+    while (a.len > 0 && is_space(a.ptr[0])) {
+        a = hub_str_from(a, 1);
+    }
+    while (a.len > 0 && is_space(a.ptr[a.len - 1])) {
+        a.len--;
+    }
+    return a;
+}
+
+size_t hub_str_find(hub_str a, hub_str needle)
+{
+    if (needle.len > a.len) {
+        return SIZE_MAX;
+    }
+    for (size_t i = 0; i + needle.len <= a.len; i++) {
+        if (needle.len == 0 || memcmp(a.ptr + i, needle.ptr, needle.len) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+char *hub_str_dup(hub_str a)
+{
+    char *copy = malloc(a.len + 1);
+    if (copy == NULL) {
+        return NULL;
+    }
+    if (a.len > 0) {
+        memcpy(copy, a.ptr, a.len);
+    }
+    copy[a.len] = '\0';
+    return copy;
+}
+
+bool hub_str_glob(hub_str pattern, hub_str text)
+{
+    size_t p = 0;
+    size_t t = 0;
+    size_t star = SIZE_MAX;
+    size_t retry = 0;
+    while (t < text.len) {
+        if (p < pattern.len && pattern.ptr[p] == '*') {
+            star = p++;
+            retry = t;
+        } else if (p < pattern.len && (pattern.ptr[p] == '?' || pattern.ptr[p] == text.ptr[t])) {
+            p++;
+            t++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            t = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.len && pattern.ptr[p] == '*') {
+        p++;
+    }
+    return p == pattern.len;
+}
+
+uint64_t hub_str_hash(hub_str a)
+{
+    uint64_t hash = UINT64_C(1469598103934665603);
+    for (size_t i = 0; i < a.len; i++) {
+        hash = (hash ^ (unsigned char)a.ptr[i]) * UINT64_C(1099511628211);
+    }
+    return hash;
+}
+
+hub_str hub_str_nearest(hub_str word, const char *const *candidates)
+{
+    hub_str nearest = HUB_STR_EMPTY;
+    size_t best = 2 + word.len / 4;
+    if (word.len == 0 || word.len > NEAREST_MAX_LEN) {
+        return nearest;
+    }
+    for (; *candidates != NULL; candidates++) {
+        hub_str candidate = hub_str_of(*candidates);
+        if (candidate.len > NEAREST_MAX_LEN) {
+            continue;
+        }
+        size_t distance = edit_distance(word, candidate);
+        if (distance < best) {
+            best = distance;
+            nearest = candidate;
+        }
+    }
+    return nearest;
+}

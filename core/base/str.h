@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Text as spans. hub_str is the ABI's patchbay_str: pointer and length, UTF-8, borrowed, not
+ * NUL-terminated. Pure functions, any thread. Owned text lives in hub_buf, or in a char * made by
+ * hub_str_dup.
+ */
+#ifndef HUB_BASE_STR_H
+#define HUB_BASE_STR_H
+
+#include <patchbay/plugin.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+typedef patchbay_str hub_str;
+
+#define HUB_STR(literal) ((hub_str){.ptr = "" literal, .len = sizeof(literal) - 1})
+#define HUB_STR_EMPTY ((hub_str){.ptr = "", .len = 0})
+
+/* For printf: HUB_STR_FMT with HUB_STR_ARG(span). */
+#define HUB_STR_FMT "%.*s"
+#define HUB_STR_ARG(s) (int)(s).len, (s).len ? (s).ptr : ""
+
+static inline hub_str hub_str_of(const char *text)
+{
+    return (hub_str){.ptr = text, .len = text ? strlen(text) : 0};
+}
+
+static inline bool hub_str_eq(hub_str a, hub_str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool hub_str_is(hub_str a, const char *text)
+{
+    return hub_str_eq(a, hub_str_of(text));
+}
+
+static inline bool hub_str_starts(hub_str a, hub_str prefix)
+{
+    return a.len >= prefix.len && (prefix.len == 0 || memcmp(a.ptr, prefix.ptr, prefix.len) == 0);
+}
+
+/* The part of `a` from byte `from` (at most a.len) to its end. */
+static inline hub_str hub_str_from(hub_str a, size_t from)
+{
+    return (hub_str){.ptr = a.ptr + from, .len = a.len - from};
+}
+
+/* The bytes between two pointers into the same text. */
+static inline hub_str hub_str_between(const char *from, const char *to)
+{
+    return (hub_str){.ptr = from, .len = (size_t)(to - from)};
+}
+
+/* Bytewise order, shorter first on a tie: <0, 0, >0. */
+int hub_str_cmp(hub_str a, hub_str b);
+
+/* Equal but for the case of ASCII letters. */
+bool hub_str_eq_nocase(hub_str a, hub_str b);
+
+/* Without leading and trailing ASCII white space. */
+hub_str hub_str_trim(hub_str a);
+
+/* First place of `needle` in `a`, or SIZE_MAX. */
+size_t hub_str_find(hub_str a, hub_str needle);
+
+/* A NUL-terminated copy that the caller frees; NULL when out of memory. */
+char *hub_str_dup(hub_str a);
+
+/* Shell-style glob over bytes: `*` any run, `?` one byte; everything else literal. */
+bool hub_str_glob(hub_str pattern, hub_str text);
+
+/* 64-bit hash, stable between runs (FNV-1a); not for tables that strangers fill. */
+uint64_t hub_str_hash(hub_str a);
+
+/* The candidate nearest to `word` by edit distance, when it is near enough to be a typing error
+ * (distance at most 1 + len/4); else the empty span. `candidates` ends with NULL. */
+hub_str hub_str_nearest(hub_str word, const char *const *candidates);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "wire/json.h"
+
+#include <unistd.h>
+
+/* All of stdin. */
+static bool read_stdin(hub_buf *out)
+{
+    for (;;) {
+        char *room = hub_buf_reserve(out, 65536);
+        ssize_t count = room != NULL ? read(STDIN_FILENO, room, 65536) : -1;
+        if (count <= 0) {
+            return count == 0;
+        }
+        out->len += (size_t)count;
+    }
+}
+
+/* The arguments as one JSON object, checked. */
+static int read_arguments(const cli_options *options, hub_buf *out, hub_str *ret_json)
+{
+    const char *word = options->argument_count > 1 ? options->arguments[1] : "{}";
+    hub_error why = {.code = HUB_OK};
+    if (strcmp(word, "-") != 0) {
+        hub_buf_add(out, hub_str_of(word));
+    } else if (!read_stdin(out)) {
+        cli_complain("stdin cannot be read, or holds more than %u bytes",
+                     HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+        return EXIT_USAGE;
+    }
+    if (hub_json_check(hub_buf_str(out), ret_json, &why) != HUB_OK) {
+        cli_complain("the arguments are not JSON: %s", why.text);
+        return EXIT_USAGE;
+    }
+    if (hub_json_type_of(*ret_json) != HUB_JSON_OBJECT) {
+        cli_complain("the arguments must be a JSON object, for example '{\"zone\":\"UTC\"}'");
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+/* Print what a person wants of a result: its text blocks. */
+static void print_content(hub_str result)
+{
+    hub_json_iter it = hub_json_iterate(hub_json_get(result, HUB_STR("content")));
+    hub_str key;
+    hub_str block;
+    while (hub_json_next(&it, &key, &block)) {
+        hub_str raw = hub_json_get(block, HUB_STR("text"));
+        hub_buf text;
+        hub_buf_init(&text, raw.len + 1);
+        if (hub_json_decode(raw, &text) == HUB_OK) {
+            cli_print(hub_buf_str(&text));
+        } else {
+            cli_print_json(block);
+        }
+        hub_buf_fini(&text);
+    }
+}
+
+/* Say what an error object says. */
+static void complain_of(hub_str error)
+{
+    hub_buf text;
+    hub_buf_init(&text, error.len + 1);
+    if (hub_json_decode(hub_json_get(error, HUB_STR("message")), &text) == HUB_OK) {
+        cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
+    } else {
+        cli_complain(HUB_STR_FMT, HUB_STR_ARG(error));
+    }
+    hub_buf_fini(&text);
+}
+
+static int run_call(const cli_options *options, cli_local *local, hub_str arguments)
+{
+    hub_buf params;
+    hub_str json;
+    hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_add(&params, HUB_STR("{\"name\":"));
+    hub_json_add_string(&params, hub_str_of(options->arguments[0]));
+    hub_buf_add(&params, HUB_STR(",\"arguments\":"));
+    hub_buf_add(&params, arguments);
+    hub_buf_add_char(&params, '}');
+    bool good = cli_local_request(local, "tools/call", hub_buf_str(&params), &json);
+    hub_buf_fini(&params);
+    bool failed =
+        !good || hub_json_type_of(hub_json_get(json, HUB_STR("isError"))) == HUB_JSON_TRUE;
+    if (options->json) {
+        cli_print_json(json);
+    } else if (good) {
+        print_content(json);
+    } else {
+        complain_of(json);
+    }
+    return failed ? EXIT_TOOL : EXIT_OK;
+}
+
+int cli_call(cli_options *options)
+{
+    if (options->argument_count == 0) {
+        cli_complain("which tool? usage: patchbay call TOOL [JSON|-]");
+        return EXIT_USAGE;
+    }
+    hub_buf text;
+    hub_str arguments;
+    hub_buf_init(&text, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    int status = read_arguments(options, &text, &arguments);
+    cli_local *local = NULL;
+    if (status == EXIT_OK) {
+        status = cli_local_open(options, &local);
+    }
+    if (status == EXIT_OK) {
+        status = run_call(options, local, arguments);
+    }
+    cli_local_close(local);
+    hub_buf_fini(&text);
+    return status;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line: `patchbay [COMMAND] [OPTION]… [ARGUMENT]…`. main.c finds the command, options.c
+ * reads what follows it, one file per command does the rest.
+ *
+ * stdout carries protocol (serve) or the answer (all others); everything else goes to stderr.
+ * Precedence: flag, environment, file, default.
+ */
+#ifndef HUB_CLI_CLI_H
+#define HUB_CLI_CLI_H
+
+#include "config/config.h"
+#include "hub/orchestrator.h"
+
+/* Exit codes; documented in README.md. */
+enum {
+    EXIT_OK = 0,
+    EXIT_INTERNAL = 1,    /* a bug, or no memory */
+    EXIT_USAGE = 2,       /* the command line is wrong */
+    EXIT_CONFIG = 3,      /* a manifest, or what it asks for, is wrong */
+    EXIT_LISTEN = 4,      /* the client's side cannot be served */
+    EXIT_UNREACHABLE = 5, /* a toolset cannot be reached (check --connect) */
+    EXIT_TOOL = 6,        /* the tool said it failed (call) */
+};
+
+enum { CLI_MAX_LIST = 256 };
+
+/* A command line, read. Strings are the process's arguments. */
+typedef struct cli_options {
+    const char *configs[CLI_MAX_LIST];
+    size_t config_count;
+    const char *plugin_dirs[CLI_MAX_LIST];
+    size_t plugin_dir_count;
+    const char *profile; /* NULL: default */
+    bool stdio;
+    bool json;
+    bool connect;
+    hub_config_overrides overrides;
+    const char *arguments[3]; /* what is no option */
+    size_t argument_count;
+} cli_options;
+
+typedef struct cli_command {
+    const char *name;
+    const char *synopsis;  /* what follows `patchbay NAME` */
+    const char *summary;   /* one line */
+    const char *help;      /* more lines; may be NULL */
+    size_t max_arguments;
+    int (*run)(cli_options *options);
+} cli_command;
+
+/* Read argv behind the command's name. On failure a line on stderr says what is wrong.
+ * returns: EXIT_OK or EXIT_USAGE; -1 when --help was asked for */
+int cli_options_read(int argc, char **argv, size_t max_arguments, cli_options *ret_options);
+
+/* The text of all options, for help. */
+extern const char *const CLI_OPTIONS_HELP;
+
+/* Load the configuration that the options name, and set up the log. `quiet`: show errors only, unless
+ * a log level was asked for. On failure a line on stderr says why.
+ * owns:    *ret_config
+ * returns: EXIT_OK or EXIT_CONFIG */
+int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config);
+
+/* A hub inside this process, for commands that look at it or use it. */
+typedef struct cli_local cli_local;
+
+/* Start one. On failure a line on stderr says why. returns: EXIT_OK, EXIT_CONFIG, EXIT_INTERNAL */
+int cli_local_open(cli_options *options, cli_local **ret_local);
+void cli_local_close(cli_local *local); /* NULL is fine */
+hub_orchestrator *cli_local_hub(cli_local *local);
+const hub_settings *cli_local_settings(const cli_local *local);
+
+/* Make a request and wait for its answer. `params` is a JSON object without `_meta`, or empty.
+ * `*ret_json` is the result or the error object, valid until the next request. False for an error. */
+bool cli_local_request(cli_local *local, const char *method, hub_str params, hub_str *ret_json);
+
+/* Write to stdout, with a newline. Text from elsewhere loses its control characters. */
+void cli_print(hub_str text);
+void cli_print_json(hub_str json);
+void cli_complain(const char *format, ...) HUB_PRINTF(1, 2);
+
+/* The commands, ended by one without name (main.c). */
+extern const cli_command CLI_COMMANDS[];
+
+int cli_serve(cli_options *options);
+int cli_list(cli_options *options);
+int cli_call(cli_options *options);
+int cli_check(cli_options *options);
+int cli_module(cli_options *options);
+int cli_version(cli_options *options);
+int cli_help(cli_options *options);
+
+#endif

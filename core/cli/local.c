@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hub inside the process of a command, and a client of it: `list`, `call` and `check` see what any
+ * client would see, because they speak to a session like any client.
+ */
+#include "cli/cli.h"
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "wire/message.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { CLOSE_MS = 5000 };
+
+struct cli_local {
+    hub_port port; /* first: a port is its client */
+    struct ev_loop *loop;
+    hub_config *config;
+    hub_orchestrator *hub;
+    hub_session *session;
+    hub_buf answer; /* the last message that ended a request */
+    bool answered;
+    hub_message message;
+};
+
+/* The folder of the plugins that came with this program: the installed one, or, for a program that
+ * was built but not installed, the one beside it. Lives as long as the process. */
+static const char *own_plugin_dir(void)
+{
+    static char beside[PATH_MAX];
+    char program[PATH_MAX];
+    if (access(PATCHBAY_PLUGIN_DIR, R_OK) == 0) {
+        return PATCHBAY_PLUGIN_DIR;
+    }
+    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (len <= 0) {
+        return PATCHBAY_PLUGIN_DIR;
+    }
+    program[len] = '\0';
+    (void)snprintf(beside, sizeof beside, "%.*s/../plugins", (int)(strrchr(program, '/') - program),
+                   program);
+    return access(beside, R_OK) == 0 ? beside : PATCHBAY_PLUGIN_DIR;
+}
+
+int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
+{
+    hub_error why = {.code = HUB_OK};
+    union {
+        char **from;
+        const char *const *to;
+    } env = {.from = environ};
+    hub_err err = hub_config_load(options->configs, options->config_count, env.to,
+                                  &options->overrides, ret_config, &why);
+    if (err != HUB_OK) {
+        cli_complain("%s", why.text);
+        return EXIT_CONFIG;
+    }
+    hub_settings *settings = &(*ret_config)->settings;
+    static const char *own_dir;
+    if (!settings->modules.paths.set) {
+        own_dir = own_plugin_dir();
+        settings->modules.paths = (hub_names){.items = &own_dir, .count = 1, .set = true};
+    }
+    bool hush = quiet && options->overrides.log_level == NULL;
+    hub_log_setup(hush ? HUB_LOG_ERROR : settings->log_level, settings->log_json);
+    for (size_t i = 0; i < (*ret_config)->warning_count; i++) {
+        cli_complain("warning: %s", (*ret_config)->warnings[i]);
+    }
+    return EXIT_OK;
+}
+
+static hub_err take_message(hub_port *port, const hub_str *parts, size_t count, bool last)
+{
+    cli_local *local = (cli_local *)port;
+    if (last) {
+        hub_buf_clear(&local->answer);
+        for (size_t i = 0; i < count; i++) {
+            hub_buf_add(&local->answer, parts[i]);
+        }
+        local->answered = true;
+        ev_break(local->loop, EVBREAK_ALL);
+    }
+    return HUB_OK;
+}
+
+static const hub_port_ops PORT = {.send = take_message};
+
+static int start(cli_local *local)
+{
+    hub_error why = {.code = HUB_OK};
+    hub_session_options session = {
+        .transport = "command line", .principal = "local", .port = &local->port};
+    hub_err err =
+        hub_orchestrator_create(local->loop, &local->config->settings, &local->hub, &why);
+    if (err == HUB_OK) {
+        err = hub_orchestrator_start(local->hub, &why);
+    }
+    if (err == HUB_OK) {
+        err = hub_session_create(local->hub, &session, &local->session, &why);
+    }
+    if (err != HUB_OK) {
+        cli_complain("%s", why.text);
+        return err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
+    }
+    return EXIT_OK;
+}
+
+int cli_local_open(cli_options *options, cli_local **ret_local)
+{
+    cli_local *local = calloc(1, sizeof *local);
+    if (local == NULL) {
+        cli_complain("out of memory");
+        return EXIT_INTERNAL;
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    local->port.ops = &PORT;
+    hub_buf_init(&local->answer, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES * 2);
+    int status = cli_load_config(options, true, &local->config);
+    if (status == EXIT_OK) {
+        local->loop = ev_loop_new(EVFLAG_AUTO);
+        status = local->loop != NULL ? start(local) : EXIT_INTERNAL;
+    }
+    if (status != EXIT_OK) {
+        cli_local_close(local);
+        return status;
+    }
+    *ret_local = local;
+    return EXIT_OK;
+}
+
+void cli_local_close(cli_local *local)
+{
+    if (local == NULL) {
+        return;
+    }
+    hub_session_close(local->session);
+    if (!hub_orchestrator_destroy(local->hub, CLOSE_MS)) {
+        (void)fflush(NULL);
+        _exit(EXIT_OK); /* a plugin's thread will not end: nothing may be freed under it */
+    }
+    if (local->loop != NULL) {
+        ev_loop_destroy(local->loop);
+    }
+    hub_config_destroy(local->config);
+    hub_buf_fini(&local->answer);
+    free(local);
+}
+
+hub_orchestrator *cli_local_hub(cli_local *local)
+{
+    return local->hub;
+}
+
+const hub_settings *cli_local_settings(const cli_local *local)
+{
+    return &local->config->settings;
+}
+
+bool cli_local_request(cli_local *local, const char *method, hub_str params, hub_str *ret_json)
+{
+    hub_buf request;
+    hub_buf_init(&request, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    hub_buf_printf(&request,
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
+                   "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                   "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"patchbay command line\","
+                   "\"version\":\"" PATCHBAY_VERSION "\"},"
+                   "\"io.modelcontextprotocol/clientCapabilities\":{}}",
+                   method);
+    hub_str inside = params.len > 2 ? (hub_str){.ptr = params.ptr + 1, .len = params.len - 2}
+                                    : HUB_STR_EMPTY;
+    hub_buf_add(&request, inside.len > 0 ? HUB_STR(",") : HUB_STR_EMPTY);
+    hub_buf_add(&request, inside);
+    hub_buf_add(&request, HUB_STR("}}"));
+    local->answered = false;
+    *ret_json = HUB_STR("{\"message\":\"out of memory\"}");
+    if (hub_buf_ok(&request)) {
+        hub_session_receive(local->session, &local->port, hub_buf_str(&request));
+        while (!local->answered) {
+            ev_run(local->loop, 0);
+        }
+    }
+    hub_buf_fini(&request);
+    if (!local->answered || !hub_buf_ok(&local->answer) ||
+        hub_message_scan(hub_buf_str(&local->answer), &local->message, NULL) != HUB_OK) {
+        return false;
+    }
+    bool good = local->message.kind == HUB_MESSAGE_RESULT;
+    *ret_json = local->message.at[good ? HUB_M_RESULT : HUB_M_ERROR];
+    return good;
+}

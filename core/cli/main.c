@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const cli_command CLI_COMMANDS[] = {
+    {"serve", "[OPTION]...", "Serve the toolsets to a client (this is the default command).",
+     "Without a listener it serves one client over stdin and stdout, as MCP clients start it.", 0,
+     cli_serve},
+    {"list", "[toolsets|tools|modules] [--json] [OPTION]...",
+     "Show what the hub would offer. Without a word: tools.", NULL, 1, cli_list},
+    {"call", "TOOL [JSON|-] [--json] [OPTION]...",
+     "Call one tool and print its result; '-' reads the arguments from stdin.",
+     "Exits with 6 when the tool reports an error.", 2, cli_call},
+    {"check", "[FILE] [--connect] [OPTION]...",
+     "Check a manifest; with --connect, start every toolset too.", NULL, 1, cli_check},
+    {"module", "inspect FILE.so", "Check a plugin and show what it says of itself.", NULL, 2,
+     cli_module},
+    {"version", "", "Print the version.", NULL, 0, cli_version},
+    {"help", "[COMMAND]", "Show help.", NULL, 1, cli_help},
+    {NULL, NULL, NULL, NULL, 0, NULL},
+};
+
+static const cli_command *find_command(const char *name)
+{
+    for (const cli_command *command = CLI_COMMANDS; command->name != NULL; command++) {
+        if (strcmp(command->name, name) == 0) {
+            return command;
+        }
+    }
+    return NULL;
+}
+
+void cli_complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)fputs("patchbay: ", stderr); /* nobody to tell when stderr is gone */
+    (void)vfprintf(stderr, format, args);
+    (void)fputc('\n', stderr);
+    va_end(args);
+}
+
+void cli_print(hub_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        (void)putchar((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : c);
+    }
+    (void)putchar('\n');
+}
+
+void cli_print_json(hub_str json)
+{
+    (void)fwrite(json.ptr, 1, json.len, stdout); /* escaped by whoever wrote the JSON */
+    (void)putchar('\n');
+}
+
+int cli_version(cli_options *options)
+{
+    (void)options;
+    (void)puts("patchbay " PATCHBAY_VERSION);
+    return EXIT_OK;
+}
+
+static void print_overview(void)
+{
+    (void)puts("patchbay: a hub for the Model Context Protocol\n\n"
+               "usage: patchbay [COMMAND] [OPTION]...\n\ncommands:");
+    for (const cli_command *command = CLI_COMMANDS; command->name != NULL; command++) {
+        (void)printf("  %-8s %s\n", command->name, command->summary);
+    }
+    (void)printf("\noptions:\n%s\nSee also: patchbay help COMMAND\n", CLI_OPTIONS_HELP);
+}
+
+static int print_help(const cli_command *command)
+{
+    (void)printf("usage: patchbay %s %s\n\n%s\n", command->name, command->synopsis,
+                 command->summary);
+    if (command->help != NULL) {
+        (void)puts(command->help);
+    }
+    (void)printf("\noptions:\n%s", CLI_OPTIONS_HELP);
+    return EXIT_OK;
+}
+
+int cli_help(cli_options *options)
+{
+    if (options->argument_count == 0) {
+        print_overview();
+        return EXIT_OK;
+    }
+    const cli_command *command = find_command(options->arguments[0]);
+    if (command == NULL) {
+        cli_complain("there is no command \"%s\": see patchbay help", options->arguments[0]);
+        return EXIT_USAGE;
+    }
+    return print_help(command);
+}
+
+/* A first word that is no command and no option: say what it may have meant. */
+static int unknown_command(const char *word)
+{
+    const char *names[sizeof CLI_COMMANDS / sizeof CLI_COMMANDS[0]];
+    size_t n = 0;
+    for (const cli_command *command = CLI_COMMANDS; command->name != NULL; command++) {
+        names[n++] = command->name;
+    }
+    names[n] = NULL;
+    hub_str near = hub_str_nearest(hub_str_of(word), names);
+    if (near.len > 0) {
+        cli_complain("there is no command \"%s\"; did you mean \"" HUB_STR_FMT "\"?", word,
+                     HUB_STR_ARG(near));
+    } else {
+        cli_complain("there is no command \"%s\": see patchbay help", word);
+    }
+    return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    const cli_command *command = &CLI_COMMANDS[0];
+    int skip = 1;
+    if (argc > 1 && argv[1][0] != '-') {
+        command = find_command(argv[1]);
+        skip = 2;
+        if (command == NULL) {
+            return unknown_command(argv[1]);
+        }
+    }
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        return cli_version(NULL);
+    }
+    if (argc == 1 && isatty(STDIN_FILENO)) {
+        print_overview();
+        return EXIT_OK;
+    }
+    static cli_options options; /* large, and needed for the whole run */
+    int status = cli_options_read(argc - skip, argv + skip, command->max_arguments, &options);
+    if (status == -1) {
+        if (argc > 1 && skip == 1) {
+            print_overview();
+            return EXIT_OK;
+        }
+        return print_help(command);
+    }
+    return status == EXIT_OK ? command->run(&options) : status;
+}

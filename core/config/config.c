@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of things: defaults, files, command line, and the rules that hold between all of them.
+ */
+#include "config/reader.h"
+
+#include "base/limits.h"
+#include "config/file.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum {
+    DEFAULT_WORKERS = 4,
+    /* Strings of the configuration, and nodes while it is read: far above what the largest allowed
+     * files take, far below what hurts. */
+    CONFIG_MAX_BYTES = 256 * 1024 * 1024,
+    SCRATCH_MAX_BYTES = 512 * 1024 * 1024,
+};
+
+static void set_defaults(hub_config_reader *reader)
+{
+    reader->config.arena = reader->arena;
+    reader->config.settings = (hub_settings){
+        .name = "patchbay",
+        .modules = {.watch = true},
+        .limits =
+            {
+                .client_message_bytes = HUB_LIMIT_CLIENT_MESSAGE_BYTES,
+                .upstream_message_bytes = HUB_LIMIT_UPSTREAM_MESSAGE_BYTES,
+                .client_queue_bytes = HUB_LIMIT_CLIENT_QUEUE_BYTES,
+                .call_timeout_ms = HUB_LIMIT_CALL_MS,
+                .call_ceiling_ms = HUB_LIMIT_CALL_CEILING_MS,
+                .discover_timeout_ms = HUB_LIMIT_DISCOVER_MS,
+                .calls_per_session = HUB_LIMIT_CALLS_PER_SESSION,
+                .list_page = HUB_LIMIT_LIST_PAGE,
+                .worker_threads = DEFAULT_WORKERS,
+            },
+        .log_level = HUB_LOG_INFO,
+    };
+    reader->base.profile = (hub_profile_settings){
+        .naming = HUB_NAMING_PREFIX,
+        .max_name_bytes = HUB_LIMIT_EXPOSED_NAME_BYTES,
+        .meta_tools = true,
+    };
+}
+
+/* A manifest's own sections beside another program's would be lost without a word. */
+static hub_err check_unmixed(const hub_config_reader *reader, const hub_node *root,
+                             const hub_node *servers)
+{
+    static const char *const SECTIONS[] = {"hub", "modules", "toolsets", "policy", "profiles"};
+    for (size_t i = 0; i < sizeof SECTIONS / sizeof *SECTIONS; i++) {
+        if (hub_node_find(root, SECTIONS[i]) != NULL) {
+            return hub_node_fail(servers, reader->reterr, HUB_EINVAL,
+                                 "cannot stand beside \"%s\": move the servers into \"toolsets\"",
+                                 SECTIONS[i]);
+        }
+    }
+    return HUB_OK;
+}
+
+static hub_err read_text(hub_config_reader *reader, const char *file, hub_str text)
+{
+    static const hub_config_key TOP = {.offset = 0};
+    const char *name = hub_arena_strdup(reader->scratch, hub_str_of(file));
+    reader->folder = hub_file_folder(file, reader->scratch);
+    if (name == NULL || reader->folder == NULL) {
+        return hub_config_no_memory(reader);
+    }
+    const hub_node *root = NULL;
+    hub_err err = hub_node_parse(name, text, reader->scratch, &root, reader->reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    const hub_node *servers = hub_config_find_servers(root);
+    reader->is_foreign = servers != NULL;
+    if (servers != NULL) {
+        err = check_unmixed(reader, root, servers);
+        return err == HUB_OK ? hub_config_read_servers(reader, servers) : err;
+    }
+    hub_config_key top = TOP;
+    top.keys = hub_config_manifest_keys();
+    return hub_config_read_map(reader, root, &top, reader);
+}
+
+static hub_err read_file(hub_config_reader *reader, const char *file)
+{
+    unsigned mode = 0;
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_CONFIG_BYTES);
+    hub_err err = hub_file_read(file, &text, &mode, reader->reterr);
+    if (err == HUB_OK) {
+        err = read_text(reader, file, hub_buf_str(&text));
+    }
+    hub_buf_fini(&text);
+    if (err == HUB_OK && (mode & S_IWOTH) != 0) {
+        const hub_node place = {.file = file, .line = 1};
+        err = hub_config_warn(reader, &place, "every user of this machine can change this file");
+    }
+    return err;
+}
+
+static int compare_toolsets(const void *a, const void *b)
+{
+    const hub_toolset_settings *const *left = a;
+    const hub_toolset_settings *const *right = b;
+    int order = strcmp((*left)->key, (*right)->key);
+    return order != 0 ? order : (*left < *right ? -1 : 1);
+}
+
+/* The same key twice: in one file two names may have become one, and files may repeat each other.
+ */
+static hub_err check_unique(const hub_config_reader *reader)
+{
+    size_t count = reader->toolset_count;
+    if (count < 2) {
+        return HUB_OK;
+    }
+    const hub_toolset_settings **sorted =
+        hub_arena_array(reader->scratch, count, sizeof(const hub_toolset_settings *));
+    if (sorted == NULL) {
+        return hub_config_no_memory(reader);
+    }
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = &reader->toolsets[i];
+    }
+    qsort(sorted, count, sizeof *sorted, compare_toolsets);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0) {
+            return hub_node_fail(reader->toolset_nodes[sorted[i] - reader->toolsets],
+                                 reader->reterr, HUB_EINVAL,
+                                 "there is a toolset \"%s\" already, from %.160s", sorted[i]->key,
+                                 sorted[i - 1]->source);
+        }
+    }
+    return HUB_OK;
+}
+
+static hub_err finish_toolsets(hub_config_reader *reader)
+{
+    const hub_limits *limits = &reader->config.settings.limits;
+    for (size_t i = 0; i < reader->toolset_count; i++) {
+        hub_toolset_settings *toolset = &reader->toolsets[i];
+        if (toolset->call_timeout_ms == 0) {
+            toolset->call_timeout_ms = limits->call_timeout_ms;
+        }
+        if (toolset->call_timeout_ms > limits->call_ceiling_ms) {
+            hub_err err = hub_config_warn(reader, reader->toolset_nodes[i],
+                                          "its timeout is longer than limits.call_ceiling, which "
+                                          "ends every call");
+            if (err != HUB_OK) {
+                return err;
+            }
+        }
+    }
+    reader->config.settings.toolsets = reader->toolsets;
+    reader->config.settings.toolset_count = reader->toolset_count;
+    reader->config.settings.toolsets_listed = reader->toolset_count > 0;
+    return HUB_OK;
+}
+
+static hub_err finish(hub_config_reader *reader, const hub_config_overrides *overrides)
+{
+    const hub_limits *limits = &reader->config.settings.limits;
+    hub_err err = check_unique(reader);
+    if (err == HUB_OK) {
+        err = hub_config_apply_overrides(reader, overrides);
+    }
+    if (err == HUB_OK) {
+        err = hub_config_finish_profiles(reader, overrides);
+    }
+    if (err == HUB_OK && limits->call_ceiling_ms < limits->call_timeout_ms) {
+        err = hub_node_fail(reader->call_limit_node, reader->reterr, HUB_EINVAL,
+                            "call_ceiling (%u ms) is shorter than call_timeout (%u ms)",
+                            limits->call_ceiling_ms, limits->call_timeout_ms);
+    }
+    if (err == HUB_OK) {
+        err = finish_toolsets(reader);
+    }
+    reader->config.warnings = reader->warnings;
+    reader->config.warning_count = reader->warning_count;
+    return err;
+}
+
+/* One document from memory (`text` not NULL), or files. */
+typedef struct sources {
+    const char *const *files;
+    size_t count;
+    const hub_str *text; /* of the only file */
+} sources;
+
+static hub_err read_sources(hub_config_reader *reader, const sources *from)
+{
+    hub_err err = HUB_OK;
+    for (size_t i = 0; err == HUB_OK && i < from->count; i++) {
+        err = from->text != NULL ? read_text(reader, from->files[i], *from->text)
+                                 : read_file(reader, from->files[i]);
+    }
+    return err;
+}
+
+static hub_err load(const sources *from, const char *const *env,
+                    const hub_config_overrides *overrides, hub_config **ret_config,
+                    hub_error *reterr)
+{
+    hub_config_reader reader = {
+        .arena = hub_arena_create(CONFIG_MAX_BYTES),
+        .scratch = hub_arena_create(SCRATCH_MAX_BYTES),
+        .variables = {.env = env, .has_files = from->text == NULL},
+        .reterr = reterr,
+    };
+    hub_err err = HUB_ENOMEM;
+    hub_config *config = NULL;
+    if (reader.arena != NULL && reader.scratch != NULL) {
+        config = hub_arena_alloc(reader.arena, sizeof *config);
+    }
+    if (config == NULL) {
+        err = hub_fail(reterr, HUB_ENOMEM, "the configuration: out of memory");
+        goto out;
+    }
+    set_defaults(&reader);
+    err = read_sources(&reader, from);
+    if (err == HUB_OK) {
+        err = finish(&reader, overrides);
+    }
+    if (err == HUB_OK) {
+        *config = reader.config;
+        *ret_config = config;
+        reader.arena = NULL; /* the configuration's from now on */
+    }
+out:
+    hub_arena_destroy(reader.scratch);
+    hub_arena_destroy(reader.arena);
+    return err;
+}
+
+hub_err hub_config_load(const char *const *files, size_t file_count, const char *const *env,
+                        const hub_config_overrides *overrides, hub_config **ret_config,
+                        hub_error *reterr)
+{
+    const sources from = {.files = files, .count = file_count};
+    return load(&from, env, overrides, ret_config, reterr);
+}
+
+hub_err hub_config_parse(const char *name, hub_str text, const char *const *env,
+                         const hub_config_overrides *overrides, hub_config **ret_config,
+                         hub_error *reterr)
+{
+    const sources from = {.files = &name, .count = 1, .text = &text};
+    return load(&from, env, overrides, ret_config, reterr);
+}
+
+void hub_config_destroy(hub_config *config)
+{
+    if (config != NULL) {
+        hub_arena_destroy(config->arena); /* the configuration itself lies in it, too */
+    }
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The hub's configuration: one immutable value, read from any number of files, the environment and
+ * (by the command line) overrides. Reading it touches no toolset, no plugin and no socket.
+ *
+ * Formats: the hub's own manifest in YAML or JSON (schemas/manifest.schema.json; every key is shown
+ * in examples/manifest-reference.yaml); and any `mcpServers` / VS Code `servers` file as it is.
+ * JSON may have comments and trailing commas. A file is recognised by its top keys. Values in
+ * command, args, env, cwd, url, headers, and text in a module's config, are expanded:
+ * ${VAR}, ${VAR:-default}, ${env:VAR}, ${file:/path}, $$; one pass, no nesting, no shell. Of a
+ * toolset that is switched off nothing is expanded. Times in the manifest have a unit ("30s"); in a
+ * foreign file a bare number is milliseconds.
+ *
+ * All strings are NUL-terminated, owned by the hub_config, and live until hub_config_destroy.
+ * Lists are arrays with a count. Times are milliseconds, sizes bytes; 0 means "not set" only where
+ * said.
+ */
+#ifndef HUB_CONFIG_CONFIG_H
+#define HUB_CONFIG_CONFIG_H
+
+#include "hub/settings.h"
+
+/* The config_json of a server entry (module mcp_upstream). What was not written is absent:
+ *     {"command": "…", "args": ["…"], "env": {"NAME": "…"}, "cwd": "/…", "inherit_env": true,
+ *      "startup_timeout_ms": 5000, "url": "…", "headers": {"Name": "…"}, "type": "…"}
+ * There is either a command or a url; `type` is stdio, http, sse or websocket whatever the spelling
+ * in the file was; cwd is absolute; every string is valid UTF-8 without NUL, none is empty but
+ * arguments and the values of env and headers; headers hold no line break. Of a toolset that is not
+ * enabled, variables are not expanded. */
+
+typedef struct hub_config {
+    hub_settings settings;
+    const char *const *warnings; /* finished lines: unknown keys of a foreign file, … */
+    size_t warning_count;
+    struct hub_arena *arena; /* holds all of it; for hub_config_destroy only */
+} hub_config;
+
+/* What the command line overrides; absent members change nothing. Precedence: flag, environment,
+ * file, default. What a profile has too (startup, toolsets, naming, meta-tools) is overridden in
+ * every profile. */
+typedef struct hub_config_overrides {
+    hub_names plugin_dirs;
+    hub_names toolsets; /* --toolsets */
+    hub_names allow;
+    hub_names deny;
+    const char *startup;    /* --startup dynamic|static */
+    const char *max_active; /* text of --max-active */
+    const char *naming;     /* text of --naming */
+    const char *log_level;
+    const char *log_format;
+    bool no_meta_tools;
+    bool allow_writable;
+} hub_config_overrides;
+
+/* Read the files in order and apply environment and overrides. Toolsets of all files are joined
+ * (the same key twice is an error); other keys of a later file win. No file is fine: defaults.
+ * `environ` is a NULL-terminated NAME=value list (variables to expand, PATCHBAY_<TOOLSET>_ENABLED,
+ * where the key is upper-cased and '-' becomes '_').
+ * owns:    *ret_config, destroy it with hub_config_destroy
+ * thread:  [init] or a worker      blocks: yes, reads files
+ * errors:  HUB_EPARSE, HUB_EINVAL (unknown key, wrong type, bad value, duplicate toolset),
+ * HUB_ENOTFOUND (no such file), HUB_ESYSTEM (unreadable), HUB_ELIMIT, HUB_ENOMEM. The text begins
+ *          "FILE:LINE: key.path: " and, for a misspelt key, ends `did you mean "command"?` */
+HUB_MUST_CHECK hub_err hub_config_load(const char *const *files, size_t file_count,
+                                       const char *const *environ,
+                                       const hub_config_overrides *overrides,
+                                       hub_config **ret_config, hub_error *reterr);
+
+/* The same from memory: one document, called `name` in messages; relative folders in it are below
+ * name's own. Reads no file: ${file:…} is refused.
+ * owns:    as hub_config_load; `text` is read during the call only
+ * thread:  [any]      blocks: no
+ * errors:  as hub_config_load */
+HUB_MUST_CHECK hub_err hub_config_parse(const char *name, hub_str text, const char *const *environ,
+                                        const hub_config_overrides *overrides,
+                                        hub_config **ret_config, hub_error *reterr);
+
+/* What PATCHBAY_<KEY>_ENABLED says of a toolset: true, 1, yes, on, or false, 0, no, off, in any
+ * case. hub_config_load asks it for the toolsets that files name; ask it for modules found
+ * otherwise. `ret_enabled` keeps its value when there is no such variable. errors:  HUB_EINVAL
+ * (another value) */
+HUB_MUST_CHECK hub_err hub_config_env_enabled(const char *const *environ, const char *key,
+                                              bool *ret_enabled, hub_error *reterr);
+
+/* NULL is fine. */
+void hub_config_destroy(hub_config *config);
+
+#endif

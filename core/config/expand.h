@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Variables in configured text: ${VAR}, ${VAR:-default}, ${env:VAR}, ${file:/path} and $$ for a
+ * dollar. One pass: what a variable or a file holds is never looked at again, and nothing nests.
+ * Any other dollar stands for itself. No message ever shows what a variable, a file or a default
+ * holds. Pure functions but for ${file:…}, which blocks.
+ */
+#ifndef HUB_CONFIG_EXPAND_H
+#define HUB_CONFIG_EXPAND_H
+
+#include "base/buf.h"
+
+/* Larger secrets do not exist; larger files are a mistake. */
+#define HUB_EXPAND_FILE_BYTES (64u * 1024)
+
+/* Where values come from. */
+typedef struct hub_expand_source {
+    const char *const *env; /* NULL-terminated NAME=value list; NULL: empty */
+    bool has_files;         /* ${file:…} may be read; else it is refused */
+} hub_expand_source;
+
+/* The value of a variable, or NULL. Of two entries the first counts, as in getenv. */
+const char *hub_expand_find(const hub_expand_source *source, hub_str name);
+
+/* Append `text` with its variables replaced. ${VAR:-default} takes the default when VAR is unset or
+ * empty. A file loses one newline at its end. `ret_open_file` (may be NULL) is set, never cleared,
+ * when a file was read that everybody on the machine can read.
+ * errors:  HUB_EINVAL (malformed, unset, not UTF-8, a NUL character), HUB_ENOTFOUND or HUB_ESYSTEM
+ *          (the file), HUB_ELIMIT (a file over HUB_EXPAND_FILE_BYTES, or the buffer), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_expand(hub_str text, const hub_expand_source *source, hub_buf *out,
+                                  bool *ret_open_file, hub_error *reterr);
+
+#endif

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The hub's own manifest: every key that it may have, one row each. The same keys are described for
+ * editors in schemas/manifest.schema.json, which a test holds against these tables, and shown with
+ * their defaults in examples/manifest-reference.yaml.
+ */
+#include "config/reader.h"
+
+#include "base/limits.h"
+
+enum {
+    LEAST_NAME_BYTES = 16, /* a cut name keeps a hash suffix and something to recognise it by */
+    LEAST_BYTES = 1024,    /* of a message: an error answer has to fit */
+    MOST_BYTES = 1024 * 1024 * 1024,
+    MOST_PAGE = 100000,
+    MOST_PROFILES = 256, /* each one keeps a view of all tools */
+    MOST_FILTERS = 64,   /* every tool passes all of them */
+};
+
+#define READER(member)  offsetof(hub_config_reader, member)
+#define PROFILE(member) offsetof(hub_config_profile_draft, profile.member)
+#define POLICY(member)  offsetof(hub_policy_rules, member)
+#define DRAFT(member)   offsetof(hub_config_toolset_draft, member)
+
+const hub_config_word HUB_CONFIG_STARTUPS[] = {
+    {"default", HUB_STARTUP_DEFAULT, false},
+    {"dynamic", HUB_STARTUP_DYNAMIC, false},
+    {"static", HUB_STARTUP_STATIC, false},
+    {.word = NULL},
+};
+const hub_config_word HUB_CONFIG_NAMINGS[] = {
+    {"prefix", HUB_NAMING_PREFIX, false},
+    {"flat", HUB_NAMING_FLAT, false},
+    {"dot", HUB_NAMING_DOT, false},
+    {"none", HUB_NAMING_NONE, false},
+    {.word = NULL},
+};
+const hub_config_word HUB_CONFIG_LEVELS[] = {
+    {"debug", HUB_LOG_DEBUG, false},
+    {"info", HUB_LOG_INFO, false},
+    {"warning", HUB_LOG_WARNING, false},
+    {"error", HUB_LOG_ERROR, false},
+    {"off", HUB_LOG_OFF, false},
+    {"warn", HUB_LOG_WARNING, true},
+    {.word = NULL},
+};
+const hub_config_word HUB_CONFIG_FORMATS[] = {
+    {"text", 0, false},
+    {"json", 1, false},
+    {.word = NULL},
+};
+
+static hub_err read_unsupported(hub_config_reader *reader, const hub_node *node,
+                                const hub_config_key *key, void *target)
+{
+    (void)key;
+    (void)target; /* there is nothing yet that could hold it */
+    return hub_node_fail(node, reader->reterr, HUB_EINVAL, "not supported by this build");
+}
+
+/* The two times are held against each other when all files are read. */
+static hub_err read_call_limit(hub_config_reader *reader, const hub_node *node,
+                               const hub_config_key *key, void *target)
+{
+    reader->call_limit_node = node;
+    return hub_config_read_duration(reader, node, key, target);
+}
+
+static hub_err read_filter(hub_config_reader *reader, const hub_node *item,
+                           const hub_config_key *rows, hub_filter_rule *filter)
+{
+    if (item->kind != HUB_NODE_MAP) {
+        return hub_config_wrong(reader, item, "a map with one key");
+    }
+    if (item->count != 1) {
+        return hub_node_fail(item, reader->reterr, HUB_EINVAL, "wanted one key, found %zu",
+                             item->count);
+    }
+    hub_filter_rule found = {.kind = HUB_FILTER_NAMESPACE};
+    const hub_config_key key = {.keys = rows};
+    hub_err err = hub_config_read_map(reader, item, &key, &found);
+    if (err != HUB_OK) {
+        return err;
+    }
+    for (size_t i = 0; rows[i].name != NULL; i++) {
+        if (strcmp(rows[i].name, item->first->key) == 0) {
+            found.kind = (hub_filter_kind)i;
+        }
+    }
+    *filter = found;
+    return HUB_OK;
+}
+
+static hub_err read_filters(hub_config_reader *reader, const hub_node *node,
+                            const hub_config_key *key, void *target)
+{
+    hub_policy_rules *policy = target;
+    if (node->kind != HUB_NODE_LIST) {
+        return hub_config_wrong(reader, node, "a list");
+    }
+    if (node->count > MOST_FILTERS) {
+        return hub_node_fail(node, reader->reterr, HUB_ELIMIT, "more than %d filters",
+                             MOST_FILTERS);
+    }
+    hub_filter_rule *filters = hub_arena_array(reader->arena, node->count, sizeof *filters);
+    if (filters == NULL) {
+        return hub_config_no_memory(reader);
+    }
+    hub_err err = HUB_OK;
+    for (const hub_node *item = node->first; err == HUB_OK && item != NULL; item = item->next) {
+        err = read_filter(reader, item, key->keys, &filters[item->index]);
+    }
+    policy->filters = filters;
+    policy->filter_count = node->count;
+    return err;
+}
+
+static hub_err read_toolset(hub_config_reader *reader, const hub_node *node,
+                            const hub_config_key *keys)
+{
+    hub_err err = hub_config_check_toolset_key(reader, node, hub_str_of(node->key));
+    if (err != HUB_OK) {
+        return err;
+    }
+    hub_config_toolset_draft draft = hub_config_toolset_draft_of(node);
+    const hub_config_key key = {.keys = keys};
+    err = hub_config_read_map(reader, node, &key, &draft);
+    return err == HUB_OK ? hub_config_add_toolset(reader, &draft, node->key) : err;
+}
+
+static hub_err read_toolsets(hub_config_reader *reader, const hub_node *node,
+                             const hub_config_key *key, void *target)
+{
+    (void)target; /* toolsets go into the reader */
+    if (node->kind != HUB_NODE_MAP && node->kind != HUB_NODE_NULL) {
+        return hub_config_wrong(reader, node, "a map");
+    }
+    hub_err err = HUB_OK;
+    for (const hub_node *child = node->first; err == HUB_OK && child != NULL; child = child->next) {
+        err = read_toolset(reader, child, key->keys);
+    }
+    return err;
+}
+
+/* Profiles are part of a URL: their names follow the rule of toolset keys. */
+static hub_err read_profiles(hub_config_reader *reader, const hub_node *node,
+                             const hub_config_key *key, void *target)
+{
+    (void)key;
+    (void)target; /* they are read when all files are known: profiles.c */
+    if (node->kind != HUB_NODE_MAP && node->kind != HUB_NODE_NULL) {
+        return hub_config_wrong(reader, node, "a map");
+    }
+    hub_err err = HUB_OK;
+    for (const hub_node *child = node->first; err == HUB_OK && child != NULL; child = child->next) {
+        if (!hub_config_is_key(hub_str_of(child->key))) {
+            return hub_node_fail(child, reader->reterr, HUB_EINVAL,
+                                 "a profile's name is a lower-case letter, then lower-case "
+                                 "letters, digits, \"-\" and \"_\", at most %d in all",
+                                 HUB_LIMIT_TOOLSET_KEY_BYTES);
+        }
+        size_t count = reader->profile_node_count;
+        if (count >= MOST_PROFILES) {
+            return hub_node_fail(child, reader->reterr, HUB_ELIMIT, "more than %d profiles",
+                                 MOST_PROFILES);
+        }
+        const hub_node **grown =
+            hub_config_grow(reader, reader->profile_nodes, count, sizeof *grown);
+        if (grown == NULL) {
+            return hub_config_no_memory(reader);
+        }
+        grown[count] = child;
+        reader->profile_nodes = grown;
+        reader->profile_node_count++;
+    }
+    return err;
+}
+
+hub_err hub_config_read_startup(hub_config_reader *reader, const hub_node *node,
+                                const hub_config_key *key, void *target)
+{
+    hub_config_profile_draft *draft = (void *)((char *)target + key->offset);
+    const hub_config_key word = {.words = key->words};
+    draft->startup_node = node;
+    return hub_config_read_word(reader, node, &word, &draft->profile.startup);
+}
+
+/* Keys, or the single word ALL, with or without a list around it. */
+hub_err hub_config_read_startup_toolsets(hub_config_reader *reader, const hub_node *node,
+                                         const hub_config_key *key, void *target)
+{
+    static const char *const ALL[] = {"ALL"};
+    static const hub_config_key LIST = {.offset = 0};
+    hub_config_profile_draft *draft = (void *)((char *)target + key->offset);
+    draft->toolsets_node = node;
+    const hub_node *word = node->kind == HUB_NODE_LIST && node->count == 1 ? node->first : node;
+    if (word->kind == HUB_NODE_TEXT && hub_str_is(word->text, ALL[0])) {
+        draft->profile.toolsets = (hub_names){.items = ALL, .count = 1, .set = true};
+        return HUB_OK;
+    }
+    if (node->kind == HUB_NODE_TEXT) {
+        return hub_config_wrong(reader, node, "a list of toolsets, or ALL");
+    }
+    return hub_config_read_toolset_names(reader, node, &LIST, &draft->profile.toolsets);
+}
+
+/* modules: where toolsets come from. */
+static const hub_config_key MODULE_KEYS[] = {
+    /* Plugin folders, relative to the manifest's own. Default: the installed folder. */
+    {.name = "paths", .read = hub_config_read_folders, .offset = READER(config.settings.modules.paths)},
+    /* Notice new and replaced plugins while the hub runs. Default: true. */
+    {.name = "watch", .read = hub_config_read_bool, .offset = READER(config.settings.modules.watch)},
+    /* Load plugins that other users may write to. Default: false. */
+    {.name = "allow_writable",
+     .read = hub_config_read_bool,
+     .offset = READER(config.settings.modules.allow_writable)},
+    {.name = NULL},
+};
+
+/* toolsets.KEY.tools: which of the toolset's own tools exist at all; globs. */
+static const hub_config_key TOOL_KEYS[] = {
+    /* Default: all. */
+    {.name = "allow", .read = hub_config_read_names, .offset = DRAFT(toolset.tools_allow)},
+    /* Wins over allow. Default: none. */
+    {.name = "deny", .read = hub_config_read_names, .offset = DRAFT(toolset.tools_deny)},
+    {.name = NULL},
+};
+
+/* toolsets.KEY: a module with its config, or a server entry. */
+static const hub_config_key TOOLSET_KEYS[] = {
+    /* The module's name. Default: the toolset's key. */
+    {.name = "module", .read = hub_config_read_node, .offset = DRAFT(module)},
+    /* Handed to the module as JSON; variables in text are expanded. */
+    {.name = "config", .read = hub_config_read_node, .offset = DRAFT(config)},
+    /* A server to start, instead of a module; expanded, like all down to headers. */
+    {.name = "command", .read = hub_config_read_node, .offset = DRAFT(command)},
+    {.name = "args", .read = hub_config_read_node, .offset = DRAFT(args)},
+    /* Further environment variables of the server. */
+    {.name = "env", .read = hub_config_read_node, .offset = DRAFT(env)},
+    /* Its working directory, relative to the manifest's folder. */
+    {.name = "cwd", .read = hub_config_read_node, .offset = DRAFT(cwd)},
+    /* A server to connect to, instead of one to start. */
+    {.name = "url", .read = hub_config_read_node, .offset = DRAFT(url)},
+    {.name = "headers", .read = hub_config_read_node, .offset = DRAFT(headers)},
+    /* How it is spoken to. Default: stdio for a command, http for a url. */
+    {.name = "type",
+     .read = hub_config_read_node,
+     .offset = DRAFT(type),
+     .words = HUB_CONFIG_TYPES},
+    /* Whether a started server gets the hub's whole environment. */
+    {.name = "inherit_env", .read = hub_config_read_node, .offset = DRAFT(inherit_env)},
+    /* How long it may take until it answers its first request. */
+    {.name = "startup_timeout", .read = hub_config_read_node, .offset = DRAFT(startup_timeout)},
+    /* Switched off for good, two spellings. Default: enabled. */
+    {.name = "enabled", .read = hub_config_read_node, .offset = DRAFT(enabled)},
+    {.name = "disabled", .read = hub_config_read_node, .offset = DRAFT(disabled)},
+    /* Whether it is active at start. Default: true. */
+    {.name = "active", .read = hub_config_read_bool, .offset = DRAFT(toolset.active)},
+    /* Connect at the first need. Default: true. */
+    {.name = "lazy", .read = hub_config_read_bool, .offset = DRAFT(toolset.lazy)},
+    /* One instance for all clients, or one for each session. Default: shared. */
+    {.name = "sharing",
+     .read = hub_config_read_choice,
+     .offset = DRAFT(toolset.sharing_session),
+     .words = HUB_CONFIG_SHARINGS},
+    /* How long a call may last without progress. Default: limits.call_timeout. */
+    {.name = "timeout", .read = hub_config_read_node, .offset = DRAFT(timeout)},
+    /* Calls in flight; 0: no limit of its own. */
+    {.name = "max_calls",
+     .read = hub_config_read_count,
+     .offset = DRAFT(toolset.max_calls),
+     .most = HUB_LIMIT_CALLS},
+    {.name = "tools", .read = hub_config_read_map, .keys = TOOL_KEYS},
+    /* Added to each of its tools. */
+    {.name = "tags", .read = hub_config_read_names, .offset = DRAFT(toolset.tags)},
+    /* Of each of its tools. Default: each tool's own. */
+    {.name = "category", .read = hub_config_read_text, .offset = DRAFT(toolset.category)},
+    /* What it is for. */
+    {.name = "description", .read = hub_config_read_text, .offset = DRAFT(toolset.description)},
+    {.name = NULL},
+};
+
+/* policy.filters[]: in the order of hub_filter_kind. */
+#define FILTER(word)                                                                               \
+    {                                                                                              \
+        .name = (word), .read = hub_config_read_names,                                             \
+        .offset = offsetof(hub_filter_rule, values)                                              \
+    }
+static const hub_config_key FILTER_KEYS[] = {
+    FILTER("namespace"),   /* the toolset is one of these */
+    FILTER("tags_any"),    /* the tool has at least one of these tags */
+    FILTER("tags_all"),    /* it has all of them */
+    FILTER("tags_none"),   /* it has none of them */
+    FILTER("category"),    /* its category is one of these */
+    FILTER("allow_tools"), /* one of these globs fits "toolset:tool" */
+    FILTER("deny_tools"),  /* none of them does */
+    {.name = NULL},
+};
+
+/* policy: what may be exposed at all. */
+static const hub_config_key POLICY_KEYS[] = {
+    /* Toolsets. Default: all; [] is none. */
+    {.name = "allow", .read = hub_config_read_toolset_names, .offset = POLICY(allow)},
+    /* Wins over allow. Default: none. */
+    {.name = "deny", .read = hub_config_read_toolset_names, .offset = POLICY(deny)},
+    /* How many toolsets may be active at a time. 0, the default: any number. */
+    {.name = "max_active",
+     .read = hub_config_read_count,
+     .offset = POLICY(max_active),
+     .most = HUB_LIMIT_TOOLSETS},
+    /* Each tool has to pass all of them. */
+    {.name = "filters", .read = read_filters, .keys = FILTER_KEYS, .shape = HUB_CONFIG_LIST_OF},
+    /* Only tools that are annotated as read-only. Default: false. */
+    {.name = "read_only", .read = hub_config_read_bool, .offset = POLICY(read_only)},
+    /* No tool that may destroy something. Default: false. */
+    {.name = "deny_destructive", .read = hub_config_read_bool, .offset = POLICY(deny_destructive)},
+    {.name = NULL},
+};
+
+/* What every profile has, and the hub section for all of them; `at` is where the draft lies. */
+#define EXPOSURE_KEYS(at)                                                                          \
+    /* How tools are called. Default: prefix. */                                                   \
+    {.name = "naming",                                                                             \
+     .read = hub_config_read_word,                                                                 \
+     .offset = (at) + PROFILE(naming),                                                             \
+     .words = HUB_CONFIG_NAMINGS}, /* Longer names are cut. Default: 64. */                        \
+        {.name = "max_name_length",                                                                \
+         .read = hub_config_read_count,                                                            \
+         .offset = (at) + PROFILE(max_name_bytes),                                                 \
+         .least = LEAST_NAME_BYTES,                                                                \
+         .most = HUB_LIMIT_TOOL_NAME_BYTES}, /* Which toolsets are active at start. Default:       \
+                                                static if `toolsets` is there. */                  \
+        {.name = "startup",                                                                        \
+         .read = hub_config_read_startup,                                                          \
+         .offset = (at),                                                                           \
+         .words = HUB_CONFIG_STARTUPS}, /* Those of a static start, or ALL. */                     \
+        {.name = "toolsets", .read = hub_config_read_startup_toolsets, .offset = (at)},            \
+    /* Offer tools that enable and disable toolsets. Default: true. */                             \
+    {                                                                                              \
+        .name = "meta_tools", .read = hub_config_read_bool, .offset = (at) + PROFILE(meta_tools)   \
+    }
+
+/* profiles.NAME: an endpoint with an exposure of its own. */
+static const hub_config_key PROFILE_KEYS[] = {
+    EXPOSURE_KEYS(0),
+    {.name = "policy", .read = hub_config_read_map, .offset = PROFILE(policy), .keys = POLICY_KEYS},
+    {.name = NULL},
+};
+
+/* hub: who it is, and what it shows. */
+static const hub_config_key HUB_KEYS[] = {
+    /* What clients are told: serverInfo. Default: patchbay. */
+    {.name = "name", .read = hub_config_read_text, .offset = READER(config.settings.name)},
+    {.name = "title", .read = hub_config_read_text, .offset = READER(config.settings.title)},
+    {.name = "instructions", .read = hub_config_read_text, .offset = READER(config.settings.instructions)},
+    /* Tools per page of tools/list. Default: 1000. */
+    {.name = "page_size",
+     .read = hub_config_read_count,
+     .offset = READER(config.settings.limits.list_page),
+     .least = 1,
+     .most = MOST_PAGE},
+    EXPOSURE_KEYS(READER(base)),
+    {.name = NULL},
+};
+
+/* limits: bytes take 4MiB, times take 30s. */
+static const hub_config_key LIMIT_KEYS[] = {
+    /* One message from a client. Default: 4MiB. */
+    {.name = "client_message",
+     .read = hub_config_read_size,
+     .offset = READER(config.settings.limits.client_message_bytes),
+     .least = LEAST_BYTES,
+     .most = MOST_BYTES},
+    /* One message from a server. Default: 16MiB. */
+    {.name = "upstream_message",
+     .read = hub_config_read_size,
+     .offset = READER(config.settings.limits.upstream_message_bytes),
+     .least = LEAST_BYTES,
+     .most = MOST_BYTES},
+    /* What may wait for a client that does not read. Default: 32MiB. */
+    {.name = "client_queue",
+     .read = hub_config_read_size,
+     .offset = READER(config.settings.limits.client_queue_bytes),
+     .least = LEAST_BYTES,
+     .most = MOST_BYTES},
+    /* A call without progress. Default: 1m. */
+    {.name = "call_timeout",
+     .read = read_call_limit,
+     .offset = READER(config.settings.limits.call_timeout_ms),
+     .least = 1,
+     .most = HUB_CONFIG_MOST_MS},
+    /* A call, whatever progress it reports. Default: 10m. */
+    {.name = "call_ceiling",
+     .read = read_call_limit,
+     .offset = READER(config.settings.limits.call_ceiling_ms),
+     .least = 1,
+     .most = HUB_CONFIG_MOST_MS},
+    /* How long a list waits for servers that are not connected yet. Default: 5s. */
+    {.name = "discover_timeout",
+     .read = hub_config_read_duration,
+     .offset = READER(config.settings.limits.discover_timeout_ms),
+     .least = 1,
+     .most = HUB_CONFIG_MOST_MS},
+    /* Calls in flight of one client. Default: 256. */
+    {.name = "calls_per_session",
+     .read = hub_config_read_count,
+     .offset = READER(config.settings.limits.calls_per_session),
+     .least = 1,
+     .most = HUB_LIMIT_CALLS},
+    /* Threads that run native tools. Default: 4. */
+    {.name = "worker_threads",
+     .read = hub_config_read_count,
+     .offset = READER(config.settings.limits.worker_threads),
+     .least = 1,
+     .most = HUB_LIMIT_WORKER_THREADS},
+    {.name = NULL},
+};
+
+/* log: lines on standard error. */
+static const hub_config_key LOG_KEYS[] = {
+    /* The least level that is written. Default: info. */
+    {.name = "level",
+     .read = hub_config_read_word,
+     .offset = READER(config.settings.log_level),
+     .words = HUB_CONFIG_LEVELS},
+    /* Default: text. */
+    {.name = "format",
+     .read = hub_config_read_choice,
+     .offset = READER(config.settings.log_json),
+     .words = HUB_CONFIG_FORMATS},
+    {.name = NULL},
+};
+
+static const hub_config_key MANIFEST_KEYS[] = {
+    {.name = "hub", .read = hub_config_read_map, .keys = HUB_KEYS},
+    {.name = "modules", .read = hub_config_read_map, .keys = MODULE_KEYS},
+    {.name = "toolsets", .read = read_toolsets, .keys = TOOLSET_KEYS, .shape = HUB_CONFIG_MAP_OF},
+    {.name = "policy",
+     .read = hub_config_read_map,
+     .offset = READER(config.settings.policy),
+     .keys = POLICY_KEYS},
+    {.name = "profiles", .read = read_profiles, .keys = PROFILE_KEYS, .shape = HUB_CONFIG_MAP_OF},
+    {.name = "limits", .read = hub_config_read_map, .keys = LIMIT_KEYS},
+    {.name = "log", .read = hub_config_read_map, .keys = LOG_KEYS},
+    {.name = "listen", .read = read_unsupported},
+    {.name = "auth", .read = read_unsupported},
+    /* Never keys of a manifest: a file that has them is another program's. */
+    {.name = "mcpServers", .read = NULL},
+    {.name = "servers", .read = NULL},
+    {.name = NULL},
+};
+
+const hub_config_key *hub_config_manifest_keys(void)
+{
+    return MANIFEST_KEYS;
+}
+
+const hub_config_key *hub_config_profile_keys(void)
+{
+    return PROFILE_KEYS;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * YAML as nodes. Aliases are refused: they make documents whose meaning is exponentially larger
+ * than their text, and no manifest needs them. So are tags, but the one that says "this is text".
+ */
+#include "config/node.h"
+
+#include "base/limits.h"
+
+#include <yaml.h>
+
+typedef struct yaml_reader {
+    yaml_parser_t parser;
+    hub_node_builder *builder;
+    hub_node *inner; /* the list or map being filled; NULL at the top */
+    bool has_key;    /* in a map: `key` was read, its value comes next */
+    char *key;       /* in the arena */
+    uint32_t key_line;
+} yaml_reader;
+
+static uint32_t line_of(const yaml_event_t *event)
+{
+    return (uint32_t)event->start_mark.line + 1;
+}
+
+static hub_str span_of(const yaml_char_t *text, size_t len)
+{
+    return (hub_str){.ptr = (const char *)text, .len = len};
+}
+
+static hub_err refuse(const yaml_reader *reader, const yaml_event_t *event, const char *why)
+{
+    return hub_fail(reader->builder->reterr, HUB_EINVAL, "%s:%u: %s", reader->builder->file,
+                    line_of(event), why);
+}
+
+static hub_node_kind kind_of_word(hub_str word)
+{
+    static const struct {
+        const char *word;
+        hub_node_kind kind;
+    } WORDS[] = {
+        {"", HUB_NODE_NULL},       {"~", HUB_NODE_NULL},      {"null", HUB_NODE_NULL},
+        {"Null", HUB_NODE_NULL},   {"NULL", HUB_NODE_NULL},   {"true", HUB_NODE_TRUE},
+        {"True", HUB_NODE_TRUE},   {"TRUE", HUB_NODE_TRUE},   {"false", HUB_NODE_FALSE},
+        {"False", HUB_NODE_FALSE}, {"FALSE", HUB_NODE_FALSE},
+    };
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
+        if (hub_str_is(word, WORDS[i].word)) {
+            return WORDS[i].kind;
+        }
+    }
+    return hub_node_is_number(word) ? HUB_NODE_NUMBER : HUB_NODE_TEXT;
+}
+
+static bool is_text_tag(const yaml_char_t *tag)
+{
+    hub_str name = hub_str_of((const char *)tag);
+    return hub_str_is(name, "!") || hub_str_is(name, YAML_STR_TAG);
+}
+
+/* The value of the key that was read before, or the next element of a list, or the root. */
+static hub_err add_value(yaml_reader *reader, hub_node_draft *draft, hub_node **ret_node)
+{
+    if (reader->has_key) {
+        draft->key = hub_str_of(reader->key);
+        draft->line = reader->key_line;
+        reader->has_key = false;
+    }
+    return hub_node_add(reader->builder, reader->inner, draft, ret_node);
+}
+
+static bool wants_key(const yaml_reader *reader)
+{
+    return reader->inner != NULL && reader->inner->kind == HUB_NODE_MAP && !reader->has_key;
+}
+
+static hub_err on_key(yaml_reader *reader, const yaml_event_t *event)
+{
+    hub_str text = span_of(event->data.scalar.value, event->data.scalar.length);
+    if (text.len > 0 && memchr(text.ptr, '\0', text.len) != NULL) {
+        return refuse(reader, event, "a key holds a NUL character");
+    }
+    reader->key = hub_arena_strdup(reader->builder->arena, text);
+    if (reader->key == NULL) {
+        return hub_fail(reader->builder->reterr, hub_arena_failed(reader->builder->arena),
+                        "%s:%u: %s", reader->builder->file, line_of(event),
+                        hub_err_text(hub_arena_failed(reader->builder->arena)));
+    }
+    reader->key_line = line_of(event);
+    reader->has_key = true;
+    return HUB_OK;
+}
+
+static hub_err on_scalar(yaml_reader *reader, const yaml_event_t *event)
+{
+    const yaml_char_t *tag = event->data.scalar.tag;
+    if (tag != NULL && !is_text_tag(tag)) {
+        return refuse(reader, event, "tags are not supported (but !!str)");
+    }
+    if (wants_key(reader)) {
+        return on_key(reader, event);
+    }
+    hub_node_draft draft = {
+        .line = line_of(event),
+        .kind = HUB_NODE_TEXT,
+        .text = span_of(event->data.scalar.value, event->data.scalar.length),
+    };
+    if (tag == NULL && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
+        draft.kind = kind_of_word(draft.text);
+    }
+    return add_value(reader, &draft, NULL);
+}
+
+static hub_err on_start(yaml_reader *reader, const yaml_event_t *event, hub_node_kind kind)
+{
+    const yaml_char_t *tag =
+        kind == HUB_NODE_MAP ? event->data.mapping_start.tag : event->data.sequence_start.tag;
+    if (tag != NULL) {
+        return refuse(reader, event, "tags are not supported (but !!str)");
+    }
+    if (wants_key(reader)) {
+        return refuse(reader, event, "a key must be a plain word or text");
+    }
+    hub_node_draft draft = {.line = line_of(event), .kind = kind};
+    return add_value(reader, &draft, &reader->inner);
+}
+
+static hub_err on_event(yaml_reader *reader, const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_DOCUMENT_START_EVENT:
+        return reader->builder->root == NULL
+                   ? HUB_OK
+                   : refuse(reader, event, "a second document begins; only one is allowed");
+    case YAML_ALIAS_EVENT:
+        return refuse(reader, event, "aliases are not supported: write the value out");
+    case YAML_SCALAR_EVENT:
+        return on_scalar(reader, event);
+    case YAML_SEQUENCE_START_EVENT:
+        return on_start(reader, event, HUB_NODE_LIST);
+    case YAML_MAPPING_START_EVENT:
+        return on_start(reader, event, HUB_NODE_MAP);
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        reader->inner = reader->inner->parent;
+        return HUB_OK;
+    default:
+        return HUB_OK;
+    }
+}
+
+/* libyaml knows the line, or (where bytes are no text at all) only how far it got. */
+static hub_err report(const yaml_reader *reader, hub_str text)
+{
+    const yaml_parser_t *parser = &reader->parser;
+    hub_error *reterr = reader->builder->reterr;
+    if (parser->error == YAML_MEMORY_ERROR) {
+        return hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", reader->builder->file);
+    }
+    size_t line = parser->problem_mark.line + 1;
+    if (parser->error == YAML_READER_ERROR) {
+        line = 1;
+        for (size_t i = 0; i < text.len && i < parser->problem_offset; i++) {
+            line += text.ptr[i] == '\n' ? 1 : 0;
+        }
+    }
+    return hub_fail(reterr, HUB_EPARSE, "%s:%zu: not valid YAML: %s", reader->builder->file, line,
+                    parser->problem != NULL ? parser->problem : "unknown reason");
+}
+
+hub_err hub_node_parse_yaml(hub_node_builder *builder, hub_str text)
+{
+    yaml_reader reader = {.builder = builder};
+    if (yaml_parser_initialize(&reader.parser) == 0) {
+        return hub_fail(builder->reterr, HUB_ENOMEM, "%s: out of memory", builder->file);
+    }
+    /* With the encoding fixed libyaml takes a byte order mark for text. */
+    if (hub_str_starts(text, HUB_STR("\xef\xbb\xbf"))) {
+        text = hub_str_from(text, 3);
+    }
+    yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text.ptr, text.len);
+    hub_err err = HUB_OK;
+    for (bool ended = false; err == HUB_OK && !ended;) {
+        yaml_event_t event;
+        if (yaml_parser_parse(&reader.parser, &event) == 0) {
+            err = report(&reader, text);
+            break;
+        }
+        ended = event.type == YAML_STREAM_END_EVENT;
+        err = on_event(&reader, &event);
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&reader.parser);
+    return err;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the parts of config/ share while a configuration is read: the reader (the configuration
+ * being built, and where memory and messages go), and tables of keys. A format is a table: each row
+ * is a key, what parses it, and where the value goes. Internal to config/, and for its tests.
+ */
+#ifndef HUB_CONFIG_READER_H
+#define HUB_CONFIG_READER_H
+
+#include "config/config.h"
+#include "config/expand.h"
+#include "config/node.h"
+
+/* The longest time that any key may give: one day. More is a mistake. */
+#define HUB_CONFIG_MOST_MS (24u * 3600 * 1000)
+
+/* A profile before its rules are checked; the nodes say where its start-up was written, NULL:
+ * nowhere. */
+typedef struct hub_config_profile_draft {
+    hub_profile_settings profile;
+    const hub_node *startup_node;
+    const hub_node *toolsets_node;
+} hub_config_profile_draft;
+
+/* A toolset before its rules are checked, in whichever format it was written. NULL: not written. */
+typedef struct hub_config_toolset_draft {
+    hub_toolset_settings toolset;
+    const hub_node *node; /* the whole entry */
+    const hub_node *enabled;
+    const hub_node *disabled;
+    const hub_node *module;
+    const hub_node *config;
+    const hub_node *command;
+    const hub_node *args;
+    const hub_node *env;
+    const hub_node *cwd;
+    const hub_node *url;
+    const hub_node *headers;
+    const hub_node *type;
+    const hub_node *inherit_env;
+    const hub_node *startup_timeout;
+    const hub_node *timeout;
+    const char *default_type; /* when `type` is NULL; may be NULL */
+} hub_config_toolset_draft;
+
+typedef struct hub_config_reader {
+    hub_config config;  /* under construction: the last file's word stands */
+    hub_arena *arena;   /* of the configuration */
+    hub_arena *scratch; /* nodes: they live until the reader has finished */
+    hub_expand_source variables;
+    const char *folder;   /* of the file being read, absolute */
+    bool is_foreign;      /* it belongs to another program: unknown keys are warnings */
+    bool is_switched_off; /* the toolset being read is: nothing is expanded */
+    hub_error *reterr;
+    hub_config_profile_draft
+        base; /* what the manifest's `hub` says: every profile starts from it */
+    const hub_node *call_limit_node; /* what was said last of limits.call_timeout or call_ceiling */
+    const hub_node **profile_nodes;  /* profiles are read last, when `base` is complete */
+    size_t profile_node_count;
+    hub_toolset_settings *toolsets;
+    const hub_node **toolset_nodes; /* by the same index */
+    size_t toolset_count;
+    const char **warnings;
+    size_t warning_count;
+} hub_config_reader;
+
+typedef struct hub_config_word {
+    const char *word; /* NULL ends a table */
+    unsigned value;
+    bool is_alias; /* accepted, but not offered in messages */
+} hub_config_word;
+
+typedef struct hub_config_key hub_config_key;
+
+/* Read `node` into `target` + key->offset. */
+typedef hub_err (*hub_config_read_fn)(hub_config_reader *reader, const hub_node *node,
+                                      const hub_config_key *key, void *target);
+
+struct hub_config_key {
+    const char *name;        /* NULL ends a table */
+    hub_config_read_fn read; /* NULL: not a key here, but what a misspelt one may have meant */
+    size_t offset;
+    uint32_t least; /* numbers, sizes, durations */
+    uint32_t most;
+    const hub_config_word *words; /* what a word may be */
+    const hub_config_key *keys;   /* of the map within */
+    enum {
+        HUB_CONFIG_ONE,     /* the value is that map */
+        HUB_CONFIG_MAP_OF,  /* it maps names of the user's choice to such maps */
+        HUB_CONFIG_LIST_OF, /* it is a list of such maps, of one key each */
+    } shape;
+};
+
+/* The manifest's tables, from its top keys down; also what the schema is held against. */
+const hub_config_key *hub_config_manifest_keys(void);
+const hub_config_key *hub_config_profile_keys(void);
+extern const hub_config_word HUB_CONFIG_STARTUPS[];
+extern const hub_config_word HUB_CONFIG_NAMINGS[];
+extern const hub_config_word HUB_CONFIG_LEVELS[];
+extern const hub_config_word HUB_CONFIG_FORMATS[];
+
+/* values.c: kinds of values; the comment says the type of the member. */
+hub_err hub_config_read_text(hub_config_reader *reader, const hub_node *node,
+                             const hub_config_key *key, void *target); /* const char *, not empty */
+hub_err hub_config_read_bool(hub_config_reader *reader, const hub_node *node,
+                             const hub_config_key *key, void *target); /* bool */
+hub_err hub_config_read_count(hub_config_reader *reader, const hub_node *node,
+                              const hub_config_key *key, void *target); /* uint32_t */
+hub_err hub_config_read_size(hub_config_reader *reader, const hub_node *node,
+                             const hub_config_key *key, void *target); /* uint32_t, bytes */
+hub_err hub_config_read_duration(hub_config_reader *reader, const hub_node *node,
+                                 const hub_config_key *key, void *target); /* uint32_t, ms */
+hub_err hub_config_read_word(hub_config_reader *reader, const hub_node *node,
+                             const hub_config_key *key, void *target); /* an enum */
+hub_err hub_config_read_choice(hub_config_reader *reader, const hub_node *node,
+                               const hub_config_key *key, void *target); /* bool, by `words` */
+hub_err hub_config_read_names(hub_config_reader *reader, const hub_node *node,
+                              const hub_config_key *key, void *target); /* hub_names */
+hub_err hub_config_read_toolset_names(hub_config_reader *reader, const hub_node *node,
+                                      const hub_config_key *key,
+                                      void *target); /* hub_names */
+hub_err hub_config_read_folders(hub_config_reader *reader, const hub_node *node,
+                                const hub_config_key *key, void *target); /* hub_names */
+hub_err hub_config_read_node(hub_config_reader *reader, const hub_node *node,
+                             const hub_config_key *key, void *target); /* const hub_node * */
+/* The map that key->keys describes, its members from target + key->offset on; null is empty. */
+hub_err hub_config_read_map(hub_config_reader *reader, const hub_node *node,
+                            const hub_config_key *key, void *target);
+
+/* manifest.c: a profile's start; key->offset leads to the hub_config_profile_draft. */
+hub_err hub_config_read_startup(hub_config_reader *reader, const hub_node *node,
+                                const hub_config_key *key, void *target);
+hub_err hub_config_read_startup_toolsets(hub_config_reader *reader, const hub_node *node,
+                                         const hub_config_key *key, void *target);
+
+/* Whether it can be the key of a toolset or the name of a profile, but for what is reserved. */
+bool hub_config_is_key(hub_str key);
+
+/* Refuse a toolset key that breaks the rules (DESIGN.md, "Exposure"). */
+HUB_MUST_CHECK hub_err hub_config_check_toolset_key(hub_config_reader *reader, const hub_node *node,
+                                                    hub_str key);
+
+/* "FILE:LINE: path: wanted WANTED, found …". Never used for values that may be secret. */
+hub_err hub_config_wrong(const hub_config_reader *reader, const hub_node *node, const char *wanted);
+
+/* Like hub_config_wrong, but says of the value no more than its kind. */
+hub_err hub_config_wrong_kind(const hub_config_reader *reader, const hub_node *node,
+                              const char *wanted);
+
+/* Add a line to the warnings, with the node's place in front. */
+HUB_MUST_CHECK hub_err hub_config_warn(hub_config_reader *reader, const hub_node *node,
+                                       const char *format, ...) HUB_PRINTF(3, 4);
+
+/* The failure of one of the arenas. */
+hub_err hub_config_no_memory(const hub_config_reader *reader);
+
+/* `items` with room for one more behind `count`; grows by doubling. NULL when out of memory. */
+void *hub_config_grow(hub_config_reader *reader, void *items, size_t count, size_t item_bytes);
+
+/* toolset.c: check the draft's rules and add it to the reader's toolsets; `key` is checked already.
+ */
+HUB_MUST_CHECK hub_err hub_config_add_toolset(hub_config_reader *reader,
+                                              hub_config_toolset_draft *draft, const char *key);
+
+/* An entry on which nothing was said. */
+hub_config_toolset_draft hub_config_toolset_draft_of(const hub_node *node);
+
+extern const hub_config_word HUB_CONFIG_SHARINGS[];
+
+/* toolset_json.c: append what the module mcp_upstream, or any other, gets as its configuration. */
+HUB_MUST_CHECK hub_err hub_config_add_server_json(hub_config_reader *reader,
+                                                  const hub_config_toolset_draft *draft,
+                                                  hub_buf *out);
+HUB_MUST_CHECK hub_err hub_config_add_module_json(hub_config_reader *reader,
+                                                  const hub_config_toolset_draft *draft,
+                                                  hub_buf *out);
+extern const hub_config_word HUB_CONFIG_TYPES[];
+
+/* mcp_servers.c: the entries of another program's file (a map or a list), or NULL if it is none. */
+const hub_node *hub_config_find_servers(const hub_node *root);
+HUB_MUST_CHECK hub_err hub_config_read_servers(hub_config_reader *reader, const hub_node *servers);
+
+/* overrides.c: the command line's word. */
+HUB_MUST_CHECK hub_err hub_config_apply_overrides(hub_config_reader *reader,
+                                                  const hub_config_overrides *overrides);
+HUB_MUST_CHECK hub_err hub_config_apply_profile_overrides(hub_config_reader *reader,
+                                                          const hub_config_overrides *overrides,
+                                                          hub_config_profile_draft *draft);
+
+/* profiles.c: the default profile and all others, from `base` and profile_nodes. */
+HUB_MUST_CHECK hub_err hub_config_finish_profiles(hub_config_reader *reader,
+                                                  const hub_config_overrides *overrides);
+
+#endif

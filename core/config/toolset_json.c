@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a toolset's module gets: one JSON object. This is the only place where variables are
+ * expanded; from here on a value may be secret and is shown to nobody but the module.
+ */
+#include "config/reader.h"
+
+#include "base/limits.h"
+#include "config/file.h"
+#include "wire/json.h"
+
+enum {
+    MAX_START_MS = 3600000, /* a server that needs an hour to start is broken */
+};
+
+typedef enum server_type {
+    TYPE_STDIO,
+    TYPE_HTTP,
+    TYPE_SSE,
+    TYPE_WEBSOCKET,
+} server_type;
+
+static const char *const TYPE_NAMES[] = {"stdio", "http", "sse", "websocket"};
+
+/* All spellings met in the files of other programs; the module sees TYPE_NAMES only. */
+const hub_config_word HUB_CONFIG_TYPES[] = {
+    {"stdio", TYPE_STDIO, false},
+    {"http", TYPE_HTTP, false},
+    {"sse", TYPE_SSE, false},
+    {"websocket", TYPE_WEBSOCKET, false},
+    {"streamable-http", TYPE_HTTP, true},
+    {"streamableHttp", TYPE_HTTP, true},
+    {"streamable_http", TYPE_HTTP, true},
+    {"STREAMABLE_HTTP", TYPE_HTTP, true},
+    {"STDIO", TYPE_STDIO, true},
+    {"HTTP", TYPE_HTTP, true},
+    {"SSE", TYPE_SSE, true},
+    {"ws", TYPE_WEBSOCKET, true},
+    {"local", TYPE_STDIO, true},
+    {"remote", TYPE_HTTP, true},
+    {.word = NULL},
+};
+
+/* What becomes of a scalar. */
+typedef enum scalar_use {
+    USE_TYPED,  /* a number stays a number */
+    USE_STRING, /* everything is a string as it is spelled: arguments, environment */
+} scalar_use;
+
+static bool is_scalar(const hub_node *node)
+{
+    return node->kind == HUB_NODE_TEXT || node->kind == HUB_NODE_NUMBER ||
+           node->kind == HUB_NODE_TRUE || node->kind == HUB_NODE_FALSE;
+}
+
+/* Append the node's text to `value`, expanded. A toolset that is switched off needs none of its
+ * variables: people switch it off because they do not have them. */
+static hub_err expand(hub_config_reader *reader, const hub_node *node, hub_buf *value)
+{
+    if (reader->is_switched_off) {
+        hub_buf_add(value, node->text);
+        return HUB_OK;
+    }
+    bool open_file = false;
+    hub_error found = {.code = HUB_OK};
+    hub_err err = hub_expand(node->text, &reader->variables, value, &open_file, &found);
+    if (err != HUB_OK) {
+        return hub_node_fail(node, reader->reterr, err, "%s", found.text);
+    }
+    if (open_file) {
+        return hub_config_warn(reader, node, "every user of this machine can read the secret file");
+    }
+    return HUB_OK;
+}
+
+static hub_err add_string(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    hub_buf value;
+    hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
+    hub_err err = expand(reader, node, &value);
+    if (err == HUB_OK) {
+        hub_json_add_string(out, hub_buf_str(&value));
+    }
+    hub_buf_fini(&value);
+    return err;
+}
+
+static hub_err add_scalar(hub_config_reader *reader, const hub_node *node, scalar_use use,
+                          hub_buf *out)
+{
+    if (node->kind == HUB_NODE_TEXT || use == USE_STRING) {
+        return add_string(reader, node, out);
+    }
+    static const char *const WORDS[] = {
+        [HUB_NODE_NULL] = "null", [HUB_NODE_TRUE] = "true", [HUB_NODE_FALSE] = "false"};
+    hub_buf_add(out, node->kind == HUB_NODE_NUMBER ? node->text : hub_str_of(WORDS[node->kind]));
+    return HUB_OK;
+}
+
+/* Any tree as JSON, text expanded. Recursion is bounded by HUB_LIMIT_CONFIG_DEPTH. */
+static hub_err add_tree(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    if (node->kind != HUB_NODE_MAP && node->kind != HUB_NODE_LIST) {
+        return add_scalar(reader, node, USE_TYPED, out);
+    }
+    bool is_map = node->kind == HUB_NODE_MAP;
+    hub_buf_add_char(out, is_map ? '{' : '[');
+    hub_err err = HUB_OK;
+    for (const hub_node *child = node->first; err == HUB_OK && child != NULL; child = child->next) {
+        if (is_map) {
+            hub_json_add_key(out, hub_str_of(child->key));
+        } else {
+            hub_json_add_comma(out);
+        }
+        err = add_tree(reader, child, out);
+    }
+    hub_buf_add_char(out, is_map ? '}' : ']');
+    return err;
+}
+
+static hub_err add_text_member(hub_config_reader *reader, const hub_node *node, const char *name,
+                               hub_buf *out)
+{
+    if (node->kind != HUB_NODE_TEXT) {
+        return hub_config_wrong_kind(reader, node, "text");
+    }
+    hub_buf value;
+    hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
+    hub_err err = expand(reader, node, &value);
+    if (err == HUB_OK && value.len == 0) {
+        err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "is empty");
+    }
+    if (err == HUB_OK) {
+        hub_json_add_key(out, hub_str_of(name));
+        hub_json_add_string(out, hub_buf_str(&value));
+    }
+    hub_buf_fini(&value);
+    return err;
+}
+
+static hub_err add_folder(hub_config_reader *reader, const hub_node *node, hub_buf *value,
+                          hub_buf *out)
+{
+    hub_err err = expand(reader, node, value);
+    if (err != HUB_OK) {
+        return err;
+    }
+    hub_buf_add_char(value, '\0');
+    if (!hub_buf_ok(value)) {
+        return hub_fail(reader->reterr, value->failed, "%s", hub_err_text(value->failed));
+    }
+    if (value->ptr[0] == '\0') {
+        return hub_node_fail(node, reader->reterr, HUB_EINVAL, "is empty");
+    }
+    if (value->ptr[0] == '~') {
+        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
+                             "\"~\" has no meaning here: write ${HOME}");
+    }
+    const char *folder = hub_file_absolute(reader->folder, value->ptr, reader->scratch);
+    if (folder == NULL) {
+        return hub_config_no_memory(reader);
+    }
+    hub_json_add_key(out, HUB_STR("cwd"));
+    hub_json_add_string(out, hub_str_of(folder));
+    return HUB_OK;
+}
+
+static hub_err add_cwd(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    if (node->kind != HUB_NODE_TEXT) {
+        return hub_config_wrong_kind(reader, node, "text");
+    }
+    hub_buf value;
+    hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
+    hub_err err = add_folder(reader, node, &value, out);
+    hub_buf_fini(&value);
+    return err;
+}
+
+static hub_err add_args(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    if (node->kind != HUB_NODE_LIST) {
+        return hub_config_wrong_kind(reader, node, "a list");
+    }
+    hub_json_add_key(out, HUB_STR("args"));
+    hub_buf_add_char(out, '[');
+    hub_err err = HUB_OK;
+    for (const hub_node *item = node->first; err == HUB_OK && item != NULL; item = item->next) {
+        if (!is_scalar(item)) {
+            return hub_config_wrong_kind(reader, item, "text");
+        }
+        hub_json_add_comma(out);
+        err = add_scalar(reader, item, USE_STRING, out);
+    }
+    hub_buf_add_char(out, ']');
+    return err;
+}
+
+/* RFC 9110, section 5.1: a field name is a token. */
+static bool is_token(hub_str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!letter && memchr("!#$%&'*+-.^_`|~", c, sizeof "!#$%&'*+-.^_`|~" - 1) == NULL) {
+            return false;
+        }
+    }
+    return name.len > 0;
+}
+
+static bool is_variable(hub_str name)
+{
+    return name.len > 0 && memchr(name.ptr, '=', name.len) == NULL;
+}
+
+/* A line break in a header would be the beginning of another one. */
+static hub_err add_header_value(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    hub_buf value;
+    hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
+    hub_err err = expand(reader, node, &value);
+    if (err == HUB_OK && value.len > 0 &&
+        (memchr(value.ptr, '\n', value.len) != NULL ||
+         memchr(value.ptr, '\r', value.len) != NULL)) {
+        err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "a header cannot hold a line break");
+    }
+    if (err == HUB_OK) {
+        hub_json_add_string(out, hub_buf_str(&value));
+    }
+    hub_buf_fini(&value);
+    return err;
+}
+
+/* env and headers: names to strings. */
+static hub_err add_strings(hub_config_reader *reader, const hub_node *node, bool is_env,
+                           hub_buf *out)
+{
+    if (node->kind != HUB_NODE_MAP && node->kind != HUB_NODE_NULL) {
+        return hub_config_wrong_kind(reader, node, "a map");
+    }
+    hub_json_add_key(out, is_env ? HUB_STR("env") : HUB_STR("headers"));
+    hub_buf_add_char(out, '{');
+    hub_err err = HUB_OK;
+    for (const hub_node *child = node->first; err == HUB_OK && child != NULL; child = child->next) {
+        hub_str name = hub_str_of(child->key);
+        if (is_env ? !is_variable(name) : !is_token(name)) {
+            return hub_node_fail(child, reader->reterr, HUB_EINVAL, "not the name of a %s",
+                                 is_env ? "variable" : "header");
+        }
+        if (!is_scalar(child)) {
+            return hub_config_wrong_kind(reader, child, "text");
+        }
+        hub_json_add_key(out, name);
+        err = is_env ? add_scalar(reader, child, USE_STRING, out)
+                     : add_header_value(reader, child, out);
+    }
+    hub_buf_add_char(out, '}');
+    return err;
+}
+
+static hub_err add_type(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                        hub_buf *out)
+{
+    const char *name = draft->default_type;
+    if (draft->type != NULL) {
+        static const hub_config_key KEY = {.words = HUB_CONFIG_TYPES};
+        unsigned type = 0;
+        hub_err err = hub_config_read_word(reader, draft->type, &KEY, &type);
+        if (err != HUB_OK) {
+            return err;
+        }
+        if ((type == TYPE_STDIO) != (draft->command != NULL)) {
+            return hub_node_fail(draft->type, reader->reterr, HUB_EINVAL,
+                                 type == TYPE_STDIO ? "this type wants a \"command\""
+                                                    : "this type wants a \"url\"");
+        }
+        name = TYPE_NAMES[type];
+    }
+    if (name != NULL) {
+        hub_json_add_key(out, HUB_STR("type"));
+        hub_json_add_string(out, hub_str_of(name));
+    }
+    return HUB_OK;
+}
+
+static hub_err add_options(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                           hub_buf *out)
+{
+    hub_err err = HUB_OK;
+    if (draft->inherit_env != NULL) {
+        static const hub_config_key KEY = {.offset = 0};
+        bool inherit = false;
+        err = hub_config_read_bool(reader, draft->inherit_env, &KEY, &inherit);
+        hub_json_add_key(out, HUB_STR("inherit_env"));
+        hub_buf_add(out, inherit ? HUB_STR("true") : HUB_STR("false"));
+    }
+    if (err == HUB_OK && draft->startup_timeout != NULL) {
+        static const hub_config_key KEY = {.least = 1, .most = MAX_START_MS};
+        uint32_t timeout_ms = 0;
+        err = hub_config_read_duration(reader, draft->startup_timeout, &KEY, &timeout_ms);
+        hub_json_add_key(out, HUB_STR("startup_timeout_ms"));
+        hub_buf_add_u64(out, timeout_ms);
+    }
+    return err;
+}
+
+hub_err hub_config_add_server_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                                   hub_buf *out)
+{
+    hub_buf_add_char(out, '{');
+    hub_err err = HUB_OK;
+    if (draft->command != NULL) {
+        err = add_text_member(reader, draft->command, "command", out);
+    }
+    if (err == HUB_OK && draft->args != NULL) {
+        err = add_args(reader, draft->args, out);
+    }
+    if (err == HUB_OK && draft->env != NULL) {
+        err = add_strings(reader, draft->env, true, out);
+    }
+    if (err == HUB_OK && draft->cwd != NULL) {
+        err = add_cwd(reader, draft->cwd, out);
+    }
+    if (err == HUB_OK) {
+        err = add_options(reader, draft, out);
+    }
+    if (err == HUB_OK && draft->url != NULL) {
+        err = add_text_member(reader, draft->url, "url", out);
+    }
+    if (err == HUB_OK && draft->headers != NULL) {
+        err = add_strings(reader, draft->headers, false, out);
+    }
+    if (err == HUB_OK) {
+        err = add_type(reader, draft, out);
+    }
+    hub_buf_add_char(out, '}');
+    return err;
+}
+
+hub_err hub_config_add_module_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                                   hub_buf *out)
+{
+    if (draft->config == NULL || draft->config->kind == HUB_NODE_NULL) {
+        hub_buf_add(out, HUB_STR("{}"));
+        return HUB_OK;
+    }
+    if (draft->config->kind != HUB_NODE_MAP) {
+        return hub_config_wrong_kind(reader, draft->config, "a map");
+    }
+    return add_tree(reader, draft->config, out);
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/call.h"
+
+#include "base/limits.h"
+#include "hub/hub.h"
+#include "hub/respond.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* An id is (generation << SLOT_BITS | slot): a slot is used again, a generation is not. */
+enum { SLOT_BITS = 16 };
+_Static_assert((1u << SLOT_BITS) == HUB_LIMIT_CALLS, "a slot for every call");
+
+typedef struct call_slot {
+    uint64_t generation;
+    hub_call *call; /* NULL when free; its memory is kept in `spare` */
+    hub_call *spare;
+    uint32_t next_free;
+} call_slot;
+
+struct hub_call_table {
+    struct ev_loop *loop;
+    call_slot *slots;
+    uint32_t slot_count;
+    uint32_t first_free; /* slot_count when none is */
+    size_t in_flight;
+};
+
+/* ---- the table -------------------------------------------------------------------------------- */
+
+hub_err hub_call_table_create(struct ev_loop *loop, hub_call_table **ret_table)
+{
+    hub_call_table *table = calloc(1, sizeof *table);
+    if (table == NULL) {
+        return HUB_ENOMEM;
+    }
+    table->loop = loop;
+    *ret_table = table;
+    return HUB_OK;
+}
+
+void hub_call_table_destroy(hub_call_table *table)
+{
+    if (table == NULL) {
+        return;
+    }
+    hub_assert(table->in_flight == 0);
+    for (uint32_t i = 0; i < table->slot_count; i++) {
+        free(table->slots[i].spare);
+    }
+    free(table->slots);
+    free(table);
+}
+
+size_t hub_call_count(const hub_call_table *table)
+{
+    return table->in_flight;
+}
+
+/* Twice as many slots, the new ones free. */
+static hub_err grow(hub_call_table *table)
+{
+    uint32_t count = table->slot_count == 0 ? 64 : table->slot_count * 2;
+    if (count > HUB_LIMIT_CALLS) {
+        return HUB_ELIMIT;
+    }
+    call_slot *slots = realloc(table->slots, count * sizeof *slots);
+    if (slots == NULL) {
+        return HUB_ENOMEM;
+    }
+    for (uint32_t i = table->slot_count; i < count; i++) {
+        slots[i] = (call_slot){.next_free = i + 1};
+    }
+    table->slots = slots;
+    table->slot_count = count;
+    return HUB_OK;
+}
+
+static hub_err take_slot(hub_call_table *table, hub_call **ret_call)
+{
+    if (table->first_free == table->slot_count) {
+        hub_err err = grow(table);
+        if (err != HUB_OK) {
+            return err;
+        }
+    }
+    uint32_t at = table->first_free;
+    call_slot *slot = &table->slots[at];
+    hub_call *call = slot->spare != NULL ? slot->spare : malloc(sizeof *call);
+    if (call == NULL) {
+        return HUB_ENOMEM;
+    }
+    table->first_free = slot->next_free;
+    slot->spare = NULL;
+    slot->call = call;
+    slot->generation++;
+    table->in_flight++;
+    memset(call, 0, offsetof(hub_call, inline_kept));
+    call->id = slot->generation << SLOT_BITS | at;
+    call->table = table;
+    call->kept = call->inline_kept;
+    *ret_call = call;
+    return HUB_OK;
+}
+
+static void give_slot_back(hub_call *call)
+{
+    hub_call_table *table = call->table;
+    uint32_t at = (uint32_t)(call->id & (HUB_LIMIT_CALLS - 1));
+    call_slot *slot = &table->slots[at];
+    if (call->kept != call->inline_kept) {
+        free(call->kept);
+    }
+    free(call->held);
+    slot->call = NULL;
+    slot->spare = call;
+    slot->next_free = table->first_free;
+    table->first_free = at;
+    table->in_flight--;
+}
+
+/* ---- beginning -------------------------------------------------------------------------------- */
+
+static hub_str keep(char **at, hub_str text)
+{
+    hub_str kept = {.ptr = *at, .len = text.len};
+    if (text.len > 0) {
+        memcpy(*at, text.ptr, text.len);
+        *at += text.len;
+    }
+    return kept;
+}
+
+/* Copy what of the request must outlive its message. */
+static hub_err keep_request(hub_call *call, hub_str id, const hub_request_context *context)
+{
+    size_t need = id.len + context->capabilities.len + context->client_info.len +
+                  context->log_level.len + context->progress_token.len;
+    if (need > sizeof call->inline_kept) {
+        call->kept = malloc(need);
+        if (call->kept == NULL) {
+            call->kept = call->inline_kept;
+            return HUB_ENOMEM;
+        }
+    }
+    char *at = call->kept;
+    call->context = *context;
+    call->client_id = keep(&at, id);
+    call->context.capabilities = keep(&at, context->capabilities);
+    call->context.client_info = keep(&at, context->client_info);
+    call->context.log_level = keep(&at, context->log_level);
+    call->context.progress_token = keep(&at, context->progress_token);
+    return HUB_OK;
+}
+
+static void link_session(hub_call *call, hub_session *session)
+{
+    call->session = session;
+    call->session_next = session->calls;
+    if (session->calls != NULL) {
+        session->calls->session_prev = call;
+    }
+    session->calls = call;
+    session->call_count++;
+}
+
+hub_err hub_call_begin(hub_call_table *table, hub_session *session, hub_port *port, hub_str id,
+                       const hub_request_context *context, hub_call **ret_call)
+{
+    if (session->call_count >= session->profile->hub->settings->limits.calls_per_session) {
+        return HUB_ELIMIT;
+    }
+    if (hub_call_find_client(session, id) != NULL) {
+        return HUB_EEXIST;
+    }
+    hub_call *call;
+    hub_err err = take_slot(table, &call);
+    if (err != HUB_OK) {
+        return err;
+    }
+    err = keep_request(call, id, context);
+    if (err != HUB_OK) {
+        give_slot_back(call);
+        return err;
+    }
+    call->port = port;
+    link_session(call, session);
+    *ret_call = call;
+    return HUB_OK;
+}
+
+hub_err hub_call_begin_internal(hub_call_table *table, hub_call_on_outcome *on_outcome, void *ctx,
+                                hub_call **ret_call)
+{
+    hub_err err = take_slot(table, ret_call);
+    if (err == HUB_OK) {
+        (*ret_call)->on_outcome = on_outcome;
+        (*ret_call)->ctx = ctx;
+        (*ret_call)->context.capabilities = HUB_STR("{}");
+    }
+    return err;
+}
+
+void hub_call_bind(hub_call *call, hub_binding *binding)
+{
+    hub_assert(call->binding == NULL);
+    call->binding = binding;
+    call->binding_prev = NULL;
+    call->binding_next = binding->calls;
+    if (binding->calls != NULL) {
+        binding->calls->binding_prev = call;
+    }
+    binding->calls = call;
+    binding->in_flight++;
+}
+
+/* ---- time -------------------------------------------------------------------------------------- */
+
+static uint64_t loop_now_ms(const hub_call *call)
+{
+    return (uint64_t)(ev_now(call->table->loop) * 1000.);
+}
+
+static void start_timer(hub_call *call)
+{
+    uint64_t now = loop_now_ms(call);
+    uint64_t left = call->ceiling_ms > now ? call->ceiling_ms - now : 0;
+    uint64_t delay = call->timeout_ms < left ? call->timeout_ms : left;
+    ev_timer_stop(call->table->loop, &call->deadline);
+    ev_timer_set(&call->deadline, (double)delay / 1000., 0.);
+    ev_timer_start(call->table->loop, &call->deadline);
+}
+
+static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    hub_call *call = timer->data;
+    char text[128];
+    int len = snprintf(text, sizeof text, "no answer within %llu ms: the call was cancelled",
+                       (unsigned long long)(loop_now_ms(call) - call->begin_ms));
+    hub_binding *binding = call->binding;
+    uint64_t id = call->id;
+    hub_call_fail(call, PATCHBAY_FAILED, (hub_str){.ptr = text, .len = (size_t)len});
+    if (binding != NULL) {
+        hub_binding_cancel(binding, id);
+    }
+}
+
+void hub_call_set_deadline(hub_call *call, uint32_t timeout_ms, uint32_t ceiling_ms)
+{
+    call->begin_ms = loop_now_ms(call);
+    call->timeout_ms = timeout_ms;
+    call->ceiling_ms = call->begin_ms + ceiling_ms;
+    ev_timer_init(&call->deadline, on_deadline, 0., 0.);
+    call->deadline.data = call;
+    start_timer(call);
+}
+
+void hub_call_touch(hub_call *call)
+{
+    if (ev_is_active(&call->deadline)) {
+        start_timer(call);
+    }
+}
+
+/* ---- finding ----------------------------------------------------------------------------------- */
+
+hub_call *hub_call_find(const hub_call_table *table, uint64_t id, const hub_binding *binding)
+{
+    uint64_t at = id & (HUB_LIMIT_CALLS - 1);
+    if (at >= table->slot_count) {
+        return NULL;
+    }
+    hub_call *call = table->slots[at].call;
+    return call != NULL && call->id == id && call->binding == binding ? call : NULL;
+}
+
+hub_call *hub_call_find_client(const hub_session *session, hub_str client_id)
+{
+    for (hub_call *call = session->calls; call != NULL; call = call->session_next) {
+        if (hub_str_eq(call->client_id, client_id)) {
+            return call;
+        }
+    }
+    return NULL;
+}
+
+/* ---- ending ------------------------------------------------------------------------------------ */
+
+static void unlink_session(hub_call *call)
+{
+    hub_session *session = call->session;
+    if (session == NULL) {
+        return;
+    }
+    if (call->session_prev != NULL) {
+        call->session_prev->session_next = call->session_next;
+    } else {
+        session->calls = call->session_next;
+    }
+    if (call->session_next != NULL) {
+        call->session_next->session_prev = call->session_prev;
+    }
+    session->call_count--;
+}
+
+static void unlink_binding(hub_call *call)
+{
+    hub_binding *binding = call->binding;
+    if (binding == NULL) {
+        return;
+    }
+    if (call->binding_prev != NULL) {
+        call->binding_prev->binding_next = call->binding_next;
+    } else {
+        binding->calls = call->binding_next;
+    }
+    if (call->binding_next != NULL) {
+        call->binding_next->binding_prev = call->binding_prev;
+    }
+    call->binding = NULL;
+    hub_binding_call_ended(binding);
+}
+
+static void unpark(hub_call *call)
+{
+    hub_call **link = &call->session->profile->parked;
+    while (*link != call) {
+        link = &(*link)->park_next;
+    }
+    *link = call->park_next;
+    call->parked = false;
+}
+
+/* Take the call out of every list; its spans stay valid until give_slot_back. */
+static void detach(hub_call *call)
+{
+    ev_timer_stop(call->table->loop, &call->deadline);
+    if (call->parked) {
+        unpark(call);
+    }
+    unlink_session(call);
+    unlink_binding(call);
+}
+
+void hub_call_finish(hub_call *call, const hub_outcome *outcome)
+{
+    detach(call);
+    if (call->on_outcome != NULL) {
+        call->on_outcome(call->ctx, outcome);
+    } else {
+        hub_respond_outcome(call, outcome);
+    }
+    give_slot_back(call);
+}
+
+void hub_call_fail(hub_call *call, int32_t status, hub_str text)
+{
+    hub_outcome outcome = {.status = status, .json = text};
+    hub_call_finish(call, &outcome);
+}
+
+void hub_call_fail_rpc(hub_call *call, int code, hub_str message, hub_str data)
+{
+    hub_buf error;
+    hub_buf_init(&error, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_dialect_add_error(&error, code, message, data);
+    hub_outcome outcome = {.status = PATCHBAY_RPC_ERROR, .json = hub_buf_str(&error)};
+    if (hub_buf_ok(&error)) {
+        hub_call_finish(call, &outcome);
+    } else {
+        hub_call_drop(call);
+    }
+    hub_buf_fini(&error);
+}
+
+void hub_call_drop(hub_call *call)
+{
+    hub_binding *binding = call->binding;
+    uint64_t id = call->id;
+    detach(call);
+    give_slot_back(call);
+    if (binding != NULL) {
+        hub_binding_cancel(binding, id);
+    }
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls: requests in flight through the hub, from admission to their single completion. This is
+ * where a call is completed: hub_call_finish, whatever the cause (result, error, cancel, timeout,
+ * death of the module).
+ *
+ * A call's id is the hub's own, below 2^53, and never used twice: an upstream gets it as JSON-RPC id
+ * and progress token, so an answer that comes too late, or is forged, finds nothing. The client's id
+ * is kept verbatim, `1` apart from `"1"`.
+ * Memory: calls are recycled; in steady state one costs no allocation. Thread: [loop].
+ */
+#ifndef HUB_HUB_CALL_H
+#define HUB_HUB_CALL_H
+
+#include "hub/transport.h"
+#include "wire/dialect.h"
+
+#include <ev.h>
+
+typedef struct hub_binding hub_binding;
+typedef struct hub_call hub_call;
+typedef struct hub_call_table hub_call_table;
+
+/* How a call ended. Spans are borrowed for the call of the function that gets it. */
+typedef struct hub_outcome {
+    int32_t status; /* PATCHBAY_RESULT, PATCHBAY_RPC_ERROR: JSON; else a failure with plain text */
+    hub_str json;
+    bool has_type; /* the result has a resultType member */
+} hub_outcome;
+
+/* For calls that the hub makes itself: told instead of a client. */
+typedef void hub_call_on_outcome(void *ctx, const hub_outcome *outcome);
+
+struct hub_call {
+    uint64_t id;
+    hub_call_table *table;
+    hub_session *session; /* who asked; NULL: the hub itself */
+    hub_port *port;
+    hub_call_on_outcome *on_outcome;
+    void *ctx;
+    hub_binding *binding; /* who works on it; NULL while it waits for a catalog */
+    hub_call *session_next;
+    hub_call *session_prev;
+    hub_call *binding_next;
+    hub_call *binding_prev;
+    hub_call *park_next;
+    bool is_tool_call;      /* failures become tool results */
+    bool structured_errors; /* … with structuredContent (the tool has no outputSchema) */
+    bool parked;
+    hub_request_context context; /* its spans point into `kept` */
+    hub_str client_id;           /* likewise */
+    char *held;                  /* a parked request, whole */
+    size_t held_len;
+    char *kept; /* inline_kept, or on the heap when that is too small */
+    uint64_t begin_ms;
+    uint64_t ceiling_ms;     /* loop time after which progress does not help */
+    uint32_t timeout_ms;
+    ev_timer deadline;
+    char inline_kept[480]; /* last: what precedes it is cleared for each call, this is not */
+};
+
+/* owns:    *ret_table. The hub is called back when a deadline passes. */
+HUB_MUST_CHECK hub_err hub_call_table_create(struct ev_loop *loop, hub_call_table **ret_table);
+void hub_call_table_destroy(hub_call_table *table); /* no call may be in flight; NULL is fine */
+
+/* Calls in flight in the whole hub. */
+size_t hub_call_count(const hub_call_table *table);
+
+/* Begin a call of a client: `id` and `context` are copied.
+ * errors:  HUB_ELIMIT (too many in flight, for the hub or for the session), HUB_EEXIST (the session
+ *          has a request with that id in flight), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_call_begin(hub_call_table *table, hub_session *session, hub_port *port,
+                                      hub_str id, const hub_request_context *context,
+                                      hub_call **ret_call);
+
+/* Begin a call of the hub's own. `on_outcome` is told exactly once, unless hub_call_drop comes. */
+HUB_MUST_CHECK hub_err hub_call_begin_internal(hub_call_table *table,
+                                               hub_call_on_outcome *on_outcome, void *ctx,
+                                               hub_call **ret_call);
+
+/* Note who works on it. */
+void hub_call_bind(hub_call *call, hub_binding *binding);
+
+/* Start the clock: after `timeout_ms` without progress, or `ceiling_ms` in all, the call fails. */
+void hub_call_set_deadline(hub_call *call, uint32_t timeout_ms, uint32_t ceiling_ms);
+
+/* Progress was reported: the timeout starts anew, the ceiling does not. */
+void hub_call_touch(hub_call *call);
+
+/* The call with that id if `binding` works on it, else NULL. */
+hub_call *hub_call_find(const hub_call_table *table, uint64_t id, const hub_binding *binding);
+
+/* The session's call with that raw id, or NULL. */
+hub_call *hub_call_find_client(const hub_session *session, hub_str client_id);
+
+/* Complete a call: answer the client (or tell on_outcome), then forget it. */
+void hub_call_finish(hub_call *call, const hub_outcome *outcome);
+
+/* Complete it with a failure and a sentence. */
+void hub_call_fail(hub_call *call, int32_t status, hub_str text);
+
+/* Complete it with a JSON-RPC error. `data` is raw JSON or empty. */
+void hub_call_fail_rpc(hub_call *call, int code, hub_str message, hub_str data);
+
+/* Forget a call without an answer, and tell who works on it: cancelled, or the client is gone. */
+void hub_call_drop(hub_call *call);
+
+#endif

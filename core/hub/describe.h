@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What there is and how it is doing, as JSON: for the meta-tools, which clients see, and for the
+ * command line. Thread: [loop].
+ */
+#ifndef HUB_HUB_DESCRIBE_H
+#define HUB_HUB_DESCRIBE_H
+
+#include "base/buf.h"
+#include "hub/orchestrator.h"
+
+struct hub_profile;
+struct hub_toolset;
+
+/* Append an array with one object per toolset: key, module, description, active, state, reason,
+ * toolCount, summary (one line for people). `profile` NULL: the default one. */
+void hub_describe_toolsets(hub_orchestrator *hub, const char *profile, hub_buf *out);
+
+/* Append an array with one object per module and per refused file: name, version, path, summary. */
+void hub_describe_modules(hub_orchestrator *hub, hub_buf *out);
+
+/* Append the members of one toolset's object, without braces. */
+void hub_describe_add_toolset(const struct hub_profile *profile, const struct hub_toolset *toolset,
+                              hub_buf *out);
+
+/* Whether the toolset is active in the profile. */
+bool hub_describe_is_active(const struct hub_profile *profile, const struct hub_toolset *toolset);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The objects of the hub room, as this room's files share them; nobody outside includes it (the
+ * outside sees orchestrator.h and transport.h). Who owns whom:
+ *
+ *   hub_orchestrator   one; the composition of all that follows
+ *     hub_toolset      every toolset that the settings or the plugins folders name, active or not
+ *       hub_binding    a module instance at work for it; two while one replaces the other
+ *     hub_profile      a named exposure: registry (its view), manager, notifier
+ *       hub_session    a conversation with a client
+ *     hub_call         a request in flight, in one table for the whole hub
+ *
+ * Thread: [loop], all of it.
+ */
+#ifndef HUB_HUB_HUB_H
+#define HUB_HUB_HUB_H
+
+#include "hub/call.h"
+#include "hub/manager.h"
+#include "hub/notifier.h"
+#include "hub/settings.h"
+#include "hub/toolset.h"
+#include "hub/transport.h"
+#include "modules/instance.h"
+#include "tools/registry.h"
+
+/* A named exposure. */
+typedef struct hub_profile {
+    hub_orchestrator *hub;
+    const hub_profile_settings *settings;
+    hub_registry *registry;
+    hub_manager *manager;
+    hub_notifier *notifier;
+    hub_session *sessions;  /* list */
+    hub_call *parked;       /* requests that wait for a catalog, oldest first */
+    ev_timer park_deadline; /* until when the oldest of them waits */
+} hub_profile;
+
+struct hub_orchestrator {
+    struct ev_loop *loop;
+    const hub_settings *settings;
+    hub_resolver *resolver;
+    hub_worker_pool *workers;
+    hub_process_table *processes;
+    hub_module_env *env;
+    hub_call_table *calls;
+    hub_toolset **toolsets; /* sorted by key */
+    size_t toolset_count;
+    hub_toolset *meta; /* the toolset `_meta`: no module, answered by meta_tools.c */
+    hub_profile *profiles;
+    size_t profile_count;
+    size_t open_bindings; /* instances not yet closed */
+    uint8_t cursor_key[16]; /* signs list cursors; made at start */
+    bool stopping;
+};
+
+/* A conversation. */
+struct hub_session {
+    hub_profile *profile;
+    hub_session *next;
+    hub_session *prev;
+    hub_port *port;
+    char *principal;
+    const char *transport;
+    hub_revision revision; /* agreed on by `initialize`; NONE before, and for modern clients */
+    bool initialized;      /* notifications/initialized has come */
+    char *capabilities;    /* legacy: what `initialize` declared, a JSON object */
+    struct hub_listen *listens; /* modern: open subscriptions/listen */
+    size_t listen_count;
+    hub_call *calls; /* in flight */
+    size_t call_count;
+};
+
+/* One open `subscriptions/listen` (MCP 2026-07-28 basic/patterns/subscriptions). */
+typedef struct hub_listen {
+    struct hub_listen *next;
+    hub_port *port;
+    bool tools_list_changed;
+    size_t id_len;
+    char id[]; /* raw JSON of the request's id */
+} hub_listen;
+
+/* The profile of that name (NULL: default), or NULL. */
+hub_profile *hub_find_profile(hub_orchestrator *hub, const char *name);
+
+/* The toolset with that key, or NULL. `_meta` is not found. */
+hub_toolset *hub_find_toolset(const hub_orchestrator *hub, hub_str key);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Open `subscriptions/listen` requests of a session: acknowledged at once, told of what they asked
+ * for and of nothing else, ended by the client's cancel or, when the hub stops, by a completion.
+ * Thread: [loop].
+ * spec: MCP 2026-07-28 basic/patterns/subscriptions, basic/patterns/cancellation
+ */
+#ifndef HUB_HUB_LISTEN_H
+#define HUB_HUB_LISTEN_H
+
+#include "hub/respond.h"
+
+/* Open one, or answer why not. */
+void hub_listen_open(const hub_request *request);
+
+/* The one with that raw id, or NULL. */
+struct hub_listen *hub_listen_find(const hub_session *session, hub_str id);
+
+/* End one without a word, because the client cancelled it. An unknown id is ignored. */
+void hub_listen_cancel(hub_session *session, hub_str id);
+
+/* End all of a session; with `say_so`, each gets notifications/cancelled and then its result. */
+void hub_listen_close_all(hub_session *session, bool say_so);
+
+#endif

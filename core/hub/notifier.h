@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tells the clients of a profile that its list of tools changed: once per change, however many
+ * steps it took. Changes inside HUB_LIMIT_NOTIFY_WINDOW_MS merge; changes that upstreams cause are
+ * told at most once per HUB_LIMIT_NOTIFY_STORM_MS; nothing is told when the bytes of the list are
+ * what clients have been told of last. A client that cannot be told is dropped by its transport,
+ * and never fails the change (REQUIREMENTS S1.15). Thread: [loop].
+ * spec: MCP 2026-07-28 server/tools, List Changed Notification; basic/patterns/subscriptions
+ */
+#ifndef HUB_HUB_NOTIFIER_H
+#define HUB_HUB_NOTIFIER_H
+
+#include "base/err.h"
+
+typedef struct hub_notifier hub_notifier;
+struct hub_profile;
+
+HUB_MUST_CHECK hub_err hub_notifier_create(struct hub_profile *profile,
+                                           hub_notifier **ret_notifier);
+void hub_notifier_destroy(hub_notifier *notifier); /* NULL is fine */
+
+/* The profile's view may have changed. `by_upstream`: nobody asked for it. */
+void hub_notifier_changed(hub_notifier *notifier, bool by_upstream);
+
+/* What is there now needs no telling: at start. */
+void hub_notifier_settle(hub_notifier *notifier);
+
+/* Notifications sent so far, counting each occasion once. */
+unsigned hub_notifier_count(const hub_notifier *notifier);
+
+#endif

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/orchestrator.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "hub/hub.h"
+#include "hub/listen.h"
+#include "hub/meta_tools.h"
+#include "hub/router.h"
+#include "tools/naming.h"
+
+#include <openssl/rand.h>
+#include <stdlib.h>
+
+/* ---- finding --------------------------------------------------------------------------------------- */
+
+hub_profile *hub_find_profile(hub_orchestrator *hub, const char *name)
+{
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        if (name == NULL || strcmp(hub->profiles[i].settings->name, name) == 0) {
+            return &hub->profiles[i];
+        }
+    }
+    return NULL;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const hub_toolset *const *left = a;
+    const hub_toolset *const *right = b;
+    return strcmp((*left)->settings->key, (*right)->settings->key);
+}
+
+hub_toolset *hub_find_toolset(const hub_orchestrator *hub, hub_str key)
+{
+    for (size_t i = 0; i < hub->toolset_count; i++) {
+        if (hub_str_is(key, hub->toolsets[i]->settings->key)) {
+            return hub->toolsets[i];
+        }
+    }
+    return NULL;
+}
+
+hub_resolver *hub_orchestrator_resolver(hub_orchestrator *hub)
+{
+    return hub->resolver;
+}
+
+/* ---- toolsets --------------------------------------------------------------------------------------- */
+
+static hub_err add_toolset(hub_orchestrator *hub, const hub_toolset_settings *settings,
+                           hub_error *reterr)
+{
+    if (hub->toolset_count >= HUB_LIMIT_TOOLSETS) {
+        return hub_fail(reterr, HUB_ELIMIT, "more than %d toolsets", HUB_LIMIT_TOOLSETS);
+    }
+    hub_toolset **grown =
+        realloc(hub->toolsets, (hub->toolset_count + 1) * sizeof(hub_toolset *));
+    if (grown == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    hub->toolsets = grown;
+    hub_err err = hub_toolset_create(hub, settings, &hub->toolsets[hub->toolset_count]);
+    if (err != HUB_OK) {
+        return hub_fail(reterr, err, "out of memory");
+    }
+    hub->toolset_count++;
+    qsort(hub->toolsets, hub->toolset_count, sizeof(hub_toolset *), by_key);
+    return HUB_OK;
+}
+
+/* Without a list of toolsets, every module that needs no configuration is one. */
+static hub_err add_module_toolset(hub_orchestrator *hub, const hub_module *module,
+                                  hub_error *reterr)
+{
+    hub_toolset_settings settings = {
+        .key = module->name,
+        .module = module->name,
+        .config_json = "{}",
+        .source = module->path,
+        .enabled = true,
+        .active = true,
+        .lazy = true,
+        .call_timeout_ms = hub->settings->limits.call_timeout_ms,
+    };
+    return add_toolset(hub, &settings, reterr);
+}
+
+/* Whether a module can be a toolset without being told anything. */
+static bool works_without_config(const hub_module *module)
+{
+    return module->config_schema == NULL ||
+           hub_schema_validate(module->config_schema, HUB_STR("{}"), "config", NULL) == HUB_OK;
+}
+
+static hub_err add_toolsets(hub_orchestrator *hub, hub_error *reterr)
+{
+    const hub_settings *settings = hub->settings;
+    hub_err err = HUB_OK;
+    for (size_t i = 0; err == HUB_OK && i < settings->toolset_count; i++) {
+        err = add_toolset(hub, &settings->toolsets[i], reterr);
+    }
+    if (settings->toolsets_listed) {
+        return err;
+    }
+    size_t count;
+    const hub_module *const *modules = hub_resolver_modules(hub->resolver, &count);
+    for (size_t i = 0; err == HUB_OK && i < count; i++) {
+        if (works_without_config(modules[i])) {
+            err = add_module_toolset(hub, modules[i], reterr);
+        }
+    }
+    return err;
+}
+
+/* ---- profiles ---------------------------------------------------------------------------------------- */
+
+static void on_left_out(void *ctx, hub_str reason)
+{
+    const hub_profile *profile = ctx;
+    hub_log(HUB_LOG_WARNING, "tools.left_out", HUB_F_TEXT("profile", profile->settings->name),
+            HUB_F_STR("reason", reason));
+}
+
+static hub_err add_meta_tools(hub_profile *profile, hub_error *reterr)
+{
+    hub_catalog *catalog;
+    bool is_static = profile->settings->startup == HUB_STARTUP_STATIC;
+    hub_err err = hub_meta_catalog(is_static, &catalog);
+    if (err != HUB_OK) {
+        return hub_fail(reterr, err, "the meta-tools cannot be made: %s", hub_err_text(err));
+    }
+    hub_source source = {
+        .toolset = HUB_STR(HUB_META_TOOLSET),
+        .catalog = catalog,
+        .owner = profile->hub->meta,
+        .native = true,
+        .bare = true,
+    };
+    err = hub_registry_add(profile->registry, &source, 1, reterr);
+    hub_catalog_unref(catalog);
+    return err;
+}
+
+static hub_err init_profile(hub_orchestrator *hub, const hub_profile_settings *settings,
+                            hub_profile *profile, hub_error *reterr)
+{
+    *profile = (hub_profile){.hub = hub, .settings = settings};
+    hub_view_rules rules = {
+        .naming = settings->naming,
+        .max_name_bytes = settings->max_name_bytes,
+        .policies = {&hub->settings->policy, &settings->policy},
+    };
+    if (hub_registry_create(&rules, on_left_out, profile, &profile->registry) != HUB_OK ||
+        hub_manager_create(profile, &profile->manager) != HUB_OK ||
+        hub_notifier_create(profile, &profile->notifier) != HUB_OK) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    return settings->meta_tools ? add_meta_tools(profile, reterr) : HUB_OK;
+}
+
+static void fini_profile(hub_profile *profile)
+{
+    hub_assert(profile->sessions == NULL && profile->parked == NULL);
+    ev_timer_stop(profile->hub->loop, &profile->park_deadline);
+    hub_manager_destroy(profile->manager);
+    hub_notifier_destroy(profile->notifier);
+    hub_registry_destroy(profile->registry);
+}
+
+/* ---- what toolsets report ---------------------------------------------------------------------------- */
+
+void hub_orchestrator_catalog_changed(hub_orchestrator *hub, hub_toolset *toolset)
+{
+    hub_str key = hub_str_of(toolset->settings->key);
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        hub_profile *profile = &hub->profiles[i];
+        hub_error why = {.code = HUB_OK};
+        if (profile->registry == NULL || hub_registry_find(profile->registry, key) == NULL) {
+            continue;
+        }
+        hub_err err = hub_registry_update(profile->registry, key, toolset->catalog, &why);
+        if (err != HUB_OK) {
+            hub_log(HUB_LOG_ERROR, "tools.update_failed", HUB_F_STR("toolset", key),
+                    HUB_F_TEXT("reason", why.text));
+            continue;
+        }
+        hub_notifier_changed(profile->notifier, !toolset->native);
+    }
+}
+
+void hub_orchestrator_discovered(hub_orchestrator *hub)
+{
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        hub_router_wake(&hub->profiles[i], false);
+    }
+}
+
+void hub_orchestrator_binding_closed(hub_orchestrator *hub)
+{
+    hub->open_bindings--;
+}
+
+/* ---- what the plugins folders report ------------------------------------------------------------------ */
+
+/* A toolset that no file names appears with its module: active like those found at start. */
+static void adopt_module(hub_orchestrator *hub, const hub_module *module)
+{
+    hub_error why = {.code = HUB_OK};
+    if (hub->settings->toolsets_listed || !works_without_config(module) ||
+        add_module_toolset(hub, module, &why) != HUB_OK) {
+        return;
+    }
+    hub_str key = hub_str_of(module->name);
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        hub_manager_adopt(hub->profiles[i].manager, key);
+    }
+}
+
+static void rebind(hub_orchestrator *hub, const hub_module *module)
+{
+    for (size_t i = 0; i < hub->toolset_count; i++) {
+        hub_toolset *toolset = hub->toolsets[i];
+        hub_error why = {.code = HUB_OK};
+        if (strcmp(toolset->settings->module, module->name) != 0) {
+            continue;
+        }
+        if (hub_toolset_rebind(toolset, &why) != HUB_OK) {
+            hub_log(HUB_LOG_WARNING, "toolset.rebind_failed",
+                    HUB_F_TEXT("toolset", toolset->settings->key), HUB_F_TEXT("reason", why.text));
+        }
+    }
+}
+
+static void on_module_change(void *ctx, const hub_module *module, hub_module_change change)
+{
+    hub_orchestrator *hub = ctx;
+    if (change == HUB_MODULE_REMOVED) {
+        return; /* what is in use stays in use */
+    }
+    if (hub_find_toolset(hub, hub_str_of(module->name)) == NULL) {
+        adopt_module(hub, module);
+    } else if (change == HUB_MODULE_REPLACED) {
+        rebind(hub, module);
+    }
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------- */
+
+static hub_err make_parts(hub_orchestrator *hub, hub_error *reterr)
+{
+    const hub_settings *settings = hub->settings;
+    hub_err err = hub_resolver_create(settings->modules.paths.items, settings->modules.paths.count,
+                                      settings->modules.allow_writable, &hub->resolver, reterr);
+    if (err == HUB_OK) {
+        err = hub_worker_pool_create(settings->limits.worker_threads, &hub->workers, reterr);
+    }
+    if (err != HUB_OK) {
+        return err;
+    }
+    if (hub_process_table_create(hub->loop, &hub->processes) != HUB_OK ||
+        hub_module_env_create(hub->loop, hub->workers, hub->processes, &hub->env) != HUB_OK ||
+        hub_call_table_create(hub->loop, &hub->calls) != HUB_OK) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    if (RAND_bytes(hub->cursor_key, (int)sizeof hub->cursor_key) != 1) {
+        return hub_fail(reterr, HUB_ESYSTEM, "no random numbers can be had");
+    }
+    return HUB_OK;
+}
+
+/* The toolset that the meta-tools belong to; it has no module and is in no list. */
+static hub_err make_meta(hub_orchestrator *hub, hub_error *reterr)
+{
+    hub_toolset_settings settings = {.key = HUB_META_TOOLSET, .module = "", .config_json = "{}"};
+    hub_err err = hub_toolset_create(hub, &settings, &hub->meta);
+    return err == HUB_OK ? HUB_OK : hub_fail(reterr, err, "out of memory");
+}
+
+hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_settings *settings,
+                                hub_orchestrator **ret_hub, hub_error *reterr)
+{
+    hub_orchestrator *hub = calloc(1, sizeof *hub);
+    if (hub == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    hub->loop = loop;
+    hub->settings = settings;
+    hub_err err = make_parts(hub, reterr);
+    if (err == HUB_OK) {
+        err = make_meta(hub, reterr);
+    }
+    if (err == HUB_OK) {
+        hub_resolver_scan(hub->resolver);
+        err = add_toolsets(hub, reterr);
+    }
+    if (err == HUB_OK) {
+        hub->profiles = calloc(settings->profile_count, sizeof *hub->profiles);
+        err = hub->profiles == NULL ? hub_fail(reterr, HUB_ENOMEM, "out of memory") : HUB_OK;
+    }
+    for (size_t i = 0; err == HUB_OK && i < settings->profile_count; i++) {
+        hub->profile_count++;
+        err = init_profile(hub, &settings->profiles[i], &hub->profiles[i], reterr);
+    }
+    if (err != HUB_OK) {
+        (void)hub_orchestrator_destroy(hub, 0); /* no plugin has run yet */
+        return err;
+    }
+    *ret_hub = hub;
+    return HUB_OK;
+}
+
+hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr)
+{
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        hub_err err = hub_manager_start(hub->profiles[i].manager, reterr);
+        if (err != HUB_OK) {
+            return err;
+        }
+    }
+    hub_error why = {.code = HUB_OK};
+    if (hub->settings->modules.watch &&
+        hub_resolver_watch(hub->resolver, hub->loop, on_module_change, hub, &why) != HUB_OK) {
+        hub_log(HUB_LOG_WARNING, "resolver.not_watching", HUB_F_TEXT("reason", why.text));
+    }
+    return HUB_OK;
+}
+
+void hub_orchestrator_stop(hub_orchestrator *hub)
+{
+    hub->stopping = true;
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        for (hub_session *session = hub->profiles[i].sessions; session != NULL;
+             session = session->next) {
+            while (session->calls != NULL) {
+                hub_binding *binding = session->calls->binding;
+                uint64_t id = session->calls->id;
+                hub_call_fail(session->calls, PATCHBAY_UNAVAILABLE,
+                              HUB_STR("the hub is shutting down"));
+                if (binding != NULL) {
+                    hub_binding_cancel(binding, id);
+                }
+            }
+            hub_listen_close_all(session, true);
+        }
+    }
+}
+
+static void on_tick(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)timer;
+    (void)events;
+}
+
+/* Run the loop until bindings and children are gone, or the time is over. */
+static void wait_for_end(hub_orchestrator *hub, unsigned timeout_ms)
+{
+    uint64_t deadline = hub_clock_now_ms() + timeout_ms;
+    ev_timer tick; /* wakes the loop to look at the clock */
+    ev_timer_init(&tick, on_tick, 0.05, 0.05);
+    ev_timer_start(hub->loop, &tick);
+    while ((hub->open_bindings > 0 || hub_process_count(hub->processes) > 0) &&
+           hub_clock_now_ms() < deadline) {
+        ev_run(hub->loop, EVRUN_ONCE);
+    }
+    ev_timer_stop(hub->loop, &tick);
+}
+
+bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
+{
+    if (hub == NULL) {
+        return true;
+    }
+    hub->stopping = true;
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        fini_profile(&hub->profiles[i]);
+    }
+    if (hub->env != NULL && hub->processes != NULL) {
+        wait_for_end(hub, timeout_ms);
+    }
+    bool ended = hub->open_bindings == 0;
+    hub_process_table_destroy(hub->processes);
+    ended = (hub->workers == NULL || hub_worker_pool_destroy(hub->workers, 100)) && ended;
+    if (!ended) {
+        return false; /* a plugin's thread still uses all of this */
+    }
+    hub_module_env_drain(hub->env);
+    hub_module_env_destroy(hub->env);
+    for (size_t i = 0; i < hub->toolset_count; i++) {
+        hub_toolset_destroy(hub->toolsets[i]);
+    }
+    hub_toolset_destroy(hub->meta);
+    hub_call_table_destroy(hub->calls);
+    hub_resolver_destroy(hub->resolver);
+    free(hub->toolsets);
+    free(hub->profiles);
+    free(hub);
+    return true;
+}

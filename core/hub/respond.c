@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/respond.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "hub/hub.h"
+
+static void send_parts(hub_port *port, const hub_str *parts, size_t count, bool last)
+{
+    hub_err err = port->ops->send(port, parts, count, last);
+    if (err != HUB_OK) {
+        hub_log(HUB_LOG_DEBUG, "client.dropped", HUB_F_TEXT("reason", hub_err_name(err)));
+    }
+}
+
+void hub_respond_result(const hub_request *request, hub_str result)
+{
+    hub_str parts[HUB_FRAME_PARTS];
+    size_t count = hub_dialect_result(request->context.era, request->message->at[HUB_M_ID], result,
+                                      false, parts);
+    send_parts(request->port, parts, count, true);
+}
+
+void hub_respond_list(const hub_request *request, hub_str key, hub_str items, hub_str tail)
+{
+    hub_str parts[HUB_FRAME_PARTS];
+    size_t count = hub_dialect_list(request->context.era, request->message->at[HUB_M_ID], key,
+                                    items, tail, parts);
+    send_parts(request->port, parts, count, true);
+}
+
+static void respond_error(hub_port *port, hub_revision revision, hub_str id, int code,
+                          hub_str message, hub_str data)
+{
+    hub_buf error;
+    hub_buf_init(&error, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_dialect_add_error(&error, code, message, data);
+    if (hub_buf_ok(&error)) {
+        hub_str parts[HUB_FRAME_PARTS];
+        size_t count = hub_dialect_error(revision, id, hub_buf_str(&error), parts);
+        send_parts(port, parts, count, true);
+    }
+    hub_buf_fini(&error);
+}
+
+void hub_respond_error(const hub_request *request, int code, hub_str message, hub_str data)
+{
+    respond_error(request->port, request->context.revision, request->message->at[HUB_M_ID], code,
+                  message, data);
+}
+
+void hub_respond_fault(hub_session *session, hub_port *port, hub_str id, int code, hub_str message)
+{
+    respond_error(port, session->revision, id, code, message, HUB_STR_EMPTY);
+}
+
+void hub_respond_notify(hub_port *port, hub_str method, hub_str params)
+{
+    hub_str parts[5];
+    size_t n = 0;
+    parts[n++] = HUB_STR("{\"jsonrpc\":\"2.0\",\"method\":\"");
+    parts[n++] = method;
+    parts[n++] = params.len > 0 ? HUB_STR("\",\"params\":") : HUB_STR("\"");
+    parts[n++] = params;
+    parts[n++] = HUB_STR("}");
+    send_parts(port, parts, n, false);
+}
+
+void hub_respond_add_tool_error(hub_buf *out, const char *code, hub_str message, bool retryable,
+                                bool structured)
+{
+    hub_buf error;
+    hub_buf_init(&error, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_printf(&error, "{\"code\":\"%s\",\"message\":", code);
+    hub_json_add_string(&error, message);
+    hub_buf_printf(&error, ",\"retryable\":%s}", retryable ? "true" : "false");
+
+    hub_buf_add(out, HUB_STR("{\"content\":[{\"type\":\"text\",\"text\":"));
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_printf(&text, "%s: ", code);
+    hub_buf_add(&text, message);
+    hub_json_add_string(out, hub_buf_str(&text));
+    hub_buf_add(out, HUB_STR("}],\"isError\":true"));
+    if (structured) {
+        hub_buf_add(out, HUB_STR(",\"structuredContent\":"));
+        hub_buf_add(out, hub_buf_str(&error));
+    }
+    hub_buf_add(out, HUB_STR(",\"_meta\":{\"patchbay/error\":"));
+    hub_buf_add(out, hub_buf_str(&error));
+    hub_buf_add(out, HUB_STR("}}"));
+    if (!hub_buf_ok(&error) || !hub_buf_ok(&text)) {
+        out->failed = HUB_ENOMEM;
+    }
+    hub_buf_fini(&text);
+    hub_buf_fini(&error);
+}
+
+static hub_tool_error tool_error_of(int32_t status)
+{
+    switch (status) {
+    case PATCHBAY_NOT_IMPLEMENTED:
+        return HUB_TOOL_NOT_IMPLEMENTED;
+    case PATCHBAY_INVALID_INPUT:
+        return HUB_TOOL_INVALID_INPUT;
+    case PATCHBAY_UNAVAILABLE:
+        return HUB_TOOL_UNAVAILABLE;
+    default:
+        return HUB_TOOL_EXECUTION_FAILED;
+    }
+}
+
+static int rpc_error_of(int32_t status)
+{
+    switch (status) {
+    case PATCHBAY_NOT_IMPLEMENTED:
+        return HUB_RPC_METHOD_NOT_FOUND;
+    case PATCHBAY_INVALID_INPUT:
+        return HUB_RPC_INVALID_PARAMS;
+    case PATCHBAY_UNAVAILABLE:
+        return HUB_RPC_UNAVAILABLE;
+    default:
+        return HUB_RPC_INTERNAL_ERROR;
+    }
+}
+
+static void respond_tool_failure(const hub_call *call, const hub_outcome *outcome)
+{
+    hub_tool_error error = tool_error_of(outcome->status);
+    hub_buf result;
+    hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_respond_add_tool_error(&result, hub_tool_error_code(error), outcome->json,
+                               hub_tool_error_retryable(error), call->structured_errors);
+    if (hub_buf_ok(&result)) {
+        hub_str parts[HUB_FRAME_PARTS];
+        size_t count = hub_dialect_result(call->context.era, call->client_id, hub_buf_str(&result),
+                                          false, parts);
+        send_parts(call->port, parts, count, true);
+    }
+    hub_buf_fini(&result);
+}
+
+void hub_respond_outcome(const hub_call *call, const hub_outcome *outcome)
+{
+    hub_str parts[HUB_FRAME_PARTS];
+    size_t count;
+    switch (outcome->status) {
+    case PATCHBAY_RESULT:
+        count = hub_dialect_result(call->context.era, call->client_id, outcome->json,
+                                   outcome->has_type, parts);
+        send_parts(call->port, parts, count, true);
+        return;
+    case PATCHBAY_RPC_ERROR:
+        count = hub_dialect_error(call->context.revision, call->client_id, outcome->json, parts);
+        send_parts(call->port, parts, count, true);
+        return;
+    default:
+        if (call->is_tool_call) {
+            respond_tool_failure(call, outcome);
+        } else {
+            respond_error(call->port, call->context.revision, call->client_id,
+                          rpc_error_of(outcome->status), outcome->json, HUB_STR_EMPTY);
+        }
+    }
+}

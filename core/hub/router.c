@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/router.h"
+
+#include "base/limits.h"
+#include "hub/hub.h"
+#include "hub/listing.h"
+#include "hub/listen.h"
+#include "hub/meta_tools.h"
+#include "hub/respond.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEGACY = 1, MODERN = 2, BOTH = LEGACY | MODERN };
+
+typedef struct method_row {
+    const char *name;
+    int dialects;
+    void (*handle)(const hub_request *request);
+} method_row;
+
+/* ---- waiting for catalogs ------------------------------------------------------------------------ */
+
+static bool is_any_pending(const hub_profile *profile)
+{
+    size_t count;
+    const hub_source *sources = hub_registry_sources(profile->registry, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!sources[i].bare && hub_toolset_is_pending(sources[i].owner)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ask every toolset of the profile for a catalog that is not known. A toolset that answers at once
+ * may change the registry, so the list is read anew each time. */
+static void discover_pending(hub_profile *profile)
+{
+    size_t count;
+    (void)hub_registry_sources(profile->registry, &count);
+    for (size_t i = 0; i < count; i++) {
+        const hub_source *source = &hub_registry_sources(profile->registry, &count)[i];
+        hub_toolset *toolset = source->bare ? NULL : source->owner;
+        if (toolset != NULL && hub_toolset_is_pending(toolset)) {
+            hub_toolset_discover(toolset, NULL);
+        }
+    }
+}
+
+static void on_park_deadline(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    hub_router_wake(timer->data, true);
+}
+
+static void respond_begin_error(const hub_request *request, hub_err err)
+{
+    switch (err) {
+    case HUB_EEXIST:
+        hub_respond_error(request, HUB_RPC_INVALID_REQUEST,
+                          HUB_STR("a request with this id is in flight already"), HUB_STR_EMPTY);
+        break;
+    case HUB_ELIMIT:
+        hub_respond_error(request, HUB_RPC_OVERLOADED,
+                          HUB_STR("too many requests in flight: wait for an answer, then try again"),
+                          HUB_STR_EMPTY);
+        break;
+    default:
+        hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, hub_str_of(hub_err_text(err)),
+                          HUB_STR_EMPTY);
+    }
+}
+
+/* Keep a request until the catalogs are known, or for as long as one may wait for them. */
+static void park(const hub_request *request)
+{
+    hub_profile *profile = request->session->profile;
+    hub_orchestrator *hub = profile->hub;
+    hub_call *call;
+    hub_str id = request->message->at[HUB_M_ID];
+    hub_err err =
+        hub_call_begin(hub->calls, request->session, request->port, id, &request->context, &call);
+    if (err != HUB_OK) {
+        respond_begin_error(request, err);
+        return;
+    }
+    call->held = hub_str_dup(request->message->whole);
+    call->held_len = request->message->whole.len;
+    if (call->held == NULL) {
+        hub_call_fail_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
+        return;
+    }
+    hub_call **end = &profile->parked;
+    while (*end != NULL) {
+        end = &(*end)->park_next;
+    }
+    *end = call;
+    call->parked = true;
+    if (!ev_is_active(&profile->park_deadline)) {
+        ev_timer_init(&profile->park_deadline, on_park_deadline,
+                      hub->settings->limits.discover_timeout_ms / 1000., 0.);
+        profile->park_deadline.data = profile;
+        ev_timer_start(hub->loop, &profile->park_deadline);
+    }
+    discover_pending(profile);
+    hub_router_wake(profile, false);
+}
+
+static void handle_request(const hub_request *request);
+
+/* Take a parked request up again: as if it had come now, but it will not wait twice. */
+static void resume(hub_call *call)
+{
+    hub_session *session = call->session;
+    hub_request request = {.session = session, .port = call->port, .resumed = true};
+    char *held = call->held;
+    hub_str bytes = {.ptr = held, .len = call->held_len};
+    call->held = NULL;
+    hub_call_drop(call);
+    hub_message message;
+    if (hub_message_scan(bytes, &message, NULL) == HUB_OK) { /* it was scanned before */
+        request.message = &message;
+        handle_request(&request);
+    }
+    free(held);
+}
+
+void hub_router_wake(hub_profile *profile, bool anyway)
+{
+    if (profile->parked == NULL || (!anyway && is_any_pending(profile))) {
+        return;
+    }
+    ev_timer_stop(profile->hub->loop, &profile->park_deadline);
+    while (profile->parked != NULL) {
+        resume(profile->parked);
+    }
+}
+
+/* ---- tools ---------------------------------------------------------------------------------------- */
+
+static void handle_tools_list(const hub_request *request)
+{
+    if (!request->resumed && is_any_pending(request->session->profile)) {
+        park(request);
+        return;
+    }
+    hub_listing_respond_tools(request);
+}
+
+/* The entry that params.name means, or NULL with an answer given or the request parked. */
+static const hub_view_entry *find_tool(const hub_request *request)
+{
+    hub_profile *profile = request->session->profile;
+    hub_str raw = request->message->at[HUB_M_NAME];
+    hub_str name;
+    hub_buf decoded;
+    hub_buf_init(&decoded, raw.len);
+    if (!hub_json_plain(raw, &name)) {
+        if (hub_json_decode(raw, &decoded) != HUB_OK) {
+            hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
+                              HUB_STR("params.name must be a string"), HUB_STR_EMPTY);
+            hub_buf_fini(&decoded);
+            return NULL;
+        }
+        name = hub_buf_str(&decoded);
+    }
+    const hub_view_entry *entry = hub_view_find(hub_registry_view(profile->registry), name);
+    if (entry == NULL && !request->resumed && is_any_pending(profile)) {
+        park(request);
+    } else if (entry == NULL) {
+        hub_buf text;
+        hub_buf_init(&text, 512);
+        hub_buf_printf(&text, "Unknown tool: %.*s", (int)(name.len < 200 ? name.len : 200), name.ptr);
+        hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_buf_str(&text), HUB_STR_EMPTY);
+        hub_buf_fini(&text);
+    }
+    hub_buf_fini(&decoded);
+    return entry;
+}
+
+/* Hand an admitted call to the module behind the entry. */
+static void dispatch(hub_call *call, const hub_view_entry *entry, const hub_message *message)
+{
+    hub_toolset *toolset = entry->owner;
+    const hub_orchestrator *hub = toolset->hub;
+    const hub_toolset_settings *settings = toolset->settings;
+    hub_binding *binding = toolset->binding;
+    if (settings->max_calls > 0 && binding->in_flight >= settings->max_calls) {
+        hub_call_fail(call, PATCHBAY_UNAVAILABLE,
+                      HUB_STR("the toolset has as many calls in flight as it may: try again"));
+        return;
+    }
+    hub_str arguments = message->at[HUB_M_ARGUMENTS];
+    hub_str params = message->at[HUB_M_PARAMS];
+    patchbay_request request = {
+        .struct_size = sizeof request,
+        .flags = call->context.progress_token.len > 0 ? PATCHBAY_WANTS_PROGRESS : 0,
+        .tool = entry->tool->name,
+        .args_json = arguments.len > 0 ? arguments : HUB_STR("{}"),
+        .meta_json = message->at[HUB_M_META],
+        .method = message->method,
+        .params_json = params.len > 0 ? params : HUB_STR("{}"),
+        .name_json = message->at[HUB_M_NAME],
+    };
+    hub_call_bind(call, binding);
+    hub_call_set_deadline(call, settings->call_timeout_ms, hub->settings->limits.call_ceiling_ms);
+    request.deadline_ms = call->begin_ms + call->timeout_ms;
+    hub_instance_call(binding->instance, call->id, &request);
+}
+
+static void handle_tools_call(const hub_request *request)
+{
+    const hub_message *message = request->message;
+    const hub_view_entry *entry = find_tool(request);
+    if (entry == NULL) {
+        return;
+    }
+    hub_orchestrator *hub = request->session->profile->hub;
+    hub_call *call;
+    hub_err err = hub_call_begin(hub->calls, request->session, request->port,
+                                 message->at[HUB_M_ID], &request->context, &call);
+    if (err != HUB_OK) {
+        respond_begin_error(request, err);
+        return;
+    }
+    call->is_tool_call = true;
+    call->structured_errors = !entry->tool->has_output_schema;
+    hub_str arguments = message->at[HUB_M_ARGUMENTS];
+    hub_error why = {.code = HUB_OK};
+    if (entry->tool->schema != NULL &&
+        hub_schema_validate(entry->tool->schema, arguments.len > 0 ? arguments : HUB_STR("{}"),
+                            "arguments", &why) != HUB_OK) {
+        hub_call_fail(call, PATCHBAY_INVALID_INPUT, hub_str_of(why.text));
+        return;
+    }
+    if (entry->owner == hub->meta) {
+        hub_meta_call(call, entry->tool->name, arguments);
+    } else {
+        dispatch(call, entry, message);
+    }
+}
+
+/* ---- handshake and discovery ----------------------------------------------------------------------- */
+
+static void handle_ping(const hub_request *request)
+{
+    hub_respond_result(request, HUB_STR("{}"));
+}
+
+static void handle_initialize(const hub_request *request)
+{
+    hub_session *session = request->session;
+    const hub_message *message = request->message;
+    hub_str date;
+    if (session->revision != HUB_REVISION_NONE) {
+        hub_respond_error(request, HUB_RPC_INVALID_REQUEST,
+                          HUB_STR("the session is initialized already"), HUB_STR_EMPTY);
+        return;
+    }
+    if (hub_json_type_of(message->at[HUB_M_PROTOCOL_VERSION]) != HUB_JSON_STRING) {
+        hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
+                          HUB_STR("params.protocolVersion must be a string"), HUB_STR_EMPTY);
+        return;
+    }
+    hub_revision revision = HUB_REVISION_NONE;
+    if (hub_json_plain(message->at[HUB_M_PROTOCOL_VERSION], &date)) {
+        revision = hub_revision_parse(date);
+    }
+    if (revision == HUB_REVISION_NONE || hub_revision_era(revision) != HUB_ERA_LEGACY) {
+        revision = HUB_REVISION_NEWEST_LEGACY;
+    }
+    hub_str capabilities = message->at[HUB_M_CAPABILITIES];
+    session->capabilities = hub_str_dup(
+        hub_json_type_of(capabilities) == HUB_JSON_OBJECT ? capabilities : HUB_STR("{}"));
+    if (session->capabilities == NULL) {
+        hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
+        return;
+    }
+    session->revision = revision;
+    hub_listing_respond_initialize(request, revision);
+}
+
+static void handle_set_level(const hub_request *request)
+{
+    static const char *const LEVELS[] = {"debug",   "info",     "notice", "warning",  "error",
+                                         "critical", "alert", "emergency"};
+    for (size_t i = 0; i < sizeof LEVELS / sizeof LEVELS[0]; i++) {
+        if (hub_json_string_is(request->message->at[HUB_M_LEVEL], hub_str_of(LEVELS[i]))) {
+            hub_respond_result(request, HUB_STR("{}"));
+            return;
+        }
+    }
+    hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
+                      HUB_STR("params.level must be one of debug, info, notice, warning, error, "
+                              "critical, alert, emergency"),
+                      HUB_STR_EMPTY);
+}
+
+/* ---- the table -------------------------------------------------------------------------------------- */
+
+static const method_row METHODS[] = {
+    {"tools/call", BOTH, handle_tools_call},
+    {"tools/list", BOTH, handle_tools_list},
+    {"server/discover", MODERN, hub_listing_respond_discover},
+    {"subscriptions/listen", MODERN, hub_listen_open},
+    {"ping", LEGACY, handle_ping},
+    {"initialize", LEGACY, handle_initialize},
+    {"logging/setLevel", LEGACY, handle_set_level},
+};
+
+static const method_row *find_method(hub_str name)
+{
+    for (size_t i = 0; i < sizeof METHODS / sizeof METHODS[0]; i++) {
+        if (hub_str_is(name, METHODS[i].name)) {
+            return &METHODS[i];
+        }
+    }
+    return NULL;
+}
+
+static void respond_unknown_method(const hub_request *request)
+{
+    hub_buf text;
+    hub_buf_init(&text, 256);
+    hub_buf_printf(&text, "Method not found: " HUB_STR_FMT, HUB_STR_ARG(request->message->method));
+    hub_respond_error(request, HUB_RPC_METHOD_NOT_FOUND, hub_buf_str(&text), HUB_STR_EMPTY);
+    hub_buf_fini(&text);
+}
+
+static void respond_bad_context(const hub_request *request, int code, const char *text)
+{
+    hub_buf data;
+    hub_buf_init(&data, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    if (code == HUB_RPC_UNSUPPORTED_VERSION) {
+        hub_dialect_add_versions(&data, request->message->at[HUB_M_META_PROTOCOL_VERSION]);
+    }
+    hub_respond_error(request, code, hub_str_of(text), hub_buf_str(&data));
+    hub_buf_fini(&data);
+}
+
+/* Read the context, then call the method's handler. `initialize` and `ping` need no context. */
+static void handle_request(const hub_request *request)
+{
+    hub_request known = *request;
+    const method_row *method = find_method(request->message->method);
+    hub_revision legacy = request->session->revision;
+    bool opens = method != NULL && (method->handle == handle_initialize || method->handle == handle_ping);
+    int code = 0;
+    hub_error why = {.code = HUB_OK};
+    if (opens && legacy == HUB_REVISION_NONE) {
+        legacy = HUB_REVISION_NEWEST_LEGACY;
+    }
+    known.context = (hub_request_context){.revision = legacy};
+    if (hub_dialect_read(request->message, legacy, &known.context, &code, &why) != HUB_OK) {
+        respond_bad_context(&known, code, why.text);
+        return;
+    }
+    if (known.context.era == HUB_ERA_LEGACY && request->session->capabilities != NULL) {
+        known.context.capabilities = hub_str_of(request->session->capabilities);
+    }
+    int dialect = known.context.era == HUB_ERA_MODERN ? MODERN : LEGACY;
+    if (method == NULL || (method->dialects & dialect) == 0) {
+        respond_unknown_method(&known);
+        return;
+    }
+    method->handle(&known);
+}
+
+void hub_router_request(hub_session *session, hub_port *port, const hub_message *message)
+{
+    hub_request request = {.session = session, .port = port, .message = message};
+    hub_str id = message->at[HUB_M_ID];
+    if (hub_listen_find(session, id) != NULL || hub_call_find_client(session, id) != NULL) {
+        request.context.revision = session->revision;
+        respond_begin_error(&request, HUB_EEXIST);
+        return;
+    }
+    handle_request(&request);
+}
+
+/* ---- notifications ----------------------------------------------------------------------------------- */
+
+/* Only the session that made a request may cancel it: ids are looked up within it. */
+static void cancel(hub_session *session, const hub_message *message)
+{
+    hub_str id = message->at[HUB_M_REQUEST_ID];
+    hub_call *call = hub_call_find_client(session, id);
+    if (call != NULL) {
+        hub_call_drop(call);
+    } else {
+        hub_listen_cancel(session, id);
+    }
+}
+
+void hub_router_notification(hub_session *session, const hub_message *message)
+{
+    if (hub_str_is(message->method, "notifications/cancelled")) {
+        cancel(session, message);
+    } else if (hub_str_is(message->method, "notifications/initialized") &&
+               session->revision != HUB_REVISION_NONE) {
+        session->initialized = true;
+    }
+}
+
+void hub_router_forward_progress(const hub_call *call, hub_str params_json)
+{
+    hub_str token = call->context.progress_token;
+    if (token.len == 0 || call->session == NULL) {
+        return;
+    }
+    hub_buf params;
+    hub_buf_init(&params, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    hub_buf_add(&params, HUB_STR("{\"progressToken\":"));
+    hub_buf_add(&params, token);
+    hub_json_iter it = hub_json_iterate(params_json);
+    hub_str key;
+    hub_str value;
+    while (hub_json_next(&it, &key, &value)) {
+        if (!hub_json_string_is(key, HUB_STR("progressToken"))) {
+            hub_buf_add_char(&params, ',');
+            hub_buf_add(&params, key);
+            hub_buf_add_char(&params, ':');
+            hub_buf_add(&params, value);
+        }
+    }
+    hub_buf_add_char(&params, '}');
+    if (hub_buf_ok(&params)) {
+        hub_respond_notify(call->port, HUB_STR("notifications/progress"), hub_buf_str(&params));
+    }
+    hub_buf_fini(&params);
+}

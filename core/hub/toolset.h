@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A toolset: a named module with its configuration. While at least one profile uses it, it has a
+ * binding: an instance of the module at work. Its catalog may be known at once (native), later
+ * (upstream: asked for when somebody needs it), or change at any time; profiles hear of it.
+ * Thread: [loop].
+ */
+#ifndef HUB_HUB_TOOLSET_H
+#define HUB_HUB_TOOLSET_H
+
+#include "hub/call.h"
+#include "hub/settings.h"
+#include "modules/instance.h"
+#include "tools/registry.h"
+
+#include <patchbay/catalog.h>
+
+/* A module instance at work for a toolset. Two exist while a replaced module finishes its calls. */
+struct hub_binding {
+    struct hub_toolset *toolset;
+    hub_instance *instance; /* NULL while it is being created, and once it is closing */
+    hub_call *calls;
+    size_t in_flight;
+    bool retired; /* takes no new calls; closes with its last one */
+};
+
+/* Somebody who waits for a catalog. Embed it; `on_known` is called once, with a reason when the
+ * catalog cannot be had. */
+typedef struct hub_catalog_waiter {
+    struct hub_catalog_waiter *next;
+    void (*on_known)(struct hub_catalog_waiter *waiter, hub_err err, hub_str reason);
+} hub_catalog_waiter;
+
+typedef struct hub_toolset {
+    hub_orchestrator *hub;
+    const hub_toolset_settings *settings;
+    hub_toolset_settings own_settings; /* of a toolset that no file names */
+    hub_binding *binding;              /* NULL while no profile uses it */
+    unsigned users;                    /* profiles that use it */
+    hub_catalog *catalog;              /* the last good one; NULL: not known */
+    bool native;                       /* its tools are the module's own */
+    bool deferred;                     /* the catalog has to be asked for */
+    uint32_t state;                    /* PATCHBAY_STATE_… */
+    char detail[256];                  /* why, when failed */
+    uint64_t failed_at_ms;             /* when the last attempt to discover failed; 0: never */
+    bool discovering;
+    hub_catalog_waiter *waiters;
+} hub_toolset;
+
+/* owns:    *ret_toolset */
+HUB_MUST_CHECK hub_err hub_toolset_create(hub_orchestrator *hub,
+                                          const hub_toolset_settings *settings,
+                                          hub_toolset **ret_toolset);
+void hub_toolset_destroy(hub_toolset *toolset); /* not in use; NULL is fine */
+
+/* Be used by one more profile; the first makes the binding.
+ * errors:  HUB_EDENIED (switched off by configuration), HUB_ENOTFOUND (no such module), and those of
+ *          hub_instance_create; the text names the toolset */
+HUB_MUST_CHECK hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr);
+
+/* Be used by one less; the last ends the binding and fails its calls. */
+void hub_toolset_unuse(hub_toolset *toolset);
+
+/* A newer module of its name is there: bind to it, let the old binding finish its calls.
+ * errors:  as hub_toolset_use; the old binding stays */
+HUB_MUST_CHECK hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr);
+
+/* Whether the catalog is not known and it is worth waiting for it: asked for, or to be asked for,
+ * and not failed a moment ago. */
+bool hub_toolset_is_pending(const hub_toolset *toolset);
+
+/* Have the catalog asked for, if it is not known, and tell `waiter` (may be NULL). It is told before
+ * this returns when there is nothing to wait for. */
+void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter);
+
+/* Forget a waiter that has not been told. */
+void hub_toolset_unwait(hub_toolset *toolset, hub_catalog_waiter *waiter);
+
+/* The registry's source for this toolset. */
+hub_source hub_toolset_source(hub_toolset *toolset);
+
+/* Tell the module that nobody waits for a call any more. */
+void hub_binding_cancel(hub_binding *binding, uint64_t call);
+
+/* A call of the binding is over; the last one of a retired binding closes it. */
+void hub_binding_call_ended(hub_binding *binding);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a transport meets the hub, both directions. A transport owns connections and framing; it hands
+ * complete messages to a session and writes what comes back. It knows nothing of methods, tools or
+ * plugins. Adding one means calling the functions below and filling one table.
+ *
+ * A *session* is one conversation: a stdio pipe, a WebSocket, a legacy HTTP session, or a single
+ * modern HTTP request. A *port* is a place to write to: the whole connection, or one response
+ * stream. A request's replies go to the port it came with; notifications that belong to no request
+ * go to the session's own port.
+ *
+ * Thread: [loop]. Ports are never called from inside hub_session_create or hub_session_close.
+ */
+#ifndef HUB_HUB_TRANSPORT_H
+#define HUB_HUB_TRANSPORT_H
+
+#include "base/err.h"
+
+typedef struct hub_orchestrator hub_orchestrator;
+typedef struct hub_session hub_session;
+typedef struct hub_port hub_port;
+
+/* What a transport implements. */
+typedef struct hub_port_ops {
+    /* Write one message made of parts, none of which is kept. `last`: nothing more will come for the
+     * request that this port belongs to (a shared port ignores it).
+     * errors:  HUB_ELIMIT (the peer does not read; the transport will end the session from the
+     *          loop), HUB_ESTATE (gone), HUB_ENOMEM */
+    hub_err (*send)(hub_port *port, const hub_str *parts, size_t count, bool last);
+} hub_port_ops;
+
+/* Embed it in the transport's own struct. */
+struct hub_port {
+    const hub_port_ops *ops;
+};
+
+typedef struct hub_session_options {
+    const char *profile;   /* name; NULL: the default profile */
+    const char *transport; /* "stdio", …: for the log */
+    const char *principal; /* who is asking; copied */
+    hub_port *port;        /* for what belongs to no request; outlives the session */
+} hub_session_options;
+
+/* Begin a conversation.
+ * owns:    *ret_session, end it with hub_session_close
+ * errors:  HUB_ENOTFOUND (no such profile), HUB_ESTATE (the hub is stopping), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *options,
+                                          hub_session **ret_session, hub_error *reterr);
+
+/* Take one message that came with `port`. The bytes are borrowed for the call. Whatever is wrong
+ * with them is answered on the port. */
+void hub_session_receive(hub_session *session, hub_port *port, hub_str bytes);
+
+/* Answer that a message was larger than the transport takes; it was not read. */
+void hub_session_refuse_oversize(hub_session *session, hub_port *port, size_t max_bytes);
+
+/* The peer is gone: cancel its calls, forget its subscriptions, free the session. NULL is fine. */
+void hub_session_close(hub_session *session);
+
+/* Calls of the session that have not been answered. */
+size_t hub_session_in_flight(const hub_session *session);
+
+#endif

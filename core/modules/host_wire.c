@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host interfaces wire/1 and catalog/1: the hub's scanner and dialects, and late catalogs. */
+#include "modules/instance_internal.h"
+
+#include "base/limits.h"
+
+#define HUB_CLIENT_INFO "{\"name\":\"patchbay\",\"version\":\"" PATCHBAY_VERSION "\"}"
+
+static const uint32_t KINDS[] = {
+    [HUB_MESSAGE_REQUEST] = PATCHBAY_MSG_REQUEST,
+    [HUB_MESSAGE_NOTIFICATION] = PATCHBAY_MSG_NOTIFICATION,
+    [HUB_MESSAGE_RESULT] = PATCHBAY_MSG_RESULT,
+    [HUB_MESSAGE_ERROR] = PATCHBAY_MSG_ERROR,
+    [HUB_MESSAGE_BATCH] = 0,
+};
+
+static void explain(patchbay_error *reterr, int32_t code, const hub_error *why)
+{
+    hub_str text = hub_str_of(why->text);
+    size_t len = text.len < sizeof reterr->text - 1 ? text.len : sizeof reterr->text - 1;
+    reterr->code = code;
+    memcpy(reterr->text, text.ptr, len);
+    reterr->text[len] = '\0';
+}
+
+static uint64_t number_or_max(hub_str raw)
+{
+    uint64_t number;
+    return hub_json_to_u64(raw, &number) && number < (UINT64_C(1) << 53) ? number : UINT64_MAX;
+}
+
+static int32_t wire_scan(patchbay_host *host, patchbay_str bytes, patchbay_message *ret_message,
+                         patchbay_error *reterr)
+{
+    (void)host;
+    hub_message message;
+    hub_error why = {.code = HUB_OK, .text = "a batch is not expected here"};
+    hub_err err = hub_message_scan(bytes, &message, &why);
+    if (err == HUB_OK && message.kind == HUB_MESSAGE_BATCH) {
+        err = HUB_EINVAL;
+    }
+    if (err != HUB_OK) {
+        int32_t code = err == HUB_ELIMIT ? PATCHBAY_ELIMIT : PATCHBAY_EINVAL;
+        explain(reterr, code, &why);
+        return code;
+    }
+    ret_message->kind = KINDS[message.kind];
+    ret_message->id = message.at[HUB_M_ID];
+    ret_message->id_number = number_or_max(message.at[HUB_M_ID]);
+    ret_message->method = message.method;
+    ret_message->params = message.at[HUB_M_PARAMS];
+    ret_message->result = message.at[HUB_M_RESULT];
+    ret_message->error = message.at[HUB_M_ERROR];
+    ret_message->progress_token_number = number_or_max(message.at[HUB_M_PROGRESS_TOKEN]);
+    if (!hub_json_plain(message.at[HUB_M_RESULT_TYPE], &ret_message->result_type)) {
+        ret_message->result_type = HUB_STR_EMPTY;
+    }
+    return PATCHBAY_OK;
+}
+
+static int32_t wire_frame_request(patchbay_host *host, patchbay_call call,
+                                  const patchbay_request *request, const patchbay_peer *peer,
+                                  patchbay_str name, patchbay_str *ret_parts)
+{
+    const hub_request_context *context = host->events->get_context(host->ctx, call.id);
+    hub_revision revision = hub_revision_parse(peer->version);
+    if (context == NULL) {
+        return PATCHBAY_ESTALE;
+    }
+    if (revision == HUB_REVISION_NONE) {
+        return PATCHBAY_EINVAL;
+    }
+    hub_upstream_request upstream = {
+        .revision = revision,
+        .id = call.id,
+        .method = request->method,
+        .params = request->params_json,
+        .name_json = request->name_json,
+        .meta_json = request->meta_json,
+        .name = name,
+        .wants_progress = (request->flags & PATCHBAY_WANTS_PROGRESS) != 0,
+        .capabilities = HUB_STR("{}"), /* offered once the hub can answer what an upstream asks */
+        .client_info = HUB_STR(HUB_CLIENT_INFO),
+        .log_level = context->log_level,
+    };
+    size_t count = hub_dialect_request(&upstream, &host->env->scratch, ret_parts);
+    return count > 0 ? (int32_t)count : PATCHBAY_ENOMEM;
+}
+
+static patchbay_str wire_introduce(patchbay_host *host, const patchbay_peer *peer)
+{
+    hub_buf *out = &host->env->scratch;
+    hub_buf_clear(out);
+    if (hub_revision_era(hub_revision_parse(peer->version)) == HUB_ERA_MODERN) {
+        hub_buf_add(out, HUB_STR("{\"_meta\":{\"" HUB_META_PROTOCOL_VERSION "\":"));
+        hub_json_add_string(out, peer->version);
+        hub_buf_add(out, HUB_STR(",\"" HUB_META_CLIENT_INFO "\":" HUB_CLIENT_INFO
+                                 ",\"" HUB_META_CLIENT_CAPABILITIES "\":{}}}"));
+    } else {
+        hub_buf_add(out, HUB_STR("{\"protocolVersion\":"));
+        hub_json_add_string(out, peer->version);
+        hub_buf_add(out, HUB_STR(",\"capabilities\":{},\"clientInfo\":" HUB_CLIENT_INFO "}"));
+    }
+    return hub_buf_ok(out) ? hub_buf_str(out) : HUB_STR_EMPTY;
+}
+
+const patchbay_wire_v1 HUB_HOST_WIRE = {
+    .struct_size = sizeof(patchbay_wire_v1),
+    .scan = wire_scan,
+    .frame_request = wire_frame_request,
+    .introduce = wire_introduce,
+};
+
+static void catalog_defer(patchbay_host *host)
+{
+    if (host->creating) {
+        host->events->on_defer(host->ctx);
+    }
+}
+
+static void catalog_set_state(patchbay_host *host, uint32_t state, patchbay_str detail)
+{
+    if (!host->closing) {
+        host->events->on_state(host->ctx, state, detail);
+    }
+}
+
+const patchbay_catalog_v1 HUB_HOST_CATALOG = {
+    .struct_size = sizeof(patchbay_catalog_v1),
+    .defer = catalog_defer,
+    .set_state = catalog_set_state,
+};

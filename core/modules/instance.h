@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Instances: a module at work for one toolset. This is the whole border between the hub and plugin
+ * code: every entry of a plugin's table is called from here and nowhere else, and everything that a
+ * plugin says is checked here (JSON, handles, thread) before the hub hears of it.
+ *
+ * An instance reports through events, on the loop thread. What a plugin says from another thread is
+ * copied into a mailbox and reported when the loop comes round. Misbehaviour (a second finish, bad
+ * JSON, a callback over HUB_LOOP_BUDGET_MS) is counted and logged under the toolset's name.
+ */
+#ifndef HUB_MODULES_INSTANCE_H
+#define HUB_MODULES_INSTANCE_H
+
+#include "modules/process.h"
+#include "modules/resolver.h"
+#include "modules/worker.h"
+#include "wire/dialect.h"
+
+typedef struct patchbay_host hub_instance;
+
+/* What all instances of a hub share: the loop, the mailbox, and borrowed pools. */
+typedef struct hub_module_env hub_module_env;
+
+/* owns:    *ret_env; workers and processes are borrowed and must outlive it */
+HUB_MUST_CHECK hub_err hub_module_env_create(struct ev_loop *loop, hub_worker_pool *workers,
+                                             hub_process_table *processes,
+                                             hub_module_env **ret_env);
+
+/* Every instance must have been closed and reported so. NULL is fine. */
+void hub_module_env_destroy(hub_module_env *env);
+
+/* Take what lies in the mailbox now, without waiting for the loop: for shutting down. */
+void hub_module_env_drain(hub_module_env *env);
+
+/* What an instance says. All entries are mandatory, all run on the loop thread; `ctx` is the
+ * instance's. JSON is checked; spans are borrowed for the call. */
+typedef struct hub_instance_events {
+    /* A new list of tools: a JSON array. */
+    void (*on_tools)(void *ctx, hub_str tools_json);
+
+    /* A call ended. `status` is a PATCHBAY_… status without flags; `json` the result object, the
+     * error object, or plain text. `has_type`: a result that has a resultType. May come while
+     * hub_instance_call is still running. False when there is no such call of this instance. */
+    bool (*on_finish)(void *ctx, uint64_t call, int32_t status, hub_str json, bool has_type);
+
+    /* Progress of a call: the members that follow the token, a JSON object. */
+    bool (*on_progress)(void *ctx, uint64_t call, hub_str params_json);
+
+    /* What the instance is doing (patchbay/catalog.h). */
+    void (*on_state)(void *ctx, uint32_t state, hub_str detail);
+
+    /* The catalog is to be asked for (patchbay/catalog.h). During hub_instance_create only. */
+    void (*on_defer)(void *ctx);
+
+    /* The context of a call in flight, for framing it towards an upstream; NULL if there is none.
+     */
+    const hub_request_context *(*get_context)(void *ctx, uint64_t call);
+
+    /* The last word: the plugin's destroy() has returned, the instance is gone. */
+    void (*on_closed)(void *ctx);
+} hub_instance_events;
+
+/* Make an instance for the toolset `key` (borrowed, outlives it). `config_json` is checked against
+ * the module's schema first. Events may come before this returns.
+ * owns:    *ret_instance, close it with hub_instance_close
+ * errors:  HUB_EINVAL (configuration; the text names the place), HUB_EUNAVAILABLE (the plugin's own
+ *          reason), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_instance_create(hub_module_env *env, const hub_module *module,
+                                           const char *key, hub_str config_json,
+                                           const hub_instance_events *events, void *ctx,
+                                           hub_instance **ret_instance, hub_error *reterr);
+
+/* Hand over a call. May finish it before it returns. */
+void hub_instance_call(hub_instance *instance, uint64_t call, const patchbay_request *request);
+
+/* Say that nobody waits for a call any more. */
+void hub_instance_cancel(hub_instance *instance, uint64_t call);
+
+/* End the instance: no event comes from now on but on_closed, which comes from the loop when the
+ * last worker job has ended. Its calls must have been completed. */
+void hub_instance_close(hub_instance *instance);
+
+const hub_module *hub_instance_module(const hub_instance *instance);
+
+/* How often the plugin broke a rule. */
+unsigned hub_instance_faults(const hub_instance *instance);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "modules/plugin_image.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+enum {
+    MAX_BYTES = 256 * 1024 * 1024, /* a plugin with a whole runtime in it has some 100 MB */
+    COPY_BYTES = 64 * 1024,
+    PATH_BYTES = 256,
+    SEALS = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
+};
+
+#if defined(__SANITIZE_ADDRESS__)
+#define KEEP_REFUSED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define KEEP_REFUSED 1
+#endif
+#endif
+#ifndef KEEP_REFUSED
+#define KEEP_REFUSED 0 /* 1: leak reports need the library that they point into */
+#endif
+
+static bool write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, bytes, size);
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+        bytes += n > 0 ? n : 0;
+        size -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* Copy until the end of the file; its size may have changed since anybody looked. */
+static hub_err copy_all(int from, int to, size_t *ret_size, hub_error *reterr)
+{
+    static char chunk[COPY_BYTES]; /* [loop] only, and empty between calls */
+    size_t size = 0;
+    for (;;) {
+        ssize_t n = read(from, chunk, sizeof chunk);
+        if (n == 0) {
+            *ret_size = size;
+            return HUB_OK;
+        }
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return hub_fail(reterr, HUB_ESYSTEM, "cannot be read: %s", strerrordesc_np(errno));
+        }
+        size += (size_t)n;
+        if (size > MAX_BYTES) {
+            return hub_fail(reterr, HUB_ELIMIT, "larger than %d bytes", MAX_BYTES);
+        }
+        if (!write_all(to, chunk, (size_t)n)) {
+            return hub_fail(reterr, HUB_ESYSTEM, "cannot be copied: %s", strerrordesc_np(errno));
+        }
+    }
+}
+
+/* The path of the copy in a spelling that was never used before: the bits of a counter, written as
+ * "./" and ".//". The loader compares names as text, and the descriptor's number comes again. */
+static hub_err make_unique_path(int fd, hub_buf *path)
+{
+    static unsigned long used; /* the loader's names belong to the process, not to a resolver */
+    hub_buf_add(path, HUB_STR("/proc/self/fd/"));
+    for (unsigned long bits = ++used; bits != 0; bits /= 2) {
+        hub_buf_add(path, bits % 2 != 0 ? HUB_STR(".//") : HUB_STR("./"));
+    }
+    hub_buf_printf(path, "%d", fd);
+    hub_buf_add_char(path, '\0');
+    return path->failed;
+}
+
+hub_err hub_plugin_image_init(hub_plugin_image *image, int fd, const char *name, hub_error *reterr)
+{
+    *image = (hub_plugin_image){.fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+    if (image->fd < 0) {
+        return hub_fail(reterr, HUB_ESYSTEM, "cannot be copied: %s", strerrordesc_np(errno));
+    }
+    hub_err err = copy_all(fd, image->fd, &image->size, reterr);
+    if (err == HUB_OK && fcntl(image->fd, F_ADD_SEALS, SEALS) != 0) {
+        err = hub_fail(reterr, HUB_ESYSTEM, "cannot be sealed: %s", strerrordesc_np(errno));
+    }
+    if (err == HUB_OK && image->size > 0) { /* nothing cannot be mapped */
+        void *bytes = mmap(NULL, image->size, PROT_READ, MAP_PRIVATE, image->fd, 0);
+        if (bytes == MAP_FAILED) {
+            err = hub_fail(reterr, HUB_ESYSTEM, "cannot be mapped: %s", strerrordesc_np(errno));
+        } else {
+            image->bytes = bytes;
+        }
+    }
+    if (err != HUB_OK) {
+        hub_plugin_image_fini(image);
+        return err;
+    }
+    image->hash = hub_str_hash((hub_str){.ptr = (const char *)image->bytes, .len = image->size});
+    return HUB_OK;
+}
+
+void hub_plugin_image_fini(hub_plugin_image *image)
+{
+    if (image->bytes != NULL) {
+        union {
+            const unsigned char *in;
+            void *out;
+        } bytes = {.in = image->bytes};
+        (void)munmap(bytes.out, image->size); /* a whole mapping: cannot fail */
+    }
+    (void)close(image->fd); /* memory: nothing is written back */
+    *image = (hub_plugin_image){.fd = -1};
+}
+
+hub_err hub_plugin_image_load(const hub_plugin_image *image, void **ret_handle,
+                              const patchbay_plugin **ret_table, hub_error *reterr)
+{
+    hub_buf path;
+    hub_buf_init(&path, PATH_BYTES);
+    void *handle = NULL;
+    hub_err err = make_unique_path(image->fd, &path);
+    if (err != HUB_OK) {
+        (void)hub_fail(reterr, err, "%s", hub_err_text(err));
+        goto out;
+    }
+    handle = dlopen(path.ptr, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        /* Its text begins with the path of the copy, which means nothing to anybody. */
+        hub_str why = hub_str_of(dlerror());
+        if (hub_str_starts(why, hub_str_of(path.ptr))) {
+            why = hub_str_from(why, strlen(path.ptr));
+            why = hub_str_starts(why, HUB_STR(": ")) ? hub_str_from(why, 2) : why;
+        }
+        err = hub_fail(reterr, HUB_EABI, "cannot be linked: " HUB_STR_FMT, HUB_STR_ARG(why));
+        goto out;
+    }
+    const patchbay_plugin *table = dlsym(handle, PATCHBAY_PLUGIN_SYMBOL);
+    if (table == NULL) {
+        hub_plugin_image_unload(handle);
+        err = hub_fail(reterr, HUB_EABI, "no symbol %s: not a Patchbay plugin",
+                       PATCHBAY_PLUGIN_SYMBOL);
+        goto out;
+    }
+    *ret_handle = handle;
+    *ret_table = table;
+out:
+    hub_buf_fini(&path);
+    return err;
+}
+
+void hub_plugin_image_unload(void *handle)
+{
+    if (!KEEP_REFUSED) {
+        (void)dlclose(handle); /* when it fails, the library stays: no harm */
+    }
+}

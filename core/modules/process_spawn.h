@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fork and exec, and nothing else: no shell, no look-up, no supervision. Failures of the child
+ * before or at exec come back as an error of the call.
+ */
+#ifndef HUB_MODULES_PROCESS_SPAWN_H
+#define HUB_MODULES_PROCESS_SPAWN_H
+
+#include "base/err.h"
+
+#include <sys/types.h>
+
+typedef struct hub_process_plan {
+    const char *program; /* path, relative to cwd unless absolute */
+    const char *const *argv;
+    const char *const *env;
+    const char *cwd; /* NULL: this process's */
+    bool stdin_null; /* no pipe for stdin */
+} hub_process_plan;
+
+/* A child that has exec'ed. The caller owns the four descriptors; the three pipe ends do not block,
+ * all are close-on-exec. The child must be reaped through pidfd. */
+typedef struct hub_process_started {
+    pid_t pid; /* and process group */
+    int pidfd;
+    int stdin_fd; /* -1 with stdin_null */
+    int stdout_fd;
+    int stderr_fd;
+} hub_process_started;
+
+/* blocks:  until the child has exec'ed or failed to
+ * thread:  [loop]: the parent-death signal follows the thread
+ * errors:  HUB_ENOTFOUND (no such program), HUB_ESYSTEM */
+HUB_MUST_CHECK hub_err hub_process_start(const hub_process_plan *plan,
+                                         hub_process_started *ret_started, hub_error *reterr);
+
+/* Close what is open of `started` (not -1) and set it to -1. */
+void hub_process_started_close(hub_process_started *started);
+
+#endif

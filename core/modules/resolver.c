@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "modules/resolver.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "modules/plugin_check.h"
+#include "modules/plugin_load.h"
+#include "modules/plugin_watch.h"
+
+/* A *.so of a folder, as it was when last looked at. */
+typedef struct file {
+    char *path;
+    hub_str stem; /* in path: the file's name without ".so" */
+    size_t folder;
+    hub_plugin_stamp stamp;
+    hub_plugin *loaded; /* from its bytes, or the ones before when those were refused; or NULL */
+    char *reason;       /* of the refusal; NULL: none */
+    bool is_present;
+    struct file *next;
+} file;
+
+typedef struct folder {
+    char *path;
+    char *reason; /* nothing in it is looked at; NULL: fine */
+    bool is_missing;
+} folder;
+
+typedef struct change {
+    const hub_module *module;
+    hub_module_change kind;
+} change;
+
+struct hub_resolver {
+    folder *folders;
+    size_t folder_count;
+    bool allow_writable;
+    file *files;
+    hub_plugin *newest; /* list of all modules */
+    const hub_module **modules;
+    size_t module_count;
+    hub_refusal *refusals;
+    size_t refusal_count;
+    const char **watched; /* the folders' paths, for the watch */
+    hub_plugin_watch *watch;
+    hub_resolver_on_change *on_change;
+    void *ctx;
+};
+
+/* Keep a reason, and log it unless it is known. */
+static void refuse(char **reason, const char *path, const char *text, bool is_known)
+{
+    if (*reason != NULL && is_known && strcmp(*reason, text) == 0) {
+        return;
+    }
+    free(*reason);
+    *reason = hub_str_dup(hub_str_of(text)); /* NULL, without memory: logged, but not listed */
+    hub_log(HUB_LOG_WARNING, "resolver.refused", HUB_F_TEXT("path", path),
+            HUB_F_TEXT("reason", text));
+}
+
+static void accept(char **reason)
+{
+    free(*reason);
+    *reason = NULL;
+}
+
+static void destroy_file(file *gone)
+{
+    free(gone->path);
+    free(gone->reason);
+    free(gone);
+}
+
+/* The file of an earlier folder from which that name is loaded. */
+static const file *find_owner(const hub_resolver *resolver, const file *of)
+{
+    for (const file *at = resolver->files; at != NULL; at = at->next) {
+        if (at->is_present && at->loaded != NULL && at->folder < of->folder &&
+            hub_str_eq(at->stem, of->stem)) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* Load a file, and note the outcome; a known reason for a file that is the same is no news. */
+static void load_file(hub_resolver *resolver, file *seen, bool is_same)
+{
+    hub_plugin *loaded = NULL;
+    hub_error error = {.text = ""};
+    if (hub_plugin_load(seen->path, !resolver->allow_writable, seen->loaded, &resolver->newest,
+                        &loaded, &error) != HUB_OK) {
+        refuse(&seen->reason, seen->path, error.text, is_same);
+        return;
+    }
+    accept(&seen->reason);
+    if (loaded != seen->loaded) {
+        seen->loaded = loaded;
+        hub_log(HUB_LOG_INFO, "resolver.loaded", HUB_F_TEXT("module", loaded->about.name),
+                HUB_F_TEXT("version", loaded->about.table->version),
+                HUB_F_INT("generation", loaded->about.generation), HUB_F_TEXT("path", seen->path));
+    }
+}
+
+/* The record of a file that was found in a folder; NULL without memory. */
+static file *find_file(hub_resolver *resolver, size_t folder_at, const char *name)
+{
+    const char *in = resolver->folders[folder_at].path;
+    file **end = &resolver->files;
+    for (; *end != NULL; end = &(*end)->next) {
+        if ((*end)->folder == folder_at && strcmp((*end)->path + strlen(in) + 1, name) == 0) {
+            return *end;
+        }
+    }
+    file *added = calloc(1, sizeof *added);
+    size_t room = strlen(in) + strlen(name) + 2;
+    char *path = malloc(room);
+    if (added == NULL || path == NULL) {
+        free(added);
+        free(path);
+        return NULL;
+    }
+    (void)snprintf(path, room, "%s/%s", in, name); /* fits */
+    *added = (file){.path = path, .stem = hub_plugin_stem(path), .folder = folder_at};
+    *end = added;
+    return added;
+}
+
+static void visit_file(hub_resolver *resolver, size_t folder_at, const char *name)
+{
+    file *seen = find_file(resolver, folder_at, name);
+    if (seen == NULL) {
+        hub_log(HUB_LOG_ERROR, "resolver.failed", HUB_F_TEXT("reason", hub_err_text(HUB_ENOMEM)));
+        return;
+    }
+    seen->is_present = true;
+    const file *owner = find_owner(resolver, seen);
+    if (owner != NULL) {
+        hub_error error;
+        (void)hub_fail(&error, HUB_EEXIST, "name \"" HUB_STR_FMT "\" is taken by %s",
+                       HUB_STR_ARG(seen->stem), owner->path);
+        refuse(&seen->reason, seen->path, error.text, true);
+        seen->loaded = NULL;
+        return;
+    }
+    if (resolver->watch != NULL && hub_plugin_watch_is_busy(resolver->watch, seen->path)) {
+        return; /* half a file; its writer closes it some time */
+    }
+    /* Before the load: what is written meanwhile makes it differ again. What was refused is tried
+     * again: a library that it needs, or the mode of a folder, may have changed. */
+    hub_plugin_stamp now = hub_plugin_stamp_of(seen->path);
+    bool is_same = hub_plugin_stamp_is_same(&seen->stamp, &now);
+    seen->stamp = now;
+    if (!is_same || seen->reason != NULL) {
+        load_file(resolver, seen, is_same);
+    }
+}
+
+static int is_plugin_name(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name);
+    return len > 3 && entry->d_name[0] != '.' && strcmp(entry->d_name + len - 3, ".so") == 0;
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* A folder that cannot be looked into keeps the files that are known of it; one that is gone does
+ * not. */
+static void keep_files(hub_resolver *resolver, size_t folder_at)
+{
+    for (file *at = resolver->files; at != NULL; at = at->next) {
+        at->is_present = at->is_present || at->folder == folder_at;
+    }
+}
+
+static void visit_folder(hub_resolver *resolver, size_t at)
+{
+    folder *visited = &resolver->folders[at];
+    struct dirent **names = NULL;
+    hub_error error;
+    bool was_missing = visited->is_missing;
+    int count = scandir(visited->path, &names, is_plugin_name, compare_names);
+    visited->is_missing = count < 0 && errno == ENOENT;
+    if (visited->is_missing) {
+        accept(&visited->reason);
+        if (!was_missing) {
+            hub_log(HUB_LOG_INFO, "resolver.no_folder", HUB_F_TEXT("path", visited->path));
+        }
+        return;
+    }
+    hub_err err = HUB_OK;
+    if (count < 0) {
+        err = hub_fail(&error, HUB_ESYSTEM, "folder cannot be read: %s", strerrordesc_np(errno));
+    } else if (!resolver->allow_writable) {
+        err = hub_plugin_check_folder(visited->path, &error);
+    }
+    if (err != HUB_OK) {
+        refuse(&visited->reason, visited->path, error.text, true);
+        keep_files(resolver, at);
+    } else {
+        accept(&visited->reason);
+    }
+    for (int i = 0; i < count; i++) {
+        if (err == HUB_OK) {
+            visit_file(resolver, at, names[i]->d_name);
+        }
+        free(names[i]);
+    }
+    free(names);
+}
+
+static int compare_modules(const void *a, const void *b)
+{
+    return strcmp((*(const hub_module *const *)a)->name, (*(const hub_module *const *)b)->name);
+}
+
+static int compare_refusals(const void *a, const void *b)
+{
+    return strcmp(((const hub_refusal *)a)->path, ((const hub_refusal *)b)->path);
+}
+
+/* The lists as they follow from the files that are present. False without memory. */
+static bool build_lists(hub_resolver *resolver, const hub_module ***ret_modules,
+                        size_t *ret_module_count)
+{
+    size_t files = 0;
+    for (const file *at = resolver->files; at != NULL; at = at->next) {
+        files++;
+    }
+    const hub_module **modules = calloc(files + 1, sizeof(hub_module *));
+    hub_refusal *refusals = calloc(files + resolver->folder_count + 1, sizeof *refusals);
+    if (modules == NULL || refusals == NULL) {
+        free(modules);
+        free(refusals);
+        return false;
+    }
+    size_t module_count = 0;
+    size_t refused = 0;
+    for (size_t i = 0; i < resolver->folder_count; i++) {
+        const folder *of = &resolver->folders[i];
+        if (of->reason != NULL) {
+            refusals[refused++] = (hub_refusal){.path = of->path, .reason = of->reason};
+        }
+    }
+    for (const file *at = resolver->files; at != NULL; at = at->next) {
+        if (at->is_present && at->loaded != NULL) {
+            modules[module_count++] = &at->loaded->about;
+        }
+        if (at->is_present && at->reason != NULL) {
+            refusals[refused++] = (hub_refusal){.path = at->path, .reason = at->reason};
+        }
+    }
+    qsort(modules, module_count, sizeof modules[0], compare_modules);
+    qsort(refusals, refused, sizeof refusals[0], compare_refusals);
+    free(resolver->refusals);
+    resolver->refusals = refusals;
+    resolver->refusal_count = refused;
+    *ret_modules = modules;
+    *ret_module_count = module_count;
+    return true;
+}
+
+/* What is different between two sorted lists; `ret_changes` has room for all of both. */
+static size_t compare_lists(const hub_module *const *before, size_t before_count,
+                            const hub_module *const *after, size_t after_count, change *ret_changes)
+{
+    size_t count = 0;
+    size_t i = 0;
+    size_t j = 0;
+    while (i < before_count || j < after_count) {
+        int order = i == before_count  ? 1
+                    : j == after_count ? -1
+                                       : strcmp(before[i]->name, after[j]->name);
+        if (order < 0) {
+            ret_changes[count++] = (change){before[i], HUB_MODULE_REMOVED};
+        } else if (order > 0) {
+            ret_changes[count++] = (change){after[j], HUB_MODULE_ADDED};
+        } else if (before[i] != after[j]) {
+            ret_changes[count++] = (change){after[j], HUB_MODULE_REPLACED};
+        }
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return count;
+}
+
+/* Forget files that are gone; their modules stay. */
+static void drop_absent(hub_resolver *resolver)
+{
+    for (file **at = &resolver->files; *at != NULL;) {
+        file *looked_at = *at;
+        if (looked_at->is_present) {
+            at = &looked_at->next;
+        } else {
+            *at = looked_at->next;
+            destroy_file(looked_at);
+        }
+    }
+}
+
+/* Make the outcome of a scan visible all at once, then tell. */
+static hub_err publish(hub_resolver *resolver)
+{
+    resolver->refusal_count = 0; /* the texts may have been replaced */
+    const hub_module **after = NULL;
+    size_t after_count = 0;
+    if (!build_lists(resolver, &after, &after_count)) {
+        return HUB_ENOMEM;
+    }
+    change *changes = calloc(resolver->module_count + after_count + 1, sizeof *changes);
+    if (changes == NULL) {
+        free(after);
+        resolver->refusal_count = 0;
+        return HUB_ENOMEM;
+    }
+    size_t count =
+        compare_lists(resolver->modules, resolver->module_count, after, after_count, changes);
+    free(resolver->modules);
+    resolver->modules = after;
+    resolver->module_count = after_count;
+    drop_absent(resolver);
+    for (size_t i = 0; i < count; i++) {
+        const hub_module *of = changes[i].module;
+        if (changes[i].kind == HUB_MODULE_REMOVED) {
+            hub_log(HUB_LOG_INFO, "resolver.removed", HUB_F_TEXT("module", of->name),
+                    HUB_F_TEXT("path", of->path));
+        }
+        if (resolver->watch != NULL) {
+            resolver->on_change(resolver->ctx, of, changes[i].kind);
+        }
+    }
+    free(changes);
+    return HUB_OK;
+}
+
+static void on_watch(void *ctx)
+{
+    hub_resolver_scan(ctx);
+}
+
+hub_err hub_resolver_create(const char *const *folders, size_t count, bool allow_writable,
+                            hub_resolver **ret_resolver, hub_error *reterr)
+{
+    hub_resolver *resolver = calloc(1, sizeof *resolver);
+    folder *copies = calloc(count + 1, sizeof *copies);
+    const char **paths = calloc(count + 1, sizeof *paths);
+    hub_err err = HUB_OK;
+    if (resolver == NULL || copies == NULL || paths == NULL) {
+        err = hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
+    }
+    size_t copied = 0;
+    for (; err == HUB_OK && copied < count; copied++) {
+        hub_str path = hub_str_of(folders[copied]);
+        if (path.len == 0 || path.ptr[0] != '/') {
+            err = hub_fail(reterr, HUB_EINVAL, "plugin folder \"%s\": not an absolute path",
+                           folders[copied]);
+            break;
+        }
+        while (path.len > 1 && path.ptr[path.len - 1] == '/') {
+            path.len--;
+        }
+        paths[copied] = copies[copied].path = hub_str_dup(path);
+        if (copies[copied].path == NULL) {
+            err = hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
+        }
+    }
+    if (err != HUB_OK) {
+        while (copied > 0) {
+            free(copies[--copied].path);
+        }
+        free(copies);
+        free(paths);
+        free(resolver);
+        return err;
+    }
+    resolver->folders = copies;
+    resolver->folder_count = count;
+    resolver->watched = paths;
+    resolver->allow_writable = allow_writable;
+    *ret_resolver = resolver;
+    return HUB_OK;
+}
+
+void hub_resolver_destroy(hub_resolver *resolver)
+{
+    if (resolver == NULL) {
+        return;
+    }
+    hub_plugin_watch_destroy(resolver->watch);
+    while (resolver->files != NULL) {
+        file *next = resolver->files->next;
+        destroy_file(resolver->files);
+        resolver->files = next;
+    }
+    hub_plugin_destroy_all(resolver->newest);
+    for (size_t i = 0; i < resolver->folder_count; i++) {
+        free(resolver->folders[i].path);
+        free(resolver->folders[i].reason);
+    }
+    free(resolver->folders);
+    free(resolver->watched);
+    free(resolver->modules);
+    free(resolver->refusals);
+    free(resolver);
+}
+
+void hub_resolver_scan(hub_resolver *resolver)
+{
+    for (file *at = resolver->files; at != NULL; at = at->next) {
+        at->is_present = false;
+    }
+    for (size_t i = 0; i < resolver->folder_count; i++) {
+        visit_folder(resolver, i);
+    }
+    if (publish(resolver) != HUB_OK) {
+        /* The old lists stay, and the next scan finds the same changes. */
+        hub_log(HUB_LOG_ERROR, "resolver.failed", HUB_F_TEXT("reason", hub_err_text(HUB_ENOMEM)));
+    }
+}
+
+hub_err hub_resolver_watch(hub_resolver *resolver, struct ev_loop *loop,
+                           hub_resolver_on_change *on_change, void *ctx, hub_error *reterr)
+{
+    resolver->on_change = on_change;
+    resolver->ctx = ctx;
+    return hub_plugin_watch_create(resolver->watched, resolver->folder_count, loop, on_watch,
+                                   resolver, &resolver->watch, reterr);
+}
+
+const hub_module *hub_resolver_find(const hub_resolver *resolver, hub_str name)
+{
+    for (size_t i = 0; i < resolver->module_count; i++) {
+        if (hub_str_is(name, resolver->modules[i]->name)) {
+            return resolver->modules[i];
+        }
+    }
+    return NULL;
+}
+
+const hub_module *const *hub_resolver_modules(const hub_resolver *resolver, size_t *ret_count)
+{
+    *ret_count = resolver->module_count;
+    return resolver->modules;
+}
+
+const hub_refusal *hub_resolver_refusals(const hub_resolver *resolver, size_t *ret_count)
+{
+    *ret_count = resolver->refusal_count;
+    return resolver->refusals;
+}
+
+hub_err hub_resolver_load_file(hub_resolver *resolver, const char *path,
+                               const hub_module **ret_module, hub_error *reterr)
+{
+    hub_plugin *loaded = NULL;
+    hub_err err =
+        hub_plugin_load(path, !resolver->allow_writable, NULL, &resolver->newest, &loaded, reterr);
+    if (err == HUB_OK) {
+        *ret_module = &loaded->about;
+    }
+    return err;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/naming.h"
+
+#include "base/limits.h"
+
+#include <inttypes.h>
+
+enum { SUFFIX_BYTES = 9 }; /* '_' and eight hex digits */
+
+static const struct {
+    const char *word;
+    const char *separator; /* NULL: the toolset is not part of the name */
+} MODES[] = {
+    [HUB_NAMING_PREFIX] = {"prefix", "__"},
+    [HUB_NAMING_FLAT] = {"flat", "_"},
+    [HUB_NAMING_DOT] = {"dot", "."},
+    [HUB_NAMING_NONE] = {"none", NULL},
+};
+
+static bool is_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* What MCP server/tools, Tool Names, allows. */
+static bool is_name_char(char c)
+{
+    return is_alnum(c) || c == '_' || c == '-' || c == '.';
+}
+
+/* Append `text` with every byte that the mode does not keep replaced by '_'. */
+static void add_clean(hub_naming naming, hub_str text, hub_buf *out)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        bool keep = naming == HUB_NAMING_FLAT ? is_alnum(c) || c == '_' : is_name_char(c);
+        hub_buf_add_char(out, keep ? c : '_');
+    }
+}
+
+static void expose(hub_naming naming, hub_str toolset, hub_str tool, size_t max_bytes, bool suffix,
+                   hub_buf *out)
+{
+    size_t begin = out->len;
+    if (MODES[naming].separator != NULL) {
+        add_clean(naming, toolset, out);
+        hub_buf_add(out, hub_str_of(MODES[naming].separator));
+        size_t prefix_len = out->len - begin;
+        if (hub_buf_ok(out) && tool.len > prefix_len &&
+            memcmp(tool.ptr, out->ptr + begin, prefix_len) == 0) {
+            out->len = begin; /* the tool brings the prefix along */
+        }
+    }
+    add_clean(naming, tool, out);
+    if (!hub_buf_ok(out) || (!suffix && out->len - begin <= max_bytes)) {
+        return;
+    }
+    if (out->len - begin > max_bytes - SUFFIX_BYTES) {
+        out->len = begin + max_bytes - SUFFIX_BYTES;
+    }
+    uint64_t hash = hub_str_hash(toolset) * 31 + hub_str_hash(tool);
+    hub_buf_printf(out, "_%08" PRIx32, (uint32_t)(hash ^ hash >> 32));
+}
+
+hub_err hub_naming_check_key(hub_str key, hub_error *reterr)
+{
+    if (hub_str_is(key, HUB_META_TOOLSET)) {
+        return hub_fail(reterr, HUB_EINVAL,
+                        "the toolset key \"_meta\" is reserved for the hub's meta-tools");
+    }
+    bool good = key.len > 0 && key.len <= HUB_LIMIT_TOOLSET_KEY_BYTES && key.ptr[0] >= 'a' &&
+                key.ptr[0] <= 'z' && hub_str_find(key, HUB_STR("__")) == SIZE_MAX;
+    for (size_t i = 0; good && i < key.len; i++) {
+        char c = key.ptr[i];
+        good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    }
+    if (!good) {
+        return hub_fail(reterr, HUB_EINVAL,
+                        "\"" HUB_STR_FMT "\" is no toolset key: use a lower-case letter, then up "
+                        "to 63 of a-z, 0-9, '-' and single '_'",
+                        HUB_STR_ARG(key));
+    }
+    return HUB_OK;
+}
+
+void hub_naming_expose(hub_naming naming, hub_str toolset, hub_str tool, size_t max_bytes,
+                       hub_buf *out)
+{
+    expose(naming, toolset, tool, max_bytes, false, out);
+}
+
+void hub_naming_expose_suffixed(hub_naming naming, hub_str toolset, hub_str tool, size_t max_bytes,
+                                hub_buf *out)
+{
+    expose(naming, toolset, tool, max_bytes, true, out);
+}
+
+void hub_naming_canonical(hub_str toolset, hub_str tool, hub_buf *out)
+{
+    hub_buf_add(out, toolset);
+    hub_buf_add_char(out, ':');
+    hub_buf_add(out, tool);
+}
+
+hub_err hub_naming_split(hub_str reference, hub_str *ret_toolset, hub_str *ret_tool)
+{
+    size_t at = hub_str_find(reference, HUB_STR("__"));
+    if (at == SIZE_MAX || at == 0 || at + 2 == reference.len) {
+        return HUB_EINVAL;
+    }
+    *ret_toolset = (hub_str){.ptr = reference.ptr, .len = at};
+    *ret_tool = hub_str_from(reference, at + 2);
+    return HUB_OK;
+}
+
+hub_err hub_naming_parse(hub_str word, hub_naming *ret_naming)
+{
+    for (size_t i = 0; i < sizeof MODES / sizeof MODES[0]; i++) {
+        if (hub_str_is(word, MODES[i].word)) {
+            *ret_naming = (hub_naming)i;
+            return HUB_OK;
+        }
+    }
+    return HUB_EINVAL;
+}
+
+const char *hub_naming_word(hub_naming naming)
+{
+    return MODES[naming].word;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names: which toolset keys are valid, what a tool is called outside (this is where an exposed name
+ * is decided), and how a `server__tool` reference in a manifest or on the command line is split. The
+ * way back from an exposed name to its tool is always the view's table, never parsing. Pure
+ * functions, any thread.
+ */
+#ifndef HUB_TOOLS_NAMING_H
+#define HUB_TOOLS_NAMING_H
+
+#include "base/buf.h"
+#include "tools/rules.h"
+
+/* The toolset of the hub's own meta-tools. */
+#define HUB_META_TOOLSET "_meta"
+
+/* Check a toolset key: [a-z][a-z0-9_-]{0,63} without "__"; `_meta` is reserved.
+ * errors:  HUB_EINVAL with a sentence that says what is wrong */
+HUB_MUST_CHECK hub_err hub_naming_check_key(hub_str key, hub_error *reterr);
+
+/* Append the exposed name of a tool, at most `max_bytes` long: a longer one is cut and ends in '_'
+ * and eight hex digits of a hash of its canonical id. A tool that carries the prefix already is not
+ * prefixed twice. */
+void hub_naming_expose(hub_naming naming, hub_str toolset, hub_str tool, size_t max_bytes,
+                       hub_buf *out);
+
+/* The same, with the hash suffix whatever the length: for the second of two tools that would get
+ * one name. */
+void hub_naming_expose_suffixed(hub_naming naming, hub_str toolset, hub_str tool, size_t max_bytes,
+                                hub_buf *out);
+
+/* Append the canonical id "toolset:tool". */
+void hub_naming_canonical(hub_str toolset, hub_str tool, hub_buf *out);
+
+/* Split a reference at its first "__". HUB_EINVAL for "__tool", "server__" and names without "__". */
+HUB_MUST_CHECK hub_err hub_naming_split(hub_str reference, hub_str *ret_toolset,
+                                        hub_str *ret_tool);
+
+/* The mode called prefix|flat|dot|none. */
+HUB_MUST_CHECK hub_err hub_naming_parse(hub_str word, hub_naming *ret_naming);
+const char *hub_naming_word(hub_naming naming);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/policy.h"
+
+#include "tools/naming.h"
+#include "wire/json.h"
+
+bool hub_names_have(const hub_names *names, hub_str text)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        if (hub_str_is(text, names->items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hub_names_match(const hub_names *names, hub_str text)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        if (hub_str_glob(hub_str_of(names->items[i]), text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_tag(const hub_filter_subject *subject, const hub_tool *tool, hub_str tag)
+{
+    if (subject->tags != NULL && hub_names_have(subject->tags, tag)) {
+        return true;
+    }
+    hub_json_iter it = hub_json_iterate(tool->tags_json);
+    hub_str key;
+    hub_str value;
+    while (hub_json_next(&it, &key, &value)) {
+        if (hub_json_string_is(value, tag)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many of `tags` the tool has. */
+static size_t count_tags(const hub_filter_subject *subject, const hub_tool *tool,
+                         const hub_names *tags)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < tags->count; i++) {
+        count += has_tag(subject, tool, hub_str_of(tags->items[i]));
+    }
+    return count;
+}
+
+static bool matches_id(const hub_names *globs, hub_str toolset, const hub_tool *tool)
+{
+    hub_buf id;
+    hub_buf_init(&id, toolset.len + tool->name.len + 1);
+    hub_naming_canonical(toolset, tool->name, &id);
+    bool matches = hub_buf_ok(&id) && hub_names_match(globs, hub_buf_str(&id));
+    hub_buf_fini(&id);
+    return matches;
+}
+
+hub_err hub_policy_admit_toolset(const hub_policy_rules *rules, hub_str toolset,
+                                 size_t active_count, hub_error *reterr)
+{
+    if (rules->allow.set && !hub_names_have(&rules->allow, toolset)) {
+        return hub_fail(reterr, HUB_EDENIED, "toolset \"" HUB_STR_FMT "\" is not allowed by policy",
+                        HUB_STR_ARG(toolset));
+    }
+    if (hub_names_have(&rules->deny, toolset)) {
+        return hub_fail(reterr, HUB_EDENIED, "toolset \"" HUB_STR_FMT "\" is denied by policy",
+                        HUB_STR_ARG(toolset));
+    }
+    if (rules->max_active > 0 && active_count >= rules->max_active) {
+        return hub_fail(reterr, HUB_ELIMIT,
+                        "enabling toolset \"" HUB_STR_FMT "\" exceeds max_active (%u): disable "
+                        "another one first",
+                        HUB_STR_ARG(toolset), rules->max_active);
+    }
+    return HUB_OK;
+}
+
+bool hub_filter_matches(const hub_filter_rule *rule, const hub_filter_subject *subject,
+                        const hub_tool *tool)
+{
+    if (tool == NULL) {
+        return false;
+    }
+    switch (rule->kind) {
+    case HUB_FILTER_NAMESPACE:
+        return hub_names_have(&rule->values, subject->toolset);
+    case HUB_FILTER_TAGS_ANY:
+        return count_tags(subject, tool, &rule->values) > 0;
+    case HUB_FILTER_TAGS_ALL:
+        return count_tags(subject, tool, &rule->values) == rule->values.count;
+    case HUB_FILTER_TAGS_NONE:
+        return count_tags(subject, tool, &rule->values) == 0;
+    case HUB_FILTER_CATEGORY:
+        return hub_names_have(&rule->values, subject->category != NULL
+                                                  ? hub_str_of(subject->category)
+                                                  : tool->category);
+    case HUB_FILTER_ALLOW_TOOLS:
+        return matches_id(&rule->values, subject->toolset, tool);
+    case HUB_FILTER_DENY_TOOLS:
+        return !matches_id(&rule->values, subject->toolset, tool);
+    }
+    return false;
+}
+
+bool hub_policy_exposes(const hub_policy_rules *rules, const hub_filter_subject *subject,
+                        const hub_tool *tool)
+{
+    if (tool == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < rules->filter_count; i++) {
+        if (!hub_filter_matches(&rules->filters[i], subject, tool)) {
+            return false;
+        }
+    }
+    bool read_only = (tool->hints & HUB_TOOL_READ_ONLY) != 0;
+    if (rules->read_only && !read_only) {
+        return false;
+    }
+    return !rules->deny_destructive || read_only || (tool->hints & HUB_TOOL_NOT_DESTRUCTIVE) != 0;
+}

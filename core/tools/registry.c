@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/registry.h"
+
+#include <stdlib.h>
+
+struct hub_registry {
+    hub_view_rules rules;
+    hub_view_on_left_out *on_left_out;
+    void *ctx;
+    hub_source *sources;
+    size_t count;
+    hub_view *view;
+};
+
+/* A copy of the sources with room for `extra` more; each catalog gets a reference. */
+static hub_source *copy_sources(const hub_registry *registry, size_t extra)
+{
+    hub_source *copy = calloc(registry->count + extra + 1, sizeof *copy);
+    for (size_t i = 0; copy != NULL && i < registry->count; i++) {
+        copy[i] = registry->sources[i];
+        if (copy[i].catalog != NULL) {
+            (void)hub_catalog_ref(copy[i].catalog);
+        }
+    }
+    return copy;
+}
+
+static void free_sources(hub_source *sources, size_t count)
+{
+    for (size_t i = 0; sources != NULL && i < count; i++) {
+        hub_catalog_unref(sources[i].catalog);
+    }
+    free(sources);
+}
+
+/* Build the view of `sources` and, when that works, make both current. Takes `sources`. */
+static hub_err swap_in(hub_registry *registry, hub_source *sources, size_t count,
+                       hub_error *reterr)
+{
+    hub_view *view = NULL;
+    hub_err err = hub_view_build(sources, count, &registry->rules, registry->view,
+                                 registry->on_left_out, registry->ctx, &view, reterr);
+    if (err != HUB_OK) {
+        free_sources(sources, count);
+        return err;
+    }
+    for (size_t i = 0; i < count; i++) {
+        sources[i].fresh = false;
+    }
+    free_sources(registry->sources, registry->count);
+    hub_view_unref(registry->view);
+    registry->sources = sources;
+    registry->count = count;
+    registry->view = view;
+    return HUB_OK;
+}
+
+static size_t index_of(const hub_source *sources, size_t count, hub_str toolset)
+{
+    size_t i = 0;
+    while (i < count && !hub_str_eq(sources[i].toolset, toolset)) {
+        i++;
+    }
+    return i;
+}
+
+hub_err hub_registry_create(const hub_view_rules *rules, hub_view_on_left_out *on_left_out,
+                            void *ctx, hub_registry **ret_registry)
+{
+    hub_registry *registry = calloc(1, sizeof *registry);
+    if (registry == NULL) {
+        return HUB_ENOMEM;
+    }
+    registry->rules = *rules;
+    registry->on_left_out = on_left_out;
+    registry->ctx = ctx;
+    hub_source *none = calloc(1, sizeof *none);
+    if (none == NULL || swap_in(registry, none, 0, NULL) != HUB_OK) {
+        free(registry);
+        return HUB_ENOMEM;
+    }
+    *ret_registry = registry;
+    return HUB_OK;
+}
+
+void hub_registry_destroy(hub_registry *registry)
+{
+    if (registry == NULL) {
+        return;
+    }
+    hub_view_unref(registry->view);
+    free_sources(registry->sources, registry->count);
+    free(registry);
+}
+
+hub_err hub_registry_add(hub_registry *registry, const hub_source *sources, size_t count,
+                         hub_error *reterr)
+{
+    hub_source *next = copy_sources(registry, count);
+    if (next == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    size_t next_count = registry->count;
+    for (size_t i = 0; i < count; i++) {
+        if (index_of(next, next_count, sources[i].toolset) < next_count) {
+            free_sources(next, next_count);
+            return hub_fail(reterr, HUB_EEXIST, "toolset \"" HUB_STR_FMT "\" is already enabled",
+                            HUB_STR_ARG(sources[i].toolset));
+        }
+        next[next_count] = sources[i];
+        next[next_count].fresh = true;
+        if (sources[i].catalog != NULL) {
+            (void)hub_catalog_ref(sources[i].catalog);
+        }
+        next_count++;
+    }
+    return swap_in(registry, next, next_count, reterr);
+}
+
+hub_err hub_registry_remove(hub_registry *registry, const hub_str *toolsets, size_t count,
+                            hub_error *reterr)
+{
+    hub_source *next = copy_sources(registry, 0);
+    if (next == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    size_t next_count = registry->count;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = index_of(next, next_count, toolsets[i]);
+        if (at == next_count) {
+            free_sources(next, next_count);
+            return hub_fail(reterr, HUB_ENOTFOUND, "toolset \"" HUB_STR_FMT "\" is not enabled",
+                            HUB_STR_ARG(toolsets[i]));
+        }
+        hub_catalog_unref(next[at].catalog);
+        memmove(&next[at], &next[at + 1], (next_count - at - 1) * sizeof *next);
+        next_count--;
+    }
+    return swap_in(registry, next, next_count, reterr);
+}
+
+hub_err hub_registry_update(hub_registry *registry, hub_str toolset, hub_catalog *catalog,
+                            hub_error *reterr)
+{
+    size_t at = index_of(registry->sources, registry->count, toolset);
+    if (at == registry->count) {
+        return hub_fail(reterr, HUB_ENOTFOUND, "toolset \"" HUB_STR_FMT "\" is not enabled",
+                        HUB_STR_ARG(toolset));
+    }
+    hub_source *next = copy_sources(registry, 0);
+    if (next == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    hub_catalog_unref(next[at].catalog);
+    next[at].catalog = catalog != NULL ? hub_catalog_ref(catalog) : NULL;
+    return swap_in(registry, next, registry->count, reterr);
+}
+
+hub_view *hub_registry_view(const hub_registry *registry)
+{
+    return registry->view;
+}
+
+const hub_source *hub_registry_sources(const hub_registry *registry, size_t *ret_count)
+{
+    *ret_count = registry->count;
+    return registry->sources;
+}
+
+const hub_source *hub_registry_find(const hub_registry *registry, hub_str toolset)
+{
+    size_t at = index_of(registry->sources, registry->count, toolset);
+    return at < registry->count ? &registry->sources[at] : NULL;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ToolRegistry: the toolsets that are active in one profile, and the view made of them. There is no
+ * other way to a callable tool: meta-tools and native tools are sources like any other. Every change
+ * builds the next view beside the current one and then swaps, so it happens entirely or not at all.
+ * Thread: [loop].
+ */
+#ifndef HUB_TOOLS_REGISTRY_H
+#define HUB_TOOLS_REGISTRY_H
+
+#include "tools/view.h"
+
+typedef struct hub_registry hub_registry;
+
+/* A registry without toolsets. `rules` is copied; what it points to is borrowed for its life.
+ * `on_left_out` hears of tools that are left out for their name.
+ * owns:    *ret_registry, destroy it with hub_registry_destroy
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_registry_create(const hub_view_rules *rules,
+                                           hub_view_on_left_out *on_left_out, void *ctx,
+                                           hub_registry **ret_registry);
+void hub_registry_destroy(hub_registry *registry); /* NULL is fine */
+
+/* Register toolsets: all of them or none. The sources are copied, their catalogs referenced.
+ * errors:  HUB_EEXIST (one is registered), HUB_ECOLLISION (naming both owners), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_registry_add(hub_registry *registry, const hub_source *sources,
+                                        size_t count, hub_error *reterr);
+
+/* Remove toolsets and with them their tools: all of them or none.
+ * errors:  HUB_ENOTFOUND (one is not registered), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_registry_remove(hub_registry *registry, const hub_str *toolsets,
+                                           size_t count, hub_error *reterr);
+
+/* Give a registered toolset another catalog. Tools whose name is taken are left out.
+ * errors:  HUB_ENOTFOUND, HUB_ENOMEM; the old catalog stays */
+HUB_MUST_CHECK hub_err hub_registry_update(hub_registry *registry, hub_str toolset,
+                                           hub_catalog *catalog, hub_error *reterr);
+
+/* The current view; borrowed until the next change, reference it to keep it. Never NULL. */
+hub_view *hub_registry_view(const hub_registry *registry);
+
+/* The registered toolsets in the order of their registration; borrowed until the next change. */
+const hub_source *hub_registry_sources(const hub_registry *registry, size_t *ret_count);
+const hub_source *hub_registry_find(const hub_registry *registry, hub_str toolset);
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/view.h"
+
+#include "base/buf.h"
+#include "tools/naming.h"
+#include "wire/json.h"
+
+#include <stdlib.h>
+
+enum { SUFFIX_ROOM_BYTES = 16 };
+
+typedef struct view_builder {
+    hub_view *view;
+    const hub_view_rules *rules;
+    const hub_view *previous;
+    hub_view_on_left_out *on_left_out;
+    void *ctx;
+    hub_error *reterr;
+    hub_buf names; /* reserved in one piece: spans into it stay valid */
+} view_builder;
+
+/* ---- collecting ------------------------------------------------------------------------------ */
+
+static bool is_exposed(const view_builder *builder, const hub_source *source, const hub_tool *tool)
+{
+    if (source->bare) {
+        return true; /* the hub's own tools are not subject to filters */
+    }
+    if (source->tools_allow != NULL && source->tools_allow->set &&
+        !hub_names_match(source->tools_allow, tool->name)) {
+        return false;
+    }
+    if (source->tools_deny != NULL && hub_names_match(source->tools_deny, tool->name)) {
+        return false;
+    }
+    hub_filter_subject subject = {
+        .toolset = source->toolset, .tags = source->tags, .category = source->category};
+    for (size_t i = 0; i < 2; i++) {
+        const hub_policy_rules *policy = builder->rules->policies[i];
+        if (policy != NULL && !hub_policy_exposes(policy, &subject, tool)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t count_tools(const hub_source *sources, size_t count)
+{
+    size_t tools = 0;
+    for (size_t i = 0; i < count; i++) {
+        tools += sources[i].catalog != NULL ? sources[i].catalog->count : 0;
+    }
+    return tools;
+}
+
+/* Bytes that the canonical and exposed names of everything can take. */
+static size_t names_room(const hub_source *sources, size_t count)
+{
+    size_t bytes = 1;
+    for (size_t i = 0; i < count; i++) {
+        const hub_catalog *catalog = sources[i].catalog;
+        for (size_t t = 0; catalog != NULL && t < catalog->count; t++) {
+            bytes += 3 * (sources[i].toolset.len + catalog->tools[t].name.len + SUFFIX_ROOM_BYTES);
+        }
+    }
+    return bytes;
+}
+
+static void collect(view_builder *builder, const hub_source *source)
+{
+    hub_view *view = builder->view;
+    view->catalogs[view->catalog_count++] = hub_catalog_ref(source->catalog);
+    for (size_t t = 0; t < source->catalog->count; t++) {
+        const hub_tool *tool = &source->catalog->tools[t];
+        if (!is_exposed(builder, source, tool)) {
+            continue;
+        }
+        size_t begin = builder->names.len;
+        hub_naming_canonical(source->toolset, tool->name, &builder->names);
+        view->entries[view->count++] = (hub_view_entry){
+            .canonical = hub_str_from(hub_buf_str(&builder->names), begin),
+            .tool = tool,
+            .owner = source->owner,
+            .native = source->native,
+            .bare = source->bare,
+            .fresh = source->fresh,
+        };
+    }
+}
+
+static int by_canonical(const void *a, const void *b)
+{
+    const hub_view_entry *left = a;
+    const hub_view_entry *right = b;
+    return hub_str_cmp(left->canonical, right->canonical);
+}
+
+/* ---- naming ---------------------------------------------------------------------------------- */
+
+static hub_str toolset_of(const hub_view_entry *entry)
+{
+    return (hub_str){.ptr = entry->canonical.ptr,
+                     .len = entry->canonical.len - entry->tool->name.len - 1};
+}
+
+static hub_str make_name(view_builder *builder, const hub_view_entry *entry, bool suffixed)
+{
+    if (entry->bare) {
+        return entry->tool->name;
+    }
+    size_t begin = builder->names.len;
+    (suffixed ? hub_naming_expose_suffixed : hub_naming_expose)(
+        builder->rules->naming, toolset_of(entry), entry->tool->name,
+        builder->rules->max_name_bytes, &builder->names);
+    return hub_str_from(hub_buf_str(&builder->names), begin);
+}
+
+static void add_to_index(hub_view *view, hub_view_entry *entry, hub_str exposed)
+{
+    entry->exposed = exposed;
+    HASH_ADD_KEYPTR(hh, view->index, entry->exposed.ptr, (unsigned)entry->exposed.len, entry);
+}
+
+static hub_err report_collision(view_builder *builder, const hub_view_entry *entry,
+                                const hub_view_entry *holder, hub_str exposed)
+{
+    hub_buf text;
+    hub_buf_init(&text, 1024);
+    hub_buf_printf(&text,
+                   "tool name \"" HUB_STR_FMT "\" of \"" HUB_STR_FMT "\" is taken by \"" HUB_STR_FMT
+                   "\"",
+                   HUB_STR_ARG(exposed), HUB_STR_ARG(entry->canonical),
+                   HUB_STR_ARG(holder->canonical));
+    hub_err err = hub_buf_ok(&text) ? HUB_OK : text.failed;
+    bool wins = holder->bare || (holder->native && !entry->native);
+    if (err == HUB_OK && (entry->fresh || holder->fresh) && !(wins && !entry->native)) {
+        err = hub_fail(builder->reterr, HUB_ECOLLISION, HUB_STR_FMT,
+                       HUB_STR_ARG(hub_buf_str(&text)));
+    } else if (err == HUB_OK) {
+        hub_buf_add(&text, HUB_STR("; it is left out"));
+        builder->on_left_out(builder->ctx, hub_buf_str(&text));
+    }
+    hub_buf_fini(&text);
+    return err;
+}
+
+/* Give an entry its exposed name; one that cannot have any keeps an empty name. */
+static hub_err name_entry(view_builder *builder, hub_view_entry *entry)
+{
+    hub_str exposed = make_name(builder, entry, false);
+    const hub_view_entry *holder = hub_view_find(builder->view, exposed);
+    bool yields = holder != NULL && (holder->bare || (holder->native && !entry->native));
+    if (holder != NULL && !yields && !entry->bare && builder->rules->naming != HUB_NAMING_NONE) {
+        exposed = make_name(builder, entry, true);
+        holder = hub_view_find(builder->view, exposed);
+    }
+    if (!hub_buf_ok(&builder->names)) {
+        return builder->names.failed;
+    }
+    if (holder != NULL) {
+        return report_collision(builder, entry, holder, exposed);
+    }
+    add_to_index(builder->view, entry, exposed);
+    return HUB_OK;
+}
+
+static const hub_view_entry *find_canonical(const hub_view *view, hub_str canonical)
+{
+    if (view == NULL) {
+        return NULL;
+    }
+    size_t after = hub_view_after(view, canonical);
+    return after > 0 && hub_str_eq(view->entries[after - 1].canonical, canonical)
+               ? &view->entries[after - 1]
+               : NULL;
+}
+
+/* An entry that had a name in the previous view keeps it. */
+static void keep_name(view_builder *builder, hub_view_entry *entry)
+{
+    const hub_view_entry *old = find_canonical(builder->previous, entry->canonical);
+    if (old == NULL || entry->fresh || hub_view_find(builder->view, old->exposed) != NULL) {
+        return;
+    }
+    size_t begin = builder->names.len;
+    hub_buf_add(&builder->names, old->exposed);
+    if (hub_buf_ok(&builder->names)) {
+        add_to_index(builder->view, entry, hub_str_from(hub_buf_str(&builder->names), begin));
+    }
+}
+
+/* Rank for naming: the hub's own tools, then native ones, then those of upstreams. */
+static int rank(const hub_view_entry *entry)
+{
+    return entry->bare ? 0 : entry->native ? 1 : 2;
+}
+
+static hub_err name_entries(view_builder *builder)
+{
+    hub_view *view = builder->view;
+    for (int turn = 0; turn <= 2; turn++) {
+        for (size_t i = 0; i < view->count; i++) {
+            if (rank(&view->entries[i]) == turn) {
+                keep_name(builder, &view->entries[i]);
+            }
+        }
+        for (size_t i = 0; i < view->count; i++) {
+            if (rank(&view->entries[i]) != turn || view->entries[i].exposed.len > 0) {
+                continue;
+            }
+            hub_err err = name_entry(builder, &view->entries[i]);
+            if (err != HUB_OK) {
+                return err;
+            }
+        }
+    }
+    return HUB_OK;
+}
+
+/* Entries without a name are gone; the index holds pointers, so it is made anew. */
+static void remove_nameless(hub_view *view)
+{
+    size_t kept = 0;
+    HASH_CLEAR(hh, view->index);
+    for (size_t i = 0; i < view->count; i++) {
+        if (view->entries[i].exposed.len > 0) {
+            view->entries[kept++] = view->entries[i];
+        }
+    }
+    view->count = kept;
+    for (size_t i = 0; i < kept; i++) {
+        add_to_index(view, &view->entries[i], view->entries[i].exposed);
+    }
+}
+
+/* ---- serialising ----------------------------------------------------------------------------- */
+
+static hub_err serialise(hub_view *view)
+{
+    hub_buf bytes;
+    hub_buf_init(&bytes, SIZE_MAX / 4);
+    for (size_t i = 0; i < view->count; i++) {
+        hub_view_entry *entry = &view->entries[i];
+        const hub_tool *tool = entry->tool;
+        const char *json_end = tool->json.ptr + tool->json.len;
+        if (i > 0) {
+            hub_buf_add_char(&bytes, ',');
+        }
+        entry->begin = bytes.len;
+        hub_buf_add(&bytes, hub_str_between(tool->json.ptr, tool->name_json.ptr));
+        if (hub_str_eq(entry->exposed, tool->name)) {
+            hub_buf_add(&bytes, tool->name_json);
+        } else {
+            hub_json_add_string(&bytes, entry->exposed);
+        }
+        hub_buf_add(&bytes, hub_str_between(tool->name_json.ptr + tool->name_json.len, json_end));
+        entry->end = bytes.len;
+    }
+    if (!hub_buf_ok(&bytes)) {
+        hub_buf_fini(&bytes);
+        return HUB_ENOMEM;
+    }
+    view->bytes = bytes.ptr;
+    view->len = bytes.len;
+    return HUB_OK;
+}
+
+hub_err hub_view_build(const hub_source *sources, size_t count, const hub_view_rules *rules,
+                       const hub_view *previous, hub_view_on_left_out *on_left_out, void *ctx,
+                       hub_view **ret_view, hub_error *reterr)
+{
+    hub_view *view = calloc(1, sizeof *view);
+    if (view == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    view->refs = 1;
+    view_builder builder = {.view = view,
+                            .rules = rules,
+                            .previous = previous,
+                            .on_left_out = on_left_out,
+                            .ctx = ctx,
+                            .reterr = reterr};
+    size_t room = names_room(sources, count);
+    hub_buf_init(&builder.names, room);
+    view->entries = calloc(count_tools(sources, count) + 1, sizeof *view->entries);
+    view->catalogs = calloc(count + 1, sizeof(hub_catalog *));
+    hub_err err = HUB_ENOMEM;
+    if (view->entries != NULL && view->catalogs != NULL &&
+        hub_buf_reserve(&builder.names, room) != NULL) {
+        for (size_t i = 0; i < count; i++) {
+            if (sources[i].catalog != NULL) {
+                collect(&builder, &sources[i]);
+            }
+        }
+        qsort(view->entries, view->count, sizeof *view->entries, by_canonical);
+        err = name_entries(&builder);
+    }
+    view->names = builder.names.ptr;
+    if (err == HUB_OK) {
+        remove_nameless(view);
+        err = serialise(view);
+    }
+    if (err != HUB_OK) {
+        hub_view_unref(view);
+        return err == HUB_ECOLLISION ? err : hub_fail(reterr, err, "%s", hub_err_text(err));
+    }
+    *ret_view = view;
+    return HUB_OK;
+}
+
+hub_view *hub_view_ref(hub_view *view)
+{
+    view->refs++;
+    return view;
+}
+
+void hub_view_unref(hub_view *view)
+{
+    if (view == NULL || --view->refs > 0) {
+        return;
+    }
+    HASH_CLEAR(hh, view->index);
+    for (size_t i = 0; i < view->catalog_count; i++) {
+        hub_catalog_unref(view->catalogs[i]);
+    }
+    free(view->catalogs);
+    free(view->entries);
+    free(view->names);
+    free(view->bytes);
+    free(view);
+}
+
+const hub_view_entry *hub_view_find(const hub_view *view, hub_str exposed)
+{
+    hub_view_entry *found = NULL;
+    HASH_FIND(hh, view->index, exposed.ptr, (unsigned)exposed.len, found);
+    return found;
+}
+
+size_t hub_view_after(const hub_view *view, hub_str canonical)
+{
+    size_t low = 0;
+    size_t high = view->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (hub_str_cmp(view->entries[middle].canonical, canonical) <= 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+hub_str hub_view_slice(const hub_view *view, size_t from, size_t count)
+{
+    if (count == 0 || from >= view->count) {
+        return HUB_STR_EMPTY;
+    }
+    size_t last = from + count > view->count ? view->count - 1 : from + count - 1;
+    return hub_str_between(view->bytes + view->entries[from].begin,
+                           view->bytes + view->entries[last].end);
+}
+
+bool hub_view_equal(const hub_view *a, const hub_view *b)
+{
+    return a->len == b->len && (a->len == 0 || memcmp(a->bytes, b->bytes, a->len) == 0);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/mcp.h"
+
+static const char *const REVISIONS[] = {
+    [HUB_REVISION_NONE] = "",
+    [HUB_REVISION_2024_11_05] = "2024-11-05",
+    [HUB_REVISION_2025_03_26] = "2025-03-26",
+    [HUB_REVISION_2025_06_18] = "2025-06-18",
+    [HUB_REVISION_2025_11_25] = "2025-11-25",
+    [HUB_REVISION_2026_07_28] = "2026-07-28",
+};
+
+static const int RPC_CODES[] = {
+    [HUB_OK] = HUB_RPC_INTERNAL_ERROR,
+    [HUB_EINVAL] = HUB_RPC_INVALID_REQUEST,
+    [HUB_EPARSE] = HUB_RPC_PARSE_ERROR,
+    [HUB_ENOMEM] = HUB_RPC_INTERNAL_ERROR,
+    [HUB_ELIMIT] = HUB_RPC_INVALID_REQUEST,
+    [HUB_ENOTFOUND] = HUB_RPC_INVALID_PARAMS,
+    [HUB_EEXIST] = HUB_RPC_INVALID_PARAMS,
+    [HUB_EDENIED] = HUB_RPC_INVALID_PARAMS,
+    [HUB_ECOLLISION] = HUB_RPC_INVALID_PARAMS,
+    [HUB_EBUSY] = HUB_RPC_OVERLOADED,
+    [HUB_ESTATE] = HUB_RPC_INVALID_REQUEST,
+    [HUB_ESTALE] = HUB_RPC_INTERNAL_ERROR,
+    [HUB_EUNAVAILABLE] = HUB_RPC_UNAVAILABLE,
+    [HUB_EABI] = HUB_RPC_INTERNAL_ERROR,
+    [HUB_ESYSTEM] = HUB_RPC_INTERNAL_ERROR,
+};
+
+static const struct {
+    const char *code;
+    bool retryable;
+} TOOL_ERRORS[] = {
+    [HUB_TOOL_NOT_IMPLEMENTED] = {"TOOL_NOT_IMPLEMENTED", false},
+    [HUB_TOOL_INVALID_INPUT] = {"TOOL_INVALID_INPUT", false},
+    [HUB_TOOL_UNAVAILABLE] = {"TOOL_UNAVAILABLE", true},
+    [HUB_TOOL_EXECUTION_FAILED] = {"TOOL_EXECUTION_FAILED", false},
+};
+
+hub_revision hub_revision_parse(hub_str date)
+{
+    for (int i = HUB_REVISION_2024_11_05; i <= HUB_REVISION_NEWEST; i++) {
+        if (hub_str_is(date, REVISIONS[i])) {
+            return (hub_revision)i;
+        }
+    }
+    return HUB_REVISION_NONE;
+}
+
+const char *hub_revision_date(hub_revision revision)
+{
+    return REVISIONS[revision];
+}
+
+hub_era hub_revision_era(hub_revision revision)
+{
+    return revision > HUB_REVISION_NEWEST_LEGACY ? HUB_ERA_MODERN : HUB_ERA_LEGACY;
+}
+
+int hub_rpc_code(hub_err err)
+{
+    return RPC_CODES[err];
+}
+
+const char *hub_tool_error_code(hub_tool_error error)
+{
+    return TOOL_ERRORS[error].code;
+}
+
+bool hub_tool_error_retryable(hub_tool_error error)
+{
+    return TOOL_ERRORS[error].retryable;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "upstream.h"
+
+static int32_t fail(patchbay_error *reterr, int32_t code, const char *text)
+{
+    reterr->code = code;
+    (void)snprintf(reterr->text, sizeof reterr->text, "%s", text);
+    return code;
+}
+
+/* The text of a raw string, or NULL when out of memory or when it contains a NUL. */
+static char *dup_text(patchbay_str raw)
+{
+    patchbay_out text = {0};
+    if (!patchbay_json_decode(raw, &text) || text.failed) {
+        patchbay_out_free(&text);
+        return NULL;
+    }
+    if (text.ptr == NULL) {
+        return calloc(1, 1);
+    }
+    if (memchr(text.ptr, '\0', text.len) != NULL) {
+        patchbay_out_free(&text);
+        return NULL;
+    }
+    return text.ptr; /* NUL-terminated by patchbay_out */
+}
+
+static size_t count_members(patchbay_str raw)
+{
+    patchbay_json_iter it = patchbay_json_iterate(raw);
+    patchbay_str key;
+    patchbay_str value;
+    size_t count = 0;
+    while (patchbay_json_next(&it, &key, &value)) {
+        count++;
+    }
+    return count;
+}
+
+/* argv from `command` and `args`. */
+static char **read_argv(patchbay_str json)
+{
+    patchbay_str args = patchbay_json_get(json, "args");
+    char **argv = calloc(count_members(args) + 2, sizeof(char *));
+    if (argv == NULL) {
+        return NULL;
+    }
+    size_t n = 0;
+    argv[n++] = dup_text(patchbay_json_get(json, "command"));
+    patchbay_json_iter it = patchbay_json_iterate(args);
+    patchbay_str key;
+    patchbay_str value;
+    while (argv[n - 1] != NULL && patchbay_json_next(&it, &key, &value)) {
+        argv[n++] = dup_text(value);
+    }
+    return argv;
+}
+
+/* "NAME=value" from an object of strings. */
+static char **read_env(patchbay_str object)
+{
+    char **env = calloc(count_members(object) + 1, sizeof(char *));
+    patchbay_json_iter it = patchbay_json_iterate(object);
+    patchbay_str key;
+    patchbay_str value;
+    size_t n = 0;
+    while (env != NULL && patchbay_json_next(&it, &key, &value)) {
+        patchbay_out entry = {0};
+        (void)patchbay_json_decode(key, &entry);
+        patchbay_out_text(&entry, "=");
+        (void)patchbay_json_decode(value, &entry);
+        if (entry.failed) {
+            patchbay_out_free(&entry);
+            break;
+        }
+        env[n++] = entry.ptr;
+    }
+    return env;
+}
+
+int32_t upstream_config_read(patchbay_str json, upstream_config *config, patchbay_error *reterr)
+{
+    if (patchbay_json_get(json, "command").len == 0) {
+        return fail(reterr, PATCHBAY_EINVAL,
+                    patchbay_json_get(json, "url").len > 0
+                        ? "servers behind a url are not supported by this build: give a command, "
+                          "for example npx mcp-remote URL"
+                        : "the server entry has no command");
+    }
+    patchbay_str cwd = patchbay_json_get(json, "cwd");
+    patchbay_str inherit = patchbay_json_get(json, "inherit_env");
+    int64_t startup_ms = UPSTREAM_STARTUP_MS;
+    (void)patchbay_json_int(patchbay_json_get(json, "startup_timeout_ms"), &startup_ms);
+    config->argv = read_argv(json);
+    config->env = read_env(patchbay_json_get(json, "env"));
+    config->cwd = cwd.len > 0 ? dup_text(cwd) : NULL;
+    config->startup_ms = (uint64_t)startup_ms;
+    config->spawn_flags = inherit.len > 0 && inherit.ptr[0] == 't' ? PATCHBAY_SPAWN_INHERIT_ENV : 0;
+    size_t args = count_members(patchbay_json_get(json, "args"));
+    size_t read = 0;
+    while (config->argv != NULL && config->argv[read] != NULL) {
+        read++;
+    }
+    if (read != args + 1 || config->env == NULL || (cwd.len > 0 && config->cwd == NULL)) {
+        return fail(reterr, PATCHBAY_EINVAL,
+                    "command, args and cwd must be text without NUL characters");
+    }
+    return PATCHBAY_OK;
+}
+
+static void free_list(char **list)
+{
+    for (size_t i = 0; list != NULL && list[i] != NULL; i++) {
+        free(list[i]);
+    }
+    free(list);
+}
+
+void upstream_config_free(upstream_config *config)
+{
+    free_list(config->argv);
+    free_list(config->env);
+    free(config->cwd);
+    memset(config, 0, sizeof *config);
+}

@@ -62,7 +62,28 @@ static void tells_how_the_child_ended(void **state)
     }
 }
 
-/* A scratch folder with things that cannot be started, and what is said of them. */
+/* A command that cannot be started, and what is said of it. */
+typedef struct refusal {
+    const char *command;
+    const char *cwd;
+    const char *env;
+    hub_err err;
+    const char *text;
+} refusal;
+
+static void check_refusal(const refusal *wanted)
+{
+    const char *argv[] = {wanted->command, NULL};
+    const char *env[] = {wanted->env, NULL};
+    patchbay_spawn_options options = {.argv = argv, .env = env, .cwd = wanted->cwd};
+    hub_error error = {.text = ""};
+    hub_err err = spawn_with(&shared, &options, &error);
+    assert_string_equal(error.text, wanted->text);
+    assert_int_equal(err, wanted->err);
+    assert_int_equal(error.code, wanted->err);
+    assert_int_equal(hub_process_count(table), 0);
+}
+
 static void says_why_a_command_cannot_be_started(void **state)
 {
     (void)state;
@@ -77,13 +98,9 @@ static void says_why_a_command_cannot_be_started(void **state)
     char locked_text[128];
     (void)snprintf(locked_text, sizeof locked_text,
                    "cannot start \"plain\": found in PATH (%s), but not executable", folder);
-    const struct {
-        const char *command;
-        const char *cwd;
-        const char *env;
-        hub_err err;
-        const char *text;
-    } failures[] = {
+    char no_folder[64];
+    (void)snprintf(no_folder, sizeof no_folder, "%s/none", folder);
+    const refusal failures[] = {
         {"npx", NULL, "PATH=/usr/none:/none", HUB_ENOTFOUND,
          "cannot start \"npx\": not found in PATH (/usr/none:/none)"},
         {"true", NULL, "PATH=", HUB_ENOTFOUND, "cannot start \"true\": not found in PATH ()"},
@@ -100,7 +117,7 @@ static void says_why_a_command_cannot_be_started(void **state)
         {"./script", folder, NULL, HUB_ESYSTEM,
          "cannot start \"./script\": ./script is neither a program of this machine nor a script "
          "with a \"#!\" line"},
-        {"/bin/true", "none", NULL, HUB_ESYSTEM, cwd_text},
+        {"/bin/true", no_folder, NULL, HUB_ESYSTEM, cwd_text},
         {"/bin/true", NULL, "NOT_A_VARIABLE", HUB_EINVAL,
          "cannot start \"/bin/true\": an environment entry is not NAME=value"},
         {"", NULL, NULL, HUB_EINVAL, "spawn options: there is no command"},
@@ -111,23 +128,7 @@ static void says_why_a_command_cannot_be_started(void **state)
     make_file("script", "echo hello\n", 0755);
     size_t fds = count_fds();
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
-        const char *argv[] = {failures[i].command, NULL};
-        const char *env[] = {failures[i].env, NULL};
-        char cwd[128];
-        (void)snprintf(cwd, sizeof cwd, "%s/%s", folder, "none");
-        hub_error error = {.text = ""};
-        hub_err err = spawn_with(
-            &shared,
-            &(patchbay_spawn_options){
-                .argv = argv,
-                .env = env,
-                .cwd = failures[i].cwd != NULL && failures[i].cwd[0] != '/' ? cwd : failures[i].cwd,
-            },
-            &error);
-        assert_string_equal(error.text, failures[i].text);
-        assert_int_equal(err, failures[i].err);
-        assert_int_equal(error.code, failures[i].err);
-        assert_int_equal(hub_process_count(table), 0);
+        check_refusal(&failures[i]);
     }
     assert_int_equal(count_fds(), fds);
     assert_int_equal(unlink("plain") | unlink("orphan") | unlink("script"), 0);

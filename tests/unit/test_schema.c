@@ -367,6 +367,9 @@ static void test_unevaluated(void **state)
         {"{'anyOf':[{'properties':{'a':{'const':1}}},{'properties':{'b':{}}}],"
          "'unevaluatedProperties':false}",
          "{'a':2,'b':1}", "v.a: is not known"},
+        {"{'anyOf':[{'properties':{'a':{}},'required':['z']},{'properties':{'b':{}}}],"
+         "'unevaluatedProperties':false}",
+         "{'a':1}", "v.a: is not known"},
         {"{'if':{'properties':{'a':{'const':1}},'required':['a']},'then':{'properties':{'b':{}}},"
          "'unevaluatedProperties':false}",
          "{'a':1,'b':2}", NULL},
@@ -458,6 +461,10 @@ static void test_references(void **state)
         {"{'$id':'http://x/list','$ref':'tree','$defs':{"
          "'tree':{'$id':'tree','$dynamicAnchor':'n','items':{'$dynamicRef':'#n'}},"
          "'x':{'$dynamicAnchor':'n','type':'array','maxItems':1}}}",
+         "[[1,2]]", "v.0: must have at most 1 element, has 2"},
+        {"{'$id':'http://x/root','$ref':'list','$defs':{"
+         "'list':{'$id':'list','$ref':'tree','$defs':{'x':{'$dynamicAnchor':'n','maxItems':1}}},"
+         "'tree':{'$id':'tree','$dynamicAnchor':'n','items':{'$dynamicRef':'#n'}}}}",
          "[[1,2]]", "v.0: must have at most 1 element, has 2"},
     };
     CHECK_ALL(ROWS);

@@ -59,7 +59,7 @@ extern const char *const CLI_OPTIONS_HELP;
 /* Load the configuration that the options name, and set up the log. `quiet`: show errors only, unless
  * a log level was asked for. On failure a line on stderr says why.
  * owns:    *ret_config
- * returns: EXIT_OK or EXIT_CONFIG */
+ * returns: EXIT_OK, EXIT_USAGE (a flag has a bad value) or EXIT_CONFIG */
 int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config);
 
 /* A hub inside this process, for commands that look at it or use it. */

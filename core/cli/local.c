@@ -57,8 +57,10 @@ int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
     hub_err err = hub_config_load(options->configs, options->config_count, env.to,
                                   &options->overrides, ret_config, &why);
     if (err != HUB_OK) {
-        cli_complain("%s", why.text);
-        return EXIT_CONFIG;
+        static const char COMMAND_LINE[] = "command line: "; /* as config/overrides.c says it */
+        bool usage = strncmp(why.text, COMMAND_LINE, sizeof COMMAND_LINE - 1) == 0;
+        cli_complain("%s", usage ? why.text + sizeof COMMAND_LINE - 1 : why.text);
+        return usage ? EXIT_USAGE : EXIT_CONFIG;
     }
     hub_settings *settings = &(*ret_config)->settings;
     static const char *own_dir;

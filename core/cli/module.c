@@ -43,7 +43,7 @@ int cli_module(cli_options *options)
     if (err == HUB_OK) {
         print_module(module);
     } else {
-        cli_complain("%s", why.text);
+        cli_complain("%s: %s", path, why.text);
     }
     hub_resolver_destroy(resolver);
     free(path);

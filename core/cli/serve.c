@@ -26,6 +26,7 @@ typedef struct cli_server {
     ev_signal on_int;
     ev_io on_parent;
     int parent_fd;
+    unsigned signals;
     bool stopping;
 } cli_server;
 
@@ -38,11 +39,17 @@ static void stop(cli_server *server, hub_str reason)
     ev_break(server->loop, EVBREAK_ALL);
 }
 
+/* The first signal stops the hub, also one that arrives while it stops because its client left. A
+ * second one is impatience: from the next on, signals do what they do to any process. */
 static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
-    (void)loop;
     (void)events;
-    stop(watcher->data, HUB_STR("signal"));
+    cli_server *server = watcher->data;
+    if (++server->signals > 1) {
+        ev_signal_stop(loop, &server->on_term);
+        ev_signal_stop(loop, &server->on_int);
+    }
+    stop(server, HUB_STR("signal"));
 }
 
 static void on_client_end(void *ctx, hub_str reason)
@@ -102,18 +109,16 @@ static int open_hub(cli_server *server, const cli_options *options, hub_stdio_fd
         .on_end = on_client_end,
         .ctx = server,
     };
-    if (hub_stdio_open(server->loop, server->hub, &stdio, &server->stdio, &why) != HUB_OK) {
+    err = hub_stdio_open(server->loop, server->hub, &stdio, &server->stdio, &why);
+    if (err != HUB_OK) {
         cli_complain("%s", why.text);
-        return EXIT_LISTEN;
+        return err == HUB_ENOTFOUND ? EXIT_CONFIG : EXIT_LISTEN; /* no such profile */
     }
     return EXIT_OK;
 }
 
-/* A second signal during this ends the process at once: the default action is back. */
 static void close_hub(cli_server *server)
 {
-    ev_signal_stop(server->loop, &server->on_term);
-    ev_signal_stop(server->loop, &server->on_int);
     ev_io_stop(server->loop, &server->on_parent);
     if (server->hub != NULL) {
         hub_orchestrator_stop(server->hub);
@@ -123,6 +128,8 @@ static void close_hub(cli_server *server)
         hub_log(HUB_LOG_WARNING, "hub.left_running", HUB_F_TEXT("what", "a plugin's thread"));
         _exit(EXIT_OK); /* nothing may be freed under it */
     }
+    (void)signal(SIGTERM, SIG_IGN); /* nothing is left but to leave */
+    (void)signal(SIGINT, SIG_IGN);
     ev_loop_destroy(server->loop);
     if (server->parent_fd >= 0) {
         (void)close(server->parent_fd);

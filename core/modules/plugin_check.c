@@ -110,7 +110,8 @@ bool hub_plugin_name_is_valid(hub_str name)
 {
     static const char FIRST[] = "abcdefghijklmnopqrstuvwxyz";
     static const char REST[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
-    if (name.len == 0 || name.len > NAME_MAX_BYTES || memchr(FIRST, name.ptr[0], 26) == NULL) {
+    if (name.len == 0 || name.len > NAME_MAX_BYTES ||
+        memchr(FIRST, name.ptr[0], sizeof FIRST - 1) == NULL) {
         return false;
     }
     for (size_t i = 1; i < name.len; i++) {

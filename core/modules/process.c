@@ -316,9 +316,10 @@ void hub_process_table_destroy(hub_process_table *table)
                     HUB_F_INT("pid", process->pid));
             forget_child(process);
         }
-        unlink_process(process);
         if (process->released) {
             destroy_process(process);
+        } else {
+            unlink_process(process); /* its owner frees it */
         }
     }
     free(table);

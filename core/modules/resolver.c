@@ -234,7 +234,7 @@ static bool build_lists(hub_resolver *resolver, const hub_module ***ret_modules,
     for (const file *at = resolver->files; at != NULL; at = at->next) {
         files++;
     }
-    const hub_module **modules = calloc(files + 1, sizeof(hub_module *));
+    const hub_module **modules = calloc(files + 1, sizeof modules[0]);
     hub_refusal *refusals = calloc(files + resolver->folder_count + 1, sizeof *refusals);
     if (modules == NULL || refusals == NULL) {
         free(modules);
@@ -340,6 +340,34 @@ static hub_err publish(hub_resolver *resolver)
     return HUB_OK;
 }
 
+static hub_err copy_folders(hub_resolver *resolver, const char *const *folders, size_t count,
+                            hub_error *reterr)
+{
+    resolver->folders = calloc(count + 1, sizeof resolver->folders[0]);
+    resolver->watched = calloc(count + 1, sizeof resolver->watched[0]);
+    if (resolver->folders == NULL || resolver->watched == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
+    }
+    for (size_t i = 0; i < count; i++) {
+        hub_str path = hub_str_of(folders[i]);
+        if (path.len == 0 || path.ptr[0] != '/') {
+            return hub_fail(reterr, HUB_EINVAL, "plugin folder \"%s\": not an absolute path",
+                            folders[i]);
+        }
+        while (path.len > 1 && path.ptr[path.len - 1] == '/') {
+            path.len--;
+        }
+        char *copy = hub_str_dup(path);
+        if (copy == NULL) {
+            return hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
+        }
+        resolver->folders[i].path = copy;
+        resolver->watched[i] = copy;
+        resolver->folder_count++;
+    }
+    return HUB_OK;
+}
+
 static void on_watch(void *ctx)
 {
     hub_resolver_scan(ctx);
@@ -349,41 +377,15 @@ hub_err hub_resolver_create(const char *const *folders, size_t count, bool allow
                             hub_resolver **ret_resolver, hub_error *reterr)
 {
     hub_resolver *resolver = calloc(1, sizeof *resolver);
-    folder *copies = calloc(count + 1, sizeof *copies);
-    const char **paths = calloc(count + 1, sizeof *paths);
-    hub_err err = HUB_OK;
-    if (resolver == NULL || copies == NULL || paths == NULL) {
-        err = hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
+    if (resolver == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
     }
-    size_t copied = 0;
-    for (; err == HUB_OK && copied < count; copied++) {
-        hub_str path = hub_str_of(folders[copied]);
-        if (path.len == 0 || path.ptr[0] != '/') {
-            err = hub_fail(reterr, HUB_EINVAL, "plugin folder \"%s\": not an absolute path",
-                           folders[copied]);
-            break;
-        }
-        while (path.len > 1 && path.ptr[path.len - 1] == '/') {
-            path.len--;
-        }
-        paths[copied] = copies[copied].path = hub_str_dup(path);
-        if (copies[copied].path == NULL) {
-            err = hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
-        }
-    }
+    resolver->allow_writable = allow_writable;
+    hub_err err = copy_folders(resolver, folders, count, reterr);
     if (err != HUB_OK) {
-        while (copied > 0) {
-            free(copies[--copied].path);
-        }
-        free(copies);
-        free(paths);
-        free(resolver);
+        hub_resolver_destroy(resolver);
         return err;
     }
-    resolver->folders = copies;
-    resolver->folder_count = count;
-    resolver->watched = paths;
-    resolver->allow_writable = allow_writable;
     *ret_resolver = resolver;
     return HUB_OK;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/dialect.h"
 
+#include "base/limits.h"
+
 #include <inttypes.h>
 
 /* Keys of params._meta that belong to the protocol: each hop writes its own. */
@@ -12,32 +14,84 @@ static const hub_str OWNED_META_KEYS[] = {
     {.ptr = HUB_META_LOG_LEVEL, .len = sizeof HUB_META_LOG_LEVEL - 1},
 };
 
+/* spec: MCP 2026-07-28 server/utilities/logging (Log Levels) */
+static const char *const LOG_LEVELS[] = {"debug", "info",     "notice", "warning",
+                                         "error", "critical", "alert",  "emergency"};
+
 /* ---- reading a client's request -------------------------------------------------------------- */
 
-static hub_err read_modern(const hub_message *message, hub_request_context *context, int *ret_code,
+/* The revision that a raw string names, however it spells it. */
+static hub_revision revision_of(hub_str raw)
+{
+    for (int i = HUB_REVISION_2024_11_05; i <= HUB_REVISION_NEWEST; i++) {
+        if (hub_json_string_is(raw, hub_str_of(hub_revision_date((hub_revision)i)))) {
+            return (hub_revision)i;
+        }
+    }
+    return HUB_REVISION_NONE;
+}
+
+static bool is_log_level(hub_str raw)
+{
+    for (size_t i = 0; i < sizeof LOG_LEVELS / sizeof LOG_LEVELS[0]; i++) {
+        if (hub_json_string_is(raw, hub_str_of(LOG_LEVELS[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A string or an integer, by its spelling: 1.0 is not one. */
+static hub_err check_token(hub_str raw, hub_error *reterr)
+{
+    hub_json_type type = hub_json_type_of(raw);
+    bool is_integer = type == HUB_JSON_NUMBER && memchr(raw.ptr, '.', raw.len) == NULL &&
+                      memchr(raw.ptr, 'e', raw.len) == NULL &&
+                      memchr(raw.ptr, 'E', raw.len) == NULL;
+    if (type != HUB_JSON_NONE && type != HUB_JSON_STRING && !is_integer) {
+        return hub_fail(reterr, HUB_EINVAL, "_meta.progressToken must be a string or an integer");
+    }
+    if (raw.len > HUB_LIMIT_ID_BYTES) {
+        return hub_fail(reterr, HUB_ELIMIT, "_meta.progressToken is longer than %d bytes",
+                        HUB_LIMIT_ID_BYTES);
+    }
+    return HUB_OK;
+}
+
+static hub_err fail_missing(hub_error *reterr, const char *key)
+{
+    return hub_fail(reterr, HUB_EINVAL, "_meta[\"%s\"] is missing: every request carries it", key);
+}
+
+static hub_err read_modern(const hub_message *message, hub_request_context *context,
                            hub_error *reterr)
 {
     hub_str version = message->at[HUB_M_META_PROTOCOL_VERSION];
-    hub_str date;
-    *ret_code = HUB_RPC_INVALID_PARAMS;
+    context->era = HUB_ERA_MODERN;
+    context->revision = revision_of(version);
+    context->capabilities = message->at[HUB_M_META_CLIENT_CAPABILITIES];
+    context->client_info = message->at[HUB_M_META_CLIENT_INFO];
+    context->log_level = message->at[HUB_M_META_LOG_LEVEL];
+    if (version.len == 0) {
+        return fail_missing(reterr, HUB_META_PROTOCOL_VERSION);
+    }
     if (hub_json_type_of(version) != HUB_JSON_STRING) {
         return hub_fail(reterr, HUB_EINVAL, "_meta[\"%s\"] must be a string",
                         HUB_META_PROTOCOL_VERSION);
     }
-    if (hub_json_type_of(message->at[HUB_M_META_CLIENT_CAPABILITIES]) != HUB_JSON_OBJECT) {
-        return hub_fail(reterr, HUB_EINVAL, "_meta[\"%s\"] is missing: every request carries it",
-                        HUB_META_CLIENT_CAPABILITIES);
+    if (context->capabilities.len == 0) {
+        return fail_missing(reterr, HUB_META_CLIENT_CAPABILITIES);
     }
-    context->era = HUB_ERA_MODERN;
-    context->revision =
-        hub_json_plain(version, &date) ? hub_revision_parse(date) : HUB_REVISION_NONE;
     if (hub_revision_era(context->revision) != HUB_ERA_MODERN) {
-        *ret_code = HUB_RPC_UNSUPPORTED_VERSION;
         return hub_fail(reterr, HUB_EUNAVAILABLE, "Unsupported protocol version");
     }
-    context->capabilities = message->at[HUB_M_META_CLIENT_CAPABILITIES];
-    context->client_info = message->at[HUB_M_META_CLIENT_INFO];
-    context->log_level = message->at[HUB_M_META_LOG_LEVEL];
+    if (context->client_info.len > 0 && hub_json_type_of(context->client_info) != HUB_JSON_OBJECT) {
+        return hub_fail(reterr, HUB_EINVAL, "_meta[\"%s\"] must be an object",
+                        HUB_META_CLIENT_INFO);
+    }
+    if (context->log_level.len > 0 && !is_log_level(context->log_level)) {
+        return hub_fail(reterr, HUB_EINVAL, "_meta[\"%s\"] is not a log level", HUB_META_LOG_LEVEL);
+    }
     return HUB_OK;
 }
 
@@ -50,27 +104,20 @@ hub_err hub_dialect_read(const hub_message *message, hub_revision legacy,
         .capabilities = HUB_STR("{}"),
         .progress_token = message->at[HUB_M_META_PROGRESS_TOKEN],
     };
-    hub_json_type token = hub_json_type_of(context.progress_token);
-    if (token != HUB_JSON_NONE && token != HUB_JSON_STRING && token != HUB_JSON_NUMBER) {
-        *ret_code = HUB_RPC_INVALID_PARAMS;
-        return hub_fail(reterr, HUB_EINVAL, "_meta.progressToken must be a string or an integer");
-    }
-    bool modern = message->at[HUB_M_META_PROTOCOL_VERSION].len > 0;
-    if (modern || message->at[HUB_M_META_CLIENT_CAPABILITIES].len > 0) {
-        hub_err err = modern ? read_modern(message, &context, ret_code, reterr) : HUB_EINVAL;
-        if (!modern) {
-            *ret_code = HUB_RPC_INVALID_PARAMS;
-            err = hub_fail(reterr, HUB_EINVAL, "_meta[\"%s\"] is missing: every request carries it",
+    hub_err err = check_token(context.progress_token, reterr);
+    if (err == HUB_OK) {
+        if (message->at[HUB_M_META_PROTOCOL_VERSION].len > 0 ||
+            message->at[HUB_M_META_CLIENT_CAPABILITIES].len > 0) {
+            err = read_modern(message, &context, reterr);
+        } else if (legacy == HUB_REVISION_NONE) {
+            err = hub_fail(reterr, HUB_EINVAL,
+                           "the request carries no _meta[\"%s\"], and there was no initialize",
                            HUB_META_PROTOCOL_VERSION);
         }
-        if (err != HUB_OK) {
-            return err;
-        }
-    } else if (legacy == HUB_REVISION_NONE) {
-        *ret_code = HUB_RPC_INVALID_PARAMS;
-        return hub_fail(reterr, HUB_EINVAL,
-                        "the request carries no _meta[\"%s\"], and there was no initialize",
-                        HUB_META_PROTOCOL_VERSION);
+    }
+    if (err != HUB_OK) {
+        *ret_code = err == HUB_EUNAVAILABLE ? HUB_RPC_UNSUPPORTED_VERSION : HUB_RPC_INVALID_PARAMS;
+        return err;
     }
     *ret_context = context;
     return HUB_OK;
@@ -235,7 +282,7 @@ static bool keeps_meta(const hub_upstream_request *request)
 
 /* One replacement of bytes within params. */
 typedef struct splice {
-    hub_str at;   /* the slice that goes; empty span at its place: insert before it */
+    hub_str at; /* the slice that goes; empty span at its place: insert before it */
     hub_str with;
 } splice;
 

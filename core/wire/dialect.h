@@ -30,9 +30,12 @@ typedef struct hub_request_context {
  * `initialize`, or HUB_REVISION_NONE. A request that carries
  * `_meta["io.modelcontextprotocol/protocolVersion"]` is modern, whatever the session.
  * On failure `ret_code` is the JSON-RPC code to answer with.
- * errors:  HUB_EINVAL (a modern request without a required key, -32602; a request of no dialect:
- *          -32602), HUB_EUNAVAILABLE (a version that is not served: -32022)
- * spec:    MCP 2026-07-28 basic/index (_meta), basic/versioning (Backward Compatibility) */
+ * errors:  HUB_EINVAL (-32602: a request of no dialect; a modern one without a required key or with
+ *          an ill-typed one; an unknown log level; a progress token that is no string or integer),
+ *          HUB_ELIMIT (-32602: a progress token over HUB_LIMIT_ID_BYTES),
+ *          HUB_EUNAVAILABLE (-32022: a version that is not served)
+ * spec:    MCP 2026-07-28 basic/index (_meta), basic/versioning (Backward Compatibility),
+ *          basic/patterns/progress, server/utilities/logging (Error Handling) */
 HUB_MUST_CHECK hub_err hub_dialect_read(const hub_message *message, hub_revision legacy,
                                         hub_request_context *ret_context, int *ret_code,
                                         hub_error *reterr);
@@ -55,7 +58,8 @@ size_t hub_dialect_error(hub_revision revision, hub_str id, hub_str error,
 /* Append an error object: code, message, and data (raw JSON, may be empty). */
 void hub_dialect_add_error(hub_buf *out, int code, hub_str message, hub_str data);
 
-/* Append the `data` of -32022: the revisions that are served, and the one that was asked for. */
+/* Append the `data` of -32022: the modern revisions that are served (legacy ones cannot be asked
+ * for in a request), and the one that was asked for, a raw string. */
 void hub_dialect_add_versions(hub_buf *out, hub_str requested);
 
 /* A request on its way to an upstream. */

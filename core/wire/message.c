@@ -73,8 +73,7 @@ static const struct {
 } TYPE_RULES[] = {
     {HUB_M_PARAMS, HUB_JSON_OBJECT},        {HUB_M_RESULT, HUB_JSON_OBJECT},
     {HUB_M_ERROR, HUB_JSON_OBJECT},         {HUB_M_ERROR_CODE, HUB_JSON_NUMBER},
-    {HUB_M_ERROR_MESSAGE, HUB_JSON_STRING}, {HUB_M_META, HUB_JSON_OBJECT},
-    {HUB_M_ARGUMENTS, HUB_JSON_OBJECT},     {HUB_M_META_CLIENT_CAPABILITIES, HUB_JSON_OBJECT},
+    {HUB_M_ERROR_MESSAGE, HUB_JSON_STRING},
 };
 
 /* What a message is by the members it has: bit 0 method, bit 1 result, bit 2 error. */

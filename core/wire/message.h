@@ -80,8 +80,8 @@ typedef struct hub_message {
  * string without escapes of 1 to 128 bytes; params is an object; a response has an id and either
  * result (an object) or error (an object with an integer code and a string message), not both; an
  * error response alone may have no id or the id null; method does not occur together with result
- * or error. `_meta`, where present in params, is an object, and so are `arguments` and `_meta`'s
- * clientCapabilities; unknown members are ignored, and may repeat. Keys are matched by exact bytes
+ * or error. What params contains has its type checked by whoever reads it (-32602, not
+ * -32600); unknown members are ignored, and may repeat. Keys are matched by exact bytes
  * after unescaping. Of a batch only the JSON is checked.
  *
  * errors:  HUB_EPARSE (not JSON or not UTF-8: JSON-RPC -32700), HUB_EINVAL (not such a message, or

@@ -224,8 +224,8 @@ static inline void patchbay_out_base64(patchbay_out *out, const void *bytes, siz
         char quad[4];
         quad[0] = digits[bits >> 18];
         quad[1] = digits[bits >> 12 & 63];
-        quad[2] = i + 1 < len ? digits[bits >> 6 & 63] : '=';
-        quad[3] = i + 2 < len ? digits[bits & 63] : '=';
+        quad[2] = (char)(i + 1 < len ? digits[bits >> 6 & 63] : '=');
+        quad[3] = (char)(i + 2 < len ? digits[bits & 63] : '=');
         patchbay_out_raw(out, patchbay_str_make(quad, 4));
     }
 }
@@ -388,7 +388,7 @@ static inline int patchbay_json_decode(patchbay_str raw, patchbay_out *out)
         at = slash + 2;
         if (slash[1] != 'u') {
             const char *found = strchr(from, slash[1]);
-            char plain = found != NULL ? to[found - from] : slash[1];
+            char plain = (char)(found != NULL ? to[found - from] : slash[1]);
             patchbay_out_raw(out, patchbay_str_make(&plain, 1));
             continue;
         }

@@ -46,7 +46,8 @@ typedef struct patchbay_loop_v1 {
 
     /* Run `fn(arg)` on the loop thread, soon and once; in order for one calling thread. Dropped if
      * the instance is destroyed before.
-     * thread: [any]      returns: PATCHBAY_OK, PATCHBAY_ENOMEM, PATCHBAY_ESTATE (closing) */
+     * thread: [any]      returns: PATCHBAY_OK, PATCHBAY_ENOMEM, PATCHBAY_ESTATE (closing),
+     *         PATCHBAY_ELIMIT (too much waits for the loop already) */
     int32_t (*post)(patchbay_host *host, void (*fn)(void *arg), void *arg);
 } patchbay_loop_v1;
 

@@ -142,20 +142,26 @@ typedef struct patchbay_host_api {
      * Serves start-up (in create), a late catalog, and every later change.
      * thread: [any]      blocks: no
      * returns: PATCHBAY_OK; PATCHBAY_EINVAL (not such an array: the old list stays, the log says
-     *          why); PATCHBAY_ELIMIT (too many tools or too many bytes); PATCHBAY_ENOMEM */
+     *          why); PATCHBAY_ELIMIT (too many tools or too many bytes); PATCHBAY_ENOMEM;
+     *          from another thread also PATCHBAY_ESTATE (closing), and PATCHBAY_ELIMIT when the loop
+     *          has not heard too much of what was said before */
     int32_t (*set_tools)(patchbay_host *host, patchbay_str tools_json);
 
     /* Report progress of a call: a JSON object with `progress` and, if known, `total`, `message`.
      * The hub puts the client's own token in; without one, nothing is sent.
      * thread: [any]      blocks: no
-     * returns: PATCHBAY_OK; PATCHBAY_EINVAL (not such an object); PATCHBAY_ESTALE */
+     * returns: PATCHBAY_OK; PATCHBAY_EINVAL (not such an object); PATCHBAY_ESTALE; from another
+     *          thread also PATCHBAY_ESTATE and PATCHBAY_ELIMIT, as set_tools() */
     int32_t (*notify)(patchbay_host *host, patchbay_call call, patchbay_str params_json);
 
     /* Complete a call, exactly once. `json` is copied or sent before the function returns.
-     * A second finish of one call is counted against the plugin and changes nothing.
+     * A second finish of one call is counted against the plugin and changes nothing. A plain text
+     * longer than 64 KiB is cut.
      * thread: [any]      blocks: no
-     * returns: PATCHBAY_OK; PATCHBAY_ESTALE; PATCHBAY_EINVAL (invalid JSON: the client has been
-     *          answered with TOOL_EXECUTION_FAILED, the call is over); PATCHBAY_ENOMEM */
+     * returns: PATCHBAY_OK; PATCHBAY_ESTALE (on the loop thread; from others it is not known);
+     *          PATCHBAY_EINVAL (invalid JSON, an unknown status, more than 16 MiB: the client is
+     *          answered with TOOL_EXECUTION_FAILED, the call is over); PATCHBAY_ESTATE (closing);
+     *          PATCHBAY_ENOMEM */
     int32_t (*finish)(patchbay_host *host, patchbay_call call, int32_t status, patchbay_str json);
 
     /* Look up an optional host interface by its versioned name, for example PATCHBAY_LOOP_V1.

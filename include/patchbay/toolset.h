@@ -729,16 +729,17 @@ static inline void patchbay_toolset_destroy_(void *inst)
 
 /* The same with configuration: its JSON Schema, and functions that make and free what the handlers
  * share. `tools_` may be NULL with count 0 when setup_ calls patchbay_set_tools.
- * The declaration carries PATCHBAY_EXPORT for the definition, where C++ would ignore it. */
+ * The declaration carries PATCHBAY_EXPORT for the definition, where C++ would ignore it. Names end
+ * in an underscore so as not to shadow the author's. */
 #define PATCHBAY_TOOLSET_WITH(name_, version_, description_, tools_, count_, schema_, setup_,      \
                               teardown_)                                                           \
     static const patchbay_toolset_info patchbay_info_ = {tools_, count_, setup_, teardown_};       \
-    static int32_t patchbay_create_(const patchbay_host_api *api, patchbay_host *host,             \
-                                    patchbay_str config_json, void **ret_inst,                     \
-                                    patchbay_error *reterr)                                        \
+    static int32_t patchbay_create_(const patchbay_host_api *api_, patchbay_host *host_,           \
+                                    patchbay_str config_, void **ret_inst_,                        \
+                                    patchbay_error *reterr_)                                       \
     {                                                                                              \
-        return patchbay_toolset_create_(&patchbay_info_, api, host, config_json, ret_inst,         \
-                                        reterr);                                                   \
+        return patchbay_toolset_create_(&patchbay_info_, api_, host_, config_, ret_inst_,          \
+                                        reterr_);                                                  \
     }                                                                                              \
     PATCHBAY_EXPORT extern const patchbay_plugin patchbay_plugin_v1;                               \
     const patchbay_plugin patchbay_plugin_v1 = {                                                   \

@@ -169,6 +169,18 @@ static void finish_list(mcp_server *server)
     }
 }
 
+/* The list cannot be read: keep the last good one, or have none if there never was one. */
+static void give_up_list(mcp_server *server, const char *why)
+{
+    server->api->log(server->host, PATCHBAY_LOG_WARNING, patchbay_str_of(why));
+    patchbay_out_free(&server->tools);
+    server->listing = 0;
+    if (server->phase == PHASE_LISTING) {
+        patchbay_out_text(&server->tools, "[");
+        finish_list(server);
+    }
+}
+
 /* Append the elements of a page, as they are. */
 static void add_page(mcp_server *server, patchbay_str tools)
 {
@@ -210,18 +222,15 @@ static void take_page(mcp_server *server, const patchbay_message *message)
     if (!server->listing) {
         return;
     }
-    if (message->kind == PATCHBAY_MSG_ERROR) {
-        if (server->phase == PHASE_LISTING) {
-            patchbay_out_free(&server->tools);
-            patchbay_out_text(&server->tools, "["); /* a server without tools may refuse to list */
-            finish_list(server);
-        } else {
-            server->listing = 0; /* the last good list stays */
-        }
+    patchbay_str tools = patchbay_json_get(message->result, "tools");
+    patchbay_str cursor = patchbay_json_get(message->result, "nextCursor");
+    if (message->kind == PATCHBAY_MSG_ERROR || tools.len == 0 || tools.ptr[0] != '[') {
+        give_up_list(server, message->kind == PATCHBAY_MSG_ERROR
+                                 ? "the server refuses to list its tools"
+                                 : "the server's list of tools is not an array");
         return;
     }
-    patchbay_str cursor = patchbay_json_get(message->result, "nextCursor");
-    add_page(server, patchbay_json_get(message->result, "tools"));
+    add_page(server, tools);
     if (goes_on(server, cursor)) {
         request_page(server, cursor);
     } else {

@@ -65,12 +65,12 @@ static const part PARAMS[] = {
     {"\"params\":[]", BAD},
     {"\"params\":null", BAD},
     {"\"params\":\"{}\"", BAD},
-    {"\"params\":{\"_meta\":[]}", BAD},
-    {"\"params\":{\"_meta\":null}", BAD},
-    {"\"params\":{\"arguments\":[]}", BAD},
-    {"\"params\":{\"arguments\":null}", BAD},
-    {"\"params\":{\"arguments\":\"\"}", BAD},
-    {"\"params\":{\"_meta\":{\"io.modelcontextprotocol/clientCapabilities\":true}}", BAD},
+    {"\"params\":{\"_meta\":[]}", GOOD},
+    {"\"params\":{\"_meta\":null}", GOOD},
+    {"\"params\":{\"arguments\":[]}", GOOD},
+    {"\"params\":{\"arguments\":null}", GOOD},
+    {"\"params\":{\"arguments\":\"\"}", GOOD},
+    {"\"params\":{\"_meta\":{\"io.modelcontextprotocol/clientCapabilities\":true}}", GOOD},
 };
 
 static const part RESULTS[] = {

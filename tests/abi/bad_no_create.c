@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A mandatory entry is missing. */
+#include <stddef.h>
+
+#define STUB_CREATE NULL
+#define STUB_NAME   "bad_no_create"
+#include "stub_plugin.h"

@@ -10,7 +10,6 @@ function(patchbay_add_plugin name)
         VISIBILITY_INLINES_HIDDEN ON)
     # An undefined symbol is an error now instead of a refusal at load; the sanitizers' run-time
     # symbols come from the hub, so those builds cannot have it.
-    get_target_property(_options ${name} COMPILE_OPTIONS)
     if(NOT "${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS}" MATCHES "-fsanitize")
         target_link_options(${name} PRIVATE -Wl,-z,defs)
     endif()

@@ -21,7 +21,7 @@ extern "C" {
 
 /* patchbay_spawn_options.flags */
 #define PATCHBAY_SPAWN_INHERIT_ENV 0x1u  /* start from the hub's whole environment */
-#define PATCHBAY_SPAWN_STDERR_PIPE 0x2u  /* give stderr to the caller too (ret_stderr_fd) */
+#define PATCHBAY_SPAWN_STDERR_PIPE 0x2u  /* give stderr to the caller instead of the log */
 #define PATCHBAY_SPAWN_STDIN_NULL 0x4u   /* stdin is /dev/null; ret_stdin_fd is -1 */
 
 typedef struct patchbay_process patchbay_process;

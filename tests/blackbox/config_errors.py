@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad configuration gets a clear answer: file, line, key, reason, and what was probably meant (C01-C06)."""
+
+import os
+
+from mcp import HubTest, fixture, main
+
+CONFIG_ERROR = 3
+
+
+class Base(HubTest):
+    def write(self, name, text):
+        path = self.home / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def check(self, text, *says, name="hub.yaml", **options):
+        """Both `check` and a start refuse it, with the same words."""
+        path = self.write(name, text)
+        checked = self.cli("check", path, **options)
+        self.assertEqual(checked.returncode, CONFIG_ERROR, checked.stderr)
+        self.assertSays(checked.stderr, *says)
+        code, started = self.refused(files=[path], **options)
+        self.assertEqual(code, CONFIG_ERROR, started)
+        self.assertSays(started, *says)
+        self.assertEqual(len(started.strip().splitlines()), 1, f"one line, not: {started}")
+
+    def accepted(self, text, name="hub.yaml", **options):
+        path = self.write(name, text)
+        done = self.cli("check", path, **options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+
+class Files(Base):
+    def test_a_missing_file(self):
+        code, text = self.refused(files=[self.home / "nope.yaml"])
+        self.assertEqual(code, CONFIG_ERROR)
+        self.assertSays(text, "nope.yaml", "no such file")
+
+    def test_an_unreadable_file(self):
+        if os.geteuid() == 0:  # root reads everything but this
+            path = self.home / "folder.yaml"
+            path.mkdir()
+            says = "folder.yaml"
+        else:
+            path = self.write("secret.yaml", "toolsets: {}\n")
+            path.chmod(0)
+            says = "permission denied"
+        code, text = self.refused(files=[path])
+        self.assertEqual(code, CONFIG_ERROR)
+        self.assertSays(text, path.name, says)
+
+    def test_not_yaml(self):
+        self.check("toolsets:\n  a: [1\nhub: x\n", "hub.yaml:", "not valid yaml")
+
+    def test_not_json(self):
+        self.check('{"toolsets": {"a": }}', "hub.json:1", "not valid json", name="hub.json")
+
+    def test_not_a_map(self):
+        for text in ("- a\n- b\n", "just text\n", "7\n"):
+            self.check(text, "hub.yaml:1", "map")
+
+    def test_a_key_twice(self):  # C06
+        self.check("hub:\n  name: a\n  name: b\n", "hub.yaml:3", "hub.name", "duplicate")
+
+    def test_bad_utf8(self):
+        path = self.home / "hub.yaml"
+        path.write_bytes(b"hub:\n  name: \xff\n")
+        code, text = self.refused(files=[path])
+        self.assertEqual(code, CONFIG_ERROR)
+        self.assertSays(text, "hub.yaml")
+
+    def test_yaml_bombs(self):
+        self.check("a: &a [1,1]\nb: *a\n", "hub.yaml:", "alias")
+        self.check("a: " + "[" * 100 + "]" * 100 + "\n", "hub.yaml:1", "deep")
+
+    def test_an_empty_file_is_fine(self):
+        self.accepted("")
+        self.accepted("# only a comment\n")
+
+    def test_the_same_toolset_in_two_files(self):
+        one = self.write("one.yaml", "toolsets:\n  a: {module: fixture}\n")
+        two = self.write("two.yaml", "\ntoolsets:\n  a: {module: fixture}\n")
+        code, text = self.refused(files=[one, two])
+        self.assertEqual(code, CONFIG_ERROR)
+        self.assertSays(text, "two.yaml:3", '"a"', "one.yaml:2")
+
+
+class Keys(Base):
+    def test_misspelt_keys_name_the_nearest(self):
+        cases = {
+            "toolset:\n  a: {}\n": ("hub.yaml:1", "toolset", '"toolsets"'),
+            "toolsets:\n  a:\n    comand: x\n": ("hub.yaml:3", "toolsets.a.comand", '"command"'),
+            "hub:\n  nameing: flat\n": ("hub.yaml:2", "hub.nameing", '"naming"'),
+            "policy:\n  max_activ: 1\n": ("hub.yaml:2", "policy.max_activ", '"max_active"'),
+            "limits:\n  call_timout: 1s\n": ("hub.yaml:2", "limits.call_timout", '"call_timeout"'),
+            "log:\n  lvl: info\n": ("hub.yaml:2", "log.lvl"),
+        }
+        for text, says in cases.items():
+            with self.subTest(text):
+                self.check(text, "unknown key", *says)
+
+    def test_misspelt_words_name_the_nearest(self):
+        self.check("hub:\n  naming: prefx\n", "hub.yaml:2", "hub.naming", "prefx", '"prefix"')
+        self.check("log:\n  level: warnin\n", "hub.yaml:2", "log.level", '"warning"')
+
+    def test_wrong_types(self):
+        cases = {
+            "hub:\n  name: [x]\n": ("hub.yaml:2", "hub.name", "list"),
+            "hub: x\n": ("hub.yaml:1", "hub", "map"),
+            "toolsets: []\n": ("hub.yaml:1", "toolsets", "map"),
+            "toolsets:\n  a: x\n": ("hub.yaml:2", "toolsets.a", "map"),
+            "toolsets:\n  a: {command: x, args: y}\n": ("hub.yaml:2", "toolsets.a.args", "list"),
+            "toolsets:\n  a: {command: x, env: [y]}\n": ("hub.yaml:2", "toolsets.a.env", "map"),
+            "toolsets:\n  a: {module: fixture, active: maybe}\n": ("hub.yaml:2", "toolsets.a.active", "maybe"),
+            "policy:\n  max_active: -1\n": ("hub.yaml:2", "policy.max_active", "-1"),
+            "policy:\n  max_active: many\n": ("hub.yaml:2", "policy.max_active", "many"),
+            "policy:\n  allow: alpha\n": ("hub.yaml:2", "policy.allow", "list"),
+            "limits:\n  client_message: big\n": ("hub.yaml:2", "limits.client_message", "big"),
+            "limits:\n  call_timeout: 30\n": ("hub.yaml:2", "limits.call_timeout", '"30s"'),
+            "limits:\n  call_timeout: -1s\n": ("hub.yaml:2", "limits.call_timeout", "-1s"),
+            "hub:\n  page_size: 0\n": ("hub.yaml:2", "hub.page_size", "0"),
+            "policy:\n  filters:\n    - {colour: [red]}\n": ("hub.yaml:3", "colour"),
+        }
+        for text, says in cases.items():
+            with self.subTest(text):
+                self.check(text, *says)
+
+    def test_toolset_keys(self):  # S1.31, S3.44
+        cases = {
+            "_meta": ("_meta", "reserved"),
+            "a__b": ("a__b", "__"),
+            "Alpha": ("Alpha", "lower-case"),
+            "9a": ("9a", "letter"),
+            "a.b": ("a.b",),
+            "x" * 65: ("64",),
+        }
+        for key, says in cases.items():
+            with self.subTest(key):
+                self.check(f"toolsets:\n  {key}: {{module: fixture}}\n", "hub.yaml:2", *says)
+
+    def test_a_toolset_is_a_module_or_a_server(self):
+        self.check("toolsets:\n  a: {module: fixture, command: x}\n", "hub.yaml:2", "toolsets.a", "module", "command")
+        self.check("toolsets:\n  a: {args: [x]}\n", "hub.yaml:2", "toolsets.a", "command")
+        self.check("toolsets:\n  a: {command: x, url: 'http://x'}\n", "hub.yaml:2", "toolsets.a", "url")
+
+    def test_a_static_start_without_toolsets(self):  # S1.33
+        self.check("hub:\n  startup: static\n", "hub.yaml:2", "static", "toolset")
+
+
+class Modules(Base):
+    """`check` refuses these; a start goes on without the toolset, for its module may come later."""
+
+    def check_skipped(self, text, *says):
+        path = self.write("hub.yaml", text + "  good: {module: fixture}\n")
+        checked = self.cli("check", path)
+        self.assertEqual(checked.returncode, CONFIG_ERROR, checked.stderr)
+        self.assertSays(checked.stderr, *says)
+        client = self.legacy(files=[path])
+        self.assertEqual(client.own_names(), ["good__ping"])
+        self.assertSays(client.hub.wait_log("toolset.skipped"), *says)
+
+    def test_a_module_that_is_not_there(self):
+        self.check_skipped("toolsets:\n  bad: {module: fixtur}\n", "bad", "fixtur")
+
+    def test_config_that_does_not_fit_the_module(self):
+        self.check_skipped("toolsets:\n  bad:\n    module: fixture\n    config: {tools: many}\n", "bad", "config.tools", "array")
+        self.check_skipped("toolsets:\n  bad:\n    module: fixture\n    config: {tols: []}\n", "bad", "tols")
+
+    def test_config_for_a_server(self):
+        self.check("toolsets:\n  a: {command: x, config: {}}\n", "hub.yaml:2", "toolsets.a", "command")
+
+
+class Variables(Base):
+    TEXT = "toolsets:\n  a:\n    command: echo\n    env: {TOKEN: '%s'}\n"
+
+    def test_one_that_is_not_set(self):
+        self.check(self.TEXT % "${NOT_SET_ANYWHERE}", "hub.yaml:4", "toolsets.a.env.TOKEN", "NOT_SET_ANYWHERE", "not set")
+
+    def test_forms(self):
+        for text in ("${SET}", "${env:SET}", "${NOT_SET:-x}", "${NOT_SET:-}", "$$", "a$b"):
+            self.accepted(self.TEXT % text, env={"SET": "x"})
+
+    def test_bad_forms(self):
+        for text, says in (
+            ("${", "}"),
+            ("${}", "variable"),
+            ("${cmd:id}", "cmd:id"),
+            ("${a${b}}", "nested"),
+            ("${file:relative}", "absolute"),
+            ("${file:/no/such/file}", "/no/such/file"),
+        ):
+            with self.subTest(text):
+                self.check(self.TEXT % text, "hub.yaml:4", "toolsets.a.env.TOKEN", says)
+
+    def test_a_file(self):
+        secret = self.write("secret", "from a file\n")
+        secret.chmod(0o600)
+        self.accepted(self.TEXT % f"${{file:{secret}}}")
+
+    def test_values_are_not_shown(self):  # C04
+        path = self.write("hub.yaml", self.TEXT % "${CANARY}${NOT_SET}")
+        done = self.cli("check", path, env={"CANARY": "s3cr3t-value"})
+        self.assertNotIn("s3cr3t-value", done.stdout + done.stderr)
+        path = self.write("hub.yaml", self.TEXT % "${CANARY}")
+        for arguments in (["check", path], ["list", "toolsets", "--json", "--config", path, "--log-level", "debug"]):
+            done = self.cli(*arguments, env={"CANARY": "s3cr3t-value"})
+            self.assertNotIn("s3cr3t-value", done.stdout + done.stderr)
+
+    def test_a_toolset_that_is_off_needs_no_variables(self):
+        self.accepted("toolsets:\n  a: {command: echo, args: ['${NOT_SET}'], enabled: false}\n")
+
+    def test_a_bad_switch_in_the_environment(self):
+        code, text = self.refused(toolsets={"alpha": fixture("x")}, env={"PATCHBAY_ALPHA_ENABLED": "perhaps"})
+        self.assertEqual(code, CONFIG_ERROR)
+        self.assertSays(text, "PATCHBAY_ALPHA_ENABLED", "perhaps")
+
+
+class Foreign(Base):
+    """`mcpServers` and VS Code `servers` files as they are (S3.7, S3.92)."""
+
+    def test_mcp_servers(self):
+        text = '{"mcpServers": {"git": {"command": "echo", "args": ["x"], "disabled": true, "autoApprove": []}}}'
+        self.accepted(text, name=".mcp.json")
+
+    def test_vs_code(self):
+        text = '{\n  // a comment\n  "servers": {"git": {"type": "stdio", "command": "echo",},},\n}\n'
+        self.accepted(text, name="mcp.json")
+
+    def test_unknown_keys_are_warnings(self):
+        text = '{"mcpServers": {"git": {"command": "echo", "comand": "x"}}}'
+        done = self.accepted(text, name="mcp.json")
+        self.assertSays(done.stderr, "mcp.json:1", "comand", '"command"')
+
+    def test_a_server_without_command_or_url(self):
+        self.check('{"mcpServers": {"git": {"args": []}}}', "mcp.json:1", "git", "command", name="mcp.json")
+
+    def test_names_become_keys(self):
+        text = '{"mcpServers": {"My Server": {"command": "patchbay-none"}, "other.one": {"command": "patchbay-none"}}}'
+        path = self.write("mcp.json", text)
+        done = self.cli("list", "toolsets", "--json", "--config", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        import json
+
+        names = {t["key"] for t in json.loads(done.stdout)}
+        self.assertLessEqual({"my-server", "other-one"}, names)
+
+    def test_two_names_that_become_one(self):
+        text = '{"mcpServers": {\n"git": {"command": "x"},\n"GIT": {"command": "y"}}}'
+        self.check(text, "mcp.json:3", "git", name="mcp.json")
+
+
+class CommandLine(Base):
+    def usage(self, *arguments, says=()):
+        done = self.cli(*arguments, modules=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertSays(done.stderr, *says)
+
+    def test_wrong_usage(self):
+        self.usage("serve", "--no-such-flag", says=["--no-such-flag"])
+        self.usage("serve", "--naming", says=["--naming"])
+        self.usage("serve", "--naming", "camel", says=["--naming", "camel", "prefix"])
+        self.usage("serve", "--startup", "lazy", says=["--startup", "lazy", "dynamic"])
+        self.usage("serve", "--max-active", "-1", says=["--max-active", "-1"])
+        self.usage("serve", "--log-level", "loud", says=["--log-level", "loud", "debug"])
+        self.usage("serve", "--log-format", "xml", says=["--log-format", "xml", "json"])
+        self.usage("serev", says=["serev", "serve"])
+        self.usage("list", "toolz", says=["toolz", "tools"])
+        self.usage("call", says=["tool"])
+        self.usage("module", says=["inspect"])
+        self.usage("module", "inspect", says=["file"])
+
+    def test_a_plugins_folder_that_is_not_there(self):
+        self.usage("serve", "--plugins-dir", self.home / "none", says=[str(self.home / "none")])
+        # In a manifest it may still come into being.
+        path = self.write("hub.yaml", f"modules: {{paths: [{self.home / 'none'}]}}\n")
+        client = self.legacy(files=[path], modules=False)
+        client.request("ping")
+        client.hub.wait_log(str(self.home / "none"))
+
+
+if __name__ == "__main__":
+    main()

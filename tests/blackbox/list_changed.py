@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""notifications/tools/list_changed: when, how often, to whom (S1.20-S1.22, S3.52-S3.76, U13)."""
+
+import json
+
+from mcp import LIST_CHANGED, HubTest, LegacyClient, fixture, main, tool
+
+OFF = {"active": False}
+TOOLSETS = {"alpha": fixture("one", **OFF), "beta": fixture("two", **OFF)}
+
+
+class Counting(HubTest):
+    def test_one_enable_one_notification(self):  # S1.21
+        client = self.legacy(toolsets=TOOLSETS)
+        since = client.hub.mark
+        client.call("enable_toolset", {"toolset": "alpha"}).result
+        change = client.wait_list_changed(since)
+        self.assertEqual(change.data, {"jsonrpc": "2.0", "method": LIST_CHANGED})  # S3.74, S3.77
+        client.barrier()
+        self.assertEqual(client.list_changes(since), 1)
+
+    def test_it_comes_after_the_change(self):  # S3.75
+        client = self.legacy(toolsets=TOOLSETS)
+        since = client.hub.mark
+        enabling = client.send_call("enable_toolset", {"toolset": "alpha"})
+        client.wait_list_changed(since)
+        self.assertEqual(client.own_names(), ["alpha__one"])
+        client.hub.response(enabling)
+
+    def test_not_before_initialized(self):
+        hub = self.hub(toolsets=TOOLSETS)
+        client = LegacyClient(hub, initialized=False)
+        client.call("enable_toolset", {"toolset": "alpha"}).result
+        client.barrier()
+        self.assertEqual(hub.notifications(LIST_CHANGED), [])
+        client.notify("notifications/initialized")
+        since = hub.mark
+        client.call("enable_toolset", {"toolset": "beta"}).result
+        client.wait_list_changed(since)
+
+    def test_no_notification_at_start(self):
+        client = self.legacy(toolsets={"alpha": fixture("one"), "beta": fixture("two")})
+        client.barrier()
+        self.assertEqual(client.list_changes(), 0)
+
+    def test_a_burst_merges(self):
+        client = self.legacy(toolsets={"alpha": fixture("set_tools")})
+        since = client.hub.mark
+        ids = [
+            client.send_call("alpha__set_tools", {"tools": [tool("set_tools"), tool(f"t{n}")]}) for n in range(100)
+        ]
+        for request_id in ids:
+            client.hub.response(request_id)
+        client.wait_list_changed(since)
+        client.hub.wait_until(lambda: "alpha__t99" in client.own_names(), "the last list")
+        self.assertLess(client.list_changes(since), 50)
+
+
+class Upstreams(HubTest):
+    def start(self, *flags):
+        recorder = self.recorder()
+        client = self.legacy(toolsets={"up": recorder.toolset(*flags)})
+        self.assertIn("up__echo", client.own_names())
+        client.wait_list_changed(0)  # its tools have come
+        client.call("up__echo").result
+        return client, recorder
+
+    def test_a_change_is_passed_on(self):  # S5.20, D07
+        for era in ("legacy", "modern"):
+            with self.subTest(era):
+                client, recorder = self.start("--era", era)
+                since = client.hub.mark
+                recorder.command(tools=json.dumps([tool("new")]), notify=1)
+                client.wait_list_changed(since)
+                self.assertEqual(client.own_names(), ["up__new"])
+                client.hub.finish()
+
+    def test_a_change_of_nothing_is_not(self):
+        client, recorder = self.start()
+        mark, since = recorder.mark, client.hub.mark
+        recorder.command(notify=1)
+        recorder.wait_request("tools/list", mark)
+        client.call("up__echo").result
+        client.barrier()
+        self.assertEqual(client.list_changes(since), 0)
+
+    def test_a_storm_is_merged(self):  # U13
+        client, recorder = self.start()
+        mark, since = recorder.mark, client.hub.mark
+        recorder.command(tools=json.dumps([tool("new")]), notify=1000)
+        client.wait_list_changed(since)
+        client.barrier()
+        self.assertLessEqual(len(recorder.sync().lines("tools/list", mark)), 3)
+        self.assertEqual(client.list_changes(since), 1)
+
+    def test_listing_does_not_cause_listing(self):  # U14
+        client, recorder = self.start()
+        mark = recorder.mark
+        for _ in range(20):
+            client.barrier()
+        client.call("up__echo").result
+        self.assertEqual(recorder.sync().lines("tools/list", mark), [])
+
+    def test_several_upstreams_in_one_window(self):
+        recorders = [self.recorder() for _ in range(3)]
+        client = self.legacy(toolsets={f"up{n}": r.toolset() for n, r in enumerate(recorders)})
+        self.assertEqual(len(client.own_names()), 33)
+        client.wait_list_changed(0)
+        since = client.hub.mark
+        for recorder in recorders:
+            recorder.command(tools=json.dumps([tool("new")]), notify=1)
+        client.hub.wait_until(
+            lambda: client.own_names() == ["up0__new", "up1__new", "up2__new"], "all three lists"
+        )
+        self.assertLessEqual(client.list_changes(since), 3)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hub's own toolset `_meta`: enabling, disabling and describing at run time (S1.5-S1.42)."""
+
+import json
+
+from mcp import (
+    INVALID_PARAMS,
+    LIST_CHANGED,
+    META_TOOLS,
+    HubTest,
+    LegacyClient,
+    ModernClient,
+    fixture,
+    main,
+    tool,
+)
+
+OFF = {"active": False}
+TOOLSETS = {
+    "alpha": fixture("one", "two", description="The first letters.", **OFF),
+    "beta": fixture("three", **OFF),
+    "gamma": fixture("four", "five", "six", **OFF),
+}
+
+
+class Listing(HubTest):
+    def test_which_meta_tools_there_are(self):  # S1.32
+        client = self.modern(toolsets=TOOLSETS)
+        self.assertEqual(client.names(), META_TOOLS)
+
+    def test_static_has_only_list_tools(self):  # S1.32
+        client = self.modern("--startup", "static", "--toolsets", "alpha", toolsets=TOOLSETS)
+        self.assertEqual(client.names(), ["list_tools", "alpha__one", "alpha__two"])
+        self.assertEqual(client.call("enable_toolset", {"toolset": "beta"}).code, INVALID_PARAMS)
+
+    def test_without_meta_tools(self):  # S1.4
+        client = self.modern("--no-meta-tools", toolsets={"alpha": fixture("one")})
+        self.assertEqual(client.names(), ["alpha__one"])
+        self.assertEqual(client.call("list_tools").code, INVALID_PARAMS)
+
+    def test_annotations(self):  # S1.41
+        client = self.modern(toolsets=TOOLSETS)
+        hints = {t["name"]: t["annotations"] for t in client.tools()}
+        for name in ("enable_toolset", "disable_toolset"):
+            self.assertIs(hints[name]["readOnlyHint"], False)
+            self.assertIn("destructiveHint", hints[name])
+            self.assertIs(hints[name]["idempotentHint"], True)
+        for name in ("list_toolsets", "describe_toolset", "list_tools"):
+            self.assertIs(hints[name]["readOnlyHint"], True)
+            self.assertIs(hints[name]["idempotentHint"], True)
+
+    def test_results_are_structured_and_fit_their_schema(self):
+        import jsonschema
+
+        client = self.modern(toolsets=TOOLSETS)
+        schemas = {t["name"]: t["outputSchema"] for t in client.tools()}
+        calls = {
+            "enable_toolset": {"toolset": "alpha"},
+            "list_toolsets": {},
+            "describe_toolset": {"toolset": "alpha"},
+            "list_tools": {},
+            "disable_toolset": {"toolset": "alpha"},
+        }
+        for name, arguments in calls.items():
+            result = client.call(name, arguments).result
+            jsonschema.Draft202012Validator(schemas[name]).validate(result["structuredContent"])
+            self.assertTrue(result["content"][0]["text"])
+
+    def test_list_toolsets(self):  # S1.14, S1.40
+        client = self.modern(toolsets=TOOLSETS)
+        client.call("enable_toolset", {"toolset": "gamma"})
+        found = self.meta_call(client, "list_toolsets")["toolsets"]
+        self.assertEqual([t["key"] for t in found], ["alpha", "beta", "gamma"])
+        self.assertEqual([t["active"] for t in found], [False, False, True])
+        self.assertEqual(found[0]["description"], "The first letters.")
+        self.assertEqual(found[2]["toolCount"], 3)
+        status = self.meta_call(client, "list_toolsets")
+        self.assertEqual(status["availableToolsets"], ["alpha", "beta", "gamma"])
+        self.assertEqual(status["activeToolsets"], ["gamma"])
+        self.assertIn("fixture", status["registeredModules"])
+        self.assertEqual((status["totalToolsets"], status["activeCount"]), (3, 1))
+
+    def test_describe_toolset(self):
+        client = self.modern(toolsets=TOOLSETS)
+        client.call("enable_toolset", {"toolset": "alpha"})
+        found = self.meta_call(client, "describe_toolset", toolset="alpha")
+        self.assertEqual(found["key"], "alpha")
+        self.assertIs(found["active"], True)
+        self.assertEqual([t["name"] for t in found["tools"]], ["alpha__one", "alpha__two"])
+        failure = client.call("describe_toolset", {"toolset": "nope"}).tool_error
+        self.assertEqual(failure["code"], "E_VALIDATION")
+        self.assertSays(failure["message"], "nope")
+
+    def test_describe_an_inactive_toolset(self):
+        client = self.modern(toolsets=TOOLSETS)
+        found = self.meta_call(client, "describe_toolset", toolset="beta")
+        self.assertIs(found["active"], False)
+        self.assertEqual(client.names(), META_TOOLS)
+
+    def test_list_tools_says_what_is_active(self):  # S1.14, S1.40: status reports the logical truth
+        client = self.modern(toolsets=TOOLSETS)
+        self.assertEqual(self.meta_call(client, "list_tools")["tools"], META_TOOLS)
+        client.call("enable_toolset", {"toolset": "alpha"})
+        found = self.meta_call(client, "list_tools")
+        self.assertEqual(found["tools"], META_TOOLS + ["alpha__one", "alpha__two"])
+        self.assertEqual(found["toolsetToTools"], {"_meta": META_TOOLS, "alpha": ["alpha__one", "alpha__two"]})
+
+    def test_bad_arguments(self):  # S1.39
+        client = self.modern(toolsets=TOOLSETS)
+        for arguments in ({}, {"toolset": 1}, {"toolset": []}, {"toolsets": "alpha"}, {"toolset": "alpha", "x": 1}):
+            failure = client.call("enable_toolset", arguments).tool_error
+            self.assertIn(failure["code"], ("TOOL_INVALID_INPUT", "E_VALIDATION"), arguments)
+        for name in ("", "   ", "ALPHA", "_meta"):
+            failure = client.call("enable_toolset", {"toolset": name}).tool_error
+            self.assertEqual(failure["code"], "E_VALIDATION", name)
+        self.assertEqual(client.names(), META_TOOLS)
+
+    def test_names_are_trimmed(self):  # S1.39
+        client = self.modern(toolsets=TOOLSETS)
+        client.call("enable_toolset", {"toolset": "  alpha\n"}).result
+        self.assertEqual(client.own_names(), ["alpha__one", "alpha__two"])
+
+
+class Enabling(HubTest):
+    def test_enable_and_call(self):  # S1.6-S1.9, S1.18
+        client = self.legacy(toolsets=TOOLSETS)
+        answer = client.call("enable_toolset", {"toolset": "alpha"})
+        self.assertNotIn("isError", answer.result)
+        self.assertSays(answer.result["content"][0]["text"], "alpha", "2")  # S1.36: enabled, with count
+        self.assertEqual(client.own_names(), ["alpha__one", "alpha__two"])
+        self.assertEqual(client.call("alpha__two").result["structuredContent"]["tool"], "two")
+
+    def test_unknown_toolset(self):  # S1.6, S1.23
+        client = self.legacy(toolsets=TOOLSETS)
+        since = client.hub.mark
+        failure = client.call("enable_toolset", {"toolset": "alhpa"}).tool_error
+        self.assertEqual(failure["code"], "E_VALIDATION")
+        self.assertSays(failure["message"], "alhpa", "alpha")  # names it, and suggests the nearest
+        client.barrier()
+        self.assertEqual(client.list_changes(since), 0)
+
+    def test_already_enabled(self):  # S1.23, S1.36
+        client = self.legacy(toolsets=TOOLSETS)
+        client.call("enable_toolset", {"toolset": "alpha"})
+        since = client.hub.mark
+        failure = client.call("enable_toolset", {"toolset": "alpha"}).tool_error
+        self.assertEqual(failure["code"], "E_VALIDATION")
+        self.assertSays(failure["message"], "alpha", "already enabled")
+        client.barrier()
+        self.assertEqual(client.list_changes(since), 0)
+
+    def test_disable(self):  # S1.13: truly unregistered
+        client = self.legacy(toolsets=TOOLSETS)
+        client.call("enable_toolset", {"toolset": "alpha"})
+        answer = client.call("disable_toolset", {"toolset": "alpha"})
+        self.assertSays(answer.result["content"][0]["text"], "alpha")
+        self.assertEqual(client.own_names(), [])
+        answer = client.call("alpha__one")
+        self.assertEqual(answer.code, INVALID_PARAMS)
+        self.assertSays(answer.error["message"], "unknown tool")
+
+    def test_disable_what_is_not_enabled(self):
+        client = self.legacy(toolsets=TOOLSETS)
+        for name, says in (("beta", "not enabled"), ("nope", "nope")):
+            failure = client.call("disable_toolset", {"toolset": name}).tool_error
+            self.assertEqual(failure["code"], "E_VALIDATION")
+            self.assertSays(failure["message"], name, says)
+
+    def test_meta_cannot_be_disabled(self):  # S1.31
+        client = self.legacy(toolsets=TOOLSETS)
+        failure = client.call("disable_toolset", {"toolset": "_meta"}).tool_error
+        self.assertEqual(failure["code"], "E_VALIDATION")
+        self.assertEqual(client.names(), META_TOOLS)
+
+    def test_enable_disable_enable_for_ever(self):  # S1.45, S3.86
+        client = self.legacy(toolsets=TOOLSETS)
+        for _ in range(50):
+            client.call("enable_toolset", {"toolset": "alpha"}).result
+            self.assertEqual(client.own_names(), ["alpha__one", "alpha__two"])
+            self.assertIn("result", client.call("alpha__one").data)
+            client.call("disable_toolset", {"toolset": "alpha"}).result
+            self.assertEqual(client.own_names(), [])
+            self.assertEqual(client.call("alpha__one").code, INVALID_PARAMS)
+
+    def test_the_active_set_is_the_profile_s_not_the_connection_s(self):
+        hub = self.hub(toolsets=TOOLSETS)
+        legacy, modern = LegacyClient(hub), ModernClient(hub)
+        legacy.call("enable_toolset", {"toolset": "beta"})
+        self.assertEqual(modern.own_names(), ["beta__three"])
+        modern.call("disable_toolset", {"toolset": "beta"})
+        self.assertEqual(legacy.own_names(), [])
+
+    def test_calls_in_flight_when_disabled(self):
+        client = self.legacy(toolsets={"alpha": fixture("hold")})
+        held = [client.send_call("alpha__hold") for _ in range(10)]
+        client.call("disable_toolset", {"toolset": "alpha"}).result
+        for request_id in held:
+            failure = client.hub.response(request_id).tool_error
+            self.assertEqual(failure["code"], "TOOL_UNAVAILABLE")
+
+    def test_a_module_that_fails_is_not_active(self):  # S1.19, S1.42, S3.69
+        toolsets = {**TOOLSETS, "broken": fixture("x", fail="no paper", **OFF)}
+        client = self.legacy(toolsets=toolsets)
+        since = client.hub.mark
+        failure = client.call("enable_toolset", {"toolset": "broken"}).tool_error
+        self.assertEqual(failure["code"], "E_INTERNAL")
+        self.assertSays(failure["message"], "broken", "no paper")
+        found = {t["key"]: t for t in self.meta_call(client, "list_toolsets")["toolsets"]}
+        self.assertIs(found["broken"]["active"], False)
+        client.barrier()
+        self.assertEqual(client.list_changes(since), 0)
+        client.call("enable_toolset", {"toolset": "alpha"}).result  # the lock is free, S3.72
+
+    def test_a_module_that_fails_at_start_leaves_the_others(self):  # S1.42
+        toolsets = {"alpha": fixture("one"), "broken": fixture("x", fail="no paper")}
+        client = self.legacy(toolsets=toolsets)
+        self.assertEqual(client.own_names(), ["alpha__one"])
+        self.assertSays(client.hub.wait_log("no paper"), "broken")
+
+    def test_a_toolset_switched_off_by_configuration(self):
+        client = self.legacy(toolsets={**TOOLSETS, "off": fixture("x", enabled=False)})
+        failure = client.call("enable_toolset", {"toolset": "off"}).tool_error
+        self.assertIn(failure["code"], ("E_VALIDATION", "E_POLICY_DENIED"))
+        self.assertSays(failure["message"], "off")
+
+
+class Batches(HubTest):
+    def test_one_notification_for_a_batch(self):  # S1.20, S3.83
+        client = self.legacy(toolsets=TOOLSETS)
+        since = client.hub.mark
+        client.call("enable_toolset", {"toolsets": ["alpha", "beta", "gamma"]}).result
+        client.wait_list_changed(since)
+        self.assertEqual(len(client.own_names()), 6)
+        client.call("disable_toolset", {"toolset": "beta"})  # the second change has its own
+        client.hub.wait_until(lambda: client.list_changes(since) >= 2, "the second notification")
+        client.barrier()
+        self.assertEqual(client.list_changes(since), 2)
+
+    def outcome(self, client, *names):
+        """Enable a batch; return its result and, per toolset, whether it was enabled."""
+        answer = client.call("enable_toolset", {"toolsets": list(names)})
+        result = answer.result["structuredContent"]
+        self.assertEqual(result["succeeded"] + result["failed"], len(names))
+        self.assertEqual("isError" in answer.result, result["succeeded"] == 0)
+        self.assertEqual([r["toolset"] for r in result["results"]], [name.strip() for name in names])
+        return result, [r["ok"] for r in result["results"]]
+
+    def test_all_some_none(self):  # S1.36
+        for names, expected, word in (
+            (["alpha", "beta"], [True, True], "all"),
+            (["alpha", "nope", "beta"], [True, False, True], "some"),
+            (["nope", ""], [False, False], "none"),
+        ):
+            with self.subTest(word):
+                client = self.legacy(toolsets=TOOLSETS)
+                since = client.hub.mark
+                result, enabled = self.outcome(client, *names)
+                self.assertEqual(enabled, expected)
+                self.assertSays(result["message"], word)
+                for name, row in zip(names, result["results"]):
+                    if not row["ok"]:
+                        self.assertEqual(row["code"], "E_VALIDATION")
+                        self.assertSays(row["message"], name)
+                if any(expected):
+                    client.wait_list_changed(since)
+                client.barrier()
+                self.assertEqual(client.list_changes(since), 1 if any(expected) else 0)
+                client.hub.finish()
+
+    def test_duplicates_within_a_batch(self):  # S1.45
+        client = self.legacy(toolsets=TOOLSETS)
+        result, enabled = self.outcome(client, "alpha", "beta", "alpha", " beta ")
+        self.assertEqual(enabled, [True, True, False, False])
+        self.assertSays(result["results"][2]["message"], "alpha", "already enabled")
+        self.assertEqual(client.own_names(), ["alpha__one", "alpha__two", "beta__three"])
+        client.call("disable_toolset", {"toolset": "alpha"}).result
+        self.assertEqual(client.own_names(), ["beta__three"])
+
+    def test_a_failing_module_in_a_batch(self):  # S1.19, S1.42
+        toolsets = {**TOOLSETS, "broken": fixture("x", fail="no paper", **OFF)}
+        client = self.legacy(toolsets=toolsets)
+        result, enabled = self.outcome(client, "alpha", "broken", "beta")
+        self.assertEqual(enabled, [True, False, True])
+        self.assertEqual(result["results"][1]["code"], "E_INTERNAL")
+        self.assertSays(result["results"][1]["message"], "broken", "no paper")
+        self.assertEqual(client.own_names(), ["alpha__one", "alpha__two", "beta__three"])
+
+    def test_an_empty_batch(self):
+        client = self.legacy(toolsets=TOOLSETS)
+        failure = client.call("enable_toolset", {"toolsets": []}).tool_error
+        self.assertEqual(failure["code"], "TOOL_INVALID_INPUT")
+
+    def test_a_batch_of_disables(self):
+        client = self.legacy(toolsets=TOOLSETS)
+        client.call("enable_toolset", {"toolsets": ["alpha", "beta"]})
+        answer = client.call("disable_toolset", {"toolsets": ["alpha", "gamma", "beta"]})
+        rows = answer.result["structuredContent"]["results"]
+        self.assertEqual([r["ok"] for r in rows], [True, False, True])
+        self.assertEqual(client.own_names(), [])
+
+
+class Busy(HubTest):
+    """One operation at a time: enabling an upstream ends when its tools are known."""
+
+    def start(self):
+        recorder = self.recorder()
+        toolsets = {**TOOLSETS, "up": recorder.toolset("--silent", "tools/list", **OFF)}
+        client = self.legacy(toolsets=toolsets)
+        enabling = client.send_call("enable_toolset", {"toolset": "up"})
+        line = recorder.wait_request("tools/list")
+        return client, recorder, enabling, line
+
+    def finish_listing(self, recorder, line):
+        recorder.answer(line, '"tools":' + json.dumps([tool("late")]))
+
+    def test_a_second_enable_is_refused(self):  # S3.70
+        client, recorder, enabling, line = self.start()
+        failure = client.call("enable_toolset", {"toolset": "alpha"}).tool_error
+        self.assertSays(failure["message"], "registration operation in progress")
+        self.assertIs(failure["retryable"], True)
+        self.finish_listing(recorder, line)
+        self.assertNotIn("isError", client.hub.response(enabling).result)
+        client.call("enable_toolset", {"toolset": "alpha"}).result
+        self.assertEqual(client.own_names(), ["alpha__one", "alpha__two", "up__late"])
+
+    def test_a_disable_waits_its_turn(self):  # S3.71
+        client, recorder, enabling, line = self.start()
+        disabling = client.send_call("disable_toolset", {"toolset": "up"})
+        client.request("ping")
+        self.assertFalse([m for m in client.hub.messages if m.id == disabling])
+        self.finish_listing(recorder, line)
+        self.assertNotIn("isError", client.hub.response(enabling).result)
+        self.assertNotIn("isError", client.hub.response(disabling).result)
+        self.assertEqual(client.own_names(), [])
+
+    def test_lists_and_calls_go_on_meanwhile(self):
+        client, recorder, enabling, line = self.start()
+        self.assertEqual(client.names(), META_TOOLS)
+        self.finish_listing(recorder, line)
+        client.hub.response(enabling)
+
+
+class Changes(HubTest):
+    def test_a_native_toolset_changes_its_tools(self):
+        client = self.legacy(toolsets={"alpha": fixture("set_tools")})
+        since = client.hub.mark
+        client.call("alpha__set_tools", {"tools": [tool("new"), tool("set_tools")]}).result
+        client.hub.wait_for(lambda m: m.method == LIST_CHANGED, LIST_CHANGED, since)
+        self.assertEqual(client.own_names(), ["alpha__new", "alpha__set_tools"])
+
+    def test_no_notification_when_nothing_changed(self):
+        client = self.legacy(toolsets={"alpha": fixture("set_tools"), "beta": fixture("one")})
+        since = client.hub.mark
+        client.call("alpha__set_tools", {"tools": [tool("set_tools")]}).result
+        client.call("disable_toolset", {"toolset": "beta"})  # this one is announced, and only this one
+        client.wait_list_changed(since)
+        client.barrier()
+        self.assertEqual(client.list_changes(since), 1)
+
+
+if __name__ == "__main__":
+    main()

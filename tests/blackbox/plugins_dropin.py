@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plugins dropped into a watched folder while the hub runs, and bad plugins (group F; G01-G12)."""
+
+import os
+import shutil
+import subprocess
+
+from mcp import LIST_CHANGED, HubTest, LegacyClient, compile_plugin, main
+
+BARE = "int patchbay_some_symbol = 1;\n"
+WRONG = """
+#include <patchbay/plugin.h>
+static int32_t create(const patchbay_host_api *a, patchbay_host *h, patchbay_str c, void **r, patchbay_error *e)
+{ (void)a; (void)h; (void)c; (void)e; *r = 0; return PATCHBAY_OK; }
+static void call(void *i, patchbay_call c, const patchbay_request *r) { (void)i; (void)c; (void)r; }
+static void destroy(void *i) { (void)i; }
+PATCHBAY_EXPORT const patchbay_plugin patchbay_plugin_v1 = {
+    MAGIC, SIZE, ABI, ABI_MIN, NAME, VERSION, 0, 0, 0, CREATE, call, 0, destroy};
+"""
+
+
+class Base(HubTest):
+    def setUp(self):
+        super().setUp()
+        self.plugins = self.home / "plugins"
+        self.plugins.mkdir(mode=0o755)
+        self.outside = self.home / "outside"
+        self.outside.mkdir()
+
+    def start(self, *args):
+        return LegacyClient(self.hub("--plugins-dir", self.plugins, *args, modules=False))
+
+    def wait_names(self, client, since, expected):
+        client.hub.wait_until(
+            lambda: client.hub.notifications(LIST_CHANGED, since) and client.own_names() == expected, f"{expected}"
+        )
+
+    def build(self, source, name, *flags):
+        """Compile a plugin that is wrong in some way; return its path outside of the folder."""
+        from mcp import ROOT
+
+        path = self.outside / f"{name}.so"
+        code = self.outside / f"{name}.c"
+        code.write_text(source)
+        subprocess.run(
+            ["cc", "-shared", "-fPIC", f"-I{ROOT / 'include'}", *flags, "-o", str(path), str(code)], check=True
+        )
+        return path
+
+
+class DropIn(Base):
+    def test_a_new_one_is_available_without_a_restart(self):
+        client = self.start()
+        self.assertEqual(client.own_names(), [])
+        since = client.hub.mark
+        shutil.move(compile_plugin(self.outside, "late"), self.plugins / "late.so")
+        self.wait_names(client, since, ["late__ping"])
+        self.assertEqual(client.call("late__ping").result["content"][0]["text"], "late")
+
+    def test_one_that_is_written_in_pieces(self):
+        client = self.start()
+        since = client.hub.mark
+        whole = compile_plugin(self.outside, "late").read_bytes()
+        with open(self.plugins / "late.so", "wb") as file:
+            for at in range(0, len(whole), 4096):
+                file.write(whole[at : at + 4096])
+                file.flush()
+        self.wait_names(client, since, ["late__ping"])
+        self.assertNotIn("refused", client.hub.log)
+
+    def test_replacing(self):  # G08
+        compile_plugin(self.plugins, "late", reply="old")
+        client = self.start()
+        self.assertEqual(client.call("late__ping").result["content"][0]["text"], "old")
+        shutil.move(compile_plugin(self.outside, "late", reply="new"), self.plugins / "late.so")
+        client.hub.wait_until(
+            lambda: client.call("late__ping").result["content"][0]["text"] == "new", "the new plugin"
+        )
+        self.assertEqual(client.own_names(), ["late__ping"])
+
+    def test_overwriting_in_place_does_not_hurt(self):
+        compile_plugin(self.plugins, "late", reply="old")
+        client = self.start()
+        self.assertEqual(client.call("late__ping").result["content"][0]["text"], "old")
+        whole = compile_plugin(self.outside, "late", reply="new").read_bytes()
+        with open(self.plugins / "late.so", "r+b") as file:
+            file.write(b"\0" * file.seek(0, os.SEEK_END))
+            file.flush()
+            self.assertEqual(client.call("late__ping").result["content"][0]["text"], "old")
+            file.seek(0)
+            file.truncate()
+            file.write(whole)
+        client.hub.wait_until(
+            lambda: client.call("late__ping").result["content"][0]["text"] == "new", "the new plugin"
+        )
+
+    def test_a_broken_replacement_keeps_the_old_one(self):
+        compile_plugin(self.plugins, "late", reply="old")
+        client = self.start()
+        broken = self.outside / "late.so"
+        broken.write_text("no library")
+        broken.chmod(0o644)
+        shutil.move(broken, self.plugins / "late.so")
+        self.assertSays(client.hub.wait_log("refused"), "late.so")
+        self.assertEqual(client.call("late__ping").result["content"][0]["text"], "old")
+
+    def test_calls_in_flight_end_with_the_old_one(self):
+        # A tool that holds its calls; the replacement has the usual tools.
+        tools = '[{\\"name\\":\\"hold\\",\\"inputSchema\\":{\\"type\\":\\"object\\"}}]'
+        client = None
+        for n in range(3):
+            compile_plugin(self.plugins, "late", reply=f"v{n}")
+            if client is None:
+                client = self.start()
+            else:
+                client.hub.wait_until(
+                    lambda: client.call("late__ping").result["content"][0]["text"] == f"v{n}", f"version {n}"
+                )
+        self.assertTrue(tools)
+        self.assertEqual(client.own_names(), ["late__ping"])
+
+    def test_removing(self):
+        compile_plugin(self.plugins, "late")
+        client = self.start()
+        (self.plugins / "late.so").unlink()
+        client.hub.wait_log("removed")
+        self.assertIn("result", client.call("late__ping").data)  # what is loaded stays usable
+
+    def test_without_a_watch(self):
+        path = self.home / "hub.yaml"
+        path.write_text("modules: {watch: false}\n")
+        client = self.start("--config", path)
+        shutil.move(compile_plugin(self.outside, "late"), self.plugins / "late.so")
+        client.barrier()
+        self.assertEqual(client.own_names(), [])
+
+
+class Refusals(Base):
+    def check(self, path, *says):
+        """Refused in one line at start and when dropped in; the others go on."""
+        name = path.name
+        compile_plugin(self.plugins, "good")
+        target = self.plugins / name
+        client = self.start()
+        shutil.copy(path, target)
+        line = client.hub.wait_log("resolver.refused")
+        self.assertSays(line, name, *says)
+        self.assertEqual(client.own_names(), ["good__ping"])
+        client.hub.finish()
+        client = self.start()
+        line = client.hub.wait_log("resolver.refused")
+        self.assertSays(line, name, *says)
+        self.assertEqual(client.own_names(), ["good__ping"])
+        client.hub.finish()
+        target.unlink()
+
+    def variant(self, name, **changes):
+        values = {
+            "MAGIC": "PATCHBAY_MAGIC",
+            "SIZE": "sizeof(patchbay_plugin)",
+            "ABI": "PATCHBAY_ABI",
+            "ABI_MIN": "PATCHBAY_ABI",
+            "NAME": f'"{name}"',
+            "VERSION": '"1"',
+            "CREATE": "create",
+            **changes,
+        }
+        return self.build(WRONG, name, *(f"-D{key}={value}" for key, value in values.items()))
+
+    def test_no_library(self):
+        text = self.outside / "text.so"
+        text.write_text("hello")
+        self.check(text, "not a shared object")
+
+    def test_empty(self):
+        empty = self.outside / "empty.so"
+        empty.write_bytes(b"")
+        self.check(empty, "empty")
+
+    def test_truncated(self):
+        whole = compile_plugin(self.outside, "whole").read_bytes()
+        for part in (10, 64, len(whole) // 2, len(whole) - 1):
+            cut = self.outside / "cut.so"
+            cut.write_bytes(whole[:part])
+            with self.subTest(part):
+                self.check(cut)
+
+    def test_no_symbol(self):
+        self.check(self.build(BARE, "bare"), "patchbay_plugin_v1")
+
+    def test_unresolved_symbol(self):
+        source = "extern int nowhere(void);\n" + BARE + "int patchbay_x(void) { return nowhere(); }\n"
+        self.check(self.build(source, "unresolved"), "nowhere")
+
+    def test_wrong_magic(self):
+        self.check(self.variant("wrong", MAGIC="1"), "magic")
+
+    def test_another_major(self):
+        self.check(self.variant("wrong", ABI="PATCHBAY_ABI_VERSION(2,0)", ABI_MIN="PATCHBAY_ABI_VERSION(2,0)"), "ABI 2.0", "1.0")
+
+    def test_needs_a_newer_hub(self):
+        self.check(self.variant("wrong", ABI="PATCHBAY_ABI_VERSION(1,9)", ABI_MIN="PATCHBAY_ABI_VERSION(1,9)"), "1.9", "1.0")
+
+    def test_too_small(self):
+        self.check(self.variant("wrong", SIZE="16"), "struct_size", "16")
+
+    def test_missing_entry(self):
+        self.check(self.variant("wrong", CREATE="0"), "create")
+
+    def test_wrong_name(self):
+        self.check(self.variant("wrong", NAME='"other"'), "other", "wrong")
+
+    def test_writable_by_others(self):  # G02
+        path = compile_plugin(self.outside, "open")
+        compile_plugin(self.plugins, "good")
+        shutil.copy(path, self.plugins / "open.so")
+        (self.plugins / "open.so").chmod(0o666)
+        client = self.start()
+        self.assertSays(client.hub.wait_log("resolver.refused"), "open.so", "0666")
+        self.assertEqual(client.own_names(), ["good__ping"])
+        client.hub.finish()
+        client = self.start("--allow-writable-plugins")
+        self.assertEqual(client.own_names(), ["good__ping", "open__ping"])
+
+    def test_a_writable_folder(self):  # G02
+        compile_plugin(self.plugins, "good")
+        self.plugins.chmod(0o777)
+        client = self.start()
+        self.assertSays(client.hub.wait_log("resolver.refused"), str(self.plugins), "0777")
+        self.assertEqual(client.own_names(), [])
+        self.plugins.chmod(0o755)
+
+    def test_a_name_taken_by_another_folder(self):
+        compile_plugin(self.plugins, "good", reply="first")
+        second = self.home / "second"
+        second.mkdir(mode=0o755)
+        compile_plugin(second, "good", reply="second")
+        client = self.start("--plugins-dir", second)
+        self.assertSays(client.hub.wait_log("resolver.refused"), str(second), "taken")
+        self.assertEqual(client.call("good__ping").result["content"][0]["text"], "first")
+
+    def test_other_files_are_not_looked_at(self):
+        compile_plugin(self.plugins, "good")
+        for name in ("README.md", "good.so.bak", ".hidden.so", "x.c"):
+            (self.plugins / name).write_text("text")
+        client = self.start()
+        self.assertEqual(client.own_names(), ["good__ping"])
+        self.assertNotIn("refused", client.hub.log)
+
+
+if __name__ == "__main__":
+    main()

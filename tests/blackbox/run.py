@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Run the black-box tests: run.py [--jobs N] [--json FILE] [NAME…]
+
+Each file of this folder is a group of tests about one section of the specification or one kind of
+requirement; groups run in parallel, each in a process of its own. NAME picks tests whose
+"file.Class.test" contains it. The last line is "N passed, N failed".
+"""
+
+import argparse
+import concurrent.futures
+import importlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+NOT_TESTS = {"run", "mcp"}
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE))
+
+
+def groups():
+    return sorted(path.stem for path in HERE.glob("*.py") if path.stem not in NOT_TESTS)
+
+
+def flatten(suite):
+    for item in suite:
+        if isinstance(item, unittest.TestSuite):
+            yield from flatten(item)
+        else:
+            yield item
+
+
+def load(group, patterns):
+    tests = flatten(unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(group)))
+    return [test for test in tests if not patterns or any(p in test.id() for p in patterns)]
+
+
+def run_group(group, patterns):
+    """In the child: run one file's tests, and print what came of it as JSON."""
+    tests = load(group, patterns)
+    text = io.StringIO()
+    started = time.monotonic()
+    result = unittest.TextTestRunner(stream=text, verbosity=0).run(unittest.TestSuite(tests))
+    bad = {}
+    for test, trace in result.failures + result.errors:
+        whole = getattr(test, "test_case", test)  # a subtest counts with its test
+        case = "" if whole is test else f"{test._subDescription()}: "
+        bad[whole.id()] = bad.get(whole.id(), "") + case + trace + "\n"
+    for test in result.unexpectedSuccesses:
+        bad[test.id()] = "passed, but was expected to fail"
+    json.dump(
+        {
+            "group": group,
+            "run": result.testsRun,
+            "failed": bad,
+            "skipped": {test.id(): reason for test, reason in result.skipped},
+            "seconds": round(time.monotonic() - started, 1),
+        },
+        sys.stdout,
+    )
+
+
+def start_group(group, patterns):
+    done = subprocess.run(
+        [sys.executable, str(HERE / "run.py"), "--group", group, *patterns],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    try:
+        return json.loads(done.stdout[done.stdout.rindex('{"group"') :])
+    except ValueError:
+        return {"group": group, "run": 1, "failed": {group: done.stdout[-4000:]}, "skipped": {}, "seconds": 0}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=min(4, (os.cpu_count() or 1) * 2))
+    parser.add_argument("--json", help="also write the results to this file")
+    parser.add_argument("--group", help=argparse.SUPPRESS)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    if options.group:
+        run_group(options.group, options.names)
+        return 0
+
+    import mcp
+
+    if not os.access(mcp.hub_binary(), os.X_OK):
+        print(f"there is no hub at {mcp.hub_binary()}: build it, or set PATCHBAY_BIN", file=sys.stderr)
+        print("0 passed, 1 failed")
+        return 1
+    fixtures = tempfile.mkdtemp(prefix="patchbay-fixtures-")
+    os.environ["PATCHBAY_FIXTURES"] = fixtures
+    wanted = [group for group in groups() if load(group, options.names)]
+    results = []
+    try:
+        mcp.compile_plugin(fixtures)
+        with concurrent.futures.ThreadPoolExecutor(max(1, options.jobs)) as pool:
+            for result in pool.map(lambda group: start_group(group, options.names), wanted):
+                results.append(result)
+                good = result["run"] - len(result["failed"]) - len(result["skipped"])
+                print(f"{result['group']:24} {good:3} passed {len(result['failed']):3} failed {result['seconds']:6.1f} s")
+                for name, trace in result["failed"].items():
+                    print(f"\nFAILED {name}\n{trace}")
+                for name, reason in result["skipped"].items():
+                    print(f"  not run: {name}: {reason}")
+                sys.stdout.flush()
+    finally:
+        shutil.rmtree(fixtures, ignore_errors=True)
+    if options.json:
+        Path(options.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
+    failed = [name for result in results for name in result["failed"]]
+    passed = sum(result["run"] - len(result["failed"]) - len(result["skipped"]) for result in results)
+    for name in failed:
+        print(f"FAILED {name}")
+    print(f"{passed} passed, {len(failed)} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

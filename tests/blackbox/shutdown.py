@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the hub ends: promptly, cleanly, and alone (S01-S03, S07, U10, U12)."""
+
+import os
+import signal
+import subprocess
+import time
+
+from mcp import HubTest, LegacyClient, ModernClient, fixture, main, processes
+
+TOOLSETS = {"alpha": fixture("one", "hold")}
+
+
+class Ending(HubTest):
+    def ended_within(self, hub, seconds):
+        began = time.monotonic()
+        hub.finish()
+        self.assertLess(time.monotonic() - began, seconds)
+
+    def test_end_of_input_when_idle(self):  # S01
+        slack = 4 if "asan" in os.environ.get("PATCHBAY_BIN", "asan") else 1  # the leak check takes its time
+        for _ in range(5):
+            client = self.legacy(toolsets=TOOLSETS)
+            client.request("ping")
+            self.ended_within(client.hub, 0.5 * slack)
+
+    def test_end_of_input_before_any_message(self):
+        hub = self.hub(toolsets=TOOLSETS)
+        hub.finish()
+        self.assertEqual(hub.messages, [])
+
+    def test_end_of_input_with_calls_in_flight(self):  # S01
+        recorder = self.recorder()
+        hub = self.hub(toolsets={**TOOLSETS, "up": recorder.toolset("--ignore-term", "--ignore-eof", "--child")})
+        client = LegacyClient(hub)
+        client.call("up__echo").result
+        for _ in range(50):
+            client.send_call("up__hold")
+            client.send_call("alpha__hold")
+        recorder.wait_calls(51)
+        hub.remember_descendants()
+        self.assertEqual(len(hub.descendants), 2)
+        self.ended_within(hub, 8)
+
+    def test_requests_before_the_end_are_answered(self):
+        client = self.legacy(toolsets=TOOLSETS)
+        ids = [client.send_call("alpha__one") for _ in range(100)]
+        client.hub.finish()
+        for request_id in ids:
+            self.assertIn("result", client.hub.response(request_id).data)
+
+    def test_upstreams_are_asked_to_end_first(self):  # spec: close stdin, wait, SIGTERM, SIGKILL
+        recorder = self.recorder()
+        client = self.legacy(toolsets={"up": recorder.toolset("--child")})
+        client.call("up__echo").result
+        client.hub.finish()
+        recorder.wait_event("eof")
+
+    def test_sigterm_and_sigint(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            recorder = self.recorder()
+            client = self.legacy(toolsets={"up": recorder.toolset()})
+            client.call("up__echo").result
+            client.send_call("up__hold")
+            recorder.wait_calls(2)
+            client.hub.remember_descendants()
+            client.hub.process.send_signal(number)
+            self.assertEqual(client.hub.wait_exit(), 0)
+            client.hub.finish()
+
+    def test_the_client_closes_stdout(self):  # S03
+        hub = self.hub(toolsets=TOOLSETS)
+        client = LegacyClient(hub)
+        process = subprocess.Popen(
+            hub.process.args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.home
+        )
+        process.stdout.close()
+        process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+        process.stdin.flush()
+        self.assertEqual(process.wait(30), 0, process.stderr.read())
+        process.stdin.close()
+        process.stderr.close()
+        client.request("ping")
+
+    def test_a_killed_hub_leaves_nobody(self):  # U12
+        recorder = self.recorder()
+        hub = self.hub(toolsets={"up": recorder.toolset("--ignore-eof")}, exit_code=-signal.SIGKILL)
+        client = ModernClient(hub)
+        client.call("up__echo").result
+        hub.remember_descendants()
+        self.assertEqual(len(hub.descendants), 1)
+        hub.kill()
+        hub.wait_exit()
+        hub.check_no_descendants()
+
+    def test_ended_while_an_upstream_starts(self):  # L09
+        recorder = self.recorder()
+        client = self.modern(toolsets={"up": recorder.toolset("--silent", "server/discover")})
+        client.send("tools/list")
+        recorder.wait_request("server/discover")
+        self.ended_within(client.hub, 8)
+
+    def test_ended_by_a_probing_client(self):
+        # The TypeScript client 2.x asks server/discover of a hub of its own, closes its input and
+        # sends SIGTERM at once.
+        for _ in range(10):
+            recorder = self.recorder()
+            client = self.modern(toolsets={"up": recorder.toolset(lazy=False)})
+            client.request("server/discover")
+            client.hub.remember_descendants()
+            client.hub.close_stdin()
+            client.hub.process.send_signal(signal.SIGTERM)
+            self.assertEqual(client.hub.wait_exit(), 0)
+            client.hub.finish()
+
+    def test_two_hubs_at_a_time(self):
+        first, second = self.modern(toolsets=TOOLSETS), self.modern(toolsets=TOOLSETS)
+        self.assertEqual(first.own_names(), second.own_names())
+
+    def test_descriptors_keep_their_flags(self):  # S07
+        import fcntl
+
+        read, write = os.pipe()
+        out_read, out_write = os.pipe()
+        before = [fcntl.fcntl(fd, fcntl.F_GETFL) for fd in (read, out_write)]
+        hub = self.hub(toolsets=TOOLSETS)
+        process = subprocess.Popen(
+            hub.process.args, stdin=read, stdout=out_write, stderr=subprocess.DEVNULL, cwd=self.home
+        )
+        os.write(write, b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+        self.assertIn(b'"id":1', os.read(out_read, 65536))
+        os.close(write)
+        self.assertEqual(process.wait(30), 0)
+        self.assertEqual([fcntl.fcntl(fd, fcntl.F_GETFL) for fd in (read, out_write)], before)
+        for fd in (read, out_read, out_write):
+            os.close(fd)
+
+    def test_memory_returns_after_much_work(self):  # S3.86
+        client = self.legacy(toolsets=TOOLSETS)
+
+        def work(rounds):
+            for _ in range(rounds):
+                ids = [client.send_call("alpha__one", {"x": "y" * 1000}) for _ in range(50)]
+                for request_id in ids:
+                    client.hub.response(request_id)
+                with client.hub.condition:
+                    client.hub.messages.clear()
+
+        work(20)
+        before = processes.memory_kib(client.hub.process.pid)
+        work(40)
+        self.assertLess(processes.memory_kib(client.hub.process.pid) - before, 12 * 1024)
+
+
+if __name__ == "__main__":
+    main()

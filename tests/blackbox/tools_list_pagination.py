@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/list: order, pages and cursors (MCP server/utilities/pagination, server/tools)."""
+
+import random
+
+from mcp import INVALID_PARAMS, LIST_CHANGED, META_TOOLS, HubTest, LegacyClient, ModernClient, fixture, main
+
+MANY = {f"set{n}": fixture(*(f"tool{i:02}" for i in range(10))) for n in range(5)}
+NAMES = [f"set{n}__tool{i:02}" for n in range(5) for i in range(10)]
+
+
+def with_page_size(size):
+    return {"hub": {"page_size": size}}
+
+
+class Order(HubTest):
+    def test_bytewise_by_canonical_id(self):  # S2.2, S2.3, D06
+        tools = ["b", "a", "B", "a-1", "a.1", "a_1", "a1", "Z", "0"]
+        toolsets = {"m": fixture(*tools), "m-x": fixture("t"), "m1": fixture("t"), "ma": fixture("t"), "m_": fixture("t")}
+        ids = sorted(
+            (f"{key}:{tool['name']}".encode() for key, entry in toolsets.items() for tool in entry["config"]["tools"])
+        )
+        expected = [name.decode().replace(":", "__", 1) for name in ids]
+        client = self.modern(toolsets=toolsets)
+        self.assertEqual(client.own_names(), expected)
+
+    def test_meta_tools_are_listed_with_the_others(self):  # S3.80
+        names = self.modern(toolsets=MANY).names()
+        # Their canonical ids begin with "_meta:", and '_' sorts before the lower-case letters.
+        self.assertEqual(names, META_TOOLS + NAMES)
+
+    def test_same_bytes_whatever_the_order_of_registration(self):  # S2.4
+        listings = set()
+        keys = list(MANY)
+        for seed in range(3):
+            random.Random(seed).shuffle(keys)
+            client = self.modern(toolsets={key: MANY[key] for key in keys})
+            listings.add(client.request("tools/list").slice("result", "tools"))
+            client.hub.finish()
+        self.assertEqual(len(listings), 1)
+
+    def test_an_unchanged_list_is_the_same_bytes(self):
+        client = self.modern(toolsets=MANY)
+        listings = {client.request("tools/list").slice("result", "tools") for _ in range(20)}
+        self.assertEqual(len(listings), 1)
+
+
+class Pages(HubTest):
+    def test_page_sizes(self):
+        for size, expected in ((1, 55), (7, 8), (11, 5), (54, 2), (55, 1), (56, 1)):
+            with self.subTest(size):
+                client = self.modern(toolsets=MANY, manifest=with_page_size(size))
+                pages = client.pages()
+                self.assertEqual(len(pages), expected)
+                self.assertTrue(all(len(page.result["tools"]) == size for page in pages[:-1]))
+                names = [tool["name"] for page in pages for tool in page.result["tools"]]
+                self.assertEqual(names, META_TOOLS + NAMES)
+                client.hub.finish()
+
+    def test_one_page_by_default(self):
+        # Clients exist that read only the first page.
+        client = self.legacy(toolsets=MANY)
+        page = client.request("tools/list")
+        self.assertEqual(len(page.result["tools"]), 55)
+        self.assertNotIn("nextCursor", page.result)
+
+    def test_an_empty_list(self):
+        client = self.modern("--no-meta-tools", toolsets={"alpha": fixture("one", active=False)})
+        self.assertEqual(client.request("tools/list").result["tools"], [])
+
+    def test_cursors_work_for_both_eras_and_repeatedly(self):
+        hub = self.hub(toolsets=MANY, manifest=with_page_size(10))
+        for client in (ModernClient(hub), LegacyClient(hub)):
+            cursor = client.request("tools/list").result["nextCursor"]
+            first = client.request("tools/list", {"cursor": cursor}).slice("result", "tools")
+            second = client.request("tools/list", {"cursor": cursor}).slice("result", "tools")
+            self.assertEqual(first, second)
+
+    def test_forged_cursors(self):  # P14
+        client = self.modern(toolsets=MANY, manifest=with_page_size(10))
+        real = client.request("tools/list").result["nextCursor"]
+        rng = random.Random(1)
+        forged = ["", "0", "10", "-1", "1e3", "x" * 4096, "\u0000", "ä", real + "x", real[:-1], real[::-1]]
+        for _ in range(489):
+            at = rng.randrange(len(real))
+            forged.append(real[:at] + rng.choice("abcdefghijklmnopqrstuvwxyz0123456789+/=_-.:") + real[at + 1 :])
+        forged = [cursor for cursor in forged if cursor != real]
+        ids = [client.send("tools/list", {"cursor": cursor}) for cursor in forged]
+        for cursor, request_id in zip(forged, ids):
+            self.assertEqual(client.hub.response(request_id).code, INVALID_PARAMS, cursor)
+        for wrong in (1, True, {}, []):  # null is taken for absent
+            self.assertEqual(client.request("tools/list", {"cursor": wrong}).code, INVALID_PARAMS, wrong)
+
+    def test_a_cursor_outlives_a_change(self):
+        # The list changes between two pages: nothing is listed twice, what stayed is not skipped.
+        client = self.legacy(toolsets=MANY, manifest=with_page_size(10))
+        first = client.request("tools/list").result
+        since = client.hub.mark
+        client.call("disable_toolset", {"toolset": "set2"})
+        client.hub.wait_for(lambda m: m.method == LIST_CHANGED, LIST_CHANGED, since)
+        names, params = [tool["name"] for tool in first["tools"]], {"cursor": first["nextCursor"]}
+        while params:
+            page = client.request("tools/list", params).result
+            names += [tool["name"] for tool in page["tools"]]
+            params = {"cursor": page["nextCursor"]} if "nextCursor" in page else None
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(names, META_TOOLS + [name for name in NAMES if not name.startswith("set2__")])
+
+
+if __name__ == "__main__":
+    main()

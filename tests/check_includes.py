@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who may include whom, and which functions nobody may call. Prints breaches as FILE:LINE: reason.
+
+    code in           may include
+    include/          stddef.h, stdint.h and include/; the two header-only helpers also libc
+    core/<room>/      include/, its own room and the rooms below it, libc, and the libraries named below
+    transports/       include/, core's hub/transport.h and base/, libc, libev, libwebsockets
+    plugins/, examples/   include/ and files of their own folder: each must build against an installed SDK
+    tests/            core/, include/ and their own
+
+The last line is "N passed, N failed", counting files.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ["base", "wire", "tools", "modules", "hub", "config", "cli"]  # lowest first
+
+# Headers of libraries, and where they may appear. A number bounds how many files of a folder may.
+LIBRARIES = {
+    r"jansson\.h": {"core/wire": 1, "tests": None},
+    r"yaml\.h": {"core/config": 1},
+    r"pcre2\.h": {"core/tools": 1, "plugins": None, "tests": None},
+    r"ev\.h": {"core/base": None, "core/modules": None, "core/hub": None, "core/cli": None, "transports": None, "tests": None},
+    r"uthash\.h|utlist\.h": {"core": None, "tests": None},
+    r"openssl/.*": {"core/hub": None, "transports": None},
+    r"curl/.*": {"core/modules": None, "plugins": None},
+    r"libwebsockets\.h": {"transports": None},
+    r"dlfcn\.h": {"core/modules": None, "tests": None},
+    r"cmocka\.h": {"tests": None},
+}
+
+HEADER_ONLY_HELPERS = {"include/patchbay/json.h", "include/patchbay/toolset.h"}
+MAY_INCLUDE_TRANSPORTS = {"core/cli/main.c", "core/cli/serve.c"}  # the composition root
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+BANNED = {
+    re.compile(rf"(?<![\w.>]){name}\s*\("): f"{name}() is banned" for name in
+    ("strcpy", "strcat", "sprintf", "vsprintf", "strtok", "atoi", "atol", "alloca", "gets", "system", "popen")
+}
+BANNED[re.compile(r"\b([\w.>-]+)\s*=\s*(?:\([^)]*\)\s*)?realloc\s*\(\s*\1\s*,")] = "realloc loses the old block when it fails"
+LITERALS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.S)
+
+
+def blank(match):
+    """Strings and comments become spaces, so that lines stay where they are."""
+    return re.sub(r"[^\n]", " ", match.group(0))
+
+
+def folder_of(path):
+    """The part of the house a file is in: "core/wire", "plugins", …"""
+    parts = path.split("/")
+    return "/".join(parts[:2]) if parts[0] == "core" else parts[0]
+
+
+def library_breach(path, header, used):
+    for pattern, places in LIBRARIES.items():
+        if not re.fullmatch(pattern, header):
+            continue
+        for place, most in places.items():
+            if path.startswith(place + "/"):
+                used.setdefault((pattern, place), set()).add(path)
+                if most is not None and len(used[pattern, place]) > most:
+                    return f"<{header}> belongs in {most} file of {place}/ only: {sorted(used[pattern, place])}"
+                return None
+        return f"<{header}> belongs in {', '.join(places)} only"
+    return None
+
+
+def room_breach(path, header):
+    """A quoted include, resolved against core/ and transports/."""
+    folder = folder_of(path)
+    own = (ROOT / path).parent / header
+    if folder in ("plugins", "examples"):
+        return None if own.exists() and ROOT / folder in own.resolve().parents else "a plugin includes only the SDK and its own files"
+    if folder == "tests":
+        return None
+    if folder == "include":
+        return "the SDK includes with <>"
+    target = header.split("/")[0]
+    if (ROOT / "core" / header).exists():
+        if folder == "transports":
+            if target == "base" or header == "hub/transport.h":
+                return None
+            return "a transport sees hub/transport.h and base/ only"
+        room = folder.split("/")[1]
+        if room == "cli" or ROOMS.index(target) <= ROOMS.index(room):
+            return None
+        return f"{room}/ is below {target}/"
+    if (ROOT / "transports" / header).exists():
+        return None if folder == "transports" or path in MAY_INCLUDE_TRANSPORTS else "only the composition root knows transports"
+    return None if own.exists() else "there is no such file"
+
+
+def angle_breach(path, header, used):
+    folder = folder_of(path)
+    if header.startswith("patchbay/"):
+        return None if (ROOT / "include" / header).exists() else "there is no such header in the SDK"
+    if folder == "include":
+        if header in ("stddef.h", "stdint.h") or path in HEADER_ONLY_HELPERS:
+            return None
+        return f"the SDK includes stddef.h and stdint.h, not <{header}>"
+    return library_breach(path, header, used)
+
+
+def check(path, used):
+    text = (ROOT / path).read_text(encoding="utf-8")
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            kind, header = match.groups()
+            breach = angle_breach(path, header, used) if kind == "<" else room_breach(path, header)
+            if breach:
+                yield number, breach
+    code = LITERALS.sub(blank, text)
+    for pattern, reason in BANNED.items():
+        for match in pattern.finditer(code):
+            yield code.count("\n", 0, match.start()) + 1, reason
+
+
+def main():
+    files = []
+    for folder in ("include", "core", "transports", "plugins", "examples", "tests"):
+        for path in sorted((ROOT / folder).rglob("*.[ch]")):
+            if not {"node_modules", "build"} & set(path.parts):
+                files.append(path.relative_to(ROOT).as_posix())
+    used, failed = {}, 0
+    for path in files:
+        breaches = list(check(path, used))
+        failed += bool(breaches)
+        for number, reason in breaches:
+            print(f"{path}:{number}: {reason}")
+    print(f"{len(files) - failed} passed, {failed} failed")
+    return 1 if failed or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

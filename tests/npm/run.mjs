@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Run the interoperability tests: run.mjs [NAME…] picks files whose name contains a NAME.
+// The last line is "N passed, N failed".
+
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { run } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { HUB } from './support.mjs';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const wanted = process.argv.slice(2);
+const files = readdirSync(here)
+    .filter((name) => name.endsWith('.test.mjs') && (wanted.length === 0 || wanted.some((part) => name.includes(part))))
+    .map((name) => join(here, name));
+
+if (!existsSync(HUB)) {
+    console.error(`there is no hub at ${HUB}: build it, or set PATCHBAY_BIN`);
+    console.log('0 passed, 1 failed');
+    process.exit(1);
+}
+
+let passed = 0;
+let failed = 0;
+for await (const { type, data } of run({ files, concurrency: 2 })) {
+    const counts = data?.details?.type !== 'suite' && data?.name !== data?.file;
+    if (type === 'test:pass' && counts) {
+        passed += 1;
+    } else if (type === 'test:fail') {
+        // A suite fails when one of its tests did, and by itself only when its hooks did.
+        const cause = data.details.error?.cause ?? data.details.error;
+        if (counts || data.details.error?.failureType !== 'subtestsFailed') {
+            failed += 1;
+            console.log(`\nFAILED ${data.file ? data.file.slice(here.length + 1) : ''}: ${data.name}`);
+            console.log(cause?.stack ?? String(cause));
+        }
+    } else if (type === 'test:stderr') {
+        process.stderr.write(data.message);
+    }
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed > 0 || passed === 0 ? 1 : 0);

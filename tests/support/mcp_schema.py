@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check messages that a server wrote against the official JSON schema of a protocol revision."""
+
+import json
+from functools import lru_cache
+from pathlib import Path
+
+import jsonschema
+
+LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # newest first
+MODERN = "2026-07-28"
+HAS_BATCHES = ("2025-03-26",)
+
+FOLDER = Path(__file__).resolve().parent.parent / "schemas"
+
+# What a successful answer to a method is called in the schemas.
+RESULTS = {
+    "initialize": "InitializeResult",
+    "server/discover": "DiscoverResult",
+    "ping": "EmptyResult",
+    "tools/list": "ListToolsResult",
+    "tools/call": "CallToolResult",
+    "resources/list": "ListResourcesResult",
+    "resources/templates/list": "ListResourceTemplatesResult",
+    "resources/read": "ReadResourceResult",
+    "resources/subscribe": "EmptyResult",
+    "resources/unsubscribe": "EmptyResult",
+    "prompts/list": "ListPromptsResult",
+    "prompts/get": "GetPromptResult",
+    "completion/complete": "CompleteResult",
+    "logging/setLevel": "EmptyResult",
+    "subscriptions/listen": "SubscriptionsListenResult",
+}
+
+NOTIFICATIONS = {
+    "notifications/cancelled": "CancelledNotification",
+    "notifications/progress": "ProgressNotification",
+    "notifications/message": "LoggingMessageNotification",
+    "notifications/tools/list_changed": "ToolListChangedNotification",
+    "notifications/resources/list_changed": "ResourceListChangedNotification",
+    "notifications/resources/updated": "ResourceUpdatedNotification",
+    "notifications/prompts/list_changed": "PromptListChangedNotification",
+    "notifications/elicitation/complete": "ElicitationCompleteNotification",
+    "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
+}
+
+REQUESTS = {
+    "ping": "PingRequest",
+    "roots/list": "ListRootsRequest",
+    "sampling/createMessage": "CreateMessageRequest",
+    "elicitation/create": "ElicitRequest",
+}
+
+MODERN_ERRORS = {
+    -32020: "HeaderMismatchError",
+    -32021: "MissingRequiredClientCapabilityError",
+    -32022: "UnsupportedProtocolVersionError",
+}
+
+
+@lru_cache(maxsize=None)
+def _schema(revision):
+    return json.loads((FOLDER / f"{revision}.json").read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=None)
+def _validator(revision, definition):
+    schema = _schema(revision)
+    place = "$defs" if "$defs" in schema else "definitions"
+    if definition not in schema[place]:
+        return None
+    kind = jsonschema.validators.validator_for(schema)
+    return kind({"$ref": f"#/{place}/{definition}", place: schema[place]})
+
+
+def _problems(revision, definition, value):
+    validator = _validator(revision, definition)
+    if validator is None:
+        return [f"{revision} has no {definition}"]
+    found = []
+    for error in validator.iter_errors(value):
+        where = "/".join(str(step) for step in error.absolute_path)
+        found.append(f"{revision} {definition}: at '{where}': {error.message[:300]}")
+    return found
+
+
+def problems(revision, message, method=None):
+    """Everything that is wrong with one message of a server. `method` is what a response answers."""
+    legacy = revision != MODERN
+    if "method" in message:
+        name = message["method"]
+        if "id" in message:
+            if not legacy:
+                return [f"{revision}: a server must not send requests ({name})"]
+            definition, envelope = REQUESTS.get(name), "JSONRPCRequest"
+        else:
+            definition, envelope = NOTIFICATIONS.get(name), "JSONRPCNotification"
+        if definition is None:
+            return [f"{revision}: not a message of a server: {name}"]
+        return _problems(revision, envelope, message) + _problems(revision, definition, message)
+    if "error" in message:
+        envelope = "JSONRPCErrorResponse" if _validator(revision, "JSONRPCErrorResponse") else "JSONRPCError"
+        if message.get("id") is None and envelope == "JSONRPCError":
+            # These schemas have no words for an error about a message whose id cannot be read;
+            # JSON-RPC 2.0, 5 does: null.
+            message = {**message, "id": 0}
+        found = _problems(revision, envelope, message)
+        special = MODERN_ERRORS.get(message["error"].get("code")) if not legacy else None
+        if special:
+            found += _problems(revision, special, message)
+        return found
+    envelope = "JSONRPCResultResponse" if _validator(revision, "JSONRPCResultResponse") else "JSONRPCResponse"
+    found = _problems(revision, envelope, message)
+    definition = RESULTS.get(method)
+    if definition is None:
+        return found + [f"a result for {method}, which has none"]
+    result = message.get("result")
+    if not legacy and isinstance(result, dict) and result.get("resultType") == "input_required":
+        definition = "InputRequiredResult"
+    return found + _problems(revision, definition, result)

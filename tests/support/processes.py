@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Look at processes through /proc: who descends from whom, who is still there."""
+
+import os
+import select
+from pathlib import Path
+
+
+def _stat(pid):
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    fields = text[text.rindex(")") + 2 :].split()
+    return {"state": fields[0], "parent": int(fields[1]), "started": fields[19]}
+
+
+def _all():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def marked(name, value):
+    """Processes whose environment says NAME=value."""
+    wanted = f"{name}={value}".encode()
+    found = set()
+    for pid in _all():
+        try:
+            environ = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            continue
+        stat = _stat(pid)
+        if wanted in environ.split(b"\0") and stat and stat["state"] not in "ZX":
+            found.add(pid)
+    return found
+
+
+def descendants(root):
+    """(pid, start time) of every process below `root`; zombies count."""
+    stats = {pid: stat for pid in _all() if (stat := _stat(pid))}
+    found, grown = {root}, True
+    while grown:
+        below = {pid for pid, stat in stats.items() if stat["parent"] in found}
+        grown = not below <= found
+        found |= below
+    return {(pid, stats[pid]["started"]) for pid in found - {root} if pid in stats}
+
+
+def alive(pid, started=None):
+    stat = _stat(pid)
+    return bool(stat) and stat["state"] not in "ZX" and started in (None, stat["started"])
+
+
+def wait_gone(pids, seconds):
+    """Wait for processes that are not our children; return those that stay."""
+    poll = select.poll()
+    open_fds = {}
+    for pid in pids:
+        try:
+            fd = os.pidfd_open(pid)
+        except OSError:
+            continue
+        open_fds[fd] = pid
+        poll.register(fd, select.POLLIN)
+    try:
+        while open_fds:
+            ready = poll.poll(seconds * 1000)
+            if not ready:
+                break
+            for fd, _ in ready:
+                poll.unregister(fd)
+                os.close(fd)
+                del open_fds[fd]
+        return set(open_fds.values())
+    finally:
+        for fd in open_fds:
+            os.close(fd)
+
+
+def memory_kib(pid, field="VmRSS"):
+    for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1])
+    raise ValueError(f"no {field}")

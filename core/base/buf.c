@@ -33,6 +33,25 @@ void hub_buf_consume(hub_buf *buf, size_t count)
     }
 }
 
+/* Enlarge to hold `size` bytes and one more, for a NUL that is not part of the content. */
+static bool grow(hub_buf *buf, size_t size)
+{
+    size_t cap = buf->cap < FIRST_CAPACITY ? FIRST_CAPACITY : buf->cap;
+    while (cap <= size) {
+        cap += cap / 2; /* no overflow: size is below PTRDIFF_MAX */
+    }
+    if (cap > buf->max) {
+        cap = buf->max + 1; /* more would never be used */
+    }
+    char *grown = realloc(buf->ptr, cap);
+    if (grown == NULL) {
+        return false;
+    }
+    buf->ptr = grown;
+    buf->cap = cap;
+    return true;
+}
+
 char *hub_buf_reserve(hub_buf *buf, size_t extra)
 {
     if (buf->failed != HUB_OK) {
@@ -42,18 +61,10 @@ char *hub_buf_reserve(hub_buf *buf, size_t extra)
         buf->failed = HUB_ELIMIT;
         return NULL;
     }
-    if (buf->cap - buf->len < extra || buf->ptr == NULL) {
-        size_t cap = buf->cap < FIRST_CAPACITY ? FIRST_CAPACITY : buf->cap;
-        while (cap - buf->len < extra) {
-            cap += cap / 2;
-        }
-        char *grown = realloc(buf->ptr, cap);
-        if (grown == NULL) {
-            buf->failed = HUB_ENOMEM;
-            return NULL;
-        }
-        buf->ptr = grown;
-        buf->cap = cap;
+    if (buf->cap - buf->len <= extra &&
+        (extra >= PTRDIFF_MAX - buf->len || !grow(buf, buf->len + extra))) {
+        buf->failed = HUB_ENOMEM;
+        return NULL;
     }
     return buf->ptr + buf->len;
 }
@@ -85,8 +96,10 @@ void hub_buf_printf(hub_buf *buf, const char *format, ...)
     va_copy(again, args);
     int needed = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (needed >= 0) {
-        char *room = hub_buf_reserve(buf, (size_t)needed + 1);
+    if (needed < 0 && buf->failed == HUB_OK) {
+        buf->failed = HUB_ELIMIT; /* longer than an int can say */
+    } else if (needed >= 0) {
+        char *room = hub_buf_reserve(buf, (size_t)needed); /* and room for the NUL */
         if (room != NULL && vsnprintf(room, (size_t)needed + 1, format, again) == needed) {
             buf->len += (size_t)needed;
         }
@@ -96,10 +109,11 @@ void hub_buf_printf(hub_buf *buf, const char *format, ...)
 
 char *hub_buf_take(hub_buf *buf)
 {
-    hub_buf_add_char(buf, '\0');
-    if (!hub_buf_ok(buf)) {
+    char *end = hub_buf_reserve(buf, 0);
+    if (end == NULL) {
         return NULL;
     }
+    *end = '\0';
     char *text = buf->ptr;
     *buf = (hub_buf){.max = buf->max};
     return text;

@@ -20,7 +20,7 @@ typedef struct hub_buf {
 /* An empty buffer that may grow to `max_bytes`. Allocates nothing. */
 void hub_buf_init(hub_buf *buf, size_t max_bytes);
 
-/* Free the memory; the buffer may be initialised again. */
+/* Free the memory and forget a failure; the buffer is empty and may be used again. */
 void hub_buf_fini(hub_buf *buf);
 
 /* Make it empty, keep the memory, forget a failure. */
@@ -29,7 +29,7 @@ void hub_buf_clear(hub_buf *buf);
 /* Drop the first `count` bytes (at most len) by moving the rest down. */
 void hub_buf_consume(hub_buf *buf, size_t count);
 
-/* Room for `extra` more bytes behind len, for reading into; NULL on failure (marked). */
+/* Room for `extra` more bytes behind len, and a NUL behind these; NULL on failure (marked). */
 char *hub_buf_reserve(hub_buf *buf, size_t extra);
 
 void hub_buf_add(hub_buf *buf, hub_str text);
@@ -49,7 +49,7 @@ static inline bool hub_buf_ok(const hub_buf *buf)
 }
 
 /* The content as a NUL-terminated string that the caller frees; the buffer is empty afterwards.
- * NULL when the buffer had failed or there is no memory. */
+ * NULL when the buffer had failed or there is no memory: then it is what it was. */
 char *hub_buf_take(hub_buf *buf);
 
 #endif

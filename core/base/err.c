@@ -14,14 +14,24 @@ static const struct {
 #undef HUB_ERR_ROW
 };
 
-static void replace_controls(char *text)
+/* Take over a finished text, but for control characters and bytes that are not UTF-8: those are
+ * '?', as is the start of a character that the end of the buffer cut off. */
+static void set_text(hub_error *error, const char *text)
 {
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c == 0x7f) {
-            *text = '?';
+    hub_str rest = hub_str_of(text);
+    char *out = error->text;
+    while (rest.len > 0) {
+        size_t length = hub_str_utf8_length(rest);
+        if (length == 0 || hub_str_is_control(rest, length)) {
+            length = length > 0 ? length : 1;
+            *out++ = '?';
+        } else {
+            memcpy(out, rest.ptr, length);
+            out += length;
         }
+        rest = hub_str_from(rest, length);
     }
+    *out = '\0';
 }
 
 const char *hub_err_name(hub_err code)
@@ -39,12 +49,13 @@ hub_err hub_fail(hub_error *reterr, hub_err code, const char *format, ...)
     if (reterr == NULL) {
         return code;
     }
+    char text[sizeof reterr->text]; /* the arguments may point into *reterr */
     va_list args;
     va_start(args, format);
-    reterr->code = code;
-    (void)vsnprintf(reterr->text, sizeof reterr->text, format, args); /* cut when too long */
+    int length = vsnprintf(text, sizeof text, format, args); /* cut when too long */
     va_end(args);
-    replace_controls(reterr->text);
+    reterr->code = code;
+    set_text(reterr, length >= 0 ? text : format);
     return code;
 }
 
@@ -53,21 +64,23 @@ void hub_error_prefix(hub_error *reterr, const char *format, ...)
     if (reterr == NULL) {
         return;
     }
-    char inner[sizeof reterr->text];
-    memcpy(inner, reterr->text, sizeof inner);
+    char text[sizeof reterr->text];
     va_list args;
     va_start(args, format);
-    int used = vsnprintf(reterr->text, sizeof reterr->text, format, args);
+    int length = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    size_t at = used < 0 ? 0 : (size_t)used;
-    if (at + 3 < sizeof reterr->text) {
-        memcpy(reterr->text + at, ": ", 2);
-        size_t room = sizeof reterr->text - at - 2;
-        size_t len = strnlen(inner, room - 1); /* cut when too long */
-        memcpy(reterr->text + at + 2, inner, len);
-        reterr->text[at + 2 + len] = '\0';
+    size_t at = length < 0 ? 0 : (size_t)length;
+    if (at < sizeof text) {
+        hub_str tail[] = {HUB_STR(": "), hub_str_of(reterr->text)};
+        for (size_t i = 0; i < 2; i++) {
+            size_t room = sizeof text - 1 - at;
+            size_t len = tail[i].len < room ? tail[i].len : room; /* cut when too long */
+            memcpy(text + at, tail[i].ptr, len);
+            at += len;
+        }
+        text[at] = '\0';
     }
-    replace_controls(reterr->text);
+    set_text(reterr, text);
 }
 
 _Noreturn void hub_assert_failed(const char *condition, const char *file, int line)

@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 
-#define HUB_MUST_CHECK __attribute__((warn_unused_result))
+#define HUB_MUST_CHECK                 __attribute__((warn_unused_result))
 #define HUB_PRINTF(format_at, args_at) __attribute__((format(printf, format_at, args_at)))
 
 /* code, name, what it means */
@@ -49,7 +49,8 @@ const char *hub_err_name(hub_err code);
 const char *hub_err_text(hub_err code);
 
 /* Fill `reterr` (may be NULL) and return `code`, so that failing is one statement.
- * Control characters in the finished text are replaced by '?': texts end up on terminals. */
+ * Control characters in the finished text, and bytes that are not UTF-8, are replaced by '?': texts
+ * end up on terminals and in JSON. The arguments may point into *reterr. */
 hub_err hub_fail(hub_error *reterr, hub_err code, const char *format, ...) HUB_PRINTF(3, 4);
 
 /* Put "prefix: " in front of a reason that a callee left; does nothing when reterr is NULL. */

@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every bound in the hub: name, unit, and why this figure. What a peer, a plugin or a manifest can
- * grow has a constant here, a defined refusal, and a test at the limit and one beyond it. Those that
- * a user may want to change are defaults of a manifest key (config/config.h names it).
+ * grow has a constant here, a defined refusal, and a test at the limit and one beyond it. Those
+ * that a user may want to change are defaults of a manifest key (config/config.h names it).
  */
 #ifndef HUB_BASE_LIMITS_H
 #define HUB_BASE_LIMITS_H
 
 /* JSON. Deeper or richer documents cost a reader far more than their bytes; no MCP message needs
  * more. The scanner keeps its state in one machine word: the depth cannot exceed 64. */
-#define HUB_LIMIT_JSON_DEPTH 64
+#define HUB_LIMIT_JSON_DEPTH  64
 #define HUB_LIMIT_JSON_VALUES 200000
 
 /* Messages. A client sends arguments; a server sends results with images in them. */
-#define HUB_LIMIT_CLIENT_MESSAGE_BYTES (4u * 1024 * 1024)
+#define HUB_LIMIT_CLIENT_MESSAGE_BYTES   (4u * 1024 * 1024)
 #define HUB_LIMIT_UPSTREAM_MESSAGE_BYTES (16u * 1024 * 1024)
 
+/* The header of a Content-Length frame: two known fields of less than 100 bytes. */
+#define HUB_LIMIT_FRAME_HEADER_BYTES 4096
+
 /* What may wait to be written to one peer. A client that does not read is owed at most this. */
-#define HUB_LIMIT_CLIENT_QUEUE_BYTES (32u * 1024 * 1024)
+#define HUB_LIMIT_CLIENT_QUEUE_BYTES   (32u * 1024 * 1024)
 #define HUB_LIMIT_UPSTREAM_QUEUE_BYTES (32u * 1024 * 1024)
 
 /* Names. A tool name as MCP server/tools bounds it; an exposed name as model APIs bound it. */
-#define HUB_LIMIT_TOOL_NAME_BYTES 128
+#define HUB_LIMIT_TOOL_NAME_BYTES    128
 #define HUB_LIMIT_EXPOSED_NAME_BYTES 64
-#define HUB_LIMIT_TOOLSET_KEY_BYTES 64
+#define HUB_LIMIT_TOOLSET_KEY_BYTES  64
 
 /* Catalogs. */
 #define HUB_LIMIT_TOOLS_PER_TOOLSET 10000
-#define HUB_LIMIT_CATALOG_BYTES (16u * 1024 * 1024)
-#define HUB_LIMIT_CATALOG_PAGES 100 /* pages of one upstream list: a guard against endless cursors */
-#define HUB_LIMIT_TOOLSETS 1000
+#define HUB_LIMIT_CATALOG_BYTES     (16u * 1024 * 1024)
+#define HUB_LIMIT_CATALOG_PAGES                                                                    \
+    100 /* pages of one upstream list: a guard against endless cursors */
+#define HUB_LIMIT_TOOLSETS      1000
 #define HUB_LIMIT_TAGS_PER_TOOL 64
 
 /* Schemas that are checked against arguments. */
@@ -37,32 +41,40 @@
 #define HUB_LIMIT_SCHEMA_NODES 2000
 
 /* Requests. An id or progress token is echoed: it is kept, so it is bounded. */
-#define HUB_LIMIT_ID_BYTES 256
+#define HUB_LIMIT_ID_BYTES          256
 #define HUB_LIMIT_CALLS_PER_SESSION 256
-#define HUB_LIMIT_CALLS (1u << 16)
+#define HUB_LIMIT_CALLS             (1u << 16)
 
 /* Subscriptions of one connection. */
 #define HUB_LIMIT_LISTENS_PER_SESSION 64
 
 /* Jobs that wait for a worker thread, and the threads. */
-#define HUB_LIMIT_WORKER_QUEUE 1024
+#define HUB_LIMIT_WORKER_QUEUE   1024
 #define HUB_LIMIT_WORKER_THREADS 64
 
+/* What one plugin may have said on other threads that the loop has not heard yet, not counting its
+ * answers to calls. */
+#define HUB_LIMIT_PLUGIN_MAILS      4096
+#define HUB_LIMIT_PLUGIN_MAIL_BYTES (64u * 1024 * 1024)
+
+/* The text of a tool's failure; what is longer is cut. It is a sentence, not a result. */
+#define HUB_LIMIT_FAILURE_TEXT_BYTES (64u * 1024)
+
 /* Times, in milliseconds. */
-#define HUB_LIMIT_CALL_MS 60000         /* a call without progress */
-#define HUB_LIMIT_CALL_CEILING_MS 600000 /* a call, whatever progress it reports */
-#define HUB_LIMIT_DISCOVER_MS 5000      /* tools/list waits this long for catalogs not yet known */
-#define HUB_LIMIT_STOP_GRACE_MS 2000    /* between closing stdin, SIGTERM and SIGKILL */
+#define HUB_LIMIT_CALL_MS          60000  /* a call without progress */
+#define HUB_LIMIT_CALL_CEILING_MS  600000 /* a call, whatever progress it reports */
+#define HUB_LIMIT_DISCOVER_MS      5000 /* tools/list waits this long for catalogs not yet known */
+#define HUB_LIMIT_STOP_GRACE_MS    2000 /* between closing stdin, SIGTERM and SIGKILL */
 #define HUB_LIMIT_NOTIFY_WINDOW_MS 20   /* changes inside it cause one list_changed */
-#define HUB_LIMIT_NOTIFY_STORM_MS 1000  /* and at most one per this long */
-#define HUB_LOOP_BUDGET_MS 10           /* a plugin callback that takes longer is named in the log */
+#define HUB_LIMIT_NOTIFY_STORM_MS  1000 /* and at most one per this long */
+#define HUB_LOOP_BUDGET_MS         10 /* a plugin callback that takes longer is named in the log */
 
 /* Lists. Clients exist that read only the first page, so pages are large. */
 #define HUB_LIMIT_LIST_PAGE 1000
 
 /* The log. */
 #define HUB_LIMIT_LOG_VALUE_BYTES 1024
-#define HUB_LIMIT_LOG_LINE_BYTES 16384
+#define HUB_LIMIT_LOG_LINE_BYTES  16384
 
 /* A manifest, and everything it includes. */
 #define HUB_LIMIT_CONFIG_BYTES (8u * 1024 * 1024)

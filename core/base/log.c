@@ -4,7 +4,9 @@
 #include "base/buf.h"
 #include "base/limits.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
@@ -12,12 +14,19 @@
 
 static const char *const LEVEL_NAMES[] = {"debug", "info", "warning", "error", "off"};
 
+enum {
+    TAIL_BYTES = 16, /* of a line: kept free for what ends it */
+    STUCK_MS = 1000, /* wait this long for a stderr that is full, then lose the line */
+};
+
 static struct {
-    pthread_mutex_t lock; /* guards everything below, and the order of lines */
-    hub_log_level least;
+    hub_log_level least; /* these two are set before there are threads */
     bool json;
+    pthread_mutex_t lock; /* guards everything below, and the order of lines */
     void (*sink)(void *ctx, hub_str line);
     void *sink_ctx;
+    bool torn;  /* stderr ends in a part of a line */
+    bool stuck; /* stderr has taken nothing for STUCK_MS */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .least = HUB_LOG_INFO};
 
 /* Bytes that text format writes without quotes. */
@@ -32,20 +41,25 @@ static bool is_plain(hub_str text)
     return text.len > 0;
 }
 
-/* One JSON string; bytes that are not plain ASCII text are escaped or, when part of UTF-8, kept. */
+/* One JSON string, always valid UTF-8: control characters are escaped, C1 as well, and each byte
+ * that is not UTF-8 is U+FFFD. */
 static void add_quoted(hub_buf *line, hub_str text)
 {
     hub_buf_add_char(line, '"');
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        if (c == '"' || c == '\\') {
-            hub_buf_add_char(line, '\\');
-            hub_buf_add_char(line, (char)c);
-        } else if (c < 0x20 || c == 0x7f) {
-            hub_buf_printf(line, "\\u%04x", c);
+    while (text.len > 0) {
+        size_t length = hub_str_utf8_length(text);
+        char c = text.ptr[0];
+        if (length == 0) {
+            hub_buf_add(line, HUB_STR("\\ufffd"));
+            length = 1;
+        } else if (hub_str_is_control(text, length)) {
+            hub_buf_printf(line, "\\u%04x",
+                           (unsigned char)text.ptr[length - 1]); /* C1: U+0080 on */
         } else {
-            hub_buf_add_char(line, (char)c);
+            hub_buf_add(line, c == '"' || c == '\\' ? HUB_STR("\\") : HUB_STR_EMPTY);
+            hub_buf_add(line, (hub_str){.ptr = text.ptr, .len = length});
         }
+        text = hub_str_from(text, length);
     }
     hub_buf_add_char(line, '"');
 }
@@ -63,7 +77,7 @@ static hub_str cut(hub_str text)
 
 static void add_time(hub_buf *line)
 {
-    struct timespec now;
+    struct timespec now = {0};
     struct tm utc;
     char text[32] = "";
     if (clock_gettime(CLOCK_REALTIME, &now) == 0 && gmtime_r(&now.tv_sec, &utc) != NULL) {
@@ -72,53 +86,71 @@ static void add_time(hub_buf *line)
     hub_buf_printf(line, "%s.%03ldZ", text, now.tv_nsec / 1000000);
 }
 
-static void format_text(hub_buf *line, hub_log_level level, const char *event,
-                        const hub_log_field *fields)
+static void add_field(hub_buf *line, const hub_log_field *field)
 {
-    add_time(line);
-    hub_buf_printf(line, " %s %s", LEVEL_NAMES[level], event);
-    for (; fields->key != NULL; fields++) {
-        hub_buf_printf(line, " %s=", fields->key);
-        if (fields->is_number) {
-            hub_buf_printf(line, "%" PRId64, fields->number);
-        } else if (is_plain(fields->text)) {
-            hub_buf_add(line, cut(fields->text));
-        } else {
-            add_quoted(line, cut(fields->text));
-        }
+    hub_str text = cut(field->text);
+    hub_buf_printf(line, state.json ? ",\"%s\":" : " %s=", field->key);
+    if (field->is_number) {
+        hub_buf_printf(line, "%" PRId64, field->number);
+    } else if (!state.json && is_plain(text)) {
+        hub_buf_add(line, text);
+    } else {
+        add_quoted(line, text);
     }
 }
 
-static void format_json(hub_buf *line, hub_log_level level, const char *event,
+/* Escapes can make a line longer than a line may be: then it says so and goes without the field
+ * that does not fit and those behind it. */
+static void format_line(hub_buf *line, hub_log_level level, const char *event,
                         const hub_log_field *fields)
 {
-    hub_buf_add(line, HUB_STR("{\"time\":\""));
+    hub_buf_add(line, state.json ? HUB_STR("{\"time\":\"") : HUB_STR_EMPTY);
     add_time(line);
-    hub_buf_printf(line, "\",\"level\":\"%s\",\"event\":\"%s\"", LEVEL_NAMES[level], event);
-    for (; fields->key != NULL; fields++) {
-        hub_buf_printf(line, ",\"%s\":", fields->key);
-        if (fields->is_number) {
-            hub_buf_printf(line, "%" PRId64, fields->number);
-        } else {
-            add_quoted(line, cut(fields->text));
+    hub_buf_printf(line, state.json ? "\",\"level\":\"%s\",\"event\":\"%s\"" : " %s %s",
+                   LEVEL_NAMES[level], event);
+    for (; fields->key != NULL && hub_buf_ok(line); fields++) {
+        size_t before = line->len;
+        add_field(line, fields);
+        if (line->failed == HUB_ELIMIT) {
+            hub_buf_clear(line);
+            line->len = before;
+            line->max = HUB_LIMIT_LOG_LINE_BYTES;
+            hub_buf_add(line, state.json ? HUB_STR(",\"cut\":true") : HUB_STR(" cut=true"));
+            break;
         }
     }
-    hub_buf_add_char(line, '}');
+    line->max = HUB_LIMIT_LOG_LINE_BYTES;
+    hub_buf_add(line, state.json ? HUB_STR("}\n") : HUB_STR("\n"));
 }
 
-static void write_line(const hub_buf *line)
+/* Write to stderr; returns how much. It may share a terminal with a stdin that somebody made
+ * non-blocking. It is waited for once, not for every line, until it takes something again. */
+static size_t write_stderr(hub_str text)
+{
+    size_t done = 0;
+    while (done < text.len) {
+        struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
+        ssize_t count = write(STDERR_FILENO, text.ptr + done, text.len - done);
+        if (count > 0) {
+            done += (size_t)count;
+            state.stuck = false;
+        } else if (count == 0 || (errno != EINTR && errno != EAGAIN)) {
+            break; /* nobody reads the log: there is no one to tell */
+        } else if (errno == EAGAIN && poll(&ready, 1, state.stuck ? 0 : STUCK_MS) == 0) {
+            state.stuck = true;
+            break;
+        }
+    }
+    return done;
+}
+
+static void write_line(hub_str line)
 {
     if (state.sink != NULL) {
-        state.sink(state.sink_ctx, hub_buf_str(line));
-        return;
-    }
-    size_t done = 0;
-    while (done < line->len) {
-        ssize_t n = write(STDERR_FILENO, line->ptr + done, line->len - done);
-        if (n <= 0) {
-            return; /* nobody reads the log: there is no one to tell */
-        }
-        done += (size_t)n;
+        state.sink(state.sink_ctx, line);
+    } else if (!state.torn || write_stderr(HUB_STR("\n")) == 1) {
+        size_t done = write_stderr(line);
+        state.torn = done > 0 && done < line.len;
     }
 }
 
@@ -127,20 +159,17 @@ void hub_log_fields(hub_log_level level, const char *event, const hub_log_field 
     if (level < state.least) {
         return;
     }
+    int saved_errno = errno; /* callers log before they look at it */
     hub_buf line;
-    hub_buf_init(&line, HUB_LIMIT_LOG_LINE_BYTES);
-    if (state.json) {
-        format_json(&line, level, event, fields);
-    } else {
-        format_text(&line, level, event, fields);
-    }
-    hub_buf_add_char(&line, '\n');
+    hub_buf_init(&line, HUB_LIMIT_LOG_LINE_BYTES - TAIL_BYTES);
+    format_line(&line, level, event, fields);
     (void)pthread_mutex_lock(&state.lock); /* a static mutex: cannot fail */
     if (hub_buf_ok(&line)) {
-        write_line(&line);
+        write_line(hub_buf_str(&line));
     }
     (void)pthread_mutex_unlock(&state.lock);
     hub_buf_fini(&line);
+    errno = saved_errno;
 }
 
 void hub_log_setup(hub_log_level least, bool json)
@@ -151,8 +180,10 @@ void hub_log_setup(hub_log_level least, bool json)
 
 void hub_log_capture(void (*sink)(void *ctx, hub_str line), void *ctx)
 {
+    (void)pthread_mutex_lock(&state.lock);
     state.sink = sink;
     state.sink_ctx = ctx;
+    (void)pthread_mutex_unlock(&state.lock);
 }
 
 hub_err hub_log_level_parse(hub_str name, hub_log_level *ret_level)

@@ -2,8 +2,9 @@
 /*
  * The log: one line per event on stderr, as text or as a JSON object. An event has a level, a name
  * ("resolver.refused": area first) and fields. Values are escaped, so that no peer can forge a line
- * or send a terminal sequence. Never log arguments, results or secrets: log ids and names.
- * hub_log may be called from any thread; lines never interleave.
+ * or send a terminal sequence; they are cut at HUB_LIMIT_LOG_VALUE_BYTES, and a line that would be
+ * over HUB_LIMIT_LOG_LINE_BYTES ends early with `cut`. Never log arguments, results or secrets: log
+ * ids and names. hub_log may be called from any thread; lines never interleave.
  */
 #ifndef HUB_BASE_LOG_H
 #define HUB_BASE_LOG_H
@@ -25,9 +26,9 @@ typedef struct hub_log_field {
     bool is_number;
 } hub_log_field;
 
-#define HUB_F_STR(k, span) ((hub_log_field){.key = (k), .text = (span)})
+#define HUB_F_STR(k, span)  ((hub_log_field){.key = (k), .text = (span)})
 #define HUB_F_TEXT(k, cstr) ((hub_log_field){.key = (k), .text = hub_str_of(cstr)})
-#define HUB_F_INT(k, n) ((hub_log_field){.key = (k), .number = (int64_t)(n), .is_number = true})
+#define HUB_F_INT(k, n)     ((hub_log_field){.key = (k), .number = (int64_t)(n), .is_number = true})
 
 /* hub_log(HUB_LOG_INFO, "resolver.loaded", HUB_F_TEXT("module", name), HUB_F_INT("tools", n)); */
 #define hub_log(level, event, ...)                                                                 \

@@ -61,26 +61,28 @@ bool hub_str_eq_nocase(hub_str a, hub_str b)
 
 hub_str hub_str_trim(hub_str a)
 {
-    while (a.len > 0 && is_space(a.ptr[0])) {
-        a = hub_str_from(a, 1);
-    }
+    a = hub_str_skip_space(a);
     while (a.len > 0 && is_space(a.ptr[a.len - 1])) {
         a.len--;
     }
     return a;
 }
 
+hub_str hub_str_skip_space(hub_str a)
+{
+    while (a.len > 0 && is_space(a.ptr[0])) {
+        a = hub_str_from(a, 1);
+    }
+    return a;
+}
+
 size_t hub_str_find(hub_str a, hub_str needle)
 {
-    if (needle.len > a.len) {
-        return SIZE_MAX;
+    if (needle.len == 0) {
+        return 0;
     }
-    for (size_t i = 0; i + needle.len <= a.len; i++) {
-        if (needle.len == 0 || memcmp(a.ptr + i, needle.ptr, needle.len) == 0) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
+    const char *found = a.len > 0 ? memmem(a.ptr, a.len, needle.ptr, needle.len) : NULL;
+    return found != NULL ? (size_t)(found - a.ptr) : SIZE_MAX;
 }
 
 char *hub_str_dup(hub_str a)
@@ -122,9 +124,43 @@ bool hub_str_glob(hub_str pattern, hub_str text)
     return p == pattern.len;
 }
 
+size_t hub_str_utf8_length(hub_str a)
+{
+    static const struct {
+        unsigned char first, last; /* of the lead byte */
+        unsigned char low, high;   /* of the second byte: no overlong forms, no surrogates, and */
+        size_t length;             /* nothing above U+10FFFF */
+    } FORMS[] = {
+        {0x00, 0x7f, 0x00, 0xff, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    const unsigned char *bytes = (const unsigned char *)a.ptr;
+    for (size_t i = 0; a.len > 0 && i < sizeof FORMS / sizeof FORMS[0]; i++) {
+        if (bytes[0] < FORMS[i].first || bytes[0] > FORMS[i].last) {
+            continue;
+        }
+        size_t good = 1;
+        while (good < FORMS[i].length && good < a.len &&
+               bytes[good] >= (good == 1 ? FORMS[i].low : 0x80) &&
+               bytes[good] <= (good == 1 ? FORMS[i].high : 0xbf)) {
+            good++;
+        }
+        return good == FORMS[i].length ? good : 0;
+    }
+    return 0;
+}
+
+bool hub_str_is_control(hub_str a, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)a.ptr;
+    return length == 1 ? bytes[0] < 0x20 || bytes[0] == 0x7f
+                       : length == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0;
+}
+
 uint64_t hub_str_hash(hub_str a)
 {
-    uint64_t hash = UINT64_C(1469598103934665603);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < a.len; i++) {
         hash = (hash ^ (unsigned char)a.ptr[i]) * UINT64_C(1099511628211);
     }

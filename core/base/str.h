@@ -9,17 +9,19 @@
 
 #include <patchbay/plugin.h>
 
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
 typedef patchbay_str hub_str;
 
 #define HUB_STR(literal) ((hub_str){.ptr = "" literal, .len = sizeof(literal) - 1})
-#define HUB_STR_EMPTY ((hub_str){.ptr = "", .len = 0})
+#define HUB_STR_EMPTY    ((hub_str){.ptr = "", .len = 0})
 
-/* For printf: HUB_STR_FMT with HUB_STR_ARG(span). */
-#define HUB_STR_FMT "%.*s"
-#define HUB_STR_ARG(s) (int)(s).len, (s).len ? (s).ptr : ""
+/* For printf: HUB_STR_FMT with HUB_STR_ARG(span). A negative precision would mean no end at all, so
+ * what an int cannot hold is cut. */
+#define HUB_STR_FMT    "%.*s"
+#define HUB_STR_ARG(s) (int)((s).len < INT_MAX ? (s).len : INT_MAX), (s).len ? (s).ptr : ""
 
 static inline hub_str hub_str_of(const char *text)
 {
@@ -44,7 +46,8 @@ static inline bool hub_str_starts(hub_str a, hub_str prefix)
 /* The part of `a` from byte `from` (at most a.len) to its end. */
 static inline hub_str hub_str_from(hub_str a, size_t from)
 {
-    return (hub_str){.ptr = a.ptr + from, .len = a.len - from};
+    /* Adding even 0 to a NULL pointer is undefined. */
+    return (hub_str){.ptr = from > 0 ? a.ptr + from : a.ptr, .len = a.len - from};
 }
 
 /* The bytes between two pointers into the same text. */
@@ -62,6 +65,9 @@ bool hub_str_eq_nocase(hub_str a, hub_str b);
 /* Without leading and trailing ASCII white space. */
 hub_str hub_str_trim(hub_str a);
 
+/* Without leading ASCII white space. */
+hub_str hub_str_skip_space(hub_str a);
+
 /* First place of `needle` in `a`, or SIZE_MAX. */
 size_t hub_str_find(hub_str a, hub_str needle);
 
@@ -70,6 +76,14 @@ char *hub_str_dup(hub_str a);
 
 /* Shell-style glob over bytes: `*` any run, `?` one byte; everything else literal. */
 bool hub_str_glob(hub_str pattern, hub_str text);
+
+/* Length of the well-formed UTF-8 sequence (RFC 3629) at the start of `a`, 1 to 4; 0 when there is
+ * none. */
+size_t hub_str_utf8_length(hub_str a);
+
+/* Whether the UTF-8 sequence of `length` bytes at the start of `a` is a control character, which a
+ * terminal may obey: C0, DEL, or C1. */
+bool hub_str_is_control(hub_str a, size_t length);
 
 /* 64-bit hash, stable between runs (FNV-1a); not for tables that strangers fill. */
 uint64_t hub_str_hash(hub_str a);

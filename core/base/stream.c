@@ -3,29 +3,23 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/framing.h"
+#include "base/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 enum {
-    READ_CHUNK_BYTES = 64 * 1024,  /* the capacity of a Linux pipe */
-    KEEP_BYTES = 256 * 1024,       /* an idle buffer larger than this is given back */
-    DIRECT_BYTES = 16 * 1024,      /* messages from this size on are not copied to be batched */
-    READS_PER_EVENT = 16,          /* then others get their turn */
-    HEADER_MAX_BYTES = 4096,       /* of a Content-Length frame */
+    READ_CHUNK_BYTES = 64 * 1024, /* the capacity of a Linux pipe */
+    KEEP_BYTES = 256 * 1024,      /* an idle buffer larger than this is given back */
+    DIRECT_BYTES = 16 * 1024,     /* messages from this size on are not copied to be batched */
+    READS_PER_EVENT = 16,         /* then others get their turn */
 };
-
-typedef enum framing {
-    FRAMING_UNKNOWN,
-    FRAMING_LINES,
-    FRAMING_HEADERS,
-} framing;
 
 struct hub_stream {
     hub_stream_options options;
@@ -33,35 +27,38 @@ struct hub_stream {
     ev_io reader;
     ev_io writer;
     ev_prepare flusher; /* active while something was sent in this loop iteration */
-    ev_timer ender;     /* delivers on_end from the loop, never from inside a call */
+    ev_timer waker;     /* goes on with reading, or delivers on_end, soon but never in a call */
     int read_flags;     /* as found, to be restored */
     int write_flags;
-    framing framing;
+    hub_framing framing;
     hub_buf in;
-    size_t searched;      /* bytes of `in` known to hold no newline */
-    size_t discard;       /* Content-Length: bytes of an oversized body still to skip */
-    bool discarding_line; /* lines: skip to the next newline */
     hub_buf out;
     size_t out_done; /* bytes of `out` already written */
-    bool ended;      /* on_end is due or delivered */
     bool paused;     /* reading waits for the queue to shrink */
+    bool broken;     /* writing has failed: nothing is queued any more */
+    bool ended;      /* reading has ended: on_end is due or delivered */
+    bool told_end;
     bool in_callback;
     bool closed; /* close() came during a callback: free afterwards */
     char reason[128];
 };
 
-static void end_stream(hub_stream *stream, const char *reason)
+static void set_reason(hub_stream *stream, const char *reason)
+{
+    if (stream->reason[0] == '\0') { /* the first one is the cause of the others */
+        (void)snprintf(stream->reason, sizeof stream->reason, "%s", reason);
+    }
+}
+
+static void end_reading(hub_stream *stream, const char *reason)
 {
     if (stream->ended) {
         return;
     }
     stream->ended = true;
-    (void)snprintf(stream->reason, sizeof stream->reason, "%s", reason);
+    set_reason(stream, reason);
     ev_io_stop(stream->loop, &stream->reader);
-    ev_io_stop(stream->loop, &stream->writer);
-    ev_prepare_stop(stream->loop, &stream->flusher);
-    ev_timer_set(&stream->ender, 0., 0.);
-    ev_timer_start(stream->loop, &stream->ender);
+    ev_timer_start(stream->loop, &stream->waker);
 }
 
 static void free_stream(hub_stream *stream)
@@ -69,6 +66,13 @@ static void free_stream(hub_stream *stream)
     hub_buf_fini(&stream->in);
     hub_buf_fini(&stream->out);
     free(stream);
+}
+
+static void free_if_closed(hub_stream *stream)
+{
+    if (stream->closed) {
+        free_stream(stream);
+    }
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -83,7 +87,10 @@ static void deliver(hub_stream *stream, hub_str message)
 static void refuse_oversize(hub_stream *stream)
 {
     if (stream->options.on_oversize == NULL) {
-        end_stream(stream, "a message is larger than the limit");
+        char reason[sizeof stream->reason];
+        (void)snprintf(reason, sizeof reason, "a message is larger than the limit of %zu bytes",
+                       stream->options.max_message_bytes);
+        end_reading(stream, reason);
         return;
     }
     stream->in_callback = true;
@@ -91,165 +98,103 @@ static void refuse_oversize(hub_stream *stream)
     stream->in_callback = false;
 }
 
-static bool is_blank(hub_str line)
+/* Act on what the framing found. False when it needs more bytes. */
+static bool take_frame(hub_stream *stream, hub_frame frame, hub_str message)
 {
-    return hub_str_trim(line).len == 0;
-}
-
-/* Deliver the next line of `in` behind `from`. False when there is no complete one. */
-static bool take_line(hub_stream *stream, size_t *from)
-{
-    size_t begin = *from + stream->searched;
-    const char *newline =
-        begin < stream->in.len ? memchr(stream->in.ptr + begin, '\n', stream->in.len - begin) : NULL;
-    if (newline == NULL) {
-        stream->searched = stream->in.len - *from;
-        if (stream->discarding_line) {
-            stream->in.len = *from; /* nothing of an oversized line is kept */
-            stream->searched = 0;
-        } else if (stream->searched > stream->options.max_message_bytes) {
-            stream->discarding_line = true;
-            refuse_oversize(stream);
-        }
+    switch (frame) {
+    case HUB_FRAME_MORE:
         return false;
-    }
-    hub_str line = hub_str_between(stream->in.ptr + *from, newline);
-    *from = (size_t)(newline + 1 - stream->in.ptr);
-    stream->searched = 0;
-    if (stream->discarding_line) {
-        stream->discarding_line = false;
+    case HUB_FRAME_MESSAGE:
+        deliver(stream, message);
         return true;
-    }
-    if (line.len > 0 && line.ptr[line.len - 1] == '\r') {
-        line.len--;
-    }
-    if (line.len > stream->options.max_message_bytes) {
+    case HUB_FRAME_OVERSIZE:
         refuse_oversize(stream);
-    } else if (!is_blank(line)) {
-        deliver(stream, line);
+        return true;
+    case HUB_FRAME_BROKEN:
+        break;
     }
-    return true;
-}
-
-/* The length of the header block at the start of `text` with its blank line; 0 when incomplete. */
-static size_t header_length(hub_str text)
-{
-    size_t crlf = hub_str_find(text, HUB_STR("\r\n\r\n"));
-    size_t lf = hub_str_find(text, HUB_STR("\n\n"));
-    if (crlf == SIZE_MAX && lf == SIZE_MAX) {
-        return 0;
+    deliver(stream, message);
+    if (!stream->closed) {
+        end_reading(stream, "a frame has no valid Content-Length header");
     }
-    return crlf < lf ? crlf + 4 : lf + 2;
-}
-
-/* The value of Content-Length in a header block, or SIZE_MAX. */
-static size_t content_length(hub_str headers)
-{
-    static const char NAME[] = "content-length:";
-    const char *at = headers.ptr;
-    const char *end = headers.ptr + headers.len;
-    while (at < end) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        hub_str line = hub_str_trim(hub_str_between(at, newline != NULL ? newline : end));
-        if (line.len > sizeof NAME - 1 && strncasecmp(line.ptr, NAME, sizeof NAME - 1) == 0) {
-            hub_str digits = hub_str_trim(hub_str_from(line, sizeof NAME - 1));
-            size_t value = 0;
-            if (digits.len == 0 || digits.len > 18) {
-                return SIZE_MAX;
-            }
-            for (size_t i = 0; i < digits.len; i++) {
-                if (digits.ptr[i] < '0' || digits.ptr[i] > '9') {
-                    return SIZE_MAX;
-                }
-                value = value * 10 + (size_t)(digits.ptr[i] - '0');
-            }
-            return value;
-        }
-        at = newline != NULL ? newline + 1 : end;
-    }
-    return SIZE_MAX;
-}
-
-/* Deliver the next Content-Length frame of `in` behind `from`. False when it is not complete. */
-static bool take_frame(hub_stream *stream, size_t *from)
-{
-    hub_str rest = hub_str_between(stream->in.ptr + *from, stream->in.ptr + stream->in.len);
-    if (stream->discard > 0) {
-        size_t skip = rest.len < stream->discard ? rest.len : stream->discard;
-        stream->discard -= skip;
-        *from += skip;
-        return stream->discard == 0 && rest.len > skip;
-    }
-    while (rest.len > 0 && (rest.ptr[0] == '\r' || rest.ptr[0] == '\n')) {
-        rest = hub_str_from(rest, 1); /* tolerated between frames */
-        *from += 1;
-    }
-    size_t header = header_length(rest);
-    if (header == 0) {
-        if (rest.len > HEADER_MAX_BYTES) {
-            end_stream(stream, "the header of a Content-Length frame does not end");
-        }
-        return false;
-    }
-    size_t length = content_length((hub_str){.ptr = rest.ptr, .len = header});
-    if (length == SIZE_MAX) {
-        end_stream(stream, "a frame has no valid Content-Length");
-        return false;
-    }
-    if (length > stream->options.max_message_bytes) {
-        *from += header;
-        stream->discard = length;
-        refuse_oversize(stream);
-        return !stream->ended;
-    }
-    if (rest.len - header < length) {
-        return false;
-    }
-    *from += header + length;
-    deliver(stream, (hub_str){.ptr = rest.ptr + header, .len = length});
-    return true;
-}
-
-/* Content-Length frames begin with a header name, JSON never does. */
-static void detect_framing(hub_stream *stream)
-{
-    hub_str seen = hub_str_trim(hub_buf_str(&stream->in));
-    if (seen.len > 0) {
-        bool header = (seen.ptr[0] == 'C' || seen.ptr[0] == 'c') && stream->options.detect_framing;
-        stream->framing = header ? FRAMING_HEADERS : FRAMING_LINES;
-    }
+    return false;
 }
 
 /* Deliver every complete message in `in`, then move the rest to its front. */
 static void take_messages(hub_stream *stream)
 {
-    size_t from = 0;
+    hub_str rest = hub_buf_str(&stream->in);
     bool more = true;
-    if (stream->framing == FRAMING_UNKNOWN) {
-        detect_framing(stream);
+    while (more && !stream->ended && !stream->paused) {
+        size_t used;
+        hub_str message;
+        hub_frame frame = hub_framing_next(&stream->framing, rest, &used, &message);
+        rest = hub_str_from(rest, used);
+        more = take_frame(stream, frame, message);
     }
-    while (more && !stream->closed && !stream->ended && !stream->paused) {
-        more = stream->framing == FRAMING_HEADERS ? take_frame(stream, &from)
-                                                  : take_line(stream, &from);
-    }
-    hub_buf_consume(&stream->in, from);
+    hub_buf_consume(&stream->in, stream->in.len - rest.len);
     if (stream->in.len == 0 && stream->in.cap > KEEP_BYTES) {
         hub_buf_fini(&stream->in);
     }
 }
 
-/* At the end of file a last line needs no newline. */
-static void take_last_line(hub_stream *stream)
+static void take_end_of_file(hub_stream *stream)
 {
-    hub_buf_add_char(&stream->in, '\n');
-    take_messages(stream);
+    hub_str message;
+    hub_frame frame = hub_framing_last(&stream->framing, hub_buf_str(&stream->in), &message);
+    if (frame != HUB_FRAME_BROKEN) {
+        (void)take_frame(stream, frame, message); /* there is nothing behind it */
+    }
+    if (!stream->closed) {
+        end_reading(stream, frame == HUB_FRAME_BROKEN ? "end of file in the middle of a message"
+                                                      : "end of file");
+    }
 }
 
-/* Room for the next read: a chunk, or as much again when a large message is on its way. */
+/* Room for the next read: a chunk, or as much again when a large message is on its way, but no more
+ * than a chunk beyond the limit. */
 static size_t read_room(const hub_stream *stream)
 {
     size_t have = stream->in.len;
-    return have > READ_CHUNK_BYTES ? have : READ_CHUNK_BYTES;
+    size_t room = have > READ_CHUNK_BYTES ? have : READ_CHUNK_BYTES;
+    size_t most = stream->in.max - have;
+    return room < most ? room : most;
+}
+
+/* Read once. False when there is nothing more to read for now. */
+static bool read_some(hub_stream *stream)
+{
+    size_t room = read_room(stream);
+    char *at = hub_buf_reserve(&stream->in, room);
+    if (at == NULL) {
+        end_reading(stream, "out of memory");
+        return false;
+    }
+    ssize_t count = read(stream->options.read_fd, at, room);
+    if (count < 0) {
+        if (errno != EAGAIN && errno != EINTR) {
+            end_reading(stream, strerror(errno));
+        } else if (errno == EAGAIN && stream->broken) {
+            end_reading(stream, "");
+        }
+        return false;
+    }
+    if (count == 0) {
+        take_end_of_file(stream);
+        return false;
+    }
+    stream->in.len += (size_t)count;
+    take_messages(stream);
+    return (size_t)count == room || stream->broken;
+}
+
+static void read_messages(hub_stream *stream)
+{
+    bool more = true;
+    take_messages(stream); /* what a pause left behind */
+    for (int i = 0; more && i < READS_PER_EVENT && !stream->ended && !stream->paused; i++) {
+        more = read_some(stream);
+    }
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
@@ -257,35 +202,24 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
     (void)loop;
     (void)events;
     hub_stream *stream = watcher->data;
-    take_messages(stream); /* what a pause left behind */
-    for (int i = 0; i < READS_PER_EVENT && !stream->ended && !stream->paused; i++) {
-        size_t room = read_room(stream);
-        char *at = hub_buf_reserve(&stream->in, room);
-        if (at == NULL) {
-            end_stream(stream, "out of memory");
-            break;
-        }
-        ssize_t count = read(stream->options.read_fd, at, room);
-        if (count < 0) {
-            if (errno != EAGAIN && errno != EINTR) {
-                end_stream(stream, strerror(errno));
-            }
-            break;
-        }
-        if (count == 0) {
-            take_last_line(stream);
-            end_stream(stream, "end of file");
-            break;
-        }
-        stream->in.len += (size_t)count;
-        take_messages(stream);
-        if ((size_t)count < room) {
-            break;
-        }
+    read_messages(stream);
+    free_if_closed(stream);
+}
+
+static void on_wake(struct ev_loop *loop, ev_timer *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    hub_stream *stream = watcher->data;
+    if (!stream->ended) {
+        read_messages(stream);
+    } else if (!stream->told_end) {
+        stream->told_end = true;
+        stream->in_callback = true;
+        stream->options.on_end(stream->options.ctx, hub_str_of(stream->reason));
+        stream->in_callback = false;
     }
-    if (stream->closed) {
-        free_stream(stream);
-    }
+    free_if_closed(stream);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -308,11 +242,37 @@ static void pause_or_resume(hub_stream *stream)
     } else if (stream->paused && queued <= above / 2) {
         stream->paused = false;
         ev_io_start(stream->loop, &stream->reader);
-        ev_feed_event(stream->loop, &stream->reader, EV_READ); /* `in` may hold whole messages */
+        /* `in` may hold whole messages. A timer, because this may be the prepare phase: what is
+         * sent there would wait for the loop to block once. */
+        ev_timer_start(stream->loop, &stream->waker);
     }
 }
 
-/* Write what waits. False when the stream ended. */
+static void drop_queue(hub_stream *stream)
+{
+    hub_buf_clear(&stream->out);
+    stream->out_done = 0;
+    ev_io_stop(stream->loop, &stream->writer);
+    if (stream->out.cap > KEEP_BYTES) {
+        hub_buf_fini(&stream->out);
+    }
+}
+
+/* The peer does not read any more. What it has written may still be worth reading. */
+static void end_writing(hub_stream *stream, const char *reason)
+{
+    stream->broken = true;
+    ev_prepare_stop(stream->loop, &stream->flusher);
+    drop_queue(stream);
+    if (!stream->ended) {
+        set_reason(stream, reason);
+        stream->paused = false;
+        ev_io_start(stream->loop, &stream->reader);
+        ev_timer_start(stream->loop, &stream->waker);
+    }
+}
+
+/* Write what waits. False when writing has failed. */
 static bool flush(hub_stream *stream)
 {
     while (hub_stream_queued(stream) > 0) {
@@ -321,23 +281,18 @@ static bool flush(hub_stream *stream)
         if (count < 0 && errno == EINTR) {
             continue;
         }
-        if (count < 0 && errno == EAGAIN) {
+        if (count == 0 || (count < 0 && errno == EAGAIN)) {
             ev_io_start(stream->loop, &stream->writer);
             break;
         }
         if (count < 0) {
-            end_stream(stream, strerror(errno));
+            end_writing(stream, strerror(errno));
             return false;
         }
         stream->out_done += (size_t)count;
     }
     if (hub_stream_queued(stream) == 0) {
-        hub_buf_clear(&stream->out);
-        stream->out_done = 0;
-        ev_io_stop(stream->loop, &stream->writer);
-        if (stream->out.cap > KEEP_BYTES) {
-            hub_buf_fini(&stream->out);
-        }
+        drop_queue(stream);
     }
     pause_or_resume(stream);
     return true;
@@ -347,7 +302,7 @@ static void on_writable(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop;
     (void)events;
-    (void)flush(watcher->data);
+    (void)flush(watcher->data); /* a failure is told by on_end */
 }
 
 static void on_flush(struct ev_loop *loop, ev_prepare *watcher, int events)
@@ -356,118 +311,104 @@ static void on_flush(struct ev_loop *loop, ev_prepare *watcher, int events)
     hub_stream *stream = watcher->data;
     ev_prepare_stop(loop, watcher);
     if (!ev_is_active(&stream->writer)) {
-        (void)flush(stream);
-    }
-}
-
-static void on_end(struct ev_loop *loop, ev_timer *watcher, int events)
-{
-    (void)loop;
-    (void)events;
-    hub_stream *stream = watcher->data;
-    stream->in_callback = true;
-    stream->options.on_end(stream->options.ctx, hub_str_of(stream->reason));
-    stream->in_callback = false;
-    if (stream->closed) {
-        free_stream(stream);
-    }
-}
-
-/* Queue the bytes of `iov` from byte `skip` on. */
-static void queue_rest(hub_stream *stream, const struct iovec *iov, size_t count, size_t skip)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (skip >= iov[i].iov_len) {
-            skip -= iov[i].iov_len;
-            continue;
-        }
-        hub_buf_add(&stream->out, (hub_str){.ptr = (const char *)iov[i].iov_base + skip,
-                                            .len = iov[i].iov_len - skip});
-        skip = 0;
+        (void)flush(stream); /* a failure is told by on_end */
     }
 }
 
 /* Write a large message from where it lies, when nothing waits before it. Bytes written. */
-static size_t write_direct(hub_stream *stream, const struct iovec *iov, size_t count)
+static size_t write_direct(hub_stream *stream, const hub_framed *message)
 {
-    ssize_t done = writev(stream->options.write_fd, iov, (int)count);
+    struct iovec pieces[HUB_FRAMING_PARTS + 1];
+    if (hub_stream_queued(stream) > 0 && (!flush(stream) || hub_stream_queued(stream) > 0)) {
+        return 0;
+    }
+    for (size_t i = 0; i < message->count; i++) {
+        union {
+            const char *from;
+            void *to;
+        } unconst = {.from = message->parts[i].ptr}; /* iovec has no const; writev only reads */
+        pieces[i] = (struct iovec){.iov_base = unconst.to, .iov_len = message->parts[i].len};
+    }
+    ssize_t done = writev(stream->options.write_fd, pieces, (int)message->count);
     return done > 0 ? (size_t)done : 0; /* an error shows again when the rest is flushed */
+}
+
+/* Queue a message from byte `skip` on. */
+static hub_err queue_rest(hub_stream *stream, const hub_framed *message, size_t skip)
+{
+    if (stream->out_done > KEEP_BYTES && stream->out_done >= hub_stream_queued(stream)) {
+        hub_buf_consume(&stream->out, stream->out_done); /* moves less than was written */
+        stream->out_done = 0;
+    }
+    char *at = hub_buf_reserve(&stream->out, message->total_bytes - skip);
+    if (at == NULL) {
+        stream->out.failed = HUB_OK;
+        return HUB_ENOMEM;
+    }
+    for (size_t i = 0; i < message->count; i++) {
+        hub_str part = message->parts[i];
+        size_t from = skip < part.len ? skip : part.len;
+        skip -= from;
+        hub_buf_add(&stream->out, hub_str_from(part, from));
+    }
+    if (message->has_line_end) {
+        hub_framing_clean(at, message->total_bytes - 1); /* but for the newline that ends it */
+    }
+    ev_prepare_start(stream->loop, &stream->flusher);
+    return HUB_OK;
 }
 
 hub_err hub_stream_send(hub_stream *stream, const hub_str *parts, size_t count)
 {
-    struct iovec iov[HUB_STREAM_PARTS + 2];
-    char header[48];
-    size_t total = 0;
-    size_t used = 1;
-    hub_assert(count <= HUB_STREAM_PARTS);
-    if (stream->ended) {
+    hub_framed message;
+    if (stream->broken || stream->closed) {
         return HUB_ESTATE;
     }
-    for (size_t i = 0; i < count; i++) {
-        union {
-            const char *from;
-            void *to;
-        } unconst = {.from = parts[i].ptr}; /* iovec has no const; writev only reads */
-        if (parts[i].len > 0) {
-            iov[used++] = (struct iovec){.iov_base = unconst.to, .iov_len = parts[i].len};
-            total += parts[i].len;
-        }
-    }
-    char newline = '\n';
-    iov[0] = (struct iovec){.iov_base = header, .iov_len = 0};
-    if (stream->framing == FRAMING_HEADERS) {
-        int len = snprintf(header, sizeof header, "Content-Length: %zu\r\n\r\n", total);
-        iov[0].iov_len = (size_t)len;
-    } else {
-        iov[used++] = (struct iovec){.iov_base = &newline, .iov_len = 1};
-    }
-    if (hub_stream_queued(stream) + total > stream->options.max_queue_bytes) {
+    hub_framing_wrap(&stream->framing, parts, count, &message);
+    if (message.total_bytes > stream->options.max_queue_bytes - hub_stream_queued(stream)) {
         return HUB_ELIMIT;
     }
     size_t done = 0;
-    if (total >= DIRECT_BYTES && (hub_stream_queued(stream) == 0 || flush(stream))) {
-        if (stream->ended) {
-            return HUB_ESTATE;
-        }
-        done = hub_stream_queued(stream) == 0 ? write_direct(stream, iov, used) : 0;
+    if (message.total_bytes >= DIRECT_BYTES && !message.has_line_end) {
+        done = write_direct(stream, &message);
     }
-    if (done < total + iov[0].iov_len + (stream->framing == FRAMING_HEADERS ? 0 : 1)) {
-        if (stream->out_done > KEEP_BYTES) {
-            hub_buf_consume(&stream->out, stream->out_done);
-            stream->out_done = 0;
-        }
-        if (hub_buf_reserve(&stream->out, total + sizeof header) == NULL) {
-            if (done > 0) {
-                end_stream(stream, "out of memory in the middle of a message");
-            }
-            stream->out.failed = HUB_OK;
-            return HUB_ENOMEM;
-        }
-        queue_rest(stream, iov, used, done);
-        ev_prepare_start(stream->loop, &stream->flusher);
+    if (stream->broken) {
+        return HUB_ESTATE;
+    }
+    hub_err err = done < message.total_bytes ? queue_rest(stream, &message, done) : HUB_OK;
+    if (err != HUB_OK && done > 0) {
+        end_writing(stream, "out of memory in the middle of a message");
     }
     pause_or_resume(stream);
-    return HUB_OK;
+    return err;
 }
 
 void hub_stream_drain(hub_stream *stream, unsigned timeout_ms)
 {
     uint64_t deadline = hub_clock_now_ms() + timeout_ms;
-    while (!stream->ended && flush(stream) && hub_stream_queued(stream) > 0) {
+    while (!stream->closed && flush(stream) && hub_stream_queued(stream) > 0) {
         uint64_t now = hub_clock_now_ms();
+        uint64_t left = now < deadline ? deadline - now : 0;
         struct pollfd ready = {.fd = stream->options.write_fd, .events = POLLOUT};
-        if (now >= deadline || poll(&ready, 1, (int)(deadline - now)) <= 0) {
+        int count = poll(&ready, 1, left < INT_MAX ? (int)left : INT_MAX);
+        if (left == 0 || (count < 0 && errno != EINTR)) {
             return;
         }
     }
 }
 
-/* ---- opening and closing ---------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
-static void close_fds(const hub_stream_options *options)
+static void release_fds(const hub_stream *stream)
 {
+    const hub_stream_options *options = &stream->options;
     if (options->keep_fds_open) {
+        if (stream->read_flags >= 0) {
+            (void)fcntl(options->read_fd, F_SETFL, stream->read_flags);
+        }
+        if (stream->write_flags >= 0) {
+            (void)fcntl(options->write_fd, F_SETFL, stream->write_flags);
+        }
         return;
     }
     (void)close(options->read_fd); /* nothing can be done about a failing close */
@@ -476,12 +417,30 @@ static void close_fds(const hub_stream_options *options)
     }
 }
 
+static size_t saturated_sum(size_t a, size_t b)
+{
+    return a < SIZE_MAX - b ? a + b : SIZE_MAX;
+}
+
+static void init_watchers(hub_stream *stream)
+{
+    ev_io_init(&stream->reader, on_readable, stream->options.read_fd, EV_READ);
+    ev_io_init(&stream->writer, on_writable, stream->options.write_fd, EV_WRITE);
+    ev_prepare_init(&stream->flusher, on_flush);
+    ev_timer_init(&stream->waker, on_wake, 0., 0.);
+    stream->reader.data = stream;
+    stream->writer.data = stream;
+    stream->flusher.data = stream;
+    stream->waker.data = stream;
+}
+
 hub_err hub_stream_open(struct ev_loop *loop, const hub_stream_options *options,
                         hub_stream **ret_stream)
 {
     hub_stream *stream = calloc(1, sizeof *stream);
     if (stream == NULL) {
-        close_fds(options);
+        const hub_stream none = {.options = *options, .read_flags = -1, .write_flags = -1};
+        release_fds(&none);
         return HUB_ENOMEM;
     }
     stream->options = *options;
@@ -491,20 +450,18 @@ hub_err hub_stream_open(struct ev_loop *loop, const hub_stream_options *options,
     if (stream->read_flags < 0 || stream->write_flags < 0 ||
         fcntl(options->read_fd, F_SETFL, stream->read_flags | O_NONBLOCK) < 0 ||
         fcntl(options->write_fd, F_SETFL, stream->write_flags | O_NONBLOCK) < 0) {
-        close_fds(options);
+        release_fds(stream);
         free(stream);
         return HUB_ESYSTEM;
     }
-    hub_buf_init(&stream->in, options->max_message_bytes * 2 + 4 * READ_CHUNK_BYTES);
-    hub_buf_init(&stream->out, options->max_queue_bytes * 2 + KEEP_BYTES);
-    ev_io_init(&stream->reader, on_readable, options->read_fd, EV_READ);
-    ev_io_init(&stream->writer, on_writable, options->write_fd, EV_WRITE);
-    ev_prepare_init(&stream->flusher, on_flush);
-    ev_timer_init(&stream->ender, on_end, 0., 0.);
-    stream->reader.data = stream;
-    stream->writer.data = stream;
-    stream->flusher.data = stream;
-    stream->ender.data = stream;
+    hub_framing_init(&stream->framing, options->max_message_bytes, options->detect_framing);
+    hub_buf_init(&stream->in, saturated_sum(options->max_message_bytes,
+                                            READ_CHUNK_BYTES + HUB_LIMIT_FRAME_HEADER_BYTES));
+    /* Written bytes stay in front of the others until they are the larger half. */
+    hub_buf_init(&stream->out,
+                 saturated_sum(saturated_sum(options->max_queue_bytes, options->max_queue_bytes),
+                               KEEP_BYTES));
+    init_watchers(stream);
     ev_io_start(loop, &stream->reader);
     *ret_stream = stream;
     return HUB_OK;
@@ -518,12 +475,8 @@ void hub_stream_close(hub_stream *stream)
     ev_io_stop(stream->loop, &stream->reader);
     ev_io_stop(stream->loop, &stream->writer);
     ev_prepare_stop(stream->loop, &stream->flusher);
-    ev_timer_stop(stream->loop, &stream->ender);
-    if (stream->options.keep_fds_open) {
-        (void)fcntl(stream->options.read_fd, F_SETFL, stream->read_flags);
-        (void)fcntl(stream->options.write_fd, F_SETFL, stream->write_flags);
-    }
-    close_fds(&stream->options);
+    ev_timer_stop(stream->loop, &stream->waker);
+    release_fds(stream);
     stream->closed = true;
     stream->ended = true;
     if (!stream->in_callback) {

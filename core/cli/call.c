@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "hub/describe.h"
 #include "wire/json.h"
 
 #include <unistd.h>
@@ -78,10 +79,17 @@ static void complain_of(hub_str error)
 static int run_call(const cli_options *options, cli_local *local, hub_str arguments)
 {
     hub_buf params;
+    hub_buf name;
     hub_str json;
     hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_init(&name, 1024);
+    (void)cli_local_request(local, "tools/list", HUB_STR("{}"), &json); /* so that all are known */
+    if (!hub_describe_resolve(cli_local_hub(local), hub_str_of(options->arguments[0]), &name)) {
+        hub_buf_add(&name, hub_str_of(options->arguments[0])); /* the hub will say what is wrong */
+    }
     hub_buf_add(&params, HUB_STR("{\"name\":"));
-    hub_json_add_string(&params, hub_str_of(options->arguments[0]));
+    hub_json_add_string(&params, hub_buf_str(&name));
+    hub_buf_fini(&name);
     hub_buf_add(&params, HUB_STR(",\"arguments\":"));
     hub_buf_add(&params, arguments);
     hub_buf_add_char(&params, '}');
@@ -111,7 +119,7 @@ int cli_call(cli_options *options)
     int status = read_arguments(options, &text, &arguments);
     cli_local *local = NULL;
     if (status == EXIT_OK) {
-        status = cli_local_open(options, &local);
+        status = cli_local_open(options, true, &local);
     }
     if (status == EXIT_OK) {
         status = run_call(options, local, arguments);

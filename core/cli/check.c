@@ -39,7 +39,7 @@ static int connect_all(cli_options *options)
 {
     cli_local *local = NULL;
     hub_str ignored;
-    int status = cli_local_open(options, &local);
+    int status = cli_local_open(options, true, &local);
     if (status == EXIT_OK) {
         (void)cli_local_request(local, "tools/list", HUB_STR("{}"), &ignored);
         status = report_toolsets(local);
@@ -48,9 +48,37 @@ static int connect_all(cli_options *options)
     return status;
 }
 
+static void on_bad_toolset(void *ctx, const char *reason)
+{
+    int *status = ctx;
+    *status = EXIT_CONFIG;
+    cli_complain("%s", reason);
+}
+
+/* Check what the manifest says, and what each module says of its part of it. */
+static int check_all(cli_options *options)
+{
+    cli_local *local = NULL;
+    int status = cli_local_open(options, false, &local);
+    if (status == EXIT_OK) {
+        hub_orchestrator_check(cli_local_hub(local), on_bad_toolset, &status);
+    }
+    if (status == EXIT_OK) {
+        const hub_settings *settings = cli_local_settings(local);
+        hub_buf line;
+        hub_buf_init(&line, 256);
+        hub_buf_printf(&line, "the configuration is good: %zu toolset%s, %zu profile%s",
+                       settings->toolset_count, settings->toolset_count == 1 ? "" : "s",
+                       settings->profile_count, settings->profile_count == 1 ? "" : "s");
+        cli_print(hub_buf_str(&line));
+        hub_buf_fini(&line);
+    }
+    cli_local_close(local);
+    return status;
+}
+
 int cli_check(cli_options *options)
 {
-    hub_config *config = NULL;
     if (options->argument_count > 0) {
         if (options->config_count == CLI_MAX_LIST) {
             cli_complain("too many files");
@@ -58,18 +86,6 @@ int cli_check(cli_options *options)
         }
         options->configs[options->config_count++] = options->arguments[0];
     }
-    int status = cli_load_config(options, true, &config);
-    if (status == EXIT_OK) {
-        hub_buf line;
-        hub_buf_init(&line, 256);
-        hub_buf_printf(&line, "the configuration is good: %zu toolset%s, %zu profile%s",
-                       config->settings.toolset_count,
-                       config->settings.toolset_count == 1 ? "" : "s",
-                       config->settings.profile_count,
-                       config->settings.profile_count == 1 ? "" : "s");
-        cli_print(hub_buf_str(&line));
-        hub_buf_fini(&line);
-    }
-    hub_config_destroy(config);
+    int status = check_all(options);
     return status == EXIT_OK && options->connect ? connect_all(options) : status;
 }

@@ -65,8 +65,9 @@ int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config);
 /* A hub inside this process, for commands that look at it or use it. */
 typedef struct cli_local cli_local;
 
-/* Start one. On failure a line on stderr says why. returns: EXIT_OK, EXIT_CONFIG, EXIT_INTERNAL */
-int cli_local_open(cli_options *options, cli_local **ret_local);
+/* Make one and, with `start`, start it and be a client of it. On failure a line on stderr says why.
+ * returns: EXIT_OK, EXIT_USAGE, EXIT_CONFIG, EXIT_INTERNAL */
+int cli_local_open(cli_options *options, bool start, cli_local **ret_local);
 void cli_local_close(cli_local *local); /* NULL is fine */
 hub_orchestrator *cli_local_hub(cli_local *local);
 const hub_settings *cli_local_settings(const cli_local *local);

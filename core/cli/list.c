@@ -115,7 +115,7 @@ int cli_list(cli_options *options)
         return EXIT_USAGE;
     }
     cli_local *local = NULL;
-    int status = cli_local_open(options, &local);
+    int status = cli_local_open(options, true, &local);
     hub_buf out;
     hub_buf_init(&out, SIZE_MAX / 4);
     if (status == EXIT_OK) {

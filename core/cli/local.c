@@ -92,17 +92,17 @@ static hub_err take_message(hub_port *port, const hub_str *parts, size_t count, 
 
 static const hub_port_ops PORT = {.send = take_message};
 
-static int start(cli_local *local)
+static int make_hub(cli_local *local, bool start)
 {
     hub_error why = {.code = HUB_OK};
     hub_session_options session = {
         .transport = "command line", .principal = "local", .port = &local->port};
     hub_err err =
         hub_orchestrator_create(local->loop, &local->config->settings, &local->hub, &why);
-    if (err == HUB_OK) {
+    if (err == HUB_OK && start) {
         err = hub_orchestrator_start(local->hub, &why);
     }
-    if (err == HUB_OK) {
+    if (err == HUB_OK && start) {
         err = hub_session_create(local->hub, &session, &local->session, &why);
     }
     if (err != HUB_OK) {
@@ -112,7 +112,7 @@ static int start(cli_local *local)
     return EXIT_OK;
 }
 
-int cli_local_open(cli_options *options, cli_local **ret_local)
+int cli_local_open(cli_options *options, bool start, cli_local **ret_local)
 {
     cli_local *local = calloc(1, sizeof *local);
     if (local == NULL) {
@@ -125,7 +125,7 @@ int cli_local_open(cli_options *options, cli_local **ret_local)
     int status = cli_load_config(options, true, &local->config);
     if (status == EXIT_OK) {
         local->loop = ev_loop_new(EVFLAG_AUTO);
-        status = local->loop != NULL ? start(local) : EXIT_INTERNAL;
+        status = local->loop != NULL ? make_hub(local, start) : EXIT_INTERNAL;
     }
     if (status != EXIT_OK) {
         cli_local_close(local);

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/call.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "hub/hub.h"
+#include "hub/parking.h"
 #include "hub/respond.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* An id is (generation << SLOT_BITS | slot): a slot is used again, a generation is not. */
-enum { SLOT_BITS = 16 };
+/* An id is (generation << SLOT_BITS | slot): a slot is used again at once, a generation of it only
+ * after all others. It is never 0, and survives as a JSON number. */
+enum { SLOT_BITS = 16, ID_BITS = 53 };
 _Static_assert((1u << SLOT_BITS) == HUB_LIMIT_CALLS, "a slot for every call");
+
+static const uint64_t LAST_GENERATION = (UINT64_C(1) << (ID_BITS - SLOT_BITS)) - 1;
 
 typedef struct call_slot {
     uint64_t generation;
@@ -27,7 +32,7 @@ struct hub_call_table {
     size_t in_flight;
 };
 
-/* ---- the table -------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 hub_err hub_call_table_create(struct ev_loop *loop, hub_call_table **ret_table)
 {
@@ -94,7 +99,7 @@ static hub_err take_slot(hub_call_table *table, hub_call **ret_call)
     table->first_free = slot->next_free;
     slot->spare = NULL;
     slot->call = call;
-    slot->generation++;
+    slot->generation = slot->generation < LAST_GENERATION ? slot->generation + 1 : 1;
     table->in_flight++;
     memset(call, 0, offsetof(hub_call, inline_kept));
     call->id = slot->generation << SLOT_BITS | at;
@@ -120,7 +125,7 @@ static void give_slot_back(hub_call *call)
     table->in_flight--;
 }
 
-/* ---- beginning -------------------------------------------------------------------------------- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static hub_str keep(char **at, hub_str text)
 {
@@ -132,11 +137,15 @@ static hub_str keep(char **at, hub_str text)
     return kept;
 }
 
-/* Copy what of the request must outlive its message. */
-static hub_err keep_request(hub_call *call, hub_str id, const hub_request_context *context)
+/* Copy what of the request must outlive its message. What the session has declared once outlives
+ * its calls anyway. */
+static hub_err keep_request(hub_call *call, const hub_session *session, hub_str id,
+                            const hub_request_context *context)
 {
-    size_t need = id.len + context->capabilities.len + context->client_info.len +
-                  context->log_level.len + context->progress_token.len;
+    bool is_declared =
+        session->capabilities != NULL && context->capabilities.ptr == session->capabilities;
+    size_t need = id.len + (is_declared ? 0 : context->capabilities.len) +
+                  context->client_info.len + context->log_level.len + context->progress_token.len;
     if (need > sizeof call->inline_kept) {
         call->kept = malloc(need);
         if (call->kept == NULL) {
@@ -147,7 +156,9 @@ static hub_err keep_request(hub_call *call, hub_str id, const hub_request_contex
     char *at = call->kept;
     call->context = *context;
     call->client_id = keep(&at, id);
-    call->context.capabilities = keep(&at, context->capabilities);
+    if (!is_declared) {
+        call->context.capabilities = keep(&at, context->capabilities);
+    }
     call->context.client_info = keep(&at, context->client_info);
     call->context.log_level = keep(&at, context->log_level);
     call->context.progress_token = keep(&at, context->progress_token);
@@ -179,7 +190,7 @@ hub_err hub_call_begin(hub_call_table *table, hub_session *session, hub_port *po
     if (err != HUB_OK) {
         return err;
     }
-    err = keep_request(call, id, context);
+    err = keep_request(call, session, id, context);
     if (err != HUB_OK) {
         give_slot_back(call);
         return err;
@@ -215,16 +226,11 @@ void hub_call_bind(hub_call *call, hub_binding *binding)
     binding->in_flight++;
 }
 
-/* ---- time -------------------------------------------------------------------------------------- */
-
-static uint64_t loop_now_ms(const hub_call *call)
-{
-    return (uint64_t)(ev_now(call->table->loop) * 1000.);
-}
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static void start_timer(hub_call *call)
 {
-    uint64_t now = loop_now_ms(call);
+    uint64_t now = hub_clock_now_ms();
     uint64_t left = call->ceiling_ms > now ? call->ceiling_ms - now : 0;
     uint64_t delay = call->timeout_ms < left ? call->timeout_ms : left;
     ev_timer_stop(call->table->loop, &call->deadline);
@@ -239,18 +245,13 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
     hub_call *call = timer->data;
     char text[128];
     int len = snprintf(text, sizeof text, "no answer within %llu ms: the call was cancelled",
-                       (unsigned long long)(loop_now_ms(call) - call->begin_ms));
-    hub_binding *binding = call->binding;
-    uint64_t id = call->id;
-    hub_call_fail(call, PATCHBAY_FAILED, (hub_str){.ptr = text, .len = (size_t)len});
-    if (binding != NULL) {
-        hub_binding_cancel(binding, id);
-    }
+                       (unsigned long long)(hub_clock_now_ms() - call->begin_ms));
+    hub_call_abort(call, PATCHBAY_FAILED, (hub_str){.ptr = text, .len = (size_t)len});
 }
 
 void hub_call_set_deadline(hub_call *call, uint32_t timeout_ms, uint32_t ceiling_ms)
 {
-    call->begin_ms = loop_now_ms(call);
+    call->begin_ms = hub_clock_now_ms();
     call->timeout_ms = timeout_ms;
     call->ceiling_ms = call->begin_ms + ceiling_ms;
     ev_timer_init(&call->deadline, on_deadline, 0., 0.);
@@ -265,7 +266,7 @@ void hub_call_touch(hub_call *call)
     }
 }
 
-/* ---- finding ----------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 hub_call *hub_call_find(const hub_call_table *table, uint64_t id, const hub_binding *binding)
 {
@@ -287,7 +288,7 @@ hub_call *hub_call_find_client(const hub_session *session, hub_str client_id)
     return NULL;
 }
 
-/* ---- ending ------------------------------------------------------------------------------------ */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 static void unlink_session(hub_call *call)
 {
@@ -324,22 +325,12 @@ static void unlink_binding(hub_call *call)
     hub_binding_call_ended(binding);
 }
 
-static void unpark(hub_call *call)
-{
-    hub_call **link = &call->session->profile->parked;
-    while (*link != call) {
-        link = &(*link)->park_next;
-    }
-    *link = call->park_next;
-    call->parked = false;
-}
-
 /* Take the call out of every list; its spans stay valid until give_slot_back. */
 static void detach(hub_call *call)
 {
     ev_timer_stop(call->table->loop, &call->deadline);
     if (call->parked) {
-        unpark(call);
+        hub_parking_remove(call);
     }
     unlink_session(call);
     unlink_binding(call);
@@ -347,10 +338,11 @@ static void detach(hub_call *call)
 
 void hub_call_finish(hub_call *call, const hub_outcome *outcome)
 {
+    const hub_session *session = call->session;
     detach(call);
     if (call->on_outcome != NULL) {
         call->on_outcome(call->ctx, outcome);
-    } else {
+    } else if (!session->closing) {
         hub_respond_outcome(call, outcome);
     }
     give_slot_back(call);
@@ -362,27 +354,47 @@ void hub_call_fail(hub_call *call, int32_t status, hub_str text)
     hub_call_finish(call, &outcome);
 }
 
-void hub_call_fail_rpc(hub_call *call, int code, hub_str message, hub_str data)
+void hub_call_fail_rpc(hub_call *call, int code, hub_str message)
 {
     hub_buf error;
     hub_buf_init(&error, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    hub_dialect_add_error(&error, code, message, data);
-    hub_outcome outcome = {.status = PATCHBAY_RPC_ERROR, .json = hub_buf_str(&error)};
+    hub_dialect_add_error(&error, code, message, HUB_STR_EMPTY);
     if (hub_buf_ok(&error)) {
+        hub_outcome outcome = {.status = PATCHBAY_RPC_ERROR, .json = hub_buf_str(&error)};
         hub_call_finish(call, &outcome);
     } else {
-        hub_call_drop(call);
+        hub_call_fail(call, PATCHBAY_FAILED, message);
     }
     hub_buf_fini(&error);
 }
 
-void hub_call_drop(hub_call *call)
+/* End a call that somebody may be working on: with `outcome` for the client, or without a word. */
+static void end_early(hub_call *call, const hub_outcome *outcome)
 {
     hub_binding *binding = call->binding;
     uint64_t id = call->id;
-    detach(call);
-    give_slot_back(call);
+    if (binding != NULL) {
+        binding->in_flight++; /* a retired binding is not closed before it knows */
+    }
+    if (outcome != NULL) {
+        hub_call_finish(call, outcome);
+    } else {
+        detach(call);
+        give_slot_back(call);
+    }
     if (binding != NULL) {
         hub_binding_cancel(binding, id);
+        hub_binding_call_ended(binding);
     }
+}
+
+void hub_call_abort(hub_call *call, int32_t status, hub_str text)
+{
+    hub_outcome outcome = {.status = status, .json = text};
+    end_early(call, &outcome);
+}
+
+void hub_call_drop(hub_call *call)
+{
+    end_early(call, NULL);
 }

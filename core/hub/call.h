@@ -4,10 +4,10 @@
  * where a call is completed: hub_call_finish, whatever the cause (result, error, cancel, timeout,
  * death of the module).
  *
- * A call's id is the hub's own, below 2^53, and never used twice: an upstream gets it as JSON-RPC id
- * and progress token, so an answer that comes too late, or is forged, finds nothing. The client's id
- * is kept verbatim, `1` apart from `"1"`.
- * Memory: calls are recycled; in steady state one costs no allocation. Thread: [loop].
+ * A call's id is the hub's own, below 2^53, and not used again for 2^37 calls: an upstream gets it
+ * as JSON-RPC id and progress token, so an answer that comes too late, or is forged, finds nothing.
+ * The client's id is kept verbatim, `1` apart from `"1"`. Memory: calls are recycled; in steady
+ * state one costs no allocation. Thread: [loop].
  */
 #ifndef HUB_HUB_CALL_H
 #define HUB_HUB_CALL_H
@@ -44,16 +44,18 @@ struct hub_call {
     hub_call *binding_next;
     hub_call *binding_prev;
     hub_call *park_next;
-    bool is_tool_call;      /* failures become tool results */
-    bool structured_errors; /* … with structuredContent (the tool has no outputSchema) */
-    bool parked;
+    hub_call *park_prev;
+    bool is_tool_call;           /* failures become tool results */
+    bool structured_errors;      /* … with structuredContent (the tool has no outputSchema) */
+    bool parked;                 /* see parking.h */
+    bool patient;                /* … and waits for catalogs that are late */
     hub_request_context context; /* its spans point into `kept` */
     hub_str client_id;           /* likewise */
     char *held;                  /* a parked request, whole */
     size_t held_len;
     char *kept; /* inline_kept, or on the heap when that is too small */
     uint64_t begin_ms;
-    uint64_t ceiling_ms;     /* loop time after which progress does not help */
+    uint64_t ceiling_ms; /* after which progress does not help; monotonic, as begin_ms */
     uint32_t timeout_ms;
     ev_timer deadline;
     char inline_kept[480]; /* last: what precedes it is cleared for each call, this is not */
@@ -99,8 +101,11 @@ void hub_call_finish(hub_call *call, const hub_outcome *outcome);
 /* Complete it with a failure and a sentence. */
 void hub_call_fail(hub_call *call, int32_t status, hub_str text);
 
-/* Complete it with a JSON-RPC error. `data` is raw JSON or empty. */
-void hub_call_fail_rpc(hub_call *call, int code, hub_str message, hub_str data);
+/* Complete it with a JSON-RPC error. */
+void hub_call_fail_rpc(hub_call *call, int code, hub_str message);
+
+/* Complete it with a failure and a sentence, and tell who works on it that nobody waits. */
+void hub_call_abort(hub_call *call, int32_t status, hub_str text);
 
 /* Forget a call without an answer, and tell who works on it: cancelled, or the client is gone. */
 void hub_call_drop(hub_call *call);

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "hub/hub.h"
+#include "tools/naming.h"
 
 static const char *state_word(const hub_toolset *toolset, bool active)
 {
@@ -95,6 +96,42 @@ void hub_describe_toolsets(hub_orchestrator *hub, const char *profile_name, hub_
         hub_buf_add_char(out, '}');
     }
     hub_buf_add_char(out, ']');
+}
+
+bool hub_describe_resolve(hub_orchestrator *hub, hub_str reference, hub_buf *out)
+{
+    const hub_view *view = hub_registry_view(hub_find_profile(hub, NULL)->registry);
+    const hub_view_entry *entry = hub_view_find(view, reference);
+    hub_str toolset;
+    hub_str tool;
+    hub_buf canonical;
+    hub_buf_init(&canonical, reference.len + 1);
+    if (entry == NULL && hub_naming_split(reference, &toolset, &tool) == HUB_OK) {
+        hub_naming_canonical(toolset, tool, &canonical);
+        size_t after = hub_view_after(view, hub_buf_str(&canonical));
+        if (after > 0 && hub_str_eq(view->entries[after - 1].canonical, hub_buf_str(&canonical))) {
+            entry = &view->entries[after - 1];
+        }
+    }
+    if (entry != NULL) {
+        hub_buf_add(out, entry->exposed);
+    }
+    hub_buf_fini(&canonical);
+    return entry != NULL;
+}
+
+void hub_describe_add_failures(const hub_profile *profile, hub_buf *out)
+{
+    size_t begin = out->len;
+    size_t count;
+    const hub_source *sources = hub_registry_sources(profile->registry, &count);
+    for (size_t i = 0; i < count; i++) {
+        const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
+        if (toolset != NULL && toolset->catalog == NULL && toolset->state == PATCHBAY_STATE_FAILED) {
+            hub_buf_printf(out, "%s%s: %s", out->len > begin ? "; " : "", toolset->settings->key,
+                           toolset->detail);
+        }
+    }
 }
 
 static void add_text(hub_buf *out, const char *key, const char *text)

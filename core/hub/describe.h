@@ -19,6 +19,13 @@ void hub_describe_toolsets(hub_orchestrator *hub, const char *profile, hub_buf *
 /* Append an array with one object per module and per refused file: name, version, path, summary. */
 void hub_describe_modules(hub_orchestrator *hub, hub_buf *out);
 
+/* Append the exposed name that a reference means in the default profile: an exposed name itself, or
+ * "toolset__tool" whatever the naming mode (split at the first "__"). False when it means nothing. */
+bool hub_describe_resolve(hub_orchestrator *hub, hub_str reference, hub_buf *out);
+
+/* Append why toolsets that are active have no tools ("git: cannot start …"), separated by "; ". */
+void hub_describe_add_failures(const struct hub_profile *profile, hub_buf *out);
+
 /* Append the members of one toolset's object, without braces. */
 void hub_describe_add_toolset(const struct hub_profile *profile, const struct hub_toolset *toolset,
                               hub_buf *out);

@@ -24,6 +24,12 @@
 #include "modules/instance.h"
 #include "tools/registry.h"
 
+/* Requests that wait for a catalog, oldest first (parking.h). */
+typedef struct hub_parked {
+    hub_call *first;
+    hub_call *last;
+} hub_parked;
+
 /* A named exposure. */
 typedef struct hub_profile {
     hub_orchestrator *hub;
@@ -32,8 +38,8 @@ typedef struct hub_profile {
     hub_manager *manager;
     hub_notifier *notifier;
     hub_session *sessions;  /* list */
-    hub_call *parked;       /* requests that wait for a catalog, oldest first */
-    ev_timer park_deadline; /* until when the oldest of them waits */
+    hub_parked parked;
+    hub_parked parked_patient;
 } hub_profile;
 
 struct hub_orchestrator {
@@ -69,6 +75,8 @@ struct hub_session {
     size_t listen_count;
     hub_call *calls; /* in flight */
     size_t call_count;
+    size_t held_bytes; /* of requests that wait for a catalog */
+    bool closing;      /* nothing is written any more */
 };
 
 /* One open `subscriptions/listen` (MCP 2026-07-28 basic/patterns/subscriptions). */

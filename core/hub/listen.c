@@ -11,6 +11,32 @@ static hub_str id_of(const hub_listen *listen)
     return (hub_str){.ptr = listen->id, .len = listen->id_len};
 }
 
+/* Whether each type of the filter has the shape that the specification gives it. */
+static bool is_good_filter(hub_str filter)
+{
+    static const char *const FLAGS[] = {"toolsListChanged", "promptsListChanged",
+                                        "resourcesListChanged"};
+    for (size_t i = 0; i < sizeof FLAGS / sizeof FLAGS[0]; i++) {
+        hub_json_type type = hub_json_type_of(hub_json_get(filter, hub_str_of(FLAGS[i])));
+        if (type != HUB_JSON_NONE && type != HUB_JSON_TRUE && type != HUB_JSON_FALSE) {
+            return false;
+        }
+    }
+    hub_str uris = hub_json_get(filter, HUB_STR("resourceSubscriptions"));
+    if (uris.len > 0 && hub_json_type_of(uris) != HUB_JSON_ARRAY) {
+        return false;
+    }
+    hub_json_iter it = hub_json_iterate(uris);
+    hub_str key;
+    hub_str uri;
+    while (hub_json_next(&it, &key, &uri)) {
+        if (hub_json_type_of(uri) != HUB_JSON_STRING) {
+            return false;
+        }
+    }
+    return hub_json_type_of(filter) == HUB_JSON_OBJECT;
+}
+
 static bool wants(const hub_message *message, const char *type)
 {
     hub_str value = hub_json_get(message->at[HUB_M_NOTIFICATIONS], hub_str_of(type));
@@ -40,9 +66,11 @@ void hub_listen_open(const hub_request *request)
 {
     hub_session *session = request->session;
     hub_str id = request->message->at[HUB_M_ID];
-    if (hub_json_type_of(request->message->at[HUB_M_NOTIFICATIONS]) != HUB_JSON_OBJECT) {
+    if (!is_good_filter(request->message->at[HUB_M_NOTIFICATIONS])) {
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
-                          HUB_STR("params.notifications must be an object"), HUB_STR_EMPTY);
+                          HUB_STR("params.notifications must be an object of booleans "
+                                  "(…ListChanged) and lists of text (resourceSubscriptions)"),
+                          HUB_STR_EMPTY);
         return;
     }
     if (session->listen_count >= HUB_LIMIT_LISTENS_PER_SESSION) {
@@ -89,18 +117,13 @@ void hub_listen_cancel(hub_session *session, hub_str id)
     }
 }
 
-/* Both what basic/patterns/cancellation demands and what basic/patterns/subscriptions asks for. */
+/* The graceful end that basic/patterns/subscriptions asks for, then the notification that
+ * basic/patterns/cancellation demands. In this order: for a client the result ends the request, and
+ * what cancels an ended request is ignored; the other way round it would meet a result of nothing. */
 static void say_goodbye(const hub_listen *listen)
 {
     hub_buf text;
     hub_buf_init(&text, 2 * HUB_LIMIT_ID_BYTES + 256);
-    hub_buf_add(&text, HUB_STR("{\"requestId\":"));
-    hub_buf_add(&text, id_of(listen));
-    hub_buf_add(&text, HUB_STR(",\"reason\":\"the hub is shutting down\"}"));
-    if (hub_buf_ok(&text)) {
-        hub_respond_notify(listen->port, HUB_STR("notifications/cancelled"), hub_buf_str(&text));
-    }
-    hub_buf_clear(&text);
     hub_buf_add(&text, HUB_STR("{\"_meta\":{\"" HUB_META_SUBSCRIPTION_ID "\":"));
     hub_buf_add(&text, id_of(listen));
     hub_buf_add(&text, HUB_STR("}}"));
@@ -110,6 +133,13 @@ static void say_goodbye(const hub_listen *listen)
         hub_request request = {.port = listen->port, .message = &message};
         request.context.era = HUB_ERA_MODERN;
         hub_respond_result(&request, hub_buf_str(&text));
+    }
+    hub_buf_clear(&text);
+    hub_buf_add(&text, HUB_STR("{\"requestId\":"));
+    hub_buf_add(&text, id_of(listen));
+    hub_buf_add(&text, HUB_STR(",\"reason\":\"the hub is shutting down\"}"));
+    if (hub_buf_ok(&text)) {
+        hub_respond_notify(listen->port, HUB_STR("notifications/cancelled"), hub_buf_str(&text));
     }
     hub_buf_fini(&text);
 }

@@ -4,17 +4,19 @@
 #include "base/limits.h"
 #include "hub/hub.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
 enum {
     MAC_BYTES = 8, /* a forger has no oracle that is worth more */
-    CURSOR_MAX_BYTES = 2 * (MAC_BYTES + HUB_LIMIT_TOOLSET_KEY_BYTES + 1 + HUB_LIMIT_TOOL_NAME_BYTES),
+    CURSOR_MAX_BYTES =
+        2 * (MAC_BYTES + HUB_LIMIT_TOOLSET_KEY_BYTES + 1 + HUB_LIMIT_TOOL_NAME_BYTES),
 };
 
 #define CAPABILITIES "{\"tools\":{\"listChanged\":true},\"logging\":{}}"
 
-/* ---- cursors ---------------------------------------------------------------------------------- */
+/* ---- cursors --------------------------------------------------------------------------------- */
 
 static bool sign(const hub_orchestrator *hub, hub_str text, unsigned char ret_mac[MAC_BYTES])
 {
@@ -53,8 +55,8 @@ static int hex_digit(char c)
 }
 
 /* The canonical id in a cursor, decoded into `bytes`. False when the hub did not make it. */
-static bool read_cursor(const hub_orchestrator *hub, hub_str raw,
-                        char bytes[CURSOR_MAX_BYTES / 2], hub_str *ret_canonical)
+static bool read_cursor(const hub_orchestrator *hub, hub_str raw, char bytes[CURSOR_MAX_BYTES / 2],
+                        hub_str *ret_canonical)
 {
     hub_str text;
     unsigned char mac[MAC_BYTES];
@@ -71,10 +73,10 @@ static bool read_cursor(const hub_orchestrator *hub, hub_str raw,
         bytes[i] = (char)(high << 4 | low);
     }
     *ret_canonical = (hub_str){.ptr = bytes + MAC_BYTES, .len = text.len / 2 - MAC_BYTES};
-    return sign(hub, *ret_canonical, mac) && memcmp(mac, bytes, MAC_BYTES) == 0;
+    return sign(hub, *ret_canonical, mac) && CRYPTO_memcmp(mac, bytes, MAC_BYTES) == 0;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void add_server_info(const hub_settings *settings, hub_buf *out)
 {
@@ -91,8 +93,9 @@ static void add_server_info(const hub_settings *settings, hub_buf *out)
  * moment and belongs to this caller: fresh for no time, and not to be shared. */
 static void add_modern_tail(const hub_settings *settings, hub_buf *out)
 {
-    hub_buf_add(out, HUB_STR(",\"ttlMs\":0,\"cacheScope\":\"private\",\"_meta\":{\"" HUB_META_SERVER_INFO
-                             "\":"));
+    hub_buf_add(out,
+                HUB_STR(",\"ttlMs\":0,\"cacheScope\":\"private\",\"_meta\":{\"" HUB_META_SERVER_INFO
+                        "\":"));
     add_server_info(settings, out);
     hub_buf_add_char(out, '}');
 }
@@ -105,7 +108,7 @@ void hub_listing_respond_tools(const hub_request *request)
     hub_str cursor = request->message->at[HUB_M_CURSOR];
     size_t page = hub->settings->limits.list_page;
     size_t from = 0;
-    if (cursor.len > 0) {
+    if (cursor.len > 0 && hub_json_type_of(cursor) != HUB_JSON_NULL) {
         char bytes[CURSOR_MAX_BYTES / 2];
         hub_str last;
         if (!read_cursor(hub, cursor, bytes, &last)) {
@@ -127,6 +130,7 @@ void hub_listing_respond_tools(const hub_request *request)
         add_modern_tail(hub->settings, &tail);
     }
     if (hub_buf_ok(&tail)) {
+        hub_notifier_seen(profile->notifier);
         hub_respond_list(request, HUB_STR("tools"), hub_view_slice(view, from, page),
                          hub_buf_str(&tail));
     } else {
@@ -135,7 +139,7 @@ void hub_listing_respond_tools(const hub_request *request)
     hub_buf_fini(&tail);
 }
 
-/* ---- identity ---------------------------------------------------------------------------------- */
+/* ---- identity -------------------------------------------------------------------------------- */
 
 static void respond_built(const hub_request *request, hub_buf *result)
 {
@@ -173,8 +177,8 @@ void hub_listing_respond_initialize(const hub_request *request, hub_revision rev
     const hub_settings *settings = request->session->profile->hub->settings;
     hub_buf result;
     hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    hub_buf_printf(&result, "{\"protocolVersion\":\"%s\",\"capabilities\":" CAPABILITIES
-                            ",\"serverInfo\":",
+    hub_buf_printf(&result,
+                   "{\"protocolVersion\":\"%s\",\"capabilities\":" CAPABILITIES ",\"serverInfo\":",
                    hub_revision_date(revision));
     add_server_info(settings, &result);
     add_instructions(settings, &result);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the hub says of itself: its lists, page by page from the profile's view, and its identity and
- * capabilities. Cursors are opaque and signed: they name the last entry served, so they survive a
- * change of the list, and a forged one is refused. Thread: [loop].
- * spec: MCP 2026-07-28 server/tools, server/discover, server/utilities/pagination and caching
+ * What the hub says of itself: its lists, page by page from the profile's view, and its identity
+ * and capabilities. Cursors are opaque and signed: they name the last entry served, so they survive
+ * a change of the list, and a forged one is refused. Thread: [loop]. spec: MCP 2026-07-28
+ * server/tools, server/discover, server/utilities/pagination and caching
  */
 #ifndef HUB_HUB_LISTING_H
 #define HUB_HUB_LISTING_H

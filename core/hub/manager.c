@@ -23,7 +23,7 @@ typedef struct toolset_op {
     void *ctx;
     ev_timer timeout;
     size_t waiting;
-    bool preparing; /* items are still being looked at */
+    bool held; /* its items are being looked at: who answers now does not finish it */
     size_t count;
     operation_item *items;
     hub_manager_result *results;
@@ -34,7 +34,6 @@ struct hub_manager {
     hub_profile *profile;
     toolset_op *enabling; /* NULL: none in progress */
     toolset_op *disables; /* those that wait for it, in order */
-    bool is_static;
 };
 
 static hub_orchestrator *hub_of(const hub_manager *manager)
@@ -42,7 +41,7 @@ static hub_orchestrator *hub_of(const hub_manager *manager)
     return manager->profile->hub;
 }
 
-/* ---- operations -------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static void free_operation(toolset_op *operation)
 {
@@ -54,7 +53,7 @@ static void free_operation(toolset_op *operation)
 }
 
 static toolset_op *make_operation(hub_manager *manager, const hub_str *toolsets, size_t count,
-                                 hub_manager_on_done *on_done, void *ctx)
+                                  hub_manager_on_done *on_done, void *ctx)
 {
     toolset_op *made = calloc(1, sizeof *made);
     size_t bytes = 1;
@@ -87,7 +86,7 @@ static toolset_op *make_operation(hub_manager *manager, const hub_str *toolsets,
     return made;
 }
 
-/* ---- enabling ----------------------------------------------------------------------------------- */
+/* ---- enabling -------------------------------------------------------------------------------- */
 
 size_t hub_manager_active_count(const hub_manager *manager)
 {
@@ -100,7 +99,11 @@ size_t hub_manager_active_count(const hub_manager *manager)
     return active;
 }
 
-static hub_err fail_unknown(const hub_orchestrator *hub, hub_str key, hub_error *reterr)
+/* An operation on more toolsets than this gets no suggestions for misspelt names: each of them is
+ * compared with every key. */
+enum { SUGGEST_FOR_COUNT = 16 };
+
+static hub_str find_nearest(const hub_orchestrator *hub, hub_str key)
 {
     const char **keys = calloc(hub->toolset_count + 1, sizeof *keys);
     hub_str nearest = HUB_STR_EMPTY;
@@ -111,6 +114,22 @@ static hub_err fail_unknown(const hub_orchestrator *hub, hub_str key, hub_error 
         nearest = hub_str_nearest(key, keys);
         free(keys);
     }
+    return nearest;
+}
+
+/* Step 1: is there such a toolset? */
+static hub_err find_toolset(const hub_orchestrator *hub, hub_str key, bool suggest,
+                            hub_toolset **ret_toolset, hub_error *reterr)
+{
+    if (key.len == 0) {
+        return hub_fail(reterr, HUB_EINVAL, "the name of a toolset is empty");
+    }
+    hub_toolset *toolset = hub_find_toolset(hub, key);
+    if (toolset != NULL) {
+        *ret_toolset = toolset;
+        return HUB_OK;
+    }
+    hub_str nearest = suggest ? find_nearest(hub, key) : HUB_STR_EMPTY;
     if (nearest.len > 0) {
         return hub_fail(reterr, HUB_ENOTFOUND,
                         "unknown toolset \"" HUB_STR_FMT "\"; did you mean \"" HUB_STR_FMT "\"?",
@@ -121,27 +140,24 @@ static hub_err fail_unknown(const hub_orchestrator *hub, hub_str key, hub_error 
                     HUB_STR_ARG(key));
 }
 
-/* Steps 1 and 2: is the name good, and does the policy agree? Nothing is touched. */
-static hub_err admit(const hub_manager *manager, hub_str key, size_t active, hub_toolset **ret_toolset,
-                     hub_error *reterr)
+static hub_err fail_enabled(hub_str key, hub_error *reterr)
 {
-    const hub_orchestrator *hub = hub_of(manager);
-    if (key.len == 0) {
-        return hub_fail(reterr, HUB_EINVAL, "the name of a toolset is empty");
-    }
-    hub_toolset *toolset = hub_find_toolset(hub, key);
-    if (toolset == NULL) {
-        return fail_unknown(hub, key, reterr);
-    }
+    return hub_fail(reterr, HUB_EEXIST, "toolset \"" HUB_STR_FMT "\" is already enabled",
+                    HUB_STR_ARG(key));
+}
+
+/* Step 2: is it inactive, and do the policies of hub and profile agree? Nothing is touched. */
+static hub_err admit(const hub_manager *manager, hub_str key, size_t active, hub_error *reterr)
+{
+    const hub_policy_rules *rules[] = {&hub_of(manager)->settings->policy,
+                                       &manager->profile->settings->policy};
     if (hub_registry_find(manager->profile->registry, key) != NULL) {
-        return hub_fail(reterr, HUB_EEXIST, "toolset \"" HUB_STR_FMT "\" is already enabled",
-                        HUB_STR_ARG(key));
+        return fail_enabled(key, reterr);
     }
-    hub_err err = hub_policy_admit_toolset(&hub->settings->policy, key, active, reterr);
-    if (err == HUB_OK) {
-        err = hub_policy_admit_toolset(&manager->profile->settings->policy, key, active, reterr);
+    hub_err err = HUB_OK;
+    for (size_t i = 0; err == HUB_OK && i < sizeof rules / sizeof rules[0]; i++) {
+        err = hub_policy_admit_toolset(rules[i], key, active, reterr);
     }
-    *ret_toolset = toolset;
     return err;
 }
 
@@ -169,7 +185,7 @@ static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
                                item->toolset->settings->key, HUB_STR_ARG(reason));
     }
     item->waiting = false;
-    if (--operation->waiting == 0 && !operation->preparing) {
+    if (--operation->waiting == 0 && !operation->held) {
         finish_enabling(operation);
     }
 }
@@ -177,16 +193,19 @@ static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
 /* Steps 1 to 3 for one toolset: admit it, make its instance, ask for its catalog. */
 static void prepare_item(toolset_op *operation, size_t at, size_t active)
 {
+    hub_manager *manager = operation->manager;
     operation_item *item = &operation->items[at];
     hub_manager_result *result = &operation->results[at];
     hub_toolset *toolset = NULL;
     if (is_repeated(operation, at)) {
-        result->err = hub_fail(&result->why, HUB_EEXIST,
-                               "toolset \"" HUB_STR_FMT "\" is already enabled",
-                               HUB_STR_ARG(result->toolset));
+        result->err = fail_enabled(result->toolset, &result->why);
         return;
     }
-    result->err = admit(operation->manager, result->toolset, active, &toolset, &result->why);
+    result->err = find_toolset(hub_of(manager), result->toolset,
+                               operation->count <= SUGGEST_FOR_COUNT, &toolset, &result->why);
+    if (result->err == HUB_OK) {
+        result->err = admit(manager, result->toolset, active, &result->why);
+    }
     if (result->err == HUB_OK) {
         result->err = hub_toolset_use(toolset, &result->why);
     }
@@ -200,9 +219,21 @@ static void prepare_item(toolset_op *operation, size_t at, size_t active)
     hub_toolset_discover(toolset, &item->waiter);
 }
 
-/* Steps 4 and 5 for one toolset: register its tools, or give it back. */
+static size_t count_exposed(const hub_view *view, const hub_toolset *toolset)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < view->count; i++) {
+        count += view->entries[i].owner == toolset;
+    }
+    return count;
+}
+
+/* Steps 4 and 5 for one toolset: register its tools, or give it back. The world may have changed
+ * while its catalog was asked for, so the policy is asked again. */
 static void commit_item(toolset_op *operation, size_t at)
 {
+    hub_manager *manager = operation->manager;
+    hub_registry *registry = manager->profile->registry;
     operation_item *item = &operation->items[at];
     hub_manager_result *result = &operation->results[at];
     if (item->toolset == NULL) {
@@ -210,15 +241,20 @@ static void commit_item(toolset_op *operation, size_t at)
     }
     if (item->waiting) {
         hub_toolset_unwait(item->toolset, &item->waiter);
+        item->waiting = false;
         result->is_starting = true;
     }
     if (result->err == HUB_OK) {
-        hub_source source = hub_toolset_source(item->toolset);
         result->err =
-            hub_registry_add(operation->manager->profile->registry, &source, 1, &result->why);
-        result->tool_count = source.catalog != NULL ? source.catalog->count : 0;
+            admit(manager, result->toolset, hub_manager_active_count(manager), &result->why);
     }
-    if (result->err != HUB_OK) {
+    if (result->err == HUB_OK) {
+        hub_source source = hub_toolset_source(item->toolset);
+        result->err = hub_registry_add(registry, &source, 1, &result->why);
+    }
+    if (result->err == HUB_OK) {
+        result->tool_count = count_exposed(hub_registry_view(registry), item->toolset);
+    } else {
         hub_toolset_unuse(item->toolset);
     }
 }
@@ -250,6 +286,7 @@ static void finish_enabling(toolset_op *operation)
 {
     hub_manager *manager = operation->manager;
     bool changed = false;
+    operation->held = true;
     for (size_t i = 0; i < operation->count; i++) {
         commit_item(operation, i);
         log_result(&operation->results[i], "toolset.enabled");
@@ -257,7 +294,7 @@ static void finish_enabling(toolset_op *operation)
     }
     manager->enabling = NULL;
     if (changed) {
-        hub_notifier_changed(manager->profile->notifier, false);
+        hub_notifier_changed(manager->profile->notifier, true);
     }
     operation->on_done(operation->ctx, operation->results, operation->count);
     free_operation(operation);
@@ -275,21 +312,22 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
                            hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
 {
     if (manager->enabling != NULL) {
-        return hub_fail(reterr, HUB_EBUSY, "registration operation in progress: try again when it "
-                                           "has ended");
+        return hub_fail(reterr, HUB_EBUSY,
+                        "registration operation in progress: try again when it "
+                        "has ended");
     }
     toolset_op *operation = make_operation(manager, toolsets, count, on_done, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     manager->enabling = operation;
-    operation->preparing = true;
+    operation->held = true;
     size_t active = hub_manager_active_count(manager);
     for (size_t i = 0; i < count; i++) {
         prepare_item(operation, i, active);
         active += operation->results[i].err == HUB_OK;
     }
-    operation->preparing = false;
+    operation->held = false;
     if (operation->waiting == 0) {
         finish_enabling(operation);
         return HUB_OK;
@@ -302,7 +340,7 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
     return HUB_OK;
 }
 
-/* ---- disabling ---------------------------------------------------------------------------------- */
+/* ---- disabling ------------------------------------------------------------------------------- */
 
 static void run_disable(toolset_op *operation)
 {
@@ -310,12 +348,12 @@ static void run_disable(toolset_op *operation)
     bool changed = false;
     for (size_t i = 0; i < operation->count; i++) {
         hub_manager_result *result = &operation->results[i];
-        hub_toolset *toolset = hub_find_toolset(hub_of(manager), result->toolset);
-        if (toolset == NULL) {
-            result->err = fail_unknown(hub_of(manager), result->toolset, &result->why);
-        } else {
-            result->err = hub_registry_remove(manager->profile->registry, &result->toolset, 1,
-                                              &result->why);
+        hub_toolset *toolset;
+        result->err = find_toolset(hub_of(manager), result->toolset,
+                                   operation->count <= SUGGEST_FOR_COUNT, &toolset, &result->why);
+        if (result->err == HUB_OK) {
+            result->err =
+                hub_registry_remove(manager->profile->registry, &result->toolset, 1, &result->why);
         }
         if (result->err == HUB_OK) {
             hub_toolset_unuse(toolset);
@@ -324,7 +362,7 @@ static void run_disable(toolset_op *operation)
         log_result(result, "toolset.disabled");
     }
     if (changed) {
-        hub_notifier_changed(manager->profile->notifier, false);
+        hub_notifier_changed(manager->profile->notifier, true);
     }
     operation->on_done(operation->ctx, operation->results, operation->count);
     free_operation(operation);
@@ -349,13 +387,15 @@ hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_
     return HUB_OK;
 }
 
-/* ---- start and end ------------------------------------------------------------------------------- */
+/* ---- one at once ----------------------------------------------------------------------------- */
 
-/* Make one toolset active without waiting for its catalog. */
-static hub_err start_toolset(hub_manager *manager, hub_str key, hub_error *reterr)
+hub_err hub_manager_activate(hub_manager *manager, hub_str key, hub_error *reterr)
 {
     hub_toolset *toolset = NULL;
-    hub_err err = admit(manager, key, hub_manager_active_count(manager), &toolset, reterr);
+    hub_err err = find_toolset(hub_of(manager), key, true, &toolset, reterr);
+    if (err == HUB_OK) {
+        err = admit(manager, key, hub_manager_active_count(manager), reterr);
+    }
     if (err == HUB_OK) {
         err = hub_toolset_use(toolset, reterr);
     }
@@ -374,78 +414,7 @@ static hub_err start_toolset(hub_manager *manager, hub_str key, hub_error *reter
     return HUB_OK;
 }
 
-static bool start_or_log(hub_manager *manager, hub_str key)
-{
-    hub_error why = {.code = HUB_OK};
-    if (start_toolset(manager, key, &why) == HUB_OK) {
-        return true;
-    }
-    hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_STR("toolset", key),
-            HUB_F_TEXT("reason", why.text));
-    return false;
-}
-
-/* Start every toolset that is switched on; with `only_active`, those marked active. */
-static size_t start_all(hub_manager *manager, bool only_active)
-{
-    const hub_orchestrator *hub = hub_of(manager);
-    size_t started = 0;
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        const hub_toolset_settings *settings = hub->toolsets[i]->settings;
-        if (settings->enabled && (settings->active || !only_active)) {
-            started += start_or_log(manager, hub_str_of(settings->key));
-        }
-    }
-    return started;
-}
-
-static size_t start_listed(hub_manager *manager, const hub_names *names)
-{
-    size_t started = 0;
-    if (names->count == 1 && strcmp(names->items[0], "ALL") == 0) {
-        return start_all(manager, false);
-    }
-    for (size_t i = 0; i < names->count; i++) {
-        started += start_or_log(manager, hub_str_trim(hub_str_of(names->items[i])));
-    }
-    return started;
-}
-
-hub_err hub_manager_start(hub_manager *manager, hub_error *reterr)
-{
-    const hub_profile_settings *settings = manager->profile->settings;
-    switch (settings->startup) {
-    case HUB_STARTUP_STATIC:
-        manager->is_static = true;
-        if (start_listed(manager, &settings->toolsets) == 0) {
-            return hub_fail(reterr, HUB_EINVAL,
-                            "profile \"%s\": static start-up needs at least one usable toolset",
-                            settings->name);
-        }
-        break;
-    case HUB_STARTUP_DYNAMIC:
-        if (settings->toolsets.count > 0) {
-            hub_log(HUB_LOG_WARNING, "startup.ignored",
-                    HUB_F_TEXT("reason", "dynamic start-up ignores the listed toolsets"));
-        }
-        break;
-    case HUB_STARTUP_DEFAULT:
-        (void)start_all(manager, true);
-        break;
-    }
-    hub_notifier_settle(manager->profile->notifier);
-    return HUB_OK;
-}
-
-void hub_manager_adopt(hub_manager *manager, hub_str toolset)
-{
-    const hub_profile_settings *settings = manager->profile->settings;
-    bool takes_all = settings->startup == HUB_STARTUP_DEFAULT ||
-                     (settings->toolsets.count == 1 && strcmp(settings->toolsets.items[0], "ALL") == 0);
-    if (takes_all && start_or_log(manager, toolset)) {
-        hub_notifier_changed(manager->profile->notifier, false);
-    }
-}
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 hub_err hub_manager_create(hub_profile *profile, hub_manager **ret_manager)
 {
@@ -458,18 +427,24 @@ hub_err hub_manager_create(hub_profile *profile, hub_manager **ret_manager)
     return HUB_OK;
 }
 
-/* Give back what an abandoned operation holds. */
+/* End an operation without its effect: give back what it holds, and say so. */
 static void abandon(toolset_op *operation)
 {
+    operation->held = true;
     for (size_t i = 0; i < operation->count; i++) {
         operation_item *item = &operation->items[i];
+        hub_manager_result *result = &operation->results[i];
         if (item->waiting) {
             hub_toolset_unwait(item->toolset, &item->waiter);
         }
         if (item->toolset != NULL) {
             hub_toolset_unuse(item->toolset);
         }
+        if (result->err == HUB_OK) {
+            result->err = hub_fail(&result->why, HUB_ESTATE, "the hub is shutting down");
+        }
     }
+    operation->on_done(operation->ctx, operation->results, operation->count);
     free_operation(operation);
 }
 
@@ -483,7 +458,7 @@ void hub_manager_destroy(hub_manager *manager)
     }
     while (manager->disables != NULL) {
         toolset_op *next = manager->disables->next;
-        free_operation(manager->disables);
+        abandon(manager->disables);
         manager->disables = next;
     }
     size_t count;
@@ -494,9 +469,4 @@ void hub_manager_destroy(hub_manager *manager)
         }
     }
     free(manager);
-}
-
-bool hub_manager_is_static(const hub_manager *manager)
-{
-    return manager->is_static;
 }

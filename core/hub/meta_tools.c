@@ -11,17 +11,19 @@
 
 #define ANNOTATIONS_READ "{\"readOnlyHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}"
 #define ANNOTATIONS_CHANGE                                                                         \
-    "{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}"
+    "{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":"  \
+    "false}"
 #define NO_ARGUMENTS "{\"type\":\"object\",\"additionalProperties\":false}"
-#define ANY_OBJECT "{\"type\":\"object\"}"
+#define ANY_OBJECT   "{\"type\":\"object\"}"
 #define ONE_OR_MORE_TOOLSETS                                                                       \
     "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"                         \
     "\"toolset\":{\"type\":\"string\",\"description\":\"Key of one toolset.\"},"                   \
     "\"toolsets\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1,"             \
+    "\"maxItems\":1000,"                                                                           \
     "\"description\":\"Keys of several toolsets.\"}},"                                             \
     "\"oneOf\":[{\"required\":[\"toolset\"]},{\"required\":[\"toolsets\"]}]}"
 
-/* ---- answering ------------------------------------------------------------------------------------ */
+/* ---- answering ------------------------------------------------------------------------------- */
 
 /* Complete with structured content and the same as text. Takes the buffer's content. */
 static void reply(hub_call *call, hub_buf *structured, bool is_error)
@@ -86,7 +88,7 @@ static hub_profile *profile_of(const hub_call *call)
     return call->session->profile;
 }
 
-/* ---- enable_toolset, disable_toolset --------------------------------------------------------------- */
+/* ---- enable_toolset, disable_toolset --------------------------------------------------------- */
 
 /* An operation that was asked for by a call. The client may be gone when it ends. */
 typedef struct pending_change {
@@ -141,10 +143,14 @@ static void reply_batch(hub_call *call, const hub_manager_result *results, size_
     }
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    hub_buf_printf(&out, "{\"message\":\"%s of the toolsets %s %s\",\"succeeded\":%zu,\"failed\":%zu,"
-                         "\"results\":[",
-                   good == count ? "all" : good == 0 ? "none" : "some", good == 1 ? "was" : "were",
-                   enabling ? "enabled" : "disabled", good, count - good);
+    hub_buf_printf(&out,
+                   "{\"message\":\"%s of the toolsets %s %s\",\"succeeded\":%zu,\"failed\":%zu,"
+                   "\"results\":[",
+                   good == count ? "all"
+                   : good == 0   ? "none"
+                                 : "some",
+                   good == 1 ? "was" : "were", enabling ? "enabled" : "disabled", good,
+                   count - good);
     for (size_t i = 0; i < count; i++) {
         hub_json_add_comma(&out);
         add_result(&out, &results[i], enabling);
@@ -231,7 +237,7 @@ static void disable_toolset(hub_call *call, hub_str arguments)
     run_change(call, arguments, false);
 }
 
-/* ---- looking ---------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 /* Append an array of the keys of all toolsets, or of the active ones. */
 static void add_keys(hub_buf *out, const hub_profile *profile, bool only_active)
@@ -294,7 +300,7 @@ static void add_tool_summary(hub_buf *out, hub_str exposed, const hub_tool *tool
 }
 
 /* The exposed entries of an active toolset; for one that is not active, what is known of it. */
-static void add_toolset_tools(hub_buf *out, const hub_profile *profile, const hub_toolset *toolset)
+static void add_toolset_tools(hub_buf *out, const hub_profile *profile, hub_toolset *toolset)
 {
     const hub_view *view = hub_registry_view(profile->registry);
     bool active = hub_describe_is_active(profile, toolset);
@@ -305,9 +311,13 @@ static void add_toolset_tools(hub_buf *out, const hub_profile *profile, const hu
             add_tool_summary(out, view->entries[i].exposed, view->entries[i].tool);
         }
     }
+    hub_source source = hub_toolset_source(toolset);
     for (size_t i = 0; !active && toolset->catalog != NULL && i < toolset->catalog->count; i++) {
-        hub_json_add_comma(out);
-        add_tool_summary(out, toolset->catalog->tools[i].name, &toolset->catalog->tools[i]);
+        const hub_tool *tool = &toolset->catalog->tools[i];
+        if (hub_registry_exposes(profile->registry, &source, tool)) {
+            hub_json_add_comma(out);
+            add_tool_summary(out, tool->name, tool);
+        }
     }
     hub_buf_add_char(out, ']');
 }
@@ -317,7 +327,7 @@ static void describe_toolset(hub_call *call, hub_str arguments)
     const hub_profile *profile = profile_of(call);
     hub_buf key;
     hub_buf_init(&key, arguments.len + 1);
-    const hub_toolset *toolset = NULL;
+    hub_toolset *toolset = NULL;
     if (hub_json_decode(hub_json_get(arguments, HUB_STR("toolset")), &key) == HUB_OK) {
         toolset = hub_find_toolset(profile->hub, hub_str_trim(hub_buf_str(&key)));
     }
@@ -370,7 +380,7 @@ static void list_tools(hub_call *call, hub_str arguments)
     reply(call, &out, false);
 }
 
-/* ---- the table -------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/notifier.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "hub/hub.h"
 #include "hub/respond.h"
@@ -12,8 +13,9 @@ static const hub_str METHOD = {.ptr = "notifications/tools/list_changed", .len =
 struct hub_notifier {
     hub_profile *profile;
     ev_timer timer;
-    hub_view *told; /* what clients know of */
-    double last_at; /* loop time of the last notification */
+    hub_view *told;       /* what clients know of */
+    bool seen;            /* a client was given another list meanwhile */
+    uint64_t quiet_until; /* monotonic ms: what nobody asked for is not told before */
     unsigned count;
 };
 
@@ -37,12 +39,13 @@ static void tell_listens(const hub_session *session)
 
 static void tell(hub_notifier *notifier)
 {
-    hub_view *view = hub_registry_view(notifier->profile->registry);
-    if (hub_view_equal(view, notifier->told)) {
+    bool is_known = !notifier->seen &&
+                    hub_view_equal(hub_registry_view(notifier->profile->registry), notifier->told);
+    hub_notifier_settle(notifier);
+    if (is_known) {
         return;
     }
-    hub_notifier_settle(notifier);
-    notifier->last_at = ev_now(notifier->profile->hub->loop);
+    notifier->quiet_until = hub_clock_now_ms() + HUB_LIMIT_NOTIFY_STORM_MS;
     notifier->count++;
     for (hub_session *session = notifier->profile->sessions; session != NULL;
          session = session->next) {
@@ -67,7 +70,6 @@ hub_err hub_notifier_create(hub_profile *profile, hub_notifier **ret_notifier)
         return HUB_ENOMEM;
     }
     notifier->profile = profile;
-    notifier->last_at = -1e9;
     ev_timer_init(&notifier->timer, on_window_end, 0., 0.);
     notifier->timer.data = notifier;
     hub_notifier_settle(notifier);
@@ -84,15 +86,17 @@ void hub_notifier_destroy(hub_notifier *notifier)
     }
 }
 
-void hub_notifier_changed(hub_notifier *notifier, bool by_upstream)
+void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
 {
     struct ev_loop *loop = notifier->profile->hub->loop;
-    double window = HUB_LIMIT_NOTIFY_WINDOW_MS / 1000.;
-    double quiet_until = notifier->last_at + HUB_LIMIT_NOTIFY_STORM_MS / 1000.;
-    double delay = by_upstream && quiet_until - ev_now(loop) > window ? quiet_until - ev_now(loop)
-                                                                      : window;
+    uint64_t now = hub_clock_now_ms();
+    uint64_t delay_ms = HUB_LIMIT_NOTIFY_WINDOW_MS;
+    if (!is_asked_for && notifier->quiet_until > now + delay_ms) {
+        delay_ms = notifier->quiet_until - now;
+    }
+    double delay = (double)delay_ms / 1000.;
     if (ev_is_active(&notifier->timer)) {
-        if (by_upstream || ev_timer_remaining(loop, &notifier->timer) <= window) {
+        if (ev_timer_remaining(loop, &notifier->timer) <= delay) {
             return;
         }
         ev_timer_stop(loop, &notifier->timer); /* a user's change does not wait for a storm */
@@ -106,6 +110,15 @@ void hub_notifier_settle(hub_notifier *notifier)
     hub_view *view = hub_view_ref(hub_registry_view(notifier->profile->registry));
     hub_view_unref(notifier->told);
     notifier->told = view;
+    notifier->seen = false;
+}
+
+void hub_notifier_seen(hub_notifier *notifier)
+{
+    notifier->seen =
+        notifier->seen ||
+        (ev_is_active(&notifier->timer) &&
+         !hub_view_equal(hub_registry_view(notifier->profile->registry), notifier->told));
 }
 
 unsigned hub_notifier_count(const hub_notifier *notifier)

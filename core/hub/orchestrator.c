@@ -6,13 +6,14 @@
 #include "hub/hub.h"
 #include "hub/listen.h"
 #include "hub/meta_tools.h"
-#include "hub/router.h"
+#include "hub/parking.h"
+#include "hub/startup.h"
 #include "tools/naming.h"
 
 #include <openssl/rand.h>
 #include <stdlib.h>
 
-/* ---- finding --------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 hub_profile *hub_find_profile(hub_orchestrator *hub, const char *name)
 {
@@ -46,16 +47,23 @@ hub_resolver *hub_orchestrator_resolver(hub_orchestrator *hub)
     return hub->resolver;
 }
 
-/* ---- toolsets --------------------------------------------------------------------------------------- */
+/* ---- toolsets -------------------------------------------------------------------------------- */
 
 static hub_err add_toolset(hub_orchestrator *hub, const hub_toolset_settings *settings,
                            hub_error *reterr)
 {
+    hub_str key = hub_str_of(settings->key);
+    hub_err valid = hub_naming_check_key(key, reterr);
+    if (valid != HUB_OK) {
+        return valid;
+    }
+    if (hub_find_toolset(hub, key) != NULL) {
+        return hub_fail(reterr, HUB_EINVAL, "two toolsets are called \"%s\"", settings->key);
+    }
     if (hub->toolset_count >= HUB_LIMIT_TOOLSETS) {
         return hub_fail(reterr, HUB_ELIMIT, "more than %d toolsets", HUB_LIMIT_TOOLSETS);
     }
-    hub_toolset **grown =
-        realloc(hub->toolsets, (hub->toolset_count + 1) * sizeof(hub_toolset *));
+    hub_toolset **grown = realloc(hub->toolsets, (hub->toolset_count + 1) * sizeof(hub_toolset *));
     if (grown == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
@@ -93,6 +101,18 @@ static bool works_without_config(const hub_module *module)
            hub_schema_validate(module->config_schema, HUB_STR("{}"), "config", NULL) == HUB_OK;
 }
 
+/* Without a list of toolsets, a new module is one. */
+static void add_new_toolset(hub_orchestrator *hub, const hub_module *module)
+{
+    hub_error why = {.code = HUB_OK};
+    if (!hub->settings->toolsets_listed &&
+        hub_find_toolset(hub, hub_str_of(module->name)) == NULL && works_without_config(module) &&
+        add_module_toolset(hub, module, &why) != HUB_OK) {
+        hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_TEXT("toolset", module->name),
+                HUB_F_TEXT("reason", why.text));
+    }
+}
+
 static hub_err add_toolsets(hub_orchestrator *hub, hub_error *reterr)
 {
     const hub_settings *settings = hub->settings;
@@ -100,20 +120,15 @@ static hub_err add_toolsets(hub_orchestrator *hub, hub_error *reterr)
     for (size_t i = 0; err == HUB_OK && i < settings->toolset_count; i++) {
         err = add_toolset(hub, &settings->toolsets[i], reterr);
     }
-    if (settings->toolsets_listed) {
-        return err;
-    }
     size_t count;
     const hub_module *const *modules = hub_resolver_modules(hub->resolver, &count);
     for (size_t i = 0; err == HUB_OK && i < count; i++) {
-        if (works_without_config(modules[i])) {
-            err = add_module_toolset(hub, modules[i], reterr);
-        }
+        add_new_toolset(hub, modules[i]);
     }
     return err;
 }
 
-/* ---- profiles ---------------------------------------------------------------------------------------- */
+/* ---- profiles -------------------------------------------------------------------------------- */
 
 static void on_left_out(void *ctx, hub_str reason)
 {
@@ -161,14 +176,14 @@ static hub_err init_profile(hub_orchestrator *hub, const hub_profile_settings *s
 
 static void fini_profile(hub_profile *profile)
 {
-    hub_assert(profile->sessions == NULL && profile->parked == NULL);
-    ev_timer_stop(profile->hub->loop, &profile->park_deadline);
+    hub_assert(profile->sessions == NULL);
     hub_manager_destroy(profile->manager);
     hub_notifier_destroy(profile->notifier);
     hub_registry_destroy(profile->registry);
+    *profile = (hub_profile){.hub = profile->hub, .settings = profile->settings};
 }
 
-/* ---- what toolsets report ---------------------------------------------------------------------------- */
+/* ---- what toolsets report -------------------------------------------------------------------- */
 
 void hub_orchestrator_catalog_changed(hub_orchestrator *hub, hub_toolset *toolset)
 {
@@ -185,14 +200,16 @@ void hub_orchestrator_catalog_changed(hub_orchestrator *hub, hub_toolset *toolse
                     HUB_F_TEXT("reason", why.text));
             continue;
         }
-        hub_notifier_changed(profile->notifier, !toolset->native);
+        hub_notifier_changed(profile->notifier, false);
     }
 }
 
 void hub_orchestrator_discovered(hub_orchestrator *hub)
 {
     for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_router_wake(&hub->profiles[i], false);
+        if (hub->profiles[i].registry != NULL) {
+            hub_parking_wake(&hub->profiles[i]);
+        }
     }
 }
 
@@ -201,19 +218,21 @@ void hub_orchestrator_binding_closed(hub_orchestrator *hub)
     hub->open_bindings--;
 }
 
-/* ---- what the plugins folders report ------------------------------------------------------------------ */
+/* ---- what the plugins folders report --------------------------------------------------------- */
 
-/* A toolset that no file names appears with its module: active like those found at start. */
+/* Toolsets whose module was missing until now become active if start-up would have made them so.
+ * One that was in use before is left as its users left it. */
 static void adopt_module(hub_orchestrator *hub, const hub_module *module)
 {
-    hub_error why = {.code = HUB_OK};
-    if (hub->settings->toolsets_listed || !works_without_config(module) ||
-        add_module_toolset(hub, module, &why) != HUB_OK) {
-        return;
-    }
-    hub_str key = hub_str_of(module->name);
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_manager_adopt(hub->profiles[i].manager, key);
+    add_new_toolset(hub, module);
+    for (size_t i = 0; i < hub->toolset_count; i++) {
+        const hub_toolset *toolset = hub->toolsets[i];
+        if (toolset->was_used || strcmp(toolset->settings->module, module->name) != 0) {
+            continue;
+        }
+        for (size_t p = 0; p < hub->profile_count; p++) {
+            hub_startup_adopt(&hub->profiles[p], hub_str_of(toolset->settings->key));
+        }
     }
 }
 
@@ -235,17 +254,20 @@ static void rebind(hub_orchestrator *hub, const hub_module *module)
 static void on_module_change(void *ctx, const hub_module *module, hub_module_change change)
 {
     hub_orchestrator *hub = ctx;
-    if (change == HUB_MODULE_REMOVED) {
-        return; /* what is in use stays in use */
-    }
-    if (hub_find_toolset(hub, hub_str_of(module->name)) == NULL) {
-        adopt_module(hub, module);
-    } else if (change == HUB_MODULE_REPLACED) {
+    switch (change) {
+    case HUB_MODULE_REMOVED:
+        break; /* what is in use stays in use */
+    case HUB_MODULE_REPLACED:
         rebind(hub, module);
+        adopt_module(hub, module); /* what the old one could not serve */
+        break;
+    case HUB_MODULE_ADDED:
+        adopt_module(hub, module);
+        break;
     }
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static hub_err make_parts(hub_orchestrator *hub, hub_error *reterr)
 {
@@ -263,6 +285,7 @@ static hub_err make_parts(hub_orchestrator *hub, hub_error *reterr)
         hub_call_table_create(hub->loop, &hub->calls) != HUB_OK) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
+    hub_module_env_limit_messages(hub->env, settings->limits.upstream_message_bytes);
     if (RAND_bytes(hub->cursor_key, (int)sizeof hub->cursor_key) != 1) {
         return hub_fail(reterr, HUB_ESYSTEM, "no random numbers can be had");
     }
@@ -313,7 +336,7 @@ hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_settings *settin
 hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr)
 {
     for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_err err = hub_manager_start(hub->profiles[i].manager, reterr);
+        hub_err err = hub_startup_run(&hub->profiles[i], reterr);
         if (err != HUB_OK) {
             return err;
         }
@@ -326,6 +349,22 @@ hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr)
     return HUB_OK;
 }
 
+void hub_orchestrator_check(hub_orchestrator *hub, void (*on_bad)(void *ctx, const char *reason),
+                            void *ctx)
+{
+    for (size_t i = 0; i < hub->toolset_count; i++) {
+        hub_error why = {.code = HUB_OK};
+        if (!hub->toolsets[i]->settings->enabled) {
+            continue;
+        }
+        if (hub_toolset_use(hub->toolsets[i], &why) == HUB_OK) {
+            hub_toolset_unuse(hub->toolsets[i]);
+        } else {
+            on_bad(ctx, why.text);
+        }
+    }
+}
+
 void hub_orchestrator_stop(hub_orchestrator *hub)
 {
     hub->stopping = true;
@@ -333,13 +372,8 @@ void hub_orchestrator_stop(hub_orchestrator *hub)
         for (hub_session *session = hub->profiles[i].sessions; session != NULL;
              session = session->next) {
             while (session->calls != NULL) {
-                hub_binding *binding = session->calls->binding;
-                uint64_t id = session->calls->id;
-                hub_call_fail(session->calls, PATCHBAY_UNAVAILABLE,
-                              HUB_STR("the hub is shutting down"));
-                if (binding != NULL) {
-                    hub_binding_cancel(binding, id);
-                }
+                hub_call_abort(session->calls, PATCHBAY_UNAVAILABLE,
+                               HUB_STR("the hub is shutting down"));
             }
             hub_listen_close_all(session, true);
         }
@@ -385,7 +419,9 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
     if (!ended) {
         return false; /* a plugin's thread still uses all of this */
     }
-    hub_module_env_drain(hub->env);
+    if (hub->env != NULL) {
+        hub_module_env_drain(hub->env);
+    }
     hub_module_env_destroy(hub->env);
     for (size_t i = 0; i < hub->toolset_count; i++) {
         hub_toolset_destroy(hub->toolsets[i]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ServerOrchestrator: composes the hub from its settings. It wires ModuleResolver, toolsets, and for
- * each profile ToolRegistry, DynamicToolManager and notifier; starts them; and takes them down in
- * reverse. Transports are attached from outside (transport.h). Thread: [loop].
+ * ServerOrchestrator: composes the hub from its settings. It wires ModuleResolver, toolsets, and
+ * for each profile ToolRegistry, DynamicToolManager and notifier; starts them; and takes them down
+ * in reverse. Transports are attached from outside (transport.h). Thread: [loop].
  */
 #ifndef HUB_HUB_ORCHESTRATOR_H
 #define HUB_HUB_ORCHESTRATOR_H
@@ -22,9 +22,15 @@ struct hub_toolset;
 HUB_MUST_CHECK hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_settings *settings,
                                                hub_orchestrator **ret_hub, hub_error *reterr);
 
-/* Make the toolsets of the start-up settings active in every profile, and watch the plugins folders.
+/* Make the toolsets of the start-up settings active in every profile, and watch the plugins
+ * folders.
  * errors:  HUB_EINVAL (a static profile without a usable toolset) */
 HUB_MUST_CHECK hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr);
+
+/* Instead of starting: make and unmake an instance of every toolset that is switched on, and report
+ * each that cannot be made, with a reason that names it. Nothing is connected. */
+void hub_orchestrator_check(hub_orchestrator *hub, void (*on_bad)(void *ctx, const char *reason),
+                            void *ctx);
 
 /* Say goodbye to the sessions: open subscriptions are completed, calls in flight get an error. New
  * sessions are refused from now on. */

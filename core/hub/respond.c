@@ -49,6 +49,25 @@ void hub_respond_error(const hub_request *request, int code, hub_str message, hu
                   message, data);
 }
 
+void hub_respond_refusal(const hub_request *request, hub_err err)
+{
+    switch (err) {
+    case HUB_EEXIST:
+        hub_respond_error(request, HUB_RPC_INVALID_REQUEST,
+                          HUB_STR("a request with this id is in flight already"), HUB_STR_EMPTY);
+        break;
+    case HUB_ELIMIT:
+        hub_respond_error(
+            request, HUB_RPC_OVERLOADED,
+            HUB_STR("too many requests in flight: wait for an answer, then try again"),
+            HUB_STR_EMPTY);
+        break;
+    default:
+        hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, hub_str_of(hub_err_text(err)),
+                          HUB_STR_EMPTY);
+    }
+}
+
 void hub_respond_fault(hub_session *session, hub_port *port, hub_str id, int code, hub_str message)
 {
     respond_error(port, session->revision, id, code, message, HUB_STR_EMPTY);

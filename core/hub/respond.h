@@ -27,6 +27,10 @@ void hub_respond_list(const hub_request *request, hub_str key, hub_str items, hu
 /* Answer with a JSON-RPC error; `data` is raw JSON or empty. */
 void hub_respond_error(const hub_request *request, int code, hub_str message, hub_str data);
 
+/* Answer that the request cannot become a call: HUB_EEXIST (its id is in flight), HUB_ELIMIT (too
+ * many are), or another reason. */
+void hub_respond_refusal(const hub_request *request, hub_err err);
+
 /* Answer something that is not a request: `id` may be empty. */
 void hub_respond_fault(hub_session *session, hub_port *port, hub_str id, int code, hub_str message);
 

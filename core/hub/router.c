@@ -2,14 +2,13 @@
 #include "hub/router.h"
 
 #include "base/limits.h"
+#include "hub/describe.h"
 #include "hub/hub.h"
 #include "hub/listing.h"
 #include "hub/listen.h"
 #include "hub/meta_tools.h"
+#include "hub/parking.h"
 #include "hub/respond.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { LEGACY = 1, MODERN = 2, BOTH = LEGACY | MODERN };
 
@@ -19,131 +18,12 @@ typedef struct method_row {
     void (*handle)(const hub_request *request);
 } method_row;
 
-/* ---- waiting for catalogs ------------------------------------------------------------------------ */
-
-static bool is_any_pending(const hub_profile *profile)
-{
-    size_t count;
-    const hub_source *sources = hub_registry_sources(profile->registry, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (!sources[i].bare && hub_toolset_is_pending(sources[i].owner)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Ask every toolset of the profile for a catalog that is not known. A toolset that answers at once
- * may change the registry, so the list is read anew each time. */
-static void discover_pending(hub_profile *profile)
-{
-    size_t count;
-    (void)hub_registry_sources(profile->registry, &count);
-    for (size_t i = 0; i < count; i++) {
-        const hub_source *source = &hub_registry_sources(profile->registry, &count)[i];
-        hub_toolset *toolset = source->bare ? NULL : source->owner;
-        if (toolset != NULL && hub_toolset_is_pending(toolset)) {
-            hub_toolset_discover(toolset, NULL);
-        }
-    }
-}
-
-static void on_park_deadline(struct ev_loop *loop, ev_timer *timer, int events)
-{
-    (void)loop;
-    (void)events;
-    hub_router_wake(timer->data, true);
-}
-
-static void respond_begin_error(const hub_request *request, hub_err err)
-{
-    switch (err) {
-    case HUB_EEXIST:
-        hub_respond_error(request, HUB_RPC_INVALID_REQUEST,
-                          HUB_STR("a request with this id is in flight already"), HUB_STR_EMPTY);
-        break;
-    case HUB_ELIMIT:
-        hub_respond_error(request, HUB_RPC_OVERLOADED,
-                          HUB_STR("too many requests in flight: wait for an answer, then try again"),
-                          HUB_STR_EMPTY);
-        break;
-    default:
-        hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, hub_str_of(hub_err_text(err)),
-                          HUB_STR_EMPTY);
-    }
-}
-
-/* Keep a request until the catalogs are known, or for as long as one may wait for them. */
-static void park(const hub_request *request)
-{
-    hub_profile *profile = request->session->profile;
-    hub_orchestrator *hub = profile->hub;
-    hub_call *call;
-    hub_str id = request->message->at[HUB_M_ID];
-    hub_err err =
-        hub_call_begin(hub->calls, request->session, request->port, id, &request->context, &call);
-    if (err != HUB_OK) {
-        respond_begin_error(request, err);
-        return;
-    }
-    call->held = hub_str_dup(request->message->whole);
-    call->held_len = request->message->whole.len;
-    if (call->held == NULL) {
-        hub_call_fail_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
-        return;
-    }
-    hub_call **end = &profile->parked;
-    while (*end != NULL) {
-        end = &(*end)->park_next;
-    }
-    *end = call;
-    call->parked = true;
-    if (!ev_is_active(&profile->park_deadline)) {
-        ev_timer_init(&profile->park_deadline, on_park_deadline,
-                      hub->settings->limits.discover_timeout_ms / 1000., 0.);
-        profile->park_deadline.data = profile;
-        ev_timer_start(hub->loop, &profile->park_deadline);
-    }
-    discover_pending(profile);
-    hub_router_wake(profile, false);
-}
-
-static void handle_request(const hub_request *request);
-
-/* Take a parked request up again: as if it had come now, but it will not wait twice. */
-static void resume(hub_call *call)
-{
-    hub_session *session = call->session;
-    hub_request request = {.session = session, .port = call->port, .resumed = true};
-    char *held = call->held;
-    hub_str bytes = {.ptr = held, .len = call->held_len};
-    call->held = NULL;
-    hub_call_drop(call);
-    hub_message message;
-    if (hub_message_scan(bytes, &message, NULL) == HUB_OK) { /* it was scanned before */
-        request.message = &message;
-        handle_request(&request);
-    }
-    free(held);
-}
-
-void hub_router_wake(hub_profile *profile, bool anyway)
-{
-    if (profile->parked == NULL || (!anyway && is_any_pending(profile))) {
-        return;
-    }
-    ev_timer_stop(profile->hub->loop, &profile->park_deadline);
-    while (profile->parked != NULL) {
-        resume(profile->parked);
-    }
-}
-
-/* ---- tools ---------------------------------------------------------------------------------------- */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 static void handle_tools_list(const hub_request *request)
 {
-    if (!request->resumed && is_any_pending(request->session->profile)) {
-        park(request);
+    if (!request->resumed && hub_parking_is_useful(request->session->profile, false)) {
+        hub_parking_add(request, false);
         return;
     }
     hub_listing_respond_tools(request);
@@ -167,17 +47,42 @@ static const hub_view_entry *find_tool(const hub_request *request)
         name = hub_buf_str(&decoded);
     }
     const hub_view_entry *entry = hub_view_find(hub_registry_view(profile->registry), name);
-    if (entry == NULL && !request->resumed && is_any_pending(profile)) {
-        park(request);
+    if (entry == NULL && !request->resumed && hub_parking_is_useful(profile, true)) {
+        hub_parking_add(request, true);
     } else if (entry == NULL) {
         hub_buf text;
-        hub_buf_init(&text, 512);
-        hub_buf_printf(&text, "Unknown tool: %.*s", (int)(name.len < 200 ? name.len : 200), name.ptr);
+        hub_buf failures; /* it may be the tool of a toolset that cannot be reached */
+        hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
+        hub_buf_init(&failures, HUB_LIMIT_LOG_LINE_BYTES / 2);
+        hub_buf_printf(&text, "Unknown tool: %.*s", (int)(name.len < 200 ? name.len : 200),
+                       name.ptr);
+        hub_describe_add_failures(profile, &failures);
+        if (failures.len > 0) {
+            hub_buf_printf(&text, " (toolsets that cannot be reached: %.*s)",
+                           HUB_STR_ARG(hub_buf_str(&failures)));
+        }
+        hub_buf_fini(&failures);
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_buf_str(&text), HUB_STR_EMPTY);
         hub_buf_fini(&text);
     }
     hub_buf_fini(&decoded);
     return entry;
+}
+
+/* The arguments of a call; some clients write null for none. The empty span when they are of
+ * another type. */
+static hub_str arguments_of(const hub_message *message)
+{
+    hub_str arguments = message->at[HUB_M_ARGUMENTS];
+    switch (hub_json_type_of(arguments)) {
+    case HUB_JSON_OBJECT:
+        return arguments;
+    case HUB_JSON_NONE:
+    case HUB_JSON_NULL:
+        return HUB_STR("{}");
+    default:
+        return HUB_STR_EMPTY;
+    }
 }
 
 /* Hand an admitted call to the module behind the entry. */
@@ -192,13 +97,12 @@ static void dispatch(hub_call *call, const hub_view_entry *entry, const hub_mess
                       HUB_STR("the toolset has as many calls in flight as it may: try again"));
         return;
     }
-    hub_str arguments = message->at[HUB_M_ARGUMENTS];
     hub_str params = message->at[HUB_M_PARAMS];
     patchbay_request request = {
         .struct_size = sizeof request,
         .flags = call->context.progress_token.len > 0 ? PATCHBAY_WANTS_PROGRESS : 0,
         .tool = entry->tool->name,
-        .args_json = arguments.len > 0 ? arguments : HUB_STR("{}"),
+        .args_json = arguments_of(message),
         .meta_json = message->at[HUB_M_META],
         .method = message->method,
         .params_json = params.len > 0 ? params : HUB_STR("{}"),
@@ -206,32 +110,34 @@ static void dispatch(hub_call *call, const hub_view_entry *entry, const hub_mess
     };
     hub_call_bind(call, binding);
     hub_call_set_deadline(call, settings->call_timeout_ms, hub->settings->limits.call_ceiling_ms);
-    request.deadline_ms = call->begin_ms + call->timeout_ms;
+    uint64_t deadline_ms = call->begin_ms + call->timeout_ms;
+    request.deadline_ms = deadline_ms < call->ceiling_ms ? deadline_ms : call->ceiling_ms;
     hub_instance_call(binding->instance, call->id, &request);
 }
 
-static void handle_tools_call(const hub_request *request)
+/* Make the request a call and hand it to whoever has the tool. */
+static void call_tool(const hub_request *request, const hub_view_entry *entry)
 {
     const hub_message *message = request->message;
-    const hub_view_entry *entry = find_tool(request);
-    if (entry == NULL) {
+    hub_orchestrator *hub = request->session->profile->hub;
+    hub_str arguments = arguments_of(message);
+    if (arguments.len == 0) {
+        hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
+                          HUB_STR("params.arguments must be an object"), HUB_STR_EMPTY);
         return;
     }
-    hub_orchestrator *hub = request->session->profile->hub;
     hub_call *call;
-    hub_err err = hub_call_begin(hub->calls, request->session, request->port,
-                                 message->at[HUB_M_ID], &request->context, &call);
+    hub_err err = hub_call_begin(hub->calls, request->session, request->port, message->at[HUB_M_ID],
+                                 &request->context, &call);
     if (err != HUB_OK) {
-        respond_begin_error(request, err);
+        hub_respond_refusal(request, err);
         return;
     }
     call->is_tool_call = true;
     call->structured_errors = !entry->tool->has_output_schema;
-    hub_str arguments = message->at[HUB_M_ARGUMENTS];
     hub_error why = {.code = HUB_OK};
     if (entry->tool->schema != NULL &&
-        hub_schema_validate(entry->tool->schema, arguments.len > 0 ? arguments : HUB_STR("{}"),
-                            "arguments", &why) != HUB_OK) {
+        hub_schema_validate(entry->tool->schema, arguments, "arguments", &why) != HUB_OK) {
         hub_call_fail(call, PATCHBAY_INVALID_INPUT, hub_str_of(why.text));
         return;
     }
@@ -242,7 +148,18 @@ static void handle_tools_call(const hub_request *request)
     }
 }
 
-/* ---- handshake and discovery ----------------------------------------------------------------------- */
+static void handle_tools_call(const hub_request *request)
+{
+    const hub_view_entry *entry = find_tool(request);
+    if (entry != NULL) {
+        /* A tool may change the list while it runs; what it was given lies in this view. */
+        hub_view *view = hub_view_ref(hub_registry_view(request->session->profile->registry));
+        call_tool(request, entry);
+        hub_view_unref(view);
+    }
+}
+
+/* ---- handshake and discovery ----------------------------------------------------------------- */
 
 static void handle_ping(const hub_request *request)
 {
@@ -284,8 +201,8 @@ static void handle_initialize(const hub_request *request)
 
 static void handle_set_level(const hub_request *request)
 {
-    static const char *const LEVELS[] = {"debug",   "info",     "notice", "warning",  "error",
-                                         "critical", "alert", "emergency"};
+    static const char *const LEVELS[] = {"debug", "info",     "notice", "warning",
+                                         "error", "critical", "alert",  "emergency"};
     for (size_t i = 0; i < sizeof LEVELS / sizeof LEVELS[0]; i++) {
         if (hub_json_string_is(request->message->at[HUB_M_LEVEL], hub_str_of(LEVELS[i]))) {
             hub_respond_result(request, HUB_STR("{}"));
@@ -298,7 +215,7 @@ static void handle_set_level(const hub_request *request)
                       HUB_STR_EMPTY);
 }
 
-/* ---- the table -------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const method_row METHODS[] = {
     {"tools/call", BOTH, handle_tools_call},
@@ -346,7 +263,8 @@ static void handle_request(const hub_request *request)
     hub_request known = *request;
     const method_row *method = find_method(request->message->method);
     hub_revision legacy = request->session->revision;
-    bool opens = method != NULL && (method->handle == handle_initialize || method->handle == handle_ping);
+    bool opens =
+        method != NULL && (method->handle == handle_initialize || method->handle == handle_ping);
     int code = 0;
     hub_error why = {.code = HUB_OK};
     if (opens && legacy == HUB_REVISION_NONE) {
@@ -372,15 +290,30 @@ void hub_router_request(hub_session *session, hub_port *port, const hub_message 
 {
     hub_request request = {.session = session, .port = port, .message = message};
     hub_str id = message->at[HUB_M_ID];
+    request.context.revision = session->revision; /* for framing an error */
+    if (session->profile->hub->stopping) {
+        hub_respond_error(&request, HUB_RPC_SHUTTING_DOWN, HUB_STR("the hub is shutting down"),
+                          HUB_STR_EMPTY);
+        return;
+    }
     if (hub_listen_find(session, id) != NULL || hub_call_find_client(session, id) != NULL) {
-        request.context.revision = session->revision;
-        respond_begin_error(&request, HUB_EEXIST);
+        hub_respond_refusal(&request, HUB_EEXIST);
         return;
     }
     handle_request(&request);
 }
 
-/* ---- notifications ----------------------------------------------------------------------------------- */
+void hub_router_resume(hub_session *session, hub_port *port, hub_str bytes)
+{
+    hub_message message;
+    if (hub_message_scan(bytes, &message, NULL) == HUB_OK) { /* it was scanned before */
+        hub_request request = {
+            .session = session, .port = port, .message = &message, .resumed = true};
+        handle_request(&request);
+    }
+}
+
+/* ---- notifications --------------------------------------------------------------------------- */
 
 /* Only the session that made a request may cancel it: ids are looked up within it. */
 static void cancel(hub_session *session, const hub_message *message)
@@ -407,7 +340,7 @@ void hub_router_notification(hub_session *session, const hub_message *message)
 void hub_router_forward_progress(const hub_call *call, hub_str params_json)
 {
     hub_str token = call->context.progress_token;
-    if (token.len == 0 || call->session == NULL) {
+    if (token.len == 0 || call->session == NULL || call->session->closing) {
         return;
     }
     hub_buf params;

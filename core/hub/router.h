@@ -4,16 +4,14 @@
  * which method and which function handles it: a new MCP method is a line there. tools/call looks up
  * the binding in the caller's view, takes a place, and hands the call to the module.
  * Thread: [loop].
- * spec: MCP 2026-07-28 server/tools, server/discover, basic/patterns/subscriptions and cancellation;
- *       2025-11-25 basic/lifecycle
+ * spec: MCP 2026-07-28 server/tools, server/discover, basic/patterns/subscriptions and
+ * cancellation; 2025-11-25 basic/lifecycle
  */
 #ifndef HUB_HUB_ROUTER_H
 #define HUB_HUB_ROUTER_H
 
 #include "hub/call.h"
 #include "hub/respond.h"
-
-struct hub_profile;
 
 /* Handle a request or a notification of a session. */
 void hub_router_request(hub_session *session, hub_port *port, const hub_message *message);
@@ -22,8 +20,7 @@ void hub_router_notification(hub_session *session, const hub_message *message);
 /* Pass a progress notification to the client of a call, under the client's own token. */
 void hub_router_forward_progress(const hub_call *call, hub_str params_json);
 
-/* Requests wait while catalogs are being learned. Take them up again when no toolset of the profile
- * is pending, or whatever the state with `anyway`. */
-void hub_router_wake(struct hub_profile *profile, bool anyway);
+/* Handle a request that was parked: it does not wait again. */
+void hub_router_resume(hub_session *session, hub_port *port, hub_str bytes);
 
 #endif

@@ -117,6 +117,7 @@ void hub_session_close(hub_session *session)
     if (session == NULL) {
         return;
     }
+    session->closing = true; /* a module that hears of a cancel may finish other calls at once */
     while (session->calls != NULL) {
         hub_call_drop(session->calls);
     }

@@ -13,33 +13,7 @@
 /* How long a failed attempt to discover keeps lists from waiting for the next one. */
 enum { RETRY_AFTER_MS = 10000 };
 
-/* ---- bindings ----------------------------------------------------------------------------------- */
-
-
-static void close_binding(hub_binding *binding)
-{
-    hub_instance *instance = binding->instance;
-    if (instance != NULL) {
-        binding->instance = NULL;
-        hub_instance_close(instance);
-    }
-}
-
-/* Stop taking calls. With `at_once` those in flight fail, else they may end. */
-static void retire(hub_binding *binding, bool at_once)
-{
-    binding->retired = true;
-    if (at_once) {
-        while (binding->calls != NULL) {
-            uint64_t id = binding->calls->id;
-            hub_call_fail(binding->calls, PATCHBAY_UNAVAILABLE, HUB_STR("the toolset was disabled"));
-            hub_binding_cancel(binding, id);
-        }
-    }
-    if (binding->in_flight == 0) {
-        close_binding(binding);
-    }
-}
+/* ---- bindings -------------------------------------------------------------------------------- */
 
 void hub_binding_cancel(hub_binding *binding, uint64_t call)
 {
@@ -52,11 +26,24 @@ void hub_binding_call_ended(hub_binding *binding)
 {
     binding->in_flight--;
     if (binding->retired && binding->in_flight == 0) {
-        close_binding(binding);
+        hub_instance *instance = binding->instance;
+        binding->instance = NULL;
+        hub_instance_close(instance);
     }
 }
 
-/* ---- what an instance says ----------------------------------------------------------------------- */
+/* Stop taking calls. With `at_once` those in flight fail, else they may end. */
+static void retire(hub_binding *binding, bool at_once)
+{
+    binding->retired = true;
+    binding->in_flight++; /* not closed before every call has been told */
+    while (at_once && binding->calls != NULL) {
+        hub_call_abort(binding->calls, PATCHBAY_UNAVAILABLE, HUB_STR("the toolset was disabled"));
+    }
+    hub_binding_call_ended(binding);
+}
+
+/* ---- what an instance says ------------------------------------------------------------------- */
 
 static void on_drop(void *ctx, hub_str reason)
 {
@@ -65,30 +52,40 @@ static void on_drop(void *ctx, hub_str reason)
             HUB_F_STR("reason", reason));
 }
 
+/* Make a catalog (NULL: none) the toolset's. Takes it. */
+static void adopt_catalog(hub_toolset *toolset, hub_catalog *catalog)
+{
+    hub_catalog_unref(toolset->catalog);
+    toolset->catalog = catalog;
+    hub_log(HUB_LOG_DEBUG, "tools.catalog", HUB_F_TEXT("toolset", toolset->settings->key),
+            HUB_F_INT("tools", catalog != NULL ? catalog->count : 0));
+    hub_orchestrator_catalog_changed(toolset->hub, toolset);
+}
+
 static void on_tools(void *ctx, hub_str tools_json)
 {
-    const hub_binding *binding = ctx;
+    hub_binding *binding = ctx;
     hub_toolset *toolset = binding->toolset;
     hub_error why = {.code = HUB_OK};
     hub_catalog *catalog = NULL;
     if (binding->retired) {
         return;
     }
-    hub_err err = hub_catalog_parse(tools_json, toolset->native, on_drop, toolset, &catalog, &why);
+    bool is_first = binding->instance == NULL; /* create() has not returned, and may yet fail */
+    const hub_catalog *known = is_first ? binding->first_catalog : toolset->catalog;
+    if (known != NULL && hub_catalog_is(known, tools_json, binding->native)) {
+        return;
+    }
+    hub_err err = hub_catalog_parse(tools_json, binding->native, on_drop, toolset, &catalog, &why);
     if (err != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "tools.refused", HUB_F_TEXT("toolset", toolset->settings->key),
                 HUB_F_TEXT("reason", why.text));
-        return;
+    } else if (is_first) {
+        hub_catalog_unref(binding->first_catalog);
+        binding->first_catalog = catalog;
+    } else {
+        adopt_catalog(toolset, catalog);
     }
-    if (toolset->catalog != NULL && toolset->catalog->digest == catalog->digest) {
-        hub_catalog_unref(catalog);
-        return;
-    }
-    hub_catalog_unref(toolset->catalog);
-    toolset->catalog = catalog;
-    hub_log(HUB_LOG_DEBUG, "tools.catalog", HUB_F_TEXT("toolset", toolset->settings->key),
-            HUB_F_INT("tools", catalog->count));
-    hub_orchestrator_catalog_changed(toolset->hub, toolset);
 }
 
 static bool on_finish(void *ctx, uint64_t id, int32_t status, hub_str json, bool has_type)
@@ -99,7 +96,15 @@ static bool on_finish(void *ctx, uint64_t id, int32_t status, hub_str json, bool
         return false;
     }
     hub_outcome outcome = {.status = status, .json = json, .has_type = has_type};
+    hub_buf named; /* who cannot be reached: the plugin does not know its toolset's name */
+    hub_buf_init(&named, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    if (status == PATCHBAY_UNAVAILABLE && call->session != NULL) {
+        hub_buf_printf(&named, "toolset \"%s\": ", binding->toolset->settings->key);
+        hub_buf_add(&named, json);
+        outcome.json = hub_buf_ok(&named) ? hub_buf_str(&named) : json;
+    }
     hub_call_finish(call, &outcome);
+    hub_buf_fini(&named);
     return true;
 }
 
@@ -132,8 +137,8 @@ static void on_state(void *ctx, uint32_t state, hub_str detail)
 
 static void on_defer(void *ctx)
 {
-    const hub_binding *binding = ctx;
-    binding->toolset->deferred = true;
+    hub_binding *binding = ctx;
+    binding->deferred = true;
 }
 
 static const hub_request_context *get_context(void *ctx, uint64_t id)
@@ -177,13 +182,15 @@ static hub_err bind(hub_toolset *toolset, hub_binding **ret_binding, hub_error *
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     binding->toolset = toolset;
-    toolset->native = (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
-    toolset->deferred = false;
+    binding->native = (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
+    uint32_t state = toolset->state;
     hub_err err = hub_instance_create(toolset->hub->env, module, settings->key,
                                       hub_str_of(settings->config_json), &EVENTS, binding,
                                       &binding->instance, reterr);
     if (err != HUB_OK) {
         hub_error_prefix(reterr, "toolset \"%s\"", settings->key);
+        toolset->state = state;
+        hub_catalog_unref(binding->first_catalog);
         free(binding);
         return err;
     }
@@ -192,7 +199,22 @@ static hub_err bind(hub_toolset *toolset, hub_binding **ret_binding, hub_error *
     return HUB_OK;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------- */
+/* Work with a new binding from now on. */
+static void take_binding(hub_toolset *toolset, hub_binding *binding)
+{
+    hub_catalog *catalog = binding->first_catalog;
+    binding->first_catalog = NULL;
+    toolset->binding = binding;
+    toolset->was_used = true;
+    toolset->native = binding->native;
+    toolset->deferred = binding->deferred;
+    toolset->failed_at_ms = 0;
+    if (catalog != NULL || (!binding->deferred && toolset->catalog != NULL)) {
+        adopt_catalog(toolset, catalog);
+    }
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
 
 hub_err hub_toolset_create(hub_orchestrator *hub, const hub_toolset_settings *settings,
                            hub_toolset **ret_toolset)
@@ -224,10 +246,12 @@ hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr)
                         toolset->settings->key);
     }
     if (toolset->binding == NULL) {
-        hub_err err = bind(toolset, &toolset->binding, reterr);
+        hub_binding *binding;
+        hub_err err = bind(toolset, &binding, reterr);
         if (err != HUB_OK) {
             return err;
         }
+        take_binding(toolset, binding);
     }
     toolset->users++;
     return HUB_OK;
@@ -244,12 +268,24 @@ static void tell_waiters(hub_toolset *toolset, hub_err err, hub_str reason)
     }
 }
 
+/* Ask no more for the catalog. Whether it had been asked for. */
+static bool stop_discovery(hub_toolset *toolset)
+{
+    hub_call *call = toolset->discovery;
+    toolset->discovery = NULL;
+    if (call != NULL) {
+        hub_call_drop(call);
+    }
+    return call != NULL;
+}
+
 void hub_toolset_unuse(hub_toolset *toolset)
 {
     hub_assert(toolset->users > 0);
     if (--toolset->users > 0) {
         return;
     }
+    bool was_asked = stop_discovery(toolset);
     hub_binding *binding = toolset->binding;
     toolset->binding = NULL;
     toolset->state = PATCHBAY_STATE_IDLE;
@@ -258,29 +294,44 @@ void hub_toolset_unuse(hub_toolset *toolset)
         toolset->catalog = NULL;
     }
     retire(binding, true);
+    if (was_asked) {
+        hub_orchestrator_discovered(toolset->hub); /* nobody need wait for it any more */
+    }
 }
 
 hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr)
 {
     hub_binding *old = toolset->binding;
+    hub_binding *binding;
     if (old == NULL) {
         return HUB_OK;
     }
-    hub_err err = bind(toolset, &toolset->binding, reterr);
-    if (err == HUB_OK) {
-        retire(old, false);
+    hub_err err = bind(toolset, &binding, reterr);
+    if (err != HUB_OK) {
+        return err;
     }
-    return err;
+    bool was_asked = stop_discovery(toolset);
+    take_binding(toolset, binding);
+    retire(old, false);
+    if (was_asked && hub_toolset_is_pending(toolset)) {
+        hub_toolset_discover(toolset, NULL);
+    } else if (was_asked) {
+        tell_waiters(toolset, HUB_OK, HUB_STR_EMPTY);
+        hub_orchestrator_discovered(toolset->hub);
+    }
+    return HUB_OK;
 }
 
-/* ---- discovery ------------------------------------------------------------------------------------- */
+/* ---- discovery ------------------------------------------------------------------------------- */
 
 static void on_discovered(void *ctx, const hub_outcome *outcome)
 {
     hub_toolset *toolset = ctx;
-    toolset->discovering = false;
+    toolset->discovery = NULL;
     if (outcome->status == PATCHBAY_RESULT) {
         toolset->failed_at_ms = 0;
+        toolset->deferred =
+            toolset->catalog != NULL && toolset->deferred; /* none: it has no tools */
         hub_log(HUB_LOG_INFO, "tools.discovery.server.success",
                 HUB_F_TEXT("serverName", toolset->settings->key),
                 HUB_F_INT("toolCount", toolset->catalog != NULL ? toolset->catalog->count : 0));
@@ -301,8 +352,14 @@ bool hub_toolset_is_pending(const hub_toolset *toolset)
     if (toolset->catalog != NULL || !toolset->deferred || toolset->binding == NULL) {
         return false;
     }
-    return toolset->failed_at_ms == 0 ||
+    return toolset->discovery != NULL || toolset->failed_at_ms == 0 ||
            hub_clock_now_ms() - toolset->failed_at_ms >= RETRY_AFTER_MS;
+}
+
+bool hub_toolset_is_late(const hub_toolset *toolset)
+{
+    return toolset->discovery != NULL && hub_clock_now_ms() - toolset->asked_at_ms >=
+                                             toolset->hub->settings->limits.discover_timeout_ms;
 }
 
 void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter)
@@ -317,18 +374,22 @@ void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter)
         waiter->next = toolset->waiters;
         toolset->waiters = waiter;
     }
-    if (toolset->discovering) {
+    if (toolset->discovery != NULL) {
         return;
     }
     hub_call *call;
     if (hub_call_begin_internal(toolset->hub->calls, on_discovered, toolset, &call) != HUB_OK) {
-        tell_waiters(toolset, HUB_ELIMIT, HUB_STR("too many calls are in flight"));
+        tell_waiters(toolset, HUB_EUNAVAILABLE, HUB_STR("too many calls are in flight"));
         return;
     }
-    toolset->discovering = true;
+    uint32_t ceiling_ms = toolset->hub->settings->limits.call_ceiling_ms;
+    toolset->discovery = call;
+    toolset->asked_at_ms = hub_clock_now_ms();
     hub_call_bind(call, toolset->binding);
+    hub_call_set_deadline(call, ceiling_ms, ceiling_ms);
     patchbay_request request = {
         .struct_size = sizeof request,
+        .deadline_ms = call->ceiling_ms,
         .args_json = HUB_STR("{}"),
         .method = HUB_STR(PATCHBAY_METHOD_DISCOVER),
         .params_json = HUB_STR("{}"),

@@ -21,7 +21,10 @@ struct hub_binding {
     hub_instance *instance; /* NULL while it is being created, and once it is closing */
     hub_call *calls;
     size_t in_flight;
-    bool retired; /* takes no new calls; closes with its last one */
+    bool retired;               /* takes no new calls; closes with its last one */
+    bool native;                /* its tools are the module's own */
+    bool deferred;              /* the catalog has to be asked for */
+    hub_catalog *first_catalog; /* set while the instance was being created */
 };
 
 /* Somebody who waits for a catalog. Embed it; `on_known` is called once, with a reason when the
@@ -38,12 +41,14 @@ typedef struct hub_toolset {
     hub_binding *binding;              /* NULL while no profile uses it */
     unsigned users;                    /* profiles that use it */
     hub_catalog *catalog;              /* the last good one; NULL: not known */
-    bool native;                       /* its tools are the module's own */
-    bool deferred;                     /* the catalog has to be asked for */
+    bool was_used;                     /* has had a binding */
+    bool native;                       /* of the binding */
+    bool deferred;                     /* of the binding */
     uint32_t state;                    /* PATCHBAY_STATE_… */
     char detail[256];                  /* why, when failed */
     uint64_t failed_at_ms;             /* when the last attempt to discover failed; 0: never */
-    bool discovering;
+    hub_call *discovery;               /* the request for the catalog; NULL: not asked */
+    uint64_t asked_at_ms;              /* when it was made */
     hub_catalog_waiter *waiters;
 } hub_toolset;
 
@@ -61,7 +66,8 @@ HUB_MUST_CHECK hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr);
 /* Be used by one less; the last ends the binding and fails its calls. */
 void hub_toolset_unuse(hub_toolset *toolset);
 
-/* A newer module of its name is there: bind to it, let the old binding finish its calls.
+/* A newer module of its name is there: bind to it, let the old binding finish its calls. The new
+ * one's catalog replaces the old one's; one that is asked for later leaves it until then.
  * errors:  as hub_toolset_use; the old binding stays */
 HUB_MUST_CHECK hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr);
 
@@ -69,8 +75,11 @@ HUB_MUST_CHECK hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reter
  * and not failed a moment ago. */
 bool hub_toolset_is_pending(const hub_toolset *toolset);
 
-/* Have the catalog asked for, if it is not known, and tell `waiter` (may be NULL). It is told before
- * this returns when there is nothing to wait for. */
+/* Whether a pending catalog was asked for so long ago that a list does not wait for it. */
+bool hub_toolset_is_late(const hub_toolset *toolset);
+
+/* Have the catalog asked for, if it is not known, and tell `waiter` (may be NULL). It is told
+ * before this returns when there is nothing to wait for. */
 void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter);
 
 /* Forget a waiter that has not been told. */

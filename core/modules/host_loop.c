@@ -2,13 +2,13 @@
 /* Host interfaces loop/1, worker/1, stream/1 and process/1: thin, tracked wrappers. */
 #include "modules/instance_internal.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/stream.h"
 
 #include <stdlib.h>
 
-/* ---- loop/1: descriptors ------------------------------------------------------------------------
- */
+/* ---- loop/1: descriptors --------------------------------------------------------------------- */
 
 struct patchbay_watch {
     hub_holding holding; /* first: a holding is its watch */
@@ -76,8 +76,7 @@ static patchbay_watch *loop_watch(patchbay_host *host, int fd, uint32_t events,
     return watch;
 }
 
-/* ---- loop/1: time
- * -------------------------------------------------------------------------------- */
+/* ---- loop/1: time ---------------------------------------------------------------------------- */
 
 struct patchbay_timer {
     hub_holding holding;
@@ -89,7 +88,8 @@ struct patchbay_timer {
 
 static uint64_t loop_now_ms(patchbay_host *host)
 {
-    return (uint64_t)(ev_now(host->env->loop) * 1000.);
+    (void)host; /* not the loop's own time: that is the wall clock, which jumps */
+    return hub_clock_now_ms();
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
@@ -155,8 +155,7 @@ const patchbay_loop_v1 HUB_HOST_LOOP = {
     .post = hub_instance_post,
 };
 
-/* ---- worker/1
- * ------------------------------------------------------------------------------------ */
+/* ---- worker/1 -------------------------------------------------------------------------------- */
 
 typedef struct worker_job {
     struct hub_mail *ticket;
@@ -206,8 +205,7 @@ const patchbay_worker_v1 HUB_HOST_WORKER = {
     .submit = worker_submit,
 };
 
-/* ---- stream/1
- * ------------------------------------------------------------------------------------ */
+/* ---- stream/1 -------------------------------------------------------------------------------- */
 
 struct patchbay_stream {
     hub_holding holding;
@@ -255,7 +253,9 @@ static int32_t stream_open(patchbay_host *host, const patchbay_stream_options *o
     hub_stream_options inner = {
         .read_fd = options->read_fd,
         .write_fd = options->write_fd,
-        .max_message_bytes = options->max_message_bytes,
+        .max_message_bytes = options->max_message_bytes < host->env->max_message_bytes
+                                 ? options->max_message_bytes
+                                 : host->env->max_message_bytes,
         .max_queue_bytes = options->max_queue_bytes,
         .on_message = on_stream_message,
         .on_end = on_stream_end,
@@ -290,8 +290,7 @@ const patchbay_stream_v1 HUB_HOST_STREAM = {
     .close = stream_close,
 };
 
-/* ---- process/1
- * ----------------------------------------------------------------------------------- */
+/* ---- process/1 ------------------------------------------------------------------------------- */
 
 struct patchbay_process {
     hub_holding holding;

@@ -20,19 +20,47 @@ typedef struct hub_holding {
     void (*release)(struct hub_holding *holding);
 } hub_holding;
 
+typedef enum hub_mail_kind {
+    HUB_MAIL_FINISH,
+    HUB_MAIL_PROGRESS,
+    HUB_MAIL_TOOLS,
+    HUB_MAIL_POST,
+    HUB_MAIL_WAKE, /* only to look whether a closing instance is done */
+} hub_mail_kind;
+
+/* Something said on another thread, on its way to the loop. */
+typedef struct hub_mail {
+    struct hub_mail *next;
+    hub_instance *instance;
+    hub_mail_kind kind;
+    int32_t status;
+    uint64_t call;
+    const char *fault; /* of a finish: the rule that it broke; NULL: none */
+    void (*fn)(void *arg);
+    void *arg;
+    size_t len;
+    char json[];
+} hub_mail;
+
 struct hub_module_env {
     struct ev_loop *loop;
     hub_worker_pool *workers;
     hub_process_table *processes;
     pthread_t loop_thread;
+    size_t max_message_bytes; /* of a stream, whatever a plugin asks for */
     ev_async wake;
-    pthread_mutex_t lock; /* guards first, last, and each instance's `pending` and `closing` */
-    struct hub_mail *first;
-    struct hub_mail *last;
+    /* guards first, last, and of each instance `pending`, `mail_bytes` and `closing` */
+    pthread_mutex_t lock;
+    hub_mail *first;
+    hub_mail *last;
     hub_buf scratch; /* of wire/1 frame_request */
 };
 
 #define HUB_INSTANCE_MAGIC 0x48494e53u
+
+/* Calls of which is known that the instance has finished them, to tell a second finish from one
+ * that comes too late. */
+#define HUB_INSTANCE_FINISHED 64
 
 struct patchbay_host {
     uint32_t magic;
@@ -44,8 +72,11 @@ struct patchbay_host {
     void *ctx;
     void *plugin; /* what create() returned */
     hub_holding *holdings;
-    struct hub_mail *last_mail; /* made beforehand: closing must not fail */
-    size_t pending; /* jobs and mails not yet taken */
+    hub_mail *last_mail; /* made beforehand: closing must not fail */
+    size_t pending;      /* jobs and mails not yet taken */
+    size_t mail_bytes;   /* of JSON in them */
+    uint64_t finished[HUB_INSTANCE_FINISHED];
+    unsigned finished_at;
     bool closing;
     bool creating;
     bool created;
@@ -60,15 +91,37 @@ void hub_instance_release(hub_instance *instance, hub_holding *holding);
 /* Count and log a broken rule. [loop] */
 void hub_instance_fault(hub_instance *instance, const char *rule);
 
+/* Complete a call with what the plugin says of it; `status` may have flags, `json` is checked.
+ * False when nobody waits for it. [loop] */
+bool hub_instance_finish(hub_instance *instance, uint64_t call, int32_t status, hub_str json);
+
+/* Act on what was said on another thread. [loop] */
+void hub_instance_open_mail(const hub_mail *mail);
+
+/* Destroy the plugin's instance and ours, and say so. [loop] */
+void hub_instance_end(hub_instance *instance);
+
+/* A mail with a copy of `json`; NULL when out of memory. */
+hub_mail *hub_mail_create(hub_instance *instance, hub_mail_kind kind, hub_str json);
+
+/* Send a mail (NULL: it could not be made), or free it. Any thread.
+ * returns: PATCHBAY_OK, PATCHBAY_ESTATE (closing), PATCHBAY_ENOMEM, PATCHBAY_ELIMIT (the loop has
+ *          not heard too much of what the instance said before; never for an answer) */
+HUB_MUST_CHECK int32_t hub_mail_send(hub_mail *mail);
+
+/* From now on the instance is closing; it ends when the loop has taken its last mail. [loop] */
+void hub_mail_send_last(hub_instance *instance);
+
 /* Run fn(arg) on the loop, unless the instance is closed before. Any thread. */
 HUB_MUST_CHECK int32_t hub_instance_post(hub_instance *instance, void (*fn)(void *arg), void *arg);
 
 /* A job of the worker pool counts as pending, so that the instance outlives it. The ticket is the
  * note of the job's end, made beforehand because that note must not fail. Any thread.
  * returns: PATCHBAY_OK, PATCHBAY_ESTATE (closing), PATCHBAY_ENOMEM */
-HUB_MUST_CHECK int32_t hub_instance_begin_job(hub_instance *instance, struct hub_mail **ret_ticket);
-void hub_instance_end_job(struct hub_mail *ticket);
+HUB_MUST_CHECK int32_t hub_instance_begin_job(hub_instance *instance, hub_mail **ret_ticket);
+void hub_instance_end_job(hub_mail *ticket);
 
+extern const patchbay_host_api HUB_HOST_API;
 extern const patchbay_loop_v1 HUB_HOST_LOOP;
 extern const patchbay_worker_v1 HUB_HOST_WORKER;
 extern const patchbay_stream_v1 HUB_HOST_STREAM;

@@ -22,15 +22,54 @@ typedef struct catalog_parser {
     void *ctx;
 } catalog_parser;
 
+/* A member to look for in one object. */
+typedef struct wanted_member {
+    const char *key;
+    hub_str value; /* raw; empty when absent */
+} wanted_member;
+
+enum { NAME, INPUT_SCHEMA, OUTPUT_SCHEMA, ANNOTATIONS, META, TOOL_MEMBERS };
+enum { READ_ONLY, DESTRUCTIVE, HINT_MEMBERS };
+enum { TAGS, CATEGORY, META_MEMBERS };
+
+/* The most of a name, or of what stands in its place, that a report shows. */
+enum { SHOWN_BYTES = HUB_LIMIT_TOOL_NAME_BYTES };
+
 static void drop(const catalog_parser *parser, hub_str name, const char *reason)
 {
     hub_buf text;
     hub_buf_init(&text, 1024);
-    hub_buf_printf(&text, "tool \"" HUB_STR_FMT "\" is left out: %s", HUB_STR_ARG(name), reason);
+    bool cut = name.len > SHOWN_BYTES;
+    name.len = cut ? SHOWN_BYTES : name.len;
+    hub_buf_printf(&text, "tool \"" HUB_STR_FMT "%s\" is left out: %s", HUB_STR_ARG(name),
+                   cut ? "…" : "", reason);
     if (hub_buf_ok(&text)) {
         parser->on_drop(parser->ctx, hub_buf_str(&text));
     }
     hub_buf_fini(&text);
+}
+
+/* Find the wanted members in one pass. False when one of them occurs twice: of such an object a
+ * client may read the other value than the hub does. */
+static bool read_members(hub_str object, wanted_member *wanted, size_t count)
+{
+    hub_str key;
+    hub_str value;
+    if (hub_json_type_of(object) != HUB_JSON_OBJECT) {
+        return true;
+    }
+    for (hub_json_iter it = hub_json_iterate(object); hub_json_next(&it, &key, &value);) {
+        for (size_t i = 0; i < count; i++) {
+            if (!hub_json_string_is(key, hub_str_of(wanted[i].key))) {
+                continue;
+            }
+            if (wanted[i].value.len > 0) {
+                return false;
+            }
+            wanted[i].value = value;
+        }
+    }
+    return true;
 }
 
 /* Whether a name can be shown and sent on: no control character, no blank end. */
@@ -51,6 +90,9 @@ static bool read_name(catalog_parser *parser, hub_tool *tool)
     if (hub_json_plain(tool->name_json, &tool->name)) {
         return true;
     }
+    if (parser->names.ptr == NULL && hub_buf_reserve(&parser->names, parser->names.max) == NULL) {
+        return false;
+    }
     size_t begin = parser->names.len;
     if (hub_json_decode(tool->name_json, &parser->names) != HUB_OK) {
         return false;
@@ -59,40 +101,65 @@ static bool read_name(catalog_parser *parser, hub_tool *tool)
     return true;
 }
 
-static void read_hints(hub_tool *tool)
+/* What the hub reads besides the name: hints, tags, category. Returns why the tool is not usable,
+ * or NULL. */
+static const char *read_traits(hub_tool *tool, const wanted_member members[TOOL_MEMBERS])
 {
-    hub_str annotations = hub_json_get(tool->json, HUB_STR("annotations"));
-    if (hub_json_type_of(hub_json_get(annotations, HUB_STR("readOnlyHint"))) == HUB_JSON_TRUE) {
+    wanted_member hints[HINT_MEMBERS] = {
+        [READ_ONLY] = {.key = "readOnlyHint"}, [DESTRUCTIVE] = {.key = "destructiveHint"}};
+    wanted_member meta[META_MEMBERS] = {
+        [TAGS] = {.key = "patchbay/tags"}, [CATEGORY] = {.key = "patchbay/category"}};
+    if (!read_members(members[ANNOTATIONS].value, hints, HINT_MEMBERS) ||
+        !read_members(members[META].value, meta, META_MEMBERS)) {
+        return "a hint, its tags or its category occur twice";
+    }
+    if (hub_json_type_of(hints[READ_ONLY].value) == HUB_JSON_TRUE) {
         tool->hints |= HUB_TOOL_READ_ONLY;
     }
-    if (hub_json_type_of(hub_json_get(annotations, HUB_STR("destructiveHint"))) == HUB_JSON_FALSE) {
+    if (hub_json_type_of(hints[DESTRUCTIVE].value) == HUB_JSON_FALSE) {
         tool->hints |= HUB_TOOL_NOT_DESTRUCTIVE;
     }
-    hub_str meta = hub_json_get(tool->json, HUB_STR("_meta"));
-    tool->tags_json = hub_json_get(meta, HUB_STR("patchbay/tags"));
-    (void)hub_json_plain(hub_json_get(meta, HUB_STR("patchbay/category")), &tool->category);
-    tool->has_output_schema =
-        hub_json_type_of(hub_json_get(tool->json, HUB_STR("outputSchema"))) == HUB_JSON_OBJECT;
+    if (hub_json_type_of(meta[TAGS].value) == HUB_JSON_ARRAY) {
+        tool->tags_json = meta[TAGS].value;
+    }
+    if (hub_json_count(tool->tags_json) > HUB_LIMIT_TAGS_PER_TOOL) {
+        return "it has too many tags";
+    }
+    if (hub_json_type_of(meta[CATEGORY].value) == HUB_JSON_STRING) {
+        tool->category_json = meta[CATEGORY].value;
+    }
+    tool->has_output_schema = hub_json_type_of(members[OUTPUT_SCHEMA].value) == HUB_JSON_OBJECT;
+    return NULL;
 }
 
-static bool is_duplicate(catalog_parser *parser, const hub_tool *tool)
+static bool is_duplicate(const catalog_parser *parser, hub_str name)
 {
     seen_name *found = NULL;
-    HASH_FIND(hh, parser->seen, tool->name.ptr, (unsigned)tool->name.len, found);
-    if (found != NULL) {
-        return true;
-    }
+    HASH_FIND(hh, parser->seen, name.ptr, (unsigned)name.len, found);
+    return found != NULL;
+}
+
+/* Take a tool over. Only a tool that is kept has its name. */
+static void keep_tool(catalog_parser *parser, const hub_tool *tool)
+{
     seen_name *entry = &parser->seen_pool[parser->catalog->count];
     HASH_ADD_KEYPTR(hh, parser->seen, tool->name.ptr, (unsigned)tool->name.len, entry);
-    return false;
+    parser->catalog->tools[parser->catalog->count++] = *tool;
 }
 
 /* Append the tool in `json` to the catalog, or report why not. */
 static void add_tool(catalog_parser *parser, hub_str json)
 {
-    hub_tool tool = {.json = json, .name_json = hub_json_get(json, HUB_STR("name"))};
-    hub_str schema = hub_json_get(json, HUB_STR("inputSchema"));
-    if (hub_json_type_of(json) != HUB_JSON_OBJECT || !read_name(parser, &tool)) {
+    wanted_member members[TOOL_MEMBERS] = {
+        [NAME] = {.key = "name"},
+        [INPUT_SCHEMA] = {.key = "inputSchema"},
+        [OUTPUT_SCHEMA] = {.key = "outputSchema"},
+        [ANNOTATIONS] = {.key = "annotations"},
+        [META] = {.key = "_meta"},
+    };
+    bool is_single = read_members(json, members, TOOL_MEMBERS);
+    hub_tool tool = {.json = json, .name_json = members[NAME].value};
+    if (!read_name(parser, &tool)) {
         drop(parser, tool.name_json, "it has no name");
         return;
     }
@@ -100,21 +167,28 @@ static void add_tool(catalog_parser *parser, hub_str json)
         drop(parser, tool.name, "its name is empty, too long, or has control characters");
         return;
     }
-    if (hub_json_type_of(schema) != HUB_JSON_OBJECT) {
+    if (!is_single) {
+        drop(parser, tool.name, "a member of its definition occurs twice");
+        return;
+    }
+    if (hub_json_type_of(members[INPUT_SCHEMA].value) != HUB_JSON_OBJECT) {
         drop(parser, tool.name, "its inputSchema is not an object");
         return;
     }
-    if (is_duplicate(parser, &tool)) {
-        drop(parser, tool.name, "the name occurs twice");
-        return;
+    const char *reason = read_traits(&tool, members);
+    if (reason == NULL && is_duplicate(parser, tool.name)) {
+        reason = "the name occurs twice";
     }
     hub_error why = {.code = HUB_OK};
-    if (parser->compile_schemas && hub_schema_compile(schema, &tool.schema, &why) != HUB_OK) {
-        drop(parser, tool.name, why.text);
+    if (reason == NULL && parser->compile_schemas &&
+        hub_schema_compile(members[INPUT_SCHEMA].value, &tool.schema, &why) != HUB_OK) {
+        reason = why.text;
+    }
+    if (reason != NULL) {
+        drop(parser, tool.name, reason);
         return;
     }
-    read_hints(&tool);
-    parser->catalog->tools[parser->catalog->count++] = tool;
+    keep_tool(parser, &tool);
 }
 
 static hub_err parse_tools(catalog_parser *parser, hub_str json, hub_error *reterr)
@@ -128,8 +202,7 @@ static hub_err parse_tools(catalog_parser *parser, hub_str json, hub_error *rete
     catalog->tools = calloc(count + 1, sizeof *catalog->tools);
     parser->seen_pool = calloc(count + 1, sizeof *parser->seen_pool);
     hub_buf_init(&parser->names, json.len + 1);
-    if (catalog->tools == NULL || parser->seen_pool == NULL ||
-        hub_buf_reserve(&parser->names, json.len + 1) == NULL) {
+    if (catalog->tools == NULL || parser->seen_pool == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     hub_json_iter it = hub_json_iterate(json);
@@ -159,11 +232,10 @@ hub_err hub_catalog_parse(hub_str json, bool compile_schemas, hub_catalog_on_dro
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     catalog->refs = 1;
-    catalog->digest = hub_str_hash(json);
-    catalog_parser parser = {.catalog = catalog,
-                     .compile_schemas = compile_schemas,
-                     .on_drop = on_drop,
-                     .ctx = ctx};
+    catalog->len = json.len;
+    catalog->compiled = compile_schemas;
+    catalog_parser parser = {
+        .catalog = catalog, .compile_schemas = compile_schemas, .on_drop = on_drop, .ctx = ctx};
     hub_err err = parse_tools(&parser, (hub_str){.ptr = catalog->bytes, .len = json.len}, reterr);
     HASH_CLEAR(hh, parser.seen);
     free(parser.seen_pool);
@@ -194,6 +266,12 @@ void hub_catalog_unref(hub_catalog *catalog)
     free(catalog->names);
     free(catalog->bytes);
     free(catalog);
+}
+
+bool hub_catalog_is(const hub_catalog *catalog, hub_str json, bool compile_schemas)
+{
+    return catalog->compiled == compile_schemas &&
+           hub_str_eq((hub_str){.ptr = catalog->bytes, .len = catalog->len}, json);
 }
 
 const hub_tool *hub_catalog_find(const hub_catalog *catalog, hub_str name)

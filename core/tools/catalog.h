@@ -10,15 +10,15 @@
 #include "tools/schema.h"
 
 /* hub_tool.hints: what the annotations state (MCP server/tools, ToolAnnotations). */
-#define HUB_TOOL_READ_ONLY 0x1u       /* readOnlyHint: true */
+#define HUB_TOOL_READ_ONLY       0x1u /* readOnlyHint: true */
 #define HUB_TOOL_NOT_DESTRUCTIVE 0x2u /* destructiveHint: false; absent means it may destroy */
 
 typedef struct hub_tool {
-    hub_str name;      /* decoded, 1 … HUB_LIMIT_TOOL_NAME_BYTES bytes */
-    hub_str json;      /* the whole definition, as given */
-    hub_str name_json; /* the value of its "name", a slice of json */
-    hub_str tags_json; /* array of strings from _meta["patchbay/tags"]; may be empty */
-    hub_str category;  /* from _meta["patchbay/category"], without escapes; may be empty */
+    hub_str name;          /* decoded, 1 … HUB_LIMIT_TOOL_NAME_BYTES bytes */
+    hub_str json;          /* the whole definition, as given */
+    hub_str name_json;     /* the value of its "name", a slice of json */
+    hub_str tags_json;     /* array from _meta["patchbay/tags"]; may be empty */
+    hub_str category_json; /* string from _meta["patchbay/category"]; may be empty */
     uint32_t hints;
     bool has_output_schema;
     hub_schema *schema; /* of the arguments; NULL in catalogs that are not validated */
@@ -27,18 +27,20 @@ typedef struct hub_tool {
 typedef struct hub_catalog {
     unsigned refs;
     char *bytes; /* the toolset's JSON, which the spans point into */
-    char *names; /* decoded names that needed decoding */
+    size_t len;
+    char *names;     /* decoded names that needed decoding; may be NULL */
     hub_tool *tools; /* in the order given */
     size_t count;
-    uint64_t digest; /* of the bytes: equal catalogs have equal digests */
+    bool compiled; /* the tools have schemas */
 } hub_catalog;
 
 /* Called for each tool that is left out, with a reason that names it. */
 typedef void hub_catalog_on_drop(void *ctx, hub_str reason);
 
 /* Take apart a JSON array of MCP Tool objects (checked by hub_json_check, without white space
- * around it); it is copied. A tool that is
- * not usable (no valid name, a name twice, no object as inputSchema) is left out and reported.
+ * around it); it is copied. A tool that is not usable is left out and reported: no valid name, a
+ * name that another one has, no object as inputSchema, more than HUB_LIMIT_TAGS_PER_TOOL tags, or a
+ * member twice that the hub reads (it would have two readings: the hub's and the client's).
  * With `compile_schemas`, each inputSchema is compiled; a tool whose schema is invalid is left out.
  * owns:    *ret_catalog, one reference
  * errors:  HUB_EINVAL (not an array), HUB_ELIMIT (HUB_LIMIT_TOOLS_PER_TOOLSET,
@@ -49,6 +51,9 @@ HUB_MUST_CHECK hub_err hub_catalog_parse(hub_str json, bool compile_schemas,
 
 hub_catalog *hub_catalog_ref(hub_catalog *catalog);
 void hub_catalog_unref(hub_catalog *catalog); /* NULL is fine */
+
+/* Whether parsing this would give the same catalog again. */
+bool hub_catalog_is(const hub_catalog *catalog, hub_str json, bool compile_schemas);
 
 /* The tool of that name, or NULL. Linear: for describing, not for calling. */
 const hub_tool *hub_catalog_find(const hub_catalog *catalog, hub_str name);

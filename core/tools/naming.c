@@ -55,8 +55,9 @@ static void expose(hub_naming naming, hub_str toolset, hub_str tool, size_t max_
     if (!hub_buf_ok(out) || (!suffix && out->len - begin <= max_bytes)) {
         return;
     }
-    if (out->len - begin > max_bytes - SUFFIX_BYTES) {
-        out->len = begin + max_bytes - SUFFIX_BYTES;
+    size_t keep = max_bytes > SUFFIX_BYTES ? max_bytes - SUFFIX_BYTES : 0;
+    if (out->len - begin > keep) {
+        out->len = begin + keep;
     }
     uint64_t hash = hub_str_hash(toolset) * 31 + hub_str_hash(tool);
     hub_buf_printf(out, "_%08" PRIx32, (uint32_t)(hash ^ hash >> 32));

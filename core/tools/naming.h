@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names: which toolset keys are valid, what a tool is called outside (this is where an exposed name
- * is decided), and how a `server__tool` reference in a manifest or on the command line is split. The
- * way back from an exposed name to its tool is always the view's table, never parsing. Pure
+ * is decided), and how a `server__tool` reference in a manifest or on the command line is split.
+ * The way back from an exposed name to its tool is always the view's table, never parsing. Pure
  * functions, any thread.
  */
 #ifndef HUB_TOOLS_NAMING_H
@@ -32,9 +32,9 @@ void hub_naming_expose_suffixed(hub_naming naming, hub_str toolset, hub_str tool
 /* Append the canonical id "toolset:tool". */
 void hub_naming_canonical(hub_str toolset, hub_str tool, hub_buf *out);
 
-/* Split a reference at its first "__". HUB_EINVAL for "__tool", "server__" and names without "__". */
-HUB_MUST_CHECK hub_err hub_naming_split(hub_str reference, hub_str *ret_toolset,
-                                        hub_str *ret_tool);
+/* Split a reference at its first "__". HUB_EINVAL for "__tool", "server__" and names without "__".
+ */
+HUB_MUST_CHECK hub_err hub_naming_split(hub_str reference, hub_str *ret_toolset, hub_str *ret_tool);
 
 /* The mode called prefix|flat|dot|none. */
 HUB_MUST_CHECK hub_err hub_naming_parse(hub_str word, hub_naming *ret_naming);

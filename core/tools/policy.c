@@ -51,6 +51,20 @@ static size_t count_tags(const hub_filter_subject *subject, const hub_tool *tool
     return count;
 }
 
+static bool has_category(const hub_filter_subject *subject, const hub_tool *tool,
+                         const hub_names *categories)
+{
+    if (subject->category != NULL) {
+        return hub_names_have(categories, hub_str_of(subject->category));
+    }
+    for (size_t i = 0; i < categories->count; i++) {
+        if (hub_json_string_is(tool->category_json, hub_str_of(categories->items[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool matches_id(const hub_names *globs, hub_str toolset, const hub_tool *tool)
 {
     hub_buf id;
@@ -97,9 +111,7 @@ bool hub_filter_matches(const hub_filter_rule *rule, const hub_filter_subject *s
     case HUB_FILTER_TAGS_NONE:
         return count_tags(subject, tool, &rule->values) == 0;
     case HUB_FILTER_CATEGORY:
-        return hub_names_have(&rule->values, subject->category != NULL
-                                                  ? hub_str_of(subject->category)
-                                                  : tool->category);
+        return has_category(subject, tool, &rule->values);
     case HUB_FILTER_ALLOW_TOOLS:
         return matches_id(&rule->values, subject->toolset, tool);
     case HUB_FILTER_DENY_TOOLS:

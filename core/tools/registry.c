@@ -34,8 +34,7 @@ static void free_sources(hub_source *sources, size_t count)
 }
 
 /* Build the view of `sources` and, when that works, make both current. Takes `sources`. */
-static hub_err swap_in(hub_registry *registry, hub_source *sources, size_t count,
-                       hub_error *reterr)
+static hub_err swap_in(hub_registry *registry, hub_source *sources, size_t count, hub_error *reterr)
 {
     hub_view *view = NULL;
     hub_err err = hub_view_build(sources, count, &registry->rules, registry->view,
@@ -154,6 +153,12 @@ hub_err hub_registry_update(hub_registry *registry, hub_str toolset, hub_catalog
     hub_catalog_unref(next[at].catalog);
     next[at].catalog = catalog != NULL ? hub_catalog_ref(catalog) : NULL;
     return swap_in(registry, next, registry->count, reterr);
+}
+
+bool hub_registry_exposes(const hub_registry *registry, const hub_source *source,
+                          const hub_tool *tool)
+{
+    return hub_view_exposes(&registry->rules, source, tool);
 }
 
 hub_view *hub_registry_view(const hub_registry *registry)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ToolRegistry: the toolsets that are active in one profile, and the view made of them. There is no
- * other way to a callable tool: meta-tools and native tools are sources like any other. Every change
- * builds the next view beside the current one and then swaps, so it happens entirely or not at all.
- * Thread: [loop].
+ * other way to a callable tool: meta-tools and native tools are sources like any other. Every
+ * change builds the next view beside the current one and then swaps, so it happens entirely or not
+ * at all. Thread: [loop].
  */
 #ifndef HUB_TOOLS_REGISTRY_H
 #define HUB_TOOLS_REGISTRY_H
@@ -35,6 +35,10 @@ HUB_MUST_CHECK hub_err hub_registry_remove(hub_registry *registry, const hub_str
  * errors:  HUB_ENOTFOUND, HUB_ENOMEM; the old catalog stays */
 HUB_MUST_CHECK hub_err hub_registry_update(hub_registry *registry, hub_str toolset,
                                            hub_catalog *catalog, hub_error *reterr);
+
+/* Whether filters and policies would expose a tool of this source, registered or not. */
+bool hub_registry_exposes(const hub_registry *registry, const hub_source *source,
+                          const hub_tool *tool);
 
 /* The current view; borrowed until the next change, reference it to keep it. Never NULL. */
 hub_view *hub_registry_view(const hub_registry *registry);

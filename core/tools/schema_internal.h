@@ -369,7 +369,6 @@ typedef struct hub_schema_scope {
 
 /* One validation. */
 struct hub_schema_run {
-    const hub_schema *schema;
     hub_schema_memory memory;
     uint64_t steps_left;
     uint64_t match_left; /* for patterns: characters looked at */

@@ -127,7 +127,6 @@ hub_err hub_schema_validate(const hub_schema *schema, hub_str value, const char 
         return hub_fail(reterr, HUB_EINVAL, "%s: is missing", root);
     }
     hub_schema_run run = {
-        .schema = schema,
         .steps_left = HUB_SCHEMA_STEPS + HUB_SCHEMA_STEPS_PER_BYTE * (uint64_t)value.len,
         .match_left = MATCH_BUDGET + MATCH_BUDGET_PER_BYTE * (uint64_t)value.len,
         .quiet = reterr == NULL,

@@ -21,29 +21,6 @@ typedef struct view_builder {
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-static bool is_exposed(const view_builder *builder, const hub_source *source, const hub_tool *tool)
-{
-    if (source->bare) {
-        return true; /* the hub's own tools are not subject to filters */
-    }
-    if (source->tools_allow != NULL && source->tools_allow->set &&
-        !hub_names_match(source->tools_allow, tool->name)) {
-        return false;
-    }
-    if (source->tools_deny != NULL && hub_names_match(source->tools_deny, tool->name)) {
-        return false;
-    }
-    hub_filter_subject subject = {
-        .toolset = source->toolset, .tags = source->tags, .category = source->category};
-    for (size_t i = 0; i < 2; i++) {
-        const hub_policy_rules *policy = builder->rules->policies[i];
-        if (policy != NULL && !hub_policy_exposes(policy, &subject, tool)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static size_t count_tools(const hub_source *sources, size_t count)
 {
     size_t tools = 0;
@@ -72,7 +49,7 @@ static void collect(view_builder *builder, const hub_source *source)
     view->catalogs[view->catalog_count++] = hub_catalog_ref(source->catalog);
     for (size_t t = 0; t < source->catalog->count; t++) {
         const hub_tool *tool = &source->catalog->tools[t];
-        if (!is_exposed(builder, source, tool)) {
+        if (!hub_view_exposes(builder->rules, source, tool)) {
             continue;
         }
         size_t begin = builder->names.len;
@@ -109,9 +86,9 @@ static hub_str make_name(view_builder *builder, const hub_view_entry *entry, boo
         return entry->tool->name;
     }
     size_t begin = builder->names.len;
-    (suffixed ? hub_naming_expose_suffixed : hub_naming_expose)(
-        builder->rules->naming, toolset_of(entry), entry->tool->name,
-        builder->rules->max_name_bytes, &builder->names);
+    (suffixed ? hub_naming_expose_suffixed
+              : hub_naming_expose)(builder->rules->naming, toolset_of(entry), entry->tool->name,
+                                   builder->rules->max_name_bytes, &builder->names);
     return hub_str_from(hub_buf_str(&builder->names), begin);
 }
 
@@ -121,21 +98,25 @@ static void add_to_index(hub_view *view, hub_view_entry *entry, hub_str exposed)
     HASH_ADD_KEYPTR(hh, view->index, entry->exposed.ptr, (unsigned)entry->exposed.len, entry);
 }
 
+/* Whether a tool is left out where another one has its name: an upstream's before a native one. */
+static bool yields_to(const hub_view_entry *entry, const hub_view_entry *holder)
+{
+    return !entry->native && (holder->bare || holder->native);
+}
+
 static hub_err report_collision(view_builder *builder, const hub_view_entry *entry,
                                 const hub_view_entry *holder, hub_str exposed)
 {
     hub_buf text;
     hub_buf_init(&text, 1024);
-    hub_buf_printf(&text,
-                   "tool name \"" HUB_STR_FMT "\" of \"" HUB_STR_FMT "\" is taken by \"" HUB_STR_FMT
-                   "\"",
-                   HUB_STR_ARG(exposed), HUB_STR_ARG(entry->canonical),
-                   HUB_STR_ARG(holder->canonical));
+    hub_buf_printf(
+        &text,
+        "tool name \"" HUB_STR_FMT "\" of \"" HUB_STR_FMT "\" is taken by \"" HUB_STR_FMT "\"",
+        HUB_STR_ARG(exposed), HUB_STR_ARG(entry->canonical), HUB_STR_ARG(holder->canonical));
     hub_err err = hub_buf_ok(&text) ? HUB_OK : text.failed;
-    bool wins = holder->bare || (holder->native && !entry->native);
-    if (err == HUB_OK && (entry->fresh || holder->fresh) && !(wins && !entry->native)) {
-        err = hub_fail(builder->reterr, HUB_ECOLLISION, HUB_STR_FMT,
-                       HUB_STR_ARG(hub_buf_str(&text)));
+    if (err == HUB_OK && (entry->fresh || holder->fresh) && !yields_to(entry, holder)) {
+        err =
+            hub_fail(builder->reterr, HUB_ECOLLISION, HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
     } else if (err == HUB_OK) {
         hub_buf_add(&text, HUB_STR("; it is left out"));
         builder->on_left_out(builder->ctx, hub_buf_str(&text));
@@ -149,8 +130,8 @@ static hub_err name_entry(view_builder *builder, hub_view_entry *entry)
 {
     hub_str exposed = make_name(builder, entry, false);
     const hub_view_entry *holder = hub_view_find(builder->view, exposed);
-    bool yields = holder != NULL && (holder->bare || (holder->native && !entry->native));
-    if (holder != NULL && !yields && !entry->bare && builder->rules->naming != HUB_NAMING_NONE) {
+    if (holder != NULL && !yields_to(entry, holder) && !entry->bare &&
+        builder->rules->naming != HUB_NAMING_NONE) {
         exposed = make_name(builder, entry, true);
         holder = hub_view_find(builder->view, exposed);
     }
@@ -306,6 +287,28 @@ hub_err hub_view_build(const hub_source *sources, size_t count, const hub_view_r
     }
     *ret_view = view;
     return HUB_OK;
+}
+
+bool hub_view_exposes(const hub_view_rules *rules, const hub_source *source, const hub_tool *tool)
+{
+    if (source->bare) {
+        return true; /* the hub's own tools are not subject to filters */
+    }
+    if (source->tools_allow != NULL && source->tools_allow->set &&
+        !hub_names_match(source->tools_allow, tool->name)) {
+        return false;
+    }
+    if (source->tools_deny != NULL && hub_names_match(source->tools_deny, tool->name)) {
+        return false;
+    }
+    hub_filter_subject subject = {
+        .toolset = source->toolset, .tags = source->tags, .category = source->category};
+    for (size_t i = 0; i < 2; i++) {
+        if (rules->policies[i] != NULL && !hub_policy_exposes(rules->policies[i], &subject, tool)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 hub_view *hub_view_ref(hub_view *view)

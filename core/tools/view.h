@@ -18,11 +18,11 @@
  * registered; the catalog is referenced. */
 typedef struct hub_source {
     hub_str toolset;
-    hub_catalog *catalog; /* NULL: not known yet, contributes nothing */
-    void *owner;          /* what entries of this source lead back to */
-    bool native;          /* its tools win over an upstream's of the same exposed name */
-    bool bare;            /* names as they are, whatever the naming mode (_meta) */
-    bool fresh;           /* being added now: a collision with it fails the build */
+    hub_catalog *catalog;         /* NULL: not known yet, contributes nothing */
+    void *owner;                  /* what entries of this source lead back to */
+    bool native;                  /* its tools win over an upstream's of the same exposed name */
+    bool bare;                    /* names as they are, whatever the naming mode (_meta) */
+    bool fresh;                   /* being added now: a collision with it fails the build */
     const hub_names *tools_allow; /* globs over its own tool names; NULL: all */
     const hub_names *tools_deny;
     const hub_names *tags; /* added to each tool, for filters */
@@ -48,7 +48,7 @@ typedef struct hub_view {
     size_t count;
     char *bytes; /* the definitions, comma-separated */
     size_t len;
-    char *names; /* what exposed and canonical point into */
+    char *names;           /* what exposed and canonical point into */
     hub_view_entry *index; /* uthash over exposed */
     hub_catalog **catalogs;
     size_t catalog_count;
@@ -64,7 +64,10 @@ typedef struct hub_view_rules {
 /* Called for each tool that is left out because another one has its name. */
 typedef void hub_view_on_left_out(void *ctx, hub_str reason);
 
-/* Build a view. Tools that had a name in `previous` (may be NULL) keep it against newcomers.
+/* Build a view. Tools that had a name in `previous` (may be NULL) keep it against newcomers. Where
+ * two tools would get one name: the upstream's is left out if the other one is the hub's own or
+ * native; else the second gets a hash suffix. Without prefixes (HUB_NAMING_NONE) there is no such
+ * suffix: it is a collision while one of them is being added, and later the second is left out.
  * owns:    *ret_view, one reference
  * errors:  HUB_ECOLLISION (naming both owners), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_view_build(const hub_source *sources, size_t count,
@@ -74,6 +77,9 @@ HUB_MUST_CHECK hub_err hub_view_build(const hub_source *sources, size_t count,
 
 hub_view *hub_view_ref(hub_view *view);
 void hub_view_unref(hub_view *view); /* NULL is fine */
+
+/* Whether a tool of this source is exposed, as far as filters and policies decide it. */
+bool hub_view_exposes(const hub_view_rules *rules, const hub_source *source, const hub_tool *tool);
 
 /* The entry with that exposed name, or NULL. */
 const hub_view_entry *hub_view_find(const hub_view *view, hub_str exposed);

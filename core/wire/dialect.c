@@ -82,6 +82,10 @@ static hub_err read_modern(const hub_message *message, hub_request_context *cont
     if (context->capabilities.len == 0) {
         return fail_missing(reterr, HUB_META_CLIENT_CAPABILITIES);
     }
+    if (hub_json_type_of(context->capabilities) != HUB_JSON_OBJECT) {
+        return hub_fail(reterr, HUB_EINVAL, "_meta[\"%s\"] must be an object",
+                        HUB_META_CLIENT_CAPABILITIES);
+    }
     if (hub_revision_era(context->revision) != HUB_ERA_MODERN) {
         return hub_fail(reterr, HUB_EUNAVAILABLE, "Unsupported protocol version");
     }
@@ -104,7 +108,11 @@ hub_err hub_dialect_read(const hub_message *message, hub_revision legacy,
         .capabilities = HUB_STR("{}"),
         .progress_token = message->at[HUB_M_META_PROGRESS_TOKEN],
     };
+    hub_str meta = message->at[HUB_M_META];
     hub_err err = check_token(context.progress_token, reterr);
+    if (err == HUB_OK && meta.len > 0 && hub_json_type_of(meta) != HUB_JSON_OBJECT) {
+        err = hub_fail(reterr, HUB_EINVAL, "params._meta must be an object");
+    }
     if (err == HUB_OK) {
         if (message->at[HUB_M_META_PROTOCOL_VERSION].len > 0 ||
             message->at[HUB_M_META_CLIENT_CAPABILITIES].len > 0) {

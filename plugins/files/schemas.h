@@ -150,7 +150,7 @@ static const char delete_output[] = RESULT("\"path\",\"deleted\"",
     STRING("path") ","
     BOOLEAN("deleted"));
 
-static const char config_schema[] = ARGUMENTS("",
+static const char config_schema[] = ARGUMENTS("\"roots\"",
     "\"roots\":{\"type\":\"array\",\"maxItems\":64,"
     "\"description\":\"the folders that may be used\",\"items\":{\"anyOf\":["
         "{\"type\":\"string\"},"

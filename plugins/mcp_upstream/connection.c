@@ -136,9 +136,15 @@ static int retry_as_legacy(mcp_server *server)
 static void on_stream_end(void *ctx, patchbay_str reason)
 {
     mcp_server *server = ctx;
-    (void)reason;
-    if (!retry_as_legacy(server)) {
+    if (retry_as_legacy(server)) {
+        return;
+    }
+    if (patchbay_str_eq(reason, patchbay_str_of("end of file"))) {
         end_with(server, patchbay_str_of("closed its output"));
+    } else {
+        char text[192];
+        int len = snprintf(text, sizeof text, "cannot be read: %.*s", (int)reason.len, reason.ptr);
+        end_with(server, patchbay_str_make(text, (size_t)len));
     }
 }
 

@@ -202,7 +202,7 @@ static int goes_on(mcp_server *server, patchbay_str cursor)
     int repeats = server->cursor != NULL &&
                   patchbay_str_eq(cursor, patchbay_str_of(server->cursor));
     if (repeats || ++server->pages >= UPSTREAM_PAGES ||
-        server->tools.len > UPSTREAM_MESSAGE_BYTES) {
+        server->tools.len > UPSTREAM_CATALOG_BYTES) {
         server->api->log(server->host, PATCHBAY_LOG_WARNING,
                            patchbay_str_of("the server's list of tools does not end; it was cut off"));
         return 0;

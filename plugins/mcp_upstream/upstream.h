@@ -28,7 +28,8 @@
 #define UPSTREAM_STOP_GRACE_MS 2000      /* between closing stdin, SIGTERM and SIGKILL */
 #define UPSTREAM_NOISE_LINES 100         /* lines per minute that are no messages */
 #define UPSTREAM_PAGES 100               /* of one list */
-#define UPSTREAM_MESSAGE_BYTES (16u << 20)
+#define UPSTREAM_MESSAGE_BYTES (1u << 30) /* the hub bounds it: limits.upstream_message */
+#define UPSTREAM_CATALOG_BYTES (16u << 20) /* of all pages of a list */
 #define UPSTREAM_QUEUE_BYTES (32u << 20)
 #define UPSTREAM_HELD_CALLS 1024         /* that wait for the connection */
 

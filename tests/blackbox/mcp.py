@@ -255,7 +255,7 @@ class Hub:
                 return None
             headers = dict(
                 (name.strip().lower(), value.strip())
-                for name, _, value in (line.partition(b":") for line in buffer[:end].split(b"\r\n"))
+                for name, _, value in (line.partition(b":") for line in bytes(buffer[:end]).split(b"\r\n"))
             )
             if b"content-length" not in headers:
                 with self.condition:

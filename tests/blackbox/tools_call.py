@@ -65,12 +65,16 @@ class ProtocolErrors(HubTest):
             '"name":["alpha__one"]',
             '"name":"alpha__one","arguments":[]',
             '"name":"alpha__one","arguments":"{}"',
-            '"name":"alpha__one","arguments":null',
             '"name":"alpha__one","arguments":7',
         ):
             answer = client.request_raw("tools/call", params)
             self.assertEqual(answer.code, INVALID_PARAMS, params)
         self.assertEqual(client.call("alpha__one").result["structuredContent"]["tool"], "one")
+
+    def test_null_is_no_arguments(self):  # some clients write it
+        client = self.modern(toolsets=TOOLSETS)
+        answer = client.request_raw("tools/call", '"name":"alpha__one","arguments":null')
+        self.assertEqual(answer.result["structuredContent"]["tool"], "one")
 
     def test_a_module_may_answer_with_its_own_error(self):
         answer = self.modern(toolsets=TOOLSETS).call("alpha__rpc_error")

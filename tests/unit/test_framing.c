@@ -51,6 +51,7 @@ static const framing_case LINE_CASES[] = {
     {"not a header", "Cannot\n{}\n", "M6:Cannot;M2:{};", 0, false},
     {"nearly a header", "Content\n{}\n", "M7:Content;M2:{};", 0, false},
     {"a header name cut off", "conten", "M6:conten;", 0, false},
+    {"a header name cut off over the limit", " conten", "O;", 5, false},
     {"not asked to detect", "Content-Length: 2\r\n\r\n{}", "M17:Content-Length: 2;M2:{};", 20,
      true},
     {"headers behind a line are lines", "{}\nContent-Length: 2\n\n[]\n",

@@ -84,10 +84,10 @@ static void test_oversize_without_a_callback_ends(void **state)
     open_pair(&f, SOCK_STREAM);
     peer_says(&f, HUB_STR("1234\n12345\n1\n"));
     settle(&f);
-    assert_text(&f.events, "[1234]<a message is larger than the limit>");
+    assert_text(&f.events, "[1234]<a message is larger than the limit of 4 bytes>");
     peer_says(&f, HUB_STR("1\n"));
     settle(&f);
-    assert_text(&f.events, "[1234]<a message is larger than the limit>");
+    assert_text(&f.events, "[1234]<a message is larger than the limit of 4 bytes>");
     finish(&f);
 }
 
@@ -195,101 +195,7 @@ static void test_regular_files(void **state)
     hub_buf_fini(&text);
 }
 
-/* ---- the end -----------------------------------------------------------------------------------
- */
-
-static void test_the_end_comes_once_and_not_in_a_call(void **state)
-{
-    (void)state;
-    fixture f;
-    start(&f);
-    peer_says(&f, HUB_STR("1"));
-    close_peer(&f);
-    assert_int_equal(f.events.len, 0);
-    wait_for_end(&f);
-    settle(&f);
-    assert_text(&f.events, "[1]<end of file>");
-    finish(&f);
-}
-
-static void test_the_end_in_the_middle_of_a_frame(void **state)
-{
-    (void)state;
-    fixture f;
-    start(&f);
-    peer_says(&f, HUB_STR("Content-Length: 3\r\n\r\n{}")); /* a newline would complete it */
-    close_peer(&f);
-    wait_for_end(&f);
-    assert_text(&f.events, "<end of file in the middle of a message>");
-    finish(&f);
-}
-
-static void test_a_broken_frame_is_delivered_and_ends(void **state)
-{
-    (void)state;
-    fixture f;
-    start(&f);
-    f.act = answer;
-    peer_says(&f, HUB_STR("Content-Length: 1\n\n1Content-Length: x\n\nContent-Length: 1\n\n1"));
-    settle(&f);
-    assert_text(&f.events,
-                "[1][Content-Length: x\n\n]<a frame has no valid Content-Length header>");
-    assert_peer_got(&f, "Content-Length: 1\r\n\r\n1"
-                        "Content-Length: 19\r\n\r\nContent-Length: x\n\n");
-    finish(&f);
-}
-
-static void test_a_read_error(void **state)
-{
-    (void)state;
-    fixture f;
-    prepare(&f);
-    f.options.read_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    f.options.write_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    open_stream(&f);
-    wait_for_end(&f);
-    assert_text(&f.events, "<Is a directory>");
-    finish(&f);
-}
-
-/* A peer that says its last words and goes, while something is sent to it. */
-static void test_last_words_are_read_when_writing_fails(void **state)
-{
-    (void)state;
-    for (int big = 0; big < 2; big++) {
-        fixture f;
-        char *text = make_text(MIB, 3);
-        start(&f);
-        peer_says(&f, HUB_STR("1\n2\n3\n4"));
-        close_peer(&f);
-        hub_err err = send_text(&f, big ? (hub_str){.ptr = text, .len = MIB} : HUB_STR("late"));
-        assert_int_equal(err, HUB_OK);
-        wait_for_end(&f);
-        settle(&f);
-        assert_text(&f.events, "[1][2][3][4]<Broken pipe>");
-        assert_int_equal(send_text(&f, HUB_STR("1")), HUB_ESTATE);
-        assert_int_equal(hub_stream_queued(f.stream), 0);
-        finish(&f);
-        free(text);
-    }
-}
-
-/* A peer that closes its input only, and stays silent. */
-static void test_the_end_when_only_writing_fails(void **state)
-{
-    (void)state;
-    fixture f;
-    start(&f);
-    peer_says(&f, HUB_STR("1\n"));
-    assert_int_equal(shutdown(f.peer, SHUT_RD), 0);
-    assert_int_equal(send_text(&f, HUB_STR("a")), HUB_OK);
-    wait_for_end(&f);
-    assert_text(&f.events, "[1]<Broken pipe>");
-    finish(&f);
-}
-
-/* ---- close() from callbacks ---------------------------------------------------------------------
- */
+/* ---- close() from callbacks ------------------------------------------------------------------ */
 
 static void close_now(fixture *f, hub_str message)
 {
@@ -321,7 +227,8 @@ static void check_close(const char *input, size_t limit, bool at_end, const char
     assert_text(&f.events, events);
     if (!at_end) {
         char byte;
-        assert_true(read(f.peer, &byte, 1) <= 0 && errno != EAGAIN); /* it is closed */
+        ssize_t count = read(f.peer, &byte, 1);
+        assert_true(count == 0 || (count < 0 && errno != EAGAIN)); /* it is closed */
     }
     finish(&f);
 }
@@ -366,8 +273,7 @@ static void test_close_at_any_time(void **state)
     }
 }
 
-/* ---- descriptors --------------------------------------------------------------------------------
- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static bool is_nonblocking(int fd)
 {
@@ -443,18 +349,12 @@ int main(void)
         cmocka_unit_test(test_an_endless_message_costs_no_memory),
         cmocka_unit_test(test_oversize_in_a_file),
         cmocka_unit_test(test_regular_files),
-        cmocka_unit_test(test_the_end_comes_once_and_not_in_a_call),
-        cmocka_unit_test(test_the_end_in_the_middle_of_a_frame),
-        cmocka_unit_test(test_a_broken_frame_is_delivered_and_ends),
-        cmocka_unit_test(test_a_read_error),
-        cmocka_unit_test(test_last_words_are_read_when_writing_fails),
-        cmocka_unit_test(test_the_end_when_only_writing_fails),
         cmocka_unit_test(test_close_in_callbacks),
         cmocka_unit_test(test_close_at_any_time),
         cmocka_unit_test(test_flags_are_restored),
         cmocka_unit_test(test_descriptors_are_closed),
         cmocka_unit_test(test_limits_without_end),
     };
-    guard();
+    ignore_sigpipe();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Start-up modes: which toolsets of a profile are active from the beginning (REQUIREMENTS S1.33).
+ * Dynamic: none, a list is ignored with a warning. Static: those listed, or ALL, for good. Neither:
+ * all that are not marked inactive, and clients may change it. Thread: [loop].
+ */
+#ifndef HUB_HUB_STARTUP_H
+#define HUB_HUB_STARTUP_H
+
+#include "base/err.h"
+
+struct hub_profile;
+
+/* Make active what the start-up settings say. Toolsets that fail are logged and skipped.
+ * errors:  HUB_EINVAL (static start-up without a single usable toolset; the text says why) */
+HUB_MUST_CHECK hub_err hub_startup_run(struct hub_profile *profile, hub_error *reterr);
+
+/* A toolset has become usable while the hub runs, since its plugin was dropped into a folder: make
+ * it active if start-up would have, and tell clients. */
+void hub_startup_adopt(struct hub_profile *profile, hub_str toolset);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Catalogs: which tools are kept, which are left out and why, limits. */
+#include "catalog_support.h"
+
+static bool has(const hub_catalog *catalog, const char *name)
+{
+    return hub_catalog_find(catalog, hub_str_of(name)) != NULL;
+}
+
+/* S3.50, S3.61 … S3.65: the definition is the given bytes, in the given order. */
+static void test_bytes_are_kept(void **state)
+{
+    static const char FIRST[] = "{ \"x\":1e400,\"name\":\"b\", \"inputSchema\":{\"type\":\"object\"},"
+                                "\"outputSchema\":{},\"description\":\"\\u00e4\\ud83d\" }";
+    char json[512];
+    (void)state;
+    (void)snprintf(json, sizeof json, "[%s , %s]", FIRST, TOOL("a"));
+    hub_catalog *catalog = parse(json);
+    assert_int_equal(catalog->count, 2);
+    assert_true(hub_str_is(catalog->tools[0].json, FIRST));
+    assert_true(hub_str_is(catalog->tools[0].name, "b"));
+    assert_true(hub_str_is(catalog->tools[0].name_json, "\"b\""));
+    assert_true(catalog->tools[0].has_output_schema);
+    assert_true(hub_str_is(catalog->tools[1].name, "a"));
+    assert_false(catalog->tools[1].has_output_schema);
+    assert_null(catalog->tools[1].schema);
+    hub_catalog_unref(catalog);
+}
+
+static void test_not_an_array(void **state)
+{
+    static const char *const TEXTS[] = {"{}", "null", "\"[]\"", "7", ""};
+    reports r = {.count = 0};
+    hub_catalog *catalog = NULL;
+    (void)state;
+    for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; i++) {
+        hub_error why = {.text = ""};
+        assert_int_equal(
+            hub_catalog_parse(hub_str_of(TEXTS[i]), true, keep_report, &r, &catalog, &why),
+            HUB_EINVAL);
+        assert_non_null(strstr(why.text, "array"));
+        assert_null(catalog);
+    }
+    hub_catalog *empty = parse("[]");
+    assert_int_equal(empty->count, 0);
+    assert_null(hub_catalog_find(empty, HUB_STR("a")));
+    hub_catalog_unref(empty);
+}
+
+/* S3.11, P15: a bad tool is left out by name; its neighbours stay. */
+static void test_bad_tools(void **state)
+{
+    static const struct {
+        const char *tool;
+        const char *reason;
+    } CASES[] = {
+        {"7", "has no name"},
+        {"null", "has no name"},
+        {"[\"name\"]", "has no name"},
+        {"{}", "has no name"},
+        {"{\"name\":7,\"inputSchema\":{}}", "\"7\" is left out: it has no name"},
+        {"{\"name\":null,\"inputSchema\":{}}", "has no name"},
+        {"{\"name\":\"\",\"inputSchema\":{}}", "its name is empty"},
+        {"{\"name\":\" x\",\"inputSchema\":{}}", "its name is empty, too long"},
+        {"{\"name\":\"x\\u0020\",\"inputSchema\":{}}", "its name"},
+        {"{\"name\":\"x\\ny\",\"inputSchema\":{}}", "control characters"},
+        {"{\"name\":\"x\\u0000y\",\"inputSchema\":{}}", "control characters"},
+        {"{\"name\":\"x\\u007f\",\"inputSchema\":{}}", "control characters"},
+        {"{\"name\":\"x\"}", "\"x\" is left out: its inputSchema is not an object"},
+        {"{\"name\":\"x\",\"inputSchema\":true}", "inputSchema"},
+        {"{\"name\":\"x\",\"inputSchema\":[]}", "inputSchema"},
+        {"{\"name\":\"good\",\"inputSchema\":{}}", "\"good\" is left out: the name occurs twice"},
+        {"{\"name\":\"g\\u006fod\",\"inputSchema\":{}}", "the name occurs twice"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        char json[512];
+        reports r = {.count = 0};
+        (void)snprintf(json, sizeof json, "[%s,%s,%s]", TOOL("good"), CASES[i].tool,
+                       TOOL("last"));
+        hub_catalog *catalog = parse_reporting(json, false, &r);
+        assert_int_equal(catalog->count, 2);
+        assert_true(has(catalog, "good") && has(catalog, "last"));
+        assert_int_equal(r.count, 1);
+        if (strstr(r.last, CASES[i].reason) == NULL) {
+            fail_msg("%s: %s", CASES[i].tool, r.last);
+        }
+        hub_catalog_unref(catalog);
+    }
+}
+
+/* DESIGN, One call: duplicates of a member that the hub reads are refused. A client would read the
+ * last one, the hub reads the first: another name, another hint. */
+static void test_members_twice(void **state)
+{
+    static const char *const BAD[] = {
+        "{\"name\":\"x\",\"inputSchema\":{},\"name\":\"y\"}",
+        "{\"name\":\"x\",\"inputSchema\":{},\"n\\u0061me\":\"y\"}",
+        "{\"name\":\"x\",\"inputSchema\":{},\"inputSchema\":{}}",
+        "{\"name\":\"x\",\"inputSchema\":{},\"outputSchema\":{},\"outputSchema\":{}}",
+        "{\"name\":\"x\",\"inputSchema\":{},\"annotations\":{\"readOnlyHint\":true},"
+        "\"annotations\":{}}",
+        "{\"name\":\"x\",\"inputSchema\":{},\"annotations\":{\"readOnlyHint\":true,"
+        "\"readOnlyHint\":false}}",
+        "{\"name\":\"x\",\"inputSchema\":{},\"annotations\":{\"destructiveHint\":false,"
+        "\"destructiveHint\":true}}",
+        "{\"name\":\"x\",\"inputSchema\":{},\"_meta\":{},\"_meta\":{}}",
+        "{\"name\":\"x\",\"inputSchema\":{},\"_meta\":{\"patchbay/tags\":[],\"patchbay/tags\":[]}}",
+        "{\"name\":\"x\",\"inputSchema\":{},\"_meta\":{\"patchbay/category\":\"a\","
+        "\"patchbay/category\":\"b\"}}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
+        char json[512];
+        reports r = {.count = 0};
+        (void)snprintf(json, sizeof json, "[%s]", BAD[i]);
+        hub_catalog *catalog = parse_reporting(json, false, &r);
+        assert_int_equal(catalog->count, 0);
+        assert_int_equal(r.count, 1);
+        assert_non_null(strstr(r.last, "\"x\" is left out"));
+        assert_non_null(strstr(r.last, "twice"));
+        hub_catalog_unref(catalog);
+    }
+    hub_catalog *other = parse("[{\"name\":\"x\",\"inputSchema\":{},\"title\":1,\"title\":2}]");
+    assert_int_equal(other->count, 1); /* what the hub does not read passes */
+    hub_catalog_unref(other);
+}
+
+/* Names with escapes are decoded, and the slice stays what it was. */
+static void test_escaped_names(void **state)
+{
+    hub_catalog *catalog = parse("[{\"n\\u0061me\":\"s\\u0065arch\\/\\ud83d\\ude00\","
+                                 "\"inputSchema\":{}}," TOOL("plain") "]");
+    (void)state;
+    assert_int_equal(catalog->count, 2);
+    assert_true(hub_str_is(catalog->tools[0].name, "search/\xf0\x9f\x98\x80"));
+    assert_true(hub_str_is(catalog->tools[0].name_json, "\"s\\u0065arch\\/\\ud83d\\ude00\""));
+    assert_true(has(catalog, "plain"));
+    hub_catalog_unref(catalog);
+}
+
+/* A tool that is left out for its schema does not keep its name, nor confuse the list of names. */
+static void test_schema_checked(void **state)
+{
+    static const char BAD[] = "{\"name\":\"x\",\"inputSchema\":{\"type\":\"nonsense\"}}";
+    char json[1024];
+    reports r = {.count = 0};
+    (void)state;
+    (void)snprintf(json, sizeof json, "[%s,%s,%s,%s,%s,%s]", BAD, TOOL("a"), TOOL("x"), BAD,
+                   TOOL("b"), TOOL("a"));
+    hub_catalog *catalog = parse_reporting(json, true, &r);
+    assert_int_equal(catalog->count, 3);
+    assert_true(has(catalog, "a") && has(catalog, "b") && has(catalog, "x"));
+    assert_int_equal(r.count, 3);
+    assert_non_null(catalog->tools[0].schema);
+    hub_catalog_unref(catalog);
+    reports unchecked = {.count = 0};
+    hub_catalog *trusting = parse_reporting(json, false, &unchecked);
+    assert_int_equal(trusting->count, 3); /* x, a, b: the first x is kept */
+    assert_int_equal(unchecked.count, 3);
+    hub_catalog_unref(trusting);
+}
+
+/* B7, MCP server/tools: a name of 128 bytes, and of 129. However long, it is reported. */
+static void test_name_limit(void **state)
+{
+    static const size_t LENGTHS[] = {HUB_LIMIT_TOOL_NAME_BYTES, HUB_LIMIT_TOOL_NAME_BYTES + 1,
+                                     100000};
+    (void)state;
+    for (size_t i = 0; i < sizeof LENGTHS / sizeof LENGTHS[0]; i++) {
+        reports r = {.count = 0};
+        char *json = malloc(LENGTHS[i] + 64);
+        assert_non_null(json);
+        int head = snprintf(json, 64, "[{\"name\":\"");
+        memset(json + head, 'x', LENGTHS[i]);
+        (void)snprintf(json + head + LENGTHS[i], 32, "\",\"inputSchema\":{}}]");
+        hub_catalog *catalog = parse_reporting(json, false, &r);
+        bool fits = LENGTHS[i] <= HUB_LIMIT_TOOL_NAME_BYTES;
+        assert_int_equal(catalog->count, fits);
+        assert_int_equal(r.count, !fits);
+        assert_true(strlen(r.last) < 512);
+        hub_catalog_unref(catalog);
+        free(json);
+    }
+}
+
+/* An array of `count` times the same text; the caller frees it. */
+static char *repeat(const char *head, const char *format, size_t count, const char *tail)
+{
+    hub_buf out;
+    hub_buf_init(&out, SIZE_MAX / 2);
+    hub_buf_add(&out, hub_str_of(head));
+    for (size_t i = 0; i < count; i++) {
+        hub_json_add_comma(&out);
+        char item[128];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        (void)snprintf(item, sizeof item, format, i);
+#pragma GCC diagnostic pop
+        hub_buf_add(&out, hub_str_of(item));
+    }
+    hub_buf_add(&out, hub_str_of(tail));
+    char *text = hub_buf_take(&out);
+    assert_non_null(text);
+    return text;
+}
+
+/* B7: 64 tags, and 65. */
+static void test_tag_limit(void **state)
+{
+    (void)state;
+    for (size_t extra = 0; extra < 2; extra++) {
+        reports r = {.count = 0};
+        char *json =
+            repeat("[{\"name\":\"x\",\"inputSchema\":{},\"_meta\":{\"patchbay/tags\":[", "\"t%zu\"",
+                   HUB_LIMIT_TAGS_PER_TOOL + extra, "]}}]");
+        hub_catalog *catalog = parse_reporting(json, false, &r);
+        assert_int_equal(catalog->count, 1 - extra);
+        assert_int_equal(r.count, extra);
+        hub_catalog_unref(catalog);
+        free(json);
+    }
+}
+
+/* B7: 10,000 tools, and 10,001; 16 MiB, and a byte more. */
+static void test_catalog_limits(void **state)
+{
+    reports r = {.count = 0};
+    (void)state;
+    char *most = repeat("[", "{\"name\":\"t%zu\",\"inputSchema\":{}}", HUB_LIMIT_TOOLS_PER_TOOLSET,
+                        "]");
+    hub_catalog *catalog = parse_reporting(most, false, &r);
+    assert_int_equal(catalog->count, HUB_LIMIT_TOOLS_PER_TOOLSET);
+    assert_int_equal(r.count, 0);
+    hub_catalog_unref(catalog);
+    free(most);
+    char *more = repeat("[", "{\"name\":\"t%zu\",\"inputSchema\":{}}",
+                        HUB_LIMIT_TOOLS_PER_TOOLSET + 1, "]");
+    hub_error why;
+    hub_catalog *none = NULL;
+    assert_int_equal(hub_catalog_parse(hub_str_of(more), false, keep_report, &r, &none, &why),
+                     HUB_ELIMIT);
+    assert_non_null(strstr(why.text, "10001"));
+    free(more);
+
+    size_t len = HUB_LIMIT_CATALOG_BYTES;
+    char *big = malloc(len + 1);
+    assert_non_null(big);
+    memset(big, ' ', len + 1);
+    big[0] = '[';
+    big[len - 1] = ']';
+    assert_int_equal(hub_catalog_parse((hub_str){.ptr = big, .len = len}, false, keep_report, &r,
+                                       &none, &why),
+                     HUB_OK);
+    hub_catalog_unref(none);
+    big[len - 1] = ' ';
+    big[len] = ']';
+    assert_int_equal(hub_catalog_parse((hub_str){.ptr = big, .len = len + 1}, false, keep_report,
+                                       &r, &none, &why),
+                     HUB_ELIMIT);
+    free(big);
+}
+
+/* Equal is what would give the same catalog: the same bytes, checked alike. */
+static void test_is_the_same(void **state)
+{
+    hub_catalog *catalog = parse("[" TOOL("a") "]");
+    (void)state;
+    assert_true(hub_catalog_is(catalog, HUB_STR("[" TOOL("a") "]"), false));
+    assert_false(hub_catalog_is(catalog, HUB_STR("[" TOOL("a") "]"), true));
+    assert_false(hub_catalog_is(catalog, HUB_STR("[" TOOL("b") "]"), false));
+    assert_false(hub_catalog_is(catalog, HUB_STR("[]"), false));
+    hub_catalog_unref(catalog);
+}
+
+static void test_references(void **state)
+{
+    hub_catalog *catalog = parse("[" TOOL("a") "]");
+    (void)state;
+    assert_ptr_equal(hub_catalog_ref(catalog), catalog);
+    hub_catalog_unref(catalog);
+    assert_true(has(catalog, "a"));
+    hub_catalog_unref(catalog);
+    hub_catalog_unref(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytes_are_kept), cmocka_unit_test(test_not_an_array),
+        cmocka_unit_test(test_bad_tools),      cmocka_unit_test(test_members_twice),
+        cmocka_unit_test(test_escaped_names),  cmocka_unit_test(test_schema_checked),
+        cmocka_unit_test(test_name_limit),     cmocka_unit_test(test_tag_limit),
+        cmocka_unit_test(test_catalog_limits), cmocka_unit_test(test_is_the_same),
+        cmocka_unit_test(test_references),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DynamicToolManager: enabling and disabling while the hub runs. */
+#include "manager_support.h"
+
+enum { CYCLES = 10000, WARM_UP = 200 };
+
+static hub_fixture fixture;
+static outcome done;
+
+/* ---- the flow -------------------------------------------------------------------------------- */
+
+/* S1.5, S1.8, S1.9, S1.13, S1.14, S1.18, S1.45: on, callable; off, gone; on again. */
+static void test_enable_disable(void **state)
+{
+    puppet git = {.tools = "[" TOOL("status") "," TOOL("log") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "git", &git, false);
+    fixture_start(&fixture);
+    client *c = client_open(&fixture, LEGACY);
+    assert_contains(client_ask(c, "1", "git__status", "{}"), "Unknown tool: git__status");
+    for (int turn = 0; turn < 3; turn++) {
+        assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+        assert_int_equal(done.results[0].tool_count, 2); /* S1.36 */
+        assert_false(done.results[0].is_starting);
+        assert_int_equal(hub_manager_active_count(fixture_profile(&fixture)->manager), 1);
+        assert_contains(client_list(c, "2"), "git__status");
+        assert_contains(client_ask(c, "3", "git__status", "{}"), "\"content\":[]");
+        assert_int_equal(disable(&fixture, "git", &done), HUB_OK);
+        assert_int_equal(hub_manager_active_count(fixture_profile(&fixture)->manager), 0);
+        assert_lacks(client_list(c, "4"), "git__status");
+        assert_contains(client_ask(c, "5", "git__status", "{}"), "Unknown tool");
+        client_clear(c);
+    }
+    assert_int_equal(git.creates, 3);
+    assert_int_equal(git.calls, 3);
+    fixture_stop(&fixture);
+    assert_int_equal(git.destroys, 3);
+}
+
+/* S1.6, S1.23, S1.39: what is wrong with a name; nothing is touched. */
+static void test_names(void **state)
+{
+    static const struct {
+        const char *key;
+        hub_err err;
+        const char *text;
+    } CASES[] = {
+        {"", HUB_EINVAL, "empty"},
+        {"  \t ", HUB_EINVAL, "empty"},
+        {"gitt", HUB_ENOTFOUND, "did you mean \"git\""},
+        {"something else", HUB_ENOTFOUND, "unknown toolset \"something else\""},
+        {"_meta", HUB_ENOTFOUND, "unknown toolset"}, /* S1.31 */
+        {"GIT", HUB_ENOTFOUND, "did you mean"},
+        {"on", HUB_EEXIST, "already enabled"},
+    };
+    puppet git = {.tools = "[]"};
+    puppet on = {.tools = "[]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "git", &git, false);
+    (void)fixture_toolset(&fixture, "on", &on, false);
+    fixture_start(&fixture);
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        assert_int_equal(enable(&fixture, CASES[i].key, &done), CASES[i].err);
+        assert_contains(done.results[0].why.text, CASES[i].text);
+    }
+    assert_int_equal(git.creates, 0);
+    assert_int_equal(on.creates, 1);
+    assert_int_equal(enable(&fixture, "  git\n", &done), HUB_OK); /* trimmed */
+    assert_true(is_active(&fixture, "git"));
+    assert_int_equal(disable(&fixture, "nobody", &done), HUB_ENOTFOUND);
+    assert_int_equal(disable(&fixture, "_meta", &done), HUB_ENOTFOUND);
+    assert_int_equal(disable(&fixture, " git ", &done), HUB_OK);
+    assert_int_equal(disable(&fixture, "git", &done), HUB_ENOTFOUND);
+    assert_contains(done.results[0].why.text, "not enabled");
+    assert_true(has_tool(&fixture, "enable_toolset"));
+    fixture_stop(&fixture);
+}
+
+/* S1.7, S1.24, S1.28, S1.35: allow, then deny, then the limit; a refusal loads nothing. */
+static void test_policy(void **state)
+{
+    puppet a = {.tools = "[" TOOL("x") "]"};
+    puppet b = {.tools = "[" TOOL("x") "]"};
+    puppet c = {.tools = "[" TOOL("x") "]"};
+    puppet d = {.tools = "[" TOOL("x") "]"};
+    static const char *const ALLOW[] = {"a", "b", "c"};
+    static const char *const DENY[] = {"c"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "a", &a, false);
+    (void)add_inactive(&fixture, "b", &b, false);
+    (void)add_inactive(&fixture, "c", &c, false);
+    (void)add_inactive(&fixture, "d", &d, false);
+    fixture.settings.policy.allow = (hub_names){.items = ALLOW, .count = 3, .set = true};
+    fixture.profiles[0].policy.deny = (hub_names){.items = DENY, .count = 1, .set = true};
+    fixture.profiles[0].policy.max_active = 1;
+    fixture_start(&fixture);
+    assert_int_equal(enable(&fixture, "d", &done), HUB_EDENIED);
+    assert_contains(done.results[0].why.text, "not allowed by policy");
+    assert_int_equal(enable(&fixture, "c", &done), HUB_EDENIED);
+    assert_contains(done.results[0].why.text, "denied by policy");
+    assert_int_equal(enable(&fixture, "a", &done), HUB_OK);
+    assert_int_equal(enable(&fixture, "b", &done), HUB_ELIMIT);
+    assert_contains(done.results[0].why.text, "max_active (1)");
+    assert_int_equal(enable(&fixture, "c", &done), HUB_EDENIED); /* before the limit */
+    assert_int_equal(b.creates + c.creates + d.creates, 0);
+    assert_int_equal(disable(&fixture, "a", &done), HUB_OK);
+    assert_int_equal(enable(&fixture, "b", &done), HUB_OK); /* there is room again */
+    fixture_stop(&fixture);
+}
+
+/* DESIGN, Exposure: the limit counts within a batch, too, and not `_meta`. */
+static void test_max_active_in_batch(void **state)
+{
+    puppet masters[4] = {{.tools = "[]"}, {.tools = "[]"}, {.tools = "[]"}, {.tools = "[]"}};
+    static const char *const KEYS[] = {"a", "b", "c", "d"};
+    hub_str batch[5] = {HUB_STR("a"), HUB_STR("nobody"), HUB_STR("b"), HUB_STR("c"), HUB_STR("d")};
+    (void)state;
+    fixture_init(&fixture);
+    for (size_t i = 0; i < 4; i++) {
+        (void)add_inactive(&fixture, KEYS[i], &masters[i], false);
+    }
+    fixture.settings.policy.max_active = 3;
+    fixture_start(&fixture);
+    assert_int_equal(start_enabling(&fixture, &done, batch, 5, NULL), HUB_OK);
+    assert_int_equal(done.results[0].err, HUB_OK);
+    assert_int_equal(done.results[1].err, HUB_ENOTFOUND);
+    assert_int_equal(done.results[2].err, HUB_OK);
+    assert_int_equal(done.results[3].err, HUB_OK);
+    assert_int_equal(done.results[4].err, HUB_ELIMIT);
+    assert_int_equal(masters[3].creates, 0);
+    fixture_stop(&fixture);
+}
+
+/* S1.45: the same toolset twice in a batch is enabled once. */
+static void test_twice_in_batch(void **state)
+{
+    puppet git = {.tools = "[" TOOL("x") "]"};
+    hub_str batch[] = {HUB_STR("git"), HUB_STR(" git "), HUB_STR("git")};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "git", &git, false);
+    fixture_start(&fixture);
+    assert_int_equal(start_enabling(&fixture, &done, batch, 3, NULL), HUB_OK);
+    assert_int_equal(done.results[0].err, HUB_OK);
+    assert_int_equal(done.results[1].err, HUB_EEXIST);
+    assert_int_equal(done.results[2].err, HUB_EEXIST);
+    assert_int_equal(git.creates, 1);
+    assert_int_equal(start_disabling(&fixture, &done, batch, 3), HUB_OK);
+    assert_int_equal(done.results[0].err, HUB_OK);
+    assert_int_equal(done.results[1].err, HUB_ENOTFOUND);
+    assert_int_equal(start_enabling(&fixture, &done, NULL, 0, NULL), HUB_OK);
+    assert_int_equal(done.times, 1);
+    assert_int_equal(done.count, 0);
+    fixture_stop(&fixture);
+    assert_int_equal(git.destroys, 1);
+}
+
+/* S1.19, S1.42: a module that fails is not active, leaves nothing, and the others still come. */
+static void test_failing_module(void **state)
+{
+    puppet good = {.tools = "[" TOOL("x") "]"};
+    puppet bad = {.tools = "[" TOOL("ghost") "]", .broken = "no such disk"};
+    hub_str batch[] = {HUB_STR("bad"), HUB_STR("good"), HUB_STR("none")};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "good", &good, false);
+    (void)add_inactive(&fixture, "bad", &bad, false);
+    add_inactive(&fixture, "none", NULL, false)->module = "no_such_module";
+    fixture_start(&fixture);
+    assert_int_equal(start_enabling(&fixture, &done, batch, 3, NULL), HUB_OK);
+    assert_int_equal(done.results[0].err, HUB_EUNAVAILABLE);
+    assert_string_equal(done.results[0].why.text, "toolset \"bad\": no such disk");
+    assert_int_equal(done.results[1].err, HUB_OK);
+    assert_int_equal(done.results[2].err, HUB_ENOTFOUND);
+    assert_contains(done.results[2].why.text, "no module \"no_such_module\"");
+    assert_false(is_active(&fixture, "bad"));
+    assert_true(has_tool(&fixture, "good__x"));
+    assert_false(has_tool(&fixture, "bad__ghost"));
+    assert_null(hub_find_toolset(fixture.hub, HUB_STR("bad"))->catalog); /* nothing is left */
+    bad.broken = NULL;
+    bad.tools = "[" TOOL("real") "]";
+    assert_int_equal(enable(&fixture, "bad", &done), HUB_OK);
+    assert_true(has_tool(&fixture, "bad__real"));
+    assert_false(has_tool(&fixture, "bad__ghost"));
+    fixture_stop(&fixture);
+    assert_int_equal(bad.destroys, 1); /* destroy() of what was never made is not called */
+}
+
+/* S1.10, S1.17, S3.69: a collision leaves the old state; the error names both owners. */
+static void test_collision(void **state)
+{
+    puppet a = {.tools = "[" TOOL("one") "," TOOL("search") "]"};
+    puppet b = {.tools = "[" TOOL("two") "," TOOL("search") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "a", &a, false);
+    (void)add_inactive(&fixture, "b", &b, false);
+    fixture.profiles[0].naming = HUB_NAMING_NONE;
+    fixture_start(&fixture);
+    assert_int_equal(enable(&fixture, "b", &done), HUB_ECOLLISION);
+    assert_contains(done.results[0].why.text, "b:search");
+    assert_contains(done.results[0].why.text, "a:search");
+    assert_false(is_active(&fixture, "b"));
+    assert_false(has_tool(&fixture, "two"));
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 0); /* S3.75 */
+    assert_int_equal(b.destroys, 1);
+    assert_int_equal(disable(&fixture, "a", &done), HUB_OK);
+    assert_int_equal(enable(&fixture, "b", &done), HUB_OK);
+    fixture_stop(&fixture);
+}
+
+/* ---- telling clients ------------------------------------------------------------------------- */
+
+/* S1.20, S1.21, S3.52, S3.74 … S3.77: one notification per occasion, to every client that asked. */
+static void test_one_notification(void **state)
+{
+    puppet masters[3] = {
+        {.tools = "[" TOOL("x") "]"}, {.tools = "[" TOOL("x") "]"}, {.tools = "[" TOOL("x") "]"}};
+    static const char *const KEYS[] = {"a", "b", "c"};
+    hub_str batch[] = {HUB_STR("a"), HUB_STR("b"), HUB_STR("c")};
+    (void)state;
+    fixture_init(&fixture);
+    for (size_t i = 0; i < 3; i++) {
+        (void)add_inactive(&fixture, KEYS[i], &masters[i], false);
+    }
+    fixture_start(&fixture);
+    client *legacy = client_open(&fixture, LEGACY);
+    client *silent = client_open(&fixture, BARE); /* has not initialized */
+    client *deaf = client_open(&fixture, MODERN); /* listens to nothing */
+    client *modern = client_open(&fixture, MODERN);
+    client_request(modern, "\"sub\"", "subscriptions/listen",
+                   "\"notifications\":{\"toolsListChanged\":true}");
+    client_clear(modern);
+    assert_int_equal(start_enabling(&fixture, &done, batch, 3, NULL), HUB_OK);
+    assert_int_equal(client_count(legacy, LIST_CHANGED), 0); /* not before the change is whole */
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 1);
+    assert_int_equal(legacy->count, 1);
+    assert_string_equal(legacy->messages[0],
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"" LIST_CHANGED "\"}");
+    assert_int_equal(modern->count, 1);
+    assert_string_equal(modern->messages[0],
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"" LIST_CHANGED
+                        "\",\"params\":{\"_meta\":{"
+                        "\"io.modelcontextprotocol/subscriptionId\":\"sub\"}}}");
+    assert_int_equal(silent->count + deaf->count, 0);
+    assert_int_equal(disable(&fixture, "b", &done), HUB_OK);
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 2);
+    assert_int_equal(client_count(legacy, LIST_CHANGED), 2);
+    fixture_stop(&fixture);
+}
+
+/* S1.22, DESIGN Exposure: nothing is sent when nothing changed, or not for long. */
+static void test_no_notification(void **state)
+{
+    puppet git = {.tools = "[" TOOL("x") "]"};
+    puppet empty = {.tools = "[]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "git", &git, false);
+    (void)add_inactive(&fixture, "empty", &empty, false);
+    fixture_start(&fixture);
+    client *c = client_open(&fixture, LEGACY);
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 0); /* nor for what start-up did */
+    assert_int_equal(enable(&fixture, "nobody", &done), HUB_ENOTFOUND);
+    assert_int_equal(enable(&fixture, "empty", &done), HUB_OK); /* active, but no tools */
+    assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+    assert_int_equal(disable(&fixture, "git", &done), HUB_OK); /* as it was */
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 0);
+    assert_int_equal(c->count, 0);
+    fixture_stop(&fixture);
+}
+
+/* S1.15, S1.30: a client that cannot be told fails nothing, and the others are told. */
+static void test_notification_fails(void **state)
+{
+    static const hub_err FAILURES[] = {HUB_ELIMIT, HUB_ESTATE, HUB_ENOMEM};
+    puppet git = {.tools = "[" TOOL("x") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "git", &git, false);
+    fixture_start(&fixture);
+    client *first = client_open(&fixture, LEGACY);
+    client *broken = client_open(&fixture, LEGACY);
+    client *last = client_open(&fixture, LEGACY);
+    for (size_t i = 0; i < 3; i++) {
+        broken->refuses = FAILURES[i];
+        assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+        fixture_settle(&fixture);
+        assert_int_equal(disable(&fixture, "git", &done), HUB_OK);
+        fixture_settle(&fixture);
+        assert_int_equal(client_count(first, LIST_CHANGED), 2 * (i + 1));
+        assert_int_equal(client_count(last, LIST_CHANGED), 2 * (i + 1));
+    }
+    assert_int_equal(broken->count, 0);
+    fixture_stop(&fixture);
+}
+
+/* ---- several profiles ------------------------------------------------------------------------ */
+
+/* DESIGN, Exposure: the active set belongs to the profile; they share one instance. */
+static void test_profiles(void **state)
+{
+    puppet git = {.tools = "[" TOOL("x") "]"};
+    hub_str key = HUB_STR("git");
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "git", &git, false);
+    fixture.profiles[1] = fixture.profiles[0];
+    fixture.profiles[1].name = "second";
+    fixture.settings.profile_count = 2;
+    fixture_start(&fixture);
+    client *one = client_open(&fixture, LEGACY);
+    client *two = client_open_in(&fixture, LEGACY, "second");
+    hub_manager *second = hub_find_profile(fixture.hub, "second")->manager;
+    assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+    fixture_settle(&fixture);
+    assert_int_equal(client_count(one, LIST_CHANGED), 1);
+    assert_int_equal(client_count(two, LIST_CHANGED), 0);
+    assert_lacks(client_list(two, "1"), "git__x");
+    assert_int_equal(hub_manager_enable(second, &key, 1, keep_outcome, &done, NULL), HUB_OK);
+    assert_int_equal(done.results[0].err, HUB_OK);
+    assert_int_equal(git.creates, 1);
+    assert_int_equal(disable(&fixture, "git", &done), HUB_OK);
+    assert_contains(client_ask(two, "2", "git__x", "{}"), "\"content\"");
+    assert_contains(client_ask(one, "2", "git__x", "{}"), "Unknown tool");
+    fixture_spin(&fixture, 3);
+    assert_int_equal(git.destroys, 0);
+    hub_error why;
+    hub_session_options options = {.profile = "third", .transport = "test"};
+    hub_session *session = NULL;
+    assert_int_equal(hub_session_create(fixture.hub, &options, &session, &why), HUB_ENOTFOUND);
+    fixture_stop(&fixture);
+    assert_int_equal(git.destroys, 1);
+}
+
+/* ---- for ever -------------------------------------------------------------------------------- */
+
+static void cycle(hub_fixture *f)
+{
+    hub_str keys[] = {HUB_STR("git"), HUB_STR("docker")};
+    assert_int_equal(start_enabling(f, &done, keys, 2, NULL), HUB_OK);
+    assert_int_equal(done.results[0].err + done.results[1].err, 0);
+    assert_int_equal(start_disabling(f, &done, keys, 2), HUB_OK);
+    assert_int_equal(done.results[0].err + done.results[1].err, 0);
+    fixture_spin(f, 1); /* the instances end */
+}
+
+/* S3.86: after 10,000 cycles memory is what it was, to the byte. */
+static void test_memory(void **state)
+{
+    puppet git = {.tools = "[" TOOL("status") "," TOOL("log") "]"};
+    puppet docker = {.tools = "[" TOOL("ps") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "git", &git, false);
+    (void)add_inactive(&fixture, "docker", &docker, true);
+    fixture_start(&fixture);
+    hub_log_capture(NULL, NULL);
+    hub_log_setup(HUB_LOG_OFF, false);
+    for (int i = 0; i < WARM_UP; i++) {
+        cycle(&fixture);
+    }
+    fixture_settle(&fixture);
+    size_t before = fixture_allocated();
+    for (int i = 0; i < CYCLES; i++) {
+        cycle(&fixture);
+    }
+    fixture_settle(&fixture);
+    assert_int_equal(fixture_allocated(), before);
+    assert_int_equal(git.creates, CYCLES + WARM_UP);
+    assert_int_equal(git.destroys, CYCLES + WARM_UP);
+    hub_log_setup(HUB_LOG_INFO, false);
+    fixture_stop(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_enable_disable),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_policy),
+        cmocka_unit_test(test_max_active_in_batch),
+        cmocka_unit_test(test_twice_in_batch),
+        cmocka_unit_test(test_failing_module),
+        cmocka_unit_test(test_collision),
+        cmocka_unit_test(test_one_notification),
+        cmocka_unit_test(test_no_notification),
+        cmocka_unit_test(test_notification_fails),
+        cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The notifier: windows, storms, and clients that looked in between. */
+#include "manager_support.h"
+
+#include "base/clock.h"
+
+enum { STORM_CHANGES = 2000 };
+
+static hub_fixture fixture;
+static outcome done;
+
+static void set_tools(puppet *master, const char *tools)
+{
+    assert_int_equal(master->latest->api->set_tools(master->latest->host, puppet_str(tools)),
+                     PATCHBAY_OK);
+}
+
+/* DESIGN, Exposure: a storm of changes causes one notification at once and then one per second. The
+ * figure follows from the time the test took, whatever that was. */
+static void storm(bool proxy)
+{
+    puppet up = {.tools = "[" TOOL("t0") "]"};
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "up", &up, proxy);
+    fixture_start(&fixture);
+    client *c = client_open(&fixture, LEGACY);
+    uint64_t begin_ms = hub_clock_now_ms();
+    for (unsigned i = 0; i < STORM_CHANGES; i++) {
+        char tools[96];
+        (void)snprintf(tools, sizeof tools, "[{\"name\":\"t%u\",\"inputSchema\":{}}]", i);
+        set_tools(&up, tools);
+        fixture_spin(&fixture, 1);
+    }
+    fixture_settle(&fixture);
+    uint64_t spent_ms = hub_clock_now_ms() - begin_ms;
+    assert_in_range(notifications(&fixture), 1, 1 + spent_ms / HUB_LIMIT_NOTIFY_STORM_MS);
+    assert_int_equal(client_count(c, LIST_CHANGED), notifications(&fixture));
+    fixture_stop(&fixture);
+}
+
+static void test_storm(void **state)
+{
+    (void)state;
+    storm(true);
+}
+
+/* A native module that storms is no better. */
+static void test_native_storm(void **state)
+{
+    (void)state;
+    storm(false);
+}
+
+/* What a storm has left untold is told in the end, and a user's change does not wait for that. */
+static void test_user_does_not_wait(void **state)
+{
+    puppet up = {.tools = "[" TOOL("a") "]"};
+    puppet git = {.tools = "[" TOOL("x") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "up", &up, true);
+    (void)add_inactive(&fixture, "git", &git, false);
+    fixture_start(&fixture);
+    set_tools(&up, "[" TOOL("b") "]");
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 1);
+    set_tools(&up, "[" TOOL("c") "]"); /* due in a second */
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 1);
+    assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+    set_tools(&up, "[" TOOL("d") "]"); /* does not put it off again */
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 2);
+    fixture_stop(&fixture);
+}
+
+static bool told_twice(void *ctx)
+{
+    return notifications(ctx) == 2;
+}
+
+static void test_last_change_is_told(void **state)
+{
+    puppet up = {.tools = "[" TOOL("a") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "up", &up, true);
+    fixture_start(&fixture);
+    set_tools(&up, "[" TOOL("b") "]");
+    fixture_settle(&fixture);
+    set_tools(&up, "[" TOOL("c") "]");
+    fixture_run_until(&fixture, told_twice, &fixture);
+    fixture_stop(&fixture);
+}
+
+/* The same list again, and a list in another order, are no change. */
+static void test_same_content(void **state)
+{
+    puppet up = {.tools = "[" TOOL("a") "," TOOL("b") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "up", &up, true);
+    fixture_start(&fixture);
+    set_tools(&up, "[" TOOL("a") "," TOOL("b") "]");
+    set_tools(&up, "[" TOOL("b") "," TOOL("a") "]");
+    set_tools(&up, "[ " TOOL("b") " , " TOOL("a") " ]");
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 0);
+    fixture_stop(&fixture);
+}
+
+/* A list that changes and changes back is not told, but to whoever has seen it in between. */
+static void test_seen_in_between(void **state)
+{
+    puppet git = {.tools = "[" TOOL("x") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "git", &git, false);
+    fixture_start(&fixture);
+    client *c = client_open(&fixture, LEGACY);
+    assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+    assert_contains(client_list(c, "1"), "git__x");
+    assert_int_equal(disable(&fixture, "git", &done), HUB_OK);
+    fixture_settle(&fixture);
+    assert_int_equal(client_count(c, LIST_CHANGED), 1); /* it would wait for git__x for ever */
+    assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+    assert_int_equal(disable(&fixture, "git", &done), HUB_OK);
+    fixture_settle(&fixture);
+    assert_int_equal(client_count(c, LIST_CHANGED), 1);
+    fixture_stop(&fixture);
+}
+
+/* A toolset that hides behind a filter changes nothing that clients see. */
+static void test_hidden_change(void **state)
+{
+    static const char *const HIDE[] = {"up:*"};
+    hub_filter_rule rule = {HUB_FILTER_DENY_TOOLS, {.items = HIDE, .count = 1, .set = true}};
+    puppet up = {.tools = "[" TOOL("a") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "up", &up, true);
+    fixture.settings.policy.filters = &rule;
+    fixture.settings.policy.filter_count = 1;
+    fixture_start(&fixture);
+    client *c = client_open(&fixture, LEGACY);
+    set_tools(&up, "[" TOOL("b") "]");
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 0);
+    assert_lacks(client_list(c, "1"), "up__");
+    assert_contains(client_ask(c, "2", "up__b", "{}"), "Unknown tool");
+    fixture_stop(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_storm),
+        cmocka_unit_test(test_native_storm),
+        cmocka_unit_test(test_user_does_not_wait),
+        cmocka_unit_test(test_last_change_is_told),
+        cmocka_unit_test(test_same_content),
+        cmocka_unit_test(test_seen_in_between),
+        cmocka_unit_test(test_hidden_change),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -6,7 +6,7 @@ set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/patchbay")
 
 # The ABI is what the header says, nowhere else.
 file(STRINGS "${PROJECT_SOURCE_DIR}/include/patchbay/plugin.h" _abi_line
-    REGEX "^#define PATCHBAY_ABI PATCHBAY_ABI_VERSION\\([0-9]+, [0-9]+\\)")
+    REGEX "^#define PATCHBAY_ABI +PATCHBAY_ABI_VERSION\\([0-9]+, [0-9]+\\)")
 if(NOT _abi_line MATCHES "\\(([0-9]+), ([0-9]+)\\)")
     message(FATAL_ERROR "include/patchbay/plugin.h does not define PATCHBAY_ABI as expected")
 endif()

@@ -58,7 +58,6 @@ static hub_frame next_line(hub_framing *framing, hub_str *bytes, hub_str *ret_me
         }
         framing->skips_line = true;
         framing->searched = 0;
-        *bytes = hub_str_from(*bytes, bytes->len);
         return HUB_FRAME_OVERSIZE;
     }
     size_t length = framing->searched + line.len;
@@ -264,6 +263,8 @@ void hub_framing_wrap(const hub_framing *framing, const hub_str *parts, size_t c
 void hub_framing_clean(char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
-        text[i] = text[i] == '\n' || text[i] == '\r' ? ' ' : text[i];
+        if (text[i] == '\n' || text[i] == '\r') {
+            text[i] = ' ';
+        }
     }
 }

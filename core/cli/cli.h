@@ -42,9 +42,9 @@ typedef struct cli_options {
 
 typedef struct cli_command {
     const char *name;
-    const char *synopsis;  /* what follows `patchbay NAME` */
-    const char *summary;   /* one line */
-    const char *help;      /* more lines; may be NULL */
+    const char *synopsis; /* what follows `patchbay NAME` */
+    const char *summary;  /* one line */
+    const char *help;     /* more lines; may be NULL */
     size_t max_arguments;
     int (*run)(cli_options *options);
 } cli_command;
@@ -56,9 +56,8 @@ int cli_options_read(int argc, char **argv, size_t max_arguments, cli_options *r
 /* The text of all options, for help. */
 extern const char *const CLI_OPTIONS_HELP;
 
-/* Load the configuration that the options name, and set up the log. `quiet`: show errors only, unless
- * a log level was asked for. On failure a line on stderr says why.
- * owns:    *ret_config
+/* Load the configuration that the options name, and set up the log. `quiet`: show errors only,
+ * unless a log level was asked for. On failure a line on stderr says why. owns:    *ret_config
  * returns: EXIT_OK, EXIT_USAGE (a flag has a bad value) or EXIT_CONFIG */
 int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config);
 
@@ -73,7 +72,8 @@ hub_orchestrator *cli_local_hub(cli_local *local);
 const hub_settings *cli_local_settings(const cli_local *local);
 
 /* Make a request and wait for its answer. `params` is a JSON object without `_meta`, or empty.
- * `*ret_json` is the result or the error object, valid until the next request. False for an error. */
+ * `*ret_json` is the result or the error object, valid until the next request. False for an error.
+ */
 bool cli_local_request(cli_local *local, const char *method, hub_str params, hub_str *ret_json);
 
 /* Write to stdout, with a newline. Text from elsewhere loses its control characters. */

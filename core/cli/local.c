@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hub inside the process of a command, and a client of it: `list`, `call` and `check` see what any
- * client would see, because they speak to a session like any client.
+ * A hub inside the process of a command, and a client of it: `list`, `call` and `check` see what
+ * any client would see, because they speak to a session like any client.
  */
 #include "cli/cli.h"
 
@@ -47,14 +47,31 @@ static const char *own_plugin_dir(void)
     return access(beside, R_OK) == 0 ? beside : PATCHBAY_PLUGIN_DIR;
 }
 
-int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
+static const char *const *environment(void)
 {
-    hub_error why = {.code = HUB_OK};
     union {
         char **from;
         const char *const *to;
     } env = {.from = environ};
-    hub_err err = hub_config_load(options->configs, options->config_count, env.to,
+    return env.to;
+}
+
+/* PATCHBAY_<MODULE>_ENABLED, for toolsets that no file names. */
+static bool is_enabled(const char *key)
+{
+    bool enabled = true;
+    hub_error why = {.code = HUB_OK};
+    if (hub_config_env_enabled(environment(), key, &enabled, &why) != HUB_OK) {
+        cli_complain("%s", why.text);
+        return false; /* whoever says something wrong about it does not want it to be there */
+    }
+    return enabled;
+}
+
+int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
+{
+    hub_error why = {.code = HUB_OK};
+    hub_err err = hub_config_load(options->configs, options->config_count, environment(),
                                   &options->overrides, ret_config, &why);
     if (err != HUB_OK) {
         static const char COMMAND_LINE[] = "command line: "; /* as config/overrides.c says it */
@@ -63,6 +80,7 @@ int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
         return usage ? EXIT_USAGE : EXIT_CONFIG;
     }
     hub_settings *settings = &(*ret_config)->settings;
+    settings->is_enabled = is_enabled;
     static const char *own_dir;
     if (!settings->modules.paths.set) {
         own_dir = own_plugin_dir();
@@ -97,8 +115,7 @@ static int make_hub(cli_local *local, bool start)
     hub_error why = {.code = HUB_OK};
     hub_session_options session = {
         .transport = "command line", .principal = "local", .port = &local->port};
-    hub_err err =
-        hub_orchestrator_create(local->loop, &local->config->settings, &local->hub, &why);
+    hub_err err = hub_orchestrator_create(local->loop, &local->config->settings, &local->hub, &why);
     if (err == HUB_OK && start) {
         err = hub_orchestrator_start(local->hub, &why);
     }
@@ -174,8 +191,8 @@ bool cli_local_request(cli_local *local, const char *method, hub_str params, hub
                    "\"version\":\"" PATCHBAY_VERSION "\"},"
                    "\"io.modelcontextprotocol/clientCapabilities\":{}}",
                    method);
-    hub_str inside = params.len > 2 ? (hub_str){.ptr = params.ptr + 1, .len = params.len - 2}
-                                    : HUB_STR_EMPTY;
+    hub_str inside =
+        params.len > 2 ? (hub_str){.ptr = params.ptr + 1, .len = params.len - 2} : HUB_STR_EMPTY;
     hub_buf_add(&request, inside.len > 0 ? HUB_STR(",") : HUB_STR_EMPTY);
     hub_buf_add(&request, inside);
     hub_buf_add(&request, HUB_STR("}}"));

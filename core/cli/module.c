@@ -35,8 +35,7 @@ int cli_module(cli_options *options)
         cli_complain("%s: there is no such file", options->arguments[1]);
         return EXIT_CONFIG;
     }
-    hub_err err =
-        hub_resolver_create(NULL, 0, options->overrides.allow_writable, &resolver, &why);
+    hub_err err = hub_resolver_create(NULL, 0, options->overrides.allow_writable, &resolver, &why);
     if (err == HUB_OK) {
         err = hub_resolver_load_file(resolver, path, &module, &why);
     }

@@ -180,9 +180,8 @@ static int make_dirs_absolute(cli_options *options)
         options->plugin_dirs[i] = absolute;
     }
     if (options->plugin_dir_count > 0) {
-        options->overrides.plugin_dirs = (hub_names){.items = options->plugin_dirs,
-                                                     .count = options->plugin_dir_count,
-                                                     .set = true};
+        options->overrides.plugin_dirs = (hub_names){
+            .items = options->plugin_dirs, .count = options->plugin_dir_count, .set = true};
     }
     return EXIT_OK;
 }

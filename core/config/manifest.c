@@ -207,9 +207,13 @@ hub_err hub_config_read_startup_toolsets(hub_config_reader *reader, const hub_no
 /* modules: where toolsets come from. */
 static const hub_config_key MODULE_KEYS[] = {
     /* Plugin folders, relative to the manifest's own. Default: the installed folder. */
-    {.name = "paths", .read = hub_config_read_folders, .offset = READER(config.settings.modules.paths)},
+    {.name = "paths",
+     .read = hub_config_read_folders,
+     .offset = READER(config.settings.modules.paths)},
     /* Notice new and replaced plugins while the hub runs. Default: true. */
-    {.name = "watch", .read = hub_config_read_bool, .offset = READER(config.settings.modules.watch)},
+    {.name = "watch",
+     .read = hub_config_read_bool,
+     .offset = READER(config.settings.modules.watch)},
     /* Load plugins that other users may write to. Default: false. */
     {.name = "allow_writable",
      .read = hub_config_read_bool,
@@ -283,8 +287,7 @@ static const hub_config_key TOOLSET_KEYS[] = {
 /* policy.filters[]: in the order of hub_filter_kind. */
 #define FILTER(word)                                                                               \
     {                                                                                              \
-        .name = (word), .read = hub_config_read_names,                                             \
-        .offset = offsetof(hub_filter_rule, values)                                              \
+        .name = (word), .read = hub_config_read_names, .offset = offsetof(hub_filter_rule, values) \
     }
 static const hub_config_key FILTER_KEYS[] = {
     FILTER("namespace"),   /* the toolset is one of these */
@@ -352,7 +355,9 @@ static const hub_config_key HUB_KEYS[] = {
     /* What clients are told: serverInfo. Default: patchbay. */
     {.name = "name", .read = hub_config_read_text, .offset = READER(config.settings.name)},
     {.name = "title", .read = hub_config_read_text, .offset = READER(config.settings.title)},
-    {.name = "instructions", .read = hub_config_read_text, .offset = READER(config.settings.instructions)},
+    {.name = "instructions",
+     .read = hub_config_read_text,
+     .offset = READER(config.settings.instructions)},
     /* Tools per page of tools/list. Default: 1000. */
     {.name = "page_size",
      .read = hub_config_read_count,

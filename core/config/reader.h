@@ -117,8 +117,7 @@ hub_err hub_config_read_choice(hub_config_reader *reader, const hub_node *node,
 hub_err hub_config_read_names(hub_config_reader *reader, const hub_node *node,
                               const hub_config_key *key, void *target); /* hub_names */
 hub_err hub_config_read_toolset_names(hub_config_reader *reader, const hub_node *node,
-                                      const hub_config_key *key,
-                                      void *target); /* hub_names */
+                                      const hub_config_key *key, void *target); /* hub_names */
 hub_err hub_config_read_folders(hub_config_reader *reader, const hub_node *node,
                                 const hub_config_key *key, void *target); /* hub_names */
 hub_err hub_config_read_node(hub_config_reader *reader, const hub_node *node,

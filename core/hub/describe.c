@@ -127,7 +127,8 @@ void hub_describe_add_failures(const hub_profile *profile, hub_buf *out)
     const hub_source *sources = hub_registry_sources(profile->registry, &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
-        if (toolset != NULL && toolset->catalog == NULL && toolset->state == PATCHBAY_STATE_FAILED) {
+        if (toolset != NULL && toolset->catalog == NULL &&
+            toolset->state == PATCHBAY_STATE_FAILED) {
             hub_buf_printf(out, "%s%s: %s", out->len > begin ? "; " : "", toolset->settings->key,
                            toolset->detail);
         }

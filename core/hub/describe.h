@@ -20,7 +20,8 @@ void hub_describe_toolsets(hub_orchestrator *hub, const char *profile, hub_buf *
 void hub_describe_modules(hub_orchestrator *hub, hub_buf *out);
 
 /* Append the exposed name that a reference means in the default profile: an exposed name itself, or
- * "toolset__tool" whatever the naming mode (split at the first "__"). False when it means nothing. */
+ * "toolset__tool" whatever the naming mode (split at the first "__"). False when it means nothing.
+ */
 bool hub_describe_resolve(hub_orchestrator *hub, hub_str reference, hub_buf *out);
 
 /* Append why toolsets that are active have no tools ("git: cannot start …"), separated by "; ". */

@@ -37,7 +37,7 @@ typedef struct hub_profile {
     hub_registry *registry;
     hub_manager *manager;
     hub_notifier *notifier;
-    hub_session *sessions;  /* list */
+    hub_session *sessions; /* list */
     hub_parked parked;
     hub_parked parked_patient;
 } hub_profile;
@@ -55,7 +55,7 @@ struct hub_orchestrator {
     hub_toolset *meta; /* the toolset `_meta`: no module, answered by meta_tools.c */
     hub_profile *profiles;
     size_t profile_count;
-    size_t open_bindings; /* instances not yet closed */
+    size_t open_bindings;   /* instances not yet closed */
     uint8_t cursor_key[16]; /* signs list cursors; made at start */
     bool stopping;
 };
@@ -68,9 +68,10 @@ struct hub_session {
     hub_port *port;
     char *principal;
     const char *transport;
-    hub_revision revision; /* agreed on by `initialize`; NONE before, and for modern clients */
-    bool initialized;      /* notifications/initialized has come */
-    char *capabilities;    /* legacy: what `initialize` declared, a JSON object */
+    hub_revision revision;      /* agreed on by `initialize`; NONE before, and for modern clients */
+    bool initialized;           /* notifications/initialized has come */
+    uint64_t listed;            /* serial of the view whose list it was given last, to its end */
+    char *capabilities;         /* legacy: what `initialize` declared, a JSON object */
     struct hub_listen *listens; /* modern: open subscriptions/listen */
     size_t listen_count;
     hub_call *calls; /* in flight */

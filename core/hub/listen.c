@@ -119,7 +119,8 @@ void hub_listen_cancel(hub_session *session, hub_str id)
 
 /* The graceful end that basic/patterns/subscriptions asks for, then the notification that
  * basic/patterns/cancellation demands. In this order: for a client the result ends the request, and
- * what cancels an ended request is ignored; the other way round it would meet a result of nothing. */
+ * what cancels an ended request is ignored; the other way round it would meet a result of nothing.
+ */
 static void say_goodbye(const hub_listen *listen)
 {
     hub_buf text;

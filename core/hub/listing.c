@@ -131,6 +131,9 @@ void hub_listing_respond_tools(const hub_request *request)
     }
     if (hub_buf_ok(&tail)) {
         hub_notifier_seen(profile->notifier);
+        if (view->count - from <= page) {
+            request->session->listed = view->serial;
+        }
         hub_respond_list(request, HUB_STR("tools"), hub_view_slice(view, from, page),
                          hub_buf_str(&tail));
     } else {

@@ -15,6 +15,7 @@ struct hub_notifier {
     ev_timer timer;
     hub_view *told;       /* what clients know of */
     bool seen;            /* a client was given another list meanwhile */
+    bool is_asked_for;    /* a user made one of the changes that are to be told */
     uint64_t quiet_until; /* monotonic ms: what nobody asked for is not told before */
     unsigned count;
 };
@@ -39,8 +40,9 @@ static void tell_listens(const hub_session *session)
 
 static void tell(hub_notifier *notifier)
 {
-    bool is_known = !notifier->seen &&
-                    hub_view_equal(hub_registry_view(notifier->profile->registry), notifier->told);
+    const hub_view *view = hub_registry_view(notifier->profile->registry);
+    bool is_known = !notifier->seen && hub_view_equal(view, notifier->told);
+    bool is_asked_for = notifier->is_asked_for;
     hub_notifier_settle(notifier);
     if (is_known) {
         return;
@@ -49,6 +51,9 @@ static void tell(hub_notifier *notifier)
     notifier->count++;
     for (hub_session *session = notifier->profile->sessions; session != NULL;
          session = session->next) {
+        if (!is_asked_for && session->listed == view->serial) {
+            continue; /* it waited for these very tools: they came with its list */
+        }
         if (session->initialized) {
             hub_respond_notify(session->port, METHOD, HUB_STR_EMPTY);
         }
@@ -95,6 +100,7 @@ void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
         delay_ms = notifier->quiet_until - now;
     }
     double delay = (double)delay_ms / 1000.;
+    notifier->is_asked_for = notifier->is_asked_for || is_asked_for;
     if (ev_is_active(&notifier->timer)) {
         if (ev_timer_remaining(loop, &notifier->timer) <= delay) {
             return;
@@ -111,6 +117,7 @@ void hub_notifier_settle(hub_notifier *notifier)
     hub_view_unref(notifier->told);
     notifier->told = view;
     notifier->seen = false;
+    notifier->is_asked_for = false;
 }
 
 void hub_notifier_seen(hub_notifier *notifier)

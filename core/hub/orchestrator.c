@@ -86,7 +86,7 @@ static hub_err add_module_toolset(hub_orchestrator *hub, const hub_module *modul
         .module = module->name,
         .config_json = "{}",
         .source = module->path,
-        .enabled = true,
+        .enabled = hub->settings->is_enabled == NULL || hub->settings->is_enabled(module->name),
         .active = true,
         .lazy = true,
         .call_timeout_ms = hub->settings->limits.call_timeout_ms,

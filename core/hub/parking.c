@@ -13,8 +13,7 @@ bool hub_parking_is_useful(const hub_profile *profile, bool patient)
     const hub_source *sources = hub_registry_sources(profile->registry, &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
-        if (toolset != NULL && hub_toolset_is_pending(toolset) &&
-            (patient || !hub_toolset_is_late(toolset))) {
+        if (toolset != NULL && hub_toolset_is_pending(toolset) && (patient || !toolset->is_late)) {
             return true;
         }
     }
@@ -88,11 +87,30 @@ static void resume(hub_call *call)
     free(held);
 }
 
+/* Nobody waits any longer for the catalogs that a list has waited for. */
+static void note_wait(hub_profile *profile)
+{
+    size_t count;
+    const hub_source *sources = hub_registry_sources(profile->registry, &count);
+    for (size_t i = 0; i < count; i++) {
+        hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
+        if (toolset != NULL && hub_toolset_is_pending(toolset)) {
+            hub_toolset_note_wait(toolset);
+        }
+    }
+}
+
 static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)loop;
     (void)events;
-    resume(timer->data);
+    hub_call *call = timer->data;
+    hub_profile *profile = call->session->profile;
+    if (!call->patient) {
+        note_wait(profile);
+    }
+    resume(call);
+    hub_parking_wake(profile);
 }
 
 void hub_parking_add(const hub_request *request, bool patient)

@@ -28,11 +28,11 @@ typedef struct hub_toolset_settings {
     bool lazy;               /* upstreams: connect at the first need (default) */
     bool sharing_session;    /* sharing: session — one instance per client session */
     uint32_t call_timeout_ms;
-    uint32_t max_calls;      /* calls in flight; 0: the hub's own limit */
-    hub_names tools_allow;   /* globs over the toolset's own tool names; absent: all */
+    uint32_t max_calls;    /* calls in flight; 0: the hub's own limit */
+    hub_names tools_allow; /* globs over the toolset's own tool names; absent: all */
     hub_names tools_deny;
-    hub_names tags;          /* added to each of its tools */
-    const char *category;    /* NULL: each tool's own */
+    hub_names tags;       /* added to each of its tools */
+    const char *category; /* NULL: each tool's own */
 } hub_toolset_settings;
 
 typedef struct hub_profile_settings {
@@ -40,7 +40,7 @@ typedef struct hub_profile_settings {
     hub_naming naming;
     uint32_t max_name_bytes;
     hub_startup startup;
-    hub_names toolsets; /* active at start (static); may be the single word "ALL" */
+    hub_names toolsets;      /* active at start (static); may be the single word "ALL" */
     hub_policy_rules policy; /* the hub's own policy applies first */
     bool meta_tools;
 } hub_profile_settings;
@@ -70,7 +70,8 @@ typedef struct hub_settings {
     hub_module_settings modules;
     const hub_toolset_settings *toolsets;
     size_t toolset_count;
-    bool toolsets_listed; /* false: no file names any toolset, so every module found is one */
+    bool toolsets_listed; /* false: no file names any toolset, so every module found is one … */
+    bool (*is_enabled)(const char *key); /* … unless this says no; NULL: all are */
     hub_policy_rules policy;
     const hub_profile_settings *profiles;
     size_t profile_count; /* at least 1 */

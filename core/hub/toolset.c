@@ -356,10 +356,11 @@ bool hub_toolset_is_pending(const hub_toolset *toolset)
            hub_clock_now_ms() - toolset->failed_at_ms >= RETRY_AFTER_MS;
 }
 
-bool hub_toolset_is_late(const hub_toolset *toolset)
+void hub_toolset_note_wait(hub_toolset *toolset)
 {
-    return toolset->discovery != NULL && hub_clock_now_ms() - toolset->asked_at_ms >=
-                                             toolset->hub->settings->limits.discover_timeout_ms;
+    uint64_t waited_ms = hub_clock_now_ms() - toolset->asked_at_ms;
+    toolset->is_late =
+        toolset->is_late || 2 * waited_ms >= toolset->hub->settings->limits.discover_timeout_ms;
 }
 
 void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter)
@@ -385,6 +386,7 @@ void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter)
     uint32_t ceiling_ms = toolset->hub->settings->limits.call_ceiling_ms;
     toolset->discovery = call;
     toolset->asked_at_ms = hub_clock_now_ms();
+    toolset->is_late = false;
     hub_call_bind(call, toolset->binding);
     hub_call_set_deadline(call, ceiling_ms, ceiling_ms);
     patchbay_request request = {

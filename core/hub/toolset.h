@@ -49,6 +49,7 @@ typedef struct hub_toolset {
     uint64_t failed_at_ms;             /* when the last attempt to discover failed; 0: never */
     hub_call *discovery;               /* the request for the catalog; NULL: not asked */
     uint64_t asked_at_ms;              /* when it was made */
+    bool is_late;                      /* see hub_toolset_note_wait */
     hub_catalog_waiter *waiters;
 } hub_toolset;
 
@@ -59,8 +60,8 @@ HUB_MUST_CHECK hub_err hub_toolset_create(hub_orchestrator *hub,
 void hub_toolset_destroy(hub_toolset *toolset); /* not in use; NULL is fine */
 
 /* Be used by one more profile; the first makes the binding.
- * errors:  HUB_EDENIED (switched off by configuration), HUB_ENOTFOUND (no such module), and those of
- *          hub_instance_create; the text names the toolset */
+ * errors:  HUB_EDENIED (switched off by configuration), HUB_ENOTFOUND (no such module), and those
+ * of hub_instance_create; the text names the toolset */
 HUB_MUST_CHECK hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr);
 
 /* Be used by one less; the last ends the binding and fails its calls. */
@@ -75,8 +76,9 @@ HUB_MUST_CHECK hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reter
  * and not failed a moment ago. */
 bool hub_toolset_is_pending(const hub_toolset *toolset);
 
-/* Whether a pending catalog was asked for so long ago that a list does not wait for it. */
-bool hub_toolset_is_late(const hub_toolset *toolset);
+/* A list has waited for the pending catalog as long as it may. If it was not asked for just now, it
+ * is late from then on: no further list waits for it. */
+void hub_toolset_note_wait(hub_toolset *toolset);
 
 /* Have the catalog asked for, if it is not known, and tell `waiter` (may be NULL). It is told
  * before this returns when there is nothing to wait for. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a transport meets the hub, both directions. A transport owns connections and framing; it hands
- * complete messages to a session and writes what comes back. It knows nothing of methods, tools or
- * plugins. Adding one means calling the functions below and filling one table.
+ * How a transport meets the hub, both directions. A transport owns connections and framing; it
+ * hands complete messages to a session and writes what comes back. It knows nothing of methods,
+ * tools or plugins. Adding one means calling the functions below and filling one table.
  *
  * A *session* is one conversation: a stdio pipe, a WebSocket, a legacy HTTP session, or a single
  * modern HTTP request. A *port* is a place to write to: the whole connection, or one response
@@ -22,10 +22,10 @@ typedef struct hub_port hub_port;
 
 /* What a transport implements. */
 typedef struct hub_port_ops {
-    /* Write one message made of parts, none of which is kept. `last`: nothing more will come for the
-     * request that this port belongs to (a shared port ignores it).
-     * errors:  HUB_ELIMIT (the peer does not read; the transport will end the session from the
-     *          loop), HUB_ESTATE (gone), HUB_ENOMEM */
+    /* Write one message made of parts, none of which is kept. `last`: nothing more will come for
+     * the request that this port belongs to (a shared port ignores it). errors:  HUB_ELIMIT (the
+     * peer does not read; the transport will end the session from the loop), HUB_ESTATE (gone),
+     * HUB_ENOMEM */
     hub_err (*send)(hub_port *port, const hub_str *parts, size_t count, bool last);
 } hub_port_ops;
 

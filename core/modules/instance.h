@@ -26,7 +26,8 @@ HUB_MUST_CHECK hub_err hub_module_env_create(struct ev_loop *loop, hub_worker_po
                                              hub_process_table *processes,
                                              hub_module_env **ret_env);
 
-/* No stream of a plugin takes larger messages than this; HUB_LIMIT_UPSTREAM_MESSAGE_BYTES unless set. */
+/* No stream of a plugin takes larger messages than this; HUB_LIMIT_UPSTREAM_MESSAGE_BYTES unless
+ * set. */
 void hub_module_env_limit_messages(hub_module_env *env, size_t max_bytes);
 
 /* Every instance must have been closed and reported so. NULL is fine. */

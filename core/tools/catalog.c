@@ -2,10 +2,10 @@
 #include "tools/catalog.h"
 
 #include "base/limits.h"
+#include "base/map.h"
 #include "wire/json.h"
 
 #include <stdlib.h>
-#include <uthash.h>
 
 /* Names seen so far in one catalog. */
 typedef struct seen_name {

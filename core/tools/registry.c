@@ -10,6 +10,7 @@ struct hub_registry {
     hub_source *sources;
     size_t count;
     hub_view *view;
+    uint64_t serial; /* of the newest view */
 };
 
 /* A copy of the sources with room for `extra` more; each catalog gets a reference. */
@@ -51,6 +52,7 @@ static hub_err swap_in(hub_registry *registry, hub_source *sources, size_t count
     registry->sources = sources;
     registry->count = count;
     registry->view = view;
+    view->serial = ++registry->serial;
     return HUB_OK;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a user decides about exposure, as plain values: naming, filters, policy. They are read from
- * a manifest or the command line (config/), and applied in this room. Strings are NUL-terminated and
- * belong to whoever made the value. Any thread, once made.
+ * a manifest or the command line (config/), and applied in this room. Strings are NUL-terminated
+ * and belong to whoever made the value. Any thread, once made.
  */
 #ifndef HUB_TOOLS_RULES_H
 #define HUB_TOOLS_RULES_H
@@ -48,13 +48,14 @@ typedef struct hub_filter_rule {
 } hub_filter_rule;
 
 typedef struct hub_policy_rules {
-    hub_names allow;       /* toolset keys; absent: all; empty: none */
-    hub_names deny;        /* toolset keys; wins over allow */
-    uint32_t max_active;   /* toolsets active at one time, not counting _meta; 0: no limit */
+    hub_names allow;     /* toolset keys; absent: all; empty: none */
+    hub_names deny;      /* toolset keys; wins over allow */
+    uint32_t max_active; /* toolsets active at one time, not counting _meta; 0: no limit */
     const hub_filter_rule *filters; /* AND-composed, in this order */
     size_t filter_count;
     bool read_only;        /* only tools whose annotations say readOnlyHint: true */
-    bool deny_destructive; /* no tool that may destroy: neither read-only nor destructiveHint: false */
+    bool deny_destructive; /* no tool that may destroy: neither read-only nor destructiveHint: false
+                            */
 } hub_policy_rules;
 
 #endif

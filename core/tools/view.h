@@ -10,9 +10,8 @@
 #ifndef HUB_TOOLS_VIEW_H
 #define HUB_TOOLS_VIEW_H
 
+#include "base/map.h"
 #include "tools/policy.h"
-
-#include <uthash.h>
 
 /* One active toolset, as the registry knows it. Pointers are borrowed for as long as it is
  * registered; the catalog is referenced. */
@@ -44,6 +43,7 @@ typedef struct hub_view_entry {
 
 typedef struct hub_view {
     unsigned refs;
+    uint64_t serial;         /* of the registry's views; a later one has a greater one */
     hub_view_entry *entries; /* sorted by canonical id */
     size_t count;
     char *bytes; /* the definitions, comma-separated */

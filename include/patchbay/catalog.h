@@ -19,10 +19,10 @@ extern "C" {
 #define PATCHBAY_METHOD_DISCOVER "server/discover"
 
 /* What the instance is doing, for `list_toolsets`, `patchbay list` and the log. */
-#define PATCHBAY_STATE_IDLE 0       /* not connected, and nobody asked */
+#define PATCHBAY_STATE_IDLE       0 /* not connected, and nobody asked */
 #define PATCHBAY_STATE_CONNECTING 1 /* on the way */
-#define PATCHBAY_STATE_READY 2      /* the catalog is current, calls are taken */
-#define PATCHBAY_STATE_FAILED 3     /* the last attempt failed; the next need tries again */
+#define PATCHBAY_STATE_READY      2 /* the catalog is current, calls are taken */
+#define PATCHBAY_STATE_FAILED     3 /* the last attempt failed; the next need tries again */
 
 typedef struct patchbay_catalog_v1 {
     uint32_t struct_size;

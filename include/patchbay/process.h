@@ -20,9 +20,9 @@ extern "C" {
 #define PATCHBAY_PROCESS_V1 "patchbay.process/1"
 
 /* patchbay_spawn_options.flags */
-#define PATCHBAY_SPAWN_INHERIT_ENV 0x1u  /* start from the hub's whole environment */
-#define PATCHBAY_SPAWN_STDERR_PIPE 0x2u  /* give stderr to the caller instead of the log */
-#define PATCHBAY_SPAWN_STDIN_NULL 0x4u   /* stdin is /dev/null; ret_stdin_fd is -1 */
+#define PATCHBAY_SPAWN_INHERIT_ENV 0x1u /* start from the hub's whole environment */
+#define PATCHBAY_SPAWN_STDERR_PIPE 0x2u /* give stderr to the caller instead of the log */
+#define PATCHBAY_SPAWN_STDIN_NULL  0x4u /* stdin is /dev/null; ret_stdin_fd is -1 */
 
 typedef struct patchbay_process patchbay_process;
 
@@ -33,8 +33,9 @@ typedef struct patchbay_spawn_options {
     const char *const *env;  /* NULL-terminated "NAME=value" additions; may be NULL */
     const char *cwd;         /* NULL: the hub's */
 
-    /* The child has been reaped. `status` is plain text ("exited with code 1", "killed by SIGKILL").
-     * Called exactly once, never before spawn() returned; the handle must then be freed. [loop] */
+    /* The child has been reaped. `status` is plain text ("exited with code 1", "killed by
+     * SIGKILL"). Called exactly once, never before spawn() returned; the handle must then be freed.
+     * [loop] */
     void (*on_exit)(void *ctx, patchbay_str status);
     void *ctx;
 } patchbay_spawn_options;
@@ -46,7 +47,8 @@ typedef struct patchbay_process_v1 {
     /* Start a child. The descriptors become the caller's, non-blocking and close-on-exec.
      * `reterr` says what failed and for which command ("npx: no such file or directory in PATH").
      * thread: [loop]     blocks: until the child has exec'ed or failed to (bounded by the kernel)
-     * returns: PATCHBAY_OK, PATCHBAY_EINVAL, PATCHBAY_ENOTFOUND, PATCHBAY_ESYSTEM, PATCHBAY_ENOMEM */
+     * returns: PATCHBAY_OK, PATCHBAY_EINVAL, PATCHBAY_ENOTFOUND, PATCHBAY_ESYSTEM, PATCHBAY_ENOMEM
+     */
     int32_t (*spawn)(patchbay_host *host, const patchbay_spawn_options *options,
                      patchbay_process **ret_process, int *ret_stdin_fd, int *ret_stdout_fd,
                      int *ret_stderr_fd, patchbay_error *reterr);

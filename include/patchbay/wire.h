@@ -19,17 +19,17 @@ extern "C" {
 #define PATCHBAY_WIRE_V1 "patchbay.wire/1"
 
 /* patchbay_message.kind */
-#define PATCHBAY_MSG_REQUEST 1u
+#define PATCHBAY_MSG_REQUEST      1u
 #define PATCHBAY_MSG_NOTIFICATION 2u
-#define PATCHBAY_MSG_RESULT 3u
-#define PATCHBAY_MSG_ERROR 4u
+#define PATCHBAY_MSG_RESULT       3u
+#define PATCHBAY_MSG_ERROR        4u
 
 /* A message taken apart. Spans are slices of the scanned bytes, raw JSON unless said otherwise;
  * empty when the member is absent. */
 typedef struct patchbay_message {
     uint32_t struct_size; /* set by the caller */
     uint32_t kind;        /* PATCHBAY_MSG_… */
-    uint64_t id_number;   /* the id, when it is a non-negative integer below 2^53; else UINT64_MAX */
+    uint64_t id_number; /* the id, when it is a non-negative integer below 2^53; else UINT64_MAX */
     patchbay_str id;
     patchbay_str method; /* the text of the method, without quotes */
     patchbay_str params;
@@ -65,14 +65,14 @@ typedef struct patchbay_wire_v1 {
      * `ret_parts` point into the request and into hub memory that is valid until the next
      * frame_request(), or until call() returns.
      * thread:  [loop]    blocks: no
-     * returns: the number of parts, at most PATCHBAY_FRAME_PARTS; or PATCHBAY_ESTALE, PATCHBAY_EINVAL
-     *          (a peer version the hub does not know), PATCHBAY_ENOMEM */
+     * returns: the number of parts, at most PATCHBAY_FRAME_PARTS; or PATCHBAY_ESTALE,
+     * PATCHBAY_EINVAL (a peer version the hub does not know), PATCHBAY_ENOMEM */
     int32_t (*frame_request)(patchbay_host *host, patchbay_call call,
                              const patchbay_request *request, const patchbay_peer *peer,
                              patchbay_str name, patchbay_str *ret_parts);
 
-    /* The `initialize` params or the `server/discover` params with which the hub introduces itself to
-     * a peer of `peer->version`, as one JSON object. Borrowed until the next call of this table.
+    /* The `initialize` params or the `server/discover` params with which the hub introduces itself
+     * to a peer of `peer->version`, as one JSON object. Borrowed until the next call of this table.
      * thread:  [loop] */
     patchbay_str (*introduce)(patchbay_host *host, const patchbay_peer *peer);
 } patchbay_wire_v1;

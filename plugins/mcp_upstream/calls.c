@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "upstream.h"
 
-/* ---- lists of calls ----------------------------------------------------------------------------- */
+/* ---- lists of calls -----------------------------------------------------------------------------
+ */
 
 static int list_add(call_list *list, patchbay_call call)
 {
@@ -42,7 +43,8 @@ static void fail_list(const mcp_server *server, call_list *list, const char *rea
     }
 }
 
-/* ---- holding ------------------------------------------------------------------------------------- */
+/* ---- holding
+ * ------------------------------------------------------------------------------------- */
 
 static patchbay_str copy_slice(char **at, patchbay_str text)
 {
@@ -103,14 +105,15 @@ static held_call *take_held(mcp_server *server)
     return held;
 }
 
-/* ---- forwarding ----------------------------------------------------------------------------------- */
+/* ---- forwarding
+ * ----------------------------------------------------------------------------------- */
 
 static void forward(mcp_server *server, patchbay_call call, const patchbay_request *request)
 {
     patchbay_str parts[PATCHBAY_FRAME_PARTS];
     patchbay_peer peer = {.struct_size = sizeof peer, .version = patchbay_str_of(server->version)};
-    int32_t count = server->wire->frame_request(server->host, call, request, &peer,
-                                                  request->tool, parts);
+    int32_t count =
+        server->wire->frame_request(server->host, call, request, &peer, request->tool, parts);
     if (count == PATCHBAY_ESTALE) {
         return; /* cancelled while it was held */
     }

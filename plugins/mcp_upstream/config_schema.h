@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration of mcp_upstream as JSON Schema; a string literal, included where it is needed. */
+/* The configuration of mcp_upstream as JSON Schema; a string literal, included where it is needed.
+ */
 "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
-"\"command\":{\"type\":\"string\",\"minLength\":1,\"description\":\"Program to start.\"},"
-"\"args\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-"\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
-"\"cwd\":{\"type\":\"string\",\"minLength\":1},"
-"\"inherit_env\":{\"type\":\"boolean\"},"
-"\"startup_timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000},"
-"\"type\":{\"type\":\"string\"},"
-"\"url\":{\"type\":\"string\"},"
-"\"headers\":{\"type\":\"object\"}},"
-"\"anyOf\":[{\"required\":[\"command\"]},{\"required\":[\"url\"]}]}"
+    "\"command\":{\"type\":\"string\",\"minLength\":1,\"description\":\"Program to start.\"},"
+    "\"args\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+    "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
+    "\"cwd\":{\"type\":\"string\",\"minLength\":1},"
+    "\"inherit_env\":{\"type\":\"boolean\"},"
+    "\"startup_timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000},"
+    "\"type\":{\"type\":\"string\"},"
+    "\"url\":{\"type\":\"string\"},"
+    "\"headers\":{\"type\":\"object\"}},"
+    "\"anyOf\":[{\"required\":[\"command\"]},{\"required\":[\"url\"]}]}"

@@ -17,7 +17,8 @@ void upstream_start_timer(mcp_server *server, uint64_t until_ms)
     server->loop->timer_start(server->timer, until_ms > now ? until_ms - now : 0);
 }
 
-/* ---- what arrives ------------------------------------------------------------------------------ */
+/* ---- what arrives ------------------------------------------------------------------------------
+ */
 
 /* Answer a request of the server. It may ask whether we are there, and nothing else. */
 static void answer_request(mcp_server *server, const patchbay_message *message)
@@ -85,14 +86,14 @@ static void on_message(void *ctx, patchbay_str line)
     }
 }
 
-/* ---- the process ------------------------------------------------------------------------------- */
+/* ---- the process -------------------------------------------------------------------------------
+ */
 
 /* The last line the server wrote to stderr: most servers say there why they end. */
 static patchbay_str last_stderr_line(const mcp_server *server)
 {
-    patchbay_str tail = server->process != NULL
-                            ? server->processes->stderr_tail(server->process)
-                            : patchbay_str_make(NULL, 0);
+    patchbay_str tail = server->process != NULL ? server->processes->stderr_tail(server->process)
+                                                : patchbay_str_make(NULL, 0);
     while (tail.len > 0 && (tail.ptr[tail.len - 1] == '\n' || tail.ptr[tail.len - 1] == '\r')) {
         tail.len--;
     }
@@ -192,8 +193,8 @@ void upstream_connect(mcp_server *server)
     patchbay_error why = {.struct_size = sizeof why, .text = "out of memory"};
     int in = -1;
     int out = -1;
-    if (server->processes->spawn(server->host, &options, &server->process, &in, &out, NULL,
-                                   &why) != PATCHBAY_OK) {
+    if (server->processes->spawn(server->host, &options, &server->process, &in, &out, NULL, &why) !=
+        PATCHBAY_OK) {
         upstream_disconnect(server, why.text, 1);
         return;
     }

@@ -9,7 +9,8 @@
 #define MODERN_VERSION "2026-07-28"
 #define LEGACY_VERSION "2025-11-25"
 
-static const char *const LEGACY_VERSIONS[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+static const char *const LEGACY_VERSIONS[] = {"2025-11-25", "2025-06-18", "2025-03-26",
+                                              "2024-11-05"};
 
 enum { CODE_UNSUPPORTED_VERSION = -32022, CODE_MISSING_CAPABILITY = -32021 };
 
@@ -46,7 +47,8 @@ static void use_version(mcp_server *server, const char *version)
     (void)snprintf(server->version, sizeof server->version, "%s", version);
 }
 
-/* ---- the two openings ---------------------------------------------------------------------------- */
+/* ---- the two openings
+ * ---------------------------------------------------------------------------- */
 
 static void send_introduction(mcp_server *server, const char *id, const char *method)
 {
@@ -69,8 +71,8 @@ void upstream_handshake_begin(mcp_server *server)
         initialize(server);
         return;
     }
-    uint64_t patience =
-        server->config.startup_ms < UPSTREAM_PROBE_MS ? server->config.startup_ms : UPSTREAM_PROBE_MS;
+    uint64_t patience = server->config.startup_ms < UPSTREAM_PROBE_MS ? server->config.startup_ms
+                                                                      : UPSTREAM_PROBE_MS;
     server->phase = PHASE_PROBING;
     use_version(server, MODERN_VERSION);
     upstream_start_timer(server, server->started_ms + patience);
@@ -87,7 +89,8 @@ void upstream_handshake_timeout(mcp_server *server)
     }
 }
 
-/* ---- the catalog ----------------------------------------------------------------------------------- */
+/* ---- the catalog
+ * ----------------------------------------------------------------------------------- */
 
 /* Ask for the page at `cursor` (raw JSON string, or empty for the first). */
 static void request_page(mcp_server *server, patchbay_str cursor)
@@ -101,8 +104,8 @@ static void request_page(mcp_server *server, patchbay_str cursor)
     }
     if (server->era == ERA_MODERN) {
         patchbay_out_key(&params, "_meta");
-        patchbay_out_raw(&params, patchbay_json_get(server->wire->introduce(server->host, &peer),
-                                                    "_meta"));
+        patchbay_out_raw(&params,
+                         patchbay_json_get(server->wire->introduce(server->host, &peer), "_meta"));
     }
     patchbay_out_text(&params, "}");
     if (params.failed) {
@@ -138,8 +141,8 @@ static void become_ready(mcp_server *server)
         patchbay_peer peer = peer_of(server);
         patchbay_out params = {0};
         patchbay_out_text(&params, "{\"notifications\":{\"toolsListChanged\":true},\"_meta\":");
-        patchbay_out_raw(&params, patchbay_json_get(server->wire->introduce(server->host, &peer),
-                                                    "_meta"));
+        patchbay_out_raw(&params,
+                         patchbay_json_get(server->wire->introduce(server->host, &peer), "_meta"));
         patchbay_out_text(&params, "}");
         if (!params.failed) {
             request(server, "listen", "subscriptions/listen",
@@ -155,8 +158,8 @@ static void finish_list(mcp_server *server)
     server->listing = 0;
     patchbay_out_text(&server->tools, "]");
     if (server->tools.failed ||
-        server->api->set_tools(server->host, patchbay_str_make(server->tools.ptr,
-                                                                   server->tools.len)) != PATCHBAY_OK) {
+        server->api->set_tools(
+            server->host, patchbay_str_make(server->tools.ptr, server->tools.len)) != PATCHBAY_OK) {
         patchbay_str text = patchbay_str_of("the server's list of tools was refused");
         server->api->log(server->host, PATCHBAY_LOG_WARNING, text);
     }
@@ -193,18 +196,20 @@ static void add_page(mcp_server *server, patchbay_str tools)
     }
 }
 
-/* Whether the list goes on at `cursor`. A server that pages for ever is cut off with what it gave. */
+/* Whether the list goes on at `cursor`. A server that pages for ever is cut off with what it gave.
+ */
 static int goes_on(mcp_server *server, patchbay_str cursor)
 {
     if (cursor.len < 2 || cursor.ptr[0] != '"') {
         return 0;
     }
-    int repeats = server->cursor != NULL &&
-                  patchbay_str_eq(cursor, patchbay_str_of(server->cursor));
+    int repeats =
+        server->cursor != NULL && patchbay_str_eq(cursor, patchbay_str_of(server->cursor));
     if (repeats || ++server->pages >= UPSTREAM_PAGES ||
         server->tools.len > UPSTREAM_CATALOG_BYTES) {
-        server->api->log(server->host, PATCHBAY_LOG_WARNING,
-                           patchbay_str_of("the server's list of tools does not end; it was cut off"));
+        server->api->log(
+            server->host, PATCHBAY_LOG_WARNING,
+            patchbay_str_of("the server's list of tools does not end; it was cut off"));
         return 0;
     }
     free(server->cursor);
@@ -238,7 +243,8 @@ static void take_page(mcp_server *server, const patchbay_message *message)
     }
 }
 
-/* ---- answers to our requests ------------------------------------------------------------------------ */
+/* ---- answers to our requests
+ * ------------------------------------------------------------------------ */
 
 static void begin_listing(mcp_server *server)
 {
@@ -283,7 +289,8 @@ static void take_discovery(mcp_server *server, const patchbay_message *message)
     }
     (void)patchbay_json_int(patchbay_json_get(message->error, "code"), &code);
     if (code == CODE_UNSUPPORTED_VERSION) {
-        take_modern(server, patchbay_json_get(patchbay_json_get(message->error, "data"), "supported"));
+        take_modern(server,
+                    patchbay_json_get(patchbay_json_get(message->error, "data"), "supported"));
     } else if (code == CODE_MISSING_CAPABILITY) {
         fail(server, "demands a capability that this hub does not offer");
     } else {
@@ -311,7 +318,8 @@ static void take_initialization(mcp_server *server, const patchbay_message *mess
         return;
     }
     use_version(server, LEGACY_VERSIONS[i]);
-    patchbay_str done = patchbay_str_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    patchbay_str done =
+        patchbay_str_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
     upstream_send(server, &done, 1);
     if (server->phase == PHASE_INITIALIZING) { /* sending may have ended the connection */
         begin_listing(server);

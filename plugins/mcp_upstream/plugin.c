@@ -38,7 +38,8 @@ static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchba
     made->host = host;
     int32_t result = upstream_config_read(config_json, &made->config, reterr);
     if (result == PATCHBAY_OK && !find_interfaces(made)) {
-        (void)snprintf(reterr->text, sizeof reterr->text, "the hub lacks an interface that mcp_upstream needs");
+        (void)snprintf(reterr->text, sizeof reterr->text,
+                       "the hub lacks an interface that mcp_upstream needs");
         result = PATCHBAY_ENOTFOUND;
     }
     if (result == PATCHBAY_OK) {
@@ -82,7 +83,7 @@ PATCHBAY_EXPORT const patchbay_plugin patchbay_plugin_v1 = {
     .description = "Tools of another MCP server.",
     .config_schema_json =
 #include "config_schema.h"
-    ,
+        ,
     .flags = PATCHBAY_PLUGIN_PROXY,
     .create = create,
     .call = call,

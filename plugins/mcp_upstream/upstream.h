@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An upstream: another MCP server, run as a child process and spoken to over its pipes. One instance
- * of this module is one server; one connection serves every client.
+ * An upstream: another MCP server, run as a child process and spoken to over its pipes. One
+ * instance of this module is one server; one connection serves every client.
  *
  *   plugin.c      the module's table: create, call, cancel, destroy
  *   config.c      its configuration: a server entry as in any `mcpServers` file
@@ -23,15 +23,15 @@
 #include <patchbay/stream.h>
 #include <patchbay/wire.h>
 
-#define UPSTREAM_PROBE_MS 5000           /* for the answer to server/discover */
-#define UPSTREAM_STARTUP_MS 30000        /* from start to ready, unless configured */
-#define UPSTREAM_STOP_GRACE_MS 2000      /* between closing stdin, SIGTERM and SIGKILL */
-#define UPSTREAM_NOISE_LINES 100         /* lines per minute that are no messages */
-#define UPSTREAM_PAGES 100               /* of one list */
-#define UPSTREAM_MESSAGE_BYTES (1u << 30) /* the hub bounds it: limits.upstream_message */
+#define UPSTREAM_PROBE_MS      5000        /* for the answer to server/discover */
+#define UPSTREAM_STARTUP_MS    30000       /* from start to ready, unless configured */
+#define UPSTREAM_STOP_GRACE_MS 2000        /* between closing stdin, SIGTERM and SIGKILL */
+#define UPSTREAM_NOISE_LINES   100         /* lines per minute that are no messages */
+#define UPSTREAM_PAGES         100         /* of one list */
+#define UPSTREAM_MESSAGE_BYTES (1u << 30)  /* the hub bounds it: limits.upstream_message */
 #define UPSTREAM_CATALOG_BYTES (16u << 20) /* of all pages of a list */
-#define UPSTREAM_QUEUE_BYTES (32u << 20)
-#define UPSTREAM_HELD_CALLS 1024         /* that wait for the connection */
+#define UPSTREAM_QUEUE_BYTES   (32u << 20)
+#define UPSTREAM_HELD_CALLS    1024 /* that wait for the connection */
 
 /* The server entry, as configured. All owned, NULL-terminated lists. */
 typedef struct upstream_config {
@@ -82,8 +82,8 @@ typedef struct mcp_server {
     upstream_config config;
 
     upstream_phase phase;
-    upstream_era era;     /* remembered from one process to the next */
-    char version[16];     /* the revision in use */
+    upstream_era era; /* remembered from one process to the next */
+    char version[16]; /* the revision in use */
     patchbay_process *process;
     patchbay_stream *stream;
     patchbay_timer *timer; /* of the phase: the probe's, then the start-up's */
@@ -94,10 +94,10 @@ typedef struct mcp_server {
     patchbay_out tools; /* the catalog being read: tools so far, comma-separated */
     char *cursor;       /* of the page asked for */
     uint32_t pages;
-    int listing;        /* tools/list is out */
-    int list_again;     /* the list changed while it was being read */
+    int listing;    /* tools/list is out */
+    int list_again; /* the list changed while it was being read */
 
-    held_call *held;       /* waiting for the connection, oldest first */
+    held_call *held; /* waiting for the connection, oldest first */
     size_t held_count;
     call_list in_flight;   /* sent, not answered */
     call_list discoverers; /* the hub's own requests for the catalog */
@@ -119,7 +119,8 @@ void upstream_start_timer(mcp_server *server, uint64_t until_ms);
 void upstream_handshake_begin(mcp_server *server);
 void upstream_handshake_timeout(mcp_server *server);
 void upstream_handshake_answer(mcp_server *server, const patchbay_message *message);
-void upstream_list_tools(mcp_server *server); /* read the catalog, or once more after the one running */
+void upstream_list_tools(
+    mcp_server *server); /* read the catalog, or once more after the one running */
 
 /* calls.c */
 void upstream_call(mcp_server *server, patchbay_call call, const patchbay_request *request);

@@ -53,7 +53,8 @@ static void check_config(const hub_config *config)
         check_toolset(&config->settings.toolsets[i]);
     }
     check_policy(&config->settings.policy);
-    hub_assert(config->settings.profile_count > 0 && strcmp(config->settings.profiles[0].name, "default") == 0);
+    hub_assert(config->settings.profile_count > 0 &&
+               strcmp(config->settings.profiles[0].name, "default") == 0);
     for (size_t i = 0; i < config->settings.profile_count; i++) {
         const hub_profile_settings *profile = &config->settings.profiles[i];
         check_policy(&profile->policy);

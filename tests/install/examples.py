@@ -70,7 +70,7 @@ def check_installed(prefix, libdir, abi):
         check((prefix / path).is_file(), f"{path} was not installed")
     header = (prefix / "include/patchbay/plugin.h").read_text()
     major, minor = abi.split(".")
-    check(f"#define PATCHBAY_ABI PATCHBAY_ABI_VERSION({major}, {minor})" in header,
+    check(f"#define PATCHBAY_ABI PATCHBAY_ABI_VERSION({major}, {minor})" in " ".join(header.split()),
           f"the .pc file says abi={abi}, plugin.h does not")
 
 

@@ -22,6 +22,16 @@ size_t fixture_allocated(void)
 #endif
 }
 
+void fixture_assert_part(const char *text, const char *part, bool is_wanted, const char *file,
+                         int line)
+{
+    if (text == NULL || (strstr(text, part) != NULL) != is_wanted) {
+        print_error("%s %s: %s\n", is_wanted ? "lacks" : "contains", part,
+                    text != NULL ? text : "(nothing)");
+        _fail(file, line);
+    }
+}
+
 /* ---- the hub --------------------------------------------------------------------------------- */
 
 static void keep_log(void *ctx, hub_str line)
@@ -157,8 +167,9 @@ static void keep_message(client *c, const char *text, size_t len)
 {
     if (c->count == c->cap) {
         c->cap = c->cap == 0 ? 16 : c->cap * 2;
-        c->messages = realloc(c->messages, c->cap * sizeof *c->messages);
-        assert_non_null(c->messages);
+        void *grown = realloc(c->messages, c->cap * sizeof *c->messages);
+        assert_non_null(grown);
+        c->messages = grown;
     }
     c->messages[c->count] = strndup(text, len);
     assert_non_null(c->messages[c->count++]);
@@ -280,8 +291,7 @@ const char *client_reply(const client *c, const char *id)
         hub_message message;
         const char *text = c->messages[i - 1];
         if (hub_message_scan(hub_str_of(text), &message, NULL) == HUB_OK &&
-            message.kind != HUB_MESSAGE_NOTIFICATION &&
-            hub_str_is(message.at[HUB_M_ID], id)) {
+            message.kind != HUB_MESSAGE_NOTIFICATION && hub_str_is(message.at[HUB_M_ID], id)) {
             return text;
         }
     }

@@ -57,7 +57,7 @@ typedef struct client {
     char **messages;
     size_t count;
     size_t cap;
-    bool closing; /* nothing may be written now */
+    bool closing;                                            /* nothing may be written now */
     void (*on_message)(struct client *client, hub_str text); /* instead of keeping it */
     void *ctx;
     struct client *next;
@@ -104,8 +104,9 @@ void fixture_settle(hub_fixture *f);
 /* Whether a line of the log holds all of it. */
 bool fixture_logged(const hub_fixture *f, const char *text);
 
-/* Open a session in the first profile. A LEGACY client has done its handshake with the newest legacy
- * revision; a MODERN one sends `_meta` with each request; a BARE one sends what it is told. */
+/* Open a session in the first profile. A LEGACY client has done its handshake with the newest
+ * legacy revision; a MODERN one sends `_meta` with each request; a BARE one sends what it is told.
+ */
 client *client_open(hub_fixture *f, client_kind kind);
 client *client_open_in(hub_fixture *f, client_kind kind, const char *profile);
 void client_close(client *c);
@@ -153,8 +154,10 @@ static inline int32_t puppet_finish(puppet_instance *instance, patchbay_call cal
 /* A tool definition. */
 #define TOOL(name) "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"}}"
 
-#define assert_contains(text, part) assert_non_null(strstr((text), (part)))
-#define assert_lacks(text, part)    assert_null(strstr((text), (part)))
+#define assert_contains(text, part) fixture_assert_part((text), (part), true, __FILE__, __LINE__)
+#define assert_lacks(text, part)    fixture_assert_part((text), (part), false, __FILE__, __LINE__)
+void fixture_assert_part(const char *text, const char *part, bool is_wanted, const char *file,
+                         int line);
 
 /* Bytes allocated now, by whoever. */
 size_t fixture_allocated(void);

@@ -48,8 +48,8 @@ static inline hub_err enable(hub_fixture *f, const char *key, outcome *o)
     assert_int_equal(start_enabling(f, o, &name, 1, NULL), HUB_OK);
     assert_int_equal(o->times, 1);
     assert_int_equal(o->count, 1);
-    assert_int_equal(o->results[0].err, o->results[0].err == HUB_OK ? HUB_OK
-                                                                   : o->results[0].why.code);
+    assert_int_equal(o->results[0].err,
+                     o->results[0].err == HUB_OK ? HUB_OK : o->results[0].why.code);
     return o->results[0].err;
 }
 

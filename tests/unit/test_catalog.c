@@ -10,8 +10,9 @@ static bool has(const hub_catalog *catalog, const char *name)
 /* S3.50, S3.61 … S3.65: the definition is the given bytes, in the given order. */
 static void test_bytes_are_kept(void **state)
 {
-    static const char FIRST[] = "{ \"x\":1e400,\"name\":\"b\", \"inputSchema\":{\"type\":\"object\"},"
-                                "\"outputSchema\":{},\"description\":\"\\u00e4\\ud83d\" }";
+    static const char FIRST[] =
+        "{ \"x\":1e400,\"name\":\"b\", \"inputSchema\":{\"type\":\"object\"},"
+        "\"outputSchema\":{},\"description\":\"\\u00e4\\ud83d\" }";
     char json[512];
     (void)state;
     (void)snprintf(json, sizeof json, "[%s , %s]", FIRST, TOOL("a"));
@@ -76,8 +77,7 @@ static void test_bad_tools(void **state)
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         char json[512];
         reports r = {.count = 0};
-        (void)snprintf(json, sizeof json, "[%s,%s,%s]", TOOL("good"), CASES[i].tool,
-                       TOOL("last"));
+        (void)snprintf(json, sizeof json, "[%s,%s,%s]", TOOL("good"), CASES[i].tool, TOOL("last"));
         hub_catalog *catalog = parse_reporting(json, false, &r);
         assert_int_equal(catalog->count, 2);
         assert_true(has(catalog, "good") && has(catalog, "last"));
@@ -211,9 +211,8 @@ static void test_tag_limit(void **state)
     (void)state;
     for (size_t extra = 0; extra < 2; extra++) {
         reports r = {.count = 0};
-        char *json =
-            repeat("[{\"name\":\"x\",\"inputSchema\":{},\"_meta\":{\"patchbay/tags\":[", "\"t%zu\"",
-                   HUB_LIMIT_TAGS_PER_TOOL + extra, "]}}]");
+        char *json = repeat("[{\"name\":\"x\",\"inputSchema\":{},\"_meta\":{\"patchbay/tags\":[",
+                            "\"t%zu\"", HUB_LIMIT_TAGS_PER_TOOL + extra, "]}}]");
         hub_catalog *catalog = parse_reporting(json, false, &r);
         assert_int_equal(catalog->count, 1 - extra);
         assert_int_equal(r.count, extra);
@@ -227,15 +226,15 @@ static void test_catalog_limits(void **state)
 {
     reports r = {.count = 0};
     (void)state;
-    char *most = repeat("[", "{\"name\":\"t%zu\",\"inputSchema\":{}}", HUB_LIMIT_TOOLS_PER_TOOLSET,
-                        "]");
+    char *most =
+        repeat("[", "{\"name\":\"t%zu\",\"inputSchema\":{}}", HUB_LIMIT_TOOLS_PER_TOOLSET, "]");
     hub_catalog *catalog = parse_reporting(most, false, &r);
     assert_int_equal(catalog->count, HUB_LIMIT_TOOLS_PER_TOOLSET);
     assert_int_equal(r.count, 0);
     hub_catalog_unref(catalog);
     free(most);
-    char *more = repeat("[", "{\"name\":\"t%zu\",\"inputSchema\":{}}",
-                        HUB_LIMIT_TOOLS_PER_TOOLSET + 1, "]");
+    char *more =
+        repeat("[", "{\"name\":\"t%zu\",\"inputSchema\":{}}", HUB_LIMIT_TOOLS_PER_TOOLSET + 1, "]");
     hub_error why;
     hub_catalog *none = NULL;
     assert_int_equal(hub_catalog_parse(hub_str_of(more), false, keep_report, &r, &none, &why),
@@ -249,9 +248,9 @@ static void test_catalog_limits(void **state)
     memset(big, ' ', len + 1);
     big[0] = '[';
     big[len - 1] = ']';
-    assert_int_equal(hub_catalog_parse((hub_str){.ptr = big, .len = len}, false, keep_report, &r,
-                                       &none, &why),
-                     HUB_OK);
+    assert_int_equal(
+        hub_catalog_parse((hub_str){.ptr = big, .len = len}, false, keep_report, &r, &none, &why),
+        HUB_OK);
     hub_catalog_unref(none);
     big[len - 1] = ' ';
     big[len] = ']';

@@ -45,8 +45,10 @@ static void test_defaults(void **state)
         assert_int_equal(profile->startup, HUB_STARTUP_DEFAULT);
         assert_false(profile->toolsets.set);
         assert_true(profile->meta_tools);
-        assert_int_equal(config->settings.limits.client_message_bytes, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-        assert_int_equal(config->settings.limits.upstream_message_bytes, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+        assert_int_equal(config->settings.limits.client_message_bytes,
+                         HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+        assert_int_equal(config->settings.limits.upstream_message_bytes,
+                         HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
         assert_int_equal(config->settings.limits.client_queue_bytes, HUB_LIMIT_CLIENT_QUEUE_BYTES);
         assert_int_equal(config->settings.limits.call_timeout_ms, HUB_LIMIT_CALL_MS);
         assert_int_equal(config->settings.limits.call_ceiling_ms, HUB_LIMIT_CALL_CEILING_MS);

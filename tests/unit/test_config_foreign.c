@@ -40,7 +40,8 @@ static void test_claude_desktop(void **state)
                    "{\"command\":\"docker\",\"args\":[\"run\",\"-i\",\"--rm\",\"-e\","
                    "\"GITHUB_TOKEN\",\"ghcr.io/github/server\"],\"env\":{\"GITHUB_TOKEN\":"
                    "\"secret\"}}");
-    assert_string_equal(config->settings.toolsets[1].source, "fixtures/config/claude_desktop_config.json:8");
+    assert_string_equal(config->settings.toolsets[1].source,
+                        "fixtures/config/claude_desktop_config.json:8");
     assert_int_equal(config->warning_count, 0);
     hub_config_destroy(config);
 }

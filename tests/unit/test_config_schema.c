@@ -219,14 +219,17 @@ static void test_reference_shows_the_defaults(void **state)
     assert_int_equal(err, HUB_OK);
     assert_int_equal(hub_config_load(NULL, 0, NULL, NULL, &empty, &error), HUB_OK);
     assert_string_equal(config->settings.name, empty->settings.name);
-    assert_memory_equal(&config->settings.limits, &empty->settings.limits, sizeof config->settings.limits);
+    assert_memory_equal(&config->settings.limits, &empty->settings.limits,
+                        sizeof config->settings.limits);
     assert_int_equal(config->settings.log_level, empty->settings.log_level);
     assert_int_equal(config->settings.log_json, empty->settings.log_json);
     assert_int_equal(config->settings.modules.watch, empty->settings.modules.watch);
-    assert_int_equal(config->settings.modules.allow_writable, empty->settings.modules.allow_writable);
+    assert_int_equal(config->settings.modules.allow_writable,
+                     empty->settings.modules.allow_writable);
     assert_int_equal(config->settings.policy.max_active, empty->settings.policy.max_active);
     assert_int_equal(config->settings.policy.read_only, empty->settings.policy.read_only);
-    assert_int_equal(config->settings.policy.deny_destructive, empty->settings.policy.deny_destructive);
+    assert_int_equal(config->settings.policy.deny_destructive,
+                     empty->settings.policy.deny_destructive);
     const hub_profile_settings *ours = &config->settings.profiles[0];
     const hub_profile_settings *theirs = &empty->settings.profiles[0];
     assert_int_equal(ours->naming, theirs->naming);

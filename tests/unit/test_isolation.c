@@ -126,8 +126,9 @@ static void keep_call(puppet_instance *instance, patchbay_call call,
     scatter *s = instance->puppet->ctx;
     if (s->count == s->cap) {
         s->cap = s->cap == 0 ? 64 : 2 * s->cap;
-        s->pending = realloc(s->pending, s->cap * sizeof *s->pending);
-        assert_non_null(s->pending);
+        void *grown = realloc(s->pending, s->cap * sizeof *s->pending);
+        assert_non_null(grown);
+        s->pending = grown;
     }
     pending_call *kept = &s->pending[s->count++];
     hub_str nonce;
@@ -245,7 +246,8 @@ static void run_crowd(bool is_mixed, unsigned rounds)
     start(&s, true);
     for (unsigned i = 0; i < SESSIONS; i++) {
         asker *a = &people.askers[i];
-        *a = (asker){.c = client_open(&fixture, i % 2 == 0 ? LEGACY : MODERN), .number = i,
+        *a = (asker){.c = client_open(&fixture, i % 2 == 0 ? LEGACY : MODERN),
+                     .number = i,
                      .is_mixed = is_mixed};
         a->c->ctx = a;
         a->c->on_message = on_reply;
@@ -268,7 +270,8 @@ static void run_crowd(bool is_mixed, unsigned rounds)
     assert_int_equal(people.replies, (size_t)SESSIONS * rounds * (is_mixed ? 2 : 1));
     assert_int_equal(people.foreign, 0);
     assert_int_equal(hub_call_count(fixture.hub->calls), 0);
-    assert_int_equal(hub_instance_faults(hub_find_toolset(fixture.hub, HUB_STR("t"))->binding->instance), 0);
+    assert_int_equal(
+        hub_instance_faults(hub_find_toolset(fixture.hub, HUB_STR("t"))->binding->instance), 0);
     fixture_stop(&fixture);
 }
 

@@ -384,18 +384,12 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_enable_disable),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_policy),
-        cmocka_unit_test(test_max_active_in_batch),
-        cmocka_unit_test(test_twice_in_batch),
-        cmocka_unit_test(test_failing_module),
-        cmocka_unit_test(test_collision),
-        cmocka_unit_test(test_one_notification),
-        cmocka_unit_test(test_no_notification),
-        cmocka_unit_test(test_notification_fails),
-        cmocka_unit_test(test_profiles),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_enable_disable),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_policy),          cmocka_unit_test(test_max_active_in_batch),
+        cmocka_unit_test(test_twice_in_batch),  cmocka_unit_test(test_failing_module),
+        cmocka_unit_test(test_collision),       cmocka_unit_test(test_one_notification),
+        cmocka_unit_test(test_no_notification), cmocka_unit_test(test_notification_fails),
+        cmocka_unit_test(test_profiles),        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

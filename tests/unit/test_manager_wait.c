@@ -38,8 +38,7 @@ static void on_slow_cancel(puppet_instance *instance, patchbay_call call)
 
 static void init_slow(slow *s)
 {
-    *s = (slow){
-        .master = {.defers = 1, .on_call = on_slow_call, .on_cancel = on_slow_cancel}};
+    *s = (slow){.master = {.defers = 1, .on_call = on_slow_call, .on_cancel = on_slow_cancel}};
     s->master.ctx = s;
 }
 
@@ -315,8 +314,8 @@ static void test_policy_is_asked_again(void **state)
     fixture.settings.policy.max_active = 1;
     fixture_start(&fixture);
     assert_int_equal(start_one(&fixture, &first, "up"), HUB_OK);
-    assert_int_equal(
-        hub_manager_activate(fixture_profile(&fixture)->manager, HUB_STR("git"), NULL), HUB_OK);
+    assert_int_equal(hub_manager_activate(fixture_profile(&fixture)->manager, HUB_STR("git"), NULL),
+                     HUB_OK);
     give_catalog(&up, "[" TOOL("a") "]");
     assert_int_equal(first.results[0].err, HUB_ELIMIT);
     assert_int_equal(hub_manager_active_count(fixture_profile(&fixture)->manager), 1);

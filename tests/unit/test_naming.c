@@ -25,7 +25,7 @@ static exposed_name expose_in(hub_naming naming, const char *toolset, const char
     hub_buf out;
     hub_buf_init(&out, NAME_BYTES - 1);
     (suffixed ? hub_naming_expose_suffixed : hub_naming_expose)(naming, hub_str_of(toolset),
-                                                                 hub_str_of(tool), max, &out);
+                                                                hub_str_of(tool), max, &out);
     assert_true(hub_buf_ok(&out));
     memcpy(name.text, out.ptr, out.len);
     name.text[out.len] = '\0';
@@ -47,14 +47,18 @@ static void test_key_good_and_bad(void **state)
         const char *key;
         hub_err err;
     } CASES[] = {
-        {"git", HUB_OK},         {"a", HUB_OK},           {"task-master", HUB_OK},
-        {"a_b", HUB_OK},         {"context7", HUB_OK},    {"a-_b", HUB_OK},
-        {"git_", HUB_OK},        {"", HUB_EINVAL},        {"_meta", HUB_EINVAL},
-        {"Git", HUB_EINVAL},     {"gIt", HUB_EINVAL},     {"7git", HUB_EINVAL},
-        {"-git", HUB_EINVAL},    {"_git", HUB_EINVAL},    {"a__b", HUB_EINVAL},
-        {"git__", HUB_EINVAL},   {"a.b", HUB_EINVAL},     {"a:b", HUB_EINVAL},
-        {"a b", HUB_EINVAL},     {" git", HUB_EINVAL},    {"git\n", HUB_EINVAL},
-        {"g\xc3\xaft", HUB_EINVAL}, {"a/b", HUB_EINVAL},
+        {"git", HUB_OK},         {"a", HUB_OK},
+        {"task-master", HUB_OK}, {"a_b", HUB_OK},
+        {"context7", HUB_OK},    {"a-_b", HUB_OK},
+        {"git_", HUB_OK},        {"", HUB_EINVAL},
+        {"_meta", HUB_EINVAL},   {"Git", HUB_EINVAL},
+        {"gIt", HUB_EINVAL},     {"7git", HUB_EINVAL},
+        {"-git", HUB_EINVAL},    {"_git", HUB_EINVAL},
+        {"a__b", HUB_EINVAL},    {"git__", HUB_EINVAL},
+        {"a.b", HUB_EINVAL},     {"a:b", HUB_EINVAL},
+        {"a b", HUB_EINVAL},     {" git", HUB_EINVAL},
+        {"git\n", HUB_EINVAL},   {"g\xc3\xaft", HUB_EINVAL},
+        {"a/b", HUB_EINVAL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
@@ -224,10 +228,18 @@ static void test_split(void **state)
         const char *toolset; /* NULL: invalid */
         const char *tool;
     } CASES[] = {
-        {"git__status", "git", "status"}, {"a__b__c", "a", "b__c"}, {"a___b", "a", "_b"},
-        {"a____b", "a", "__b"},           {"__tool", NULL, NULL},   {"server__", NULL, NULL},
-        {"plain", NULL, NULL},            {"a_b", NULL, NULL},      {"", NULL, NULL},
-        {"__", NULL, NULL},               {"____", NULL, NULL},     {"___", NULL, NULL},
+        {"git__status", "git", "status"},
+        {"a__b__c", "a", "b__c"},
+        {"a___b", "a", "_b"},
+        {"a____b", "a", "__b"},
+        {"__tool", NULL, NULL},
+        {"server__", NULL, NULL},
+        {"plain", NULL, NULL},
+        {"a_b", NULL, NULL},
+        {"", NULL, NULL},
+        {"__", NULL, NULL},
+        {"____", NULL, NULL},
+        {"___", NULL, NULL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {

@@ -5,9 +5,8 @@
 #include "tools/policy.h"
 
 /* One tool with everything that filters look at. */
-static const char RICH[] = "[" META("search",
-                                    "\"patchbay/tags\":[\"read\",\"net\\u002fweb\"],"
-                                    "\"patchbay/category\":\"find\\u0065r\"") "]";
+static const char RICH[] = "[" META("search", "\"patchbay/tags\":[\"read\",\"net\\u002fweb\"],"
+                                              "\"patchbay/category\":\"find\\u0065r\"") "]";
 
 typedef struct subject {
     hub_catalog *catalog;
@@ -124,9 +123,9 @@ static void test_tool_ids(void **state)
         const char *glob;
         bool matches;
     } CASES[] = {
-        {"git:search", true}, {"git:*", true},  {"*:search", true}, {"*", true},
-        {"git:sear?h", true}, {"search", false}, {"git:", false},   {"git__search", false},
-        {"git:search?", false}, {"gi:search", false}, {"*:*:*", false}, {"", false},
+        {"git:search", true},   {"git:*", true},      {"*:search", true}, {"*", true},
+        {"git:sear?h", true},   {"search", false},    {"git:", false},    {"git__search", false},
+        {"git:search?", false}, {"gi:search", false}, {"*:*:*", false},   {"", false},
     };
     subject s = make_subject(RICH);
     (void)state;
@@ -144,9 +143,8 @@ static void test_empty_lists(void **state)
         hub_filter_kind kind;
         bool matches;
     } CASES[] = {
-        {HUB_FILTER_NAMESPACE, false}, {HUB_FILTER_TAGS_ANY, false},
-        {HUB_FILTER_CATEGORY, false},  {HUB_FILTER_ALLOW_TOOLS, false},
-        {HUB_FILTER_TAGS_ALL, true},   {HUB_FILTER_TAGS_NONE, true},
+        {HUB_FILTER_NAMESPACE, false},   {HUB_FILTER_TAGS_ANY, false}, {HUB_FILTER_CATEGORY, false},
+        {HUB_FILTER_ALLOW_TOOLS, false}, {HUB_FILTER_TAGS_ALL, true},  {HUB_FILTER_TAGS_NONE, true},
         {HUB_FILTER_DENY_TOOLS, true},
     };
     subject s = make_subject(RICH);
@@ -265,8 +263,8 @@ static hub_err admit(const hub_policy_rules *rules, const char *toolset, size_t 
 /* S1.24, S1.34, S1.35, S1.36: the order of decision, and a message for each. */
 static void test_admission(void **state)
 {
-    hub_policy_rules rules = {.allow = NAMES("git", "docker"), .deny = NAMES("docker"),
-                              .max_active = 2};
+    hub_policy_rules rules = {
+        .allow = NAMES("git", "docker"), .deny = NAMES("docker"), .max_active = 2};
     hub_error why;
     (void)state;
     assert_int_equal(admit(&rules, "git", 0, &why), HUB_OK);

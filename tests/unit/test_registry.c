@@ -19,8 +19,7 @@ static void make_setup(setup *s, hub_naming naming)
 
 static hub_source source_of(const char *toolset, const char *tools, bool native)
 {
-    return (hub_source){
-        .toolset = hub_str_of(toolset), .catalog = parse(tools), .native = native};
+    return (hub_source){.toolset = hub_str_of(toolset), .catalog = parse(tools), .native = native};
 }
 
 /* Add toolsets, and give back our references to their catalogs. */
@@ -112,7 +111,8 @@ static void test_toolset_twice(void **state)
     hub_registry_destroy(s.registry);
 }
 
-/* S1.17 … S1.19, S3.69: all or none; the error names both owners; the old view stays the same one. */
+/* S1.17 … S1.19, S3.69: all or none; the error names both owners; the old view stays the same one.
+ */
 static void test_rollback(void **state)
 {
     setup s;

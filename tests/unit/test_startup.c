@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Start-up modes, what composes and what does not, plugins that come and change while the hub runs. */
+/* Start-up modes, what composes and what does not, plugins that come and change while the hub runs.
+ */
 #include "manager_support.h"
 
 #define ABI_PLUGIN_DIR PUPPET_DIR /* for the parts of it that are not used here */
@@ -294,8 +295,8 @@ static void test_dropped_in_dynamic(void **state)
     stop_watched();
 }
 
-/* DESIGN, Modules: a replaced module is swapped in, whatever its toolset is called; a toolset that a
- * user has switched off stays off. */
+/* DESIGN, Modules: a replaced module is swapped in, whatever its toolset is called; a toolset that
+ * a user has switched off stays off. */
 static void test_replaced(void **state)
 {
     puppet git = {.tools = "[" TOOL("old") "]"};

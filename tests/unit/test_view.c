@@ -24,8 +24,8 @@ static setup make_setup(hub_naming naming)
 static hub_source *add(setup *s, const char *toolset, const char *tools, bool native)
 {
     hub_source *source = &s->sources[s->count++];
-    *source = (hub_source){.toolset = hub_str_of(toolset), .catalog = parse(tools),
-                           .native = native, .fresh = true};
+    *source = (hub_source){
+        .toolset = hub_str_of(toolset), .catalog = parse(tools), .native = native, .fresh = true};
     return source;
 }
 
@@ -97,7 +97,8 @@ static void test_any_order_same_bytes(void **state)
     static const char *const TOOLSETS[] = {"git", "docker", "linear"};
     static const char *const FORTH = "[" TOOL("a") "," TOOL("b") "," TOOL("c") "]";
     static const char *const BACK = "[" TOOL("c") "," TOOL("b") "," TOOL("a") "]";
-    static const int ORDERS[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    static const int ORDERS[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                    {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     hub_view *first = NULL;
     (void)state;
     for (size_t order = 0; order < 6; order++) {
@@ -120,9 +121,8 @@ static void test_any_order_same_bytes(void **state)
 /* S3.50, S3.61 … S3.65, S2.26: only the name differs; the catalog's bytes are not touched. */
 static void test_definitions(void **state)
 {
-    static const char CATALOG[] =
-        "[ {\"x\":1e400, \"name\" : \"b\\u0062\",\"inputSchema\":{ } } ,"
-        "{\"inputSchema\":{},\"name\":\"a\"}]";
+    static const char CATALOG[] = "[ {\"x\":1e400, \"name\" : \"b\\u0062\",\"inputSchema\":{ } } ,"
+                                  "{\"inputSchema\":{},\"name\":\"a\"}]";
     setup s = make_setup(HUB_NAMING_PREFIX);
     (void)state;
     add(&s, "git", CATALOG, true);
@@ -188,7 +188,8 @@ static void test_slices(void **state)
     assert_true(hub_str_is(hub_view_slice(view, 0, 1), TOOL("a")));
     assert_true(hub_str_is(hub_view_slice(view, 1, 2), TOOL("b") "," TOOL("c")));
     assert_true(hub_str_is(hub_view_slice(view, 2, 100), TOOL("c")));
-    assert_true(hub_str_is(hub_view_slice(view, 0, UINT32_MAX), TOOL("a") "," TOOL("b") "," TOOL("c")));
+    assert_true(
+        hub_str_is(hub_view_slice(view, 0, UINT32_MAX), TOOL("a") "," TOOL("b") "," TOOL("c")));
     assert_int_equal(hub_view_slice(view, 3, 1).len, 0);
     assert_int_equal(hub_view_slice(view, 0, 0).len, 0);
     assert_int_equal(hub_view_after(view, HUB_STR("")), 0);
@@ -202,7 +203,8 @@ static void test_slices(void **state)
 
 /* ---- what is exposed ------------------------------------------------------------------------- */
 
-/* DESIGN, Exposure: filters of the toolset, of the hub and of the profile; the hub's own are exempt. */
+/* DESIGN, Exposure: filters of the toolset, of the hub and of the profile; the hub's own are
+ * exempt. */
 static void test_filters(void **state)
 {
     static const char TOOLS[] = "[" TOOL("a1") "," TOOL("a2") "," TOOL("b1") "," TOOL("b2") "]";

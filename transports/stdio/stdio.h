@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stdio transport: one client on the other end of stdin and stdout. Newline framing, and
- * Content-Length framing when the first bytes ask for it. While more than STDIO_PAUSE_BYTES wait to be
- * read by the client, its requests are not read. Thread: [loop].
- * spec: MCP 2026-07-28 basic/transports/stdio
+ * Content-Length framing when the first bytes ask for it. While more than STDIO_PAUSE_BYTES wait to
+ * be read by the client, its requests are not read. Thread: [loop]. spec: MCP 2026-07-28
+ * basic/transports/stdio
  */
 #ifndef TRANSPORTS_STDIO_STDIO_H
 #define TRANSPORTS_STDIO_STDIO_H
@@ -30,9 +30,9 @@ typedef struct hub_stdio_options {
     void *ctx;
 } hub_stdio_options;
 
-/* Move stdin and stdout to private descriptors; then 0 reads nothing and 1 is stderr, so that nothing
- * but the transport can write protocol. Call it before any plugin is loaded. [init]
- * errors:  HUB_ESYSTEM */
+/* Move stdin and stdout to private descriptors; then 0 reads nothing and 1 is stderr, so that
+ * nothing but the transport can write protocol. Call it before any plugin is loaded. [init] errors:
+ * HUB_ESYSTEM */
 HUB_MUST_CHECK hub_err hub_stdio_claim(hub_stdio_fds *ret_fds, hub_error *reterr);
 
 /* Serve the client.

@@ -43,8 +43,7 @@ static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchba
     if (instance == NULL) {
         return PATCHBAY_ENOMEM;
     }
-    *instance =
-        (puppet_instance){.puppet = master, .api = api, .host = host, .number = number};
+    *instance = (puppet_instance){.puppet = master, .api = api, .host = host, .number = number};
     master->latest = instance;
     if (master->on_create != NULL) {
         master->on_create(instance);

@@ -44,9 +44,9 @@ extern "C" {
 /* ABI ledger: one line per addition.
  *   1.0  first version */
 #define PATCHBAY_ABI_VERSION(major, minor) (((uint32_t)(major) << 16) | (uint32_t)(minor))
-#define PATCHBAY_ABI PATCHBAY_ABI_VERSION(1, 0)
-#define PATCHBAY_ABI_MAJOR(abi) ((uint32_t)(abi) >> 16)
-#define PATCHBAY_ABI_MINOR(abi) ((uint32_t)(abi)&0xffffu)
+#define PATCHBAY_ABI                       PATCHBAY_ABI_VERSION(1, 0)
+#define PATCHBAY_ABI_MAJOR(abi)            ((uint32_t)(abi) >> 16)
+#define PATCHBAY_ABI_MINOR(abi)            ((uint32_t)(abi) % 0x10000u)
 
 /* First word of patchbay_plugin: "PBAY". */
 #define PATCHBAY_MAGIC 0x59414250u
@@ -84,29 +84,32 @@ typedef struct patchbay_error {
 } patchbay_error;
 
 /* Return values of host functions. Negative is failure. */
-#define PATCHBAY_OK 0
-#define PATCHBAY_EINVAL (-1)    /* an argument is not what its comment asks for */
-#define PATCHBAY_ESTALE (-2)    /* the call was completed before, or was never this instance's */
-#define PATCHBAY_ELIMIT (-3)    /* a limit is reached; nothing was queued */
-#define PATCHBAY_ENOMEM (-4)    /* out of memory */
-#define PATCHBAY_ESTATE (-5)    /* not possible now (closing, wrong thread, wrong phase) */
-#define PATCHBAY_ESYSTEM (-6)   /* the operating system refused; the text says what */
+#define PATCHBAY_OK        0
+#define PATCHBAY_EINVAL    (-1) /* an argument is not what its comment asks for */
+#define PATCHBAY_ESTALE    (-2) /* the call was completed before, or was never this instance's */
+#define PATCHBAY_ELIMIT    (-3) /* a limit is reached; nothing was queued */
+#define PATCHBAY_ENOMEM    (-4) /* out of memory */
+#define PATCHBAY_ESTATE    (-5) /* not possible now (closing, wrong thread, wrong phase) */
+#define PATCHBAY_ESYSTEM   (-6) /* the operating system refused; the text says what */
 #define PATCHBAY_ENOTFOUND (-7) /* there is no such thing */
 
 /* Log levels for patchbay_host_api.log, as in syslog. */
-#define PATCHBAY_LOG_DEBUG 0
-#define PATCHBAY_LOG_INFO 1
+#define PATCHBAY_LOG_DEBUG   0
+#define PATCHBAY_LOG_INFO    1
 #define PATCHBAY_LOG_WARNING 2
-#define PATCHBAY_LOG_ERROR 3
+#define PATCHBAY_LOG_ERROR   3
 
 /* How a call ends: `status` of patchbay_host_api.finish. */
-#define PATCHBAY_RESULT 0          /* `json` is the result object of the method */
-#define PATCHBAY_RPC_ERROR 1       /* `json` is a JSON-RPC error object, passed on as it is */
-#define PATCHBAY_NOT_IMPLEMENTED 2 /* `json` is plain text: the client sees TOOL_NOT_IMPLEMENTED */
-#define PATCHBAY_INVALID_INPUT 3   /* plain text: TOOL_INVALID_INPUT, not retryable */
-#define PATCHBAY_UNAVAILABLE 4     /* plain text: TOOL_UNAVAILABLE, retryable */
-#define PATCHBAY_FAILED 5          /* plain text: TOOL_EXECUTION_FAILED */
-/* Or'ed in: `json` was scanned by patchbay.wire/1 and not changed since; it is not scanned again. */
+#define PATCHBAY_RESULT    0 /* `json` is the result object of the method */
+#define PATCHBAY_RPC_ERROR 1 /* `json` is a JSON-RPC error object, passed on as it is */
+#define PATCHBAY_NOT_IMPLEMENTED                                                                   \
+    2                            /* `json` is plain text: the client sees TOOL_NOT_IMPLEMENTED     \
+                                  */
+#define PATCHBAY_INVALID_INPUT 3 /* plain text: TOOL_INVALID_INPUT, not retryable */
+#define PATCHBAY_UNAVAILABLE   4 /* plain text: TOOL_UNAVAILABLE, retryable */
+#define PATCHBAY_FAILED        5 /* plain text: TOOL_EXECUTION_FAILED */
+/* Or'ed in: `json` was scanned by patchbay.wire/1 and not changed since; it is not scanned again.
+ */
 #define PATCHBAY_SCANNED 0x100
 /* Or'ed in beside PATCHBAY_SCANNED: the result has a `resultType` member. */
 #define PATCHBAY_TYPED 0x200
@@ -146,8 +149,8 @@ typedef struct patchbay_host_api {
      * thread: [any]      blocks: no
      * returns: PATCHBAY_OK; PATCHBAY_EINVAL (not such an array: the old list stays, the log says
      *          why); PATCHBAY_ELIMIT (too many tools or too many bytes); PATCHBAY_ENOMEM;
-     *          from another thread also PATCHBAY_ESTATE (closing), and PATCHBAY_ELIMIT when the loop
-     *          has not heard too much of what was said before */
+     *          from another thread also PATCHBAY_ESTATE (closing), and PATCHBAY_ELIMIT when the
+     * loop has not heard too much of what was said before */
     int32_t (*set_tools)(patchbay_host *host, patchbay_str tools_json);
 
     /* Report progress of a call: a JSON object with `progress` and, if known, `total`, `message`.
@@ -184,9 +187,9 @@ typedef struct patchbay_plugin {
     uint32_t abi;         /* PATCHBAY_ABI: what the plugin was built against */
     uint32_t abi_min;     /* the oldest hub ABI it can live with */
 
-    const char *name;               /* [a-z][a-z0-9_-]{0,63}, equal to the file's name without ".so" */
-    const char *version;            /* the plugin's own version, for people */
-    const char *description;        /* one sentence, for people; may be NULL */
+    const char *name;        /* [a-z][a-z0-9_-]{0,63}, equal to the file's name without ".so" */
+    const char *version;     /* the plugin's own version, for people */
+    const char *description; /* one sentence, for people; may be NULL */
     const char *config_schema_json; /* JSON Schema of its config object; NULL: takes no config */
     uint64_t flags;                 /* PATCHBAY_PLUGIN_… */
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/map.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/random.h>
+
+static pthread_once_t seed_once = PTHREAD_ONCE_INIT;
+static uint64_t seed;
+
+static void make_seed(void)
+{
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed) {
+        seed = (uintptr_t)&seed; /* early in boot: where the program was loaded is random, too */
+    }
+}
+
+/* The finaliser of splitmix64: every bit of the input reaches every bit of the result. */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+unsigned hub_map_hash(const void *key, size_t len)
+{
+    const unsigned char *at = key;
+    (void)pthread_once(&seed_once, make_seed); /* cannot fail with a static control */
+    uint64_t hash = seed ^ len;
+    for (; len >= sizeof hash; at += sizeof hash, len -= sizeof hash) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        hash = mix(hash ^ word);
+    }
+    uint64_t rest = 0;
+    if (len > 0) {
+        memcpy(&rest, at, len);
+    }
+    return (unsigned)mix(hash ^ rest);
+}

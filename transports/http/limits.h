@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bounds of HTTP, beside base/limits.h: name, unit, and why this figure. What is larger is
+ * refused with the status named here, and the connection closes.
+ */
+#ifndef HTTP_LIMITS_H
+#define HTTP_LIMITS_H
+
+/* A request line and all headers with their CRLFs: 431. An 8 KiB bearer token and eight of the
+ * usual headers fit twice; nginx and Apache stop at 8 KiB per line. */
+#define HUB_HTTP_LIMIT_HEAD_BYTES (16u * 1024)
+
+/* Headers of one request: 431. Browsers behind two proxies send about 40. */
+#define HUB_HTTP_LIMIT_HEADERS 100
+
+/* The request target: 414. The hub has a handful of short routes. */
+#define HUB_HTTP_LIMIT_TARGET_BYTES 2048
+
+/* A method: 501, as RFC 9112 section 3 has it. The longest registered one has 17 letters. */
+#define HUB_HTTP_LIMIT_METHOD_BYTES 32
+
+/* CRLFs before a request line: 400. RFC 9112 section 2.2 wants at least one ignored. */
+#define HUB_HTTP_LIMIT_BLANK_LINES 4
+
+/* The size of a chunk: 400. As many hexadecimal digits as 64 bits have; RFC 9112 section 7.1 warns
+ * of overflow. */
+#define HUB_HTTP_LIMIT_CHUNK_SIZE_DIGITS 16
+
+/* The extensions of one chunk, and of all chunks of a body: 400. Nobody uses any; without the
+ * second bound one-byte chunks could carry 256 times what the body may have. */
+#define HUB_HTTP_LIMIT_CHUNK_EXTENSION_BYTES     256
+#define HUB_HTTP_LIMIT_CHUNK_EXTENSION_SUM_BYTES (16u * 1024)
+
+/* All trailers of a body: 431. They are read and forgotten. */
+#define HUB_HTTP_LIMIT_TRAILER_BYTES 4096
+
+#endif

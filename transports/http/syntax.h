@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The few characters and lists on which HTTP is built (RFC 9110 section 5.6). Internal to http/.
+ * Pure functions, any thread.
+ */
+#ifndef HTTP_SYNTAX_H
+#define HTTP_SYNTAX_H
+
+#include "base/str.h"
+
+/* What a parser says about the bytes it was given. */
+typedef enum hub_http_progress {
+    HUB_HTTP_MORE,    /* all is well so far: append bytes and ask again */
+    HUB_HTTP_DONE,    /* complete */
+    HUB_HTTP_REFUSED, /* answer with the status and close: nobody knows what the rest is */
+} hub_http_progress;
+
+static inline bool hub_http_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool hub_http_is_alnum(char c)
+{
+    return hub_http_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static inline bool hub_http_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The value of a hexadecimal digit of either case, or -1. */
+static inline int hub_http_hex_digit(char c)
+{
+    if (hub_http_is_digit(c)) {
+        return c - '0';
+    }
+    char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/* A visible ASCII character, a space or a tab: what MCP allows in a value. */
+static inline bool hub_http_is_ascii_text(char c)
+{
+    return (c >= 0x20 && c < 0x7f) || c == '\t';
+}
+
+/* The same or a byte from 0x80 (obs-text): what RFC 9110 section 5.5 allows in a value. */
+static inline bool hub_http_is_text(char c)
+{
+    return hub_http_is_ascii_text(c) || (unsigned char)c >= 0x80;
+}
+
+/* One character of a token (RFC 9110 section 5.6.2). */
+bool hub_http_is_tchar(char c);
+
+/* A whole token, at least one character. */
+bool hub_http_is_token(hub_str text);
+
+/* Without spaces and tabs around it (OWS); unlike hub_str_trim it leaves CR and LF. */
+hub_str hub_http_trim(hub_str text);
+
+/* The next element of a comma-separated list, trimmed and possibly empty, and what follows it.
+ * False when there is none. `rest` begins as the whole value, with a non-NULL pointer. */
+bool hub_http_next_element(hub_str *rest, hub_str *ret_element);
+
+#endif

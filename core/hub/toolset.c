@@ -245,6 +245,11 @@ hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr)
         return hub_fail(reterr, HUB_EDENIED, "toolset \"%s\" is switched off by configuration",
                         toolset->settings->key);
     }
+    if (toolset->settings->sharing_session) {
+        return hub_fail(reterr, HUB_EINVAL,
+                        "toolset \"%s\": sharing: session is not supported by this build",
+                        toolset->settings->key);
+    }
     if (toolset->binding == NULL) {
         hub_binding *binding;
         hub_err err = bind(toolset, &binding, reterr);

@@ -30,6 +30,14 @@ class List(HubTest):
         self.assertEqual([r["name"] for r in rows], META_TOOLS + ["alpha__failed", "alpha__one"])
         self.assertEqual(rows[-1]["description"], "The first.")
 
+    def test_modules_that_no_file_names(self):  # S4.38; what cannot do without configuration is none
+        rows = {r["key"]: r for r in self.rows("toolsets")}
+        self.assertTrue(rows["time"]["active"])
+        self.assertNotIn("files", rows)
+        rows = {r["key"]: r for r in self.rows("toolsets", env={"PATCHBAY_TIME_ENABLED": "false"})}
+        self.assertEqual(rows["time"]["state"], "off")
+        self.assertNotIn("time__now", [r["name"] for r in self.rows("tools", env={"PATCHBAY_TIME_ENABLED": "no"})])
+
     def test_modules(self):
         rows = {r["name"]: r for r in self.rows("modules", toolsets=TOOLSETS)}
         self.assertIn("fixture", rows)

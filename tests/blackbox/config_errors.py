@@ -168,6 +168,9 @@ class Modules(Base):
         self.check_skipped("toolsets:\n  bad:\n    module: fixture\n    config: {tools: many}\n", "bad", "config.tools", "array")
         self.check_skipped("toolsets:\n  bad:\n    module: fixture\n    config: {tols: []}\n", "bad", "tols")
 
+    def test_what_this_build_cannot_do(self):
+        self.check_skipped("toolsets:\n  bad: {module: fixture, sharing: session}\n", "bad", "sharing: session")
+
     def test_config_for_a_server(self):
         self.check("toolsets:\n  a: {command: x, config: {}}\n", "hub.yaml:2", "toolsets.a", "command")
 

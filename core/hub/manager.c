@@ -190,11 +190,10 @@ static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
     }
 }
 
-/* Steps 1 to 3 for one toolset: admit it, make its instance, ask for its catalog. */
-static void prepare_item(toolset_op *operation, size_t at, size_t active)
+/* Steps 1 to 3 for one toolset: find it, admit it, make its instance. */
+static void use_item(toolset_op *operation, size_t at, size_t active)
 {
-    hub_manager *manager = operation->manager;
-    operation_item *item = &operation->items[at];
+    const hub_manager *manager = operation->manager;
     hub_manager_result *result = &operation->results[at];
     hub_toolset *toolset = NULL;
     if (is_repeated(operation, at)) {
@@ -209,14 +208,18 @@ static void prepare_item(toolset_op *operation, size_t at, size_t active)
     if (result->err == HUB_OK) {
         result->err = hub_toolset_use(toolset, &result->why);
     }
-    if (result->err != HUB_OK) {
-        return;
+    if (result->err == HUB_OK) {
+        operation->items[at].toolset = toolset;
     }
-    item->toolset = toolset;
+}
+
+/* Ask for the catalog of a toolset that is in use. */
+static void ask_item(operation_item *item)
+{
     item->waiter.on_known = on_known;
     item->waiting = true;
-    operation->waiting++;
-    hub_toolset_discover(toolset, &item->waiter);
+    item->operation->waiting++;
+    hub_toolset_discover(item->toolset, &item->waiter);
 }
 
 static size_t count_exposed(const hub_view *view, const hub_toolset *toolset)
@@ -228,34 +231,60 @@ static size_t count_exposed(const hub_view *view, const hub_toolset *toolset)
     return count;
 }
 
-/* Steps 4 and 5 for one toolset: register its tools, or give it back. The world may have changed
- * while its catalog was asked for, so the policy is asked again. */
-static void commit_item(toolset_op *operation, size_t at)
+/* Wait no longer for those that have not answered. */
+static void stop_waiting(toolset_op *operation)
+{
+    for (size_t i = 0; i < operation->count; i++) {
+        operation_item *item = &operation->items[i];
+        if (item->waiting) {
+            hub_toolset_unwait(item->toolset, &item->waiter);
+            item->waiting = false;
+            operation->results[i].is_starting = true;
+        }
+    }
+}
+
+/* Add the toolsets that may be added: all in one step, or, if one cannot be, one by one. */
+static void add_sources(toolset_op *operation)
 {
     hub_manager *manager = operation->manager;
     hub_registry *registry = manager->profile->registry;
-    operation_item *item = &operation->items[at];
-    hub_manager_result *result = &operation->results[at];
-    if (item->toolset == NULL) {
-        return;
+    size_t active = hub_manager_active_count(manager);
+    size_t count = 0;
+    hub_source *sources = calloc(operation->count + 1, sizeof *sources);
+    for (size_t i = 0; i < operation->count; i++) {
+        hub_manager_result *result = &operation->results[i];
+        if (result->err == HUB_OK) { /* the world may have changed while catalogs were asked for */
+            result->err = admit(manager, result->toolset, active + count, &result->why);
+        }
+        if (result->err == HUB_OK && sources != NULL) {
+            sources[count++] = hub_toolset_source(operation->items[i].toolset);
+        }
     }
-    if (item->waiting) {
-        hub_toolset_unwait(item->toolset, &item->waiter);
-        item->waiting = false;
-        result->is_starting = true;
+    bool done = sources != NULL && hub_registry_add(registry, sources, count, NULL) == HUB_OK;
+    free(sources);
+    for (size_t i = 0; !done && i < operation->count; i++) {
+        hub_manager_result *result = &operation->results[i];
+        if (result->err == HUB_OK) {
+            hub_source source = hub_toolset_source(operation->items[i].toolset);
+            result->err = hub_registry_add(registry, &source, 1, &result->why);
+        }
     }
-    if (result->err == HUB_OK) {
-        result->err =
-            admit(manager, result->toolset, hub_manager_active_count(manager), &result->why);
-    }
-    if (result->err == HUB_OK) {
-        hub_source source = hub_toolset_source(item->toolset);
-        result->err = hub_registry_add(registry, &source, 1, &result->why);
-    }
-    if (result->err == HUB_OK) {
-        result->tool_count = count_exposed(hub_registry_view(registry), item->toolset);
-    } else {
-        hub_toolset_unuse(item->toolset);
+}
+
+/* Steps 4 and 5: register the tools, or give the toolsets back. */
+static void commit(toolset_op *operation)
+{
+    const hub_registry *registry = operation->manager->profile->registry;
+    add_sources(operation);
+    for (size_t i = 0; i < operation->count; i++) {
+        hub_toolset *toolset = operation->items[i].toolset;
+        hub_manager_result *result = &operation->results[i];
+        if (result->err == HUB_OK) {
+            result->tool_count = count_exposed(hub_registry_view(registry), toolset);
+        } else if (toolset != NULL) {
+            hub_toolset_unuse(toolset);
+        }
     }
 }
 
@@ -287,8 +316,9 @@ static void finish_enabling(toolset_op *operation)
     hub_manager *manager = operation->manager;
     bool changed = false;
     operation->held = true;
+    stop_waiting(operation);
+    commit(operation);
     for (size_t i = 0; i < operation->count; i++) {
-        commit_item(operation, i);
         log_result(&operation->results[i], "toolset.enabled");
         changed = changed || operation->results[i].err == HUB_OK;
     }
@@ -324,7 +354,10 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
     operation->held = true;
     size_t active = hub_manager_active_count(manager);
     for (size_t i = 0; i < count; i++) {
-        prepare_item(operation, i, active);
+        use_item(operation, i, active);
+        if (operation->results[i].err == HUB_OK) {
+            ask_item(&operation->items[i]);
+        }
         active += operation->results[i].err == HUB_OK;
     }
     operation->held = false;
@@ -342,26 +375,56 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
 
 /* ---- disabling ------------------------------------------------------------------------------- */
 
-static void run_disable(toolset_op *operation)
+/* Find the active toolsets of an operation; returns their keys, which the caller frees. */
+static hub_str *find_active(toolset_op *operation, size_t *ret_count)
 {
     hub_manager *manager = operation->manager;
-    bool changed = false;
-    for (size_t i = 0; i < operation->count; i++) {
+    hub_str *keys = calloc(operation->count + 1, sizeof *keys);
+    size_t count = 0;
+    for (size_t i = 0; keys != NULL && i < operation->count; i++) {
         hub_manager_result *result = &operation->results[i];
         hub_toolset *toolset;
         result->err = find_toolset(hub_of(manager), result->toolset,
                                    operation->count <= SUGGEST_FOR_COUNT, &toolset, &result->why);
-        if (result->err == HUB_OK) {
-            result->err =
-                hub_registry_remove(manager->profile->registry, &result->toolset, 1, &result->why);
+        if (result->err != HUB_OK) {
+            continue;
         }
-        if (result->err == HUB_OK) {
-            hub_toolset_unuse(toolset);
-            changed = true;
+        if (is_repeated(operation, i) ||
+            hub_registry_find(manager->profile->registry, result->toolset) == NULL) {
+            result->err =
+                hub_fail(&result->why, HUB_ENOTFOUND, "toolset \"" HUB_STR_FMT "\" is not enabled",
+                         HUB_STR_ARG(result->toolset));
+            continue;
+        }
+        operation->items[i].toolset = toolset;
+        keys[count++] = result->toolset;
+    }
+    *ret_count = count;
+    return keys;
+}
+
+static void run_disable(toolset_op *operation)
+{
+    hub_manager *manager = operation->manager;
+    hub_error why = {.code = HUB_ENOMEM, .text = "out of memory"};
+    size_t count = 0;
+    hub_str *keys = find_active(operation, &count);
+    hub_err err = HUB_ENOMEM;
+    if (keys != NULL) {
+        err = hub_registry_remove(manager->profile->registry, keys, count, &why);
+    }
+    free(keys);
+    for (size_t i = 0; i < operation->count; i++) {
+        hub_manager_result *result = &operation->results[i];
+        if (result->err == HUB_OK && err != HUB_OK) {
+            result->err = err;
+            result->why = why;
+        } else if (result->err == HUB_OK) {
+            hub_toolset_unuse(operation->items[i].toolset);
         }
         log_result(result, "toolset.disabled");
     }
-    if (changed) {
+    if (err == HUB_OK && count > 0) {
         hub_notifier_changed(manager->profile->notifier, true);
     }
     operation->on_done(operation->ctx, operation->results, operation->count);
@@ -387,30 +450,29 @@ hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_
     return HUB_OK;
 }
 
-/* ---- one at once ----------------------------------------------------------------------------- */
+/* ---- at once --------------------------------------------------------------------------------- */
 
-hub_err hub_manager_activate(hub_manager *manager, hub_str key, hub_error *reterr)
+hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size_t count,
+                             hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
 {
-    hub_toolset *toolset = NULL;
-    hub_err err = find_toolset(hub_of(manager), key, true, &toolset, reterr);
-    if (err == HUB_OK) {
-        err = admit(manager, key, hub_manager_active_count(manager), reterr);
+    toolset_op *operation = make_operation(manager, toolsets, count, on_done, ctx);
+    if (operation == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    if (err == HUB_OK) {
-        err = hub_toolset_use(toolset, reterr);
+    size_t active = hub_manager_active_count(manager);
+    for (size_t i = 0; i < count; i++) {
+        use_item(operation, i, active);
+        active += operation->results[i].err == HUB_OK;
     }
-    if (err != HUB_OK) {
-        return err;
+    commit(operation);
+    for (size_t i = 0; i < count; i++) {
+        hub_toolset *toolset = operation->items[i].toolset;
+        if (operation->results[i].err == HUB_OK && !toolset->settings->lazy) {
+            hub_toolset_discover(toolset, NULL);
+        }
     }
-    hub_source source = hub_toolset_source(toolset);
-    err = hub_registry_add(manager->profile->registry, &source, 1, reterr);
-    if (err != HUB_OK) {
-        hub_toolset_unuse(toolset);
-        return err;
-    }
-    if (!toolset->settings->lazy) {
-        hub_toolset_discover(toolset, NULL);
-    }
+    on_done(ctx, operation->results, count);
+    free_operation(operation);
     return HUB_OK;
 }
 

@@ -35,10 +35,11 @@ HUB_MUST_CHECK hub_err hub_manager_create(struct hub_profile *profile, hub_manag
 /* What is in progress or waits is abandoned: it fails with HUB_ESTATE. NULL is fine. */
 void hub_manager_destroy(hub_manager *manager);
 
-/* Make one toolset active at once, without waiting for its catalog, and without telling clients: at
- * start, and when it appears while the hub runs.
- * errors:  as in hub_manager_result */
-HUB_MUST_CHECK hub_err hub_manager_activate(hub_manager *manager, hub_str toolset,
+/* Make toolsets active at once, without waiting for their catalogs, and without telling clients: at
+ * start, and when they appear while the hub runs. Each of them entirely or not at all.
+ * errors:  HUB_ENOMEM: on_done is not told */
+HUB_MUST_CHECK hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets,
+                                            size_t count, hub_manager_on_done *on_done, void *ctx,
                                             hub_error *reterr);
 
 /* Enable toolsets; each of them entirely or not at all.

@@ -4,15 +4,27 @@
 #include "base/log.h"
 #include "hub/hub.h"
 
-static bool start_or_log(hub_profile *profile, hub_str key)
+#include <stdlib.h>
+
+static void log_skipped(void *ctx, const hub_manager_result *results, size_t count)
 {
-    hub_error why = {.code = HUB_OK};
-    if (hub_manager_activate(profile->manager, key, &why) == HUB_OK) {
-        return true;
+    size_t *started = ctx;
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].err == HUB_OK) {
+            (*started)++;
+        } else {
+            hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_STR("toolset", results[i].toolset),
+                    HUB_F_TEXT("reason", results[i].why.text));
+        }
     }
-    hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_STR("toolset", key),
-            HUB_F_TEXT("reason", why.text));
-    return false;
+}
+
+/* Make toolsets active; how many could be goes to *ret_started. */
+static hub_err start(hub_profile *profile, const hub_str *keys, size_t count, size_t *ret_started,
+                     hub_error *reterr)
+{
+    *ret_started = 0;
+    return hub_manager_activate(profile->manager, keys, count, log_skipped, ret_started, reterr);
 }
 
 static bool is_all(const hub_names *names)
@@ -45,28 +57,28 @@ static bool is_wanted(const hub_profile_settings *profile, const hub_toolset_set
     return false;
 }
 
-static size_t start_wanted(hub_profile *profile)
+/* The keys of all toolsets that are active from the beginning; the caller frees them. */
+static hub_str *list_wanted(const hub_profile *profile, size_t *ret_count)
 {
     const hub_orchestrator *hub = profile->hub;
-    size_t started = 0;
-    for (size_t i = 0; i < hub->toolset_count; i++) {
+    const hub_names *names = &profile->settings->toolsets;
+    bool by_list = profile->settings->startup == HUB_STARTUP_STATIC && !is_all(names);
+    hub_str *keys = calloc(hub->toolset_count + names->count + 1, sizeof *keys);
+    size_t count = 0;
+    if (keys == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; by_list && i < names->count; i++) {
+        keys[count++] = hub_str_of(names->items[i]); /* also those that nobody knows */
+    }
+    for (size_t i = 0; !by_list && i < hub->toolset_count; i++) {
         const hub_toolset_settings *settings = hub->toolsets[i]->settings;
         if (is_wanted(profile->settings, settings)) {
-            started += start_or_log(profile, hub_str_of(settings->key));
+            keys[count++] = hub_str_of(settings->key);
         }
     }
-    return started;
-}
-
-/* In the order of the list; a name that nobody knows is logged like any other failure. */
-static size_t start_listed(hub_profile *profile)
-{
-    const hub_names *names = &profile->settings->toolsets;
-    size_t started = 0;
-    for (size_t i = 0; i < names->count; i++) {
-        started += start_or_log(profile, hub_str_trim(hub_str_of(names->items[i])));
-    }
-    return started;
+    *ret_count = count;
+    return keys;
 }
 
 hub_err hub_startup_run(hub_profile *profile, hub_error *reterr)
@@ -76,22 +88,31 @@ hub_err hub_startup_run(hub_profile *profile, hub_error *reterr)
         hub_log(HUB_LOG_WARNING, "startup.ignored", HUB_F_TEXT("profile", settings->name),
                 HUB_F_TEXT("reason", "dynamic start-up ignores the listed toolsets"));
     }
-    bool by_list = settings->startup == HUB_STARTUP_STATIC && !is_all(&settings->toolsets);
-    size_t started = by_list ? start_listed(profile) : start_wanted(profile);
-    if (settings->startup == HUB_STARTUP_STATIC && started == 0) {
-        return hub_fail(reterr, HUB_EINVAL,
-                        "profile \"%s\": static start-up needs at least one usable toolset",
-                        settings->name);
+    size_t count;
+    size_t started = 0;
+    hub_str *keys = list_wanted(profile, &count);
+    if (keys == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    hub_notifier_settle(profile->notifier);
-    return HUB_OK;
+    hub_err err = start(profile, keys, count, &started, reterr);
+    free(keys);
+    if (err == HUB_OK && settings->startup == HUB_STARTUP_STATIC && started == 0) {
+        err = hub_fail(reterr, HUB_EINVAL,
+                       "profile \"%s\": static start-up needs at least one usable toolset",
+                       settings->name);
+    }
+    if (err == HUB_OK) {
+        hub_notifier_settle(profile->notifier);
+    }
+    return err;
 }
 
 void hub_startup_adopt(hub_profile *profile, hub_str toolset)
 {
     const hub_toolset *found = hub_find_toolset(profile->hub, toolset);
+    size_t started = 0;
     if (found != NULL && is_wanted(profile->settings, found->settings) &&
-        start_or_log(profile, toolset)) {
+        start(profile, &toolset, 1, &started, NULL) == HUB_OK && started > 0) {
         hub_notifier_changed(profile->notifier, true);
     }
 }

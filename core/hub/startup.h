@@ -12,7 +12,8 @@
 struct hub_profile;
 
 /* Make active what the start-up settings say. Toolsets that fail are logged and skipped.
- * errors:  HUB_EINVAL (static start-up without a single usable toolset; the text says why) */
+ * errors:  HUB_EINVAL (static start-up without a single usable toolset; the text says why),
+ *          HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_startup_run(struct hub_profile *profile, hub_error *reterr);
 
 /* A toolset has become usable while the hub runs, since its plugin was dropped into a folder: make

@@ -50,7 +50,7 @@ static bool is_folder(const place *at)
 static void look_soon(hub_plugin_watch *watch)
 {
     if (!ev_is_active(&watch->due)) {
-        ev_timer_set(&watch->due, HUB_PLUGIN_WATCH_DELAY_MS / 1000.0, 0.0);
+        ev_timer_set(&watch->due, (double)HUB_PLUGIN_WATCH_DELAY_MS / 1000.0, 0.0);
         ev_timer_start(watch->loop, &watch->due);
     }
 }

@@ -314,7 +314,9 @@ static void test_policy_is_asked_again(void **state)
     fixture.settings.policy.max_active = 1;
     fixture_start(&fixture);
     assert_int_equal(start_one(&fixture, &first, "up"), HUB_OK);
-    assert_int_equal(hub_manager_activate(fixture_profile(&fixture)->manager, HUB_STR("git"), NULL),
+    hub_str key = HUB_STR("git");
+    assert_int_equal(hub_manager_activate(fixture_profile(&fixture)->manager, &key, 1, keep_outcome,
+                                          &second, NULL),
                      HUB_OK);
     give_catalog(&up, "[" TOOL("a") "]");
     assert_int_equal(first.results[0].err, HUB_ELIMIT);

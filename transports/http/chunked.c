@@ -29,7 +29,8 @@ static int refuse(hub_http_chunked *chunked, int status, const char *reason)
  * that stop at one, above all inside extensions. */
 static int expect_lf(hub_http_chunked *chunked, char c, state next)
 {
-    return c == '\n' ? (int)next : refuse(chunked, 400, "A line of a chunk does not end with CRLF.");
+    return c == '\n' ? (int)next
+                     : refuse(chunked, 400, "A line of a chunk does not end with CRLF.");
 }
 
 static int read_size(hub_http_chunked *chunked, char c)

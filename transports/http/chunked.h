@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes a chunked request body (RFC 9112 section 7.1) as its bytes arrive. Extensions and trailers
- * are checked, bounded and forgotten. It keeps no bytes: what was given is used up. No I/O. Any
- * thread.
+ * Decodes a chunked request body (RFC 9112 section 7.1) as its bytes arrive. Extensions and
+ * trailers are checked, bounded and forgotten. It keeps no bytes: what was given is used up. No
+ * I/O. Any thread.
  */
 #ifndef HTTP_CHUNKED_H
 #define HTTP_CHUNKED_H
@@ -29,8 +29,8 @@ typedef struct hub_http_chunked {
 void hub_http_chunked_init(hub_http_chunked *chunked, size_t max_body_bytes);
 
 /* Decode the next bytes and append the content to `body`. MORE: all were used. DONE: the first
- * *ret_used were, the rest is the next request. REFUSED: the body is not to be used; *ret_used bytes
- * were looked at. A chunk that would exceed the maximum is refused when its size is known. */
+ * *ret_used were, the rest is the next request. REFUSED: the body is not to be used; *ret_used
+ * bytes were looked at. A chunk that would exceed the maximum is refused when its size is known. */
 hub_http_progress hub_http_chunked_next(hub_http_chunked *chunked, hub_str bytes, hub_buf *body,
                                         size_t *ret_used);
 

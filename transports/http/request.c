@@ -273,7 +273,8 @@ static bool is_single(hub_str name)
             return true;
         }
     }
-    return name.len >= MCP.len && hub_str_eq_nocase((hub_str){.ptr = name.ptr, .len = MCP.len}, MCP);
+    return name.len >= MCP.len &&
+           hub_str_eq_nocase((hub_str){.ptr = name.ptr, .len = MCP.len}, MCP);
 }
 
 static defect parse_headers(hub_str head, hub_http_request *request)
@@ -398,8 +399,8 @@ static defect parse_head(const hub_http_scan *scan, hub_str head, hub_http_reque
         found = read_expectation(request);
     }
     /* RFC 9112 section 9.3. The keep-alive of HTTP/1.0 is an invitation to trouble with proxies. */
-    request->keep_alive = request->minor > 0 && !hub_http_has_element(request, HUB_STR("connection"),
-                                                                      HUB_STR("close"));
+    request->keep_alive = request->minor > 0 &&
+                          !hub_http_has_element(request, HUB_STR("connection"), HUB_STR("close"));
     return found;
 }
 

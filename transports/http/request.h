@@ -23,7 +23,7 @@ typedef struct hub_http_scan {
 } hub_http_scan;
 
 typedef struct hub_http_header {
-    hub_str name; /* a token, in the case it came in */
+    hub_str name;  /* a token, in the case it came in */
     hub_str value; /* without white space around it; may be empty, may hold bytes from 0x80 */
 } hub_http_header;
 
@@ -33,8 +33,8 @@ typedef enum hub_http_framing {
     HUB_HTTP_CHUNKED, /* see chunked.h */
 } hub_http_framing;
 
-/* A plain value struct. All spans point into the bytes that were given. About 3 kB: not to be kept
- * per connection. */
+/* A plain value struct. Spans point into the bytes that were given (the path of "http://host" is a
+ * constant). About 3 kB: not to be kept per connection. */
 typedef struct hub_http_request {
     /* when REFUSED */
     int status;         /* to answer: 400, 405, 413, 414, 417, 431, 501 or 505 */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/origin.h"
+
+#include "http/syntax.h"
+
+enum { PORT_DIGITS = 5, PORT_MAX = 65535 };
+
+static const hub_str LOCAL_HOSTS[] = {
+    {.ptr = "localhost", .len = 9},
+    {.ptr = "127.0.0.1", .len = 9},
+    {.ptr = "[::1]", .len = 5},
+};
+
+const hub_http_origins HUB_HTTP_LOCAL_ORIGINS = {
+    .hosts = LOCAL_HOSTS,
+    .host_count = sizeof LOCAL_HOSTS / sizeof LOCAL_HOSTS[0],
+};
+
+/* ":" and a number from 1 to 65535 without leading zeros. */
+static bool is_port(hub_str text)
+{
+    unsigned port = 0;
+    if (text.len < 2 || text.len > 1 + PORT_DIGITS || text.ptr[0] != ':' || text.ptr[1] == '0') {
+        return false;
+    }
+    for (size_t i = 1; i < text.len; i++) {
+        if (!hub_http_is_digit(text.ptr[i])) {
+            return false;
+        }
+        port = port * 10 + (unsigned)(text.ptr[i] - '0');
+    }
+    return port <= PORT_MAX;
+}
+
+/* The listed name must be the whole authority, or all of it but a port. With that, user
+ * information, a trailing dot, other spellings of an address and longer names need no rules of
+ * their own. */
+bool hub_http_is_host_allowed(const hub_http_origins *allowed, hub_str host)
+{
+    for (size_t i = 0; i < allowed->host_count; i++) {
+        hub_str listed = allowed->hosts[i];
+        hub_str begin = {.ptr = host.ptr, .len = listed.len};
+        if (listed.len == 0 || host.len < listed.len || !hub_str_eq_nocase(begin, listed)) {
+            continue;
+        }
+        hub_str rest = hub_str_from(host, listed.len);
+        if (rest.len == 0 || is_port(rest)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Browsers serialise schemes in lower case (RFC 6454 section 6.1): nothing else is an origin. */
+bool hub_http_is_origin_allowed(const hub_http_origins *allowed, hub_str origin)
+{
+    static const hub_str SCHEMES[] = {{.ptr = "http://", .len = 7}, {.ptr = "https://", .len = 8}};
+    for (size_t i = 0; i < 2; i++) {
+        if (hub_str_starts(origin, SCHEMES[i]) &&
+            hub_http_is_host_allowed(allowed, hub_str_from(origin, SCHEMES[i].len))) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < allowed->origin_count; i++) {
+        if (origin.len > 0 && hub_str_eq_nocase(origin, allowed->origins[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *hub_http_origin_refusal(const hub_http_origins *allowed, hub_str host,
+                                    const hub_str *origin)
+{
+    if (!hub_http_is_host_allowed(allowed, host)) {
+        return "This host name is not allowed here.";
+    }
+    if (origin != NULL && !hub_http_is_origin_allowed(allowed, *origin)) {
+        return "This origin is not allowed here.";
+    }
+    return NULL;
+}

@@ -3,87 +3,19 @@
 
 #include "base/log.h"
 #include "hub/hub.h"
-#include "tools/naming.h"
+#include "hub/operation.h"
 
 #include <stdlib.h>
 
-/* One toolset of an operation. */
-typedef struct operation_item {
-    hub_catalog_waiter waiter; /* first: a waiter is its item */
-    struct toolset_op *operation;
-    hub_toolset *toolset; /* in use by this operation unless NULL */
-    bool waiting;
-} operation_item;
-
-/* An enable in progress, or a disable that waits. */
-typedef struct toolset_op {
-    struct toolset_op *next;
-    hub_manager *manager;
-    hub_manager_on_done *on_done;
-    void *ctx;
-    ev_timer timeout;
-    size_t waiting;
-    bool held; /* its items are being looked at: who answers now does not finish it */
-    size_t count;
-    operation_item *items;
-    hub_manager_result *results;
-    char *names; /* the toolset names, copied */
-} toolset_op;
-
 struct hub_manager {
     hub_profile *profile;
-    toolset_op *enabling; /* NULL: none in progress */
-    toolset_op *disables; /* those that wait for it, in order */
+    hub_operation *enabling; /* NULL: none in progress */
+    hub_operation *disables; /* those that wait for it, in order */
 };
 
 static hub_orchestrator *hub_of(const hub_manager *manager)
 {
     return manager->profile->hub;
-}
-
-/* ---- operations ------------------------------------------------------------------------------ */
-
-static void free_operation(toolset_op *operation)
-{
-    ev_timer_stop(hub_of(operation->manager)->loop, &operation->timeout);
-    free(operation->items);
-    free(operation->results);
-    free(operation->names);
-    free(operation);
-}
-
-static toolset_op *make_operation(hub_manager *manager, const hub_str *toolsets, size_t count,
-                                  hub_manager_on_done *on_done, void *ctx)
-{
-    toolset_op *made = calloc(1, sizeof *made);
-    size_t bytes = 1;
-    for (size_t i = 0; i < count; i++) {
-        bytes += toolsets[i].len;
-    }
-    if (made == NULL) {
-        return NULL;
-    }
-    made->manager = manager;
-    made->on_done = on_done;
-    made->ctx = ctx;
-    made->count = count;
-    made->items = calloc(count + 1, sizeof *made->items);
-    made->results = calloc(count + 1, sizeof *made->results);
-    made->names = malloc(bytes);
-    ev_timer_init(&made->timeout, NULL, 0., 0.);
-    if (made->items == NULL || made->results == NULL || made->names == NULL) {
-        free_operation(made);
-        return NULL;
-    }
-    char *at = made->names;
-    for (size_t i = 0; i < count; i++) {
-        hub_str name = hub_str_trim(toolsets[i]);
-        memcpy(at, name.len > 0 ? name.ptr : "", name.len);
-        made->results[i].toolset = (hub_str){.ptr = at, .len = name.len};
-        made->items[i].operation = made;
-        at += name.len;
-    }
-    return made;
 }
 
 /* ---- enabling -------------------------------------------------------------------------------- */
@@ -97,47 +29,6 @@ size_t hub_manager_active_count(const hub_manager *manager)
         active += !sources[i].bare;
     }
     return active;
-}
-
-/* An operation on more toolsets than this gets no suggestions for misspelt names: each of them is
- * compared with every key. */
-enum { SUGGEST_FOR_COUNT = 16 };
-
-static hub_str find_nearest(const hub_orchestrator *hub, hub_str key)
-{
-    const char **keys = calloc(hub->toolset_count + 1, sizeof *keys);
-    hub_str nearest = HUB_STR_EMPTY;
-    if (keys != NULL) {
-        for (size_t i = 0; i < hub->toolset_count; i++) {
-            keys[i] = hub->toolsets[i]->settings->key;
-        }
-        nearest = hub_str_nearest(key, keys);
-        free(keys);
-    }
-    return nearest;
-}
-
-/* Step 1: is there such a toolset? */
-static hub_err find_toolset(const hub_orchestrator *hub, hub_str key, bool suggest,
-                            hub_toolset **ret_toolset, hub_error *reterr)
-{
-    if (key.len == 0) {
-        return hub_fail(reterr, HUB_EINVAL, "the name of a toolset is empty");
-    }
-    hub_toolset *toolset = hub_find_toolset(hub, key);
-    if (toolset != NULL) {
-        *ret_toolset = toolset;
-        return HUB_OK;
-    }
-    hub_str nearest = suggest ? find_nearest(hub, key) : HUB_STR_EMPTY;
-    if (nearest.len > 0) {
-        return hub_fail(reterr, HUB_ENOTFOUND,
-                        "unknown toolset \"" HUB_STR_FMT "\"; did you mean \"" HUB_STR_FMT "\"?",
-                        HUB_STR_ARG(key), HUB_STR_ARG(nearest));
-    }
-    return hub_fail(reterr, HUB_ENOTFOUND,
-                    "unknown toolset \"" HUB_STR_FMT "\": list_toolsets names them all",
-                    HUB_STR_ARG(key));
 }
 
 static hub_err fail_enabled(hub_str key, hub_error *reterr)
@@ -161,24 +52,12 @@ static hub_err admit(const hub_manager *manager, hub_str key, size_t active, hub
     return err;
 }
 
-/* Whether an earlier item of the operation is the same toolset. */
-static bool is_repeated(const toolset_op *operation, size_t at)
-{
-    for (size_t i = 0; i < at; i++) {
-        if (operation->items[i].toolset != NULL &&
-            hub_str_eq(operation->results[i].toolset, operation->results[at].toolset)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void finish_enabling(toolset_op *operation);
+static void finish_enabling(hub_operation *operation);
 
 static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
 {
-    operation_item *item = (operation_item *)waiter;
-    toolset_op *operation = item->operation;
+    hub_operation_item *item = (hub_operation_item *)waiter;
+    hub_operation *operation = item->operation;
     hub_manager_result *result = &operation->results[item - operation->items];
     if (err != HUB_OK) {
         result->err = hub_fail(&result->why, err, "toolset \"%s\" cannot be reached: " HUB_STR_FMT,
@@ -191,17 +70,16 @@ static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
 }
 
 /* Steps 1 to 3 for one toolset: find it, admit it, make its instance. */
-static void use_item(toolset_op *operation, size_t at, size_t active)
+static void use_item(hub_operation *operation, size_t at, size_t active)
 {
     const hub_manager *manager = operation->manager;
     hub_manager_result *result = &operation->results[at];
     hub_toolset *toolset = NULL;
-    if (is_repeated(operation, at)) {
+    if (hub_operation_repeats(operation, at)) {
         result->err = fail_enabled(result->toolset, &result->why);
         return;
     }
-    result->err = find_toolset(hub_of(manager), result->toolset,
-                               operation->count <= SUGGEST_FOR_COUNT, &toolset, &result->why);
+    result->err = hub_operation_find(operation, at, hub_of(manager), &toolset, &result->why);
     if (result->err == HUB_OK) {
         result->err = admit(manager, result->toolset, active, &result->why);
     }
@@ -214,7 +92,7 @@ static void use_item(toolset_op *operation, size_t at, size_t active)
 }
 
 /* Ask for the catalog of a toolset that is in use. */
-static void ask_item(operation_item *item)
+static void ask_item(hub_operation_item *item)
 {
     item->waiter.on_known = on_known;
     item->waiting = true;
@@ -232,10 +110,10 @@ static size_t count_exposed(const hub_view *view, const hub_toolset *toolset)
 }
 
 /* Wait no longer for those that have not answered. */
-static void stop_waiting(toolset_op *operation)
+static void stop_waiting(hub_operation *operation)
 {
     for (size_t i = 0; i < operation->count; i++) {
-        operation_item *item = &operation->items[i];
+        hub_operation_item *item = &operation->items[i];
         if (item->waiting) {
             hub_toolset_unwait(item->toolset, &item->waiter);
             item->waiting = false;
@@ -245,7 +123,7 @@ static void stop_waiting(toolset_op *operation)
 }
 
 /* Add the toolsets that may be added: all in one step, or, if one cannot be, one by one. */
-static void add_sources(toolset_op *operation)
+static void add_sources(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
     hub_registry *registry = manager->profile->registry;
@@ -273,7 +151,7 @@ static void add_sources(toolset_op *operation)
 }
 
 /* Steps 4 and 5: register the tools, or give the toolsets back. */
-static void commit(toolset_op *operation)
+static void commit(hub_operation *operation)
 {
     const hub_registry *registry = operation->manager->profile->registry;
     add_sources(operation);
@@ -299,19 +177,19 @@ static void log_result(const hub_manager_result *result, const char *done)
     }
 }
 
-static void run_disable(toolset_op *operation);
+static void run_disable(hub_operation *operation);
 
 /* Run the disables that waited for the enabling. */
 static void run_waiting(hub_manager *manager)
 {
     while (manager->disables != NULL && manager->enabling == NULL) {
-        toolset_op *next = manager->disables;
+        hub_operation *next = manager->disables;
         manager->disables = next->next;
         run_disable(next);
     }
 }
 
-static void finish_enabling(toolset_op *operation)
+static void finish_enabling(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
     bool changed = false;
@@ -326,8 +204,7 @@ static void finish_enabling(toolset_op *operation)
     if (changed) {
         hub_notifier_changed(manager->profile->notifier, true);
     }
-    operation->on_done(operation->ctx, operation->results, operation->count);
-    free_operation(operation);
+    hub_operation_done(operation);
     run_waiting(manager);
 }
 
@@ -346,7 +223,8 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
                         "registration operation in progress: try again when it "
                         "has ended");
     }
-    toolset_op *operation = make_operation(manager, toolsets, count, on_done, ctx);
+    hub_operation *operation =
+        hub_operation_create(manager, hub_of(manager)->loop, toolsets, count, on_done, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
@@ -376,7 +254,7 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
 /* ---- disabling ------------------------------------------------------------------------------- */
 
 /* Find the active toolsets of an operation; returns their keys, which the caller frees. */
-static hub_str *find_active(toolset_op *operation, size_t *ret_count)
+static hub_str *find_active(hub_operation *operation, size_t *ret_count)
 {
     hub_manager *manager = operation->manager;
     hub_str *keys = calloc(operation->count + 1, sizeof *keys);
@@ -384,12 +262,11 @@ static hub_str *find_active(toolset_op *operation, size_t *ret_count)
     for (size_t i = 0; keys != NULL && i < operation->count; i++) {
         hub_manager_result *result = &operation->results[i];
         hub_toolset *toolset;
-        result->err = find_toolset(hub_of(manager), result->toolset,
-                                   operation->count <= SUGGEST_FOR_COUNT, &toolset, &result->why);
+        result->err = hub_operation_find(operation, i, hub_of(manager), &toolset, &result->why);
         if (result->err != HUB_OK) {
             continue;
         }
-        if (is_repeated(operation, i) ||
+        if (hub_operation_repeats(operation, i) ||
             hub_registry_find(manager->profile->registry, result->toolset) == NULL) {
             result->err =
                 hub_fail(&result->why, HUB_ENOTFOUND, "toolset \"" HUB_STR_FMT "\" is not enabled",
@@ -403,7 +280,7 @@ static hub_str *find_active(toolset_op *operation, size_t *ret_count)
     return keys;
 }
 
-static void run_disable(toolset_op *operation)
+static void run_disable(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
     hub_error why = {.code = HUB_ENOMEM, .text = "out of memory"};
@@ -427,14 +304,14 @@ static void run_disable(toolset_op *operation)
     if (err == HUB_OK && count > 0) {
         hub_notifier_changed(manager->profile->notifier, true);
     }
-    operation->on_done(operation->ctx, operation->results, operation->count);
-    free_operation(operation);
+    hub_operation_done(operation);
 }
 
 hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_t count,
                             hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
 {
-    toolset_op *operation = make_operation(manager, toolsets, count, on_done, ctx);
+    hub_operation *operation =
+        hub_operation_create(manager, hub_of(manager)->loop, toolsets, count, on_done, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
@@ -442,7 +319,7 @@ hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_
         run_disable(operation);
         return HUB_OK;
     }
-    struct toolset_op **end = &manager->disables;
+    hub_operation **end = &manager->disables;
     while (*end != NULL) {
         end = &(*end)->next;
     }
@@ -455,7 +332,8 @@ hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_
 hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size_t count,
                              hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
 {
-    toolset_op *operation = make_operation(manager, toolsets, count, on_done, ctx);
+    hub_operation *operation =
+        hub_operation_create(manager, hub_of(manager)->loop, toolsets, count, on_done, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
@@ -471,8 +349,7 @@ hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size
             hub_toolset_discover(toolset, NULL);
         }
     }
-    on_done(ctx, operation->results, count);
-    free_operation(operation);
+    hub_operation_done(operation);
     return HUB_OK;
 }
 
@@ -490,11 +367,11 @@ hub_err hub_manager_create(hub_profile *profile, hub_manager **ret_manager)
 }
 
 /* End an operation without its effect: give back what it holds, and say so. */
-static void abandon(toolset_op *operation)
+static void abandon(hub_operation *operation)
 {
     operation->held = true;
     for (size_t i = 0; i < operation->count; i++) {
-        operation_item *item = &operation->items[i];
+        hub_operation_item *item = &operation->items[i];
         hub_manager_result *result = &operation->results[i];
         if (item->waiting) {
             hub_toolset_unwait(item->toolset, &item->waiter);
@@ -506,8 +383,7 @@ static void abandon(toolset_op *operation)
             result->err = hub_fail(&result->why, HUB_ESTATE, "the hub is shutting down");
         }
     }
-    operation->on_done(operation->ctx, operation->results, operation->count);
-    free_operation(operation);
+    hub_operation_done(operation);
 }
 
 void hub_manager_destroy(hub_manager *manager)
@@ -519,7 +395,7 @@ void hub_manager_destroy(hub_manager *manager)
         abandon(manager->enabling);
     }
     while (manager->disables != NULL) {
-        toolset_op *next = manager->disables->next;
+        hub_operation *next = manager->disables->next;
         abandon(manager->disables);
         manager->disables = next;
     }

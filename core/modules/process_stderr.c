@@ -58,7 +58,7 @@ static void end_line(hub_process_stderr *reader)
         return;
     }
     if (reader->dropped++ == 0) {
-        ev_timer_set(&reader->window, WINDOW_MS / 1000.0, 0.0);
+        ev_timer_set(&reader->window, (double)WINDOW_MS / 1000.0, 0.0);
         ev_timer_start(reader->loop, &reader->window);
     }
 }

@@ -215,6 +215,38 @@ static void test_collision(void **state)
     fixture_stop(&fixture);
 }
 
+/* Of a batch, each toolset comes entirely or not at all; one that collides does not hold up others.
+ */
+static void test_collision_in_batch(void **state)
+{
+    puppet a = {.tools = "[" TOOL("one") "]"};
+    puppet b = {.tools = "[" TOOL("two") "," TOOL("one") "]"};
+    puppet c = {.tools = "[" TOOL("three") "]"};
+    hub_str batch[] = {HUB_STR("a"), HUB_STR("b"), HUB_STR("c")};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "a", &a, false);
+    (void)add_inactive(&fixture, "b", &b, false);
+    (void)add_inactive(&fixture, "c", &c, false);
+    fixture.profiles[0].naming = HUB_NAMING_NONE;
+    fixture_start(&fixture);
+    assert_int_equal(start_enabling(&fixture, &done, batch, 3, NULL), HUB_OK);
+    assert_int_equal(done.results[0].err, HUB_OK);
+    assert_int_equal(done.results[0].tool_count, 1);
+    assert_int_equal(done.results[1].err, HUB_ECOLLISION);
+    assert_int_equal(done.results[2].err, HUB_OK);
+    assert_false(has_tool(&fixture, "two"));
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 1);
+    assert_int_equal(start_disabling(&fixture, &done, batch, 3), HUB_OK);
+    assert_int_equal(done.results[0].err, HUB_OK);
+    assert_int_equal(done.results[1].err, HUB_ENOTFOUND);
+    assert_int_equal(done.results[2].err, HUB_OK);
+    assert_int_equal(hub_manager_active_count(fixture_profile(&fixture)->manager), 0);
+    fixture_stop(&fixture);
+    assert_int_equal(b.destroys, 1);
+}
+
 /* ---- telling clients ------------------------------------------------------------------------- */
 
 /* S1.20, S1.21, S3.52, S3.74 … S3.77: one notification per occasion, to every client that asked. */
@@ -434,12 +466,19 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_enable_disable),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_policy),          cmocka_unit_test(test_max_active_in_batch),
-        cmocka_unit_test(test_twice_in_batch),  cmocka_unit_test(test_failing_module),
-        cmocka_unit_test(test_collision),       cmocka_unit_test(test_one_notification),
-        cmocka_unit_test(test_no_notification), cmocka_unit_test(test_notification_fails),
-        cmocka_unit_test(test_profiles),        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_enable_disable),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_policy),
+        cmocka_unit_test(test_max_active_in_batch),
+        cmocka_unit_test(test_twice_in_batch),
+        cmocka_unit_test(test_failing_module),
+        cmocka_unit_test(test_collision),
+        cmocka_unit_test(test_collision_in_batch),
+        cmocka_unit_test(test_one_notification),
+        cmocka_unit_test(test_no_notification),
+        cmocka_unit_test(test_notification_fails),
+        cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Router: methods per era, handshake, envelopes, lists, calls, subscriptions. */
+/* Router: methods per era, handshake, envelopes, lists, subscriptions. */
 #include "hub_fixture.h"
 
 #include <stdio.h>
@@ -8,37 +8,6 @@
 #include "base/limits.h"
 
 static hub_fixture fixture;
-
-/* The request that the puppet saw last. */
-static struct {
-    char tool[160];
-    char args[512];
-    char params[1024];
-    char meta[512];
-    char name[160];
-    char method[64];
-    uint32_t flags;
-    uint64_t deadline_ms;
-} seen;
-
-static void copy(char *to, size_t size, patchbay_str from)
-{
-    (void)snprintf(to, size, HUB_STR_FMT, HUB_STR_ARG(from));
-}
-
-static void see(puppet_instance *instance, patchbay_call call, const patchbay_request *request)
-{
-    copy(seen.tool, sizeof seen.tool, request->tool);
-    copy(seen.args, sizeof seen.args, request->args_json);
-    copy(seen.params, sizeof seen.params, request->params_json);
-    copy(seen.meta, sizeof seen.meta, request->meta_json);
-    copy(seen.name, sizeof seen.name, request->name_json);
-    copy(seen.method, sizeof seen.method, request->method);
-    seen.flags = request->flags;
-    seen.deadline_ms = request->deadline_ms;
-    (void)puppet_finish(instance, call,
-                        instance->puppet->ctx != NULL ? instance->puppet->ctx : "{\"content\":[]}");
-}
 
 static void start(puppet *master, bool proxy)
 {
@@ -304,214 +273,6 @@ static void test_cursors(void **state)
     fixture_stop(&fixture);
 }
 
-/* ---- calls ----------------------------------------------------------------------------------- */
-
-/* S3.6, S3.59, S3.60, S5.44: the module sees its own name and the very bytes; so does the client.
- */
-static void test_bytes_through(void **state)
-{
-    static char result[] = "{ \"content\":[{\"type\":\"text\",\"text\":\"\\u00e4\"}],"
-                           "\"x\":[1e400,-0,1.10,\"\\ud83d\"] }";
-    puppet master = {
-        .tools = "[{\"name\":\"Sea.rch\",\"inputSchema\":{}}]", .on_call = see, .ctx = result};
-    (void)state;
-    start(&master, true);
-    client *c = client_open(&fixture, LEGACY);
-    client_send(c, "{\"jsonrpc\":\"2.0\",\"id\":\"a\\/b\",\"method\":\"tools/call\",\"params\":{"
-                   "\"x\":1, \"arguments\" : {\"n\":1e400,\"n2\":-0},\"name\":\"t__Sea.r\\u0063h\","
-                   "\"_meta\":{\"k\":1.10}}}");
-    assert_string_equal(seen.tool, "Sea.rch");
-    assert_string_equal(seen.args, "{\"n\":1e400,\"n2\":-0}");
-    assert_string_equal(seen.name, "\"t__Sea.r\\u0063h\"");
-    assert_string_equal(seen.meta, "{\"k\":1.10}");
-    assert_string_equal(seen.method, "tools/call");
-    assert_memory_equal(seen.params, "{\"x\":1, \"arguments\" : ", 22);
-    assert_int_equal(seen.flags, 0);
-    char want[256];
-    (void)snprintf(want, sizeof want, "{\"jsonrpc\":\"2.0\",\"id\":\"a\\/b\",\"result\":%s}",
-                   result);
-    assert_string_equal(c->messages[0], want);
-    assert_non_null(client_ask(c, "1", "t__Sea.rch", "{}"));
-    assert_string_equal(seen.args, "{}");
-    client_request(c, "2", "tools/call", "\"name\":\"t__Sea.rch\"");
-    assert_string_equal(seen.args, "{}"); /* none were sent */
-    assert_string_equal(seen.meta, "");
-    fixture_stop(&fixture);
-}
-
-/* MCP server/tools, Error Handling: an unknown tool is a protocol error. */
-static void test_unknown_tool(void **state)
-{
-    static const char *const NAMES[] = {"\"t__b\"",       "\"a\"",     "\"t:a\"",
-                                        "\"T__a\"",       "\"t__a \"", "\"\"",
-                                        "\"t__\"",        "\"__a\"",   "\"_meta__list_tools\"",
-                                        "\"t__a\\u0000\""};
-    puppet master = {.tools = "[" TOOL("a") "]"};
-    (void)state;
-    start(&master, false);
-    client *c = client_open(&fixture, LEGACY);
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
-        char params[128];
-        (void)snprintf(params, sizeof params, "\"name\":%s", NAMES[i]);
-        client_request(c, "1", "tools/call", params);
-        assert_contains(client_reply(c, "1"), "\"code\":-32602");
-        assert_contains(client_reply(c, "1"), "Unknown tool: ");
-        client_clear(c);
-    }
-    client_request(c, "2", "tools/call", "\"name\":7");
-    assert_contains(client_reply(c, "2"), "params.name must be a string");
-    client_request(c, "3", "tools/call", "");
-    assert_contains(client_reply(c, "3"), "params.name must be a string");
-    char name[100000]; /* whatever its length, the answer is short */
-    memset(name, 'x', sizeof name);
-    name[sizeof name - 1] = '\0';
-    client_call(c, "4", name, "{}");
-    assert_true(strlen(client_reply(c, "4")) < 400);
-    assert_int_equal(master.calls, 0);
-    fixture_stop(&fixture);
-}
-
-/* A native tool's arguments are checked; a proxy's are the upstream's business. */
-static void test_arguments(void **state)
-{
-    static const char TOOLS[] =
-        "[{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\",\"required\":[\"n\"],"
-        "\"properties\":{\"n\":{\"type\":\"integer\"}}}}]";
-    puppet master = {.tools = TOOLS};
-    (void)state;
-    start(&master, false);
-    client *c = client_open(&fixture, MODERN);
-    const char *reply = client_ask(c, "1", "t__a", "{\"n\":\"x\"}");
-    assert_contains(reply, "\"isError\":true");
-    assert_contains(reply, "TOOL_INVALID_INPUT");
-    assert_contains(reply, "\"retryable\":false");
-    assert_contains(reply, "arguments.n");
-    client_request(c, "2", "tools/call", "\"name\":\"t__a\"");
-    assert_contains(client_reply(c, "2"), "TOOL_INVALID_INPUT");
-    assert_int_equal(master.calls, 0);
-    assert_lacks(client_ask(c, "3", "t__a", "{\"n\":1}"), "isError");
-    fixture_stop(&fixture);
-    puppet proxy = {.tools = TOOLS};
-    start(&proxy, true);
-    c = client_open(&fixture, MODERN);
-    assert_lacks(client_ask(c, "1", "t__a", "{\"n\":\"x\"}"), "isError");
-    assert_int_equal(proxy.calls, 1);
-    fixture_stop(&fixture);
-}
-
-/* How a module ends a call, and what the client sees (S4.10 … S4.15). */
-static const struct {
-    int32_t status;
-    const char *json;
-    const char *want;
-} ENDS[] = {
-    {PATCHBAY_RESULT, "{\"content\":[],\"isError\":true}", "\"isError\":true}"},
-    {PATCHBAY_RPC_ERROR, "{\"code\":-32001,\"message\":\"m\",\"data\":[1e400]}",
-     "\"error\":{\"code\":-32001,\"message\":\"m\",\"data\":[1e400]}"},
-    {PATCHBAY_NOT_IMPLEMENTED, "nothing \"here\"", "\"code\":\"TOOL_NOT_IMPLEMENTED\""},
-    {PATCHBAY_INVALID_INPUT, "bad",
-     "\"code\":\"TOOL_INVALID_INPUT\",\"message\":\"bad\","
-     "\"retryable\":false"},
-    {PATCHBAY_UNAVAILABLE, "gone",
-     "\"code\":\"TOOL_UNAVAILABLE\",\"message\":\"toolset \\\"t\\\": gone\","
-     "\"retryable\":true"},
-    {PATCHBAY_FAILED, "boom\n\xff", "\"text\":\"TOOL_EXECUTION_FAILED: boom\\n\xef\xbf\xbd\""},
-    {PATCHBAY_FAILED, "", "TOOL_EXECUTION_FAILED"},
-};
-
-static void end_by_number(puppet_instance *instance, patchbay_call call,
-                          const patchbay_request *request)
-{
-    uint64_t at = 0;
-    assert_true(hub_json_to_u64(hub_json_get(request->args_json, HUB_STR("end")), &at));
-    assert_int_equal(
-        instance->api->finish(instance->host, call, ENDS[at].status, puppet_str(ENDS[at].json)),
-        PATCHBAY_OK);
-}
-
-static void test_ends(void **state)
-{
-    puppet master = {.tools = "[" TOOL("a") ",{\"name\":\"b\",\"inputSchema\":{},"
-                                            "\"outputSchema\":{\"type\":\"object\"}}]",
-                     .on_call = end_by_number};
-    (void)state;
-    start(&master, false);
-    client *c = client_open(&fixture, LEGACY);
-    for (size_t i = 0; i < sizeof ENDS / sizeof ENDS[0]; i++) {
-        char arguments[32];
-        (void)snprintf(arguments, sizeof arguments, "{\"end\":%zu}", i);
-        const char *reply = client_ask(c, "1", "t__a", arguments);
-        assert_contains(reply, ENDS[i].want);
-        bool failed = ENDS[i].status > PATCHBAY_RPC_ERROR;
-        assert_int_equal(strstr(reply, "structuredContent") != NULL, failed);
-        /* A tool with an outputSchema owes structured content of that shape: not this one. */
-        assert_lacks(client_ask(c, "2", "t__b", arguments), "structuredContent");
-        client_clear(c);
-    }
-    fixture_stop(&fixture);
-}
-
-/* ---- progress -------------------------------------------------------------------------------- */
-
-static patchbay_call waiting;
-
-static void keep_waiting(puppet_instance *instance, patchbay_call call,
-                         const patchbay_request *request)
-{
-    (void)instance;
-    waiting = call;
-    seen.flags = request->flags;
-}
-
-static int32_t report(const puppet *master, patchbay_call call, const char *params)
-{
-    return master->latest->api->notify(master->latest->host, call, puppet_str(params));
-}
-
-/* P16: under the client's own token, with its type, and only while the call runs. */
-static void test_progress(void **state)
-{
-    static const char *const TOKENS[] = {"7", "\"7\"", "\"a\\/b\"", "-1"};
-    puppet master = {.tools = "[" TOOL("a") "]", .on_call = keep_waiting};
-    (void)state;
-    start(&master, false);
-    client *c = client_open(&fixture, LEGACY);
-    client *other = client_open(&fixture, LEGACY);
-    for (size_t i = 0; i < sizeof TOKENS / sizeof TOKENS[0]; i++) {
-        char params[128];
-        char want[160];
-        (void)snprintf(params, sizeof params, "\"name\":\"t__a\",\"_meta\":{\"progressToken\":%s}",
-                       TOKENS[i]);
-        client_request(c, "1", "tools/call", params);
-        assert_int_equal(seen.flags, PATCHBAY_WANTS_PROGRESS);
-        assert_int_equal(report(&master, waiting,
-                                " { \"progressToken\":\"forged\", \"progress\" : 1e400 ,"
-                                "\"message\":\"m\" } "),
-                         PATCHBAY_OK);
-        (void)snprintf(want, sizeof want,
-                       "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
-                       "\"progressToken\":%s,\"progress\":1e400,\"message\":\"m\"}}",
-                       TOKENS[i]);
-        assert_string_equal(c->messages[0], want);
-        (void)puppet_finish(master.latest, waiting, "{\"content\":[]}");
-        assert_int_equal(report(&master, waiting, "{\"progress\":2}"), PATCHBAY_ESTALE);
-        assert_int_equal(c->count, 2);
-        client_clear(c);
-    }
-    client_request(c, "2", "tools/call", "\"name\":\"t__a\"");
-    assert_int_equal(seen.flags, 0);
-    assert_int_equal(report(&master, waiting, "{\"progress\":1}"), PATCHBAY_OK);
-    assert_int_equal(c->count, 0); /* nobody asked */
-    static const char *const BAD[] = {"", "{", "[]", "{}", "{\"progress\":\"1\"}", "7"};
-    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
-        assert_int_equal(report(&master, waiting, BAD[i]), PATCHBAY_EINVAL);
-    }
-    client_request(c, "3", "tools/call", "\"name\":\"t__a\",\"_meta\":{\"progressToken\":{}}");
-    assert_contains(client_reply(c, "3"), "\"code\":-32602");
-    assert_int_equal(other->count, 0);
-    fixture_stop(&fixture);
-}
-
 /* ---- subscriptions --------------------------------------------------------------------------- */
 
 /* basic/patterns/subscriptions: acknowledged first, only what is honoured; ended by a cancel. */
@@ -572,19 +333,10 @@ static void test_listen_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_methods_per_era),
-        cmocka_unit_test(test_initialize),
-        cmocka_unit_test(test_modern_context),
-        cmocka_unit_test(test_envelopes),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_cursors),
-        cmocka_unit_test(test_bytes_through),
-        cmocka_unit_test(test_unknown_tool),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_listen),
+        cmocka_unit_test(test_methods_per_era), cmocka_unit_test(test_initialize),
+        cmocka_unit_test(test_modern_context),  cmocka_unit_test(test_envelopes),
+        cmocka_unit_test(test_batches),         cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_cursors),         cmocka_unit_test(test_listen),
         cmocka_unit_test(test_listen_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

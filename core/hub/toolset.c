@@ -251,7 +251,7 @@ hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr)
                         toolset->settings->key);
     }
     if (toolset->binding == NULL) {
-        hub_binding *binding;
+        hub_binding *binding = NULL;
         hub_err err = bind(toolset, &binding, reterr);
         if (err != HUB_OK) {
             return err;
@@ -307,7 +307,7 @@ void hub_toolset_unuse(hub_toolset *toolset)
 hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr)
 {
     hub_binding *old = toolset->binding;
-    hub_binding *binding;
+    hub_binding *binding = NULL;
     if (old == NULL) {
         return HUB_OK;
     }

@@ -69,6 +69,33 @@
 #define HUB_LIMIT_NOTIFY_STORM_MS  1000 /* and at most one per this long */
 #define HUB_LOOP_BUDGET_MS         10 /* a plugin callback that takes longer is named in the log */
 
+/* The network. Peers' figures: nginx keeps a connection 60 s, Valkey takes 10,000 clients. */
+#define HUB_LIMIT_CONNECTIONS             12000
+#define HUB_LIMIT_CONNECTIONS_PER_ADDRESS 256
+#define HUB_LIMIT_HEADER_MS               10000
+#define HUB_LIMIT_BODY_MS                 30000
+#define HUB_LIMIT_IDLE_MS                 60000
+#define HUB_LIMIT_STALL_MS                30000
+#define HUB_LIMIT_SSE_COMMENT_MS          15000 /* proxies give up after 30 to 60 s of silence */
+#define HUB_LIMIT_PING_MS                 30000
+#define HUB_LIMIT_PONG_MS                 10000
+#define HUB_LIMIT_SESSION_IDLE_MS         1800000
+#define HUB_LIMIT_SESSIONS                10000
+#define HUB_LIMIT_SESSIONS_PER_PRINCIPAL  1000
+#define HUB_LIMIT_REPLAY_BYTES            (1024u * 1024)
+#define HUB_LIMIT_REPLAY_EVENTS           256
+#define HUB_LIMIT_HANDSHAKE_MS            10000 /* TLS */
+#define HUB_LIMIT_TOKENS                  1000
+#define HUB_LIMIT_LISTENERS               16
+
+/* What a call may ask its client at one time, and how long it waits for the answers. */
+#define HUB_LIMIT_ASKS_PER_CALL 16
+#define HUB_LIMIT_ASK_MS        600000
+
+/* Resource subscriptions of one session or listen stream. */
+#define HUB_LIMIT_SUBSCRIPTIONS 256
+#define HUB_LIMIT_URI_BYTES     2048
+
 /* Lists. Clients exist that read only the first page, so pages are large. */
 #define HUB_LIMIT_LIST_PAGE 1000
 

@@ -94,13 +94,13 @@ int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
     return EXIT_OK;
 }
 
-static hub_err take_message(hub_port *port, const hub_str *parts, size_t count, bool last)
+static hub_err take_message(hub_port *port, const hub_outgoing *message)
 {
     cli_local *local = (cli_local *)port;
-    if (last) {
+    if (message->last) {
         hub_buf_clear(&local->answer);
-        for (size_t i = 0; i < count; i++) {
-            hub_buf_add(&local->answer, parts[i]);
+        for (size_t i = 0; i < message->count; i++) {
+            hub_buf_add(&local->answer, message->parts[i]);
         }
         local->answered = true;
         ev_break(local->loop, EVBREAK_ALL);

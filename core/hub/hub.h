@@ -57,6 +57,7 @@ struct hub_orchestrator {
     size_t profile_count;
     size_t open_bindings;   /* instances not yet closed */
     uint8_t cursor_key[16]; /* signs list cursors; made at start */
+    bool started;
     bool stopping;
 };
 

@@ -346,7 +346,13 @@ hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr)
         hub_resolver_watch(hub->resolver, hub->loop, on_module_change, hub, &why) != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "resolver.not_watching", HUB_F_TEXT("reason", why.text));
     }
+    hub->started = true;
     return HUB_OK;
+}
+
+bool hub_orchestrator_is_ready(const hub_orchestrator *hub)
+{
+    return hub->started && !hub->stopping;
 }
 
 void hub_orchestrator_check(hub_orchestrator *hub, void (*on_bad)(void *ctx, const char *reason),

@@ -5,12 +5,17 @@
 #include "base/log.h"
 #include "hub/hub.h"
 
-static void send_parts(hub_port *port, const hub_str *parts, size_t count, bool last)
+static void send_message(hub_port *port, const hub_outgoing *message)
 {
-    hub_err err = port->ops->send(port, parts, count, last);
+    hub_err err = port->ops->send(port, message);
     if (err != HUB_OK) {
         hub_log(HUB_LOG_DEBUG, "client.dropped", HUB_F_TEXT("reason", hub_err_name(err)));
     }
+}
+
+static void send_answer(hub_port *port, const hub_str *parts, size_t count, int code)
+{
+    send_message(port, &(hub_outgoing){.parts = parts, .count = count, .last = true, .code = code});
 }
 
 void hub_respond_result(const hub_request *request, hub_str result)
@@ -18,7 +23,7 @@ void hub_respond_result(const hub_request *request, hub_str result)
     hub_str parts[HUB_FRAME_PARTS];
     size_t count = hub_dialect_result(request->context.era, request->message->at[HUB_M_ID], result,
                                       false, parts);
-    send_parts(request->port, parts, count, true);
+    send_answer(request->port, parts, count, 0);
 }
 
 void hub_respond_list(const hub_request *request, hub_str key, hub_str items, hub_str tail)
@@ -26,7 +31,7 @@ void hub_respond_list(const hub_request *request, hub_str key, hub_str items, hu
     hub_str parts[HUB_FRAME_PARTS];
     size_t count = hub_dialect_list(request->context.era, request->message->at[HUB_M_ID], key,
                                     items, tail, parts);
-    send_parts(request->port, parts, count, true);
+    send_answer(request->port, parts, count, 0);
 }
 
 static void respond_error(hub_port *port, hub_revision revision, hub_str id, int code,
@@ -38,7 +43,7 @@ static void respond_error(hub_port *port, hub_revision revision, hub_str id, int
     if (hub_buf_ok(&error)) {
         hub_str parts[HUB_FRAME_PARTS];
         size_t count = hub_dialect_error(revision, id, hub_buf_str(&error), parts);
-        send_parts(port, parts, count, true);
+        send_answer(port, parts, count, code);
     }
     hub_buf_fini(&error);
 }
@@ -82,7 +87,7 @@ void hub_respond_notify(hub_port *port, hub_str method, hub_str params)
     parts[n++] = params.len > 0 ? HUB_STR("\",\"params\":") : HUB_STR("\"");
     parts[n++] = params;
     parts[n++] = HUB_STR("}");
-    send_parts(port, parts, n, false);
+    send_message(port, &(hub_outgoing){.parts = parts, .count = n});
 }
 
 void hub_respond_add_tool_error(hub_buf *out, const char *code, hub_str message, bool retryable,
@@ -154,9 +159,17 @@ static void respond_tool_failure(const hub_call *call, const hub_outcome *outcom
         hub_str parts[HUB_FRAME_PARTS];
         size_t count = hub_dialect_result(call->context.era, call->client_id, hub_buf_str(&result),
                                           false, parts);
-        send_parts(call->port, parts, count, true);
+        send_answer(call->port, parts, count, 0);
     }
     hub_buf_fini(&result);
+}
+
+/* The code of an error object that was checked. */
+static int code_of(hub_str error)
+{
+    int64_t code = HUB_RPC_INTERNAL_ERROR;
+    (void)hub_json_to_i64(hub_json_get(error, HUB_STR("code")), &code);
+    return (int)code;
 }
 
 void hub_respond_outcome(const hub_call *call, const hub_outcome *outcome)
@@ -167,11 +180,11 @@ void hub_respond_outcome(const hub_call *call, const hub_outcome *outcome)
     case PATCHBAY_RESULT:
         count = hub_dialect_result(call->context.era, call->client_id, outcome->json,
                                    outcome->has_type, parts);
-        send_parts(call->port, parts, count, true);
+        send_answer(call->port, parts, count, 0);
         return;
     case PATCHBAY_RPC_ERROR:
         count = hub_dialect_error(call->context.revision, call->client_id, outcome->json, parts);
-        send_parts(call->port, parts, count, true);
+        send_answer(call->port, parts, count, code_of(outcome->json));
         return;
     default:
         if (call->is_tool_call) {

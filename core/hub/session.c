@@ -102,6 +102,15 @@ void hub_session_receive(hub_session *session, hub_port *port, hub_str bytes)
     }
 }
 
+void hub_session_take(hub_session *session, hub_port *port, const hub_message *message)
+{
+    if (message->kind == HUB_MESSAGE_BATCH) {
+        refuse(session, port, HUB_STR_EMPTY, HUB_EINVAL, "a batch within a batch");
+    } else {
+        receive_one(session, port, message);
+    }
+}
+
 void hub_session_refuse_oversize(hub_session *session, hub_port *port, size_t max_bytes)
 {
     hub_buf text;
@@ -138,4 +147,9 @@ void hub_session_close(hub_session *session)
 size_t hub_session_in_flight(const hub_session *session)
 {
     return session->call_count;
+}
+
+hub_revision hub_session_revision(const hub_session *session)
+{
+    return session->revision;
 }

@@ -51,6 +51,65 @@ typedef struct hub_module_settings {
     bool allow_writable; /* load plugins that others may write to */
 } hub_module_settings;
 
+/* TLS of a listener. */
+typedef struct hub_tls_settings {
+    const char *certificate; /* PEM file, the chain; NULL: no TLS */
+    const char *key;         /* PEM file */
+    const char *min_version; /* "1.2" or "1.3" */
+} hub_tls_settings;
+
+typedef enum hub_listen_kind {
+    HUB_LISTEN_HTTP, /* TCP: streamable HTTP, HTTP+SSE and WebSocket on one port */
+    HUB_LISTEN_UNIX, /* a Unix socket: newline-delimited messages, as over stdio */
+} hub_listen_kind;
+
+/* An address that clients can reach the hub at. */
+typedef struct hub_listen_settings {
+    hub_listen_kind kind;
+    const char *address; /* HTTP: an IP address or "localhost"; Unix: the socket's path */
+    uint16_t port;       /* HTTP; 0: any free one, the log says which */
+    const char *profile; /* Unix: the profile it serves; NULL: the default one */
+    uint32_t mode;       /* Unix: permissions, 0600 unless given */
+    const char *group;   /* Unix: group of the socket; NULL: as it comes */
+    hub_tls_settings tls;
+    hub_names hosts;   /* names that Host may have; absent: localhost, 127.0.0.1, [::1] */
+    hub_names origins; /* further origins, whole; they get CORS headers */
+    bool insecure;     /* serve beyond loopback although nobody has to authenticate */
+    const char *source;
+} hub_listen_settings;
+
+/* A static bearer token: only its digest is known. */
+typedef struct hub_token {
+    const char *name; /* the principal */
+    const char *id;   /* the part of the token that says which it is */
+    uint8_t sha256[32];
+    int64_t expires; /* seconds since 1970; 0: never */
+} hub_token;
+
+typedef struct hub_auth_settings {
+    bool required; /* clients over TCP must authenticate: there is a tokens file */
+    const hub_token *tokens;
+    size_t token_count;
+} hub_auth_settings;
+
+/* Bounds of the network side; bytes, milliseconds, counts. */
+typedef struct hub_net_limits {
+    uint32_t connections;             /* of all listeners */
+    uint32_t connections_per_address; /* of one peer address; Unix sockets do not count */
+    uint32_t header_ms;               /* from the first byte of a request to its last header */
+    uint32_t body_ms;                 /* from there to the end of its body */
+    uint32_t idle_ms;                 /* a kept connection without a request */
+    uint32_t stall_ms;                /* bytes wait, and the peer takes none */
+    uint32_t sse_comment_ms;          /* between comments on a silent event stream */
+    uint32_t ping_ms;                 /* WebSocket: between pings */
+    uint32_t pong_ms;                 /* … and how long the answer may take */
+    uint32_t session_idle_ms;         /* a legacy session without connection or request */
+    uint32_t sessions;                /* legacy sessions in all */
+    uint32_t sessions_per_principal;
+    uint32_t replay_bytes; /* of one session, kept for Last-Event-ID */
+    uint32_t replay_events;
+} hub_net_limits;
+
 typedef struct hub_limits {
     uint32_t client_message_bytes;
     uint32_t upstream_message_bytes;
@@ -61,6 +120,7 @@ typedef struct hub_limits {
     uint32_t calls_per_session;
     uint32_t list_page;
     uint32_t worker_threads;
+    hub_net_limits net;
 } hub_limits;
 
 typedef struct hub_settings {
@@ -75,6 +135,9 @@ typedef struct hub_settings {
     hub_policy_rules policy;
     const hub_profile_settings *profiles;
     size_t profile_count; /* at least 1 */
+    const hub_listen_settings *listens;
+    size_t listen_count;
+    hub_auth_settings auth;
     hub_limits limits;
     hub_log_level log_level;
     bool log_json;

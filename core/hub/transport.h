@@ -14,19 +14,34 @@
 #ifndef HUB_HUB_TRANSPORT_H
 #define HUB_HUB_TRANSPORT_H
 
-#include "base/err.h"
+#include "wire/mcp.h"
 
 typedef struct hub_orchestrator hub_orchestrator;
 typedef struct hub_session hub_session;
 typedef struct hub_port hub_port;
+struct hub_message;
+
+/* One message on its way out, in parts of which none is kept. */
+typedef struct hub_outgoing {
+    const hub_str *parts;
+    size_t count;
+    /* It answers the request that the port belongs to: nothing more will come for that request. A
+     * port that outlives requests ignores it. */
+    bool last;
+    /* The code when it is a JSON-RPC error, else 0: HTTP has a status for it. */
+    int code;
+} hub_outgoing;
 
 /* What a transport implements. */
 typedef struct hub_port_ops {
-    /* Write one message made of parts, none of which is kept. `last`: nothing more will come for
-     * the request that this port belongs to (a shared port ignores it). errors:  HUB_ELIMIT (the
-     * peer does not read; the transport will end the session from the loop), HUB_ESTATE (gone),
-     * HUB_ENOMEM */
-    hub_err (*send)(hub_port *port, const hub_str *parts, size_t count, bool last);
+    /* Write one message. errors:  HUB_ELIMIT (the peer does not read; the transport will end the
+     * session from the loop), HUB_ESTATE (gone), HUB_ENOMEM */
+    hub_err (*send)(hub_port *port, const hub_outgoing *message);
+
+    /* The peer may be asked to come back for the rest (SSE polling, MCP 2025-11-25
+     * basic/transports): let go of its connection, keep what is sent from now on. NULL: this
+     * transport cannot. */
+    void (*release)(hub_port *port);
 } hub_port_ops;
 
 /* Embed it in the transport's own struct. */
@@ -51,6 +66,10 @@ HUB_MUST_CHECK hub_err hub_session_create(hub_orchestrator *hub, const hub_sessi
  * with them is answered on the port. */
 void hub_session_receive(hub_session *session, hub_port *port, hub_str bytes);
 
+/* The same, for a transport that has scanned the message itself. A batch is refused: such a
+ * transport hands over its elements one by one. */
+void hub_session_take(hub_session *session, hub_port *port, const struct hub_message *message);
+
 /* Answer that a message was larger than the transport takes; it was not read. */
 void hub_session_refuse_oversize(hub_session *session, hub_port *port, size_t max_bytes);
 
@@ -59,5 +78,11 @@ void hub_session_close(hub_session *session);
 
 /* Calls of the session that have not been answered. */
 size_t hub_session_in_flight(const hub_session *session);
+
+/* The revision that `initialize` agreed on; HUB_REVISION_NONE before, and for modern clients. */
+hub_revision hub_session_revision(const hub_session *session);
+
+/* Whether the hub takes work: its toolsets are loaded, and it is not stopping. */
+bool hub_orchestrator_is_ready(const hub_orchestrator *hub);
 
 #endif

@@ -18,6 +18,22 @@ extern "C" {
  * with "{}"; or finish with PATCHBAY_UNAVAILABLE and the reason. */
 #define PATCHBAY_METHOD_DISCOVER "server/discover"
 
+/* The lists of a catalog, for set(). Tools are also set by patchbay_host_api.set_tools(). */
+#define PATCHBAY_TOOLS              0 /* MCP Tool objects */
+#define PATCHBAY_RESOURCES          1 /* MCP Resource objects */
+#define PATCHBAY_RESOURCE_TEMPLATES 2 /* MCP ResourceTemplate objects */
+#define PATCHBAY_PROMPTS            3 /* MCP Prompt objects */
+
+/* What a toolset with such lists is asked besides "tools/call". `tool` of the request is then the
+ * URI or the prompt's own name, decoded; `name_json` is where it stands in the params. Results are
+ * those of MCP.
+ *   "resources/read"         params.uri; also for URIs that only a template of the toolset matches
+ *   "resources/subscribe"    params.uri; when the first client wants to hear of it
+ *   "resources/unsubscribe"  when the last one does not any more
+ *   "prompts/get"            params.name
+ *   "completion/complete"    params.ref.name or params.ref.uri
+ *   "logging/setLevel"       params.level: the most talkative level that any client wants */
+
 /* What the instance is doing, for `list_toolsets`, `patchbay list` and the log. */
 #define PATCHBAY_STATE_IDLE       0 /* not connected, and nobody asked */
 #define PATCHBAY_STATE_CONNECTING 1 /* on the way */
@@ -36,6 +52,23 @@ typedef struct patchbay_catalog_v1 {
     /* Say what state the instance is in and, if it failed, why (plain text).
      * thread: [loop] */
     void (*set_state)(patchbay_host *host, uint32_t state, patchbay_str detail);
+
+    /* Replace one list: a JSON array, copied by the call. As patchbay_host_api.set_tools().
+     * thread: [any]      blocks: no
+     * returns: as set_tools(); PATCHBAY_EINVAL also for an unknown kind */
+    int32_t (*set)(patchbay_host *host, uint32_t kind, patchbay_str list_json);
+
+    /* Say what the toolset can do besides its lists, in the form of MCP's ServerCapabilities:
+     * "resources": {"subscribe": true}, "completions": {}, "logging": {}, "extensions": {…}. Other
+     * members are ignored: lists speak for themselves. Replaces what was said before.
+     * thread: [loop]     blocks: no
+     * returns: PATCHBAY_OK; PATCHBAY_EINVAL (not an object); PATCHBAY_ENOMEM */
+    int32_t (*set_capabilities)(patchbay_host *host, patchbay_str capabilities_json);
+
+    /* The content of a resource has changed: clients that subscribed to it are told.
+     * thread: [any]      blocks: no
+     * returns: PATCHBAY_OK; PATCHBAY_EINVAL (empty or too long); from another thread as notify() */
+    int32_t (*updated)(patchbay_host *host, patchbay_str uri);
 } patchbay_catalog_v1;
 
 #ifdef __cplusplus

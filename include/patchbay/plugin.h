@@ -6,8 +6,8 @@
  * patchbay_plugin. The hub reads it, creates *instances* of it (one per toolset that is enabled),
  * and hands each instance its calls. An instance talks back through patchbay_host_api, and through
  * optional host interfaces that it looks up by versioned name (loop.h, stream.h, process.h,
- * worker.h, wire.h, catalog.h). Most toolsets never touch this header: toolset.h makes the common
- * case a table of tools and a handler each.
+ * worker.h, wire.h, catalog.h, client.h). Most toolsets never touch this header: toolset.h makes
+ * the common case a table of tools and a handler each.
  *
  * Event loop. The hub is one thread that never blocks. Every entry of patchbay_plugin runs on it,
  * so none may block either; a call that takes time is finished later, from any thread.
@@ -122,12 +122,12 @@ typedef struct patchbay_request {
     uint32_t struct_size;
     uint32_t flags;           /* PATCHBAY_WANTS_… */
     uint64_t deadline_ms;     /* on the clock of loop.h now_ms(); 0: none */
-    patchbay_str tool;        /* the tool's own name, unprefixed (tools/call), decoded */
+    patchbay_str tool;        /* the tool's own name, unprefixed, decoded; see also catalog.h */
     patchbay_str args_json;   /* the arguments object; "{}" when the client sent none */
     patchbay_str meta_json;   /* the _meta object; empty when the client sent none */
     patchbay_str method;      /* "tools/call", … */
     patchbay_str params_json; /* the whole params object; "{}" when the client sent none */
-    patchbay_str name_json;   /* the value of params.name as sent, quotes included; may be empty */
+    patchbay_str name_json;   /* that name as the client sent it, quotes included; may be empty */
 } patchbay_request;
 
 /* What the hub offers to every instance. Valid until destroy() returns. */

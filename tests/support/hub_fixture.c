@@ -175,18 +175,17 @@ static void keep_message(client *c, const char *text, size_t len)
     assert_non_null(c->messages[c->count++]);
 }
 
-static hub_err send_to_client(hub_port *port, const hub_str *parts, size_t count, bool last)
+static hub_err send_to_client(hub_port *port, const hub_outgoing *outgoing)
 {
     client *c = (client *)port;
     hub_buf text;
-    (void)last;
     assert_false(c->closing); /* transport.h: never from inside hub_session_close */
     if (c->refuses != HUB_OK) {
         return c->refuses;
     }
     hub_buf_init(&text, SIZE_MAX / 2);
-    for (size_t i = 0; i < count; i++) {
-        hub_buf_add(&text, parts[i]);
+    for (size_t i = 0; i < outgoing->count; i++) {
+        hub_buf_add(&text, outgoing->parts[i]);
     }
     assert_true(hub_buf_ok(&text));
     hub_message message;

@@ -19,11 +19,10 @@ struct hub_stdio {
     ev_timer overflow; /* ends a client that does not read, from the loop */
 };
 
-static hub_err send_message(hub_port *port, const hub_str *parts, size_t count, bool last)
+static hub_err send_message(hub_port *port, const hub_outgoing *message)
 {
     hub_stdio *stdio = (hub_stdio *)port;
-    (void)last; /* one channel for everything */
-    hub_err err = hub_stream_send(stdio->stream, parts, count);
+    hub_err err = hub_stream_send(stdio->stream, message->parts, message->count);
     if (err == HUB_ELIMIT && !ev_is_active(&stdio->overflow)) {
         ev_timer_start(stdio->loop, &stdio->overflow);
     }

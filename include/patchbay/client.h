@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Host interface "patchbay.client/1": the client behind a call. What a toolset may say to it before
+ * the answer (log messages), and what it may ask of it (sampling, elicitation, roots). The hub
+ * speaks the client's dialect: a client of a handshake revision gets a request on its call's
+ * stream; a client of 2026-07-28 gets an `input_required` result, and the call goes on when it
+ * retries with the answers. The toolset does not see the difference.
+ *
+ * Whatever a call asks within one turn of the loop goes to the client together.
+ */
+#ifndef PATCHBAY_CLIENT_H
+#define PATCHBAY_CLIENT_H
+
+#include <patchbay/plugin.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PATCHBAY_CLIENT_V1 "patchbay.client/1"
+
+/* How a question ended: `status` of patchbay_on_answer. */
+#define PATCHBAY_ANSWERED  0 /* `json` is the client's result object */
+#define PATCHBAY_REFUSED   1 /* `json` is the JSON-RPC error object that it answered with */
+#define PATCHBAY_NO_ANSWER 2 /* it is gone, cancelled the call, or took too long: `json` is text   \
+                              */
+
+/* The answer to a question. Runs on the loop, exactly once per question that ask() took, before
+ * destroy(). After PATCHBAY_NO_ANSWER the call is over: finish() would change nothing.
+ * thread: [loop]     blocks: no */
+typedef void patchbay_on_answer(void *arg, patchbay_call call, int32_t status, patchbay_str json);
+
+/* Every span is copied. */
+typedef struct patchbay_question {
+    uint32_t struct_size;
+    uint32_t reserved;
+    /* Tells the questions of a call apart; modern clients see it. Empty: the hub makes one. */
+    patchbay_str key;
+    patchbay_str method;      /* sampling/createMessage, elicitation/create or roots/list */
+    patchbay_str params_json; /* its params object; empty for none */
+    patchbay_on_answer *on_answer;
+    void *arg;
+} patchbay_question;
+
+typedef struct patchbay_client_v1 {
+    uint32_t struct_size;
+    uint32_t reserved;
+
+    /* The client's capabilities (MCP ClientCapabilities), a JSON object, borrowed until the call
+     * ends; "{}" for a call that is over.
+     * thread: [loop]     blocks: no */
+    patchbay_str (*get_capabilities)(patchbay_host *host, patchbay_call call);
+
+    /* Ask the client. The call's deadline stands still until the answer is there.
+     * With call id 0 the question belongs to no call in particular (a server over one pipe does not
+     * say): it goes to the session whose calls the instance is working on, if that is a single one.
+     * thread: [any]      blocks: no
+     * returns: PATCHBAY_OK; PATCHBAY_EINVAL (unknown method, params no object, key used already);
+     *          PATCHBAY_ESTATE (the client did not declare the capability, or there is no single
+     *          session); PATCHBAY_ESTALE (the call is over); PATCHBAY_ELIMIT (too many questions);
+     *          PATCHBAY_ENOMEM. From another thread only EINVAL, ENOMEM and ESTATE (closing): the
+     *          rest is told as PATCHBAY_NO_ANSWER */
+    int32_t (*ask)(patchbay_host *host, patchbay_call call, const patchbay_question *question);
+
+    /* Send the client a log message: the params object of MCP's notifications/message, with `level`
+     * and `data`, `logger` if wanted. It arrives if the client asked for that level. With call id 0
+     * it goes to every client that did.
+     * thread: [any]      blocks: no
+     * returns: as patchbay_host_api.notify() */
+    int32_t (*message)(patchbay_host *host, patchbay_call call, patchbay_str params_json);
+
+    /* Let go of the connection that the call's answer would take, where the client can come back
+     * for it (SSE polling, MCP 2025-11-25 basic/transports): for calls that take long. Elsewhere
+     * nothing happens.
+     * thread: [any]      blocks: no
+     * returns: as patchbay_host_api.notify() */
+    int32_t (*release)(patchbay_host *host, patchbay_call call);
+
+    /* Results of this instance may say `input_required` themselves (a proxy to a server of
+     * 2026-07-28): the hub then keeps the params of calls of clients that have to be asked
+     * directly, asks them, and makes the call again with the answers.
+     * thread: [loop]     blocks: no */
+    void (*expect_input_required)(patchbay_host *host, uint32_t is_expected);
+} patchbay_client_v1;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who is asking: bearer tokens (RFC 6750) against the digests of the tokens file, in constant time.
+ * A token reads "pbt_ID_SECRET", both base64url without padding; `patchbay token new NAME` makes
+ * one. One function for every route and transport. Any thread.
+ */
+#ifndef HTTP_AUTH_H
+#define HTTP_AUTH_H
+
+#include "hub/settings.h"
+
+typedef enum hub_auth_result {
+    HUB_AUTH_OK,
+    HUB_AUTH_MISSING,   /* 401, no error code (RFC 6750 section 3.1) */
+    HUB_AUTH_MALFORMED, /* 400 invalid_request */
+    HUB_AUTH_REFUSED,   /* 401 invalid_token */
+} hub_auth_result;
+
+/* Judge the value of an Authorization header (`authorization` is NULL when there is none) at
+ * `now` (seconds since 1970). On OK *ret_principal is the token's name, or "anonymous" when
+ * nobody has to authenticate; it lives as long as `auth`. */
+hub_auth_result hub_auth_check(const hub_auth_settings *auth, const hub_str *authorization,
+                               int64_t now, const char **ret_principal, int64_t *ret_expires);
+
+#endif

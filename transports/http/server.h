@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The HTTP transport: streamable HTTP of both eras at /mcp and /mcp/PROFILE, HTTP+SSE (2024-11-05)
+ * at /sse and /messages, WebSocket at /ws and /ws/PROFILE, /healthz and /readyz. Links come from
+ * net/, requests are read by request.h and chunked.h, guards (Host, Origin, bearer token) stand
+ * before every route. Thread: [loop].
+ * spec: MCP 2026-07-28 basic/transports/streamable-http; 2025-11-25 basic/transports; 2024-11-05
+ * basic/transports; RFC 9110, 9112
+ */
+#ifndef TRANSPORTS_HTTP_SERVER_H
+#define TRANSPORTS_HTTP_SERVER_H
+
+#include "hub/settings.h"
+#include "hub/transport.h"
+#include "net/net.h"
+
+typedef struct hub_http_server hub_http_server;
+
+/* Serve `hub` on one listener. `settings` and `listen` are borrowed for its life.
+ * owns:    *ret_server, close it with hub_http_server_close
+ * errors:  those of hub_net_listen; HUB_EDENIED (the address is not loopback and nobody has to
+ *          authenticate: the text names --insecure); HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub,
+                                            const hub_settings *settings,
+                                            const hub_listen_settings *listen,
+                                            hub_http_server **ret_server, hub_error *reterr);
+
+/* Accept no more, and let go of what is idle; event streams have been ended by
+ * hub_orchestrator_stop. */
+void hub_http_server_stop(hub_http_server *server);
+
+/* Ends every session and connection. After hub_orchestrator_stop; NULL is fine. */
+void hub_http_server_close(hub_http_server *server);
+
+/* Connections that still have something to send. */
+size_t hub_http_server_busy(const hub_http_server *server);
+
+/* "http://127.0.0.1:8787/mcp"; lives as long as the server. */
+const char *hub_http_server_url(const hub_http_server *server);
+
+#endif

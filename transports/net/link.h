@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A link: one accepted TCP connection, plain or TLS, as bytes in and bytes out. libwebsockets
+ * carries it (raw socket role, on the hub's loop); nobody else sees libwebsockets. A peer that does
+ * not read delays itself alone: what waits for it is bounded, and while something waits its own
+ * bytes are not read. Thread: [loop].
+ */
+#ifndef TRANSPORTS_NET_LINK_H
+#define TRANSPORTS_NET_LINK_H
+
+#include "base/err.h"
+
+typedef struct hub_link hub_link;
+
+/* What the owner of a link is told. Always from the loop, never from inside a function below. */
+typedef struct hub_link_events {
+    /* Bytes have come; borrowed, all of them are the owner's now. The owner may write, pause, close
+     * and hand over (hub_link_set_owner) in here. */
+    void (*on_bytes)(void *owner, hub_str bytes);
+
+    /* Everything that was written has left. NULL: not interested. */
+    void (*on_drained)(void *owner);
+
+    /* The peer is gone, reading or writing failed, what waits exceeds its bound, the peer took
+     * nothing for too long, or the owner closed: the last word, the link is freed when this
+     * returns. Comes exactly once, also after hub_link_close. */
+    void (*on_end)(void *owner);
+} hub_link_events;
+
+/* Who is told from now on. The accepter of a link sets it first; an upgrade changes it. */
+void hub_link_set_owner(hub_link *link, const hub_link_events *events, void *owner);
+
+/* Write: the parts are copied or sent before it returns, all of them or none.
+ * errors:  HUB_ELIMIT (more than max_queue_bytes would wait: the link ends, from the loop),
+ *          HUB_ESTATE (it is closing), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_link_write(hub_link *link, const hub_str *parts, size_t count);
+
+/* Bytes that wait to be taken by the peer. */
+size_t hub_link_queued(const hub_link *link);
+
+/* Whether the peer's bytes are read. Ends of the connection are noticed all the same. */
+void hub_link_pause(hub_link *link, bool is_paused);
+
+/* End it: with `flush`, when what waits has been taken, or not within the stall limit; else now.
+ * Nothing can be written from here on. on_end comes from the loop. */
+void hub_link_close(hub_link *link, bool flush);
+
+/* The peer's address without port, for caps and the log; lives as long as the link. */
+const char *hub_link_peer(const hub_link *link);
+bool hub_link_is_tls(const hub_link *link);
+
+#endif

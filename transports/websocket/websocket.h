@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MCP over WebSocket: one text message, one JSON-RPC message; both eras. The HTTP transport has
+ * answered for Host, Origin and authorization before; this takes the connection from the upgrade
+ * on. Framing is libwslay's. Ping every ping_ms, gone without pong after pong_ms; a message over
+ * the limit is 1009, a binary one 1003, text that is not UTF-8 1007, a protocol error 1002; the hub
+ * leaves with 1001. Thread: [loop].
+ * spec: RFC 6455; the subprotocol "mcp" is echoed when offered, not required
+ */
+#ifndef TRANSPORTS_WEBSOCKET_WEBSOCKET_H
+#define TRANSPORTS_WEBSOCKET_WEBSOCKET_H
+
+#include "hub/settings.h"
+#include "hub/transport.h"
+#include "net/net.h"
+
+typedef struct hub_websocket hub_websocket;
+
+typedef struct hub_websocket_options {
+    hub_orchestrator *hub;
+    const hub_settings *settings;
+    hub_net *net;
+    const char *profile;   /* NULL: default */
+    const char *principal; /* copied */
+    int64_t expires;       /* when the credential does (seconds since 1970): closed with 4401; 0 */
+    hub_str key;           /* the value of Sec-WebSocket-Key */
+    bool offers_mcp;       /* the client offered the subprotocol "mcp" */
+    hub_str early;         /* bytes that came behind the request */
+    void (*on_end)(void *ctx, hub_websocket *websocket); /* once; it is freed then */
+    void *ctx;
+} hub_websocket_options;
+
+/* Whether a Sec-WebSocket-Key is the Base64 of 16 bytes. */
+bool hub_websocket_is_key(hub_str key);
+
+/* Answer 101 and become the owner of the link.
+ * errors:  those of hub_session_create; the link is untouched then, and the caller answers */
+HUB_MUST_CHECK hub_err hub_websocket_open(hub_link *link, const hub_websocket_options *options,
+                                          hub_websocket **ret_websocket, hub_error *reterr);
+
+/* Close with 1001 (going away) when what waits has been sent. on_end follows. */
+void hub_websocket_close(hub_websocket *websocket);
+
+#endif

@@ -27,6 +27,9 @@ void hub_net_destroy(hub_net *net);
 /* Open links. */
 size_t hub_net_link_count(const hub_net *net);
 
+/* The loop it was created on. */
+struct ev_loop *hub_net_loop(const hub_net *net);
+
 /* A new link: call hub_link_set_owner in here, or hub_link_close. */
 typedef void hub_net_on_link(void *ctx, hub_link *link);
 

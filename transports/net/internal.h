@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this folder share. Nobody else includes it, nor libwebsockets. */
+#ifndef TRANSPORTS_NET_INTERNAL_H
+#define TRANSPORTS_NET_INTERNAL_H
+
+#include "base/map.h"
+#include "net/net.h"
+
+#include <arpa/inet.h>
+#include <libwebsockets.h>
+
+/* Written in one go: what the kernel does not take of it, libwebsockets keeps. Large enough for few
+ * calls, small enough to be taken whole by most sockets. */
+#define HUB_NET_WRITE_BYTES (64u * 1024)
+
+/* Bytes of a paused peer that are taken in all the same, so that its end is noticed. */
+#define HUB_NET_HELD_BYTES (64u * 1024)
+
+/* After the last word: how long a peer may take to hear it, while what it sends is thrown away. A
+ * connection closed with unread bytes is reset, and the peer may never see the answer. */
+#define HUB_NET_LINGER_MS 2000
+
+/* Descriptors that are left for children and files when connections use them up. */
+#define HUB_NET_RESERVED_FDS 16
+
+/* Open links of one peer address. */
+typedef struct net_address {
+    UT_hash_handle hh;
+    unsigned links;
+    char text[INET6_ADDRSTRLEN];
+} net_address;
+
+/* Bytes that wait for the peer. */
+typedef struct net_chunk {
+    struct net_chunk *next;
+    size_t begin; /* sent so far */
+    size_t len;
+    char bytes[];
+} net_chunk;
+
+/* Links that wait for the same kind of deadline, in the order in which they will miss it. */
+typedef enum net_wait {
+    NET_WAIT_NONE,
+    NET_WAIT_HANDSHAKE,
+    NET_WAIT_STALL,
+    NET_WAIT_LINGER,
+    NET_WAITS,
+} net_wait;
+
+typedef struct net_queue {
+    hub_link *first;
+    hub_link *last;
+} net_queue;
+
+struct hub_link {
+    hub_net *net;
+    struct lws *wsi; /* NULL once libwebsockets has closed it */
+    const hub_link_events *events;
+    void *owner;
+    net_address *address;
+    hub_link *next; /* of all links */
+    hub_link *prev;
+    hub_link *due_next; /* of the queue that it waits in */
+    hub_link *due_prev;
+    hub_link *todo_next; /* of those that something is to be done for, from the loop */
+    uint64_t due_ms;
+    net_wait wait;
+    net_chunk *chunks; /* oldest first */
+    net_chunk *last_chunk;
+    size_t queued;
+    size_t in_flight; /* what libwebsockets was given last, at most, while it has some of it left */
+    char *held;       /* came while the owner had paused */
+    size_t held_len;
+    bool is_tls;
+    bool is_paused;
+    bool is_rx_off;
+    bool is_closing; /* nothing more is written by the owner */
+    bool is_lingering;
+    bool is_doomed; /* to be ended from the loop */
+    bool is_todo;
+};
+
+struct hub_listener {
+    hub_net *net;
+    hub_listener *next;
+    struct lws_vhost *vhost;
+    hub_net_on_link *on_link;
+    void *ctx;
+    ev_io accept[2]; /* "localhost" has two addresses */
+    size_t count;
+    uint16_t port;
+    bool is_tls;
+};
+
+struct hub_net {
+    struct ev_loop *loop;
+    hub_net_limits limits;
+    size_t max_queue_bytes;
+    struct lws_context *context;
+    struct lws_vhost *plain;
+    hub_listener *listeners;
+    hub_link *links;
+    size_t link_count;
+    net_address *addresses; /* uthash */
+    net_queue waiting[NET_WAITS];
+    hub_link *todo;
+    ev_timer todo_timer; /* 0 s: runs what cannot be done inside of a callback */
+    ev_timer tick_timer;
+    unsigned ticks;
+    hub_net_tick *tickers;
+    hub_net_tick *next_ticker; /* while they run */
+    hub_link *adopting;        /* libwebsockets calls back before it returns */
+    char *scratch;             /* LWS_PRE + HUB_NET_WRITE_BYTES */
+    uint64_t refused_log_ms;
+    unsigned refused;
+    bool is_accepting;
+    bool is_closing;
+};
+
+/* net.c */
+void net_update_tick(hub_net *net);
+void net_pause_accepting(hub_net *net, const char *reason);
+void net_note_refusal(hub_net *net, const char *reason);
+
+/* listener.c */
+void net_set_accepting(hub_net *net, bool is_accepting);
+void net_forget_address(hub_net *net, net_address *address); /* unless it has links */
+
+/* tls.c */
+HUB_MUST_CHECK hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls,
+                                     struct lws_vhost **ret_vhost, hub_error *reterr);
+
+/* link.c */
+extern const struct lws_protocols NET_PROTOCOLS[];
+void net_link_adopt(hub_listener *listener, int fd, net_address *address);
+void net_link_kill(hub_link *link); /* now; not from inside a libwebsockets callback */
+void net_link_todo(hub_link *link);
+void net_link_run_todo(hub_net *net);
+void net_link_check_deadlines(hub_net *net, uint64_t now_ms);
+
+#endif

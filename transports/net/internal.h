@@ -136,6 +136,11 @@ void net_link_adopt(hub_listener *listener, int fd, net_address *address);
 void net_link_kill(hub_link *link); /* now; not from inside a libwebsockets callback */
 void net_link_todo(hub_link *link);
 void net_link_run_todo(hub_net *net);
+
+/* waiting.c */
+void net_start_waiting(hub_link *link, net_wait wait);
+void net_stop_waiting(hub_link *link);
+bool net_is_handshake_done(const hub_link *link);
 void net_link_check_deadlines(hub_net *net, uint64_t now_ms);
 
 #endif

@@ -1,94 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/internal.h"
 
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/log.h"
 
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-/* ---- deadlines ----------------------------------------------------------------------------------
- * Each kind lasts equally long for every link, so a queue per kind is in order of time. */
-
-static void stop_waiting(hub_link *link)
-{
-    net_queue *queue = &link->net->waiting[link->wait];
-    if (link->wait == NET_WAIT_NONE) {
-        return;
-    }
-    if (link->due_prev != NULL) {
-        link->due_prev->due_next = link->due_next;
-    } else {
-        queue->first = link->due_next;
-    }
-    if (link->due_next != NULL) {
-        link->due_next->due_prev = link->due_prev;
-    } else {
-        queue->last = link->due_prev;
-    }
-    link->wait = NET_WAIT_NONE;
-}
-
-static uint32_t patience_of(const hub_net *net, net_wait wait)
-{
-    switch (wait) {
-    case NET_WAIT_HANDSHAKE:
-        return HUB_LIMIT_HANDSHAKE_MS;
-    case NET_WAIT_STALL:
-        return net->limits.stall_ms;
-    default:
-        return HUB_NET_LINGER_MS;
-    }
-}
-
-static void start_waiting(hub_link *link, net_wait wait)
-{
-    net_queue *queue = &link->net->waiting[wait];
-    stop_waiting(link);
-    link->wait = wait;
-    link->due_ms = hub_clock_now_ms() + patience_of(link->net, wait);
-    link->due_next = NULL;
-    link->due_prev = queue->last;
-    if (queue->last != NULL) {
-        queue->last->due_next = link;
-    } else {
-        queue->first = link;
-    }
-    queue->last = link;
-    net_update_tick(link->net);
-}
-
-static bool is_handshake_done(const hub_link *link)
-{
-    SSL *ssl = link->is_tls ? lws_get_ssl(link->wsi) : NULL;
-    return ssl == NULL || SSL_is_init_finished(ssl);
-}
-
-static void miss_deadline(hub_link *link)
-{
-    net_wait wait = link->wait;
-    stop_waiting(link);
-    if (wait == NET_WAIT_HANDSHAKE && is_handshake_done(link)) {
-        return;
-    }
-    if (wait == NET_WAIT_STALL) {
-        hub_log(HUB_LOG_INFO, "net.stalled", HUB_F_TEXT("peer", hub_link_peer(link)),
-                HUB_F_INT("bytes", hub_link_queued(link)));
-    }
-    net_link_kill(link);
-}
-
-void net_link_check_deadlines(hub_net *net, uint64_t now_ms)
-{
-    for (int wait = NET_WAIT_NONE + 1; wait < NET_WAITS; wait++) {
-        while (net->waiting[wait].first != NULL && net->waiting[wait].first->due_ms <= now_ms) {
-            miss_deadline(net->waiting[wait].first);
-        }
-    }
-}
 
 /* ---- what is done from the loop ----------------------------------------------------------------
  */
@@ -180,7 +98,7 @@ static hub_err write_scratch(hub_link *link, size_t len)
 static bool may_write(const hub_link *link)
 {
     return link->wsi != NULL && link->chunks == NULL && !is_partial(link) &&
-           is_handshake_done(link);
+           net_is_handshake_done(link);
 }
 
 static hub_err enqueue(hub_link *link, const hub_str *parts, size_t count, size_t skip, size_t len)
@@ -247,7 +165,7 @@ static void wait_for_peer(hub_link *link)
 {
     update_rx(link);
     if (link->wait != NET_WAIT_STALL) {
-        start_waiting(link, NET_WAIT_STALL);
+        net_start_waiting(link, NET_WAIT_STALL);
     }
     (void)lws_callback_on_writable(link->wsi);
 }
@@ -324,7 +242,7 @@ static void linger(hub_link *link)
     link->held = NULL;
     link->held_len = 0;
     set_rx(link, true);
-    start_waiting(link, NET_WAIT_LINGER);
+    net_start_waiting(link, NET_WAIT_LINGER);
 }
 
 /* The peer takes bytes again. */
@@ -338,7 +256,7 @@ static void on_writable(hub_link *link)
         if (link->chunks == NULL) {
             break;
         }
-        start_waiting(link, NET_WAIT_STALL); /* it took something: it has time again */
+        net_start_waiting(link, NET_WAIT_STALL); /* it took something: it has time again */
         if (write_scratch(link, take_chunks(link)) != HUB_OK) {
             return;
         }
@@ -348,7 +266,7 @@ static void on_writable(hub_link *link)
         return;
     }
     if (link->wait == NET_WAIT_STALL) {
-        stop_waiting(link);
+        net_stop_waiting(link);
     }
     update_rx(link);
     if (link->is_closing) {
@@ -377,7 +295,7 @@ static void hold(hub_link *link, hub_str bytes)
 static void on_bytes(hub_link *link, hub_str bytes)
 {
     if (link->wait == NET_WAIT_HANDSHAKE) {
-        stop_waiting(link);
+        net_stop_waiting(link);
     }
     if (link->is_closing || link->events == NULL) {
         return; /* thrown away */
@@ -415,7 +333,7 @@ void hub_link_close(hub_link *link, bool flush)
         return;
     }
     link->is_closing = true;
-    if (!flush || link->wsi == NULL || !is_handshake_done(link)) {
+    if (!flush || link->wsi == NULL || !net_is_handshake_done(link)) {
         doom(link);
     } else if (link->queued == 0 && link->in_flight == 0) {
         linger(link);
@@ -463,7 +381,7 @@ static void on_closed(hub_link *link)
     }
     link->wsi = NULL;
     link->is_closing = true;
-    stop_waiting(link);
+    net_stop_waiting(link);
     if (link->events != NULL) {
         link->events->on_end(link->owner);
     }
@@ -565,7 +483,7 @@ void net_link_adopt(hub_listener *listener, int fd, net_address *address)
     link->wsi = wsi;
     lws_set_wsi_user(wsi, link);
     if (link->is_tls) {
-        start_waiting(link, NET_WAIT_HANDSHAKE);
+        net_start_waiting(link, NET_WAIT_HANDSHAKE);
     }
     net_update_tick(net);
     listener->on_link(listener->ctx, link);

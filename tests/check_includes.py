@@ -5,7 +5,7 @@
     code in           may include
     include/          stddef.h, stdint.h and include/; the two header-only helpers also libc
     core/<room>/      include/, its own room and the rooms below it, libc, and the libraries named below
-    transports/       include/, core's hub/transport.h and base/, libc, libev, libwebsockets
+    transports/       include/, core's hub/transport.h, hub/settings.h, wire/ and base/, libc, libev, libwebsockets
     plugins/, examples/   include/ and files of their own folder: each must build against an installed SDK
     tests/            core/, include/ and their own
 
@@ -26,15 +26,16 @@ LIBRARIES = {
     r"pcre2\.h": {"core/tools": 1, "plugins": None, "tests": None},
     r"ev\.h": {"core/base": None, "core/modules": None, "core/hub": None, "core/cli": None, "transports": None, "tests": None},
     r"uthash\.h|utlist\.h": {"core": None, "tests": None},
-    r"openssl/.*": {"core/hub": None, "transports": None},
+    r"openssl/.*": {"core/config": 1, "core/hub": None, "transports": None},
     r"curl/.*": {"core/modules": None, "plugins": None},
     r"libwebsockets\.h": {"transports": None},
     r"dlfcn\.h": {"core/modules": None, "tests": None},
     r"cmocka\.h": {"tests": None},
 }
 
-HEADER_ONLY_HELPERS = {"include/patchbay/json.h", "include/patchbay/toolset.h"}
-MAY_INCLUDE_TRANSPORTS = {"core/cli/main.c", "core/cli/serve.c"}  # the composition root
+HEADER_ONLY_HELPERS = {f"include/patchbay/{name}.h" for name in (
+    "ask", "call", "content", "json", "prompt", "resource", "tool", "toolset")}
+MAY_INCLUDE_TRANSPORTS = {"core/cli/main.c", "core/cli/serve.c", "core/cli/listeners.c"}  # the composition root
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 BANNED = {
@@ -83,9 +84,9 @@ def room_breach(path, header):
     target = header.split("/")[0]
     if (ROOT / "core" / header).exists():
         if folder == "transports":
-            if target == "base" or header == "hub/transport.h":
+            if target in ("base", "wire") or header in ("hub/transport.h", "hub/settings.h"):
                 return None
-            return "a transport sees hub/transport.h and base/ only"
+            return "a transport sees hub/transport.h, hub/settings.h, wire/ and base/ only"
         room = folder.split("/")[1]
         if room == "cli" or ROOMS.index(target) <= ROOMS.index(room):
             return None

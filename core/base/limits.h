@@ -92,6 +92,16 @@
 #define HUB_LIMIT_ASKS_PER_CALL 16
 #define HUB_LIMIT_ASK_MS        600000
 
+/* How often one call is made again with answers, before its server is told to be going round in
+ * circles: a dialogue of so many steps is a long one. */
+#define HUB_LIMIT_ASK_ROUNDS 16
+
+/* Calls that wait for a client of 2026-07-28 to come back with answers, which it need not: in all
+ * and of one principal; and the bytes of what they have finished with meanwhile. */
+#define HUB_LIMIT_ASKING_CALLS               4096
+#define HUB_LIMIT_ASKING_CALLS_PER_PRINCIPAL 256
+#define HUB_LIMIT_ASKING_BYTES               (32u * 1024 * 1024)
+
 /* Resource subscriptions of one session or listen stream. */
 #define HUB_LIMIT_SUBSCRIPTIONS 256
 #define HUB_LIMIT_URI_BYTES     2048

@@ -55,23 +55,41 @@ static void on_bad_toolset(void *ctx, const char *reason)
     cli_complain("%s", reason);
 }
 
-/* Check what the manifest says, and what each module says of its part of it. */
+static void add_count(hub_buf *line, size_t count, const char *thing)
+{
+    hub_buf_printf(line, ", %zu %s%s", count, thing, count == 1 ? "" : "s");
+}
+
+static void report_good(const hub_settings *settings)
+{
+    hub_buf line;
+    hub_buf_init(&line, 256);
+    hub_buf_printf(&line, "the configuration is good: %zu toolset%s", settings->toolset_count,
+                   settings->toolset_count == 1 ? "" : "s");
+    add_count(&line, settings->profile_count, "profile");
+    if (settings->listen_count > 0) {
+        add_count(&line, settings->listen_count, "listener");
+    }
+    if (settings->auth.required) {
+        add_count(&line, settings->auth.token_count, "token");
+    }
+    cli_print(hub_buf_str(&line));
+    hub_buf_fini(&line);
+}
+
+/* Check what the manifest says, what its listeners need, and what each module says of its part. */
 static int check_all(cli_options *options)
 {
     cli_local *local = NULL;
     int status = cli_local_open(options, false, &local);
     if (status == EXIT_OK) {
+        status = cli_load_network(cli_local_config(local));
+    }
+    if (status == EXIT_OK) {
         hub_orchestrator_check(cli_local_hub(local), on_bad_toolset, &status);
     }
     if (status == EXIT_OK) {
-        const hub_settings *settings = cli_local_settings(local);
-        hub_buf line;
-        hub_buf_init(&line, 256);
-        hub_buf_printf(&line, "the configuration is good: %zu toolset%s, %zu profile%s",
-                       settings->toolset_count, settings->toolset_count == 1 ? "" : "s",
-                       settings->profile_count, settings->profile_count == 1 ? "" : "s");
-        cli_print(hub_buf_str(&line));
-        hub_buf_fini(&line);
+        report_good(&cli_local_config(local)->settings);
     }
     cli_local_close(local);
     return status;

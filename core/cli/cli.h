@@ -18,7 +18,7 @@ enum {
     EXIT_INTERNAL = 1,    /* a bug, or no memory */
     EXIT_USAGE = 2,       /* the command line is wrong */
     EXIT_CONFIG = 3,      /* a manifest, or what it asks for, is wrong */
-    EXIT_LISTEN = 4,      /* the client's side cannot be served */
+    EXIT_LISTEN = 4,      /* the clients' side cannot be served */
     EXIT_UNREACHABLE = 5, /* a toolset cannot be reached (check --connect) */
     EXIT_TOOL = 6,        /* the tool said it failed (call) */
 };
@@ -31,7 +31,16 @@ typedef struct cli_options {
     size_t config_count;
     const char *plugin_dirs[CLI_MAX_LIST];
     size_t plugin_dir_count;
+    const char *http[CLI_MAX_LIST];
+    size_t http_count;
+    const char *sockets[CLI_MAX_LIST];
+    size_t socket_count;
+    const char *allowed_hosts[CLI_MAX_LIST];
+    size_t allowed_host_count;
+    const char *allowed_origins[CLI_MAX_LIST];
+    size_t allowed_origin_count;
     const char *profile; /* NULL: default */
+    const char *expires; /* token new; NULL: never */
     bool stdio;
     bool json;
     bool connect;
@@ -61,6 +70,12 @@ extern const char *const CLI_OPTIONS_HELP;
  * returns: EXIT_OK, EXIT_USAGE (a flag has a bad value) or EXIT_CONFIG */
 int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config);
 
+/* Read what serving over the network takes beside the configuration: hub_config_load_network. On
+ * failure a line on stderr says why.
+ * returns: EXIT_OK, EXIT_CONFIG, EXIT_LISTEN (nobody has to authenticate, and it is not loopback)
+ */
+int cli_load_network(hub_config *config);
+
 /* A hub inside this process, for commands that look at it or use it. */
 typedef struct cli_local cli_local;
 
@@ -69,7 +84,7 @@ typedef struct cli_local cli_local;
 int cli_local_open(cli_options *options, bool start, cli_local **ret_local);
 void cli_local_close(cli_local *local); /* NULL is fine */
 hub_orchestrator *cli_local_hub(cli_local *local);
-const hub_settings *cli_local_settings(const cli_local *local);
+hub_config *cli_local_config(cli_local *local);
 
 /* Make a request and wait for its answer. `params` is a JSON object without `_meta`, or empty.
  * `*ret_json` is the result or the error object, valid until the next request. False for an error.
@@ -89,6 +104,7 @@ int cli_list(cli_options *options);
 int cli_call(cli_options *options);
 int cli_check(cli_options *options);
 int cli_module(cli_options *options);
+int cli_token(cli_options *options);
 int cli_version(cli_options *options);
 int cli_help(cli_options *options);
 

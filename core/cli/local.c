@@ -68,16 +68,22 @@ static bool is_enabled(const char *key)
     return enabled;
 }
 
+/* Whoever typed it knows where. Whether it was the command line. */
+static bool complain_of_config(const char *why)
+{
+    static const char COMMAND_LINE[] = "command line: "; /* as config/overrides.c says it */
+    bool is_typed = strncmp(why, COMMAND_LINE, sizeof COMMAND_LINE - 1) == 0;
+    cli_complain("%s", is_typed ? why + sizeof COMMAND_LINE - 1 : why);
+    return is_typed;
+}
+
 int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
 {
     hub_error why = {.code = HUB_OK};
     hub_err err = hub_config_load(options->configs, options->config_count, environment(),
                                   &options->overrides, ret_config, &why);
     if (err != HUB_OK) {
-        static const char COMMAND_LINE[] = "command line: "; /* as config/overrides.c says it */
-        bool usage = strncmp(why.text, COMMAND_LINE, sizeof COMMAND_LINE - 1) == 0;
-        cli_complain("%s", usage ? why.text + sizeof COMMAND_LINE - 1 : why.text);
-        return usage ? EXIT_USAGE : EXIT_CONFIG;
+        return complain_of_config(why.text) ? EXIT_USAGE : EXIT_CONFIG;
     }
     hub_settings *settings = &(*ret_config)->settings;
     settings->is_enabled = is_enabled;
@@ -92,6 +98,38 @@ int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
         cli_complain("warning: %s", (*ret_config)->warnings[i]);
     }
     return EXIT_OK;
+}
+
+/* Whether a listener is asked for that this build does not have. */
+static bool lacks_http(const hub_settings *settings)
+{
+#ifdef PATCHBAY_HTTP
+    (void)settings;
+    return false;
+#else
+    for (size_t i = 0; i < settings->listen_count; i++) {
+        if (settings->listens[i].kind == HUB_LISTEN_HTTP) {
+            return true;
+        }
+    }
+    return false;
+#endif
+}
+
+int cli_load_network(hub_config *config)
+{
+    if (lacks_http(&config->settings)) {
+        cli_complain("this build has no HTTP: build it with -DPATCHBAY_HTTP=ON, or use a Unix "
+                     "socket (--unix PATH)");
+        return EXIT_LISTEN;
+    }
+    hub_error why = {.code = HUB_OK};
+    hub_err err = hub_config_load_network(config, &why);
+    if (err == HUB_OK) {
+        return EXIT_OK;
+    }
+    (void)complain_of_config(why.text); /* a bad file is no bad command line */
+    return err == HUB_EDENIED ? EXIT_LISTEN : EXIT_CONFIG;
 }
 
 static hub_err take_message(hub_port *port, const hub_outgoing *message)
@@ -175,9 +213,9 @@ hub_orchestrator *cli_local_hub(cli_local *local)
     return local->hub;
 }
 
-const hub_settings *cli_local_settings(const cli_local *local)
+hub_config *cli_local_config(cli_local *local)
 {
-    return &local->config->settings;
+    return local->config;
 }
 
 bool cli_local_request(cli_local *local, const char *method, hub_str params, hub_str *ret_json)

@@ -8,8 +8,10 @@
 
 const cli_command CLI_COMMANDS[] = {
     {"serve", "[OPTION]...", "Serve the toolsets to a client (this is the default command).",
-     "Without a listener it serves one client over stdin and stdout, as MCP clients start it.", 0,
-     cli_serve},
+     "Without a listener (--http, --unix, or `listen` in the manifest) it serves one client over\n"
+     "stdin and stdout, as MCP clients start it; with one, only if --stdio says so. Where it "
+     "listens\nis in the log: event listen.ready.",
+     0, cli_serve},
     {"list", "[toolsets|tools|modules] [--json] [OPTION]...",
      "Show what the hub would offer. Without a word: tools.", NULL, 1, cli_list},
     {"call", "TOOL [JSON|-] [--json] [OPTION]...",
@@ -19,6 +21,11 @@ const cli_command CLI_COMMANDS[] = {
      "Check a manifest; with --connect, start every toolset too.", NULL, 1, cli_check},
     {"module", "inspect FILE.so", "Check a plugin and show what it says of itself.", NULL, 2,
      cli_module},
+    {"token", "new NAME [--expires 90d] | list [--json] | revoke NAME|ID  [--tokens FILE]",
+     "Make, show and revoke the bearer tokens of clients over HTTP.",
+     "`new` prints the token, once; the file keeps its digest. The file is that of --tokens, of\n"
+     "auth.tokens in the manifest (--config), or $XDG_CONFIG_HOME/patchbay/tokens.json.",
+     2, cli_token},
     {"version", "", "Print the version.", NULL, 0, cli_version},
     {"help", "[COMMAND]", "Show help.", NULL, 1, cli_help},
     {NULL, NULL, NULL, NULL, 0, NULL},

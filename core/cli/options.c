@@ -14,12 +14,19 @@ const char *const CLI_OPTIONS_HELP =
     "  --deny A,B             these may not\n"
     "  --max-active N         at most N toolsets at a time\n"
     "  --naming MODE          prefix (default), flat, dot or none\n"
-    "  --profile NAME         serve this profile of the manifest\n"
+    "  --http [HOST:]PORT     serve over HTTP and WebSocket; may be repeated\n"
+    "  --unix PATH            serve on a Unix socket; may be repeated\n"
+    "  --stdio                serve stdin and stdout (the default without a listener)\n"
+    "  --tokens FILE          clients over HTTP need a token of this file: see help token\n"
+    "  --allowed-host NAME    a name that clients may call this hub by; may be repeated\n"
+    "  --allowed-origin URL   a web page's origin that may use it; may be repeated\n"
+    "  --insecure             serve other machines although nobody has to authenticate\n"
+    "  --profile NAME         serve this profile of the manifest (stdio, --unix)\n"
     "  --no-meta-tools        leave out enable_toolset and the like\n"
     "  --allow-writable-plugins  load plugins that other users could have changed\n"
-    "  --stdio                serve stdin and stdout (the default)\n"
     "  --connect              check: start every toolset\n"
-    "  --json                 list, call: print JSON\n"
+    "  --json                 list, call, token: print JSON\n"
+    "  --expires TIME         token new: good for this long, like 90d or 12h\n"
     "  --log-level LEVEL      debug, info, warning, error or off\n"
     "  --log-format FORMAT    text or json\n"
     "  --help                 show help\n";
@@ -55,6 +62,13 @@ static const option_row OPTIONS[] = {
     {"--profile", KIND_TEXT, AT(profile), 0},
     {"--no-meta-tools", KIND_FLAG, AT(overrides.no_meta_tools), 0},
     {"--allow-writable-plugins", KIND_FLAG, AT(overrides.allow_writable), 0},
+    {"--http", KIND_REPEATED, AT(http), AT(http_count)},
+    {"--unix", KIND_REPEATED, AT(sockets), AT(socket_count)},
+    {"--allowed-host", KIND_REPEATED, AT(allowed_hosts), AT(allowed_host_count)},
+    {"--allowed-origin", KIND_REPEATED, AT(allowed_origins), AT(allowed_origin_count)},
+    {"--tokens", KIND_TEXT, AT(overrides.tokens), 0},
+    {"--insecure", KIND_FLAG, AT(overrides.insecure), 0},
+    {"--expires", KIND_TEXT, AT(expires), 0},
     {"--stdio", KIND_FLAG, AT(stdio), 0},
     {"--connect", KIND_FLAG, AT(connect), 0},
     {"--json", KIND_FLAG, AT(json), 0},
@@ -179,11 +193,26 @@ static int make_dirs_absolute(cli_options *options)
         }
         options->plugin_dirs[i] = absolute;
     }
-    if (options->plugin_dir_count > 0) {
-        options->overrides.plugin_dirs = (hub_names){
-            .items = options->plugin_dirs, .count = options->plugin_dir_count, .set = true};
-    }
     return EXIT_OK;
+}
+
+/* What was given more than once, as the configuration takes it; absent when it was not given. */
+static hub_names names_of(const char *const *items, size_t count)
+{
+    return (hub_names){.items = items, .count = count, .set = count > 0};
+}
+
+static int finish(cli_options *options)
+{
+    int status = make_dirs_absolute(options);
+    hub_config_overrides *overrides = &options->overrides;
+    overrides->plugin_dirs = names_of(options->plugin_dirs, options->plugin_dir_count);
+    overrides->http = names_of(options->http, options->http_count);
+    overrides->sockets = names_of(options->sockets, options->socket_count);
+    overrides->allowed_hosts = names_of(options->allowed_hosts, options->allowed_host_count);
+    overrides->allowed_origins = names_of(options->allowed_origins, options->allowed_origin_count);
+    overrides->profile = options->profile;
+    return status;
 }
 
 int cli_options_read(int argc, char **argv, size_t max_arguments, cli_options *ret_options)
@@ -206,5 +235,5 @@ int cli_options_read(int argc, char **argv, size_t max_arguments, cli_options *r
             return EXIT_USAGE;
         }
     }
-    return make_dirs_absolute(ret_options);
+    return finish(ret_options);
 }

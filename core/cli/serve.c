@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
+#include "cli/listeners.h"
 #include "stdio/stdio.h"
 
 #include <errno.h>
@@ -12,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-    DRAIN_MS = 500,  /* for the last words to a client that still reads */
+    DRAIN_MS = 500,  /* for the last words to all clients that still read */
     CLOSE_MS = 4500, /* for toolsets and children to end */
 };
 
@@ -21,9 +23,13 @@ typedef struct cli_server {
     struct ev_loop *loop;
     hub_config *config;
     hub_orchestrator *hub;
+    bool serves_stdio;
+    hub_stdio_fds fds; /* of the client over stdio */
     hub_stdio *stdio;
+    cli_listeners *listeners;
     ev_signal on_term;
     ev_signal on_int;
+    ev_signal on_hangup; /* the terminal that the hub was started in is gone */
     ev_io on_parent;
     int parent_fd;
     unsigned signals;
@@ -48,6 +54,7 @@ static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
     if (++server->signals > 1) {
         ev_signal_stop(loop, &server->on_term);
         ev_signal_stop(loop, &server->on_int);
+        ev_signal_stop(loop, &server->on_hangup);
     }
     stop(server, HUB_STR("signal"));
 }
@@ -77,19 +84,47 @@ static void watch_parent(cli_server *server)
     ev_io_start(server->loop, &server->on_parent);
 }
 
+static void watch_signal(cli_server *server, ev_signal *watcher, int number)
+{
+    ev_signal_init(watcher, on_signal, number);
+    watcher->data = server;
+    ev_signal_start(server->loop, watcher);
+}
+
+/* Whoever types a command expects it to end with his terminal, unless nohup said otherwise. A hub
+ * on stdio notices by its client. */
 static void watch_signals(cli_server *server)
 {
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN);
-    ev_signal_init(&server->on_term, on_signal, SIGTERM);
-    ev_signal_init(&server->on_int, on_signal, SIGINT);
-    server->on_term.data = server;
-    server->on_int.data = server;
-    ev_signal_start(server->loop, &server->on_term);
-    ev_signal_start(server->loop, &server->on_int);
+    bool was_ignored = signal(SIGHUP, SIG_IGN) == SIG_IGN;
+    watch_signal(server, &server->on_term, SIGTERM);
+    watch_signal(server, &server->on_int, SIGINT);
+    if (!server->serves_stdio && !was_ignored && isatty(STDIN_FILENO)) {
+        watch_signal(server, &server->on_hangup, SIGHUP);
+    }
 }
 
-static int open_hub(cli_server *server, const cli_options *options, hub_stdio_fds fds)
+static int open_stdio(cli_server *server, const cli_options *options)
+{
+    const hub_limits *limits = &server->config->settings.limits;
+    hub_error why = {.code = HUB_OK};
+    hub_stdio_options stdio = {
+        .fds = server->fds,
+        .profile = options->profile,
+        .max_message_bytes = limits->client_message_bytes,
+        .max_queue_bytes = limits->client_queue_bytes,
+        .on_end = on_client_end,
+        .ctx = server,
+    };
+    hub_err err = hub_stdio_open(server->loop, server->hub, &stdio, &server->stdio, &why);
+    if (err != HUB_OK) {
+        cli_complain("%s", why.text);
+        return err == HUB_ENOTFOUND ? EXIT_CONFIG : EXIT_LISTEN; /* no such profile */
+    }
+    return EXIT_OK;
+}
+
+static int open_hub(cli_server *server, const cli_options *options)
 {
     const hub_settings *settings = &server->config->settings;
     hub_error why = {.code = HUB_OK};
@@ -101,20 +136,8 @@ static int open_hub(cli_server *server, const cli_options *options, hub_stdio_fd
         cli_complain("%s", why.text);
         return err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
     }
-    hub_stdio_options stdio = {
-        .fds = fds,
-        .profile = options->profile,
-        .max_message_bytes = settings->limits.client_message_bytes,
-        .max_queue_bytes = settings->limits.client_queue_bytes,
-        .on_end = on_client_end,
-        .ctx = server,
-    };
-    err = hub_stdio_open(server->loop, server->hub, &stdio, &server->stdio, &why);
-    if (err != HUB_OK) {
-        cli_complain("%s", why.text);
-        return err == HUB_ENOTFOUND ? EXIT_CONFIG : EXIT_LISTEN; /* no such profile */
-    }
-    return EXIT_OK;
+    int status = cli_listeners_open(server->loop, server->hub, settings, &server->listeners);
+    return status == EXIT_OK && server->serves_stdio ? open_stdio(server, options) : status;
 }
 
 static void close_hub(cli_server *server)
@@ -123,7 +146,10 @@ static void close_hub(cli_server *server)
     if (server->hub != NULL) {
         hub_orchestrator_stop(server->hub);
     }
-    hub_stdio_close(server->stdio, DRAIN_MS);
+    uint64_t deadline = hub_clock_now_ms() + DRAIN_MS;
+    cli_listeners_close(server->listeners, DRAIN_MS);
+    uint64_t now = hub_clock_now_ms();
+    hub_stdio_close(server->stdio, now < deadline ? (unsigned)(deadline - now) : 0);
     if (!hub_orchestrator_destroy(server->hub, CLOSE_MS)) {
         hub_log(HUB_LOG_WARNING, "hub.left_running", HUB_F_TEXT("what", "a plugin's thread"));
         _exit(EXIT_OK); /* nothing may be freed under it */
@@ -137,29 +163,73 @@ static void close_hub(cli_server *server)
     hub_config_destroy(server->config);
 }
 
-int cli_serve(cli_options *options)
+/* What the standard descriptors are taken for, by libraries and by plugins, must not be a client's
+ * connection: whoever started the hub may have closed them. */
+static int keep_standard_fds(void)
 {
-    cli_server server = {.parent_fd = -1};
-    hub_stdio_fds fds;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) {
+            cli_complain("cannot open /dev/null: %s", strerror(errno));
+            return EXIT_LISTEN;
+        }
+    }
+    return EXIT_OK;
+}
+
+/* Decide on stdio: it is served when asked for, or when there is nothing else. */
+static int choose_stdio(cli_server *server, const cli_options *options)
+{
+    bool has_listeners = server->config->settings.listen_count > 0;
     hub_error why = {.code = HUB_OK};
-    int status = cli_load_config(options, false, &server.config);
+    if (!has_listeners && !options->stdio && isatty(STDIN_FILENO)) {
+        cli_complain("nobody to serve: stdin is a terminal, and there is no listener; try --http "
+                     "8787, let an MCP client start the hub, or say --stdio to type the protocol");
+        return EXIT_USAGE;
+    }
+    server->serves_stdio = options->stdio || !has_listeners;
+    if (!server->serves_stdio) {
+        return keep_standard_fds();
+    }
+    if (hub_stdio_claim(&server->fds, &why) != HUB_OK) {
+        cli_complain("%s", why.text);
+        return EXIT_LISTEN;
+    }
+    return EXIT_OK;
+}
+
+static int prepare(cli_server *server, cli_options *options)
+{
+    int status = cli_load_config(options, false, &server->config);
+    if (status == EXIT_OK) {
+        status = cli_load_network(server->config);
+    }
+    if (status == EXIT_OK) {
+        status = choose_stdio(server, options);
+    }
     if (status != EXIT_OK) {
         return status;
     }
-    if (hub_stdio_claim(&fds, &why) != HUB_OK) {
-        cli_complain("%s", why.text);
-        hub_config_destroy(server.config);
-        return EXIT_LISTEN;
-    }
-    server.loop = ev_loop_new(EVFLAG_AUTO);
-    if (server.loop == NULL) {
+    server->loop = ev_loop_new(EVFLAG_AUTO);
+    if (server->loop == NULL) {
         cli_complain("no event loop can be had");
-        hub_config_destroy(server.config);
         return EXIT_INTERNAL;
     }
+    return EXIT_OK;
+}
+
+int cli_serve(cli_options *options)
+{
+    cli_server server = {.parent_fd = -1};
+    int status = prepare(&server, options);
+    if (status != EXIT_OK) {
+        hub_config_destroy(server.config);
+        return status;
+    }
     watch_signals(&server);
-    watch_parent(&server);
-    status = open_hub(&server, options, fds);
+    if (server.serves_stdio) {
+        watch_parent(&server);
+    }
+    status = open_hub(&server, options);
     if (status == EXIT_OK) {
         ev_run(server.loop, 0);
     }

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 enum {
-    DEFAULT_WORKERS = 4,
     /* Strings of the configuration, and nodes while it is read: far above what the largest allowed
      * files take, far below what hurts. */
     CONFIG_MAX_BYTES = 256 * 1024 * 1024,
@@ -23,18 +22,7 @@ static void set_defaults(hub_config_reader *reader)
     reader->config.settings = (hub_settings){
         .name = "patchbay",
         .modules = {.watch = true},
-        .limits =
-            {
-                .client_message_bytes = HUB_LIMIT_CLIENT_MESSAGE_BYTES,
-                .upstream_message_bytes = HUB_LIMIT_UPSTREAM_MESSAGE_BYTES,
-                .client_queue_bytes = HUB_LIMIT_CLIENT_QUEUE_BYTES,
-                .call_timeout_ms = HUB_LIMIT_CALL_MS,
-                .call_ceiling_ms = HUB_LIMIT_CALL_CEILING_MS,
-                .discover_timeout_ms = HUB_LIMIT_DISCOVER_MS,
-                .calls_per_session = HUB_LIMIT_CALLS_PER_SESSION,
-                .list_page = HUB_LIMIT_LIST_PAGE,
-                .worker_threads = DEFAULT_WORKERS,
-            },
+        .limits = hub_config_default_limits(),
         .log_level = HUB_LOG_INFO,
     };
     reader->base.profile = (hub_profile_settings){
@@ -44,19 +32,34 @@ static void set_defaults(hub_config_reader *reader)
     };
 }
 
-/* A manifest's own sections beside another program's would be lost without a word. */
-static hub_err check_unmixed(const hub_config_reader *reader, const hub_node *root,
-                             const hub_node *servers)
+/* A manifest's own section; other programs have some of these words, too, for something else. */
+static const char *own_section(const hub_node *root)
 {
     static const char *const SECTIONS[] = {"hub", "modules", "toolsets", "policy", "profiles"};
     for (size_t i = 0; i < sizeof SECTIONS / sizeof *SECTIONS; i++) {
         if (hub_node_find(root, SECTIONS[i]) != NULL) {
-            return hub_node_fail(servers, reader->reterr, HUB_EINVAL,
-                                 "cannot stand beside \"%s\": move the servers into \"toolsets\"",
-                                 SECTIONS[i]);
+            return SECTIONS[i];
         }
     }
-    return HUB_OK;
+    const hub_node *listen = hub_node_find(root, "listen");
+    if (listen != NULL && listen->kind == HUB_NODE_LIST) {
+        return "listen";
+    }
+    const hub_node *auth = hub_node_find(root, "auth");
+    bool is_ours = auth != NULL && auth->kind == HUB_NODE_MAP;
+    return is_ours && hub_node_find(auth, "tokens") != NULL ? "auth" : NULL;
+}
+
+/* A manifest's own sections beside another program's would be lost without a word. */
+static hub_err check_unmixed(const hub_config_reader *reader, const hub_node *root,
+                             const hub_node *servers)
+{
+    const char *own = own_section(root);
+    return own == NULL ? HUB_OK
+                       : hub_node_fail(servers, reader->reterr, HUB_EINVAL,
+                                       "cannot stand beside \"%s\": move the servers into "
+                                       "\"toolsets\"",
+                                       own);
 }
 
 static hub_err read_text(hub_config_reader *reader, const char *file, hub_str text)
@@ -168,6 +171,9 @@ static hub_err finish(hub_config_reader *reader, const hub_config_overrides *ove
     }
     if (err == HUB_OK) {
         err = hub_config_finish_profiles(reader, overrides);
+    }
+    if (err == HUB_OK) {
+        err = hub_config_finish_listens(reader);
     }
     if (err == HUB_OK && limits->call_ceiling_ms < limits->call_timeout_ms) {
         err = hub_node_fail(reader->call_limit_node, reader->reterr, HUB_EINVAL,

@@ -30,6 +30,8 @@
 
 typedef struct hub_config {
     hub_settings settings;
+    const char *tokens_file;     /* absolute; NULL: nobody has to authenticate */
+    const char *tokens_source;   /* who named it, for messages */
     const char *const *warnings; /* finished lines: unknown keys of a foreign file, … */
     size_t warning_count;
     struct hub_arena *arena; /* holds all of it; for hub_config_destroy only */
@@ -48,6 +50,13 @@ typedef struct hub_config_overrides {
     const char *naming;     /* text of --naming */
     const char *log_level;
     const char *log_format;
+    hub_names http;          /* each --http; with `sockets`, instead of the manifest's listeners */
+    hub_names sockets;       /* each --unix */
+    hub_names allowed_hosts; /* --allowed-host, for every HTTP listener */
+    hub_names allowed_origins; /* --allowed-origin */
+    const char *tokens;        /* --tokens */
+    const char *profile;       /* --profile: what each --unix serves */
+    bool insecure;             /* --insecure, for every HTTP listener */
     bool no_meta_tools;
     bool allow_writable;
 } hub_config_overrides;
@@ -74,6 +83,18 @@ HUB_MUST_CHECK hub_err hub_config_load(const char *const *files, size_t file_cou
 HUB_MUST_CHECK hub_err hub_config_parse(const char *name, hub_str text, const char *const *environ,
                                         const hub_config_overrides *overrides,
                                         hub_config **ret_config, hub_error *reterr);
+
+/* Read what a hub needs that serves over the network, and only then: the tokens file becomes
+ * settings.auth; certificates, keys, a socket's folder and group must be there; an address that is
+ * not loopback must be guarded by tokens, or said to be insecure.
+ * thread:  [init]      blocks: yes, reads files
+ * errors:  HUB_EDENIED (an address that strangers reach, unguarded), HUB_EINVAL (a bad tokens
+ *          file, a secret that others may read), HUB_ENOTFOUND, HUB_ESYSTEM, HUB_ELIMIT,
+ *          HUB_ENOMEM; the text says what to do */
+HUB_MUST_CHECK hub_err hub_config_load_network(hub_config *config, hub_error *reterr);
+
+/* Whether only this machine can reach an address of settings.listens. */
+bool hub_config_is_loopback(const char *address);
 
 /* What PATCHBAY_<KEY>_ENABLED says of a toolset: true, 1, yes, on, or false, 0, no, off, in any
  * case. hub_config_load asks it for the toolsets that files name; ask it for modules found

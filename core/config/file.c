@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,6 +59,106 @@ hub_err hub_file_read(const char *path, hub_buf *out, unsigned *ret_mode, hub_er
     }
     hub_err err = read_all(fd, path, out, reterr);
     (void)close(fd); /* read only: nothing can be lost */
+    return err;
+}
+
+static hub_err check_private(int fd, const char *path, hub_error *reterr)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        return fail_errno(path, reterr);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return hub_fail(reterr, HUB_EINVAL, "%s: not a regular file", path);
+    }
+    if (status.st_uid != geteuid()) {
+        return hub_fail(reterr, HUB_EDENIED,
+                        "%s: belongs to user %u, and this process is user %u: chown it, or use a "
+                        "file of your own",
+                        path, (unsigned)status.st_uid, (unsigned)geteuid());
+    }
+    if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+        return hub_fail(reterr, HUB_EDENIED,
+                        "%s: other users have access to it (mode %04o): chmod 600 it, and make new "
+                        "tokens if they may have read or changed it",
+                        path, (unsigned)status.st_mode & 07777u);
+    }
+    return HUB_OK;
+}
+
+hub_err hub_file_read_private(const char *path, hub_buf *out, hub_error *reterr)
+{
+    /* Not to wait for whoever opens the other end of a pipe. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) {
+        return fail_errno(path, reterr);
+    }
+    hub_err err = check_private(fd, path, reterr);
+    if (err == HUB_OK) {
+        err = read_all(fd, path, out, reterr);
+    }
+    (void)close(fd); /* read only: nothing can be lost */
+    return err;
+}
+
+static bool write_all(int fd, hub_str content)
+{
+    while (content.len > 0) {
+        ssize_t count = write(fd, content.ptr, content.len);
+        if (count < 0 && errno != EINTR) {
+            return false;
+        }
+        content = hub_str_from(content, count > 0 ? (size_t)count : 0);
+    }
+    return fsync(fd) == 0;
+}
+
+/* That the name is there after a power cut, too. */
+static bool sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL   ? hub_str_dup(HUB_STR("."))
+                   : slash == path ? hub_str_dup(HUB_STR("/"))
+                                   : hub_str_dup(hub_str_between(path, slash));
+    int fd = folder == NULL ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool synced = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0) {
+        (void)close(fd); /* read only */
+    }
+    free(folder);
+    return synced;
+}
+
+/* mkostemp makes it 0600. */
+static hub_err replace(const char *path, hub_str content, hub_error *reterr)
+{
+    char *temporary = NULL;
+    if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
+        return hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", path);
+    }
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    hub_err err = fd >= 0 && write_all(fd, content) ? HUB_OK : fail_errno(path, reterr);
+    if (fd >= 0 && close(fd) != 0 && err == HUB_OK) {
+        err = fail_errno(path, reterr);
+    }
+    if (err == HUB_OK && (rename(temporary, path) != 0 || !sync_folder(path))) {
+        err = fail_errno(path, reterr);
+    }
+    if (err != HUB_OK && fd >= 0) {
+        (void)unlink(temporary); /* it may have its new name already */
+    }
+    free(temporary);
+    return err;
+}
+
+hub_err hub_file_replace_private(const char *path, hub_str content, hub_error *reterr)
+{
+    char *target = realpath(path, NULL);
+    if (target == NULL && errno != ENOENT) {
+        return fail_errno(path, reterr);
+    }
+    hub_err err = replace(target != NULL ? target : path, content, reterr);
+    free(target);
     return err;
 }
 

@@ -12,6 +12,18 @@
 HUB_MUST_CHECK hub_err hub_file_read(const char *path, hub_buf *out, unsigned *ret_mode,
                                      hub_error *reterr);
 
+/* Append what a secret file holds. It must be a regular file of this user that nobody else can read
+ * or write.
+ * errors:  those of hub_file_read; HUB_EDENIED (it is somebody else's, or others have access: the
+ *          text says what to do), HUB_EINVAL (no regular file) */
+HUB_MUST_CHECK hub_err hub_file_read_private(const char *path, hub_buf *out, hub_error *reterr);
+
+/* Replace `path` at once by a file with this content that only this user can read (0600); what is
+ * there stays when anything fails. A link is followed.
+ * errors:  HUB_ENOTFOUND (no such folder), HUB_ESYSTEM, HUB_ENOMEM; the text begins with `path` */
+HUB_MUST_CHECK hub_err hub_file_replace_private(const char *path, hub_str content,
+                                                hub_error *reterr);
+
 /* `path`, absolute: as it is, or below `folder` when it is relative (which must be absolute, or
  * NULL for the working directory of the process). "." and a leading "./" vanish; ".." stays, since
  * only the kernel can follow it past links. In the arena; NULL when out of memory or without a

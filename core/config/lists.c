@@ -5,11 +5,8 @@
 #include "base/limits.h"
 #include "config/file.h"
 
-/* Make `ret_text` of one element. */
-typedef hub_err (*item_fn)(hub_config_reader *reader, const hub_node *item, const char **ret_text);
-
-static hub_err read_list(hub_config_reader *reader, const hub_node *node, item_fn read_item,
-                         hub_names *list)
+hub_err hub_config_read_list(hub_config_reader *reader, const hub_node *node,
+                             hub_config_read_item_fn *read_item, hub_names *list)
 {
     if (node->kind == HUB_NODE_NULL) {
         return hub_node_fail(node, reader->reterr, HUB_EINVAL,
@@ -100,17 +97,18 @@ hub_err hub_config_check_toolset_key(hub_config_reader *reader, const hub_node *
 hub_err hub_config_read_names(hub_config_reader *reader, const hub_node *node,
                               const hub_config_key *key, void *target)
 {
-    return read_list(reader, node, read_name, (void *)((char *)target + key->offset));
+    return hub_config_read_list(reader, node, read_name, (void *)((char *)target + key->offset));
 }
 
 hub_err hub_config_read_toolset_names(hub_config_reader *reader, const hub_node *node,
                                       const hub_config_key *key, void *target)
 {
-    return read_list(reader, node, read_toolset_name, (void *)((char *)target + key->offset));
+    return hub_config_read_list(reader, node, read_toolset_name,
+                                (void *)((char *)target + key->offset));
 }
 
 hub_err hub_config_read_folders(hub_config_reader *reader, const hub_node *node,
                                 const hub_config_key *key, void *target)
 {
-    return read_list(reader, node, read_folder, (void *)((char *)target + key->offset));
+    return hub_config_read_list(reader, node, read_folder, (void *)((char *)target + key->offset));
 }

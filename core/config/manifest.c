@@ -10,8 +10,6 @@
 
 enum {
     LEAST_NAME_BYTES = 16, /* a cut name keeps a hash suffix and something to recognise it by */
-    LEAST_BYTES = 1024,    /* of a message: an error answer has to fit */
-    MOST_BYTES = 1024 * 1024 * 1024,
     MOST_PAGE = 100000,
     MOST_PROFILES = 256, /* each one keeps a view of all tools */
     MOST_FILTERS = 64,   /* every tool passes all of them */
@@ -49,22 +47,6 @@ const hub_config_word HUB_CONFIG_FORMATS[] = {
     {"json", 1, false},
     {.word = NULL},
 };
-
-static hub_err read_unsupported(hub_config_reader *reader, const hub_node *node,
-                                const hub_config_key *key, void *target)
-{
-    (void)key;
-    (void)target; /* there is nothing yet that could hold it */
-    return hub_node_fail(node, reader->reterr, HUB_EINVAL, "not supported by this build");
-}
-
-/* The two times are held against each other when all files are read. */
-static hub_err read_call_limit(hub_config_reader *reader, const hub_node *node,
-                               const hub_config_key *key, void *target)
-{
-    reader->call_limit_node = node;
-    return hub_config_read_duration(reader, node, key, target);
-}
 
 static hub_err read_filter(hub_config_reader *reader, const hub_node *item,
                            const hub_config_key *rows, hub_filter_rule *filter)
@@ -368,59 +350,6 @@ static const hub_config_key HUB_KEYS[] = {
     {.name = NULL},
 };
 
-/* limits: bytes take 4MiB, times take 30s. */
-static const hub_config_key LIMIT_KEYS[] = {
-    /* One message from a client. Default: 4MiB. */
-    {.name = "client_message",
-     .read = hub_config_read_size,
-     .offset = READER(config.settings.limits.client_message_bytes),
-     .least = LEAST_BYTES,
-     .most = MOST_BYTES},
-    /* One message from a server. Default: 16MiB. */
-    {.name = "upstream_message",
-     .read = hub_config_read_size,
-     .offset = READER(config.settings.limits.upstream_message_bytes),
-     .least = LEAST_BYTES,
-     .most = MOST_BYTES},
-    /* What may wait for a client that does not read. Default: 32MiB. */
-    {.name = "client_queue",
-     .read = hub_config_read_size,
-     .offset = READER(config.settings.limits.client_queue_bytes),
-     .least = LEAST_BYTES,
-     .most = MOST_BYTES},
-    /* A call without progress. Default: 1m. */
-    {.name = "call_timeout",
-     .read = read_call_limit,
-     .offset = READER(config.settings.limits.call_timeout_ms),
-     .least = 1,
-     .most = HUB_CONFIG_MOST_MS},
-    /* A call, whatever progress it reports. Default: 10m. */
-    {.name = "call_ceiling",
-     .read = read_call_limit,
-     .offset = READER(config.settings.limits.call_ceiling_ms),
-     .least = 1,
-     .most = HUB_CONFIG_MOST_MS},
-    /* How long a list waits for servers that are not connected yet. Default: 5s. */
-    {.name = "discover_timeout",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.discover_timeout_ms),
-     .least = 1,
-     .most = HUB_CONFIG_MOST_MS},
-    /* Calls in flight of one client. Default: 256. */
-    {.name = "calls_per_session",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.calls_per_session),
-     .least = 1,
-     .most = HUB_LIMIT_CALLS},
-    /* Threads that run native tools. Default: 4. */
-    {.name = "worker_threads",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.worker_threads),
-     .least = 1,
-     .most = HUB_LIMIT_WORKER_THREADS},
-    {.name = NULL},
-};
-
 /* log: lines on standard error. */
 static const hub_config_key LOG_KEYS[] = {
     /* The least level that is written. Default: info. */
@@ -445,10 +374,13 @@ static const hub_config_key MANIFEST_KEYS[] = {
      .offset = READER(config.settings.policy),
      .keys = POLICY_KEYS},
     {.name = "profiles", .read = read_profiles, .keys = PROFILE_KEYS, .shape = HUB_CONFIG_MAP_OF},
-    {.name = "limits", .read = hub_config_read_map, .keys = LIMIT_KEYS},
+    {.name = "listen",
+     .read = hub_config_read_listens,
+     .keys = HUB_CONFIG_LISTEN_KEYS,
+     .shape = HUB_CONFIG_LIST_OF},
+    {.name = "auth", .read = hub_config_read_map, .keys = HUB_CONFIG_AUTH_KEYS},
+    {.name = "limits", .read = hub_config_read_map, .keys = HUB_CONFIG_LIMIT_KEYS},
     {.name = "log", .read = hub_config_read_map, .keys = LOG_KEYS},
-    {.name = "listen", .read = read_unsupported},
-    {.name = "auth", .read = read_unsupported},
     /* Never keys of a manifest: a file that has them is another program's. */
     {.name = "mcpServers", .read = NULL},
     {.name = "servers", .read = NULL},

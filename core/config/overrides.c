@@ -40,6 +40,10 @@ static const flag HUB_FLAGS[] = {
       .read = hub_config_read_choice,
       .offset = READER(config.settings.log_json),
       .words = HUB_CONFIG_FORMATS}},
+    {OVERRIDE(tokens),
+     {.name = "--tokens",
+      .read = hub_config_read_tokens_file,
+      .offset = READER(config.tokens_file)}},
 };
 
 static const list_flag HUB_LISTS[] = {
@@ -55,6 +59,23 @@ static const list_flag HUB_LISTS[] = {
      {.name = "--deny",
       .read = hub_config_read_toolset_names,
       .offset = READER(config.settings.policy.deny)}},
+};
+
+static const list_flag LISTENERS[] = {
+    {OVERRIDE(http), {.name = "--http", .read = hub_config_read_http_flags}},
+    {OVERRIDE(sockets), {.name = "--unix", .read = hub_config_read_unix_flags}},
+};
+
+/* What the command line says of every HTTP listener. */
+static const list_flag LISTENER_LISTS[] = {
+    {OVERRIDE(allowed_hosts),
+     {.name = "--allowed-host",
+      .read = hub_config_read_hosts,
+      .offset = offsetof(hub_listen_settings, hosts)}},
+    {OVERRIDE(allowed_origins),
+     {.name = "--allowed-origin",
+      .read = hub_config_read_origins,
+      .offset = offsetof(hub_listen_settings, origins)}},
 };
 
 static const flag PROFILE_FLAGS[] = {
@@ -141,6 +162,27 @@ static hub_err read_list_flags(hub_config_reader *reader, const hub_config_overr
     return err;
 }
 
+/* Listeners of the command line stand instead of the manifest's; what it says of hosts and the like
+ * counts for all. */
+static hub_err apply_to_listeners(hub_config_reader *reader, const hub_config_overrides *overrides)
+{
+    bool is_ours = overrides->http.set || overrides->sockets.set;
+    if (is_ours) {
+        reader->listen_count = 0;
+    }
+    hub_err err = read_list_flags(reader, overrides, LISTENERS, COUNT(LISTENERS), reader);
+    for (size_t i = 0; err == HUB_OK && i < reader->listen_count; i++) {
+        hub_listen_settings *listen = &reader->listens[i];
+        if (listen->kind == HUB_LISTEN_HTTP) {
+            err = read_list_flags(reader, overrides, LISTENER_LISTS, COUNT(LISTENER_LISTS), listen);
+            listen->insecure |= overrides->insecure;
+        } else if (is_ours) {
+            listen->profile = overrides->profile;
+        }
+    }
+    return err;
+}
+
 hub_err hub_config_apply_overrides(hub_config_reader *reader, const hub_config_overrides *overrides)
 {
     if (overrides == NULL) {
@@ -152,7 +194,7 @@ hub_err hub_config_apply_overrides(hub_config_reader *reader, const hub_config_o
         err = read_list_flags(reader, overrides, HUB_LISTS, COUNT(HUB_LISTS), reader);
     }
     reader->config.settings.modules.allow_writable |= overrides->allow_writable;
-    return err;
+    return err == HUB_OK ? apply_to_listeners(reader, overrides) : err;
 }
 
 hub_err hub_config_apply_profile_overrides(hub_config_reader *reader,

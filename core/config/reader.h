@@ -60,6 +60,9 @@ typedef struct hub_config_reader {
     hub_toolset_settings *toolsets;
     const hub_node **toolset_nodes; /* by the same index */
     size_t toolset_count;
+    hub_listen_settings *listens;  /* of the last file that has any, or of the command line */
+    const hub_node **listen_nodes; /* by the same index */
+    size_t listen_count;
     const char **warnings;
     size_t warning_count;
 } hub_config_reader;
@@ -87,7 +90,7 @@ struct hub_config_key {
     enum {
         HUB_CONFIG_ONE,     /* the value is that map */
         HUB_CONFIG_MAP_OF,  /* it maps names of the user's choice to such maps */
-        HUB_CONFIG_LIST_OF, /* it is a list of such maps, of one key each */
+        HUB_CONFIG_LIST_OF, /* it is a list of such maps */
     } shape;
 };
 
@@ -98,6 +101,32 @@ extern const hub_config_word HUB_CONFIG_STARTUPS[];
 extern const hub_config_word HUB_CONFIG_NAMINGS[];
 extern const hub_config_word HUB_CONFIG_LEVELS[];
 extern const hub_config_word HUB_CONFIG_FORMATS[];
+
+/* limits.c */
+extern const hub_config_key HUB_CONFIG_LIMIT_KEYS[];
+hub_limits hub_config_default_limits(void);
+
+/* listen.c: where clients reach the hub, and who they must be. */
+extern const hub_config_key HUB_CONFIG_LISTEN_KEYS[];
+extern const hub_config_key HUB_CONFIG_AUTH_KEYS[];
+hub_err hub_config_read_listens(hub_config_reader *reader, const hub_node *node,
+                                const hub_config_key *key, void *target);
+/* The listeners of the command line: they are added to those that are there. */
+hub_err hub_config_read_http_flags(hub_config_reader *reader, const hub_node *node,
+                                   const hub_config_key *key, void *target);
+hub_err hub_config_read_unix_flags(hub_config_reader *reader, const hub_node *node,
+                                   const hub_config_key *key, void *target);
+hub_err hub_config_read_hosts(hub_config_reader *reader, const hub_node *node,
+                              const hub_config_key *key, void *target); /* hub_names */
+hub_err hub_config_read_origins(hub_config_reader *reader, const hub_node *node,
+                                const hub_config_key *key, void *target); /* hub_names */
+/* const char *, absolute; variables are expanded */
+hub_err hub_config_read_path(hub_config_reader *reader, const hub_node *node,
+                             const hub_config_key *key, void *target);
+hub_err hub_config_read_tokens_file(hub_config_reader *reader, const hub_node *node,
+                                    const hub_config_key *key, void *target);
+/* Hold the listeners against each other and against the profiles, and hand them over. */
+HUB_MUST_CHECK hub_err hub_config_finish_listens(hub_config_reader *reader);
 
 /* values.c: kinds of values; the comment says the type of the member. */
 hub_err hub_config_read_text(hub_config_reader *reader, const hub_node *node,
@@ -116,6 +145,11 @@ hub_err hub_config_read_choice(hub_config_reader *reader, const hub_node *node,
                                const hub_config_key *key, void *target); /* bool, by `words` */
 hub_err hub_config_read_names(hub_config_reader *reader, const hub_node *node,
                               const hub_config_key *key, void *target); /* hub_names */
+/* A list of whose elements `read_item` makes text. */
+typedef hub_err hub_config_read_item_fn(hub_config_reader *reader, const hub_node *item,
+                                        const char **ret_text);
+hub_err hub_config_read_list(hub_config_reader *reader, const hub_node *node,
+                             hub_config_read_item_fn *read_item, hub_names *list);
 hub_err hub_config_read_toolset_names(hub_config_reader *reader, const hub_node *node,
                                       const hub_config_key *key, void *target); /* hub_names */
 hub_err hub_config_read_folders(hub_config_reader *reader, const hub_node *node,
@@ -174,6 +208,11 @@ HUB_MUST_CHECK hub_err hub_config_add_module_json(hub_config_reader *reader,
                                                   const hub_config_toolset_draft *draft,
                                                   hub_buf *out);
 extern const hub_config_word HUB_CONFIG_TYPES[];
+
+/* Append the node's text to `value`, with its variables expanded unless the toolset being read is
+ * switched off. */
+HUB_MUST_CHECK hub_err hub_config_expand(hub_config_reader *reader, const hub_node *node,
+                                         hub_buf *value);
 
 /* mcp_servers.c: the entries of another program's file (a map or a list), or NULL if it is none. */
 const hub_node *hub_config_find_servers(const hub_node *root);

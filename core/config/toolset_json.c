@@ -53,9 +53,9 @@ static bool is_scalar(const hub_node *node)
            node->kind == HUB_NODE_TRUE || node->kind == HUB_NODE_FALSE;
 }
 
-/* Append the node's text to `value`, expanded. A toolset that is switched off needs none of its
- * variables: people switch it off because they do not have them. */
-static hub_err expand(hub_config_reader *reader, const hub_node *node, hub_buf *value)
+/* A toolset that is switched off needs none of its variables: people switch it off because they do
+ * not have them. */
+hub_err hub_config_expand(hub_config_reader *reader, const hub_node *node, hub_buf *value)
 {
     if (reader->is_switched_off) {
         hub_buf_add(value, node->text);
@@ -77,7 +77,7 @@ static hub_err add_string(hub_config_reader *reader, const hub_node *node, hub_b
 {
     hub_buf value;
     hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
-    hub_err err = expand(reader, node, &value);
+    hub_err err = hub_config_expand(reader, node, &value);
     if (err == HUB_OK) {
         hub_json_add_string(out, hub_buf_str(&value));
     }
@@ -126,7 +126,7 @@ static hub_err add_text_member(hub_config_reader *reader, const hub_node *node, 
     }
     hub_buf value;
     hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
-    hub_err err = expand(reader, node, &value);
+    hub_err err = hub_config_expand(reader, node, &value);
     if (err == HUB_OK && value.len == 0) {
         err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "is empty");
     }
@@ -141,7 +141,7 @@ static hub_err add_text_member(hub_config_reader *reader, const hub_node *node, 
 static hub_err add_folder(hub_config_reader *reader, const hub_node *node, hub_buf *value,
                           hub_buf *out)
 {
-    hub_err err = expand(reader, node, value);
+    hub_err err = hub_config_expand(reader, node, value);
     if (err != HUB_OK) {
         return err;
     }
@@ -219,7 +219,7 @@ static hub_err add_header_value(hub_config_reader *reader, const hub_node *node,
 {
     hub_buf value;
     hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
-    hub_err err = expand(reader, node, &value);
+    hub_err err = hub_config_expand(reader, node, &value);
     if (err == HUB_OK && value.len > 0 &&
         (memchr(value.ptr, '\n', value.len) != NULL ||
          memchr(value.ptr, '\r', value.len) != NULL)) {

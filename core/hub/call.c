@@ -3,7 +3,9 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "hub/ask.h"
 #include "hub/hub.h"
+#include "hub/input_required.h"
 #include "hub/parking.h"
 #include "hub/respond.h"
 
@@ -117,6 +119,11 @@ static void give_slot_back(hub_call *call)
     if (call->kept != call->inline_kept) {
         free(call->kept);
     }
+    while (call->kept_later != NULL) {
+        hub_call_kept *kept = call->kept_later;
+        call->kept_later = kept->older;
+        free(kept);
+    }
     free(call->held);
     slot->call = NULL;
     slot->spare = call;
@@ -137,6 +144,25 @@ static hub_str keep(char **at, hub_str text)
     return kept;
 }
 
+static size_t size_to_keep(hub_str id, const hub_request_context *context, bool with_capabilities)
+{
+    return id.len + (with_capabilities ? context->capabilities.len : 0) + context->client_info.len +
+           context->log_level.len + context->progress_token.len;
+}
+
+static void keep_at(hub_call *call, char *at, hub_str id, const hub_request_context *context,
+                    bool with_capabilities)
+{
+    hub_str capabilities =
+        with_capabilities ? keep(&at, context->capabilities) : context->capabilities;
+    call->context = *context;
+    call->context.capabilities = capabilities;
+    call->client_id = keep(&at, id);
+    call->context.client_info = keep(&at, context->client_info);
+    call->context.log_level = keep(&at, context->log_level);
+    call->context.progress_token = keep(&at, context->progress_token);
+}
+
 /* Copy what of the request must outlive its message. What the session has declared once outlives
  * its calls anyway. */
 static hub_err keep_request(hub_call *call, const hub_session *session, hub_str id,
@@ -144,8 +170,7 @@ static hub_err keep_request(hub_call *call, const hub_session *session, hub_str 
 {
     bool is_declared =
         session->capabilities != NULL && context->capabilities.ptr == session->capabilities;
-    size_t need = id.len + (is_declared ? 0 : context->capabilities.len) +
-                  context->client_info.len + context->log_level.len + context->progress_token.len;
+    size_t need = size_to_keep(id, context, !is_declared);
     if (need > sizeof call->inline_kept) {
         call->kept = malloc(need);
         if (call->kept == NULL) {
@@ -153,21 +178,42 @@ static hub_err keep_request(hub_call *call, const hub_session *session, hub_str 
             return HUB_ENOMEM;
         }
     }
-    char *at = call->kept;
-    call->context = *context;
-    call->client_id = keep(&at, id);
-    if (!is_declared) {
-        call->context.capabilities = keep(&at, context->capabilities);
+    keep_at(call, call->kept, id, context, !is_declared);
+    return HUB_OK;
+}
+
+/* The same for a request that takes the call up again. Capabilities that have not changed, as is
+ * the rule, are not kept twice. */
+static hub_err keep_later_request(hub_call *call, hub_str id, const hub_request_context *context)
+{
+    hub_request_context known = *context;
+    bool is_new = !hub_str_eq(context->capabilities, call->context.capabilities);
+    size_t total = size_to_keep(id, context, is_new);
+    hub_call_kept *kept = malloc(sizeof *kept + total);
+    if (kept == NULL) {
+        return HUB_ENOMEM;
     }
-    call->context.client_info = keep(&at, context->client_info);
-    call->context.log_level = keep(&at, context->log_level);
-    call->context.progress_token = keep(&at, context->progress_token);
+    kept->older = call->kept_later;
+    kept->len = total;
+    for (const hub_call_kept *older = kept->older; older != NULL; older = older->older) {
+        total += older->len;
+    }
+    if (total > HUB_LIMIT_CLIENT_MESSAGE_BYTES) {
+        free(kept);
+        return HUB_ELIMIT;
+    }
+    if (!is_new) {
+        known.capabilities = call->context.capabilities;
+    }
+    call->kept_later = kept;
+    keep_at(call, kept->bytes, id, &known, is_new);
     return HUB_OK;
 }
 
 static void link_session(hub_call *call, hub_session *session)
 {
     call->session = session;
+    call->session_prev = NULL;
     call->session_next = session->calls;
     if (session->calls != NULL) {
         session->calls->session_prev = call;
@@ -266,16 +312,39 @@ void hub_call_touch(hub_call *call)
     }
 }
 
+void hub_call_pause(hub_call *call)
+{
+    if (call->paused_ms == 0) {
+        call->paused_ms = hub_clock_now_ms();
+        ev_timer_stop(call->table->loop, &call->deadline);
+    }
+}
+
+void hub_call_unpause(hub_call *call)
+{
+    if (call->paused_ms != 0) {
+        call->ceiling_ms += hub_clock_now_ms() - call->paused_ms;
+        call->paused_ms = 0;
+        start_timer(call);
+    }
+}
+
 /* ---- finding --------------------------------------------------------------------------------- */
 
-hub_call *hub_call_find(const hub_call_table *table, uint64_t id, const hub_binding *binding)
+hub_call *hub_call_at(const hub_call_table *table, uint64_t id)
 {
     uint64_t at = id & (HUB_LIMIT_CALLS - 1);
     if (at >= table->slot_count) {
         return NULL;
     }
     hub_call *call = table->slots[at].call;
-    return call != NULL && call->id == id && call->binding == binding ? call : NULL;
+    return call != NULL && call->id == id ? call : NULL;
+}
+
+hub_call *hub_call_find(const hub_call_table *table, uint64_t id, const hub_binding *binding)
+{
+    hub_call *call = hub_call_at(table, id);
+    return call != NULL && call->binding == binding ? call : NULL;
 }
 
 hub_call *hub_call_find_client(const hub_session *session, hub_str client_id)
@@ -305,6 +374,7 @@ static void unlink_session(hub_call *call)
         call->session_next->session_prev = call->session_prev;
     }
     session->call_count--;
+    call->session = NULL;
 }
 
 static void unlink_binding(hub_call *call)
@@ -325,10 +395,46 @@ static void unlink_binding(hub_call *call)
     hub_binding_call_ended(binding);
 }
 
+void hub_call_leave_client(hub_call *call)
+{
+    unlink_session(call);
+    call->port = NULL;
+}
+
+hub_err hub_call_meet_client(hub_call *call, hub_session *session, hub_port *port, hub_str id,
+                             const hub_request_context *context)
+{
+    if (session->call_count >= session->profile->hub->settings->limits.calls_per_session) {
+        return HUB_ELIMIT;
+    }
+    hub_err err = keep_later_request(call, id, context);
+    if (err == HUB_OK) {
+        call->port = port;
+        link_session(call, session);
+    }
+    return err;
+}
+
+void hub_call_unbind(hub_call *call)
+{
+    ev_timer_stop(call->table->loop, &call->deadline);
+    unlink_binding(call);
+}
+
+void hub_call_renew(hub_call *call)
+{
+    call_slot *slot = &call->table->slots[call->id & (HUB_LIMIT_CALLS - 1)];
+    slot->generation = slot->generation < LAST_GENERATION ? slot->generation + 1 : 1;
+    call->id = slot->generation << SLOT_BITS | (call->id & (HUB_LIMIT_CALLS - 1));
+}
+
 /* Take the call out of every list; its spans stay valid until give_slot_back. */
 static void detach(hub_call *call)
 {
     ev_timer_stop(call->table->loop, &call->deadline);
+    if (call->asking != NULL) {
+        hub_ask_end(call);
+    }
     if (call->parked) {
         hub_parking_remove(call);
     }
@@ -339,6 +445,9 @@ static void detach(hub_call *call)
 void hub_call_finish(hub_call *call, const hub_outcome *outcome)
 {
     const hub_session *session = call->session;
+    if (call->asking != NULL && hub_input_required_keep(call, outcome)) {
+        return; /* for when the client comes back */
+    }
     detach(call);
     if (call->on_outcome != NULL) {
         call->on_outcome(call->ctx, outcome);
@@ -371,7 +480,7 @@ void hub_call_fail_rpc(hub_call *call, int code, hub_str message)
 /* End a call that somebody may be working on: with `outcome` for the client, or without a word. */
 static void end_early(hub_call *call, const hub_outcome *outcome)
 {
-    hub_binding *binding = call->binding;
+    hub_binding *binding = call->idle ? NULL : call->binding;
     uint64_t id = call->id;
     if (binding != NULL) {
         binding->in_flight++; /* a retired binding is not closed before it knows */

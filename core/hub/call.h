@@ -12,6 +12,7 @@
 #ifndef HUB_HUB_CALL_H
 #define HUB_HUB_CALL_H
 
+#include "hub/request_state.h"
 #include "hub/transport.h"
 #include "wire/dialect.h"
 
@@ -20,6 +21,7 @@
 typedef struct hub_binding hub_binding;
 typedef struct hub_call hub_call;
 typedef struct hub_call_table hub_call_table;
+typedef struct hub_asking hub_asking;
 
 /* How a call ended. Spans are borrowed for the call of the function that gets it. */
 typedef struct hub_outcome {
@@ -31,10 +33,17 @@ typedef struct hub_outcome {
 /* For calls that the hub makes itself: told instead of a client. */
 typedef void hub_call_on_outcome(void *ctx, const hub_outcome *outcome);
 
+/* What a call keeps of a request that took it up again. */
+typedef struct hub_call_kept {
+    struct hub_call_kept *older;
+    size_t len;
+    char bytes[];
+} hub_call_kept;
+
 struct hub_call {
     uint64_t id;
     hub_call_table *table;
-    hub_session *session; /* who asked; NULL: the hub itself */
+    hub_session *session; /* who asked; NULL: the hub itself, or a client that has to come back */
     hub_port *port;
     hub_call_on_outcome *on_outcome;
     void *ctx;
@@ -46,6 +55,7 @@ struct hub_call {
     hub_call *park_next;
     hub_call *park_prev;
     bool is_tool_call;           /* failures become tool results */
+    bool is_cacheable;           /* modern results have caching hints */
     bool structured_errors;      /* … with structuredContent (the tool has no outputSchema) */
     bool parked;                 /* see parking.h */
     bool patient;                /* … and waits for catalogs that are late */
@@ -53,9 +63,15 @@ struct hub_call {
     hub_str client_id;           /* likewise */
     char *held;                  /* a parked request, whole */
     size_t held_len;
-    char *kept; /* inline_kept, or on the heap when that is too small */
+    char *kept;                             /* inline_kept, or on the heap when that is too small */
+    hub_call_kept *kept_later;              /* newest first */
+    hub_asking *asking;                     /* what its client is asked (ask.h); NULL: nothing */
+    bool has_digest;                        /* a modern client that can be asked; then … */
+    unsigned char digest[HUB_DIGEST_BYTES]; /* … what its retries have to have */
+    bool idle;                              /* bound, but nobody works on it (reissue.h) */
     uint64_t begin_ms;
     uint64_t ceiling_ms; /* after which progress does not help; monotonic, as begin_ms */
+    uint64_t paused_ms;  /* since when the clock stands still; 0: it runs */
     uint32_t timeout_ms;
     ev_timer deadline;
     char inline_kept[480]; /* last: what precedes it is cleared for each call, this is not */
@@ -88,6 +104,29 @@ void hub_call_set_deadline(hub_call *call, uint32_t timeout_ms, uint32_t ceiling
 
 /* Progress was reported: the timeout starts anew, the ceiling does not. */
 void hub_call_touch(hub_call *call);
+
+/* The clock stands still: the call waits for its client. Neither timeout nor ceiling comes nearer
+ * until it goes on. */
+void hub_call_pause(hub_call *call);
+void hub_call_unpause(hub_call *call);
+
+/* Let go of the client, which has been answered for now: the call lives on without one. */
+void hub_call_leave_client(hub_call *call);
+
+/* The client is back with another request: it is the call's from now on. `id` and `context` are
+ * copied; what of the older one was handed out stays valid.
+ * errors:  HUB_ELIMIT (as hub_call_begin, or the call has been taken up too often), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_call_meet_client(hub_call *call, hub_session *session, hub_port *port,
+                                            hub_str id, const hub_request_context *context);
+
+/* Nobody works on it any more: its outcome is known. */
+void hub_call_unbind(hub_call *call);
+
+/* Give it a new id: whatever is said under the old one finds nothing. */
+void hub_call_renew(hub_call *call);
+
+/* The call with that id, or NULL. */
+hub_call *hub_call_at(const hub_call_table *table, uint64_t id);
 
 /* The call with that id if `binding` works on it, else NULL. */
 hub_call *hub_call_find(const hub_call_table *table, uint64_t id, const hub_binding *binding);

@@ -40,16 +40,19 @@ bool hub_describe_is_active(const hub_profile *profile, const hub_toolset *tools
     return hub_registry_find(profile->registry, hub_str_of(toolset->settings->key)) != NULL;
 }
 
-/* One line for people: "active, 7 tools", "failed: no such command". */
+/* One line for people: "active, 7 tools, 1 prompt", "failed: no such command". */
 static void add_summary(const hub_toolset *toolset, bool active, hub_buf *out)
 {
     hub_buf text;
     hub_buf_init(&text, 1024);
     const char *state = state_word(toolset, active);
     hub_buf_add(&text, hub_str_of(strcmp(state, "ready") == 0 ? "active" : state));
-    if (toolset->catalog != NULL) {
-        hub_buf_printf(&text, ", %zu tool%s", toolset->catalog->count,
-                       toolset->catalog->count == 1 ? "" : "s");
+    for (int i = 0; i < HUB_KINDS; i++) {
+        hub_kind kind = (hub_kind)i;
+        size_t count = hub_toolset_count(toolset, kind);
+        if (count > 0 || (kind == HUB_KIND_TOOL && toolset->lists[kind] != NULL)) {
+            hub_buf_printf(&text, ", %zu %s", count, hub_kind_noun(kind, count));
+        }
     }
     if (active && toolset->state == PATCHBAY_STATE_FAILED) {
         hub_buf_printf(&text, ": %s", toolset->detail);
@@ -78,9 +81,9 @@ void hub_describe_add_toolset(const hub_profile *profile, const hub_toolset *too
         hub_json_add_key(out, HUB_STR("reason"));
         hub_json_add_string(out, hub_str_of(toolset->detail));
     }
-    if (toolset->catalog != NULL) {
+    if (toolset->lists[HUB_KIND_TOOL] != NULL) {
         hub_json_add_key(out, HUB_STR("toolCount"));
-        hub_buf_add_u64(out, toolset->catalog->count);
+        hub_buf_add_u64(out, toolset->lists[HUB_KIND_TOOL]->count);
     }
     add_summary(toolset, active, out);
 }
@@ -127,7 +130,7 @@ void hub_describe_add_failures(const hub_profile *profile, hub_buf *out)
     const hub_source *sources = hub_registry_sources(profile->registry, &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
-        if (toolset != NULL && toolset->catalog == NULL &&
+        if (toolset != NULL && toolset->lists[HUB_KIND_TOOL] == NULL &&
             toolset->state == PATCHBAY_STATE_FAILED) {
             hub_buf_printf(out, "%s%s: %s", out->len > begin ? "; " : "", toolset->settings->key,
                            toolset->detail);

@@ -19,6 +19,7 @@
 #include "hub/manager.h"
 #include "hub/notifier.h"
 #include "hub/settings.h"
+#include "hub/subscription.h"
 #include "hub/toolset.h"
 #include "hub/transport.h"
 #include "modules/instance.h"
@@ -40,6 +41,7 @@ typedef struct hub_profile {
     hub_session *sessions; /* list */
     hub_parked parked;
     hub_parked parked_patient;
+    size_t level_counts[HUB_LEVEL_NONE]; /* sessions that asked for that level of logging */
 } hub_profile;
 
 struct hub_orchestrator {
@@ -50,6 +52,7 @@ struct hub_orchestrator {
     hub_process_table *processes;
     hub_module_env *env;
     hub_call_table *calls;
+    struct hub_asks *asks;
     hub_toolset **toolsets; /* sorted by key */
     size_t toolset_count;
     hub_toolset *meta; /* the toolset `_meta`: no module, answered by meta_tools.c */
@@ -71,7 +74,10 @@ struct hub_session {
     const char *transport;
     hub_revision revision;      /* agreed on by `initialize`; NONE before, and for modern clients */
     bool initialized;           /* notifications/initialized has come */
-    uint64_t listed;            /* serial of the view whose list it was given last, to its end */
+    uint64_t listed[HUB_KINDS]; /* serials of the views whose lists it was given, to their ends */
+    bool has_log_level;         /* legacy: logging/setLevel has come … */
+    int log_level;              /* … with this one */
+    hub_subscriber_list subscribers; /* legacy: resources/subscribe */
     char *capabilities;         /* legacy: what `initialize` declared, a JSON object */
     struct hub_listen *listens; /* modern: open subscriptions/listen */
     size_t listen_count;
@@ -85,7 +91,8 @@ struct hub_session {
 typedef struct hub_listen {
     struct hub_listen *next;
     hub_port *port;
-    bool tools_list_changed;
+    bool wants[HUB_TOPICS]; /* that their lists changed */
+    hub_subscriber_list subscribers;
     size_t id_len;
     char id[]; /* raw JSON of the request's id */
 } hub_listen;

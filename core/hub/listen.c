@@ -2,7 +2,10 @@
 #include "hub/listen.h"
 
 #include "base/limits.h"
+#include "hub/content.h"
 #include "hub/hub.h"
+#include "hub/parking.h"
+#include "hub/subscription.h"
 
 #include <stdlib.h>
 
@@ -11,66 +14,151 @@ static hub_str id_of(const hub_listen *listen)
     return (hub_str){.ptr = listen->id, .len = listen->id_len};
 }
 
-/* Whether each type of the filter has the shape that the specification gives it. */
-static bool is_good_filter(hub_str filter)
+void hub_listen_add_meta(const hub_listen *listen, hub_buf *out)
 {
-    static const char *const FLAGS[] = {"toolsListChanged", "promptsListChanged",
-                                        "resourcesListChanged"};
-    for (size_t i = 0; i < sizeof FLAGS / sizeof FLAGS[0]; i++) {
-        hub_json_type type = hub_json_type_of(hub_json_get(filter, hub_str_of(FLAGS[i])));
+    hub_buf_add(out, HUB_STR("\"_meta\":{\"" HUB_META_SUBSCRIPTION_ID "\":"));
+    hub_buf_add(out, id_of(listen));
+    hub_buf_add_char(out, '}');
+}
+
+static const hub_str URIS = {.ptr = "resourceSubscriptions", .len = 21};
+
+static const hub_str FLAGS[HUB_TOPICS] = {
+    [HUB_TOPIC_TOOLS] = {.ptr = "toolsListChanged", .len = 16},
+    [HUB_TOPIC_RESOURCES] = {.ptr = "resourcesListChanged", .len = 20},
+    [HUB_TOPIC_PROMPTS] = {.ptr = "promptsListChanged", .len = 18},
+};
+
+/* What is wrong with a filter, or NULL. */
+static const char *check_filter(hub_str filter)
+{
+    static const char shape[] = "params.notifications must be an object of booleans "
+                                "(…ListChanged) and lists of text (resourceSubscriptions)";
+    if (hub_json_type_of(filter) != HUB_JSON_OBJECT) {
+        return shape;
+    }
+    for (int topic = 0; topic < HUB_TOPICS; topic++) {
+        hub_json_type type = hub_json_type_of(hub_json_get(filter, FLAGS[topic]));
         if (type != HUB_JSON_NONE && type != HUB_JSON_TRUE && type != HUB_JSON_FALSE) {
-            return false;
+            return shape;
         }
     }
-    hub_str uris = hub_json_get(filter, HUB_STR("resourceSubscriptions"));
+    hub_str uris = hub_json_get(filter, URIS);
     if (uris.len > 0 && hub_json_type_of(uris) != HUB_JSON_ARRAY) {
-        return false;
+        return shape;
     }
     hub_json_iter it = hub_json_iterate(uris);
     hub_str key;
     hub_str uri;
     while (hub_json_next(&it, &key, &uri)) {
         if (hub_json_type_of(uri) != HUB_JSON_STRING) {
-            return false;
+            return shape;
         }
     }
-    return hub_json_type_of(filter) == HUB_JSON_OBJECT;
+    return hub_json_count(uris) > HUB_LIMIT_SUBSCRIPTIONS
+               ? "params.notifications.resourceSubscriptions has more than 256 URIs"
+               : NULL;
 }
 
-static bool wants(const hub_message *message, const char *type)
+/* Whether a URI of the filter is of no known toolset. */
+static bool lacks_resource(const hub_request *request)
 {
-    hub_str value = hub_json_get(message->at[HUB_M_NOTIFICATIONS], hub_str_of(type));
-    return hub_json_type_of(value) == HUB_JSON_TRUE;
+    hub_json_iter it =
+        hub_json_iterate(hub_json_get(request->message->at[HUB_M_NOTIFICATIONS], URIS));
+    hub_str key;
+    hub_str raw;
+    bool lacks = false;
+    while (!lacks && hub_json_next(&it, &key, &raw)) {
+        hub_buf uri;
+        hub_buf_init(&uri, raw.len);
+        lacks = hub_json_decode(raw, &uri) != HUB_OK ||
+                hub_content_find_resource(request->session->profile, hub_buf_str(&uri)) == NULL;
+        hub_buf_fini(&uri);
+    }
+    return lacks;
 }
 
-/* The filter as far as it is honoured: types that nothing here can cause are left out. */
-static void acknowledge(const hub_listen *listen)
+/* Subscribe to the URIs of the filter; those that are honoured are appended, with commas. */
+static hub_err subscribe(const hub_request *request, hub_listen *listen, hub_buf *honoured)
+{
+    hub_json_iter it =
+        hub_json_iterate(hub_json_get(request->message->at[HUB_M_NOTIFICATIONS], URIS));
+    hub_str key;
+    hub_str raw;
+    hub_err err = HUB_OK;
+    while (err == HUB_OK && hub_json_next(&it, &key, &raw)) {
+        hub_buf uri;
+        hub_buf_init(&uri, raw.len);
+        hub_subscription_fate fate = HUB_SUBSCRIPTION_NO_MEMORY;
+        if (hub_json_decode(raw, &uri) == HUB_OK) {
+            fate = hub_subscription_add(request->session, listen, hub_buf_str(&uri));
+        }
+        if (fate == HUB_SUBSCRIPTION_TAKEN) {
+            hub_json_add_comma(honoured);
+            hub_buf_add(honoured, raw);
+        }
+        err = fate == HUB_SUBSCRIPTION_NO_MEMORY ? HUB_ENOMEM : HUB_OK;
+        hub_buf_fini(&uri);
+    }
+    return err;
+}
+
+/* The filter as far as it is honoured: what nothing here can cause is left out. */
+static hub_err acknowledge(const hub_listen *listen, hub_str uris)
 {
     hub_buf params;
-    hub_buf_init(&params, HUB_LIMIT_ID_BYTES + 256);
-    hub_buf_add(&params, HUB_STR("{\"_meta\":{\"" HUB_META_SUBSCRIPTION_ID "\":"));
-    hub_buf_add(&params, id_of(listen));
-    hub_buf_add(&params, HUB_STR("},\"notifications\":{"));
-    if (listen->tools_list_changed) {
-        hub_buf_add(&params, HUB_STR("\"toolsListChanged\":true"));
+    hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_add_char(&params, '{');
+    hub_listen_add_meta(listen, &params);
+    hub_buf_add(&params, HUB_STR(",\"notifications\":{"));
+    for (int topic = 0; topic < HUB_TOPICS; topic++) {
+        if (listen->wants[topic]) {
+            hub_json_add_key(&params, FLAGS[topic]);
+            hub_buf_add(&params, HUB_STR("true"));
+        }
+    }
+    if (uris.len > 0) {
+        hub_json_add_key(&params, URIS);
+        hub_buf_add_char(&params, '[');
+        hub_buf_add(&params, uris);
+        hub_buf_add_char(&params, ']');
     }
     hub_buf_add(&params, HUB_STR("}}"));
-    if (hub_buf_ok(&params)) {
+    hub_err err = params.failed;
+    if (err == HUB_OK) {
         hub_respond_notify(listen->port, HUB_STR("notifications/subscriptions/acknowledged"),
                            hub_buf_str(&params));
     }
     hub_buf_fini(&params);
+    return err;
+}
+
+static hub_listen *create_listen(const hub_request *request)
+{
+    hub_session *session = request->session;
+    hub_str id = request->message->at[HUB_M_ID];
+    hub_str filter = request->message->at[HUB_M_NOTIFICATIONS];
+    hub_listen *listen = malloc(sizeof *listen + id.len);
+    if (listen == NULL) {
+        return NULL;
+    }
+    *listen = (hub_listen){.next = session->listens, .port = request->port, .id_len = id.len};
+    memcpy(listen->id, id.ptr, id.len);
+    for (int topic = 0; topic < HUB_TOPICS; topic++) {
+        listen->wants[topic] =
+            hub_json_type_of(hub_json_get(filter, FLAGS[topic])) == HUB_JSON_TRUE;
+    }
+    session->listens = listen;
+    session->listen_count++;
+    return listen;
 }
 
 void hub_listen_open(const hub_request *request)
 {
     hub_session *session = request->session;
-    hub_str id = request->message->at[HUB_M_ID];
-    if (!is_good_filter(request->message->at[HUB_M_NOTIFICATIONS])) {
-        hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
-                          HUB_STR("params.notifications must be an object of booleans "
-                                  "(…ListChanged) and lists of text (resourceSubscriptions)"),
-                          HUB_STR_EMPTY);
+    const char *fault = check_filter(request->message->at[HUB_M_NOTIFICATIONS]);
+    if (fault != NULL) {
+        hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_str_of(fault), HUB_STR_EMPTY);
         return;
     }
     if (session->listen_count >= HUB_LIMIT_LISTENS_PER_SESSION) {
@@ -79,19 +167,31 @@ void hub_listen_open(const hub_request *request)
                           HUB_STR_EMPTY);
         return;
     }
-    hub_listen *listen = malloc(sizeof *listen + id.len);
-    if (listen == NULL) {
-        hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
+    if (!request->resumed && lacks_resource(request) &&
+        hub_parking_is_useful(session->profile, true)) {
+        hub_parking_add(request, true);
         return;
     }
-    *listen = (hub_listen){.next = session->listens,
-                           .port = request->port,
-                           .tools_list_changed = wants(request->message, "toolsListChanged"),
-                           .id_len = id.len};
-    memcpy(listen->id, id.ptr, id.len);
-    session->listens = listen;
-    session->listen_count++;
-    acknowledge(listen);
+    hub_buf honoured;
+    hub_buf_init(&honoured, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_listen *listen = create_listen(request);
+    hub_err err = listen == NULL ? HUB_ENOMEM : subscribe(request, listen, &honoured);
+    if (err == HUB_OK) {
+        err = hub_buf_ok(&honoured) ? acknowledge(listen, hub_buf_str(&honoured)) : HUB_ENOMEM;
+    }
+    hub_buf_fini(&honoured);
+    if (err != HUB_OK) {
+        hub_listen_cancel(session, request->message->at[HUB_M_ID]);
+        hub_respond_refusal(request, HUB_ENOMEM);
+        return;
+    }
+    hub_subscription_begin(listen);
+}
+
+static void destroy(hub_listen *listen)
+{
+    hub_subscription_end_all(&listen->subscribers);
+    free(listen);
 }
 
 hub_listen *hub_listen_find(const hub_session *session, hub_str id)
@@ -113,7 +213,7 @@ void hub_listen_cancel(hub_session *session, hub_str id)
     if (listen != NULL) {
         *link = listen->next;
         session->listen_count--;
-        free(listen);
+        destroy(listen);
     }
 }
 
@@ -125,9 +225,9 @@ static void say_goodbye(const hub_listen *listen)
 {
     hub_buf text;
     hub_buf_init(&text, 2 * HUB_LIMIT_ID_BYTES + 256);
-    hub_buf_add(&text, HUB_STR("{\"_meta\":{\"" HUB_META_SUBSCRIPTION_ID "\":"));
-    hub_buf_add(&text, id_of(listen));
-    hub_buf_add(&text, HUB_STR("}}"));
+    hub_buf_add_char(&text, '{');
+    hub_listen_add_meta(listen, &text);
+    hub_buf_add_char(&text, '}');
     if (hub_buf_ok(&text)) {
         hub_message message = {.kind = HUB_MESSAGE_REQUEST};
         message.at[HUB_M_ID] = id_of(listen);
@@ -153,7 +253,7 @@ void hub_listen_close_all(hub_session *session, bool say_so)
         if (say_so) {
             say_goodbye(listen);
         }
-        free(listen);
+        destroy(listen);
     }
     session->listen_count = 0;
 }

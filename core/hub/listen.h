@@ -10,8 +10,13 @@
 
 #include "hub/respond.h"
 
+struct hub_listen;
+
 /* Open one, or answer why not. */
 void hub_listen_open(const hub_request *request);
+
+/* Append the member `_meta` that says which stream a notification belongs to. */
+void hub_listen_add_meta(const struct hub_listen *listen, hub_buf *out);
 
 /* The one with that raw id, or NULL. */
 struct hub_listen *hub_listen_find(const hub_session *session, hub_str id);

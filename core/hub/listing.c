@@ -2,6 +2,7 @@
 #include "hub/listing.h"
 
 #include "base/limits.h"
+#include "hub/capabilities.h"
 #include "hub/hub.h"
 
 #include <openssl/crypto.h>
@@ -10,24 +11,36 @@
 
 enum {
     MAC_BYTES = 8, /* a forger has no oracle that is worth more */
-    CURSOR_MAX_BYTES =
-        2 * (MAC_BYTES + HUB_LIMIT_TOOLSET_KEY_BYTES + 1 + HUB_LIMIT_TOOL_NAME_BYTES),
+    CURSOR_MAX_BYTES = 2 * (MAC_BYTES + HUB_LIMIT_TOOLSET_KEY_BYTES + 1 + HUB_LIMIT_URI_BYTES),
 };
 
-#define CAPABILITIES "{\"tools\":{\"listChanged\":true},\"logging\":{}}"
+static const char *const LIST_KEYS[HUB_KINDS] = {
+    [HUB_KIND_TOOL] = "tools",
+    [HUB_KIND_RESOURCE] = "resources",
+    [HUB_KIND_TEMPLATE] = "resourceTemplates",
+    [HUB_KIND_PROMPT] = "prompts",
+};
 
 /* ---- cursors --------------------------------------------------------------------------------- */
 
-static bool sign(const hub_orchestrator *hub, hub_str text, unsigned char ret_mac[MAC_BYTES])
+/* Sign the place in the list of a kind: a cursor is good for that list alone. */
+static bool sign(const hub_orchestrator *hub, hub_kind kind, hub_str canonical,
+                 unsigned char ret_mac[MAC_BYTES])
 {
     unsigned char mac[EVP_MAX_MD_SIZE];
     unsigned len = 0;
-    if (HMAC(EVP_sha256(), hub->cursor_key, (int)sizeof hub->cursor_key,
-             (const unsigned char *)text.ptr, text.len, mac, &len) == NULL) {
-        return false;
+    hub_buf text;
+    hub_buf_init(&text, CURSOR_MAX_BYTES);
+    hub_buf_printf(&text, "%s:", LIST_KEYS[kind]);
+    hub_buf_add(&text, canonical);
+    bool done =
+        hub_buf_ok(&text) && HMAC(EVP_sha256(), hub->cursor_key, (int)sizeof hub->cursor_key,
+                                  (const unsigned char *)text.ptr, text.len, mac, &len) != NULL;
+    hub_buf_fini(&text);
+    if (done) {
+        memcpy(ret_mac, mac, MAC_BYTES);
     }
-    memcpy(ret_mac, mac, MAC_BYTES);
-    return true;
+    return done;
 }
 
 static void add_hex(hub_buf *out, const void *bytes, size_t len)
@@ -38,10 +51,10 @@ static void add_hex(hub_buf *out, const void *bytes, size_t len)
     }
 }
 
-static void add_cursor(const hub_orchestrator *hub, hub_str canonical, hub_buf *out)
+static void add_cursor(const hub_orchestrator *hub, hub_kind kind, hub_str canonical, hub_buf *out)
 {
     unsigned char mac[MAC_BYTES];
-    if (!sign(hub, canonical, mac)) {
+    if (!sign(hub, kind, canonical, mac)) {
         out->failed = HUB_ENOMEM;
         return;
     }
@@ -55,8 +68,8 @@ static int hex_digit(char c)
 }
 
 /* The canonical id in a cursor, decoded into `bytes`. False when the hub did not make it. */
-static bool read_cursor(const hub_orchestrator *hub, hub_str raw, char bytes[CURSOR_MAX_BYTES / 2],
-                        hub_str *ret_canonical)
+static bool read_cursor(const hub_orchestrator *hub, hub_kind kind, hub_str raw,
+                        char bytes[CURSOR_MAX_BYTES / 2], hub_str *ret_canonical)
 {
     hub_str text;
     unsigned char mac[MAC_BYTES];
@@ -73,7 +86,7 @@ static bool read_cursor(const hub_orchestrator *hub, hub_str raw, char bytes[CUR
         bytes[i] = (char)(high << 4 | low);
     }
     *ret_canonical = (hub_str){.ptr = bytes + MAC_BYTES, .len = text.len / 2 - MAC_BYTES};
-    return sign(hub, *ret_canonical, mac) && CRYPTO_memcmp(mac, bytes, MAC_BYTES) == 0;
+    return sign(hub, kind, *ret_canonical, mac) && CRYPTO_memcmp(mac, bytes, MAC_BYTES) == 0;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -100,18 +113,18 @@ static void add_modern_tail(const hub_settings *settings, hub_buf *out)
     hub_buf_add_char(out, '}');
 }
 
-void hub_listing_respond_tools(const hub_request *request)
+void hub_listing_respond(const hub_request *request, hub_kind kind)
 {
     const hub_profile *profile = request->session->profile;
     const hub_orchestrator *hub = profile->hub;
-    const hub_view *view = hub_registry_view(profile->registry);
+    const hub_view *view = hub_registry_view_of(profile->registry, kind);
     hub_str cursor = request->message->at[HUB_M_CURSOR];
     size_t page = hub->settings->limits.list_page;
     size_t from = 0;
     if (cursor.len > 0 && hub_json_type_of(cursor) != HUB_JSON_NULL) {
         char bytes[CURSOR_MAX_BYTES / 2];
         hub_str last;
-        if (!read_cursor(hub, cursor, bytes, &last)) {
+        if (!read_cursor(hub, kind, cursor, bytes, &last)) {
             hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
                               HUB_STR("Invalid cursor: list again from the beginning"),
                               HUB_STR_EMPTY);
@@ -123,18 +136,18 @@ void hub_listing_respond_tools(const hub_request *request)
     hub_buf_init(&tail, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     if (view->count - from > page) {
         hub_buf_add(&tail, HUB_STR(",\"nextCursor\":\""));
-        add_cursor(hub, view->entries[from + page - 1].canonical, &tail);
+        add_cursor(hub, kind, view->entries[from + page - 1].canonical, &tail);
         hub_buf_add_char(&tail, '"');
     }
     if (request->context.era == HUB_ERA_MODERN) {
         add_modern_tail(hub->settings, &tail);
     }
     if (hub_buf_ok(&tail)) {
-        hub_notifier_seen(profile->notifier);
+        hub_notifier_seen(profile->notifier, kind);
         if (view->count - from <= page) {
-            request->session->listed = view->serial;
+            request->session->listed[kind] = view->serial;
         }
-        hub_respond_list(request, HUB_STR("tools"), hub_view_slice(view, from, page),
+        hub_respond_list(request, hub_str_of(LIST_KEYS[kind]), hub_view_slice(view, from, page),
                          hub_buf_str(&tail));
     } else {
         hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
@@ -164,11 +177,13 @@ static void add_instructions(const hub_settings *settings, hub_buf *out)
 
 void hub_listing_respond_discover(const hub_request *request)
 {
-    const hub_settings *settings = request->session->profile->hub->settings;
+    const hub_profile *profile = request->session->profile;
+    const hub_settings *settings = profile->hub->settings;
     hub_buf result;
     hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    hub_buf_printf(&result, "{\"supportedVersions\":[\"%s\"],\"capabilities\":" CAPABILITIES,
+    hub_buf_printf(&result, "{\"supportedVersions\":[\"%s\"],\"capabilities\":",
                    hub_revision_date(HUB_REVISION_NEWEST));
+    hub_capabilities_announce(profile, &result);
     add_instructions(settings, &result);
     add_modern_tail(settings, &result);
     hub_buf_add_char(&result, '}');
@@ -177,12 +192,14 @@ void hub_listing_respond_discover(const hub_request *request)
 
 void hub_listing_respond_initialize(const hub_request *request, hub_revision revision)
 {
-    const hub_settings *settings = request->session->profile->hub->settings;
+    const hub_profile *profile = request->session->profile;
+    const hub_settings *settings = profile->hub->settings;
     hub_buf result;
     hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_printf(&result,
-                   "{\"protocolVersion\":\"%s\",\"capabilities\":" CAPABILITIES ",\"serverInfo\":",
-                   hub_revision_date(revision));
+                   "{\"protocolVersion\":\"%s\",\"capabilities\":", hub_revision_date(revision));
+    hub_capabilities_announce(profile, &result);
+    hub_buf_add(&result, HUB_STR(",\"serverInfo\":"));
     add_server_info(settings, &result);
     add_instructions(settings, &result);
     hub_buf_add_char(&result, '}');

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the hub says of itself: its lists, page by page from the profile's view, and its identity
+ * What the hub says of itself: its lists, page by page from the profile's views, and its identity
  * and capabilities. Cursors are opaque and signed: they name the last entry served, so they survive
- * a change of the list, and a forged one is refused. Thread: [loop]. spec: MCP 2026-07-28
- * server/tools, server/discover, server/utilities/pagination and caching
+ * a change of the list, and one that is forged, or of another list, is refused. Thread: [loop].
+ * spec: MCP 2026-07-28 server/tools, server/resources, server/prompts, server/discover,
+ * server/utilities/pagination and caching
  */
 #ifndef HUB_HUB_LISTING_H
 #define HUB_HUB_LISTING_H
 
 #include "hub/respond.h"
+#include "tools/catalog.h"
 
-/* Answer tools/list. */
-void hub_listing_respond_tools(const hub_request *request);
+/* Answer tools/list, resources/list, resources/templates/list or prompts/list. */
+void hub_listing_respond(const hub_request *request, hub_kind kind);
 
 /* Answer server/discover (modern). */
 void hub_listing_respond_discover(const hub_request *request);

@@ -284,7 +284,7 @@ static void list_toolsets(hub_call *call, hub_str arguments)
 }
 
 /* Append name, title and description of a tool from its definition. */
-static void add_tool_summary(hub_buf *out, hub_str exposed, const hub_tool *tool)
+static void add_tool_summary(hub_buf *out, hub_str exposed, const hub_item *tool)
 {
     static const char *const MEMBERS[] = {"title", "description"};
     hub_buf_add(out, HUB_STR("{\"name\":"));
@@ -308,12 +308,14 @@ static void add_toolset_tools(hub_buf *out, const hub_profile *profile, hub_tool
     for (size_t i = 0; active && i < view->count; i++) {
         if (view->entries[i].owner == toolset) {
             hub_json_add_comma(out);
-            add_tool_summary(out, view->entries[i].exposed, view->entries[i].tool);
+            add_tool_summary(out, view->entries[i].exposed, view->entries[i].item);
         }
     }
     hub_source source = hub_toolset_source(toolset);
-    for (size_t i = 0; !active && toolset->catalog != NULL && i < toolset->catalog->count; i++) {
-        const hub_tool *tool = &toolset->catalog->tools[i];
+    for (size_t i = 0; !active && toolset->lists[HUB_KIND_TOOL] != NULL &&
+                       i < toolset->lists[HUB_KIND_TOOL]->count;
+         i++) {
+        const hub_item *tool = &toolset->lists[HUB_KIND_TOOL]->items[i];
         if (hub_registry_exposes(profile->registry, &source, tool)) {
             hub_json_add_comma(out);
             add_tool_summary(out, tool->name, tool);
@@ -430,7 +432,8 @@ hub_err hub_meta_catalog(bool is_static, hub_catalog **ret_catalog)
     hub_buf_add_char(&json, ']');
     hub_err err = json.failed;
     if (err == HUB_OK) {
-        err = hub_catalog_parse(hub_buf_str(&json), true, ignore_drop, NULL, ret_catalog, NULL);
+        err = hub_catalog_parse(HUB_KIND_TOOL, hub_buf_str(&json), true, ignore_drop, NULL,
+                                ret_catalog, NULL);
     }
     hub_buf_fini(&json);
     return err;

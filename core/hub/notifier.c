@@ -4,60 +4,98 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/hub.h"
+#include "hub/listen.h"
 #include "hub/respond.h"
 
 #include <stdlib.h>
 
-static const hub_str METHOD = {.ptr = "notifications/tools/list_changed", .len = 32};
+static const char *const METHODS[HUB_TOPICS] = {
+    [HUB_TOPIC_TOOLS] = "notifications/tools/list_changed",
+    [HUB_TOPIC_RESOURCES] = "notifications/resources/list_changed",
+    [HUB_TOPIC_PROMPTS] = "notifications/prompts/list_changed",
+};
+
+static const hub_topic TOPICS[HUB_KINDS] = {
+    [HUB_KIND_TOOL] = HUB_TOPIC_TOOLS,
+    [HUB_KIND_RESOURCE] = HUB_TOPIC_RESOURCES,
+    [HUB_KIND_TEMPLATE] = HUB_TOPIC_RESOURCES,
+    [HUB_KIND_PROMPT] = HUB_TOPIC_PROMPTS,
+};
 
 struct hub_notifier {
     hub_profile *profile;
     ev_timer timer;
-    hub_view *told;       /* what clients know of */
-    bool seen;            /* a client was given another list meanwhile */
-    bool is_asked_for;    /* a user made one of the changes that are to be told */
-    uint64_t quiet_until; /* monotonic ms: what nobody asked for is not told before */
+    hub_view *told[HUB_KINDS]; /* what clients know of */
+    bool seen[HUB_KINDS];      /* a client was given another list meanwhile */
+    bool is_asked_for;         /* a user made one of the changes that are to be told */
+    uint64_t quiet_until;      /* monotonic ms: what nobody asked for is not told before */
     unsigned count;
 };
 
-static void tell_listens(const hub_session *session)
+static void tell_listens(const hub_session *session, hub_topic topic)
 {
     for (const hub_listen *listen = session->listens; listen != NULL; listen = listen->next) {
-        if (!listen->tools_list_changed) {
+        if (!listen->wants[topic]) {
             continue;
         }
         hub_buf params;
         hub_buf_init(&params, HUB_LIMIT_ID_BYTES + 128);
-        hub_buf_add(&params, HUB_STR("{\"_meta\":{\"" HUB_META_SUBSCRIPTION_ID "\":"));
-        hub_buf_add(&params, (hub_str){.ptr = listen->id, .len = listen->id_len});
-        hub_buf_add(&params, HUB_STR("}}"));
+        hub_buf_add_char(&params, '{');
+        hub_listen_add_meta(listen, &params);
+        hub_buf_add_char(&params, '}');
         if (hub_buf_ok(&params)) {
-            hub_respond_notify(listen->port, METHOD, hub_buf_str(&params));
+            hub_respond_notify(listen->port, hub_str_of(METHODS[topic]), hub_buf_str(&params));
         }
         hub_buf_fini(&params);
     }
 }
 
+static hub_view *current(const hub_notifier *notifier, hub_kind kind)
+{
+    return hub_registry_view_of(notifier->profile->registry, kind);
+}
+
+/* Tell a session of the changed kinds; one that waited for these very lists was given them. */
+static void tell_session(const hub_notifier *notifier, const hub_session *session,
+                         const bool changed[HUB_KINDS], bool is_asked_for)
+{
+    bool is_news[HUB_TOPICS] = {false};
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        bool is_given = session->listed[kind] == current(notifier, (hub_kind)kind)->serial;
+        if (changed[kind] && (is_asked_for || !is_given)) {
+            is_news[TOPICS[kind]] = true;
+        }
+    }
+    for (int topic = 0; topic < HUB_TOPICS; topic++) {
+        if (!is_news[topic]) {
+            continue;
+        }
+        if (session->initialized) {
+            hub_respond_notify(session->port, hub_str_of(METHODS[topic]), HUB_STR_EMPTY);
+        }
+        tell_listens(session, (hub_topic)topic);
+    }
+}
+
 static void tell(hub_notifier *notifier)
 {
-    const hub_view *view = hub_registry_view(notifier->profile->registry);
-    bool is_known = !notifier->seen && hub_view_equal(view, notifier->told);
+    bool changed[HUB_KINDS];
+    bool any = false;
     bool is_asked_for = notifier->is_asked_for;
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        changed[kind] = notifier->seen[kind] ||
+                        !hub_view_equal(current(notifier, (hub_kind)kind), notifier->told[kind]);
+        any = any || changed[kind];
+    }
     hub_notifier_settle(notifier);
-    if (is_known) {
+    if (!any) {
         return;
     }
     notifier->quiet_until = hub_clock_now_ms() + HUB_LIMIT_NOTIFY_STORM_MS;
     notifier->count++;
-    for (hub_session *session = notifier->profile->sessions; session != NULL;
+    for (const hub_session *session = notifier->profile->sessions; session != NULL;
          session = session->next) {
-        if (!is_asked_for && session->listed == view->serial) {
-            continue; /* it waited for these very tools: they came with its list */
-        }
-        if (session->initialized) {
-            hub_respond_notify(session->port, METHOD, HUB_STR_EMPTY);
-        }
-        tell_listens(session);
+        tell_session(notifier, session, changed, is_asked_for);
     }
 }
 
@@ -86,7 +124,9 @@ void hub_notifier_destroy(hub_notifier *notifier)
 {
     if (notifier != NULL) {
         ev_timer_stop(notifier->profile->hub->loop, &notifier->timer);
-        hub_view_unref(notifier->told);
+        for (int kind = 0; kind < HUB_KINDS; kind++) {
+            hub_view_unref(notifier->told[kind]);
+        }
         free(notifier);
     }
 }
@@ -113,19 +153,20 @@ void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
 
 void hub_notifier_settle(hub_notifier *notifier)
 {
-    hub_view *view = hub_view_ref(hub_registry_view(notifier->profile->registry));
-    hub_view_unref(notifier->told);
-    notifier->told = view;
-    notifier->seen = false;
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_view *view = hub_view_ref(current(notifier, (hub_kind)kind));
+        hub_view_unref(notifier->told[kind]);
+        notifier->told[kind] = view;
+        notifier->seen[kind] = false;
+    }
     notifier->is_asked_for = false;
 }
 
-void hub_notifier_seen(hub_notifier *notifier)
+void hub_notifier_seen(hub_notifier *notifier, hub_kind kind)
 {
-    notifier->seen =
-        notifier->seen ||
-        (ev_is_active(&notifier->timer) &&
-         !hub_view_equal(hub_registry_view(notifier->profile->registry), notifier->told));
+    notifier->seen[kind] =
+        notifier->seen[kind] || (ev_is_active(&notifier->timer) &&
+                                 !hub_view_equal(current(notifier, kind), notifier->told[kind]));
 }
 
 unsigned hub_notifier_count(const hub_notifier *notifier)

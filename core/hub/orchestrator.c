@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "hub/ask.h"
 #include "hub/hub.h"
 #include "hub/listen.h"
 #include "hub/meta_tools.h"
@@ -147,7 +148,7 @@ static hub_err add_meta_tools(hub_profile *profile, hub_error *reterr)
     }
     hub_source source = {
         .toolset = HUB_STR(HUB_META_TOOLSET),
-        .catalog = catalog,
+        .lists = {[HUB_KIND_TOOL] = catalog},
         .owner = profile->hub->meta,
         .native = true,
         .bare = true,
@@ -185,7 +186,7 @@ static void fini_profile(hub_profile *profile)
 
 /* ---- what toolsets report -------------------------------------------------------------------- */
 
-void hub_orchestrator_catalog_changed(hub_orchestrator *hub, hub_toolset *toolset)
+void hub_orchestrator_catalog_changed(hub_orchestrator *hub, hub_toolset *toolset, hub_kind kind)
 {
     hub_str key = hub_str_of(toolset->settings->key);
     for (size_t i = 0; i < hub->profile_count; i++) {
@@ -194,7 +195,7 @@ void hub_orchestrator_catalog_changed(hub_orchestrator *hub, hub_toolset *toolse
         if (profile->registry == NULL || hub_registry_find(profile->registry, key) == NULL) {
             continue;
         }
-        hub_err err = hub_registry_update(profile->registry, key, toolset->catalog, &why);
+        hub_err err = hub_registry_update(profile->registry, key, kind, toolset->lists[kind], &why);
         if (err != HUB_OK) {
             hub_log(HUB_LOG_ERROR, "tools.update_failed", HUB_F_STR("toolset", key),
                     HUB_F_TEXT("reason", why.text));
@@ -284,6 +285,11 @@ static hub_err make_parts(hub_orchestrator *hub, hub_error *reterr)
         hub_module_env_create(hub->loop, hub->workers, hub->processes, &hub->env) != HUB_OK ||
         hub_call_table_create(hub->loop, &hub->calls) != HUB_OK) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    err = hub_asks_create(hub, &hub->asks);
+    if (err != HUB_OK) {
+        return hub_fail(reterr, err, "questions to clients cannot be signed: %s",
+                        hub_err_text(err));
     }
     hub_module_env_limit_messages(hub->env, settings->limits.upstream_message_bytes);
     if (RAND_bytes(hub->cursor_key, (int)sizeof hub->cursor_key) != 1) {
@@ -384,6 +390,7 @@ void hub_orchestrator_stop(hub_orchestrator *hub)
             hub_listen_close_all(session, true);
         }
     }
+    hub_asks_stop(hub->asks);
 }
 
 static void on_tick(struct ev_loop *loop, ev_timer *timer, int events)
@@ -413,6 +420,9 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
         return true;
     }
     hub->stopping = true;
+    if (hub->asks != NULL) {
+        hub_asks_stop(hub->asks);
+    }
     for (size_t i = 0; i < hub->profile_count; i++) {
         fini_profile(&hub->profiles[i]);
     }
@@ -433,6 +443,7 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
         hub_toolset_destroy(hub->toolsets[i]);
     }
     hub_toolset_destroy(hub->meta);
+    hub_asks_destroy(hub->asks);
     hub_call_table_destroy(hub->calls);
     hub_resolver_destroy(hub->resolver);
     free(hub->toolsets);

@@ -10,6 +10,7 @@
 #include "hub/settings.h"
 #include "hub/transport.h"
 #include "modules/resolver.h"
+#include "tools/catalog.h"
 
 #include <ev.h>
 
@@ -44,8 +45,10 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms);
 /* The resolver, for commands that show modules. */
 hub_resolver *hub_orchestrator_resolver(hub_orchestrator *hub);
 
-/* Called by toolsets: the catalog is another one; discovery has ended; a binding is gone. */
-void hub_orchestrator_catalog_changed(hub_orchestrator *hub, struct hub_toolset *toolset);
+/* Called by toolsets: a list of the catalog is another one; discovery has ended; a binding is gone.
+ */
+void hub_orchestrator_catalog_changed(hub_orchestrator *hub, struct hub_toolset *toolset,
+                                      hub_kind kind);
 void hub_orchestrator_discovered(hub_orchestrator *hub);
 void hub_orchestrator_binding_closed(hub_orchestrator *hub);
 

@@ -2,13 +2,18 @@
 #include "hub/router.h"
 
 #include "base/limits.h"
+#include "hub/content.h"
 #include "hub/describe.h"
 #include "hub/hub.h"
-#include "hub/listing.h"
+#include "hub/input_required.h"
 #include "hub/listen.h"
+#include "hub/listing.h"
+#include "hub/logging.h"
 #include "hub/meta_tools.h"
 #include "hub/parking.h"
+#include "hub/reissue.h"
 #include "hub/respond.h"
+#include "hub/subscription.h"
 
 enum { LEGACY = 1, MODERN = 2, BOTH = LEGACY | MODERN };
 
@@ -20,13 +25,33 @@ typedef struct method_row {
 
 /* ---- tools ----------------------------------------------------------------------------------- */
 
-static void handle_tools_list(const hub_request *request)
+static void handle_list(const hub_request *request, hub_kind kind)
 {
     if (!request->resumed && hub_parking_is_useful(request->session->profile, false)) {
         hub_parking_add(request, false);
         return;
     }
-    hub_listing_respond_tools(request);
+    hub_listing_respond(request, kind);
+}
+
+static void handle_tools_list(const hub_request *request)
+{
+    handle_list(request, HUB_KIND_TOOL);
+}
+
+static void handle_resources_list(const hub_request *request)
+{
+    handle_list(request, HUB_KIND_RESOURCE);
+}
+
+static void handle_templates_list(const hub_request *request)
+{
+    handle_list(request, HUB_KIND_TEMPLATE);
+}
+
+static void handle_prompts_list(const hub_request *request)
+{
+    handle_list(request, HUB_KIND_PROMPT);
 }
 
 /* The entry that params.name means, or NULL with an answer given or the request parked. */
@@ -85,10 +110,9 @@ static hub_str arguments_of(const hub_message *message)
     }
 }
 
-/* Hand an admitted call to the module behind the entry. */
-static void dispatch(hub_call *call, const hub_view_entry *entry, const hub_message *message)
+void hub_router_dispatch(hub_call *call, hub_toolset *toolset, hub_str name, hub_str name_json,
+                         const hub_message *message)
 {
-    hub_toolset *toolset = entry->owner;
     const hub_orchestrator *hub = toolset->hub;
     const hub_toolset_settings *settings = toolset->settings;
     hub_binding *binding = toolset->binding;
@@ -101,14 +125,20 @@ static void dispatch(hub_call *call, const hub_view_entry *entry, const hub_mess
     patchbay_request request = {
         .struct_size = sizeof request,
         .flags = call->context.progress_token.len > 0 ? PATCHBAY_WANTS_PROGRESS : 0,
-        .tool = entry->tool->name,
+        .tool = name,
         .args_json = arguments_of(message),
         .meta_json = message->at[HUB_M_META],
         .method = message->method,
         .params_json = params.len > 0 ? params : HUB_STR("{}"),
-        .name_json = message->at[HUB_M_NAME],
+        .name_json = name_json,
     };
+    if (!hub_input_required_admit(call, binding, message)) {
+        return;
+    }
+    hub_logging_note_call(call, toolset);
     hub_call_bind(call, binding);
+    hub_input_required_supply(call, message);
+    hub_reissue_keep(call, message, &request);
     hub_call_set_deadline(call, settings->call_timeout_ms, hub->settings->limits.call_ceiling_ms);
     uint64_t deadline_ms = call->begin_ms + call->timeout_ms;
     request.deadline_ms = deadline_ms < call->ceiling_ms ? deadline_ms : call->ceiling_ms;
@@ -134,17 +164,17 @@ static void call_tool(const hub_request *request, const hub_view_entry *entry)
         return;
     }
     call->is_tool_call = true;
-    call->structured_errors = !entry->tool->has_output_schema;
+    call->structured_errors = !entry->item->has_output_schema;
     hub_error why = {.code = HUB_OK};
-    if (entry->tool->schema != NULL &&
-        hub_schema_validate(entry->tool->schema, arguments, "arguments", &why) != HUB_OK) {
+    if (entry->item->schema != NULL &&
+        hub_schema_validate(entry->item->schema, arguments, "arguments", &why) != HUB_OK) {
         hub_call_fail(call, PATCHBAY_INVALID_INPUT, hub_str_of(why.text));
         return;
     }
     if (entry->owner == hub->meta) {
-        hub_meta_call(call, entry->tool->name, arguments);
+        hub_meta_call(call, entry->item->name, arguments);
     } else {
-        dispatch(call, entry, message);
+        hub_router_dispatch(call, entry->owner, entry->item->name, message->at[HUB_M_NAME], message);
     }
 }
 
@@ -199,32 +229,24 @@ static void handle_initialize(const hub_request *request)
     hub_listing_respond_initialize(request, revision);
 }
 
-static void handle_set_level(const hub_request *request)
-{
-    static const char *const LEVELS[] = {"debug", "info",     "notice", "warning",
-                                         "error", "critical", "alert",  "emergency"};
-    for (size_t i = 0; i < sizeof LEVELS / sizeof LEVELS[0]; i++) {
-        if (hub_json_string_is(request->message->at[HUB_M_LEVEL], hub_str_of(LEVELS[i]))) {
-            hub_respond_result(request, HUB_STR("{}"));
-            return;
-        }
-    }
-    hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
-                      HUB_STR("params.level must be one of debug, info, notice, warning, error, "
-                              "critical, alert, emergency"),
-                      HUB_STR_EMPTY);
-}
-
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const method_row METHODS[] = {
     {"tools/call", BOTH, handle_tools_call},
     {"tools/list", BOTH, handle_tools_list},
+    {"resources/list", BOTH, handle_resources_list},
+    {"resources/templates/list", BOTH, handle_templates_list},
+    {"resources/read", BOTH, hub_content_read},
+    {"prompts/list", BOTH, handle_prompts_list},
+    {"prompts/get", BOTH, hub_content_get_prompt},
+    {"completion/complete", BOTH, hub_content_complete},
     {"server/discover", MODERN, hub_listing_respond_discover},
     {"subscriptions/listen", MODERN, hub_listen_open},
     {"ping", LEGACY, handle_ping},
     {"initialize", LEGACY, handle_initialize},
-    {"logging/setLevel", LEGACY, handle_set_level},
+    {"logging/setLevel", LEGACY, hub_logging_set_level},
+    {"resources/subscribe", LEGACY, hub_subscription_open},
+    {"resources/unsubscribe", LEGACY, hub_subscription_close},
 };
 
 static const method_row *find_method(hub_str name)
@@ -277,10 +299,14 @@ static void handle_request(const hub_request *request)
     }
     if (known.context.era == HUB_ERA_LEGACY && request->session->capabilities != NULL) {
         known.context.capabilities = hub_str_of(request->session->capabilities);
+        known.context.log_level = hub_logging_level_json(request->session);
     }
     int dialect = known.context.era == HUB_ERA_MODERN ? MODERN : LEGACY;
     if (method == NULL || (method->dialects & dialect) == 0) {
         respond_unknown_method(&known);
+        return;
+    }
+    if (dialect == MODERN && hub_input_required_resume(&known)) {
         return;
     }
     method->handle(&known);

@@ -13,9 +13,16 @@
 #include "hub/call.h"
 #include "hub/respond.h"
 
+struct hub_toolset;
+
 /* Handle a request or a notification of a session. */
 void hub_router_request(hub_session *session, hub_port *port, const hub_message *message);
 void hub_router_notification(hub_session *session, const hub_message *message);
+
+/* Hand an admitted call to the module of an active toolset: `name` is the toolset's own name (or URI)
+ * of what the request is for, `name_json` the value in its params that says it. */
+void hub_router_dispatch(hub_call *call, struct hub_toolset *toolset, hub_str name,
+                         hub_str name_json, const hub_message *message);
 
 /* Pass a progress notification to the client of a call, under the client's own token. */
 void hub_router_forward_progress(const hub_call *call, hub_str params_json);

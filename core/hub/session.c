@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "base/log.h"
+#include "hub/ask.h"
 #include "hub/hub.h"
 #include "hub/listen.h"
+#include "hub/logging.h"
 #include "hub/respond.h"
 #include "hub/router.h"
 
@@ -45,9 +47,11 @@ static void receive_one(hub_session *session, hub_port *port, const hub_message 
     case HUB_MESSAGE_NOTIFICATION:
         hub_router_notification(session, message);
         break;
-    default: /* an answer to nothing that was asked */
-        hub_log(HUB_LOG_DEBUG, "client.stray_response",
-                HUB_F_TEXT("transport", session->transport));
+    default:
+        if (!hub_ask_take_answer(session, message)) { /* an answer to nothing that was asked */
+            hub_log(HUB_LOG_DEBUG, "client.stray_response",
+                    HUB_F_TEXT("transport", session->transport));
+        }
         break;
     }
 }
@@ -131,6 +135,8 @@ void hub_session_close(hub_session *session)
         hub_call_drop(session->calls);
     }
     hub_listen_close_all(session, false);
+    hub_subscription_end_all(&session->subscribers);
+    hub_logging_forget(session);
     if (session->prev != NULL) {
         session->prev->next = session->next;
     } else {

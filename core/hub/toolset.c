@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/hub.h"
+#include "hub/logging.h"
 #include "hub/orchestrator.h"
-#include "hub/router.h"
+#include "hub/subscription.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* How long a failed attempt to discover keeps lists from waiting for the next one. */
@@ -22,14 +22,25 @@ void hub_binding_cancel(hub_binding *binding, uint64_t call)
     }
 }
 
-void hub_binding_call_ended(hub_binding *binding)
+static void close_if_done(hub_binding *binding)
 {
-    binding->in_flight--;
-    if (binding->retired && binding->in_flight == 0) {
+    if (binding->retired && binding->in_flight == 0 && binding->asks == 0) {
         hub_instance *instance = binding->instance;
         binding->instance = NULL;
         hub_instance_close(instance);
     }
+}
+
+void hub_binding_call_ended(hub_binding *binding)
+{
+    binding->in_flight--;
+    close_if_done(binding);
+}
+
+void hub_binding_ask_ended(hub_binding *binding)
+{
+    binding->asks--;
+    close_if_done(binding);
 }
 
 /* Stop taking calls. With `at_once` those in flight fail, else they may end. */
@@ -43,128 +54,37 @@ static void retire(hub_binding *binding, bool at_once)
     hub_binding_call_ended(binding);
 }
 
-/* ---- what an instance says ------------------------------------------------------------------- */
+/* ---- the catalog ----------------------------------------------------------------------------- */
 
-static void on_drop(void *ctx, hub_str reason)
+void hub_toolset_set_list(hub_toolset *toolset, hub_kind kind, hub_catalog *list)
 {
-    const hub_toolset *toolset = ctx;
-    hub_log(HUB_LOG_WARNING, "tools.dropped", HUB_F_TEXT("toolset", toolset->settings->key),
-            HUB_F_STR("reason", reason));
-}
-
-/* Make a catalog (NULL: none) the toolset's. Takes it. */
-static void adopt_catalog(hub_toolset *toolset, hub_catalog *catalog)
-{
-    hub_catalog_unref(toolset->catalog);
-    toolset->catalog = catalog;
+    hub_catalog_unref(toolset->lists[kind]);
+    toolset->lists[kind] = list;
     hub_log(HUB_LOG_DEBUG, "tools.catalog", HUB_F_TEXT("toolset", toolset->settings->key),
-            HUB_F_INT("tools", catalog != NULL ? catalog->count : 0));
-    hub_orchestrator_catalog_changed(toolset->hub, toolset);
+            HUB_F_TEXT("list", hub_kind_noun(kind, 0)),
+            HUB_F_INT("count", list != NULL ? list->count : 0));
+    hub_orchestrator_catalog_changed(toolset->hub, toolset, kind);
 }
 
-static void on_tools(void *ctx, hub_str tools_json)
+void hub_toolset_set_capabilities(hub_toolset *toolset, hub_capabilities *capabilities)
 {
-    hub_binding *binding = ctx;
-    hub_toolset *toolset = binding->toolset;
-    hub_error why = {.code = HUB_OK};
-    hub_catalog *catalog = NULL;
-    if (binding->retired) {
-        return;
-    }
-    bool is_first = binding->instance == NULL; /* create() has not returned, and may yet fail */
-    const hub_catalog *known = is_first ? binding->first_catalog : toolset->catalog;
-    if (known != NULL && hub_catalog_is(known, tools_json, binding->native)) {
-        return;
-    }
-    hub_err err = hub_catalog_parse(tools_json, binding->native, on_drop, toolset, &catalog, &why);
-    if (err != HUB_OK) {
-        hub_log(HUB_LOG_WARNING, "tools.refused", HUB_F_TEXT("toolset", toolset->settings->key),
-                HUB_F_TEXT("reason", why.text));
-    } else if (is_first) {
-        hub_catalog_unref(binding->first_catalog);
-        binding->first_catalog = catalog;
-    } else {
-        adopt_catalog(toolset, catalog);
-    }
+    hub_capabilities_fini(&toolset->capabilities);
+    toolset->capabilities = *capabilities;
+    *capabilities = (hub_capabilities){.json = NULL};
+    hub_logging_refresh(toolset);
 }
 
-static bool on_finish(void *ctx, uint64_t id, int32_t status, hub_str json, bool has_type)
+/* What the instance said of its catalog before it was the toolset's. */
+static void forget_first(hub_binding *binding)
 {
-    const hub_binding *binding = ctx;
-    hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
-    if (call == NULL) {
-        return false;
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_catalog_unref(binding->first_lists[kind]);
+        binding->first_lists[kind] = NULL;
     }
-    hub_outcome outcome = {.status = status, .json = json, .has_type = has_type};
-    hub_buf named; /* who cannot be reached: the plugin does not know its toolset's name */
-    hub_buf_init(&named, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    if (status == PATCHBAY_UNAVAILABLE && call->session != NULL) {
-        hub_buf_printf(&named, "toolset \"%s\": ", binding->toolset->settings->key);
-        hub_buf_add(&named, json);
-        outcome.json = hub_buf_ok(&named) ? hub_buf_str(&named) : json;
-    }
-    hub_call_finish(call, &outcome);
-    hub_buf_fini(&named);
-    return true;
+    hub_capabilities_fini(&binding->first_capabilities);
 }
 
-static bool on_progress(void *ctx, uint64_t id, hub_str params_json)
-{
-    const hub_binding *binding = ctx;
-    hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
-    if (call == NULL) {
-        return false;
-    }
-    hub_call_touch(call);
-    hub_router_forward_progress(call, params_json);
-    return true;
-}
-
-static void on_state(void *ctx, uint32_t state, hub_str detail)
-{
-    const hub_binding *binding = ctx;
-    hub_toolset *toolset = binding->toolset;
-    if (binding->retired) {
-        return;
-    }
-    toolset->state = state;
-    (void)snprintf(toolset->detail, sizeof toolset->detail, HUB_STR_FMT, HUB_STR_ARG(detail));
-    if (state == PATCHBAY_STATE_FAILED) {
-        hub_log(HUB_LOG_WARNING, "toolset.failed", HUB_F_TEXT("toolset", toolset->settings->key),
-                HUB_F_STR("reason", detail));
-    }
-}
-
-static void on_defer(void *ctx)
-{
-    hub_binding *binding = ctx;
-    binding->deferred = true;
-}
-
-static const hub_request_context *get_context(void *ctx, uint64_t id)
-{
-    const hub_binding *binding = ctx;
-    const hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
-    return call != NULL ? &call->context : NULL;
-}
-
-static void on_closed(void *ctx)
-{
-    hub_binding *binding = ctx;
-    hub_orchestrator *hub = binding->toolset->hub;
-    free(binding);
-    hub_orchestrator_binding_closed(hub);
-}
-
-static const hub_instance_events EVENTS = {
-    .on_tools = on_tools,
-    .on_finish = on_finish,
-    .on_progress = on_progress,
-    .on_state = on_state,
-    .on_defer = on_defer,
-    .get_context = get_context,
-    .on_closed = on_closed,
-};
+/* ---- making bindings ------------------------------------------------------------------------- */
 
 /* Make a binding to the newest module. The toolset's own binding is not touched. */
 static hub_err bind(hub_toolset *toolset, hub_binding **ret_binding, hub_error *reterr)
@@ -185,12 +105,12 @@ static hub_err bind(hub_toolset *toolset, hub_binding **ret_binding, hub_error *
     binding->native = (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
     uint32_t state = toolset->state;
     hub_err err = hub_instance_create(toolset->hub->env, module, settings->key,
-                                      hub_str_of(settings->config_json), &EVENTS, binding,
-                                      &binding->instance, reterr);
+                                      hub_str_of(settings->config_json), &HUB_BINDING_EVENTS,
+                                      binding, &binding->instance, reterr);
     if (err != HUB_OK) {
         hub_error_prefix(reterr, "toolset \"%s\"", settings->key);
         toolset->state = state;
-        hub_catalog_unref(binding->first_catalog);
+        forget_first(binding);
         free(binding);
         return err;
     }
@@ -199,19 +119,26 @@ static hub_err bind(hub_toolset *toolset, hub_binding **ret_binding, hub_error *
     return HUB_OK;
 }
 
-/* Work with a new binding from now on. */
+/* Work with a new binding from now on. What it has not said is none, unless it is to be asked. */
 static void take_binding(hub_toolset *toolset, hub_binding *binding)
 {
-    hub_catalog *catalog = binding->first_catalog;
-    binding->first_catalog = NULL;
     toolset->binding = binding;
     toolset->was_used = true;
     toolset->native = binding->native;
     toolset->deferred = binding->deferred;
     toolset->failed_at_ms = 0;
-    if (catalog != NULL || (!binding->deferred && toolset->catalog != NULL)) {
-        adopt_catalog(toolset, catalog);
+    toolset->level_told = HUB_LEVEL_NONE;
+    if (!binding->deferred || binding->first_capabilities.json != NULL) {
+        hub_toolset_set_capabilities(toolset, &binding->first_capabilities);
     }
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_catalog *list = binding->first_lists[kind];
+        binding->first_lists[kind] = NULL;
+        if (list != NULL || (!binding->deferred && toolset->lists[kind] != NULL)) {
+            hub_toolset_set_list(toolset, (hub_kind)kind, list);
+        }
+    }
+    hub_subscription_rebind(toolset);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -226,6 +153,8 @@ hub_err hub_toolset_create(hub_orchestrator *hub, const hub_toolset_settings *se
     toolset->hub = hub;
     toolset->own_settings = *settings;
     toolset->settings = &toolset->own_settings;
+    toolset->level_told = HUB_LEVEL_NONE;
+    toolset->level_asked = HUB_LEVEL_NONE;
     *ret_toolset = toolset;
     return HUB_OK;
 }
@@ -233,8 +162,12 @@ hub_err hub_toolset_create(hub_orchestrator *hub, const hub_toolset_settings *se
 void hub_toolset_destroy(hub_toolset *toolset)
 {
     if (toolset != NULL) {
-        hub_assert(toolset->binding == NULL && toolset->waiters == NULL);
-        hub_catalog_unref(toolset->catalog);
+        hub_assert(toolset->binding == NULL && toolset->waiters == NULL &&
+                   toolset->subscriptions == NULL);
+        for (int kind = 0; kind < HUB_KINDS; kind++) {
+            hub_catalog_unref(toolset->lists[kind]);
+        }
+        hub_capabilities_fini(&toolset->capabilities);
         free(toolset);
     }
 }
@@ -287,6 +220,7 @@ static bool stop_discovery(hub_toolset *toolset)
 void hub_toolset_unuse(hub_toolset *toolset)
 {
     hub_assert(toolset->users > 0);
+    hub_subscription_sweep(toolset);
     if (--toolset->users > 0) {
         return;
     }
@@ -294,9 +228,9 @@ void hub_toolset_unuse(hub_toolset *toolset)
     hub_binding *binding = toolset->binding;
     toolset->binding = NULL;
     toolset->state = PATCHBAY_STATE_IDLE;
-    if (toolset->native) { /* an upstream's last good catalog is kept for the next time */
-        hub_catalog_unref(toolset->catalog);
-        toolset->catalog = NULL;
+    for (int kind = 0; toolset->native && kind < HUB_KINDS; kind++) {
+        hub_catalog_unref(toolset->lists[kind]); /* an upstream's last good ones are kept */
+        toolset->lists[kind] = NULL;
     }
     retire(binding, true);
     if (was_asked) {
@@ -327,6 +261,28 @@ hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr)
     return HUB_OK;
 }
 
+hub_err hub_toolset_request(hub_toolset *toolset, patchbay_request *request, uint32_t timeout_ms,
+                            hub_call_on_outcome *on_outcome, void *ctx, hub_call **ret_call)
+{
+    hub_call *call;
+    hub_err err = hub_call_begin_internal(toolset->hub->calls, on_outcome, ctx, &call);
+    if (err != HUB_OK) {
+        return err;
+    }
+    *ret_call = call;
+    hub_call_bind(call, toolset->binding);
+    hub_call_set_deadline(call, timeout_ms, toolset->hub->settings->limits.call_ceiling_ms);
+    request->struct_size = sizeof *request;
+    request->deadline_ms = call->begin_ms + timeout_ms;
+    hub_instance_call(toolset->binding->instance, call->id, request);
+    return HUB_OK;
+}
+
+size_t hub_toolset_count(const hub_toolset *toolset, hub_kind kind)
+{
+    return toolset->lists[kind] != NULL ? toolset->lists[kind]->count : 0;
+}
+
 /* ---- discovery ------------------------------------------------------------------------------- */
 
 static void on_discovered(void *ctx, const hub_outcome *outcome)
@@ -336,10 +292,10 @@ static void on_discovered(void *ctx, const hub_outcome *outcome)
     if (outcome->status == PATCHBAY_RESULT) {
         toolset->failed_at_ms = 0;
         toolset->deferred =
-            toolset->catalog != NULL && toolset->deferred; /* none: it has no tools */
+            toolset->lists[HUB_KIND_TOOL] != NULL && toolset->deferred; /* none: it has no tools */
         hub_log(HUB_LOG_INFO, "tools.discovery.server.success",
                 HUB_F_TEXT("serverName", toolset->settings->key),
-                HUB_F_INT("toolCount", toolset->catalog != NULL ? toolset->catalog->count : 0));
+                HUB_F_INT("toolCount", hub_toolset_count(toolset, HUB_KIND_TOOL)));
         tell_waiters(toolset, HUB_OK, HUB_STR_EMPTY);
         hub_orchestrator_discovered(toolset->hub);
         return;
@@ -352,13 +308,17 @@ static void on_discovered(void *ctx, const hub_outcome *outcome)
     hub_orchestrator_discovered(toolset->hub);
 }
 
+bool hub_toolset_is_unknown(const hub_toolset *toolset)
+{
+    return toolset->deferred && toolset->binding != NULL &&
+           (toolset->lists[HUB_KIND_TOOL] == NULL || toolset->discovery != NULL);
+}
+
 bool hub_toolset_is_pending(const hub_toolset *toolset)
 {
-    if (toolset->catalog != NULL || !toolset->deferred || toolset->binding == NULL) {
-        return false;
-    }
-    return toolset->discovery != NULL || toolset->failed_at_ms == 0 ||
-           hub_clock_now_ms() - toolset->failed_at_ms >= RETRY_AFTER_MS;
+    return hub_toolset_is_unknown(toolset) &&
+           (toolset->discovery != NULL || toolset->failed_at_ms == 0 ||
+            hub_clock_now_ms() - toolset->failed_at_ms >= RETRY_AFTER_MS);
 }
 
 void hub_toolset_note_wait(hub_toolset *toolset)
@@ -370,7 +330,7 @@ void hub_toolset_note_wait(hub_toolset *toolset)
 
 void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter)
 {
-    if (toolset->binding == NULL || !toolset->deferred || toolset->catalog != NULL) {
+    if (!hub_toolset_is_unknown(toolset)) {
         if (waiter != NULL) {
             waiter->on_known(waiter, HUB_OK, HUB_STR_EMPTY);
         }
@@ -383,25 +343,18 @@ void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter)
     if (toolset->discovery != NULL) {
         return;
     }
-    hub_call *call;
-    if (hub_call_begin_internal(toolset->hub->calls, on_discovered, toolset, &call) != HUB_OK) {
-        tell_waiters(toolset, HUB_EUNAVAILABLE, HUB_STR("too many calls are in flight"));
-        return;
-    }
     uint32_t ceiling_ms = toolset->hub->settings->limits.call_ceiling_ms;
-    toolset->discovery = call;
-    toolset->asked_at_ms = hub_clock_now_ms();
-    toolset->is_late = false;
-    hub_call_bind(call, toolset->binding);
-    hub_call_set_deadline(call, ceiling_ms, ceiling_ms);
     patchbay_request request = {
-        .struct_size = sizeof request,
-        .deadline_ms = call->ceiling_ms,
         .args_json = HUB_STR("{}"),
         .method = HUB_STR(PATCHBAY_METHOD_DISCOVER),
         .params_json = HUB_STR("{}"),
     };
-    hub_instance_call(toolset->binding->instance, call->id, &request);
+    toolset->asked_at_ms = hub_clock_now_ms();
+    toolset->is_late = false;
+    if (hub_toolset_request(toolset, &request, ceiling_ms, on_discovered, toolset,
+                            &toolset->discovery) != HUB_OK) {
+        tell_waiters(toolset, HUB_EUNAVAILABLE, HUB_STR("too many calls are in flight"));
+    }
 }
 
 void hub_toolset_unwait(hub_toolset *toolset, hub_catalog_waiter *waiter)
@@ -418,9 +371,8 @@ void hub_toolset_unwait(hub_toolset *toolset, hub_catalog_waiter *waiter)
 hub_source hub_toolset_source(hub_toolset *toolset)
 {
     const hub_toolset_settings *settings = toolset->settings;
-    return (hub_source){
+    hub_source source = {
         .toolset = hub_str_of(settings->key),
-        .catalog = toolset->catalog,
         .owner = toolset,
         .native = toolset->native,
         .tools_allow = &settings->tools_allow,
@@ -428,4 +380,6 @@ hub_source hub_toolset_source(hub_toolset *toolset)
         .tags = &settings->tags,
         .category = settings->category,
     };
+    memcpy(source.lists, toolset->lists, sizeof source.lists);
+    return source;
 }

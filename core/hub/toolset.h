@@ -9,6 +9,7 @@
 #define HUB_HUB_TOOLSET_H
 
 #include "hub/call.h"
+#include "hub/capabilities.h"
 #include "hub/settings.h"
 #include "modules/instance.h"
 #include "tools/registry.h"
@@ -21,10 +22,14 @@ struct hub_binding {
     hub_instance *instance; /* NULL while it is being created, and once it is closing */
     hub_call *calls;
     size_t in_flight;
+    size_t asks;                /* questions of which the module has not heard the end */
     bool retired;               /* takes no new calls; closes with its last one */
+    bool expects_input;         /* its results may say input_required */
     bool native;                /* its tools are the module's own */
     bool deferred;              /* the catalog has to be asked for */
-    hub_catalog *first_catalog; /* set while the instance was being created */
+    /* Set while the instance was being created. */
+    hub_catalog *first_lists[HUB_KINDS];
+    hub_capabilities first_capabilities;
 };
 
 /* Somebody who waits for a catalog. Embed it; `on_known` is called once, with a reason when the
@@ -40,7 +45,8 @@ typedef struct hub_toolset {
     hub_toolset_settings own_settings; /* of a toolset that no file names */
     hub_binding *binding;              /* NULL while no profile uses it */
     unsigned users;                    /* profiles that use it */
-    hub_catalog *catalog;              /* the last good one; NULL: not known */
+    hub_catalog *lists[HUB_KINDS];     /* the last good ones; NULL: not known, or none */
+    hub_capabilities capabilities;     /* what it can do besides */
     bool was_used;                     /* has had a binding */
     bool native;                       /* of the binding */
     bool deferred;                     /* of the binding */
@@ -51,7 +57,13 @@ typedef struct hub_toolset {
     uint64_t asked_at_ms;              /* when it was made */
     bool is_late;                      /* see hub_toolset_note_wait */
     hub_catalog_waiter *waiters;
+    struct hub_subscription *subscriptions; /* uthash over the URI (subscription.h) */
+    int level_told;                         /* of logging, to the instance (logging.h) */
+    int level_asked;                        /* the most talkative that a modern request had */
 } hub_toolset;
+
+/* What instances report to (binding.c); the context is the binding. */
+extern const hub_instance_events HUB_BINDING_EVENTS;
 
 /* owns:    *ret_toolset */
 HUB_MUST_CHECK hub_err hub_toolset_create(hub_orchestrator *hub,
@@ -72,9 +84,27 @@ void hub_toolset_unuse(hub_toolset *toolset);
  * errors:  as hub_toolset_use; the old binding stays */
 HUB_MUST_CHECK hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr);
 
+/* Make a list (NULL: none), or capabilities, the toolset's. Takes them. */
+void hub_toolset_set_list(hub_toolset *toolset, hub_kind kind, hub_catalog *list);
+void hub_toolset_set_capabilities(hub_toolset *toolset, hub_capabilities *capabilities);
+
+/* How many items of a kind the toolset is known to have. */
+size_t hub_toolset_count(const hub_toolset *toolset, hub_kind kind);
+
+/* Ask something of the toolset, which is in use, on the hub's own account. `request` has the method
+ * and what belongs to it, the rest is filled in. `on_outcome` is told exactly once, perhaps before
+ * this returns; *ret_call is set before that, and valid until then.
+ * errors:  HUB_ELIMIT (too many calls in flight), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_toolset_request(hub_toolset *toolset, patchbay_request *request,
+                                           uint32_t timeout_ms, hub_call_on_outcome *on_outcome,
+                                           void *ctx, hub_call **ret_call);
+
 /* Whether the catalog is not known and it is worth waiting for it: asked for, or to be asked for,
  * and not failed a moment ago. */
 bool hub_toolset_is_pending(const hub_toolset *toolset);
+
+/* Whether it may turn out to have anything: the catalog has to be asked for, and was not told. */
+bool hub_toolset_is_unknown(const hub_toolset *toolset);
 
 /* A list has waited for the pending catalog as long as it may. If it was not asked for just now, it
  * is late from then on: no further list waits for it. */
@@ -93,7 +123,8 @@ hub_source hub_toolset_source(hub_toolset *toolset);
 /* Tell the module that nobody waits for a call any more. */
 void hub_binding_cancel(hub_binding *binding, uint64_t call);
 
-/* A call of the binding is over; the last one of a retired binding closes it. */
+/* A call of the binding is over, or a question of one; the last of a retired binding closes it. */
 void hub_binding_call_ended(hub_binding *binding);
+void hub_binding_ask_ended(hub_binding *binding);
 
 #endif

@@ -82,6 +82,10 @@ size_t hub_session_in_flight(const hub_session *session);
 /* The revision that `initialize` agreed on; HUB_REVISION_NONE before, and for modern clients. */
 hub_revision hub_session_revision(const hub_session *session);
 
+/* The definition of the tool that the session's client knows by that name (a JSON object, as
+ * tools/list shows it), or the empty span. Borrowed until the loop goes on. */
+hub_str hub_session_find_tool(const hub_session *session, hub_str name);
+
 /* Whether the hub takes work: its toolsets are loaded, and it is not stopping. */
 bool hub_orchestrator_is_ready(const hub_orchestrator *hub);
 

@@ -20,24 +20,7 @@ static void host_log(patchbay_host *host, int32_t level, patchbay_str text)
 
 static int32_t host_set_tools(patchbay_host *host, patchbay_str tools_json)
 {
-    hub_str value;
-    if (tools_json.len > HUB_LIMIT_CATALOG_BYTES) {
-        return PATCHBAY_ELIMIT;
-    }
-    if (hub_json_check(tools_json, &value, NULL) != HUB_OK ||
-        hub_json_type_of(value) != HUB_JSON_ARRAY) {
-        return PATCHBAY_EINVAL;
-    }
-    if (hub_json_count(value) > HUB_LIMIT_TOOLS_PER_TOOLSET) {
-        return PATCHBAY_ELIMIT;
-    }
-    if (hub_env_on_loop(host->env)) {
-        if (!host->closing) {
-            host->events->on_tools(host->ctx, value);
-        }
-        return PATCHBAY_OK;
-    }
-    return hub_mail_send(hub_mail_create(host, HUB_MAIL_TOOLS, value));
+    return hub_instance_set_list(host, PATCHBAY_TOOLS, tools_json);
 }
 
 /* Whether `json` is an object as MCP's progress notification wants it. */
@@ -180,6 +163,7 @@ static const void *host_get_interface(patchbay_host *host, const char *id)
         {PATCHBAY_LOOP_V1, &HUB_HOST_LOOP},     {PATCHBAY_WORKER_V1, &HUB_HOST_WORKER},
         {PATCHBAY_STREAM_V1, &HUB_HOST_STREAM}, {PATCHBAY_PROCESS_V1, &HUB_HOST_PROCESS},
         {PATCHBAY_WIRE_V1, &HUB_HOST_WIRE},     {PATCHBAY_CATALOG_V1, &HUB_HOST_CATALOG},
+        {PATCHBAY_CLIENT_V1, &HUB_HOST_CLIENT},
     };
     (void)host;
     for (size_t i = 0; i < sizeof INTERFACES / sizeof INTERFACES[0]; i++) {

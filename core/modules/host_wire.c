@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host interfaces wire/1 and catalog/1: the hub's scanner and dialects, and late catalogs. */
+/* Host interface wire/1: the hub's scanner and dialects. */
 #include "modules/instance_internal.h"
 
 #include "base/limits.h"
+
+/* What the clients of a shared connection can be asked between them; which of them can, is looked
+ * at with each question (patchbay/client.h). */
+#define HUB_CLIENT_CAPABILITIES                                                                    \
+    "{\"roots\":{},\"sampling\":{\"context\":{},\"tools\":{}},"                                    \
+    "\"elicitation\":{\"form\":{},\"url\":{}}}"
 
 #define HUB_CLIENT_INFO "{\"name\":\"patchbay\",\"version\":\"" PATCHBAY_VERSION "\"}"
 
@@ -79,7 +85,7 @@ static int32_t wire_frame_request(patchbay_host *host, patchbay_call call,
         .meta_json = request->meta_json,
         .name = name,
         .wants_progress = (request->flags & PATCHBAY_WANTS_PROGRESS) != 0,
-        .capabilities = HUB_STR("{}"), /* offered once the hub can answer what an upstream asks */
+        .capabilities = context->capabilities,
         .client_info = HUB_STR(HUB_CLIENT_INFO),
         .log_level = context->log_level,
     };
@@ -99,7 +105,8 @@ static patchbay_str wire_introduce(patchbay_host *host, const patchbay_peer *pee
     } else {
         hub_buf_add(out, HUB_STR("{\"protocolVersion\":"));
         hub_json_add_string(out, peer->version);
-        hub_buf_add(out, HUB_STR(",\"capabilities\":{},\"clientInfo\":" HUB_CLIENT_INFO "}"));
+        hub_buf_add(out, HUB_STR(",\"capabilities\":" HUB_CLIENT_CAPABILITIES
+                                 ",\"clientInfo\":" HUB_CLIENT_INFO "}"));
     }
     return hub_buf_ok(out) ? hub_buf_str(out) : HUB_STR_EMPTY;
 }
@@ -109,24 +116,4 @@ const patchbay_wire_v1 HUB_HOST_WIRE = {
     .scan = wire_scan,
     .frame_request = wire_frame_request,
     .introduce = wire_introduce,
-};
-
-static void catalog_defer(patchbay_host *host)
-{
-    if (host->creating) {
-        host->events->on_defer(host->ctx);
-    }
-}
-
-static void catalog_set_state(patchbay_host *host, uint32_t state, patchbay_str detail)
-{
-    if (!host->closing) {
-        host->events->on_state(host->ctx, state, detail);
-    }
-}
-
-const patchbay_catalog_v1 HUB_HOST_CATALOG = {
-    .struct_size = sizeof(patchbay_catalog_v1),
-    .defer = catalog_defer,
-    .set_state = catalog_set_state,
 };

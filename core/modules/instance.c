@@ -59,8 +59,20 @@ void hub_instance_open_mail(const hub_mail *mail)
     case HUB_MAIL_PROGRESS:
         (void)instance->events->on_progress(instance->ctx, mail->call, mail_json(mail));
         break;
-    case HUB_MAIL_TOOLS:
-        instance->events->on_tools(instance->ctx, mail_json(mail));
+    case HUB_MAIL_LIST:
+        instance->events->on_list(instance->ctx, mail->list, mail_json(mail));
+        break;
+    case HUB_MAIL_UPDATED:
+        instance->events->on_updated(instance->ctx, mail_json(mail));
+        break;
+    case HUB_MAIL_MESSAGE:
+        (void)instance->events->on_message(instance->ctx, mail->call, mail_json(mail));
+        break;
+    case HUB_MAIL_RELEASE:
+        (void)instance->events->on_release(instance->ctx, mail->call);
+        break;
+    case HUB_MAIL_ASK:
+        hub_instance_open_question(mail);
         break;
     case HUB_MAIL_POST:
         mail->fn(mail->arg);
@@ -173,6 +185,15 @@ void hub_instance_cancel(hub_instance *instance, uint64_t call)
         instance->module->table->cancel(instance->plugin, (patchbay_call){.id = call});
         check_budget(instance, begin_us, "cancel");
     }
+}
+
+void hub_instance_answer(hub_instance *instance, patchbay_on_answer *on_answer, void *arg,
+                         uint64_t call, int32_t status, hub_str json)
+{
+    hub_assert(instance->magic == HUB_INSTANCE_MAGIC);
+    uint64_t begin_us = hub_clock_now_us();
+    on_answer(arg, (patchbay_call){.id = call}, status, json);
+    check_budget(instance, begin_us, "on_answer");
 }
 
 void hub_instance_close(hub_instance *instance)

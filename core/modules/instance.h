@@ -16,6 +16,8 @@
 #include "modules/worker.h"
 #include "wire/dialect.h"
 
+#include <patchbay/client.h>
+
 typedef struct patchbay_host hub_instance;
 
 /* What all instances of a hub share: the loop, the mailbox, and borrowed pools. */
@@ -39,8 +41,14 @@ void hub_module_env_drain(hub_module_env *env);
 /* What an instance says. All entries are mandatory, all run on the loop thread; `ctx` is the
  * instance's. JSON is checked; spans are borrowed for the call. */
 typedef struct hub_instance_events {
-    /* A new list of tools: a JSON array. */
-    void (*on_tools)(void *ctx, hub_str tools_json);
+    /* A new list: PATCHBAY_TOOLS, … and a JSON array. */
+    void (*on_list)(void *ctx, uint32_t kind, hub_str list_json);
+
+    /* What the toolset can do besides its lists: an object (patchbay/catalog.h). */
+    void (*on_capabilities)(void *ctx, hub_str capabilities_json);
+
+    /* A resource has changed: its URI as the toolset has it. */
+    void (*on_updated)(void *ctx, hub_str uri);
 
     /* A call ended. `status` is a PATCHBAY_… status without flags; `json` the result object, the
      * error object, or plain text. `has_type`: a result that has a resultType. May come while
@@ -49,6 +57,13 @@ typedef struct hub_instance_events {
 
     /* Progress of a call: the members that follow the token, a JSON object. */
     bool (*on_progress)(void *ctx, uint64_t call, hub_str params_json);
+
+    /* A log message for the client of a call, or with 0 for all: params of notifications/message,
+     * of which level and data are checked. */
+    bool (*on_message)(void *ctx, uint64_t call, hub_str params_json);
+
+    /* The connection of a call's client is not needed for now (patchbay/client.h). */
+    bool (*on_release)(void *ctx, uint64_t call);
 
     /* What the instance is doing (patchbay/catalog.h). */
     void (*on_state)(void *ctx, uint32_t state, hub_str detail);
@@ -59,6 +74,14 @@ typedef struct hub_instance_events {
     /* The context of a call in flight, for framing it towards an upstream; NULL if there is none.
      */
     const hub_request_context *(*get_context)(void *ctx, uint64_t call);
+
+    /* A question to the client of a call, or with 0 of whichever session the instance works for. What
+     * patchbay/client.h says of ask(); method, params and struct have been checked. Whoever takes
+     * it calls hub_instance_answer later, exactly once. */
+    int32_t (*on_ask)(void *ctx, uint64_t call, const patchbay_question *question);
+
+    /* Whether results may say `input_required` themselves (patchbay/client.h). */
+    void (*on_expect_input)(void *ctx, bool is_expected);
 
     /* The last word: the plugin's destroy() has returned, the instance is gone. */
     void (*on_closed)(void *ctx);
@@ -79,6 +102,10 @@ void hub_instance_call(hub_instance *instance, uint64_t call, const patchbay_req
 
 /* Say that nobody waits for a call any more. */
 void hub_instance_cancel(hub_instance *instance, uint64_t call);
+
+/* Tell the end of a question that on_ask took. */
+void hub_instance_answer(hub_instance *instance, patchbay_on_answer *on_answer, void *arg,
+                         uint64_t call, int32_t status, hub_str json);
 
 /* End the instance: no event comes from now on but on_closed, which comes from the loop when the
  * last worker job has ended. Its calls must have been completed. */

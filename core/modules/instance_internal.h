@@ -6,6 +6,7 @@
 #include "modules/instance.h"
 
 #include <patchbay/catalog.h>
+#include <patchbay/client.h>
 #include <patchbay/loop.h>
 #include <patchbay/stream.h>
 #include <patchbay/wire.h>
@@ -23,7 +24,11 @@ typedef struct hub_holding {
 typedef enum hub_mail_kind {
     HUB_MAIL_FINISH,
     HUB_MAIL_PROGRESS,
-    HUB_MAIL_TOOLS,
+    HUB_MAIL_LIST,
+    HUB_MAIL_UPDATED,
+    HUB_MAIL_MESSAGE,
+    HUB_MAIL_RELEASE,
+    HUB_MAIL_ASK,
     HUB_MAIL_POST,
     HUB_MAIL_WAKE, /* only to look whether a closing instance is done */
 } hub_mail_kind;
@@ -34,10 +39,14 @@ typedef struct hub_mail {
     hub_instance *instance;
     hub_mail_kind kind;
     int32_t status;
+    uint32_t list; /* PATCHBAY_TOOLS, … */
     uint64_t call;
     const char *fault; /* of a finish: the rule that it broke; NULL: none */
     void (*fn)(void *arg);
+    patchbay_on_answer *on_answer; /* of a question, whose key and method come first in json */
     void *arg;
+    size_t key_len;
+    size_t method_len;
     size_t len;
     char json[];
 } hub_mail;
@@ -95,8 +104,14 @@ void hub_instance_fault(hub_instance *instance, const char *rule);
  * False when nobody waits for it. [loop] */
 bool hub_instance_finish(hub_instance *instance, uint64_t call, int32_t status, hub_str json);
 
+/* Replace one list of the catalog; what patchbay/catalog.h says of set(). Any thread. */
+HUB_MUST_CHECK int32_t hub_instance_set_list(hub_instance *instance, uint32_t kind, hub_str json);
+
 /* Act on what was said on another thread. [loop] */
 void hub_instance_open_mail(const hub_mail *mail);
+
+/* The same for a question; of a closing instance, it ends without an answer. [loop] */
+void hub_instance_open_question(const hub_mail *mail);
 
 /* Destroy the plugin's instance and ours, and say so. [loop] */
 void hub_instance_end(hub_instance *instance);
@@ -128,5 +143,6 @@ extern const patchbay_stream_v1 HUB_HOST_STREAM;
 extern const patchbay_process_v1 HUB_HOST_PROCESS;
 extern const patchbay_wire_v1 HUB_HOST_WIRE;
 extern const patchbay_catalog_v1 HUB_HOST_CATALOG;
+extern const patchbay_client_v1 HUB_HOST_CLIENT;
 
 #endif

@@ -126,6 +126,8 @@ static void take(hub_module_env *env, hub_mail *mail)
     size_t len = mail->len;
     if (!instance->closing) {
         hub_instance_open_mail(mail);
+    } else if (mail->kind == HUB_MAIL_ASK) {
+        hub_instance_open_question(mail);
     }
     free(mail);
     (void)pthread_mutex_lock(&env->lock);

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "tools/uri_template.h"
 #include "wire/json.h"
 
 #include <stdlib.h>
@@ -12,8 +13,25 @@ typedef struct seen_name {
     UT_hash_handle hh;
 } seen_name;
 
+/* How the items of a kind are called, and which of their members identifies them. */
+typedef struct kind_row {
+    const char *noun;
+    const char *plural;
+    const char *key;
+    size_t max_bytes;
+} kind_row;
+
+static const kind_row KINDS[HUB_KINDS] = {
+    [HUB_KIND_TOOL] = {"tool", "tools", "name", HUB_LIMIT_TOOL_NAME_BYTES},
+    [HUB_KIND_RESOURCE] = {"resource", "resources", "uri", HUB_LIMIT_URI_BYTES},
+    [HUB_KIND_TEMPLATE] = {"resource template", "resource templates", "uriTemplate",
+                           HUB_LIMIT_URI_BYTES},
+    [HUB_KIND_PROMPT] = {"prompt", "prompts", "name", HUB_LIMIT_TOOL_NAME_BYTES},
+};
+
 typedef struct catalog_parser {
     hub_catalog *catalog;
+    const kind_row *kind;
     hub_buf names; /* decoded names; its memory never moves: reserved in one piece */
     seen_name *seen;
     seen_name *seen_pool;
@@ -28,7 +46,8 @@ typedef struct wanted_member {
     hub_str value; /* raw; empty when absent */
 } wanted_member;
 
-enum { NAME, INPUT_SCHEMA, OUTPUT_SCHEMA, ANNOTATIONS, META, TOOL_MEMBERS };
+enum { INPUT_SCHEMA, OUTPUT_SCHEMA, ANNOTATIONS, META, TOOL_MEMBERS };
+enum { KEY, TITLE, COMMON_MEMBERS };
 enum { READ_ONLY, DESTRUCTIVE, HINT_MEMBERS };
 enum { TAGS, CATEGORY, META_MEMBERS };
 
@@ -41,8 +60,8 @@ static void drop(const catalog_parser *parser, hub_str name, const char *reason)
     hub_buf_init(&text, 1024);
     bool cut = name.len > SHOWN_BYTES;
     name.len = cut ? SHOWN_BYTES : name.len;
-    hub_buf_printf(&text, "tool \"" HUB_STR_FMT "%s\" is left out: %s", HUB_STR_ARG(name),
-                   cut ? "…" : "", reason);
+    hub_buf_printf(&text, "%s \"" HUB_STR_FMT "%s\" is left out: %s", parser->kind->noun,
+                   HUB_STR_ARG(name), cut ? "…" : "", reason);
     if (hub_buf_ok(&text)) {
         parser->on_drop(parser->ctx, hub_buf_str(&text));
     }
@@ -73,7 +92,7 @@ static bool read_members(hub_str object, wanted_member *wanted, size_t count)
 }
 
 /* Whether a name can be shown and sent on: no control character, no blank end. */
-static bool is_usable_name(hub_str name)
+static bool is_usable_name(hub_str name, size_t max_bytes)
 {
     for (size_t i = 0; i < name.len; i++) {
         unsigned char c = (unsigned char)name.ptr[i];
@@ -81,29 +100,28 @@ static bool is_usable_name(hub_str name)
             return false;
         }
     }
-    return name.len > 0 && name.len <= HUB_LIMIT_TOOL_NAME_BYTES &&
-           hub_str_trim(name).len == name.len;
+    return name.len > 0 && name.len <= max_bytes && hub_str_trim(name).len == name.len;
 }
 
-static bool read_name(catalog_parser *parser, hub_tool *tool)
+static bool read_name(catalog_parser *parser, hub_item *item)
 {
-    if (hub_json_plain(tool->name_json, &tool->name)) {
+    if (hub_json_plain(item->name_json, &item->name)) {
         return true;
     }
     if (parser->names.ptr == NULL && hub_buf_reserve(&parser->names, parser->names.max) == NULL) {
         return false;
     }
     size_t begin = parser->names.len;
-    if (hub_json_decode(tool->name_json, &parser->names) != HUB_OK) {
+    if (hub_json_decode(item->name_json, &parser->names) != HUB_OK) {
         return false;
     }
-    tool->name = hub_str_from(hub_buf_str(&parser->names), begin);
+    item->name = hub_str_from(hub_buf_str(&parser->names), begin);
     return true;
 }
 
-/* What the hub reads besides the name: hints, tags, category. Returns why the tool is not usable,
- * or NULL. */
-static const char *read_traits(hub_tool *tool, const wanted_member members[TOOL_MEMBERS])
+/* What the hub reads of a tool besides its name: hints, tags, category. Returns why the tool is not
+ * usable, or NULL. */
+static const char *read_traits(hub_item *tool, const wanted_member members[TOOL_MEMBERS])
 {
     wanted_member hints[HINT_MEMBERS] = {
         [READ_ONLY] = {.key = "readOnlyHint"}, [DESTRUCTIVE] = {.key = "destructiveHint"}};
@@ -139,88 +157,117 @@ static bool is_duplicate(const catalog_parser *parser, hub_str name)
     return found != NULL;
 }
 
-/* Take a tool over. Only a tool that is kept has its name. */
-static void keep_tool(catalog_parser *parser, const hub_tool *tool)
+/* Take an item over. Only one that is kept has its name. */
+static void keep_item(catalog_parser *parser, const hub_item *item)
 {
     seen_name *entry = &parser->seen_pool[parser->catalog->count];
-    HASH_ADD_KEYPTR(hh, parser->seen, tool->name.ptr, (unsigned)tool->name.len, entry);
-    parser->catalog->tools[parser->catalog->count++] = *tool;
+    HASH_ADD_KEYPTR(hh, parser->seen, item->name.ptr, (unsigned)item->name.len, entry);
+    parser->catalog->items[parser->catalog->count++] = *item;
 }
 
-/* Append the tool in `json` to the catalog, or report why not. */
-static void add_tool(catalog_parser *parser, hub_str json)
+/* What is wrong with a tool, or NULL. */
+static const char *check_tool(const catalog_parser *parser, hub_item *tool, hub_error *why)
 {
     wanted_member members[TOOL_MEMBERS] = {
-        [NAME] = {.key = "name"},
         [INPUT_SCHEMA] = {.key = "inputSchema"},
         [OUTPUT_SCHEMA] = {.key = "outputSchema"},
         [ANNOTATIONS] = {.key = "annotations"},
         [META] = {.key = "_meta"},
     };
-    bool is_single = read_members(json, members, TOOL_MEMBERS);
-    hub_tool tool = {.json = json, .name_json = members[NAME].value};
-    if (!read_name(parser, &tool)) {
-        drop(parser, tool.name_json, "it has no name");
-        return;
-    }
-    if (!is_usable_name(tool.name)) {
-        drop(parser, tool.name, "its name is empty, too long, or has control characters");
-        return;
-    }
-    if (!is_single) {
-        drop(parser, tool.name, "a member of its definition occurs twice");
-        return;
+    if (!read_members(tool->json, members, TOOL_MEMBERS)) {
+        return "a member of its definition occurs twice";
     }
     if (hub_json_type_of(members[INPUT_SCHEMA].value) != HUB_JSON_OBJECT) {
-        drop(parser, tool.name, "its inputSchema is not an object");
-        return;
+        return "its inputSchema is not an object";
     }
-    const char *reason = read_traits(&tool, members);
-    if (reason == NULL && is_duplicate(parser, tool.name)) {
+    const char *reason = read_traits(tool, members);
+    if (reason == NULL && is_duplicate(parser, tool->name)) {
         reason = "the name occurs twice";
     }
-    hub_error why = {.code = HUB_OK};
     if (reason == NULL && parser->compile_schemas &&
-        hub_schema_compile(members[INPUT_SCHEMA].value, &tool.schema, &why) != HUB_OK) {
-        reason = why.text;
+        hub_schema_compile(members[INPUT_SCHEMA].value, &tool->schema, why) != HUB_OK) {
+        reason = why->text;
     }
-    if (reason != NULL) {
-        drop(parser, tool.name, reason);
-        return;
-    }
-    keep_tool(parser, &tool);
+    return reason;
 }
 
-static hub_err parse_tools(catalog_parser *parser, hub_str json, hub_error *reterr)
+/* What is wrong with an item of another kind, or NULL. */
+static const char *check_other(const catalog_parser *parser, const hub_item *item, hub_str title)
+{
+    hub_kind kind = parser->catalog->kind;
+    if (kind != HUB_KIND_PROMPT && hub_json_type_of(title) != HUB_JSON_STRING) {
+        return "it has no name";
+    }
+    if (kind == HUB_KIND_TEMPLATE && !hub_uri_template_is_valid(item->name)) {
+        return "its uriTemplate is no URI template";
+    }
+    return is_duplicate(parser, item->name) ? "the same occurs twice" : NULL;
+}
+
+/* Append the item in `json` to the catalog, or report why not. */
+static void add_item(catalog_parser *parser, hub_str json)
+{
+    const char *key = parser->kind->key;
+    wanted_member members[COMMON_MEMBERS] = {[KEY] = {.key = key}, [TITLE] = {.key = "name"}};
+    bool is_single = read_members(json, members, strcmp(key, "name") == 0 ? TITLE : COMMON_MEMBERS);
+    hub_item item = {.json = json, .name_json = members[KEY].value};
+    hub_error why = {.code = HUB_OK};
+    const char *reason = NULL;
+    if (!read_name(parser, &item)) {
+        (void)hub_fail(&why, HUB_EINVAL, "it has no %s", key);
+        drop(parser, item.name_json, why.text);
+        return;
+    }
+    if (!is_usable_name(item.name, parser->kind->max_bytes)) {
+        (void)hub_fail(&why, HUB_EINVAL, "its %s is empty, too long, or has control characters",
+                       key);
+        reason = why.text;
+    } else if (!is_single) {
+        reason = "a member of its definition occurs twice";
+    } else if (parser->catalog->kind == HUB_KIND_TOOL) {
+        reason = check_tool(parser, &item, &why);
+    } else {
+        reason = check_other(parser, &item, members[TITLE].value);
+    }
+    if (reason != NULL) {
+        drop(parser, item.name, reason);
+        return;
+    }
+    keep_item(parser, &item);
+}
+
+static hub_err parse_items(catalog_parser *parser, hub_str json, hub_error *reterr)
 {
     hub_catalog *catalog = parser->catalog;
     size_t count = hub_json_count(json);
     if (count > HUB_LIMIT_TOOLS_PER_TOOLSET) {
-        return hub_fail(reterr, HUB_ELIMIT, "%zu tools are more than the limit of %d", count,
-                        HUB_LIMIT_TOOLS_PER_TOOLSET);
+        return hub_fail(reterr, HUB_ELIMIT, "%zu %s are more than the limit of %d", count,
+                        parser->kind->plural, HUB_LIMIT_TOOLS_PER_TOOLSET);
     }
-    catalog->tools = calloc(count + 1, sizeof *catalog->tools);
+    catalog->items = calloc(count + 1, sizeof *catalog->items);
     parser->seen_pool = calloc(count + 1, sizeof *parser->seen_pool);
     hub_buf_init(&parser->names, json.len + 1);
-    if (catalog->tools == NULL || parser->seen_pool == NULL) {
+    if (catalog->items == NULL || parser->seen_pool == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     hub_json_iter it = hub_json_iterate(json);
     hub_str key;
     hub_str value;
     while (hub_json_next(&it, &key, &value)) {
-        add_tool(parser, value);
+        add_item(parser, value);
     }
     catalog->names = parser->names.ptr;
     parser->names.ptr = NULL;
     return HUB_OK;
 }
 
-hub_err hub_catalog_parse(hub_str json, bool compile_schemas, hub_catalog_on_drop *on_drop,
-                          void *ctx, hub_catalog **ret_catalog, hub_error *reterr)
+hub_err hub_catalog_parse(hub_kind kind, hub_str json, bool compile_schemas,
+                          hub_catalog_on_drop *on_drop, void *ctx, hub_catalog **ret_catalog,
+                          hub_error *reterr)
 {
     if (hub_json_type_of(json) != HUB_JSON_ARRAY) {
-        return hub_fail(reterr, HUB_EINVAL, "the list of tools is not a JSON array");
+        return hub_fail(reterr, HUB_EINVAL, "the list of %s is not a JSON array",
+                        KINDS[kind].plural);
     }
     if (json.len > HUB_LIMIT_CATALOG_BYTES) {
         return hub_fail(reterr, HUB_ELIMIT, "a catalog of %zu bytes is over the limit of %u",
@@ -232,11 +279,15 @@ hub_err hub_catalog_parse(hub_str json, bool compile_schemas, hub_catalog_on_dro
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     catalog->refs = 1;
+    catalog->kind = kind;
     catalog->len = json.len;
     catalog->compiled = compile_schemas;
-    catalog_parser parser = {
-        .catalog = catalog, .compile_schemas = compile_schemas, .on_drop = on_drop, .ctx = ctx};
-    hub_err err = parse_tools(&parser, (hub_str){.ptr = catalog->bytes, .len = json.len}, reterr);
+    catalog_parser parser = {.catalog = catalog,
+                             .kind = &KINDS[kind],
+                             .compile_schemas = compile_schemas,
+                             .on_drop = on_drop,
+                             .ctx = ctx};
+    hub_err err = parse_items(&parser, (hub_str){.ptr = catalog->bytes, .len = json.len}, reterr);
     HASH_CLEAR(hh, parser.seen);
     free(parser.seen_pool);
     hub_buf_fini(&parser.names);
@@ -246,6 +297,11 @@ hub_err hub_catalog_parse(hub_str json, bool compile_schemas, hub_catalog_on_dro
     }
     *ret_catalog = catalog;
     return HUB_OK;
+}
+
+const char *hub_kind_noun(hub_kind kind, size_t count)
+{
+    return count == 1 ? KINDS[kind].noun : KINDS[kind].plural;
 }
 
 hub_catalog *hub_catalog_ref(hub_catalog *catalog)
@@ -260,9 +316,9 @@ void hub_catalog_unref(hub_catalog *catalog)
         return;
     }
     for (size_t i = 0; i < catalog->count; i++) {
-        hub_schema_destroy(catalog->tools[i].schema);
+        hub_schema_destroy(catalog->items[i].schema);
     }
-    free(catalog->tools);
+    free(catalog->items);
     free(catalog->names);
     free(catalog->bytes);
     free(catalog);
@@ -274,11 +330,11 @@ bool hub_catalog_is(const hub_catalog *catalog, hub_str json, bool compile_schem
            hub_str_eq((hub_str){.ptr = catalog->bytes, .len = catalog->len}, json);
 }
 
-const hub_tool *hub_catalog_find(const hub_catalog *catalog, hub_str name)
+const hub_item *hub_catalog_find(const hub_catalog *catalog, hub_str name)
 {
     for (size_t i = 0; i < catalog->count; i++) {
-        if (hub_str_eq(catalog->tools[i].name, name)) {
-            return &catalog->tools[i];
+        if (hub_str_eq(catalog->items[i].name, name)) {
+            return &catalog->items[i];
         }
     }
     return NULL;

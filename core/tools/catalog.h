@@ -1,51 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A catalog: what one toolset offers, as it described it. Tools are spans of the toolset's own
- * bytes; only what the hub must know of a tool is looked up. Immutable and reference-counted: views
- * keep the catalogs that they were built from. Thread: [loop].
+ * A catalog: what one toolset offers of one kind (tools, resources, resource templates, prompts),
+ * as it described it. Items are spans of the toolset's own bytes; only what the hub must know of
+ * one is looked up. Immutable and reference-counted: views keep the catalogs that they were built
+ * from. Thread: [loop].
  */
 #ifndef HUB_TOOLS_CATALOG_H
 #define HUB_TOOLS_CATALOG_H
 
 #include "tools/schema.h"
 
-/* hub_tool.hints: what the annotations state (MCP server/tools, ToolAnnotations). */
+#include <patchbay/catalog.h>
+
+/* What a toolset can offer. Each kind is a list of its own, which is replaced by itself. */
+typedef enum hub_kind {
+    HUB_KIND_TOOL = PATCHBAY_TOOLS,
+    HUB_KIND_RESOURCE = PATCHBAY_RESOURCES,
+    HUB_KIND_TEMPLATE = PATCHBAY_RESOURCE_TEMPLATES,
+    HUB_KIND_PROMPT = PATCHBAY_PROMPTS,
+    HUB_KINDS
+} hub_kind;
+
+/* hub_item.hints: what the annotations state (MCP server/tools, ToolAnnotations). */
 #define HUB_TOOL_READ_ONLY       0x1u /* readOnlyHint: true */
 #define HUB_TOOL_NOT_DESTRUCTIVE 0x2u /* destructiveHint: false; absent means it may destroy */
 
-typedef struct hub_tool {
-    hub_str name;          /* decoded, 1 … HUB_LIMIT_TOOL_NAME_BYTES bytes */
-    hub_str json;          /* the whole definition, as given */
-    hub_str name_json;     /* the value of its "name", a slice of json */
+typedef struct hub_item {
+    hub_str name;      /* decoded: of tools and prompts "name", of resources "uri", of resource
+                          templates "uriTemplate" */
+    hub_str json;      /* the whole definition, as given */
+    hub_str name_json; /* the value that `name` is decoded from, a slice of json */
+    /* Of tools alone: */
     hub_str tags_json;     /* array from _meta["patchbay/tags"]; may be empty */
     hub_str category_json; /* string from _meta["patchbay/category"]; may be empty */
     uint32_t hints;
     bool has_output_schema;
     hub_schema *schema; /* of the arguments; NULL in catalogs that are not validated */
-} hub_tool;
+} hub_item;
 
 typedef struct hub_catalog {
     unsigned refs;
+    hub_kind kind;
     char *bytes; /* the toolset's JSON, which the spans point into */
     size_t len;
     char *names;     /* decoded names that needed decoding; may be NULL */
-    hub_tool *tools; /* in the order given */
+    hub_item *items; /* in the order given */
     size_t count;
     bool compiled; /* the tools have schemas */
 } hub_catalog;
 
-/* Called for each tool that is left out, with a reason that names it. */
+/* What so many of a kind are called, for people: "tool", "resource templates", … */
+const char *hub_kind_noun(hub_kind kind, size_t count);
+
+/* Called for each item that is left out, with a reason that names it. */
 typedef void hub_catalog_on_drop(void *ctx, hub_str reason);
 
-/* Take apart a JSON array of MCP Tool objects (checked by hub_json_check, without white space
- * around it); it is copied. A tool that is not usable is left out and reported: no valid name, a
- * name that another one has, no object as inputSchema, more than HUB_LIMIT_TAGS_PER_TOOL tags, or a
- * member twice that the hub reads (it would have two readings: the hub's and the client's).
+/* Take apart a JSON array of MCP Tool, Resource, ResourceTemplate or Prompt objects (checked by
+ * hub_json_check, without white space around it); it is copied. An item that is not usable is left
+ * out and reported: no valid name or URI (of 1 to HUB_LIMIT_TOOL_NAME_BYTES, HUB_LIMIT_URI_BYTES
+ * bytes), one that another item has, or a member twice that the hub reads (it would have two
+ * readings: the hub's and the client's). Also a tool without an object as inputSchema or with more
+ * than HUB_LIMIT_TAGS_PER_TOOL tags, a resource or template without a name, and a template that is
+ * none (uri_template.h).
  * With `compile_schemas`, each inputSchema is compiled; a tool whose schema is invalid is left out.
  * owns:    *ret_catalog, one reference
  * errors:  HUB_EINVAL (not an array), HUB_ELIMIT (HUB_LIMIT_TOOLS_PER_TOOLSET,
  *          HUB_LIMIT_CATALOG_BYTES), HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_catalog_parse(hub_str json, bool compile_schemas,
+HUB_MUST_CHECK hub_err hub_catalog_parse(hub_kind kind, hub_str json, bool compile_schemas,
                                          hub_catalog_on_drop *on_drop, void *ctx,
                                          hub_catalog **ret_catalog, hub_error *reterr);
 
@@ -55,7 +76,7 @@ void hub_catalog_unref(hub_catalog *catalog); /* NULL is fine */
 /* Whether parsing this would give the same catalog again. */
 bool hub_catalog_is(const hub_catalog *catalog, hub_str json, bool compile_schemas);
 
-/* The tool of that name, or NULL. Linear: for describing, not for calling. */
-const hub_tool *hub_catalog_find(const hub_catalog *catalog, hub_str name);
+/* The item of that name, or NULL. Linear: for describing, not for calling. */
+const hub_item *hub_catalog_find(const hub_catalog *catalog, hub_str name);
 
 #endif

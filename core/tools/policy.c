@@ -24,7 +24,7 @@ bool hub_names_match(const hub_names *names, hub_str text)
     return false;
 }
 
-static bool has_tag(const hub_filter_subject *subject, const hub_tool *tool, hub_str tag)
+static bool has_tag(const hub_filter_subject *subject, const hub_item *tool, hub_str tag)
 {
     if (subject->tags != NULL && hub_names_have(subject->tags, tag)) {
         return true;
@@ -41,7 +41,7 @@ static bool has_tag(const hub_filter_subject *subject, const hub_tool *tool, hub
 }
 
 /* How many of `tags` the tool has. */
-static size_t count_tags(const hub_filter_subject *subject, const hub_tool *tool,
+static size_t count_tags(const hub_filter_subject *subject, const hub_item *tool,
                          const hub_names *tags)
 {
     size_t count = 0;
@@ -51,7 +51,7 @@ static size_t count_tags(const hub_filter_subject *subject, const hub_tool *tool
     return count;
 }
 
-static bool has_category(const hub_filter_subject *subject, const hub_tool *tool,
+static bool has_category(const hub_filter_subject *subject, const hub_item *tool,
                          const hub_names *categories)
 {
     if (subject->category != NULL) {
@@ -65,7 +65,7 @@ static bool has_category(const hub_filter_subject *subject, const hub_tool *tool
     return false;
 }
 
-static bool matches_id(const hub_names *globs, hub_str toolset, const hub_tool *tool)
+static bool matches_id(const hub_names *globs, hub_str toolset, const hub_item *tool)
 {
     hub_buf id;
     hub_buf_init(&id, toolset.len + tool->name.len + 1);
@@ -96,7 +96,7 @@ hub_err hub_policy_admit_toolset(const hub_policy_rules *rules, hub_str toolset,
 }
 
 bool hub_filter_matches(const hub_filter_rule *rule, const hub_filter_subject *subject,
-                        const hub_tool *tool)
+                        const hub_item *tool)
 {
     if (tool == NULL) {
         return false;
@@ -121,7 +121,7 @@ bool hub_filter_matches(const hub_filter_rule *rule, const hub_filter_subject *s
 }
 
 bool hub_policy_exposes(const hub_policy_rules *rules, const hub_filter_subject *subject,
-                        const hub_tool *tool)
+                        const hub_item *tool)
 {
     if (tool == NULL) {
         return false;

@@ -26,11 +26,11 @@ HUB_MUST_CHECK hub_err hub_policy_admit_toolset(const hub_policy_rules *rules, h
 
 /* One filter over one tool; false for a NULL tool. */
 bool hub_filter_matches(const hub_filter_rule *rule, const hub_filter_subject *subject,
-                        const hub_tool *tool);
+                        const hub_item *tool);
 
 /* Is this tool exposed? All filters, then the guardrails, which can deny but never allow again.
  * False for a NULL tool. */
 bool hub_policy_exposes(const hub_policy_rules *rules, const hub_filter_subject *subject,
-                        const hub_tool *tool);
+                        const hub_item *tool);
 
 #endif

@@ -9,19 +9,33 @@ struct hub_registry {
     void *ctx;
     hub_source *sources;
     size_t count;
-    hub_view *view;
+    hub_view *views[HUB_KINDS];
     uint64_t serial; /* of the newest view */
 };
 
-/* A copy of the sources with room for `extra` more; each catalog gets a reference. */
+static void ref_lists(const hub_source *source)
+{
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        if (source->lists[kind] != NULL) {
+            (void)hub_catalog_ref(source->lists[kind]);
+        }
+    }
+}
+
+static void unref_lists(const hub_source *source)
+{
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_catalog_unref(source->lists[kind]);
+    }
+}
+
+/* A copy of the sources with room for `extra` more; each list gets a reference. */
 static hub_source *copy_sources(const hub_registry *registry, size_t extra)
 {
     hub_source *copy = calloc(registry->count + extra + 1, sizeof *copy);
     for (size_t i = 0; copy != NULL && i < registry->count; i++) {
         copy[i] = registry->sources[i];
-        if (copy[i].catalog != NULL) {
-            (void)hub_catalog_ref(copy[i].catalog);
-        }
+        ref_lists(&copy[i]);
     }
     return copy;
 }
@@ -29,18 +43,58 @@ static hub_source *copy_sources(const hub_registry *registry, size_t extra)
 static void free_sources(hub_source *sources, size_t count)
 {
     for (size_t i = 0; sources != NULL && i < count; i++) {
-        hub_catalog_unref(sources[i].catalog);
+        unref_lists(&sources[i]);
     }
     free(sources);
 }
 
-/* Build the view of `sources` and, when that works, make both current. Takes `sources`. */
+/* The next list of that kind among sources, from *at on, which then stands behind it; or NULL. */
+static const hub_catalog *next_list(const hub_source *sources, size_t count, hub_kind kind,
+                                    size_t *at)
+{
+    while (*at < count) {
+        const hub_catalog *list = sources[(*at)++].lists[kind];
+        if (list != NULL) {
+            return list;
+        }
+    }
+    return NULL;
+}
+
+/* Whether the current view of that kind is made of the very lists that `sources` have. */
+static bool is_current(const hub_registry *registry, hub_kind kind, const hub_source *sources,
+                       size_t count)
+{
+    size_t old_at = 0;
+    size_t new_at = 0;
+    const hub_catalog *list;
+    do {
+        list = next_list(registry->sources, registry->count, kind, &old_at);
+        if (list != next_list(sources, count, kind, &new_at)) {
+            return false;
+        }
+    } while (list != NULL);
+    return registry->views[kind] != NULL;
+}
+
+/* Build the views of `sources` and, when that works, make all of it current. Takes `sources`. */
 static hub_err swap_in(hub_registry *registry, hub_source *sources, size_t count, hub_error *reterr)
 {
-    hub_view *view = NULL;
-    hub_err err = hub_view_build(sources, count, &registry->rules, registry->view,
-                                 registry->on_left_out, registry->ctx, &view, reterr);
+    hub_view *views[HUB_KINDS] = {NULL};
+    hub_err err = HUB_OK;
+    for (int kind = 0; err == HUB_OK && kind < HUB_KINDS; kind++) {
+        hub_view *current = registry->views[kind];
+        if (is_current(registry, (hub_kind)kind, sources, count)) {
+            views[kind] = hub_view_ref(current);
+        } else {
+            err = hub_view_build((hub_kind)kind, sources, count, &registry->rules, current,
+                                 registry->on_left_out, registry->ctx, &views[kind], reterr);
+        }
+    }
     if (err != HUB_OK) {
+        for (int kind = 0; kind < HUB_KINDS; kind++) {
+            hub_view_unref(views[kind]);
+        }
         free_sources(sources, count);
         return err;
     }
@@ -48,11 +102,16 @@ static hub_err swap_in(hub_registry *registry, hub_source *sources, size_t count
         sources[i].fresh = false;
     }
     free_sources(registry->sources, registry->count);
-    hub_view_unref(registry->view);
     registry->sources = sources;
     registry->count = count;
-    registry->view = view;
-    view->serial = ++registry->serial;
+    registry->serial++;
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        if (views[kind] != registry->views[kind]) {
+            views[kind]->serial = registry->serial;
+        }
+        hub_view_unref(registry->views[kind]);
+        registry->views[kind] = views[kind];
+    }
     return HUB_OK;
 }
 
@@ -89,7 +148,9 @@ void hub_registry_destroy(hub_registry *registry)
     if (registry == NULL) {
         return;
     }
-    hub_view_unref(registry->view);
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_view_unref(registry->views[kind]);
+    }
     free_sources(registry->sources, registry->count);
     free(registry);
 }
@@ -110,9 +171,7 @@ hub_err hub_registry_add(hub_registry *registry, const hub_source *sources, size
         }
         next[next_count] = sources[i];
         next[next_count].fresh = true;
-        if (sources[i].catalog != NULL) {
-            (void)hub_catalog_ref(sources[i].catalog);
-        }
+        ref_lists(&sources[i]);
         next_count++;
     }
     return swap_in(registry, next, next_count, reterr);
@@ -133,15 +192,15 @@ hub_err hub_registry_remove(hub_registry *registry, const hub_str *toolsets, siz
             return hub_fail(reterr, HUB_ENOTFOUND, "toolset \"" HUB_STR_FMT "\" is not enabled",
                             HUB_STR_ARG(toolsets[i]));
         }
-        hub_catalog_unref(next[at].catalog);
+        unref_lists(&next[at]);
         memmove(&next[at], &next[at + 1], (next_count - at - 1) * sizeof *next);
         next_count--;
     }
     return swap_in(registry, next, next_count, reterr);
 }
 
-hub_err hub_registry_update(hub_registry *registry, hub_str toolset, hub_catalog *catalog,
-                            hub_error *reterr)
+hub_err hub_registry_update(hub_registry *registry, hub_str toolset, hub_kind kind,
+                            hub_catalog *catalog, hub_error *reterr)
 {
     size_t at = index_of(registry->sources, registry->count, toolset);
     if (at == registry->count) {
@@ -152,20 +211,25 @@ hub_err hub_registry_update(hub_registry *registry, hub_str toolset, hub_catalog
     if (next == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    hub_catalog_unref(next[at].catalog);
-    next[at].catalog = catalog != NULL ? hub_catalog_ref(catalog) : NULL;
+    hub_catalog_unref(next[at].lists[kind]);
+    next[at].lists[kind] = catalog != NULL ? hub_catalog_ref(catalog) : NULL;
     return swap_in(registry, next, registry->count, reterr);
 }
 
 bool hub_registry_exposes(const hub_registry *registry, const hub_source *source,
-                          const hub_tool *tool)
+                          const hub_item *tool)
 {
     return hub_view_exposes(&registry->rules, source, tool);
 }
 
 hub_view *hub_registry_view(const hub_registry *registry)
 {
-    return registry->view;
+    return registry->views[HUB_KIND_TOOL];
+}
+
+hub_view *hub_registry_view_of(const hub_registry *registry, hub_kind kind)
+{
+    return registry->views[kind];
 }
 
 const hub_source *hub_registry_sources(const hub_registry *registry, size_t *ret_count)

@@ -3,11 +3,22 @@
 
 #include "base/buf.h"
 #include "tools/naming.h"
+#include "tools/uri_template.h"
 #include "wire/json.h"
 
 #include <stdlib.h>
 
+/* What stands in front of a URI that another toolset has as well, and the toolset's key. */
+#define URI_SCHEME "patchbay:"
+
 enum { SUFFIX_ROOM_BYTES = 16 };
+
+static const char *const NAME_WORDS[HUB_KINDS] = {
+    [HUB_KIND_TOOL] = "tool name",
+    [HUB_KIND_RESOURCE] = "resource URI",
+    [HUB_KIND_TEMPLATE] = "resource template",
+    [HUB_KIND_PROMPT] = "prompt name",
+};
 
 typedef struct view_builder {
     hub_view *view;
@@ -21,23 +32,28 @@ typedef struct view_builder {
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-static size_t count_tools(const hub_source *sources, size_t count)
+static bool is_uri(hub_kind kind)
 {
-    size_t tools = 0;
+    return kind == HUB_KIND_RESOURCE || kind == HUB_KIND_TEMPLATE;
+}
+
+static size_t count_items(hub_kind kind, const hub_source *sources, size_t count)
+{
+    size_t items = 0;
     for (size_t i = 0; i < count; i++) {
-        tools += sources[i].catalog != NULL ? sources[i].catalog->count : 0;
+        items += sources[i].lists[kind] != NULL ? sources[i].lists[kind]->count : 0;
     }
-    return tools;
+    return items;
 }
 
 /* Bytes that the canonical and exposed names of everything can take. */
-static size_t names_room(const hub_source *sources, size_t count)
+static size_t names_room(hub_kind kind, const hub_source *sources, size_t count)
 {
     size_t bytes = 1;
     for (size_t i = 0; i < count; i++) {
-        const hub_catalog *catalog = sources[i].catalog;
+        const hub_catalog *catalog = sources[i].lists[kind];
         for (size_t t = 0; catalog != NULL && t < catalog->count; t++) {
-            bytes += 3 * (sources[i].toolset.len + catalog->tools[t].name.len + SUFFIX_ROOM_BYTES);
+            bytes += 3 * (sources[i].toolset.len + catalog->items[t].name.len + SUFFIX_ROOM_BYTES);
         }
     }
     return bytes;
@@ -46,17 +62,18 @@ static size_t names_room(const hub_source *sources, size_t count)
 static void collect(view_builder *builder, const hub_source *source)
 {
     hub_view *view = builder->view;
-    view->catalogs[view->catalog_count++] = hub_catalog_ref(source->catalog);
-    for (size_t t = 0; t < source->catalog->count; t++) {
-        const hub_tool *tool = &source->catalog->tools[t];
-        if (!hub_view_exposes(builder->rules, source, tool)) {
+    hub_catalog *catalog = source->lists[view->kind];
+    view->catalogs[view->catalog_count++] = hub_catalog_ref(catalog);
+    for (size_t t = 0; t < catalog->count; t++) {
+        const hub_item *item = &catalog->items[t];
+        if (view->kind == HUB_KIND_TOOL && !hub_view_exposes(builder->rules, source, item)) {
             continue;
         }
         size_t begin = builder->names.len;
-        hub_naming_canonical(source->toolset, tool->name, &builder->names);
+        hub_naming_canonical(source->toolset, item->name, &builder->names);
         view->entries[view->count++] = (hub_view_entry){
             .canonical = hub_str_from(hub_buf_str(&builder->names), begin),
-            .tool = tool,
+            .item = item,
             .owner = source->owner,
             .native = source->native,
             .bare = source->bare,
@@ -77,17 +94,30 @@ static int by_canonical(const void *a, const void *b)
 static hub_str toolset_of(const hub_view_entry *entry)
 {
     return (hub_str){.ptr = entry->canonical.ptr,
-                     .len = entry->canonical.len - entry->tool->name.len - 1};
+                     .len = entry->canonical.len - entry->item->name.len - 1};
+}
+
+void hub_view_add_mapped_uri(hub_str toolset, hub_str uri, hub_buf *out)
+{
+    hub_buf_add(out, HUB_STR(URI_SCHEME));
+    hub_buf_add(out, toolset);
+    hub_buf_add_char(out, '/');
+    hub_buf_add(out, uri);
 }
 
 static hub_str make_name(view_builder *builder, const hub_view_entry *entry, bool suffixed)
 {
-    if (entry->bare) {
-        return entry->tool->name;
+    hub_kind kind = builder->view->kind;
+    if (entry->bare || (is_uri(kind) && !suffixed)) {
+        return entry->item->name;
     }
     size_t begin = builder->names.len;
+    if (is_uri(kind)) {
+        hub_view_add_mapped_uri(toolset_of(entry), entry->item->name, &builder->names);
+        return hub_str_from(hub_buf_str(&builder->names), begin);
+    }
     (suffixed ? hub_naming_expose_suffixed
-              : hub_naming_expose)(builder->rules->naming, toolset_of(entry), entry->tool->name,
+              : hub_naming_expose)(builder->rules->naming, toolset_of(entry), entry->item->name,
                                    builder->rules->max_name_bytes, &builder->names);
     return hub_str_from(hub_buf_str(&builder->names), begin);
 }
@@ -98,10 +128,12 @@ static void add_to_index(hub_view *view, hub_view_entry *entry, hub_str exposed)
     HASH_ADD_KEYPTR(hh, view->index, entry->exposed.ptr, (unsigned)entry->exposed.len, entry);
 }
 
-/* Whether a tool is left out where another one has its name: an upstream's before a native one. */
-static bool yields_to(const hub_view_entry *entry, const hub_view_entry *holder)
+/* Whether an item is left out where another one has its name: an upstream's before a native one. A
+ * URI leads back to its own toolset, whatever stands in front of it. */
+static bool yields_to(const view_builder *builder, const hub_view_entry *entry,
+                      const hub_view_entry *holder)
 {
-    return !entry->native && (holder->bare || holder->native);
+    return !is_uri(builder->view->kind) && !entry->native && (holder->bare || holder->native);
 }
 
 static hub_err report_collision(view_builder *builder, const hub_view_entry *entry,
@@ -109,12 +141,14 @@ static hub_err report_collision(view_builder *builder, const hub_view_entry *ent
 {
     hub_buf text;
     hub_buf_init(&text, 1024);
-    hub_buf_printf(
-        &text,
-        "tool name \"" HUB_STR_FMT "\" of \"" HUB_STR_FMT "\" is taken by \"" HUB_STR_FMT "\"",
-        HUB_STR_ARG(exposed), HUB_STR_ARG(entry->canonical), HUB_STR_ARG(holder->canonical));
+    hub_buf_printf(&text,
+                   "%s \"" HUB_STR_FMT "\" of \"" HUB_STR_FMT "\" is taken by \"" HUB_STR_FMT "\"",
+                   NAME_WORDS[builder->view->kind], HUB_STR_ARG(exposed),
+                   HUB_STR_ARG(entry->canonical), HUB_STR_ARG(holder->canonical));
     hub_err err = hub_buf_ok(&text) ? HUB_OK : text.failed;
-    if (err == HUB_OK && (entry->fresh || holder->fresh) && !yields_to(entry, holder)) {
+    bool is_fatal = (entry->fresh || holder->fresh) && !is_uri(builder->view->kind) &&
+                    !yields_to(builder, entry, holder);
+    if (err == HUB_OK && is_fatal) {
         err =
             hub_fail(builder->reterr, HUB_ECOLLISION, HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
     } else if (err == HUB_OK) {
@@ -130,7 +164,7 @@ static hub_err name_entry(view_builder *builder, hub_view_entry *entry)
 {
     hub_str exposed = make_name(builder, entry, false);
     const hub_view_entry *holder = hub_view_find(builder->view, exposed);
-    if (holder != NULL && !yields_to(entry, holder) && !entry->bare &&
+    if (holder != NULL && !yields_to(builder, entry, holder) && !entry->bare &&
         builder->rules->naming != HUB_NAMING_NONE) {
         exposed = make_name(builder, entry, true);
         holder = hub_view_find(builder->view, exposed);
@@ -222,19 +256,19 @@ static hub_err serialise(hub_view *view)
     hub_buf_init(&bytes, SIZE_MAX / 4);
     for (size_t i = 0; i < view->count; i++) {
         hub_view_entry *entry = &view->entries[i];
-        const hub_tool *tool = entry->tool;
-        const char *json_end = tool->json.ptr + tool->json.len;
+        const hub_item *item = entry->item;
+        const char *json_end = item->json.ptr + item->json.len;
         if (i > 0) {
             hub_buf_add_char(&bytes, ',');
         }
         entry->begin = bytes.len;
-        hub_buf_add(&bytes, hub_str_between(tool->json.ptr, tool->name_json.ptr));
-        if (hub_str_eq(entry->exposed, tool->name)) {
-            hub_buf_add(&bytes, tool->name_json);
+        hub_buf_add(&bytes, hub_str_between(item->json.ptr, item->name_json.ptr));
+        if (hub_str_eq(entry->exposed, item->name)) {
+            hub_buf_add(&bytes, item->name_json);
         } else {
             hub_json_add_string(&bytes, entry->exposed);
         }
-        hub_buf_add(&bytes, hub_str_between(tool->name_json.ptr + tool->name_json.len, json_end));
+        hub_buf_add(&bytes, hub_str_between(item->name_json.ptr + item->name_json.len, json_end));
         entry->end = bytes.len;
     }
     if (!hub_buf_ok(&bytes)) {
@@ -246,30 +280,32 @@ static hub_err serialise(hub_view *view)
     return HUB_OK;
 }
 
-hub_err hub_view_build(const hub_source *sources, size_t count, const hub_view_rules *rules,
-                       const hub_view *previous, hub_view_on_left_out *on_left_out, void *ctx,
-                       hub_view **ret_view, hub_error *reterr)
+hub_err hub_view_build(hub_kind kind, const hub_source *sources, size_t count,
+                       const hub_view_rules *rules, const hub_view *previous,
+                       hub_view_on_left_out *on_left_out, void *ctx, hub_view **ret_view,
+                       hub_error *reterr)
 {
     hub_view *view = calloc(1, sizeof *view);
     if (view == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     view->refs = 1;
+    view->kind = kind;
     view_builder builder = {.view = view,
                             .rules = rules,
                             .previous = previous,
                             .on_left_out = on_left_out,
                             .ctx = ctx,
                             .reterr = reterr};
-    size_t room = names_room(sources, count);
+    size_t room = names_room(kind, sources, count);
     hub_buf_init(&builder.names, room);
-    view->entries = calloc(count_tools(sources, count) + 1, sizeof *view->entries);
+    view->entries = calloc(count_items(kind, sources, count) + 1, sizeof *view->entries);
     view->catalogs = calloc(count + 1, sizeof(hub_catalog *));
     hub_err err = HUB_ENOMEM;
     if (view->entries != NULL && view->catalogs != NULL &&
         hub_buf_reserve(&builder.names, room) != NULL) {
         for (size_t i = 0; i < count; i++) {
-            if (sources[i].catalog != NULL) {
+            if (sources[i].lists[kind] != NULL) {
                 collect(&builder, &sources[i]);
             }
         }
@@ -289,7 +325,7 @@ hub_err hub_view_build(const hub_source *sources, size_t count, const hub_view_r
     return HUB_OK;
 }
 
-bool hub_view_exposes(const hub_view_rules *rules, const hub_source *source, const hub_tool *tool)
+bool hub_view_exposes(const hub_view_rules *rules, const hub_source *source, const hub_item *tool)
 {
     if (source->bare) {
         return true; /* the hub's own tools are not subject to filters */
@@ -338,6 +374,27 @@ const hub_view_entry *hub_view_find(const hub_view *view, hub_str exposed)
     hub_view_entry *found = NULL;
     HASH_FIND(hh, view->index, exposed.ptr, (unsigned)exposed.len, found);
     return found;
+}
+
+const hub_view_entry *hub_view_match(const hub_view *view, hub_str uri)
+{
+    const hub_view_entry *best = NULL;
+    int most = -1;
+    for (int is_lax = 0; is_lax <= 1 && best == NULL; is_lax++) {
+        for (size_t i = 0; i < view->count; i++) {
+            int matched = hub_uri_template_match(view->entries[i].exposed, uri, is_lax);
+            if (matched > most) {
+                most = matched;
+                best = &view->entries[i];
+            }
+        }
+    }
+    return best;
+}
+
+hub_str hub_view_own_uri(const hub_view_entry *entry, hub_str uri)
+{
+    return hub_str_from(uri, entry->exposed.len - entry->item->name.len);
 }
 
 size_t hub_view_after(const hub_view *view, hub_str canonical)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A view: the immutable snapshot of one exposure. Entries are sorted by canonical id
- * ("toolset:tool", bytewise); their definitions are ready-serialised in one run of bytes, so a page
- * of tools/list is a slice of it, and a name is found by one hash look-up. Reference-counted: a
- * reader that holds one is undisturbed by the next. Thread: [loop].
+ * A view: the immutable snapshot of one exposure, of one kind of thing: tools, resources, resource
+ * templates or prompts. Entries are sorted by canonical id ("toolset:name", bytewise); their
+ * definitions are ready-serialised in one run of bytes, so a page of a list is a slice of it, and a
+ * name is found by one hash look-up. Reference-counted: a reader that holds one is undisturbed by
+ * the next. Thread: [loop].
  *
  * Built from sources by hub_view_build; only the ToolRegistry does that.
  */
 #ifndef HUB_TOOLS_VIEW_H
 #define HUB_TOOLS_VIEW_H
 
+#include "base/buf.h"
 #include "base/map.h"
 #include "tools/policy.h"
 
@@ -17,21 +19,21 @@
  * registered; the catalog is referenced. */
 typedef struct hub_source {
     hub_str toolset;
-    hub_catalog *catalog;         /* NULL: not known yet, contributes nothing */
-    void *owner;                  /* what entries of this source lead back to */
-    bool native;                  /* its tools win over an upstream's of the same exposed name */
-    bool bare;                    /* names as they are, whatever the naming mode (_meta) */
-    bool fresh;                   /* being added now: a collision with it fails the build */
-    const hub_names *tools_allow; /* globs over its own tool names; NULL: all */
+    hub_catalog *lists[HUB_KINDS]; /* NULL: not known yet, contributes nothing */
+    void *owner;                   /* what entries of this source lead back to */
+    bool native;                   /* its tools win over an upstream's of the same exposed name */
+    bool bare;                     /* names as they are, whatever the naming mode (_meta) */
+    bool fresh;                    /* being added now: a collision with it fails the build */
+    const hub_names *tools_allow;  /* globs over its own tool names; NULL: all */
     const hub_names *tools_deny;
     const hub_names *tags; /* added to each tool, for filters */
     const char *category;
 } hub_source;
 
 typedef struct hub_view_entry {
-    hub_str exposed;   /* the name that clients use */
-    hub_str canonical; /* "toolset:tool" */
-    const hub_tool *tool;
+    hub_str exposed;   /* the name, URI or URI template that clients use */
+    hub_str canonical; /* "toolset:name" */
+    const hub_item *item;
     void *owner;
     size_t begin; /* its definition within the view's bytes */
     size_t end;
@@ -43,6 +45,7 @@ typedef struct hub_view_entry {
 
 typedef struct hub_view {
     unsigned refs;
+    hub_kind kind;
     uint64_t serial;         /* of the registry's views; a later one has a greater one */
     hub_view_entry *entries; /* sorted by canonical id */
     size_t count;
@@ -61,16 +64,20 @@ typedef struct hub_view_rules {
     const hub_policy_rules *policies[2]; /* the hub's, the profile's; both must expose a tool */
 } hub_view_rules;
 
-/* Called for each tool that is left out because another one has its name. */
+/* Called for each item that is left out because another one has its name. */
 typedef void hub_view_on_left_out(void *ctx, hub_str reason);
 
-/* Build a view. Tools that had a name in `previous` (may be NULL) keep it against newcomers. Where
- * two tools would get one name: the upstream's is left out if the other one is the hub's own or
- * native; else the second gets a hash suffix. Without prefixes (HUB_NAMING_NONE) there is no such
- * suffix: it is a collision while one of them is being added, and later the second is left out.
+/* Build the view of one kind. Items that had a name in `previous` (of that kind; may be NULL) keep
+ * it against newcomers. Where two tools, or two prompts, would get one name: the upstream's is left
+ * out if the other one is the hub's own or native; else the second gets a hash suffix. Without
+ * prefixes (HUB_NAMING_NONE) there is no such suffix: it is a collision while one of them is being
+ * added, and later the second is left out.
+ * Resources and templates are exposed under their own URIs. Of two with one URI the second (native
+ * ones come before those of upstreams) is exposed as `patchbay:TOOLSET/URI`; without prefixes it is
+ * left out. Filters apply to tools alone.
  * owns:    *ret_view, one reference
  * errors:  HUB_ECOLLISION (naming both owners), HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_view_build(const hub_source *sources, size_t count,
+HUB_MUST_CHECK hub_err hub_view_build(hub_kind kind, const hub_source *sources, size_t count,
                                       const hub_view_rules *rules, const hub_view *previous,
                                       hub_view_on_left_out *on_left_out, void *ctx,
                                       hub_view **ret_view, hub_error *reterr);
@@ -79,10 +86,21 @@ hub_view *hub_view_ref(hub_view *view);
 void hub_view_unref(hub_view *view); /* NULL is fine */
 
 /* Whether a tool of this source is exposed, as far as filters and policies decide it. */
-bool hub_view_exposes(const hub_view_rules *rules, const hub_source *source, const hub_tool *tool);
+bool hub_view_exposes(const hub_view_rules *rules, const hub_source *source, const hub_item *tool);
 
 /* The entry with that exposed name, or NULL. */
 const hub_view_entry *hub_view_find(const hub_view *view, hub_str exposed);
+
+/* Of resource templates: the entry that a URI belongs to, or NULL. Of several, the one whose own
+ * text matches most of it; variables of several segments only count when nothing else matches. */
+const hub_view_entry *hub_view_match(const hub_view *view, hub_str uri);
+
+/* The toolset's own URI of a resource that clients know as `uri`, by the resource or the template
+ * that it was found by; a part of `uri`. */
+hub_str hub_view_own_uri(const hub_view_entry *entry, hub_str uri);
+
+/* Append the URI under which the second of two toolsets with one URI is exposed. */
+void hub_view_add_mapped_uri(hub_str toolset, hub_str uri, hub_buf *out);
 
 /* Index of the first entry whose canonical id is greater than `canonical`; count when none is. */
 size_t hub_view_after(const hub_view *view, hub_str canonical);

@@ -14,10 +14,6 @@ static const hub_str OWNED_META_KEYS[] = {
     {.ptr = HUB_META_LOG_LEVEL, .len = sizeof HUB_META_LOG_LEVEL - 1},
 };
 
-/* spec: MCP 2026-07-28 server/utilities/logging (Log Levels) */
-static const char *const LOG_LEVELS[] = {"debug", "info",     "notice", "warning",
-                                         "error", "critical", "alert",  "emergency"};
-
 /* ---- reading a client's request -------------------------------------------------------------- */
 
 /* The revision that a raw string names, however it spells it. */
@@ -29,16 +25,6 @@ static hub_revision revision_of(hub_str raw)
         }
     }
     return HUB_REVISION_NONE;
-}
-
-static bool is_log_level(hub_str raw)
-{
-    for (size_t i = 0; i < sizeof LOG_LEVELS / sizeof LOG_LEVELS[0]; i++) {
-        if (hub_json_string_is(raw, hub_str_of(LOG_LEVELS[i]))) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* A string or an integer, by its spelling: 1.0 is not one. */
@@ -93,7 +79,7 @@ static hub_err read_modern(const hub_message *message, hub_request_context *cont
         return hub_fail(reterr, HUB_EINVAL, "_meta[\"%s\"] must be an object",
                         HUB_META_CLIENT_INFO);
     }
-    if (context->log_level.len > 0 && !is_log_level(context->log_level)) {
+    if (context->log_level.len > 0 && hub_level_read(context->log_level) == HUB_LEVEL_NONE) {
         return hub_fail(reterr, HUB_EINVAL, "_meta[\"%s\"] is not a log level", HUB_META_LOG_LEVEL);
     }
     return HUB_OK;
@@ -159,6 +145,39 @@ size_t hub_dialect_result(hub_era era, hub_str id, hub_str result, bool has_type
     } else {
         parts[n++] = HUB_STR(",\"result\":");
         parts[n++] = result;
+    }
+    parts[n++] = HUB_STR("}");
+    return n;
+}
+
+size_t hub_dialect_cacheable(hub_str id, hub_str result, bool has_type,
+                             hub_str parts[HUB_FRAME_PARTS])
+{
+    hub_str type = has_type ? hub_json_get(result, HUB_STR("resultType")) : HUB_STR_EMPTY;
+    if (has_type && !hub_json_string_is(type, HUB_STR("complete"))) {
+        return hub_dialect_result(HUB_ERA_MODERN, id, result, has_type, parts);
+    }
+    const hub_str members[] = {
+        has_type ? HUB_STR_EMPTY : HUB_STR("\"resultType\":\"complete\""),
+        hub_json_get(result, HUB_STR("ttlMs")).len > 0 ? HUB_STR_EMPTY : HUB_STR("\"ttlMs\":0"),
+        hub_json_get(result, HUB_STR("cacheScope")).len > 0 ? HUB_STR_EMPTY
+                                                            : HUB_STR("\"cacheScope\":\"private\""),
+        inside_of(result),
+    };
+    size_t n = 0;
+    parts[n++] = HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":");
+    parts[n++] = id;
+    parts[n++] = HUB_STR(",\"result\":{");
+    bool is_first = true;
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        if (members[i].len == 0) {
+            continue;
+        }
+        if (!is_first && members[i].ptr[0] != '}') {
+            parts[n++] = HUB_STR(",");
+        }
+        parts[n++] = members[i];
+        is_first = false;
     }
     parts[n++] = HUB_STR("}");
     return n;

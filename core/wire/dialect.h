@@ -45,6 +45,12 @@ HUB_MUST_CHECK hub_err hub_dialect_read(const hub_message *message, hub_revision
 size_t hub_dialect_result(hub_era era, hub_str id, hub_str result, bool has_type,
                           hub_str parts[HUB_FRAME_PARTS]);
 
+/* Frame a result that a modern client may keep: as above, and with `ttlMs` 0 and `cacheScope`
+ * "private", each unless it is there. A result that is not complete has neither.
+ * spec: MCP 2026-07-28 server/utilities/caching */
+size_t hub_dialect_cacheable(hub_str id, hub_str result, bool has_type,
+                             hub_str parts[HUB_FRAME_PARTS]);
+
 /* Frame the result of a list: `items` (comma-separated) as the array `key`, then `tail`, which is
  * empty or further members with a comma in front. Returns the number of parts. */
 size_t hub_dialect_list(hub_era era, hub_str id, hub_str key, hub_str items, hub_str tail,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/mcp.h"
 
+#include "wire/json.h"
+
 static const char *const REVISIONS[] = {
     [HUB_REVISION_NONE] = "",
     [HUB_REVISION_2024_11_05] = "2024-11-05",
@@ -31,6 +33,9 @@ static const struct {
     [HUB_TOOL_EXECUTION_FAILED] = {"TOOL_EXECUTION_FAILED", false},
 };
 
+static const char *const LEVELS[] = {"\"debug\"", "\"info\"",     "\"notice\"", "\"warning\"",
+                                     "\"error\"", "\"critical\"", "\"alert\"",  "\"emergency\""};
+
 hub_revision hub_revision_parse(hub_str date)
 {
     for (int i = HUB_REVISION_2024_11_05; i <= HUB_REVISION_NEWEST; i++) {
@@ -56,6 +61,11 @@ int hub_rpc_code(hub_err err)
     return RPC_CODES[err];
 }
 
+int hub_rpc_no_resource(hub_era era)
+{
+    return era == HUB_ERA_MODERN ? HUB_RPC_INVALID_PARAMS : HUB_RPC_NO_RESOURCE_LEGACY;
+}
+
 const char *hub_tool_error_code(hub_tool_error error)
 {
     return TOOL_ERRORS[error].code;
@@ -64,4 +74,20 @@ const char *hub_tool_error_code(hub_tool_error error)
 bool hub_tool_error_retryable(hub_tool_error error)
 {
     return TOOL_ERRORS[error].retryable;
+}
+
+int hub_level_read(hub_str raw)
+{
+    for (int i = HUB_LEVEL_DEBUG; i < HUB_LEVEL_NONE; i++) {
+        hub_str level = hub_level_json(i);
+        if (hub_json_string_is(raw, (hub_str){.ptr = level.ptr + 1, .len = level.len - 2})) {
+            return i;
+        }
+    }
+    return HUB_LEVEL_NONE;
+}
+
+hub_str hub_level_json(int level)
+{
+    return hub_str_of(LEVELS[level]);
 }

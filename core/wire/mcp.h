@@ -40,6 +40,8 @@ enum {
     HUB_RPC_METHOD_NOT_FOUND = -32601,
     HUB_RPC_INVALID_PARAMS = -32602,
     HUB_RPC_INTERNAL_ERROR = -32603,
+    HUB_RPC_HEADER_MISMATCH = -32020,
+    HUB_RPC_NO_RESOURCE_LEGACY = -32002, /* HUB_RPC_INVALID_PARAMS for modern clients */
     HUB_RPC_MISSING_CAPABILITY = -32021,
     HUB_RPC_UNSUPPORTED_VERSION = -32022,
     /* The hub's own, outside of the range that JSON-RPC reserves (basic/index, Error Codes). */
@@ -52,6 +54,10 @@ enum {
 /* The wire code of an internal error. */
 int hub_rpc_code(hub_err err);
 
+/* The wire code for a resource that does not exist.
+ * spec: MCP 2026-07-28 server/resources, Error Handling; 2025-11-25 likewise */
+int hub_rpc_no_resource(hub_era era);
+
 /* The error codes that a tool result of the hub carries (REQUIREMENTS S4.10). */
 typedef enum hub_tool_error {
     HUB_TOOL_NOT_IMPLEMENTED,
@@ -62,6 +68,16 @@ typedef enum hub_tool_error {
 
 const char *hub_tool_error_code(hub_tool_error error);
 bool hub_tool_error_retryable(hub_tool_error error);
+
+/* Severities of log messages, the most talkative first. NONE is above all of them.
+ * spec: MCP 2026-07-28 server/utilities/logging (Log Levels) */
+enum { HUB_LEVEL_DEBUG, HUB_LEVEL_INFO, HUB_LEVEL_NONE = 8 };
+
+/* The level that a raw string names; HUB_LEVEL_NONE when it is none. */
+int hub_level_read(hub_str raw);
+
+/* The level's name as a raw string. */
+hub_str hub_level_json(int level);
 
 #define HUB_META_PREFIX              "io.modelcontextprotocol/"
 #define HUB_META_PROTOCOL_VERSION    HUB_META_PREFIX "protocolVersion"

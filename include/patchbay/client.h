@@ -20,10 +20,11 @@ extern "C" {
 #define PATCHBAY_CLIENT_V1 "patchbay.client/1"
 
 /* How a question ended: `status` of patchbay_on_answer. */
-#define PATCHBAY_ANSWERED  0 /* `json` is the client's result object */
-#define PATCHBAY_REFUSED   1 /* `json` is the JSON-RPC error object that it answered with */
-#define PATCHBAY_NO_ANSWER 2 /* it is gone, cancelled the call, or took too long: `json` is text   \
-                              */
+#define PATCHBAY_ANSWERED 0 /* `json` is the client's result object */
+#define PATCHBAY_REFUSED  1 /* `json` is the JSON-RPC error object that it answered with */
+#define PATCHBAY_NO_ANSWER                                                                         \
+    2 /* it is gone, cancelled the call, or took too long: `json` is text                          \
+       */
 
 /* The answer to a question. Runs on the loop, exactly once per question that ask() took, before
  * destroy(). After PATCHBAY_NO_ANSWER the call is over: finish() would change nothing.
@@ -58,8 +59,8 @@ typedef struct patchbay_client_v1 {
      * returns: PATCHBAY_OK; PATCHBAY_EINVAL (unknown method, params no object, key used already);
      *          PATCHBAY_ESTATE (the client did not declare the capability, or there is no single
      *          session); PATCHBAY_ESTALE (the call is over); PATCHBAY_ELIMIT (too many questions);
-     *          PATCHBAY_ENOMEM. From another thread only EINVAL, ENOMEM and ESTATE (closing): the
-     *          rest is told as PATCHBAY_NO_ANSWER */
+     *          PATCHBAY_ENOMEM. From another thread only EINVAL, ENOMEM, ESTATE (closing) and
+     *          ELIMIT (as set_tools()): the rest is told as PATCHBAY_NO_ANSWER */
     int32_t (*ask)(patchbay_host *host, patchbay_call call, const patchbay_question *question);
 
     /* Send the client a log message: the params object of MCP's notifications/message, with `level`

@@ -2,12 +2,12 @@
 /*
  * Reading and writing JSON text, header-only, for plugins that want no JSON library.
  *
- * Reading takes text that the hub handed over: it is valid JSON, which these functions rely on. A
- * "raw" value is a slice of that text. Nothing is parsed into a tree; members are looked up in
- * place. Writing appends to a patchbay_out, which grows as needed and remembers a failed
- * allocation, so that one test at the end is enough. Pure functions, any thread. Fractions are read
- * and written in the process's LC_NUMERIC, which the hub leaves at "C": a plugin must not change it
- * either.
+ * Reading takes text that the hub handed over: it is valid JSON, which these functions rely on;
+ * text from elsewhere is asked patchbay_json_valid first. A "raw" value is a slice of that text.
+ * Nothing is parsed into a tree; members are looked up in place. Writing appends to a patchbay_out,
+ * which grows as needed and remembers a failed allocation, so that one test at the end is enough.
+ * Pure functions, any thread. Fractions are read and written in the process's LC_NUMERIC, which the
+ * hub leaves at "C": a plugin must not change it either.
  */
 #ifndef PATCHBAY_JSON_H
 #define PATCHBAY_JSON_H
@@ -533,6 +533,168 @@ static inline int patchbay_json_number(patchbay_str raw, double *ret_number)
     }
     *ret_number = number;
     return 1;
+}
+
+/* The value of a raw boolean: 1 for true, 0 for everything else. */
+static inline int patchbay_json_true(patchbay_str raw)
+{
+    return raw.len == 4 && memcmp(raw.ptr, "true", 4) == 0;
+}
+
+/* ---- checking text from elsewhere ------------------------------------------------------------ */
+
+/* Containers that may be open at a time, as the hub has it. */
+#define PATCHBAY_JSON_DEPTH_MAX 64
+
+/* One past a backslash and what it escapes; NULL when that is nothing. */
+static inline const char *patchbay_json_check_escape_(const char *at, const char *end)
+{
+    size_t digits = end - at >= 2 && at[1] == 'u' ? 4 : 0;
+    if ((size_t)(end - at) < 2 + digits || at[1] == '\0' || strchr("\"\\/bfnrtu", at[1]) == NULL) {
+        return NULL;
+    }
+    at += 2;
+    for (size_t i = 0; i < digits; i++, at++) {
+        char c = (char)(*at | 0x20);
+        if (!(*at >= '0' && *at <= '9') && !(c >= 'a' && c <= 'f')) {
+            return NULL;
+        }
+    }
+    return at;
+}
+
+/* One past a string that begins at `at`; NULL when it is none. */
+static inline const char *patchbay_json_check_string_(const char *at, const char *end)
+{
+    if (at == end || *at != '"') {
+        return NULL;
+    }
+    at++;
+    while (at != NULL && at < end && *at != '"') {
+        size_t len = patchbay_utf8_length(at, end);
+        if (*at == '\\') {
+            at = patchbay_json_check_escape_(at, end);
+        } else if (len == 0 || (unsigned char)*at < 0x20) {
+            return NULL;
+        } else {
+            at += len;
+        }
+    }
+    return at != NULL && at < end ? at + 1 : NULL;
+}
+
+static inline const char *patchbay_json_skip_digits_(const char *at, const char *end)
+{
+    while (at < end && *at >= '0' && *at <= '9') {
+        at++;
+    }
+    return at;
+}
+
+/* One past a number that begins at `at`; NULL when it is none. */
+static inline const char *patchbay_json_check_number_(const char *at, const char *end)
+{
+    at += at < end && *at == '-';
+    const char *digits = at;
+    at = patchbay_json_skip_digits_(at, end);
+    if (at == digits || (*digits == '0' && at - digits > 1)) {
+        return NULL;
+    }
+    if (at < end && *at == '.') {
+        digits = ++at;
+        at = patchbay_json_skip_digits_(at, end);
+        if (at == digits) {
+            return NULL;
+        }
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        at++;
+        at += at < end && (*at == '+' || *at == '-');
+        digits = at;
+        at = patchbay_json_skip_digits_(at, end);
+        if (at == digits) {
+            return NULL;
+        }
+    }
+    return at;
+}
+
+/* One past a string, number or word that begins at `at`; NULL when it is none. */
+static inline const char *patchbay_json_check_scalar_(const char *at, const char *end)
+{
+    static const char *const words[] = {"true", "false", "null"};
+    if (at < end && *at == '"') {
+        return patchbay_json_check_string_(at, end);
+    }
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t len = strlen(words[i]);
+        if ((size_t)(end - at) >= len && memcmp(at, words[i], len) == 0) {
+            return at + len;
+        }
+    }
+    return patchbay_json_check_number_(at, end);
+}
+
+/* One past the key of a member, its colon, and the space behind that; NULL when there is none. */
+static inline const char *patchbay_json_check_key_(const char *at, const char *end)
+{
+    at = patchbay_json_check_string_(patchbay_json_skip_space_(at, end), end);
+    if (at != NULL) {
+        at = patchbay_json_skip_space_(at, end);
+        at = at < end && *at == ':' ? patchbay_json_skip_space_(at + 1, end) : NULL;
+    }
+    return at;
+}
+
+/* Whether `text` is one valid JSON value in UTF-8, at most PATCHBAY_JSON_DEPTH_MAX deep, and
+ * nothing but space around it: then it can be read with the functions above, and sent. */
+static inline int patchbay_json_valid(patchbay_str text)
+{
+    char closing[PATCHBAY_JSON_DEPTH_MAX]; /* of the containers that are open */
+    size_t depth = 0;
+    if (text.len == 0) {
+        return 0;
+    }
+    const char *end = text.ptr + text.len;
+    const char *at = patchbay_json_skip_space_(text.ptr, end);
+    for (;;) { /* a value begins here */
+        int opens = at < end && (*at == '{' || *at == '[');
+        if (opens) {
+            if (depth == PATCHBAY_JSON_DEPTH_MAX) {
+                return 0;
+            }
+            closing[depth++] = *at == '{' ? '}' : ']';
+            at = patchbay_json_skip_space_(at + 1, end);
+        }
+        int is_empty = opens && at < end && *at == closing[depth - 1];
+        if (opens && !is_empty) { /* into it */
+            at = closing[depth - 1] == '}' ? patchbay_json_check_key_(at, end) : at;
+            if (at == NULL) {
+                return 0;
+            }
+            continue;
+        }
+        at = opens ? at : patchbay_json_check_scalar_(at, end);
+        while (at != NULL) { /* out of all that ends here */
+            at = patchbay_json_skip_space_(at, end);
+            if (depth == 0 || at == end || *at != closing[depth - 1]) {
+                break;
+            }
+            at++;
+            depth--;
+        }
+        if (at == NULL || depth == 0) {
+            return at == end;
+        }
+        if (at == end || *at != ',') {
+            return 0;
+        }
+        at = patchbay_json_skip_space_(at + 1, end);
+        at = closing[depth - 1] == '}' ? patchbay_json_check_key_(at, end) : at;
+        if (at == NULL) {
+            return 0;
+        }
+    }
 }
 
 #ifdef __cplusplus

@@ -25,58 +25,39 @@
  * handler, so that patchbay_arg_text of a required string is a string; a tool that can take them
  * says PATCHBAY_TOOL_TAKES_NUL and uses patchbay_arg_str.
  *
- * Threads. A handler runs on a worker thread and may block, unless its tool says
- * PATCHBAY_TOOL_NONBLOCKING: then it runs on the hub's loop and must return at once. A call is used
- * by one thread at a time; patchbay_cancelled and patchbay_progress are safe from any.
+ * What a handler reads, and where it runs: call.h. What it answers: content.h. Besides tools there
+ * are resources (resource.h) and prompts (prompt.h), and a handler may ask the client in between
+ * (ask.h). A toolset with those fills in a patchbay_toolset_info, for PATCHBAY_TOOLSET_OF:
  *
- * Completion. A handler completes its call with exactly one patchbay_reply… function; `call` and
- * everything it handed out is gone afterwards. A handler that returns without a reply, and has not
- * called patchbay_defer, has its call failed; so has a C++ handler that throws.
+ *     static const patchbay_toolset_info info = {
+ *         .tools = tools,
+ *         .tool_count = sizeof tools / sizeof tools[0],
+ *         .resources = resources,
+ *         .resource_count = sizeof resources / sizeof resources[0],
+ *     };
+ *     PATCHBAY_TOOLSET_OF("hello", "1.0.0", "Greets people.", NULL, info)
  */
 #ifndef PATCHBAY_TOOLSET_H
 #define PATCHBAY_TOOLSET_H
 
-#include <patchbay/json.h>
-#include <patchbay/worker.h>
-
-#include <pthread.h>
+#include <patchbay/prompt.h>
+#include <patchbay/tool.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* patchbay_tool.flags: what clients and policies may rely on (MCP server/tools, annotations). */
-#define PATCHBAY_TOOL_READ_ONLY   0x1u   /* changes nothing */
-#define PATCHBAY_TOOL_DESTRUCTIVE 0x2u   /* may destroy; without it the tool only adds */
-#define PATCHBAY_TOOL_IDEMPOTENT  0x4u   /* a second identical call changes nothing more */
-#define PATCHBAY_TOOL_OPEN_WORLD  0x8u   /* talks to things outside this machine */
-#define PATCHBAY_TOOL_NONBLOCKING 0x100u /* the handler runs on the hub's loop */
-#define PATCHBAY_TOOL_TAKES_NUL   0x200u /* strings may hold \u0000: see patchbay_arg_str */
+/* patchbay_toolset_info.flags: what clients are told that the toolset can do. */
+#define PATCHBAY_TOOLSET_SUBSCRIBABLE   0x1u /* patchbay_resource_updated tells of changes */
+#define PATCHBAY_TOOLSET_SENDS_MESSAGES 0x2u /* handlers use patchbay_message */
+#define PATCHBAY_TOOLSET_COMPLETES      0x4u /* completers come later; those of now are seen */
 
-typedef struct patchbay_toolset patchbay_toolset;
-typedef struct patchbay_tool_call patchbay_tool_call;
-
-/* One tool. Strings are UTF-8 and stay the author's; NULL where a member does not apply. */
-typedef struct patchbay_tool {
-    const char *name;          /* [A-Za-z0-9_.-]{1,128} */
-    const char *title;         /* for people */
-    const char *description;   /* for models */
-    const char *input_schema;  /* JSON Schema of an object; NULL: takes no arguments */
-    const char *output_schema; /* JSON Schema of structuredContent */
-    const char *tags;          /* "a,b,c": for filters */
-    const char *category;      /* one word: for filters */
-    const char *version;
-    void (*handler)(patchbay_tool_call *call);
-    void *data;     /* for the handler: patchbay_tool_data */
-    uint64_t flags; /* PATCHBAY_TOOL_… */
-} patchbay_tool;
-
-/* What PATCHBAY_TOOLSET puts together. */
+/* A whole toolset. Everything may be left out. */
 typedef struct patchbay_toolset_info {
     const patchbay_tool *tools;
     size_t tool_count;
-    /* Make what the toolset's handlers share, from its configuration. May replace the tools with
-     * patchbay_set_tools. NULL: nothing to set up.
+    /* Make what the toolset's handlers share, from its configuration. May replace lists with
+     * patchbay_set_tools and the like. NULL: nothing to set up.
      * returns: PATCHBAY_OK with *ret_data set; or negative with a reason in reterr and nothing left
      *          behind, since teardown is not called then */
     int32_t (*setup)(patchbay_toolset *toolset, patchbay_str config_json, void **ret_data,
@@ -84,433 +65,38 @@ typedef struct patchbay_toolset_info {
     /* Free `data`. Worker jobs have ended; threads of one's own that hold deferred calls must have
      * ended when it returns (they may still reply meanwhile). NULL: nothing to free. */
     void (*teardown)(void *data);
+    const patchbay_resource *resources;
+    size_t resource_count;
+    const patchbay_resource_template *templates;
+    size_t template_count;
+    const patchbay_prompt *prompts;
+    size_t prompt_count;
+    uint64_t flags; /* PATCHBAY_TOOLSET_… */
+    /* Somebody wants to hear of changes of a resource (1), or nobody any more (0), for toolsets
+     * that watch only what is wanted. [loop] NULL: does not matter. */
+    void (*on_subscribe)(patchbay_toolset *toolset, const char *uri, int is_wanted);
 } patchbay_toolset_info;
 
-/* ---- instance and call (members are private) ------------------------------------------------- */
+/* ---- the lists ------------------------------------------------------------------------------- */
 
-struct patchbay_toolset {
-    const patchbay_host_api *api;
-    patchbay_host *host;
-    const patchbay_worker_v1 *worker;
-    const patchbay_toolset_info *info;
-    const patchbay_tool *tools;
-    size_t tool_count;
-    void *data;
-    patchbay_tool_call *calls; /* in flight */
-    pthread_mutex_t lock;      /* guards `calls` */
-};
-
-/* In front of each allocation: as large as the strictest alignment, so that what follows has it. */
-typedef union patchbay_allocation_ {
-    union patchbay_allocation_ *next;
-    long double align_;
-} patchbay_allocation_;
-
-struct patchbay_tool_call {
-    patchbay_toolset *toolset;
-    const patchbay_tool *tool;
-    patchbay_call id;
-    patchbay_str args;
-    patchbay_str meta;
-    uint64_t deadline_ms;
-    patchbay_tool_call *next;
-    patchbay_tool_call *prev;
-    patchbay_allocation_ *allocations;
-    patchbay_out content;    /* content blocks so far, comma-separated */
-    patchbay_out structured; /* structuredContent so far */
-    int cancelled;           /* atomic */
-    int deferred;
-};
-
-/* ---- what a call carries --------------------------------------------------------------------- */
-
-/* The toolset's shared data, as setup() made it. */
-static inline void *patchbay_toolset_data(const patchbay_tool_call *call)
+static inline void patchbay_put_tools_(patchbay_toolset *toolset, const patchbay_tool *tools,
+                                       size_t count)
 {
-    return call->toolset->data;
-}
-
-/* The `data` of the tool that was called. */
-static inline void *patchbay_tool_data(const patchbay_tool_call *call)
-{
-    return call->tool->data;
-}
-
-/* The toolset of a call: for patchbay_log. */
-static inline const patchbay_toolset *patchbay_call_toolset(const patchbay_tool_call *call)
-{
-    return call->toolset;
-}
-
-/* Memory that lives as long as the call, aligned for anything; NULL when there is none. */
-static inline void *patchbay_call_alloc(patchbay_tool_call *call, size_t size)
-{
-    patchbay_allocation_ *block = NULL;
-    if (size <= SIZE_MAX - sizeof *block) {
-        block = (patchbay_allocation_ *)malloc(sizeof *block + size);
-    }
-    if (block == NULL) {
-        return NULL;
-    }
-    block->next = call->allocations;
-    call->allocations = block;
-    return block + 1;
-}
-
-/* The arguments, one raw JSON object. */
-static inline patchbay_str patchbay_args(const patchbay_tool_call *call)
-{
-    return call->args;
-}
-
-/* The request's _meta, one raw JSON object; empty when the client sent none. */
-static inline patchbay_str patchbay_meta(const patchbay_tool_call *call)
-{
-    return call->meta;
-}
-
-/* One argument as raw JSON; empty when it is absent. */
-static inline patchbay_str patchbay_arg(const patchbay_tool_call *call, const char *key)
-{
-    return patchbay_json_get(call->args, key);
-}
-
-/* A string argument, unescaped; ptr is NULL when it is absent, null, or not a string. Lives as long
- * as the call, and is followed by a NUL. */
-static inline patchbay_str patchbay_arg_str(patchbay_tool_call *call, const char *key)
-{
-    patchbay_str result = patchbay_str_make(NULL, 0);
-    patchbay_out text;
-    memset(&text, 0, sizeof text);
-    if (patchbay_json_decode(patchbay_arg(call, key), &text) && !text.failed) {
-        char *copy = (char *)patchbay_call_alloc(call, text.len + 1);
-        if (copy != NULL) {
-            memcpy(copy, text.len > 0 ? text.ptr : "", text.len);
-            copy[text.len] = '\0';
-            result = patchbay_str_make(copy, text.len);
-        }
-    }
-    patchbay_out_free(&text);
-    return result;
-}
-
-/* The same as a C string: NULL when absent, and also when it contains a NUL character (which only a
- * PATCHBAY_TOOL_TAKES_NUL tool gets to see). */
-static inline const char *patchbay_arg_text(patchbay_tool_call *call, const char *key)
-{
-    patchbay_str text = patchbay_arg_str(call, key);
-    return text.ptr != NULL && memchr(text.ptr, '\0', text.len) == NULL ? text.ptr : NULL;
-}
-
-/* An integer argument, or `otherwise`. */
-static inline int64_t patchbay_arg_int(const patchbay_tool_call *call, const char *key,
-                                       int64_t otherwise)
-{
-    int64_t number;
-    return patchbay_json_int(patchbay_arg(call, key), &number) ? number : otherwise;
-}
-
-/* A number argument, or `otherwise`. */
-static inline double patchbay_arg_number(const patchbay_tool_call *call, const char *key,
-                                         double otherwise)
-{
-    double number;
-    return patchbay_json_number(patchbay_arg(call, key), &number) ? number : otherwise;
-}
-
-/* A boolean argument, or `otherwise`. */
-static inline int patchbay_arg_bool(const patchbay_tool_call *call, const char *key, int otherwise)
-{
-    patchbay_str raw = patchbay_arg(call, key);
-    return raw.len == 0 || (raw.ptr[0] != 't' && raw.ptr[0] != 'f') ? otherwise : raw.ptr[0] == 't';
-}
-
-/* Whether somebody still waits. A long handler asks now and then, and stops when it is 1. [any] */
-static inline int patchbay_cancelled(const patchbay_tool_call *call)
-{
-    return __atomic_load_n(&call->cancelled, __ATOMIC_ACQUIRE);
-}
-
-/* One line for the hub's log; never put arguments, results or secrets in it. [any] */
-static inline void patchbay_log(const patchbay_toolset *toolset, int32_t level, const char *text)
-{
-    toolset->api->log(toolset->host, level, patchbay_str_of(text));
-}
-
-/* Report progress: `total` below 0 is unknown, `message` may be NULL. Reaches the client if it
- * asked, and tells the hub that the call is alive in any case. What is not finite is not sent.
- * [any] */
-static inline void patchbay_progress(const patchbay_tool_call *call, double progress, double total,
-                                     const char *message)
-{
-    patchbay_out params;
-    if (!(progress - progress == 0)) {
-        return; /* not finite: JSON has no such number */
-    }
-    memset(&params, 0, sizeof params);
-    patchbay_out_text(&params, "{\"progress\":");
-    patchbay_out_number(&params, progress);
-    if (total >= 0 && total - total == 0) {
-        patchbay_out_text(&params, ",\"total\":");
-        patchbay_out_number(&params, total);
-    }
-    if (message != NULL) {
-        patchbay_out_key(&params, "message");
-        patchbay_out_string(&params, patchbay_str_of(message));
-    }
-    patchbay_out_text(&params, "}");
-    if (!params.failed) {
-        (void)call->toolset->api->notify(call->toolset->host, call->id,
-                                         patchbay_str_make(params.ptr, params.len));
-    }
-    patchbay_out_free(&params);
-}
-
-/* Keep the call beyond the handler's return: a later reply, from any thread, completes it. Say so
- * before another thread gets hold of the call, which may be gone as soon as it has. */
-static inline void patchbay_defer(patchbay_tool_call *call)
-{
-    call->deferred = 1;
-}
-
-/* ---- completing a call ----------------------------------------------------------------------- */
-
-static inline void patchbay_call_free_(patchbay_tool_call *call)
-{
-    patchbay_toolset *toolset = call->toolset;
     (void)pthread_mutex_lock(&toolset->lock);
-    if (call->prev != NULL) {
-        call->prev->next = call->next;
-    } else {
-        toolset->calls = call->next;
-    }
-    if (call->next != NULL) {
-        call->next->prev = call->prev;
-    }
+    toolset->tools = tools;
+    toolset->tool_count = count;
     (void)pthread_mutex_unlock(&toolset->lock);
-    while (call->allocations != NULL) {
-        patchbay_allocation_ *block = call->allocations;
-        call->allocations = block->next;
-        free(block);
-    }
-    patchbay_out_free(&call->content);
-    patchbay_out_free(&call->structured);
-    free(call);
 }
 
-static inline void patchbay_finish_(patchbay_tool_call *call, int32_t status, patchbay_str json)
-{
-    const patchbay_host_api *api = call->toolset->api;
-    patchbay_host *host = call->toolset->host;
-    /* Refused only when the hub has completed the call already: cancelled, or timed out. */
-    (void)api->finish(host, call->id, status, json);
-    patchbay_call_free_(call);
-}
-
-/* Complete with a failure: PATCHBAY_INVALID_INPUT, PATCHBAY_UNAVAILABLE, PATCHBAY_FAILED or
- * PATCHBAY_NOT_IMPLEMENTED, and a sentence that tells the caller what to do. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-static inline void
-patchbay_reply_error(patchbay_tool_call *call, int32_t status, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    int len = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (len < 0) {
-        text[0] = '\0';
-    } else if ((size_t)len >= sizeof text) { /* cut, but not inside a character */
-        size_t cut = sizeof text - 1;
-        while (cut > 0 && ((unsigned char)text[cut - 1] & 0xc0) == 0x80) {
-            cut--;
-        }
-        size_t last = cut > 0 ? cut - 1 : 0;
-        if (patchbay_utf8_length(text + last, text + sizeof text - 1) == 0) {
-            text[last] = '\0';
-        }
-    }
-    patchbay_finish_(call, status, patchbay_str_of(text));
-}
-
-/* Complete with a finished result object, as MCP CallToolResult. */
-static inline void patchbay_reply_result(patchbay_tool_call *call, patchbay_str result_json)
-{
-    patchbay_finish_(call, PATCHBAY_RESULT, result_json);
-}
-
-static inline void patchbay_content_begin_(patchbay_tool_call *call, const char *type)
-{
-    patchbay_out_printf(&call->content, "%s{\"type\":\"%s\"", call->content.len > 0 ? "," : "",
-                        type);
-}
-
-/* Add a text block to the result. */
-static inline void patchbay_add_text(patchbay_tool_call *call, patchbay_str text)
-{
-    patchbay_content_begin_(call, "text");
-    patchbay_out_key(&call->content, "text");
-    patchbay_out_string(&call->content, text);
-    patchbay_out_text(&call->content, "}");
-}
-
-/* Add an image or audio block: `type` is "image" or "audio". */
-static inline void patchbay_add_media(patchbay_tool_call *call, const char *type,
-                                      const char *mime_type, const void *bytes, size_t len)
-{
-    patchbay_content_begin_(call, type);
-    patchbay_out_key(&call->content, "data");
-    patchbay_out_text(&call->content, "\"");
-    patchbay_out_base64(&call->content, bytes, len);
-    patchbay_out_text(&call->content, "\"");
-    patchbay_out_key(&call->content, "mimeType");
-    patchbay_out_string(&call->content, patchbay_str_of(mime_type));
-    patchbay_out_text(&call->content, "}");
-}
-
-/* Add any content block, finished JSON. */
-static inline void patchbay_add_block(patchbay_tool_call *call, patchbay_str block_json)
-{
-    if (call->content.len > 0) {
-        patchbay_out_text(&call->content, ",");
-    }
-    patchbay_out_raw(&call->content, block_json);
-}
-
-/* The structured content under construction: write one JSON object into it. */
-static inline patchbay_out *patchbay_structured(patchbay_tool_call *call)
-{
-    return &call->structured;
-}
-
-/* Complete with what was added. Structured content without any block gets its text as one, for
- * clients that do not know it (MCP server/tools, Structured Content). */
-static inline void patchbay_reply(patchbay_tool_call *call)
-{
-    if (call->structured.len > 0 && call->content.len == 0) {
-        patchbay_add_text(call, patchbay_str_make(call->structured.ptr, call->structured.len));
-    }
-    patchbay_out result;
-    memset(&result, 0, sizeof result);
-    patchbay_out_text(&result, "{\"content\":[");
-    patchbay_out_raw(&result, patchbay_str_make(call->content.ptr, call->content.len));
-    patchbay_out_text(&result, "]");
-    if (call->structured.len > 0) {
-        patchbay_out_key(&result, "structuredContent");
-        patchbay_out_raw(&result, patchbay_str_make(call->structured.ptr, call->structured.len));
-    }
-    patchbay_out_text(&result, "}");
-    if (result.failed || call->content.failed || call->structured.failed) {
-        patchbay_finish_(call, PATCHBAY_FAILED, patchbay_str_of("out of memory"));
-    } else {
-        patchbay_finish_(call, PATCHBAY_RESULT, patchbay_str_make(result.ptr, result.len));
-    }
-    patchbay_out_free(&result);
-}
-
-/* Complete with one text block. */
-static inline void patchbay_reply_text(patchbay_tool_call *call, patchbay_str text)
-{
-    patchbay_add_text(call, text);
-    patchbay_reply(call);
-}
-
-/* Complete with one formatted text block. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static inline void
-patchbay_reply_textf(patchbay_tool_call *call, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int len = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    char *text = len >= 0 ? (char *)patchbay_call_alloc(call, (size_t)len + 1) : NULL;
-    if (text == NULL) {
-        patchbay_reply_error(call, PATCHBAY_FAILED, "out of memory");
-        return;
-    }
-    va_start(args, format);
-    (void)vsnprintf(text, (size_t)len + 1, format, args);
-    va_end(args);
-    patchbay_reply_text(call, patchbay_str_make(text, (size_t)len));
-}
-
-/* ---- the list of tools ----------------------------------------------------------------------- */
-
-static inline const char *patchbay_bool_(uint64_t flag)
-{
-    return flag ? "true" : "false";
-}
-
-static inline void patchbay_tool_member_(patchbay_out *out, const char *key, const char *text)
-{
-    if (text != NULL) {
-        patchbay_out_key(out, key);
-        patchbay_out_string(out, patchbay_str_of(text));
-    }
-}
-
-static inline void patchbay_tool_tags_(patchbay_out *out, const char *tags)
-{
-    patchbay_out_key(out, "patchbay/tags");
-    patchbay_out_text(out, "[");
-    tags += strspn(tags, ",");
-    while (*tags != '\0') {
-        size_t len = strcspn(tags, ",");
-        patchbay_out_string(out, patchbay_str_make(tags, len));
-        tags += len;
-        tags += strspn(tags, ",");
-        patchbay_out_text(out, *tags != '\0' ? "," : "");
-    }
-    patchbay_out_text(out, "]");
-}
-
-/* Append one tool as an MCP Tool object. */
-static inline void patchbay_tool_json_(patchbay_out *out, const patchbay_tool *tool)
-{
-    uint64_t flags = tool->flags;
-    patchbay_out_text(out, "{");
-    patchbay_tool_member_(out, "name", tool->name);
-    patchbay_tool_member_(out, "title", tool->title);
-    patchbay_tool_member_(out, "description", tool->description);
-    patchbay_out_key(out, "inputSchema");
-    patchbay_out_text(out, tool->input_schema != NULL
-                               ? tool->input_schema
-                               : "{\"type\":\"object\",\"additionalProperties\":false}");
-    if (tool->output_schema != NULL) {
-        patchbay_out_key(out, "outputSchema");
-        patchbay_out_text(out, tool->output_schema);
-    }
-    patchbay_out_printf(out,
-                        ",\"annotations\":{\"readOnlyHint\":%s,\"destructiveHint\":%s,"
-                        "\"idempotentHint\":%s,\"openWorldHint\":%s}",
-                        patchbay_bool_(flags & PATCHBAY_TOOL_READ_ONLY),
-                        patchbay_bool_(flags & PATCHBAY_TOOL_DESTRUCTIVE),
-                        patchbay_bool_(flags & PATCHBAY_TOOL_IDEMPOTENT),
-                        patchbay_bool_(flags & PATCHBAY_TOOL_OPEN_WORLD));
-    if (tool->tags != NULL || tool->category != NULL || tool->version != NULL) {
-        patchbay_out_key(out, "_meta");
-        patchbay_out_text(out, "{");
-        if (tool->tags != NULL) {
-            patchbay_tool_tags_(out, tool->tags);
-        }
-        patchbay_tool_member_(out, "patchbay/category", tool->category);
-        patchbay_tool_member_(out, "patchbay/version", tool->version);
-        patchbay_out_text(out, "}");
-    }
-    patchbay_out_text(out, "}");
-}
-
-/* Make `tools` the toolset's tools; the array must live until teardown, even when it is replaced:
- * calls may be under way. Call it from setup(), or later on the loop. [loop]
+/* Make `tools` the toolset's tools, at set-up or later: clients are told. The array lives until the
+ * next one is set, or teardown; what its `data` points to, as long as calls use it. [any], but one
+ * such function at a time
  * returns: what patchbay_host_api.set_tools returns; on failure the old tools stay */
 static inline int32_t patchbay_set_tools(patchbay_toolset *toolset, const patchbay_tool *tools,
                                          size_t count)
 {
+    const patchbay_tool *old = toolset->tools;
+    size_t old_count = toolset->tool_count;
     patchbay_out json;
     memset(&json, 0, sizeof json);
     patchbay_out_text(&json, "[");
@@ -528,17 +114,180 @@ static inline int32_t patchbay_set_tools(patchbay_toolset *toolset, const patchb
         result = PATCHBAY_ENOMEM;
     }
     if (result == PATCHBAY_OK) {
+        patchbay_put_tools_(toolset, tools, count); /* a call of a new one may follow at once */
         result = toolset->api->set_tools(toolset->host, patchbay_str_make(json.ptr, json.len));
     }
-    if (result == PATCHBAY_OK) {
-        toolset->tools = tools;
-        toolset->tool_count = count;
+    if (result != PATCHBAY_OK) {
+        patchbay_put_tools_(toolset, old, old_count);
     }
     patchbay_out_free(&json);
     return result;
 }
 
-/* ---- the plugin's entries, used by PATCHBAY_TOOLSET ----------------------------------------- */
+/* Hand a list to the hub, and free it. `problem` NULL: the author's table is in order. */
+static inline int32_t patchbay_set_list_(patchbay_toolset *toolset, uint32_t kind,
+                                         patchbay_out *list, const char *problem)
+{
+    int32_t result = PATCHBAY_ENOTFOUND; /* a hub that knows tools only */
+    patchbay_out_text(list, "]");
+    if (problem != NULL) {
+        patchbay_log(toolset, PATCHBAY_LOG_ERROR, problem);
+        result = PATCHBAY_EINVAL;
+    } else if (list->failed) {
+        result = PATCHBAY_ENOMEM;
+    } else if (toolset->catalog != NULL) {
+        result =
+            toolset->catalog->set(toolset->host, kind, patchbay_str_make(list->ptr, list->len));
+    }
+    patchbay_out_free(list);
+    return result;
+}
+
+static inline void patchbay_put_resources_(patchbay_toolset *toolset,
+                                           const patchbay_resource *resources, size_t count)
+{
+    (void)pthread_mutex_lock(&toolset->lock);
+    toolset->resources = resources;
+    toolset->resource_count = count;
+    (void)pthread_mutex_unlock(&toolset->lock);
+}
+
+/* As patchbay_set_tools.
+ * returns: what patchbay_catalog_v1.set returns, or PATCHBAY_ENOTFOUND: the hub knows tools only */
+static inline int32_t patchbay_set_resources(patchbay_toolset *toolset,
+                                             const patchbay_resource *resources, size_t count)
+{
+    const patchbay_resource *old = toolset->resources;
+    size_t old_count = toolset->resource_count;
+    const char *problem = NULL;
+    patchbay_out list;
+    memset(&list, 0, sizeof list);
+    patchbay_out_text(&list, "[");
+    for (size_t i = 0; i < count; i++) {
+        const patchbay_resource *entry = &resources[i];
+        patchbay_out_text(&list, i > 0 ? "," : "");
+        patchbay_resource_json_(&list, entry);
+        if (entry->uri == NULL || entry->name == NULL || entry->handler == NULL) {
+            problem = "a resource has no URI, no name or no handler";
+        }
+    }
+    if (problem == NULL) {
+        patchbay_put_resources_(toolset, resources, count);
+    }
+    int32_t result = patchbay_set_list_(toolset, PATCHBAY_RESOURCES, &list, problem);
+    if (result != PATCHBAY_OK) {
+        patchbay_put_resources_(toolset, old, old_count);
+    }
+    return result;
+}
+
+static inline void patchbay_put_templates_(patchbay_toolset *toolset,
+                                           const patchbay_resource_template *templates,
+                                           size_t count)
+{
+    (void)pthread_mutex_lock(&toolset->lock);
+    toolset->templates = templates;
+    toolset->template_count = count;
+    (void)pthread_mutex_unlock(&toolset->lock);
+}
+
+/* As patchbay_set_resources. */
+static inline int32_t patchbay_set_templates(patchbay_toolset *toolset,
+                                             const patchbay_resource_template *templates,
+                                             size_t count)
+{
+    const patchbay_resource_template *old = toolset->templates;
+    size_t old_count = toolset->template_count;
+    const char *problem = NULL;
+    patchbay_out list;
+    memset(&list, 0, sizeof list);
+    patchbay_out_text(&list, "[");
+    for (size_t i = 0; i < count; i++) {
+        const patchbay_resource_template *entry = &templates[i];
+        patchbay_out_text(&list, i > 0 ? "," : "");
+        patchbay_template_json_(&list, entry);
+        if (entry->uri_template == NULL || entry->name == NULL || entry->handler == NULL) {
+            problem = "a resource template has no uri_template, no name or no handler";
+        } else if (!patchbay_is_template_(entry->uri_template)) {
+            problem = "a uri_template may have {name} and {+name}, at most 16, and no other braces";
+        }
+    }
+    if (problem == NULL) {
+        patchbay_put_templates_(toolset, templates, count);
+    }
+    int32_t result = patchbay_set_list_(toolset, PATCHBAY_RESOURCE_TEMPLATES, &list, problem);
+    if (result != PATCHBAY_OK) {
+        patchbay_put_templates_(toolset, old, old_count);
+    }
+    return result;
+}
+
+static inline void patchbay_put_prompts_(patchbay_toolset *toolset, const patchbay_prompt *prompts,
+                                         size_t count)
+{
+    (void)pthread_mutex_lock(&toolset->lock);
+    toolset->prompts = prompts;
+    toolset->prompt_count = count;
+    (void)pthread_mutex_unlock(&toolset->lock);
+}
+
+/* As patchbay_set_resources. */
+static inline int32_t patchbay_set_prompts(patchbay_toolset *toolset,
+                                           const patchbay_prompt *prompts, size_t count)
+{
+    const patchbay_prompt *old = toolset->prompts;
+    size_t old_count = toolset->prompt_count;
+    const char *problem = NULL;
+    patchbay_out list;
+    memset(&list, 0, sizeof list);
+    patchbay_out_text(&list, "[");
+    for (size_t i = 0; i < count; i++) {
+        patchbay_out_text(&list, i > 0 ? "," : "");
+        patchbay_prompt_json_(&list, &prompts[i]);
+        if (prompts[i].name == NULL || prompts[i].handler == NULL) {
+            problem = "a prompt has no name or no handler";
+        }
+    }
+    if (problem == NULL) {
+        patchbay_put_prompts_(toolset, prompts, count);
+    }
+    int32_t result = patchbay_set_list_(toolset, PATCHBAY_PROMPTS, &list, problem);
+    if (result != PATCHBAY_OK) {
+        patchbay_put_prompts_(toolset, old, old_count);
+    }
+    return result;
+}
+
+/* The content of a resource has changed: clients that subscribed to it are told. [any] */
+static inline void patchbay_resource_updated(const patchbay_toolset *toolset, const char *uri)
+{
+    if (toolset->catalog != NULL) {
+        (void)toolset->catalog->updated(toolset->host, patchbay_str_of(uri));
+    }
+}
+
+/* Send a log message of no call in particular to all clients that want that level: see
+ * patchbay_message. [any] */
+static inline void patchbay_message_all(const patchbay_toolset *toolset, const char *level,
+                                        const char *text)
+{
+    patchbay_call none = {0};
+    patchbay_out data;
+    memset(&data, 0, sizeof data);
+    patchbay_out_string(&data, patchbay_str_of(text));
+    if (!data.failed) {
+        patchbay_message_(toolset, none, level, NULL, patchbay_str_make(data.ptr, data.len));
+    }
+    patchbay_out_free(&data);
+}
+
+/* The toolset's shared data, as setup() made it. */
+static inline void *patchbay_data_of(const patchbay_toolset *toolset)
+{
+    return toolset->data;
+}
+
+/* ---- running handlers, private --------------------------------------------------------------- */
 
 /* Whether some string in valid JSON text holds a NUL character. */
 static inline int patchbay_has_nul_(patchbay_str json)
@@ -556,19 +305,19 @@ static inline int patchbay_has_nul_(patchbay_str json)
 
 static inline void patchbay_handle_(patchbay_tool_call *call)
 {
-    if ((call->tool->flags & PATCHBAY_TOOL_TAKES_NUL) == 0 && patchbay_has_nul_(call->args)) {
+    if ((call->entry.flags & PATCHBAY_TAKES_NUL) == 0 && patchbay_has_nul_(call->args)) {
         patchbay_reply_error(call, PATCHBAY_INVALID_INPUT,
                              "the arguments hold a NUL character (\\u0000); send them without");
         return;
     }
 #if defined(__cplusplus) && defined(__cpp_exceptions)
     try { /* the frames below are C: an exception must not reach them */
-        call->tool->handler(call);
+        call->entry.handler(call);
     } catch (...) {
-        /* No reply was sent, or nothing is left to do: patchbay_run_ finds out. */
+        /* No reply was sent, or nothing is left to do: patchbay_returned_ finds out. */
     }
 #else
-    call->tool->handler(call);
+    call->entry.handler(call);
 #endif
 }
 
@@ -578,65 +327,7 @@ static inline void patchbay_run_(void *arg)
     patchbay_toolset *toolset = call->toolset;
     patchbay_call id = call->id;
     patchbay_handle_(call);
-    /* A handler that replied has freed the call, one that deferred may have too: ask the list. */
-    (void)pthread_mutex_lock(&toolset->lock);
-    patchbay_tool_call *left = toolset->calls;
-    while (left != NULL && left->id.id != id.id) {
-        left = left->next;
-    }
-    int forgotten = left != NULL && !left->deferred;
-    (void)pthread_mutex_unlock(&toolset->lock);
-    if (forgotten) {
-        patchbay_reply_error(left, PATCHBAY_FAILED, "the tool returned without a reply");
-    }
-}
-
-static inline int32_t patchbay_toolset_create_(const patchbay_toolset_info *info,
-                                               const patchbay_host_api *api, patchbay_host *host,
-                                               patchbay_str config_json, void **ret_inst,
-                                               patchbay_error *reterr)
-{
-    patchbay_toolset *toolset = (patchbay_toolset *)calloc(1, sizeof *toolset);
-    if (toolset == NULL) {
-        (void)snprintf(reterr->text, sizeof reterr->text, "out of memory");
-        return PATCHBAY_ENOMEM;
-    }
-    toolset->api = api;
-    toolset->host = host;
-    toolset->info = info;
-    toolset->worker = (const patchbay_worker_v1 *)api->get_interface(host, PATCHBAY_WORKER_V1);
-    (void)pthread_mutex_init(&toolset->lock, NULL);
-    int32_t result = PATCHBAY_OK;
-    if (info->setup != NULL) {
-        result = info->setup(toolset, config_json, &toolset->data, reterr);
-    }
-    if (result == PATCHBAY_OK && toolset->tools == NULL) {
-        result = patchbay_set_tools(toolset, info->tools, info->tool_count);
-        if (result != PATCHBAY_OK) {
-            (void)snprintf(reterr->text, sizeof reterr->text, "the hub refused the list of tools");
-            if (info->teardown != NULL) {
-                info->teardown(toolset->data);
-            }
-        }
-    }
-    if (result != PATCHBAY_OK) {
-        (void)pthread_mutex_destroy(&toolset->lock);
-        free(toolset);
-        return result;
-    }
-    *ret_inst = toolset;
-    return PATCHBAY_OK;
-}
-
-static inline patchbay_str patchbay_keep_(patchbay_tool_call *call, patchbay_str text)
-{
-    char *copy = (char *)patchbay_call_alloc(call, text.len + 1);
-    if (copy == NULL) {
-        return patchbay_str_make(NULL, 0);
-    }
-    memcpy(copy, text.len > 0 ? text.ptr : "", text.len);
-    copy[text.len] = '\0';
-    return patchbay_str_make(copy, text.len);
+    patchbay_returned_(toolset, id);
 }
 
 static inline void patchbay_submit_(patchbay_tool_call *call)
@@ -656,26 +347,124 @@ static inline void patchbay_submit_(patchbay_tool_call *call)
     }
 }
 
-static inline void patchbay_toolset_call_(void *inst, patchbay_call id,
-                                          const patchbay_request *request)
+/* ---- finding what was called, private: under the toolset's lock ------------------------------ */
+
+static inline void patchbay_set_entry_(patchbay_tool_call *call, patchbay_handler *handler,
+                                       void *data, uint64_t flags, const char *mime_type)
 {
-    patchbay_toolset *toolset = (patchbay_toolset *)inst;
-    const patchbay_tool *tool = NULL;
-    for (size_t i = 0; i < toolset->tool_count && tool == NULL; i++) {
-        if (patchbay_str_eq(patchbay_str_of(toolset->tools[i].name), request->tool)) {
-            tool = &toolset->tools[i];
+    call->entry.handler = handler;
+    call->entry.data = data;
+    call->entry.flags = flags;
+    if (mime_type != NULL) {
+        call->entry.mime_type = patchbay_call_copy(call, patchbay_str_of(mime_type)).ptr;
+    }
+}
+
+static inline void patchbay_find_tool_(patchbay_tool_call *call)
+{
+    const patchbay_toolset *toolset = call->toolset;
+    for (size_t i = 0; i < toolset->tool_count; i++) {
+        const patchbay_tool *tool = &toolset->tools[i];
+        if (patchbay_str_eq(patchbay_str_of(tool->name), call->name)) {
+            patchbay_set_entry_(call, tool->handler, tool->data, tool->flags, NULL);
+            return;
         }
     }
-    patchbay_tool_call *call = tool != NULL ? (patchbay_tool_call *)calloc(1, sizeof *call) : NULL;
+}
+
+static inline void patchbay_find_resource_(patchbay_tool_call *call)
+{
+    const patchbay_toolset *toolset = call->toolset;
+    if (memchr(call->name.ptr, '\0', call->name.len) != NULL) {
+        return; /* no URI */
+    }
+    for (size_t i = 0; i < toolset->resource_count; i++) {
+        const patchbay_resource *entry = &toolset->resources[i];
+        if (strcmp(entry->uri, call->name.ptr) == 0) {
+            patchbay_set_entry_(call, entry->handler, entry->data, entry->flags, entry->mime_type);
+            return;
+        }
+    }
+    patchbay_out variables;
+    memset(&variables, 0, sizeof variables);
+    for (size_t i = 0; i < toolset->template_count; i++) {
+        const patchbay_resource_template *entry = &toolset->templates[i];
+        if (patchbay_template_match_(entry->uri_template, call->name.ptr, &variables)) {
+            patchbay_set_entry_(call, entry->handler, entry->data, entry->flags, entry->mime_type);
+            break;
+        }
+    }
+    if (call->entry.handler != NULL && !variables.failed) {
+        call->args = patchbay_call_copy(call, patchbay_str_make(variables.ptr, variables.len));
+    }
+    patchbay_out_free(&variables);
+}
+
+/* returns: why the prompt cannot be had (a name to put into the sentence is in *ret_name); NULL
+ * when it can */
+static inline const char *patchbay_find_prompt_(patchbay_tool_call *call, const char **ret_name)
+{
+    const patchbay_toolset *toolset = call->toolset;
+    for (size_t i = 0; i < toolset->prompt_count; i++) {
+        const patchbay_prompt *prompt = &toolset->prompts[i];
+        if (patchbay_str_eq(patchbay_str_of(prompt->name), call->name)) {
+            patchbay_set_entry_(call, prompt->handler, prompt->data, prompt->flags, NULL);
+            const char *wrong = patchbay_prompt_wrong_argument_(prompt, call->args);
+            if (wrong != NULL) {
+                *ret_name = patchbay_call_copy(call, patchbay_str_of(wrong)).ptr;
+            }
+            return wrong != NULL ? "the prompt wants this argument, a text: " : NULL;
+        }
+    }
+    *ret_name = call->name.ptr;
+    return "there is no such prompt: ";
+}
+
+static inline void patchbay_find_completer_(patchbay_tool_call *call, patchbay_str argument)
+{
+    const patchbay_toolset *toolset = call->toolset;
+    for (size_t i = 0; i < toolset->prompt_count; i++) {
+        const patchbay_prompt *prompt = &toolset->prompts[i];
+        int same = patchbay_str_eq(patchbay_str_of(prompt->name), call->name);
+        for (size_t k = 0; same && k < prompt->argument_count; k++) {
+            const patchbay_prompt_argument *entry = &prompt->arguments[k];
+            if (patchbay_json_is(argument, patchbay_str_of(entry->name))) {
+                patchbay_set_entry_(call, entry->completer, prompt->data, prompt->flags, NULL);
+            }
+        }
+    }
+    for (size_t i = 0; i < toolset->template_count; i++) {
+        const patchbay_resource_template *entry = &toolset->templates[i];
+        int same = patchbay_str_eq(patchbay_str_of(entry->uri_template), call->name);
+        for (size_t k = 0; same && k < entry->completer_count; k++) {
+            if (patchbay_json_is(argument, patchbay_str_of(entry->completers[k].argument))) {
+                patchbay_set_entry_(call, entry->completers[k].handler, entry->data, entry->flags,
+                                    NULL);
+            }
+        }
+    }
+}
+
+/* ---- the plugin's entries, used by PATCHBAY_TOOLSET ----------------------------------------- */
+
+static inline int patchbay_is_(patchbay_str text, const char *word)
+{
+    return patchbay_str_eq(text, patchbay_str_of(word));
+}
+
+/* A call of some kind, in the list; NULL: out of memory. */
+static inline patchbay_tool_call *patchbay_begin_(patchbay_toolset *toolset, patchbay_call id,
+                                                  uint64_t kind, const patchbay_request *request)
+{
+    patchbay_tool_call *call = (patchbay_tool_call *)calloc(1, sizeof *call);
     if (call == NULL) {
-        int32_t status = tool == NULL ? PATCHBAY_NOT_IMPLEMENTED : PATCHBAY_FAILED;
-        const char *text = tool == NULL ? "the toolset has no such tool" : "out of memory";
-        (void)toolset->api->finish(toolset->host, id, status, patchbay_str_of(text));
-        return;
+        return NULL;
     }
     call->toolset = toolset;
-    call->tool = tool;
     call->id = id;
+    call->kind = kind;
+    call->role = "user";
+    call->running = 1;
     call->deadline_ms = request->deadline_ms;
     (void)pthread_mutex_lock(&toolset->lock);
     call->next = toolset->calls;
@@ -684,14 +473,121 @@ static inline void patchbay_toolset_call_(void *inst, patchbay_call id,
     }
     toolset->calls = call;
     (void)pthread_mutex_unlock(&toolset->lock);
-    call->args = patchbay_keep_(call, request->args_json);
-    call->meta = patchbay_keep_(call, request->meta_json);
-    if (call->args.ptr == NULL || call->meta.ptr == NULL) {
-        patchbay_reply_error(call, PATCHBAY_FAILED, "out of memory");
-    } else if ((tool->flags & PATCHBAY_TOOL_NONBLOCKING) != 0) {
-        patchbay_run_(call);
+    return call;
+}
+
+/* Copy what the call needs of the request; 0: out of memory. */
+static inline int patchbay_take_request_(patchbay_tool_call *call, const patchbay_request *request)
+{
+    const patchbay_toolset *toolset = call->toolset;
+    patchbay_str args = request->args_json;
+    if (call->kind == PATCHBAY_CALL_PROMPT_) {
+        args = patchbay_json_get(request->params_json, "arguments");
+    } else if (call->kind == PATCHBAY_CALL_COMPLETION_) {
+        patchbay_str argument = patchbay_json_get(request->params_json, "argument");
+        args = patchbay_json_get(patchbay_json_get(request->params_json, "context"), "arguments");
+        call->typed = patchbay_call_decode(call, patchbay_json_get(argument, "value"));
+    }
+    call->name = patchbay_call_copy(call, request->tool);
+    call->args = patchbay_call_copy(call, args.len > 0 ? args : patchbay_str_of("{}"));
+    call->meta = patchbay_call_copy(call, request->meta_json);
+    call->capabilities = patchbay_str_of("{}");
+    if (toolset->client != NULL) {
+        patchbay_str can = toolset->client->get_capabilities(toolset->host, call->id);
+        if (can.len > call->capabilities.len) {
+            call->capabilities = patchbay_call_copy(call, can);
+        }
+    }
+    return call->name.ptr != NULL && call->args.ptr != NULL && call->meta.ptr != NULL &&
+           call->capabilities.ptr != NULL;
+}
+
+/* Find the entry that was called; 0: there is none, and the call is answered. */
+static inline int patchbay_find_(patchbay_tool_call *call, const patchbay_request *request)
+{
+    patchbay_toolset *toolset = call->toolset;
+    const char *problem = NULL;
+    const char *name = NULL;
+    (void)pthread_mutex_lock(&toolset->lock);
+    if (call->kind == PATCHBAY_CALL_TOOL_) {
+        patchbay_find_tool_(call);
+    } else if (call->kind == PATCHBAY_CALL_READ_) {
+        patchbay_find_resource_(call);
+    } else if (call->kind == PATCHBAY_CALL_PROMPT_) {
+        problem = patchbay_find_prompt_(call, &name);
     } else {
-        patchbay_submit_(call);
+        patchbay_str argument = patchbay_json_get(request->params_json, "argument");
+        patchbay_find_completer_(call, patchbay_json_get(argument, "name"));
+    }
+    (void)pthread_mutex_unlock(&toolset->lock);
+    if (problem != NULL) {
+        patchbay_out message;
+        memset(&message, 0, sizeof message);
+        patchbay_out_printf(&message, "%s%s", problem, name != NULL ? name : "?");
+        patchbay_reply_rpc_error(call, PATCHBAY_RPC_INVALID_PARAMS,
+                                 message.failed ? problem : message.ptr,
+                                 patchbay_str_make(NULL, 0));
+        patchbay_out_free(&message);
+    } else if (call->entry.handler != NULL) {
+        return 1;
+    } else if (call->kind == PATCHBAY_CALL_TOOL_) {
+        patchbay_reply_error(call, PATCHBAY_NOT_IMPLEMENTED, "the toolset has no such tool");
+    } else if (call->kind == PATCHBAY_CALL_READ_) {
+        patchbay_reply_not_found(call);
+    } else {
+        patchbay_reply(call); /* nothing comes to mind */
+    }
+    return 0;
+}
+
+/* Requests without a handler of their own. */
+static inline void patchbay_answer_plain_(patchbay_toolset *toolset, patchbay_call id,
+                                          const patchbay_request *request)
+{
+    int subscribes = patchbay_is_(request->method, "resources/subscribe");
+    int32_t status = PATCHBAY_RESULT;
+    patchbay_str text = patchbay_str_of("{}");
+    if (subscribes || patchbay_is_(request->method, "resources/unsubscribe")) {
+        char *uri = (char *)malloc(request->tool.len + 1);
+        if (uri != NULL && toolset->info->on_subscribe != NULL) {
+            memcpy(uri, request->tool.len > 0 ? request->tool.ptr : "", request->tool.len);
+            uri[request->tool.len] = '\0';
+            toolset->info->on_subscribe(toolset, uri, subscribes);
+        }
+        free(uri);
+    } else if (!patchbay_is_(request->method, "logging/setLevel")) {
+        status = PATCHBAY_NOT_IMPLEMENTED;
+        text = patchbay_str_of("the toolset does not know this method");
+    } /* else: the hub filters messages itself */
+    (void)toolset->api->finish(toolset->host, id, status, text);
+}
+
+static inline void patchbay_toolset_call_(void *inst, patchbay_call id,
+                                          const patchbay_request *request)
+{
+    patchbay_toolset *toolset = (patchbay_toolset *)inst;
+    uint64_t kind = patchbay_is_(request->method, "tools/call")       ? PATCHBAY_CALL_TOOL_
+                    : patchbay_is_(request->method, "resources/read") ? PATCHBAY_CALL_READ_
+                    : patchbay_is_(request->method, "prompts/get")    ? PATCHBAY_CALL_PROMPT_
+                    : patchbay_is_(request->method, "completion/complete")
+                        ? PATCHBAY_CALL_COMPLETION_
+                        : UINT64_MAX;
+    if (kind == UINT64_MAX) {
+        patchbay_answer_plain_(toolset, id, request);
+        return;
+    }
+    patchbay_tool_call *call = patchbay_begin_(toolset, id, kind, request);
+    if (call == NULL) {
+        (void)toolset->api->finish(toolset->host, id, PATCHBAY_FAILED,
+                                   patchbay_str_of("out of memory"));
+    } else if (!patchbay_take_request_(call, request)) {
+        patchbay_reply_error(call, PATCHBAY_FAILED, "out of memory");
+    } else if (patchbay_find_(call, request)) {
+        if ((call->entry.flags & PATCHBAY_NONBLOCKING) != 0) {
+            patchbay_run_(call);
+        } else {
+            patchbay_submit_(call);
+        }
     }
 }
 
@@ -699,12 +595,144 @@ static inline void patchbay_toolset_cancel_(void *inst, patchbay_call id)
 {
     patchbay_toolset *toolset = (patchbay_toolset *)inst;
     (void)pthread_mutex_lock(&toolset->lock);
-    for (patchbay_tool_call *call = toolset->calls; call != NULL; call = call->next) {
-        if (call->id.id == id.id) {
-            __atomic_store_n(&call->cancelled, 1, __ATOMIC_RELEASE);
+    patchbay_tool_call *call = patchbay_find_call_(toolset, id);
+    if (call != NULL) {
+        void (*on_cancel)(void *arg) = call->on_cancel;
+        __atomic_store_n(&call->cancelled, 1, __ATOMIC_RELEASE);
+        call->on_cancel = NULL;
+        if (on_cancel != NULL) {
+            on_cancel(call->cancel_arg);
         }
     }
     (void)pthread_mutex_unlock(&toolset->lock);
+}
+
+/* Whether something in the lists suggests values. */
+static inline int patchbay_completes_(const patchbay_toolset *toolset)
+{
+    int found = (toolset->info->flags & PATCHBAY_TOOLSET_COMPLETES) != 0;
+    for (size_t i = 0; i < toolset->prompt_count; i++) {
+        for (size_t k = 0; k < toolset->prompts[i].argument_count; k++) {
+            found |= toolset->prompts[i].arguments[k].completer != NULL;
+        }
+    }
+    for (size_t i = 0; i < toolset->template_count; i++) {
+        found |= toolset->templates[i].completer_count > 0;
+    }
+    return found;
+}
+
+static inline int32_t patchbay_set_capabilities_(patchbay_toolset *toolset)
+{
+    uint64_t flags = toolset->info->flags;
+    patchbay_out out;
+    memset(&out, 0, sizeof out);
+    patchbay_out_text(&out, "{");
+    if ((flags & PATCHBAY_TOOLSET_SUBSCRIBABLE) != 0) {
+        patchbay_out_key(&out, "resources");
+        patchbay_out_text(&out, "{\"subscribe\":true}");
+    }
+    if (patchbay_completes_(toolset)) {
+        patchbay_out_key(&out, "completions");
+        patchbay_out_text(&out, "{}");
+    }
+    if ((flags & PATCHBAY_TOOLSET_SENDS_MESSAGES) != 0) {
+        patchbay_out_key(&out, "logging");
+        patchbay_out_text(&out, "{}");
+    }
+    patchbay_out_text(&out, "}");
+    int32_t result = out.failed ? PATCHBAY_ENOMEM : PATCHBAY_OK;
+    if (result == PATCHBAY_OK && toolset->catalog != NULL && out.len > 2) {
+        result =
+            toolset->catalog->set_capabilities(toolset->host, patchbay_str_make(out.ptr, out.len));
+    }
+    patchbay_out_free(&out);
+    return result;
+}
+
+/* Set the lists that set-up has not. */
+static inline int32_t patchbay_set_lists_(patchbay_toolset *toolset, const char **ret_what)
+{
+    const patchbay_toolset_info *info = toolset->info;
+    int32_t result = PATCHBAY_OK;
+    *ret_what = "tools";
+    if (toolset->tools == NULL) {
+        result = patchbay_set_tools(toolset, info->tools, info->tool_count);
+    }
+    if (result == PATCHBAY_OK && toolset->resources == NULL && info->resource_count > 0) {
+        *ret_what = "resources";
+        result = patchbay_set_resources(toolset, info->resources, info->resource_count);
+    }
+    if (result == PATCHBAY_OK && toolset->templates == NULL && info->template_count > 0) {
+        *ret_what = "resource templates";
+        result = patchbay_set_templates(toolset, info->templates, info->template_count);
+    }
+    if (result == PATCHBAY_OK && toolset->prompts == NULL && info->prompt_count > 0) {
+        *ret_what = "prompts";
+        result = patchbay_set_prompts(toolset, info->prompts, info->prompt_count);
+    }
+    if (result == PATCHBAY_ENOTFOUND) {
+        patchbay_log(toolset, PATCHBAY_LOG_WARNING,
+                     "this hub knows no resources and prompts: only the tools can be used");
+        return PATCHBAY_OK;
+    }
+    if (result == PATCHBAY_OK) {
+        *ret_what = "capabilities";
+        result = patchbay_set_capabilities_(toolset);
+    }
+    return result;
+}
+
+static inline void patchbay_find_interfaces_(patchbay_toolset *toolset)
+{
+    const patchbay_host_api *api = toolset->api;
+    patchbay_host *host = toolset->host;
+    toolset->worker = (const patchbay_worker_v1 *)api->get_interface(host, PATCHBAY_WORKER_V1);
+    toolset->loop = (const patchbay_loop_v1 *)api->get_interface(host, PATCHBAY_LOOP_V1);
+    toolset->client = (const patchbay_client_v1 *)api->get_interface(host, PATCHBAY_CLIENT_V1);
+    toolset->catalog = (const patchbay_catalog_v1 *)api->get_interface(host, PATCHBAY_CATALOG_V1);
+    if (toolset->catalog != NULL && !PATCHBAY_HAS(patchbay_catalog_v1, toolset->catalog, updated)) {
+        toolset->catalog = NULL; /* a hub that knew tools only */
+    }
+}
+
+static inline int32_t patchbay_toolset_create_(const patchbay_toolset_info *info,
+                                               const patchbay_host_api *api, patchbay_host *host,
+                                               patchbay_str config_json, void **ret_inst,
+                                               patchbay_error *reterr)
+{
+    patchbay_toolset *toolset = (patchbay_toolset *)calloc(1, sizeof *toolset);
+    if (toolset == NULL) {
+        (void)snprintf(reterr->text, sizeof reterr->text, "out of memory");
+        return PATCHBAY_ENOMEM;
+    }
+    toolset->api = api;
+    toolset->host = host;
+    toolset->info = info;
+    (void)pthread_mutex_init(&toolset->lock, NULL);
+    patchbay_find_interfaces_(toolset);
+    int32_t result = PATCHBAY_OK;
+    if (info->setup != NULL) {
+        result = info->setup(toolset, config_json, &toolset->data, reterr);
+    }
+    if (result == PATCHBAY_OK) {
+        const char *what = NULL;
+        result = patchbay_set_lists_(toolset, &what);
+        if (result != PATCHBAY_OK) {
+            (void)snprintf(reterr->text, sizeof reterr->text, "the hub refused the list of %s",
+                           what);
+            if (info->teardown != NULL) {
+                info->teardown(toolset->data);
+            }
+        }
+    }
+    if (result != PATCHBAY_OK) {
+        (void)pthread_mutex_destroy(&toolset->lock);
+        free(toolset);
+        return result;
+    }
+    *ret_inst = toolset;
+    return PATCHBAY_OK;
 }
 
 static inline void patchbay_toolset_destroy_(void *inst)
@@ -728,18 +756,24 @@ static inline void patchbay_toolset_destroy_(void *inst)
                           sizeof(tools_) / sizeof((tools_)[0]), NULL, NULL, NULL)
 
 /* The same with configuration: its JSON Schema, and functions that make and free what the handlers
- * share. `tools_` may be NULL with count 0 when setup_ calls patchbay_set_tools.
- * The declaration carries PATCHBAY_EXPORT for the definition, where C++ would ignore it. Names end
- * in an underscore so as not to shadow the author's. */
+ * share. `tools_` may be NULL with count 0 when setup_ calls patchbay_set_tools. */
 #define PATCHBAY_TOOLSET_WITH(name_, version_, description_, tools_, count_, schema_, setup_,      \
                               teardown_)                                                           \
-    static const patchbay_toolset_info patchbay_info_ = {tools_, count_, setup_, teardown_};       \
+    static const patchbay_toolset_info patchbay_info_ = {                                          \
+        tools_, count_, setup_, teardown_, NULL, 0, NULL, 0, NULL, 0, 0, NULL,                     \
+    };                                                                                             \
+    PATCHBAY_TOOLSET_OF(name_, version_, description_, schema_, patchbay_info_)
+
+/* The plugin of a static patchbay_toolset_info: resources, prompts and all. `schema_` is the JSON
+ * Schema of its configuration; NULL: it takes none.
+ * The declaration carries PATCHBAY_EXPORT for the definition, where C++ would ignore it. Names end
+ * in an underscore so as not to shadow the author's. */
+#define PATCHBAY_TOOLSET_OF(name_, version_, description_, schema_, info_)                         \
     static int32_t patchbay_create_(const patchbay_host_api *api_, patchbay_host *host_,           \
                                     patchbay_str config_, void **ret_inst_,                        \
                                     patchbay_error *reterr_)                                       \
     {                                                                                              \
-        return patchbay_toolset_create_(&patchbay_info_, api_, host_, config_, ret_inst_,          \
-                                        reterr_);                                                  \
+        return patchbay_toolset_create_(&(info_), api_, host_, config_, ret_inst_, reterr_);       \
     }                                                                                              \
     PATCHBAY_EXPORT extern const patchbay_plugin patchbay_plugin_v1;                               \
     const patchbay_plugin patchbay_plugin_v1 = {                                                   \

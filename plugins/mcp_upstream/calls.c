@@ -31,16 +31,14 @@ static int list_remove(call_list *list, patchbay_call call)
     return 0;
 }
 
-static void finish(const mcp_server *server, patchbay_call call, int32_t status, patchbay_str json)
+void upstream_finish(mcp_server *server, patchbay_call call, int32_t status, patchbay_str json)
 {
     (void)server->api->finish(server->host, call, status, json); /* stale: nobody waits */
 }
 
-static void fail_list(const mcp_server *server, call_list *list, const char *reason)
+void upstream_finish_text(mcp_server *server, patchbay_call call, int32_t status, const char *text)
 {
-    while (list->count > 0) {
-        finish(server, list->items[--list->count], PATCHBAY_UNAVAILABLE, patchbay_str_of(reason));
-    }
+    upstream_finish(server, call, status, patchbay_str_of(text));
 }
 
 /* ---- holding
@@ -108,7 +106,8 @@ static held_call *take_held(mcp_server *server)
 /* ---- forwarding
  * ----------------------------------------------------------------------------------- */
 
-static void forward(mcp_server *server, patchbay_call call, const patchbay_request *request)
+static void forward(mcp_server *server, call_list *list, patchbay_call call,
+                    const patchbay_request *request)
 {
     patchbay_str parts[PATCHBAY_FRAME_PARTS];
     patchbay_peer peer = {.struct_size = sizeof peer, .version = patchbay_str_of(server->version)};
@@ -117,55 +116,103 @@ static void forward(mcp_server *server, patchbay_call call, const patchbay_reque
     if (count == PATCHBAY_ESTALE) {
         return; /* cancelled while it was held */
     }
-    if (count <= 0 || !list_add(&server->in_flight, call)) {
-        finish(server, call, PATCHBAY_FAILED, patchbay_str_of("out of memory"));
+    if (count <= 0 || !list_add(list, call)) {
+        upstream_finish_text(server, call, PATCHBAY_FAILED, "out of memory");
         return;
     }
     int32_t sent = server->streams->send(server->stream, parts, (uint32_t)count);
     if (sent != PATCHBAY_OK) {
-        (void)list_remove(&server->in_flight, call);
-        finish(server, call, PATCHBAY_UNAVAILABLE,
-               patchbay_str_of(sent == PATCHBAY_ELIMIT
-                                   ? "the server does not read its input: try again later"
-                                   : "the connection to the server has ended: try again"));
+        (void)list_remove(list, call);
+        upstream_finish_text(server, call, PATCHBAY_UNAVAILABLE,
+                             sent == PATCHBAY_ELIMIT
+                                 ? "the server does not read its input: try again later"
+                                 : "the connection to the server has ended: try again");
+    }
+}
+
+void upstream_forward_errand(mcp_server *server, patchbay_call call,
+                             const patchbay_request *request)
+{
+    forward(server, &server->errands, call, request);
+}
+
+/* ---- what is no mere forwarding
+ * ------------------------------------------------------------------- */
+
+static void hold_or_fail(mcp_server *server, patchbay_call call, int is_kept)
+{
+    if (is_kept) {
+        upstream_connect(server);
+    } else {
+        upstream_finish_text(server, call, PATCHBAY_UNAVAILABLE,
+                             "too many calls wait for the server to start: try again later");
+    }
+}
+
+static void discover(mcp_server *server, patchbay_call call, const patchbay_request *request)
+{
+    (void)request;
+    if (server->phase == PHASE_READY) {
+        upstream_finish_text(server, call, PATCHBAY_RESULT, "{}");
+    } else {
+        hold_or_fail(server, call, list_add(&server->discoverers, call));
+    }
+}
+
+/* The level is kept for the next process. A modern server is told with each call instead. */
+static void set_level(mcp_server *server, patchbay_call call, const patchbay_request *request)
+{
+    patchbay_str level = patchbay_json_get(request->params_json, "level");
+    if (level.len < sizeof server->level) {
+        memcpy(server->level, level.ptr, level.len);
+        server->level[level.len] = '\0';
+    }
+    if (server->phase == PHASE_READY && server->has_levels) {
+        upstream_forward_errand(server, call, request);
+    } else {
+        upstream_finish_text(server, call, PATCHBAY_RESULT, "{}");
+    }
+}
+
+static void subscribe(mcp_server *server, patchbay_call call, const patchbay_request *request)
+{
+    if (server->phase == PHASE_READY) {
+        upstream_subscribe(server, call, request);
+    } else {
+        hold_or_fail(server, call, hold(server, call, request));
     }
 }
 
 void upstream_call(mcp_server *server, patchbay_call call, const patchbay_request *request)
 {
-    int discover = patchbay_str_eq(request->method, patchbay_str_of(PATCHBAY_METHOD_DISCOVER));
-    if (server->phase == PHASE_READY && discover) {
-        finish(server, call, PATCHBAY_RESULT, patchbay_str_of("{}"));
-        return;
+    static const struct {
+        const char *method;
+        void (*take)(mcp_server *server, patchbay_call call, const patchbay_request *request);
+    } OWN[] = {
+        {PATCHBAY_METHOD_DISCOVER, discover},
+        {"logging/setLevel", set_level},
+        {"resources/subscribe", subscribe},
+        {"resources/unsubscribe", upstream_unsubscribe},
+    };
+    int is_tool = patchbay_str_eq(request->method, patchbay_str_of("tools/call"));
+    for (size_t i = 0; !is_tool && i < sizeof OWN / sizeof OWN[0]; i++) {
+        if (patchbay_str_eq(request->method, patchbay_str_of(OWN[i].method))) {
+            OWN[i].take(server, call, request);
+            return;
+        }
     }
     if (server->phase == PHASE_READY) {
-        forward(server, call, request);
-        return;
+        forward(server, &server->in_flight, call, request);
+    } else {
+        hold_or_fail(server, call, hold(server, call, request));
     }
-    int kept = discover ? list_add(&server->discoverers, call) : hold(server, call, request);
-    if (!kept) {
-        finish(server, call, PATCHBAY_UNAVAILABLE,
-               patchbay_str_of("too many calls wait for the server to start: try again later"));
-        return;
-    }
-    upstream_connect(server);
 }
 
-void upstream_cancel(mcp_server *server, patchbay_call call)
+/* ---- the end of calls
+ * ----------------------------------------------------------------------------- */
+
+static void drop_held(mcp_server *server, patchbay_call call)
 {
-    if (list_remove(&server->in_flight, call)) {
-        char text[128];
-        int len = snprintf(text, sizeof text,
-                           "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                           "\"params\":{\"requestId\":%llu}}",
-                           (unsigned long long)call.id);
-        patchbay_str part = patchbay_str_make(text, (size_t)len);
-        upstream_send(server, &part, 1);
-        return;
-    }
-    if (list_remove(&server->discoverers, call)) {
-        return;
-    }
     held_call **link = &server->held;
     while (*link != NULL && (*link)->call.id != call.id) {
         link = &(*link)->next;
@@ -178,47 +225,86 @@ void upstream_cancel(mcp_server *server, patchbay_call call)
     }
 }
 
+void upstream_cancel(mcp_server *server, patchbay_call call)
+{
+    int is_sent = list_remove(&server->in_flight, call) || list_remove(&server->errands, call);
+    upstream_subscribed(server, call, 0);
+    if (is_sent) {
+        char text[128];
+        int len = snprintf(text, sizeof text,
+                           "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                           "\"params\":{\"requestId\":%llu}}",
+                           (unsigned long long)call.id);
+        patchbay_str part = patchbay_str_make(text, (size_t)len);
+        upstream_send(server, &part, 1);
+    } else if (!list_remove(&server->discoverers, call)) {
+        drop_held(server, call);
+    }
+}
+
 void upstream_answer(mcp_server *server, const patchbay_message *message)
 {
     patchbay_call call = {.id = message->id_number};
+    int is_error = message->kind == PATCHBAY_MSG_ERROR;
     if (!list_remove(&server->in_flight, call)) {
-        return; /* late, repeated, or made up */
+        if (!list_remove(&server->errands, call)) {
+            return; /* late, repeated, or made up */
+        }
+        upstream_subscribed(server, call, !is_error);
     }
-    if (message->kind == PATCHBAY_MSG_ERROR) {
-        finish(server, call, PATCHBAY_RPC_ERROR | PATCHBAY_SCANNED, message->error);
+    if (is_error) {
+        upstream_finish(server, call, PATCHBAY_RPC_ERROR | PATCHBAY_SCANNED, message->error);
         return;
     }
     int32_t typed = message->result_type.len > 0 ? PATCHBAY_TYPED : 0;
-    finish(server, call, PATCHBAY_RESULT | PATCHBAY_SCANNED | typed, message->result);
+    upstream_finish(server, call, PATCHBAY_RESULT | PATCHBAY_SCANNED | typed, message->result);
 }
 
-void upstream_ready(mcp_server *server)
+void upstream_calls_ready(mcp_server *server)
 {
-    while (server->discoverers.count > 0) {
+    uint32_t connection = server->connection;
+    while (server->connection == connection && server->phase == PHASE_READY &&
+           server->discoverers.count > 0) {
         patchbay_call call = server->discoverers.items[--server->discoverers.count];
-        finish(server, call, PATCHBAY_RESULT, patchbay_str_of("{}"));
+        upstream_finish_text(server, call, PATCHBAY_RESULT, "{}");
     }
-    while (server->phase == PHASE_READY && server->held != NULL) {
+    while (server->connection == connection && server->phase == PHASE_READY &&
+           server->held != NULL) {
         held_call *held = take_held(server);
-        forward(server, held->call, &held->request);
+        upstream_call(server, held->call, &held->request);
         free(held);
     }
 }
 
+/* What the hub does when it hears of the end may bring new calls: those are not meant. */
 void upstream_fail_calls(mcp_server *server, const char *reason)
 {
-    fail_list(server, &server->discoverers, reason);
-    fail_list(server, &server->in_flight, reason);
-    held_call *held;
-    while ((held = take_held(server)) != NULL) {
-        finish(server, held->call, PATCHBAY_UNAVAILABLE, patchbay_str_of(reason));
+    call_list lists[] = {server->discoverers, server->in_flight, server->errands};
+    held_call *held = server->held;
+    memset(&server->discoverers, 0, sizeof server->discoverers);
+    memset(&server->in_flight, 0, sizeof server->in_flight);
+    memset(&server->errands, 0, sizeof server->errands);
+    server->held = NULL;
+    server->held_count = 0;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        while (lists[i].count > 0) {
+            upstream_finish_text(server, lists[i].items[--lists[i].count], PATCHBAY_UNAVAILABLE,
+                                 reason);
+        }
+        free(lists[i].items);
+    }
+    while (held != NULL) {
+        held_call *next = held->next;
+        upstream_finish_text(server, held->call, PATCHBAY_UNAVAILABLE, reason);
         free(held);
+        held = next;
     }
 }
 
 void upstream_free_calls(mcp_server *server)
 {
     free(server->in_flight.items);
+    free(server->errands.items);
     free(server->discoverers.items);
     while (server->held != NULL) {
         free(take_held(server));

@@ -89,12 +89,14 @@ int32_t upstream_config_read(patchbay_str json, upstream_config *config, patchba
                         : "the server entry has no command");
     }
     patchbay_str cwd = patchbay_json_get(json, "cwd");
+    patchbay_str protocol = patchbay_json_get(json, "protocol");
     patchbay_str inherit = patchbay_json_get(json, "inherit_env");
     int64_t startup_ms = UPSTREAM_STARTUP_MS;
     (void)patchbay_json_int(patchbay_json_get(json, "startup_timeout_ms"), &startup_ms);
     config->argv = read_argv(json);
     config->env = read_env(patchbay_json_get(json, "env"));
     config->cwd = cwd.len > 0 ? dup_text(cwd) : NULL;
+    config->protocol = protocol.len > 0 ? dup_text(protocol) : NULL;
     config->startup_ms = (uint64_t)startup_ms;
     config->spawn_flags = inherit.len > 0 && inherit.ptr[0] == 't' ? PATCHBAY_SPAWN_INHERIT_ENV : 0;
     size_t args = count_members(patchbay_json_get(json, "args"));
@@ -102,7 +104,8 @@ int32_t upstream_config_read(patchbay_str json, upstream_config *config, patchba
     while (config->argv != NULL && config->argv[read] != NULL) {
         read++;
     }
-    if (read != args + 1 || config->env == NULL || (cwd.len > 0 && config->cwd == NULL)) {
+    if (read != args + 1 || config->env == NULL || (cwd.len > 0 && config->cwd == NULL) ||
+        (protocol.len > 0 && config->protocol == NULL)) {
         return fail(reterr, PATCHBAY_EINVAL,
                     "command, args and cwd must be text without NUL characters");
     }
@@ -122,5 +125,6 @@ void upstream_config_free(upstream_config *config)
     free_list(config->argv);
     free_list(config->env);
     free(config->cwd);
+    free(config->protocol);
     memset(config, 0, sizeof *config);
 }

@@ -17,73 +17,57 @@ void upstream_start_timer(mcp_server *server, uint64_t until_ms)
     server->loop->timer_start(server->timer, until_ms > now ? until_ms - now : 0);
 }
 
-/* ---- what arrives ------------------------------------------------------------------------------
- */
-
-/* Answer a request of the server. It may ask whether we are there, and nothing else. */
-static void answer_request(mcp_server *server, const patchbay_message *message)
+void upstream_log(mcp_server *server, int32_t level, const char *text)
 {
-    int ping = patchbay_str_eq(message->method, patchbay_str_of("ping"));
-    patchbay_str parts[3];
-    parts[0] = patchbay_str_of("{\"jsonrpc\":\"2.0\",\"id\":");
-    parts[1] = message->id;
-    parts[2] = patchbay_str_of(ping ? ",\"result\":{}}"
-                                    : ",\"error\":{\"code\":-32601,\"message\":\"the client offers "
-                                      "no such capability\"}}");
-    upstream_send(server, parts, 3);
+    server->api->log(server->host, level, patchbay_str_of(text));
 }
 
-static void take_notification(mcp_server *server, const patchbay_message *message)
+/* ---- what leaves
+ * --------------------------------------------------------------------------------- */
+
+void upstream_send(mcp_server *server, const patchbay_str *parts, uint32_t count)
 {
-    if (patchbay_str_eq(message->method, patchbay_str_of("notifications/progress"))) {
-        if (message->progress_token_number != UINT64_MAX) {
-            patchbay_call call = {.id = message->progress_token_number};
-            (void)server->api->notify(server->host, call, message->params); /* late: dropped */
-        }
-    } else if (patchbay_str_eq(message->method,
-                               patchbay_str_of("notifications/tools/list_changed"))) {
-        if (server->phase == PHASE_READY || server->phase == PHASE_LISTING) {
-            upstream_list_tools(server);
-        }
+    if (server->stream != NULL &&
+        server->streams->send(server->stream, parts, count) == PATCHBAY_ELIMIT) {
+        upstream_disconnect(server, "the server does not read its input", 1);
     }
 }
 
-/* Servers print to stdout what belongs on stderr: some of it is skipped, a flood ends them. */
-static void count_noise(mcp_server *server)
+uint32_t upstream_request(mcp_server *server, const char *name, const char *method,
+                          patchbay_str params)
 {
-    uint64_t now = server->loop->now_ms(server->host);
-    if (now - server->noise_since_ms > 60000) {
-        server->noise_since_ms = now;
-        server->noise_lines = 0;
-    }
-    if (++server->noise_lines > UPSTREAM_NOISE_LINES) {
-        upstream_disconnect(server, "it writes lines to stdout that are not MCP messages", 1);
+    uint32_t connection = server->connection;
+    uint32_t number = ++server->last_request;
+    char digits[16];
+    (void)snprintf(digits, sizeof digits, "%u", (unsigned)number);
+    patchbay_str parts[] = {
+        patchbay_str_of("{\"jsonrpc\":\"2.0\",\"id\":\""),
+        patchbay_str_of(name),
+        patchbay_str_of("-"),
+        patchbay_str_of(digits),
+        patchbay_str_of("\",\"method\":\""),
+        patchbay_str_of(method),
+        patchbay_str_of("\",\"params\":"),
+        params,
+        patchbay_str_of("}"),
+    };
+    upstream_send(server, parts, sizeof parts / sizeof parts[0]);
+    return server->connection == connection ? number : 0; /* sending may have ended it */
+}
+
+void upstream_add_meta(mcp_server *server, patchbay_out *params)
+{
+    patchbay_peer peer = {.struct_size = sizeof peer, .version = patchbay_str_of(server->version)};
+    if (server->era == ERA_MODERN) {
+        patchbay_str all = server->wire->introduce(server->host, &peer);
+        patchbay_out_key(params, "_meta");
+        patchbay_out_raw(params, patchbay_json_get(all, "_meta"));
     }
 }
 
 static void on_message(void *ctx, patchbay_str line)
 {
-    mcp_server *server = ctx;
-    patchbay_message message = {.struct_size = sizeof message};
-    patchbay_error why = {.struct_size = sizeof why};
-    if (server->wire->scan(server->host, line, &message, &why) != PATCHBAY_OK) {
-        count_noise(server);
-        return;
-    }
-    switch (message.kind) {
-    case PATCHBAY_MSG_REQUEST:
-        answer_request(server, &message);
-        break;
-    case PATCHBAY_MSG_NOTIFICATION:
-        take_notification(server, &message);
-        break;
-    default:
-        if (message.id_number != UINT64_MAX) {
-            upstream_answer(server, &message);
-        } else {
-            upstream_handshake_answer(server, &message);
-        }
-    }
+    upstream_receive(ctx, line);
 }
 
 /* ---- the process -------------------------------------------------------------------------------
@@ -121,7 +105,7 @@ static void end_with(mcp_server *server, patchbay_str how)
  * with the handshake that it knows. */
 static int retry_as_legacy(mcp_server *server)
 {
-    if (server->phase != PHASE_PROBING) {
+    if (server->phase != PHASE_PROBING || server->config.protocol != NULL) {
         return 0;
     }
     server->era = ERA_LEGACY;
@@ -204,6 +188,7 @@ void upstream_connect(mcp_server *server)
     }
     set_state(server, PATCHBAY_STATE_CONNECTING, "");
     server->started_ms = server->loop->now_ms(server->host);
+    server->connection++;
     upstream_handshake_begin(server);
 }
 
@@ -218,18 +203,18 @@ void upstream_disconnect(mcp_server *server, const char *reason, int failed)
     server->stream = NULL;
     server->process = NULL;
     server->phase = PHASE_IDLE;
-    server->listing = 0;
-    server->list_again = 0;
+    server->connection++; /* whoever is in the middle of something notices */
+    upstream_lists_disconnect(server);
     if (failed) {
         set_state(server, PATCHBAY_STATE_FAILED, reason);
     }
+    upstream_subscriptions_disconnect(server, reason);
     upstream_fail_calls(server, reason);
 }
 
-void upstream_send(mcp_server *server, const patchbay_str *parts, uint32_t count)
+void upstream_fail(mcp_server *server, const char *what)
 {
-    if (server->stream != NULL &&
-        server->streams->send(server->stream, parts, count) == PATCHBAY_ELIMIT) {
-        upstream_disconnect(server, "the server does not read its input", 1);
-    }
+    char reason[256];
+    (void)snprintf(reason, sizeof reason, "server \"%s\" %s", command_of(server), what);
+    upstream_disconnect(server, reason, 1);
 }

@@ -4,9 +4,9 @@
 static void free_upstream(mcp_server *server)
 {
     upstream_free_calls(server);
+    upstream_subscriptions_free(server);
+    upstream_lists_disconnect(server);
     upstream_config_free(&server->config);
-    patchbay_out_free(&server->tools);
-    free(server->cursor);
     free(server);
 }
 
@@ -18,8 +18,9 @@ static int find_interfaces(mcp_server *server)
     server->processes = api->get_interface(server->host, PATCHBAY_PROCESS_V1);
     server->wire = api->get_interface(server->host, PATCHBAY_WIRE_V1);
     server->catalog = api->get_interface(server->host, PATCHBAY_CATALOG_V1);
+    server->client = api->get_interface(server->host, PATCHBAY_CLIENT_V1);
     return server->loop != NULL && server->streams != NULL && server->processes != NULL &&
-           server->wire != NULL && server->catalog != NULL;
+           server->wire != NULL && server->catalog != NULL && server->client != NULL;
 }
 
 static void on_timer(void *ctx)
@@ -80,7 +81,7 @@ PATCHBAY_EXPORT const patchbay_plugin patchbay_plugin_v1 = {
     .abi_min = PATCHBAY_ABI,
     .name = "mcp_upstream",
     .version = "1.0.0",
-    .description = "Tools of another MCP server.",
+    .description = "What another MCP server offers: tools, resources, prompts.",
     .config_schema_json =
 #include "config_schema.h"
         ,

@@ -183,11 +183,11 @@ class VersionAndHelp(HubTest):
         for arguments in (["help"], ["--help"], ["-h"]):
             done = self.cli(*arguments, modules=False)
             self.assertEqual(done.returncode, OK)
-            for word in ("serve", "list", "call", "check", "module", "version", "--config"):
+            for word in ("serve", "list", "call", "check", "module", "token", "version", "--config", "--http", "--unix"):
                 self.assertIn(word, done.stdout)
 
     def test_help_on_a_command(self):
-        for command in ("serve", "list", "call", "check", "module", "version", "help"):
+        for command in ("serve", "list", "call", "check", "module", "token", "version", "help"):
             done = self.cli("help", command, modules=False)
             self.assertEqual(done.returncode, OK, command)
             self.assertIn(command, done.stdout)

@@ -96,6 +96,10 @@ class Keys(Base):
             "policy:\n  max_activ: 1\n": ("hub.yaml:2", "policy.max_activ", '"max_active"'),
             "limits:\n  call_timout: 1s\n": ("hub.yaml:2", "limits.call_timout", '"call_timeout"'),
             "log:\n  lvl: info\n": ("hub.yaml:2", "log.lvl"),
+            "listen:\n  - htp: 1\n": ("hub.yaml:2", "listen[0].htp", '"http"'),
+            "listen:\n  - http: 1\n    tls: {cert: x}\n": ("hub.yaml:3", "listen[0].tls.cert"),
+            "auth:\n  token: x\n": ("hub.yaml:2", "auth.token", '"tokens"'),
+            "limits:\n  header_timout: 1s\n": ("hub.yaml:2", "limits.header_timout", '"header_timeout"'),
         }
         for text, says in cases.items():
             with self.subTest(text):
@@ -121,6 +125,13 @@ class Keys(Base):
             "limits:\n  call_timeout: 30\n": ("hub.yaml:2", "limits.call_timeout", '"30s"'),
             "limits:\n  call_timeout: -1s\n": ("hub.yaml:2", "limits.call_timeout", "-1s"),
             "hub:\n  page_size: 0\n": ("hub.yaml:2", "hub.page_size", "0"),
+            "listen: 8787\n": ("hub.yaml:1", "listen", "list"),
+            "listen:\n  - 8787\n": ("hub.yaml:2", "listen[0]", "map"),
+            "listen:\n  - {http: a.b:1}\n": ("hub.yaml:2", "listen[0].http", "names are not looked up"),
+            "listen:\n  - {unix: s, mode: rw}\n": ("hub.yaml:2", "listen[0].mode", "octal"),
+            "listen:\n  - {unix: s, http: 1}\n": ("hub.yaml:2", "listen[0]", "either"),
+            "limits:\n  connections: 0\n": ("hub.yaml:2", "limits.connections", "1 to"),
+            "limits:\n  idle_timeout: 25h\n": ("hub.yaml:2", "limits.idle_timeout", "24h"),
             "policy:\n  filters:\n    - {colour: [red]}\n": ("hub.yaml:3", "colour"),
         }
         for text, says in cases.items():

@@ -14,6 +14,7 @@ import atexit
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -23,6 +24,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.parse
 import uuid
 from pathlib import Path
 
@@ -509,6 +511,38 @@ class Hub:
             raise AssertionError(f"processes are left after the hub ended: {sorted(left)}{self.describe()}")
 
 
+class Daemon(Hub):
+    """A hub that listens (--http, --unix, or `listen`) and whose stdin is at its end: signals end it."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        super().close_stdin()
+
+    def listening(self, count=1):
+        """Wait until so many listeners are ready; return their URLs and socket paths, in order."""
+
+        def find():
+            found = re.findall(r'listen\.ready (?:url|path)="?([^"\s]+)', self.log)
+            return found if len(found) >= count else None
+
+        return self.wait_until(find, f"{count} times listen.ready in the log")
+
+    @property
+    def url(self):
+        """The first listener's, as "http://127.0.0.1:8787/mcp"."""
+        return self.listening()[0]
+
+    @property
+    def address(self):
+        """Host and port of the first listener, for sockets and http.client."""
+        parts = urllib.parse.urlsplit(self.url)
+        return parts.hostname, parts.port
+
+    def close_stdin(self):
+        """What ends it."""
+        self.process.terminate()
+
+
 def hub_environment(home, extra):
     env = {
         key: value
@@ -866,6 +900,15 @@ class HubTest(unittest.TestCase):
         if toolsets is not None:
             manifest = {**(manifest or {}), "toolsets": toolsets}
         hub = Hub(*args, manifest=manifest, home=self.home, **options)
+        self.addCleanup(self._finish, hub)
+        return hub
+
+    def daemon(self, *args, toolsets=None, manifest=None, **options):
+        """Start a hub that listens, by default on a free port of the loopback."""
+        if toolsets is not None:
+            manifest = {**(manifest or {}), "toolsets": toolsets}
+        named = {"--http", "--unix"} & set(args) or "listen" in (manifest or {})
+        hub = Daemon(*(args if named else ("--http", 0, *args)), manifest=manifest, home=self.home, **options)
         self.addCleanup(self._finish, hub)
         return hub
 

@@ -15,6 +15,7 @@ import tempfile
 
 EXAMPLES = {
     "hello": ("hello_plugin", "greet", {"name": "Ada"}, "Hello, Ada!"),
+    "notes": ("notes_plugin", "write_note", {"name": "milk", "text": "two litres"}, "Saved."),
     "hello_cpp": ("hello_plugin_cpp", "greet", {"name": "Ada"}, "Hello, Ada!"),
 }
 
@@ -63,7 +64,7 @@ def check_plugin(args, library, tool, arguments, wanted):
 
 
 def check_installed(prefix, libdir, abi):
-    for path in ["include/patchbay/plugin.h", "include/patchbay/toolset.h",
+    for path in ["include/patchbay/plugin.h", "include/patchbay/toolset.h", "include/patchbay/ask.h",
                  f"{libdir}/cmake/patchbay/patchbay-config.cmake",
                  f"{libdir}/cmake/patchbay/PatchbayAddPlugin.cmake",
                  f"{libdir}/pkgconfig/patchbay-plugin.pc", f"{libdir}/patchbay/plugins/time.so"]:

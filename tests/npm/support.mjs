@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the interoperability tests share: where the hub and the servers are, and raw lines.
 
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,6 +57,35 @@ export function hub(folder, ...flags) {
     const manifest = join(folder, 'patchbay.json');
     writeFileSync(manifest, JSON.stringify({ toolsets: { everything, files, memory: { ...memory, active: false } } }));
     return { command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS, ...flags] };
+}
+
+/** The script of mcp-remote, a bridge from stdio to a URL. */
+export function mcpRemote() {
+    return join(here, 'node_modules', 'mcp-remote', 'dist', 'proxy.js');
+}
+
+/** Start a hub that serves HTTP: its url, without path, and a way to end it. */
+export async function serve({ command, args }, ...flags) {
+    const child = spawn(command, [...args, '--http', '127.0.0.1:0', '--log-level', 'info', '--log-format', 'json', ...flags], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const ended = new Promise((done) => child.on('exit', (code) => done(code)));
+    const url = new Promise((done, fail) => {
+        createInterface({ input: child.stderr }).on('line', (line) => {
+            const event = line.startsWith('{') ? JSON.parse(line) : {};
+            if (event.event === 'listen.ready') {
+                done(new URL(event.url).origin);
+            }
+        });
+        ended.then((code) => fail(new Error(`the hub ended with ${code}`)));
+    });
+    return {
+        url: await within(url, 'the hub to listen'),
+        async close() {
+            child.kill('SIGTERM');
+            assert.equal(await within(ended, 'the end of the hub'), 0);
+        },
+    };
 }
 
 /** Wait for a promise, but not for ever. */

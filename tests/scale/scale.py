@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the programs of this folder share: a hub that serves HTTP, and clients as plain sockets."""
 
+import atexit
 import base64
 import json
 import os
@@ -42,11 +43,12 @@ class Hub:
             )
         )
         self.process = subprocess.Popen(
-            [BIN, "--config", manifest, "--log-format", "json", "--log-level", "info"],
+            [BIN, "--config", manifest, "--log-format", "json", "--log-level", os.environ.get("PATCHBAY_LOG", "info")],
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
         )
+        atexit.register(self.process.kill)
         for line in self.process.stderr:
             if '"listen.ready"' in line:
                 self.port = int(json.loads(line)["url"].split(":")[2].split("/")[0])
@@ -70,6 +72,7 @@ class Hub:
         """A connection from one of many loopback addresses."""
         client = socket.socket()
         client.bind((f"127.0.{1 + number // PER_ADDRESS // 250}.{1 + number // PER_ADDRESS % 250}", 0))
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         client.connect(("127.0.0.1", self.port))
         return client
 

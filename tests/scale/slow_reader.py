@@ -21,6 +21,7 @@ import time
 from scale import MODERN, Hub, frame, open_websocket, raise_file_limit
 
 INTERVAL = 0.05
+BLOCK = 256 * 1024  # bytes of a file that one call reads
 HEADERS = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: time__now\r\n"
 
 
@@ -62,11 +63,23 @@ def ask_for(client, path, count):
     """Ask for a file `count` times, and never read. False when the hub hung up before everything was asked."""
     try:
         for number in range(count):
-            arguments = {"name": "files__read_text_file", "arguments": {"path": str(path)}}
+            arguments = {"name": "files__read", "arguments": {"path": str(path), "length": BLOCK}}
             client.sendall(frame(json.dumps({"jsonrpc": "2.0", "id": 10 + number, "method": "tools/call", "params": arguments})))
     except OSError:
         return False
     return True
+
+
+def read_to_end(client):
+    """The bytes that were under way when the hub hung up."""
+    client.settimeout(60)
+    total = 0
+    try:
+        while data := client.recv(2**20):
+            total += len(data)
+    except ConnectionResetError:
+        pass
+    return total
 
 
 def main():
@@ -96,22 +109,16 @@ def main():
         poll = select.epoll()
         for fd in honest:
             poll.register(fd, select.EPOLLIN)
-        poll.register(slow.fileno(), select.EPOLLHUP | select.EPOLLRDHUP)
         queue = [(client.due, fd) for fd, client in honest.items()]
         heapq.heapify(queue)
         latencies = []
         end = time.monotonic() + options.seconds
-        ask_for(slow, big, options.owed)
-        hung_up = False
+        ask_for(slow, big, options.owed * 2**20 // BLOCK)
         while time.monotonic() < end:
             now = time.monotonic()
             while queue and queue[0][0] <= now:
                 honest[heapq.heappop(queue)[1]].send(now)
             for fd, _ in poll.poll(max(0.0, min(queue[0][0] - now if queue else 0.05, 0.05)), 256):
-                if fd == slow.fileno():
-                    hung_up = True
-                    poll.unregister(fd)
-                    continue
                 seconds = honest[fd].receive()
                 if seconds is not None:
                     latencies.append(seconds)
@@ -123,7 +130,7 @@ def main():
               f"worst {1000 * latencies[-1]:.2f} ms; the hub alone: {base / 2**20:.1f} MiB")
         judge("p99 of the honest clients", 1000 * p99, "ms", 50)
         judge("growth of the hub", (peak - base) / 2**20, "MiB", 48)
-        judge("slow readers still connected", 0 if hung_up else 1, "", 0)
+        judge("what the slow one still got", read_to_end(slow) / 2**20, "MiB", 32)
         hub.process.terminate()
         hub.process.stderr.read()
         judge("exit code", hub.process.wait(), "", 0)

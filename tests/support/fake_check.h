@@ -32,6 +32,31 @@ static int is_tool_list(patchbay_str text)
     return ok;
 }
 
+static int is_object(patchbay_str text)
+{
+    json_t *value = parse(text);
+    int ok = json_is_object(value);
+    json_decref(value);
+    return ok;
+}
+
+/* Whether `text` is a list of a catalog, as far as a toolset could get it wrong. */
+static int is_list(uint32_t kind, patchbay_str text)
+{
+    static const char *const keys[FAKE_HOST_LISTS] = {"inputSchema", "uri", "uriTemplate", "name"};
+    json_t *list = parse(text);
+    int ok = json_is_array(list);
+    size_t i;
+    json_t *entry;
+    json_array_foreach(list, i, entry)
+    {
+        ok = ok && json_is_string(json_object_get(entry, "name")) &&
+             json_object_get(entry, keys[kind]) != NULL;
+    }
+    json_decref(list);
+    return ok;
+}
+
 static int is_progress(patchbay_str text)
 {
     json_t *params = parse(text);

@@ -2,7 +2,10 @@
 #include "fake_host.h"
 #include "fake_check.h"
 
+#include <patchbay/catalog.h>
+#include <patchbay/client.h>
 #include <patchbay/json.h>
+#include <patchbay/loop.h>
 #include <patchbay/worker.h>
 
 #include <dlfcn.h>
@@ -18,6 +21,7 @@ typedef struct fake_job {
 typedef struct fake_call {
     struct fake_call *next;
     uint64_t id;
+    char *method;
     char *tool;
     int cancelled;
     int finished;
@@ -31,9 +35,15 @@ struct patchbay_host {
     pthread_t threads[FAKE_HOST_THREADS];
     unsigned thread_count;
     uint64_t next_id;
-    pthread_mutex_t lock; /* guards everything below */
+    patchbay_out capabilities; /* of the client */
+    pthread_mutex_t lock;      /* guards everything below */
     pthread_cond_t changed;
     fake_job *jobs;
+    fake_job *posted;
+    fake_question *questions; /* that nobody has taken */
+    patchbay_out lists[FAKE_HOST_LISTS];
+    patchbay_out offered;
+    patchbay_out said;
     fake_call *calls;
     patchbay_out tools;
     unsigned set_tools_count;
@@ -41,8 +51,18 @@ struct patchbay_host {
     patchbay_out progress;
     patchbay_out log;
     int refuse_jobs;
+    int refuse_posts;
+    int refuse_lists;
     int closing;
 };
+
+static struct timespec wait_until(void)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += FAKE_HOST_WAIT_SECONDS;
+    return until;
+}
 
 /* ---- misuse --------------------------------------------------------------------------------- */
 
@@ -120,9 +140,11 @@ static int32_t host_finish(patchbay_host *host, patchbay_call id, int32_t status
         return PATCHBAY_ESTALE;
     }
     const char *wrong = NULL;
-    if (status == PATCHBAY_RESULT) {
+    if (status == PATCHBAY_RESULT && strcmp(call->method, "tools/call") == 0) {
         patchbay_str tools = patchbay_str_make(host->tools.ptr, host->tools.len);
         wrong = find_result_defect(tools, call->tool, json);
+    } else if ((status == PATCHBAY_RESULT || status == PATCHBAY_RPC_ERROR) && !is_object(json)) {
+        wrong = "the result or error is not a JSON object";
     }
     if (wrong != NULL) {
         misuse(host, wrong, json);
@@ -145,36 +167,16 @@ static int32_t host_finish(patchbay_host *host, patchbay_call id, int32_t status
     return result;
 }
 
-static int32_t host_submit(patchbay_host *host, void (*work)(void *arg), void *arg)
-{
-    fake_job *job = (fake_job *)calloc(1, sizeof *job);
-    if (job == NULL) {
-        return PATCHBAY_ENOMEM;
-    }
-    job->work = work;
-    job->arg = arg;
-    (void)pthread_mutex_lock(&host->lock);
-    int32_t result = host->closing       ? PATCHBAY_ESTATE
-                     : host->refuse_jobs ? PATCHBAY_ELIMIT
-                                         : PATCHBAY_OK;
-    fake_job **last = &host->jobs;
-    while (*last != NULL) {
-        last = &(*last)->next;
-    }
-    if (result == PATCHBAY_OK) {
-        *last = job;
-        job = NULL;
-    }
-    (void)pthread_cond_broadcast(&host->changed);
-    (void)pthread_mutex_unlock(&host->lock);
-    free(job);
-    return result;
-}
+#include "fake_threads.h"
 
-static const patchbay_worker_v1 worker_table = {
-    .struct_size = sizeof(patchbay_worker_v1),
-    .submit = host_submit,
-};
+#include "fake_client.h"
+
+static const char *hidden_interface;
+
+void fake_host_hide_interface(const char *id)
+{
+    hidden_interface = id;
+}
 
 static const void *host_get_interface(patchbay_host *host, const char *id)
 {
@@ -183,7 +185,14 @@ static const void *host_get_interface(patchbay_host *host, const char *id)
         misuse(host, "get_interface off the loop thread", patchbay_str_of(id));
         (void)pthread_mutex_unlock(&host->lock);
     }
-    return strcmp(id, PATCHBAY_WORKER_V1) == 0 ? &worker_table : NULL;
+    if (hidden_interface != NULL && strcmp(id, hidden_interface) == 0) {
+        return strcmp(id, PATCHBAY_CATALOG_V1) == 0 ? &old_catalog_table : NULL;
+    }
+    return strcmp(id, PATCHBAY_WORKER_V1) == 0    ? (const void *)&worker_table
+           : strcmp(id, PATCHBAY_LOOP_V1) == 0    ? (const void *)&loop_table
+           : strcmp(id, PATCHBAY_CATALOG_V1) == 0 ? (const void *)&catalog_table
+           : strcmp(id, PATCHBAY_CLIENT_V1) == 0  ? (const void *)&client_table
+                                                  : NULL;
 }
 
 static const patchbay_host_api api_table = {
@@ -195,57 +204,6 @@ static const patchbay_host_api api_table = {
     .finish = host_finish,
     .get_interface = host_get_interface,
 };
-
-/* ---- threads -------------------------------------------------------------------------------- */
-
-static void *run_jobs(void *arg)
-{
-    fake_host *host = (fake_host *)arg;
-    (void)pthread_mutex_lock(&host->lock);
-    for (;;) {
-        while (host->jobs == NULL && !host->closing) {
-            (void)pthread_cond_wait(&host->changed, &host->lock);
-        }
-        if (host->closing) {
-            break;
-        }
-        fake_job *job = host->jobs;
-        host->jobs = job->next;
-        (void)pthread_mutex_unlock(&host->lock);
-        job->work(job->arg);
-        free(job);
-        (void)pthread_mutex_lock(&host->lock);
-    }
-    (void)pthread_mutex_unlock(&host->lock);
-    return NULL;
-}
-
-static void stop_threads(fake_host *host)
-{
-    (void)pthread_mutex_lock(&host->lock);
-    host->closing = 1;
-    (void)pthread_cond_broadcast(&host->changed);
-    (void)pthread_mutex_unlock(&host->lock);
-    for (unsigned i = 0; i < host->thread_count; i++) {
-        (void)pthread_join(host->threads[i], NULL);
-    }
-    while (host->jobs != NULL) { /* dropped, as the hub drops the queue of a closing toolset */
-        fake_job *job = host->jobs;
-        host->jobs = job->next;
-        free(job);
-    }
-}
-
-static int start_threads(fake_host *host)
-{
-    while (host->thread_count < FAKE_HOST_THREADS) {
-        if (pthread_create(&host->threads[host->thread_count], NULL, run_jobs, host) != 0) {
-            return 0;
-        }
-        host->thread_count++;
-    }
-    return 1;
-}
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
@@ -281,9 +239,16 @@ static void free_host(fake_host *host)
         fake_call *call = host->calls;
         host->calls = call->next;
         fake_result_free(&call->result);
+        free(call->method);
         free(call->tool);
         free(call);
     }
+    for (size_t i = 0; i < FAKE_HOST_LISTS; i++) {
+        patchbay_out_free(&host->lists[i]);
+    }
+    patchbay_out_free(&host->capabilities);
+    patchbay_out_free(&host->offered);
+    patchbay_out_free(&host->said);
     patchbay_out_free(&host->tools);
     patchbay_out_free(&host->progress);
     patchbay_out_free(&host->log);
@@ -303,6 +268,7 @@ fake_host *fake_host_open(const patchbay_plugin *plugin, const char *config_json
     host->plugin = plugin;
     host->loop_thread = pthread_self();
     host->next_id = 1;
+    patchbay_out_text(&host->capabilities, "{}");
     pthread_condattr_t monotonic;
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -356,6 +322,7 @@ void fake_host_unload(fake_host *host)
     for (fake_call *call = host->calls; call != NULL; call = call->next) {
         fake_host_cancel(host, call->id);
     }
+    drop_questions(host, 0);
     stop_threads(host);
     host->thread_count = 0;
     host->plugin->destroy(host->inst);
@@ -369,20 +336,28 @@ void fake_host_unload(fake_host *host)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-uint64_t fake_host_start(fake_host *host, const char *tool, const char *args_json)
+static uint64_t start_request(fake_host *host, patchbay_request *request)
 {
     fake_call *call = (fake_call *)calloc(1, sizeof *call);
-    char *name = strdup(tool);
-    if (call == NULL || name == NULL) {
+    if (call == NULL) {
         abort();
     }
-    call->tool = name;
+    call->method = copy_text(request->method);
+    call->tool = copy_text(request->tool);
     call->id = host->next_id++;
     uint64_t id = call->id;
     (void)pthread_mutex_lock(&host->lock);
     call->next = host->calls;
     host->calls = call;
     (void)pthread_mutex_unlock(&host->lock);
+    request->struct_size = sizeof *request;
+    request->flags = PATCHBAY_WANTS_PROGRESS;
+    host->plugin->call(host->inst, (patchbay_call){id}, request);
+    return id;
+}
+
+uint64_t fake_host_start(fake_host *host, const char *tool, const char *args_json)
+{
     patchbay_out params;
     memset(&params, 0, sizeof params);
     patchbay_out_text(&params, "{\"name\":");
@@ -396,17 +371,33 @@ uint64_t fake_host_start(fake_host *host, const char *tool, const char *args_jso
         abort();
     }
     patchbay_request request = {
-        .struct_size = sizeof request,
-        .flags = PATCHBAY_WANTS_PROGRESS,
         .tool = patchbay_str_of(tool),
         .args_json = patchbay_str_make(params.ptr + args_at, args_len),
         .method = patchbay_str_of("tools/call"),
         .params_json = patchbay_str_make(params.ptr, params.len),
         .name_json = patchbay_str_make(params.ptr + 8, args_at - 8 - strlen(",\"arguments\":")),
     };
-    host->plugin->call(host->inst, (patchbay_call){id}, &request);
+    uint64_t id = start_request(host, &request);
     /* Every span was borrowed for the call: a plugin that kept one now reads freed memory. */
     patchbay_out_free(&params);
+    return id;
+}
+
+uint64_t fake_host_request(fake_host *host, const char *method, const char *name,
+                           const char *params_json)
+{
+    char *texts[] = {copy_text(patchbay_str_of(method)), copy_text(patchbay_str_of(name)),
+                     copy_text(patchbay_str_of(params_json))};
+    patchbay_request request = {
+        .tool = patchbay_str_of(texts[1]),
+        .args_json = patchbay_str_of("{}"),
+        .method = patchbay_str_of(texts[0]),
+        .params_json = patchbay_str_of(texts[2]),
+    };
+    uint64_t id = start_request(host, &request);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        free(texts[i]);
+    }
     return id;
 }
 
@@ -422,19 +413,20 @@ void fake_host_cancel(fake_host *host, uint64_t id)
     if (tell && host->plugin->cancel != NULL) {
         host->plugin->cancel(host->inst, (patchbay_call){id});
     }
+    drop_questions(host, id);
 }
 
 fake_result fake_host_wait(fake_host *host, uint64_t id)
 {
     fake_result result = {.status = FAKE_HOST_TIMEOUT};
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += FAKE_HOST_WAIT_SECONDS;
+    struct timespec until = wait_until();
     (void)pthread_mutex_lock(&host->lock);
     fake_call *call = find_call(host, id);
     int expired = call == NULL;
+    run_posted(host);
     while (!expired && !call->finished) {
         expired = pthread_cond_timedwait(&host->changed, &host->lock, &until) != 0;
+        run_posted(host);
     }
     if (call != NULL && call->finished) {
         result = call->result;
@@ -443,6 +435,7 @@ fake_result fake_host_wait(fake_host *host, uint64_t id)
             at = &(*at)->next;
         }
         *at = call->next;
+        free(call->method);
         free(call->tool);
         free(call);
     }
@@ -499,4 +492,9 @@ char *fake_host_progress(fake_host *host)
 char *fake_host_log(fake_host *host)
 {
     return copy_locked(host, &host->log);
+}
+
+char *fake_host_said(fake_host *host)
+{
+    return copy_locked(host, &host->said);
 }

@@ -67,6 +67,7 @@ void fixture_init(hub_fixture *f)
                    .call_timeout_ms = FIXTURE_LONG_MS,
                    .call_ceiling_ms = FIXTURE_LONG_MS,
                    .discover_timeout_ms = FIXTURE_LONG_MS,
+                   .ask_timeout_ms = FIXTURE_LONG_MS,
                    .calls_per_session = HUB_LIMIT_CALLS_PER_SESSION,
                    .list_page = HUB_LIMIT_LIST_PAGE,
                    .worker_threads = 4},
@@ -203,27 +204,50 @@ static hub_err send_to_client(hub_port *port, const hub_outgoing *outgoing)
 
 static const hub_port_ops CLIENT_OPS = {.send = send_to_client};
 
-client *client_open_in(hub_fixture *f, client_kind kind, const char *profile)
+static const char *or_default(const char *text, const char *otherwise)
+{
+    return text != NULL ? text : otherwise;
+}
+
+/* The handshake of a legacy client. */
+static void shake_hands(client *c, const char *revision)
+{
+    char *params = NULL;
+    assert_true(asprintf(&params,
+                         "\"protocolVersion\":\"%s\",\"capabilities\":%s,"
+                         "\"clientInfo\":{\"name\":\"test\",\"version\":\"1\"}",
+                         revision, c->capabilities) > 0);
+    client_request(c, "\"hello\"", "initialize", params);
+    free(params);
+    assert_contains(client_wait(c, "\"hello\""), revision);
+    client_send(c, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    client_clear(c);
+}
+
+client *client_open_as(hub_fixture *f, const client_options *as)
 {
     client *c = calloc(1, sizeof *c);
     assert_non_null(c);
     c->port.ops = &CLIENT_OPS;
     c->fixture = f;
-    c->kind = kind;
-    hub_session_options options = {
-        .profile = profile, .transport = "test", .principal = "tester", .port = &c->port};
+    c->kind = as->kind;
+    c->capabilities = or_default(as->capabilities, "{}");
+    hub_session_options options = {.profile = as->profile,
+                                   .transport = "test",
+                                   .principal = or_default(as->principal, "tester"),
+                                   .port = &c->port};
     assert_int_equal(hub_session_create(f->hub, &options, &c->session, NULL), HUB_OK);
     c->next = f->clients;
     f->clients = c;
-    if (kind == LEGACY) {
-        client_request(c, "\"hello\"", "initialize",
-                       "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
-                       "\"clientInfo\":{\"name\":\"test\",\"version\":\"1\"}");
-        assert_contains(client_wait(c, "\"hello\""), "\"protocolVersion\":\"2025-11-25\"");
-        client_send(c, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
-        client_clear(c);
+    if (as->kind == LEGACY) {
+        shake_hands(c, or_default(as->revision, "2025-11-25"));
     }
     return c;
+}
+
+client *client_open_in(hub_fixture *f, client_kind kind, const char *profile)
+{
+    return client_open_as(f, &(client_options){.kind = kind, .profile = profile});
 }
 
 client *client_open(hub_fixture *f, client_kind kind)
@@ -259,13 +283,17 @@ void client_send(client *c, const char *format, ...)
 
 void client_request(client *c, const char *id, const char *method, const char *params)
 {
-    const char *meta = c->kind != MODERN ? ""
-                                         : "\"_meta\":{\"" HUB_META_PROTOCOL_VERSION
-                                           "\":\"2026-07-28\",\"" HUB_META_CLIENT_INFO
-                                           "\":{\"name\":\"t\",\"version\":\"1\"},"
-                                           "\"" HUB_META_CLIENT_CAPABILITIES "\":{}}";
-    client_send(c, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"%s\",\"params\":{%s%s%s}}", id,
-                method, meta, meta[0] != '\0' && params[0] != '\0' ? "," : "", params);
+    if (c->kind != MODERN) {
+        client_send(c, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"%s\",\"params\":{%s}}", id,
+                    method, params);
+        return;
+    }
+    client_send(c,
+                "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"%s\",\"params\":{\"_meta\":{"
+                "\"" HUB_META_PROTOCOL_VERSION "\":\"2026-07-28\",\"" HUB_META_CLIENT_INFO
+                "\":{\"name\":\"t\",\"version\":\"1\"},\"" HUB_META_CLIENT_CAPABILITIES
+                "\":%s}%s%s}}",
+                id, method, c->capabilities, params[0] != '\0' ? "," : "", params);
 }
 
 void client_call(client *c, const char *id, const char *tool, const char *arguments)

@@ -52,6 +52,7 @@ typedef struct client {
     hub_port port; /* first: a port is its client */
     struct hub_fixture *fixture;
     client_kind kind;
+    const char *capabilities; /* that it declares */
     hub_session *session;
     hub_err refuses; /* what send answers: HUB_OK, or the failure of a client that is gone */
     char **messages;
@@ -109,6 +110,16 @@ bool fixture_logged(const hub_fixture *f, const char *text);
  */
 client *client_open(hub_fixture *f, client_kind kind);
 client *client_open_in(hub_fixture *f, client_kind kind, const char *profile);
+
+/* The same, by whom and as what; what is NULL is as above. */
+typedef struct client_options {
+    client_kind kind;
+    const char *profile;
+    const char *principal;
+    const char *capabilities; /* a JSON object; used as long as the client */
+    const char *revision;     /* of a LEGACY client */
+} client_options;
+client *client_open_as(hub_fixture *f, const client_options *options);
 void client_close(client *c);
 
 /* Send bytes as they are. */

@@ -9,6 +9,7 @@
 #define PATCHBAY_TESTS_PUPPET_H
 
 #include <patchbay/catalog.h>
+#include <patchbay/client.h>
 #include <patchbay/plugin.h>
 
 typedef struct puppet puppet;
@@ -18,11 +19,17 @@ typedef struct puppet_instance {
     puppet *puppet;
     const patchbay_host_api *api;
     patchbay_host *host;
+    const patchbay_catalog_v1 *catalog;
+    const patchbay_client_v1 *client;
     unsigned number; /* 1 for the first one made */
 } puppet_instance;
 
 struct puppet {
-    const char *tools;  /* set in create(); NULL: none */
+    const char *tools; /* set in create(), as the next four; NULL: none */
+    const char *resources;
+    const char *templates;
+    const char *prompts;
+    const char *capabilities;
     int defers;         /* the catalog is to be asked for */
     const char *broken; /* create() fails with this reason, having set the tools */
     void *ctx;          /* the test's */

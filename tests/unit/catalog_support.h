@@ -46,7 +46,8 @@ static inline hub_catalog *parse_reporting(const char *json, bool compile, repor
     hub_catalog *catalog = NULL;
     hub_error why = {.text = ""};
     assert_int_equal(hub_json_check(hub_str_of(json), NULL, NULL), HUB_OK);
-    if (hub_catalog_parse(hub_str_of(json), compile, keep_report, r, &catalog, &why) != HUB_OK) {
+    if (hub_catalog_parse(HUB_KIND_TOOL, hub_str_of(json), compile, keep_report, r, &catalog,
+                          &why) != HUB_OK) {
         fail_msg("%s", why.text);
     }
     return catalog;

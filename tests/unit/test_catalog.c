@@ -18,13 +18,13 @@ static void test_bytes_are_kept(void **state)
     (void)snprintf(json, sizeof json, "[%s , %s]", FIRST, TOOL("a"));
     hub_catalog *catalog = parse(json);
     assert_int_equal(catalog->count, 2);
-    assert_true(hub_str_is(catalog->tools[0].json, FIRST));
-    assert_true(hub_str_is(catalog->tools[0].name, "b"));
-    assert_true(hub_str_is(catalog->tools[0].name_json, "\"b\""));
-    assert_true(catalog->tools[0].has_output_schema);
-    assert_true(hub_str_is(catalog->tools[1].name, "a"));
-    assert_false(catalog->tools[1].has_output_schema);
-    assert_null(catalog->tools[1].schema);
+    assert_true(hub_str_is(catalog->items[0].json, FIRST));
+    assert_true(hub_str_is(catalog->items[0].name, "b"));
+    assert_true(hub_str_is(catalog->items[0].name_json, "\"b\""));
+    assert_true(catalog->items[0].has_output_schema);
+    assert_true(hub_str_is(catalog->items[1].name, "a"));
+    assert_false(catalog->items[1].has_output_schema);
+    assert_null(catalog->items[1].schema);
     hub_catalog_unref(catalog);
 }
 
@@ -36,9 +36,9 @@ static void test_not_an_array(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; i++) {
         hub_error why = {.text = ""};
-        assert_int_equal(
-            hub_catalog_parse(hub_str_of(TEXTS[i]), true, keep_report, &r, &catalog, &why),
-            HUB_EINVAL);
+        assert_int_equal(hub_catalog_parse(HUB_KIND_TOOL, hub_str_of(TEXTS[i]), true, keep_report,
+                                           &r, &catalog, &why),
+                         HUB_EINVAL);
         assert_non_null(strstr(why.text, "array"));
         assert_null(catalog);
     }
@@ -133,8 +133,8 @@ static void test_escaped_names(void **state)
                                  "\"inputSchema\":{}}," TOOL("plain") "]");
     (void)state;
     assert_int_equal(catalog->count, 2);
-    assert_true(hub_str_is(catalog->tools[0].name, "search/\xf0\x9f\x98\x80"));
-    assert_true(hub_str_is(catalog->tools[0].name_json, "\"s\\u0065arch\\/\\ud83d\\ude00\""));
+    assert_true(hub_str_is(catalog->items[0].name, "search/\xf0\x9f\x98\x80"));
+    assert_true(hub_str_is(catalog->items[0].name_json, "\"s\\u0065arch\\/\\ud83d\\ude00\""));
     assert_true(has(catalog, "plain"));
     hub_catalog_unref(catalog);
 }
@@ -152,7 +152,7 @@ static void test_schema_checked(void **state)
     assert_int_equal(catalog->count, 3);
     assert_true(has(catalog, "a") && has(catalog, "b") && has(catalog, "x"));
     assert_int_equal(r.count, 3);
-    assert_non_null(catalog->tools[0].schema);
+    assert_non_null(catalog->items[0].schema);
     hub_catalog_unref(catalog);
     reports unchecked = {.count = 0};
     hub_catalog *trusting = parse_reporting(json, false, &unchecked);
@@ -237,8 +237,9 @@ static void test_catalog_limits(void **state)
         repeat("[", "{\"name\":\"t%zu\",\"inputSchema\":{}}", HUB_LIMIT_TOOLS_PER_TOOLSET + 1, "]");
     hub_error why;
     hub_catalog *none = NULL;
-    assert_int_equal(hub_catalog_parse(hub_str_of(more), false, keep_report, &r, &none, &why),
-                     HUB_ELIMIT);
+    assert_int_equal(
+        hub_catalog_parse(HUB_KIND_TOOL, hub_str_of(more), false, keep_report, &r, &none, &why),
+        HUB_ELIMIT);
     assert_non_null(strstr(why.text, "10001"));
     free(more);
 
@@ -248,14 +249,14 @@ static void test_catalog_limits(void **state)
     memset(big, ' ', len + 1);
     big[0] = '[';
     big[len - 1] = ']';
-    assert_int_equal(
-        hub_catalog_parse((hub_str){.ptr = big, .len = len}, false, keep_report, &r, &none, &why),
-        HUB_OK);
+    assert_int_equal(hub_catalog_parse(HUB_KIND_TOOL, (hub_str){.ptr = big, .len = len}, false,
+                                       keep_report, &r, &none, &why),
+                     HUB_OK);
     hub_catalog_unref(none);
     big[len - 1] = ' ';
     big[len] = ']';
-    assert_int_equal(hub_catalog_parse((hub_str){.ptr = big, .len = len + 1}, false, keep_report,
-                                       &r, &none, &why),
+    assert_int_equal(hub_catalog_parse(HUB_KIND_TOOL, (hub_str){.ptr = big, .len = len + 1}, false,
+                                       keep_report, &r, &none, &why),
                      HUB_ELIMIT);
     free(big);
 }
@@ -283,6 +284,83 @@ static void test_references(void **state)
     hub_catalog_unref(NULL);
 }
 
+/* ---- resources, templates, prompts ----------------------------------------------------------- */
+
+static hub_catalog *parse_kind(hub_kind kind, const char *item, reports *r)
+{
+    hub_catalog *catalog = NULL;
+    char json[512];
+    (void)snprintf(json, sizeof json, "[%s]", item);
+    assert_int_equal(hub_json_check(hub_str_of(json), NULL, NULL), HUB_OK);
+    assert_int_equal(
+        hub_catalog_parse(kind, hub_str_of(json), false, keep_report, r, &catalog, NULL), HUB_OK);
+    return catalog;
+}
+
+/* What identifies an item of each kind, and what makes it unusable. */
+static void test_other_kinds(void **state)
+{
+    static const struct {
+        hub_kind kind;
+        const char *item;
+        const char *reason; /* NULL: it is kept */
+    } CASES[] = {
+        {HUB_KIND_RESOURCE, "{\"uri\":\"k\",\"name\":\"\",\"x\":1,\"x\":2}", NULL},
+        {HUB_KIND_RESOURCE, "{\"uri\":\"k\"}", "resource \"k\" is left out: it has no name"},
+        {HUB_KIND_RESOURCE, "{\"uri\":\"k\",\"name\":1}", "it has no name"},
+        {HUB_KIND_RESOURCE, "{\"name\":\"k\"}", "it has no uri"},
+        {HUB_KIND_RESOURCE, "{\"uri\":\"\",\"name\":\"k\"}", "its uri is empty"},
+        {HUB_KIND_RESOURCE, "{\"uri\":\"k\",\"name\":\"k\",\"name\":\"k\"}", "twice"},
+        {HUB_KIND_RESOURCE, "{\"uri\":\"k\",\"name\":\"k\",\"uri\":\"l\"}", "twice"},
+        {HUB_KIND_RESOURCE, "{\"uri\":\"k\",\"name\":\"1\"},{\"uri\":\"\\u006b\",\"name\":\"2\"}",
+         "the same occurs twice"},
+        {HUB_KIND_TEMPLATE, "{\"uriTemplate\":\"k\",\"name\":\"t\"}", NULL},
+        {HUB_KIND_TEMPLATE, "{\"uriTemplate\":\"k{a\",\"name\":\"t\"}",
+         "resource template \"k{a\" is left out: its uriTemplate is no URI template"},
+        {HUB_KIND_TEMPLATE, "{\"uri\":\"k\",\"name\":\"t\"}", "it has no uriTemplate"},
+        {HUB_KIND_TEMPLATE, "{\"uriTemplate\":\"k\"}", "it has no name"},
+        {HUB_KIND_PROMPT, "{\"name\":\"k\",\"uri\":1,\"uri\":2}", NULL},
+        {HUB_KIND_PROMPT, "{\"title\":\"k\"}", "it has no name"},
+        {HUB_KIND_PROMPT, "{\"name\":\"k\\n\"}", "control characters"},
+        {HUB_KIND_PROMPT, "{\"name\":\"k\",\"name\":\"k\"}",
+         "prompt \"k\" is left out: a member of its definition occurs twice"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        reports r = {.count = 0};
+        hub_catalog *catalog = parse_kind(CASES[i].kind, CASES[i].item, &r);
+        bool is_kept = CASES[i].reason == NULL;
+        assert_int_equal(r.count, !is_kept);
+        if (!is_kept && strstr(r.last, CASES[i].reason) == NULL) {
+            fail_msg("%s: %s", CASES[i].item, r.last);
+        }
+        assert_int_equal(has(catalog, "k"), is_kept || strstr(CASES[i].reason, "same") != NULL);
+        assert_int_equal(catalog->kind, CASES[i].kind);
+        hub_catalog_unref(catalog);
+    }
+}
+
+/* A URI may be longer than a name, up to a limit of its own. */
+static void test_uri_limit(void **state)
+{
+    char *json = malloc(HUB_LIMIT_URI_BYTES + 64);
+    (void)state;
+    for (int extra = 0; extra <= 1; extra++) {
+        reports r = {.count = 0};
+        hub_catalog *catalog = NULL;
+        int len = snprintf(json, HUB_LIMIT_URI_BYTES + 64, "[{\"uri\":\"%0*d\",\"name\":\"\"}]",
+                           HUB_LIMIT_URI_BYTES + extra, 0);
+        assert_int_equal(hub_catalog_parse(HUB_KIND_RESOURCE,
+                                           (hub_str){.ptr = json, .len = (size_t)len}, false,
+                                           keep_report, &r, &catalog, NULL),
+                         HUB_OK);
+        assert_int_equal(catalog->count, 1 - extra);
+        assert_int_equal(r.count, extra);
+        hub_catalog_unref(catalog);
+    }
+    free(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,7 +369,8 @@ int main(void)
         cmocka_unit_test(test_escaped_names),  cmocka_unit_test(test_schema_checked),
         cmocka_unit_test(test_name_limit),     cmocka_unit_test(test_tag_limit),
         cmocka_unit_test(test_catalog_limits), cmocka_unit_test(test_is_the_same),
-        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_references),     cmocka_unit_test(test_other_kinds),
+        cmocka_unit_test(test_uri_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,10 +128,11 @@ static const broken UNKNOWN_KEYS[] = {
     {"log:\n  leval: info", HUB_EINVAL,
      "m.yaml:2: log.leval: unknown key; did you mean \"level\"?"},
     {"<<: {a: b}", HUB_EINVAL, "m.yaml:1: <<: unknown key"},
-    {"listen: 8080", HUB_EINVAL, "m.yaml:1: listen: not supported by this build"},
-    {"hub:\n  name: x\nlisten:\n  - http: 1", HUB_EINVAL,
-     "m.yaml:3: listen: not supported by this build"},
-    {"auth: {}", HUB_EINVAL, "m.yaml:1: auth: not supported by this build"},
+    {"listn:\n  - http: 1", HUB_EINVAL, "m.yaml:1: listn: unknown key; did you mean \"listen\"?"},
+    {"auth:\n  token: f", HUB_EINVAL,
+     "m.yaml:2: auth.token: unknown key; did you mean \"tokens\"?"},
+    {"limits:\n  header_timeot: 3s", HUB_EINVAL,
+     "m.yaml:2: limits.header_timeot: unknown key; did you mean \"header_timeout\"?"},
 };
 
 static const broken SECTIONS[] = {

@@ -286,6 +286,11 @@ static void test_refused(void **state)
          "m.json:2: mcpServers: cannot stand beside \"hub\": move the servers into \"toolsets\""},
         {"{\"servers\": {},\n\"toolsets\": {}}",
          "m.json:1: servers: cannot stand beside \"toolsets\": move the servers into \"toolsets\""},
+        {"{\"listen\": [{\"http\": 1}],\n\"mcpServers\": {}}",
+         "m.json:2: mcpServers: cannot stand beside \"listen\": move the servers into "
+         "\"toolsets\""},
+        {"{\"auth\": {\"tokens\": \"f\"},\n\"mcpServers\": {}}",
+         "m.json:2: mcpServers: cannot stand beside \"auth\": move the servers into \"toolsets\""},
         {"{\"mcpServers\": [\n{\"command\": \"x\"}]}",
          "m.json:2: mcpServers[0]: a server in a list wants a \"name\""},
         {"{\"mcpServers\": [\n5]}", "m.json:2: mcpServers[0]: a server in a list wants a \"name\""},
@@ -296,10 +301,14 @@ static void test_refused(void **state)
     }
 }
 
+/* Words that another program's file has for something else are left alone. */
 static void test_no_servers(void **state)
 {
     (void)state;
-    hub_config *config = parse("m.json", "{\"mcpServers\": {}, \"listen\": \":8080\"}");
+    hub_config *config = parse("m.json", "{\"mcpServers\": {}, \"listen\": \":8080\", "
+                                         "\"auth\": {\"user\": \"x\"}, \"limits\": 3}");
+    assert_int_equal(config->settings.listen_count, 0);
+    assert_null(config->tokens_file);
     assert_int_equal(config->settings.toolset_count, 0);
     assert_int_equal(config->warning_count, 0);
     hub_config_destroy(config);

@@ -2,6 +2,8 @@
 /* wire/dialect: what a request says of itself, and frames for a client. */
 #include "dialect_support.h"
 
+#include <stdio.h>
+
 #define NONE   HUB_REVISION_NONE
 #define LEGACY HUB_REVISION_2025_06_18
 #define BAD    HUB_EINVAL, HUB_RPC_INVALID_PARAMS
@@ -175,6 +177,40 @@ static void test_the_limit_of_a_token(void **state)
     }
 }
 
+/* server/utilities/caching: hints on complete results, unless the server gave its own. */
+static void test_cacheable(void **state)
+{
+    static const struct {
+        const char *result;
+        bool has_type;
+        const char *want;
+    } CASES[] = {
+        {"{}", false, "{\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\"}"},
+        {"{ \"a\":1}", false,
+         "{\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\",\"a\":1}"},
+        {"{\"ttlMs\":7}", false,
+         "{\"resultType\":\"complete\",\"cacheScope\":\"private\",\"ttlMs\":7}"},
+        {"{\"cacheScope\":\"public\",\"ttlMs\":7}", false,
+         "{\"resultType\":\"complete\",\"cacheScope\":\"public\",\"ttlMs\":7}"},
+        {"{\"resultType\":\"complete\",\"b\":{\"ttlMs\":1}}", true,
+         "{\"ttlMs\":0,\"cacheScope\":\"private\",\"resultType\":\"complete\","
+         "\"b\":{\"ttlMs\":1}}"},
+        {"{\"resultType\":\"complete\",\"cacheScope\":\"public\",\"ttlMs\":7}", true,
+         "{\"resultType\":\"complete\",\"cacheScope\":\"public\",\"ttlMs\":7}"},
+        {"{\"resultType\":\"input_required\"}", true, "{\"resultType\":\"input_required\"}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        char want[256];
+        hub_str parts[HUB_FRAME_PARTS];
+        size_t count = hub_dialect_cacheable(HUB_STR("9"), hub_str_of(CASES[i].result),
+                                             CASES[i].has_type, parts);
+        (void)snprintf(want, sizeof want, "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":%s}",
+                       CASES[i].want);
+        assert_frame(parts, count, HUB_MESSAGE_RESULT, want);
+    }
+}
+
 /* ---- frames for a client --------------------------------------------------------------------- */
 
 static void test_results(void **state)
@@ -331,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_what_is_read),
         cmocka_unit_test(test_the_limit_of_a_token),
         cmocka_unit_test(test_results),
+        cmocka_unit_test(test_cacheable),
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_error_objects),

@@ -146,9 +146,6 @@ static void test_full(void **state)
         assert_int_equal(hub_http_write_head(&out, &response, NULL), HUB_ELIMIT);
         assert_int_equal(out.len, 1);
         out.failed = HUB_OK;
-        assert_int_equal(hub_http_write_chunk(&out, HUB_STR("01234")), HUB_ELIMIT);
-        assert_int_equal(out.len, 1);
-        out.failed = HUB_OK;
         assert_int_equal(hub_http_write_event(&out, &event), HUB_ELIMIT);
         assert_int_equal(out.len, 1);
         out.failed = HUB_OK;
@@ -176,14 +173,11 @@ static void test_quoted(void **state)
 static void test_chunks(void **state)
 {
     (void)state;
-    hub_buf out;
-    hub_buf_init(&out, 1000);
-    assert_int_equal(hub_http_write_chunk(&out, HUB_STR("0123456789abcdef")), HUB_OK);
-    assert_int_equal(hub_http_write_chunk(&out, HUB_STR_EMPTY), HUB_OK); /* would be the last */
-    assert_int_equal(hub_http_write_chunk(&out, HUB_STR("\r\n")), HUB_OK);
-    hub_buf_add(&out, HUB_HTTP_LAST_CHUNK);
-    check_text(&out, "10\r\n0123456789abcdef\r\n2\r\n\r\n\r\n0\r\n\r\n");
-    hub_buf_fini(&out);
+    char text[HUB_HTTP_CHUNK_LINE_BYTES];
+    assert_true(hub_str_is(hub_http_chunk_line(1, text), "1\r\n"));
+    assert_true(hub_str_is(hub_http_chunk_line(16, text), "10\r\n"));
+    assert_true(hub_str_is(hub_http_chunk_line(0xabcdef, text), "abcdef\r\n"));
+    assert_true(hub_str_is(hub_http_chunk_line(SIZE_MAX, text), "ffffffffffffffff\r\n"));
 }
 
 /* H15: one event, one data line, whatever the JSON looks like. */
@@ -196,10 +190,13 @@ static void test_events(void **state)
         hub_http_event event;
         const char *text;
     } cases[] = {
-        {{HUB_STR_EMPTY, 0, parts, 1}, "data: {\"a\": \n\n"},
-        {{HUB_STR_EMPTY, 0, parts, 5}, "data: {\"a\":  1,  data:  \"\xe2\x80\xa8\"} \n\n"},
-        {{HUB_STR("7_1"), 0, parts, 0}, "id: 7_1\ndata: \n\n"},
-        {{HUB_STR("7_1"), 500, parts, 1}, "id: 7_1\nretry: 500\ndata: {\"a\": \n\n"},
+        {{.parts = parts, .count = 1}, "data: {\"a\": \n\n"},
+        {{.parts = parts, .count = 5}, "data: {\"a\":  1,  data:  \"\xe2\x80\xa8\"} \n\n"},
+        {{.id = HUB_STR("7_1"), .parts = parts}, "id: 7_1\ndata: \n\n"},
+        {{.id = HUB_STR("7_1"), .retry_ms = 500, .parts = parts, .count = 1},
+         "id: 7_1\nretry: 500\ndata: {\"a\": \n\n"},
+        {{.name = HUB_STR("endpoint"), .id = HUB_STR("1"), .parts = parts, .count = 1},
+         "event: endpoint\nid: 1\ndata: {\"a\": \n\n"},
     };
     hub_buf out;
     hub_buf_init(&out, 1000);
@@ -211,6 +208,9 @@ static void test_events(void **state)
         {"a\nb", 3}, {"a\rb", 3}, {"a\0b", 3}, {"\n", 1}, {"\xc3\xa9", 2}};
     for (size_t i = 0; i < sizeof IDS / sizeof IDS[0]; i++) {
         hub_http_event event = {.id = IDS[i], .parts = parts, .count = 1};
+        assert_int_equal(hub_http_write_event(&out, &event), HUB_EINVAL);
+        assert_int_equal(out.len, 0);
+        event = (hub_http_event){.name = IDS[i], .parts = parts, .count = 1};
         assert_int_equal(hub_http_write_event(&out, &event), HUB_EINVAL);
         assert_int_equal(out.len, 0);
     }

@@ -151,6 +151,90 @@ static void test_hidden_change(void **state)
     fixture_stop(&fixture);
 }
 
+/* ---- each list by itself --------------------------------------------------------------------- */
+
+#define RESOURCES_CHANGED "notifications/resources/list_changed"
+#define PROMPTS_CHANGED   "notifications/prompts/list_changed"
+
+static void set_list(puppet *master, uint32_t kind, const char *list)
+{
+    const puppet_instance *instance = master->latest;
+    assert_int_equal(instance->catalog->set(instance->host, kind, puppet_str(list)), PATCHBAY_OK);
+}
+
+/* A change of one list is told as one of that list; templates are resources. */
+static void test_topics(void **state)
+{
+    static const struct {
+        uint32_t kind;
+        const char *list;
+        int topic;
+    } CASES[] = {
+        {PATCHBAY_TOOLS, "[" TOOL("a") "]", 0},
+        {PATCHBAY_RESOURCES, "[{\"uri\":\"u:1\",\"name\":\"r\"}]", 1},
+        {PATCHBAY_RESOURCE_TEMPLATES, "[{\"uriTemplate\":\"u:{a}\",\"name\":\"t\"}]", 1},
+        {PATCHBAY_PROMPTS, "[{\"name\":\"p\"}]", 2},
+    };
+    static const char *const METHODS[] = {LIST_CHANGED, RESOURCES_CHANGED, PROMPTS_CHANGED};
+    static const char *const WANTS[] = {"tools", "resources", "prompts"};
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        puppet up = {.tools = "[]"};
+        client *modern[3];
+        fixture_init(&fixture);
+        (void)fixture_toolset(&fixture, "up", &up, true);
+        fixture_start(&fixture);
+        client *legacy = client_open(&fixture, LEGACY);
+        for (int topic = 0; topic < 3; topic++) {
+            char params[64];
+            modern[topic] = client_open(&fixture, MODERN);
+            (void)snprintf(params, sizeof params, "\"notifications\":{\"%sListChanged\":true}",
+                           WANTS[topic]);
+            client_request(modern[topic], "7", "subscriptions/listen", params);
+            assert_contains(modern[topic]->messages[0], params + 1);
+        }
+        set_list(&up, CASES[i].kind, CASES[i].list);
+        set_list(&up, CASES[i].kind, CASES[i].list);
+        fixture_settle(&fixture);
+        for (int topic = 0; topic < 3; topic++) {
+            bool is_told = topic == CASES[i].topic;
+            assert_int_equal(client_count(legacy, METHODS[topic]), is_told);
+            assert_int_equal(client_count(modern[topic], METHODS[topic]), is_told);
+            assert_int_equal(modern[topic]->count, 1 + is_told);
+            assert_int_equal(client_count(modern[topic], "subscriptionId\":7}}"), is_told);
+        }
+        fixture_stop(&fixture);
+    }
+}
+
+/* Changes of several lists inside one window: one notification of each. */
+static void test_all_at_once(void **state)
+{
+    puppet up = {.tools = "[]"};
+    puppet git = {.tools = "[" TOOL("x") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "up", &up, true);
+    (void)add_inactive(&fixture, "git", &git, false);
+    fixture_start(&fixture);
+    client *c = client_open(&fixture, LEGACY);
+    set_list(&up, PATCHBAY_PROMPTS, "[{\"name\":\"p\"}]");
+    set_list(&up, PATCHBAY_RESOURCES, "[{\"uri\":\"u:1\",\"name\":\"r\"}]");
+    set_list(&up, PATCHBAY_RESOURCE_TEMPLATES, "[{\"uriTemplate\":\"t:1\",\"name\":\"r\"}]");
+    set_list(&up, PATCHBAY_PROMPTS, "[{\"name\":\"q\"}]");
+    set_tools(&up, "[" TOOL("a") "]");
+    fixture_settle(&fixture);
+    assert_int_equal(client_count(c, "list_changed"), 3);
+    assert_int_equal(notifications(&fixture), 1);
+    set_list(&up, PATCHBAY_PROMPTS, "[{\"name\":\"r\"}]");
+    set_list(&up, PATCHBAY_PROMPTS, "[{\"name\":\"q\"}]");    /* back again: nothing is told */
+    assert_int_equal(enable(&fixture, "git", &done), HUB_OK); /* ends the window */
+    fixture_settle(&fixture);
+    assert_int_equal(client_count(c, "list_changed"), 4);
+    assert_int_equal(client_count(c, PROMPTS_CHANGED), 1);
+    fixture_stop(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +245,8 @@ int main(void)
         cmocka_unit_test(test_same_content),
         cmocka_unit_test(test_seen_in_between),
         cmocka_unit_test(test_hidden_change),
+        cmocka_unit_test(test_topics),
+        cmocka_unit_test(test_all_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

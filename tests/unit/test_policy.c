@@ -11,13 +11,13 @@ static const char RICH[] = "[" META("search", "\"patchbay/tags\":[\"read\",\"net
 typedef struct subject {
     hub_catalog *catalog;
     hub_filter_subject filter;
-    const hub_tool *tool;
+    const hub_item *tool;
 } subject;
 
 static subject make_subject(const char *json)
 {
     subject s = {.catalog = parse(json), .filter = {.toolset = HUB_STR("git")}};
-    s.tool = &s.catalog->tools[0];
+    s.tool = &s.catalog->items[0];
     return s;
 }
 
@@ -189,7 +189,7 @@ static void test_chain_order(void **state)
 static void test_pure(void **state)
 {
     subject s = make_subject(RICH);
-    hub_tool before = *s.tool;
+    hub_item before = *s.tool;
     hub_filter_rule rule = {HUB_FILTER_TAGS_ANY, NAMES("read")};
     hub_policy_rules policy = {.filters = &rule, .filter_count = 1, .read_only = true};
     (void)state;

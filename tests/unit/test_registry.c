@@ -19,7 +19,7 @@ static void make_setup(setup *s, hub_naming naming)
 
 static hub_source source_of(const char *toolset, const char *tools, bool native)
 {
-    return (hub_source){.toolset = hub_str_of(toolset), .catalog = parse(tools), .native = native};
+    return (hub_source){.toolset = hub_str_of(toolset), .lists = {parse(tools)}, .native = native};
 }
 
 /* Add toolsets, and give back our references to their catalogs. */
@@ -27,7 +27,7 @@ static hub_err add_all(setup *s, hub_source *sources, size_t count)
 {
     hub_err err = hub_registry_add(s->registry, sources, count, &s->why);
     for (size_t i = 0; i < count; i++) {
-        hub_catalog_unref(sources[i].catalog);
+        hub_catalog_unref(sources[i].lists[0]);
     }
     return err;
 }
@@ -47,7 +47,8 @@ static hub_err take_away(setup *s, const char *toolset)
 static hub_err update(setup *s, const char *toolset, const char *tools)
 {
     hub_catalog *catalog = tools != NULL ? parse(tools) : NULL;
-    hub_err err = hub_registry_update(s->registry, hub_str_of(toolset), catalog, &s->why);
+    hub_err err =
+        hub_registry_update(s->registry, hub_str_of(toolset), HUB_KIND_TOOL, catalog, &s->why);
     hub_catalog_unref(catalog);
     return err;
 }
@@ -258,8 +259,8 @@ static void test_filters_and_snapshots(void **state)
     (void)state;
     assert_int_equal(hub_registry_create(&rules, keep_report, &s.left_out, &s.registry), HUB_OK);
     hub_source source = source_of("git", "[" TOOL("shown") "," TOOL("hidden") "]", true);
-    assert_int_equal(hub_registry_exposes(s.registry, &source, &source.catalog->tools[0]), true);
-    assert_int_equal(hub_registry_exposes(s.registry, &source, &source.catalog->tools[1]), false);
+    assert_int_equal(hub_registry_exposes(s.registry, &source, &source.lists[0]->items[0]), true);
+    assert_int_equal(hub_registry_exposes(s.registry, &source, &source.lists[0]->items[1]), false);
     assert_int_equal(add_all(&s, &source, 1), HUB_OK);
     expect_names(&s, "git__shown");
     hub_view *mine = hub_view_ref(hub_registry_view(s.registry));

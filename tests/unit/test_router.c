@@ -283,7 +283,8 @@ static void test_listen(void **state)
     start(&master, false);
     client *c = client_open(&fixture, MODERN);
     client_request(c, "1", "subscriptions/listen",
-                   "\"notifications\":{\"toolsListChanged\":true,\"promptsListChanged\":true}");
+                   "\"notifications\":{\"toolsListChanged\":true,\"tasksChanged\":true,"
+                   "\"resourcesListChanged\":false,\"resourceSubscriptions\":[\"x://y\"]}");
     client_request(c, "\"1\"", "subscriptions/listen", "\"notifications\":{}");
     assert_int_equal(c->count, 2);
     assert_string_equal(c->messages[0],

@@ -60,7 +60,7 @@ static void test_definitions(void **state)
     hub_view *view = build(&s);
     expect_bytes(view, "{\"inputSchema\":{},\"name\":\"git__a\"},"
                        "{\"x\":1e400, \"name\" : \"git__bb\",\"inputSchema\":{ } }");
-    assert_string_equal(s.sources[0].catalog->bytes, CATALOG);
+    assert_string_equal(s.sources[0].lists[0]->bytes, CATALOG);
     hub_view_unref(view);
     s.rules.naming = HUB_NAMING_NONE;
     view = build(&s);
@@ -81,7 +81,7 @@ static void test_way_back(void **state)
     const hub_view_entry *entry = hub_view_find(view, HUB_STR("task_master_get_tasks"));
     assert_non_null(entry);
     assert_ptr_equal(entry->owner, &owner);
-    assert_true(hub_str_is(entry->tool->name, "get.tasks"));
+    assert_true(hub_str_is(entry->item->name, "get.tasks"));
     assert_true(hub_str_is(entry->canonical, "task-master:get.tasks"));
     assert_null(hub_view_find(view, HUB_STR("task-master:get.tasks")));
     assert_null(hub_view_find(view, HUB_STR("task_master_get_task")));
@@ -265,7 +265,7 @@ static void test_snapshot(void **state)
     hub_view_unref(view);
     clear(&s); /* the catalogs live on in it */
     expect_names(mine, "git__a");
-    assert_true(hub_str_is(mine->entries[0].tool->name, "a"));
+    assert_true(hub_str_is(mine->entries[0].item->name, "a"));
     hub_view_unref(mine);
     hub_view_unref(NULL);
 }

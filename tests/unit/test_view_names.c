@@ -132,7 +132,7 @@ static void test_incumbent_keeps_name(void **state)
     assert_true(hub_str_is(hub_view_find(after, HUB_STR("a_b_c"))->canonical, "a_b:c"));
     assert_int_equal(after->count, 2);
     /* Also the suffixed one keeps what it has, when the other goes. */
-    hub_catalog_unref(s.sources[0].catalog);
+    hub_catalog_unref(s.sources[0].lists[0]);
     s.sources[0] = s.sources[1];
     s.sources[0].fresh = false;
     s.count = 1;
@@ -173,8 +173,8 @@ static void test_update_yields(void **state)
     for (size_t i = 0; i < s.count; i++) {
         s.sources[i].fresh = false;
     }
-    hub_catalog_unref(s.sources[1].catalog);
-    s.sources[1].catalog = parse("[" TOOL("ps") "," TOOL("search") "]");
+    hub_catalog_unref(s.sources[1].lists[0]);
+    s.sources[1].lists[0] = parse("[" TOOL("ps") "," TOOL("search") "]");
     hub_view *after = NULL;
     assert_int_equal(try_build(&s, before, &after), HUB_OK);
     expect_names(after, "ps search");

@@ -28,21 +28,21 @@ static inline hub_source *add(setup *s, const char *toolset, const char *tools, 
 {
     hub_source *source = &s->sources[s->count++];
     *source = (hub_source){
-        .toolset = hub_str_of(toolset), .catalog = parse(tools), .native = native, .fresh = true};
+        .toolset = hub_str_of(toolset), .lists = {parse(tools)}, .native = native, .fresh = true};
     return source;
 }
 
 static inline void clear(setup *s)
 {
     while (s->count > 0) {
-        hub_catalog_unref(s->sources[--s->count].catalog);
+        hub_catalog_unref(s->sources[--s->count].lists[0]);
     }
 }
 
 static inline hub_err try_build(setup *s, const hub_view *previous, hub_view **ret_view)
 {
-    return hub_view_build(s->sources, s->count, &s->rules, previous, keep_report, &s->left_out,
-                          ret_view, &s->why);
+    return hub_view_build(HUB_KIND_TOOL, s->sources, s->count, &s->rules, previous, keep_report,
+                          &s->left_out, ret_view, &s->why);
 }
 
 static inline hub_view *build(setup *s)

@@ -34,4 +34,30 @@
 /* All trailers of a body: 431. They are read and forgotten. */
 #define HUB_HTTP_LIMIT_TRAILER_BYTES 4096
 
+/* What a client may have sent ahead of its turn: a head or a read of the socket (64 KiB) twice.
+ * More waits in the socket. */
+#define HUB_HTTP_LIMIT_HELD_BYTES (128u * 1024)
+
+/* Answers that a client has not taken yet, above which its next request waits: one that reads
+ * slowly gets them slowly, and is not cut off. */
+#define HUB_HTTP_LIMIT_UNREAD_BYTES (64u * 1024)
+
+/* Refused credentials of one peer address within the window, then 429: a client with a mistyped
+ * token notices, a guesser gets nowhere. */
+#define HUB_HTTP_LIMIT_AUTH_FAILURES  20
+#define HUB_HTTP_LIMIT_AUTH_WINDOW_MS 60000
+
+/* Between two lines of the log about requests that were refused, in milliseconds. */
+#define HUB_HTTP_LOG_MS 1000
+
+/* Addresses whose failures are remembered, about 150 bytes each; whoever failed first is forgotten
+ * first. */
+#define HUB_HTTP_LIMIT_AUTH_ADDRESSES 1024
+
+/* Messages in one batch of 2025-03-26: more is refused with -32600. */
+#define HUB_HTTP_LIMIT_BATCH 256
+
+/* When a client of 2025-11-25 may come back for the rest of a stream, in milliseconds. */
+#define HUB_HTTP_RETRY_MS 500
+
 #endif

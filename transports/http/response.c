@@ -4,6 +4,7 @@
 #include "base/framing.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* RFC 9110 section 15; what the hub uses. */
 static const struct {
@@ -146,22 +147,22 @@ hub_err hub_http_write_quoted(hub_buf *out, hub_str text)
     return finish(out, begin);
 }
 
-hub_err hub_http_write_chunk(hub_buf *out, hub_str bytes)
+hub_str hub_http_chunk_line(size_t bytes, char text[HUB_HTTP_CHUNK_LINE_BYTES])
 {
-    size_t begin = out->len;
-    if (bytes.len > 0) {
-        hub_buf_printf(out, "%zx\r\n", bytes.len);
-        hub_buf_add(out, bytes);
-        hub_buf_add(out, HUB_STR("\r\n"));
-    }
-    return finish(out, begin);
+    int len = snprintf(text, HUB_HTTP_CHUNK_LINE_BYTES, "%zx\r\n", bytes);
+    return (hub_str){.ptr = text, .len = (size_t)len};
 }
 
 hub_err hub_http_write_event(hub_buf *out, const hub_http_event *event)
 {
     size_t begin = out->len;
-    if (!is_value(event->id)) {
+    if (!is_value(event->id) || !is_value(event->name)) {
         return HUB_EINVAL;
+    }
+    if (event->name.len > 0) {
+        hub_buf_add(out, HUB_STR("event: "));
+        hub_buf_add(out, event->name);
+        hub_buf_add_char(out, '\n');
     }
     if (event->id.len > 0) {
         hub_buf_add(out, HUB_STR("id: "));

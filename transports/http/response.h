@@ -12,6 +12,7 @@
 
 /* Ready to be sent as they are. */
 #define HUB_HTTP_CONTINUE    HUB_STR("HTTP/1.1 100 Continue\r\n\r\n")
+#define HUB_HTTP_CHUNK_END   HUB_STR("\r\n")
 #define HUB_HTTP_LAST_CHUNK  HUB_STR("0\r\n\r\n")
 #define HUB_HTTP_SSE_COMMENT HUB_STR(":\n\n") /* keeps a quiet stream alive; says nothing */
 
@@ -38,12 +39,14 @@ HUB_MUST_CHECK hub_err hub_http_write_head(hub_buf *out, const hub_http_response
  * errors:  HUB_EINVAL (as for values), or what made `out` fail */
 HUB_MUST_CHECK hub_err hub_http_write_quoted(hub_buf *out, hub_str text);
 
-/* Append one chunk; nothing for no bytes, which would end the body.
- * errors:  what made `out` fail */
-HUB_MUST_CHECK hub_err hub_http_write_chunk(hub_buf *out, hub_str bytes);
+/* The line in front of the bytes of a chunk, within `text`; HUB_HTTP_CHUNK_END follows them. Not
+ * for no bytes at all, which would end the body. */
+enum { HUB_HTTP_CHUNK_LINE_BYTES = 24 };
+hub_str hub_http_chunk_line(size_t bytes, char text[HUB_HTTP_CHUNK_LINE_BYTES]);
 
 /* One message of a stream. */
 typedef struct hub_http_event {
+    hub_str name;         /* of its type, visible ASCII; empty: "message", which is not written */
     hub_str id;           /* visible ASCII; empty: none (2026-07-28 has no ids) */
     uint32_t retry_ms;    /* when to come back; 0: not said */
     const hub_str *parts; /* of one JSON text, or none at all */
@@ -52,7 +55,7 @@ typedef struct hub_http_event {
 
 /* Append an event with one data line. Newlines and carriage returns of the parts, which in JSON can
  * only be white space, become spaces.
- * errors:  HUB_EINVAL (the id), or what made `out` fail
+ * errors:  HUB_EINVAL (the id or the name), or what made `out` fail
  * spec:    WHATWG HTML section 9.2.6; MCP 2026-07-28 basic/transports, Receiving Messages */
 HUB_MUST_CHECK hub_err hub_http_write_event(hub_buf *out, const hub_http_event *event);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stdio transport: one client on the other end of stdin and stdout. Newline framing, and
- * Content-Length framing when the first bytes ask for it. While more than STDIO_PAUSE_BYTES wait to
- * be read by the client, its requests are not read. Thread: [loop]. spec: MCP 2026-07-28
- * basic/transports/stdio
+ * The stdio transport: one client on the other end of stdin and stdout. Framing and
+ * back-pressure are stream_client's. Thread: [loop]. spec: MCP 2026-07-28 basic/transports/stdio
  */
 #ifndef TRANSPORTS_STDIO_STDIO_H
 #define TRANSPORTS_STDIO_STDIO_H
@@ -12,7 +10,7 @@
 
 #include <ev.h>
 
-typedef struct hub_stdio hub_stdio;
+typedef struct hub_stream_client hub_stdio;
 
 /* The descriptors of the client, taken away from everybody else in the process. */
 typedef struct hub_stdio_fds {

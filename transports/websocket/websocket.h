@@ -2,10 +2,12 @@
 /*
  * MCP over WebSocket: one text message, one JSON-RPC message; both eras. The HTTP transport has
  * answered for Host, Origin and authorization before; this takes the connection from the upgrade
- * on. Framing is libwslay's. Ping every ping_ms, gone without pong after pong_ms; a message over
- * the limit is 1009, a binary one 1003, text that is not UTF-8 1007, a protocol error 1002; the hub
- * leaves with 1001. Thread: [loop].
- * spec: RFC 6455; the subprotocol "mcp" is echoed when offered, not required
+ * on. Framing is libwslay's (reader.h). Ping every ping_ms, gone when nothing comes for pong_ms; a
+ * message over the limit is 1009, a binary one 1003, text that is not UTF-8 1007, a protocol error
+ * 1002, a flood or a message that does not end within body_ms 1008, an expired credential 4401; the
+ * hub leaves with 1001. A peer that does not read is owed client_queue_bytes at most. No
+ * extensions. More bounds: limits.h. Thread: [loop]. spec: RFC 6455; the subprotocol "mcp" is
+ * echoed when offered, not required
  */
 #ifndef TRANSPORTS_WEBSOCKET_WEBSOCKET_H
 #define TRANSPORTS_WEBSOCKET_WEBSOCKET_H
@@ -14,12 +16,19 @@
 #include "hub/transport.h"
 #include "net/net.h"
 
+typedef struct hub_websockets hub_websockets;
 typedef struct hub_websocket hub_websocket;
+
+/* What all WebSockets of a listener share: their deadlines. `settings` is borrowed.
+ * owns:    *ret_websockets; destroy it when the last socket has ended, on_end of that one included
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_websockets_create(hub_net *net, const hub_settings *settings,
+                                             hub_websockets **ret_websockets);
+void hub_websockets_destroy(hub_websockets *websockets); /* NULL is fine */
 
 typedef struct hub_websocket_options {
     hub_orchestrator *hub;
-    const hub_settings *settings;
-    hub_net *net;
+    hub_websockets *pool;
     const char *profile;   /* NULL: default */
     const char *principal; /* copied */
     int64_t expires;       /* when the credential does (seconds since 1970): closed with 4401; 0 */

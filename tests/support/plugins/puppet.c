@@ -19,6 +19,23 @@ static puppet *find_puppet(patchbay_str config)
     return at != NULL ? (puppet *)(uintptr_t)strtoull(at + sizeof key - 1, NULL, 10) : NULL;
 }
 
+static void set_lists(const puppet *master, const patchbay_catalog_v1 *catalog, patchbay_host *host)
+{
+    const char *const lists[] = {
+        [PATCHBAY_RESOURCES] = master->resources,
+        [PATCHBAY_RESOURCE_TEMPLATES] = master->templates,
+        [PATCHBAY_PROMPTS] = master->prompts,
+    };
+    for (uint32_t kind = PATCHBAY_RESOURCES; kind <= PATCHBAY_PROMPTS; kind++) {
+        if (lists[kind] != NULL) {
+            (void)catalog->set(host, kind, str(lists[kind]));
+        }
+    }
+    if (master->capabilities != NULL) {
+        (void)catalog->set_capabilities(host, str(master->capabilities));
+    }
+}
+
 static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchbay_str config_json,
                       void **ret_inst, patchbay_error *reterr)
 {
@@ -28,13 +45,14 @@ static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchba
         return api->set_tools(host, str("[]"));
     }
     unsigned number = ++master->creates;
+    const patchbay_catalog_v1 *catalog = api->get_interface(host, PATCHBAY_CATALOG_V1);
     if (master->defers) {
-        const patchbay_catalog_v1 *catalog = api->get_interface(host, PATCHBAY_CATALOG_V1);
         catalog->defer(host);
     }
     if (master->tools != NULL) {
         (void)api->set_tools(host, str(master->tools));
     }
+    set_lists(master, catalog, host);
     if (master->broken != NULL) {
         (void)snprintf(reterr->text, sizeof reterr->text, "%s", master->broken);
         return PATCHBAY_ESYSTEM;
@@ -43,7 +61,12 @@ static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchba
     if (instance == NULL) {
         return PATCHBAY_ENOMEM;
     }
-    *instance = (puppet_instance){.puppet = master, .api = api, .host = host, .number = number};
+    *instance = (puppet_instance){.puppet = master,
+                                  .api = api,
+                                  .host = host,
+                                  .catalog = catalog,
+                                  .client = api->get_interface(host, PATCHBAY_CLIENT_V1),
+                                  .number = number};
     master->latest = instance;
     if (master->on_create != NULL) {
         master->on_create(instance);

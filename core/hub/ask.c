@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/ask.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "hub/ask_internal.h"
+#include "hub/input_required.h"
+#include "hub/reissue.h"
+#include "hub/respond.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+static hub_question *make_question(const hub_call *call, const hub_new_question *from)
+{
+    hub_question *question = calloc(1, sizeof *question + from->key.len + from->params.len);
+    if (question == NULL) {
+        return NULL;
+    }
+    *question = (hub_question){
+        .binding = call->binding,
+        .call = call->id,
+        .on_end = from->on_end,
+        .on_answer = from->on_answer,
+        .arg = from->arg,
+        .kind = from->kind,
+        .asked_ms = hub_clock_now_ms(),
+        .key = {.ptr = question->text, .len = from->key.len},
+        .params = {.ptr = question->text + from->key.len, .len = from->params.len},
+    };
+    memcpy(question->text, from->key.ptr, from->key.len);
+    if (from->params.len > 0) {
+        memcpy(question->text + from->key.len, from->params.ptr, from->params.len);
+    }
+    call->binding->asks++;
+    return question;
+}
+
+/* Tell how it ended, and free it. */
+static void end_question(hub_question *question, int32_t status, hub_str json)
+{
+    hub_binding *binding = question->binding;
+    question->on_end(question, status, json);
+    free(question);
+    hub_binding_ask_ended(binding);
+}
+
+void hub_questions_tell(hub_question *questions)
+{
+    while (questions != NULL) {
+        hub_question *next = questions->next;
+        end_question(questions, PATCHBAY_ANSWERED, questions->answer);
+        questions = next;
+    }
+}
+
+/* ---- the end of a turn ----------------------------------------------------------------------- */
+
+static void wake(hub_asks *asks)
+{
+    ev_prepare_start(asks->hub->loop, &asks->turn_ends);
+    ev_idle_start(asks->hub->loop, &asks->stay_awake);
+}
+
+void hub_asking_due(hub_asking *asking)
+{
+    hub_asks *asks = asking->asks;
+    if (asking->due_turn != 0) {
+        return;
+    }
+    asking->due_turn = asks->turn;
+    asking->due_next = NULL;
+    asking->due_prev = asks->due_last;
+    if (asks->due_last != NULL) {
+        asks->due_last->due_next = asking;
+    } else {
+        asks->due_first = asking;
+    }
+    asks->due_last = asking;
+    wake(asks);
+}
+
+static void unlink_due(hub_asking *asking)
+{
+    hub_asks *asks = asking->asks;
+    if (asking->due_turn == 0) {
+        return;
+    }
+    if (asking->due_prev != NULL) {
+        asking->due_prev->due_next = asking->due_next;
+    } else {
+        asks->due_first = asking->due_next;
+    }
+    if (asking->due_next != NULL) {
+        asking->due_next->due_prev = asking->due_prev;
+    } else {
+        asks->due_last = asking->due_prev;
+    }
+    asking->due_turn = 0;
+}
+
+/* Elicitation by URL had an id of the elicitation in 2025-11-25 alone. */
+static bool wants_elicitation_id(const hub_call *call, const hub_question *question)
+{
+    return question->kind == HUB_INPUT_ELICITATION &&
+           call->context.revision == HUB_REVISION_2025_11_25 &&
+           hub_json_string_is(hub_json_get(question->params, HUB_STR("mode")), HUB_STR("url")) &&
+           hub_json_get(question->params, HUB_STR("elicitationId")).len == 0;
+}
+
+/* Send it as a request to a client of a handshake revision. */
+static hub_err send_question(const hub_call *call, hub_question *question, uint64_t number)
+{
+    char head[96];
+    char id[64] = "";
+    hub_str params = question->params;
+    int len =
+        snprintf(head, sizeof head, "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 ",\"method\":\"%s\"",
+                 number, hub_input_method(question->kind));
+    if (wants_elicitation_id(call, question)) {
+        (void)snprintf(id, sizeof id, "{\"elicitationId\":\"patchbay-%" PRIu64 "\",", number);
+        params = hub_str_from(params, 1);
+    }
+    hub_str parts[] = {
+        {.ptr = head, .len = (size_t)len},
+        params.len > 0 ? HUB_STR(",\"params\":") : HUB_STR_EMPTY,
+        hub_str_of(id),
+        params,
+        HUB_STR("}"),
+    };
+    question->number = number;
+    return call->port->ops->send(
+        call->port, &(hub_outgoing){.parts = parts, .count = sizeof parts / sizeof *parts});
+}
+
+static void send_questions(hub_asking *asking)
+{
+    hub_call *call = asking->call;
+    for (hub_question *question = asking->first; question != NULL; question = question->next) {
+        if (question->number == 0 &&
+            send_question(call, question, ++asking->asks->last_number) != HUB_OK) {
+            hub_call_abort(call, PATCHBAY_FAILED,
+                           HUB_STR("the client does not read what it is asked"));
+            return;
+        }
+    }
+}
+
+/* Do what is due for a call. */
+static void attend(hub_asking *asking)
+{
+    if (asking->call->context.era == HUB_ERA_MODERN) {
+        hub_input_required_attend(asking);
+    } else if (asking->first != NULL) {
+        send_questions(asking);
+    } else if (asking->reissue != NULL) {
+        hub_reissue_run(asking);
+    }
+}
+
+static void tell_ended(hub_asks *asks)
+{
+    hub_question *oldest = NULL;
+    while (asks->ended != NULL) {
+        hub_question *question = asks->ended;
+        asks->ended = question->next;
+        question->next = oldest;
+        oldest = question;
+    }
+    while (oldest != NULL) {
+        hub_question *next = oldest->next;
+        end_question(oldest, PATCHBAY_NO_ANSWER, hub_str_of(oldest->reason));
+        oldest = next;
+    }
+}
+
+/* What is asked while this runs is for the next turn. */
+static void on_turn_end(struct ev_loop *loop, ev_prepare *watcher, int events)
+{
+    (void)events;
+    hub_asks *asks = watcher->data;
+    uint64_t turn = asks->turn++;
+    tell_ended(asks);
+    while (asks->due_first != NULL && asks->due_first->due_turn == turn) {
+        hub_asking *asking = asks->due_first;
+        unlink_due(asking);
+        attend(asking);
+    }
+    if (asks->due_first == NULL && asks->ended == NULL) {
+        ev_prepare_stop(loop, &asks->turn_ends);
+    }
+}
+
+/* Not before now may the loop block: whoever was given something when the turn ended has had a turn
+ * to pass it on. */
+static void on_idle(struct ev_loop *loop, ev_idle *watcher, int events)
+{
+    const hub_asks *asks = watcher->data;
+    (void)events;
+    if (asks->due_first == NULL && asks->ended == NULL) {
+        ev_idle_stop(loop, watcher);
+    }
+}
+
+/* ---- what a call asks ------------------------------------------------------------------------ */
+
+static void on_expiry(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    hub_asking *asking = timer->data;
+    asking->reason = "the client did not answer in time";
+    if (asking->is_away) {
+        hub_call_drop(asking->call);
+        return;
+    }
+    char text[128];
+    int len = snprintf(text, sizeof text,
+                       "the client was asked for input and did not answer within %" PRIu32 " ms",
+                       asking->asks->hub->settings->limits.ask_timeout_ms);
+    hub_call_abort(asking->call, PATCHBAY_FAILED, (hub_str){.ptr = text, .len = (size_t)len});
+}
+
+hub_asking *hub_asking_of(hub_call *call)
+{
+    if (call->asking == NULL) {
+        hub_asking *asking = calloc(1, sizeof *asking);
+        if (asking == NULL) {
+            return NULL;
+        }
+        asking->call = call;
+        asking->asks = call->binding->toolset->hub->asks;
+        asking->reason = "the call is over";
+        ev_timer_init(&asking->expiry, on_expiry, 0., 0.);
+        asking->expiry.data = asking;
+        call->asking = asking;
+    }
+    return call->asking;
+}
+
+/* The oldest question decides when the client has had its time. */
+static void start_expiry(hub_asking *asking)
+{
+    const hub_orchestrator *hub = asking->asks->hub;
+    uint64_t now = hub_clock_now_ms();
+    uint64_t end = asking->first->asked_ms + hub->settings->limits.ask_timeout_ms;
+    ev_timer_stop(hub->loop, &asking->expiry);
+    ev_timer_set(&asking->expiry, end > now ? (double)(end - now) / 1000. : 0., 0.);
+    ev_timer_start(hub->loop, &asking->expiry);
+}
+
+void hub_asking_settle(hub_asking *asking)
+{
+    if (asking->first != NULL) {
+        start_expiry(asking);
+        return;
+    }
+    ev_timer_stop(asking->asks->hub->loop, &asking->expiry);
+    hub_input_required_unwait(asking);
+    hub_call_unpause(asking->call);
+}
+
+static bool is_key_used(const hub_asking *asking, hub_str key)
+{
+    for (const hub_question *at = asking->first; at != NULL; at = at->next) {
+        if (hub_str_eq(at->key, key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int32_t hub_asking_add(hub_call *call, const hub_new_question *from)
+{
+    hub_asking *asking = hub_asking_of(call);
+    if (asking == NULL) {
+        return PATCHBAY_ENOMEM;
+    }
+    if (is_key_used(asking, from->key)) {
+        return PATCHBAY_EINVAL;
+    }
+    hub_question **end = &asking->first;
+    size_t count = 0;
+    while (*end != NULL) {
+        end = &(*end)->next;
+        count++;
+    }
+    if (count >= HUB_LIMIT_ASKS_PER_CALL) {
+        return PATCHBAY_ELIMIT;
+    }
+    if (call->context.era == HUB_ERA_MODERN) {
+        int32_t result = hub_input_required_wait(asking);
+        if (result != PATCHBAY_OK) {
+            return result;
+        }
+    }
+    hub_question *question = make_question(call, from);
+    if (question == NULL) {
+        hub_asking_settle(asking);
+        return PATCHBAY_ENOMEM;
+    }
+    *end = question;
+    hub_call_pause(call);
+    if (count == 0) {
+        start_expiry(asking);
+    }
+    hub_asking_due(asking);
+    return PATCHBAY_OK;
+}
+
+void hub_asking_cancel_all(hub_asking *asking)
+{
+    hub_asks *asks = asking->asks;
+    while (asking->first != NULL) {
+        hub_question *question = asking->first;
+        asking->first = question->next;
+        question->reason = asking->reason;
+        question->next = asks->ended;
+        asks->ended = question;
+        wake(asks);
+    }
+}
+
+/* Tell a client of a handshake revision that it need not answer any more. */
+static void take_back(const hub_call *call, const hub_question *question)
+{
+    char params[128];
+    int len = snprintf(params, sizeof params,
+                       "{\"requestId\":%" PRIu64 ",\"reason\":\"the call that asked is over\"}",
+                       question->number);
+    hub_respond_notify(call->port, HUB_STR("notifications/cancelled"),
+                       (hub_str){.ptr = params, .len = (size_t)len});
+}
+
+void hub_ask_end(hub_call *call)
+{
+    hub_asking *asking = call->asking;
+    bool can_hear = call->session != NULL && !call->session->closing;
+    for (const hub_question *at = asking->first; can_hear && at != NULL; at = at->next) {
+        if (at->number != 0) {
+            take_back(call, at);
+        }
+    }
+    call->asking = NULL;
+    hub_asking_cancel_all(asking);
+    ev_timer_stop(asking->asks->hub->loop, &asking->expiry);
+    unlink_due(asking);
+    hub_input_required_forget(asking);
+    hub_reissue_forget(asking);
+    free(asking);
+}
+
+/* ---- plugins --------------------------------------------------------------------------------- */
+
+static void tell_plugin(const hub_question *question, int32_t status, hub_str json)
+{
+    hub_instance_answer(question->binding->instance, question->on_answer, question->arg,
+                        question->call, status, json);
+}
+
+/* The newest of an instance's calls, if one session is behind all of them; else NULL. A call whose
+ * client is away has none: it has to be the only one. */
+static hub_call *only_client(const hub_binding *binding)
+{
+    hub_call *newest = NULL;
+    for (hub_call *call = binding->calls; call != NULL; call = call->binding_next) {
+        if (call->on_outcome != NULL) {
+            continue; /* the hub's own */
+        }
+        if (newest != NULL && (newest->session == NULL || call->session != newest->session)) {
+            return NULL;
+        }
+        newest = newest == NULL ? call : newest;
+    }
+    return newest;
+}
+
+/* A key that the call has not used. */
+static hub_str make_key(const hub_call *call, char *text, size_t size)
+{
+    for (unsigned number = 1;; number++) {
+        hub_str key = {.ptr = text, .len = (size_t)snprintf(text, size, "input-%u", number)};
+        if (call->asking == NULL || !is_key_used(call->asking, key)) {
+            return key;
+        }
+    }
+}
+
+int32_t hub_ask(hub_binding *binding, uint64_t id, const patchbay_question *question)
+{
+    hub_call_table *table = binding->toolset->hub->calls;
+    hub_call *call = id == 0 ? only_client(binding) : hub_call_find(table, id, binding);
+    hub_input_request what;
+    char made[32];
+    if (call == NULL) {
+        return id == 0 ? PATCHBAY_ESTATE : PATCHBAY_ESTALE;
+    }
+    if (hub_input_request_read(question->method, question->params_json, &what, NULL) != HUB_OK) {
+        return PATCHBAY_EINVAL;
+    }
+    if (call->on_outcome != NULL || call->idle ||
+        (call->context.era == HUB_ERA_MODERN && !call->has_digest) ||
+        !hub_input_request_fits(&what, call->context.revision, call->context.capabilities)) {
+        return PATCHBAY_ESTATE;
+    }
+    hub_new_question new_question = {
+        .on_end = tell_plugin,
+        .on_answer = question->on_answer,
+        .arg = question->arg,
+        .kind = what.kind,
+        .key = question->key.len > 0 ? question->key : make_key(call, made, sizeof made),
+        .params = question->params_json,
+    };
+    return hub_asking_add(call, &new_question);
+}
+
+/* ---- answers of clients of a handshake revision ---------------------------------------------- */
+
+/* Take the question with that number out of the call's, or NULL. */
+static hub_question *take_question(hub_asking *asking, uint64_t number)
+{
+    for (hub_question **link = &asking->first; *link != NULL; link = &(*link)->next) {
+        hub_question *question = *link;
+        if (question->number == number) {
+            *link = question->next;
+            question->next = NULL;
+            return question;
+        }
+    }
+    return NULL;
+}
+
+bool hub_ask_take_answer(hub_session *session, const hub_message *message)
+{
+    uint64_t number;
+    if (!hub_json_to_u64(message->at[HUB_M_ID], &number) || number == 0) {
+        return false;
+    }
+    for (hub_call *call = session->calls; call != NULL; call = call->session_next) {
+        hub_question *question = call->asking != NULL ? take_question(call->asking, number) : NULL;
+        if (question != NULL) {
+            bool is_result = message->kind == HUB_MESSAGE_RESULT;
+            hub_asking_settle(call->asking);
+            end_question(question, is_result ? PATCHBAY_ANSWERED : PATCHBAY_REFUSED,
+                         message->at[is_result ? HUB_M_RESULT : HUB_M_ERROR]);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+hub_err hub_asks_create(hub_orchestrator *hub, hub_asks **ret_asks)
+{
+    hub_asks *asks = calloc(1, sizeof *asks);
+    if (asks == NULL) {
+        return HUB_ENOMEM;
+    }
+    asks->hub = hub;
+    asks->turn = 1;
+    if (hub_state_key_make(&asks->key) != HUB_OK) {
+        free(asks);
+        return HUB_ESYSTEM;
+    }
+    ev_prepare_init(&asks->turn_ends, on_turn_end);
+    asks->turn_ends.data = asks;
+    ev_idle_init(&asks->stay_awake, on_idle);
+    asks->stay_awake.data = asks;
+    *ret_asks = asks;
+    return HUB_OK;
+}
+
+void hub_asks_destroy(hub_asks *asks)
+{
+    if (asks == NULL) {
+        return;
+    }
+    hub_assert(asks->due_first == NULL && asks->ended == NULL && asks->waiting == NULL);
+    ev_prepare_stop(asks->hub->loop, &asks->turn_ends);
+    ev_idle_stop(asks->hub->loop, &asks->stay_awake);
+    free(asks);
+}
+
+void hub_asks_stop(hub_asks *asks)
+{
+    hub_asking *asking = asks->waiting;
+    while (asking != NULL) {
+        if (asking->is_away) {
+            asking->reason = "the hub is shutting down";
+            hub_call_drop(asking->call);
+            asking = asks->waiting; /* the module may have ended others as well */
+        } else {
+            asking = asking->waiting_next;
+        }
+    }
+}
+
+size_t hub_asks_waiting(const hub_asks *asks)
+{
+    return asks->waiting_count;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Capabilities: what a toolset said that it can do besides its lists, and what the hub announces to
+ * a client of a profile: what the toolsets that are active there can do now. Of a toolset whose
+ * catalog is not known yet everything is announced that it may turn out to have, since a client
+ * does not ask for what is not announced. Thread: [loop].
+ * spec: MCP 2026-07-28 server/discover, schema ServerCapabilities; 2025-11-25 basic/lifecycle
+ */
+#ifndef HUB_HUB_CAPABILITIES_H
+#define HUB_HUB_CAPABILITIES_H
+
+#include "base/buf.h"
+
+struct hub_profile;
+
+/* What set_capabilities of patchbay/catalog.h was told. All zero: nothing. */
+typedef struct hub_capabilities {
+    char *json;         /* what extensions points into; NULL: nothing was said */
+    hub_str extensions; /* a raw object; may be empty */
+    bool subscribes;    /* tells of changed resources */
+    bool completes;
+    bool logs;
+} hub_capabilities;
+
+/* Read an object in the form of MCP's ServerCapabilities (checked JSON).
+ * owns:    *ret_capabilities, release it with hub_capabilities_fini
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_capabilities_read(hub_str json, hub_capabilities *ret_capabilities);
+void hub_capabilities_fini(hub_capabilities *capabilities);
+
+/* Append what the profile's clients are told: a ServerCapabilities object. An extension that two
+ * toolsets have is announced as the first of them has it. */
+void hub_capabilities_announce(const struct hub_profile *profile, hub_buf *out);
+
+#endif

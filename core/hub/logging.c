@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/logging.h"
+
+#include "base/log.h"
+#include "hub/hub.h"
+
+static const hub_str METHOD = {.ptr = "notifications/message", .len = 21};
+
+/* ---- what toolsets are told ------------------------------------------------------------------ */
+
+/* The most talkative level that anybody asked the toolset for. */
+static int wanted_level(const hub_toolset *toolset)
+{
+    const hub_orchestrator *hub = toolset->hub;
+    int level = toolset->level_asked;
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        const hub_profile *profile = &hub->profiles[i];
+        if (profile->registry == NULL ||
+            hub_registry_find(profile->registry, hub_str_of(toolset->settings->key)) == NULL) {
+            continue;
+        }
+        for (int at = 0; at < level; at++) {
+            if (profile->level_counts[at] > 0) {
+                level = at;
+            }
+        }
+    }
+    return level;
+}
+
+static void on_told(void *ctx, const hub_outcome *outcome)
+{
+    const hub_toolset *toolset = ctx;
+    if (outcome->status != PATCHBAY_RESULT) {
+        hub_log(HUB_LOG_DEBUG, "toolset.level_refused",
+                HUB_F_TEXT("toolset", toolset->settings->key), HUB_F_STR("reason", outcome->json));
+    }
+}
+
+void hub_logging_refresh(hub_toolset *toolset)
+{
+    if (!toolset->capabilities.logs || toolset->binding == NULL ||
+        toolset->binding->instance == NULL) {
+        return;
+    }
+    int level = wanted_level(toolset);
+    if (level == HUB_LEVEL_NONE || level == toolset->level_told) {
+        return;
+    }
+    hub_str name = hub_level_json(level);
+    hub_buf params;
+    hub_call *call;
+    hub_buf_init(&params, 64);
+    hub_buf_printf(&params, "{\"level\":" HUB_STR_FMT "}", HUB_STR_ARG(name));
+    patchbay_request request = {
+        .args_json = HUB_STR("{}"),
+        .method = HUB_STR("logging/setLevel"),
+        .params_json = hub_buf_str(&params),
+    };
+    toolset->level_told = level;
+    if (!hub_buf_ok(&params) ||
+        hub_toolset_request(toolset, &request, toolset->settings->call_timeout_ms, on_told, toolset,
+                            &call) != HUB_OK) {
+        toolset->level_told = HUB_LEVEL_NONE; /* the next call tries again */
+    }
+    hub_buf_fini(&params);
+}
+
+void hub_logging_note_call(const hub_call *call, hub_toolset *toolset)
+{
+    if (!toolset->capabilities.logs) {
+        return;
+    }
+    int level = call->context.era == HUB_ERA_MODERN ? hub_level_read(call->context.log_level)
+                                                    : HUB_LEVEL_NONE;
+    if (level < toolset->level_asked) {
+        toolset->level_asked = level;
+    }
+    hub_logging_refresh(toolset);
+}
+
+/* Tell the toolsets of a profile, whose clients want something else now. A toolset may change the
+ * registry when it hears of it, so the list is read anew each time. */
+static void refresh_all(const hub_profile *profile)
+{
+    for (size_t i = 0;; i++) {
+        size_t count;
+        const hub_source *sources = hub_registry_sources(profile->registry, &count);
+        if (i >= count) {
+            return;
+        }
+        if (!sources[i].bare) {
+            hub_logging_refresh(sources[i].owner);
+        }
+    }
+}
+
+/* ---- what clients ask for -------------------------------------------------------------------- */
+
+hub_str hub_logging_level_json(const hub_session *session)
+{
+    return session->has_log_level ? hub_level_json(session->log_level) : HUB_STR_EMPTY;
+}
+
+void hub_logging_set_level(const hub_request *request)
+{
+    hub_session *session = request->session;
+    hub_profile *profile = session->profile;
+    int level = hub_level_read(request->message->at[HUB_M_LEVEL]);
+    if (level == HUB_LEVEL_NONE) {
+        hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
+                          HUB_STR("params.level must be one of debug, info, notice, warning, "
+                                  "error, critical, alert, emergency"),
+                          HUB_STR_EMPTY);
+        return;
+    }
+    if (session->has_log_level) {
+        profile->level_counts[session->log_level]--;
+    }
+    session->has_log_level = true;
+    session->log_level = level;
+    profile->level_counts[level]++;
+    hub_respond_result(request, HUB_STR("{}"));
+    refresh_all(profile);
+}
+
+void hub_logging_forget(hub_session *session)
+{
+    if (session->has_log_level) {
+        session->has_log_level = false;
+        session->profile->level_counts[session->log_level]--;
+        refresh_all(session->profile);
+    }
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static int level_of(hub_str params_json)
+{
+    return hub_level_read(hub_json_get(params_json, HUB_STR("level")));
+}
+
+/* The level from which on a legacy client is sent messages. */
+static int session_level(const hub_session *session)
+{
+    return session->has_log_level ? session->log_level : HUB_LEVEL_INFO;
+}
+
+void hub_logging_forward(const hub_call *call, hub_str params_json)
+{
+    const hub_session *session = call->session;
+    if (session == NULL || session->closing) {
+        return;
+    }
+    int least = call->context.era == HUB_ERA_MODERN ? hub_level_read(call->context.log_level)
+                                                    : session_level(session);
+    if (least != HUB_LEVEL_NONE && level_of(params_json) >= least) {
+        hub_respond_notify(call->port, METHOD, params_json);
+    }
+}
+
+void hub_logging_broadcast(hub_toolset *toolset, hub_str params_json)
+{
+    const hub_orchestrator *hub = toolset->hub;
+    int level = level_of(params_json);
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        const hub_profile *profile = &hub->profiles[i];
+        if (profile->registry == NULL ||
+            hub_registry_find(profile->registry, hub_str_of(toolset->settings->key)) == NULL) {
+            continue;
+        }
+        for (const hub_session *session = profile->sessions; session != NULL;
+             session = session->next) {
+            if (session->initialized && !session->closing && level >= session_level(session)) {
+                hub_respond_notify(session->port, METHOD, params_json);
+            }
+        }
+    }
+}

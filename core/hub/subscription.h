@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Subscriptions to resources, of clients of both eras: resources/subscribe of a legacy session, and
+ * the resourceSubscriptions of a modern listen stream. They are counted per toolset and URI: the
+ * toolset is told of the first and of the last, and each subscriber hears of a change under the URI
+ * that it knows. Nobody else does. A subscription ends with its session or stream, and when the
+ * toolset is not active in the session's profile any more. Thread: [loop].
+ * spec: MCP 2025-11-25 server/resources (Subscriptions); 2026-07-28 basic/patterns/subscriptions
+ */
+#ifndef HUB_HUB_SUBSCRIPTION_H
+#define HUB_HUB_SUBSCRIPTION_H
+
+#include "hub/respond.h"
+
+struct hub_listen;
+struct hub_profile;
+struct hub_toolset;
+typedef struct hub_subscriber hub_subscriber;
+
+/* The subscribers of one session or listen stream. All zero: none. */
+typedef struct hub_subscriber_list {
+    hub_subscriber *first;
+    size_t count;
+} hub_subscriber_list;
+
+/* Answer resources/subscribe and resources/unsubscribe (legacy). The first subscriber's answer is
+ * the toolset's. */
+void hub_subscription_open(const hub_request *request);
+void hub_subscription_close(const hub_request *request);
+
+/* What became of a URI that a listen stream asked for. */
+typedef enum hub_subscription_fate {
+    HUB_SUBSCRIPTION_TAKEN,
+    HUB_SUBSCRIPTION_UNKNOWN, /* nobody has such a resource */
+    HUB_SUBSCRIPTION_MUTE,    /* its toolset does not tell of changes */
+    HUB_SUBSCRIPTION_NO_MEMORY,
+} hub_subscription_fate;
+
+/* Make a listen stream a subscriber of a URI. The toolset is not told before
+ * hub_subscription_begin, since the stream has to be acknowledged first. The same URI twice is one
+ * subscription. */
+hub_subscription_fate hub_subscription_add(hub_session *session, struct hub_listen *listen,
+                                           hub_str uri);
+void hub_subscription_begin(const struct hub_listen *listen);
+
+/* End all of a list. */
+void hub_subscription_end_all(hub_subscriber_list *list);
+
+/* A toolset says that a resource, or something inside of it, has changed. */
+void hub_subscription_tell(struct hub_toolset *toolset, hub_str uri);
+
+/* The toolset has a new binding, which knows of no subscription. */
+void hub_subscription_rebind(struct hub_toolset *toolset);
+
+/* The toolset is in use by one profile less: subscribers there hear nothing any more. */
+void hub_subscription_sweep(struct hub_toolset *toolset);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host interface catalog/1: what a toolset offers, once it is known and when it changes. */
+#include "modules/instance_internal.h"
+
+#include "base/limits.h"
+
+static void catalog_defer(patchbay_host *host)
+{
+    if (host->creating) {
+        host->events->on_defer(host->ctx);
+    }
+}
+
+static void catalog_set_state(patchbay_host *host, uint32_t state, patchbay_str detail)
+{
+    if (!host->closing) {
+        host->events->on_state(host->ctx, state, detail);
+    }
+}
+
+int32_t hub_instance_set_list(hub_instance *instance, uint32_t kind, hub_str json)
+{
+    hub_str value;
+    if (kind > PATCHBAY_PROMPTS) {
+        return PATCHBAY_EINVAL;
+    }
+    if (json.len > HUB_LIMIT_CATALOG_BYTES) {
+        return PATCHBAY_ELIMIT;
+    }
+    if (hub_json_check(json, &value, NULL) != HUB_OK ||
+        hub_json_type_of(value) != HUB_JSON_ARRAY) {
+        return PATCHBAY_EINVAL;
+    }
+    if (hub_json_count(value) > HUB_LIMIT_TOOLS_PER_TOOLSET) {
+        return PATCHBAY_ELIMIT;
+    }
+    if (hub_env_on_loop(instance->env)) {
+        if (!instance->closing) {
+            instance->events->on_list(instance->ctx, kind, value);
+        }
+        return PATCHBAY_OK;
+    }
+    hub_mail *mail = hub_mail_create(instance, HUB_MAIL_LIST, value);
+    if (mail != NULL) {
+        mail->list = kind;
+    }
+    return hub_mail_send(mail);
+}
+
+static int32_t catalog_set_capabilities(patchbay_host *host, patchbay_str capabilities_json)
+{
+    hub_str value;
+    if (capabilities_json.len > HUB_LIMIT_CATALOG_BYTES ||
+        hub_json_check(capabilities_json, &value, NULL) != HUB_OK ||
+        hub_json_type_of(value) != HUB_JSON_OBJECT) {
+        return PATCHBAY_EINVAL;
+    }
+    if (!host->closing) {
+        host->events->on_capabilities(host->ctx, value);
+    }
+    return PATCHBAY_OK;
+}
+
+static int32_t catalog_updated(patchbay_host *host, patchbay_str uri)
+{
+    if (uri.len == 0 || uri.len > HUB_LIMIT_URI_BYTES) {
+        return PATCHBAY_EINVAL;
+    }
+    if (hub_env_on_loop(host->env)) {
+        if (!host->closing) {
+            host->events->on_updated(host->ctx, uri);
+        }
+        return PATCHBAY_OK;
+    }
+    return hub_mail_send(hub_mail_create(host, HUB_MAIL_UPDATED, uri));
+}
+
+const patchbay_catalog_v1 HUB_HOST_CATALOG = {
+    .struct_size = sizeof(patchbay_catalog_v1),
+    .defer = catalog_defer,
+    .set_state = catalog_set_state,
+    .set = hub_instance_set_list,
+    .set_capabilities = catalog_set_capabilities,
+    .updated = catalog_updated,
+};

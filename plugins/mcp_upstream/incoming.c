@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What arrives from the server, told apart.
+ * spec: MCP 2026-07-28 basic/transports/stdio (Receiving Messages), server/utilities/logging;
+ * 2025-11-25 server/utilities/logging, basic/utilities/progress
+ */
+#include "upstream.h"
+
+/* ---- notifications ------------------------------------------------------------------------- */
+
+static void take_progress(mcp_server *server, const patchbay_message *message)
+{
+    if (message->progress_token_number != UINT64_MAX) {
+        patchbay_call call = {.id = message->progress_token_number};
+        (void)server->api->notify(server->host, call, message->params); /* late: dropped */
+    }
+}
+
+/* A log message names no request. If one call is being worked on, it is about that one. Otherwise
+ * one of a legacy server is for the connection, so for all; a modern server logs for requests only,
+ * and a guess could tell one client of another's. */
+static void take_log(mcp_server *server, const patchbay_message *message)
+{
+    patchbay_call call = {.id = 0};
+    if (server->in_flight.count == 1) {
+        call = server->in_flight.items[0];
+    } else if (server->era == ERA_MODERN) {
+        upstream_log(server, PATCHBAY_LOG_DEBUG,
+                     "a log message was dropped: it may belong to any of several calls");
+        return;
+    }
+    if (server->client->message(server->host, call, message->params) == PATCHBAY_EINVAL) {
+        upstream_log(server, PATCHBAY_LOG_DEBUG, "a log message without level or data was dropped");
+    }
+}
+
+static void list_changed(mcp_server *server, const patchbay_message *message, uint32_t kind)
+{
+    int is_up = server->phase == PHASE_READY || server->phase == PHASE_LISTING;
+    if (is_up && upstream_listen_hears(server, message->params)) {
+        upstream_list_read(server, kind);
+    }
+}
+
+static void take_tools_changed(mcp_server *server, const patchbay_message *message)
+{
+    list_changed(server, message, PATCHBAY_TOOLS);
+}
+
+static void take_resources_changed(mcp_server *server, const patchbay_message *message)
+{
+    uint32_t connection = server->connection;
+    list_changed(server, message, PATCHBAY_RESOURCES);
+    if (server->connection == connection) {
+        list_changed(server, message, PATCHBAY_RESOURCE_TEMPLATES);
+    }
+}
+
+static void take_prompts_changed(mcp_server *server, const patchbay_message *message)
+{
+    list_changed(server, message, PATCHBAY_PROMPTS);
+}
+
+static void take_updated(mcp_server *server, const patchbay_message *message)
+{
+    patchbay_out uri = {0};
+    if (upstream_listen_hears(server, message->params) &&
+        patchbay_json_decode(patchbay_json_get(message->params, "uri"), &uri) && !uri.failed) {
+        (void)server->catalog->updated(server->host, patchbay_str_make(uri.ptr, uri.len));
+    }
+    patchbay_out_free(&uri);
+}
+
+static void take_acknowledgement(mcp_server *server, const patchbay_message *message)
+{
+    patchbay_str name;
+    patchbay_str id = patchbay_json_get(patchbay_json_get(message->params, "_meta"),
+                                        "io.modelcontextprotocol/subscriptionId");
+    upstream_listen_acknowledged(server, upstream_read_id(id, &name),
+                                 patchbay_json_get(message->params, "notifications"));
+}
+
+/* A legacy server takes back a question; a modern one ends a listen stream. */
+static void take_cancellation(mcp_server *server, const patchbay_message *message)
+{
+    patchbay_str name;
+    patchbay_str id = patchbay_json_get(message->params, "requestId");
+    if (server->era == ERA_MODERN) {
+        upstream_listen_ended(server, upstream_read_id(id, &name), patchbay_str_make(NULL, 0));
+    } else {
+        upstream_ask_cancelled(server, id);
+    }
+}
+
+static void take_notification(mcp_server *server, const patchbay_message *message)
+{
+    static const struct {
+        const char *method;
+        void (*take)(mcp_server *server, const patchbay_message *message);
+    } TAKERS[] = {
+        {"notifications/progress", take_progress},
+        {"notifications/message", take_log},
+        {"notifications/tools/list_changed", take_tools_changed},
+        {"notifications/resources/list_changed", take_resources_changed},
+        {"notifications/prompts/list_changed", take_prompts_changed},
+        {"notifications/resources/updated", take_updated},
+        {"notifications/subscriptions/acknowledged", take_acknowledgement},
+        {"notifications/cancelled", take_cancellation},
+    };
+    for (size_t i = 0; i < sizeof TAKERS / sizeof TAKERS[0]; i++) {
+        if (patchbay_str_eq(message->method, patchbay_str_of(TAKERS[i].method))) {
+            TAKERS[i].take(server, message);
+            return;
+        }
+    }
+}
+
+/* ---- answers to our requests --------------------------------------------------------------- */
+
+uint32_t upstream_read_id(patchbay_str raw, patchbay_str *ret_name)
+{
+    int64_t number = 0;
+    size_t dash = raw.len;
+    while (dash > 0 && raw.ptr[dash - 1] != '-') {
+        dash--;
+    }
+    if (dash < 2 || raw.ptr[0] != '"' ||
+        !patchbay_json_int(patchbay_str_make(raw.ptr + dash, raw.len - dash - 1), &number) ||
+        number <= 0 || number > UINT32_MAX) {
+        return 0;
+    }
+    *ret_name = patchbay_str_make(raw.ptr + 1, dash - 2);
+    return (uint32_t)number;
+}
+
+static void take_own_answer(mcp_server *server, const patchbay_message *message)
+{
+    patchbay_str name = {.ptr = NULL};
+    uint32_t number = upstream_read_id(message->id, &name);
+    if (number == 0 || upstream_list_take(server, name, number, message)) {
+        return;
+    }
+    if (patchbay_str_eq(name, patchbay_str_of("discover"))) {
+        upstream_take_discovery(server, message);
+    } else if (patchbay_str_eq(name, patchbay_str_of("initialize"))) {
+        upstream_take_initialization(server, message);
+    } else if (patchbay_str_eq(name, patchbay_str_of("listen"))) {
+        upstream_listen_ended(server, number, message->error);
+    }
+    /* Nobody waits for the others: what a restarted server is told again. */
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+/* Servers print to stdout what belongs on stderr: some of it is skipped, a flood ends them. */
+static void count_noise(mcp_server *server)
+{
+    uint64_t now = server->loop->now_ms(server->host);
+    if (now - server->noise_since_ms > 60000) {
+        server->noise_since_ms = now;
+        server->noise_lines = 0;
+    }
+    if (++server->noise_lines > UPSTREAM_NOISE_LINES) {
+        upstream_disconnect(server, "it writes lines to stdout that are not MCP messages", 1);
+    }
+}
+
+void upstream_receive(mcp_server *server, patchbay_str line)
+{
+    patchbay_message message = {.struct_size = sizeof message};
+    patchbay_error why = {.struct_size = sizeof why};
+    if (server->wire->scan(server->host, line, &message, &why) != PATCHBAY_OK) {
+        count_noise(server);
+        return;
+    }
+    switch (message.kind) {
+    case PATCHBAY_MSG_REQUEST:
+        if (server->era == ERA_MODERN) {
+            count_noise(server); /* such a server has no requests, and wants no answers */
+        } else {
+            upstream_ask(server, &message);
+        }
+        break;
+    case PATCHBAY_MSG_NOTIFICATION:
+        take_notification(server, &message);
+        break;
+    default:
+        if (message.id_number != UINT64_MAX) {
+            upstream_answer(server, &message);
+        } else {
+            take_own_answer(server, &message);
+        }
+    }
+}

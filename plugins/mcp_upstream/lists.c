@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The catalog of the server. All its lists are read at once when the connection begins, page by
+ * page, and the one that changed when the server says so: one reading at a time, and one more if it
+ * changed again meanwhile. A list that cannot be read leaves the last good one in place.
+ * spec: MCP 2026-07-28 server/utilities/pagination, server/tools (Capabilities), server/resources,
+ * server/prompts
+ */
+#include "upstream.h"
+
+static const struct {
+    const char *id;
+    const char *method;
+    const char *member;     /* of the result */
+    const char *capability; /* of the server */
+    const char *name;       /* for people */
+} LISTS[UPSTREAM_LISTS] = {
+    [PATCHBAY_TOOLS] = {"tools", "tools/list", "tools", "tools", "tools"},
+    [PATCHBAY_RESOURCES] = {"resources", "resources/list", "resources", "resources", "resources"},
+    [PATCHBAY_RESOURCE_TEMPLATES] = {"templates", "resources/templates/list", "resourceTemplates",
+                                     "resources", "resource templates"},
+    [PATCHBAY_PROMPTS] = {"prompts", "prompts/list", "prompts", "prompts", "prompts"},
+};
+
+static void complain(mcp_server *server, uint32_t kind, const char *what)
+{
+    char text[128];
+    (void)snprintf(text, sizeof text, "the server's list of %s %s", LISTS[kind].name, what);
+    upstream_log(server, PATCHBAY_LOG_WARNING, text);
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* Ask for the page at `cursor` (raw JSON string, or empty for the first). */
+static void request_page(mcp_server *server, uint32_t kind, patchbay_str cursor)
+{
+    patchbay_out params = {0};
+    patchbay_out_text(&params, "{");
+    if (cursor.len > 0) {
+        patchbay_out_key(&params, "cursor");
+        patchbay_out_raw(&params, cursor);
+    }
+    upstream_add_meta(server, &params);
+    patchbay_out_text(&params, "}");
+    if (params.failed) {
+        upstream_fail(server, "cannot be asked: out of memory");
+    } else {
+        uint32_t number = upstream_request(server, LISTS[kind].id, LISTS[kind].method,
+                                           patchbay_str_make(params.ptr, params.len));
+        if (number != 0) {
+            server->lists[kind].request = number;
+        }
+    }
+    patchbay_out_free(&params);
+}
+
+static void forget_reading(upstream_list *list)
+{
+    patchbay_out_free(&list->items);
+    free(list->cursor);
+    list->cursor = NULL;
+    list->request = 0;
+    list->pages = 0;
+}
+
+void upstream_list_read(mcp_server *server, uint32_t kind)
+{
+    upstream_list *list = &server->lists[kind];
+    if (list->request != 0) {
+        list->read_again = 1;
+        return;
+    }
+    list->read_again = 0;
+    patchbay_out_text(&list->items, "[");
+    if (server->phase == PHASE_READY) {
+        upstream_start_timer(server,
+                             server->loop->now_ms(server->host) + server->config.startup_ms);
+    }
+    request_page(server, kind, patchbay_str_make(NULL, 0));
+}
+
+void upstream_list_read_all(mcp_server *server)
+{
+    uint32_t connection = server->connection;
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS && server->connection == connection; kind++) {
+        if (server->lists[kind].is_offered) {
+            upstream_list_read(server, kind);
+        }
+    }
+}
+
+static int is_reading(const mcp_server *server)
+{
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS; kind++) {
+        if (server->lists[kind].request != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void set_list(mcp_server *server, uint32_t kind, patchbay_str json)
+{
+    if (server->catalog->set(server->host, kind, json) == PATCHBAY_OK) {
+        server->lists[kind].is_set = 1;
+    } else {
+        complain(server, kind, "was refused");
+    }
+}
+
+/* A list has been read, or will not be. */
+static void end_reading(mcp_server *server, uint32_t kind)
+{
+    forget_reading(&server->lists[kind]);
+    if (!is_reading(server)) {
+        if (server->phase == PHASE_LISTING) {
+            upstream_become_ready(server);
+        } else {
+            server->loop->timer_stop(server->timer);
+        }
+    }
+    if (server->lists[kind].read_again && server->phase != PHASE_IDLE &&
+        server->lists[kind].request == 0) {
+        upstream_list_read(server, kind);
+    }
+}
+
+/* Keep the last good list, or have none if there never was one. What was only guessed at is not
+ * there at all, but for tools, which the hub waits for. */
+static void give_up(mcp_server *server, uint32_t kind)
+{
+    const upstream_list *list = &server->lists[kind];
+    if (!list->is_set && (!list->is_guess || kind == PATCHBAY_TOOLS)) {
+        set_list(server, kind, patchbay_str_of("[]"));
+    }
+    end_reading(server, kind);
+}
+
+/* Append the elements of a page, as they are. */
+static void add_page(upstream_list *list, patchbay_str page)
+{
+    patchbay_json_iter it = patchbay_json_iterate(page);
+    patchbay_str key;
+    patchbay_str item;
+    while (patchbay_json_next(&it, &key, &item)) {
+        patchbay_out_text(&list->items, list->items.len > 1 ? "," : "");
+        patchbay_out_raw(&list->items, item);
+    }
+}
+
+/* Whether the list goes on at `cursor`. A server that pages for ever is cut off with what it gave.
+ */
+static int goes_on(mcp_server *server, uint32_t kind, patchbay_str cursor)
+{
+    upstream_list *list = &server->lists[kind];
+    if (cursor.len < 2 || cursor.ptr[0] != '"') {
+        return 0;
+    }
+    int repeats = list->cursor != NULL && patchbay_str_eq(cursor, patchbay_str_of(list->cursor));
+    if (repeats || ++list->pages >= UPSTREAM_PAGES || list->items.len > UPSTREAM_CATALOG_BYTES) {
+        complain(server, kind, "does not end; it was cut off");
+        return 0;
+    }
+    free(list->cursor);
+    list->cursor = malloc(cursor.len + 1);
+    if (list->cursor == NULL) {
+        return 0;
+    }
+    memcpy(list->cursor, cursor.ptr, cursor.len);
+    list->cursor[cursor.len] = '\0';
+    return 1;
+}
+
+static void take_page(mcp_server *server, uint32_t kind, const patchbay_message *message)
+{
+    upstream_list *list = &server->lists[kind];
+    patchbay_str page = patchbay_json_get(message->result, LISTS[kind].member);
+    patchbay_str cursor = patchbay_json_get(message->result, "nextCursor");
+    if (message->kind == PATCHBAY_MSG_ERROR) {
+        if (!list->is_guess) {
+            complain(server, kind, "cannot be had: it answers with an error");
+        }
+        give_up(server, kind);
+        return;
+    }
+    if (page.len == 0 || page.ptr[0] != '[') {
+        complain(server, kind, "is not an array");
+        give_up(server, kind);
+        return;
+    }
+    add_page(list, page);
+    if (goes_on(server, kind, cursor)) {
+        request_page(server, kind, cursor);
+        return;
+    }
+    patchbay_out_text(&list->items, "]");
+    if (list->items.failed) {
+        complain(server, kind, "was dropped: out of memory");
+    } else {
+        set_list(server, kind, patchbay_str_make(list->items.ptr, list->items.len));
+    }
+    end_reading(server, kind);
+}
+
+int upstream_list_take(mcp_server *server, patchbay_str name, uint32_t number,
+                       const patchbay_message *message)
+{
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS; kind++) {
+        if (patchbay_str_eq(name, patchbay_str_of(LISTS[kind].id))) {
+            if (server->lists[kind].request == number) {
+                take_page(server, kind, message);
+            }
+            return 1; /* or it is late, or repeated */
+        }
+    }
+    return 0;
+}
+
+void upstream_lists_give_up(mcp_server *server)
+{
+    uint32_t connection = server->connection;
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS && server->connection == connection; kind++) {
+        if (server->lists[kind].request != 0) {
+            complain(server, kind, "was not there in time");
+            server->lists[kind].read_again = 0;
+            give_up(server, kind);
+        }
+    }
+}
+
+void upstream_lists_disconnect(mcp_server *server)
+{
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS; kind++) {
+        forget_reading(&server->lists[kind]);
+        server->lists[kind].read_again = 0;
+    }
+}
+
+/* ---- beginning ----------------------------------------------------------------------------- */
+
+/* What the server says it has. One that declares none of its lists may be careless: its tools are
+ * asked for, all the same. One that said nothing at all may have everything. */
+static void read_capabilities(mcp_server *server, patchbay_str capabilities)
+{
+    int says_nothing = capabilities.len == 0;
+    int declared = 0;
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS; kind++) {
+        upstream_list *list = &server->lists[kind];
+        patchbay_str capability = patchbay_json_get(capabilities, LISTS[kind].capability);
+        list->is_offered = says_nothing || (capability.len > 0 && capability.ptr[0] == '{');
+        list->is_told =
+            says_nothing || patchbay_json_true(patchbay_json_get(capability, "listChanged"));
+        list->is_guess = says_nothing;
+        declared = declared || list->is_offered;
+    }
+    if (!declared) {
+        server->lists[PATCHBAY_TOOLS].is_offered = 1;
+        server->lists[PATCHBAY_TOOLS].is_guess = 1;
+    }
+    server->has_levels =
+        server->era == ERA_LEGACY && patchbay_json_get(capabilities, "logging").len > 0;
+}
+
+void upstream_lists_begin(mcp_server *server, patchbay_str capabilities)
+{
+    uint32_t connection = server->connection;
+    int is_object = capabilities.len > 0 && capabilities.ptr[0] == '{';
+    read_capabilities(server, is_object ? capabilities : patchbay_str_make(NULL, 0));
+    server->phase = PHASE_LISTING;
+    upstream_start_timer(server, server->started_ms + server->config.startup_ms);
+    if (server->catalog->set_capabilities(
+            server->host, is_object ? capabilities : patchbay_str_of("{}")) != PATCHBAY_OK) {
+        upstream_log(server, PATCHBAY_LOG_WARNING, "what the server can do was refused");
+    }
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS; kind++) {
+        /* The hub waits for a list of tools; others that are gone since last time are emptied. */
+        if (!server->lists[kind].is_offered &&
+            (server->lists[kind].is_set || kind == PATCHBAY_TOOLS)) {
+            set_list(server, kind, patchbay_str_of("[]"));
+        }
+    }
+    upstream_subscriptions_begin(server); /* before the lists: no change falls in between */
+    if (server->connection == connection) {
+        upstream_list_read_all(server);
+    }
+}

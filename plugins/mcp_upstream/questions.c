@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a legacy server asks of clients: sampling, elicitation, roots. It does not say for which
+ * call, so the hub finds the client, if it is a single one whose calls the server is working on.
+ * Its answer goes back under the server's id, byte for byte. A modern server asks in its results
+ * (`input_required`) and never comes here.
+ * spec: MCP 2025-11-25 client/sampling, client/elicitation, client/roots, basic/utilities/ping,
+ * basic/utilities/cancellation
+ */
+#include "upstream.h"
+
+enum {
+    CODE_METHOD_NOT_FOUND = -32601,
+    CODE_INVALID_PARAMS = -32602,
+    CODE_INTERNAL_ERROR = -32603,
+};
+
+struct server_question {
+    mcp_server *server;
+    server_question *next;
+    uint32_t connection; /* that it came on: the next one knows nothing of it */
+    int is_unwanted;     /* the server took it back */
+    size_t id_len;
+    char id[]; /* raw */
+};
+
+void upstream_respond(mcp_server *server, patchbay_str id, const char *member, patchbay_str json)
+{
+    patchbay_str parts[] = {
+        patchbay_str_of("{\"jsonrpc\":\"2.0\",\"id\":"),
+        id,
+        patchbay_str_of(",\""),
+        patchbay_str_of(member),
+        patchbay_str_of("\":"),
+        json,
+        patchbay_str_of("}"),
+    };
+    upstream_send(server, parts, sizeof parts / sizeof parts[0]);
+}
+
+static void refuse_with(mcp_server *server, patchbay_str id, int32_t code, patchbay_str text)
+{
+    patchbay_out error = {0};
+    patchbay_out_printf(&error, "{\"code\":%d,\"message\":", (int)code);
+    patchbay_out_string(&error, text);
+    patchbay_out_text(&error, "}");
+    if (!error.failed) {
+        upstream_respond(server, id, "error", patchbay_str_make(error.ptr, error.len));
+    }
+    patchbay_out_free(&error);
+}
+
+void upstream_refuse(mcp_server *server, patchbay_str id, int32_t code, const char *text)
+{
+    refuse_with(server, id, code, patchbay_str_of(text));
+}
+
+static void take_out(server_question *question)
+{
+    server_question **link = &question->server->questions;
+    while (*link != question) {
+        link = &(*link)->next;
+    }
+    *link = question->next;
+    question->server->question_count--;
+}
+
+static void on_answer(void *arg, patchbay_call call, int32_t status, patchbay_str json)
+{
+    (void)call;
+    server_question *question = arg;
+    mcp_server *server = question->server;
+    patchbay_str id = patchbay_str_make(question->id, question->id_len);
+    take_out(question);
+    if (!question->is_unwanted && question->connection == server->connection) {
+        if (status == PATCHBAY_ANSWERED) {
+            upstream_respond(server, id, "result", json);
+        } else if (status == PATCHBAY_REFUSED) {
+            upstream_respond(server, id, "error", json);
+        } else {
+            refuse_with(server, id, CODE_INTERNAL_ERROR, json);
+        }
+    }
+    free(question);
+}
+
+static server_question *make_question(mcp_server *server, patchbay_str id)
+{
+    server_question *question = calloc(1, sizeof *question + id.len);
+    if (question != NULL) {
+        question->server = server;
+        question->connection = server->connection;
+        question->id_len = id.len;
+        memcpy(question->id, id.ptr, id.len);
+        question->next = server->questions;
+        server->questions = question;
+        server->question_count++;
+    }
+    return question;
+}
+
+static void refuse_question(mcp_server *server, patchbay_str id, int32_t result)
+{
+    switch (result) {
+    case PATCHBAY_EINVAL:
+        upstream_refuse(server, id, CODE_INVALID_PARAMS,
+                        "the params are not what the method asks for");
+        break;
+    case PATCHBAY_ESTATE:
+    case PATCHBAY_ESTALE:
+        upstream_refuse(server, id, CODE_METHOD_NOT_FOUND,
+                        "there is no single client to ask: none has a call here, several have, or "
+                        "the one that has does not offer this");
+        break;
+    default:
+        upstream_refuse(server, id, CODE_INTERNAL_ERROR, "too many questions are open");
+    }
+}
+
+static void ask(mcp_server *server, const patchbay_message *message)
+{
+    static const patchbay_call ANY = {.id = 0};
+    server_question *question =
+        server->question_count < UPSTREAM_QUESTIONS ? make_question(server, message->id) : NULL;
+    if (question == NULL) {
+        refuse_question(server, message->id, PATCHBAY_ELIMIT);
+        return;
+    }
+    patchbay_question asked = {
+        .struct_size = sizeof asked,
+        .method = message->method,
+        .params_json = message->params,
+        .on_answer = on_answer,
+        .arg = question,
+    };
+    int32_t result = server->client->ask(server->host, ANY, &asked);
+    if (result != PATCHBAY_OK) {
+        take_out(question);
+        free(question);
+        refuse_question(server, message->id, result);
+    }
+}
+
+void upstream_ask(mcp_server *server, const patchbay_message *message)
+{
+    static const char *const QUESTIONS[] = {"sampling/createMessage", "elicitation/create",
+                                            "roots/list"};
+    if (patchbay_str_eq(message->method, patchbay_str_of("ping"))) {
+        upstream_respond(server, message->id, "result", patchbay_str_of("{}"));
+        return;
+    }
+    for (size_t i = 0; i < sizeof QUESTIONS / sizeof QUESTIONS[0]; i++) {
+        if (patchbay_str_eq(message->method, patchbay_str_of(QUESTIONS[i]))) {
+            /* Without a call that was sent, nobody is the cause. */
+            if (server->in_flight.count > 0) {
+                ask(server, message);
+            } else {
+                refuse_question(server, message->id, PATCHBAY_ESTATE);
+            }
+            return;
+        }
+    }
+    upstream_refuse(server, message->id, CODE_METHOD_NOT_FOUND, "there is no such method");
+}
+
+void upstream_ask_cancelled(mcp_server *server, patchbay_str id)
+{
+    for (server_question *at = server->questions; at != NULL; at = at->next) {
+        if (at->connection == server->connection &&
+            patchbay_str_eq(patchbay_str_make(at->id, at->id_len), id)) {
+            at->is_unwanted = 1;
+        }
+    }
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Log messages of an upstream, for clients and servers of both eras.
+
+MCP 2025-11-25 server/utilities/logging: a level per connection. 2026-07-28: a level per request, and
+messages for that request alone.
+"""
+
+import json
+
+from mcp import META, HubTest, LegacyClient, ModernClient, main
+
+MESSAGE = "notifications/message"
+
+
+class Upstream(HubTest):
+    def start(self, era):
+        recorder = self.recorder()
+        hub = self.hub(toolsets={"up": recorder.toolset("--era", era, "--content")})
+        return hub, recorder
+
+    def said(self, hub, since=0):
+        return [(m.params["level"], m.params["data"]) for m in hub.notifications(MESSAGE, since)]
+
+    def log(self, client, level, data, **more):
+        client.call("up__log", {"level": level, "data": data}, **more).result
+
+
+class LegacyServer(Upstream):
+    def test_the_level_is_passed_on(self):
+        hub, recorder = self.start("legacy")
+        client = LegacyClient(hub)
+        client.names()
+        client.request("logging/setLevel", {"level": "warning"}).result
+        line = json.loads(recorder.wait_request("logging/setLevel"))
+        self.assertEqual(line["params"], {"level": "warning"})
+
+    def test_a_level_that_was_set_before_the_server_ran(self):
+        hub, recorder = self.start("legacy")
+        client = LegacyClient(hub)
+        client.request("logging/setLevel", {"level": "error"}).result
+        client.call("up__echo").result
+        line = json.loads(recorder.wait_request("logging/setLevel"))
+        self.assertEqual(line["params"], {"level": "error"})
+
+    def test_a_restarted_server_is_told_again(self):
+        hub, recorder = self.start("legacy")
+        client = LegacyClient(hub)
+        client.names()
+        client.request("logging/setLevel", {"level": "debug"}).result
+        recorder.wait_request("logging/setLevel")
+        client.call("up__die").tool_error
+        recorder.wait_gone()
+        mark = recorder.mark
+        client.call("up__echo").result
+        line = json.loads(recorder.wait_request("logging/setLevel", mark))
+        self.assertEqual(line["params"], {"level": "debug"})
+
+    def test_messages_of_a_call(self):
+        hub, _ = self.start("legacy")
+        client = LegacyClient(hub)
+        client.names()
+        client.request("logging/setLevel", {"level": "warning"}).result
+        self.log(client, "info", "too low")
+        self.log(client, "error", {"a": [1]})
+        self.assertEqual(self.said(hub), [("error", {"a": [1]})])
+
+    def test_messages_of_a_modern_clients_call(self):
+        hub, _ = self.start("legacy")
+        client = ModernClient(hub)
+        client.names()
+        self.log(client, "error", "unasked")
+        self.log(client, "info", "asked", meta={META + "logLevel": "info"})
+        self.assertEqual(self.said(hub), [("info", "asked")])
+
+    def test_messages_without_a_call_are_for_all_who_want_them(self):
+        hub, recorder = self.start("legacy")
+        client = LegacyClient(hub)
+        client.names()
+        client.call("up__echo").result
+        recorder.write(json.dumps({"jsonrpc": "2.0", "method": MESSAGE, "params": {"level": "alert", "data": 1}}))
+        hub.wait_for(lambda m: m.method == MESSAGE, MESSAGE)
+        self.assertEqual(self.said(hub), [("alert", 1)])
+
+    def test_messages_that_are_none(self):
+        hub, recorder = self.start("legacy")
+        client = LegacyClient(hub)
+        client.names()
+        for params in ("{}", '{"level":"loud","data":1}', '{"level":"error"}', '{"data":1}'):
+            recorder.write(f'{{"jsonrpc":"2.0","method":"{MESSAGE}","params":{params}}}')
+        client.call("up__echo").result
+        self.assertEqual(self.said(hub), [])
+
+
+class ModernServer(Upstream):
+    def levels(self, recorder):
+        """The level of each call, as the server was told."""
+        lines = recorder.sync().lines("tools/call")
+        return [json.loads(line)["params"]["_meta"].get(META + "logLevel") for line in lines]
+
+    def test_a_legacy_clients_level_goes_with_each_call(self):
+        hub, recorder = self.start("modern")
+        client = LegacyClient(hub)
+        client.names()
+        self.log(client, "error", "unasked")
+        client.request("logging/setLevel", {"level": "warning"}).result
+        self.log(client, "error", "asked")
+        client.request("resources/read", {"uri": "rec:///one"}).result
+        self.assertEqual(self.said(hub), [("error", "asked")])
+        self.assertEqual(self.levels(recorder), [None, "warning"])
+        self.assertIn('logLevel":"warning"', recorder.lines("resources/read")[0])
+        self.assertEqual(recorder.lines("logging/setLevel"), [])
+
+    def test_a_modern_clients_level_goes_with_its_call(self):
+        hub, recorder = self.start("modern")
+        client = ModernClient(hub)
+        client.names()
+        self.log(client, "debug", "asked", meta={META + "logLevel": "debug"})
+        self.log(client, "error", "unasked")
+        self.assertEqual(self.said(hub), [("debug", "asked")])
+        self.assertEqual(self.levels(recorder), ["debug", None])
+
+    def test_what_may_be_anothers_is_not_told(self):
+        """Over a pipe a message names no request: with several at work, nobody is guessed at."""
+        hub, recorder = self.start("modern")
+        client = ModernClient(hub)
+        client.names()
+        held = client.send_call("up__hold", meta={META + "logLevel": "debug"})
+        recorder.wait_calls(1)
+        self.log(client, "error", "whose?", meta={META + "logLevel": "debug"})
+        recorder.answer(recorder.lines("tools/call")[0], '"resultType":"complete","content":[]')
+        hub.response(held).result
+        self.log(client, "error", "mine", meta={META + "logLevel": "debug"})
+        self.assertEqual(self.said(hub), [("error", "mine")])
+
+    def test_without_a_call_there_are_no_messages(self):
+        hub, recorder = self.start("modern")
+        client = LegacyClient(hub)
+        client.names()
+        recorder.write(json.dumps({"jsonrpc": "2.0", "method": MESSAGE, "params": {"level": "alert", "data": 1}}))
+        mark = recorder.mark
+        recorder.command(notify=1)
+        recorder.wait_request("tools/list", mark)  # the hub has read that far
+        client.barrier()
+        self.assertEqual(self.said(hub), [])
+
+
+if __name__ == "__main__":
+    main()

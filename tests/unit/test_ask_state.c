@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* requestState of a call that asks: what is no retry of it. MCP 2026-07-28 basic/patterns/mrtr;
+ * RELIABILITY P13. */
+#include "ask_modern_support.h"
+
+/* Conformance -tampered-state; P13: each bit changed is refused, and nothing reaches the tool. */
+static void test_tampering(void **state)
+{
+    puppet master = {0};
+    (void)state;
+    start(&master);
+    client *c = open_by("alice");
+    char *good = begin(c, "\"1\"");
+    size_t refused = 0;
+    for (size_t bit = 0; bit < strlen(good) * 8; bit++) {
+        char *bad = strdup(good);
+        assert_non_null(bad);
+        bad[bit / 8] ^= (char)(1 << bit % 8);
+        hub_buf text; /* some are no ASCII any more, and JSON has to be made of them */
+        hub_buf_init(&text, 1024);
+        hub_json_add_string(&text, hub_str_of(bad));
+        char *json = hub_buf_take(&text);
+        assert_non_null(json);
+        json[strlen(json) - 1] = '\0';
+        client_clear(c);
+        retry(c, "\"2\"", json + 1, "{\"k\":{}}");
+        assert_int_equal(code_of(c, "\"2\""), HUB_RPC_INVALID_PARAMS);
+        refused++;
+        free(json);
+        free(bad);
+    }
+    assert_int_equal(refused, HUB_REQUEST_STATE_BYTES * 8);
+    assert_int_equal(tool.count, 0);
+    assert_int_equal(master.calls, 1);
+    client_clear(c);
+    retry(c, "\"3\"", good, "{\"k\":{}}"); /* none of it did any harm */
+    assert_contains(client_reply(c, "\"3\""), "\"got\":{}");
+    free(good);
+    fixture_stop(&fixture);
+}
+
+/* Another principal, tool, arguments, method, profile: refused, and the state is none the worse. */
+static void test_foreign_state(void **state)
+{
+    puppet master = {0};
+    char params[512];
+    (void)state;
+    memset(&tool, 0, sizeof tool);
+    master.tools = "[" TOOL("a") "," TOOL("b") "]";
+    master.ctx = &tool;
+    master.on_create = asker_created;
+    master.on_call = asker_called_elicits;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "t", &master, true);
+    fixture.profiles[1] = fixture.profiles[0];
+    fixture.profiles[1].name = "other";
+    fixture.settings.profile_count = 2;
+    fixture_start(&fixture);
+    client *alice = open_by("alice");
+    client *bob = open_by("bob");
+    client *elsewhere = client_open_as(&fixture, &(client_options){.kind = MODERN,
+                                                                   .capabilities = ALL,
+                                                                   .principal = "alice",
+                                                                   .profile = "other"});
+    char *good = begin(alice, "\"1\"");
+#define TRY(who, method, before)                                                                   \
+    do {                                                                                           \
+        (void)snprintf(params, sizeof params,                                                      \
+                       before ",\"inputResponses\":{\"k\":{}},\"requestState\":\"%s\"", good);     \
+        expect_refused((who), (method), params);                                                   \
+    } while (0)
+    TRY(bob, "tools/call", "\"name\":\"t__a\",\"arguments\":{\"x\":1,\"y\":2}");
+    TRY(elsewhere, "tools/call", "\"name\":\"t__a\",\"arguments\":{\"x\":1,\"y\":2}");
+    TRY(alice, "tools/call", "\"name\":\"t__b\",\"arguments\":{\"x\":1,\"y\":2}");
+    TRY(alice, "tools/call", "\"name\":\"t__a\",\"arguments\":{\"x\":1,\"y\":3}");
+    TRY(alice, "tools/call", "\"name\":\"t__a\",\"arguments\":{\"x\":1}");
+    TRY(alice, "tools/call", "\"name\":\"t__a\"");
+    TRY(alice, "tools/call", "\"name\":\"t__a\",\"arguments\":{\"x\":1,\"y\":2},\"more\":1");
+    TRY(alice, "prompts/get", "\"name\":\"t__a\",\"arguments\":{\"x\":1,\"y\":2}");
+    TRY(alice, "resources/read", "\"name\":\"t__a\",\"arguments\":{\"x\":1,\"y\":2}");
+#undef TRY
+    assert_int_equal(tool.count, 0);
+    assert_int_equal(master.calls, 1);
+    tool.on_answer = asker_finish_with_answer;
+    retry(alice, "\"2\"", good, "{\"k\":{}}");
+    assert_contains(client_reply(alice, "\"2\""), "\"got\":{}");
+    free(good);
+    fixture_stop(&fixture);
+}
+
+/* A state is good once, whether the call goes on, is over, or asks again. */
+static void test_replay(void **state)
+{
+    puppet master = {0};
+    (void)state;
+    start(&master);
+    tool.on_answer = NULL;
+    client *c = open_by("alice");
+    char *one = begin(c, "\"1\"");
+    retry(c, "\"2\"", one, "{\"k\":{}}");
+    retry(c, "\"3\"", one, "{\"k\":{}}"); /* at once: the second is refused */
+    assert_int_equal(code_of(c, "\"3\""), HUB_RPC_INVALID_PARAMS);
+    assert_contains(client_reply(c, "\"3\""), "used already");
+    assert_int_equal(tool.count, 1);
+    asker_finish(&tool, tool.call.id, "{}");
+    assert_non_null(client_reply(c, "\"2\""));
+    retry(c, "\"4\"", one, "{\"k\":{}}");
+    assert_int_equal(code_of(c, "\"4\""), HUB_RPC_INVALID_PARAMS);
+    char *two = begin(c, "\"5\""); /* the same slot of the table of calls */
+    retry(c, "\"6\"", one, "{\"k\":{}}");
+    assert_int_equal(code_of(c, "\"6\""), HUB_RPC_INVALID_PARAMS);
+    retry(c, "\"7\"", two, "{\"k\":{}}");
+    assert_int_equal(tool.count, 2);
+    assert_int_equal(master.calls, 2);
+    free(one);
+    free(two);
+    fixture_stop(&fixture);
+}
+
+/* Two clients of one principal with equal ids, keys and arguments never cross. */
+static void test_two_calls_do_not_cross(void **state)
+{
+    puppet master = {0};
+    (void)state;
+    start(&master);
+    client *a = open_by("alice");
+    client *b = open_by("alice");
+    char *of_a = begin(a, "\"1\"");
+    uint64_t call_a = tool.call.id;
+    char *of_b = begin(b, "\"1\"");
+    uint64_t call_b = tool.call.id;
+    assert_string_not_equal(of_a, of_b);
+    retry(b, "\"2\"", of_b, "{\"k\":{\"who\":\"b\"}}");
+    retry(a, "\"2\"", of_a, "{\"k\":{\"who\":\"a\"}}");
+    assert_int_equal(tool.answers[0].call, call_b);
+    assert_int_equal(tool.answers[1].call, call_a);
+    assert_contains(client_reply(a, "\"2\""), "{\"who\":\"a\"}");
+    assert_contains(client_reply(b, "\"2\""), "{\"who\":\"b\"}");
+    free(of_a);
+    free(of_b);
+    fixture_stop(&fixture);
+}
+
+/* Ill-typed members; states that the hub never made. */
+static void test_bad_members(void **state)
+{
+    static const char *const BAD[] = {
+        "\"name\":\"t__a\",\"inputResponses\":null",
+        "\"name\":\"t__a\",\"inputResponses\":[]",
+        "\"name\":\"t__a\",\"inputResponses\":\"x\"",
+        "\"name\":\"t__a\",\"requestState\":null",
+        "\"name\":\"t__a\",\"requestState\":7",
+        "\"name\":\"t__a\",\"requestState\":\"\"",
+        "\"name\":\"t__a\",\"requestState\":\"pb1.\"",
+        "\"name\":\"t__a\",\"requestState\":\"eyJsb2NhdGlvbiI6Ik5ldyBZb3JrIn0\"",
+    };
+    puppet master = {0};
+    char params[512];
+    (void)state;
+    start(&master);
+    client *c = open_by("alice");
+    for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
+        expect_refused(c, "tools/call", BAD[i]);
+    }
+    assert_int_equal(master.calls, 0);
+    char *good = begin(c, "\"1\"");
+    (void)snprintf(params, sizeof params,
+                   "\"name\":\"t__a\",\"arguments\":{\"x\":1,\"y\":2},\"requestState\":\"%s\","
+                   "\"inputResponses\":[]",
+                   good);
+    expect_refused(c, "tools/call", params);
+    retry(c, "\"2\"", good, "{\"k\":{}}"); /* it was not used up */
+    assert_int_equal(tool.count, 1);
+    free(good);
+    fixture_stop(&fixture);
+}
+
+static char seen_params[512];
+
+static void see_params(puppet_instance *instance, patchbay_call call,
+                       const patchbay_request *request)
+{
+    (void)snprintf(seen_params, sizeof seen_params, HUB_STR_FMT, HUB_STR_ARG(request->params_json));
+    (void)puppet_finish(instance, call,
+                        "{\"resultType\":\"input_required\",\"requestState\":\"theirs\"}");
+}
+
+/* DESIGN, ask: modern to modern passes unchanged, nothing is stored. */
+static void test_states_of_servers_pass(void **state)
+{
+    puppet master = {.on_call = see_params};
+    (void)state;
+    start(&master);
+    tool.client->expect_input_required(tool.instance->host, 1);
+    client *c = open_by("alice");
+    client_call(c, "\"1\"", "t__a", "{}");
+    assert_contains(client_reply(c, "\"1\""),
+                    "\"result\":{\"resultType\":\"input_required\",\"requestState\":\"theirs\"}");
+    client_request(
+        c, "\"2\"", "tools/call",
+        "\"name\":\"t__a\",\"inputResponses\":{\"k\":7},\"requestState\":\"\\u0074heirs\"");
+    assert_contains(seen_params, "\"inputResponses\":{\"k\":7},\"requestState\":\"\\u0074heirs\"}");
+    expect_refused(c, "tools/call", "\"name\":\"t__a\",\"requestState\":\"pb1.00\"");
+    assert_int_equal(master.calls, 2);
+    fixture_stop(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tampering),   cmocka_unit_test(test_foreign_state),
+        cmocka_unit_test(test_replay),      cmocka_unit_test(test_two_calls_do_not_cross),
+        cmocka_unit_test(test_bad_members), cmocka_unit_test(test_states_of_servers_pass),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is announced to clients: what the active toolsets can do now. */
+#include "echo_puppet.h"
+
+static hub_fixture fixture;
+
+/* The capabilities that a new client of each era is told; both must be the same. */
+static void expect_announced(const char *want)
+{
+    client *legacy = client_open(&fixture, BARE);
+    client_request(legacy, "1", "initialize", "\"protocolVersion\":\"2025-06-18\"");
+    assert_contains(client_reply(legacy, "1"), want);
+    client_close(legacy);
+    client *modern = client_open(&fixture, MODERN);
+    client_request(modern, "1", "server/discover", "");
+    assert_contains(client_reply(modern, "1"), want);
+    client_close(modern);
+}
+
+#define TOOLS "\"capabilities\":{\"tools\":{\"listChanged\":true}"
+
+static void test_per_toolset(void **state)
+{
+    static const struct {
+        puppet puppet;
+        const char *want;
+    } CASES[] = {
+        {{.tools = "[]"}, TOOLS "}"},
+        {{.resources = "[]"}, TOOLS ",\"resources\":{\"listChanged\":true}}"},
+        {{.templates = "[]"}, TOOLS ",\"resources\":{\"listChanged\":true}}"},
+        {{.prompts = "[]"}, TOOLS ",\"prompts\":{\"listChanged\":true}}"},
+        {{.resources = "[]", .capabilities = "{\"resources\":{\"subscribe\":true}}"},
+         TOOLS ",\"resources\":{\"subscribe\":true,\"listChanged\":true}}"},
+        {{.resources = "[]", .capabilities = "{\"resources\":{\"subscribe\":false}}"},
+         TOOLS ",\"resources\":{\"listChanged\":true}}"},
+        {{.capabilities = "{\"completions\":{},\"logging\":{}}"},
+         TOOLS ",\"completions\":{},\"logging\":{}}"},
+        {{.capabilities = "{\"completions\":true,\"logging\":1,\"extensions\":[],\"tools\":1}"},
+         TOOLS "}"},
+        {{.capabilities = "{\"extensions\":{\"a/b\":{\"c\":1e400}}}"},
+         TOOLS ",\"extensions\":{\"a/b\":{\"c\":1e400}}}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        puppet master = CASES[i].puppet;
+        fixture_init(&fixture);
+        (void)fixture_toolset(&fixture, "t", &master, false);
+        fixture_start(&fixture);
+        expect_announced(CASES[i].want);
+        fixture_stop(&fixture);
+    }
+}
+
+/* The union of what is active: of an extension, the first one's. */
+static void test_union(void **state)
+{
+    puppet a = {.prompts = "[]", .capabilities = "{\"extensions\":{\"x/1\":{\"a\":1}}}"};
+    puppet b = {.capabilities = "{\"logging\":{},\"extensions\":{\"x/1\":{\"b\":1},\"x/2\":{}}}"};
+    puppet off = {.resources = "[]", .capabilities = "{\"completions\":{}}"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "a", &a, false);
+    (void)fixture_toolset(&fixture, "b", &b, false);
+    fixture_toolset(&fixture, "off", &off, false)->active = false;
+    fixture_start(&fixture);
+    expect_announced(TOOLS ",\"prompts\":{\"listChanged\":true},\"logging\":{},"
+                           "\"extensions\":{\"x/1\":{\"a\":1},\"x/2\":{}}}");
+    client *c = client_open(&fixture, LEGACY);
+    (void)client_ask(c, "1", "enable_toolset", "{\"toolset\":\"off\"}");
+    (void)client_ask(c, "2", "disable_toolset", "{\"toolset\":\"a\"}");
+    expect_announced(TOOLS ",\"resources\":{\"listChanged\":true},\"completions\":{},"
+                           "\"logging\":{},\"extensions\":{\"x/1\":{\"b\":1},\"x/2\":{}}}");
+    fixture_stop(&fixture);
+}
+
+/* What is said later replaces what was said before. */
+static void test_replaced(void **state)
+{
+    puppet master = {.capabilities = "{\"logging\":{}}"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "t", &master, false);
+    fixture_start(&fixture);
+    const puppet_instance *t = master.latest;
+    assert_int_equal(t->catalog->set_capabilities(t->host, puppet_str(" {\"completions\":{}} ")),
+                     PATCHBAY_OK);
+    expect_announced(TOOLS ",\"completions\":{}}");
+    fixture_stop(&fixture);
+}
+
+/* Of a toolset that nobody has asked yet everything is announced that it may have. */
+static void test_unknown(void **state)
+{
+    echo e = {.puppet = {.on_call = echo_on_call, .defers = 1}, .holds = true};
+    (void)state;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "t", &e.puppet, true);
+    fixture_start(&fixture);
+    static const char all[] =
+        TOOLS ",\"resources\":{\"subscribe\":true,\"listChanged\":true},"
+              "\"prompts\":{\"listChanged\":true},\"completions\":{},\"logging\":{}}";
+    expect_announced(all);
+    client *c = client_open(&fixture, LEGACY);
+    client_request(c, "1", "tools/list", "");
+    puppet_instance *t = e.puppet.latest;
+    assert_int_equal(t->api->set_tools(t->host, puppet_str("[" TOOL("a") "]")), PATCHBAY_OK);
+    expect_announced(all); /* it has not said all yet */
+    assert_int_equal(t->catalog->set_capabilities(t->host, puppet_str("{\"logging\":{}}")),
+                     PATCHBAY_OK);
+    (void)puppet_finish(t, echo_last(&e)->call, "{}");
+    (void)client_wait(c, "1");
+    expect_announced(TOOLS ",\"logging\":{}}");
+    fixture_stop(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_per_toolset),
+        cmocka_unit_test(test_union),
+        cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_unknown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

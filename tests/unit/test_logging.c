@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Log messages for clients: who gets which, and what toolsets are told of it. */
+#include "echo_puppet.h"
+
+#include <pthread.h>
+
+#include "base/limits.h"
+
+static hub_fixture fixture;
+static echo up;
+
+enum { FIRST = 0, LAST = 7 };
+static const char *const LEVELS[] = {"debug", "info",     "notice", "warning",
+                                     "error", "critical", "alert",  "emergency"};
+
+#define MESSAGE "notifications/message"
+
+static void start(const char *capabilities)
+{
+    up = (echo){.puppet = {.on_call = echo_on_call,
+                           .tools = "[" TOOL("a") "]",
+                           .prompts = "[" PROMPT("p") "]",
+                           .capabilities = capabilities}};
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "t", &up.puppet, false);
+    fixture_start(&fixture);
+}
+
+static int32_t say(patchbay_call call, const char *params)
+{
+    const puppet_instance *t = up.puppet.latest;
+    return t->client->message(t->host, call, puppet_str(params));
+}
+
+static int32_t say_at(patchbay_call call, int level)
+{
+    char params[128];
+    (void)snprintf(params, sizeof params, "{\"level\":\"%s\",\"data\":[1.10]}", LEVELS[level]);
+    return say(call, params);
+}
+
+static void set_level(client *c, int level)
+{
+    char params[64];
+    (void)snprintf(params, sizeof params, "\"level\":\"%s\"", LEVELS[level]);
+    client_request(c, "\"level\"", "logging/setLevel", params);
+    assert_contains(client_wait(c, "\"level\""), "\"result\":{}");
+}
+
+/* A tools/call of a modern client with a level. */
+static void call_with_level(client *c, const char *id, const char *level)
+{
+    client_send(c,
+                "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\",\"params\":{\"_meta\":{"
+                "\"" HUB_META_PROTOCOL_VERSION "\":\"2026-07-28\","
+                "\"" HUB_META_CLIENT_CAPABILITIES "\":{},"
+                "\"" HUB_META_LOG_LEVEL "\":\"%s\"},\"name\":\"t__a\"}}",
+                id, level);
+}
+
+/* ---- legacy ---------------------------------------------------------------------------------- */
+
+/* 2025-11-25 server/utilities/logging: at the level and above; "info" as long as none was set. */
+static void test_legacy_levels(void **state)
+{
+    (void)state;
+    start(NULL);
+    client *c = client_open(&fixture, LEGACY);
+    up.holds = true;
+    client_call(c, "1", "t__a", "{}");
+    patchbay_call call = echo_last(&up)->call;
+    for (int set = FIRST - 1; set <= LAST; set++) {
+        int least = set < FIRST ? 1 : set;
+        if (set >= FIRST) {
+            set_level(c, set);
+        }
+        for (int level = FIRST; level <= LAST; level++) {
+            client_clear(c);
+            assert_int_equal(say_at(call, level), PATCHBAY_OK);
+            assert_int_equal(client_count(c, MESSAGE), level >= least);
+            assert_int_equal(say_at((patchbay_call){0}, level), PATCHBAY_OK);
+            assert_int_equal(client_count(c, MESSAGE), 2 * (level >= least));
+        }
+    }
+    (void)say_at(call, LAST);
+    assert_string_equal(c->messages[c->count - 1],
+                        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":"
+                        "{\"level\":\"emergency\",\"data\":[1.10]}}");
+    client_request(c, "2", "logging/setLevel", "\"level\":\"loud\"");
+    assert_contains(client_reply(c, "2"), "\"code\":-32602");
+    client_request(c, "3", "logging/setLevel", "");
+    assert_contains(client_reply(c, "3"), "\"code\":-32602");
+    fixture_stop(&fixture);
+}
+
+/* The messages of a call go to its client alone, and to the port that the call came with. */
+static void test_own_call(void **state)
+{
+    (void)state;
+    start(NULL);
+    client *mine = client_open(&fixture, LEGACY);
+    client *other = client_open(&fixture, LEGACY);
+    client *stream = client_open(&fixture, BARE); /* its port serves as a response stream */
+    hub_message message;
+    static const char text[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+                               "\"params\":{\"name\":\"t__a\"}}";
+    up.holds = true;
+    assert_int_equal(hub_message_scan(hub_str_of(text), &message, NULL), HUB_OK);
+    hub_session_take(mine->session, &stream->port, &message);
+    patchbay_call call = echo_last(&up)->call;
+    assert_int_equal(say_at(call, LAST), PATCHBAY_OK);
+    assert_int_equal(client_count(stream, MESSAGE), 1);
+    assert_int_equal(client_count(mine, MESSAGE), 0);
+    assert_int_equal(client_count(other, MESSAGE), 0);
+    (void)puppet_finish(up.puppet.latest, call, "{\"content\":[]}");
+    assert_int_equal(say_at(call, LAST), PATCHBAY_ESTALE);
+    assert_int_equal(client_count(stream, MESSAGE), 1);
+    fixture_stop(&fixture);
+}
+
+/* A message of no call reaches the clients of every profile that has the toolset. */
+static void test_broadcast(void **state)
+{
+    (void)state;
+    up = (echo){.puppet = {.on_call = echo_on_call, .tools = "[" TOOL("a") "]"}};
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "t", &up.puppet, false);
+    fixture.profiles[1] = fixture.profiles[0];
+    fixture.profiles[1].name = "second";
+    fixture.profiles[2] = fixture.profiles[0];
+    fixture.profiles[2].name = "without";
+    fixture.profiles[2].startup = HUB_STARTUP_DYNAMIC;
+    fixture.settings.profile_count = 3;
+    fixture_start(&fixture);
+    client *clients[] = {
+        client_open(&fixture, LEGACY),
+        client_open_in(&fixture, LEGACY, "second"),
+        client_open_in(&fixture, LEGACY, "without"),
+        client_open(&fixture, MODERN),
+        client_open(&fixture, BARE), /* no handshake yet */
+    };
+    assert_int_equal(say_at((patchbay_call){0}, LAST), PATCHBAY_OK);
+    for (size_t i = 0; i < sizeof clients / sizeof clients[0]; i++) {
+        assert_int_equal(client_count(clients[i], MESSAGE), i < 2);
+    }
+    fixture_stop(&fixture);
+}
+
+/* ---- modern ---------------------------------------------------------------------------------- */
+
+/* Requesting Log Messages: with the request that asks, at its level, and never elsewhere. */
+static void test_modern(void **state)
+{
+    (void)state;
+    start(NULL);
+    client *c = client_open(&fixture, MODERN);
+    client_request(c, "9", "subscriptions/listen", "\"notifications\":{}");
+    up.holds = true;
+    client_call(c, "1", "t__a", "{}");
+    patchbay_call silent = echo_last(&up)->call;
+    call_with_level(c, "2", "warning");
+    patchbay_call loud = echo_last(&up)->call;
+    for (int level = FIRST; level <= LAST; level++) {
+        client_clear(c);
+        assert_int_equal(say_at(silent, level), PATCHBAY_OK);
+        assert_int_equal(say_at((patchbay_call){0}, level), PATCHBAY_OK);
+        assert_int_equal(client_count(c, MESSAGE), 0);
+        assert_int_equal(say_at(loud, level), PATCHBAY_OK);
+        assert_int_equal(client_count(c, MESSAGE), level >= 3);
+        assert_int_equal(client_count(c, "subscriptionId"), 0);
+    }
+    fixture_stop(&fixture);
+}
+
+/* ---- what toolsets are told ------------------------------------------------------------------ */
+
+static void expect_told(size_t times, const char *params)
+{
+    const echo_request *last = NULL;
+    for (size_t i = 0; i < up.count; i++) {
+        if (strcmp(up.requests[i].method, "logging/setLevel") == 0) {
+            last = &up.requests[i];
+        }
+    }
+    assert_int_equal(echo_count(&up, "logging/setLevel"), times);
+    assert_string_equal(last != NULL ? last->params : "", params);
+}
+
+/* The most talkative level that any client wants, when it changes. */
+static void test_told_level(void **state)
+{
+    (void)state;
+    start("{\"logging\":{}}");
+    client *a = client_open(&fixture, LEGACY);
+    client *b = client_open(&fixture, LEGACY);
+    client *c = client_open(&fixture, MODERN);
+    expect_told(0, "");
+    set_level(a, 4);
+    expect_told(1, "{\"level\":\"error\"}");
+    set_level(b, 6);
+    expect_told(1, "{\"level\":\"error\"}");
+    set_level(b, 2);
+    expect_told(2, "{\"level\":\"notice\"}");
+    client_close(b);
+    expect_told(3, "{\"level\":\"error\"}");
+    call_with_level(c, "1", "info"); /* told before the call */
+    expect_told(4, "{\"level\":\"info\"}");
+    assert_string_equal(echo_last(&up)->method, "tools/call");
+    call_with_level(c, "2", "alert");
+    client_call(c, "3", "t__a", "{}");
+    expect_told(4, "{\"level\":\"info\"}");
+    set_level(a, 0);
+    expect_told(5, "{\"level\":\"debug\"}");
+    fixture_stop(&fixture);
+}
+
+/* Who does not say that it logs is not told; who says it later is. */
+static void test_told_when_capable(void **state)
+{
+    (void)state;
+    start(NULL);
+    client *c = client_open(&fixture, LEGACY);
+    set_level(c, 3);
+    (void)client_ask(c, "1", "t__a", "{}");
+    expect_told(0, "");
+    const puppet_instance *t = up.puppet.latest;
+    assert_int_equal(t->catalog->set_capabilities(t->host, puppet_str("{\"logging\":{}}")),
+                     PATCHBAY_OK);
+    expect_told(1, "{\"level\":\"warning\"}");
+    (void)client_ask(c, "2", "disable_toolset", "{\"toolset\":\"t\"}");
+    (void)client_ask(c, "3", "enable_toolset", "{\"toolset\":\"t\"}");
+    t = up.puppet.latest;
+    assert_int_equal(t->number, 2);
+    assert_int_equal(t->catalog->set_capabilities(t->host, puppet_str("{\"logging\":{}}")),
+                     PATCHBAY_OK);
+    expect_told(2, "{\"level\":\"warning\"}"); /* the new instance does not know */
+    fixture_stop(&fixture);
+}
+
+/* ---- client/1 -------------------------------------------------------------------------------- */
+
+static void test_bad_messages(void **state)
+{
+    static const char *const BAD[] = {
+        "",
+        "{",
+        "[]",
+        "{}",
+        "{\"level\":\"info\"}",
+        "{\"data\":1}",
+        "{\"level\":\"loud\",\"data\":1}",
+        "{\"level\":3,\"data\":1}",
+    };
+    (void)state;
+    start(NULL);
+    client *c = client_open(&fixture, LEGACY);
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
+        assert_int_equal(say((patchbay_call){0}, BAD[i]), PATCHBAY_EINVAL);
+    }
+    assert_int_equal(say((patchbay_call){.id = 77}, "{\"level\":\"info\",\"data\":null}"),
+                     PATCHBAY_ESTALE);
+    assert_int_equal(client_count(c, MESSAGE), 0);
+    assert_int_equal(say((patchbay_call){0}, " {\"data\":null,\"level\":\"\\u0069nfo\"} "),
+                     PATCHBAY_OK);
+    assert_int_equal(client_count(c, MESSAGE), 1);
+    fixture_stop(&fixture);
+}
+
+/* From another thread, in front of the answer of the same thread. */
+static void *talk(void *arg)
+{
+    const echo_request *request = arg;
+    const puppet_instance *t = up.puppet.latest;
+    (void)t->client->message(t->host, request->call, puppet_str("{\"level\":\"info\",\"data\":1}"));
+    (void)t->client->release(t->host, request->call);
+    (void)t->api->finish(t->host, request->call, PATCHBAY_RESULT, puppet_str("{\"content\":[]}"));
+    return NULL;
+}
+
+static unsigned releases;
+
+static void note_release(hub_port *port)
+{
+    (void)port;
+    releases++;
+}
+
+static void test_other_thread(void **state)
+{
+    pthread_t thread;
+    (void)state;
+    start(NULL);
+    client *c = client_open(&fixture, LEGACY);
+    hub_port_ops ops = *c->port.ops;
+    ops.release = note_release;
+    c->port.ops = &ops;
+    releases = 0;
+    up.holds = true;
+    client_clear(c);
+    client_call(c, "1", "t__a", "{}");
+    assert_int_equal(pthread_create(&thread, NULL, talk, &up.requests[0]), 0);
+    (void)client_wait(c, "1");
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(c->count, 2);
+    assert_contains(c->messages[0], MESSAGE);
+    assert_contains(c->messages[1], "\"result\"");
+    assert_int_equal(releases, 1);
+    fixture_stop(&fixture);
+}
+
+/* A port that can let go is told to; for others, and when nobody waits, nothing happens. */
+static void test_release(void **state)
+{
+    (void)state;
+    start(NULL);
+    client *c = client_open(&fixture, LEGACY);
+    const hub_port_ops *plain = c->port.ops;
+    hub_port_ops ops = *plain;
+    ops.release = note_release;
+    releases = 0;
+    up.holds = true;
+    client_call(c, "1", "t__a", "{}");
+    const puppet_instance *t = up.puppet.latest;
+    patchbay_call call = echo_last(&up)->call;
+    assert_int_equal(t->client->release(t->host, call), PATCHBAY_OK);
+    c->port.ops = &ops;
+    assert_int_equal(t->client->release(t->host, call), PATCHBAY_OK);
+    assert_int_equal(releases, 1);
+    (void)puppet_finish(up.puppet.latest, call, "{\"content\":[]}");
+    assert_int_equal(t->client->release(t->host, call), PATCHBAY_ESTALE);
+    assert_int_equal(releases, 1);
+    c->port.ops = plain;
+    fixture_stop(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_legacy_levels), cmocka_unit_test(test_own_call),
+        cmocka_unit_test(test_broadcast),     cmocka_unit_test(test_modern),
+        cmocka_unit_test(test_told_level),    cmocka_unit_test(test_told_when_capable),
+        cmocka_unit_test(test_bad_messages),  cmocka_unit_test(test_other_thread),
+        cmocka_unit_test(test_release),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One client's connection: reads requests from a link and answers them, strictly one after the
+ * other. What a client sends ahead is held back until the answer has been given. Whoever answers
+ * a request later than it came is a responder: it is told when the peer has gone. A connection
+ * that waits for its next request costs no buffer. Thread: [loop].
+ *
+ * connection.c reads and keeps the deadlines, answer.c writes; the fields are theirs.
+ * spec: RFC 9112 sections 9.3 (persistence), 9.3.2 (pipelining), 9.6 (tear-down)
+ */
+#ifndef HTTP_CONNECTION_H
+#define HTTP_CONNECTION_H
+
+#include "net/deadline.h"
+#include "http/response.h"
+#include "net/link.h"
+
+typedef struct hub_http_connection hub_http_connection;
+struct hub_http_server;
+struct hub_http_incoming;
+
+/* Told from the loop. */
+typedef struct hub_http_responder {
+    /* The peer has gone before the answer was complete: the connection is not to be touched. */
+    void (*on_gone)(void *ctx);
+    /* Nothing has been written for sse_comment_ms: an event stream is to begin, so that nobody on
+     * the way gives up. */
+    void (*on_quiet)(void *ctx);
+} hub_http_responder;
+
+struct hub_http_connection {
+    hub_deadline deadline; /* in the list of the server that says what it waits for */
+    struct hub_http_server *server;
+    hub_link *link;
+    hub_http_connection *next; /* all of the server */
+    hub_http_connection *prev;
+    struct hub_http_incoming *incoming; /* a request that has begun to come, else NULL */
+    hub_buf held;                       /* came before its turn */
+    char *origin;                       /* of the request in work, when there is one */
+    const hub_http_responder *responder;
+    void *responder_ctx;
+    bool reading;     /* read_requests is at work */
+    bool busy;        /* a request is being answered */
+    bool closing;     /* the link has been closed, or is another's */
+    bool handed_over; /* the link is another's */
+    bool keep_alive;  /* of the request in work */
+    bool is_head;
+    bool is_1_0;
+    bool streaming; /* events are being sent */
+};
+
+/* hub_net_on_link: `ctx` is the server. */
+void hub_http_connection_accept(void *ctx, hub_link *link);
+
+/* Look for connections that are late, once per tick. */
+void hub_http_connections_check(struct hub_http_server *server, uint64_t now_ms);
+
+/* Go on with a connection whose answer was completed outside of its own reading. */
+void hub_http_connection_resume(hub_http_connection *connection);
+
+/* The server stops: let go of a connection that waits for a request; others close when they have
+ * been answered. */
+void hub_http_connection_stop(hub_http_connection *connection);
+
+/* The server ends: its responder is told, the link is closed at once, it is freed. */
+void hub_http_connection_destroy(hub_http_connection *connection);
+
+/* Leave the link to its new owner; to be called while its request is served. */
+void hub_http_connection_hand_over(hub_http_connection *connection);
+
+/* The request in work will be answered later, by this responder, which must outlive that. */
+void hub_http_connection_wait(hub_http_connection *connection, const hub_http_responder *responder,
+                              void *ctx);
+
+/* ---- answer.c -------------------------------------------------------------------------------- */
+
+typedef struct hub_http_answer {
+    int status;
+    const hub_http_header *headers; /* at most HUB_HTTP_ANSWER_HEADERS, beside the usual ones */
+    size_t header_count;
+    const char *type;     /* media type of the body; NULL: there is none */
+    const hub_str *parts; /* of the body, at most HUB_HTTP_ANSWER_PARTS */
+    size_t count;
+} hub_http_answer;
+
+enum { HUB_HTTP_ANSWER_HEADERS = 8, HUB_HTTP_ANSWER_PARTS = 32 };
+
+#define HUB_HTTP_JSON "application/json"
+
+/* Answer the request in work. After a failure the connection ends by itself.
+ * errors:  those of hub_link_write */
+hub_err hub_http_answer_whole(hub_http_connection *connection, const hub_http_answer *answer);
+
+/* Answer with a status and nothing else. */
+void hub_http_answer_status(hub_http_connection *connection, int status);
+
+/* Answer with a JSON-RPC error that has no id (MCP allows it as the body of a refusal), and a
+ * further header unless its name is empty. */
+void hub_http_answer_refusal(hub_http_connection *connection, int status, hub_http_header header,
+                             const char *reason);
+
+/* Answer with a JSON-RPC error. `id` is raw or empty, `data` raw or empty. */
+void hub_http_answer_error(hub_http_connection *connection, int status, hub_str id, int code,
+                           hub_str message, hub_str data);
+
+/* Answer what is not HTTP, or comes too late, and close. */
+void hub_http_answer_last(hub_http_connection *connection, int status, const char *reason);
+
+/* Begin an event stream, with further headers. Then events, then the end of the response.
+ * errors:  those of hub_link_write */
+hub_err hub_http_answer_stream(hub_http_connection *connection, const hub_http_header *headers,
+                               size_t header_count);
+hub_err hub_http_answer_event(hub_http_connection *connection, const hub_http_event *event);
+void hub_http_answer_comment(hub_http_connection *connection);
+void hub_http_answer_end(hub_http_connection *connection);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The HTTP transport's own structs, as its files share them; nobody outside includes it (the
+ * outside sees server.h). Who owns whom:
+ *
+ *   hub_http_server         one per listener
+ *     hub_http_connection   each client's link; finds its responder, does not own it
+ *     hub_http_session      legacy sessions, in a table by id (legacy.h)
+ *       hub_http_stream     their event streams: ports of the hub; may be without a connection
+ *     exchange              a modern request in work: port and hub session in one (modern.c)
+ *     upgraded link         a WebSocket; it owns itself and says when it has ended (upgrade.c)
+ *
+ * A port is told of its last message from within the hub, which may not be re-entered then. What
+ * has to follow (closing a hub session, reading the next request) is left to the loop: the thing
+ * joins a list, and hub_http_server_soon sees to it that the list is looked at. Thread: [loop].
+ */
+#ifndef HTTP_INTERNAL_H
+#define HTTP_INTERNAL_H
+
+#include "http/connection.h"
+#include "http/failures.h"
+#include "http/origin.h"
+#include "http/server.h"
+#include "http/session_table.h"
+#include "websocket/websocket.h"
+#include "websocket/websocket.h"
+
+#include <time.h>
+
+struct hub_http_upgraded;
+
+struct hub_http_server {
+    hub_net *net;
+    hub_orchestrator *hub;
+    const hub_settings *settings;
+    const hub_listen_settings *listen;
+    hub_listener *listener;
+    char *url;
+    hub_str *names; /* that `allowed` points into */
+    char *literal;  /* the address as a Host */
+    hub_http_origins allowed;
+    hub_http_failures *failures;
+    hub_session_table *sessions;
+    struct hub_http_upgraded *upgraded;
+    hub_websockets *websockets;
+    hub_net_tick tick;
+
+    hub_http_connection *connections;
+    /* What connections wait for, each list with one duration. */
+    hub_deadlines fresh; /* the first request: header_ms */
+    hub_deadlines heads; /* the rest of a head: header_ms */
+    hub_deadlines bodies;
+    hub_deadlines idle;  /* another request: idle_ms */
+    hub_deadlines quiet; /* something to write: sse_comment_ms */
+
+    /* Left to the loop. */
+    ev_timer soon; /* never started, only fed */
+    hub_deadlines resumed;
+    hub_deadlines ended_exchanges;
+    hub_deadlines ended_streams;
+
+    uint64_t logged_ms; /* when a refusal was logged last */
+    uint32_t unlogged;  /* … and how many have not been since */
+
+    char date[40]; /* for the Date header, of this second */
+    time_t date_s;
+    bool stopping;
+    bool closed;
+};
+
+/* A request on its way through the routes. Spans are borrowed for the call. */
+typedef struct hub_http_task {
+    hub_http_connection *connection;
+    struct hub_http_server *server;
+    const hub_http_request *request;
+    const struct hub_http_route *route;
+    hub_str profile;       /* empty: the default one */
+    const char *principal; /* lives as long as the settings */
+    int64_t expires;       /* of the credential, seconds since 1970; 0: never */
+    hub_str body;
+    hub_str early; /* what came behind the request: for upgrades */
+} hub_http_task;
+
+/* Have the loop look at resumed, ended_exchanges and ended_streams. */
+void hub_http_server_soon(hub_http_server *server);
+
+/* Whether the server can be freed, which its last upgraded link may have to do. */
+void hub_http_server_free_if_done(hub_http_server *server);
+
+/* The value of a header, or the empty span. */
+hub_str hub_http_value(const hub_http_request *request, const char *name);
+
+/* The name of the profile, "" for the default one. False when there can be no such profile. */
+enum { HUB_HTTP_PROFILE_BYTES = 128 };
+bool hub_http_task_profile(const hub_http_task *task, char ret_name[HUB_HTTP_PROFILE_BYTES + 1]);
+
+/* Begin a session of the hub for the request's principal and profile, or answer why not. */
+hub_session *hub_http_task_begin_session(const hub_http_task *task, const char *transport,
+                                         hub_port *port);
+
+/* Answer why hub_session_create failed. */
+void hub_http_task_refuse_session(const hub_http_task *task, hub_err err, const hub_error *why);
+
+/* ---- the routes, each in its file ------------------------------------------------------------ */
+
+void hub_http_serve_mcp(const hub_http_task *task); /* mcp.c */
+void hub_http_serve_sse(const hub_http_task *task); /* sse_2024.c */
+void hub_http_serve_messages(const hub_http_task *task);
+void hub_http_serve_upgrade(const hub_http_task *task); /* upgrade.c */
+
+#endif

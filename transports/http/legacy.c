@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/legacy.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "http/mcp.h"
+#include "http/media.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const hub_http_header NONE = {{.ptr = "", .len = 0}, {.ptr = "", .len = 0}};
+
+/* ---- sessions -------------------------------------------------------------------------------- */
+
+static void refuse_full(const hub_http_task *task, hub_session_room room)
+{
+    bool is_principal = room == HUB_SESSION_PRINCIPAL_FULL;
+    hub_http_answer_refusal(task->connection, is_principal ? 429 : 503,
+                            (hub_http_header){HUB_STR("Retry-After"), HUB_STR("10")},
+                            is_principal
+                                ? "You have as many sessions as you may: end one with DELETE."
+                                : "The hub has as many sessions as it may: try again later.");
+}
+
+/* Room for one more session, if need be in place of one that nobody uses. */
+static bool make_room(const hub_http_task *task)
+{
+    hub_session_entry *victim;
+    hub_session_room room;
+    while ((room = hub_session_table_room(task->server->sessions, task->principal, &victim)) ==
+           HUB_SESSION_EVICT) {
+        hub_http_session_destroy((hub_http_session *)victim);
+    }
+    if (room != HUB_SESSION_ROOM) {
+        refuse_full(task, room);
+    }
+    return room == HUB_SESSION_ROOM;
+}
+
+hub_http_session *hub_http_session_create(const hub_http_task *task, bool is_sse_2024)
+{
+    hub_http_server *server = task->server;
+    const hub_net_limits *limits = &server->settings->limits.net;
+    if (!make_room(task)) {
+        return NULL;
+    }
+    hub_http_session *session = calloc(1, sizeof *session);
+    if (session == NULL || (session->profile = hub_str_dup(task->profile)) == NULL) {
+        free(session);
+        hub_http_answer_refusal(task->connection, 503, NONE, "out of memory");
+        return NULL;
+    }
+    session->server = server;
+    session->is_sse_2024 = is_sse_2024;
+    session->own.port.ops = &HUB_HTTP_STREAM_PORT;
+    session->own.session = session;
+    hub_replay_init(&session->replay, limits->replay_bytes, limits->replay_events);
+    session->hub =
+        hub_http_task_begin_session(task, is_sse_2024 ? "sse" : "http", &session->own.port);
+    if (session->hub == NULL) {
+        free(session->profile);
+        free(session);
+        return NULL;
+    }
+    if (hub_session_table_add(server->sessions, &session->entry, task->principal) != HUB_OK) {
+        hub_session_close(session->hub);
+        free(session->profile);
+        free(session);
+        hub_http_answer_refusal(task->connection, 503, NONE, "no session can be had now");
+        return NULL;
+    }
+    return session;
+}
+
+static void end_stream(hub_http_stream *stream)
+{
+    hub_http_connection *connection = stream->connection;
+    stream->connection = NULL;
+    if (connection == NULL) {
+        return;
+    }
+    if (connection->streaming) {
+        hub_http_answer_end(connection);
+    } else {
+        hub_http_answer_refusal(connection, 404, NONE, "The session has ended.");
+    }
+}
+
+void hub_http_session_destroy(hub_http_session *session)
+{
+    hub_session_close(session->hub);
+    while (session->streams != NULL) {
+        end_stream(session->streams);
+        hub_http_stream_destroy(session->streams);
+    }
+    end_stream(&session->own);
+    hub_session_table_remove(session->server->sessions, &session->entry);
+    hub_replay_fini(&session->replay);
+    free(session->profile);
+    free(session);
+}
+
+hub_http_session *hub_http_session_find(const hub_http_task *task, hub_str id, bool is_sse_2024)
+{
+    hub_session_entry *entry = hub_session_table_find(task->server->sessions, id, task->principal);
+    hub_http_session *session = (hub_http_session *)entry;
+    bool fits = session != NULL && session->is_sse_2024 == is_sse_2024;
+    return fits ? session : NULL;
+}
+
+void hub_http_sessions_check(hub_http_server *server, uint64_t now_ms)
+{
+    hub_session_entry *late;
+    while ((late = hub_session_table_late(server->sessions, now_ms,
+                                          server->settings->limits.net.session_idle_ms)) != NULL) {
+        hub_http_session_destroy((hub_http_session *)late);
+    }
+}
+
+void hub_http_session_tell(hub_http_session *session, const hub_message *message)
+{
+    bool is_cancel = message->kind == HUB_MESSAGE_NOTIFICATION &&
+                     hub_str_is(message->method, "notifications/cancelled");
+    size_t before = hub_session_in_flight(session->hub) + session->answered;
+    hub_session_take(session->hub, &session->own.port, message);
+    /* One that left without an answer: nobody else says so. */
+    if (is_cancel && hub_session_in_flight(session->hub) + session->answered < before) {
+        hub_http_stream_cancelled(session, message->at[HUB_M_REQUEST_ID]);
+    }
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* The session that Mcp-Session-Id names, for as long as the request takes, or NULL with 404: the
+ * client has to initialize again (Session Management, 3 and 4). */
+static hub_http_session *use_session(const hub_http_task *task, hub_str request_id)
+{
+    hub_http_session *session =
+        hub_http_session_find(task, hub_http_value(task->request, "mcp-session-id"), false);
+    if (session == NULL || !hub_str_is(task->profile, session->profile)) {
+        hub_http_answer_error(task->connection, 404, request_id, HUB_RPC_INVALID_REQUEST,
+                              HUB_STR("There is no such session (any more): send initialize "
+                                      "without Mcp-Session-Id"),
+                              HUB_STR_EMPTY);
+        return NULL;
+    }
+    hub_session_table_use(task->server->sessions, &session->entry);
+    return session;
+}
+
+static void unuse_session(hub_http_session *session)
+{
+    hub_session_table_unuse(session->server->sessions, &session->entry, hub_clock_now_ms());
+}
+
+/* A stream for `pending` answers to the requests with these ids; NULL with an answer given. */
+static hub_http_stream *begin_stream(const hub_http_task *task, hub_http_session *session,
+                                     const hub_buf *ids, size_t pending)
+{
+    hub_http_stream *stream = hub_buf_ok(ids) ? hub_http_stream_create(session, task->connection,
+                                                                       hub_buf_str(ids), pending)
+                                              : NULL;
+    if (stream == NULL) {
+        hub_http_answer_refusal(task->connection, 503, NONE, "out of memory");
+    }
+    return stream;
+}
+
+static void serve_request(const hub_http_task *task, hub_http_session *session,
+                          const hub_message *message, bool initializes)
+{
+    hub_buf ids;
+    hub_buf_init(&ids, HUB_LIMIT_ID_BYTES + 2);
+    hub_buf_add_char(&ids, '[');
+    hub_buf_add(&ids, message->at[HUB_M_ID]);
+    hub_buf_add_char(&ids, ']');
+    hub_http_stream *stream = begin_stream(task, session, &ids, 1);
+    hub_buf_fini(&ids);
+    if (stream == NULL) {
+        return;
+    }
+    stream->initializes = initializes;
+    stream->inside = true;
+    hub_session_take(session->hub, &stream->port, message);
+    stream->inside = false;
+    if (stream->done) {
+        hub_http_stream_destroy(stream);
+    }
+}
+
+void hub_http_legacy_initialize(const hub_http_task *task, const hub_message *message)
+{
+    hub_http_session *session = hub_http_session_create(task, false);
+    if (session == NULL) {
+        return;
+    }
+    serve_request(task, session, message, true);
+    if (hub_session_revision(session->hub) == HUB_REVISION_NONE) {
+        hub_http_session_destroy(session); /* it was refused */
+    } else {
+        unuse_session(session);
+    }
+}
+
+void hub_http_legacy_get(const hub_http_task *task)
+{
+    hub_event_id after;
+    const hub_http_header *last =
+        hub_http_find_header(task->request, HUB_STR("last-event-id"), NULL);
+    hub_http_session *session = use_session(task, HUB_STR_EMPTY);
+    if (session == NULL) {
+        return;
+    }
+    if (last != NULL && !hub_event_id_read(last->value, &after)) {
+        hub_http_answer_refusal(task->connection, 400, NONE,
+                                "Last-Event-ID is none that was given out.");
+    } else if (!hub_http_stream_attach(session, task->connection, last != NULL ? &after : NULL)) {
+        hub_http_answer_refusal(task->connection, 405,
+                                (hub_http_header){HUB_STR("Allow"), HUB_STR("POST, DELETE")},
+                                "Nothing is left of the stream that Last-Event-ID names.");
+    }
+    unuse_session(session);
+}
+
+void hub_http_legacy_delete(const hub_http_task *task)
+{
+    hub_http_session *session = use_session(task, HUB_STR_EMPTY);
+    if (session != NULL) {
+        hub_http_session_destroy(session);
+        hub_http_answer_status(task->connection, 204);
+    }
+}
+
+/* ---- batches (2025-03-26) -------------------------------------------------------------------- */
+
+/* Count the answers that a batch is due, and note the ids of its requests. */
+static size_t count_answers(hub_str array, hub_buf *ids)
+{
+    hub_json_iter it = hub_json_iterate(array);
+    hub_str key;
+    hub_str element;
+    size_t count = 0;
+    hub_buf_add_char(ids, '[');
+    while (hub_json_next(&it, &key, &element)) {
+        hub_message message;
+        bool is_message = hub_message_scan(element, &message, NULL) == HUB_OK;
+        if (is_message && message.kind == HUB_MESSAGE_REQUEST) {
+            hub_json_add_comma(ids);
+            hub_buf_add(ids, message.at[HUB_M_ID]);
+        }
+        /* What is no message, or another batch, is answered with an error. */
+        count +=
+            !is_message || message.kind == HUB_MESSAGE_REQUEST || message.kind == HUB_MESSAGE_BATCH;
+    }
+    hub_buf_add_char(ids, ']');
+    return count;
+}
+
+static void take_elements(hub_http_session *session, hub_port *port, hub_str array)
+{
+    hub_json_iter it = hub_json_iterate(array);
+    hub_str key;
+    hub_str element;
+    while (hub_json_next(&it, &key, &element)) {
+        hub_message message;
+        if (hub_message_scan(element, &message, NULL) != HUB_OK) {
+            hub_session_receive(session->hub, port, element);
+        } else if (message.kind == HUB_MESSAGE_REQUEST || message.kind == HUB_MESSAGE_BATCH) {
+            hub_session_take(session->hub, port, &message);
+        } else {
+            hub_http_session_tell(session, &message);
+        }
+    }
+}
+
+static void serve_batch(const hub_http_task *task, hub_http_session *session,
+                        const hub_message *message)
+{
+    size_t length = hub_json_count(message->whole);
+    if (hub_session_revision(session->hub) != HUB_REVISION_2025_03_26 || length == 0 ||
+        length > HUB_HTTP_LIMIT_BATCH) {
+        char why[128];
+        (void)snprintf(why, sizeof why,
+                       "a batch needs protocol version 2025-03-26 and 1 to %d messages",
+                       HUB_HTTP_LIMIT_BATCH);
+        hub_http_answer_no_message(task, message, HUB_EINVAL, why);
+        return;
+    }
+    hub_buf ids;
+    hub_buf_init(&ids, HUB_HTTP_LIMIT_BATCH * (HUB_LIMIT_ID_BYTES + 1) + 2);
+    size_t pending = count_answers(message->whole, &ids);
+    hub_http_stream *stream = pending > 0 ? begin_stream(task, session, &ids, pending) : NULL;
+    hub_buf_fini(&ids);
+    if (pending == 0) {
+        take_elements(session, &session->own.port, message->whole);
+        hub_http_answer_status(task->connection, 202);
+    } else if (stream != NULL) {
+        stream->is_batch = true;
+        stream->inside = true;
+        take_elements(session, &stream->port, message->whole);
+        stream->inside = false;
+        if (stream->done) {
+            hub_http_stream_destroy(stream);
+        }
+    }
+}
+
+void hub_http_legacy_post(const hub_http_task *task, const hub_message *message)
+{
+    hub_http_session *session = use_session(task, message->at[HUB_M_ID]);
+    if (session == NULL) {
+        return;
+    }
+    switch (message->kind) {
+    case HUB_MESSAGE_REQUEST:
+        serve_request(task, session, message, false);
+        break;
+    case HUB_MESSAGE_BATCH:
+        serve_batch(task, session, message);
+        break;
+    default:
+        hub_http_session_tell(session, message);
+        hub_http_answer_status(task->connection, 202);
+    }
+    unuse_session(session);
+}

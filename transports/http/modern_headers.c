@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/limits.h"
+#include "http/mcp.h"
+#include "http/mcp_headers.h"
+
+#include <stdio.h>
+
+enum {
+    PROPERTY_DEPTH = HUB_LIMIT_SCHEMA_DEPTH, /* of nested `properties` */
+    NAME_BYTES = 256,                        /* of a header; longer ones nobody can send */
+};
+
+/* What is looked at while the annotations of a schema are walked. */
+typedef struct walk {
+    const hub_http_request *request;
+    hub_error *reterr;
+} walk;
+
+static hub_err check_header(const hub_http_request *request, const char *name,
+                            hub_mcp_encoding encoding, hub_str json, hub_error *reterr)
+{
+    const hub_http_header *header = hub_http_find_header(request, hub_str_of(name), NULL);
+    hub_err err =
+        hub_mcp_header_check(header != NULL ? &header->value : NULL, encoding, json, reterr);
+    if (err != HUB_OK) {
+        hub_error_prefix(reterr, "Header mismatch: %s", name);
+    }
+    return err;
+}
+
+/* The header that a property's annotation names, against the argument. */
+static hub_err check_annotation(const walk *at, hub_str annotation, hub_str argument)
+{
+    char name[NAME_BYTES];
+    hub_buf text;
+    hub_buf_init(&text, sizeof name);
+    hub_err err = hub_json_decode(annotation, &text);
+    if (err == HUB_OK && hub_http_is_token(hub_buf_str(&text))) {
+        (void)snprintf(name, sizeof name, "Mcp-Param-" HUB_STR_FMT,
+                       HUB_STR_ARG(hub_buf_str(&text)));
+        err = check_header(at->request, name, HUB_MCP_BASE64, argument, at->reterr);
+    } else {
+        err = HUB_OK; /* not a valid annotation: no client sends a header for it */
+    }
+    hub_buf_fini(&text);
+    return err;
+}
+
+/* The value of the member that a raw key names. */
+static hub_str get(hub_str object, hub_str raw_key)
+{
+    hub_buf key;
+    hub_str plain;
+    hub_buf_init(&key, raw_key.len);
+    if (!hub_json_plain(raw_key, &plain)) {
+        plain = hub_json_decode(raw_key, &key) == HUB_OK ? hub_buf_str(&key) : HUB_STR_EMPTY;
+    }
+    hub_str value =
+        hub_json_type_of(object) == HUB_JSON_OBJECT ? hub_json_get(object, plain) : HUB_STR_EMPTY;
+    hub_buf_fini(&key);
+    return value;
+}
+
+/* Annotations are reached by chains of `properties` alone (Schema Extension). */
+static hub_err check_properties(const walk *at, hub_str schema, hub_str arguments, int depth)
+{
+    hub_str properties = hub_json_type_of(schema) == HUB_JSON_OBJECT
+                             ? hub_json_get(schema, HUB_STR("properties"))
+                             : HUB_STR_EMPTY;
+    hub_json_iter it = hub_json_iterate(properties);
+    hub_str key;
+    hub_str property;
+    hub_err err = HUB_OK;
+    while (err == HUB_OK && depth > 0 && hub_json_next(&it, &key, &property)) {
+        if (hub_json_type_of(property) != HUB_JSON_OBJECT || key.len == 0) {
+            continue;
+        }
+        hub_str annotation = hub_json_get(property, HUB_STR("x-mcp-header"));
+        hub_str argument = get(arguments, key);
+        if (annotation.len > 0) {
+            err = check_annotation(at, annotation, argument);
+        }
+        if (err == HUB_OK) {
+            err = check_properties(at, property, argument, depth - 1);
+        }
+    }
+    return err;
+}
+
+static bool holds(hub_str text, hub_str part)
+{
+    return text.len > 0 && memmem(text.ptr, text.len, part.ptr, part.len) != NULL;
+}
+
+/* Mcp-Param-*: what the tool's definition wants repeated. Others are for others, and ignored. */
+static hub_err check_arguments(const hub_http_request *request, const hub_session *session,
+                               const hub_message *message, hub_error *reterr)
+{
+    hub_buf decoded;
+    hub_str name;
+    hub_str raw = message->at[HUB_M_NAME];
+    hub_err err = HUB_OK;
+    hub_buf_init(&decoded, raw.len);
+    if (!hub_json_plain(raw, &name)) {
+        name = hub_json_decode(raw, &decoded) == HUB_OK ? hub_buf_str(&decoded) : HUB_STR_EMPTY;
+    }
+    hub_str tool = hub_session_find_tool(session, name);
+    if (holds(tool, HUB_STR("x-mcp-header")) || holds(tool, HUB_STR("\\u"))) {
+        walk at = {.request = request, .reterr = reterr};
+        err = check_properties(&at, hub_json_get(tool, HUB_STR("inputSchema")),
+                               message->at[HUB_M_ARGUMENTS], PROPERTY_DEPTH);
+    }
+    hub_buf_fini(&decoded);
+    return err;
+}
+
+hub_err hub_http_check_headers(const hub_http_request *request, const hub_session *session,
+                               const hub_message *message, hub_error *reterr)
+{
+    hub_str version = message->at[HUB_M_META_PROTOCOL_VERSION];
+    hub_str date;
+    if (version.len == 0) {
+        return HUB_OK; /* the hub answers that it is missing */
+    }
+    hub_err err = check_header(request, "MCP-Protocol-Version", HUB_MCP_PLAIN, version, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    if (!hub_json_plain(version, &date) || hub_revision_parse(date) < HUB_REVISION_2026_07_28) {
+        return HUB_OK; /* … or that it is not served: nobody knows what else it wants */
+    }
+    /* The method has no escapes: message.h. */
+    err = check_header(request, "Mcp-Method", HUB_MCP_PLAIN, message->at[HUB_M_METHOD], reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    if (hub_str_is(message->method, "resources/read")) {
+        return check_header(request, "Mcp-Name", HUB_MCP_BASE64, message->at[HUB_M_URI], reterr);
+    }
+    bool is_call = hub_str_is(message->method, "tools/call");
+    if (is_call || hub_str_is(message->method, "prompts/get")) {
+        err = check_header(request, "Mcp-Name", HUB_MCP_BASE64, message->at[HUB_M_NAME], reterr);
+    }
+    return err == HUB_OK && is_call ? check_arguments(request, session, message, reterr) : err;
+}

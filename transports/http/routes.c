@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/routes.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "http/auth.h"
+#include "http/cors.h"
+#include "http/media.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { IS_OPEN = 1, HAS_PROFILE = 2, HAS_STREAM = 4 };
+
+typedef struct hub_http_route {
+    const char *path;
+    int flags; /* IS_OPEN: to everybody; HAS_PROFILE: /NAME may follow; HAS_STREAM: GET is one */
+    const char *allow;
+    void (*serve)(const hub_http_task *task);
+} hub_http_route;
+
+static const hub_http_header NONE = {{.ptr = "", .len = 0}, {.ptr = "", .len = 0}};
+
+/* ---- liveness and readiness ------------------------------------------------------------------ */
+
+static void answer_json(const hub_http_task *task, int status, hub_str body)
+{
+    (void)hub_http_answer_whole(
+        task->connection,
+        &(hub_http_answer){.status = status, .type = HUB_HTTP_JSON, .parts = &body, .count = 1});
+}
+
+static void serve_health(const hub_http_task *task)
+{
+    answer_json(task, 200, HUB_STR("{\"status\":\"ok\"}"));
+}
+
+static void serve_ready(const hub_http_task *task)
+{
+    if (hub_orchestrator_is_ready(task->server->hub)) {
+        answer_json(task, 200, HUB_STR("{\"status\":\"ready\"}"));
+    } else {
+        answer_json(task, 503, HUB_STR("{\"status\":\"not ready\"}"));
+    }
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const hub_http_route ROUTES[] = {
+    {"/mcp", HAS_PROFILE | HAS_STREAM, "GET, POST, DELETE, OPTIONS", hub_http_serve_mcp},
+    {"/sse", HAS_PROFILE | HAS_STREAM, "GET, OPTIONS", hub_http_serve_sse},
+    {"/messages", 0, "POST, OPTIONS", hub_http_serve_messages},
+    {"/ws", HAS_PROFILE, "GET, OPTIONS", hub_http_serve_upgrade},
+    {"/healthz", IS_OPEN, "GET, HEAD, OPTIONS", serve_health},
+    {"/readyz", IS_OPEN, "GET, HEAD, OPTIONS", serve_ready},
+};
+
+static const hub_http_route *find_route(hub_str path, hub_str *ret_profile)
+{
+    for (size_t i = 0; i < sizeof ROUTES / sizeof ROUTES[0]; i++) {
+        hub_str base = hub_str_of(ROUTES[i].path);
+        *ret_profile = HUB_STR_EMPTY;
+        if (hub_str_eq(path, base)) {
+            return &ROUTES[i];
+        }
+        if ((ROUTES[i].flags & HAS_PROFILE) != 0 && hub_str_starts(path, base) &&
+            path.len > base.len + 1 && path.ptr[base.len] == '/') {
+            *ret_profile = hub_str_from(path, base.len + 1);
+            return &ROUTES[i];
+        }
+    }
+    return NULL;
+}
+
+static bool allows(const hub_http_route *route, hub_str method)
+{
+    hub_str rest = hub_str_of(route->allow);
+    hub_str allowed;
+    while (hub_http_next_element(&rest, &allowed)) {
+        if (hub_str_eq(allowed, method)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- guards ---------------------------------------------------------------------------------- */
+
+static bool refuse(const hub_http_task *task, int status, hub_http_header header,
+                   const char *reason)
+{
+    hub_http_answer_refusal(task->connection, status, header, reason);
+    return false;
+}
+
+/* Whoever runs the hub wants to know why a client is turned away; whoever floods it is not to fill
+ * the disk (R10). */
+static void log_refusal(const hub_http_task *task, const char *reason)
+{
+    hub_http_server *server = task->server;
+    uint64_t now_ms = hub_clock_now_ms();
+    if (server->logged_ms != 0 && now_ms - server->logged_ms < HUB_HTTP_LOG_MS) {
+        server->unlogged++;
+        return;
+    }
+    hub_log(HUB_LOG_WARNING, "http.refused", HUB_F_TEXT("reason", reason),
+            HUB_F_STR("host", task->request->host),
+            HUB_F_STR("origin", hub_http_value(task->request, "origin")),
+            HUB_F_TEXT("peer", hub_link_peer(task->connection->link)),
+            HUB_F_INT("not_logged", server->unlogged));
+    server->logged_ms = now_ms;
+    server->unlogged = 0;
+}
+
+/* A page whose name was rebound to this address gets nothing (H08); a page that is welcome gets
+ * the headers that its browser wants. */
+static bool check_origin(const hub_http_task *task)
+{
+    const hub_http_header *origin = hub_http_find_header(task->request, HUB_STR("origin"), NULL);
+    const char *reason = hub_http_origin_refusal(&task->server->allowed, task->request->host,
+                                                 origin != NULL ? &origin->value : NULL);
+    if (reason != NULL) {
+        log_refusal(task, reason);
+        return refuse(task, 403, NONE, reason);
+    }
+    if (origin != NULL) {
+        task->connection->origin = hub_str_dup(origin->value);
+    }
+    return true;
+}
+
+static bool refuse_credential(const hub_http_task *task, hub_auth_result result)
+{
+    switch (result) {
+    case HUB_AUTH_MALFORMED:
+        return refuse(task, 400,
+                      (hub_http_header){HUB_STR("WWW-Authenticate"),
+                                        HUB_STR("Bearer error=\"invalid_request\"")},
+                      "The Authorization header must read: Bearer TOKEN");
+    case HUB_AUTH_REFUSED:
+        return refuse(task, 401,
+                      (hub_http_header){HUB_STR("WWW-Authenticate"),
+                                        HUB_STR("Bearer error=\"invalid_token\"")},
+                      "The token is not valid.");
+    default:
+        return refuse(task, 401, (hub_http_header){HUB_STR("WWW-Authenticate"), HUB_STR("Bearer")},
+                      "Authorization is needed: send the header Authorization: Bearer TOKEN");
+    }
+}
+
+/* Who is asking. Only the header counts: a token in the query is not looked at (A11). */
+static bool authenticate(hub_http_task *task)
+{
+    hub_http_failures *failures = task->server->failures;
+    const char *peer = hub_link_peer(task->connection->link);
+    const hub_http_header *header =
+        hub_http_find_header(task->request, HUB_STR("authorization"), NULL);
+    uint32_t wait_s =
+        header != NULL ? hub_http_failures_wait_s(failures, peer, hub_clock_now_ms()) : 0;
+    if (task->server->settings->auth.required && wait_s > 0) {
+        char text[16];
+        int len = snprintf(text, sizeof text, "%" PRIu32, wait_s);
+        return refuse(task, 429,
+                      (hub_http_header){HUB_STR("Retry-After"), {.ptr = text, .len = (size_t)len}},
+                      "Too many bad tokens have come from this address: try again later.");
+    }
+    hub_auth_result result =
+        hub_auth_check(&task->server->settings->auth, header != NULL ? &header->value : NULL,
+                       time(NULL), &task->principal, &task->expires);
+    if (result == HUB_AUTH_OK) {
+        return true;
+    }
+    if (result != HUB_AUTH_MISSING) {
+        hub_http_failures_note(failures, peer, hub_clock_now_ms());
+        log_refusal(task, "The credential is not valid.");
+    }
+    return refuse_credential(task, result);
+}
+
+static bool answer_preflight(const hub_http_task *task)
+{
+    hub_buf allowed;
+    hub_buf_init(&allowed, HUB_HTTP_LIMIT_HEAD_BYTES);
+    if (hub_http_cors_allow_headers(task->request, &allowed) != HUB_OK) {
+        hub_buf_clear(&allowed); /* nothing is allowed then */
+    }
+    const hub_http_header headers[] = {
+        {HUB_STR("Access-Control-Allow-Methods"), HUB_STR("GET, POST, DELETE, OPTIONS")},
+        {HUB_STR("Access-Control-Allow-Headers"), hub_buf_str(&allowed)},
+        {HUB_STR("Access-Control-Max-Age"), HUB_STR("600")},
+    };
+    (void)hub_http_answer_whole(
+        task->connection, &(hub_http_answer){.status = 204, .headers = headers, .header_count = 3});
+    hub_buf_fini(&allowed);
+    return false;
+}
+
+static bool answer_options(const hub_http_task *task)
+{
+    hub_http_header allow = {HUB_STR("Allow"), hub_str_of(task->route->allow)};
+    (void)hub_http_answer_whole(
+        task->connection, &(hub_http_answer){.status = 204, .headers = &allow, .header_count = 1});
+    return false;
+}
+
+/* Whether what is sent and what is wanted back are of a kind that MCP has. */
+static bool check_media(const hub_http_task *task)
+{
+    const hub_http_request *request = task->request;
+    bool is_post = hub_str_is(request->method, "POST");
+    bool is_stream = hub_str_is(request->method, "GET") && (task->route->flags & HAS_STREAM) != 0;
+    if (is_post && !hub_http_is_json(request)) {
+        return refuse(task, 415, NONE, "The Content-Type must be application/json.");
+    }
+    if ((is_stream && !hub_http_accepts(request, HUB_STR("text/event-stream"))) ||
+        (is_post && task->route->flags != 0 &&
+         (!hub_http_accepts(request, HUB_STR("application/json")) ||
+          !hub_http_accepts(request, HUB_STR("text/event-stream"))))) {
+        return refuse(task, 406, NONE,
+                      is_post ? "Accept must list application/json and text/event-stream."
+                              : "Accept must list text/event-stream.");
+    }
+    if (is_post && request->framing == HUB_HTTP_NO_BODY) {
+        return refuse(task, 411, NONE, "A POST needs Content-Length or chunked encoding.");
+    }
+    return true;
+}
+
+bool hub_http_routes_admit(hub_http_task *task)
+{
+    const hub_http_request *request = task->request;
+    if (!check_origin(task)) {
+        return false;
+    }
+    if (hub_http_is_preflight(request)) {
+        return answer_preflight(task);
+    }
+    task->route = find_route(request->path, &task->profile);
+    bool is_open = task->route != NULL && (task->route->flags & IS_OPEN) != 0;
+    if (!is_open && !authenticate(task)) {
+        return false;
+    }
+    if (task->route == NULL) {
+        return refuse(task, 404, NONE,
+                      "There is nothing at this path: MCP is at /mcp, and at /sse and /ws.");
+    }
+    if (!allows(task->route, request->method)) {
+        return refuse(task, 405,
+                      (hub_http_header){HUB_STR("Allow"), hub_str_of(task->route->allow)},
+                      "The method is not allowed here.");
+    }
+    if (hub_str_is(request->method, "OPTIONS")) {
+        return answer_options(task);
+    }
+    return check_media(task);
+}
+
+void hub_http_routes_serve(const hub_http_task *task)
+{
+    task->route->serve(task);
+}

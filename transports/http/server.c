@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/server.h"
+
+#include "base/clock.h"
+#include "http/internal.h"
+#include "http/legacy.h"
+#include "http/modern.h"
+#include "http/upgrade.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- work that is left to the loop ----------------------------------------------------------- */
+
+static void on_soon(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    hub_http_server *server = timer->data;
+    hub_http_modern_reap(server);
+    hub_http_streams_reap(server);
+    /* Those that join meanwhile, because they answer at once, have their turn after everybody. */
+    hub_deadlines turn = {NULL, NULL};
+    while (server->resumed.first != NULL) {
+        hub_deadline_start(&turn, server->resumed.first, 0);
+    }
+    while (turn.first != NULL) {
+        hub_http_connection_resume(HUB_DEADLINE_OF(turn.first, hub_http_connection, deadline));
+    }
+}
+
+void hub_http_server_soon(hub_http_server *server)
+{
+    ev_feed_event(hub_net_loop(server->net), &server->soon, EV_TIMER);
+}
+
+static void on_tick(hub_net_tick *tick, uint64_t now_ms)
+{
+    hub_http_server *server = HUB_DEADLINE_OF(tick, hub_http_server, tick);
+    hub_http_connections_check(server, now_ms);
+    hub_http_sessions_check(server, now_ms);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static bool is_loopback(const char *address)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (inet_pton(AF_INET, address, &v4) == 1) {
+        return ntohl(v4.s_addr) >> 24 == 127;
+    }
+    return strcmp(address, "localhost") == 0 ||
+           (inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6));
+}
+
+static hub_err check_exposure(const hub_settings *settings, const hub_listen_settings *listen,
+                              hub_error *reterr)
+{
+    if (is_loopback(listen->address) || settings->auth.required) {
+        return HUB_OK;
+    }
+    if (!listen->insecure) {
+        return hub_fail(reterr, HUB_EDENIED,
+                        "%s can be reached from other machines, and nobody has to authenticate; "
+                        "--insecure accepts that",
+                        listen->address);
+    }
+    return HUB_OK;
+}
+
+static const hub_str *spans_of(const hub_names *names, hub_str *at)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        at[i] = hub_str_of(names->items[i]);
+    }
+    return at;
+}
+
+/* Which names the hub goes by. Those of the loopback interface are always its own unless the
+ * manifest says otherwise; so is the address that it was told to listen on. */
+static hub_err decide_names(hub_http_server *server)
+{
+    const hub_listen_settings *listen = server->listen;
+    size_t local = HUB_HTTP_LOCAL_ORIGINS.host_count;
+    bool is_v6 = strchr(listen->address, ':') != NULL;
+    hub_buf literal;
+    hub_buf_init(&literal, 256);
+    hub_buf_printf(&literal, is_v6 ? "[%s]" : "%s", listen->address);
+    server->literal = hub_buf_take(&literal);
+    hub_buf_fini(&literal);
+    server->names =
+        calloc(listen->hosts.count + listen->origins.count + local + 1, sizeof *server->names);
+    if (server->literal == NULL || server->names == NULL) {
+        return HUB_ENOMEM;
+    }
+    hub_str *at = server->names;
+    server->allowed.hosts = at;
+    if (listen->hosts.set) {
+        (void)spans_of(&listen->hosts, at);
+        server->allowed.host_count = listen->hosts.count;
+    } else {
+        memcpy(at, HUB_HTTP_LOCAL_ORIGINS.hosts, local * sizeof *at);
+        at[local] = hub_str_of(server->literal);
+        server->allowed.host_count = local + 1;
+    }
+    at += server->allowed.host_count;
+    server->allowed.origins = spans_of(&listen->origins, at);
+    server->allowed.origin_count = listen->origins.count;
+    return HUB_OK;
+}
+
+static hub_err make_url(hub_http_server *server)
+{
+    hub_buf url;
+    hub_buf_init(&url, 512);
+    hub_buf_printf(&url, "%s://%s:%u/mcp",
+                   server->listen->tls.certificate != NULL ? "https" : "http", server->literal,
+                   (unsigned)hub_listener_port(server->listener));
+    server->url = hub_buf_take(&url);
+    hub_buf_fini(&url);
+    return server->url != NULL ? HUB_OK : HUB_ENOMEM;
+}
+
+static void destroy(hub_http_server *server)
+{
+    hub_websockets_destroy(server->websockets);
+    hub_session_table_destroy(server->sessions);
+    hub_http_failures_destroy(server->failures);
+    free(server->names);
+    free(server->literal);
+    free(server->url);
+    free(server);
+}
+
+static hub_err build(hub_http_server *server)
+{
+    const hub_net_limits *limits = &server->settings->limits.net;
+    server->failures = hub_http_failures_create();
+    server->sessions = hub_session_table_create(limits->sessions, limits->sessions_per_principal);
+    if (server->failures == NULL || server->sessions == NULL) {
+        return HUB_ENOMEM;
+    }
+    hub_err err = hub_websockets_create(server->net, server->settings, &server->websockets);
+    return err == HUB_OK ? decide_names(server) : err;
+}
+
+hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub, const hub_settings *settings,
+                             const hub_listen_settings *listen, hub_http_server **ret_server,
+                             hub_error *reterr)
+{
+    hub_err err = check_exposure(settings, listen, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    hub_http_server *server = calloc(1, sizeof *server);
+    if (server == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    server->net = net;
+    server->hub = hub;
+    server->settings = settings;
+    server->listen = listen;
+    ev_timer_init(&server->soon, on_soon, 0., 0.);
+    server->soon.data = server;
+    err = build(server);
+    if (err != HUB_OK) {
+        destroy(server);
+        return hub_fail(reterr, err, "%s", hub_err_text(err));
+    }
+    err =
+        hub_net_listen(net, listen, hub_http_connection_accept, server, &server->listener, reterr);
+    if (err != HUB_OK) {
+        destroy(server);
+        return err;
+    }
+    if (make_url(server) != HUB_OK) {
+        hub_listener_close(server->listener);
+        destroy(server);
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    server->tick.on_tick = on_tick;
+    hub_net_add_tick(net, &server->tick);
+    *ret_server = server;
+    return HUB_OK;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void end_sessions(hub_http_server *server)
+{
+    hub_session_entry *entry;
+    while ((entry = hub_session_table_any(server->sessions)) != NULL) {
+        hub_http_session_destroy((hub_http_session *)entry);
+    }
+}
+
+void hub_http_server_stop(hub_http_server *server)
+{
+    if (server->stopping) {
+        return;
+    }
+    server->stopping = true;
+    hub_listener_close(server->listener);
+    server->listener = NULL;
+    end_sessions(server); /* their streams end, and what they were sent is on its way */
+    hub_http_upgraded_close(server);
+    for (hub_http_connection *at = server->connections; at != NULL; at = at->next) {
+        hub_http_connection_stop(at);
+    }
+}
+
+size_t hub_http_server_busy(const hub_http_server *server)
+{
+    size_t busy = hub_http_upgraded_count(server);
+    for (const hub_http_connection *at = server->connections; at != NULL; at = at->next) {
+        busy += at->busy || hub_link_queued(at->link) > 0;
+    }
+    return busy;
+}
+
+void hub_http_server_free_if_done(hub_http_server *server)
+{
+    if (server->closed && server->upgraded == NULL) {
+        destroy(server);
+    }
+}
+
+void hub_http_server_close(hub_http_server *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    hub_http_server_stop(server);
+    hub_net_remove_tick(server->net, &server->tick);
+    while (server->connections != NULL) {
+        hub_http_connection_destroy(server->connections);
+    }
+    hub_http_modern_reap(server);
+    hub_http_streams_reap(server);
+    ev_clear_pending(hub_net_loop(server->net), &server->soon);
+    server->closed = true;
+    hub_http_server_free_if_done(server);
+}
+
+const char *hub_http_server_url(const hub_http_server *server)
+{
+    return server->url;
+}

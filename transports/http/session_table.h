@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who has which legacy session: found by its id, counted per principal, and forgotten when nobody
+ * has used it for long. An id is 128 bits from getrandom(2) in hexadecimal: not to be guessed, and
+ * of no use to another principal (MCP 2025-11-25 basic/transports, Session Management). The
+ * sessions embed an entry and own themselves. Thread: [loop].
+ */
+#ifndef HTTP_SESSION_TABLE_H
+#define HTTP_SESSION_TABLE_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "net/deadline.h"
+
+#define HUB_SESSION_ID_BYTES 32
+
+typedef struct hub_session_entry {
+    char id[HUB_SESSION_ID_BYTES + 1];
+    struct hub_session_owner *owner; /* private: the principal's account */
+    unsigned users;                  /* connections and requests; it is idle when there are none */
+    hub_deadline idle;
+    hub_deadline idle_of_owner;
+    UT_hash_handle hh;
+} hub_session_entry;
+
+typedef struct hub_session_table hub_session_table;
+
+/* NULL when out of memory. */
+hub_session_table *hub_session_table_create(size_t max, size_t max_per_principal);
+void hub_session_table_destroy(hub_session_table *table); /* empty; NULL is fine */
+
+typedef enum hub_session_room {
+    HUB_SESSION_ROOM,           /* there is room */
+    HUB_SESSION_EVICT,          /* if this idle one makes way, ask again */
+    HUB_SESSION_FULL,           /* all are at work */
+    HUB_SESSION_PRINCIPAL_FULL, /* … of this principal */
+} hub_session_room;
+
+/* Whether one more fits. *ret_victim is the longest idle one, when the answer is EVICT. */
+hub_session_room hub_session_table_room(const hub_session_table *table, const char *principal,
+                                        hub_session_entry **ret_victim);
+
+/* Give the entry (zeroed) an id and add it, with one user.
+ * errors:  HUB_ENOMEM, HUB_ESYSTEM (no random bytes) */
+HUB_MUST_CHECK hub_err hub_session_table_add(hub_session_table *table, hub_session_entry *entry,
+                                             const char *principal);
+void hub_session_table_remove(hub_session_table *table, hub_session_entry *entry);
+
+/* The principal's session of that id, or NULL: then there is none, or it is another's. */
+hub_session_entry *hub_session_table_find(const hub_session_table *table, hub_str id,
+                                          const char *principal);
+
+/* One more uses it, or one less. */
+void hub_session_table_use(hub_session_table *table, hub_session_entry *entry);
+void hub_session_table_unuse(hub_session_table *table, hub_session_entry *entry, uint64_t now_ms);
+
+/* The one that has been idle for longest, if it has been so for `after_ms`; else NULL. */
+hub_session_entry *hub_session_table_late(const hub_session_table *table, uint64_t now_ms,
+                                          uint64_t after_ms);
+
+/* Any session, or NULL: to end them all. */
+hub_session_entry *hub_session_table_any(const hub_session_table *table);
+
+#endif

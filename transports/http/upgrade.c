@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From HTTP to WebSocket: the handshake of RFC 6455 section 4.2, after the guards. */
+#include "http/upgrade.h"
+
+#include <stdlib.h>
+
+struct hub_http_upgraded {
+    hub_http_server *server;
+    hub_websocket *websocket;
+    struct hub_http_upgraded *next;
+    struct hub_http_upgraded *prev;
+};
+
+static const hub_http_header NONE = {{.ptr = "", .len = 0}, {.ptr = "", .len = 0}};
+
+static void forget(struct hub_http_upgraded *upgraded)
+{
+    hub_http_server *server = upgraded->server;
+    if (upgraded->prev != NULL) {
+        upgraded->prev->next = upgraded->next;
+    } else {
+        server->upgraded = upgraded->next;
+    }
+    if (upgraded->next != NULL) {
+        upgraded->next->prev = upgraded->prev;
+    }
+    free(upgraded);
+}
+
+static void on_end(void *ctx, hub_websocket *websocket)
+{
+    struct hub_http_upgraded *upgraded = ctx;
+    hub_http_server *server = upgraded->server;
+    (void)websocket;
+    forget(upgraded);
+    hub_http_server_free_if_done(server);
+}
+
+/* Answer what is no handshake that can be served. */
+static bool check_handshake(const hub_http_task *task)
+{
+    const hub_http_request *request = task->request;
+    if (request->minor == 0 ||
+        !hub_http_has_element(request, HUB_STR("upgrade"), HUB_STR("websocket")) ||
+        !hub_http_has_element(request, HUB_STR("connection"), HUB_STR("upgrade"))) {
+        hub_http_answer_refusal(task->connection, 426,
+                                (hub_http_header){HUB_STR("Upgrade"), HUB_STR("websocket")},
+                                "This is a WebSocket.");
+        return false;
+    }
+    if (!hub_str_is(hub_http_value(request, "sec-websocket-version"), "13")) {
+        hub_http_answer_refusal(task->connection, 426,
+                                (hub_http_header){HUB_STR("Sec-WebSocket-Version"), HUB_STR("13")},
+                                "Sec-WebSocket-Version must be 13.");
+        return false;
+    }
+    if (!hub_websocket_is_key(hub_http_value(request, "sec-websocket-key"))) {
+        hub_http_answer_refusal(task->connection, 400, NONE,
+                                "Sec-WebSocket-Key must be the Base64 of 16 bytes.");
+        return false;
+    }
+    return true;
+}
+
+static hub_err open_websocket(const hub_http_task *task, struct hub_http_upgraded *upgraded,
+                              hub_error *reterr)
+{
+    char profile[HUB_HTTP_PROFILE_BYTES + 1];
+    if (!hub_http_task_profile(task, profile)) {
+        return HUB_ENOTFOUND;
+    }
+    hub_websocket_options options = {
+        .hub = task->server->hub,
+        .pool = task->server->websockets,
+        .profile = profile[0] != '\0' ? profile : NULL,
+        .principal = task->principal,
+        .expires = task->expires,
+        .key = hub_http_value(task->request, "sec-websocket-key"),
+        .offers_mcp =
+            hub_http_has_element(task->request, HUB_STR("sec-websocket-protocol"), HUB_STR("mcp")),
+        .early = task->early,
+        .on_end = on_end,
+        .ctx = upgraded,
+    };
+    return hub_websocket_open(task->connection->link, &options, &upgraded->websocket, reterr);
+}
+
+void hub_http_serve_upgrade(const hub_http_task *task)
+{
+    hub_http_server *server = task->server;
+    hub_error why = {.code = HUB_OK};
+    if (!check_handshake(task)) {
+        return;
+    }
+    struct hub_http_upgraded *upgraded = calloc(1, sizeof *upgraded);
+    if (upgraded == NULL) {
+        hub_http_answer_refusal(task->connection, 503, NONE, "out of memory");
+        return;
+    }
+    *upgraded = (struct hub_http_upgraded){.server = server, .next = server->upgraded};
+    if (server->upgraded != NULL) {
+        server->upgraded->prev = upgraded;
+    }
+    server->upgraded = upgraded;
+    hub_err err = open_websocket(task, upgraded, &why);
+    if (err == HUB_OK) {
+        hub_http_connection_hand_over(task->connection);
+        return;
+    }
+    forget(upgraded);
+    hub_http_task_refuse_session(task, err, &why);
+}
+
+void hub_http_upgraded_close(hub_http_server *server)
+{
+    for (struct hub_http_upgraded *at = server->upgraded; at != NULL; at = at->next) {
+        hub_websocket_close(at->websocket); /* on_end follows, from the loop */
+    }
+}
+
+size_t hub_http_upgraded_count(const hub_http_server *server)
+{
+    size_t count = 0;
+    for (const struct hub_http_upgraded *at = server->upgraded; at != NULL; at = at->next) {
+        count++;
+    }
+    return count;
+}

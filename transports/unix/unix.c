@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unix/unix.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "stream_client/stream_client.h"
+#include "unix/listening.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    ACCEPTS_PER_EVENT = 64, /* then others get their turn */
+    ACCEPT_PAUSE_MS = 1000, /* when there is no descriptor left; less when a client leaves */
+    DRAIN_SLICE_MS = 10,    /* one client's turn while the last words are written */
+    PRINCIPAL_BYTES = 32,   /* "uid:4294967295" */
+};
+
+typedef struct unix_client {
+    struct hub_unix_server *server;
+    hub_stream_client *stream;
+    struct unix_client *next;
+    struct unix_client *prev;
+} unix_client;
+
+struct hub_unix_server {
+    struct ev_loop *loop;
+    hub_orchestrator *hub;
+    const hub_settings *settings;
+    const hub_listen_settings *listen;
+    int fd; /* -1: stopped */
+    hub_unix_file file;
+    ev_io acceptor;
+    ev_timer pause; /* active while no connection can be accepted */
+    unix_client *clients;
+    size_t client_count;
+    bool told_full;  /* the log knows that connections are refused, */
+    bool told_pause; /* … that they have to wait */
+};
+
+/* ---- clients --------------------------------------------------------------------------------- */
+
+static void resume(hub_unix_server *server)
+{
+    if (ev_is_active(&server->pause)) {
+        ev_timer_stop(server->loop, &server->pause);
+        ev_io_start(server->loop, &server->acceptor);
+    }
+}
+
+static void close_client(unix_client *client)
+{
+    hub_unix_server *server = client->server;
+    if (client->prev != NULL) {
+        client->prev->next = client->next;
+    } else {
+        server->clients = client->next;
+    }
+    if (client->next != NULL) {
+        client->next->prev = client->prev;
+    }
+    server->client_count--;
+    server->told_full = false;
+    hub_stream_client_close(client->stream);
+    free(client);
+    resume(server); /* there is a descriptor again */
+}
+
+static void on_client_end(void *ctx, hub_str reason)
+{
+    hub_log(HUB_LOG_DEBUG, "unix.closed", HUB_F_STR("reason", reason));
+    close_client(ctx);
+}
+
+/* Who is at the other end, as the kernel says. */
+static void name_peer(int fd, char *ret_name, size_t room)
+{
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0) {
+        (void)snprintf(ret_name, room, "uid:%lu", (unsigned long)peer.uid);
+    } else {
+        (void)snprintf(ret_name, room, "uid:unknown");
+    }
+}
+
+/* Say why, in the one line that fits into any socket's buffer, and hang up. */
+static void refuse(int fd, const char *why)
+{
+    char line[256];
+    int len = snprintf(line, sizeof line,
+                       "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":%d,\"message\":"
+                       "\"%s\"}}\n",
+                       HUB_RPC_OVERLOADED, why);
+    (void)send(fd, line, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL); /* a courtesy */
+    (void)close(fd);
+}
+
+static void take_client(hub_unix_server *server, int fd)
+{
+    char principal[PRINCIPAL_BYTES];
+    hub_error why = {.code = HUB_OK};
+    if (server->client_count >= server->settings->limits.net.connections) {
+        if (!server->told_full) {
+            server->told_full = true;
+            hub_log(HUB_LOG_WARNING, "unix.full", HUB_F_INT("connections", server->client_count));
+        }
+        refuse(fd, "the hub has as many connections as it may have: try again later");
+        return;
+    }
+    unix_client *client = calloc(1, sizeof *client);
+    if (client == NULL) {
+        refuse(fd, "out of memory: try again later");
+        return;
+    }
+    client->server = server;
+    name_peer(fd, principal, sizeof principal);
+    const hub_stream_client_options options = {
+        .read_fd = fd,
+        .write_fd = fd,
+        .answers_after_end = true,
+        .profile = server->listen->profile,
+        .transport = "unix",
+        .principal = principal,
+        .max_message_bytes = server->settings->limits.client_message_bytes,
+        .max_queue_bytes = server->settings->limits.client_queue_bytes,
+        .on_end = on_client_end,
+        .ctx = client,
+    };
+    if (hub_stream_client_open(server->loop, server->hub, &options, &client->stream, &why) !=
+        HUB_OK) {
+        hub_log(HUB_LOG_WARNING, "unix.refused", HUB_F_TEXT("reason", why.text));
+        free(client);
+        return;
+    }
+    client->next = server->clients;
+    if (client->next != NULL) {
+        client->next->prev = client;
+    }
+    server->clients = client;
+    server->client_count++;
+    hub_log(HUB_LOG_DEBUG, "unix.connected", HUB_F_TEXT("principal", principal));
+}
+
+/* ---- accepting ------------------------------------------------------------------------------- */
+
+/* Nothing can be accepted for now: look again later instead of at once and for ever. */
+static void wait_for_descriptors(hub_unix_server *server, int failure)
+{
+    if (!server->told_pause) {
+        server->told_pause = true;
+        hub_log(HUB_LOG_WARNING, "unix.paused", HUB_F_TEXT("reason", strerror(failure)));
+    }
+    ev_io_stop(server->loop, &server->acceptor);
+    ev_timer_again(server->loop, &server->pause);
+}
+
+static void on_pause_over(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    resume(timer->data);
+}
+
+static void on_connection(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    (void)loop;
+    (void)events;
+    hub_unix_server *server = watcher->data;
+    for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
+        int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            server->told_pause = false;
+            take_client(server, fd);
+        } else if (errno == EAGAIN) {
+            return;
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            wait_for_descriptors(server, errno);
+            return;
+        }
+    }
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static hub_err send_nothing(hub_port *port, const hub_outgoing *message)
+{
+    (void)port;
+    (void)message;
+    return HUB_ESTATE;
+}
+
+/* Whether clients will find their profile: better known now than with the first of them. */
+static hub_err try_profile(hub_orchestrator *hub, const char *profile, hub_error *reterr)
+{
+    static const hub_port_ops ops = {.send = send_nothing};
+    hub_port port = {.ops = &ops};
+    hub_session *session;
+    const hub_session_options options = {
+        .profile = profile, .transport = "unix", .principal = "nobody", .port = &port};
+    hub_err err = hub_session_create(hub, &options, &session, reterr);
+    if (err == HUB_OK) {
+        hub_session_close(session);
+    }
+    return err;
+}
+
+hub_err hub_unix_server_open(struct ev_loop *loop, hub_orchestrator *hub,
+                             const hub_settings *settings, const hub_listen_settings *listen,
+                             hub_unix_server **ret_server, hub_error *reterr)
+{
+    hub_err err = try_profile(hub, listen->profile, reterr);
+    if (err != HUB_OK) {
+        hub_error_prefix(reterr, "%s", listen->address);
+        return err;
+    }
+    hub_unix_server *server = calloc(1, sizeof *server);
+    if (server == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", listen->address);
+    }
+    err = hub_unix_listen(listen->address, listen->mode, listen->group, &server->fd, &server->file,
+                          reterr);
+    if (err != HUB_OK) {
+        free(server);
+        return err;
+    }
+    server->loop = loop;
+    server->hub = hub;
+    server->settings = settings;
+    server->listen = listen;
+    ev_io_init(&server->acceptor, on_connection, server->fd, EV_READ);
+    ev_timer_init(&server->pause, on_pause_over, 0., ACCEPT_PAUSE_MS / 1000.);
+    server->acceptor.data = server;
+    server->pause.data = server;
+    ev_io_start(loop, &server->acceptor);
+    *ret_server = server;
+    return HUB_OK;
+}
+
+void hub_unix_server_stop(hub_unix_server *server)
+{
+    if (server->fd < 0) {
+        return;
+    }
+    ev_io_stop(server->loop, &server->acceptor);
+    ev_timer_stop(server->loop, &server->pause);
+    /* First the file, while the open socket keeps its inode number from being given away. */
+    hub_unix_remove(server->listen->address, &server->file);
+    (void)close(server->fd);
+    server->fd = -1;
+}
+
+/* Write what waits for everybody, each in turn: one who does not read must not use up the time of
+ * the others. */
+static void drain(hub_unix_server *server, unsigned drain_ms)
+{
+    uint64_t deadline = hub_clock_now_ms() + drain_ms;
+    unsigned slice = 0; /* the first round takes what can be had without waiting */
+    bool waits = true;
+    while (waits) {
+        waits = false;
+        for (unix_client *client = server->clients; client != NULL; client = client->next) {
+            uint64_t now = hub_clock_now_ms();
+            uint64_t left = now < deadline ? deadline - now : 0;
+            unsigned turn = left < slice ? (unsigned)left : slice;
+            waits = !hub_stream_client_drain(client->stream, turn) || waits;
+        }
+        waits = waits && hub_clock_now_ms() < deadline;
+        slice = DRAIN_SLICE_MS;
+    }
+}
+
+void hub_unix_server_close(hub_unix_server *server, unsigned drain_ms)
+{
+    if (server == NULL) {
+        return;
+    }
+    hub_unix_server_stop(server);
+    drain(server, drain_ms);
+    while (server->clients != NULL) {
+        close_client(server->clients);
+    }
+    free(server);
+}

@@ -98,7 +98,13 @@ void hub_asking_settle(hub_asking *asking);
 /* End all open questions without an answer, later. */
 void hub_asking_cancel_all(hub_asking *asking);
 
-/* End a list of questions with their answers. */
+/* Tell how a question ended, and free it; the same for a list of answered ones. */
+void hub_question_tell(hub_question *question, int32_t status, hub_str json);
 void hub_questions_tell(hub_question *questions);
+
+/* Towards a client of a handshake revision (ask_legacy.c): send what has not been sent; take back
+ * what has. */
+void hub_ask_legacy_send(hub_asking *asking);
+void hub_ask_legacy_take_back(const hub_asking *asking);
 
 #endif

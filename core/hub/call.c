@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/ask.h"
+#include "hub/call_kept.h"
 #include "hub/hub.h"
 #include "hub/input_required.h"
 #include "hub/parking.h"
@@ -116,14 +117,7 @@ static void give_slot_back(hub_call *call)
     hub_call_table *table = call->table;
     uint32_t at = (uint32_t)(call->id & (HUB_LIMIT_CALLS - 1));
     call_slot *slot = &table->slots[at];
-    if (call->kept != call->inline_kept) {
-        free(call->kept);
-    }
-    while (call->kept_later != NULL) {
-        hub_call_kept *kept = call->kept_later;
-        call->kept_later = kept->older;
-        free(kept);
-    }
+    hub_call_forget_kept(call);
     free(call->held);
     slot->call = NULL;
     slot->spare = call;
@@ -133,82 +127,6 @@ static void give_slot_back(hub_call *call)
 }
 
 /* ---- beginning ------------------------------------------------------------------------------- */
-
-static hub_str keep(char **at, hub_str text)
-{
-    hub_str kept = {.ptr = *at, .len = text.len};
-    if (text.len > 0) {
-        memcpy(*at, text.ptr, text.len);
-        *at += text.len;
-    }
-    return kept;
-}
-
-static size_t size_to_keep(hub_str id, const hub_request_context *context, bool with_capabilities)
-{
-    return id.len + (with_capabilities ? context->capabilities.len : 0) + context->client_info.len +
-           context->log_level.len + context->progress_token.len;
-}
-
-static void keep_at(hub_call *call, char *at, hub_str id, const hub_request_context *context,
-                    bool with_capabilities)
-{
-    hub_str capabilities =
-        with_capabilities ? keep(&at, context->capabilities) : context->capabilities;
-    call->context = *context;
-    call->context.capabilities = capabilities;
-    call->client_id = keep(&at, id);
-    call->context.client_info = keep(&at, context->client_info);
-    call->context.log_level = keep(&at, context->log_level);
-    call->context.progress_token = keep(&at, context->progress_token);
-}
-
-/* Copy what of the request must outlive its message. What the session has declared once outlives
- * its calls anyway. */
-static hub_err keep_request(hub_call *call, const hub_session *session, hub_str id,
-                            const hub_request_context *context)
-{
-    bool is_declared =
-        session->capabilities != NULL && context->capabilities.ptr == session->capabilities;
-    size_t need = size_to_keep(id, context, !is_declared);
-    if (need > sizeof call->inline_kept) {
-        call->kept = malloc(need);
-        if (call->kept == NULL) {
-            call->kept = call->inline_kept;
-            return HUB_ENOMEM;
-        }
-    }
-    keep_at(call, call->kept, id, context, !is_declared);
-    return HUB_OK;
-}
-
-/* The same for a request that takes the call up again. Capabilities that have not changed, as is
- * the rule, are not kept twice. */
-static hub_err keep_later_request(hub_call *call, hub_str id, const hub_request_context *context)
-{
-    hub_request_context known = *context;
-    bool is_new = !hub_str_eq(context->capabilities, call->context.capabilities);
-    size_t total = size_to_keep(id, context, is_new);
-    hub_call_kept *kept = malloc(sizeof *kept + total);
-    if (kept == NULL) {
-        return HUB_ENOMEM;
-    }
-    kept->older = call->kept_later;
-    kept->len = total;
-    for (const hub_call_kept *older = kept->older; older != NULL; older = older->older) {
-        total += older->len;
-    }
-    if (total > HUB_LIMIT_CLIENT_MESSAGE_BYTES) {
-        free(kept);
-        return HUB_ELIMIT;
-    }
-    if (!is_new) {
-        known.capabilities = call->context.capabilities;
-    }
-    call->kept_later = kept;
-    keep_at(call, kept->bytes, id, &known, is_new);
-    return HUB_OK;
-}
 
 static void link_session(hub_call *call, hub_session *session)
 {
@@ -236,7 +154,7 @@ hub_err hub_call_begin(hub_call_table *table, hub_session *session, hub_port *po
     if (err != HUB_OK) {
         return err;
     }
-    err = keep_request(call, session, id, context);
+    err = hub_call_keep(call, session, id, context);
     if (err != HUB_OK) {
         give_slot_back(call);
         return err;
@@ -407,7 +325,7 @@ hub_err hub_call_meet_client(hub_call *call, hub_session *session, hub_port *por
     if (session->call_count >= session->profile->hub->settings->limits.calls_per_session) {
         return HUB_ELIMIT;
     }
-    hub_err err = keep_later_request(call, id, context);
+    hub_err err = hub_call_keep_later(call, id, context);
     if (err == HUB_OK) {
         call->port = port;
         link_session(call, session);

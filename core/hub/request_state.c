@@ -64,30 +64,48 @@ static bool digest_members(EVP_MD_CTX *ctx, const member *members, size_t count,
     return ok;
 }
 
+/* Members of an object: `few`, or on the heap when these do not do. */
+typedef struct member_list {
+    member *at;
+    size_t count;
+    size_t room;
+    member few[FEW_MEMBERS];
+} member_list;
+
+static bool append(member_list *list, const member *next)
+{
+    if (list->count == list->room) {
+        member *old = list->at == list->few ? NULL : list->at;
+        member *grown = realloc(old, 2 * list->room * sizeof *grown);
+        if (grown == NULL) {
+            return false;
+        }
+        if (old == NULL) {
+            memcpy(grown, list->few, sizeof list->few);
+        }
+        list->at = grown;
+        list->room *= 2;
+    }
+    list->at[list->count++] = *next;
+    return true;
+}
+
 /* Digest the members in the order of their keys. */
 static bool digest_object(EVP_MD_CTX *ctx, hub_str object, bool is_params)
 {
-    member few[FEW_MEMBERS];
-    member *members = few;
-    size_t most = hub_json_count(object);
-    if (most > FEW_MEMBERS) {
-        members = calloc(most, sizeof *members);
-        if (members == NULL) {
-            return false;
-        }
-    }
-    size_t count = 0;
+    member_list list = {.at = list.few, .room = FEW_MEMBERS};
     hub_json_iter it = hub_json_iterate(object);
     member next;
-    while (hub_json_next(&it, &next.key, &next.value)) {
+    bool ok = true;
+    while (ok && hub_json_next(&it, &next.key, &next.value)) {
         if (!is_params || !is_of_the_retry(next.key)) {
-            members[count++] = next;
+            ok = append(&list, &next);
         }
     }
-    qsort(members, count, sizeof *members, by_key);
-    bool ok = digest_members(ctx, members, count, is_params);
-    if (members != few) {
-        free(members);
+    qsort(list.at, list.count, sizeof *list.at, by_key);
+    ok = ok && digest_members(ctx, list.at, list.count, is_params);
+    if (list.at != list.few) {
+        free(list.at);
     }
     return ok;
 }

@@ -100,16 +100,3 @@ bool hub_input_is_possible(hub_str capabilities)
     }
     return false;
 }
-
-void hub_input_add_capabilities(hub_buf *out, hub_str capabilities)
-{
-    hub_buf_add_char(out, '{');
-    for (int kind = 0; kind < KIND_COUNT; kind++) {
-        hub_str declared = hub_json_get(capabilities, hub_str_of(KINDS[kind].capability));
-        if (declared.len > 0) {
-            hub_json_add_key(out, hub_str_of(KINDS[kind].capability));
-            hub_buf_add(out, declared);
-        }
-    }
-    hub_buf_add_char(out, '}');
-}

@@ -41,7 +41,4 @@ bool hub_input_request_fits(const hub_input_request *request, hub_revision revis
 /* Whether it can be asked anything at all. */
 bool hub_input_is_possible(hub_str capabilities);
 
-/* Append the part of the capabilities that is about being asked, as an object. */
-void hub_input_add_capabilities(hub_buf *out, hub_str capabilities);
-
 #endif

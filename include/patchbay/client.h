@@ -35,7 +35,8 @@ typedef void patchbay_on_answer(void *arg, patchbay_call call, int32_t status, p
 typedef struct patchbay_question {
     uint32_t struct_size;
     uint32_t reserved;
-    /* Tells the questions of a call apart; modern clients see it. Empty: the hub makes one. */
+    /* Tells the questions of a call apart; modern clients see it, and one that knows it from before
+     * may send the answer along with its request. Empty: the hub makes one. */
     patchbay_str key;
     patchbay_str method;      /* sampling/createMessage, elicitation/create or roots/list */
     patchbay_str params_json; /* its params object; empty for none */

@@ -163,7 +163,7 @@ static void discover(mcp_server *server, patchbay_call call, const patchbay_requ
 static void set_level(mcp_server *server, patchbay_call call, const patchbay_request *request)
 {
     patchbay_str level = patchbay_json_get(request->params_json, "level");
-    if (level.len < sizeof server->level) {
+    if (level.len > 0 && level.len < sizeof server->level) {
         memcpy(server->level, level.ptr, level.len);
         server->level[level.len] = '\0';
     }

@@ -5,7 +5,7 @@ bounded amount of memory, and nobody else anything."""
 import socket
 
 from http_client import HttpTest, render
-from mcp import main
+from mcp import fixture, main, tool
 
 LIMITS = {"header_timeout": "300ms", "body_timeout": "300ms", "idle_timeout": "600ms", "sse_comment": "500ms"}
 
@@ -109,6 +109,14 @@ class SlowReaders(HttpTest):
         for _ in range(50):
             self.assertEqual(connection.reply().status, 200)
         self.assertEqual(connection.send(render("GET", "/healthz")).reply("GET").status, 200)
+
+    def test_one_who_asks_for_much_at_once_gets_everything(self):
+        tools = [tool(f"t{n}", description="x" * 2000) for n in range(50)]
+        server = self.http(toolsets={"a": fixture(*tools)}, manifest={"limits": {"client_queue": "1MiB"}})
+        connection = server.connection()
+        connection.send(b"".join(server.modern_bytes("tools/list", request_id=n) for n in range(100)))
+        for number in range(100):
+            self.assertEqual(connection.reply().message.id, number)
 
     def test_an_answer_that_is_larger_than_what_may_wait(self):
         recorder = self.recorder()

@@ -354,6 +354,7 @@ class Requests(HttpTest):
         for body, code in (
             (b"", -32700),
             (b"{", -32700),
+            (b'{"jsonrpc":"2.0","id":1,"method":"ping"', -32700),  # an id of what is not JSON is no id
             (b"\xff", -32700),
             (b'"text"', -32600),
             (b"[]", -32600),
@@ -368,7 +369,7 @@ class Requests(HttpTest):
                 headers = [("Content-Type", JSON), ("Accept", BOTH), ("Content-Length", str(len(body)))]
                 reply = self.server.ask("POST", "/mcp", headers, body)
                 self.error(reply, 400, code)
-                self.assertEqual(reply.message.id, 1 if b'"id":1' in body[:30] and body[:1] == b"{" else None)
+                self.assertEqual(reply.message.id, 1 if code != -32700 and b'"id":1' in body[:30] and body[:1] == b"{" else None)
 
 
 if __name__ == "__main__":

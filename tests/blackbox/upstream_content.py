@@ -120,6 +120,29 @@ class Cells(HubTest):
         self.assertEqual(META + "protocolVersion" in meta, server == "modern")
 
 
+class Twins(HubTest):
+    """Two servers with the same resources: each gets its own, under the URI that it knows."""
+
+    def test_each_is_reached(self):
+        for era in ERAS:
+            with self.subTest(era):
+                recorders = {name: self.recorder() for name in ("left", "right")}
+                client = self.modern(
+                    toolsets={name: r.toolset("--era", era, "--content") for name, r in recorders.items()}
+                )
+                listed = [r["uri"] for r in client.request("resources/list").result["resources"]]
+                self.assertEqual(len(set(listed)), 6)
+                for name, recorder in recorders.items():
+                    own = f"patchbay:{name}/rec:///one"
+                    uri = own if own in listed else "rec:///one"
+                    mark = recorder.mark
+                    answer = client.request_raw("resources/read", f'"a":1.0,"uri":{json.dumps(uri)},"z":[1e2]')
+                    self.assertIn("contents", answer.result)
+                    line = recorder.sync().lines("resources/read", mark)[0]
+                    self.assertIn('"a":1.0,"uri":"rec:///one","z":[1e2]', line)
+                client.hub.finish()
+
+
 class Changes(HubTest):
     def start(self, *flags):
         recorder = self.recorder()
@@ -165,6 +188,18 @@ class Changes(HubTest):
         self.wait(client, RESOURCES_CHANGED, since)
         client.barrier()
         self.assertLessEqual(len(recorder.sync().lines("resources/list", mark)), 3)
+
+    def test_a_change_while_it_is_read(self):
+        """One more reading follows, however often it changed meanwhile."""
+        client, recorder = self.start()
+        mark = recorder.mark
+        recorder.command(pause=True)
+        for _ in range(3):
+            recorder.command(notify=1)
+        recorder.command(pause=False)
+        recorder.wait_until(lambda: len(recorder.lines("tools/list", mark)) == 2, "the second reading")
+        client.call("up__echo").result
+        self.assertEqual(len(recorder.sync().lines("tools/list", mark)), 2)
 
     def test_the_last_good_list_stays(self):
         client, recorder = self.start()

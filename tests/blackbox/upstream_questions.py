@@ -32,9 +32,9 @@ def asking(method, params, **more):
 
 
 class Upstream(HubTest):
-    def start(self, era):
+    def start(self, era, *flags):
         recorder = self.recorder()
-        return self.hub(toolsets={"up": recorder.toolset("--era", era, "--content")}), recorder
+        return self.hub(toolsets={"up": recorder.toolset("--era", era, "--content", *flags)}), recorder
 
     def legacy_client(self, hub, capabilities):
         client = LegacyClient(hub, capabilities=capabilities)
@@ -155,6 +155,18 @@ class LegacyServer(Upstream):
         self.assertEqual(line["error"]["code"], -32601)
         client.barrier()
         self.assertEqual([m for m in hub.messages[since:] if m.method == "roots/list"], [])
+
+    def test_a_server_that_asks_before_it_has_a_call(self):
+        """The call that it is started for has not been sent: it is not the cause."""
+        hub, recorder = self.start("legacy", "--ask-at-start")
+        client = self.legacy_client(hub, ALL)
+        for start in range(2):
+            since = hub.mark
+            client.call("up__echo").result
+            line = json.loads(recorder.wait_line(lambda m: m.get("id") == f"start-{recorder.sync().starts[start]}"))
+            self.assertEqual(line["error"]["code"], -32601)
+            self.assertEqual([m for m in hub.messages[since:] if m.method == "roots/list"], [])
+            client.call("up__die").tool_error
 
     def test_the_server_takes_a_question_back(self):
         """Its answer is not sent any more, and the call goes on."""

@@ -5,7 +5,7 @@
     tests/scale/slow_reader.py [--owed MIB] [--honest N] [--seconds S]
 
 The slow one asks for OWED MiB of results over a WebSocket and reads none; N honest clients call a tool over HTTP every
-50 ms. Bars: the honest ones' p99 stays under 50 ms and none of their calls fails, the hub grows by 48 MiB at most, and
+50 ms. Bars: the honest ones' p99 stays under 50 ms and none of their calls fails, the hub grows by 64 MiB at most, and
 it hangs up on the slow one.
 """
 
@@ -129,7 +129,7 @@ def main():
         print(f"{len(latencies)} honest calls, median {1000 * latencies[len(latencies) // 2]:.2f} ms, "
               f"worst {1000 * latencies[-1]:.2f} ms; the hub alone: {base / 2**20:.1f} MiB")
         judge("p99 of the honest clients", 1000 * p99, "ms", 50)
-        judge("growth of the hub", (peak - base) / 2**20, "MiB", 48)
+        judge("growth of the hub", (peak - base) / 2**20, "MiB", 64)
         judge("what the slow one still got", read_to_end(slow) / 2**20, "MiB", 32)
         hub.process.terminate()
         hub.process.stderr.read()

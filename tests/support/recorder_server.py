@@ -141,6 +141,8 @@ class Recorder:
         if method is None:
             self.on_response(text)
             return
+        if method == "notifications/initialized" and self.options.ask_at_start:
+            self.write(f'{{"jsonrpc":"2.0","id":"start-{os.getpid()}","method":"roots/list"}}')
         if method == "notifications/cancelled":
             self.listening.pop(slice_at(text, "params", "requestId"), None)
         if "id" not in message:
@@ -479,6 +481,7 @@ def main():
     parser.add_argument("--content", action="store_true", help="more than tools")
     parser.add_argument("--capabilities", help="announce these (JSON)")
     parser.add_argument("--capabilities-file", help="announce what is in this file")
+    parser.add_argument("--ask-at-start", action="store_true", help="ask for roots once initialized")
     parser.add_argument("--mute-uri", help="refuse to watch this resource")
     parser.add_argument("--no-discover", action="store_true")
     parser.add_argument("--refuse-listen", action="store_true")

@@ -97,6 +97,13 @@ static void test_finished_while_away(void **state)
     assert_int_equal(code_of(c, "\"3\""), HUB_RPC_INVALID_PARAMS);
     assert_int_equal(hub_call_count(fixture.hub->calls), 0);
     free(one);
+    one = begin(c, "\"4\"");
+    assert_int_equal(tool.instance->api->finish(tool.instance->host, tool.call,
+                                                PATCHBAY_UNAVAILABLE, puppet_str("it is down")),
+                     PATCHBAY_OK);
+    retry(c, "\"5\"", one, "");
+    assert_contains(client_reply(c, "\"5\""), "toolset \\\"t\\\": it is down");
+    free(one);
     fixture_stop(&fixture);
 }
 

@@ -192,6 +192,8 @@ static void test_clock_stands_still(void **state)
     fixture_start(&fixture);
     client *c = open_legacy();
     client_call(c, "\"1\"", "t__a", "{}");
+    const hub_call *call = hub_call_at(fixture.hub->calls, tool.call.id);
+    uint64_t ceiling_ms = call->ceiling_ms;
     for (int i = 0; i < 2; i++) {
         uint64_t begin_ms = hub_clock_now_ms();
         while (hub_clock_now_ms() - begin_ms < 20) {
@@ -206,6 +208,7 @@ static void test_clock_stands_still(void **state)
     }
     client_answer(c, client_asked(c, NULL), "{}");
     assert_int_equal(tool.count, 1);
+    assert_true(call->ceiling_ms >= ceiling_ms + 40);
     assert_contains(client_wait(c, "\"1\""), "no answer within"); /* of the tool, this time */
     fixture_stop(&fixture);
 }

@@ -147,6 +147,8 @@ static void test_ask_while_away(void **state)
     assert_contains(client_reply(c, "\"2\""), "\"inputRequests\":{\"l\":");
     client_call(c, "\"3\"", "t__a", "{}"); /* now it is not the only one */
     assert_int_equal(asker_ask(&tool, 0, 'x', "x", "roots/list", ""), PATCHBAY_ESTATE);
+    fixture_spin(&fixture, 1); /* and that one is away, too */
+    assert_int_equal(asker_ask(&tool, 0, 'x', "x", "roots/list", ""), PATCHBAY_ESTATE);
     retry(c, "\"4\"", two, "{\"l\":{},\"m\":{}}");
     assert_int_equal(tool.count, 3);
     free(one);

@@ -42,6 +42,10 @@ static void serve(puppet_instance *instance, patchbay_call call, const patchbay_
     copy(seen[at].meta, sizeof seen[at].meta, request->meta_json);
     copy(seen[at].tool, sizeof seen[at].tool, request->tool);
     copy(seen[at].method, sizeof seen[at].method, request->method);
+    if (request->name_json.len > 0) { /* a slice, so that a proxy can splice around it */
+        assert_in_range((uintptr_t)request->name_json.ptr, (uintptr_t)request->params_json.ptr,
+                        (uintptr_t)request->params_json.ptr + request->params_json.len);
+    }
     asker_called(instance, call, request);
     const char *result = results[at < 3 ? at : 3];
     if (result != NULL) {

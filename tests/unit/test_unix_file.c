@@ -34,6 +34,16 @@ static int remove_folder(void **state)
     return rmdir(folder); /* a test leaves nothing */
 }
 
+/* Instead of the C library's, to see what stands at the path before the hub opens it to others. */
+static mode_t mode_before_chmod;
+
+int chmod(const char *path, mode_t mode)
+{
+    struct stat found;
+    mode_before_chmod = stat(path, &found) == 0 ? found.st_mode & 07777 : 07777;
+    return fchmodat(AT_FDCWD, path, mode, 0);
+}
+
 static const char *in_folder(const char *name)
 {
     static char path[PATH_BYTES];
@@ -121,6 +131,17 @@ static void test_mode(void **state)
         }
         assert_int_equal(umask(before), masks[m]);
     }
+}
+
+/* There is no moment at which others than the owner could connect before they may. */
+static void test_closed_at_first(void **state)
+{
+    (void)state;
+    mode_t before = umask(0);
+    mode_before_chmod = 07777;
+    assert_listens(in_folder("s"), 0666, NULL);
+    assert_int_equal(mode_before_chmod, 0600);
+    (void)umask(before);
 }
 
 static void test_group(void **state)
@@ -278,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_mode, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_closed_at_first, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_group, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_foreign_group, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_stale_is_replaced, make_folder, remove_folder),

@@ -331,6 +331,7 @@ static const struct {
     {WS_TEXT, 8, 1ull << 63, "!1002"},
     {WS_TEXT, 8, UINT64_MAX, "!1002"},
     {WS_TEXT_MORE, 8, 1ull << 40, "!1009"},
+    {WS_CONTINUE_LAST, 0, 5, "!1002"}, /* nothing to be continued: known without its payload */
     {WS_PING, 0, 125, ""},
     {WS_PING, 2, 126, "!1002"},
     {WS_PONG, 2, 126, "!1002"},

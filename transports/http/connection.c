@@ -362,9 +362,6 @@ void hub_http_connection_resume(hub_http_connection *connection)
         enter(connection, &connection->server->idle);
         return;
     }
-    if (is_behind(connection)) {
-        return; /* until on_drained */
-    }
     hub_buf held = connection->held;
     hub_buf_init(&connection->held, held.max);
     hub_link_pause(connection->link, false);

@@ -78,8 +78,8 @@ struct hub_session {
     bool has_log_level;         /* legacy: logging/setLevel has come … */
     int log_level;              /* … with this one */
     hub_subscriber_list subscribers; /* legacy: resources/subscribe */
-    char *capabilities;         /* legacy: what `initialize` declared, a JSON object */
-    struct hub_listen *listens; /* modern: open subscriptions/listen */
+    char *capabilities;              /* legacy: what `initialize` declared, a JSON object */
+    struct hub_listen *listens;      /* modern: open subscriptions/listen */
     size_t listen_count;
     hub_call *calls; /* in flight */
     size_t call_count;

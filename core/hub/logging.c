@@ -44,6 +44,7 @@ void hub_logging_refresh(hub_toolset *toolset)
         return;
     }
     int level = wanted_level(toolset);
+    toolset->level_users = toolset->users;
     if (level == HUB_LEVEL_NONE || level == toolset->level_told) {
         return;
     }
@@ -61,11 +62,13 @@ void hub_logging_refresh(hub_toolset *toolset)
     if (!hub_buf_ok(&params) ||
         hub_toolset_request(toolset, &request, toolset->settings->call_timeout_ms, on_told, toolset,
                             &call) != HUB_OK) {
-        toolset->level_told = HUB_LEVEL_NONE; /* the next call tries again */
+        toolset->level_told = HUB_LEVEL_NONE;
+        toolset->level_users = 0; /* the next call tries again */
     }
     hub_buf_fini(&params);
 }
 
+/* Besides what calls ask for, only a further profile can have changed what is wanted. */
 void hub_logging_note_call(const hub_call *call, hub_toolset *toolset)
 {
     if (!toolset->capabilities.logs) {
@@ -73,10 +76,13 @@ void hub_logging_note_call(const hub_call *call, hub_toolset *toolset)
     }
     int level = call->context.era == HUB_ERA_MODERN ? hub_level_read(call->context.log_level)
                                                     : HUB_LEVEL_NONE;
-    if (level < toolset->level_asked) {
+    bool is_new = level < toolset->level_asked;
+    if (is_new) {
         toolset->level_asked = level;
     }
-    hub_logging_refresh(toolset);
+    if (is_new || toolset->level_users != toolset->users) {
+        hub_logging_refresh(toolset);
+    }
 }
 
 /* Tell the toolsets of a profile, whose clients want something else now. A toolset may change the
@@ -154,7 +160,7 @@ void hub_logging_forward(const hub_call *call, hub_str params_json)
     }
     int least = call->context.era == HUB_ERA_MODERN ? hub_level_read(call->context.log_level)
                                                     : session_level(session);
-    if (least != HUB_LEVEL_NONE && level_of(params_json) >= least) {
+    if (level_of(params_json) >= least) {
         hub_respond_notify(call->port, METHOD, params_json);
     }
 }

@@ -178,10 +178,11 @@ void hub_respond_outcome(const hub_call *call, const hub_outcome *outcome)
     size_t count;
     switch (outcome->status) {
     case PATCHBAY_RESULT:
-        count = call->is_cacheable && call->context.era == HUB_ERA_MODERN
-                    ? hub_dialect_cacheable(call->client_id, outcome->json, outcome->has_type, parts)
-                    : hub_dialect_result(call->context.era, call->client_id, outcome->json,
-                                         outcome->has_type, parts);
+        count =
+            call->is_cacheable && call->context.era == HUB_ERA_MODERN
+                ? hub_dialect_cacheable(call->client_id, outcome->json, outcome->has_type, parts)
+                : hub_dialect_result(call->context.era, call->client_id, outcome->json,
+                                     outcome->has_type, parts);
         send_answer(call->port, parts, count, 0);
         return;
     case PATCHBAY_RPC_ERROR:

@@ -174,7 +174,8 @@ static void call_tool(const hub_request *request, const hub_view_entry *entry)
     if (entry->owner == hub->meta) {
         hub_meta_call(call, entry->item->name, arguments);
     } else {
-        hub_router_dispatch(call, entry->owner, entry->item->name, message->at[HUB_M_NAME], message);
+        hub_router_dispatch(call, entry->owner, entry->item->name, message->at[HUB_M_NAME],
+                            message);
     }
 }
 

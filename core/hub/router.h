@@ -19,8 +19,8 @@ struct hub_toolset;
 void hub_router_request(hub_session *session, hub_port *port, const hub_message *message);
 void hub_router_notification(hub_session *session, const hub_message *message);
 
-/* Hand an admitted call to the module of an active toolset: `name` is the toolset's own name (or URI)
- * of what the request is for, `name_json` the value in its params that says it. */
+/* Hand an admitted call to the module of an active toolset: `name` is the toolset's own name (or
+ * URI) of what the request is for, `name_json` the value in its params that says it. */
 void hub_router_dispatch(hub_call *call, struct hub_toolset *toolset, hub_str name,
                          hub_str name_json, const hub_message *message);
 

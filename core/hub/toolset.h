@@ -22,11 +22,11 @@ struct hub_binding {
     hub_instance *instance; /* NULL while it is being created, and once it is closing */
     hub_call *calls;
     size_t in_flight;
-    size_t asks;                /* questions of which the module has not heard the end */
-    bool retired;               /* takes no new calls; closes with its last one */
-    bool expects_input;         /* its results may say input_required */
-    bool native;                /* its tools are the module's own */
-    bool deferred;              /* the catalog has to be asked for */
+    size_t asks;        /* questions of which the module has not heard the end */
+    bool retired;       /* takes no new calls; closes with its last one */
+    bool expects_input; /* its results may say input_required */
+    bool native;        /* its tools are the module's own */
+    bool deferred;      /* the catalog has to be asked for */
     /* Set while the instance was being created. */
     hub_catalog *first_lists[HUB_KINDS];
     hub_capabilities first_capabilities;
@@ -59,6 +59,7 @@ typedef struct hub_toolset {
     hub_catalog_waiter *waiters;
     struct hub_subscription *subscriptions; /* uthash over the URI (subscription.h) */
     int level_told;                         /* of logging, to the instance (logging.h) */
+    unsigned level_users;                   /* `users` when that was looked at last */
     int level_asked;                        /* the most talkative that a modern request had */
 } hub_toolset;
 

@@ -27,8 +27,7 @@ int32_t hub_instance_set_list(hub_instance *instance, uint32_t kind, hub_str jso
     if (json.len > HUB_LIMIT_CATALOG_BYTES) {
         return PATCHBAY_ELIMIT;
     }
-    if (hub_json_check(json, &value, NULL) != HUB_OK ||
-        hub_json_type_of(value) != HUB_JSON_ARRAY) {
+    if (hub_json_check(json, &value, NULL) != HUB_OK || hub_json_type_of(value) != HUB_JSON_ARRAY) {
         return PATCHBAY_EINVAL;
     }
     if (hub_json_count(value) > HUB_LIMIT_TOOLS_PER_TOOLSET) {

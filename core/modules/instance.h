@@ -75,9 +75,9 @@ typedef struct hub_instance_events {
      */
     const hub_request_context *(*get_context)(void *ctx, uint64_t call);
 
-    /* A question to the client of a call, or with 0 of whichever session the instance works for. What
-     * patchbay/client.h says of ask(); method, params and struct have been checked. Whoever takes
-     * it calls hub_instance_answer later, exactly once. */
+    /* A question to the client of a call, or with 0 of whichever session the instance works for.
+     * What patchbay/client.h says of ask(); method, params and struct have been checked. Whoever
+     * takes it calls hub_instance_answer later, exactly once. */
     int32_t (*on_ask)(void *ctx, uint64_t call, const patchbay_question *question);
 
     /* Whether results may say `input_required` themselves (patchbay/client.h). */

@@ -2,6 +2,7 @@
 #include "tools/view.h"
 
 #include "base/buf.h"
+#include "base/limits.h"
 #include "tools/naming.h"
 #include "tools/uri_template.h"
 #include "wire/json.h"
@@ -166,8 +167,11 @@ static hub_err name_entry(view_builder *builder, hub_view_entry *entry)
     const hub_view_entry *holder = hub_view_find(builder->view, exposed);
     if (holder != NULL && !yields_to(builder, entry, holder) && !entry->bare &&
         builder->rules->naming != HUB_NAMING_NONE) {
-        exposed = make_name(builder, entry, true);
-        holder = hub_view_find(builder->view, exposed);
+        hub_str other = make_name(builder, entry, true);
+        if (!is_uri(builder->view->kind) || other.len <= HUB_LIMIT_URI_BYTES) {
+            exposed = other;
+            holder = hub_view_find(builder->view, exposed);
+        }
     }
     if (!hub_buf_ok(&builder->names)) {
         return builder->names.failed;

@@ -73,8 +73,8 @@ typedef void hub_view_on_left_out(void *ctx, hub_str reason);
  * prefixes (HUB_NAMING_NONE) there is no such suffix: it is a collision while one of them is being
  * added, and later the second is left out.
  * Resources and templates are exposed under their own URIs. Of two with one URI the second (native
- * ones come before those of upstreams) is exposed as `patchbay:TOOLSET/URI`; without prefixes it is
- * left out. Filters apply to tools alone.
+ * ones come before those of upstreams) is exposed as `patchbay:TOOLSET/URI`; it is left out without
+ * prefixes, and when that is over HUB_LIMIT_URI_BYTES. Filters apply to tools alone.
  * owns:    *ret_view, one reference
  * errors:  HUB_ECOLLISION (naming both owners), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_view_build(hub_kind kind, const hub_source *sources, size_t count,

@@ -65,10 +65,10 @@ typedef struct patchbay_client_v1 {
     int32_t (*ask)(patchbay_host *host, patchbay_call call, const patchbay_question *question);
 
     /* Send the client a log message: the params object of MCP's notifications/message, with `level`
-     * and `data`, `logger` if wanted. It arrives if the client asked for that level. With call id 0
-     * it goes to every client that did.
-     * thread: [any]      blocks: no
-     * returns: as patchbay_host_api.notify() */
+     * and `data`, `logger` if wanted. It arrives if the client asked for that level, or has never
+     * asked for any and is of a handshake revision: from "info" on. With call id 0 it goes to every
+     * such client of a handshake revision. Announce it: set_capabilities() of catalog.h with
+     * "logging". thread: [any]      blocks: no returns: as patchbay_host_api.notify() */
     int32_t (*message)(patchbay_host *host, patchbay_call call, patchbay_str params_json);
 
     /* Let go of the connection that the call's answer would take, where the client can come back

@@ -120,7 +120,15 @@ static void forward(mcp_server *server, call_list *list, patchbay_call call,
         upstream_finish_text(server, call, PATCHBAY_FAILED, "out of memory");
         return;
     }
-    int32_t sent = server->streams->send(server->stream, parts, (uint32_t)count);
+    upstream_outgoing message = {
+        .parts = parts,
+        .part_count = (uint32_t)count,
+        .kind = PATCHBAY_MSG_REQUEST,
+        .method = request->method,
+        .call = call,
+        .request = request,
+    };
+    int32_t sent = server->channel->send(server, &message);
     if (sent != PATCHBAY_OK) {
         (void)list_remove(list, call);
         upstream_finish_text(server, call, PATCHBAY_UNAVAILABLE,
@@ -230,13 +238,9 @@ void upstream_cancel(mcp_server *server, patchbay_call call)
     int is_sent = list_remove(&server->in_flight, call) || list_remove(&server->errands, call);
     upstream_subscribed(server, call, 0);
     if (is_sent) {
-        char text[128];
-        int len = snprintf(text, sizeof text,
-                           "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                           "\"params\":{\"requestId\":%llu}}",
-                           (unsigned long long)call.id);
-        patchbay_str part = patchbay_str_make(text, (size_t)len);
-        upstream_send(server, &part, 1);
+        char id[24];
+        int len = snprintf(id, sizeof id, "%llu", (unsigned long long)call.id);
+        server->channel->cancel(server, patchbay_str_make(id, (size_t)len));
     } else if (!list_remove(&server->discoverers, call)) {
         drop_held(server, call);
     }
@@ -258,6 +262,14 @@ void upstream_answer(mcp_server *server, const patchbay_message *message)
     }
     int32_t typed = message->result_type.len > 0 ? PATCHBAY_TYPED : 0;
     upstream_finish(server, call, PATCHBAY_RESULT | PATCHBAY_SCANNED | typed, message->result);
+}
+
+void upstream_fail_call(mcp_server *server, patchbay_call call, const char *why)
+{
+    if (list_remove(&server->in_flight, call) || list_remove(&server->errands, call)) {
+        upstream_subscribed(server, call, 0);
+        upstream_finish_text(server, call, PATCHBAY_UNAVAILABLE, why);
+    }
 }
 
 void upstream_calls_ready(mcp_server *server)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "upstream.h"
+#include "pipes.h"
 
 static int32_t fail(patchbay_error *reterr, int32_t code, const char *text)
 {
@@ -82,11 +82,7 @@ static char **read_env(patchbay_str object)
 int32_t upstream_config_read(patchbay_str json, upstream_config *config, patchbay_error *reterr)
 {
     if (patchbay_json_get(json, "command").len == 0) {
-        return fail(reterr, PATCHBAY_EINVAL,
-                    patchbay_json_get(json, "url").len > 0
-                        ? "servers behind a url are not supported by this build: give a command, "
-                          "for example npx mcp-remote URL"
-                        : "the server entry has no command");
+        return fail(reterr, PATCHBAY_EINVAL, "the server entry has no command");
     }
     patchbay_str cwd = patchbay_json_get(json, "cwd");
     patchbay_str protocol = patchbay_json_get(json, "protocol");

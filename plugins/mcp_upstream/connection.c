@@ -1,83 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "upstream.h"
+#include "pipes.h"
 
-static const char *command_of(const mcp_server *server)
+static piped_server *pipes_of(mcp_server *server)
 {
-    return server->config.argv[0];
+    return (piped_server *)server;
 }
 
-static void set_state(const mcp_server *server, uint32_t state, const char *detail)
-{
-    server->catalog->set_state(server->host, state, patchbay_str_of(detail));
-}
+/* ---- what arrives -------------------------------------------------------------------------- */
 
-void upstream_start_timer(mcp_server *server, uint64_t until_ms)
+/* Servers print to stdout what belongs on stderr: some of it is skipped, a flood ends them. */
+static void count_noise(piped_server *pipes)
 {
+    mcp_server *server = &pipes->server;
     uint64_t now = server->loop->now_ms(server->host);
-    server->loop->timer_start(server->timer, until_ms > now ? until_ms - now : 0);
-}
-
-void upstream_log(mcp_server *server, int32_t level, const char *text)
-{
-    server->api->log(server->host, level, patchbay_str_of(text));
-}
-
-/* ---- what leaves
- * --------------------------------------------------------------------------------- */
-
-void upstream_send(mcp_server *server, const patchbay_str *parts, uint32_t count)
-{
-    if (server->stream != NULL &&
-        server->streams->send(server->stream, parts, count) == PATCHBAY_ELIMIT) {
-        upstream_disconnect(server, "the server does not read its input", 1);
+    if (now - pipes->noise_since_ms > 60000) {
+        pipes->noise_since_ms = now;
+        pipes->noise_lines = 0;
     }
-}
-
-uint32_t upstream_request(mcp_server *server, const char *name, const char *method,
-                          patchbay_str params)
-{
-    uint32_t connection = server->connection;
-    uint32_t number = ++server->last_request;
-    char digits[16];
-    (void)snprintf(digits, sizeof digits, "%u", (unsigned)number);
-    patchbay_str parts[] = {
-        patchbay_str_of("{\"jsonrpc\":\"2.0\",\"id\":\""),
-        patchbay_str_of(name),
-        patchbay_str_of("-"),
-        patchbay_str_of(digits),
-        patchbay_str_of("\",\"method\":\""),
-        patchbay_str_of(method),
-        patchbay_str_of("\",\"params\":"),
-        params,
-        patchbay_str_of("}"),
-    };
-    upstream_send(server, parts, sizeof parts / sizeof parts[0]);
-    return server->connection == connection ? number : 0; /* sending may have ended it */
-}
-
-void upstream_add_meta(mcp_server *server, patchbay_out *params)
-{
-    patchbay_peer peer = {.struct_size = sizeof peer, .version = patchbay_str_of(server->version)};
-    if (server->era == ERA_MODERN) {
-        patchbay_str all = server->wire->introduce(server->host, &peer);
-        patchbay_out_key(params, "_meta");
-        patchbay_out_raw(params, patchbay_json_get(all, "_meta"));
+    if (++pipes->noise_lines > UPSTREAM_NOISE_LINES) {
+        upstream_disconnect(server, "it writes lines to stdout that are not MCP messages", 1);
     }
 }
 
 static void on_message(void *ctx, patchbay_str line)
 {
-    upstream_receive(ctx, line);
+    static const patchbay_call UNKNOWN = {.id = 0};
+    piped_server *pipes = ctx;
+    mcp_server *server = &pipes->server;
+    patchbay_message message = {.struct_size = sizeof message};
+    patchbay_error why = {.struct_size = sizeof why};
+    int is_message = server->wire->scan(server->host, line, &message, &why) == PATCHBAY_OK;
+    /* A modern server has no requests, and wants no answers. */
+    if (!is_message || (message.kind == PATCHBAY_MSG_REQUEST && server->era == ERA_MODERN)) {
+        count_noise(pipes);
+    } else {
+        upstream_take(server, &message, UNKNOWN);
+    }
 }
 
-/* ---- the process -------------------------------------------------------------------------------
- */
+/* ---- the process --------------------------------------------------------------------------- */
 
 /* The last line the server wrote to stderr: most servers say there why they end. */
-static patchbay_str last_stderr_line(const mcp_server *server)
+static patchbay_str last_stderr_line(const piped_server *pipes)
 {
-    patchbay_str tail = server->process != NULL ? server->processes->stderr_tail(server->process)
-                                                : patchbay_str_make(NULL, 0);
+    patchbay_str tail = pipes->process != NULL ? pipes->processes->stderr_tail(pipes->process)
+                                               : patchbay_str_make(NULL, 0);
     while (tail.len > 0 && (tail.ptr[tail.len - 1] == '\n' || tail.ptr[tail.len - 1] == '\r')) {
         tail.len--;
     }
@@ -88,60 +55,61 @@ static patchbay_str last_stderr_line(const mcp_server *server)
     return patchbay_str_make(tail.ptr + begin, tail.len - begin);
 }
 
-static void end_with(mcp_server *server, patchbay_str how)
+static void end_with(piped_server *pipes, patchbay_str how)
 {
     char reason[512];
-    patchbay_str line = last_stderr_line(server);
-    int len = snprintf(reason, sizeof reason, "server \"%s\" %.*s", command_of(server),
+    patchbay_str line = last_stderr_line(pipes);
+    int len = snprintf(reason, sizeof reason, "server \"%s\" %.*s", pipes->server.name,
                        (int)how.len, how.ptr);
     if (len > 0 && (size_t)len < sizeof reason && line.len > 0) {
         (void)snprintf(reason + len, sizeof reason - (size_t)len, "; it said: %.*s", (int)line.len,
                        line.ptr);
     }
-    upstream_disconnect(server, reason, 1);
+    upstream_disconnect(&pipes->server, reason, 1);
 }
 
 /* A server that ends in the middle of the probe may be a legacy one that cannot bear it: try again
  * with the handshake that it knows. */
-static int retry_as_legacy(mcp_server *server)
+static int retry_as_legacy(piped_server *pipes)
 {
-    if (server->phase != PHASE_PROBING || server->config.protocol != NULL) {
+    mcp_server *server = &pipes->server;
+    if (server->phase != PHASE_PROBING || server->protocol != NULL) {
         return 0;
     }
     server->era = ERA_LEGACY;
     server->phase = PHASE_IDLE;
-    server->streams->close(server->stream);
-    server->processes->free(server->process);
-    server->stream = NULL;
-    server->process = NULL;
+    pipes->streams->close(pipes->stream);
+    pipes->processes->free(pipes->process);
+    pipes->stream = NULL;
+    pipes->process = NULL;
     upstream_connect(server);
     return 1;
 }
 
 static void on_stream_end(void *ctx, patchbay_str reason)
 {
-    mcp_server *server = ctx;
-    if (retry_as_legacy(server)) {
+    piped_server *pipes = ctx;
+    if (retry_as_legacy(pipes)) {
         return;
     }
     if (patchbay_str_eq(reason, patchbay_str_of("end of file"))) {
-        end_with(server, patchbay_str_of("closed its output"));
+        end_with(pipes, patchbay_str_of("closed its output"));
     } else {
         char text[192];
         int len = snprintf(text, sizeof text, "cannot be read: %.*s", (int)reason.len, reason.ptr);
-        end_with(server, patchbay_str_make(text, (size_t)len));
+        end_with(pipes, patchbay_str_make(text, (size_t)len));
     }
 }
 
 static void on_process_exit(void *ctx, patchbay_str status)
 {
-    mcp_server *server = ctx;
-    if (!retry_as_legacy(server)) {
-        end_with(server, status);
+    piped_server *pipes = ctx;
+    if (!retry_as_legacy(pipes)) {
+        end_with(pipes, status);
     }
 }
 
-static int open_stream(mcp_server *server, int in, int out)
+static int open_stream(piped_server *pipes, int in, int out)
 {
     patchbay_stream_options options = {
         .struct_size = sizeof options,
@@ -151,70 +119,82 @@ static int open_stream(mcp_server *server, int in, int out)
         .max_queue_bytes = UPSTREAM_QUEUE_BYTES,
         .on_message = on_message,
         .on_end = on_stream_end,
-        .ctx = server,
+        .ctx = pipes,
     };
-    return server->streams->open(server->host, &options, &server->stream) == PATCHBAY_OK;
+    return pipes->streams->open(pipes->server.host, &options, &pipes->stream) == PATCHBAY_OK;
 }
 
-void upstream_connect(mcp_server *server)
+/* ---- the channel --------------------------------------------------------------------------- */
+
+static int open_pipes(mcp_server *server)
 {
+    piped_server *pipes = pipes_of(server);
     union {
         char **from;
         const char *const *to;
-    } argv = {.from = server->config.argv}, env = {.from = server->config.env};
-    if (server->phase != PHASE_IDLE) {
-        return;
-    }
+    } argv = {.from = pipes->config.argv}, env = {.from = pipes->config.env};
     patchbay_spawn_options options = {
         .struct_size = sizeof options,
-        .flags = server->config.spawn_flags,
+        .flags = pipes->config.spawn_flags,
         .argv = argv.to,
         .env = env.to,
-        .cwd = server->config.cwd,
+        .cwd = pipes->config.cwd,
         .on_exit = on_process_exit,
-        .ctx = server,
+        .ctx = pipes,
     };
     patchbay_error why = {.struct_size = sizeof why, .text = "out of memory"};
     int in = -1;
     int out = -1;
-    if (server->processes->spawn(server->host, &options, &server->process, &in, &out, NULL, &why) !=
+    if (pipes->processes->spawn(server->host, &options, &pipes->process, &in, &out, NULL, &why) !=
         PATCHBAY_OK) {
         upstream_disconnect(server, why.text, 1);
-        return;
+        return 0;
     }
-    if (!open_stream(server, in, out)) {
+    if (!open_stream(pipes, in, out)) {
         upstream_disconnect(server, "the pipes of the server cannot be used", 1);
-        return;
+        return 0;
     }
-    set_state(server, PATCHBAY_STATE_CONNECTING, "");
-    server->started_ms = server->loop->now_ms(server->host);
-    server->connection++;
-    upstream_handshake_begin(server);
+    return 1;
 }
 
-void upstream_disconnect(mcp_server *server, const char *reason, int failed)
+static int32_t send_line(mcp_server *server, const upstream_outgoing *message)
 {
-    server->loop->timer_stop(server->timer);
-    server->streams->close(server->stream); /* closes the server's stdin: it should end */
-    if (server->process != NULL) {
-        server->processes->stop(server->process, UPSTREAM_STOP_GRACE_MS);
-        server->processes->free(server->process);
-    }
-    server->stream = NULL;
-    server->process = NULL;
-    server->phase = PHASE_IDLE;
-    server->connection++; /* whoever is in the middle of something notices */
-    upstream_lists_disconnect(server);
-    if (failed) {
-        set_state(server, PATCHBAY_STATE_FAILED, reason);
-    }
-    upstream_subscriptions_disconnect(server, reason);
-    upstream_fail_calls(server, reason);
+    const piped_server *pipes = pipes_of(server);
+    return pipes->streams->send(pipes->stream, message->parts, message->part_count);
 }
 
-void upstream_fail(mcp_server *server, const char *what)
+static void send_cancellation(mcp_server *server, patchbay_str id)
 {
-    char reason[256];
-    (void)snprintf(reason, sizeof reason, "server \"%s\" %s", command_of(server), what);
-    upstream_disconnect(server, reason, 1);
+    patchbay_str parts[] = {
+        patchbay_str_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                        "\"params\":{\"requestId\":"),
+        id,
+        patchbay_str_of("}}"),
+    };
+    upstream_outgoing message = {
+        .parts = parts,
+        .part_count = sizeof parts / sizeof parts[0],
+        .kind = PATCHBAY_MSG_NOTIFICATION,
+        .method = patchbay_str_of("notifications/cancelled"),
+    };
+    upstream_send(server, &message);
 }
+
+static void close_pipes(mcp_server *server)
+{
+    piped_server *pipes = pipes_of(server);
+    pipes->streams->close(pipes->stream); /* closes the server's stdin: it should end */
+    if (pipes->process != NULL) {
+        pipes->processes->stop(pipes->process, UPSTREAM_STOP_GRACE_MS);
+        pipes->processes->free(pipes->process);
+    }
+    pipes->stream = NULL;
+    pipes->process = NULL;
+}
+
+const upstream_channel upstream_pipes = {
+    .open = open_pipes,
+    .send = send_line,
+    .cancel = send_cancellation,
+    .close = close_pipes,
+};

@@ -32,32 +32,35 @@ static void send_introduction(mcp_server *server, const char *name, const char *
 
 static int is_forced_modern(const mcp_server *server)
 {
-    return server->config.protocol != NULL &&
-           strcmp(server->config.protocol, UPSTREAM_MODERN_VERSION) == 0;
+    return server->protocol != NULL && strcmp(server->protocol, UPSTREAM_MODERN_VERSION) == 0;
 }
 
 static void initialize(mcp_server *server)
 {
     server->phase = PHASE_INITIALIZING;
     server->era = ERA_LEGACY;
-    use_version(server, server->config.protocol != NULL ? server->config.protocol : LEGACY_VERSION);
-    upstream_start_timer(server, server->started_ms + server->config.startup_ms);
+    use_version(server, server->protocol != NULL ? server->protocol : LEGACY_VERSION);
+    upstream_start_timer(server, server->started_ms + server->startup_ms);
     send_introduction(server, "initialize", "initialize");
 }
 
 void upstream_handshake_begin(mcp_server *server)
 {
-    if (server->era == ERA_LEGACY ||
-        (server->config.protocol != NULL && !is_forced_modern(server))) {
+    if (server->era == ERA_LEGACY || (server->protocol != NULL && !is_forced_modern(server))) {
         initialize(server);
         return;
     }
-    uint64_t half = server->config.startup_ms / 2; /* the rest is for what follows */
+    uint64_t half = server->startup_ms / 2; /* the rest is for what follows */
     uint64_t patience = half < UPSTREAM_PROBE_MS ? half : UPSTREAM_PROBE_MS;
     server->phase = PHASE_PROBING;
     use_version(server, UPSTREAM_MODERN_VERSION);
     upstream_start_timer(server, server->started_ms + patience);
     send_introduction(server, "discover", "server/discover");
+}
+
+void upstream_handshake_renew(mcp_server *server)
+{
+    initialize(server);
 }
 
 /* The server is modern, whatever it says of itself. */
@@ -81,7 +84,7 @@ static void go_on_without(mcp_server *server)
 void upstream_handshake_timeout(mcp_server *server)
 {
     uint64_t now = server->loop->now_ms(server->host);
-    int may_wait = now - server->started_ms < server->config.startup_ms;
+    int may_wait = now - server->started_ms < server->startup_ms;
     int has_tools = server->phase == PHASE_LISTING && server->lists[PATCHBAY_TOOLS].request == 0;
     if (server->phase == PHASE_PROBING && may_wait) {
         go_on_without(server); /* silence is an answer */
@@ -159,13 +162,24 @@ void upstream_take_discovery(mcp_server *server, const patchbay_message *message
     }
 }
 
+static void refuse_initialization(mcp_server *server, patchbay_str message)
+{
+    patchbay_out text = {0};
+    patchbay_out_text(&text, "refused to initialize: ");
+    if (!patchbay_json_decode(message, &text)) {
+        patchbay_out_text(&text, "it does not say why");
+    }
+    upstream_fail(server, text.failed ? "refused to initialize" : text.ptr);
+    patchbay_out_free(&text);
+}
+
 void upstream_take_initialization(mcp_server *server, const patchbay_message *message)
 {
     if (server->phase != PHASE_INITIALIZING) {
         return;
     }
     if (message->kind == PATCHBAY_MSG_ERROR) {
-        upstream_fail(server, "refused to initialize");
+        refuse_initialization(server, patchbay_json_get(message->error, "message"));
         return;
     }
     patchbay_str version = patchbay_json_get(message->result, "protocolVersion");
@@ -182,7 +196,13 @@ void upstream_take_initialization(mcp_server *server, const patchbay_message *me
     server->client->expect_input_required(server->host, 0);
     patchbay_str done =
         patchbay_str_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
-    upstream_send(server, &done, 1);
+    upstream_outgoing notification = {
+        .parts = &done,
+        .part_count = 1,
+        .kind = PATCHBAY_MSG_NOTIFICATION,
+        .method = patchbay_str_of("notifications/initialized"),
+    };
+    upstream_send(server, &notification);
     if (server->phase == PHASE_INITIALIZING) { /* sending may have ended the connection */
         patchbay_str capabilities = patchbay_json_get(message->result, "capabilities");
         upstream_lists_begin(server, capabilities.len > 0 ? capabilities : patchbay_str_of("{}"));

@@ -16,15 +16,15 @@ static void take_progress(mcp_server *server, const patchbay_message *message)
     }
 }
 
-/* A log message names no request. If one call is being worked on, it is about that one. Otherwise
- * one of a legacy server is for the connection, so for all; a modern server logs for requests only,
- * and a guess could tell one client of another's. */
-static void take_log(mcp_server *server, const patchbay_message *message)
+/* A log message names no request. Over HTTP its stream does. Over pipes, if one call is being
+ * worked on, it is about that one. Otherwise one of a legacy server is for the connection, so for
+ * all; a modern server logs for requests only, and a guess could tell one client of another's. */
+static void take_log(mcp_server *server, const patchbay_message *message, patchbay_call origin)
 {
-    patchbay_call call = {.id = 0};
-    if (server->in_flight.count == 1) {
+    patchbay_call call = origin;
+    if (call.id == 0 && server->in_flight.count == 1) {
         call = server->in_flight.items[0];
-    } else if (server->era == ERA_MODERN) {
+    } else if (call.id == 0 && server->era == ERA_MODERN) {
         upstream_log(server, PATCHBAY_LOG_DEBUG,
                      "a log message was dropped: it may belong to any of several calls");
         return;
@@ -92,14 +92,14 @@ static void take_cancellation(mcp_server *server, const patchbay_message *messag
     }
 }
 
-static void take_notification(mcp_server *server, const patchbay_message *message)
+static void take_notification(mcp_server *server, const patchbay_message *message,
+                              patchbay_call origin)
 {
     static const struct {
         const char *method;
         void (*take)(mcp_server *server, const patchbay_message *message);
     } TAKERS[] = {
         {"notifications/progress", take_progress},
-        {"notifications/message", take_log},
         {"notifications/tools/list_changed", take_tools_changed},
         {"notifications/resources/list_changed", take_resources_changed},
         {"notifications/prompts/list_changed", take_prompts_changed},
@@ -107,6 +107,10 @@ static void take_notification(mcp_server *server, const patchbay_message *messag
         {"notifications/subscriptions/acknowledged", take_acknowledgement},
         {"notifications/cancelled", take_cancellation},
     };
+    if (patchbay_str_eq(message->method, patchbay_str_of("notifications/message"))) {
+        take_log(server, message, origin);
+        return;
+    }
     for (size_t i = 0; i < sizeof TAKERS / sizeof TAKERS[0]; i++) {
         if (patchbay_str_eq(message->method, patchbay_str_of(TAKERS[i].method))) {
             TAKERS[i].take(server, message);
@@ -150,45 +154,46 @@ static void take_own_answer(mcp_server *server, const patchbay_message *message)
     /* Nobody waits for the others: what a restarted server is told again. */
 }
 
-/* ---- lines --------------------------------------------------------------------------------- */
+/* ---- what the channel reports -------------------------------------------------------------- */
 
-/* Servers print to stdout what belongs on stderr: some of it is skipped, a flood ends them. */
-static void count_noise(mcp_server *server)
+void upstream_take(mcp_server *server, const patchbay_message *message, patchbay_call origin)
 {
-    uint64_t now = server->loop->now_ms(server->host);
-    if (now - server->noise_since_ms > 60000) {
-        server->noise_since_ms = now;
-        server->noise_lines = 0;
-    }
-    if (++server->noise_lines > UPSTREAM_NOISE_LINES) {
-        upstream_disconnect(server, "it writes lines to stdout that are not MCP messages", 1);
-    }
-}
-
-void upstream_receive(mcp_server *server, patchbay_str line)
-{
-    patchbay_message message = {.struct_size = sizeof message};
-    patchbay_error why = {.struct_size = sizeof why};
-    if (server->wire->scan(server->host, line, &message, &why) != PATCHBAY_OK) {
-        count_noise(server);
-        return;
-    }
-    switch (message.kind) {
+    switch (message->kind) {
     case PATCHBAY_MSG_REQUEST:
-        if (server->era == ERA_MODERN) {
-            count_noise(server); /* such a server has no requests, and wants no answers */
-        } else {
-            upstream_ask(server, &message);
+        if (server->era != ERA_MODERN) { /* a modern server has none */
+            upstream_ask(server, message, origin);
         }
         break;
     case PATCHBAY_MSG_NOTIFICATION:
-        take_notification(server, &message);
+        take_notification(server, message, origin);
         break;
     default:
-        if (message.id_number != UINT64_MAX) {
-            upstream_answer(server, &message);
+        if (message->id_number != UINT64_MAX) {
+            upstream_answer(server, message);
         } else {
-            take_own_answer(server, &message);
+            take_own_answer(server, message);
         }
     }
+}
+
+void upstream_undelivered(mcp_server *server, patchbay_call call, patchbay_str id, const char *why)
+{
+    enum { CODE_INTERNAL_ERROR = -32603 };
+    if (call.id != 0) {
+        upstream_fail_call(server, call, why);
+        return;
+    }
+    patchbay_out error = {0};
+    patchbay_out_printf(&error, "{\"code\":%d,\"message\":", CODE_INTERNAL_ERROR);
+    patchbay_out_string(&error, patchbay_str_of(why));
+    patchbay_out_text(&error, "}");
+    patchbay_message message = {
+        .struct_size = sizeof message,
+        .kind = PATCHBAY_MSG_ERROR,
+        .id_number = UINT64_MAX,
+        .id = id,
+        .error = error.failed ? patchbay_str_of("{}") : patchbay_str_make(error.ptr, error.len),
+    };
+    take_own_answer(server, &message);
+    patchbay_out_free(&error);
 }

@@ -72,9 +72,11 @@ void upstream_list_read(mcp_server *server, uint32_t kind)
     }
     list->read_again = 0;
     patchbay_out_text(&list->items, "[");
+    if (kind == PATCHBAY_TOOLS && server->channel->begin_tools != NULL) {
+        server->channel->begin_tools(server);
+    }
     if (server->phase == PHASE_READY) {
-        upstream_start_timer(server,
-                             server->loop->now_ms(server->host) + server->config.startup_ms);
+        upstream_start_timer(server, server->loop->now_ms(server->host) + server->startup_ms);
     }
     request_page(server, kind, patchbay_str_make(NULL, 0));
 }
@@ -108,20 +110,28 @@ static void set_list(mcp_server *server, uint32_t kind, patchbay_str json)
     }
 }
 
-/* A list has been read, or will not be. */
+void upstream_lists_refresh(mcp_server *server)
+{
+    if (server->phase == PHASE_LISTING) { /* not yet */
+        server->loop->timer_start(server->again, UPSTREAM_AGAIN_MS);
+    }
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS && server->phase == PHASE_READY; kind++) {
+        if (server->lists[kind].read_again && server->lists[kind].request == 0) {
+            upstream_list_read(server, kind);
+        }
+    }
+}
+
+/* A list has been read, or will not be. What changed meanwhile is read again, but only once the
+ * server is ready, and not at once: one whose lists never stop changing would do nothing else. */
 static void end_reading(mcp_server *server, uint32_t kind)
 {
     forget_reading(&server->lists[kind]);
-    if (!is_reading(server)) {
-        if (server->phase == PHASE_LISTING) {
-            upstream_become_ready(server);
-        } else {
-            server->loop->timer_stop(server->timer);
-        }
+    if (server->lists[kind].read_again) {
+        server->loop->timer_start(server->again, UPSTREAM_AGAIN_MS);
     }
-    if (server->lists[kind].read_again && server->phase != PHASE_IDLE &&
-        server->lists[kind].request == 0) {
-        upstream_list_read(server, kind);
+    if (server->phase == PHASE_LISTING && !is_reading(server)) {
+        upstream_become_ready(server);
     }
 }
 
@@ -136,15 +146,20 @@ static void give_up(mcp_server *server, uint32_t kind)
     end_reading(server, kind);
 }
 
-/* Append the elements of a page, as they are. */
-static void add_page(upstream_list *list, patchbay_str page)
+/* Append the elements of a page, as they are; the channel may have no use for some. */
+static void add_page(mcp_server *server, uint32_t kind, patchbay_str page)
 {
+    upstream_list *list = &server->lists[kind];
+    int (*take_tool)(mcp_server *, patchbay_str) =
+        kind == PATCHBAY_TOOLS ? server->channel->take_tool : NULL;
     patchbay_json_iter it = patchbay_json_iterate(page);
     patchbay_str key;
     patchbay_str item;
     while (patchbay_json_next(&it, &key, &item)) {
-        patchbay_out_text(&list->items, list->items.len > 1 ? "," : "");
-        patchbay_out_raw(&list->items, item);
+        if (take_tool == NULL || take_tool(server, item)) {
+            patchbay_out_text(&list->items, list->items.len > 1 ? "," : "");
+            patchbay_out_raw(&list->items, item);
+        }
     }
 }
 
@@ -188,7 +203,7 @@ static void take_page(mcp_server *server, uint32_t kind, const patchbay_message 
         give_up(server, kind);
         return;
     }
-    add_page(list, page);
+    add_page(server, kind, page);
     if (goes_on(server, kind, cursor)) {
         request_page(server, kind, cursor);
         return;
@@ -267,7 +282,7 @@ void upstream_lists_begin(mcp_server *server, patchbay_str capabilities)
     int is_object = capabilities.len > 0 && capabilities.ptr[0] == '{';
     read_capabilities(server, is_object ? capabilities : patchbay_str_make(NULL, 0));
     server->phase = PHASE_LISTING;
-    upstream_start_timer(server, server->started_ms + server->config.startup_ms);
+    upstream_start_timer(server, server->started_ms + server->startup_ms);
     if (server->catalog->set_capabilities(
             server->host, is_object ? capabilities : patchbay_str_of("{}")) != PATCHBAY_OK) {
         upstream_log(server, PATCHBAY_LOG_WARNING, "what the server can do was refused");

@@ -1,58 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "upstream.h"
+#include "pipes.h"
 
-static void free_upstream(mcp_server *server)
+static void free_piped(piped_server *pipes)
 {
-    upstream_free_calls(server);
-    upstream_subscriptions_free(server);
-    upstream_lists_disconnect(server);
-    upstream_config_free(&server->config);
-    free(server);
-}
-
-static int find_interfaces(mcp_server *server)
-{
-    const patchbay_host_api *api = server->api;
-    server->loop = api->get_interface(server->host, PATCHBAY_LOOP_V1);
-    server->streams = api->get_interface(server->host, PATCHBAY_STREAM_V1);
-    server->processes = api->get_interface(server->host, PATCHBAY_PROCESS_V1);
-    server->wire = api->get_interface(server->host, PATCHBAY_WIRE_V1);
-    server->catalog = api->get_interface(server->host, PATCHBAY_CATALOG_V1);
-    server->client = api->get_interface(server->host, PATCHBAY_CLIENT_V1);
-    return server->loop != NULL && server->streams != NULL && server->processes != NULL &&
-           server->wire != NULL && server->catalog != NULL && server->client != NULL;
-}
-
-static void on_timer(void *ctx)
-{
-    upstream_handshake_timeout(ctx);
+    upstream_fini(&pipes->server);
+    upstream_config_free(&pipes->config);
+    free(pipes);
 }
 
 static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchbay_str config_json,
                       void **ret_inst, patchbay_error *reterr)
 {
-    mcp_server *made = calloc(1, sizeof *made);
+    piped_server *made = calloc(1, sizeof *made);
     if (made == NULL) {
         return PATCHBAY_ENOMEM;
     }
-    made->api = api;
-    made->host = host;
     int32_t result = upstream_config_read(config_json, &made->config, reterr);
-    if (result == PATCHBAY_OK && !find_interfaces(made)) {
+    made->streams = api->get_interface(host, PATCHBAY_STREAM_V1);
+    made->processes = api->get_interface(host, PATCHBAY_PROCESS_V1);
+    if (result == PATCHBAY_OK && (made->streams == NULL || made->processes == NULL)) {
         (void)snprintf(reterr->text, sizeof reterr->text,
                        "the hub lacks an interface that mcp_upstream needs");
         result = PATCHBAY_ENOTFOUND;
     }
     if (result == PATCHBAY_OK) {
-        made->timer = made->loop->timer(host, on_timer, made);
-        result = made->timer != NULL ? PATCHBAY_OK : PATCHBAY_ENOMEM;
+        made->server.name = made->config.argv[0];
+        made->server.protocol = made->config.protocol;
+        made->server.startup_ms = made->config.startup_ms;
+        result = upstream_init(&made->server, &upstream_pipes, api, host, reterr);
     }
     if (result != PATCHBAY_OK) {
-        free_upstream(made);
+        free_piped(made);
         return result;
     }
-    made->catalog->defer(host);
-    *ret_inst = made;
+    *ret_inst = &made->server;
     return PATCHBAY_OK;
 }
 
@@ -68,10 +49,7 @@ static void cancel(void *inst, patchbay_call id)
 
 static void destroy(void *inst)
 {
-    mcp_server *server = inst;
-    upstream_disconnect(server, "the toolset was disabled", 0);
-    server->loop->timer_free(server->timer);
-    free_upstream(server);
+    free_piped(inst);
 }
 
 PATCHBAY_EXPORT const patchbay_plugin patchbay_plugin_v1 = {

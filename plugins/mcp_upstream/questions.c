@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a legacy server asks of clients: sampling, elicitation, roots. It does not say for which
- * call, so the hub finds the client, if it is a single one whose calls the server is working on.
+ * call, unless it asks on the stream of one (HTTP); so the hub finds the client, if it is a single
+ * one whose calls the server is working on.
  * Its answer goes back under the server's id, byte for byte. A modern server asks in its results
  * (`input_required`) and never comes here.
  * spec: MCP 2025-11-25 client/sampling, client/elicitation, client/roots, basic/utilities/ping,
@@ -35,7 +36,13 @@ void upstream_respond(mcp_server *server, patchbay_str id, const char *member, p
         json,
         patchbay_str_of("}"),
     };
-    upstream_send(server, parts, sizeof parts / sizeof parts[0]);
+    int is_result = strcmp(member, "result") == 0;
+    upstream_outgoing message = {
+        .parts = parts,
+        .part_count = sizeof parts / sizeof parts[0],
+        .kind = is_result ? PATCHBAY_MSG_RESULT : PATCHBAY_MSG_ERROR,
+    };
+    upstream_send(server, &message);
 }
 
 static void refuse_with(mcp_server *server, patchbay_str id, int32_t code, patchbay_str text)
@@ -62,7 +69,6 @@ static void take_out(server_question *question)
         link = &(*link)->next;
     }
     *link = question->next;
-    question->server->question_count--;
 }
 
 static void on_answer(void *arg, patchbay_call call, int32_t status, patchbay_str json)
@@ -94,7 +100,6 @@ static server_question *make_question(mcp_server *server, patchbay_str id)
         memcpy(question->id, id.ptr, id.len);
         question->next = server->questions;
         server->questions = question;
-        server->question_count++;
     }
     return question;
 }
@@ -112,18 +117,20 @@ static void refuse_question(mcp_server *server, patchbay_str id, int32_t result)
                         "there is no single client to ask: none has a call here, several have, or "
                         "the one that has does not offer this");
         break;
+    case PATCHBAY_ELIMIT:
+        upstream_refuse(server, id, CODE_INTERNAL_ERROR,
+                        "too many questions are open: wait for their answers");
+        break;
     default:
-        upstream_refuse(server, id, CODE_INTERNAL_ERROR, "too many questions are open");
+        upstream_refuse(server, id, CODE_INTERNAL_ERROR, "the client could not be asked");
     }
 }
 
-static void ask(mcp_server *server, const patchbay_message *message)
+static void ask(mcp_server *server, const patchbay_message *message, patchbay_call origin)
 {
-    static const patchbay_call ANY = {.id = 0};
-    server_question *question =
-        server->question_count < UPSTREAM_QUESTIONS ? make_question(server, message->id) : NULL;
+    server_question *question = make_question(server, message->id);
     if (question == NULL) {
-        refuse_question(server, message->id, PATCHBAY_ELIMIT);
+        refuse_question(server, message->id, PATCHBAY_ENOMEM);
         return;
     }
     patchbay_question asked = {
@@ -133,7 +140,7 @@ static void ask(mcp_server *server, const patchbay_message *message)
         .on_answer = on_answer,
         .arg = question,
     };
-    int32_t result = server->client->ask(server->host, ANY, &asked);
+    int32_t result = server->client->ask(server->host, origin, &asked);
     if (result != PATCHBAY_OK) {
         take_out(question);
         free(question);
@@ -141,7 +148,7 @@ static void ask(mcp_server *server, const patchbay_message *message)
     }
 }
 
-void upstream_ask(mcp_server *server, const patchbay_message *message)
+void upstream_ask(mcp_server *server, const patchbay_message *message, patchbay_call origin)
 {
     static const char *const QUESTIONS[] = {"sampling/createMessage", "elicitation/create",
                                             "roots/list"};
@@ -153,7 +160,7 @@ void upstream_ask(mcp_server *server, const patchbay_message *message)
         if (patchbay_str_eq(message->method, patchbay_str_of(QUESTIONS[i]))) {
             /* Without a call that was sent, nobody is the cause. */
             if (server->in_flight.count > 0) {
-                ask(server, message);
+                ask(server, message, origin);
             } else {
                 refuse_question(server, message->id, PATCHBAY_ESTATE);
             }

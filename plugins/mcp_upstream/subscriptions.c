@@ -68,13 +68,9 @@ static void say_all_changed(mcp_server *server)
 
 static void cancel_stream(mcp_server *server, uint32_t number)
 {
-    char text[128];
-    int len = snprintf(text, sizeof text,
-                       "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                       "\"params\":{\"requestId\":\"listen-%u\"}}",
-                       (unsigned)number);
-    patchbay_str part = patchbay_str_make(text, (size_t)len);
-    upstream_send(server, &part, 1);
+    char id[24];
+    int len = snprintf(id, sizeof id, "\"listen-%u\"", (unsigned)number);
+    server->channel->cancel(server, patchbay_str_make(id, (size_t)len));
 }
 
 /* Append what is to be heard of, as members of an object; 0 when it is nothing. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An upstream: another MCP server, run as a child process and spoken to over its pipes. One
- * instance of this module is one server; one connection serves every client.
+ * An upstream: another MCP server. One instance is one server; one connection serves every client.
+ * Nothing here knows how the server is reached: that is the channel's business (channel.h). Two
+ * modules are made of it: mcp_upstream (a child process and its pipes: pipes.h) and mcp_remote
+ * (HTTP).
  *
- *   plugin.c         the module's table: create, call, cancel, destroy
- *   config.c         its configuration: a server entry as in any `mcpServers` file
- *   connection.c     the process and its stream, from start to end
- *   incoming.c       what arrives on the stream, told apart; log messages and progress
+ *   server.c         the instance: made, connected, disconnected, ended; what it sends
+ *   incoming.c       what arrives, told apart; log messages and progress
  *   handshake.c      which era the server speaks, and which revision
  *   lists.c          its catalog: tools, resources, resource templates, prompts
  *   calls.c          client requests: held while connecting, forwarded, answered
@@ -30,38 +30,24 @@
 #include <patchbay/client.h>
 #include <patchbay/json.h>
 #include <patchbay/loop.h>
-#include <patchbay/process.h>
-#include <patchbay/stream.h>
 #include <patchbay/wire.h>
 
-#define UPSTREAM_PROBE_MS      5000        /* for the answer to server/discover */
-#define UPSTREAM_STARTUP_MS    30000       /* from start to ready, unless configured */
-#define UPSTREAM_STOP_GRACE_MS 2000        /* between closing stdin, SIGTERM and SIGKILL */
-#define UPSTREAM_NOISE_LINES   100         /* lines per minute that are no messages */
-#define UPSTREAM_PAGES         100         /* of one list */
-#define UPSTREAM_MESSAGE_BYTES (1u << 30)  /* the hub bounds it: limits.upstream_message */
+#include "channel.h"
+
+#define UPSTREAM_PROBE_MS      5000  /* for the answer to server/discover */
+#define UPSTREAM_STARTUP_MS    30000 /* from start to ready, unless configured */
+#define UPSTREAM_AGAIN_MS      250   /* before a list is read that changed while it was read */
+#define UPSTREAM_PAGES         100   /* of one list */
 #define UPSTREAM_CATALOG_BYTES (16u << 20) /* of all pages of a list */
-#define UPSTREAM_QUEUE_BYTES   (32u << 20)
-#define UPSTREAM_HELD_CALLS    1024  /* that wait for the connection */
-#define UPSTREAM_QUESTIONS     64    /* of the server, open at a time */
-#define UPSTREAM_WATCHED       10000 /* resources that clients want to hear of */
+#define UPSTREAM_HELD_CALLS    1024        /* that wait for the connection */
+#define UPSTREAM_WATCHED       4096        /* resources that clients want to hear of */
 #define UPSTREAM_LISTEN_MS     60000 /* a listen stream that ends sooner is not opened again */
 
 #define UPSTREAM_MODERN_VERSION "2026-07-28"
 #define UPSTREAM_LISTS          4 /* PATCHBAY_TOOLS to PATCHBAY_PROMPTS */
 
-/* The server entry, as configured. All owned, NULL-terminated lists. */
-typedef struct upstream_config {
-    char **argv;
-    char **env;     /* "NAME=value" */
-    char *cwd;      /* NULL: the hub's */
-    char *protocol; /* the revision to speak; NULL: ask the server */
-    uint64_t startup_ms;
-    uint32_t spawn_flags;
-} upstream_config;
-
 typedef enum upstream_phase {
-    PHASE_IDLE,         /* no process */
+    PHASE_IDLE,         /* no connection */
     PHASE_PROBING,      /* server/discover is out: is it modern? */
     PHASE_INITIALIZING, /* initialize is out */
     PHASE_LISTING,      /* the first catalog is being read */
@@ -118,26 +104,26 @@ typedef struct watched_resource {
 /* Something the server asked of a client. Freed when the hub has told how it ended. */
 typedef struct server_question server_question;
 
-typedef struct mcp_server {
+struct mcp_server {
+    const upstream_channel *channel;
     const patchbay_host_api *api;
     patchbay_host *host;
     const patchbay_loop_v1 *loop;
-    const patchbay_stream_v1 *streams;
-    const patchbay_process_v1 *processes;
     const patchbay_wire_v1 *wire;
     const patchbay_catalog_v1 *catalog;
     const patchbay_client_v1 *client;
-    upstream_config config;
+
+    /* As configured; the strings are the module's. */
+    const char *name;     /* of the server, for people */
+    const char *protocol; /* the revision to speak; NULL: ask the server */
+    uint64_t startup_ms;
 
     upstream_phase phase;
-    upstream_era era; /* remembered from one process to the next */
-    char version[16]; /* the revision in use */
-    patchbay_process *process;
-    patchbay_stream *stream;
+    upstream_era era;      /* remembered from one connection to the next */
+    char version[16];      /* the revision in use */
     patchbay_timer *timer; /* of the phase: the probe's, the start-up's, then of reading lists */
+    patchbay_timer *again; /* to read lists again */
     uint64_t started_ms;
-    uint64_t noise_since_ms;
-    uint32_t noise_lines;
     uint32_t connection;   /* how many there have been */
     uint32_t last_request; /* number of the last request of our own */
 
@@ -162,22 +148,21 @@ typedef struct mcp_server {
     int listen_again;   /* what is wanted changed while one was being opened */
     int has_gap;        /* nobody listened for a while: what is there may be old */
 
-    server_question *questions;
-    size_t question_count;
-} mcp_server;
+    server_question *questions; /* the hub bounds them: so many per call */
+};
 
-/* config.c */
-int32_t upstream_config_read(patchbay_str json, upstream_config *config, patchbay_error *reterr);
-void upstream_config_free(upstream_config *config);
-
-/* connection.c */
-void upstream_connect(mcp_server *server); /* start the server, unless it is started */
-/* End the connection; every call that waits for it fails with `reason`. */
-void upstream_disconnect(mcp_server *server, const char *reason, int failed);
-/* The same for something that the server did or said: `what` follows its name. */
+/* server.c */
+/* Make `server`, which is all zeros but for what is configured, ready for the other functions. The
+ * module frees what is configured after upstream_fini().
+ * returns: PATCHBAY_OK; PATCHBAY_ENOTFOUND (the hub lacks an interface); PATCHBAY_ENOMEM */
+int32_t upstream_init(mcp_server *server, const upstream_channel *channel,
+                      const patchbay_host_api *api, patchbay_host *host, patchbay_error *reterr);
+void upstream_fini(mcp_server *server);    /* it may be half made */
+void upstream_connect(mcp_server *server); /* unless it is connected */
+/* As upstream_disconnect(), for something that the server did or said: `what` follows its name. */
 void upstream_fail(mcp_server *server, const char *what);
 /* Send a message of ours; on failure the connection ends. */
-void upstream_send(mcp_server *server, const patchbay_str *parts, uint32_t count);
+void upstream_send(mcp_server *server, const upstream_outgoing *message);
 /* Send a request of our own: its id is `name` and a number, which is returned. `params` is a JSON
  * object. */
 uint32_t upstream_request(mcp_server *server, const char *name, const char *method,
@@ -188,12 +173,12 @@ void upstream_start_timer(mcp_server *server, uint64_t until_ms);
 void upstream_log(mcp_server *server, int32_t level, const char *text);
 
 /* incoming.c */
-void upstream_receive(mcp_server *server, patchbay_str line);
 /* Take an id of ours apart. Returns its number, 0 when it is none; `ret_name` is its name. */
 uint32_t upstream_read_id(patchbay_str raw, patchbay_str *ret_name);
 
 /* handshake.c */
 void upstream_handshake_begin(mcp_server *server);
+void upstream_handshake_renew(mcp_server *server);
 void upstream_handshake_timeout(mcp_server *server);
 void upstream_take_discovery(mcp_server *server, const patchbay_message *message);
 void upstream_take_initialization(mcp_server *server, const patchbay_message *message);
@@ -211,11 +196,14 @@ int upstream_list_take(mcp_server *server, patchbay_str name, uint32_t number,
 /* Time is up: keep what there was of lists that are still being read. */
 void upstream_lists_give_up(mcp_server *server);
 void upstream_lists_disconnect(mcp_server *server);
+void upstream_lists_refresh(mcp_server *server); /* read those that changed while they were read */
 
 /* calls.c */
 void upstream_call(mcp_server *server, patchbay_call call, const patchbay_request *request);
 void upstream_cancel(mcp_server *server, patchbay_call call);
 void upstream_answer(mcp_server *server, const patchbay_message *message);
+/* A call that was sent will not be answered. */
+void upstream_fail_call(mcp_server *server, patchbay_call call, const char *why);
 /* Forward a request that is the hub's own, or finish it. */
 void upstream_forward_errand(mcp_server *server, patchbay_call call,
                              const patchbay_request *request);
@@ -241,7 +229,8 @@ void upstream_listen_ended(mcp_server *server, uint32_t number, patchbay_str err
 int upstream_listen_hears(const mcp_server *server, patchbay_str params);
 
 /* questions.c */
-void upstream_ask(mcp_server *server, const patchbay_message *message);
+/* `origin`: the call it is asked for; id 0: the server does not say. */
+void upstream_ask(mcp_server *server, const patchbay_message *message, patchbay_call origin);
 void upstream_ask_cancelled(mcp_server *server, patchbay_str id);
 void upstream_respond(mcp_server *server, patchbay_str id, const char *member, patchbay_str json);
 void upstream_refuse(mcp_server *server, patchbay_str id, int32_t code, const char *text);

@@ -6,6 +6,7 @@ MCP 2026-07-28 server/resources, server/prompts, server/utilities/completion and
 
 import functools
 import json
+import time
 
 from mcp import INVALID_PARAMS, META, HubTest, LegacyClient, ModernClient, main, tool
 
@@ -254,6 +255,15 @@ class Careless(HubTest):
         client.hub.wait_log("list of prompts was not there in time")
         self.assertEqual(len(client.request("resources/list").result["resources"]), 3)
         self.assertIn("structuredContent", client.call("up__echo").result)
+
+    def test_a_list_that_changes_whenever_it_is_read(self):  # U14
+        client, recorder = self.start("--restless", "tools", "--restless", "prompts")
+        self.assertIn("up__echo", client.names())
+        self.assertIn("structuredContent", client.call("up__echo").result)
+        began = time.monotonic()
+        mark = recorder.mark
+        recorder.wait_until(lambda: len(recorder.lines("tools/list", mark)) >= 5, "five readings")
+        self.assertGreater(time.monotonic() - began, 4 * 0.24)  # never sooner, however fast it all is
 
     def test_a_refresh_that_never_comes_is_given_up(self):
         client, recorder = self.start("--page-size", "1", startup_timeout="500ms")

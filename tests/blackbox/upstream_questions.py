@@ -209,15 +209,22 @@ class LegacyServer(Upstream):
         self.assertEqual([t for t in recorder.sync().lines(since=mark) if json.loads(t).get("id") == 99], [])
 
     def test_too_many_questions(self):
+        """Sixteen for a call, at one time."""
         hub, recorder = self.start("legacy")
         client = self.legacy_client(hub, ALL)
         request_id = client.send_call("up__hold")
         call = recorder.wait_calls(1)[0]
         mark = recorder.mark
-        for number in range(65):
+        for number in range(17):
             recorder.write(f'{{"jsonrpc":"2.0","id":"q{number}","method":"roots/list"}}')
         line = json.loads(recorder.wait_line(lambda m: str(m.get("id")).startswith("q"), since=mark))
+        self.assertEqual(line["id"], "q16")
         self.assertSays(line["error"]["message"], "too many")
+        asked = hub.wait_until(
+            lambda: [m for m in hub.messages if m.method == "roots/list"][15:], "the sixteenth question"
+        )
+        hub.send({"jsonrpc": "2.0", "id": asked[0].id, "result": {"roots": []}})
+        recorder.wait_line(lambda m: m.get("id") == "q15")
         recorder.answer(call)
         hub.response(request_id).result
 

@@ -19,13 +19,15 @@ class Upstream(HubTest):
         return hub, recorder
 
     def legacy_client(self, hub):
-        client = LegacyClient(hub)
-        client.request("resources/list").result
-        return client
+        return self.acquainted(LegacyClient(hub))
 
     def modern_client(self, hub):
-        client = ModernClient(hub)
-        client.request("resources/list").result
+        return self.acquainted(ModernClient(hub))
+
+    def acquainted(self, client):
+        """All lists are waited for together: what was waited for is not announced."""
+        for request_id in [client.send(method) for method in ("tools/list", "resources/list", "prompts/list")]:
+            client.hub.response(request_id).result
         return client
 
     def subscribe(self, client, uri=ONE):
@@ -86,6 +88,12 @@ class LegacyServer(Upstream):
         client = self.legacy_client(hub)
         self.assertEqual(self.subscribe(client).error, {"code": 4243, "message": "this one is never watched"})
         self.subscribe(client, TWO).result
+        client.call("up__die").tool_error
+        recorder.wait_gone()
+        mark = recorder.mark
+        client.call("up__echo").result
+        again = [json.loads(line)["params"]["uri"] for line in recorder.sync().lines("resources/subscribe", mark)]
+        self.assertEqual(again, [TWO])
 
     def test_a_restarted_server_is_told_again(self):
         """What is watched may have changed meanwhile: clients are told so."""
@@ -119,6 +127,20 @@ class LegacyServer(Upstream):
         mark = recorder.mark
         client.call("up__echo").result
         self.assertEqual(recorder.sync().lines("resources/subscribe", mark), [])
+
+    def test_too_many(self):
+        """4096 resources of one server; one less, and there is room again."""
+        hub, recorder = self.start()
+        modern, legacy = self.modern_client(hub), self.legacy_client(hub)
+        streams = [
+            modern.listen(resourceSubscriptions=[f"rec:///dir/{stream}-{n}" for n in range(256)]) for stream in range(16)
+        ]
+        recorder.wait_until(lambda: len(recorder.lines("resources/subscribe")) == 4096, "all of them")
+        refusal = self.subscribe(legacy).error["message"]
+        self.assertSays(refusal, "too many resources")
+        modern.cancel(streams[0])
+        recorder.wait_until(lambda: len(recorder.lines("resources/unsubscribe")) == 256, "the end of some")
+        self.subscribe(legacy).result
 
     def test_nobody_waits_any_more(self):
         hub, recorder = self.start("--silent", "resources/subscribe")
@@ -178,14 +200,14 @@ class ModernServer(Upstream):
     def test_many_at_once_open_few_streams(self):
         hub, recorder = self.start()
         resources = [{"uri": f"rec:///n{n}", "name": "n"} for n in range(200)]
-        recorder_ready = self.legacy_client(hub)
+        client = self.legacy_client(hub)
         since = hub.mark
         recorder.command(resources=json.dumps(resources), notify=1, kind="resources")
         hub.wait_for(lambda m: m.method == "notifications/resources/list_changed", "the change", since)
         mark = recorder.mark
         recorder.command(pause=True)
-        ids = [recorder_ready.send("resources/subscribe", {"uri": r["uri"]}) for r in resources]
-        recorder_ready.barrier()
+        ids = [client.send("resources/subscribe", {"uri": r["uri"]}) for r in resources]
+        client.barrier()
         recorder.command(pause=False)
         for request_id in ids:
             hub.response(request_id).result

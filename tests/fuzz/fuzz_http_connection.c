@@ -5,7 +5,8 @@
  * bytes are cut on their way, the statuses are the same as far as both go (an early refusal closes
  * a connection whose request has not come whole); every answer is well-formed; and when the peer
  * has gone, nothing of it is left.
- * Input: one byte for the cutting, then what the peer sends.
+ * Input: one byte for the cutting and the revision of a session that has begun before, then what
+ * the peer sends; 32 times 'S' stands for the id of that session.
  */
 #include "base/limits.h"
 #include "base/log.h"
@@ -25,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                                                                          \
     } while (0)
 
-enum { MOST_STATUSES = 256, LONG_MS = 3600000, MAX_BODY = 16 * 1024 };
+enum { MOST_STATUSES = 256, LONG_MS = 3600000, MAX_BODY = 16 * 1024, SESSION_ID_BYTES = 32 };
 
 /* ---- what stands in for net/: a link that is two buffers ------------------------------------- */
 
@@ -275,7 +276,8 @@ static size_t read_statuses(hub_str out, int statuses[MOST_STATUSES])
 
 /* ---- a connection ---------------------------------------------------------------------------- */
 
-static size_t converse(hub_str input, size_t step, int statuses[MOST_STATUSES])
+/* Send the input in pieces, then hang up; what came back is left in `out`. */
+static void send_pieces(hub_str input, size_t step, hub_buf *out)
 {
     hub_link link = {.events = NULL};
     hub_buf_init(&link.out, SIZE_MAX / 4);
@@ -295,13 +297,54 @@ static size_t converse(hub_str input, size_t step, int statuses[MOST_STATUSES])
     }
     link.events->on_end(link.owner);
     (void)ev_run(net.loop, EVRUN_NOWAIT);
-    size_t count = read_statuses(hub_buf_str(&link.out), statuses);
-    hub_buf_fini(&link.out);
+    *out = link.out;
+}
+
+/* Begin a session on a connection of its own. */
+static void begin_session(const char *revision, char ret_id[SESSION_ID_BYTES])
+{
+    char body[256];
+    char request[512];
+    hub_buf out;
+    int len = snprintf(body, sizeof body,
+                       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+                       "\"protocolVersion\":\"%s\",\"capabilities\":{}}}",
+                       revision);
+    len = snprintf(request, sizeof request,
+                   "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                   "Content-Length: %d\r\n\r\n%s",
+                   len, body);
+    send_pieces((hub_str){.ptr = request, .len = (size_t)len}, (size_t)len, &out);
+    const char *id = memmem(out.ptr, out.len, "Mcp-Session-Id: ", 16);
+    REQUIRE(id != NULL);
+    memcpy(ret_id, id + 16, SESSION_ID_BYTES);
+    hub_buf_fini(&out);
+}
+
+static size_t converse(hub_str input, const char *revision, size_t step,
+                       int statuses[MOST_STATUSES])
+{
+    static const char PLACE[] = "SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS";
+    char id[SESSION_ID_BYTES];
+    char *at;
+    hub_buf out;
+    char *text = malloc(input.len);
+    REQUIRE(text != NULL);
+    memcpy(text, input.ptr, input.len);
+    begin_session(revision, id);
+    while ((at = memmem(text, input.len, PLACE, SESSION_ID_BYTES)) != NULL) {
+        memcpy(at, id, SESSION_ID_BYTES);
+    }
+    send_pieces((hub_str){.ptr = text, .len = input.len}, step, &out);
+    size_t count = read_statuses(hub_buf_str(&out), statuses);
+    hub_buf_fini(&out);
+    free(text);
     return count;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static const char *const REVISIONS[] = {"2025-03-26", "2025-06-18", "2025-11-25", "2024-11-05"};
     int whole[MOST_STATUSES];
     int pieces[MOST_STATUSES];
     if (net.loop == NULL) {
@@ -311,8 +354,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     hub_str input = {.ptr = (const char *)data + 1, .len = size - 1};
-    size_t of_whole = converse(input, input.len, whole);
-    size_t of_pieces = converse(input, 1u + data[0] % 64u, pieces);
+    const char *revision = REVISIONS[data[0] / 64];
+    size_t of_whole = converse(input, revision, input.len, whole);
+    size_t of_pieces = converse(input, revision, 1u + data[0] % 64u, pieces);
     for (size_t i = 0; i < of_whole && i < of_pieces; i++) {
         REQUIRE(whole[i] == pieces[i]);
     }

@@ -234,6 +234,8 @@ class Recorder:
     def on_list(self, raw_id, message, text):
         method = message["method"]
         kind = "templates" if "templates" in method else method.split("/")[0]
+        if kind in self.options.restless:
+            self.notify_list_changed(kind)
         items, more = self.lists[kind], ""
         size = self.options.page_size
         if self.options.endless_pages:
@@ -482,6 +484,7 @@ def main():
     parser.add_argument("--capabilities", help="announce these (JSON)")
     parser.add_argument("--capabilities-file", help="announce what is in this file")
     parser.add_argument("--ask-at-start", action="store_true", help="ask for roots once initialized")
+    parser.add_argument("--restless", action="append", default=[], metavar="LIST", help="changes whenever it is read")
     parser.add_argument("--mute-uri", help="refuse to watch this resource")
     parser.add_argument("--no-discover", action="store_true")
     parser.add_argument("--refuse-listen", action="store_true")

@@ -122,7 +122,7 @@ static void test_outcomes_kept(void **state)
     (void)memcpy(big, "{\"x\":\"", 6);
     (void)memcpy(big + BIG - 3, "\"}", 3);
     for (int i = 0; i < 3; i++) {
-        char id[8];
+        char id[16];
         (void)snprintf(id, sizeof id, "\"%d\"", i);
         states[i] = begin(c, id);
         asker_finish(&tool, tool.call.id, big);
@@ -205,7 +205,7 @@ static void test_memory_of_retries(void **state)
     pad[PAD] = '\0';
     for (int i = 0; i < 5; i++) {
         char *capabilities = NULL;
-        char id[8];
+        char id[16];
         assert_true(asprintf(&capabilities, "{\"elicitation\":{},\"x\":\"%d%s\"}", i, pad) > 0);
         (void)snprintf(id, sizeof id, "\"r%d\"", i);
         c->capabilities = capabilities;

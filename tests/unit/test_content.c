@@ -176,16 +176,15 @@ static void test_long_uri(void **state)
 }
 
 /* A URI that no list has goes to the toolset whose template fits best. */
-static void test_templates(void **state)
+static void read_by_template(const char *wide_key)
 {
     echo wide = make_echo();
     echo narrow = make_echo();
-    (void)state;
     wide.puppet.templates = "[" TEMPLATE("x://{+all}") "]";
     narrow.puppet.templates = "[" TEMPLATE("x://a/{id}/data") "," TEMPLATE("f:///{path}") "]";
     narrow.puppet.resources = "[" RESOURCE("x://a/1") "]";
     fixture_init(&fixture);
-    (void)fixture_toolset(&fixture, "all", &wide.puppet, false);
+    (void)fixture_toolset(&fixture, wide_key, &wide.puppet, false);
     (void)fixture_toolset(&fixture, "one", &narrow.puppet, false);
     fixture_start(&fixture);
     client *c = client_open(&fixture, LEGACY);
@@ -208,6 +207,14 @@ static void test_templates(void **state)
         assert_contains(reply, CASES[i].owner == 0 ? "\"code\":-32002" : CASES[i].uri);
     }
     fixture_stop(&fixture);
+}
+
+/* … wherever it stands in the list. */
+static void test_templates(void **state)
+{
+    (void)state;
+    read_by_template("all");
+    read_by_template("zall");
 }
 
 /* DESIGN, Exposure: two toolsets with one URI. The first keeps it, the second has one of its own.
@@ -249,6 +256,51 @@ static void test_shared_uri(void **state)
     }
     assert_contains(ask(c, "resources/read", "\"uri\":\"patchbay:a/x://r\""), "-32002");
     fixture_stop(&fixture);
+}
+
+/* A native toolset keeps a URI before an upstream, which has another one then, too. */
+static void test_shared_with_native(void **state)
+{
+    echo up = make_echo();
+    echo own = make_echo();
+    (void)state;
+    up.puppet.resources = "[" RESOURCE("x://r") "]";
+    own.puppet.resources = "[" RESOURCE("x://r") "]";
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "a", &up.puppet, true);
+    (void)fixture_toolset(&fixture, "b", &own.puppet, false);
+    fixture_start(&fixture);
+    client *c = client_open(&fixture, LEGACY);
+    assert_contains(ask(c, "resources/list", ""),
+                    "[" RESOURCE("patchbay:a/x://r") "," RESOURCE("x://r") "]");
+    (void)ask(c, "resources/read", "\"uri\":\"x://r\"");
+    assert_int_equal(own.count, 1);
+    fixture_stop(&fixture);
+}
+
+/* A second URI that would be too long to be asked for is none. */
+static void test_shared_long_uri(void **state)
+{
+    enum { FITS = HUB_LIMIT_URI_BYTES - 11 }; /* behind patchbay:b/ */
+    static char resources[2][FITS + 64];
+    (void)state;
+    for (int extra = 0; extra <= 1; extra++) {
+        echo a = make_echo();
+        echo b = make_echo();
+        (void)snprintf(resources[extra], sizeof resources[0], "[{\"uri\":\"%0*d\",\"name\":\"\"}]",
+                       FITS + extra, 0);
+        a.puppet.resources = resources[extra];
+        b.puppet.resources = resources[extra];
+        fixture_init(&fixture);
+        (void)fixture_toolset(&fixture, "a", &a.puppet, true);
+        (void)fixture_toolset(&fixture, "b", &b.puppet, true);
+        fixture_start(&fixture);
+        client *c = client_open(&fixture, LEGACY);
+        const char *list = ask(c, "resources/list", "");
+        assert_int_equal(strstr(list, "patchbay:b/") != NULL, !extra);
+        assert_int_equal(fixture_logged(&fixture, "it is left out"), extra);
+        fixture_stop(&fixture);
+    }
 }
 
 /* Without prefixes there is no second URI either. */
@@ -602,6 +654,8 @@ int main(void)
         cmocka_unit_test(test_templates),
         cmocka_unit_test(test_shared_uri),
         cmocka_unit_test(test_shared_uri_none),
+        cmocka_unit_test(test_shared_with_native),
+        cmocka_unit_test(test_shared_long_uri),
         cmocka_unit_test(test_prompts),
         cmocka_unit_test(test_prompt_collision),
         cmocka_unit_test(test_list_changes_under_call),

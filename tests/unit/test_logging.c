@@ -2,6 +2,7 @@
 /* Log messages for clients: who gets which, and what toolsets are told of it. */
 #include "echo_puppet.h"
 
+#include <patchbay/wire.h>
 #include <pthread.h>
 
 #include "base/limits.h"
@@ -237,6 +238,67 @@ static void test_told_when_capable(void **state)
     fixture_stop(&fixture);
 }
 
+/* What a proxy sends to a server of 2026-07-28 for a call. */
+static char framed[1024];
+
+static void frame_call(puppet_instance *instance, patchbay_call call,
+                       const patchbay_request *request)
+{
+    const patchbay_wire_v1 *wire = instance->api->get_interface(instance->host, PATCHBAY_WIRE_V1);
+    patchbay_peer peer = {.struct_size = sizeof peer, .version = HUB_STR("2026-07-28")};
+    patchbay_str parts[PATCHBAY_FRAME_PARTS];
+    int32_t count = wire->frame_request(instance->host, call, request, &peer, HUB_STR_EMPTY, parts);
+    size_t len = 0;
+    assert_true(count > 0);
+    for (int32_t i = 0; i < count; i++) {
+        len +=
+            (size_t)snprintf(framed + len, sizeof framed - len, HUB_STR_FMT, HUB_STR_ARG(parts[i]));
+    }
+    (void)puppet_finish(instance, call, "{\"content\":[]}");
+}
+
+/* The level of a legacy client becomes that of each of its calls. */
+static void test_level_for_modern_server(void **state)
+{
+    (void)state;
+    start(NULL);
+    up.puppet.on_call = frame_call;
+    client *c = client_open(&fixture, LEGACY);
+    (void)client_ask(c, "1", "t__a", "{}");
+    assert_lacks(framed, HUB_META_LOG_LEVEL);
+    set_level(c, 2);
+    (void)client_ask(c, "2", "t__a", "{}");
+    assert_contains(framed, "\"" HUB_META_LOG_LEVEL "\":\"notice\"");
+    client *m = client_open(&fixture, MODERN);
+    call_with_level(m, "1", "alert");
+    assert_contains(framed, "\"" HUB_META_LOG_LEVEL "\":\"alert\"");
+    fixture_stop(&fixture);
+}
+
+/* A toolset that one more profile has is told at the next call what clients want there. */
+static void test_told_for_new_profile(void **state)
+{
+    (void)state;
+    up = (echo){.puppet = {.on_call = echo_on_call,
+                           .tools = "[" TOOL("a") "]",
+                           .capabilities = "{\"logging\":{}}"}};
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "t", &up.puppet, false);
+    fixture.profiles[1] = fixture.profiles[0];
+    fixture.profiles[1].name = "second";
+    fixture.profiles[1].startup = HUB_STARTUP_DYNAMIC;
+    fixture.settings.profile_count = 2;
+    fixture_start(&fixture);
+    client *c = client_open_in(&fixture, LEGACY, "second");
+    set_level(c, 0);
+    expect_told(0, "");
+    (void)client_ask(c, "1", "enable_toolset", "{\"toolset\":\"t\"}");
+    (void)client_ask(c, "2", "t__a", "{}");
+    expect_told(1, "{\"level\":\"debug\"}");
+    assert_string_equal(echo_last(&up)->method, "tools/call");
+    fixture_stop(&fixture);
+}
+
 /* ---- client/1 -------------------------------------------------------------------------------- */
 
 static void test_bad_messages(void **state)
@@ -336,10 +398,16 @@ static void test_release(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_legacy_levels), cmocka_unit_test(test_own_call),
-        cmocka_unit_test(test_broadcast),     cmocka_unit_test(test_modern),
-        cmocka_unit_test(test_told_level),    cmocka_unit_test(test_told_when_capable),
-        cmocka_unit_test(test_bad_messages),  cmocka_unit_test(test_other_thread),
+        cmocka_unit_test(test_legacy_levels),
+        cmocka_unit_test(test_own_call),
+        cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_modern),
+        cmocka_unit_test(test_told_level),
+        cmocka_unit_test(test_told_when_capable),
+        cmocka_unit_test(test_level_for_modern_server),
+        cmocka_unit_test(test_told_for_new_profile),
+        cmocka_unit_test(test_bad_messages),
+        cmocka_unit_test(test_other_thread),
         cmocka_unit_test(test_release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

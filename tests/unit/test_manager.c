@@ -181,7 +181,8 @@ static void test_failing_module(void **state)
     assert_false(is_active(&fixture, "bad"));
     assert_true(has_tool(&fixture, "good__x"));
     assert_false(has_tool(&fixture, "bad__ghost"));
-    assert_null(hub_find_toolset(fixture.hub, HUB_STR("bad"))->lists[HUB_KIND_TOOL]); /* nothing is left */
+    assert_null(
+        hub_find_toolset(fixture.hub, HUB_STR("bad"))->lists[HUB_KIND_TOOL]); /* nothing is left */
     bad.broken = NULL;
     bad.tools = "[" TOOL("real") "]";
     assert_int_equal(enable(&fixture, "bad", &done), HUB_OK);

@@ -55,7 +55,7 @@ static hub_str date_of(hub_http_server *server)
     struct tm tm;
     if ((now != server->date_s || server->date[0] == '\0') && gmtime_r(&now, &tm) != NULL) {
         (void)snprintf(server->date, sizeof server->date, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT",
-                       DAYS + 3 * tm.tm_wday, (unsigned)tm.tm_mday % 100, MONTHS + 3 * tm.tm_mon,
+                       &DAYS[3 * tm.tm_wday], (unsigned)tm.tm_mday % 100, &MONTHS[3 * tm.tm_mon],
                        (unsigned)(tm.tm_year + 1900) % 10000, (unsigned)tm.tm_hour % 100,
                        (unsigned)tm.tm_min % 100, (unsigned)tm.tm_sec % 100);
         server->date_s = now;

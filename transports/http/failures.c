@@ -61,6 +61,18 @@ uint32_t hub_http_failures_wait_s(const hub_http_failures *failures, const char 
     return (uint32_t)((left_ms + 999) / 1000);
 }
 
+/* For an address whose failures, if it has any, count no more. */
+static void make_room(hub_http_failures *failures, const char *address)
+{
+    failure *entry = NULL;
+    HASH_FIND(hh, failures->table, address, (unsigned)strlen(address), entry);
+    if (entry != NULL) {
+        forget(failures, entry);
+    } else if (HASH_COUNT(failures->table) >= HUB_HTTP_LIMIT_AUTH_ADDRESSES) {
+        forget(failures, failures->table);
+    }
+}
+
 void hub_http_failures_note(hub_http_failures *failures, const char *address, uint64_t now_ms)
 {
     size_t len = strlen(address);
@@ -72,12 +84,7 @@ void hub_http_failures_note(hub_http_failures *failures, const char *address, ui
     if (len >= ADDRESS_BYTES) {
         return;
     }
-    HASH_FIND(hh, failures->table, address, (unsigned)len, entry); /* one that counts no more */
-    if (entry != NULL) {
-        forget(failures, entry);
-    } else if (HASH_COUNT(failures->table) >= HUB_HTTP_LIMIT_AUTH_ADDRESSES) {
-        forget(failures, failures->table);
-    }
+    make_room(failures, address);
     entry = calloc(1, sizeof *entry);
     if (entry != NULL) {
         memcpy(entry->address, address, len);

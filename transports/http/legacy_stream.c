@@ -94,9 +94,10 @@ void hub_http_stream_destroy(hub_http_stream *stream)
 
 void hub_http_streams_reap(hub_http_server *server)
 {
-    while (server->ended_streams.first != NULL) {
-        hub_http_stream_destroy(
-            HUB_DEADLINE_OF(server->ended_streams.first, hub_http_stream, ended));
+    hub_deadline *next;
+    for (hub_deadline *at = server->ended_streams.first; at != NULL; at = next) {
+        next = at->next;
+        hub_http_stream_destroy(HUB_DEADLINE_OF(at, hub_http_stream, ended));
     }
 }
 

@@ -112,8 +112,10 @@ static const hub_http_responder RESPONDER = {.on_gone = on_gone, .on_quiet = on_
 
 void hub_http_modern_reap(hub_http_server *server)
 {
-    while (server->ended_exchanges.first != NULL) {
-        destroy(HUB_DEADLINE_OF(server->ended_exchanges.first, exchange, ended));
+    hub_deadline *next;
+    for (hub_deadline *at = server->ended_exchanges.first; at != NULL; at = next) {
+        next = at->next; /* those that end meanwhile have their turn later */
+        destroy(HUB_DEADLINE_OF(at, exchange, ended));
     }
 }
 

@@ -237,8 +237,10 @@ void hub_http_server_close(hub_http_server *server)
     while (server->connections != NULL) {
         hub_http_connection_destroy(server->connections);
     }
-    hub_http_modern_reap(server);
-    hub_http_streams_reap(server);
+    while (server->ended_exchanges.first != NULL || server->ended_streams.first != NULL) {
+        hub_http_modern_reap(server);
+        hub_http_streams_reap(server);
+    }
     ev_clear_pending(hub_net_loop(server->net), &server->soon);
     server->closed = true;
     hub_http_server_free_if_done(server);

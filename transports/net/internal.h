@@ -4,6 +4,7 @@
 #define TRANSPORTS_NET_INTERNAL_H
 
 #include "base/map.h"
+#include "net/deadline.h"
 #include "net/net.h"
 
 #include <arpa/inet.h>
@@ -12,6 +13,12 @@
 /* Written in one go: what the kernel does not take of it, libwebsockets keeps. Large enough for few
  * calls, small enough to be taken whole by most sockets. */
 #define HUB_NET_WRITE_BYTES (64u * 1024)
+
+/* So many of them before everybody else has a turn. */
+#define HUB_NET_WRITES_PER_TURN 16
+
+/* The least that is allocated for bytes that wait: many small messages share it. */
+#define HUB_NET_CHUNK_BYTES (16u * 1024)
 
 /* Bytes of a paused peer that are taken in all the same, so that its end is noticed. */
 #define HUB_NET_HELD_BYTES (64u * 1024)
@@ -34,23 +41,19 @@ typedef struct net_address {
 typedef struct net_chunk {
     struct net_chunk *next;
     size_t begin; /* sent so far */
-    size_t len;
+    size_t end;
+    size_t room;
+    char pre[LWS_PRE]; /* libwebsockets may write in front of what it is given */
     char bytes[];
 } net_chunk;
 
-/* Links that wait for the same kind of deadline, in the order in which they will miss it. */
+/* What a link has limited time for. */
 typedef enum net_wait {
-    NET_WAIT_NONE,
     NET_WAIT_HANDSHAKE,
     NET_WAIT_STALL,
     NET_WAIT_LINGER,
     NET_WAITS,
 } net_wait;
-
-typedef struct net_queue {
-    hub_link *first;
-    hub_link *last;
-} net_queue;
 
 struct hub_link {
     hub_net *net;
@@ -60,12 +63,10 @@ struct hub_link {
     net_address *address;
     hub_link *next; /* of all links */
     hub_link *prev;
-    hub_link *due_next; /* of the queue that it waits in */
-    hub_link *due_prev;
     hub_link *todo_next; /* of those that something is to be done for, from the loop */
-    uint64_t due_ms;
-    net_wait wait;
-    net_chunk *chunks; /* oldest first */
+    hub_deadline wait;
+    uint64_t acked_bytes; /* by the peer's machine, when NET_WAIT_STALL began */
+    net_chunk *chunks;    /* oldest first */
     net_chunk *last_chunk;
     size_t queued;
     size_t in_flight; /* what libwebsockets was given last, at most, while it has some of it left */
@@ -102,7 +103,7 @@ struct hub_net {
     hub_link *links;
     size_t link_count;
     net_address *addresses; /* uthash */
-    net_queue waiting[NET_WAITS];
+    hub_deadlines waiting[NET_WAITS];
     hub_link *todo;
     ev_timer todo_timer; /* 0 s: runs what cannot be done inside of a callback */
     ev_timer tick_timer;
@@ -111,6 +112,7 @@ struct hub_net {
     hub_net_tick *next_ticker; /* while they run */
     hub_link *adopting;        /* libwebsockets calls back before it returns */
     char *scratch;             /* LWS_PRE + HUB_NET_WRITE_BYTES */
+    size_t max_fd;             /* descriptors from here on are beyond libwebsockets' table */
     uint64_t refused_log_ms;
     unsigned refused;
     bool is_accepting;
@@ -121,6 +123,9 @@ struct hub_net {
 void net_update_tick(hub_net *net);
 void net_pause_accepting(hub_net *net, const char *reason);
 void net_note_refusal(hub_net *net, const char *reason);
+
+/* library.c */
+HUB_MUST_CHECK hub_err net_start_library(hub_net *net, hub_error *reterr);
 
 /* listener.c */
 void net_set_accepting(hub_net *net, bool is_accepting);
@@ -134,13 +139,22 @@ HUB_MUST_CHECK hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls,
 extern const struct lws_protocols NET_PROTOCOLS[];
 void net_link_adopt(hub_listener *listener, int fd, net_address *address);
 void net_link_kill(hub_link *link); /* now; not from inside a libwebsockets callback */
-void net_link_todo(hub_link *link);
+void net_link_doom(hub_link *link); /* soon, from the loop */
 void net_link_run_todo(hub_net *net);
+void net_link_update_rx(hub_link *link);
+void net_link_linger(hub_link *link);
+
+/* output.c */
+bool net_is_partial(const hub_link *link); /* libwebsockets has some of it left */
+void net_link_writable(hub_link *link);
+void net_link_drop_output(hub_link *link);
 
 /* waiting.c */
+bool net_is_waiting(const hub_link *link, net_wait wait);
 void net_start_waiting(hub_link *link, net_wait wait);
 void net_stop_waiting(hub_link *link);
 bool net_is_handshake_done(const hub_link *link);
-void net_link_check_deadlines(hub_net *net, uint64_t now_ms);
+void net_end_handshake(hub_link *link); /* it is done */
+void net_check_deadlines(hub_net *net, uint64_t now_ms);
 
 #endif

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/internal.h"
 
-#include "base/log.h"
-
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- what is done from the loop ----------------------------------------------------------------
- */
+/* ---- what is done from the loop -------------------------------------------------------------- */
 
-void net_link_todo(hub_link *link)
+static void put_on_todo(hub_link *link)
 {
     hub_net *net = link->net;
     if (!link->is_todo) {
@@ -25,11 +23,11 @@ void net_link_todo(hub_link *link)
     }
 }
 
-static void doom(hub_link *link)
+void net_link_doom(hub_link *link)
 {
     link->is_closing = true;
     link->is_doomed = true;
-    net_link_todo(link);
+    put_on_todo(link);
 }
 
 static void set_rx(hub_link *link, bool is_on)
@@ -40,17 +38,11 @@ static void set_rx(hub_link *link, bool is_on)
     }
 }
 
-/* Whether libwebsockets still has some of what it was given. */
-static bool is_partial(const hub_link *link)
-{
-    return link->wsi != NULL && lws_partial_buffered(link->wsi) != 0;
-}
-
 /* While something waits for the peer, its bytes wait, too: else they would be polled for nothing
  * and pile up. */
-static void update_rx(hub_link *link)
+void net_link_update_rx(hub_link *link)
 {
-    set_rx(link, !is_partial(link) && link->held_len < HUB_NET_HELD_BYTES);
+    set_rx(link, !net_is_partial(link) && link->held_len < HUB_NET_HELD_BYTES);
 }
 
 static void deliver_held(hub_link *link)
@@ -63,7 +55,7 @@ static void deliver_held(hub_link *link)
         link->events->on_bytes(link->owner, (hub_str){.ptr = held, .len = len});
     }
     free(held);
-    update_rx(link);
+    net_link_update_rx(link);
 }
 
 void net_link_run_todo(hub_net *net)
@@ -80,222 +72,25 @@ void net_link_run_todo(hub_net *net)
     }
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
-
-/* Give libwebsockets what lies in the scratch buffer. */
-static hub_err write_scratch(hub_link *link, size_t len)
-{
-    unsigned char *from = (unsigned char *)link->net->scratch + LWS_PRE;
-    if (lws_write(link->wsi, from, len, LWS_WRITE_RAW) < 0) {
-        doom(link);
-        return HUB_ESTATE;
-    }
-    link->in_flight = is_partial(link) ? len : 0;
-    return HUB_OK;
-}
-
-static bool may_write(const hub_link *link)
-{
-    return link->wsi != NULL && link->chunks == NULL && !is_partial(link) &&
-           net_is_handshake_done(link);
-}
-
-static hub_err enqueue(hub_link *link, const hub_str *parts, size_t count, size_t skip, size_t len)
-{
-    if (len == 0) {
-        return HUB_OK;
-    }
-    net_chunk *chunk = malloc(sizeof *chunk + len);
-    if (chunk == NULL) {
-        return HUB_ENOMEM;
-    }
-    *chunk = (net_chunk){.len = len};
-    size_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t from = skip < parts[i].len ? skip : parts[i].len;
-        skip -= from;
-        if (parts[i].len > from) {
-            memcpy(chunk->bytes + at, parts[i].ptr + from, parts[i].len - from);
-            at += parts[i].len - from;
-        }
-    }
-    if (link->last_chunk != NULL) {
-        link->last_chunk->next = chunk;
-    } else {
-        link->chunks = chunk;
-    }
-    link->last_chunk = chunk;
-    link->queued += len;
-    return HUB_OK;
-}
-
-/* Write from the front of the parts as long as the peer takes it; *ret_written bytes are gone. */
-static hub_err write_now(hub_link *link, const hub_str *parts, size_t count, size_t *ret_written)
-{
-    char *to = link->net->scratch + LWS_PRE;
-    size_t fill = 0;
-    for (size_t i = 0; i < count; i++) {
-        for (hub_str rest = parts[i]; rest.len > 0;) {
-            size_t room = HUB_NET_WRITE_BYTES - fill;
-            size_t step = rest.len < room ? rest.len : room;
-            memcpy(to + fill, rest.ptr, step);
-            fill += step;
-            rest = hub_str_from(rest, step);
-            if (fill < HUB_NET_WRITE_BYTES) {
-                continue;
-            }
-            hub_err err = write_scratch(link, fill);
-            *ret_written += fill;
-            fill = 0;
-            if (err != HUB_OK || is_partial(link)) {
-                return err;
-            }
-        }
-    }
-    if (fill > 0) {
-        *ret_written += fill;
-        return write_scratch(link, fill);
-    }
-    return HUB_OK;
-}
-
-/* Something waits: be told when it can leave. */
-static void wait_for_peer(hub_link *link)
-{
-    update_rx(link);
-    if (link->wait != NET_WAIT_STALL) {
-        net_start_waiting(link, NET_WAIT_STALL);
-    }
-    (void)lws_callback_on_writable(link->wsi);
-}
-
-hub_err hub_link_write(hub_link *link, const hub_str *parts, size_t count)
-{
-    size_t len = 0;
-    size_t written = 0;
-    for (size_t i = 0; i < count; i++) {
-        len += parts[i].len;
-    }
-    if (link->is_closing || link->wsi == NULL) {
-        return HUB_ESTATE;
-    }
-    if (link->queued + link->in_flight + len > link->net->max_queue_bytes) {
-        hub_log(HUB_LOG_INFO, "net.overflow", HUB_F_TEXT("peer", hub_link_peer(link)),
-                HUB_F_INT("bytes", hub_link_queued(link)));
-        doom(link);
-        return HUB_ELIMIT;
-    }
-    hub_err err = may_write(link) ? write_now(link, parts, count, &written) : HUB_OK;
-    if (err == HUB_OK) {
-        err = enqueue(link, parts, count, written, len - written);
-        if (err != HUB_OK && written > 0) {
-            doom(link); /* half a message is out */
-        }
-    }
-    if (err == HUB_OK && (link->queued > 0 || link->in_flight > 0)) {
-        wait_for_peer(link);
-    }
-    return err;
-}
-
-size_t hub_link_queued(const hub_link *link)
-{
-    return link->queued + link->in_flight;
-}
-
-/* Move the front of the queue into the scratch buffer. */
-static size_t take_chunks(hub_link *link)
-{
-    char *to = link->net->scratch + LWS_PRE;
-    size_t fill = 0;
-    while (link->chunks != NULL && fill < HUB_NET_WRITE_BYTES) {
-        net_chunk *chunk = link->chunks;
-        size_t rest = chunk->len - chunk->begin;
-        size_t room = HUB_NET_WRITE_BYTES - fill;
-        size_t step = rest < room ? rest : room;
-        memcpy(to + fill, chunk->bytes + chunk->begin, step);
-        fill += step;
-        chunk->begin += step;
-        if (chunk->begin == chunk->len) {
-            link->chunks = chunk->next;
-            free(chunk);
-        }
-    }
-    if (link->chunks == NULL) {
-        link->last_chunk = NULL;
-    }
-    link->queued -= fill;
-    return fill;
-}
-
-/* The last word has left: say that it was the last, and hear the peer out. */
-static void linger(hub_link *link)
-{
-    SSL *ssl = link->is_tls ? lws_get_ssl(link->wsi) : NULL;
-    if (ssl != NULL && SSL_is_init_finished(ssl)) {
-        (void)SSL_shutdown(ssl);
-    }
-    (void)shutdown(lws_get_socket_fd(link->wsi), SHUT_WR);
-    link->is_lingering = true;
-    free(link->held);
-    link->held = NULL;
-    link->held_len = 0;
-    set_rx(link, true);
-    net_start_waiting(link, NET_WAIT_LINGER);
-}
-
-/* The peer takes bytes again. */
-static void on_writable(hub_link *link)
-{
-    if (link->is_lingering || link->is_doomed) {
-        return;
-    }
-    while (!is_partial(link)) {
-        link->in_flight = 0;
-        if (link->chunks == NULL) {
-            break;
-        }
-        net_start_waiting(link, NET_WAIT_STALL); /* it took something: it has time again */
-        if (write_scratch(link, take_chunks(link)) != HUB_OK) {
-            return;
-        }
-    }
-    if (is_partial(link) || link->chunks != NULL) {
-        (void)lws_callback_on_writable(link->wsi);
-        return;
-    }
-    if (link->wait == NET_WAIT_STALL) {
-        net_stop_waiting(link);
-    }
-    update_rx(link);
-    if (link->is_closing) {
-        linger(link);
-    } else if (link->events != NULL && link->events->on_drained != NULL) {
-        link->events->on_drained(link->owner);
-    }
-}
-
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void hold(hub_link *link, hub_str bytes)
 {
     char *grown = realloc(link->held, link->held_len + bytes.len);
     if (grown == NULL) {
-        doom(link);
+        net_link_doom(link);
         return;
     }
     memcpy(grown + link->held_len, bytes.ptr, bytes.len);
     link->held = grown;
     link->held_len += bytes.len;
-    update_rx(link);
+    net_link_update_rx(link);
 }
 
 static void on_bytes(hub_link *link, hub_str bytes)
 {
-    if (link->wait == NET_WAIT_HANDSHAKE) {
-        net_stop_waiting(link);
+    if (net_is_waiting(link, NET_WAIT_HANDSHAKE)) {
+        net_end_handshake(link);
     }
     if (link->is_closing || link->events == NULL) {
         return; /* thrown away */
@@ -311,12 +106,11 @@ void hub_link_pause(hub_link *link, bool is_paused)
 {
     link->is_paused = is_paused;
     if (!is_paused && link->held_len > 0) {
-        net_link_todo(link);
+        put_on_todo(link);
     }
 }
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 void hub_link_set_owner(hub_link *link, const hub_link_events *events, void *owner)
 {
@@ -324,19 +118,36 @@ void hub_link_set_owner(hub_link *link, const hub_link_events *events, void *own
     link->owner = owner;
 }
 
+/* The last word has left: say that it was the last, and hear the peer out. */
+void net_link_linger(hub_link *link)
+{
+    SSL *ssl = link->is_tls ? lws_get_ssl(link->wsi) : NULL;
+    if (ssl != NULL) {
+        (void)SSL_shutdown(ssl);
+        ERR_clear_error(); /* else another link would be told of its failure */
+    }
+    (void)shutdown(lws_get_socket_fd(link->wsi), SHUT_WR);
+    link->is_lingering = true;
+    free(link->held);
+    link->held = NULL;
+    link->held_len = 0;
+    set_rx(link, true);
+    net_start_waiting(link, NET_WAIT_LINGER);
+}
+
 void hub_link_close(hub_link *link, bool flush)
 {
     if (link->is_closing) {
         if (!flush) {
-            doom(link);
+            net_link_doom(link);
         }
         return;
     }
     link->is_closing = true;
     if (!flush || link->wsi == NULL || !net_is_handshake_done(link)) {
-        doom(link);
-    } else if (link->queued == 0 && link->in_flight == 0) {
-        linger(link);
+        net_link_doom(link);
+    } else if (hub_link_queued(link) == 0) {
+        net_link_linger(link);
     }
 }
 
@@ -380,17 +191,16 @@ static void on_closed(hub_link *link)
         net->adopting = NULL;
     }
     link->wsi = NULL;
-    link->is_closing = true;
     net_stop_waiting(link);
+    if (!link->is_paused && link->held_len > 0) {
+        deliver_held(link); /* it came before the end */
+    }
+    link->is_closing = true;
     if (link->events != NULL) {
         link->events->on_end(link->owner);
     }
     unlist(link);
-    while (link->chunks != NULL) {
-        net_chunk *next = link->chunks->next;
-        free(link->chunks);
-        link->chunks = next;
-    }
+    net_link_drop_output(link);
     free(link->held);
     free(link);
     net_set_accepting(net, true); /* a descriptor is free again */
@@ -423,7 +233,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         on_bytes(link, (hub_str){.ptr = in, .len = len});
         break;
     case LWS_CALLBACK_RAW_WRITEABLE:
-        on_writable(link);
+        net_link_writable(link);
         break;
     case LWS_CALLBACK_RAW_CLOSE:
         lws_set_wsi_user(wsi, NULL);
@@ -476,6 +286,9 @@ void net_link_adopt(hub_listener *listener, int fd, net_address *address)
         return;
     }
     if (wsi == NULL) { /* and its descriptor is closed */
+        if (!link->is_tls) {
+            net_note_refusal(net, "libwebsockets does not take the connection");
+        }
         unlist(link);
         free(link);
         return;

@@ -18,7 +18,8 @@ typedef struct hub_link_events {
      * and hand over (hub_link_set_owner) in here. */
     void (*on_bytes)(void *owner, hub_str bytes);
 
-    /* Everything that was written has left. NULL: not interested. */
+    /* What waited has left. What leaves at once, as hub_link_queued says, is not told of. NULL: not
+     * interested. */
     void (*on_drained)(void *owner);
 
     /* The peer is gone, reading or writing failed, what waits exceeds its bound, the peer took

@@ -2,7 +2,7 @@
 #include "net/internal.h"
 
 #include <errno.h>
-#include <netinet/tcp.h>
+#include <linux/tcp.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,16 +10,18 @@
 /* Accepted in one go, so that a flood of connections does not keep the rest of the loop waiting. */
 enum { ACCEPTS_PER_TURN = 64, BACKLOG = 1024 };
 
+/* Ports that are tried for localhost: that so many are half taken does not happen by chance. */
+enum { LOCALHOST_ATTEMPTS = 64 };
+
 typedef union net_socket_address {
     struct sockaddr any;
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
 } net_socket_address;
 
-/* ---- accepting ----------------------------------------------------------------------------------
- */
+/* ---- accepting ------------------------------------------------------------------------------- */
 
-/* The address without port. An IPv4 address that came in over IPv6 is the same peer. */
+/* The address without port. */
 static void print_peer(const net_socket_address *from, char text[INET6_ADDRSTRLEN])
 {
     const void *address = from->any.sa_family == AF_INET ? (const void *)&from->v4.sin_addr
@@ -51,18 +53,21 @@ void net_forget_address(hub_net *net, net_address *address)
     }
 }
 
-static bool is_full(int fd)
+/* The kernel gives the lowest descriptor that is free. */
+static bool is_full(const hub_net *net, int fd)
 {
     struct rlimit limit;
-    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > HUB_NET_RESERVED_FDS &&
-           (rlim_t)fd >= limit.rlim_cur - HUB_NET_RESERVED_FDS;
+    rlim_t max = net->max_fd;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < max) {
+        max = limit.rlim_cur;
+    }
+    return (rlim_t)fd + HUB_NET_RESERVED_FDS >= max;
 }
 
 static void take_connection(hub_listener *listener, int fd, const net_socket_address *from)
 {
     hub_net *net = listener->net;
-    int on = 1;
-    if (is_full(fd)) {
+    if (is_full(net, fd)) {
         (void)close(fd);
         net_pause_accepting(net, "file descriptors run out: raise the limit (ulimit -n)");
         return;
@@ -79,7 +84,6 @@ static void take_connection(hub_listener *listener, int fd, const net_socket_add
         net_note_refusal(net, "limits.connections_per_address is reached");
         return;
     }
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     net_link_adopt(listener, fd, address);
 }
 
@@ -119,8 +123,7 @@ void net_set_accepting(hub_net *net, bool is_accepting)
     }
 }
 
-/* ---- listening ----------------------------------------------------------------------------------
- */
+/* ---- listening ------------------------------------------------------------------------------- */
 
 /* A literal address of either family. */
 static bool read_address(const char *text, uint16_t port, net_socket_address *ret_address)
@@ -149,64 +152,127 @@ static uint16_t port_of(int fd)
     return ntohs(bound.any.sa_family == AF_INET ? bound.v4.sin_port : bound.v6.sin6_port);
 }
 
-/* A socket that listens there. errors:  HUB_EEXIST, HUB_EINVAL, HUB_ESYSTEM; errno says why */
-static hub_err open_socket(const net_socket_address *address, int *ret_fd)
+/* Connections inherit them. A peer that vanished would be owed what the kernel holds for it for a
+ * quarter of an hour. What waits beyond that is our own stall limit's, which is told of. */
+static void set_options(const hub_net *net, int fd, bool is_v6)
 {
     int on = 1;
-    bool is_v6 = address->any.sa_family == AF_INET6;
-    int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        return HUB_ESYSTEM;
-    }
+    unsigned timeout_ms = 2 * net->limits.stall_ms;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof timeout_ms);
     if (is_v6) {
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     }
+}
+
+/* A socket that listens there; -1: errno says why not. */
+static int open_socket(const hub_net *net, const net_socket_address *address)
+{
+    bool is_v6 = address->any.sa_family == AF_INET6;
+    int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    set_options(net, fd, is_v6);
     if (bind(fd, &address->any, is_v6 ? sizeof address->v6 : sizeof address->v4) != 0 ||
         listen(fd, BACKLOG) != 0) {
         int error = errno;
         (void)close(fd);
         errno = error;
-        return error == EADDRINUSE                         ? HUB_EEXIST
-               : error == EADDRNOTAVAIL || error == EACCES ? HUB_EINVAL
-                                                           : HUB_ESYSTEM;
+        return -1;
     }
-    *ret_fd = fd;
-    return HUB_OK;
+    return fd;
 }
 
-static hub_err add_socket(hub_listener *listener, const char *text, uint16_t port,
-                          hub_error *reterr)
+/* Why not, and what to do; `error` is an errno. */
+static hub_err fail_listening(hub_error *reterr, const char *address, uint16_t port, int error)
 {
-    net_socket_address address;
-    int fd;
-    if (!read_address(text, port, &address)) {
-        return hub_fail(reterr, HUB_EINVAL,
-                        "cannot listen on \"%s\": write an IP address, or localhost", text);
+    hub_err code = HUB_ESYSTEM;
+    const char *advice = "";
+    if (error == EADDRINUSE) {
+        code = HUB_EEXIST;
+        advice = ": choose another port, or end the process that listens there";
+    } else if (error == EADDRNOTAVAIL || error == EAFNOSUPPORT) {
+        code = HUB_EINVAL;
+        advice = ": this machine has no such address";
+    } else if (error == EACCES) {
+        code = HUB_EINVAL;
+        advice = ": choose a port from 1024 on, or grant CAP_NET_BIND_SERVICE";
     }
-    hub_err err = open_socket(&address, &fd);
-    if (err != HUB_OK) {
-        return hub_fail(reterr, err, "cannot listen on %s port %u: %s%s", text, port,
-                        strerror(errno), err == HUB_EEXIST ? ": choose another port" : "");
+    return hub_fail(reterr, code, "cannot listen on %s port %u: %s%s", address, port,
+                    strerror(error), advice);
+}
+
+/* Listen there, too. Returns 0, or an errno. */
+static int add_socket(hub_listener *listener, const net_socket_address *address)
+{
+    int fd = open_socket(listener->net, address);
+    if (fd < 0) {
+        return errno;
     }
     ev_io *watcher = &listener->accept[listener->count++];
     ev_io_init(watcher, on_accept, fd, EV_READ);
     watcher->data = listener;
     listener->port = port_of(fd);
-    return HUB_OK;
+    return 0;
 }
 
-/* Both loopback addresses, if there are two, on one port. */
-static hub_err add_localhost(hub_listener *listener, uint16_t port, hub_error *reterr)
+static void close_sockets(hub_listener *listener)
 {
-    hub_error ignored;
-    hub_err err = add_socket(listener, "127.0.0.1", port, reterr);
-    if (err != HUB_OK) {
-        return err;
+    for (size_t i = 0; i < listener->count; i++) {
+        ev_io_stop(listener->net->loop, &listener->accept[i]);
+        (void)close(listener->accept[i].fd);
     }
-    err = add_socket(listener, "::1", listener->port, &ignored);
-    /* A chosen port that somebody else has over IPv6 would split the clients between us. */
-    return err == HUB_EEXIST && port != 0 ? add_socket(listener, "::1", port, reterr) : HUB_OK;
+    listener->count = 0;
+}
+
+static hub_err listen_on_address(hub_listener *listener, const char *text, uint16_t port,
+                                 hub_error *reterr)
+{
+    net_socket_address address;
+    if (!read_address(text, port, &address)) {
+        return hub_fail(reterr, HUB_EINVAL,
+                        "cannot listen on \"%s\": write an IP address, or localhost", text);
+    }
+    int error = add_socket(listener, &address);
+    return error == 0 ? HUB_OK : fail_listening(reterr, text, port, error);
+}
+
+/* Add ::1 with the port of 127.0.0.1, if this machine has it. Returns 0, or an errno. */
+static int add_twin(hub_listener *listener)
+{
+    net_socket_address v6;
+    (void)read_address("::1", listener->port, &v6);
+    int error = add_socket(listener, &v6);
+    return error == EADDRNOTAVAIL || error == EAFNOSUPPORT ? 0 : error;
+}
+
+/* Both loopback addresses, if there are two, on one port: a client may try either, and must not
+ * find somebody else there. So a free port is one that is free in both. */
+static hub_err listen_on_localhost(hub_listener *listener, uint16_t port, hub_error *reterr)
+{
+    int half_free[LOCALHOST_ATTEMPTS]; /* kept until the end, or they would be
+                                          offered again */
+    size_t count = 0;
+    hub_err err;
+    for (;;) {
+        err = listen_on_address(listener, "127.0.0.1", port, reterr);
+        int error = err == HUB_OK ? add_twin(listener) : 0;
+        if (error == 0) {
+            break;
+        }
+        if (error != EADDRINUSE || port != 0 || count == LOCALHOST_ATTEMPTS) {
+            err = fail_listening(reterr, "::1", listener->port, error);
+            break;
+        }
+        half_free[count++] = listener->accept[0].fd;
+        listener->count = 0;
+    }
+    while (count > 0) {
+        (void)close(half_free[--count]);
+    }
+    return err;
 }
 
 hub_err hub_net_listen(hub_net *net, const hub_listen_settings *settings, hub_net_on_link *on_link,
@@ -223,12 +289,11 @@ hub_err hub_net_listen(hub_net *net, const hub_listen_settings *settings, hub_ne
     listener->ctx = ctx;
     listener->next = net->listeners;
     net->listeners = listener;
-    hub_err err =
-        listener->is_tls ? net_tls_vhost(net, &settings->tls, &listener->vhost, reterr) : HUB_OK;
-    if (err == HUB_OK) {
-        err = strcmp(settings->address, "localhost") == 0
-                  ? add_localhost(listener, settings->port, reterr)
-                  : add_socket(listener, settings->address, settings->port, reterr);
+    hub_err err = strcmp(settings->address, "localhost") == 0
+                      ? listen_on_localhost(listener, settings->port, reterr)
+                      : listen_on_address(listener, settings->address, settings->port, reterr);
+    if (err == HUB_OK && listener->is_tls) {
+        err = net_tls_vhost(net, &settings->tls, &listener->vhost, reterr);
     }
     if (err != HUB_OK) {
         hub_listener_close(listener);
@@ -251,10 +316,7 @@ void hub_listener_close(hub_listener *listener)
         link = &(*link)->next;
     }
     *link = listener->next;
-    for (size_t i = 0; i < listener->count; i++) {
-        ev_io_stop(listener->net->loop, &listener->accept[i]);
-        (void)close(listener->accept[i].fd);
-    }
+    close_sockets(listener);
     free(listener);
 }
 

@@ -49,7 +49,8 @@ void hub_listener_close(hub_listener *listener);
 uint16_t hub_listener_port(const hub_listener *listener);
 
 /* A repeating coarse timer for deadlines: every HUB_NET_TICK_MS the callback runs. One list walk
- * per tick for all connections instead of a timer each. */
+ * per tick for all connections instead of a timer each. The loop sleeps on while nobody is
+ * registered and there are no links. */
 #define HUB_NET_TICK_MS 250
 typedef struct hub_net_tick {
     struct hub_net_tick *next;

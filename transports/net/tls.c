@@ -3,33 +3,96 @@
  */
 #include "net/internal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-static hub_err fail_tls(hub_error *reterr, const char *what, const char *file)
+static hub_err fail_tls(hub_error *reterr, const char *what, const char *file, const char *reason)
 {
-    unsigned long code = ERR_peek_last_error();
-    const char *reason = code != 0 ? ERR_reason_error_string(code) : NULL;
-    hub_err err = hub_fail(reterr, HUB_EINVAL, "%s %s cannot be used: %s", what, file,
-                           reason != NULL ? reason : "it is not a PEM file of that kind");
     ERR_clear_error();
-    return err;
+    return hub_fail(reterr, HUB_EINVAL, "tls: the %s %s cannot be used: %s", what, file, reason);
+}
+
+/* What OpenSSL says of a file: its first complaint is the cause, the others follow from it. */
+static hub_err fail_reading(hub_error *reterr, const char *what, const char *file)
+{
+    unsigned long code = ERR_peek_error();
+    const char *reason = ERR_reason_error_string(code);
+    if (reason == NULL || ERR_GET_REASON(code) == PEM_R_NO_START_LINE ||
+        ERR_GET_REASON(code) == ERR_R_UNSUPPORTED) {
+        reason = "it is not a PEM file of that kind";
+    }
+    return fail_tls(reterr, what, file, reason);
+}
+
+/* libwebsockets reads the files again: what can be read once only is of no use. */
+static hub_err try_reading(const char *what, const char *file, hub_error *reterr)
+{
+    struct stat status;
+    int fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        hub_err err = fail_tls(reterr, what, file, strerror(errno));
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return err;
+    }
+    (void)close(fd);
+    return S_ISREG(status.st_mode) ? HUB_OK
+                                   : fail_tls(reterr, what, file, "it is not a regular file");
+}
+
+/* Nobody is asked: there may be no terminal, and a hub restarts by itself. */
+static int refuse_passphrase(char *buf, int size, int writing, void *was_asked)
+{
+    (void)buf;
+    (void)size;
+    (void)writing;
+    *(bool *)was_asked = true;
+    return -1;
+}
+
+static hub_err try_pair(SSL_CTX *ctx, const hub_tls_settings *tls, hub_error *reterr)
+{
+    bool was_asked = false;
+    SSL_CTX_set_default_passwd_cb(ctx, refuse_passphrase);
+    SSL_CTX_set_default_passwd_cb_userdata(ctx, &was_asked);
+    if (SSL_CTX_use_certificate_chain_file(ctx, tls->certificate) != 1) {
+        return fail_reading(reterr, "certificate", tls->certificate);
+    }
+    bool is_key = SSL_CTX_use_PrivateKey_file(ctx, tls->key, SSL_FILETYPE_PEM) == 1;
+    if (is_key && SSL_CTX_check_private_key(ctx) == 1) {
+        return HUB_OK;
+    }
+    if (was_asked) {
+        return fail_tls(reterr, "key", tls->key,
+                        "it has a passphrase: store it without one, readable for the hub alone");
+    }
+    if (is_key || ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH) {
+        return fail_tls(reterr, "key", tls->key, "it does not belong to the certificate");
+    }
+    return fail_reading(reterr, "key", tls->key);
 }
 
 static hub_err try_files(const hub_tls_settings *tls, hub_error *reterr)
 {
+    hub_err err = try_reading("certificate", tls->certificate, reterr);
+    if (err == HUB_OK) {
+        err = try_reading("key", tls->key, reterr);
+    }
+    if (err != HUB_OK) {
+        return err;
+    }
+    ERR_clear_error();
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
-    hub_err err = HUB_OK;
     if (ctx == NULL) {
-        return hub_fail(reterr, HUB_ENOMEM, "TLS cannot be set up");
+        return hub_fail(reterr, HUB_ENOMEM, "tls: OpenSSL cannot be set up");
     }
-    if (SSL_CTX_use_certificate_chain_file(ctx, tls->certificate) != 1) {
-        err = fail_tls(reterr, "the certificate", tls->certificate);
-    } else if (SSL_CTX_use_PrivateKey_file(ctx, tls->key, SSL_FILETYPE_PEM) != 1) {
-        err = fail_tls(reterr, "the key", tls->key);
-    } else if (SSL_CTX_check_private_key(ctx) != 1) {
-        err = fail_tls(reterr, "the key", tls->key);
-    }
+    err = try_pair(ctx, tls, reterr);
     SSL_CTX_free(ctx);
     return err;
 }
@@ -55,7 +118,7 @@ hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls, struct lws_vhos
         .user = net,
     };
     *ret_vhost = lws_create_vhost(net->context, &info);
-    return *ret_vhost != NULL
-               ? HUB_OK
-               : hub_fail(reterr, HUB_EINVAL, "TLS cannot be set up with %s", tls->certificate);
+    return *ret_vhost != NULL ? HUB_OK
+                              : hub_fail(reterr, HUB_EINVAL, "tls: %s and %s cannot be used",
+                                         tls->certificate, tls->key);
 }

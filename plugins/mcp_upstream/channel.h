@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seam between what an upstream says and how it is reached. A channel carries messages to one
+ * server and back; it knows nothing of catalogs, calls or subscriptions. Pipes are one
+ * (connection.c), HTTP is another (plugins/mcp_remote).
+ *
+ * An operation may find that the connection is over: it then says so with upstream_disconnect(),
+ * which may call close() before the operation has returned.
+ * Thread: [loop]. Nothing here blocks.
+ */
+#ifndef MCP_UPSTREAM_CHANNEL_H
+#define MCP_UPSTREAM_CHANNEL_H
+
+#include <patchbay/wire.h>
+
+typedef struct mcp_server mcp_server;
+
+/* A message on its way out. Everything is borrowed for the call. */
+typedef struct upstream_outgoing {
+    const patchbay_str *parts; /* the whole message */
+    uint32_t part_count;
+    uint32_t kind;                   /* PATCHBAY_MSG_… */
+    patchbay_str method;             /* of a request or notification, plain */
+    patchbay_str id;                 /* raw, of a request of the module's own; else empty */
+    patchbay_call call;              /* of a request of the hub's, which is its id; else 0 */
+    const patchbay_request *request; /* … and what it was framed from; else NULL */
+} upstream_outgoing;
+
+typedef struct upstream_channel {
+    /* Connect. On return messages can be sent.
+     * returns: 0 when that failed, and upstream_disconnect() was called */
+    int (*open)(mcp_server *server);
+
+    /* Send a message. A request is answered with upstream_take() or upstream_undelivered(), later.
+     * returns: PATCHBAY_OK; PATCHBAY_ELIMIT (too much waits to be sent); PATCHBAY_ESTATE (there is
+     *          no connection); PATCHBAY_ENOMEM */
+    int32_t (*send)(mcp_server *server, const upstream_outgoing *message);
+
+    /* Nobody waits for the answer to a request any more: tell the server. `id` is raw. */
+    void (*cancel)(mcp_server *server, patchbay_str id);
+
+    /* End the connection and forget all that was sent; nothing is told any more. */
+    void (*close)(mcp_server *server);
+
+    /* A list of tools is about to be read, and one of its elements: 0 leaves it out. Both may be
+     * NULL: all are taken. */
+    void (*begin_tools)(mcp_server *server);
+    int (*take_tool)(mcp_server *server, patchbay_str tool);
+} upstream_channel;
+
+/* ---- what a channel reports ------------------------------------------------------------------ */
+
+/* A message has come; it was scanned by the hub's wire interface. `origin` is the request on whose
+ * stream it came: a call of the hub's; id 0 when that is not known. */
+void upstream_take(mcp_server *server, const patchbay_message *message, patchbay_call origin);
+
+/* A request that was sent will have no answer: the `call`, or if that is 0 the request of the
+ * module's own with `id` (raw). `why` is a sentence for people. */
+void upstream_undelivered(mcp_server *server, patchbay_call call, patchbay_str id, const char *why);
+
+/* The server has forgotten the handshake: do it again. Calls in flight stay, and are the channel's
+ * to send once more; requests of the module's own are not. */
+void upstream_renew(mcp_server *server);
+
+/* End the connection; every call that waits for it fails with `reason`. `failed`: it is the
+ * server's fault. Calls close(). */
+void upstream_disconnect(mcp_server *server, const char *reason, int failed);
+
+#endif

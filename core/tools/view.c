@@ -137,6 +137,13 @@ static bool yields_to(const view_builder *builder, const hub_view_entry *entry,
     return !is_uri(builder->view->kind) && !entry->native && (holder->bare || holder->native);
 }
 
+/* As much of a name as a report shows: a URI may be long. */
+static hub_str shown(hub_str name)
+{
+    enum { SHOWN_BYTES = 200 };
+    return (hub_str){.ptr = name.ptr, .len = name.len < SHOWN_BYTES ? name.len : SHOWN_BYTES};
+}
+
 static hub_err report_collision(view_builder *builder, const hub_view_entry *entry,
                                 const hub_view_entry *holder, hub_str exposed)
 {
@@ -144,8 +151,8 @@ static hub_err report_collision(view_builder *builder, const hub_view_entry *ent
     hub_buf_init(&text, 1024);
     hub_buf_printf(&text,
                    "%s \"" HUB_STR_FMT "\" of \"" HUB_STR_FMT "\" is taken by \"" HUB_STR_FMT "\"",
-                   NAME_WORDS[builder->view->kind], HUB_STR_ARG(exposed),
-                   HUB_STR_ARG(entry->canonical), HUB_STR_ARG(holder->canonical));
+                   NAME_WORDS[builder->view->kind], HUB_STR_ARG(shown(exposed)),
+                   HUB_STR_ARG(shown(entry->canonical)), HUB_STR_ARG(shown(holder->canonical)));
     hub_err err = hub_buf_ok(&text) ? HUB_OK : text.failed;
     bool is_fatal = (entry->fresh || holder->fresh) && !is_uri(builder->view->kind) &&
                     !yields_to(builder, entry, holder);

@@ -4,9 +4,11 @@ bearer tokens (RFC 6750), and that no spelling of a path is a way around them (R
 A11, A13, A18, C05)."""
 
 import base64
+import json
+import time
 
-from http_client import BOTH, JSON, HttpTest, Server, dump, render
-from mcp import main
+from http_client import BOTH, JSON, HttpTest, Server, Stream, dump, render
+from mcp import LIST_CHANGED, fixture, main
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 ROUTES = [("GET", "/mcp"), ("POST", "/mcp"), ("DELETE", "/mcp"), ("GET", "/sse"), ("POST", "/messages?sessionId=x"), ("GET", "/ws")]
@@ -289,6 +291,31 @@ class Tokens(HttpTest):
         self.assertEqual(session.request("ping").status, 200)
         self.refusal(session.request("ping", headers={"Authorization": None}), 401)
         self.assertEqual(server.legacy(headers=bob).delete().status, 204)
+
+    def test_streams_end_with_the_credential(self):  # A06
+        bob = {"Authorization": f"Bearer {self.new_token('bob')}"}
+        entries = json.loads(self.tokens.read_text(encoding="utf-8"))
+        entries[0]["expires"] = int(time.time()) + 6
+        self.tokens.write_text(json.dumps(entries), encoding="utf-8")
+        recorder = self.recorder()
+        server = self.protected(toolsets={"up": recorder.toolset(), "a": fixture("one", active=False)})
+        session = server.legacy(headers=self.bearer)
+        own, listening = session.open(), server.listen(headers=self.bearer, toolsListChanged=True)
+        old = Stream(server.connection().send(render("GET", "/sse", list(self.bearer.items()))))
+        kept = server.listen(headers=bob, toolsListChanged=True)
+        waiting = server.connection()
+        hold = {"name": "up__hold", "arguments": {}}
+        waiting.send(server.modern_bytes("tools/call", hold, self.bearer))
+        recorder.wait_calls(1)
+        for stream in (own, listening, old):
+            while stream.next():
+                pass
+        reply = self.refusal(waiting.reply(), 401, "expired")
+        self.assertEqual(reply.header("www-authenticate"), 'Bearer error="invalid_token"')
+        recorder.wait_line(lambda m: m.get("method") == "notifications/cancelled", "the cancellation")
+        self.refusal(session.get(), 401)
+        server.call("enable_toolset", {"toolset": "a"}, bob)
+        self.assertEqual(kept.message().method, LIST_CHANGED)
 
 
 class Exposure(HttpTest):

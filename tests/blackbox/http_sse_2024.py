@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """HTTP+SSE (2024-11-05 basic/transports, HTTP with SSE), for clients that know nothing newer."""
 
+import socket
+
 from http_client import EVENTS, JSON, HttpTest, Stream, dump, render
 from mcp import INVALID_REQUEST, LEGACY, LIST_CHANGED, PARSE_ERROR, fixture, main
 
@@ -71,6 +73,24 @@ class HttpWithSse(HttpTest):
         probe = OldClient(self.server)  # comes later than the end of the other
         probe.initialize()
         self.assertEqual(client.post({"jsonrpc": "2.0", "method": "notifications/initialized"}).status, 404)
+
+    def test_bytes_behind_the_request_of_a_stream(self):  # H03, H13: held back, and no reason not to see the end
+        server = self.http(toolsets=TOOLSETS, manifest={"limits": {"sse_comment": "200ms"}})
+        half, gone = OldClient(server), OldClient(server)
+        for client in (half, gone):
+            client.initialize()
+            client.stream.connection.send(render("GET", "/healthz") + b"x")
+        half.stream.connection.socket.shutdown(socket.SHUT_WR)
+        while half.stream.connection.fill():
+            pass
+        gone.stream.close()
+        clock = server.listen(toolsListChanged=True)
+        status = 202
+        while status == 202:
+            clock.wait_comment()
+            status = gone.post({"jsonrpc": "2.0", "method": "notifications/initialized"}).status
+        self.assertEqual(status, 404)
+        self.assertIdle(server)
 
     def test_messages_that_go_nowhere(self):
         client = OldClient(self.server)

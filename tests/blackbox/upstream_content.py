@@ -213,6 +213,18 @@ class Changes(HubTest):
         client.barrier()
         self.assertEqual(client.hub.notifications(PROMPTS_CHANGED, since), [])
 
+    def test_the_end_of_the_server_while_it_is_read(self):
+        client, recorder = self.start()
+        recorder.command(pause=True)
+        recorder.command(notify=1)
+        recorder.command(exit=1)
+        client.hub.wait_log("toolset.failed")
+        self.assertIn("structuredContent", client.call("up__echo").result)
+        since = client.hub.mark
+        recorder.command(tools=json.dumps([tool("new")]), notify=1)
+        client.wait_list_changed(since)
+        self.assertEqual(client.own_names(), ["up__new"])
+
     def test_lists_that_are_gone_after_a_restart(self):
         capabilities = self.home / "capabilities"
         capabilities.write_text('{"tools":{},"prompts":{}}')
@@ -250,7 +262,7 @@ class Careless(HubTest):
 
     def test_one_list_that_never_comes(self):
         """It costs time, not the other lists."""
-        client, recorder = self.start("--silent", "prompts/list", startup_timeout="500ms")
+        client, recorder = self.start("--silent", "prompts/list", startup_timeout="4s")
         self.assertIn("up__echo", client.names())
         client.hub.wait_log("list of prompts was not there in time")
         self.assertEqual(len(client.request("resources/list").result["resources"]), 3)
@@ -260,13 +272,22 @@ class Careless(HubTest):
         client, recorder = self.start("--restless", "tools", "--restless", "prompts")
         self.assertIn("up__echo", client.names())
         self.assertIn("structuredContent", client.call("up__echo").result)
+
+    def test_it_changes_before_the_others_are_there(self):
+        client, recorder = self.start("--restless", "tools", "--silent", "prompts/list", startup_timeout="4s")
+        self.assertIn("up__echo", client.names())
+        recorder.wait_until(lambda: len(recorder.lines("tools/list")) >= 2, "the second reading")
+
+    def test_a_list_that_always_changes_is_not_read_all_the_time(self):  # U13
+        client, recorder = self.start("--restless", "tools")
+        client.names()
         began = time.monotonic()
         mark = recorder.mark
         recorder.wait_until(lambda: len(recorder.lines("tools/list", mark)) >= 5, "five readings")
         self.assertGreater(time.monotonic() - began, 4 * 0.24)  # never sooner, however fast it all is
 
     def test_a_refresh_that_never_comes_is_given_up(self):
-        client, recorder = self.start("--page-size", "1", startup_timeout="500ms")
+        client, recorder = self.start("--page-size", "1", startup_timeout="4s")
         client.names()
         recorder.command(pause=True)
         recorder.command(notify=1)
@@ -277,13 +298,18 @@ class Careless(HubTest):
         client.hub.wait_until(lambda: client.own_names() == ["up__new"], "the new list")
 
     def test_an_answer_that_comes_twice(self):  # U31
+        """The second is not taken for the answer to what is asked now."""
         client, recorder = self.start()
         client.names()
         line = json.loads(recorder.sync().lines("tools/list")[0])
+        recorder.command(pause=True)
+        recorder.command(notify=1)
         recorder.write(json.dumps({"jsonrpc": "2.0", "id": line["id"], "result": {"tools": [tool("forged")]}}))
-        recorder.command(prompts="[]", notify=1, kind="prompts")
-        client.hub.wait_until(lambda: client.request("prompts/list").result["prompts"] == [], "the empty list")
+        recorder.command(pause=False)
+        client.call("up__echo").result
+        self.assertEqual(len(recorder.sync().lines("tools/list")), 2)
         self.assertNotIn("up__forged", client.names())
+        self.assertIn("up__echo", client.names())
 
     def test_a_cursor_that_repeats(self):
         for flag in ("--repeating-cursor", "--endless-pages"):
@@ -295,13 +321,46 @@ class Careless(HubTest):
                 client.hub.finish()
 
 
+    def test_garbage(self):
+        """Whatever it says unasked, the next call is answered, and nothing is sent to anybody."""
+        listen = '"_meta":{"io.modelcontextprotocol/subscriptionId":%s}'
+        notifications = [
+            f'{{"jsonrpc":"2.0","method":"notifications/{name}"{params}}}'
+            for name in ("resources/updated", "cancelled", "subscriptions/acknowledged", "message", "progress", "x")
+            for params in (
+                "",
+                ',"params":{}',
+                ',"params":{"uri":7,"requestId":{},"progressToken":[],"level":[],"notifications":7}',
+                ',"params":{"uri":"","requestId":"","progressToken":"listen-1"}',
+                ',"params":{"uri":"%s","requestId":"listen-"}' % ("x" * 70000),
+                *(',"params":{%s,"uri":"a:"}' % (listen % id_) for id_ in ("{}", '"listen-2"', '"-"', "null")),
+            )
+        ]
+        ids = ['"listen-2"', '"tools-3"', '"discover-1"', '"initialize-2"', '"x-1"', '"-1"', '"1"', '"tools-"', '""']
+        ids += ['"tools-0"', '"tools-18446744073709551616"', '"tools-1.5"', '"tools-1e1"', "0", "12345", "-1"]
+        answers = [f'{{"jsonrpc":"2.0","id":{id_},"result":{{"tools":[]}}}}' for id_ in ids]
+        answers += [f'{{"jsonrpc":"2.0","id":{id_},"error":{{"code":1,"message":"m"}}}}' for id_ in ids]
+        for era in ERAS:
+            with self.subTest(era):
+                client, recorder = self.start("--era", era)
+                client.names()
+                client.request("resources/list").result
+                since = client.hub.mark
+                recorder.write("\n".join(notifications + answers))
+                answer = client.call("up__echo", {"a": 1})
+                self.assertIn("structuredContent", answer.result)
+                self.assertIn("up__echo", client.names())
+                self.assertEqual(client.hub.mark, since + 2)
+                client.hub.finish()
+
+
 class Protocol(HubTest):
     """The configured revision decides; nothing is probed."""
 
     def start(self, protocol, *flags):
         recorder = self.recorder()
         entry = recorder.toolset("--content", *flags)
-        toolset = {"module": "mcp_upstream", "config": {**entry, "protocol": protocol, "startup_timeout_ms": 2000}}
+        toolset = {"module": "mcp_upstream", "config": {**entry, "protocol": protocol, "startup_timeout_ms": 8000}}
         return self.modern(toolsets={"up": toolset}, env={}), recorder
 
     def test_legacy(self):

@@ -398,6 +398,31 @@ static void test_a_sudden_end(void **state)
     }
 }
 
+/* The hub says goodbye before its listeners do: what comes in between is told so. */
+static void test_a_hub_that_is_stopping(void **state)
+{
+    (void)state;
+    static const char REQUEST[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
+                                  "\"params\":{\"protocolVersion\":\"2025-11-25\"}}";
+    char session[128];
+    begin_session("2025-11-25", session);
+    peer *p = peer_open();
+    hub_orchestrator_stop(f.hub);
+    assert_true(send(p->fd, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n", 41, 0) == 41);
+    assert_contains(peer_wait(p, "not ready"), "HTTP/1.1 503 Service Unavailable\r\n");
+    assert_true(send(p->fd, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", 42, 0) == 42);
+    (void)peer_wait(p, "{\"status\":\"ok\"}");
+    p->len = 0;
+    peer_send(p, "POST", "", REQUEST);
+    const char *text = peer_wait(p, "\"the hub is stopping\"");
+    assert_contains(text, "HTTP/1.1 503 Service Unavailable\r\n");
+    assert_contains(text, "Retry-After: 1\r\n");
+    p->len = 0;
+    peer_send(p, "POST", session, CALL); /* a session that there is answers for itself */
+    assert_contains(peer_wait(p, "shutting down"), "HTTP/1.1 200 OK\r\n");
+    peer_close(p);
+}
+
 /* C05 */
 static void test_addresses_that_need_authentication(void **state)
 {
@@ -431,6 +456,7 @@ int main(void)
         CASE(test_questions_to_the_client),
         CASE(test_the_end_in_the_middle_of_everything),
         CASE(test_a_sudden_end),
+        CASE(test_a_hub_that_is_stopping),
         CASE(test_addresses_that_need_authentication),
     };
 #undef CASE

@@ -145,8 +145,8 @@ static void test_digest(void **state)
     static const char BASE[] = "{\"name\":\"a\",\"arguments\":{\"x\":1,\"y\":{\"p\":1,\"q\":2}}}";
     static const char *const SAME[] = {
         "{\"name\":\"a\",\"arguments\":{\"x\":1,\"y\":{\"p\":1,\"q\":2}},\"requestState\":\"s\"}",
-        "{\"inputResponses\":{},\"arguments\":{\"x\":1,\"y\":{\"p\":1,\"q\":2}},\"_meta\":1,"
-        "\"name\":\"a\"}",
+        ("{\"inputResponses\":{},\"arguments\":{\"x\":1,\"y\":{\"p\":1,\"q\":2}},\"_meta\":1,"
+         "\"name\":\"a\"}"),
         "{\"name\":\"a\",\"arguments\":{\"y\":{\"p\":1,\"q\":2},\"x\":1}}",
         "{ \"name\" : \"a\", \"arguments\" : { \"y\" : {\"p\":1,\"q\":2} , \"x\" : 1 } }",
     };

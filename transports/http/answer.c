@@ -22,6 +22,7 @@ static void finish(hub_http_connection *connection)
     free(connection->origin);
     connection->origin = NULL;
     hub_deadline_stop(&connection->deadline);
+    hub_deadline_stop(&connection->expiring);
     if (connection->closing) {
         return;
     }

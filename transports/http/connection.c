@@ -83,6 +83,7 @@ static bool admit(hub_http_connection *connection, hub_str rest)
         return false;
     }
     connection->keep_alive = request->keep_alive;
+    connection->expires = incoming->task.expires;
     return true;
 }
 
@@ -238,6 +239,7 @@ static void destroy(hub_http_connection *connection)
 {
     hub_http_server *server = connection->server;
     hub_deadline_stop(&connection->deadline);
+    hub_deadline_stop(&connection->expiring);
     if (connection->prev != NULL) {
         connection->prev->next = connection->next;
     } else {
@@ -402,6 +404,9 @@ void hub_http_connection_wait(hub_http_connection *connection, const hub_http_re
     connection->responder = responder;
     connection->responder_ctx = ctx;
     enter(connection, &connection->server->quiet);
+    if (connection->expires != 0) {
+        hub_deadline_start(&connection->server->expiring, &connection->expiring, 0);
+    }
 }
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
@@ -427,6 +432,40 @@ static void end_late(const hub_deadlines *list, uint64_t now_ms, uint32_t after_
     }
 }
 
+/* The credential behind a stream, or behind an answer to come, has expired (A06): who wants more
+ * has to show another one. */
+static void expire(hub_http_connection *connection)
+{
+    const hub_http_responder *responder = connection->responder;
+    connection->responder = NULL;
+    responder->on_gone(connection->responder_ctx);
+    if (connection->streaming) {
+        hub_http_answer_end(connection);
+    } else {
+        hub_http_answer_refusal(connection, 401,
+                                (hub_http_header){HUB_STR("WWW-Authenticate"),
+                                                  HUB_STR("Bearer error=\"invalid_token\"")},
+                                "The token has expired.");
+    }
+}
+
+static void check_credentials(hub_http_server *server)
+{
+    time_t now = time(NULL);
+    if (now == server->expiring_s) {
+        return;
+    }
+    server->expiring_s = now;
+    hub_deadline *next;
+    for (hub_deadline *at = server->expiring.first; at != NULL; at = next) {
+        hub_http_connection *connection = HUB_DEADLINE_OF(at, hub_http_connection, expiring);
+        next = at->next;
+        if (connection->expires <= now) {
+            expire(connection);
+        }
+    }
+}
+
 void hub_http_connections_check(hub_http_server *server, uint64_t now_ms)
 {
     const hub_net_limits *limits = &server->settings->limits.net;
@@ -435,6 +474,7 @@ void hub_http_connections_check(hub_http_server *server, uint64_t now_ms)
     end_late(&server->idle, now_ms, limits->idle_ms, false);
     end_late(&server->heads, now_ms, limits->header_ms, true);
     end_late(&server->bodies, now_ms, limits->body_ms, true);
+    check_credentials(server);
     while ((connection = find_late(&server->quiet, now_ms, limits->sse_comment_ms)) != NULL) {
         hub_deadline_start(&server->quiet, &connection->deadline, now_ms);
         if (!connection->streaming) {

@@ -21,7 +21,8 @@ struct hub_http_incoming;
 
 /* Told from the loop. */
 typedef struct hub_http_responder {
-    /* The peer has gone before the answer was complete: the connection is not to be touched. */
+    /* The peer has gone before the answer was complete, or may not have it any more: the connection
+     * is not to be touched. */
     void (*on_gone)(void *ctx);
     /* Nothing has been written for sse_comment_ms: an event stream is to begin, so that nobody on
      * the way gives up. */
@@ -30,6 +31,8 @@ typedef struct hub_http_responder {
 
 struct hub_http_connection {
     hub_deadline deadline; /* in the list of the server that says what it waits for */
+    hub_deadline expiring; /* while an answer is awaited by a credential that expires */
+    int64_t expires;       /* … when it does; seconds since 1970; 0: never */
     struct hub_http_server *server;
     hub_link *link;
     hub_http_connection *next; /* all of the server */

@@ -52,6 +52,9 @@ struct hub_http_server {
     hub_deadlines bodies;
     hub_deadlines idle;  /* another request: idle_ms */
     hub_deadlines quiet; /* something to write: sse_comment_ms */
+    /* Those that wait for an answer with a credential that expires; looked through every second. */
+    hub_deadlines expiring;
+    time_t expiring_s;
 
     /* Left to the loop. */
     ev_timer soon; /* never started, only fed */

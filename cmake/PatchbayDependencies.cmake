@@ -7,6 +7,7 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 if(PATCHBAY_HTTP)
     pkg_check_modules(WEBSOCKETS REQUIRED IMPORTED_TARGET libwebsockets)
     pkg_check_modules(SSL REQUIRED IMPORTED_TARGET libssl)
+    pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
     find_path(WSLAY_INCLUDE_DIR wslay/wslay.h REQUIRED) # Debian ships it without a .pc file
     find_library(WSLAY_LIBRARY wslay REQUIRED)
 endif()

@@ -20,11 +20,14 @@
 
 #include "hub/settings.h"
 
-/* The config_json of a server entry (module mcp_upstream). What was not written is absent:
+/* The config_json of a server entry. What was not written is absent. Module mcp_upstream:
  *     {"command": "…", "args": ["…"], "env": {"NAME": "…"}, "cwd": "/…", "inherit_env": true,
- *      "startup_timeout_ms": 5000, "url": "…", "headers": {"Name": "…"}, "type": "…"}
- * There is either a command or a url; `type` is stdio, http, sse or websocket whatever the spelling
- * in the file was; cwd is absolute; every string is valid UTF-8 without NUL, none is empty but
+ *      "startup_timeout_ms": 5000, "protocol": "…", "type": "stdio"}
+ * Module mcp_remote:
+ *     {"url": "…", "headers": {"Name": "…"}, "type": "…", "ca": "/…", "certificate": "/…",
+ *      "key": "/…", "connect_timeout_ms": 5000, "startup_timeout_ms": 5000, "protocol": "…"}
+ * `type` is stdio, http, sse or websocket whatever the spelling in the file was; paths are
+ * absolute; every string is valid UTF-8 without NUL, none is empty but
  * arguments and the values of env and headers; headers hold no line break. Of a toolset that is not
  * enabled, variables are not expanded. */
 

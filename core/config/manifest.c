@@ -237,6 +237,19 @@ static const hub_config_key TOOLSET_KEYS[] = {
     {.name = "inherit_env", .read = hub_config_read_node, .offset = DRAFT(inherit_env)},
     /* How long it may take until it answers its first request. */
     {.name = "startup_timeout", .read = hub_config_read_node, .offset = DRAFT(startup_timeout)},
+    /* How long a connection to a url may take. Default: 5s. */
+    {.name = "connect_timeout", .read = hub_config_read_node, .offset = DRAFT(connect_timeout)},
+    /* The revision to speak, instead of asking the server. */
+    {.name = "protocol",
+     .read = hub_config_read_node,
+     .offset = DRAFT(protocol),
+     .words = HUB_CONFIG_PROTOCOLS},
+    /* PEM files for https, relative to the manifest's folder: who is trusted, who the hub is. */
+    {.name = "ca", .read = hub_config_read_node, .offset = DRAFT(ca)},
+    {.name = "certificate", .read = hub_config_read_node, .offset = DRAFT(certificate)},
+    {.name = "key", .read = hub_config_read_node, .offset = DRAFT(private_key)},
+    /* Not supported by this build: refused by name. */
+    {.name = "forward_headers", .read = hub_config_read_node, .offset = DRAFT(forward_headers)},
     /* Switched off for good, two spellings. Default: enabled. */
     {.name = "enabled", .read = hub_config_read_node, .offset = DRAFT(enabled)},
     {.name = "disabled", .read = hub_config_read_node, .offset = DRAFT(disabled)},

@@ -39,6 +39,12 @@ typedef struct hub_config_toolset_draft {
     const hub_node *type;
     const hub_node *inherit_env;
     const hub_node *startup_timeout;
+    const hub_node *connect_timeout;
+    const hub_node *protocol;
+    const hub_node *ca;
+    const hub_node *certificate;
+    const hub_node *private_key;
+    const hub_node *forward_headers;
     const hub_node *timeout;
     const char *default_type; /* when `type` is NULL; may be NULL */
 } hub_config_toolset_draft;
@@ -200,7 +206,7 @@ hub_config_toolset_draft hub_config_toolset_draft_of(const hub_node *node);
 
 extern const hub_config_word HUB_CONFIG_SHARINGS[];
 
-/* toolset_json.c: append what the module mcp_upstream, or any other, gets as its configuration. */
+/* toolset_json.c: append what a module gets as its configuration. */
 HUB_MUST_CHECK hub_err hub_config_add_server_json(hub_config_reader *reader,
                                                   const hub_config_toolset_draft *draft,
                                                   hub_buf *out);
@@ -208,6 +214,7 @@ HUB_MUST_CHECK hub_err hub_config_add_module_json(hub_config_reader *reader,
                                                   const hub_config_toolset_draft *draft,
                                                   hub_buf *out);
 extern const hub_config_word HUB_CONFIG_TYPES[];
+extern const hub_config_word HUB_CONFIG_PROTOCOLS[];
 
 /* Append the node's text to `value`, with its variables expanded unless the toolset being read is
  * switched off. */

@@ -4,7 +4,9 @@
 
 #include "base/limits.h"
 
-static const char UPSTREAM_MODULE[] = "mcp_upstream";
+/* What a server entry becomes: a child process, or a peer on the network. */
+static const char COMMAND_MODULE[] = "mcp_upstream";
+static const char URL_MODULE[] = "mcp_remote";
 
 const hub_config_word HUB_CONFIG_SHARINGS[] = {
     {"shared", 0, false},
@@ -16,9 +18,21 @@ const hub_config_word HUB_CONFIG_SHARINGS[] = {
 static const hub_node *server_key(const hub_config_toolset_draft *draft)
 {
     const hub_node *const keys[] = {
-        draft->command, draft->url,         draft->args,
-        draft->env,     draft->cwd,         draft->type,
-        draft->headers, draft->inherit_env, draft->startup_timeout,
+        draft->command,
+        draft->url,
+        draft->args,
+        draft->env,
+        draft->cwd,
+        draft->type,
+        draft->headers,
+        draft->inherit_env,
+        draft->startup_timeout,
+        draft->connect_timeout,
+        draft->protocol,
+        draft->ca,
+        draft->certificate,
+        draft->private_key,
+        draft->forward_headers,
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (keys[i] != NULL) {
@@ -67,7 +81,7 @@ static hub_err build_json(hub_config_reader *reader, hub_config_toolset_draft *d
         return hub_config_no_memory(reader);
     }
     if (is_server) {
-        draft->toolset.module = UPSTREAM_MODULE;
+        draft->toolset.module = draft->url != NULL ? URL_MODULE : COMMAND_MODULE;
     }
     return HUB_OK;
 }

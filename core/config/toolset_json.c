@@ -11,6 +11,7 @@
 
 enum {
     MAX_START_MS = 3600000, /* a server that needs an hour to start is broken */
+    MAX_CONNECT_MS = 600000,
 };
 
 typedef enum server_type {
@@ -39,6 +40,12 @@ const hub_config_word HUB_CONFIG_TYPES[] = {
     {"local", TYPE_STDIO, true},
     {"remote", TYPE_HTTP, true},
     {.word = NULL},
+};
+
+/* The revisions of MCP that an upstream can be spoken to in. */
+const hub_config_word HUB_CONFIG_PROTOCOLS[] = {
+    {"2024-11-05", 0, false}, {"2025-03-26", 1, false}, {"2025-06-18", 2, false},
+    {"2025-11-25", 3, false}, {"2026-07-28", 4, false}, {.word = NULL},
 };
 
 /* What becomes of a scalar. */
@@ -138,8 +145,8 @@ static hub_err add_text_member(hub_config_reader *reader, const hub_node *node, 
     return err;
 }
 
-static hub_err add_folder(hub_config_reader *reader, const hub_node *node, hub_buf *value,
-                          hub_buf *out)
+static hub_err add_path_text(hub_config_reader *reader, const hub_node *node, const char *name,
+                             hub_buf *value, hub_buf *out)
 {
     hub_err err = hub_config_expand(reader, node, value);
     if (err != HUB_OK) {
@@ -156,23 +163,25 @@ static hub_err add_folder(hub_config_reader *reader, const hub_node *node, hub_b
         return hub_node_fail(node, reader->reterr, HUB_EINVAL,
                              "\"~\" has no meaning here: write ${HOME}");
     }
-    const char *folder = hub_file_absolute(reader->folder, value->ptr, reader->scratch);
-    if (folder == NULL) {
+    const char *path = hub_file_absolute(reader->folder, value->ptr, reader->scratch);
+    if (path == NULL) {
         return hub_config_no_memory(reader);
     }
-    hub_json_add_key(out, HUB_STR("cwd"));
-    hub_json_add_string(out, hub_str_of(folder));
+    hub_json_add_key(out, hub_str_of(name));
+    hub_json_add_string(out, hub_str_of(path));
     return HUB_OK;
 }
 
-static hub_err add_cwd(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+/* A path, relative to the file's folder. */
+static hub_err add_path(hub_config_reader *reader, const hub_node *node, const char *name,
+                        hub_buf *out)
 {
     if (node->kind != HUB_NODE_TEXT) {
         return hub_config_wrong_kind(reader, node, "text");
     }
     hub_buf value;
     hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
-    hub_err err = add_folder(reader, node, &value, out);
+    hub_err err = add_path_text(reader, node, name, &value, out);
     hub_buf_fini(&value);
     return err;
 }
@@ -284,33 +293,77 @@ static hub_err add_type(hub_config_reader *reader, const hub_config_toolset_draf
     return HUB_OK;
 }
 
+static hub_err add_duration(hub_config_reader *reader, const hub_node *node, const char *name,
+                            uint32_t most_ms, hub_buf *out)
+{
+    const hub_config_key key = {.least = 1, .most = most_ms};
+    uint32_t duration_ms = 0;
+    hub_err err = hub_config_read_duration(reader, node, &key, &duration_ms);
+    hub_json_add_key(out, hub_str_of(name));
+    hub_buf_add_u64(out, duration_ms);
+    return err;
+}
+
+static hub_err add_protocol(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    static const hub_config_key KEY = {.words = HUB_CONFIG_PROTOCOLS};
+    unsigned index = 0;
+    hub_err err = hub_config_read_word(reader, node, &KEY, &index);
+    hub_json_add_key(out, HUB_STR("protocol"));
+    hub_json_add_string(out, hub_str_of(HUB_CONFIG_PROTOCOLS[index].word));
+    return err;
+}
+
+/* What entries of both kinds have. */
 static hub_err add_options(hub_config_reader *reader, const hub_config_toolset_draft *draft,
                            hub_buf *out)
 {
     hub_err err = HUB_OK;
-    if (draft->inherit_env != NULL) {
-        static const hub_config_key KEY = {.offset = 0};
-        bool inherit = false;
-        err = hub_config_read_bool(reader, draft->inherit_env, &KEY, &inherit);
-        hub_json_add_key(out, HUB_STR("inherit_env"));
-        hub_buf_add(out, inherit ? HUB_STR("true") : HUB_STR("false"));
+    if (draft->startup_timeout != NULL) {
+        err = add_duration(reader, draft->startup_timeout, "startup_timeout_ms", MAX_START_MS, out);
     }
-    if (err == HUB_OK && draft->startup_timeout != NULL) {
-        static const hub_config_key KEY = {.least = 1, .most = MAX_START_MS};
-        uint32_t timeout_ms = 0;
-        err = hub_config_read_duration(reader, draft->startup_timeout, &KEY, &timeout_ms);
-        hub_json_add_key(out, HUB_STR("startup_timeout_ms"));
-        hub_buf_add_u64(out, timeout_ms);
+    if (err == HUB_OK && draft->protocol != NULL) {
+        err = add_protocol(reader, draft->protocol, out);
+    }
+    return err == HUB_OK ? add_type(reader, draft, out) : err;
+}
+
+static hub_err add_inherit_env(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    static const hub_config_key KEY = {.offset = 0};
+    bool inherit = false;
+    hub_err err = hub_config_read_bool(reader, node, &KEY, &inherit);
+    hub_json_add_key(out, HUB_STR("inherit_env"));
+    hub_buf_add(out, inherit ? HUB_STR("true") : HUB_STR("false"));
+    return err;
+}
+
+/* Keys of the other kind of entry: in a file of one's own a mistake, elsewhere not worth failing
+ * for. */
+static hub_err check_unused(hub_config_reader *reader, const hub_node *const *nodes, size_t count,
+                            const char *wanted)
+{
+    hub_err err = HUB_OK;
+    for (size_t i = 0; err == HUB_OK && i < count; i++) {
+        if (nodes[i] == NULL) {
+            continue;
+        }
+        err = reader->is_foreign
+                  ? hub_config_warn(reader, nodes[i], "means nothing without a \"%s\", ignored",
+                                    wanted)
+                  : hub_node_fail(nodes[i], reader->reterr, HUB_EINVAL, "wants a \"%s\"", wanted);
     }
     return err;
 }
 
-hub_err hub_config_add_server_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
-                                   hub_buf *out)
+static hub_err add_command_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                                hub_buf *out)
 {
-    hub_buf_add_char(out, '{');
-    hub_err err = HUB_OK;
-    if (draft->command != NULL) {
+    const hub_node *const unused[] = {draft->headers,     draft->connect_timeout,
+                                      draft->ca,          draft->certificate,
+                                      draft->private_key, draft->forward_headers};
+    hub_err err = check_unused(reader, unused, sizeof unused / sizeof *unused, "url");
+    if (err == HUB_OK) {
         err = add_text_member(reader, draft->command, "command", out);
     }
     if (err == HUB_OK && draft->args != NULL) {
@@ -320,19 +373,58 @@ hub_err hub_config_add_server_json(hub_config_reader *reader, const hub_config_t
         err = add_strings(reader, draft->env, true, out);
     }
     if (err == HUB_OK && draft->cwd != NULL) {
-        err = add_cwd(reader, draft->cwd, out);
+        err = add_path(reader, draft->cwd, "cwd", out);
     }
+    if (err == HUB_OK && draft->inherit_env != NULL) {
+        err = add_inherit_env(reader, draft->inherit_env, out);
+    }
+    return err;
+}
+
+static hub_err add_url_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                            hub_buf *out)
+{
+    const hub_node *const unused[] = {draft->args, draft->env, draft->cwd, draft->inherit_env};
+    const struct {
+        const hub_node *node;
+        const char *name;
+    } paths[] = {
+        {draft->ca, "ca"}, {draft->certificate, "certificate"}, {draft->private_key, "key"}};
+    if (draft->forward_headers != NULL) {
+        return hub_node_fail(draft->forward_headers, reader->reterr, HUB_EINVAL,
+                             "not supported by this build");
+    }
+    if ((draft->certificate == NULL) != (draft->private_key == NULL)) {
+        return hub_node_fail(draft->node, reader->reterr, HUB_EINVAL,
+                             "a \"certificate\" and a \"key\" come together");
+    }
+    hub_err err = check_unused(reader, unused, sizeof unused / sizeof *unused, "command");
     if (err == HUB_OK) {
-        err = add_options(reader, draft, out);
-    }
-    if (err == HUB_OK && draft->url != NULL) {
         err = add_text_member(reader, draft->url, "url", out);
     }
     if (err == HUB_OK && draft->headers != NULL) {
         err = add_strings(reader, draft->headers, false, out);
     }
+    for (size_t i = 0; err == HUB_OK && i < sizeof paths / sizeof *paths; i++) {
+        if (paths[i].node != NULL) {
+            err = add_path(reader, paths[i].node, paths[i].name, out);
+        }
+    }
+    if (err == HUB_OK && draft->connect_timeout != NULL) {
+        err =
+            add_duration(reader, draft->connect_timeout, "connect_timeout_ms", MAX_CONNECT_MS, out);
+    }
+    return err;
+}
+
+hub_err hub_config_add_server_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                                   hub_buf *out)
+{
+    hub_buf_add_char(out, '{');
+    hub_err err = draft->command != NULL ? add_command_json(reader, draft, out)
+                                         : add_url_json(reader, draft, out);
     if (err == HUB_OK) {
-        err = add_type(reader, draft, out);
+        err = add_options(reader, draft, out);
     }
     hub_buf_add_char(out, '}');
     return err;

@@ -30,13 +30,13 @@ static void on_list(void *ctx, uint32_t list_kind, hub_str list_json)
     if (binding->retired) {
         return;
     }
-    bool compiles = kind == HUB_KIND_TOOL && binding->native;
     bool is_first = binding->instance == NULL; /* create() has not returned, and may yet fail */
     const hub_catalog *known = is_first ? binding->first_lists[kind] : toolset->lists[kind];
-    if (known != NULL && hub_catalog_is(known, list_json, compiles)) {
+    if (known != NULL && hub_catalog_is(known, list_json, binding->native)) {
         return;
     }
-    hub_err err = hub_catalog_parse(kind, list_json, compiles, on_drop, toolset, &list, &why);
+    hub_err err =
+        hub_catalog_parse(kind, list_json, binding->native, on_drop, toolset, &list, &why);
     if (err != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "tools.refused", HUB_F_TEXT("toolset", toolset->settings->key),
                 HUB_F_TEXT("reason", why.text));

@@ -9,5 +9,6 @@
     "\"inherit_env\":{\"type\":\"boolean\"},"
     "\"startup_timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000},"
     "\"protocol\":{\"enum\":[\"2024-11-05\",\"2025-03-26\",\"2025-06-18\",\"2025-11-25\","
-    "\"2026-07-28\"],\"description\":\"The revision to speak, instead of asking the server.\"}},"
+    "\"2026-07-28\"],\"description\":\"The revision to speak, instead of asking the server.\"},"
+    "\"type\":{\"const\":\"stdio\"}},"
     "\"required\":[\"command\"]}"

@@ -144,7 +144,7 @@ static void test_server(void **state)
     assert_string_equal(git->config_json, expected);
     free(here);
     const hub_toolset_settings *docs = &config->settings.toolsets[2];
-    assert_string_equal(docs->module, "mcp_upstream");
+    assert_string_equal(docs->module, "mcp_remote");
     assert_string_equal(docs->config_json,
                         "{\"url\":\"https://docs.example.com/mcp\",\"headers\":{"
                         "\"Authorization\":\"Bearer t0p\\\"s\\\\cret\",\"X-Count\":\"5\"},"

@@ -16,7 +16,9 @@ static hub_config *load_fixture(const char *name)
     assert_int_equal(err, HUB_OK);
     assert_true(config->settings.toolsets_listed);
     for (size_t i = 0; i < config->settings.toolset_count; i++) {
-        assert_string_equal(config->settings.toolsets[i].module, "mcp_upstream");
+        const hub_toolset_settings *toolset = &config->settings.toolsets[i];
+        bool has_url = strstr(toolset->config_json, "\"url\":") != NULL;
+        assert_string_equal(toolset->module, has_url ? "mcp_remote" : "mcp_upstream");
     }
     return config;
 }

@@ -202,6 +202,27 @@ static void test_a_slow_peer(void **state)
     (void)close(fd);
 }
 
+/* A peer that sends and does not read keeps nobody busy: what it sends waits, too. */
+static void test_a_peer_that_only_writes(void **state)
+{
+    enum { TICKS = 8, TURNS_PER_TICK = 10 };
+    net_fixture *f = *state;
+    net_owner *owner;
+    hub_net_destroy(f->net);
+    f->limits.stall_ms = 60 * 1000;
+    net_fixture_start(f);
+    f->listener = net_listen(f, &(hub_listen_settings){.address = "127.0.0.1"});
+    int fd = net_open(f, &owner);
+    (void)write_until_it_waits(owner);
+    net_send(f, fd, 1000, 0);
+    net_pass_ticks(f, 1);
+    unsigned before = ev_iteration(f->loop);
+    net_pass_ticks(f, TICKS);
+    assert_in_range(ev_iteration(f->loop) - before, TICKS, TICKS * TURNS_PER_TICK);
+    assert_int_equal(owner->received, 0);
+    (void)close(fd);
+}
+
 /* ---- closing --------------------------------------------------------------------------------- */
 
 /* The last word arrives although it had to wait and the peer has sent what nobody read. */
@@ -500,6 +521,7 @@ int main(void)
         NET_TEST(test_a_message_beyond_the_limit),
         NET_TEST(test_a_stalled_peer),
         NET_TEST(test_a_slow_peer),
+        NET_TEST(test_a_peer_that_only_writes),
         NET_TEST(test_close_with_flush),
         NET_TEST(test_close_with_flush_of_nothing),
         NET_TEST(test_close_with_flush_of_a_stalled_peer),

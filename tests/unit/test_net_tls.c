@@ -364,7 +364,30 @@ static void test_the_first_word_is_ours(void **state)
     client_free(&c);
 }
 
-/* … nor does the stall limit replace the one of the handshake. */
+static void greet_again(net_owner *owner, hub_str bytes)
+{
+    char more[500];
+    (void)bytes;
+    net_fill(more, sizeof more, 1000);
+    hub_str word = {.ptr = more, .len = sizeof more};
+    assert_int_equal(hub_link_write(owner->link, &word, 1), HUB_OK);
+}
+
+/* What is written when it is over goes behind what has waited for it. */
+static void test_the_second_word_is_second(void **state)
+{
+    net_fixture *f = *state;
+    f->echoes = false;
+    f->on_link = greet;
+    f->on_bytes = greet_again;
+    client c = client_of(f, TLS1_2_VERSION, TLS1_3_VERSION);
+    assert_true(shake_hands(f, &c));
+    tls_send(f, &c, 1);
+    assert_int_equal(tls_receive(f, &c, 1500), 1500);
+    client_free(&c);
+}
+
+/* The stall limit does not replace the one of the handshake. */
 static void test_a_word_to_nobody(void **state)
 {
     net_fixture *f = *state;
@@ -449,6 +472,7 @@ int main(void)
         TLS_TEST(test_a_peer_without_handshake),
         TLS_TEST(test_a_silent_peer),
         TLS_TEST(test_the_first_word_is_ours),
+        TLS_TEST(test_the_second_word_is_second),
         TLS_TEST(test_a_word_to_nobody),
         TLS_TEST(test_close_with_flush),
         TLS_TEST(test_files),

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What comes back for a message. spec: MCP 2026-07-28 basic/transports/streamable-http (Receiving
+ * Messages, Backward Compatibility); 2025-11-25 basic/transports (Sending Messages to the Server).
+ */
+#include "remote.h"
+
+#include "url.h"
+
+#include <strings.h>
+
+enum {
+    CODE_HEADER_MISMATCH = -32020,
+    CODE_MISSING_CAPABILITY = -32021,
+    CODE_UNSUPPORTED_VERSION = -32022,
+    CODE_SERVER_ERROR = -32000,
+};
+
+void answer_reset(exchange *x)
+{
+    x->status = 0;
+    x->is_stream = 0;
+    x->is_too_large = 0;
+    patchbay_out_free(&x->text);
+    sse_reader_free(&x->reader);
+}
+
+void answer_free(exchange *x)
+{
+    patchbay_out_free(&x->text);
+    patchbay_out_free(&x->lines);
+    sse_reader_free(&x->reader);
+    http_body_unref(x->body);
+    free(x->moved_to);
+    free(x->last_event_id);
+    free(x);
+}
+
+static int is_success(long status)
+{
+    return status >= 200 && status < 300;
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static int is_answer_to(const exchange *x, const patchbay_message *message)
+{
+    int is_response = message->kind == PATCHBAY_MSG_RESULT || message->kind == PATCHBAY_MSG_ERROR;
+    int is_its_id = x->call.id != 0 ? message->id_number == x->call.id
+                                    : patchbay_str_eq(message->id, patchbay_str_of(x->id));
+    return is_response && is_its_id;
+}
+
+/* The answer is there. What follows is read to its end, for the connection's sake, but not long. */
+static void on_lingered(void *ctx)
+{
+    exchange_end(ctx);
+}
+
+static void linger(exchange *x)
+{
+    const mcp_server *server = &x->remote->server;
+    server->loop->timer_free(x->timer);
+    x->timer = server->loop->timer(server->host, on_lingered, x);
+    x->kind = EXCHANGE_DONE;
+    sse_reader_close(&x->reader);
+    if (x->timer == NULL) {
+        exchange_end(x);
+    } else {
+        server->loop->timer_start(x->timer, REMOTE_LINGER_MS);
+    }
+}
+
+static void take_answer(exchange *x, const patchbay_message *message)
+{
+    mcp_server *server = &x->remote->server;
+    patchbay_call call = x->call;
+    x->remote->is_renewed = x->role == ROLE_OTHER ? 0 : x->remote->is_renewed;
+    if (x->is_stream) {
+        linger(x);
+    } else {
+        exchange_end(x);
+    }
+    upstream_take(server, message, call);
+}
+
+static void take_message(exchange *x, patchbay_str text)
+{
+    mcp_server *server = &x->remote->server;
+    patchbay_message message = {.struct_size = sizeof message};
+    patchbay_error why = {.struct_size = sizeof why};
+    if (server->wire->scan(server->host, text, &message, &why) != PATCHBAY_OK) {
+        upstream_log(server, PATCHBAY_LOG_DEBUG, "an event that is no message was dropped");
+        return;
+    }
+    int is_response = message.kind == PATCHBAY_MSG_RESULT || message.kind == PATCHBAY_MSG_ERROR;
+    if (x->kind == EXCHANGE_REQUEST && is_answer_to(x, &message)) {
+        take_answer(x, &message);
+    } else if (x->kind == EXCHANGE_REQUEST && is_response) {
+        upstream_log(server, PATCHBAY_LOG_DEBUG, "an answer to another request was dropped");
+    } else {
+        upstream_take(server, &message, x->call);
+    }
+}
+
+/* An error object in an answer whose status is an error; it may lack the id. 0: there is none. */
+static int scan_error(exchange *x, patchbay_message *message, int64_t *ret_code)
+{
+    const mcp_server *server = &x->remote->server;
+    patchbay_error why = {.struct_size = sizeof why};
+    patchbay_str text = patchbay_str_make(x->text.ptr, x->text.len);
+    *ret_code = 0;
+    if (text.len == 0 || x->is_too_large ||
+        server->wire->scan(server->host, text, message, &why) != PATCHBAY_OK ||
+        message->kind != PATCHBAY_MSG_ERROR) {
+        return 0;
+    }
+    message->id = patchbay_str_of(x->id);
+    message->id_number = x->call.id != 0 ? x->call.id : UINT64_MAX;
+    (void)patchbay_json_int(patchbay_json_get(message->error, "code"), ret_code);
+    return 1;
+}
+
+/* ---- while it arrives ---------------------------------------------------------------------- */
+
+static void keep_event_id(exchange *x, patchbay_str id)
+{
+    free(x->last_event_id);
+    x->last_event_id = NULL;
+    if (id.len > 0 && id.len <= REMOTE_EVENT_ID_BYTES) {
+        x->last_event_id = malloc(id.len + 1);
+    }
+    if (x->last_event_id != NULL) {
+        memcpy(x->last_event_id, id.ptr, id.len);
+        x->last_event_id[id.len] = '\0';
+    }
+}
+
+static void on_event(void *ctx, const sse_event *event)
+{
+    exchange *x = ctx;
+    if (event->sets_id && !remote_is_modern(x->remote)) {
+        keep_event_id(x, event->id);
+    }
+    if (event->data.len == 0) {
+        return;
+    }
+    x->resumes = 0;
+    if (patchbay_str_eq(event->type, patchbay_str_of("message"))) {
+        take_message(x, event->data);
+    } else if (x->kind == EXCHANGE_STREAM && x->remote->is_old) {
+        old_transport_take(x, event);
+    }
+    if (x->is_over) {
+        sse_reader_close(&x->reader);
+    }
+}
+
+static int is_event_stream(patchbay_str type)
+{
+    static const char WANTED[] = "text/event-stream";
+    size_t len = sizeof WANTED - 1;
+    return type.len >= len && strncasecmp(type.ptr, WANTED, len) == 0 &&
+           (type.len == len || type.ptr[len] == ';' || type.ptr[len] == ' ');
+}
+
+static void on_head(void *ctx, http_request *request, long status)
+{
+    exchange *x = ctx;
+    x->status = status;
+    if (!is_success(status)) {
+        return;
+    }
+    if (x->role == ROLE_INITIALIZE) {
+        session_take(x->remote, http_request_header(request, "mcp-session-id"));
+    }
+    if (x->kind != EXCHANGE_NOTE && is_event_stream(http_request_header(request, "content-type"))) {
+        x->is_stream = 1;
+        sse_reader_init(&x->reader, REMOTE_MESSAGE_BYTES, on_event, x);
+    }
+}
+
+static void feed(exchange *x, patchbay_str bytes)
+{
+    int32_t result = sse_reader_feed(&x->reader, bytes);
+    if (x->is_over) {
+        return;
+    }
+    x->retry_ms = x->reader.retry_ms >= 0 ? x->reader.retry_ms : x->retry_ms;
+    if (result == PATCHBAY_OK) {
+        return;
+    }
+    if (x->kind == EXCHANGE_REQUEST) {
+        exchange_fail(x, "%s: a message is larger than %u bytes", x->remote->shown,
+                      REMOTE_MESSAGE_BYTES);
+    } else {
+        upstream_fail(&x->remote->server, "sends events that are too large");
+    }
+}
+
+static void on_body(void *ctx, patchbay_str bytes)
+{
+    exchange *x = ctx;
+    size_t most = is_success(x->status) ? REMOTE_MESSAGE_BYTES : REMOTE_ERROR_BYTES;
+    if (x->kind == EXCHANGE_DONE) {
+        return;
+    }
+    if (x->is_stream) {
+        x->busy = 1;
+        feed(x, bytes);
+        x->busy = 0;
+        if (x->is_over) {
+            answer_free(x);
+        }
+    } else if (bytes.len > most - x->text.len) {
+        x->is_too_large = 1;
+        patchbay_out_free(&x->text);
+        if (is_success(x->status) && x->kind == EXCHANGE_REQUEST) {
+            exchange_fail(x, "%s: a message is larger than %zu bytes", x->remote->shown, most);
+        }
+    } else if (!x->is_too_large) {
+        patchbay_out_raw(&x->text, bytes);
+    }
+}
+
+/* ---- when it ends -------------------------------------------------------------------------- */
+
+/* A handshake that fails ends the connection; any other request fails by itself. */
+static void fail_with(exchange *x, const char *why)
+{
+    mcp_server *server = &x->remote->server;
+    if (x->role != ROLE_OTHER || x->remote->server.phase == PHASE_IDLE) {
+        char reason[512];
+        (void)snprintf(reason, sizeof reason, "%s", why);
+        upstream_disconnect(server, reason, 1);
+    } else {
+        exchange_fail(x, "%s", why);
+    }
+}
+
+static void take_unreached(exchange *x, const char *error)
+{
+    mcp_server *server = &x->remote->server;
+    char why[512];
+    (void)snprintf(why, sizeof why, "cannot reach %s: %s", x->remote->shown, error);
+    if (x->last_event_id != NULL && exchange_resume(x)) {
+        return;
+    }
+    if (server->phase != PHASE_READY) {
+        upstream_disconnect(server, why, 1);
+        return;
+    }
+    exchange_fail(x, "%s", why);
+    /* Others may still be answered, on connections that they have. */
+    if (server->phase == PHASE_READY && server->in_flight.count == 0 &&
+        server->errands.count == 0) {
+        upstream_disconnect(server, why, 1);
+    }
+}
+
+static void take_broken(exchange *x, http_outcome outcome, const char *error)
+{
+    char why[512];
+    if (x->is_stream && exchange_resume(x)) {
+        return;
+    }
+    if (outcome == HTTP_STALE && x->is_repeatable && !x->is_restarted) {
+        x->is_restarted = 1;
+        exchange_start(x);
+        return;
+    }
+    (void)snprintf(why, sizeof why, "%s: the connection broke before the answer was there: %s",
+                   x->remote->shown, error);
+    fail_with(x, why);
+}
+
+/* Nobody asks again and again with a credential that is refused. */
+static void take_refusal(exchange *x)
+{
+    mcp_remote *remote = x->remote;
+    mcp_server *server = &remote->server;
+    (void)snprintf(remote->refusal, sizeof remote->refusal,
+                   "credential refused: HTTP %ld from %s: look at the headers of its entry",
+                   x->status, remote->shown);
+    if (x->status == 403 && server->phase == PHASE_READY) {
+        exchange_fail(x, "%s", remote->refusal); /* this one thing is not allowed */
+        return;
+    }
+    char reason[sizeof remote->refusal];
+    memcpy(reason, remote->refusal, sizeof reason);
+    remote->refused_until_ms = server->loop->now_ms(server->host) + REMOTE_REFUSED_MS;
+    upstream_disconnect(server, reason, 1);
+}
+
+/* Servers made with the older SDKs say it with 400, an error of their own, and the word. */
+static int says_session(const exchange *x, int64_t code)
+{
+    static const char WORD[] = "session";
+    if (x->status != 400 || code != CODE_SERVER_ERROR || x->text.len < sizeof WORD) {
+        return 0;
+    }
+    for (size_t i = 0; i + sizeof WORD - 1 <= x->text.len; i++) {
+        if (strncasecmp(x->text.ptr + i, WORD, sizeof WORD - 1) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* May be a server of 2024-11-05: it has no POST there. */
+static int try_old_transport(exchange *x, int64_t code)
+{
+    mcp_remote *remote = x->remote;
+    int is_modern_error = code == CODE_HEADER_MISMATCH || code == CODE_MISSING_CAPABILITY ||
+                          code == CODE_UNSUPPORTED_VERSION;
+    if (x->role != ROLE_INITIALIZE || remote->is_old || x->status < 400 || x->status >= 500 ||
+        is_modern_error) {
+        return 0;
+    }
+    remote->refused_with = x->status;
+    x->is_held = 1;
+    old_transport_begin(remote);
+    return 1;
+}
+
+static int is_out_of_order(long status)
+{
+    return status == 429 || (status >= 502 && status <= 504);
+}
+
+static void take_status(exchange *x)
+{
+    mcp_server *server = &x->remote->server;
+    patchbay_message message = {.struct_size = sizeof message};
+    char why[512];
+    int64_t code;
+    int has_error = scan_error(x, &message, &code);
+    if (x->status == 401 || x->status == 403) {
+        take_refusal(x);
+    } else if (x->session != 0 && (x->status == 404 || says_session(x, code))) {
+        session_lost(x);
+    } else if (try_old_transport(x, code)) {
+        return;
+    } else if (has_error && x->kind == EXCHANGE_REQUEST) {
+        take_answer(x, &message);
+        if (code == CODE_HEADER_MISMATCH && server->phase == PHASE_READY) {
+            upstream_list_read(server, PATCHBAY_TOOLS); /* what is mirrored may have changed */
+        }
+    } else {
+        (void)snprintf(why, sizeof why, "%s answered with HTTP %ld", x->remote->shown, x->status);
+        if (x->role == ROLE_DISCOVER && !is_out_of_order(x->status)) {
+            exchange_fail(x, "%s", why); /* a legacy one may say anything */
+        } else {
+            fail_with(x, why);
+        }
+    }
+}
+
+static void take_redirect(exchange *x, const char *url)
+{
+    mcp_remote *remote = x->remote;
+    char why[512];
+    int may_follow = x->status == 307 || x->status == 308;
+    if (url != NULL && may_follow && x->redirects < REMOTE_REDIRECTS &&
+        url_same_origin(url, remote->config.url)) {
+        free(x->moved_to);
+        x->moved_to = strdup(url);
+        if (x->moved_to != NULL) {
+            x->redirects++;
+            exchange_start(x);
+            return;
+        }
+    }
+    char *origin = url != NULL ? url_dup_origin(url) : NULL;
+    (void)snprintf(why, sizeof why,
+                   "%s redirects to %s (HTTP %ld), which is not followed: if that is where the "
+                   "server is, make it the url of the entry",
+                   remote->shown, origin != NULL ? origin : "nowhere", x->status);
+    free(origin);
+    if (x->kind == EXCHANGE_REQUEST && x->role == ROLE_DISCOVER) {
+        upstream_disconnect(&remote->server, why, 1);
+    } else {
+        fail_with(x, why);
+    }
+}
+
+static void take_whole(exchange *x)
+{
+    mcp_server *server = &x->remote->server;
+    patchbay_message message = {.struct_size = sizeof message};
+    patchbay_error error = {.struct_size = sizeof error};
+    char why[512];
+    if (x->is_stream) {
+        if (!exchange_resume(x)) {
+            exchange_fail(x, "%s: the stream ended before the answer was there", x->remote->shown);
+        }
+        return;
+    }
+    patchbay_str text = patchbay_str_make(x->text.ptr, x->text.len);
+    int is_answer = text.len > 0 && !x->text.failed &&
+                    server->wire->scan(server->host, text, &message, &error) == PATCHBAY_OK &&
+                    is_answer_to(x, &message);
+    if (is_answer) {
+        take_answer(x, &message);
+        return;
+    }
+    (void)snprintf(why, sizeof why, "%s answered HTTP %ld with %s", x->remote->shown, x->status,
+                   text.len > 0 ? "what is no JSON-RPC answer to the request" : "nothing");
+    exchange_fail(x, "%s", why);
+}
+
+static void end_note(exchange *x)
+{
+    mcp_remote *remote = x->remote;
+    int begins = x->role == ROLE_INITIALIZED;
+    if (is_success(x->status) || begins) {
+        exchange_end(x);
+    } else {
+        take_status(x);
+    }
+    if (begins) {
+        session_begin(remote);
+    }
+}
+
+static void end_stream(exchange *x, const char *error)
+{
+    mcp_remote *remote = x->remote;
+    char why[512];
+    if (error != NULL) {
+        (void)snprintf(why, sizeof why, "the stream of %s ended: %s", remote->shown, error);
+    } else if (is_success(x->status)) {
+        (void)snprintf(why, sizeof why, "%s ended its stream", remote->shown);
+    } else {
+        (void)snprintf(why, sizeof why, "%s answered with HTTP %ld", remote->shown, x->status);
+    }
+    if (remote->is_old) {
+        old_transport_ended(x, why);
+    } else if (x->status == 401) {
+        take_refusal(x);
+    } else if (x->status == 404 && x->session != 0) {
+        session_lost(x);
+    } else {
+        session_stream_ended(x, why);
+    }
+}
+
+static void end_complete(exchange *x, const char *redirect)
+{
+    if (x->status >= 300 && x->status < 400) {
+        take_redirect(x, redirect);
+    } else if (x->kind == EXCHANGE_NOTE) {
+        end_note(x);
+    } else if (!is_success(x->status)) {
+        take_status(x);
+    } else if (x->remote->is_old) {
+        exchange_end(x); /* the answer comes on the stream */
+    } else {
+        take_whole(x);
+    }
+}
+
+static void on_end(void *ctx, http_outcome outcome, const char *error)
+{
+    exchange *x = ctx;
+    const char *redirect = x->request != NULL ? http_request_redirect(x->request) : NULL;
+    x->request = NULL;
+    x->busy = 1;
+    if (x->kind == EXCHANGE_DONE) {
+        exchange_end(x);
+    } else if (x->kind == EXCHANGE_STREAM) {
+        end_stream(x, outcome == HTTP_COMPLETE ? NULL : error);
+    } else if (outcome == HTTP_COMPLETE) {
+        end_complete(x, redirect);
+    } else if (outcome == HTTP_UNREACHED) {
+        take_unreached(x, error);
+    } else {
+        take_broken(x, outcome, error);
+    }
+    x->busy = 0;
+    if (x->is_over) {
+        answer_free(x);
+    }
+}
+
+const http_request_events exchange_events = {
+    .on_head = on_head,
+    .on_body = on_body,
+    .on_end = on_end,
+};

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remote.h"
+
+#include "header_value.h"
+#include "url.h"
+
+#include <strings.h>
+
+static int32_t fail(patchbay_error *reterr, const char *what, patchbay_str name)
+{
+    reterr->code = PATCHBAY_EINVAL;
+    (void)snprintf(reterr->text, sizeof reterr->text, "%s%.*s", what, (int)name.len, name.ptr);
+    return PATCHBAY_EINVAL;
+}
+
+/* The text of a member; NULL when it is not there. Clears `ok` when it cannot be had. */
+static char *dup_member(patchbay_str json, const char *key, int *ok)
+{
+    patchbay_out text = {0};
+    patchbay_str raw = patchbay_json_get(json, key);
+    if (raw.len == 0) {
+        return NULL;
+    }
+    patchbay_out_text(&text, "");
+    if (!patchbay_json_decode(raw, &text) || text.failed ||
+        memchr(text.ptr, '\0', text.len) != NULL) {
+        patchbay_out_free(&text);
+        *ok = 0;
+    }
+    return text.ptr; /* NUL-terminated by patchbay_out */
+}
+
+/* Headers that say what the message is: another value would be a lie. */
+static int is_own(patchbay_str name)
+{
+    static const char *const OWN[] = {"accept",         "content-type",   "content-length",
+                                      "host",           "mcp-session-id", "mcp-protocol-version",
+                                      "last-event-id",  "mcp-method",     "mcp-name",
+                                      "accept-encoding"};
+    for (size_t i = 0; i < sizeof OWN / sizeof OWN[0]; i++) {
+        if (name.len == strlen(OWN[i]) && strncasecmp(name.ptr, OWN[i], name.len) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int32_t read_header(patchbay_out *lines, patchbay_str name, patchbay_str value,
+                           patchbay_error *reterr)
+{
+    if (!header_is_token(name)) {
+        return fail(reterr, "not the name of a header: ", name);
+    }
+    if (is_own(name)) {
+        return fail(reterr, "the hub itself sets the header ", name);
+    }
+    if (value.len > 0 &&
+        (memchr(value.ptr, '\n', value.len) != NULL || memchr(value.ptr, '\r', value.len) != NULL ||
+         memchr(value.ptr, '\0', value.len) != NULL)) {
+        return fail(reterr, "a header cannot hold a line break: ", name);
+    }
+    patchbay_out_raw(lines, name);
+    patchbay_out_text(lines, value.len > 0 ? ": " : ";");
+    patchbay_out_raw(lines, value);
+    patchbay_out_text(lines, "\n");
+    return PATCHBAY_OK;
+}
+
+static int32_t read_headers(patchbay_str object, char **ret_lines, patchbay_error *reterr)
+{
+    patchbay_out lines = {0};
+    patchbay_json_iter it = patchbay_json_iterate(object);
+    patchbay_str key;
+    patchbay_str value;
+    int32_t result = PATCHBAY_OK;
+    patchbay_out_text(&lines, "");
+    while (result == PATCHBAY_OK && patchbay_json_next(&it, &key, &value)) {
+        patchbay_out name = {0};
+        patchbay_out text = {0};
+        (void)patchbay_json_decode(key, &name);
+        (void)patchbay_json_decode(value, &text);
+        result = name.failed || text.failed
+                     ? PATCHBAY_ENOMEM
+                     : read_header(&lines, patchbay_str_make(name.ptr, name.len),
+                                   patchbay_str_make(text.ptr, text.len), reterr);
+        patchbay_out_free(&name);
+        patchbay_out_free(&text);
+    }
+    if (result == PATCHBAY_OK && lines.failed) {
+        result = PATCHBAY_ENOMEM;
+    }
+    if (result != PATCHBAY_OK) {
+        patchbay_out_free(&lines);
+        return result;
+    }
+    *ret_lines = lines.ptr;
+    return PATCHBAY_OK;
+}
+
+int32_t remote_config_read(patchbay_str json, remote_config *config, patchbay_error *reterr)
+{
+    int ok = 1;
+    int64_t connect_ms = REMOTE_CONNECT_MS;
+    int64_t startup_ms = UPSTREAM_STARTUP_MS;
+    (void)patchbay_json_int(patchbay_json_get(json, "connect_timeout_ms"), &connect_ms);
+    (void)patchbay_json_int(patchbay_json_get(json, "startup_timeout_ms"), &startup_ms);
+    config->connect_timeout_ms = (uint32_t)connect_ms;
+    config->startup_ms = (uint64_t)startup_ms;
+    config->is_sse = patchbay_json_is(patchbay_json_get(json, "type"), patchbay_str_of("sse"));
+    config->url = dup_member(json, "url", &ok);
+    config->ca = dup_member(json, "ca", &ok);
+    config->certificate = dup_member(json, "certificate", &ok);
+    config->key = dup_member(json, "key", &ok);
+    config->protocol = dup_member(json, "protocol", &ok);
+    char *origin = config->url != NULL ? url_dup_origin(config->url) : NULL;
+    int is_url = origin != NULL;
+    free(origin);
+    if (!ok || !is_url) {
+        return fail(reterr, "url: wants an address that begins with http:// or https://",
+                    patchbay_str_make("", 0));
+    }
+    if (patchbay_json_is(patchbay_json_get(json, "type"), patchbay_str_of("websocket"))) {
+        return fail(reterr, "type websocket is not supported by this build: ",
+                    patchbay_str_of("give the server's address for http"));
+    }
+    if (config->is_sse && config->protocol != NULL &&
+        strcmp(config->protocol, UPSTREAM_MODERN_VERSION) == 0) {
+        return fail(reterr, "type sse is older than protocol ", patchbay_str_of(config->protocol));
+    }
+    return read_headers(patchbay_json_get(json, "headers"), &config->headers, reterr);
+}
+
+void remote_config_free(remote_config *config)
+{
+    free(config->url);
+    free(config->headers);
+    free(config->ca);
+    free(config->certificate);
+    free(config->key);
+    free(config->protocol);
+    memset(config, 0, sizeof *config);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remote.h"
+
+#include "header_value.h"
+
+#include <stdarg.h>
+
+exchange *exchange_create(mcp_remote *remote, exchange_kind kind, const patchbay_str *parts,
+                          uint32_t part_count)
+{
+    exchange *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return NULL;
+    }
+    made->remote = remote;
+    made->kind = kind;
+    made->retry_ms = -1;
+    if (part_count > 0) {
+        made->body = http_body_create(parts, part_count);
+        if (made->body == NULL) {
+            free(made);
+            return NULL;
+        }
+    }
+    made->next = remote->exchanges;
+    if (made->next != NULL) {
+        made->next->prev = made;
+    }
+    remote->exchanges = made;
+    remote->exchange_count++;
+    return made;
+}
+
+static void unlink_exchange(exchange *x)
+{
+    mcp_remote *remote = x->remote;
+    if (x->prev != NULL) {
+        x->prev->next = x->next;
+    } else {
+        remote->exchanges = x->next;
+    }
+    if (x->next != NULL) {
+        x->next->prev = x->prev;
+    }
+    remote->exchange_count--;
+    if (remote->stream == x) {
+        remote->stream = NULL;
+    }
+}
+
+void exchange_end(exchange *x)
+{
+    if (x == NULL || x->is_over) {
+        return;
+    }
+    unlink_exchange(x);
+    x->is_over = 1;
+    http_request_cancel(x->request);
+    x->request = NULL;
+    x->remote->server.loop->timer_free(x->timer);
+    x->timer = NULL;
+    if (!x->busy) {
+        answer_free(x);
+    }
+}
+
+void exchange_fail(exchange *x, const char *format, ...)
+{
+    char why[512];
+    char id[sizeof x->id];
+    mcp_server *server = &x->remote->server;
+    patchbay_call call = x->call;
+    int is_request = x->kind == EXCHANGE_REQUEST;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    memcpy(id, x->id, sizeof id);
+    exchange_end(x);
+    if (is_request) {
+        upstream_undelivered(server, call, patchbay_str_of(id), why);
+    } else {
+        upstream_log(server, PATCHBAY_LOG_DEBUG, why);
+    }
+}
+
+/* ---- sending ------------------------------------------------------------------------------- */
+
+static void add_headers(const exchange *x, int is_get, patchbay_out *lines)
+{
+    const mcp_remote *remote = x->remote;
+    int has_version = remote_is_modern(remote) || x->role != ROLE_INITIALIZE;
+    patchbay_out_text(lines, remote->config.headers);
+    patchbay_out_text(lines, is_get ? "Accept: text/event-stream\n"
+                                    : "Accept: application/json, text/event-stream\n"
+                                      "Content-Type: application/json\n");
+    if (has_version && !remote->is_old) {
+        header_add(lines, "MCP-Protocol-Version", patchbay_str_of(remote->server.version));
+    }
+    if (remote->session != NULL && x->role != ROLE_INITIALIZE && !remote_is_modern(remote)) {
+        header_add(lines, "Mcp-Session-Id", patchbay_str_of(remote->session));
+    }
+    if (is_get && x->last_event_id != NULL) {
+        patchbay_out_printf(lines, "Last-Event-ID: %s\n", x->last_event_id);
+    }
+    patchbay_out_raw(lines, patchbay_str_make(x->lines.ptr, x->lines.len));
+}
+
+static const char *url_of(const exchange *x, int is_get)
+{
+    const mcp_remote *remote = x->remote;
+    if (x->moved_to != NULL) {
+        return x->moved_to;
+    }
+    return remote->is_old && !is_get ? remote->post_to : remote->config.url;
+}
+
+static void on_cannot_start(void *ctx)
+{
+    exchange *x = ctx;
+    exchange_events.on_end(x, HTTP_UNREACHED, "out of memory");
+}
+
+void exchange_start(exchange *x)
+{
+    mcp_remote *remote = x->remote;
+    int is_get = x->body == NULL || x->last_event_id != NULL;
+    patchbay_out lines = {0};
+    x->is_held = 0;
+    x->session = remote->session != NULL ? remote->session_number : 0;
+    answer_reset(x);
+    add_headers(x, is_get, &lines);
+    http_start start = {
+        .method = is_get ? "GET" : "POST",
+        .url = url_of(x, is_get),
+        .headers = patchbay_str_make(lines.ptr, lines.len),
+        .body = is_get ? NULL : x->body,
+    };
+    if (lines.failed ||
+        http_client_start(remote->http, &start, &exchange_events, x, &x->request) != PATCHBAY_OK) {
+        const patchbay_loop_v1 *loop = remote->server.loop;
+        loop->timer_free(x->timer);
+        x->timer = loop->timer(remote->server.host, on_cannot_start, x);
+        if (x->timer != NULL) {
+            loop->timer_start(x->timer, 0);
+        } /* else it ends with the call's deadline */
+    }
+    patchbay_out_free(&lines);
+}
+
+void exchange_start_held(mcp_remote *remote)
+{
+    /* Oldest last: from the end to the front. Starting one ends none. */
+    exchange *x = remote->exchanges;
+    while (x != NULL && x->next != NULL) {
+        x = x->next;
+    }
+    for (; x != NULL; x = x->prev) {
+        int is_ready = remote->is_open || x->role != ROLE_OTHER;
+        if (x->is_held && is_ready) {
+            exchange_start(x);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "header_value.h"
+
+static const char PREFIX[] = "=?base64?";
+static const char SUFFIX[] = "?=";
+
+static int is_space(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Whether it could be taken for an encoded value. */
+static int looks_encoded(patchbay_str value)
+{
+    size_t prefix = sizeof PREFIX - 1;
+    size_t suffix = sizeof SUFFIX - 1;
+    return value.len >= prefix + suffix && memcmp(value.ptr, PREFIX, prefix) == 0 &&
+           memcmp(value.ptr + value.len - suffix, SUFFIX, suffix) == 0;
+}
+
+static int is_plain(patchbay_str value)
+{
+    if (value.len == 0) {
+        return 1;
+    }
+    if (is_space(value.ptr[0]) || is_space(value.ptr[value.len - 1]) || looks_encoded(value)) {
+        return 0;
+    }
+    for (size_t i = 0; i < value.len; i++) {
+        unsigned char c = (unsigned char)value.ptr[i];
+        if (c != '\t' && (c < 0x20 || c > 0x7e)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+void header_add(patchbay_out *lines, const char *name, patchbay_str value)
+{
+    patchbay_out_text(lines, name);
+    if (value.len == 0) {
+        patchbay_out_text(lines, ";\n");
+        return;
+    }
+    patchbay_out_text(lines, ": ");
+    if (is_plain(value)) {
+        patchbay_out_raw(lines, value);
+    } else {
+        patchbay_out_text(lines, PREFIX);
+        patchbay_out_base64(lines, value.ptr, value.len);
+        patchbay_out_text(lines, SUFFIX);
+    }
+    patchbay_out_text(lines, "\n");
+}
+
+int header_is_token(patchbay_str text)
+{
+    static const char OTHERS[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        int is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        int is_digit = c >= '0' && c <= '9';
+        if (!is_letter && !is_digit && memchr(OTHERS, c, sizeof OTHERS - 1) == NULL) {
+            return 0;
+        }
+    }
+    return text.len > 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remote.h"
+
+#include "url.h"
+
+static void free_remote(mcp_remote *remote)
+{
+    upstream_fini(&remote->server);
+    if (remote->http != NULL) {
+        http_client_flush(remote->http); /* the end of the session */
+    }
+    http_client_free(remote->http);
+    tool_headers_free(&remote->tool_headers);
+    free(remote->shown);
+    remote_config_free(&remote->config);
+    free(remote);
+}
+
+static int32_t make(mcp_remote *remote, const patchbay_host_api *api, patchbay_host *host,
+                    patchbay_error *reterr)
+{
+    const http_client_options options = {
+        .ca_file = remote->config.ca,
+        .certificate = remote->config.certificate,
+        .key = remote->config.key,
+        .connect_timeout_ms = remote->config.connect_timeout_ms,
+    };
+    remote->shown = url_dup_shown(remote->config.url);
+    if (remote->shown == NULL) {
+        return PATCHBAY_ENOMEM;
+    }
+    remote->server.name = remote->shown;
+    remote->server.protocol = remote->config.protocol;
+    remote->server.startup_ms = remote->config.startup_ms;
+    int32_t result = http_client_create(api, host, &options, &remote->http);
+    return result == PATCHBAY_OK
+               ? upstream_init(&remote->server, &remote_channel, api, host, reterr)
+               : result;
+}
+
+static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchbay_str config_json,
+                      void **ret_inst, patchbay_error *reterr)
+{
+    mcp_remote *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return PATCHBAY_ENOMEM;
+    }
+    int32_t result = remote_config_read(config_json, &made->config, reterr);
+    if (result == PATCHBAY_OK) {
+        result = make(made, api, host, reterr);
+    }
+    if (result != PATCHBAY_OK) {
+        free_remote(made);
+        return result;
+    }
+    *ret_inst = &made->server;
+    return PATCHBAY_OK;
+}
+
+static void call(void *inst, patchbay_call id, const patchbay_request *request)
+{
+    upstream_call(inst, id, request);
+}
+
+static void cancel(void *inst, patchbay_call id)
+{
+    upstream_cancel(inst, id);
+}
+
+static void destroy(void *inst)
+{
+    free_remote(inst);
+}
+
+PATCHBAY_EXPORT const patchbay_plugin patchbay_plugin_v1 = {
+    .magic = PATCHBAY_MAGIC,
+    .struct_size = sizeof(patchbay_plugin),
+    .abi = PATCHBAY_ABI,
+    .abi_min = PATCHBAY_ABI,
+    .name = "mcp_remote",
+    .version = "1.0.0",
+    .description = "What another MCP server offers, over HTTP: tools, resources, prompts.",
+    .config_schema_json =
+#include "config_schema.h"
+        ,
+    .flags = PATCHBAY_PLUGIN_PROXY,
+    .create = create,
+    .call = call,
+    .cancel = cancel,
+    .destroy = destroy,
+};

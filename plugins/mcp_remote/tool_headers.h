@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parameters of tools that are mirrored into HTTP headers: MCP 2026-07-28
+ * basic/transports/streamable-http, Custom Headers from Tool Parameters. The schemas of tools that
+ * want it are kept; the others cost nothing. No I/O.
+ */
+#ifndef MCP_REMOTE_TOOL_HEADERS_H
+#define MCP_REMOTE_TOOL_HEADERS_H
+
+#include <patchbay/json.h>
+
+#define TOOL_HEADERS_MAX 64 /* of one tool */
+
+typedef struct annotated_tool annotated_tool;
+
+/* Start from all zeros. */
+typedef struct tool_headers {
+    annotated_tool *tools;
+    unsigned generation; /* of the list that is being read */
+} tool_headers;
+
+/* A list is about to be read: what was in neither it nor the one before is forgotten. */
+void tool_headers_begin(tool_headers *all);
+
+/* Take a tool's definition.
+ * returns: NULL; or why it must be left out, a phrase behind "its x-mcp-header" */
+const char *tool_headers_take(tool_headers *all, patchbay_str tool);
+
+/* Append the header lines that a call of the tool wants; `arguments` may be empty. */
+void tool_headers_add(const tool_headers *all, patchbay_str name, patchbay_str arguments,
+                      patchbay_out *lines);
+
+void tool_headers_free(tool_headers *all);
+
+#endif

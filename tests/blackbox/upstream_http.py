@@ -399,7 +399,7 @@ class Modern(Upstreams):
         client = self.start(upstream, ModernClient)
         self.assertEqual(client.own_names(), ["up__fine"])
         for name in bad:
-            self.assertIn(f'\\"{name}\\" is left out', client.hub.log)
+            client.hub.wait_log(f'\\"{name}\\" is left out')
 
     def test_cancelling_closes_the_stream(self):
         upstream = self.modern_server()

@@ -202,7 +202,8 @@ class Floods(EvilTest):
             connection.close()
         other.connection.close()
         self.wait_links_gone()
-        self.assertEqual(server.hub.log.count("net.refused"), 1)
+        server.hub.wait_log("net.refused")
+        self.assertLess(server.hub.log.count("net.refused"), 10)  # of 100: one line in 10 s
         self.assertUnharmed()
 
     def test_connections_in_all(self):  # R06
@@ -234,7 +235,7 @@ class Floods(EvilTest):
             clock.wait_comment()
             self.bystander.call()
         self.assertLess(self.cpu() - before, 0.6)  # of 2 s
-        self.assertLessEqual(hub.log.count("net.refused"), 2)  # once in 10 s
+        self.assertLess(hub.log.count("net.refused"), 10)  # one line in 10 s
         for connection in crowd:
             leave(connection)
         clock.close()

@@ -295,7 +295,7 @@ class Tokens(HttpTest):
     def test_streams_end_with_the_credential(self):  # A06
         bob = {"Authorization": f"Bearer {self.new_token('bob')}"}
         entries = json.loads(self.tokens.read_text(encoding="utf-8"))
-        entries[0]["expires"] = int(time.time()) + 6
+        entries[0]["expires"] = int(time.time()) + 10
         self.tokens.write_text(json.dumps(entries), encoding="utf-8")
         recorder = self.recorder()
         server = self.protected(toolsets={"up": recorder.toolset(), "a": fixture("one", active=False)})

@@ -45,6 +45,22 @@
 #define HUB_LIMIT_CALLS_PER_SESSION 256
 #define HUB_LIMIT_CALLS             (1u << 16)
 
+/* Headers that one toolset forwards: each is looked for in each request over HTTP. */
+#define HUB_LIMIT_FORWARD_HEADERS 32
+
+/* Progress of one call that its client is told of, in a second and at once; and how much of what is
+ * held back is kept. More than a person can follow helps nobody, and fills the client's queue. */
+#define HUB_LIMIT_PROGRESS_PER_S 20
+#define HUB_LIMIT_PROGRESS_BURST 20
+#define HUB_LIMIT_PROGRESS_BYTES (64u * 1024)
+
+/* Tasks. An id passes through clients, and over HTTP in a header. Tasks that a client hears of
+ * without asking, of one session and in the whole hub: a client has a handful under way, and polls
+ * for more. */
+#define HUB_LIMIT_TASK_ID_BYTES             1024
+#define HUB_LIMIT_WATCHED_TASKS_PER_SESSION 64
+#define HUB_LIMIT_WATCHED_TASKS             16384
+
 /* Subscriptions of one connection. */
 #define HUB_LIMIT_LISTENS_PER_SESSION 64
 
@@ -91,6 +107,13 @@
 /* What a call may ask its client at one time, and how long it waits for the answers. */
 #define HUB_LIMIT_ASKS_PER_CALL 16
 #define HUB_LIMIT_ASK_MS        600000
+
+/* How long the questions of one call are gathered, for a client that has to answer them in one go:
+ * those that a server asks together come one by one. */
+#define HUB_LIMIT_ASK_GATHER_MS 20
+
+/* Elicitations by URL of one session whose end its server has not told. */
+#define HUB_LIMIT_ELICITATIONS 64
 
 /* How often one call is made again with answers, before its server is told to be going round in
  * circles: a dialogue of so many steps is a long one. */

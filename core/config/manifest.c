@@ -248,7 +248,7 @@ static const hub_config_key TOOLSET_KEYS[] = {
     {.name = "ca", .read = hub_config_read_node, .offset = DRAFT(ca)},
     {.name = "certificate", .read = hub_config_read_node, .offset = DRAFT(certificate)},
     {.name = "key", .read = hub_config_read_node, .offset = DRAFT(private_key)},
-    /* Not supported by this build: refused by name. */
+    /* Headers of clients' HTTP requests that a url gets with their calls. Default: none. */
     {.name = "forward_headers", .read = hub_config_read_node, .offset = DRAFT(forward_headers)},
     /* Switched off for good, two spellings. Default: enabled. */
     {.name = "enabled", .read = hub_config_read_node, .offset = DRAFT(enabled)},

@@ -172,6 +172,13 @@ hub_err hub_config_read_startup(hub_config_reader *reader, const hub_node *node,
 hub_err hub_config_read_startup_toolsets(hub_config_reader *reader, const hub_node *node,
                                          const hub_config_key *key, void *target);
 
+/* forward_headers.c: names of headers that clients send and a server is to get. */
+HUB_MUST_CHECK hub_err hub_config_read_forward_headers(hub_config_reader *reader,
+                                                       const hub_node *node, hub_names *ret_names);
+
+/* Whether it can be the name of a header: a token (RFC 9110, section 5.1). */
+bool hub_config_is_header(hub_str name);
+
 /* Whether it can be the key of a toolset or the name of a profile, but for what is reserved. */
 bool hub_config_is_key(hub_str key);
 
@@ -206,10 +213,15 @@ hub_config_toolset_draft hub_config_toolset_draft_of(const hub_node *node);
 
 extern const hub_config_word HUB_CONFIG_SHARINGS[];
 
-/* toolset_json.c: append what a module gets as its configuration. */
+/* socket_url.c: "unix:PATH" or "unix://PATH"; the path is as it is, and absolute. */
+bool hub_config_is_socket_url(hub_str url);
+HUB_MUST_CHECK hub_err hub_config_check_socket_url(hub_config_reader *reader, const hub_node *node,
+                                                   hub_str url);
+
+/* toolset_json.c: append what a module gets as its configuration; for a server also decide which
+ * module that is. */
 HUB_MUST_CHECK hub_err hub_config_add_server_json(hub_config_reader *reader,
-                                                  const hub_config_toolset_draft *draft,
-                                                  hub_buf *out);
+                                                  hub_config_toolset_draft *draft, hub_buf *out);
 HUB_MUST_CHECK hub_err hub_config_add_module_json(hub_config_reader *reader,
                                                   const hub_config_toolset_draft *draft,
                                                   hub_buf *out);

@@ -4,10 +4,6 @@
 
 #include "base/limits.h"
 
-/* What a server entry becomes: a child process, or a peer on the network. */
-static const char COMMAND_MODULE[] = "mcp_upstream";
-static const char URL_MODULE[] = "mcp_remote";
-
 const hub_config_word HUB_CONFIG_SHARINGS[] = {
     {"shared", 0, false},
     {"session", 1, false},
@@ -65,6 +61,10 @@ static hub_err build_json(hub_config_reader *reader, hub_config_toolset_draft *d
 {
     bool is_server = reader->is_foreign || server_key(draft) != NULL;
     hub_err err = is_server ? check_server(reader, draft) : HUB_OK;
+    if (err == HUB_OK && draft->url != NULL && draft->forward_headers != NULL) {
+        err = hub_config_read_forward_headers(reader, draft->forward_headers,
+                                              &draft->toolset.forward_headers);
+    }
     if (err == HUB_OK) {
         err = is_server ? hub_config_add_server_json(reader, draft, out)
                         : hub_config_add_module_json(reader, draft, out);
@@ -77,13 +77,7 @@ static hub_err build_json(hub_config_reader *reader, hub_config_toolset_draft *d
                              hub_err_text(out->failed));
     }
     draft->toolset.config_json = hub_arena_strdup(reader->arena, hub_buf_str(out));
-    if (draft->toolset.config_json == NULL) {
-        return hub_config_no_memory(reader);
-    }
-    if (is_server) {
-        draft->toolset.module = draft->url != NULL ? URL_MODULE : COMMAND_MODULE;
-    }
-    return HUB_OK;
+    return draft->toolset.config_json != NULL ? HUB_OK : hub_config_no_memory(reader);
 }
 
 /* `enabled` and `disabled` are the two habits of the field; both may stand if they agree. */

@@ -9,6 +9,11 @@
 #include "config/file.h"
 #include "wire/json.h"
 
+/* What a server entry becomes: a child process or the peer at a Unix socket, which are spoken to in
+ * lines; or a peer on the network. */
+static const char LINE_MODULE[] = "mcp_upstream";
+static const char REMOTE_MODULE[] = "mcp_remote";
+
 enum {
     MAX_START_MS = 3600000, /* a server that needs an hour to start is broken */
     MAX_CONNECT_MS = 600000,
@@ -125,18 +130,24 @@ static hub_err add_tree(hub_config_reader *reader, const hub_node *node, hub_buf
     return err;
 }
 
-static hub_err add_text_member(hub_config_reader *reader, const hub_node *node, const char *name,
-                               hub_buf *out)
+static hub_err read_text(hub_config_reader *reader, const hub_node *node, hub_buf *value)
 {
     if (node->kind != HUB_NODE_TEXT) {
         return hub_config_wrong_kind(reader, node, "text");
     }
-    hub_buf value;
-    hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
-    hub_err err = hub_config_expand(reader, node, &value);
-    if (err == HUB_OK && value.len == 0) {
+    hub_err err = hub_config_expand(reader, node, value);
+    if (err == HUB_OK && value->len == 0) {
         err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "is empty");
     }
+    return err;
+}
+
+static hub_err add_text_member(hub_config_reader *reader, const hub_node *node, const char *name,
+                               hub_buf *out)
+{
+    hub_buf value;
+    hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
+    hub_err err = read_text(reader, node, &value);
     if (err == HUB_OK) {
         hub_json_add_key(out, hub_str_of(name));
         hub_json_add_string(out, hub_buf_str(&value));
@@ -205,19 +216,6 @@ static hub_err add_args(hub_config_reader *reader, const hub_node *node, hub_buf
     return err;
 }
 
-/* RFC 9110, section 5.1: a field name is a token. */
-static bool is_token(hub_str name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.ptr[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter && memchr("!#$%&'*+-.^_`|~", c, sizeof "!#$%&'*+-.^_`|~" - 1) == NULL) {
-            return false;
-        }
-    }
-    return name.len > 0;
-}
-
 static bool is_variable(hub_str name)
 {
     return name.len > 0 && memchr(name.ptr, '=', name.len) == NULL;
@@ -253,7 +251,7 @@ static hub_err add_strings(hub_config_reader *reader, const hub_node *node, bool
     hub_err err = HUB_OK;
     for (const hub_node *child = node->first; err == HUB_OK && child != NULL; child = child->next) {
         hub_str name = hub_str_of(child->key);
-        if (is_env ? !is_variable(name) : !is_token(name)) {
+        if (is_env ? !is_variable(name) : !hub_config_is_header(name)) {
             return hub_node_fail(child, reader->reterr, HUB_EINVAL, "not the name of a %s",
                                  is_env ? "variable" : "header");
         }
@@ -338,8 +336,8 @@ static hub_err add_inherit_env(hub_config_reader *reader, const hub_node *node, 
     return err;
 }
 
-/* Keys of the other kind of entry: in a file of one's own a mistake, elsewhere not worth failing
- * for. */
+/* Keys of another kind of entry: in a file of one's own a mistake, elsewhere not worth failing
+ * for. `wanted`: what they would go with. */
 static hub_err check_unused(hub_config_reader *reader, const hub_node *const *nodes, size_t count,
                             const char *wanted)
 {
@@ -349,20 +347,33 @@ static hub_err check_unused(hub_config_reader *reader, const hub_node *const *no
             continue;
         }
         err = reader->is_foreign
-                  ? hub_config_warn(reader, nodes[i], "means nothing without a \"%s\", ignored",
-                                    wanted)
-                  : hub_node_fail(nodes[i], reader->reterr, HUB_EINVAL, "wants a \"%s\"", wanted);
+                  ? hub_config_warn(reader, nodes[i], "means nothing without %s, ignored", wanted)
+                  : hub_node_fail(nodes[i], reader->reterr, HUB_EINVAL, "wants %s", wanted);
     }
     return err;
+}
+
+/* Keys of a server that is started. */
+static hub_err check_no_command(hub_config_reader *reader, const hub_config_toolset_draft *draft)
+{
+    const hub_node *const unused[] = {draft->args, draft->env, draft->cwd, draft->inherit_env};
+    return check_unused(reader, unused, sizeof unused / sizeof *unused, "a \"command\"");
+}
+
+/* Keys of a server on the network. */
+static hub_err check_no_network(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                                const char *wanted)
+{
+    const hub_node *const unused[] = {draft->headers,     draft->connect_timeout,
+                                      draft->ca,          draft->certificate,
+                                      draft->private_key, draft->forward_headers};
+    return check_unused(reader, unused, sizeof unused / sizeof *unused, wanted);
 }
 
 static hub_err add_command_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
                                 hub_buf *out)
 {
-    const hub_node *const unused[] = {draft->headers,     draft->connect_timeout,
-                                      draft->ca,          draft->certificate,
-                                      draft->private_key, draft->forward_headers};
-    hub_err err = check_unused(reader, unused, sizeof unused / sizeof *unused, "url");
+    hub_err err = check_no_network(reader, draft, "a \"url\"");
     if (err == HUB_OK) {
         err = add_text_member(reader, draft->command, "command", out);
     }
@@ -381,27 +392,30 @@ static hub_err add_command_json(hub_config_reader *reader, const hub_config_tool
     return err;
 }
 
-static hub_err add_url_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
-                            hub_buf *out)
+static void add_names(const hub_names *names, const char *name, hub_buf *out)
 {
-    const hub_node *const unused[] = {draft->args, draft->env, draft->cwd, draft->inherit_env};
+    hub_json_add_key(out, hub_str_of(name));
+    hub_buf_add_char(out, '[');
+    for (size_t i = 0; i < names->count; i++) {
+        hub_json_add_comma(out);
+        hub_json_add_string(out, hub_str_of(names->items[i]));
+    }
+    hub_buf_add_char(out, ']');
+}
+
+static hub_err add_network_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                                hub_buf *out)
+{
     const struct {
         const hub_node *node;
         const char *name;
     } paths[] = {
         {draft->ca, "ca"}, {draft->certificate, "certificate"}, {draft->private_key, "key"}};
-    if (draft->forward_headers != NULL) {
-        return hub_node_fail(draft->forward_headers, reader->reterr, HUB_EINVAL,
-                             "not supported by this build");
-    }
     if ((draft->certificate == NULL) != (draft->private_key == NULL)) {
         return hub_node_fail(draft->node, reader->reterr, HUB_EINVAL,
                              "a \"certificate\" and a \"key\" come together");
     }
-    hub_err err = check_unused(reader, unused, sizeof unused / sizeof *unused, "command");
-    if (err == HUB_OK) {
-        err = add_text_member(reader, draft->url, "url", out);
-    }
+    hub_err err = HUB_OK;
     if (err == HUB_OK && draft->headers != NULL) {
         err = add_strings(reader, draft->headers, false, out);
     }
@@ -414,12 +428,50 @@ static hub_err add_url_json(hub_config_reader *reader, const hub_config_toolset_
         err =
             add_duration(reader, draft->connect_timeout, "connect_timeout_ms", MAX_CONNECT_MS, out);
     }
+    if (err == HUB_OK && draft->toolset.forward_headers.count > 0) {
+        add_names(&draft->toolset.forward_headers, "forward_headers", out);
+    }
     return err;
 }
 
-hub_err hub_config_add_server_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+static hub_err check_socket(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                            hub_str url)
+{
+    hub_err err = hub_config_check_socket_url(reader, draft->url, url);
+    if (err == HUB_OK && (draft->type != NULL || draft->default_type != NULL)) {
+        return hub_node_fail(draft->type != NULL ? draft->type : draft->url, reader->reterr,
+                             HUB_EINVAL,
+                             "a Unix socket carries lines of JSON, as pipes do: it has no type");
+    }
+    return err == HUB_OK ? check_no_network(reader, draft, "a \"url\" of http, https, ws or wss")
+                         : err;
+}
+
+static hub_err add_url_json(hub_config_reader *reader, hub_config_toolset_draft *draft,
+                            hub_buf *out)
+{
+    hub_buf url;
+    hub_buf_init(&url, HUB_LIMIT_CONFIG_BYTES);
+    hub_err err = check_no_command(reader, draft);
+    if (err == HUB_OK) {
+        err = read_text(reader, draft->url, &url);
+    }
+    if (err == HUB_OK) {
+        bool is_local = hub_config_is_socket_url(hub_buf_str(&url));
+        draft->toolset.module = is_local ? LINE_MODULE : REMOTE_MODULE;
+        hub_json_add_key(out, HUB_STR("url"));
+        hub_json_add_string(out, hub_buf_str(&url));
+        err = is_local ? check_socket(reader, draft, hub_buf_str(&url))
+                       : add_network_json(reader, draft, out);
+    }
+    hub_buf_fini(&url);
+    return err;
+}
+
+hub_err hub_config_add_server_json(hub_config_reader *reader, hub_config_toolset_draft *draft,
                                    hub_buf *out)
 {
+    draft->toolset.module = LINE_MODULE;
     hub_buf_add_char(out, '{');
     hub_err err = draft->command != NULL ? add_command_json(reader, draft, out)
                                          : add_url_json(reader, draft, out);

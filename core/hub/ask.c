@@ -26,6 +26,7 @@ static hub_question *make_question(const hub_call *call, const hub_new_question 
         .on_answer = from->on_answer,
         .arg = from->arg,
         .kind = from->kind,
+        .is_unnamed = from->is_unnamed,
         .asked_ms = hub_clock_now_ms(),
         .key = {.ptr = question->text, .len = from->key.len},
         .params = {.ptr = question->text + from->key.len, .len = from->params.len},
@@ -214,7 +215,7 @@ void hub_asking_settle(hub_asking *asking)
     hub_call_unpause(asking->call);
 }
 
-static bool is_key_used(const hub_asking *asking, hub_str key)
+bool hub_asking_has_key(const hub_asking *asking, hub_str key)
 {
     for (const hub_question *at = asking->first; at != NULL; at = at->next) {
         if (hub_str_eq(at->key, key)) {
@@ -230,7 +231,7 @@ int32_t hub_asking_add(hub_call *call, const hub_new_question *from)
     if (asking == NULL) {
         return PATCHBAY_ENOMEM;
     }
-    if (is_key_used(asking, from->key)) {
+    if (hub_asking_has_key(asking, from->key)) {
         return PATCHBAY_EINVAL;
     }
     hub_question **end = &asking->first;
@@ -255,30 +256,56 @@ int32_t hub_asking_add(hub_call *call, const hub_new_question *from)
     }
     *end = question;
     hub_call_pause(call);
-    if (count == 0) {
+    if (count == 0 && !asking->is_away) { /* the time of one who is away runs already */
         start_expiry(asking);
     }
     hub_asking_due(asking);
     return PATCHBAY_OK;
 }
 
+/* Have a question that was taken out told, when the turn ends, that it gets no answer. */
+static void end_unanswered(hub_asks *asks, hub_question *question, const char *reason)
+{
+    question->reason = reason;
+    question->next = asks->ended;
+    asks->ended = question;
+    wake(asks);
+}
+
+bool hub_asking_withdraw(hub_asking *asking, hub_str key)
+{
+    hub_question **link = &asking->first;
+    while (*link != NULL && ((*link)->on_answer == NULL || !hub_str_eq((*link)->key, key))) {
+        link = &(*link)->next;
+    }
+    hub_question *question = *link;
+    if (question == NULL) {
+        return false;
+    }
+    *link = question->next;
+    if (question->number != 0) {
+        hub_ask_legacy_take_back(asking->call, question, "the server needs no answer any more");
+    }
+    end_unanswered(asking->asks, question, "the question was taken back");
+    if (!asking->is_away) { /* one who is away has to come back before the call goes on */
+        hub_asking_settle(asking);
+    }
+    return true;
+}
+
 void hub_asking_cancel_all(hub_asking *asking)
 {
-    hub_asks *asks = asking->asks;
     while (asking->first != NULL) {
         hub_question *question = asking->first;
         asking->first = question->next;
-        question->reason = asking->reason;
-        question->next = asks->ended;
-        asks->ended = question;
-        wake(asks);
+        end_unanswered(asking->asks, question, asking->reason);
     }
 }
 
 void hub_ask_end(hub_call *call)
 {
     hub_asking *asking = call->asking;
-    hub_ask_legacy_take_back(asking);
+    hub_ask_legacy_take_all_back(asking);
     call->asking = NULL;
     hub_asking_cancel_all(asking);
     ev_timer_stop(asking->asks->hub->loop, &asking->expiry);
@@ -286,70 +313,6 @@ void hub_ask_end(hub_call *call)
     hub_input_required_forget(asking);
     hub_reissue_forget(asking);
     free(asking);
-}
-
-/* ---- plugins --------------------------------------------------------------------------------- */
-
-static void tell_plugin(const hub_question *question, int32_t status, hub_str json)
-{
-    hub_instance_answer(question->binding->instance, question->on_answer, question->arg,
-                        question->call, status, json);
-}
-
-/* The newest of an instance's calls, if one session is behind all of them; else NULL. A call whose
- * client is away has none: it has to be the only one. */
-static hub_call *only_client(const hub_binding *binding)
-{
-    hub_call *newest = NULL;
-    for (hub_call *call = binding->calls; call != NULL; call = call->binding_next) {
-        if (call->on_outcome != NULL) {
-            continue; /* the hub's own */
-        }
-        if (newest != NULL && (newest->session == NULL || call->session != newest->session)) {
-            return NULL;
-        }
-        newest = newest == NULL ? call : newest;
-    }
-    return newest;
-}
-
-/* A key that the call has not used. */
-static hub_str make_key(const hub_call *call, char *text, size_t size)
-{
-    for (unsigned number = 1;; number++) {
-        hub_str key = {.ptr = text, .len = (size_t)snprintf(text, size, "input-%u", number)};
-        if (call->asking == NULL || !is_key_used(call->asking, key)) {
-            return key;
-        }
-    }
-}
-
-int32_t hub_ask(hub_binding *binding, uint64_t id, const patchbay_question *question)
-{
-    hub_call_table *table = binding->toolset->hub->calls;
-    hub_call *call = id == 0 ? only_client(binding) : hub_call_find(table, id, binding);
-    hub_input_request what;
-    char made[32];
-    if (call == NULL) {
-        return id == 0 ? PATCHBAY_ESTATE : PATCHBAY_ESTALE;
-    }
-    if (hub_input_request_read(question->method, question->params_json, &what, NULL) != HUB_OK) {
-        return PATCHBAY_EINVAL;
-    }
-    if (call->on_outcome != NULL || call->idle ||
-        (call->context.era == HUB_ERA_MODERN && !call->has_digest) ||
-        !hub_input_request_fits(&what, call->context.revision, call->context.capabilities)) {
-        return PATCHBAY_ESTATE;
-    }
-    hub_new_question new_question = {
-        .on_end = tell_plugin,
-        .on_answer = question->on_answer,
-        .arg = question->arg,
-        .kind = what.kind,
-        .key = question->key.len > 0 ? question->key : make_key(call, made, sizeof made),
-        .params = question->params_json,
-    };
-    return hub_asking_add(call, &new_question);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -21,6 +21,7 @@ struct hub_question {
     patchbay_on_answer *on_answer; /* of the plugin, called by on_end with … */
     void *arg;                     /* … this */
     hub_input_kind kind;
+    bool is_unnamed; /* its key was made up here */
     uint64_t number; /* id of the request to a legacy client; 0: not sent yet */
     uint64_t asked_ms;
     hub_str key;        /* text; raw JSON if reissue.c asks */
@@ -36,6 +37,7 @@ typedef struct hub_new_question {
     patchbay_on_answer *on_answer;
     void *arg;
     hub_input_kind kind;
+    bool is_unnamed;
     hub_str key;
     hub_str params;
 } hub_new_question;
@@ -71,6 +73,8 @@ struct hub_asking {
     hub_asking *waiting_next;
     hub_asking *waiting_prev;
     bool is_waiting;
+    ev_timer gather; /* until those that are asked together are there */
+    bool has_gathered;
     bool is_away; /* the client has been answered; the call is no session's until it is back */
     uint64_t serial;
     char *principal;
@@ -89,6 +93,13 @@ hub_asking *hub_asking_of(hub_call *call);
  * returns: PATCHBAY_OK, PATCHBAY_EINVAL (key used already), PATCHBAY_ELIMIT, PATCHBAY_ENOMEM */
 HUB_MUST_CHECK int32_t hub_asking_add(hub_call *call, const hub_new_question *question);
 
+/* Whether an open question of the call has that key. */
+bool hub_asking_has_key(const hub_asking *asking, hub_str key);
+
+/* Take the open question of a toolset with that key back: it ends without an answer, later. False
+ * when there is none. */
+bool hub_asking_withdraw(hub_asking *asking, hub_str key);
+
 /* Have the call looked at when this turn of the loop ends. */
 void hub_asking_due(hub_asking *asking);
 
@@ -102,9 +113,11 @@ void hub_asking_cancel_all(hub_asking *asking);
 void hub_question_tell(hub_question *question, int32_t status, hub_str json);
 void hub_questions_tell(hub_question *questions);
 
-/* Towards a client of a handshake revision (ask_legacy.c): send what has not been sent; take back
- * what has. */
+/* Towards a client of a handshake revision (ask_legacy.c): send what has not been sent; tell it
+ * that it need not answer a question that was, or any of them. */
 void hub_ask_legacy_send(hub_asking *asking);
-void hub_ask_legacy_take_back(const hub_asking *asking);
+void hub_ask_legacy_take_back(const hub_call *call, const hub_question *question,
+                              const char *reason);
+void hub_ask_legacy_take_all_back(const hub_asking *asking);
 
 #endif

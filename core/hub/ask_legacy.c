@@ -2,6 +2,7 @@
 /* Questions to clients of the handshake revisions: requests on the port of their call, whose
  * responses are looked up in the session that sent them. */
 #include "hub/ask_internal.h"
+#include "hub/elicitation.h"
 #include "hub/respond.h"
 
 #include <inttypes.h>
@@ -37,6 +38,9 @@ static hub_err send_question(const hub_call *call, hub_question *question, uint6
         HUB_STR("}"),
     };
     question->number = number;
+    if (question->kind == HUB_INPUT_ELICITATION) {
+        hub_elicitation_note(call, question->params);
+    }
     return call->port->ops->send(
         call->port, &(hub_outgoing){.parts = parts, .count = sizeof parts / sizeof *parts});
 }
@@ -54,26 +58,24 @@ void hub_ask_legacy_send(hub_asking *asking)
     }
 }
 
-/* Tell a client of a handshake revision that it need not answer any more. */
-static void take_back(const hub_call *call, const hub_question *question)
+void hub_ask_legacy_take_back(const hub_call *call, const hub_question *question,
+                              const char *reason)
 {
     char params[128];
-    int len = snprintf(params, sizeof params,
-                       "{\"requestId\":%" PRIu64 ",\"reason\":\"the call that asked is over\"}",
-                       question->number);
+    if (call->session == NULL || call->session->closing) {
+        return;
+    }
+    int len = snprintf(params, sizeof params, "{\"requestId\":%" PRIu64 ",\"reason\":\"%s\"}",
+                       question->number, reason);
     hub_respond_notify(call->port, HUB_STR("notifications/cancelled"),
                        (hub_str){.ptr = params, .len = (size_t)len});
 }
 
-void hub_ask_legacy_take_back(const hub_asking *asking)
+void hub_ask_legacy_take_all_back(const hub_asking *asking)
 {
-    const hub_call *call = asking->call;
-    if (call->session == NULL || call->session->closing) {
-        return;
-    }
     for (const hub_question *at = asking->first; at != NULL; at = at->next) {
         if (at->number != 0) {
-            take_back(call, at);
+            hub_ask_legacy_take_back(asking->call, at, "the call that asked is over");
         }
     }
 }

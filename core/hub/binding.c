@@ -2,12 +2,17 @@
 /* What the instance behind a binding says: of its catalog, of its calls, of itself. */
 #include "base/limits.h"
 #include "hub/ask.h"
+#include "hub/elicitation.h"
+#include "hub/forward.h"
 #include "hub/hub.h"
 #include "hub/logging.h"
 #include "hub/orchestrator.h"
 #include "hub/reissue.h"
+#include "hub/progress.h"
 #include "hub/router.h"
 #include "hub/subscription.h"
+#include "hub/task_watch.h"
+#include "hub/tasks.h"
 #include "hub/toolset.h"
 
 #include <stdio.h>
@@ -85,6 +90,12 @@ static bool on_finish(void *ctx, uint64_t id, int32_t status, hub_str json, bool
     if (has_type && hub_reissue_begin(call, json)) {
         return true;
     }
+    hub_buf translated;
+    hub_buf_init(&translated, SIZE_MAX / 2);
+    hub_tasks_translate(call, &outcome, &translated);
+    hub_buf elicited;
+    hub_buf_init(&elicited, SIZE_MAX / 2);
+    hub_elicitation_translate(call, &outcome, &elicited);
     hub_buf named; /* who cannot be reached: the plugin does not know its toolset's name */
     hub_buf_init(&named, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     if (status == PATCHBAY_UNAVAILABLE && call->on_outcome == NULL) {
@@ -94,15 +105,23 @@ static bool on_finish(void *ctx, uint64_t id, int32_t status, hub_str json, bool
     }
     hub_call_finish(call, &outcome);
     hub_buf_fini(&named);
+    hub_buf_fini(&elicited);
+    hub_buf_fini(&translated);
     return true;
 }
 
 static bool on_message(void *ctx, uint64_t id, hub_str params_json)
 {
     const hub_binding *binding = ctx;
+    if (hub_task_watch_message(binding, params_json)) {
+        return true;
+    }
     if (id == 0) {
         hub_logging_broadcast(binding->toolset, params_json);
         return true;
+    }
+    if (id == PATCHBAY_SOME_CALL) {
+        return hub_logging_forward_to_only(binding, params_json);
     }
     const hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
     if (call != NULL) {
@@ -127,10 +146,10 @@ static bool on_progress(void *ctx, uint64_t id, hub_str params_json)
     const hub_binding *binding = ctx;
     hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
     if (call == NULL) {
-        return false;
+        return hub_task_watch_progress(binding->toolset, id, params_json);
     }
     hub_call_touch(call);
-    hub_router_forward_progress(call, params_json);
+    hub_progress_take(call, params_json);
     return true;
 }
 
@@ -162,9 +181,35 @@ static const hub_request_context *get_context(void *ctx, uint64_t id)
     return call != NULL ? &call->context : NULL;
 }
 
+static hub_str get_header(void *ctx, uint64_t id, hub_str name)
+{
+    const hub_binding *binding = ctx;
+    const hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
+    return call != NULL ? hub_forward_find(call, &binding->toolset->settings->forward_headers, name)
+                        : HUB_STR_EMPTY;
+}
+
 static int32_t on_ask(void *ctx, uint64_t id, const patchbay_question *question)
 {
     return hub_ask(ctx, id, question);
+}
+
+static void on_task(void *ctx, hub_str params_json)
+{
+    const hub_binding *binding = ctx;
+    if (!binding->retired) {
+        hub_task_watch_status(binding->toolset, params_json);
+    }
+}
+
+static int32_t on_withdraw(void *ctx, uint64_t id, hub_str key)
+{
+    return hub_ask_withdraw(ctx, id, key);
+}
+
+static int32_t on_elicitation_complete(void *ctx, uint64_t id, hub_str params_json)
+{
+    return hub_elicitation_complete(ctx, id, params_json);
 }
 
 static void on_expect_input(void *ctx, bool is_expected)
@@ -192,7 +237,11 @@ const hub_instance_events HUB_BINDING_EVENTS = {
     .on_state = on_state,
     .on_defer = on_defer,
     .get_context = get_context,
+    .get_header = get_header,
     .on_ask = on_ask,
+    .on_withdraw = on_withdraw,
+    .on_elicitation_complete = on_elicitation_complete,
+    .on_task = on_task,
     .on_expect_input = on_expect_input,
     .on_closed = on_closed,
 };

@@ -8,6 +8,7 @@
 #include "hub/hub.h"
 #include "hub/input_required.h"
 #include "hub/parking.h"
+#include "hub/progress.h"
 #include "hub/respond.h"
 
 #include <stdio.h>
@@ -119,6 +120,8 @@ static void give_slot_back(hub_call *call)
     call_slot *slot = &table->slots[at];
     hub_call_forget_kept(call);
     free(call->held);
+    free(call->progress);
+    free(call->task);
     slot->call = NULL;
     slot->spare = call;
     slot->next_free = table->first_free;
@@ -128,7 +131,7 @@ static void give_slot_back(hub_call *call)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-static void link_session(hub_call *call, hub_session *session)
+void hub_call_join(hub_call *call, hub_session *session)
 {
     call->session = session;
     call->session_prev = NULL;
@@ -160,7 +163,7 @@ hub_err hub_call_begin(hub_call_table *table, hub_session *session, hub_port *po
         return err;
     }
     call->port = port;
-    link_session(call, session);
+    hub_call_join(call, session);
     *ret_call = call;
     return HUB_OK;
 }
@@ -207,9 +210,15 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
     (void)loop;
     (void)events;
     hub_call *call = timer->data;
-    char text[128];
-    int len = snprintf(text, sizeof text, "no answer within %llu ms: the call was cancelled",
-                       (unsigned long long)(hub_clock_now_ms() - call->begin_ms));
+    char text[128 + HUB_LIMIT_TOOLSET_KEY_BYTES];
+    int len = 0;
+    if (call->binding != NULL) {
+        len =
+            snprintf(text, sizeof text, "toolset \"%s\": ", call->binding->toolset->settings->key);
+    }
+    len += snprintf(text + len, sizeof text - (size_t)len,
+                    "no answer within %llu ms: the call was cancelled",
+                    (unsigned long long)(hub_clock_now_ms() - call->begin_ms));
     hub_call_abort(call, PATCHBAY_FAILED, (hub_str){.ptr = text, .len = (size_t)len});
 }
 
@@ -328,7 +337,7 @@ hub_err hub_call_meet_client(hub_call *call, hub_session *session, hub_port *por
     hub_err err = hub_call_keep_later(call, id, context);
     if (err == HUB_OK) {
         call->port = port;
-        link_session(call, session);
+        hub_call_join(call, session);
     }
     return err;
 }
@@ -365,6 +374,10 @@ void hub_call_finish(hub_call *call, const hub_outcome *outcome)
     const hub_session *session = call->session;
     if (call->asking != NULL && hub_input_required_keep(call, outcome)) {
         return; /* for when the client comes back */
+    }
+    bool is_answered = outcome->status == PATCHBAY_RESULT || outcome->status == PATCHBAY_RPC_ERROR;
+    if (is_answered && session != NULL) {
+        hub_progress_flush(call);
     }
     detach(call);
     if (call->on_outcome != NULL) {

@@ -33,6 +33,14 @@ typedef struct hub_outcome {
 /* For calls that the hub makes itself: told instead of a client. */
 typedef void hub_call_on_outcome(void *ctx, const hub_outcome *outcome);
 
+/* What a call has to do with a task of its toolset (tasks.h). */
+typedef enum hub_task_role {
+    HUB_TASK_NONE,
+    HUB_TASK_MADE,   /* it asks for one */
+    HUB_TASK_STATE,  /* it asks how one is, or changes it */
+    HUB_TASK_RESULT, /* it waits for the result of one */
+} hub_task_role;
+
 /* What a call keeps of a request that took it up again. */
 typedef struct hub_call_kept {
     struct hub_call_kept *older;
@@ -55,19 +63,27 @@ struct hub_call {
     hub_call *park_next;
     hub_call *park_prev;
     bool is_tool_call;           /* failures become tool results */
-    bool is_cacheable;           /* modern results have caching hints */
+    bool is_reading;             /* resources/read: it has caching hints, and a way to miss */
     bool structured_errors;      /* … with structuredContent (the tool has no outputSchema) */
     bool parked;                 /* see parking.h */
     bool patient;                /* … and waits for catalogs that are late */
     hub_request_context context; /* its spans point into `kept` */
     hub_str client_id;           /* likewise */
-    char *held;                  /* a parked request, whole */
+    hub_task_role task_role;     /* what it has to do with a task … */
+    char *task;                  /* … and with which: the toolset's own id; NULL: none yet */
+    size_t task_len;
+    uint64_t progress_ms; /* see progress.c */
+    char *progress;       /* … and the newest that was held back; NULL: none */
+    size_t progress_len;
+    char *held; /* a parked request, whole */
     size_t held_len;
     char *kept;                             /* inline_kept, or on the heap when that is too small */
     hub_call_kept *kept_later;              /* newest first */
     hub_asking *asking;                     /* what its client is asked (ask.h); NULL: nothing */
     bool has_digest;                        /* a modern client that can be asked; then … */
     unsigned char digest[HUB_DIGEST_BYTES]; /* … what its retries have to have */
+    bool may_ask;                           /* its method may be answered with input_required */
+    bool is_carrier;                        /* it is there for its questions alone (roots.h) */
     bool idle;                              /* bound, but nobody works on it (reissue.h) */
     uint64_t begin_ms;
     uint64_t ceiling_ms; /* after which progress does not help; monotonic, as begin_ms */
@@ -95,6 +111,9 @@ HUB_MUST_CHECK hub_err hub_call_begin(hub_call_table *table, hub_session *sessio
 HUB_MUST_CHECK hub_err hub_call_begin_internal(hub_call_table *table,
                                                hub_call_on_outcome *on_outcome, void *ctx,
                                                hub_call **ret_call);
+
+/* Make a call of the hub's own end with a session. */
+void hub_call_join(hub_call *call, hub_session *session);
 
 /* Note who works on it. */
 void hub_call_bind(hub_call *call, hub_binding *binding);

@@ -19,7 +19,7 @@ static hub_str keep(char **at, hub_str text)
 static size_t size_to_keep(hub_str id, const hub_request_context *context, bool with_capabilities)
 {
     return id.len + (with_capabilities ? context->capabilities.len : 0) + context->client_info.len +
-           context->log_level.len + context->progress_token.len;
+           context->log_level.len + context->progress_token.len + context->headers.len;
 }
 
 static void keep_at(hub_call *call, char *at, hub_str id, const hub_request_context *context,
@@ -33,6 +33,7 @@ static void keep_at(hub_call *call, char *at, hub_str id, const hub_request_cont
     call->context.client_info = keep(&at, context->client_info);
     call->context.log_level = keep(&at, context->log_level);
     call->context.progress_token = keep(&at, context->progress_token);
+    call->context.headers = keep(&at, context->headers);
 }
 
 hub_err hub_call_keep(hub_call *call, const hub_session *session, hub_str id,

@@ -10,6 +10,7 @@
 #define HUB_HUB_CAPABILITIES_H
 
 #include "base/buf.h"
+#include "wire/mcp.h"
 
 struct hub_profile;
 
@@ -20,6 +21,9 @@ typedef struct hub_capabilities {
     bool subscribes;    /* tells of changed resources */
     bool completes;
     bool logs;
+    bool runs_tasks;    /* a legacy server: calls of its tools may be tasks … */
+    bool cancels_tasks; /* … which can be cancelled */
+    bool extends_tasks; /* a modern one: the extension for tasks */
 } hub_capabilities;
 
 /* Read an object in the form of MCP's ServerCapabilities (checked JSON).
@@ -28,8 +32,13 @@ typedef struct hub_capabilities {
 HUB_MUST_CHECK hub_err hub_capabilities_read(hub_str json, hub_capabilities *ret_capabilities);
 void hub_capabilities_fini(hub_capabilities *capabilities);
 
-/* Append what the profile's clients are told: a ServerCapabilities object. An extension that two
- * toolsets have is announced as the first of them has it. */
-void hub_capabilities_announce(const struct hub_profile *profile, hub_buf *out);
+/* Append what the profile's clients of a revision are told: a ServerCapabilities object. An
+ * extension that two toolsets have is announced as the first of them has it. Tasks are announced as
+ * the client's revision has them, if it has. */
+void hub_capabilities_announce(const struct hub_profile *profile, hub_revision revision,
+                               hub_buf *out);
+
+/* Whether a toolset of the profile has tasks of that era, or may turn out to. */
+bool hub_capabilities_has_tasks(const struct hub_profile *profile, hub_era era);
 
 #endif

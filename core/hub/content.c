@@ -6,6 +6,7 @@
 #include "hub/hub.h"
 #include "hub/parking.h"
 #include "hub/router.h"
+#include "tools/route.h"
 
 /* ---- what a request means -------------------------------------------------------------------- */
 
@@ -36,15 +37,6 @@ bool hub_content_read_uri(const hub_request *request, hub_str raw, hub_buf *deco
     hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_buf_str(&text), HUB_STR_EMPTY);
     hub_buf_fini(&text);
     return false;
-}
-
-const hub_view_entry *hub_content_find_resource(const hub_profile *profile, hub_str uri)
-{
-    const hub_view_entry *entry =
-        hub_view_find(hub_registry_view_of(profile->registry, HUB_KIND_RESOURCE), uri);
-    return entry != NULL
-               ? entry
-               : hub_view_match(hub_registry_view_of(profile->registry, HUB_KIND_TEMPLATE), uri);
 }
 
 /* Park a request whose target may be in a catalog that is not known yet. */
@@ -113,18 +105,34 @@ static void forward(const hub_request *request, const hub_view_entry *entry, hub
         hub_respond_refusal(request, err);
         return;
     }
-    call->is_cacheable = hub_str_is(request->message->method, "resources/read");
+    call->is_reading = hub_str_is(request->message->method, "resources/read");
     hub_router_dispatch(call, toolset, name, name_json, request->message);
 }
 
 /* The toolset may change its list while it answers, so the view that the name lies in is kept. */
-static void forward_prompt(const hub_request *request, const hub_view_entry *entry,
-                           hub_str name_json)
+static void forward_item(const hub_request *request, hub_kind kind, const hub_view_entry *entry,
+                         hub_str name_json)
 {
-    hub_view *view =
-        hub_view_ref(hub_registry_view_of(request->session->profile->registry, HUB_KIND_PROMPT));
+    hub_view *view = hub_view_ref(hub_registry_view_of(request->session->profile->registry, kind));
     forward(request, entry, entry->item->name, name_json);
     hub_view_unref(view);
+}
+
+/* The same for the resource that a URI belongs to. */
+static void forward_resource(const hub_request *request, hub_str uri, hub_str uri_json)
+{
+    hub_buf own;
+    hub_buf_init(&own, HUB_LIMIT_URI_BYTES);
+    const hub_view_entry *entry =
+        hub_route_resource(request->session->profile->registry, uri, &own);
+    if (!hub_buf_ok(&own)) {
+        hub_respond_refusal(request, own.failed);
+    } else if (entry == NULL) {
+        hub_content_miss_resource(request, uri);
+    } else {
+        forward(request, entry, hub_buf_str(&own), uri_json);
+    }
+    hub_buf_fini(&own);
 }
 
 static const hub_view_entry *find_prompt(const hub_request *request, hub_str name)
@@ -142,13 +150,7 @@ void hub_content_read(const hub_request *request)
     if (!hub_content_read_uri(request, raw, &uri)) {
         return;
     }
-    const hub_view_entry *entry =
-        hub_content_find_resource(request->session->profile, hub_buf_str(&uri));
-    if (entry == NULL) {
-        hub_content_miss_resource(request, hub_buf_str(&uri));
-    } else {
-        forward(request, entry, hub_view_own_uri(entry, hub_buf_str(&uri)), raw);
-    }
+    forward_resource(request, hub_buf_str(&uri), raw);
     hub_buf_fini(&uri);
 }
 
@@ -164,7 +166,7 @@ static void use_prompt(const hub_request *request, hub_str raw)
     if (entry == NULL) {
         miss_prompt(request, hub_buf_str(&name));
     } else {
-        forward_prompt(request, entry, raw);
+        forward_item(request, HUB_KIND_PROMPT, entry, raw);
     }
     hub_buf_fini(&name);
 }
@@ -189,13 +191,10 @@ static void complete_resource(const hub_request *request, hub_str raw)
     }
     const hub_view_entry *entry = hub_view_find(
         hub_registry_view_of(profile->registry, HUB_KIND_TEMPLATE), hub_buf_str(&uri));
-    if (entry == NULL) {
-        entry = hub_content_find_resource(profile, hub_buf_str(&uri));
-    }
-    if (entry == NULL) {
-        hub_content_miss_resource(request, hub_buf_str(&uri));
+    if (entry != NULL) {
+        forward_item(request, HUB_KIND_TEMPLATE, entry, raw);
     } else {
-        forward(request, entry, hub_view_own_uri(entry, hub_buf_str(&uri)), raw);
+        forward_resource(request, hub_buf_str(&uri), raw);
     }
     hub_buf_fini(&uri);
 }

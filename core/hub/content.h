@@ -9,17 +9,11 @@
 #define HUB_HUB_CONTENT_H
 
 #include "hub/respond.h"
-#include "tools/view.h"
-
-struct hub_profile;
 
 /* Answer resources/read, prompts/get, completion/complete. */
 void hub_content_read(const hub_request *request);
 void hub_content_get_prompt(const hub_request *request);
 void hub_content_complete(const hub_request *request);
-
-/* The resource, or the template, that a URI belongs to in a profile; NULL when there is none. */
-const hub_view_entry *hub_content_find_resource(const struct hub_profile *profile, hub_str uri);
 
 /* Decode params.uri into `decoded`, which is initialised. False when it was answered that it is no
  * usable URI. */

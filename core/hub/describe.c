@@ -130,10 +130,13 @@ void hub_describe_add_failures(const hub_profile *profile, hub_buf *out)
     const hub_source *sources = hub_registry_sources(profile->registry, &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
-        if (toolset != NULL && toolset->lists[HUB_KIND_TOOL] == NULL &&
-            toolset->state == PATCHBAY_STATE_FAILED) {
+        if (toolset == NULL || toolset->lists[HUB_KIND_TOOL] != NULL) {
+            continue;
+        }
+        bool failed = toolset->state == PATCHBAY_STATE_FAILED;
+        if (failed || toolset->state == PATCHBAY_STATE_CONNECTING) {
             hub_buf_printf(out, "%s%s: %s", out->len > begin ? "; " : "", toolset->settings->key,
-                           toolset->detail);
+                           failed ? toolset->detail : "it is still starting");
         }
     }
 }

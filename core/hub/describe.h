@@ -24,7 +24,8 @@ void hub_describe_modules(hub_orchestrator *hub, hub_buf *out);
  */
 bool hub_describe_resolve(hub_orchestrator *hub, hub_str reference, hub_buf *out);
 
-/* Append why toolsets that are active have no tools ("git: cannot start …"), separated by "; ". */
+/* Append why toolsets that are active have no tools, be it that they are still starting ("git:
+ * cannot start …"), separated by "; ". */
 void hub_describe_add_failures(const struct hub_profile *profile, hub_buf *out);
 
 /* Append the members of one toolset's object, without braces. */

@@ -24,6 +24,7 @@
 #include "hub/transport.h"
 #include "modules/instance.h"
 #include "tools/registry.h"
+#include "wire/lineage.h"
 
 /* Requests that wait for a catalog, oldest first (parking.h). */
 typedef struct hub_parked {
@@ -58,14 +59,21 @@ struct hub_orchestrator {
     hub_toolset *meta; /* the toolset `_meta`: no module, answered by meta_tools.c */
     hub_profile *profiles;
     size_t profile_count;
-    size_t open_bindings;   /* instances not yet closed */
-    uint8_t cursor_key[16]; /* signs list cursors; made at start */
+    size_t open_bindings;         /* instances not yet closed */
+    uint8_t cursor_key[16];       /* signs list cursors; made at start */
+    hub_lineage lineage;          /* hubs in front of this one */
+    hub_names forwarded;          /* headers that some toolset forwards … */
+    const char **forwarded_items; /* … and the memory of that list */
+    hub_state_key task_key;       /* signs the ids of tasks; made at start */
+    size_t task_count;            /* tasks that somebody hears of (task_watch.h) */
+    uint64_t last_session;        /* the number of the newest one */
     bool started;
     bool stopping;
 };
 
 /* A conversation. */
 struct hub_session {
+    uint64_t number; /* its own in the life of the hub */
     hub_profile *profile;
     hub_session *next;
     hub_session *prev;
@@ -79,7 +87,11 @@ struct hub_session {
     int log_level;              /* … with this one */
     hub_subscriber_list subscribers; /* legacy: resources/subscribe */
     char *capabilities;              /* legacy: what `initialize` declared, a JSON object */
-    struct hub_listen *listens;      /* modern: open subscriptions/listen */
+    hub_task_watch *oldest_task;     /* legacy: tasks that it hears of … */
+    hub_task_watch *newest_task;
+    size_t task_count;
+    struct hub_elicitation *elicitations; /* legacy: see elicitation.h; newest first */
+    struct hub_listen *listens;           /* modern: open subscriptions/listen */
     size_t listen_count;
     hub_call *calls; /* in flight */
     size_t call_count;

@@ -75,6 +75,7 @@ static void drop_outcome(hub_asking *asking)
 
 void hub_input_required_forget(hub_asking *asking)
 {
+    ev_timer_stop(asking->asks->hub->loop, &asking->gather);
     hub_input_required_unwait(asking);
     if (asking->is_finished) {
         drop_outcome(asking);
@@ -162,11 +163,45 @@ static void send_away(hub_asking *asking)
     hub_outcome outcome = {
         .status = PATCHBAY_RESULT, .json = hub_buf_str(&result), .has_type = true};
     asking->is_away = true;
+    asking->has_gathered = false;
     hub_call_leave_client(call);
     call->port = port;
     hub_respond_outcome(call, &outcome);
     call->port = NULL;
     hub_buf_fini(&result);
+}
+
+static void on_gathered(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    hub_asking *asking = timer->data;
+    asking->has_gathered = true;
+    hub_asking_due(asking);
+}
+
+static bool has_unnamed(const hub_asking *asking)
+{
+    const hub_question *at = asking->first;
+    while (at != NULL && !at->is_unnamed) {
+        at = at->next;
+    }
+    return at != NULL;
+}
+
+/* Send the client away with its questions. Those without a name come from a server that sends each
+ * by itself: a moment later, what it asks together is there and goes out together. */
+static void gather(hub_asking *asking)
+{
+    struct ev_loop *loop = asking->asks->hub->loop;
+    if (asking->has_gathered || !has_unnamed(asking)) {
+        send_away(asking);
+    } else if (!ev_is_active(&asking->gather)) {
+        double late = ev_time() - ev_now(loop); /* a busy loop's clock is behind */
+        ev_timer_init(&asking->gather, on_gathered, late + HUB_LIMIT_ASK_GATHER_MS / 1000., 0.);
+        asking->gather.data = asking;
+        ev_timer_start(loop, &asking->gather);
+    }
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -240,11 +275,12 @@ void hub_input_required_attend(hub_asking *asking)
 {
     hub_str supplied = asking->supplied;
     if (asking->is_away || asking->first == NULL) {
+        asking->has_gathered = false;
         return;
     }
     hub_question *answered = supplied.len > 0 ? take_answered(asking, supplied) : NULL;
     if (answered == NULL) {
-        send_away(asking);
+        gather(asking);
         return;
     }
     keep_supplied(asking, supplied, answered);
@@ -273,6 +309,7 @@ bool hub_input_required_admit(hub_call *call, const hub_binding *binding,
     if (call->context.era != HUB_ERA_MODERN || !may_ask(message->method)) {
         return true;
     }
+    call->may_ask = true;
     if (answers.len > 0 && hub_json_type_of(answers) != HUB_JSON_OBJECT) {
         hub_call_fail_rpc(call, HUB_RPC_INVALID_PARAMS, HUB_STR(BAD_RESPONSES));
         return false;

@@ -2,10 +2,11 @@
 #include "hub/listen.h"
 
 #include "base/limits.h"
-#include "hub/content.h"
 #include "hub/hub.h"
 #include "hub/parking.h"
 #include "hub/subscription.h"
+#include "tools/route.h"
+#include "hub/tasks.h"
 
 #include <stdlib.h>
 
@@ -71,8 +72,12 @@ static bool lacks_resource(const hub_request *request)
     while (!lacks && hub_json_next(&it, &key, &raw)) {
         hub_buf uri;
         hub_buf_init(&uri, raw.len);
+        hub_buf own;
+        hub_buf_init(&own, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
         lacks = hub_json_decode(raw, &uri) != HUB_OK ||
-                hub_content_find_resource(request->session->profile, hub_buf_str(&uri)) == NULL;
+                hub_route_resource(request->session->profile->registry, hub_buf_str(&uri), &own) ==
+                    NULL;
+        hub_buf_fini(&own);
         hub_buf_fini(&uri);
     }
     return lacks;
@@ -159,6 +164,9 @@ void hub_listen_open(const hub_request *request)
     const char *fault = check_filter(request->message->at[HUB_M_NOTIFICATIONS]);
     if (fault != NULL) {
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_str_of(fault), HUB_STR_EMPTY);
+        return;
+    }
+    if (hub_tasks_refuse_listen(request)) {
         return;
     }
     if (session->listen_count >= HUB_LIMIT_LISTENS_PER_SESSION) {

@@ -2,6 +2,7 @@
 #include "hub/logging.h"
 
 #include "base/log.h"
+#include "hub/ask.h"
 #include "hub/hub.h"
 
 static const hub_str METHOD = {.ptr = "notifications/message", .len = 21};
@@ -152,16 +153,42 @@ static int session_level(const hub_session *session)
     return session->has_log_level ? session->log_level : HUB_LEVEL_INFO;
 }
 
+/* The level from which on the client of a call is sent messages for it. */
+static int call_level(const hub_call *call)
+{
+    return call->context.era == HUB_ERA_MODERN ? hub_level_read(call->context.log_level)
+                                               : session_level(call->session);
+}
+
 void hub_logging_forward(const hub_call *call, hub_str params_json)
 {
     const hub_session *session = call->session;
-    if (session == NULL || session->closing) {
-        return;
-    }
-    int least = call->context.era == HUB_ERA_MODERN ? hub_level_read(call->context.log_level)
-                                                    : session_level(session);
-    if (level_of(params_json) >= least) {
+    if (session != NULL && !session->closing && level_of(params_json) >= call_level(call)) {
         hub_respond_notify(call->port, METHOD, params_json);
+    }
+}
+
+bool hub_logging_forward_to_only(const hub_binding *binding, hub_str params_json)
+{
+    const hub_call *newest = hub_ask_only_client(binding);
+    if (newest == NULL) {
+        return false;
+    }
+    bool is_wanted = newest->session != NULL && !newest->session->closing;
+    for (const hub_call *at = binding->calls; is_wanted && at != NULL; at = at->binding_next) {
+        is_wanted = at->on_outcome != NULL || level_of(params_json) >= call_level(at);
+    }
+    if (is_wanted) {
+        hub_respond_notify(newest->port, METHOD, params_json);
+    }
+    return true;
+}
+
+void hub_logging_tell(const hub_session *session, hub_str params_json)
+{
+    if (session->initialized && !session->closing &&
+        level_of(params_json) >= session_level(session)) {
+        hub_respond_notify(session->port, METHOD, params_json);
     }
 }
 

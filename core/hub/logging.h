@@ -36,4 +36,11 @@ void hub_logging_note_call(const hub_call *call, struct hub_toolset *toolset);
 void hub_logging_forward(const hub_call *call, hub_str params_json);
 void hub_logging_broadcast(struct hub_toolset *toolset, hub_str params_json);
 
+/* The same to the one session whose calls a toolset is working on, if each of these calls wants
+ * that level: the message is about one of them. False when there is no single session. */
+bool hub_logging_forward_to_only(const hub_binding *binding, hub_str params_json);
+
+/* … or to one legacy client that it is meant for. */
+void hub_logging_tell(const hub_session *session, hub_str params_json);
+
 #endif

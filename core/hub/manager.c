@@ -160,6 +160,7 @@ static void commit(hub_operation *operation)
         hub_manager_result *result = &operation->results[i];
         if (result->err == HUB_OK) {
             result->tool_count = count_exposed(hub_registry_view(registry), toolset);
+            hub_subscription_wake(operation->manager->profile, toolset);
         } else if (toolset != NULL) {
             hub_toolset_unuse(toolset);
         }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/ask.h"
+#include "hub/forward.h"
 #include "hub/hub.h"
 #include "hub/listen.h"
 #include "hub/meta_tools.h"
@@ -283,7 +284,8 @@ static hub_err make_parts(hub_orchestrator *hub, hub_error *reterr)
     }
     if (hub_process_table_create(hub->loop, &hub->processes) != HUB_OK ||
         hub_module_env_create(hub->loop, hub->workers, hub->processes, &hub->env) != HUB_OK ||
-        hub_call_table_create(hub->loop, &hub->calls) != HUB_OK) {
+        hub_call_table_create(hub->loop, &hub->calls) != HUB_OK ||
+        hub_forward_init(hub) != HUB_OK) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     err = hub_asks_create(hub, &hub->asks);
@@ -292,7 +294,9 @@ static hub_err make_parts(hub_orchestrator *hub, hub_error *reterr)
                         hub_err_text(err));
     }
     hub_module_env_limit_messages(hub->env, settings->limits.upstream_message_bytes);
-    if (RAND_bytes(hub->cursor_key, (int)sizeof hub->cursor_key) != 1) {
+    hub_module_env_set_lineage(hub->env, &hub->lineage);
+    if (hub_lineage_init(&hub->lineage) != HUB_OK || hub_state_key_make(&hub->task_key) != HUB_OK ||
+        RAND_bytes(hub->cursor_key, (int)sizeof hub->cursor_key) != 1) {
         return hub_fail(reterr, HUB_ESYSTEM, "no random numbers can be had");
     }
     return HUB_OK;
@@ -446,6 +450,7 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
     hub_asks_destroy(hub->asks);
     hub_call_table_destroy(hub->calls);
     hub_resolver_destroy(hub->resolver);
+    hub_forward_fini(hub);
     free(hub->toolsets);
     free(hub->profiles);
     free(hub);

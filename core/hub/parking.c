@@ -81,9 +81,10 @@ static void resume(hub_call *call)
     hub_port *port = call->port;
     char *held = call->held;
     hub_str bytes = {.ptr = held, .len = call->held_len};
+    hub_str headers = {.ptr = held + bytes.len, .len = call->context.headers.len};
     call->held = NULL;
     hub_call_drop(call);
-    hub_router_resume(session, port, bytes);
+    hub_router_resume(session, port, bytes, headers);
     free(held);
 }
 
@@ -113,6 +114,19 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
     hub_parking_wake(profile);
 }
 
+/* The request, and behind it the headers that are to be forwarded with it. */
+static char *hold(hub_str bytes, hub_str headers)
+{
+    char *held = malloc(bytes.len + headers.len);
+    if (held != NULL) {
+        memcpy(held, bytes.ptr, bytes.len);
+        if (headers.len > 0) {
+            memcpy(held + bytes.len, headers.ptr, headers.len);
+        }
+    }
+    return held;
+}
+
 void hub_parking_add(const hub_request *request, bool patient)
 {
     hub_session *session = request->session;
@@ -130,7 +144,7 @@ void hub_parking_add(const hub_request *request, bool patient)
         hub_respond_refusal(request, err);
         return;
     }
-    call->held = hub_str_dup(bytes);
+    call->held = hold(bytes, request->context.headers);
     if (call->held == NULL) {
         hub_call_fail_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
         return;

@@ -172,6 +172,40 @@ static int code_of(hub_str error)
     return (int)code;
 }
 
+/* The error of a resource that is not there, in the code of the client's revisions; the rest of the
+ * error stays. -32602 means other things, too: then its data name no URI.
+ * spec: MCP 2026-07-28 server/resources, Error Handling; 2025-11-25 likewise */
+static hub_str translate_missing(const hub_call *call, hub_str error, hub_buf *text)
+{
+    hub_str code = hub_json_get(error, HUB_STR("code"));
+    hub_str uri = hub_json_get(hub_json_get(error, HUB_STR("data")), HUB_STR("uri"));
+    int is = code_of(error);
+    int wanted = hub_rpc_no_resource(call->context.era);
+    bool is_missing =
+        is == HUB_RPC_NO_RESOURCE_LEGACY || (is == HUB_RPC_INVALID_PARAMS && call->is_reading &&
+                                             hub_json_type_of(uri) == HUB_JSON_STRING);
+    if (!is_missing || is == wanted) {
+        return error;
+    }
+    hub_buf_add(text, hub_str_between(error.ptr, code.ptr));
+    hub_buf_printf(text, "%d", wanted);
+    hub_buf_add(text, hub_str_between(code.ptr + code.len, error.ptr + error.len));
+    return hub_buf_ok(text) ? hub_buf_str(text) : error;
+}
+
+static void respond_rpc_error(const hub_call *call, hub_str error)
+{
+    hub_str parts[HUB_FRAME_PARTS];
+    hub_buf text;
+    hub_buf_init(&text, SIZE_MAX / 2);
+    error = translate_missing(call, error, &text);
+    size_t count = hub_dialect_error(call->context.revision, call->client_id, error, parts);
+    int code = code_of(error);
+    /* To a transport it would say that the hub does not know the client's method. */
+    send_answer(call->port, parts, count, code == HUB_RPC_METHOD_NOT_FOUND ? 0 : code);
+    hub_buf_fini(&text);
+}
+
 void hub_respond_outcome(const hub_call *call, const hub_outcome *outcome)
 {
     hub_str parts[HUB_FRAME_PARTS];
@@ -179,15 +213,14 @@ void hub_respond_outcome(const hub_call *call, const hub_outcome *outcome)
     switch (outcome->status) {
     case PATCHBAY_RESULT:
         count =
-            call->is_cacheable && call->context.era == HUB_ERA_MODERN
+            call->is_reading && call->context.era == HUB_ERA_MODERN
                 ? hub_dialect_cacheable(call->client_id, outcome->json, outcome->has_type, parts)
                 : hub_dialect_result(call->context.era, call->client_id, outcome->json,
                                      outcome->has_type, parts);
         send_answer(call->port, parts, count, 0);
         return;
     case PATCHBAY_RPC_ERROR:
-        count = hub_dialect_error(call->context.revision, call->client_id, outcome->json, parts);
-        send_answer(call->port, parts, count, code_of(outcome->json));
+        respond_rpc_error(call, outcome->json);
         return;
     default:
         if (call->is_tool_call) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/router.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "hub/content.h"
 #include "hub/describe.h"
+#include "hub/forward.h"
 #include "hub/hub.h"
 #include "hub/input_required.h"
 #include "hub/listen.h"
@@ -12,15 +14,23 @@
 #include "hub/meta_tools.h"
 #include "hub/parking.h"
 #include "hub/reissue.h"
+#include "hub/roots.h"
 #include "hub/respond.h"
 #include "hub/subscription.h"
+#include "hub/tasks.h"
 
-enum { LEGACY = 1, MODERN = 2, BOTH = LEGACY | MODERN };
+enum {
+    LEGACY = 1,
+    MODERN = 2,
+    BOTH = LEGACY | MODERN,
+    NEWEST_LEGACY = 4, /* the newest of these revisions alone */
+};
 
 typedef struct method_row {
     const char *name;
     int dialects;
     void (*handle)(const hub_request *request);
+    bool shows; /* tells what there is, as hubs ask their upstreams */
 } method_row;
 
 /* ---- tools ----------------------------------------------------------------------------------- */
@@ -116,7 +126,9 @@ void hub_router_dispatch(hub_call *call, hub_toolset *toolset, hub_str name, hub
     const hub_orchestrator *hub = toolset->hub;
     const hub_toolset_settings *settings = toolset->settings;
     hub_binding *binding = toolset->binding;
-    if (settings->max_calls > 0 && binding->in_flight >= settings->max_calls) {
+    /* Who has a task must get at it, or nothing would ever end. */
+    if (settings->max_calls > 0 && binding->in_flight >= settings->max_calls &&
+        call->task == NULL) {
         hub_call_fail(call, PATCHBAY_UNAVAILABLE,
                       HUB_STR("the toolset has as many calls in flight as it may: try again"));
         return;
@@ -139,7 +151,11 @@ void hub_router_dispatch(hub_call *call, hub_toolset *toolset, hub_str name, hub
     hub_call_bind(call, binding);
     hub_input_required_supply(call, message);
     hub_reissue_keep(call, message, &request);
-    hub_call_set_deadline(call, settings->call_timeout_ms, hub->settings->limits.call_ceiling_ms);
+    uint32_t ceiling_ms = hub->settings->limits.call_ceiling_ms;
+    /* The result of a task takes as long as the task. */
+    hub_call_set_deadline(
+        call, call->task_role == HUB_TASK_RESULT ? ceiling_ms : settings->call_timeout_ms,
+        ceiling_ms);
     uint64_t deadline_ms = call->begin_ms + call->timeout_ms;
     request.deadline_ms = deadline_ms < call->ceiling_ms ? deadline_ms : call->ceiling_ms;
     hub_instance_call(binding->instance, call->id, &request);
@@ -156,6 +172,10 @@ static void call_tool(const hub_request *request, const hub_view_entry *entry)
                           HUB_STR("params.arguments must be an object"), HUB_STR_EMPTY);
         return;
     }
+    hub_task_wish wish = hub_tasks_read_call(request, entry);
+    if (wish == HUB_TASK_REFUSED) {
+        return;
+    }
     hub_call *call;
     hub_err err = hub_call_begin(hub->calls, request->session, request->port, message->at[HUB_M_ID],
                                  &request->context, &call);
@@ -163,7 +183,8 @@ static void call_tool(const hub_request *request, const hub_view_entry *entry)
         hub_respond_refusal(request, err);
         return;
     }
-    call->is_tool_call = true;
+    call->task_role = wish == HUB_TASK_WANTED ? HUB_TASK_MADE : HUB_TASK_NONE;
+    call->is_tool_call = wish != HUB_TASK_WANTED; /* what fails to become a task has no result */
     call->structured_errors = !entry->item->has_output_schema;
     hub_error why = {.code = HUB_OK};
     if (entry->item->schema != NULL &&
@@ -171,8 +192,14 @@ static void call_tool(const hub_request *request, const hub_view_entry *entry)
         hub_call_fail(call, PATCHBAY_INVALID_INPUT, hub_str_of(why.text));
         return;
     }
-    if (entry->owner == hub->meta) {
+    if (wish == HUB_TASK_REQUIRED) {
+        hub_call_fail(call, PATCHBAY_NOT_IMPLEMENTED,
+                      HUB_STR("this tool runs as a task only, which takes a client of MCP "
+                              "2025-11-25 that supports tasks"));
+    } else if (entry->owner == hub->meta) {
         hub_meta_call(call, entry->item->name, arguments);
+    } else if (wish == HUB_TASK_HIDDEN) {
+        hub_tasks_dispatch_hidden(call, entry, message);
     } else {
         hub_router_dispatch(call, entry->owner, entry->item->name, message->at[HUB_M_NAME],
                             message);
@@ -220,7 +247,7 @@ static void handle_initialize(const hub_request *request)
         revision = HUB_REVISION_NEWEST_LEGACY;
     }
     hub_str capabilities = message->at[HUB_M_CAPABILITIES];
-    session->capabilities = hub_str_dup(
+    session->capabilities = hub_tasks_dup_capabilities(
         hub_json_type_of(capabilities) == HUB_JSON_OBJECT ? capabilities : HUB_STR("{}"));
     if (session->capabilities == NULL) {
         hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
@@ -233,21 +260,25 @@ static void handle_initialize(const hub_request *request)
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const method_row METHODS[] = {
-    {"tools/call", BOTH, handle_tools_call},
-    {"tools/list", BOTH, handle_tools_list},
-    {"resources/list", BOTH, handle_resources_list},
-    {"resources/templates/list", BOTH, handle_templates_list},
-    {"resources/read", BOTH, hub_content_read},
-    {"prompts/list", BOTH, handle_prompts_list},
-    {"prompts/get", BOTH, hub_content_get_prompt},
-    {"completion/complete", BOTH, hub_content_complete},
-    {"server/discover", MODERN, hub_listing_respond_discover},
-    {"subscriptions/listen", MODERN, hub_listen_open},
-    {"ping", LEGACY, handle_ping},
-    {"initialize", LEGACY, handle_initialize},
-    {"logging/setLevel", LEGACY, hub_logging_set_level},
-    {"resources/subscribe", LEGACY, hub_subscription_open},
-    {"resources/unsubscribe", LEGACY, hub_subscription_close},
+    {"tools/call", BOTH, handle_tools_call, false},
+    {"tools/list", BOTH, handle_tools_list, true},
+    {"resources/list", BOTH, handle_resources_list, true},
+    {"resources/templates/list", BOTH, handle_templates_list, true},
+    {"resources/read", BOTH, hub_content_read, false},
+    {"prompts/list", BOTH, handle_prompts_list, true},
+    {"prompts/get", BOTH, hub_content_get_prompt, false},
+    {"completion/complete", BOTH, hub_content_complete, false},
+    {"tasks/get", NEWEST_LEGACY | MODERN, hub_tasks_forward, false},
+    {"tasks/cancel", NEWEST_LEGACY | MODERN, hub_tasks_forward, false},
+    {"tasks/result", NEWEST_LEGACY, hub_tasks_forward, false},
+    {"tasks/update", MODERN, hub_tasks_forward, false},
+    {"server/discover", MODERN, hub_listing_respond_discover, true},
+    {"subscriptions/listen", MODERN, hub_listen_open, true},
+    {"ping", LEGACY, handle_ping, false},
+    {"initialize", LEGACY, handle_initialize, true},
+    {"logging/setLevel", LEGACY, hub_logging_set_level, false},
+    {"resources/subscribe", LEGACY, hub_subscription_open, false},
+    {"resources/unsubscribe", LEGACY, hub_subscription_close, false},
 };
 
 static const method_row *find_method(hub_str name)
@@ -280,6 +311,20 @@ static void respond_bad_context(const hub_request *request, int code, const char
     hub_buf_fini(&data);
 }
 
+/* Whether the client may be shown what there is: no hub may be behind itself. */
+static bool is_welcome(const hub_request *request)
+{
+    hub_orchestrator *hub = request->session->profile->hub;
+    hub_error why = {.code = HUB_OK};
+    hub_err err =
+        hub_lineage_take(&hub->lineage, request->message->at[HUB_M_META], hub_clock_now_ms(), &why);
+    if (err != HUB_OK) {
+        hub_respond_error(request, HUB_RPC_INVALID_REQUEST, hub_str_of(why.text),
+                          HUB_STR("{\"code\":\"" HUB_LOOP_CODE "\"}"));
+    }
+    return err == HUB_OK;
+}
+
 /* Read the context, then call the method's handler. `initialize` and `ping` need no context. */
 static void handle_request(const hub_request *request)
 {
@@ -302,12 +347,17 @@ static void handle_request(const hub_request *request)
         known.context.capabilities = hub_str_of(request->session->capabilities);
         known.context.log_level = hub_logging_level_json(request->session);
     }
+    known.context.headers = request->context.headers;
     int dialect = known.context.era == HUB_ERA_MODERN ? MODERN : LEGACY;
+    if (known.context.revision == HUB_REVISION_NEWEST_LEGACY) {
+        dialect |= NEWEST_LEGACY;
+    }
     if (method == NULL || (method->dialects & dialect) == 0) {
         respond_unknown_method(&known);
         return;
     }
-    if (dialect == MODERN && hub_input_required_resume(&known)) {
+    if ((method->shows && !is_welcome(&known)) ||
+        (dialect == MODERN && hub_input_required_resume(&known))) {
         return;
     }
     method->handle(&known);
@@ -327,15 +377,25 @@ void hub_router_request(hub_session *session, hub_port *port, const hub_message 
         hub_respond_refusal(&request, HUB_EEXIST);
         return;
     }
-    handle_request(&request);
+    hub_buf headers;
+    hub_buf_init(&headers, SIZE_MAX / 2);
+    hub_forward_collect(session->profile->hub, port, &headers);
+    request.context.headers = hub_buf_str(&headers);
+    if (hub_buf_ok(&headers)) {
+        handle_request(&request);
+    } else {
+        hub_respond_refusal(&request, headers.failed);
+    }
+    hub_buf_fini(&headers);
 }
 
-void hub_router_resume(hub_session *session, hub_port *port, hub_str bytes)
+void hub_router_resume(hub_session *session, hub_port *port, hub_str bytes, hub_str headers)
 {
     hub_message message;
     if (hub_message_scan(bytes, &message, NULL) == HUB_OK) { /* it was scanned before */
         hub_request request = {
             .session = session, .port = port, .message = &message, .resumed = true};
+        request.context.headers = headers;
         handle_request(&request);
     }
 }
@@ -348,6 +408,7 @@ static void cancel(hub_session *session, const hub_message *message)
     hub_str id = message->at[HUB_M_REQUEST_ID];
     hub_call *call = hub_call_find_client(session, id);
     if (call != NULL) {
+        hub_subscription_cancel(call);
         hub_call_drop(call);
     } else {
         hub_listen_cancel(session, id);
@@ -361,15 +422,14 @@ void hub_router_notification(hub_session *session, const hub_message *message)
     } else if (hub_str_is(message->method, "notifications/initialized") &&
                session->revision != HUB_REVISION_NONE) {
         session->initialized = true;
+    } else if (hub_str_is(message->method, "notifications/roots/list_changed") &&
+               session->initialized) {
+        hub_roots_changed(session);
     }
 }
 
-void hub_router_forward_progress(const hub_call *call, hub_str params_json)
+void hub_router_notify_progress(hub_port *port, hub_str token, hub_str params_json)
 {
-    hub_str token = call->context.progress_token;
-    if (token.len == 0 || call->session == NULL || call->session->closing) {
-        return;
-    }
     hub_buf params;
     hub_buf_init(&params, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_add(&params, HUB_STR("{\"progressToken\":"));
@@ -387,7 +447,25 @@ void hub_router_forward_progress(const hub_call *call, hub_str params_json)
     }
     hub_buf_add_char(&params, '}');
     if (hub_buf_ok(&params)) {
-        hub_respond_notify(call->port, HUB_STR("notifications/progress"), hub_buf_str(&params));
+        hub_respond_notify(port, HUB_STR("notifications/progress"), hub_buf_str(&params));
     }
     hub_buf_fini(&params);
+}
+
+void hub_router_forward_progress(const hub_call *call, hub_str params_json)
+{
+    const hub_session *session = call->session;
+    if (call->context.progress_token.len == 0 || session == NULL || session->closing) {
+        return;
+    }
+    hub_buf text;
+    hub_buf_init(&text, SIZE_MAX / 2);
+    hub_str told =
+        call->binding != NULL && call->binding->toolset->capabilities.runs_tasks
+            ? hub_tasks_notification(call->binding->toolset, session, params_json, false, &text)
+            : params_json;
+    if (told.len > 0) {
+        hub_router_notify_progress(call->port, call->context.progress_token, told);
+    }
+    hub_buf_fini(&text);
 }

@@ -24,10 +24,12 @@ void hub_router_notification(hub_session *session, const hub_message *message);
 void hub_router_dispatch(hub_call *call, struct hub_toolset *toolset, hub_str name,
                          hub_str name_json, const hub_message *message);
 
-/* Pass a progress notification to the client of a call, under the client's own token. */
+/* Pass a progress notification on, under the client's own token; the same to the client of a call.
+ */
+void hub_router_notify_progress(hub_port *port, hub_str token, hub_str params_json);
 void hub_router_forward_progress(const hub_call *call, hub_str params_json);
 
-/* Handle a request that was parked: it does not wait again. */
-void hub_router_resume(hub_session *session, hub_port *port, hub_str bytes);
+/* Handle a request that was parked, with the `headers` of its context: it does not wait again. */
+void hub_router_resume(hub_session *session, hub_port *port, hub_str bytes, hub_str headers);
 
 #endif

@@ -2,11 +2,13 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/ask.h"
+#include "hub/elicitation.h"
 #include "hub/hub.h"
 #include "hub/listen.h"
 #include "hub/logging.h"
 #include "hub/respond.h"
 #include "hub/router.h"
+#include "hub/task_watch.h"
 
 #include <stdlib.h>
 
@@ -26,6 +28,7 @@ hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *opt
         free(session);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
+    session->number = ++hub->last_session;
     session->profile = profile;
     session->transport = options->transport;
     session->port = options->port;
@@ -137,6 +140,8 @@ void hub_session_close(hub_session *session)
     hub_listen_close_all(session, false);
     hub_subscription_end_all(&session->subscribers);
     hub_logging_forget(session);
+    hub_elicitation_forget(session);
+    hub_task_watch_forget_session(session);
     if (session->prev != NULL) {
         session->prev->next = session->next;
     } else {

@@ -31,8 +31,9 @@ typedef struct hub_toolset_settings {
     uint32_t max_calls;    /* calls in flight; 0: the hub's own limit */
     hub_names tools_allow; /* globs over the toolset's own tool names; absent: all */
     hub_names tools_deny;
-    hub_names tags;       /* added to each of its tools */
-    const char *category; /* NULL: each tool's own */
+    hub_names tags;            /* added to each of its tools */
+    const char *category;      /* NULL: each tool's own */
+    hub_names forward_headers; /* of clients' HTTP requests, that its module may see */
 } hub_toolset_settings;
 
 typedef struct hub_profile_settings {

@@ -3,38 +3,10 @@
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/map.h"
-#include "hub/content.h"
-#include "hub/hub.h"
-#include "hub/listen.h"
+#include "hub/subscription_internal.h"
+#include "tools/route.h"
 
 #include <stdlib.h>
-
-/* A resource of a toolset that somebody wants to hear of. */
-typedef struct hub_subscription {
-    UT_hash_handle hh;
-    hub_toolset *toolset;
-    hub_subscriber *first;
-    hub_call *asking; /* the toolset is being told; NULL: no */
-    bool is_told;     /* it knows */
-    bool is_over;     /* taken out of its toolset, about to be freed */
-    struct hub_subscription *next_over;
-    size_t uri_len;
-    char uri[]; /* as the toolset has it */
-} hub_subscription;
-
-/* One who wants to: a legacy session, or a listen stream of a modern one. */
-struct hub_subscriber {
-    hub_subscription *subscription;
-    hub_subscriber *next; /* of the same subscription */
-    hub_subscriber *prev;
-    hub_subscriber_list *list; /* of its session or stream */
-    hub_subscriber *list_next;
-    hub_session *session;
-    const hub_listen *listen; /* NULL: legacy */
-    bool is_mapped;           /* it knows the resource as patchbay:TOOLSET/URI */
-    uint64_t call;            /* its resources/subscribe, not answered yet; 0: none */
-};
 
 static hub_str uri_of(const hub_subscription *subscription)
 {
@@ -77,15 +49,20 @@ static void ignore_outcome(void *ctx, const hub_outcome *outcome)
     (void)outcome;
 }
 
-/* Nobody wants to hear of it any more: it is out of the toolset's table. */
+/* Nobody wants to hear of it now. One that is out of its toolset's table is freed; else it may be
+ * gone when this returns, by what the toolset does when it hears of it. */
 static void tell_end(hub_subscription *subscription)
 {
     hub_toolset *toolset = subscription->toolset;
     hub_call *asking = subscription->asking;
+    bool is_told = subscription->is_told || asking != NULL;
+    bool is_over = subscription->is_over;
+    subscription->asking = NULL;
+    subscription->is_told = false;
     if (asking != NULL) {
         hub_call_drop(asking);
     }
-    if ((asking != NULL || subscription->is_told) && toolset->binding != NULL) {
+    if (is_told && toolset->binding != NULL) {
         hub_call *call;
         hub_err err =
             ask_toolset(subscription, "resources/unsubscribe", ignore_outcome, NULL, &call);
@@ -95,7 +72,9 @@ static void tell_end(hub_subscription *subscription)
                     HUB_F_TEXT("reason", hub_err_text(err)));
         }
     }
-    free(subscription);
+    if (is_over) {
+        free(subscription);
+    }
 }
 
 static void take_out(hub_subscription *subscription)
@@ -104,16 +83,21 @@ static void take_out(hub_subscription *subscription)
     subscription->is_over = true;
 }
 
-static void end_subscription(hub_subscription *subscription)
+/* After subscribers have gone or fallen asleep. */
+static void settle(hub_subscription *subscription)
 {
-    take_out(subscription);
-    tell_end(subscription);
+    if (subscription->first == NULL) {
+        take_out(subscription);
+    }
+    if (subscription->awake == 0) {
+        tell_end(subscription);
+    }
 }
 
 /* ---- subscribers ----------------------------------------------------------------------------- */
 
-/* Take a subscriber out of its lists. What it subscribed to stays. */
-static void unlink_subscriber(hub_subscriber *subscriber)
+/* Take a subscriber out of its lists, and free it. What it subscribed to stays. */
+static void forget(hub_subscriber *subscriber)
 {
     hub_subscriber **link = &subscriber->list->first;
     while (*link != subscriber) {
@@ -129,22 +113,21 @@ static void unlink_subscriber(hub_subscriber *subscriber)
     if (subscriber->next != NULL) {
         subscriber->next->prev = subscriber->prev;
     }
+    subscriber->subscription->awake -= subscriber->is_asleep ? 0 : 1;
+    free(subscriber);
 }
 
-static void end_subscriber(hub_subscriber *subscriber)
+void hub_subscriber_end(hub_subscriber *subscriber)
 {
     hub_subscription *subscription = subscriber->subscription;
-    unlink_subscriber(subscriber);
-    free(subscriber);
-    if (subscription->first == NULL) {
-        end_subscription(subscription);
-    }
+    forget(subscriber);
+    settle(subscription);
 }
 
 void hub_subscription_end_all(hub_subscriber_list *list)
 {
     while (list->first != NULL) {
-        end_subscriber(list->first);
+        hub_subscriber_end(list->first);
     }
 }
 
@@ -171,24 +154,24 @@ static hub_subscription *find_or_add(hub_toolset *toolset, hub_str uri)
     return subscription;
 }
 
-static hub_subscriber *find_subscriber(const hub_subscriber_list *list, const hub_toolset *toolset,
-                                       hub_str own_uri)
+hub_subscriber *hub_subscriber_find(const hub_subscriber_list *list, const hub_toolset *toolset,
+                                    hub_str own_uri, bool is_mapped, const hub_subscriber *but)
 {
-    hub_subscriber *subscriber = list->first;
-    while (subscriber != NULL && (subscriber->subscription->toolset != toolset ||
-                                  !hub_str_eq(uri_of(subscriber->subscription), own_uri))) {
-        subscriber = subscriber->list_next;
+    hub_subscriber *at = list->first;
+    while (at != NULL &&
+           (at == but || at->subscription->toolset != toolset || at->is_mapped != is_mapped ||
+            !hub_str_eq(uri_of(at->subscription), own_uri))) {
+        at = at->list_next;
     }
-    return subscriber;
+    return at;
 }
 
-/* Add a subscriber for the resource behind `entry`; NULL when out of memory. */
-static hub_subscriber *add_subscriber(hub_session *session, hub_listen *listen,
-                                      const hub_view_entry *entry, hub_str own_uri)
+hub_subscriber *hub_subscriber_add(hub_session *session, hub_listen *listen, hub_toolset *toolset,
+                                   hub_str own_uri, bool is_mapped)
 {
     hub_subscriber_list *list = listen != NULL ? &listen->subscribers : &session->subscribers;
     hub_subscriber *subscriber = calloc(1, sizeof *subscriber);
-    hub_subscription *subscription = subscriber != NULL ? find_or_add(entry->owner, own_uri) : NULL;
+    hub_subscription *subscription = subscriber != NULL ? find_or_add(toolset, own_uri) : NULL;
     if (subscription == NULL) {
         free(subscriber);
         return NULL;
@@ -200,19 +183,19 @@ static hub_subscriber *add_subscriber(hub_session *session, hub_listen *listen,
         .list_next = list->first,
         .session = session,
         .listen = listen,
-        .is_mapped = entry->exposed.len > entry->item->name.len,
+        .is_mapped = is_mapped,
     };
     if (subscription->first != NULL) {
         subscription->first->prev = subscriber;
     }
     subscription->first = subscriber;
+    subscription->awake++;
     list->first = subscriber;
     list->count++;
     return subscriber;
 }
 
-/* Answer the request of a subscriber that waits; a client that gave up has no call any more. */
-static void answer(hub_subscriber *subscriber, const hub_outcome *outcome)
+void hub_subscriber_answer(hub_subscriber *subscriber, const hub_outcome *outcome)
 {
     const hub_call_table *calls = subscriber->subscription->toolset->hub->calls;
     hub_call *call = subscriber->call != 0 ? hub_call_find(calls, subscriber->call, NULL) : NULL;
@@ -222,19 +205,33 @@ static void answer(hub_subscriber *subscriber, const hub_outcome *outcome)
     }
 }
 
+/* Answer one that waits, and forget it if it has come to nothing: refused, or a second time the
+ * same. */
+static void answer_waiting(hub_subscriber *subscriber, const hub_outcome *outcome)
+{
+    const hub_subscription *subscription = subscriber->subscription;
+    hub_subscriber_answer(subscriber, outcome);
+    bool is_double = subscriber->is_repeat &&
+                     hub_subscriber_find(subscriber->list, subscription->toolset,
+                                         uri_of(subscription), subscriber->is_mapped, subscriber);
+    subscriber->is_repeat = false;
+    if (outcome->status != PATCHBAY_RESULT || is_double) {
+        forget(subscriber);
+    }
+}
+
 /* The toolset has answered. If it refuses, those whose request brought this about are no
  * subscribers; streams that were acknowledged, and those from before, stay, and the next request
  * tries again. */
 static void on_subscribed(void *ctx, const hub_outcome *outcome)
 {
     hub_subscription *subscription = ctx;
-    bool is_done = outcome->status == PATCHBAY_RESULT;
     subscription->asking = NULL;
-    subscription->is_told = is_done;
+    subscription->is_told = outcome->status == PATCHBAY_RESULT;
     if (subscription->is_over) {
         return;
     }
-    if (!is_done) {
+    if (!subscription->is_told) {
         hub_log(HUB_LOG_WARNING, "resource.not_subscribed",
                 HUB_F_TEXT("toolset", subscription->toolset->settings->key),
                 HUB_F_STR("uri", uri_of(subscription)), HUB_F_STR("reason", outcome->json));
@@ -242,22 +239,16 @@ static void on_subscribed(void *ctx, const hub_outcome *outcome)
     hub_subscriber *next;
     for (hub_subscriber *at = subscription->first; at != NULL; at = next) {
         next = at->next;
-        bool was_waiting = at->call != 0;
-        answer(at, outcome);
-        if (was_waiting && !is_done) {
-            unlink_subscriber(at);
-            free(at);
+        if (at->call != 0) {
+            answer_waiting(at, outcome);
         }
     }
-    if (subscription->first == NULL) {
-        end_subscription(subscription);
-    }
+    settle(subscription);
 }
 
-/* Tell the toolset of a subscription, unless it knows. May end the subscription. */
-static void begin(hub_subscription *subscription)
+void hub_subscription_tell_begin(hub_subscription *subscription)
 {
-    if (subscription->is_told || subscription->asking != NULL) {
+    if (subscription->is_told || subscription->asking != NULL || subscription->awake == 0) {
         return;
     }
     hub_err err = ask_toolset(subscription, "resources/subscribe", on_subscribed, subscription,
@@ -268,125 +259,17 @@ static void begin(hub_subscription *subscription)
     }
 }
 
-/* ---- legacy ---------------------------------------------------------------------------------- */
-
-static void respond_mute(const hub_request *request, const hub_toolset *toolset)
-{
-    hub_buf text;
-    hub_buf_init(&text, 256);
-    hub_buf_printf(&text, "toolset \"%s\" does not tell when its resources change",
-                   toolset->settings->key);
-    hub_respond_error(request, HUB_RPC_METHOD_NOT_FOUND, hub_buf_str(&text), HUB_STR_EMPTY);
-    hub_buf_fini(&text);
-}
-
-/* Subscribe the session of a request, and answer when the toolset knows. */
-static void subscribe(const hub_request *request, const hub_view_entry *entry, hub_str own_uri)
-{
-    hub_session *session = request->session;
-    hub_toolset *toolset = entry->owner;
-    const hub_subscription *known = find(toolset, own_uri);
-    if (find_subscriber(&session->subscribers, toolset, own_uri) != NULL) {
-        hub_respond_result(request, HUB_STR("{}"));
-        return;
-    }
-    if (session->subscribers.count >= HUB_LIMIT_SUBSCRIPTIONS) {
-        hub_respond_error(request, HUB_RPC_OVERLOADED,
-                          HUB_STR("too many subscriptions in this session: end one first"),
-                          HUB_STR_EMPTY);
-        return;
-    }
-    hub_call *call = NULL;
-    bool waits = known == NULL || !known->is_told;
-    hub_err err = HUB_OK;
-    if (waits) {
-        err = hub_call_begin(toolset->hub->calls, session, request->port,
-                             request->message->at[HUB_M_ID], &request->context, &call);
-    }
-    if (err != HUB_OK) {
-        hub_respond_refusal(request, err);
-        return;
-    }
-    hub_subscriber *subscriber = add_subscriber(session, NULL, entry, own_uri);
-    if (subscriber == NULL && waits) {
-        hub_call_fail_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
-    } else if (subscriber == NULL) {
-        hub_respond_refusal(request, HUB_ENOMEM);
-    } else if (waits) {
-        subscriber->call = call->id;
-        begin(subscriber->subscription);
-    } else {
-        hub_respond_result(request, HUB_STR("{}"));
-    }
-}
-
-void hub_subscription_open(const hub_request *request)
-{
-    hub_buf uri;
-    if (!hub_content_read_uri(request, request->message->at[HUB_M_URI], &uri)) {
-        return;
-    }
-    const hub_view_entry *entry =
-        hub_content_find_resource(request->session->profile, hub_buf_str(&uri));
-    const hub_toolset *toolset = entry != NULL ? entry->owner : NULL;
-    if (toolset == NULL) {
-        hub_content_miss_resource(request, hub_buf_str(&uri));
-    } else if (!toolset->capabilities.subscribes) {
-        respond_mute(request, toolset);
-    } else {
-        subscribe(request, entry, hub_view_own_uri(entry, hub_buf_str(&uri)));
-    }
-    hub_buf_fini(&uri);
-}
-
-void hub_subscription_close(const hub_request *request)
-{
-    hub_session *session = request->session;
-    hub_buf uri;
-    if (!hub_content_read_uri(request, request->message->at[HUB_M_URI], &uri)) {
-        return;
-    }
-    const hub_view_entry *entry = hub_content_find_resource(session->profile, hub_buf_str(&uri));
-    hub_subscriber *subscriber = entry == NULL
-                                     ? NULL
-                                     : find_subscriber(&session->subscribers, entry->owner,
-                                                       hub_view_own_uri(entry, hub_buf_str(&uri)));
-    if (subscriber != NULL) {
-        answer(subscriber, &(hub_outcome){.status = PATCHBAY_RESULT, .json = HUB_STR("{}")});
-        end_subscriber(subscriber);
-    }
-    hub_respond_result(request, HUB_STR("{}")); /* that it hears nothing is true in any case */
-    hub_buf_fini(&uri);
-}
-
-/* ---- modern ---------------------------------------------------------------------------------- */
-
-hub_subscription_fate hub_subscription_add(hub_session *session, hub_listen *listen, hub_str uri)
-{
-    const hub_view_entry *entry = hub_content_find_resource(session->profile, uri);
-    const hub_toolset *toolset = entry != NULL ? entry->owner : NULL;
-    if (toolset == NULL) {
-        return HUB_SUBSCRIPTION_UNKNOWN;
-    }
-    if (!toolset->capabilities.subscribes) {
-        return HUB_SUBSCRIPTION_MUTE;
-    }
-    hub_str own_uri = hub_view_own_uri(entry, uri);
-    if (find_subscriber(&listen->subscribers, toolset, own_uri) == NULL &&
-        add_subscriber(session, listen, entry, own_uri) == NULL) {
-        return HUB_SUBSCRIPTION_NO_MEMORY;
-    }
-    return HUB_SUBSCRIPTION_TAKEN;
-}
-
-void hub_subscription_begin(const hub_listen *listen)
-{
-    for (hub_subscriber *at = listen->subscribers.first; at != NULL; at = at->list_next) {
-        begin(at->subscription);
-    }
-}
-
 /* ---- changes --------------------------------------------------------------------------------- */
+
+void hub_subscriber_add_uri(const hub_subscriber *subscriber, hub_str own_uri, hub_buf *out)
+{
+    if (subscriber->is_mapped) {
+        hub_route_add_mapped(hub_str_of(subscriber->subscription->toolset->settings->key), own_uri,
+                             out);
+    } else {
+        hub_buf_add(out, own_uri);
+    }
+}
 
 /* Tell one subscriber, under the URI that it knows. */
 static void tell(const hub_subscriber *subscriber, hub_str uri)
@@ -394,22 +277,18 @@ static void tell(const hub_subscriber *subscriber, hub_str uri)
     const hub_listen *listen = subscriber->listen;
     hub_buf known;
     hub_buf params;
-    if (subscriber->session->closing) {
+    if (subscriber->session->closing || subscriber->is_asleep || subscriber->is_repeat) {
         return;
     }
     hub_buf_init(&known, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    if (subscriber->is_mapped) {
-        hub_view_add_mapped_uri(hub_str_of(subscriber->subscription->toolset->settings->key), uri,
-                                &known);
-        uri = hub_buf_str(&known);
-    }
+    hub_subscriber_add_uri(subscriber, uri, &known);
     hub_buf_add_char(&params, '{');
     if (listen != NULL) {
         hub_listen_add_meta(listen, &params);
     }
     hub_json_add_key(&params, HUB_STR("uri"));
-    hub_json_add_string(&params, uri);
+    hub_json_add_string(&params, hub_buf_str(&known));
     hub_buf_add_char(&params, '}');
     if (hub_buf_ok(&known) && hub_buf_ok(&params)) {
         hub_respond_notify(listen != NULL ? listen->port : subscriber->session->port,
@@ -441,9 +320,21 @@ void hub_subscription_tell(hub_toolset *toolset, hub_str uri)
     }
 }
 
+/* ---- toolsets that come and go --------------------------------------------------------------- */
+
+/* Tell the toolset of all that it does not know of. What is asked newly cannot be answered before
+ * it is asked, so those that follow in the table are there when this comes to them. */
+static void tell_all_begin(const hub_toolset *toolset)
+{
+    hub_subscription *next;
+    for (hub_subscription *at = toolset->subscriptions; at != NULL; at = next) {
+        next = at->hh.next;
+        hub_subscription_tell_begin(at);
+    }
+}
+
 /* A plugin may answer whatever it was asked while it hears of something else, so a subscription can
- * be gone after any word to it. What is asked newly cannot be answered before it is asked: those
- * that follow in the table are safe. */
+ * be gone after any word to it. */
 void hub_subscription_rebind(hub_toolset *toolset)
 {
     hub_subscription *at = toolset->subscriptions;
@@ -455,26 +346,29 @@ void hub_subscription_rebind(hub_toolset *toolset)
         }
         at = asking != NULL ? toolset->subscriptions : at->hh.next;
     }
-    hub_subscription *next;
-    for (at = toolset->subscriptions; at != NULL; at = next) {
-        next = at->hh.next;
+    for (at = toolset->subscriptions; at != NULL; at = at->hh.next) {
         at->is_told = false;
-        begin(at);
     }
+    tell_all_begin(toolset);
 }
 
-/* Take the subscribers of profiles without the toolset from a subscription. */
+/* Put the subscribers of profiles without the toolset to sleep; who waits for an answer gets one,
+ * and is none. */
 static void sweep_one(hub_subscription *subscription)
 {
     hub_str key = hub_str_of(subscription->toolset->settings->key);
     hub_subscriber *next;
     for (hub_subscriber *at = subscription->first; at != NULL; at = next) {
         next = at->next;
-        if (hub_registry_find(at->session->profile->registry, key) == NULL) {
-            answer(at, &(hub_outcome){.status = PATCHBAY_UNAVAILABLE,
-                                      .json = HUB_STR("the toolset was disabled")});
-            unlink_subscriber(at);
-            free(at);
+        if (at->is_asleep || hub_registry_find(at->session->profile->registry, key) != NULL) {
+            continue;
+        }
+        if (at->call != 0) {
+            answer_waiting(at, &(hub_outcome){.status = PATCHBAY_UNAVAILABLE,
+                                              .json = HUB_STR("the toolset was disabled")});
+        } else {
+            at->is_asleep = true;
+            subscription->awake--;
         }
     }
 }
@@ -488,6 +382,8 @@ void hub_subscription_sweep(hub_toolset *toolset)
         sweep_one(at);
         if (at->first == NULL) {
             take_out(at);
+        }
+        if (at->awake == 0 && (at->is_over || at->is_told || at->asking != NULL)) {
             at->next_over = over;
             over = at;
         }
@@ -497,4 +393,17 @@ void hub_subscription_sweep(hub_toolset *toolset)
         tell_end(over);
         over = next;
     }
+}
+
+void hub_subscription_wake(const hub_profile *profile, hub_toolset *toolset)
+{
+    for (hub_subscription *at = toolset->subscriptions; at != NULL; at = at->hh.next) {
+        for (hub_subscriber *one = at->first; one != NULL; one = one->next) {
+            if (one->is_asleep && one->session->profile == profile) {
+                one->is_asleep = false;
+                at->awake++;
+            }
+        }
+    }
+    tell_all_begin(toolset);
 }

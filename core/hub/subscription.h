@@ -3,9 +3,10 @@
  * Subscriptions to resources, of clients of both eras: resources/subscribe of a legacy session, and
  * the resourceSubscriptions of a modern listen stream. They are counted per toolset and URI: the
  * toolset is told of the first and of the last, and each subscriber hears of a change under the URI
- * that it knows. Nobody else does. A subscription ends with its session or stream, and when the
- * toolset is not active in the session's profile any more. Thread: [loop].
- * spec: MCP 2025-11-25 server/resources (Subscriptions); 2026-07-28 basic/patterns/subscriptions
+ * that it knows. Nobody else does. A subscription ends with its session or stream. While the
+ * toolset is not active in the session's profile it sleeps, and wakes when the toolset is back: the
+ * client was promised to hear of changes, and nobody has told it otherwise. Thread: [loop]. spec:
+ * MCP 2025-11-25 server/resources (Subscriptions); 2026-07-28 basic/patterns/subscriptions
  */
 #ifndef HUB_HUB_SUBSCRIPTION_H
 #define HUB_HUB_SUBSCRIPTION_H
@@ -27,6 +28,10 @@ typedef struct hub_subscriber_list {
  * the toolset's. */
 void hub_subscription_open(const hub_request *request);
 void hub_subscription_close(const hub_request *request);
+
+/* The client cancels a request, which may be a resources/subscribe that is not answered yet: then
+ * it is no subscriber. */
+void hub_subscription_cancel(const hub_call *call);
 
 /* What became of a URI that a listen stream asked for. */
 typedef enum hub_subscription_fate {
@@ -52,7 +57,10 @@ void hub_subscription_tell(struct hub_toolset *toolset, hub_str uri);
 /* The toolset has a new binding, which knows of no subscription. */
 void hub_subscription_rebind(struct hub_toolset *toolset);
 
-/* The toolset is in use by one profile less: subscribers there hear nothing any more. */
+/* The toolset is in use by one profile less: subscribers there hear nothing for now. */
 void hub_subscription_sweep(struct hub_toolset *toolset);
+
+/* The toolset is active in a profile: its subscribers there hear of changes again. */
+void hub_subscription_wake(const struct hub_profile *profile, struct hub_toolset *toolset);
 
 #endif

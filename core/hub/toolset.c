@@ -7,6 +7,7 @@
 #include "hub/logging.h"
 #include "hub/orchestrator.h"
 #include "hub/subscription.h"
+#include "hub/task_watch.h"
 
 #include <stdlib.h>
 
@@ -163,7 +164,7 @@ void hub_toolset_destroy(hub_toolset *toolset)
 {
     if (toolset != NULL) {
         hub_assert(toolset->binding == NULL && toolset->waiters == NULL &&
-                   toolset->subscriptions == NULL);
+                   toolset->subscriptions == NULL && toolset->task_watches == NULL);
         for (int kind = 0; kind < HUB_KINDS; kind++) {
             hub_catalog_unref(toolset->lists[kind]);
         }
@@ -226,6 +227,7 @@ void hub_toolset_unuse(hub_toolset *toolset)
     }
     bool was_asked = stop_discovery(toolset);
     hub_binding *binding = toolset->binding;
+    hub_task_watch_forget_toolset(toolset);
     toolset->binding = NULL;
     toolset->state = PATCHBAY_STATE_IDLE;
     for (int kind = 0; toolset->native && kind < HUB_KINDS; kind++) {

@@ -16,6 +16,8 @@
 
 #include <patchbay/catalog.h>
 
+typedef struct hub_task_watch hub_task_watch;
+
 /* A module instance at work for a toolset. Two exist while a replaced module finishes its calls. */
 struct hub_binding {
     struct hub_toolset *toolset;
@@ -26,6 +28,7 @@ struct hub_binding {
     bool retired;       /* takes no new calls; closes with its last one */
     bool expects_input; /* its results may say input_required */
     bool native;        /* its tools are the module's own */
+    uint64_t roots_of;  /* number of the session whose roots it was told last; 0: none (roots.h) */
     bool deferred;      /* the catalog has to be asked for */
     /* Set while the instance was being created. */
     hub_catalog *first_lists[HUB_KINDS];
@@ -58,6 +61,8 @@ typedef struct hub_toolset {
     bool is_late;                      /* see hub_toolset_note_wait */
     hub_catalog_waiter *waiters;
     struct hub_subscription *subscriptions; /* uthash over the URI (subscription.h) */
+    hub_task_watch *task_watches;           /* uthash over the id (task_watch.h) */
+    hub_task_watch *task_progress;          /* the same tasks, over the call that made them */
     int level_told;                         /* of logging, to the instance (logging.h) */
     unsigned level_users;                   /* `users` when that was looked at last */
     int level_asked;                        /* the most talkative that a modern request had */

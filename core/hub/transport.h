@@ -14,6 +14,8 @@
 #ifndef HUB_HUB_TRANSPORT_H
 #define HUB_HUB_TRANSPORT_H
 
+#include "base/buf.h"
+#include "tools/rules.h"
 #include "wire/mcp.h"
 
 typedef struct hub_orchestrator hub_orchestrator;
@@ -42,6 +44,12 @@ typedef struct hub_port_ops {
      * basic/transports): let go of its connection, keep what is sent from now on. NULL: this
      * transport cannot. */
     void (*release)(hub_port *port);
+
+    /* Append the value of a header of the HTTP request that a message came with, `name` in any
+     * case; lines of the same name are joined by commas. False when there is none. Asked only while
+     * the message is being taken, and only for names of hub_forwarded_names. NULL: messages of this
+     * transport have no headers. */
+    bool (*add_header)(hub_port *port, hub_str name, hub_buf *value);
 } hub_port_ops;
 
 /* Embed it in the transport's own struct. */
@@ -85,6 +93,15 @@ hub_revision hub_session_revision(const hub_session *session);
 /* The definition of the tool that the session's client knows by that name (a JSON object, as
  * tools/list shows it), or the empty span. Borrowed until the loop goes on. */
 hub_str hub_session_find_tool(const hub_session *session, hub_str name);
+
+/* The headers of clients' requests that some toolset wants to have forwarded: mostly none. Borrowed
+ * for the hub's life. */
+const hub_names *hub_forwarded_names(const hub_orchestrator *hub);
+
+/* A text that remembers such headers, for a transport whose messages come long after them. What is
+ * found is borrowed from `lines`; false when the header is not there. */
+void hub_forwarded_add(hub_buf *lines, hub_str name, hub_str value);
+bool hub_forwarded_find(hub_str lines, hub_str name, hub_str *ret_value);
 
 /* Whether the hub takes work: its toolsets are loaded, and it is not stopping. */
 bool hub_orchestrator_is_ready(const hub_orchestrator *hub);

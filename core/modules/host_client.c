@@ -5,6 +5,16 @@
 #include "base/limits.h"
 #include "wire/input_request.h"
 
+/* Say something about a call from another thread. */
+static int32_t mail_about(patchbay_host *host, hub_mail_kind kind, patchbay_call call, hub_str text)
+{
+    hub_mail *mail = hub_mail_create(host, kind, text);
+    if (mail != NULL) {
+        mail->call = call.id;
+    }
+    return hub_mail_send(mail);
+}
+
 /* Whether `json` is an object as MCP's notifications/message wants it. */
 static bool check_message(hub_str json, hub_str *ret_value)
 {
@@ -23,13 +33,11 @@ static int32_t client_message(patchbay_host *host, patchbay_call call, patchbay_
     }
     if (hub_env_on_loop(host->env)) {
         bool known = !host->closing && host->events->on_message(host->ctx, call.id, value);
-        return known ? PATCHBAY_OK : PATCHBAY_ESTALE;
+        return known                           ? PATCHBAY_OK
+               : call.id == PATCHBAY_SOME_CALL ? PATCHBAY_ESTATE
+                                               : PATCHBAY_ESTALE;
     }
-    hub_mail *mail = hub_mail_create(host, HUB_MAIL_MESSAGE, value);
-    if (mail != NULL) {
-        mail->call = call.id;
-    }
-    return hub_mail_send(mail);
+    return mail_about(host, HUB_MAIL_MESSAGE, call, value);
 }
 
 static int32_t client_release(patchbay_host *host, patchbay_call call)
@@ -38,11 +46,7 @@ static int32_t client_release(patchbay_host *host, patchbay_call call)
         bool known = !host->closing && host->events->on_release(host->ctx, call.id);
         return known ? PATCHBAY_OK : PATCHBAY_ESTALE;
     }
-    hub_mail *mail = hub_mail_create(host, HUB_MAIL_RELEASE, HUB_STR_EMPTY);
-    if (mail != NULL) {
-        mail->call = call.id;
-    }
-    return hub_mail_send(mail);
+    return mail_about(host, HUB_MAIL_RELEASE, call, HUB_STR_EMPTY);
 }
 
 static patchbay_str client_get_capabilities(patchbay_host *host, patchbay_call call)
@@ -160,11 +164,59 @@ static int32_t client_ask(patchbay_host *host, patchbay_call call,
     return host->closing ? PATCHBAY_ESTATE : host->events->on_ask(host->ctx, call.id, &checked);
 }
 
+static int32_t client_withdraw(patchbay_host *host, patchbay_call call, patchbay_str key)
+{
+    if (key.len == 0) {
+        return PATCHBAY_EINVAL;
+    }
+    if (!hub_env_on_loop(host->env)) {
+        return mail_about(host, HUB_MAIL_WITHDRAW, call, key);
+    }
+    return host->closing ? PATCHBAY_ENOTFOUND : host->events->on_withdraw(host->ctx, call.id, key);
+}
+
+static int32_t client_elicitation_complete(patchbay_host *host, patchbay_call call,
+                                           patchbay_str params_json)
+{
+    hub_str value;
+    if (params_json.len > HUB_LIMIT_CLIENT_MESSAGE_BYTES ||
+        hub_json_check(params_json, &value, NULL) != HUB_OK ||
+        hub_json_type_of(value) != HUB_JSON_OBJECT ||
+        hub_json_type_of(hub_json_get(value, HUB_STR("elicitationId"))) != HUB_JSON_STRING) {
+        return PATCHBAY_EINVAL;
+    }
+    if (!hub_env_on_loop(host->env)) {
+        return mail_about(host, HUB_MAIL_ELICITED, call, value);
+    }
+    return host->closing ? PATCHBAY_ENOTFOUND
+                         : host->events->on_elicitation_complete(host->ctx, call.id, value);
+}
+
 static void client_expect_input_required(patchbay_host *host, uint32_t is_expected)
 {
     if (!host->closing) {
         host->events->on_expect_input(host->ctx, is_expected != 0);
     }
+}
+
+static patchbay_str client_get_header(patchbay_host *host, patchbay_call call, patchbay_str name)
+{
+    return host->closing ? HUB_STR_EMPTY : host->events->get_header(host->ctx, call.id, name);
+}
+
+static int32_t client_task_changed(patchbay_host *host, patchbay_str params_json)
+{
+    hub_str value;
+    if (params_json.len > HUB_LIMIT_CLIENT_MESSAGE_BYTES ||
+        hub_json_check(params_json, &value, NULL) != HUB_OK ||
+        hub_json_type_of(value) != HUB_JSON_OBJECT ||
+        hub_json_type_of(hub_json_get(value, HUB_STR("taskId"))) != HUB_JSON_STRING) {
+        return PATCHBAY_EINVAL;
+    }
+    if (!host->closing) {
+        host->events->on_task(host->ctx, value);
+    }
+    return PATCHBAY_OK;
 }
 
 const patchbay_client_v1 HUB_HOST_CLIENT = {
@@ -174,4 +226,8 @@ const patchbay_client_v1 HUB_HOST_CLIENT = {
     .message = client_message,
     .release = client_release,
     .expect_input_required = client_expect_input_required,
+    .get_header = client_get_header,
+    .task_changed = client_task_changed,
+    .withdraw = client_withdraw,
+    .elicitation_complete = client_elicitation_complete,
 };

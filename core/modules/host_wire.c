@@ -2,12 +2,14 @@
 /* Host interface wire/1: the hub's scanner and dialects. */
 #include "modules/instance_internal.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
+#include "wire/lineage.h"
 
 /* What the clients of a shared connection can be asked between them; which of them can, is looked
  * at with each question (patchbay/client.h). */
 #define HUB_CLIENT_CAPABILITIES                                                                    \
-    "{\"roots\":{},\"sampling\":{\"context\":{},\"tools\":{}},"                                    \
+    "{\"roots\":{\"listChanged\":true},\"sampling\":{\"context\":{},\"tools\":{}},"                \
     "\"elicitation\":{\"form\":{},\"url\":{}}}"
 
 #define HUB_CLIENT_INFO "{\"name\":\"patchbay\",\"version\":\"" PATCHBAY_VERSION "\"}"
@@ -58,9 +60,7 @@ static int32_t wire_scan(patchbay_host *host, patchbay_str bytes, patchbay_messa
     ret_message->result = message.at[HUB_M_RESULT];
     ret_message->error = message.at[HUB_M_ERROR];
     ret_message->progress_token_number = number_or_max(message.at[HUB_M_PROGRESS_TOKEN]);
-    if (!hub_json_plain(message.at[HUB_M_RESULT_TYPE], &ret_message->result_type)) {
-        ret_message->result_type = HUB_STR_EMPTY;
-    }
+    ret_message->result_type = message.at[HUB_M_RESULT_TYPE];
     return PATCHBAY_OK;
 }
 
@@ -96,17 +96,29 @@ static int32_t wire_frame_request(patchbay_host *host, patchbay_call call,
 static patchbay_str wire_introduce(patchbay_host *host, const patchbay_peer *peer)
 {
     hub_buf *out = &host->env->scratch;
+    const hub_lineage *lineage = host->env->lineage;
     hub_buf_clear(out);
     if (hub_revision_era(hub_revision_parse(peer->version)) == HUB_ERA_MODERN) {
         hub_buf_add(out, HUB_STR("{\"_meta\":{\"" HUB_META_PROTOCOL_VERSION "\":"));
         hub_json_add_string(out, peer->version);
         hub_buf_add(out, HUB_STR(",\"" HUB_META_CLIENT_INFO "\":" HUB_CLIENT_INFO
-                                 ",\"" HUB_META_CLIENT_CAPABILITIES "\":{}}}"));
+                                 ",\"" HUB_META_CLIENT_CAPABILITIES "\":{}"));
+        if (lineage != NULL) {
+            hub_buf_add(out, HUB_STR(",\"" HUB_META_HUBS "\":"));
+            hub_lineage_add(lineage, hub_clock_now_ms(), out);
+        }
+        hub_buf_add(out, HUB_STR("}}"));
     } else {
         hub_buf_add(out, HUB_STR("{\"protocolVersion\":"));
         hub_json_add_string(out, peer->version);
         hub_buf_add(out, HUB_STR(",\"capabilities\":" HUB_CLIENT_CAPABILITIES
-                                 ",\"clientInfo\":" HUB_CLIENT_INFO "}"));
+                                 ",\"clientInfo\":" HUB_CLIENT_INFO));
+        if (lineage != NULL) {
+            hub_buf_add(out, HUB_STR(",\"_meta\":{\"" HUB_META_HUBS "\":"));
+            hub_lineage_add(lineage, hub_clock_now_ms(), out);
+            hub_buf_add_char(out, '}');
+        }
+        hub_buf_add_char(out, '}');
     }
     return hub_buf_ok(out) ? hub_buf_str(out) : HUB_STR_EMPTY;
 }

@@ -74,6 +74,12 @@ void hub_instance_open_mail(const hub_mail *mail)
     case HUB_MAIL_ASK:
         hub_instance_open_question(mail);
         break;
+    case HUB_MAIL_WITHDRAW:
+        (void)instance->events->on_withdraw(instance->ctx, mail->call, mail_json(mail));
+        break;
+    case HUB_MAIL_ELICITED:
+        (void)instance->events->on_elicitation_complete(instance->ctx, mail->call, mail_json(mail));
+        break;
     case HUB_MAIL_POST:
         mail->fn(mail->arg);
         break;

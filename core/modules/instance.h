@@ -22,6 +22,7 @@ typedef struct patchbay_host hub_instance;
 
 /* What all instances of a hub share: the loop, the mailbox, and borrowed pools. */
 typedef struct hub_module_env hub_module_env;
+struct hub_lineage;
 
 /* owns:    *ret_env; workers and processes are borrowed and must outlive it */
 HUB_MUST_CHECK hub_err hub_module_env_create(struct ev_loop *loop, hub_worker_pool *workers,
@@ -31,6 +32,10 @@ HUB_MUST_CHECK hub_err hub_module_env_create(struct ev_loop *loop, hub_worker_po
 /* No stream of a plugin takes larger messages than this; HUB_LIMIT_UPSTREAM_MESSAGE_BYTES unless
  * set. */
 void hub_module_env_limit_messages(hub_module_env *env, size_t max_bytes);
+
+/* With what the hub introduces itself to upstreams that may be hubs, too; borrowed. NULL, as at
+ * first: without. */
+void hub_module_env_set_lineage(hub_module_env *env, const struct hub_lineage *lineage);
 
 /* Every instance must have been closed and reported so. NULL is fine. */
 void hub_module_env_destroy(hub_module_env *env);
@@ -58,8 +63,9 @@ typedef struct hub_instance_events {
     /* Progress of a call: the members that follow the token, a JSON object. */
     bool (*on_progress)(void *ctx, uint64_t call, hub_str params_json);
 
-    /* A log message for the client of a call, or with 0 for all: params of notifications/message,
-     * of which level and data are checked. */
+    /* A log message for the client of a call, with 0 for all, with PATCHBAY_SOME_CALL for whoever
+     * the instance works for: params of notifications/message, of which level and data are checked.
+     */
     bool (*on_message)(void *ctx, uint64_t call, hub_str params_json);
 
     /* The connection of a call's client is not needed for now (patchbay/client.h). */
@@ -75,10 +81,24 @@ typedef struct hub_instance_events {
      */
     const hub_request_context *(*get_context)(void *ctx, uint64_t call);
 
+    /* A header of the HTTP request behind a call, if the toolset may have it; else empty
+     * (patchbay/client.h). */
+    hub_str (*get_header)(void *ctx, uint64_t call, hub_str name);
+
     /* A question to the client of a call, or with 0 of whichever session the instance works for.
      * What patchbay/client.h says of ask(); method, params and struct have been checked. Whoever
      * takes it calls hub_instance_answer later, exactly once. */
     int32_t (*on_ask)(void *ctx, uint64_t call, const patchbay_question *question);
+
+    /* A question is taken back: what patchbay/client.h says of withdraw(). The key is not empty. */
+    int32_t (*on_withdraw)(void *ctx, uint64_t call, hub_str key);
+
+    /* What patchbay/client.h says of elicitation_complete(); params are an object with a string
+     * `elicitationId`. */
+    int32_t (*on_elicitation_complete)(void *ctx, uint64_t call, hub_str params_json);
+
+    /* A task has changed: params of notifications/tasks/status, an object (patchbay/client.h). */
+    void (*on_task)(void *ctx, hub_str params_json);
 
     /* Whether results may say `input_required` themselves (patchbay/client.h). */
     void (*on_expect_input)(void *ctx, bool is_expected);

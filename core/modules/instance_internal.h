@@ -29,6 +29,8 @@ typedef enum hub_mail_kind {
     HUB_MAIL_MESSAGE,
     HUB_MAIL_RELEASE,
     HUB_MAIL_ASK,
+    HUB_MAIL_WITHDRAW,
+    HUB_MAIL_ELICITED,
     HUB_MAIL_POST,
     HUB_MAIL_WAKE, /* only to look whether a closing instance is done */
 } hub_mail_kind;
@@ -57,6 +59,7 @@ struct hub_module_env {
     hub_process_table *processes;
     pthread_t loop_thread;
     size_t max_message_bytes; /* of a stream, whatever a plugin asks for */
+    const struct hub_lineage *lineage;
     ev_async wake;
     /* guards first, last, and of each instance `pending`, `mail_bytes` and `closing` */
     pthread_mutex_t lock;

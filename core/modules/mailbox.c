@@ -196,6 +196,11 @@ void hub_module_env_limit_messages(hub_module_env *env, size_t max_bytes)
     env->max_message_bytes = max_bytes;
 }
 
+void hub_module_env_set_lineage(hub_module_env *env, const struct hub_lineage *lineage)
+{
+    env->lineage = lineage;
+}
+
 void hub_module_env_destroy(hub_module_env *env)
 {
     if (env == NULL) {

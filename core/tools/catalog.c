@@ -49,7 +49,7 @@ typedef struct wanted_member {
 enum { INPUT_SCHEMA, OUTPUT_SCHEMA, ANNOTATIONS, META, TOOL_MEMBERS };
 enum { KEY, TITLE, COMMON_MEMBERS };
 enum { READ_ONLY, DESTRUCTIVE, HINT_MEMBERS };
-enum { TAGS, CATEGORY, META_MEMBERS };
+enum { TAGS, CATEGORY, UI, UI_URI, META_MEMBERS };
 
 /* The most of a name, or of what stands in its place, that a report shows. */
 enum { SHOWN_BYTES = HUB_LIMIT_TOOL_NAME_BYTES };
@@ -119,6 +119,11 @@ static bool read_name(catalog_parser *parser, hub_item *item)
     return true;
 }
 
+static hub_str string_or_none(hub_str value)
+{
+    return hub_json_type_of(value) == HUB_JSON_STRING ? value : HUB_STR_EMPTY;
+}
+
 /* What the hub reads of a tool besides its name: hints, tags, category. Returns why the tool is not
  * usable, or NULL. */
 static const char *read_traits(hub_item *tool, const wanted_member members[TOOL_MEMBERS])
@@ -126,11 +131,19 @@ static const char *read_traits(hub_item *tool, const wanted_member members[TOOL_
     wanted_member hints[HINT_MEMBERS] = {
         [READ_ONLY] = {.key = "readOnlyHint"}, [DESTRUCTIVE] = {.key = "destructiveHint"}};
     wanted_member meta[META_MEMBERS] = {
-        [TAGS] = {.key = "patchbay/tags"}, [CATEGORY] = {.key = "patchbay/category"}};
+        [TAGS] = {.key = "patchbay/tags"},
+        [CATEGORY] = {.key = "patchbay/category"},
+        [UI] = {.key = "ui"},
+        [UI_URI] = {.key = "ui/resourceUri"},
+    };
+    wanted_member ui = {.key = "resourceUri"};
     if (!read_members(members[ANNOTATIONS].value, hints, HINT_MEMBERS) ||
-        !read_members(members[META].value, meta, META_MEMBERS)) {
-        return "a hint, its tags or its category occur twice";
+        !read_members(members[META].value, meta, META_MEMBERS) ||
+        !read_members(meta[UI].value, &ui, 1)) {
+        return "a hint, its tags, its category or its user interface occur twice";
     }
+    tool->ui_uris[0] = string_or_none(ui.value);
+    tool->ui_uris[1] = string_or_none(meta[UI_URI].value);
     if (hub_json_type_of(hints[READ_ONLY].value) == HUB_JSON_TRUE) {
         tool->hints |= HUB_TOOL_READ_ONLY;
     }
@@ -143,9 +156,7 @@ static const char *read_traits(hub_item *tool, const wanted_member members[TOOL_
     if (hub_json_count(tool->tags_json) > HUB_LIMIT_TAGS_PER_TOOL) {
         return "it has too many tags";
     }
-    if (hub_json_type_of(meta[CATEGORY].value) == HUB_JSON_STRING) {
-        tool->category_json = meta[CATEGORY].value;
-    }
+    tool->category_json = string_or_none(meta[CATEGORY].value);
     tool->has_output_schema = hub_json_type_of(members[OUTPUT_SCHEMA].value) == HUB_JSON_OBJECT;
     return NULL;
 }
@@ -163,6 +174,8 @@ static void keep_item(catalog_parser *parser, const hub_item *item)
     seen_name *entry = &parser->seen_pool[parser->catalog->count];
     HASH_ADD_KEYPTR(hh, parser->seen, item->name.ptr, (unsigned)item->name.len, entry);
     parser->catalog->items[parser->catalog->count++] = *item;
+    parser->catalog->has_uis =
+        parser->catalog->has_uis || item->ui_uris[0].len > 0 || item->ui_uris[1].len > 0;
 }
 
 /* What is wrong with a tool, or NULL. */
@@ -179,6 +192,11 @@ static const char *check_tool(const catalog_parser *parser, hub_item *tool, hub_
     }
     if (hub_json_type_of(members[INPUT_SCHEMA].value) != HUB_JSON_OBJECT) {
         return "its inputSchema is not an object";
+    }
+    hub_str type = hub_json_get(members[INPUT_SCHEMA].value, HUB_STR("type"));
+    if (type.len > 0 && !hub_json_string_is(type, HUB_STR("object"))) {
+        return "its inputSchema is of another type than \"object\""; /* clients drop the whole list
+                                                                      */
     }
     const char *reason = read_traits(tool, members);
     if (reason == NULL && is_duplicate(parser, tool->name)) {

@@ -25,14 +25,19 @@ typedef enum hub_kind {
 #define HUB_TOOL_READ_ONLY       0x1u /* readOnlyHint: true */
 #define HUB_TOOL_NOT_DESTRUCTIVE 0x2u /* destructiveHint: false; absent means it may destroy */
 
+/* Where a tool may name its user interface: `_meta.ui.resourceUri`, and `_meta["ui/resourceUri"]`
+ * of older ones (MCP Apps). */
+#define HUB_ITEM_UI_URIS 2
+
 typedef struct hub_item {
     hub_str name;      /* decoded: of tools and prompts "name", of resources "uri", of resource
                           templates "uriTemplate" */
     hub_str json;      /* the whole definition, as given */
     hub_str name_json; /* the value that `name` is decoded from, a slice of json */
     /* Of tools alone: */
-    hub_str tags_json;     /* array from _meta["patchbay/tags"]; may be empty */
-    hub_str category_json; /* string from _meta["patchbay/category"]; may be empty */
+    hub_str tags_json;                 /* array from _meta["patchbay/tags"]; may be empty */
+    hub_str category_json;             /* string from _meta["patchbay/category"]; may be empty */
+    hub_str ui_uris[HUB_ITEM_UI_URIS]; /* raw strings; each may be empty */
     uint32_t hints;
     bool has_output_schema;
     hub_schema *schema; /* of the arguments; NULL in catalogs that are not validated */
@@ -47,6 +52,7 @@ typedef struct hub_catalog {
     hub_item *items; /* in the order given */
     size_t count;
     bool compiled; /* the tools have schemas */
+    bool has_uis;  /* some tool names a user interface */
 } hub_catalog;
 
 /* What so many of a kind are called, for people: "tool", "resource templates", … */

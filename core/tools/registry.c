@@ -13,6 +13,10 @@ struct hub_registry {
     uint64_t serial; /* of the newest view */
 };
 
+/* Tools may name resources. */
+static const hub_kind BUILD_ORDER[HUB_KINDS] = {HUB_KIND_RESOURCE, HUB_KIND_TEMPLATE,
+                                                HUB_KIND_PROMPT, HUB_KIND_TOOL};
+
 static void ref_lists(const hub_source *source)
 {
     for (int kind = 0; kind < HUB_KINDS; kind++) {
@@ -77,17 +81,30 @@ static bool is_current(const hub_registry *registry, hub_kind kind, const hub_so
     return registry->views[kind] != NULL;
 }
 
+static bool has_uis(const hub_source *sources, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (sources[i].lists[HUB_KIND_TOOL] != NULL && sources[i].lists[HUB_KIND_TOOL]->has_uis) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Build the views of `sources` and, when that works, make all of it current. Takes `sources`. */
 static hub_err swap_in(hub_registry *registry, hub_source *sources, size_t count, hub_error *reterr)
 {
     hub_view *views[HUB_KINDS] = {NULL};
     hub_err err = HUB_OK;
-    for (int kind = 0; err == HUB_OK && kind < HUB_KINDS; kind++) {
-        hub_view *current = registry->views[kind];
-        if (is_current(registry, (hub_kind)kind, sources, count)) {
-            views[kind] = hub_view_ref(current);
+    for (int i = 0; err == HUB_OK && i < HUB_KINDS; i++) {
+        hub_kind kind = BUILD_ORDER[i];
+        bool shows_resources = kind == HUB_KIND_TOOL && has_uis(sources, count);
+        const hub_view *resources = shows_resources ? views[HUB_KIND_RESOURCE] : NULL;
+        if (is_current(registry, kind, sources, count) &&
+            (!shows_resources || resources == registry->views[HUB_KIND_RESOURCE])) {
+            views[kind] = hub_view_ref(registry->views[kind]);
         } else {
-            err = hub_view_build((hub_kind)kind, sources, count, &registry->rules, current,
+            err = hub_view_build(kind, sources, count, &registry->rules, resources,
                                  registry->on_left_out, registry->ctx, &views[kind], reterr);
         }
     }

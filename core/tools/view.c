@@ -4,13 +4,11 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "tools/naming.h"
+#include "tools/route.h"
 #include "tools/uri_template.h"
-#include "wire/json.h"
+#include "tools/view_serialise.h"
 
 #include <stdlib.h>
-
-/* What stands in front of a URI that another toolset has as well, and the toolset's key. */
-#define URI_SCHEME "patchbay:"
 
 enum { SUFFIX_ROOM_BYTES = 16 };
 
@@ -24,7 +22,6 @@ static const char *const NAME_WORDS[HUB_KINDS] = {
 typedef struct view_builder {
     hub_view *view;
     const hub_view_rules *rules;
-    const hub_view *previous;
     hub_view_on_left_out *on_left_out;
     void *ctx;
     hub_error *reterr;
@@ -60,7 +57,7 @@ static size_t names_room(hub_kind kind, const hub_source *sources, size_t count)
     return bytes;
 }
 
-static void collect(view_builder *builder, const hub_source *source)
+static void collect(view_builder *builder, const hub_source *source, size_t order)
 {
     hub_view *view = builder->view;
     hub_catalog *catalog = source->lists[view->kind];
@@ -76,6 +73,7 @@ static void collect(view_builder *builder, const hub_source *source)
             .canonical = hub_str_from(hub_buf_str(&builder->names), begin),
             .item = item,
             .owner = source->owner,
+            .order = order,
             .native = source->native,
             .bare = source->bare,
             .fresh = source->fresh,
@@ -90,20 +88,34 @@ static int by_canonical(const void *a, const void *b)
     return hub_str_cmp(left->canonical, right->canonical);
 }
 
+/* Rank for naming: the hub's own tools, then native ones, then those of upstreams. */
+static int rank(const hub_view_entry *entry)
+{
+    return entry->bare ? 0 : entry->native ? 1 : 2;
+}
+
+/* Who is named before whom, and so keeps a name that both would get: by rank, then by the order in
+ * which the toolsets became active. What has happened before, and whose catalog came first, does
+ * not matter. */
+static int by_claim(const void *a, const void *b)
+{
+    const hub_view_entry *left = a;
+    const hub_view_entry *right = b;
+    if (rank(left) != rank(right)) {
+        return rank(left) < rank(right) ? -1 : 1;
+    }
+    if (left->order != right->order) {
+        return left->order < right->order ? -1 : 1;
+    }
+    return hub_str_cmp(left->canonical, right->canonical);
+}
+
 /* ---- naming ---------------------------------------------------------------------------------- */
 
 static hub_str toolset_of(const hub_view_entry *entry)
 {
     return (hub_str){.ptr = entry->canonical.ptr,
                      .len = entry->canonical.len - entry->item->name.len - 1};
-}
-
-void hub_view_add_mapped_uri(hub_str toolset, hub_str uri, hub_buf *out)
-{
-    hub_buf_add(out, HUB_STR(URI_SCHEME));
-    hub_buf_add(out, toolset);
-    hub_buf_add_char(out, '/');
-    hub_buf_add(out, uri);
 }
 
 static hub_str make_name(view_builder *builder, const hub_view_entry *entry, bool suffixed)
@@ -114,7 +126,7 @@ static hub_str make_name(view_builder *builder, const hub_view_entry *entry, boo
     }
     size_t begin = builder->names.len;
     if (is_uri(kind)) {
-        hub_view_add_mapped_uri(toolset_of(entry), entry->item->name, &builder->names);
+        hub_route_add_mapped(toolset_of(entry), entry->item->name, &builder->names);
         return hub_str_from(hub_buf_str(&builder->names), begin);
     }
     (suffixed ? hub_naming_expose_suffixed
@@ -172,10 +184,11 @@ static hub_err name_entry(view_builder *builder, hub_view_entry *entry)
 {
     hub_str exposed = make_name(builder, entry, false);
     const hub_view_entry *holder = hub_view_find(builder->view, exposed);
+    bool is_uri_kind = is_uri(builder->view->kind);
     if (holder != NULL && !yields_to(builder, entry, holder) && !entry->bare &&
-        builder->rules->naming != HUB_NAMING_NONE) {
+        (is_uri_kind || builder->rules->naming != HUB_NAMING_NONE)) {
         hub_str other = make_name(builder, entry, true);
-        if (!is_uri(builder->view->kind) || other.len <= HUB_LIMIT_URI_BYTES) {
+        if (!is_uri_kind || other.len <= HUB_LIMIT_URI_BYTES) {
             exposed = other;
             holder = hub_view_find(builder->view, exposed);
         }
@@ -190,64 +203,23 @@ static hub_err name_entry(view_builder *builder, hub_view_entry *entry)
     return HUB_OK;
 }
 
-static const hub_view_entry *find_canonical(const hub_view *view, hub_str canonical)
-{
-    if (view == NULL) {
-        return NULL;
-    }
-    size_t after = hub_view_after(view, canonical);
-    return after > 0 && hub_str_eq(view->entries[after - 1].canonical, canonical)
-               ? &view->entries[after - 1]
-               : NULL;
-}
-
-/* An entry that had a name in the previous view keeps it. */
-static void keep_name(view_builder *builder, hub_view_entry *entry)
-{
-    const hub_view_entry *old = find_canonical(builder->previous, entry->canonical);
-    if (old == NULL || entry->fresh || hub_view_find(builder->view, old->exposed) != NULL) {
-        return;
-    }
-    size_t begin = builder->names.len;
-    hub_buf_add(&builder->names, old->exposed);
-    if (hub_buf_ok(&builder->names)) {
-        add_to_index(builder->view, entry, hub_str_from(hub_buf_str(&builder->names), begin));
-    }
-}
-
-/* Rank for naming: the hub's own tools, then native ones, then those of upstreams. */
-static int rank(const hub_view_entry *entry)
-{
-    return entry->bare ? 0 : entry->native ? 1 : 2;
-}
-
 static hub_err name_entries(view_builder *builder)
 {
     hub_view *view = builder->view;
-    for (int turn = 0; turn <= 2; turn++) {
-        for (size_t i = 0; i < view->count; i++) {
-            if (rank(&view->entries[i]) == turn) {
-                keep_name(builder, &view->entries[i]);
-            }
-        }
-        for (size_t i = 0; i < view->count; i++) {
-            if (rank(&view->entries[i]) != turn || view->entries[i].exposed.len > 0) {
-                continue;
-            }
-            hub_err err = name_entry(builder, &view->entries[i]);
-            if (err != HUB_OK) {
-                return err;
-            }
-        }
+    hub_err err = HUB_OK;
+    qsort(view->entries, view->count, sizeof *view->entries, by_claim);
+    for (size_t i = 0; err == HUB_OK && i < view->count; i++) {
+        err = name_entry(builder, &view->entries[i]);
     }
-    return HUB_OK;
+    return err;
 }
 
 /* Entries without a name are gone; the index holds pointers, so it is made anew. */
-static void remove_nameless(hub_view *view)
+static void put_in_order(hub_view *view)
 {
     size_t kept = 0;
     HASH_CLEAR(hh, view->index);
+    qsort(view->entries, view->count, sizeof *view->entries, by_canonical);
     for (size_t i = 0; i < view->count; i++) {
         if (view->entries[i].exposed.len > 0) {
             view->entries[kept++] = view->entries[i];
@@ -259,40 +231,10 @@ static void remove_nameless(hub_view *view)
     }
 }
 
-/* ---- serialising ----------------------------------------------------------------------------- */
-
-static hub_err serialise(hub_view *view)
-{
-    hub_buf bytes;
-    hub_buf_init(&bytes, SIZE_MAX / 4);
-    for (size_t i = 0; i < view->count; i++) {
-        hub_view_entry *entry = &view->entries[i];
-        const hub_item *item = entry->item;
-        const char *json_end = item->json.ptr + item->json.len;
-        if (i > 0) {
-            hub_buf_add_char(&bytes, ',');
-        }
-        entry->begin = bytes.len;
-        hub_buf_add(&bytes, hub_str_between(item->json.ptr, item->name_json.ptr));
-        if (hub_str_eq(entry->exposed, item->name)) {
-            hub_buf_add(&bytes, item->name_json);
-        } else {
-            hub_json_add_string(&bytes, entry->exposed);
-        }
-        hub_buf_add(&bytes, hub_str_between(item->name_json.ptr + item->name_json.len, json_end));
-        entry->end = bytes.len;
-    }
-    if (!hub_buf_ok(&bytes)) {
-        hub_buf_fini(&bytes);
-        return HUB_ENOMEM;
-    }
-    view->bytes = bytes.ptr;
-    view->len = bytes.len;
-    return HUB_OK;
-}
+/* ---- building -------------------------------------------------------------------------------- */
 
 hub_err hub_view_build(hub_kind kind, const hub_source *sources, size_t count,
-                       const hub_view_rules *rules, const hub_view *previous,
+                       const hub_view_rules *rules, const hub_view *resources,
                        hub_view_on_left_out *on_left_out, void *ctx, hub_view **ret_view,
                        hub_error *reterr)
 {
@@ -302,12 +244,8 @@ hub_err hub_view_build(hub_kind kind, const hub_source *sources, size_t count,
     }
     view->refs = 1;
     view->kind = kind;
-    view_builder builder = {.view = view,
-                            .rules = rules,
-                            .previous = previous,
-                            .on_left_out = on_left_out,
-                            .ctx = ctx,
-                            .reterr = reterr};
+    view_builder builder = {
+        .view = view, .rules = rules, .on_left_out = on_left_out, .ctx = ctx, .reterr = reterr};
     size_t room = names_room(kind, sources, count);
     hub_buf_init(&builder.names, room);
     view->entries = calloc(count_items(kind, sources, count) + 1, sizeof *view->entries);
@@ -317,16 +255,15 @@ hub_err hub_view_build(hub_kind kind, const hub_source *sources, size_t count,
         hub_buf_reserve(&builder.names, room) != NULL) {
         for (size_t i = 0; i < count; i++) {
             if (sources[i].lists[kind] != NULL) {
-                collect(&builder, &sources[i]);
+                collect(&builder, &sources[i], i);
             }
         }
-        qsort(view->entries, view->count, sizeof *view->entries, by_canonical);
         err = name_entries(&builder);
     }
     view->names = builder.names.ptr;
     if (err == HUB_OK) {
-        remove_nameless(view);
-        err = serialise(view);
+        put_in_order(view);
+        err = hub_view_serialise(view, resources);
     }
     if (err != HUB_OK) {
         hub_view_unref(view);
@@ -387,25 +324,30 @@ const hub_view_entry *hub_view_find(const hub_view *view, hub_str exposed)
     return found;
 }
 
-const hub_view_entry *hub_view_match(const hub_view *view, hub_str uri)
+/* How much of a URI a template's own text matches; negative: the URI does not belong to it. */
+static int match(const hub_view_entry *entry, const void *owner, hub_str uri, bool is_lax)
+{
+    if (owner == NULL) {
+        return hub_uri_template_match(entry->exposed, uri, is_lax);
+    }
+    return owner == entry->owner ? hub_uri_template_match(entry->item->name, uri, is_lax) : -1;
+}
+
+const hub_view_entry *hub_view_match(const hub_view *view, const void *owner, hub_str uri)
 {
     const hub_view_entry *best = NULL;
     int most = -1;
     for (int is_lax = 0; is_lax <= 1 && best == NULL; is_lax++) {
         for (size_t i = 0; i < view->count; i++) {
-            int matched = hub_uri_template_match(view->entries[i].exposed, uri, is_lax);
-            if (matched > most) {
+            const hub_view_entry *entry = &view->entries[i];
+            int matched = match(entry, owner, uri, is_lax);
+            if (matched > most || (matched >= 0 && matched == most && by_claim(entry, best) < 0)) {
                 most = matched;
-                best = &view->entries[i];
+                best = entry;
             }
         }
     }
     return best;
-}
-
-hub_str hub_view_own_uri(const hub_view_entry *entry, hub_str uri)
-{
-    return hub_str_from(uri, entry->exposed.len - entry->item->name.len);
 }
 
 size_t hub_view_after(const hub_view *view, hub_str canonical)
@@ -421,6 +363,20 @@ size_t hub_view_after(const hub_view *view, hub_str canonical)
         }
     }
     return low;
+}
+
+const hub_view_entry *hub_view_find_own(const hub_view *view, hub_str toolset, hub_str name)
+{
+    const hub_view_entry *found = NULL;
+    hub_buf canonical;
+    hub_buf_init(&canonical, toolset.len + name.len + 1);
+    hub_naming_canonical(toolset, name, &canonical);
+    size_t after = hub_buf_ok(&canonical) ? hub_view_after(view, hub_buf_str(&canonical)) : 0;
+    if (after > 0 && hub_str_eq(view->entries[after - 1].canonical, hub_buf_str(&canonical))) {
+        found = &view->entries[after - 1];
+    }
+    hub_buf_fini(&canonical);
+    return found;
 }
 
 hub_str hub_view_slice(const hub_view *view, size_t from, size_t count)

@@ -35,6 +35,7 @@ typedef struct hub_view_entry {
     hub_str canonical; /* "toolset:name" */
     const hub_item *item;
     void *owner;
+    size_t order; /* of its source: who comes first has the better claim to a name */
     size_t begin; /* its definition within the view's bytes */
     size_t end;
     bool native;
@@ -67,18 +68,21 @@ typedef struct hub_view_rules {
 /* Called for each item that is left out because another one has its name. */
 typedef void hub_view_on_left_out(void *ctx, hub_str reason);
 
-/* Build the view of one kind. Items that had a name in `previous` (of that kind; may be NULL) keep
- * it against newcomers. Where two tools, or two prompts, would get one name: the upstream's is left
- * out if the other one is the hub's own or native; else the second gets a hash suffix. Without
- * prefixes (HUB_NAMING_NONE) there is no such suffix: it is a collision while one of them is being
- * added, and later the second is left out.
- * Resources and templates are exposed under their own URIs. Of two with one URI the second (native
- * ones come before those of upstreams) is exposed as `patchbay:TOOLSET/URI`; it is left out without
- * prefixes, and when that is over HUB_LIMIT_URI_BYTES. Filters apply to tools alone.
+/* Build the view of one kind. It depends on the sources alone, not on what was there before, nor on
+ * whose catalog came first. Where two tools, or two prompts, would get one name, the first has it:
+ * the hub's own come before native ones, these before those of upstreams, and else it is the order
+ * of the sources that decides. An upstream's second is left out if the first is the hub's own or
+ * native; any other gets a hash suffix. Without prefixes (HUB_NAMING_NONE) there is no such suffix:
+ * it is a collision while one of them is being added, and later the second is left out.
+ * Resources and templates are exposed under their own URIs. Of two with one URI the second is
+ * exposed as route.h says; it is left out when that is over HUB_LIMIT_URI_BYTES. Filters apply to
+ * tools alone.
+ * `resources` is the view of the resources of the same sources, for the definitions of tools that
+ * name one (MCP Apps: `_meta.ui.resourceUri`); else NULL.
  * owns:    *ret_view, one reference
  * errors:  HUB_ECOLLISION (naming both owners), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_view_build(hub_kind kind, const hub_source *sources, size_t count,
-                                      const hub_view_rules *rules, const hub_view *previous,
+                                      const hub_view_rules *rules, const hub_view *resources,
                                       hub_view_on_left_out *on_left_out, void *ctx,
                                       hub_view **ret_view, hub_error *reterr);
 
@@ -91,16 +95,14 @@ bool hub_view_exposes(const hub_view_rules *rules, const hub_source *source, con
 /* The entry with that exposed name, or NULL. */
 const hub_view_entry *hub_view_find(const hub_view *view, hub_str exposed);
 
+/* The entry of a toolset's own name, however it is exposed; NULL when there is none. */
+const hub_view_entry *hub_view_find_own(const hub_view *view, hub_str toolset, hub_str name);
+
 /* Of resource templates: the entry that a URI belongs to, or NULL. Of several, the one whose own
- * text matches most of it; variables of several segments only count when nothing else matches. */
-const hub_view_entry *hub_view_match(const hub_view *view, hub_str uri);
-
-/* The toolset's own URI of a resource that clients know as `uri`, by the resource or the template
- * that it was found by; a part of `uri`. */
-hub_str hub_view_own_uri(const hub_view_entry *entry, hub_str uri);
-
-/* Append the URI under which the second of two toolsets with one URI is exposed. */
-void hub_view_add_mapped_uri(hub_str toolset, hub_str uri, hub_buf *out);
+ * text matches most of it, and of those the one with the best claim; variables of several segments
+ * only count when nothing else matches. With `owner`, among that toolset's alone, as it has them.
+ */
+const hub_view_entry *hub_view_match(const hub_view *view, const void *owner, hub_str uri);
 
 /* Index of the first entry whose canonical id is greater than `canonical`; count when none is. */
 size_t hub_view_after(const hub_view *view, hub_str canonical);

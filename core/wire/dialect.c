@@ -154,14 +154,15 @@ size_t hub_dialect_cacheable(hub_str id, hub_str result, bool has_type,
                              hub_str parts[HUB_FRAME_PARTS])
 {
     hub_str type = has_type ? hub_json_get(result, HUB_STR("resultType")) : HUB_STR_EMPTY;
-    if (has_type && !hub_json_string_is(type, HUB_STR("complete"))) {
+    bool has_ttl = hub_json_get(result, HUB_STR("ttlMs")).len > 0;
+    bool has_scope = hub_json_get(result, HUB_STR("cacheScope")).len > 0;
+    if (has_type && ((has_ttl && has_scope) || !hub_json_string_is(type, HUB_STR("complete")))) {
         return hub_dialect_result(HUB_ERA_MODERN, id, result, has_type, parts);
     }
     const hub_str members[] = {
         has_type ? HUB_STR_EMPTY : HUB_STR("\"resultType\":\"complete\""),
-        hub_json_get(result, HUB_STR("ttlMs")).len > 0 ? HUB_STR_EMPTY : HUB_STR("\"ttlMs\":0"),
-        hub_json_get(result, HUB_STR("cacheScope")).len > 0 ? HUB_STR_EMPTY
-                                                            : HUB_STR("\"cacheScope\":\"private\""),
+        has_ttl ? HUB_STR_EMPTY : HUB_STR("\"ttlMs\":0"),
+        has_scope ? HUB_STR_EMPTY : HUB_STR("\"cacheScope\":\"private\""),
         inside_of(result),
     };
     size_t n = 0;

@@ -42,6 +42,7 @@ enum {
     HUB_RPC_INTERNAL_ERROR = -32603,
     HUB_RPC_HEADER_MISMATCH = -32020,
     HUB_RPC_NO_RESOURCE_LEGACY = -32002, /* HUB_RPC_INVALID_PARAMS for modern clients */
+    HUB_RPC_URL_ELICITATION = -32042,    /* of 2025-11-25 alone */
     HUB_RPC_MISSING_CAPABILITY = -32021,
     HUB_RPC_UNSUPPORTED_VERSION = -32022,
     /* The hub's own, outside of the range that JSON-RPC reserves (basic/index, Error Codes). */
@@ -86,5 +87,9 @@ hub_str hub_level_json(int level);
 #define HUB_META_LOG_LEVEL           HUB_META_PREFIX "logLevel"
 #define HUB_META_SUBSCRIPTION_ID     HUB_META_PREFIX "subscriptionId"
 #define HUB_META_SERVER_INFO         HUB_META_PREFIX "serverInfo"
+#define HUB_META_RELATED_TASK        HUB_META_PREFIX "related-task"
+
+/* The extension that 2026-07-28 has for tasks; 2025-11-25 has them in its core. */
+#define HUB_EXTENSION_TASKS HUB_META_PREFIX "tasks"
 
 #endif

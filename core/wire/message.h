@@ -32,6 +32,8 @@
     X(CLIENT_INFO, PARAMS, "clientInfo")                                                           \
     X(NOTIFICATIONS, PARAMS, "notifications")                                                      \
     X(REF, PARAMS, "ref")                                                                          \
+    X(TASK, PARAMS, "task")                                                                        \
+    X(TASK_ID, PARAMS, "taskId")                                                                   \
     X(INPUT_RESPONSES, PARAMS, "inputResponses")                                                   \
     X(REQUEST_STATE, PARAMS, "requestState")                                                       \
     X(META_PROGRESS_TOKEN, META, "progressToken")                                                  \

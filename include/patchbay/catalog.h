@@ -32,7 +32,12 @@ extern "C" {
  *   "resources/unsubscribe"  when the last one does not any more
  *   "prompts/get"            params.name
  *   "completion/complete"    params.ref.name or params.ref.uri
- *   "logging/setLevel"       params.level: the most talkative level that any client wants */
+ *   "logging/setLevel"       params.level: the most talkative level that any client wants
+ * A toolset that announces tasks answers a "tools/call" with params.task as MCP 2025-11-25 has it,
+ * and is asked (`tool` is then the toolset's own id of the task, `name_json` params.taskId):
+ *   "tasks/get", "tasks/cancel"
+ *   "tasks/result"           answered when the task has ended; it may take long
+ *   "tasks/update"           of the extension io.modelcontextprotocol/tasks alone */
 
 /* What the instance is doing, for `list_toolsets`, `patchbay list` and the log. */
 #define PATCHBAY_STATE_IDLE       0 /* not connected, and nobody asked */
@@ -59,8 +64,9 @@ typedef struct patchbay_catalog_v1 {
     int32_t (*set)(patchbay_host *host, uint32_t kind, patchbay_str list_json);
 
     /* Say what the toolset can do besides its lists, in the form of MCP's ServerCapabilities:
-     * "resources": {"subscribe": true}, "completions": {}, "logging": {}, "extensions": {…}. Other
-     * members are ignored: lists speak for themselves. Replaces what was said before.
+     * "resources": {"subscribe": true}, "completions": {}, "logging": {}, "tasks": {…},
+     * "extensions": {…}. Other members are ignored: lists speak for themselves. Replaces what was
+     * said before.
      * thread: [loop]     blocks: no
      * returns: PATCHBAY_OK; PATCHBAY_EINVAL (not an object); PATCHBAY_ENOMEM */
     int32_t (*set_capabilities)(patchbay_host *host, patchbay_str capabilities_json);

@@ -26,8 +26,13 @@ extern "C" {
     2 /* it is gone, cancelled the call, or took too long: `json` is text                          \
        */
 
+/* An id for message(): the call is one of those that the instance has in flight, but nobody says
+ * which. */
+#define PATCHBAY_SOME_CALL UINT64_MAX
+
 /* The answer to a question. Runs on the loop, exactly once per question that ask() took, before
- * destroy(). After PATCHBAY_NO_ANSWER the call is over: finish() would change nothing.
+ * destroy(). After PATCHBAY_NO_ANSWER the call is over and finish() would change nothing, unless
+ * the question was taken back with withdraw().
  * thread: [loop]     blocks: no */
 typedef void patchbay_on_answer(void *arg, patchbay_call call, int32_t status, patchbay_str json);
 
@@ -56,6 +61,9 @@ typedef struct patchbay_client_v1 {
     /* Ask the client. The call's deadline stands still until the answer is there.
      * With call id 0 the question belongs to no call in particular (a server over one pipe does not
      * say): it goes to the session whose calls the instance is working on, if that is a single one.
+     * While it works on none, only roots/list may be asked so, and only of a session of a handshake
+     * revision: the one whose roots the instance was told last, while that lives; else the only
+     * session there is in the profiles that the toolset is active in.
      * thread: [any]      blocks: no
      * returns: PATCHBAY_OK; PATCHBAY_EINVAL (unknown method, params no object, key used already);
      *          PATCHBAY_ESTATE (the client did not declare the capability, or there is no single
@@ -68,7 +76,10 @@ typedef struct patchbay_client_v1 {
      * and `data`, `logger` if wanted. It arrives if the client asked for that level, or has never
      * asked for any and is of a handshake revision: from "info" on. With call id 0 it goes to every
      * such client of a handshake revision. Announce it: set_capabilities() of catalog.h with
-     * "logging". thread: [any]      blocks: no returns: as patchbay_host_api.notify() */
+     * "logging". With PATCHBAY_SOME_CALL it goes to the session whose calls the instance is working
+     * on, if that is a single one and each of its calls wants that level; else to nobody, and on
+     * the loop thread PATCHBAY_ESTALE says that there is no single session. thread: [any] blocks:
+     * no returns: as patchbay_host_api.notify() */
     int32_t (*message)(patchbay_host *host, patchbay_call call, patchbay_str params_json);
 
     /* Let go of the connection that the call's answer would take, where the client can come back
@@ -83,6 +94,45 @@ typedef struct patchbay_client_v1 {
      * directly, asks them, and makes the call again with the answers.
      * thread: [loop]     blocks: no */
     void (*expect_input_required)(patchbay_host *host, uint32_t is_expected);
+
+    /* A header of the HTTP request that the call came with: its value, borrowed until the call
+     * ends. Empty unless the toolset's entry in the manifest names it in `forward_headers`, for a
+     * client that did not send it, and for one that does not come over HTTP; of a WebSocket it is
+     * that of the handshake. `name` in any case; lines of one name come joined by commas. Clients
+     * decide what it says: it proves nothing by itself.
+     * thread: [loop]     blocks: no
+     * since:  PATCHBAY_HAS(patchbay_client_v1, client, get_header) */
+    patchbay_str (*get_header)(patchbay_host *host, patchbay_call call, patchbay_str name);
+
+    /* Take back a question that is open: the client need not answer it any more. One of a handshake
+     * revision is told so; of one of 2026-07-28, which cannot be told, the answer will be ignored.
+     * on_answer() hears PATCHBAY_NO_ANSWER, after this has returned; the call goes on. `call` and
+     * `key` are those of ask(); with call id 0, all calls of the instance are looked through.
+     * thread: [any]      blocks: no
+     * returns: PATCHBAY_OK; PATCHBAY_ENOTFOUND (no such question is open: it may just have been
+     *          answered); PATCHBAY_EINVAL (no key). From another thread EINVAL, ENOMEM, ESTATE and
+     *          ELIMIT, as ask()
+     * since:   PATCHBAY_HAS(patchbay_client_v1, client, withdraw) */
+    int32_t (*withdraw)(patchbay_host *host, patchbay_call call, patchbay_str key);
+
+    /* Something that a user was sent to by URL is done: the params object of
+     * notifications/elicitation/complete (MCP 2025-11-25), with `elicitationId`. It goes to the
+     * clients that this toolset sent there under that id (elicitation/create, or the JSON-RPC error
+     * -32042), once to each, and to nobody else; not to those of other revisions, which have no
+     * such message. `call`: on whose stream, should it be that of such a client; id 0: any.
+     * thread: [any]      blocks: no
+     * returns: PATCHBAY_OK; PATCHBAY_EINVAL (no such object); PATCHBAY_ENOTFOUND (there is no such
+     *          client). From another thread EINVAL, ENOMEM, ESTATE and ELIMIT, as ask()
+     * since:   PATCHBAY_HAS(patchbay_client_v1, client, elicitation_complete) */
+    int32_t (*elicitation_complete)(patchbay_host *host, patchbay_call call,
+                                    patchbay_str params_json);
+
+    /* A task of the toolset has changed: the params object of MCP's notifications/tasks/status,
+     * with the toolset's own `taskId`. The client that made the task is told, if it can be.
+     * Announce tasks: set_capabilities() of catalog.h. thread: [loop]     blocks: no returns:
+     * PATCHBAY_OK; PATCHBAY_EINVAL (no object, no taskId) since:  PATCHBAY_HAS(patchbay_client_v1,
+     * client, task_changed) */
+    int32_t (*task_changed)(patchbay_host *host, patchbay_str params_json);
 } patchbay_client_v1;
 
 #ifdef __cplusplus

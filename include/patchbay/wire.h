@@ -36,7 +36,7 @@ typedef struct patchbay_message {
     patchbay_str result;
     patchbay_str error;
     uint64_t progress_token_number; /* params.progressToken, as id_number */
-    patchbay_str result_type;       /* result.resultType, text without quotes */
+    patchbay_str result_type;       /* result.resultType */
 } patchbay_message;
 
 /* The peer that a request is framed for. */

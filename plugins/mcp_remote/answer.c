@@ -5,16 +5,7 @@
  */
 #include "remote.h"
 
-#include "url.h"
-
 #include <strings.h>
-
-enum {
-    CODE_HEADER_MISMATCH = -32020,
-    CODE_MISSING_CAPABILITY = -32021,
-    CODE_UNSUPPORTED_VERSION = -32022,
-    CODE_SERVER_ERROR = -32000,
-};
 
 void answer_reset(exchange *x)
 {
@@ -29,6 +20,7 @@ void answer_free(exchange *x)
 {
     patchbay_out_free(&x->text);
     patchbay_out_free(&x->lines);
+    patchbay_out_free(&x->forwarded);
     sse_reader_free(&x->reader);
     http_body_unref(x->body);
     free(x->moved_to);
@@ -71,17 +63,28 @@ static void linger(exchange *x)
     }
 }
 
-static void take_answer(exchange *x, const patchbay_message *message)
+void answer_take(exchange *x, const patchbay_message *message)
 {
     mcp_server *server = &x->remote->server;
     patchbay_call call = x->call;
     x->remote->is_renewed = x->role == ROLE_OTHER ? 0 : x->remote->is_renewed;
+    exchange_settle(x);
     if (x->is_stream) {
         linger(x);
     } else {
         exchange_end(x);
     }
     upstream_take(server, message, call);
+}
+
+/* Its answer came on the stream of the session: nothing more is expected where it was asked. */
+static void end_asked(mcp_remote *remote, const patchbay_message *message)
+{
+    exchange *x = remote->exchanges;
+    while (x != NULL && (x->kind != EXCHANGE_REQUEST || !is_answer_to(x, message))) {
+        x = x->next;
+    }
+    exchange_end(x);
 }
 
 static void take_message(exchange *x, patchbay_str text)
@@ -94,31 +97,17 @@ static void take_message(exchange *x, patchbay_str text)
         return;
     }
     int is_response = message.kind == PATCHBAY_MSG_RESULT || message.kind == PATCHBAY_MSG_ERROR;
+    if (x->kind == EXCHANGE_STREAM && is_response) {
+        end_asked(x->remote, &message);
+    }
     if (x->kind == EXCHANGE_REQUEST && is_answer_to(x, &message)) {
-        take_answer(x, &message);
+        answer_take(x, &message);
     } else if (x->kind == EXCHANGE_REQUEST && is_response) {
         upstream_log(server, PATCHBAY_LOG_DEBUG, "an answer to another request was dropped");
     } else {
+        exchange_settle(x); /* a listen stream begins with its acknowledgement */
         upstream_take(server, &message, x->call);
     }
-}
-
-/* An error object in an answer whose status is an error; it may lack the id. 0: there is none. */
-static int scan_error(exchange *x, patchbay_message *message, int64_t *ret_code)
-{
-    const mcp_server *server = &x->remote->server;
-    patchbay_error why = {.struct_size = sizeof why};
-    patchbay_str text = patchbay_str_make(x->text.ptr, x->text.len);
-    *ret_code = 0;
-    if (text.len == 0 || x->is_too_large ||
-        server->wire->scan(server->host, text, message, &why) != PATCHBAY_OK ||
-        message->kind != PATCHBAY_MSG_ERROR) {
-        return 0;
-    }
-    message->id = patchbay_str_of(x->id);
-    message->id_number = x->call.id != 0 ? x->call.id : UINT64_MAX;
-    (void)patchbay_json_int(patchbay_json_get(message->error, "code"), ret_code);
-    return 1;
 }
 
 /* ---- while it arrives ---------------------------------------------------------------------- */
@@ -170,6 +159,9 @@ static void on_head(void *ctx, http_request *request, long status)
     x->status = status;
     if (!is_success(status)) {
         return;
+    }
+    if (x == x->remote->stream && !x->remote->is_old) {
+        session_hears(x->remote);
     }
     if (x->role == ROLE_INITIALIZE) {
         session_take(x->remote, http_request_header(request, "mcp-session-id"));
@@ -225,19 +217,6 @@ static void on_body(void *ctx, patchbay_str bytes)
 
 /* ---- when it ends -------------------------------------------------------------------------- */
 
-/* A handshake that fails ends the connection; any other request fails by itself. */
-static void fail_with(exchange *x, const char *why)
-{
-    mcp_server *server = &x->remote->server;
-    if (x->role != ROLE_OTHER || x->remote->server.phase == PHASE_IDLE) {
-        char reason[512];
-        (void)snprintf(reason, sizeof reason, "%s", why);
-        upstream_disconnect(server, reason, 1);
-    } else {
-        exchange_fail(x, "%s", why);
-    }
-}
-
 static void take_unreached(exchange *x, const char *error)
 {
     mcp_server *server = &x->remote->server;
@@ -271,117 +250,7 @@ static void take_broken(exchange *x, http_outcome outcome, const char *error)
     }
     (void)snprintf(why, sizeof why, "%s: the connection broke before the answer was there: %s",
                    x->remote->shown, error);
-    fail_with(x, why);
-}
-
-/* Nobody asks again and again with a credential that is refused. */
-static void take_refusal(exchange *x)
-{
-    mcp_remote *remote = x->remote;
-    mcp_server *server = &remote->server;
-    (void)snprintf(remote->refusal, sizeof remote->refusal,
-                   "credential refused: HTTP %ld from %s: look at the headers of its entry",
-                   x->status, remote->shown);
-    if (x->status == 403 && server->phase == PHASE_READY) {
-        exchange_fail(x, "%s", remote->refusal); /* this one thing is not allowed */
-        return;
-    }
-    char reason[sizeof remote->refusal];
-    memcpy(reason, remote->refusal, sizeof reason);
-    remote->refused_until_ms = server->loop->now_ms(server->host) + REMOTE_REFUSED_MS;
-    upstream_disconnect(server, reason, 1);
-}
-
-/* Servers made with the older SDKs say it with 400, an error of their own, and the word. */
-static int says_session(const exchange *x, int64_t code)
-{
-    static const char WORD[] = "session";
-    if (x->status != 400 || code != CODE_SERVER_ERROR || x->text.len < sizeof WORD) {
-        return 0;
-    }
-    for (size_t i = 0; i + sizeof WORD - 1 <= x->text.len; i++) {
-        if (strncasecmp(x->text.ptr + i, WORD, sizeof WORD - 1) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* May be a server of 2024-11-05: it has no POST there. */
-static int try_old_transport(exchange *x, int64_t code)
-{
-    mcp_remote *remote = x->remote;
-    int is_modern_error = code == CODE_HEADER_MISMATCH || code == CODE_MISSING_CAPABILITY ||
-                          code == CODE_UNSUPPORTED_VERSION;
-    if (x->role != ROLE_INITIALIZE || remote->is_old || x->status < 400 || x->status >= 500 ||
-        is_modern_error) {
-        return 0;
-    }
-    remote->refused_with = x->status;
-    x->is_held = 1;
-    old_transport_begin(remote);
-    return 1;
-}
-
-static int is_out_of_order(long status)
-{
-    return status == 429 || (status >= 502 && status <= 504);
-}
-
-static void take_status(exchange *x)
-{
-    mcp_server *server = &x->remote->server;
-    patchbay_message message = {.struct_size = sizeof message};
-    char why[512];
-    int64_t code;
-    int has_error = scan_error(x, &message, &code);
-    if (x->status == 401 || x->status == 403) {
-        take_refusal(x);
-    } else if (x->session != 0 && (x->status == 404 || says_session(x, code))) {
-        session_lost(x);
-    } else if (try_old_transport(x, code)) {
-        return;
-    } else if (has_error && x->kind == EXCHANGE_REQUEST) {
-        take_answer(x, &message);
-        if (code == CODE_HEADER_MISMATCH && server->phase == PHASE_READY) {
-            upstream_list_read(server, PATCHBAY_TOOLS); /* what is mirrored may have changed */
-        }
-    } else {
-        (void)snprintf(why, sizeof why, "%s answered with HTTP %ld", x->remote->shown, x->status);
-        if (x->role == ROLE_DISCOVER && !is_out_of_order(x->status)) {
-            exchange_fail(x, "%s", why); /* a legacy one may say anything */
-        } else {
-            fail_with(x, why);
-        }
-    }
-}
-
-static void take_redirect(exchange *x, const char *url)
-{
-    mcp_remote *remote = x->remote;
-    char why[512];
-    int may_follow = x->status == 307 || x->status == 308;
-    if (url != NULL && may_follow && x->redirects < REMOTE_REDIRECTS &&
-        url_same_origin(url, remote->config.url)) {
-        free(x->moved_to);
-        x->moved_to = strdup(url);
-        if (x->moved_to != NULL) {
-            x->redirects++;
-            exchange_start(x);
-            return;
-        }
-    }
-    char *origin = url != NULL ? url_dup_origin(url) : NULL;
-    (void)snprintf(why, sizeof why,
-                   "%s redirects to %s (HTTP %ld), which is not followed: if that is where the "
-                   "server is, make it the url of the entry",
-                   remote->shown, origin != NULL ? origin : "nowhere", x->status);
-    free(origin);
-    if (x->kind == EXCHANGE_REQUEST && x->role == ROLE_DISCOVER) {
-        upstream_disconnect(&remote->server, why, 1);
-    } else {
-        fail_with(x, why);
-    }
+    answer_fail(x, why);
 }
 
 static void take_whole(exchange *x)
@@ -401,7 +270,7 @@ static void take_whole(exchange *x)
                     server->wire->scan(server->host, text, &message, &error) == PATCHBAY_OK &&
                     is_answer_to(x, &message);
     if (is_answer) {
-        take_answer(x, &message);
+        answer_take(x, &message);
         return;
     }
     (void)snprintf(why, sizeof why, "%s answered HTTP %ld with %s", x->remote->shown, x->status,
@@ -416,14 +285,14 @@ static void end_note(exchange *x)
     if (is_success(x->status) || begins) {
         exchange_end(x);
     } else {
-        take_status(x);
+        answer_take_status(x);
     }
     if (begins) {
         session_begin(remote);
     }
 }
 
-static void end_stream(exchange *x, const char *error)
+static void end_stream(exchange *x, const char *error, const char *redirect)
 {
     mcp_remote *remote = x->remote;
     char why[512];
@@ -434,10 +303,13 @@ static void end_stream(exchange *x, const char *error)
     } else {
         (void)snprintf(why, sizeof why, "%s answered with HTTP %ld", remote->shown, x->status);
     }
+    if (error == NULL && answer_follow(x, redirect)) {
+        return;
+    }
     if (remote->is_old) {
         old_transport_ended(x, why);
     } else if (x->status == 401) {
-        take_refusal(x);
+        answer_take_refusal(x);
     } else if (x->status == 404 && x->session != 0) {
         session_lost(x);
     } else {
@@ -448,11 +320,11 @@ static void end_stream(exchange *x, const char *error)
 static void end_complete(exchange *x, const char *redirect)
 {
     if (x->status >= 300 && x->status < 400) {
-        take_redirect(x, redirect);
+        answer_take_redirect(x, redirect);
     } else if (x->kind == EXCHANGE_NOTE) {
         end_note(x);
     } else if (!is_success(x->status)) {
-        take_status(x);
+        answer_take_status(x);
     } else if (x->remote->is_old) {
         exchange_end(x); /* the answer comes on the stream */
     } else {
@@ -463,13 +335,15 @@ static void end_complete(exchange *x, const char *redirect)
 static void on_end(void *ctx, http_outcome outcome, const char *error)
 {
     exchange *x = ctx;
+    mcp_remote *remote = x->remote;
+    int was_note = x->is_counted;
     const char *redirect = x->request != NULL ? http_request_redirect(x->request) : NULL;
     x->request = NULL;
     x->busy = 1;
     if (x->kind == EXCHANGE_DONE) {
         exchange_end(x);
     } else if (x->kind == EXCHANGE_STREAM) {
-        end_stream(x, outcome == HTTP_COMPLETE ? NULL : error);
+        end_stream(x, outcome == HTTP_COMPLETE ? NULL : error, redirect);
     } else if (outcome == HTTP_COMPLETE) {
         end_complete(x, redirect);
     } else if (outcome == HTTP_UNREACHED) {
@@ -480,6 +354,9 @@ static void on_end(void *ctx, http_outcome outcome, const char *error)
     x->busy = 0;
     if (x->is_over) {
         answer_free(x);
+    }
+    if (was_note) {
+        exchange_start_held(remote);
     }
 }
 

@@ -57,7 +57,8 @@ static exchange_role role_of(patchbay_str method)
 /* The headers that mirror a request (2026-07-28, Request Metadata). */
 static void mirror(const mcp_remote *remote, const upstream_outgoing *message, patchbay_out *lines)
 {
-    static const char *const NAMED[] = {"tools/call", "resources/read", "prompts/get"};
+    static const char *const NAMED[] = {"tools/call", "resources/read", "prompts/get",
+                                        "tasks/get",  "tasks/update",   "tasks/cancel"};
     header_add(lines, "Mcp-Method", message->method);
     for (size_t i = 0; message->request != NULL && i < sizeof NAMED / sizeof NAMED[0]; i++) {
         if (patchbay_str_eq(message->method, patchbay_str_of(NAMED[i]))) {
@@ -80,18 +81,35 @@ static void set_id(exchange *x, const upstream_outgoing *message)
     }
 }
 
-static int32_t send_message(mcp_server *server, const upstream_outgoing *message)
+/* What changes what the server tells of later calls. */
+static int is_setting(patchbay_str method)
 {
-    mcp_remote *remote = remote_of(server);
+    static const char *const SETTINGS[] = {"logging/setLevel", "resources/subscribe",
+                                           "subscriptions/listen"};
+    for (size_t i = 0; i < sizeof SETTINGS / sizeof SETTINGS[0]; i++) {
+        if (patchbay_str_eq(method, patchbay_str_of(SETTINGS[i]))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Takes `forwarded`, whatever comes of it. */
+static int32_t send_with(mcp_remote *remote, const upstream_outgoing *message,
+                         patchbay_out *forwarded)
+{
     int is_request = message->kind == PATCHBAY_MSG_REQUEST;
     if (remote->exchange_count >= REMOTE_EXCHANGES) {
+        patchbay_out_free(forwarded);
         return PATCHBAY_ELIMIT;
     }
     exchange *x = exchange_create(remote, is_request ? EXCHANGE_REQUEST : EXCHANGE_NOTE,
                                   message->parts, message->part_count);
     if (x == NULL) {
+        patchbay_out_free(forwarded);
         return PATCHBAY_ENOMEM;
     }
+    x->forwarded = *forwarded;
     x->role = role_of(message->method);
     x->is_repeatable = is_request &&
                        !patchbay_str_eq(message->method, patchbay_str_of("tools/call")) &&
@@ -100,23 +118,32 @@ static int32_t send_message(mcp_server *server, const upstream_outgoing *message
     if (remote_is_modern(remote)) {
         mirror(remote, message, &x->lines);
     }
-    if (x->lines.failed) {
+    if (x->lines.failed || x->forwarded.failed) {
         exchange_end(x);
         return PATCHBAY_ENOMEM;
     }
-    int waits_for_endpoint = remote->is_old && remote->post_to == NULL;
-    int waits_for_handshake =
-        !remote_is_modern(remote) && !remote->is_open && x->role == ROLE_OTHER;
-    x->is_held = waits_for_endpoint || waits_for_handshake;
+    if (is_request && is_setting(message->method)) {
+        exchange_unsettle(x);
+    }
+    x->is_held = exchange_must_wait(x);
     if (!x->is_held) {
         exchange_start(x);
     }
     return PATCHBAY_OK;
 }
 
+static int32_t send_message(mcp_server *server, const upstream_outgoing *message)
+{
+    patchbay_out forwarded = {0};
+    if (message->call.id != 0) {
+        forward_take(remote_of(server), message->call, &forwarded);
+    }
+    return send_with(remote_of(server), message, &forwarded);
+}
+
 /* ---- cancelling ---------------------------------------------------------------------------- */
 
-static void send_cancellation(mcp_server *server, patchbay_str id)
+static void send_cancellation(mcp_remote *remote, patchbay_str id, patchbay_out *forwarded)
 {
     const patchbay_str parts[] = {
         patchbay_str_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
@@ -130,22 +157,32 @@ static void send_cancellation(mcp_server *server, patchbay_str id)
         .kind = PATCHBAY_MSG_NOTIFICATION,
         .method = patchbay_str_of("notifications/cancelled"),
     };
-    upstream_send(server, &message);
+    if (send_with(remote, &message, forwarded) == PATCHBAY_ELIMIT) {
+        upstream_fail(&remote->server, "does not answer what is sent to it");
+    }
 }
 
-/* A modern server hears of it by the end of the stream, a legacy one must be told. */
+/* A modern server hears of it by the end of the stream, a legacy one must be told: with the headers
+ * that the request had. */
 static void cancel_request(mcp_server *server, patchbay_str id)
 {
     mcp_remote *remote = remote_of(server);
+    patchbay_out forwarded = {0};
     exchange *x = remote->exchanges;
     while (x != NULL &&
            (x->kind != EXCHANGE_REQUEST || !patchbay_str_eq(patchbay_str_of(x->id), id))) {
         x = x->next;
     }
     int was_sent = x == NULL || !x->is_held;
+    if (x != NULL) {
+        forwarded = x->forwarded;
+        x->forwarded = (patchbay_out){0};
+    }
     exchange_end(x);
-    if (was_sent && !remote_is_modern(remote)) {
-        send_cancellation(server, id);
+    if (was_sent && server->phase != PHASE_IDLE && !remote_is_modern(remote)) {
+        send_cancellation(remote, id, &forwarded);
+    } else {
+        patchbay_out_free(&forwarded);
     }
 }
 
@@ -157,6 +194,7 @@ static void close_channel(mcp_server *server)
     if (server->phase == PHASE_INITIALIZING || server->phase == PHASE_PROBING) {
         server->era = ERA_UNKNOWN; /* what it is was not seen */
     }
+    exchange_forget_settings(remote);
     while (remote->exchanges != NULL) {
         exchange_end(remote->exchanges);
     }
@@ -164,6 +202,7 @@ static void close_channel(mcp_server *server)
     free(remote->post_to);
     remote->post_to = NULL;
     remote->is_open = 0;
+    remote->is_deaf = 0;
 }
 
 /* ---- tools --------------------------------------------------------------------------------- */

@@ -30,28 +30,13 @@ static char *dup_member(patchbay_str json, const char *key, int *ok)
     return text.ptr; /* NUL-terminated by patchbay_out */
 }
 
-/* Headers that say what the message is: another value would be a lie. */
-static int is_own(patchbay_str name)
-{
-    static const char *const OWN[] = {"accept",         "content-type",   "content-length",
-                                      "host",           "mcp-session-id", "mcp-protocol-version",
-                                      "last-event-id",  "mcp-method",     "mcp-name",
-                                      "accept-encoding"};
-    for (size_t i = 0; i < sizeof OWN / sizeof OWN[0]; i++) {
-        if (name.len == strlen(OWN[i]) && strncasecmp(name.ptr, OWN[i], name.len) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static int32_t read_header(patchbay_out *lines, patchbay_str name, patchbay_str value,
                            patchbay_error *reterr)
 {
     if (!header_is_token(name)) {
         return fail(reterr, "not the name of a header: ", name);
     }
-    if (is_own(name)) {
+    if (header_is_own(name)) {
         return fail(reterr, "the hub itself sets the header ", name);
     }
     if (value.len > 0 &&
@@ -97,9 +82,55 @@ static int32_t read_headers(patchbay_str object, char **ret_lines, patchbay_erro
     return PATCHBAY_OK;
 }
 
+/* ws is http, and wss is https, to whoever connects. 0 when the url is neither. */
+static int read_scheme(patchbay_str json, remote_config *config)
+{
+    int is_ws = config->url != NULL && (strncasecmp(config->url, "ws://", 5) == 0 ||
+                                        strncasecmp(config->url, "wss://", 6) == 0);
+    config->is_websocket =
+        is_ws || patchbay_json_is(patchbay_json_get(json, "type"), patchbay_str_of("websocket"));
+    if (is_ws) {
+        patchbay_out url = {0};
+        patchbay_out_printf(&url, "http%s", config->url + 2);
+        free(config->url);
+        config->url = url.ptr;
+    }
+    char *origin = config->url != NULL ? url_dup_origin(config->url) : NULL;
+    free(origin);
+    return origin != NULL;
+}
+
+/* What goes with HTTP only. */
+static int32_t check_websocket(patchbay_str json, patchbay_error *reterr)
+{
+    static const char *const OWN[] = {"connection", "upgrade", "sec-websocket-"}; /* … and on */
+    patchbay_str type = patchbay_json_get(json, "type");
+    patchbay_json_iter it = patchbay_json_iterate(patchbay_json_get(json, "headers"));
+    patchbay_str key;
+    patchbay_str value;
+    if (type.len > 0 && !patchbay_json_is(type, patchbay_str_of("websocket"))) {
+        return fail(reterr, "type: an address of ws:// or wss:// has another type: ",
+                    patchbay_str_of("websocket"));
+    }
+    if (patchbay_json_get(json, "forward_headers").len > 0) {
+        return fail(reterr, "forward_headers: one WebSocket serves all clients: ",
+                    patchbay_str_of("only http:// and https:// can forward their headers"));
+    }
+    while (patchbay_json_next(&it, &key, &value)) {
+        for (size_t i = 0; i < sizeof OWN / sizeof OWN[0]; i++) {
+            size_t len = strlen(OWN[i]);
+            if (key.len > len && strncasecmp(key.ptr + 1, OWN[i], len) == 0) {
+                return fail(reterr, "the hub itself sets the header ", key);
+            }
+        }
+    }
+    return PATCHBAY_OK;
+}
+
 int32_t remote_config_read(patchbay_str json, remote_config *config, patchbay_error *reterr)
 {
     int ok = 1;
+    int32_t result = PATCHBAY_OK;
     int64_t connect_ms = REMOTE_CONNECT_MS;
     int64_t startup_ms = UPSTREAM_STARTUP_MS;
     (void)patchbay_json_int(patchbay_json_get(json, "connect_timeout_ms"), &connect_ms);
@@ -112,28 +143,29 @@ int32_t remote_config_read(patchbay_str json, remote_config *config, patchbay_er
     config->certificate = dup_member(json, "certificate", &ok);
     config->key = dup_member(json, "key", &ok);
     config->protocol = dup_member(json, "protocol", &ok);
-    char *origin = config->url != NULL ? url_dup_origin(config->url) : NULL;
-    int is_url = origin != NULL;
-    free(origin);
-    if (!ok || !is_url) {
-        return fail(reterr, "url: wants an address that begins with http:// or https://",
+    if (!ok || !read_scheme(json, config)) {
+        return fail(reterr,
+                    "url: wants an address that begins with http://, https://, ws:// or wss://",
                     patchbay_str_make("", 0));
     }
-    if (patchbay_json_is(patchbay_json_get(json, "type"), patchbay_str_of("websocket"))) {
-        return fail(reterr, "type websocket is not supported by this build: ",
-                    patchbay_str_of("give the server's address for http"));
+    if (config->is_websocket && (result = check_websocket(json, reterr)) != PATCHBAY_OK) {
+        return result;
     }
     if (config->is_sse && config->protocol != NULL &&
         strcmp(config->protocol, UPSTREAM_MODERN_VERSION) == 0) {
         return fail(reterr, "type sse is older than protocol ", patchbay_str_of(config->protocol));
     }
-    return read_headers(patchbay_json_get(json, "headers"), &config->headers, reterr);
+    result = read_headers(patchbay_json_get(json, "headers"), &config->headers, reterr);
+    return result != PATCHBAY_OK ? result
+                                 : forward_read(patchbay_json_get(json, "forward_headers"),
+                                                &config->forward_headers, reterr);
 }
 
 void remote_config_free(remote_config *config)
 {
     free(config->url);
     free(config->headers);
+    free(config->forward_headers);
     free(config->ca);
     free(config->certificate);
     free(config->key);

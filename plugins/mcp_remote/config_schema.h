@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration of mcp_remote as JSON Schema; a string literal, included where it is needed. */
 "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
-    "\"url\":{\"type\":\"string\",\"minLength\":1,\"description\":\"Where the server is.\"},"
+    "\"url\":{\"type\":\"string\",\"minLength\":1,\"description\":\"Where the server is: http, "
+    "https, ws or wss.\"},"
     "\"type\":{\"enum\":[\"http\",\"sse\",\"websocket\"],\"description\":\"Streamable HTTP, or "
     "HTTP+SSE of "
     "2024-11-05. Without it the server is asked.\"},"
     "\"headers\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},"
     "\"description\":\"Sent with each request.\"},"
+    "\"forward_headers\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"string\"},"
+    "\"description\":\"Headers of clients' requests that the server gets; the toolset's entry in "
+    "the "
+    "manifest must name them, too.\"},"
     "\"ca\":{\"type\":\"string\",\"minLength\":1,\"description\":\"PEM file of the authorities "
     "that "
     "are trusted, instead of the system's.\"},"

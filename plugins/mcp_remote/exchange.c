@@ -43,6 +43,7 @@ static void unlink_exchange(exchange *x)
         x->next->prev = x->prev;
     }
     remote->exchange_count--;
+    remote->notes -= x->is_counted ? 1 : 0;
     if (remote->stream == x) {
         remote->stream = NULL;
     }
@@ -59,6 +60,7 @@ void exchange_end(exchange *x)
     x->request = NULL;
     x->remote->server.loop->timer_free(x->timer);
     x->timer = NULL;
+    exchange_settle(x);
     if (!x->busy) {
         answer_free(x);
     }
@@ -90,7 +92,7 @@ static void add_headers(const exchange *x, int is_get, patchbay_out *lines)
 {
     const mcp_remote *remote = x->remote;
     int has_version = remote_is_modern(remote) || x->role != ROLE_INITIALIZE;
-    patchbay_out_text(lines, remote->config.headers);
+    forward_add(remote, &x->forwarded, lines);
     patchbay_out_text(lines, is_get ? "Accept: text/event-stream\n"
                                     : "Accept: application/json, text/event-stream\n"
                                       "Content-Type: application/json\n");
@@ -121,6 +123,30 @@ static void on_cannot_start(void *ctx)
     exchange_events.on_end(x, HTTP_UNREACHED, "out of memory");
 }
 
+/* A server that takes its time for a notification has the connection for as long as it has to get
+ * ready, and no longer. */
+static void on_note_late(void *ctx)
+{
+    exchange *x = ctx;
+    mcp_remote *remote = x->remote;
+    exchange_fail(x, "%s did not say in time that it has a message", remote->shown);
+    exchange_start_held(remote);
+}
+
+static void count_note(exchange *x)
+{
+    const mcp_server *server = &x->remote->server;
+    if (x->is_counted) {
+        return; /* it was redirected */
+    }
+    x->is_counted = 1;
+    x->remote->notes++;
+    x->timer = server->loop->timer(server->host, on_note_late, x);
+    if (x->timer != NULL) {
+        server->loop->timer_start(x->timer, server->startup_ms);
+    }
+}
+
 void exchange_start(exchange *x)
 {
     mcp_remote *remote = x->remote;
@@ -129,12 +155,17 @@ void exchange_start(exchange *x)
     x->is_held = 0;
     x->session = remote->session != NULL ? remote->session_number : 0;
     answer_reset(x);
+    if (x->kind == EXCHANGE_NOTE && x->role == ROLE_OTHER) {
+        count_note(x);
+    }
     add_headers(x, is_get, &lines);
     http_start start = {
         .method = is_get ? "GET" : "POST",
         .url = url_of(x, is_get),
         .headers = patchbay_str_make(lines.ptr, lines.len),
         .body = is_get ? NULL : x->body,
+        .is_once = !is_get && !x->is_repeatable,
+        .is_again = x->is_restarted,
     };
     if (lines.failed ||
         http_client_start(remote->http, &start, &exchange_events, x, &x->request) != PATCHBAY_OK) {
@@ -148,6 +179,22 @@ void exchange_start(exchange *x)
     patchbay_out_free(&lines);
 }
 
+int exchange_must_wait(const exchange *x)
+{
+    const mcp_remote *remote = x->remote;
+    int is_call = x->call.id != 0;
+    if (remote->is_old && remote->post_to == NULL) {
+        return 1; /* for the endpoint */
+    }
+    if (!remote_is_modern(remote) && !remote->is_open && x->role == ROLE_OTHER) {
+        return 1; /* for the end of the handshake */
+    }
+    if (x->kind == EXCHANGE_NOTE && x->role == ROLE_OTHER && remote->notes >= REMOTE_NOTES) {
+        return 1; /* for another to get through: a server can ask more than it hears */
+    }
+    return is_call && (remote->is_deaf || (remote->settling > 0 && !x->is_setting));
+}
+
 void exchange_start_held(mcp_remote *remote)
 {
     /* Oldest last: from the end to the front. Starting one ends none. */
@@ -156,9 +203,54 @@ void exchange_start_held(mcp_remote *remote)
         x = x->next;
     }
     for (; x != NULL; x = x->prev) {
-        int is_ready = remote->is_open || x->role != ROLE_OTHER;
-        if (x->is_held && is_ready) {
+        if (x->is_held && !exchange_must_wait(x)) {
             exchange_start(x);
         }
+    }
+}
+
+/* ---- settings ------------------------------------------------------------------------------ */
+
+void exchange_forget_settings(mcp_remote *remote)
+{
+    for (exchange *x = remote->exchanges; x != NULL; x = x->next) {
+        x->is_setting = 0;
+    }
+    remote->settling = 0;
+    remote->server.loop->timer_free(remote->settle_timer);
+    remote->settle_timer = NULL;
+}
+
+static void on_unsettled(void *ctx)
+{
+    mcp_remote *remote = ctx;
+    exchange_forget_settings(remote);
+    exchange_start_held(remote);
+}
+
+void exchange_unsettle(exchange *x)
+{
+    mcp_remote *remote = x->remote;
+    const mcp_server *server = &remote->server;
+    if (remote->settle_timer == NULL) {
+        remote->settle_timer = server->loop->timer(server->host, on_unsettled, remote);
+    }
+    if (remote->settle_timer != NULL) { /* else nobody waits */
+        x->is_setting = 1;
+        remote->settling++;
+        server->loop->timer_start(remote->settle_timer, REMOTE_SETTLE_MS);
+    }
+}
+
+void exchange_settle(exchange *x)
+{
+    mcp_remote *remote = x->remote;
+    if (!x->is_setting) {
+        return;
+    }
+    x->is_setting = 0;
+    if (--remote->settling == 0) {
+        remote->server.loop->timer_stop(remote->settle_timer);
+        exchange_start_held(remote);
     }
 }

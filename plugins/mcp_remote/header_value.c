@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "header_value.h"
 
+#include <strings.h>
+
 static const char PREFIX[] = "=?base64?";
 static const char SUFFIX[] = "?=";
 
@@ -9,12 +11,12 @@ static int is_space(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Whether it could be taken for an encoded value. */
+/* Whether it could be taken for an encoded value: prefix and suffix may share a character. */
 static int looks_encoded(patchbay_str value)
 {
     size_t prefix = sizeof PREFIX - 1;
     size_t suffix = sizeof SUFFIX - 1;
-    return value.len >= prefix + suffix && memcmp(value.ptr, PREFIX, prefix) == 0 &&
+    return value.len > prefix && memcmp(value.ptr, PREFIX, prefix) == 0 &&
            memcmp(value.ptr + value.len - suffix, SUFFIX, suffix) == 0;
 }
 
@@ -65,4 +67,18 @@ int header_is_token(patchbay_str text)
         }
     }
     return text.len > 0;
+}
+
+int header_is_own(patchbay_str name)
+{
+    static const char *const OWN[] = {"accept",         "content-type",   "content-length",
+                                      "host",           "mcp-session-id", "mcp-protocol-version",
+                                      "last-event-id",  "mcp-method",     "mcp-name",
+                                      "accept-encoding"};
+    for (size_t i = 0; i < sizeof OWN / sizeof OWN[0]; i++) {
+        if (name.len == strlen(OWN[i]) && strncasecmp(name.ptr, OWN[i], name.len) == 0) {
+            return 1;
+        }
+    }
+    return 0;
 }

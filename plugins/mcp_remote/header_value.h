@@ -15,4 +15,7 @@ void header_add(patchbay_out *lines, const char *name, patchbay_str value);
 /* Whether `text` is a token (RFC 9110, section 5.6.2): what a header's name can be. */
 int header_is_token(patchbay_str text);
 
+/* Whether a header says what the message is, in any case: another value would be a lie. */
+int header_is_own(patchbay_str name);
+
 #endif

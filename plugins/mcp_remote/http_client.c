@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "http_client.h"
+#include "http_internal.h"
 
-#include <curl/curl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,123 +13,79 @@ typedef struct client_socket {
     curl_socket_t fd;
 } client_socket;
 
-struct http_client {
-    patchbay_host *host;
-    const patchbay_loop_v1 *loop;
-    http_client_options options;
-    CURLM *multi;
-    patchbay_timer *timer;
-    client_socket *sockets;
-    http_request *requests;
-    int in_curl; /* libcurl is calling: handles may be neither added nor removed */
-};
-
-struct http_body {
-    size_t users;
-    size_t len;
-    char bytes[];
-};
-
-struct http_request {
-    http_request *next;
-    http_request *prev;
-    http_client *client;
-    CURL *easy;
-    struct curl_slist *headers;
-    http_body *body;
-    size_t body_sent;
-    http_request_events events;
-    void *ctx;
-    int is_added;     /* to the multi handle */
-    int is_cancelled; /* from inside a callback: freed when libcurl has returned */
-    int has_head;
-    char error[CURL_ERROR_SIZE];
-};
-
-/* ---- bodies -------------------------------------------------------------------------------- */
-
-http_body *http_body_create(const patchbay_str *parts, size_t part_count)
-{
-    size_t len = 0;
-    for (size_t i = 0; i < part_count; i++) {
-        len += parts[i].len;
-    }
-    http_body *body = malloc(sizeof *body + len);
-    if (body == NULL) {
-        return NULL;
-    }
-    body->users = 1;
-    body->len = 0;
-    for (size_t i = 0; i < part_count; i++) {
-        if (parts[i].len > 0) {
-            memcpy(body->bytes + body->len, parts[i].ptr, parts[i].len);
-            body->len += parts[i].len;
-        }
-    }
-    return body;
-}
-
-void http_body_unref(http_body *body)
-{
-    if (body != NULL && --body->users == 0) {
-        free(body);
-    }
-}
-
-static void free_request(http_request *request)
-{
-    http_client *client = request->client;
-    if (request->is_added) {
-        (void)curl_multi_remove_handle(client->multi, request->easy);
-    }
-    if (request->prev != NULL) {
-        request->prev->next = request->next;
-    } else {
-        client->requests = request->next;
-    }
-    if (request->next != NULL) {
-        request->next->prev = request->prev;
-    }
-    curl_easy_cleanup(request->easy);
-    curl_slist_free_all(request->headers);
-    http_body_unref(request->body);
-    free(request);
-}
-
 /* ---- after libcurl has returned -----------------------------------------------------------------
  */
+
+/* Whether it went out on a connection that had been used before, and nothing came back. */
+static int was_kept(const http_request *request)
+{
+    long connects = 0;
+    long answer_bytes = 0;
+    (void)curl_easy_getinfo(request->easy, CURLINFO_NUM_CONNECTS, &connects);
+    (void)curl_easy_getinfo(request->easy, CURLINFO_HEADER_SIZE, &answer_bytes);
+    return connects == 0 && answer_bytes == 0;
+}
+
+static int was_lost(CURLcode code)
+{
+    return code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR || code == CURLE_GOT_NOTHING;
+}
 
 static http_outcome outcome_of(const http_request *request, CURLcode code)
 {
     long head_bytes = 0;
-    if (code == CURLE_OK) {
-        return HTTP_COMPLETE;
+    if (code == CURLE_OK) { /* also at the end of the connection, in the middle of the head */
+        return request->has_head ? HTTP_COMPLETE : HTTP_BROKEN;
     }
     if (code == CURLE_SEND_FAIL_REWIND) {
         return HTTP_STALE;
     }
     (void)curl_easy_getinfo(request->easy, CURLINFO_REQUEST_SIZE, &head_bytes);
-    return head_bytes > 0 ? HTTP_BROKEN : HTTP_UNREACHED;
+    if (head_bytes == 0) {
+        return HTTP_UNREACHED;
+    }
+    return was_kept(request) && was_lost(code) ? HTTP_STALE : HTTP_BROKEN;
+}
+
+/* What to do about it, where libcurl's own words leave that open. */
+static const char *advice_on(CURLcode code)
+{
+    switch (code) {
+    case CURLE_PEER_FAILED_VERIFICATION:
+        return ": its certificate is not trusted; `ca` names a file of who is";
+    case CURLE_SSL_CACERT_BADFILE:
+        return ": `ca` is no PEM file of certificates";
+    case CURLE_SSL_CERTPROBLEM:
+        return ": `certificate` and `key` are PEM files that belong together, without a password";
+    default:
+        return "";
+    }
+}
+
+static const char *meaning_of(const http_request *request, CURLcode code)
+{
+    if (code == CURLE_OK) {
+        return "it ended within the head";
+    }
+    return request->error[0] != '\0' ? request->error : curl_easy_strerror(code);
 }
 
 static void report(http_request *request, CURLcode code)
 {
     http_request_events events = request->events;
     void *ctx = request->ctx;
-    char text[CURL_ERROR_SIZE];
-    (void)snprintf(text, sizeof text, "%s",
-                   request->error[0] != '\0' ? request->error : curl_easy_strerror(code));
+    char text[CURL_ERROR_SIZE + 128];
+    (void)snprintf(text, sizeof text, "%s%s", meaning_of(request, code), advice_on(code));
     events.on_end(ctx, outcome_of(request, code), text);
 }
 
-/* Add what was started and free what was cancelled while libcurl was calling. */
-static void settle(http_client *client)
+void http_client_settle(http_client *client)
 {
     http_request *next;
     for (http_request *request = client->requests; request != NULL; request = next) {
         next = request->next;
         if (request->is_cancelled) {
-            free_request(request);
+            http_request_free(request);
         } else if (!request->is_added) {
             request->is_added = 1;
             (void)curl_multi_add_handle(client->multi, request->easy); /* fails for bad handles */
@@ -150,13 +105,19 @@ static void finish_ended(http_client *client)
             curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &request) != CURLE_OK) {
             continue;
         }
+        if (request->is_bare && code == CURLE_OK) { /* it lives as long as its handle is added */
+            if (!request->is_cancelled) {
+                request->events.on_head(request->ctx, request, 0);
+            }
+            continue;
+        }
         (void)curl_multi_remove_handle(client->multi, request->easy);
-        request->is_added = 1; /* not to be added again by settle() */
+        request->is_added = 1; /* not to be added again by http_client_settle() */
         if (!request->is_cancelled) {
             report(request, code);
         }
         request->is_added = 0;
-        free_request(request);
+        http_request_free(request);
     }
 }
 
@@ -167,7 +128,7 @@ static void run(http_client *client, curl_socket_t fd, int events)
     (void)curl_multi_socket_action(client->multi, fd, events, &running);
     finish_ended(client);
     client->in_curl = 0;
-    settle(client);
+    http_client_settle(client);
 }
 
 /* ---- what libcurl asks for ---------------------------------------------------------------------
@@ -259,207 +220,26 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
     return 0;
 }
 
-/* Children of the hub must not inherit it. */
-static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
+curl_socket_t http_client_open_socket(void *ctx, curlsocktype purpose,
+                                      struct curl_sockaddr *address)
 {
     (void)ctx;
     (void)purpose;
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-static void tell_head(http_request *request)
-{
-    long status = 0;
-    if (!request->has_head) {
-        request->has_head = 1;
-        (void)curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
-        request->events.on_head(request->ctx, request, status);
-    }
-}
-
-static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
-{
-    http_request *request = ctx;
-    size_t len = size * count;
-    long status = 0;
-    /* The empty line ends the head; 1xx answers have one of their own. */
-    if (!request->is_cancelled && len <= 2 && (bytes[0] == '\r' || bytes[0] == '\n')) {
-        (void)curl_easy_getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
-        if (status >= 200) {
-            tell_head(request);
-        }
-    }
-    return request->is_cancelled ? 0 : len;
-}
-
-/* libcurl sends a request again by itself when a kept connection turns out to be closed. That must
- * not happen once something has left: a call could be made twice. It asks for the body from the
- * start then, cannot have it, and says so. */
-static size_t give_body(char *out, size_t size, size_t count, void *ctx)
-{
-    http_request *request = ctx;
-    size_t room = size * count;
-    size_t left = request->body->len - request->body_sent;
-    size_t len = left < room ? left : room;
-    if (len > 0) {
-        memcpy(out, request->body->bytes + request->body_sent, len);
-        request->body_sent += len;
-    }
-    return len;
-}
-
-static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
-{
-    http_request *request = ctx;
-    size_t len = size * count;
-    if (!request->is_cancelled) {
-        request->events.on_body(request->ctx, patchbay_str_make(bytes, len));
-    }
-    return request->is_cancelled ? CURL_WRITEFUNC_ERROR : len;
-}
-
-/* ---- requests ----------------------------------------------------------------------------------
- */
-
-static int set_up(http_request *request, const char *method, const char *url)
-{
-    const http_client_options *options = &request->client->options;
-    CURL *easy = request->easy;
-    CURLcode code = CURLE_OK;
-#define SET(option, value) code = code != CURLE_OK ? code : curl_easy_setopt(easy, option, value)
-    SET(CURLOPT_URL, url);
-    SET(CURLOPT_PROTOCOLS_STR, "http,https");
-    SET(CURLOPT_NOSIGNAL, 1L);
-    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    SET(CURLOPT_TCP_KEEPALIVE, 1L);
-    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)options->connect_timeout_ms);
-    SET(CURLOPT_FOLLOWLOCATION, 0L);
-    SET(CURLOPT_ERRORBUFFER, request->error);
-    SET(CURLOPT_PRIVATE, request);
-    SET(CURLOPT_HTTPHEADER, request->headers);
-    SET(CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    SET(CURLOPT_HEADERFUNCTION, on_header);
-    SET(CURLOPT_HEADERDATA, request);
-    SET(CURLOPT_WRITEFUNCTION, on_body);
-    SET(CURLOPT_WRITEDATA, request);
-    if (options->ca_file != NULL) {
-        SET(CURLOPT_CAINFO, options->ca_file);
-        SET(CURLOPT_CAPATH, NULL);
-    }
-    if (options->certificate != NULL) {
-        SET(CURLOPT_SSLCERT, options->certificate);
-        SET(CURLOPT_SSLKEY, options->key);
-    }
-    if (strcmp(method, "POST") == 0) {
-        SET(CURLOPT_POST, 1L);
-        SET(CURLOPT_READFUNCTION, give_body);
-        SET(CURLOPT_READDATA, request);
-        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body->len);
-    } else if (strcmp(method, "GET") != 0) {
-        SET(CURLOPT_CUSTOMREQUEST, method);
-    }
-#undef SET
-    return code == CURLE_OK;
-}
-
-static int has_http_scheme(const char *url)
-{
-    return strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0;
-}
-
-static int add_header(http_request *request, const char *line, size_t len)
-{
-    char *copy = malloc(len + 1);
-    if (copy == NULL) {
-        return 0;
-    }
-    memcpy(copy, line, len);
-    copy[len] = '\0';
-    struct curl_slist *longer = curl_slist_append(request->headers, copy);
-    free(copy);
-    request->headers = longer != NULL ? longer : request->headers;
-    return longer != NULL;
-}
-
-static int add_headers(http_request *request, patchbay_str lines)
-{
-    static const char NO_EXPECT[] = "Expect:"; /* the body leaves at once */
-    int ok = add_header(request, NO_EXPECT, sizeof NO_EXPECT - 1);
-    while (ok && lines.len > 0) {
-        const char *end = memchr(lines.ptr, '\n', lines.len);
-        size_t len = end != NULL ? (size_t)(end - lines.ptr) : lines.len;
-        ok = add_header(request, lines.ptr, len);
-        size_t used = end != NULL ? len + 1 : len;
-        lines = patchbay_str_make(lines.ptr + used, lines.len - used);
-    }
-    return ok;
-}
-
-int32_t http_client_start(http_client *client, const http_start *start,
-                          const http_request_events *events, void *ctx, http_request **ret_request)
-{
-    if (!has_http_scheme(start->url)) {
-        return PATCHBAY_EINVAL;
-    }
-    http_request *request = calloc(1, sizeof *request);
-    if (request == NULL) {
-        return PATCHBAY_ENOMEM;
-    }
-    request->client = client;
-    request->events = *events;
-    request->ctx = ctx;
-    request->easy = curl_easy_init();
-    request->body = start->body;
-    if (request->body != NULL) {
-        request->body->users++;
-    }
-    request->next = client->requests;
-    if (request->next != NULL) {
-        request->next->prev = request;
-    }
-    client->requests = request;
-    if (request->easy == NULL || !add_headers(request, start->headers) ||
-        !set_up(request, start->method, start->url)) {
-        free_request(request);
-        return PATCHBAY_ENOMEM;
-    }
-    *ret_request = request;
-    if (!client->in_curl) {
-        settle(client); /* its timer starts it */
-    }
-    return PATCHBAY_OK;
-}
-
-void http_request_cancel(http_request *request)
-{
-    if (request == NULL) {
-        return;
-    }
-    if (request->client->in_curl) {
-        request->is_cancelled = 1;
-    } else {
-        free_request(request);
-    }
-}
-
-patchbay_str http_request_header(http_request *request, const char *name)
-{
-    struct curl_header *header = NULL;
-    if (curl_easy_header(request->easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK) {
-        return patchbay_str_make(NULL, 0);
-    }
-    return patchbay_str_of(header->value);
-}
-
-const char *http_request_redirect(http_request *request)
-{
-    char *url = NULL;
-    (void)curl_easy_getinfo(request->easy, CURLINFO_REDIRECT_URL, &url);
-    return url;
-}
-
 /* ---- the client --------------------------------------------------------------------------------
  */
+
+/* libcurl takes http_proxy in small letters alone, because a web server gives its CGI programs the
+ * header `Proxy` of a request as HTTP_PROXY. This is none; NO_PROXY holds for both. */
+static const char *find_http_proxy(void)
+{
+    const char *proxy = getenv("HTTP_PROXY");
+    int is_cgi = getenv("REQUEST_METHOD") != NULL;
+    return getenv("http_proxy") == NULL && !is_cgi && proxy != NULL && proxy[0] != '\0' ? proxy
+                                                                                        : NULL;
+}
 
 int32_t http_client_create(const patchbay_host_api *api, patchbay_host *host,
                            const http_client_options *options, http_client **ret_client)
@@ -476,12 +256,17 @@ int32_t http_client_create(const patchbay_host_api *api, patchbay_host *host,
     client->host = host;
     client->loop = loop;
     client->options = *options;
+    client->http_proxy = find_http_proxy();
+    client->idle_s = HTTP_IDLE_S;
     client->multi = curl_multi_init();
     client->timer = loop->timer(host, on_time, client);
     if (client->multi == NULL || client->timer == NULL) {
         http_client_free(client);
         return PATCHBAY_ENOMEM;
     }
+    /* Its own figure goes with the requests under way: at the end of many it would close what the
+     * next ones need. */
+    (void)curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)HTTP_KEPT_CONNECTIONS);
     (void)curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     (void)curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
     (void)curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer);
@@ -496,7 +281,7 @@ void http_client_flush(http_client *client)
     client->in_curl = 1;
     (void)curl_multi_perform(client->multi, &running);
     client->in_curl = 0;
-    settle(client);
+    http_client_settle(client);
 }
 
 void http_client_free(http_client *client)
@@ -505,7 +290,7 @@ void http_client_free(http_client *client)
         return;
     }
     while (client->requests != NULL) {
-        free_request(client->requests);
+        http_request_free(client->requests);
     }
     if (client->multi != NULL) {
         (void)curl_multi_cleanup(client->multi);

@@ -2,14 +2,22 @@
 /*
  * HTTP requests on the hub's loop: libcurl's multi interface over patchbay/loop.h. Connections are
  * kept and reused; names are resolved by libcurl's own thread; certificates and names are verified
- * always; proxies come from the environment, as curl has them; no redirect is followed, no body is
- * inflated. Thread: [loop].
+ * always; proxies come from the environment, as curl has them (http_proxy, HTTPS_PROXY, ALL_PROXY,
+ * NO_PROXY), and HTTP_PROXY; no redirect is followed, no body is inflated. Thread: [loop].
  */
 #ifndef MCP_REMOTE_HTTP_CLIENT_H
 #define MCP_REMOTE_HTTP_CLIENT_H
 
 #include <patchbay/json.h>
 #include <patchbay/loop.h>
+
+/* Servers close connections that are idle, many after this long, without a word; a request that is
+ * on its way then is lost. Those that do say how long they wait are believed (Keep-Alive). */
+#define HTTP_IDLE_S 5
+
+#define HTTP_KEPT_CONNECTIONS                                                                      \
+    32 /* that wait for the next request; after two minutes they close                             \
+        */
 
 typedef struct http_client http_client;
 typedef struct http_request http_request;
@@ -44,10 +52,12 @@ typedef struct http_request_events {
 } http_request_events;
 
 typedef struct http_start {
-    const char *method;   /* "GET", "POST" or "DELETE" */
+    const char *method;   /* "GET", "POST" or "DELETE"; "CONNECT": see http_request_handle */
     const char *url;      /* http or https */
     patchbay_str headers; /* lines "Name: value", each with a newline; an empty value: "Name;" */
     http_body *body;      /* of POST; it is shared. Else NULL */
+    int is_once;          /* it may not be sent twice: never on a connection that may be closing */
+    int is_again;         /* it met a stale connection: a new one is made for it */
 } http_start;
 
 /* owns:    *ret_client, free it with http_client_free
@@ -76,6 +86,12 @@ void http_request_cancel(http_request *request);
 
 /* The value of a header of the answer, from on_head on; empty when there is none. Borrowed. */
 patchbay_str http_request_header(http_request *request, const char *name);
+
+/* A request with the method CONNECT asks for nothing: it is a connection to the host of its URL,
+ * with TLS for https, through a proxy if there is one. on_head tells that it is there, with status
+ * 0; from then on it is the caller's to use, until the request is cancelled.
+ * returns: libcurl's handle, a CURL *, for curl_easy_send() and curl_easy_recv() */
+void *http_request_handle(http_request *request);
 
 /* Where the answer redirects to, absolute; NULL when it does not. Borrowed. */
 const char *http_request_redirect(http_request *request);

@@ -2,10 +2,15 @@
 #include "remote.h"
 
 #include "url.h"
+#include "websocket.h"
+
+#include <errno.h>
+#include <unistd.h>
 
 static void free_remote(mcp_remote *remote)
 {
     upstream_fini(&remote->server);
+    websocket_fini(remote);
     if (remote->http != NULL) {
         http_client_flush(remote->http); /* the end of the session */
     }
@@ -14,6 +19,24 @@ static void free_remote(mcp_remote *remote)
     free(remote->shown);
     remote_config_free(&remote->config);
     free(remote);
+}
+
+/* A file that is not there is said at once, and not with the first call. */
+static int32_t check_files(const remote_config *config, patchbay_error *reterr)
+{
+    const struct {
+        const char *key;
+        const char *path;
+    } files[] = {{"ca", config->ca}, {"certificate", config->certificate}, {"key", config->key}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (files[i].path != NULL && access(files[i].path, R_OK) != 0) {
+            reterr->code = PATCHBAY_EINVAL;
+            (void)snprintf(reterr->text, sizeof reterr->text, "%s: cannot read %s: %s",
+                           files[i].key, files[i].path, strerror(errno));
+            return PATCHBAY_EINVAL;
+        }
+    }
+    return PATCHBAY_OK;
 }
 
 static int32_t make(mcp_remote *remote, const patchbay_host_api *api, patchbay_host *host,
@@ -25,7 +48,8 @@ static int32_t make(mcp_remote *remote, const patchbay_host_api *api, patchbay_h
         .key = remote->config.key,
         .connect_timeout_ms = remote->config.connect_timeout_ms,
     };
-    remote->shown = url_dup_shown(remote->config.url);
+    remote->shown = remote->config.is_websocket ? websocket_dup_shown(remote->config.url)
+                                                : url_dup_shown(remote->config.url);
     if (remote->shown == NULL) {
         return PATCHBAY_ENOMEM;
     }
@@ -33,9 +57,13 @@ static int32_t make(mcp_remote *remote, const patchbay_host_api *api, patchbay_h
     remote->server.protocol = remote->config.protocol;
     remote->server.startup_ms = remote->config.startup_ms;
     int32_t result = http_client_create(api, host, &options, &remote->http);
-    return result == PATCHBAY_OK
-               ? upstream_init(&remote->server, &remote_channel, api, host, reterr)
-               : result;
+    if (result == PATCHBAY_OK && remote->config.is_websocket) {
+        result = websocket_init(remote, api, host);
+    }
+    const upstream_channel *channel =
+        remote->config.is_websocket ? &websocket_channel : &remote_channel;
+    return result == PATCHBAY_OK ? upstream_init(&remote->server, channel, api, host, reterr)
+                                 : result;
 }
 
 static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchbay_str config_json,
@@ -46,6 +74,9 @@ static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchba
         return PATCHBAY_ENOMEM;
     }
     int32_t result = remote_config_read(config_json, &made->config, reterr);
+    if (result == PATCHBAY_OK) {
+        result = check_files(&made->config, reterr);
+    }
     if (result == PATCHBAY_OK) {
         result = make(made, api, host, reterr);
     }
@@ -79,7 +110,8 @@ PATCHBAY_EXPORT const patchbay_plugin patchbay_plugin_v1 = {
     .abi_min = PATCHBAY_ABI,
     .name = "mcp_remote",
     .version = "1.0.0",
-    .description = "What another MCP server offers, over HTTP: tools, resources, prompts.",
+    .description =
+        "What another MCP server offers, over HTTP or WebSocket: tools, resources, prompts.",
     .config_schema_json =
 #include "config_schema.h"
         ,

@@ -7,13 +7,16 @@
  *   config.c          its configuration: a server entry with a `url`, as in any `mcpServers` file
  *   channel.c         the channel: what the core wants done
  *   exchange.c        one message on its way: its request, from start to end
- *   answer.c          what came back: status, head, JSON or an event stream
+ *   answer.c          what came back: head, JSON or an event stream
+ *   status.c          statuses that are errors, and redirects
+ *   forward.c         headers that clients send, passed on
  *   resume.c          streams that broke, taken up again (legacy)
  *   session.c         sessions of legacy servers: lost, renewed, ended; their stream
  *   old_transport.c   HTTP+SSE: one stream for all answers, and where to post
- *   http_client.c     libcurl on the hub's loop
+ *   http_client.c     libcurl on the hub's loop; http_request.c: one request
  *   sse_reader.c      event streams        header_value.c   values of headers
  *   tool_headers.c    x-mcp-header         url.c            origins
+ *   websocket*.c      another channel: a server that is reached over WebSocket (websocket.h)
  *
  * spec: MCP 2026-07-28 basic/transports/streamable-http; 2025-11-25 and 2024-11-05 basic/transports
  * Thread: [loop], all of it. Nothing here blocks.
@@ -30,12 +33,15 @@
 #define REMOTE_MESSAGE_BYTES    (16u << 20) /* of a message of the server */
 #define REMOTE_ERROR_BYTES      (64u << 10) /* of what comes with a status that is an error */
 #define REMOTE_EXCHANGES        4096        /* under way at a time */
+#define REMOTE_NOTES            16          /* … of those that have no answer; others wait */
 #define REMOTE_SESSION_ID_BYTES 1024        /* longer ones are no ids */
 #define REMOTE_EVENT_ID_BYTES   4096        /* longer ones are not taken up from */
 #define REMOTE_REDIRECTS        3           /* of one request, within the origin */
 #define REMOTE_RESUMES          5           /* in a row that brought nothing */
 #define REMOTE_RETRY_MS         1000        /* before a stream is taken up, unless it says */
 #define REMOTE_RETRY_MOST_MS    60000       /* whatever it says, and however often it failed */
+#define REMOTE_STREAM_MS        1000        /* for the stream of a session, before calls leave */
+#define REMOTE_SETTLE_MS        2000        /* for a setting to be heard, before calls leave */
 #define REMOTE_LINGER_MS        1000        /* for the end of a stream that was answered */
 #define REMOTE_REFUSED_MS       (5 * 60000) /* before a refused credential is shown again */
 
@@ -44,14 +50,16 @@ typedef struct mcp_remote mcp_remote;
 /* The server entry, as configured. All owned; NULL: not given. */
 typedef struct remote_config {
     char *url;
-    char *headers; /* lines, as http_client wants them */
+    char *headers;         /* lines, as http_client wants them */
+    char *forward_headers; /* names, each with a newline */
     char *ca;
     char *certificate;
     char *key;
     char *protocol;
     uint32_t connect_timeout_ms;
     uint64_t startup_ms;
-    int is_sse; /* type: sse */
+    int is_sse;       /* type: sse */
+    int is_websocket; /* ws, wss, or type: websocket; the url is written with http or https */
 } remote_config;
 
 typedef enum exchange_kind {
@@ -79,14 +87,17 @@ typedef struct exchange {
     patchbay_call call; /* whose request it is; id 0: not one of the hub's */
     char id[48];        /* of the request, raw */
     http_body *body;
-    patchbay_out lines;    /* headers of this message alone */
-    http_request *request; /* NULL: it waits */
-    char *moved_to;        /* redirected, within the origin */
+    patchbay_out lines;     /* headers of this message alone */
+    patchbay_out forwarded; /* … and those of the client's request, in place of configured ones */
+    http_request *request;  /* NULL: it waits */
+    char *moved_to;         /* redirected, within the origin */
 
     uint32_t session; /* number of the session it was sent in; 0: none */
     uint32_t redirects;
     uint32_t resumes;  /* in a row that brought nothing */
+    int is_setting;    /* calls wait for it */
     int is_repeatable; /* doing it twice is doing it once */
+    int is_counted;    /* one of `notes` */
     int is_held;       /* until the handshake is over, or the endpoint is known */
     int is_repeated;   /* it was sent once more, in the next session */
     int is_restarted;  /* … because its connection was stale */
@@ -110,14 +121,20 @@ struct mcp_remote {
     remote_config config;
     char *shown; /* the url, for people */
     http_client *http;
+    struct remote_socket *socket; /* over WebSocket; else NULL */
     exchange *exchanges;
     size_t exchange_count;
+    size_t notes; /* under way */
 
     int is_old;        /* HTTP+SSE is spoken */
     char *post_to;     /* HTTP+SSE: the endpoint; NULL: not known yet */
     long refused_with; /* HTTP+SSE: the status that initialize met before */
     exchange *stream;
     int is_open; /* the handshake is over: messages may leave */
+    int is_deaf; /* … but not calls: what the server asks for them would find no stream */
+
+    uint32_t settling; /* exchanges that calls wait for */
+    patchbay_timer *settle_timer;
 
     char *session;           /* the id; NULL: none */
     uint32_t session_number; /* of the session, counted; the ones before are lost */
@@ -148,16 +165,44 @@ void exchange_end(exchange *x);
 /* There will be no answer: tell who waits, and end it. */
 void exchange_fail(exchange *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void exchange_start_held(mcp_remote *remote);
+/* Whether it may not leave yet. */
+int exchange_must_wait(const exchange *x);
+/* It changes what the server tells of later calls, which would overtake it on other connections:
+ * they wait until it is settled, but not for ever. */
+void exchange_unsettle(exchange *x);
+void exchange_settle(exchange *x); /* the server has heard of it; nothing happens to others */
+void exchange_forget_settings(mcp_remote *remote);
 
 /* answer.c */
 extern const http_request_events exchange_events;
 /* Begin anew with an answer that is to come. */
 void answer_reset(exchange *x);
 void answer_free(exchange *x);
+/* The answer to `x` has come: the request is over. */
+void answer_take(exchange *x, const patchbay_message *message);
+
+/* status.c */
+/* There will be no answer. A handshake that fails ends the connection; any other request fails by
+ * itself. */
+void answer_fail(exchange *x, const char *why);
+/* The answer's status is an error: 401 or 403; any; a redirect to `url`, NULL if that is no URL. */
+void answer_take_refusal(exchange *x);
+void answer_take_status(exchange *x);
+void answer_take_redirect(exchange *x, const char *url);
+/* Go on at `url` if that may be: 0 when it may not. */
+int answer_follow(exchange *x, const char *url);
 
 /* resume.c */
 /* The stream has ended. Take it up later, if that can be: 0 when it cannot. */
 int exchange_resume(exchange *x);
+
+/* forward.c */
+/* Read the names of headers that are forwarded; `array` may be empty. They are lines. */
+int32_t forward_read(patchbay_str array, char **ret_names, patchbay_error *reterr);
+/* Append those that the client of a call has sent, as lines. */
+void forward_take(const mcp_remote *remote, patchbay_call call, patchbay_out *lines);
+/* Append the configured headers, but for those that `forwarded` has, and `forwarded` itself. */
+void forward_add(const mcp_remote *remote, const patchbay_out *forwarded, patchbay_out *lines);
 
 /* session.c */
 /* Keep the id that came with the answer to initialize. */
@@ -167,6 +212,8 @@ void session_lost(exchange *x);
 void session_end(mcp_remote *remote); /* tell the server, and forget it */
 /* The handshake is over: send what was held, and listen. */
 void session_begin(mcp_remote *remote);
+/* The stream of the session is there, or there will be none: calls may leave. */
+void session_hears(mcp_remote *remote);
 void session_stream_ended(exchange *x, const char *why);
 
 /* old_transport.c */

@@ -9,25 +9,61 @@
 
 /* ---- listening ----------------------------------------------------------------------------- */
 
+void session_hears(mcp_remote *remote)
+{
+    if (!remote->is_deaf) {
+        return;
+    }
+    remote->is_deaf = 0;
+    if (remote->stream != NULL) {
+        remote->server.loop->timer_free(remote->stream->timer);
+        remote->stream->timer = NULL;
+    }
+    exchange_start_held(remote);
+}
+
+static void on_late(void *ctx)
+{
+    const exchange *stream = ctx;
+    session_hears(stream->remote);
+}
+
+/* Servers ask where they please, and drop what they ask while there is no stream: its call would
+ * never be answered. Some send no head before they have something to say, so this does not last. */
+static void wait_for_stream(mcp_remote *remote)
+{
+    const mcp_server *server = &remote->server;
+    remote->stream->timer = server->loop->timer(server->host, on_late, remote->stream);
+    remote->is_deaf = remote->stream->timer != NULL;
+    if (remote->is_deaf) {
+        server->loop->timer_start(remote->stream->timer, REMOTE_STREAM_MS);
+    }
+}
+
 void session_stream_ended(exchange *x, const char *why)
 {
     mcp_remote *remote = x->remote;
-    int refused = x->status >= 400 && x->status < 500;
+    int refused = x->status >= 300 && x->status < 500;
+    int is_told = x->status != 404 && x->status != 405; /* … how one says that it offers none */
+    session_hears(remote);
     if (refused || x->status == 204 || (x->status >= 200 && x->status < 300 && !x->is_stream) ||
         !exchange_resume(x)) {
-        upstream_log(&remote->server, PATCHBAY_LOG_DEBUG, why);
-        exchange_end(x); /* it offers none: 405 is what the specification asks for */
+        upstream_log(&remote->server,
+                     refused && is_told ? PATCHBAY_LOG_WARNING : PATCHBAY_LOG_DEBUG, why);
+        exchange_end(x);
     }
 }
 
 void session_begin(mcp_remote *remote)
 {
     remote->is_open = 1;
+    remote->is_deaf = 0;
     if (!remote->is_old) {
         exchange_end(remote->stream);
         remote->stream = exchange_create(remote, EXCHANGE_STREAM, NULL, 0);
     }
     if (!remote->is_old && remote->stream != NULL) {
+        wait_for_stream(remote);
         exchange_start(remote->stream);
     }
     exchange_start_held(remote);
@@ -108,11 +144,18 @@ void session_end(mcp_remote *remote)
 
 /* ---- loss ---------------------------------------------------------------------------------- */
 
+/* Whether it was taken before, and only the rest of its stream was refused: to send it again could
+ * be to do it twice. */
+static int was_delivered(const exchange *x)
+{
+    return x->last_event_id != NULL && !x->is_repeatable;
+}
+
 /* It was refused, so it was not done: it can be sent again, once, if somebody waits for it. The
  * module's own requests are made anew by the handshake. */
 static int keep_for_next(exchange *x)
 {
-    if (x->kind != EXCHANGE_REQUEST || x->call.id == 0 || x->is_repeated) {
+    if (x->kind != EXCHANGE_REQUEST || x->call.id == 0 || x->is_repeated || was_delivered(x)) {
         return 0;
     }
     free(x->last_event_id);
@@ -134,13 +177,15 @@ void session_lost(exchange *x)
         return;
     }
     int is_kept = keep_for_next(x);
-    if (is_kept && !is_news && remote->is_open) {
+    if (is_kept && !is_news && !exchange_must_wait(x)) {
         exchange_start(x); /* the next session is there already */
         return;
     }
     if (!is_kept) {
         if (had_its_chance) {
             exchange_fail(x, "the server has lost its session twice: try again");
+        } else if (x->kind == EXCHANGE_REQUEST && was_delivered(x)) {
+            exchange_fail(x, "the server has lost its session while it was at work on this");
         } else {
             exchange_end(x);
         }

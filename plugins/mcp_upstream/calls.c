@@ -201,6 +201,7 @@ void upstream_call(mcp_server *server, patchbay_call call, const patchbay_reques
         {"logging/setLevel", set_level},
         {"resources/subscribe", subscribe},
         {"resources/unsubscribe", upstream_unsubscribe},
+        {"notifications/roots/list_changed", upstream_roots_changed},
     };
     int is_tool = patchbay_str_eq(request->method, patchbay_str_of("tools/call"));
     for (size_t i = 0; !is_tool && i < sizeof OWN / sizeof OWN[0]; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The seam between what an upstream says and how it is reached. A channel carries messages to one
- * server and back; it knows nothing of catalogs, calls or subscriptions. Pipes are one
- * (connection.c), HTTP is another (plugins/mcp_remote).
+ * server and back; it knows nothing of catalogs, calls or subscriptions. Pipes and Unix
+ * sockets are some (pipes.h), HTTP and WebSocket others (plugins/mcp_remote).
  *
  * An operation may find that the connection is over: it then says so with upstream_disconnect(),
  * which may call close() before the operation has returned.

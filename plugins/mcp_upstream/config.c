@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pipes.h"
 
+#include <strings.h>
+#include <sys/un.h>
+
+#define SOCKET_PATH_BYTES (sizeof((struct sockaddr_un *)0)->sun_path - 1) /* unix(7), less a NUL   \
+                                                                           */
+
 static int32_t fail(patchbay_error *reterr, int32_t code, const char *text)
 {
     reterr->code = code;
@@ -79,33 +85,82 @@ static char **read_env(patchbay_str object)
     return env;
 }
 
-int32_t upstream_config_read(patchbay_str json, upstream_config *config, patchbay_error *reterr)
+/* The path in "unix:PATH" or "unix://PATH", as it is; NULL when it is neither. */
+static const char *path_of(const char *url)
 {
-    if (patchbay_json_get(json, "command").len == 0) {
-        return fail(reterr, PATCHBAY_EINVAL, "the server entry has no command");
+    static const char SCHEME[] = "unix:";
+    if (strncasecmp(url, SCHEME, sizeof SCHEME - 1) != 0) {
+        return NULL;
     }
+    const char *rest = url + sizeof SCHEME - 1;
+    return strncmp(rest, "//", 2) == 0 ? rest + 2 : rest;
+}
+
+static int32_t check_path(const char *path, patchbay_error *reterr)
+{
+    char text[128];
+    if (path == NULL || path[0] != '/') {
+        return fail(reterr, PATCHBAY_EINVAL,
+                    "url: wants the absolute path of a Unix socket, as in unix:///run/mcp.sock");
+    }
+    if (strlen(path) > SOCKET_PATH_BYTES) {
+        (void)snprintf(text, sizeof text,
+                       "url: the path of a Unix socket has at most %zu bytes, this one has %zu",
+                       SOCKET_PATH_BYTES, strlen(path));
+        return fail(reterr, PATCHBAY_EINVAL, text);
+    }
+    return PATCHBAY_OK;
+}
+
+static int32_t read_url(patchbay_str json, upstream_config *config, patchbay_error *reterr)
+{
+    static const char *const OTHERS[] = {"command", "args", "env", "cwd", "inherit_env"};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
+        if (patchbay_json_get(json, OTHERS[i]).len > 0) {
+            return fail(reterr, PATCHBAY_EINVAL,
+                        "a server with a url runs already: it has no command, args, env or cwd");
+        }
+    }
+    config->url = dup_text(patchbay_json_get(json, "url"));
+    config->path = config->url != NULL ? path_of(config->url) : NULL;
+    return check_path(config->path, reterr);
+}
+
+static int32_t read_command(patchbay_str json, upstream_config *config, patchbay_error *reterr)
+{
     patchbay_str cwd = patchbay_json_get(json, "cwd");
-    patchbay_str protocol = patchbay_json_get(json, "protocol");
     patchbay_str inherit = patchbay_json_get(json, "inherit_env");
-    int64_t startup_ms = UPSTREAM_STARTUP_MS;
-    (void)patchbay_json_int(patchbay_json_get(json, "startup_timeout_ms"), &startup_ms);
+    if (patchbay_json_get(json, "command").len == 0) {
+        return fail(reterr, PATCHBAY_EINVAL, "the server entry has neither a command nor a url");
+    }
     config->argv = read_argv(json);
     config->env = read_env(patchbay_json_get(json, "env"));
     config->cwd = cwd.len > 0 ? dup_text(cwd) : NULL;
-    config->protocol = protocol.len > 0 ? dup_text(protocol) : NULL;
-    config->startup_ms = (uint64_t)startup_ms;
-    config->spawn_flags = inherit.len > 0 && inherit.ptr[0] == 't' ? PATCHBAY_SPAWN_INHERIT_ENV : 0;
+    config->spawn_flags = patchbay_json_true(inherit) ? PATCHBAY_SPAWN_INHERIT_ENV : 0;
     size_t args = count_members(patchbay_json_get(json, "args"));
     size_t read = 0;
     while (config->argv != NULL && config->argv[read] != NULL) {
         read++;
     }
-    if (read != args + 1 || config->env == NULL || (cwd.len > 0 && config->cwd == NULL) ||
-        (protocol.len > 0 && config->protocol == NULL)) {
+    if (read != args + 1 || config->env == NULL || (cwd.len > 0 && config->cwd == NULL)) {
         return fail(reterr, PATCHBAY_EINVAL,
                     "command, args and cwd must be text without NUL characters");
     }
     return PATCHBAY_OK;
+}
+
+int32_t upstream_config_read(patchbay_str json, upstream_config *config, patchbay_error *reterr)
+{
+    patchbay_str protocol = patchbay_json_get(json, "protocol");
+    int64_t startup_ms = UPSTREAM_STARTUP_MS;
+    (void)patchbay_json_int(patchbay_json_get(json, "startup_timeout_ms"), &startup_ms);
+    config->startup_ms = (uint64_t)startup_ms;
+    config->protocol = protocol.len > 0 ? dup_text(protocol) : NULL;
+    if (protocol.len > 0 && config->protocol == NULL) {
+        return PATCHBAY_ENOMEM;
+    }
+    return patchbay_json_get(json, "url").len > 0 ? read_url(json, config, reterr)
+                                                  : read_command(json, config, reterr);
 }
 
 static void free_list(char **list)
@@ -121,6 +176,7 @@ void upstream_config_free(upstream_config *config)
     free_list(config->argv);
     free_list(config->env);
     free(config->cwd);
+    free(config->url);
     free(config->protocol);
     memset(config, 0, sizeof *config);
 }

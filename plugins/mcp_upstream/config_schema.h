@@ -3,6 +3,9 @@
  */
 "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
     "\"command\":{\"type\":\"string\",\"minLength\":1,\"description\":\"Program to start.\"},"
+    "\"url\":{\"type\":\"string\",\"minLength\":1,\"description\":\"Of the Unix socket of a server "
+    "that "
+    "runs already: unix:///PATH.\"},"
     "\"args\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
     "\"env\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
     "\"cwd\":{\"type\":\"string\",\"minLength\":1},"
@@ -11,4 +14,4 @@
     "\"protocol\":{\"enum\":[\"2024-11-05\",\"2025-03-26\",\"2025-06-18\",\"2025-11-25\","
     "\"2026-07-28\"],\"description\":\"The revision to speak, instead of asking the server.\"},"
     "\"type\":{\"const\":\"stdio\"}},"
-    "\"required\":[\"command\"]}"
+    "\"oneOf\":[{\"required\":[\"command\"]},{\"required\":[\"url\"]}]}"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which era does the server speak? MCP 2026-07-28 basic/transports/stdio, Backward Compatibility:
- * probe with server/discover; a result or a recognised modern error means modern; any other error,
- * or silence, means legacy, and the initialize handshake follows. A configured revision decides
- * instead; a modern server may then do without server/discover.
+ * probe with server/discover; a DiscoverResult or a recognised modern error means modern; any other
+ * answer, or silence, means legacy, and the initialize handshake follows. A configured revision
+ * decides instead; a modern server may then do without server/discover.
  */
 #include "upstream.h"
 
@@ -145,9 +145,14 @@ void upstream_take_discovery(mcp_server *server, const patchbay_message *message
         return; /* it came too late: the handshake is on its way */
     }
     if (message->kind == PATCHBAY_MSG_RESULT) {
+        patchbay_str versions = patchbay_json_get(message->result, "supportedVersions");
         patchbay_str capabilities = patchbay_json_get(message->result, "capabilities");
-        take_modern(server, patchbay_json_get(message->result, "supportedVersions"),
-                    capabilities.len > 0 ? capabilities : patchbay_str_of("{}"));
+        if (versions.len == 0 || versions.ptr[0] != '[') {
+            go_on_without(server); /* no DiscoverResult: there are servers that say {} to all */
+        } else {
+            take_modern(server, versions,
+                        capabilities.len > 0 ? capabilities : patchbay_str_of("{}"));
+        }
         return;
     }
     (void)patchbay_json_int(patchbay_json_get(message->error, "code"), &code);

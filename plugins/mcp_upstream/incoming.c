@@ -17,20 +17,38 @@ static void take_progress(mcp_server *server, const patchbay_message *message)
 }
 
 /* A log message names no request. Over HTTP its stream does. Over pipes, if one call is being
- * worked on, it is about that one. Otherwise one of a legacy server is for the connection, so for
- * all; a modern server logs for requests only, and a guess could tell one client of another's. */
+ * worked on, it is about that one; if all of them are one session's, it is that one's. Otherwise
+ * one of a legacy server is for the connection, so for all; a modern server logs for requests only,
+ * and a guess could tell one client of another's. */
 static void take_log(mcp_server *server, const patchbay_message *message, patchbay_call origin)
 {
+    static const patchbay_call SOME_CALL = {.id = PATCHBAY_SOME_CALL};
+    const patchbay_client_v1 *client = server->client;
     patchbay_call call = origin;
     if (call.id == 0 && server->in_flight.count == 1) {
         call = server->in_flight.items[0];
-    } else if (call.id == 0 && server->era == ERA_MODERN) {
-        upstream_log(server, PATCHBAY_LOG_DEBUG,
-                     "a log message was dropped: it may belong to any of several calls");
-        return;
+    } else if (call.id == 0 && (server->in_flight.count > 1 || server->era == ERA_MODERN)) {
+        call = SOME_CALL;
     }
-    if (server->client->message(server->host, call, message->params) == PATCHBAY_EINVAL) {
+    int32_t result = client->message(server->host, call, message->params);
+    if (result == PATCHBAY_EINVAL) {
         upstream_log(server, PATCHBAY_LOG_DEBUG, "a log message without level or data was dropped");
+    } else if (result == PATCHBAY_ESTATE && server->era == ERA_LEGACY) {
+        (void)client->message(server->host, origin, message->params);
+    } else if (result == PATCHBAY_ESTATE) {
+        upstream_log(server, PATCHBAY_LOG_DEBUG,
+                     "a log message was dropped: it may belong to any of several clients, or none");
+    }
+}
+
+/* Something that a client was sent to by URL is done. */
+static void take_elicited(mcp_server *server, const patchbay_message *message, patchbay_call origin)
+{
+    if (!PATCHBAY_HAS(patchbay_client_v1, server->client, elicitation_complete) ||
+        server->client->elicitation_complete(server->host, origin, message->params) !=
+            PATCHBAY_OK) {
+        upstream_log(server, PATCHBAY_LOG_DEBUG,
+                     "notifications/elicitation/complete was dropped: it is of no client");
     }
 }
 
@@ -38,7 +56,7 @@ static void list_changed(mcp_server *server, const patchbay_message *message, ui
 {
     int is_up = server->phase == PHASE_READY || server->phase == PHASE_LISTING;
     if (is_up && upstream_listen_hears(server, message->params)) {
-        upstream_list_read(server, kind);
+        upstream_list_changed(server, kind);
     }
 }
 
@@ -69,6 +87,15 @@ static void take_updated(mcp_server *server, const patchbay_message *message)
         (void)server->catalog->updated(server->host, patchbay_str_make(uri.ptr, uri.len));
     }
     patchbay_out_free(&uri);
+}
+
+/* A modern server says it on listen streams, which do not ask for it. */
+static void take_task(mcp_server *server, const patchbay_message *message)
+{
+    if (server->era == ERA_LEGACY &&
+        PATCHBAY_HAS(patchbay_client_v1, server->client, task_changed)) {
+        (void)server->client->task_changed(server->host, message->params); /* it is a courtesy */
+    }
 }
 
 static void take_acknowledgement(mcp_server *server, const patchbay_message *message)
@@ -104,11 +131,16 @@ static void take_notification(mcp_server *server, const patchbay_message *messag
         {"notifications/resources/list_changed", take_resources_changed},
         {"notifications/prompts/list_changed", take_prompts_changed},
         {"notifications/resources/updated", take_updated},
+        {"notifications/tasks/status", take_task},
         {"notifications/subscriptions/acknowledged", take_acknowledgement},
         {"notifications/cancelled", take_cancellation},
     };
     if (patchbay_str_eq(message->method, patchbay_str_of("notifications/message"))) {
         take_log(server, message, origin);
+        return;
+    }
+    if (patchbay_str_eq(message->method, patchbay_str_of("notifications/elicitation/complete"))) {
+        take_elicited(server, message, origin);
         return;
     }
     for (size_t i = 0; i < sizeof TAKERS / sizeof TAKERS[0]; i++) {

@@ -71,6 +71,7 @@ void upstream_list_read(mcp_server *server, uint32_t kind)
         return;
     }
     list->read_again = 0;
+    list->read_ms = server->loop->now_ms(server->host);
     patchbay_out_text(&list->items, "[");
     if (kind == PATCHBAY_TOOLS && server->channel->begin_tools != NULL) {
         server->channel->begin_tools(server);
@@ -112,14 +113,30 @@ static void set_list(mcp_server *server, uint32_t kind, patchbay_str json)
 
 void upstream_lists_refresh(mcp_server *server)
 {
-    if (server->phase == PHASE_LISTING) { /* not yet */
-        server->loop->timer_start(server->again, UPSTREAM_AGAIN_MS);
-    }
-    for (uint32_t kind = 0; kind < UPSTREAM_LISTS && server->phase == PHASE_READY; kind++) {
-        if (server->lists[kind].read_again && server->lists[kind].request == 0) {
-            upstream_list_read(server, kind);
+    uint64_t now = server->loop->now_ms(server->host);
+    uint64_t wait = UINT64_MAX;
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS && server->phase != PHASE_IDLE; kind++) {
+        const upstream_list *list = &server->lists[kind];
+        uint64_t due = list->read_ms + UPSTREAM_AGAIN_MS;
+        if (!list->read_again || list->request != 0) {
+            continue;
         }
+        if (now >= due && server->phase == PHASE_READY) {
+            upstream_list_read(server, kind);
+            continue;
+        }
+        uint64_t left = due > now ? due - now : UPSTREAM_AGAIN_MS; /* it is not ready yet */
+        wait = left < wait ? left : wait;
     }
+    if (wait != UINT64_MAX && server->phase != PHASE_IDLE) {
+        server->loop->timer_start(server->again, wait);
+    }
+}
+
+void upstream_list_changed(mcp_server *server, uint32_t kind)
+{
+    server->lists[kind].read_again = 1;
+    upstream_lists_refresh(server);
 }
 
 /* A list has been read, or will not be. What changed meanwhile is read again, but only once the
@@ -127,9 +144,8 @@ void upstream_lists_refresh(mcp_server *server)
 static void end_reading(mcp_server *server, uint32_t kind)
 {
     forget_reading(&server->lists[kind]);
-    if (server->lists[kind].read_again) {
-        server->loop->timer_start(server->again, UPSTREAM_AGAIN_MS);
-    }
+    server->lists[kind].read_ms = server->loop->now_ms(server->host);
+    upstream_lists_refresh(server);
     if (server->phase == PHASE_LISTING && !is_reading(server)) {
         upstream_become_ready(server);
     }
@@ -186,11 +202,34 @@ static int goes_on(mcp_server *server, uint32_t kind, patchbay_str cursor)
     return 1;
 }
 
+/* Whether the error says that behind the server is this hub itself, which reads on from here. */
+static int is_loop(patchbay_str error)
+{
+    return patchbay_json_is(patchbay_json_get(patchbay_json_get(error, "data"), "code"),
+                            patchbay_str_of("E_HUB_LOOP"));
+}
+
+/* What came round the circle is this hub's own: it is dropped, not kept. */
+static void end_loop(mcp_server *server)
+{
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS; kind++) {
+        if (server->lists[kind].is_set) {
+            set_list(server, kind, patchbay_str_of("[]"));
+        }
+    }
+    upstream_fail(server,
+                  "leads back to this hub (a loop of hubs): one has to let go of the other");
+}
+
 static void take_page(mcp_server *server, uint32_t kind, const patchbay_message *message)
 {
     upstream_list *list = &server->lists[kind];
     patchbay_str page = patchbay_json_get(message->result, LISTS[kind].member);
     patchbay_str cursor = patchbay_json_get(message->result, "nextCursor");
+    if (message->kind == PATCHBAY_MSG_ERROR && is_loop(message->error)) {
+        end_loop(server);
+        return;
+    }
     if (message->kind == PATCHBAY_MSG_ERROR) {
         if (!list->is_guess) {
             complain(server, kind, "cannot be had: it answers with an error");

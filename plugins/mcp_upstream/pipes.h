@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server that is run as a child process and spoken to over its pipes.
+ * A server that is spoken to in lines: one that is run as a child process, over its pipes, or one
+ * that runs already, over a Unix socket.
  *
  *   plugin.c       the module's table: create, call, cancel, destroy
  *   config.c       its configuration: a server entry as in any `mcpServers` file
- *   connection.c   the process and its stream, from start to end: the channel
+ *   lines.c        what both ways share: messages in and out
+ *   connection.c   the process and its pipes, from start to end: a channel
+ *   socket.c       the connection to a Unix socket: another one
  *
  * spec: MCP 2026-07-28 basic/transports/stdio
  */
@@ -14,35 +17,45 @@
 #include <patchbay/process.h>
 #include <patchbay/stream.h>
 
-#include "upstream.h"
+#include "duplex.h"
 
 #define UPSTREAM_STOP_GRACE_MS 2000       /* between closing stdin, SIGTERM and SIGKILL */
-#define UPSTREAM_NOISE_LINES   100        /* lines per minute that are no messages */
+#define UPSTREAM_LAST_WORDS_MS 500        /* for the end of the output of a process that exited */
 #define UPSTREAM_MESSAGE_BYTES (1u << 30) /* the hub bounds it: limits.upstream_message */
-#define UPSTREAM_QUEUE_BYTES   (32u << 20)
 
 /* The server entry, as configured. All owned, NULL-terminated lists. */
 typedef struct upstream_config {
     char **argv;
-    char **env;     /* "NAME=value" */
-    char *cwd;      /* NULL: the hub's */
-    char *protocol; /* the revision to speak; NULL: ask the server */
+    char **env;       /* "NAME=value" */
+    char *cwd;        /* NULL: the hub's */
+    char *url;        /* of a Unix socket; NULL: the server is a command */
+    const char *path; /* the end of it */
+    char *protocol;   /* the revision to speak; NULL: ask the server */
     uint64_t startup_ms;
     uint32_t spawn_flags;
 } upstream_config;
 
-typedef struct piped_server {
+typedef struct line_server {
     mcp_server server; /* first: it is what the channel is given */
     const patchbay_stream_v1 *streams;
     const patchbay_process_v1 *processes;
     upstream_config config;
-    patchbay_process *process;
+    patchbay_process *process; /* NULL over a socket */
     patchbay_stream *stream;
-    uint64_t noise_since_ms;
-    uint32_t noise_lines;
-} piped_server;
+    char exited[64];            /* how the process did; empty: it has not */
+    patchbay_timer *last_words; /* it has exited; NULL: it has not */
+    duplex_noise noise;
+} line_server;
 
 extern const upstream_channel upstream_pipes;
+extern const upstream_channel upstream_socket;
+
+/* lines.c */
+line_server *lines_of(mcp_server *server);
+/* Read and write messages; both descriptors are the stream's now, or closed. 0 on failure. */
+int lines_open(line_server *lines, int read_fd, int write_fd,
+               void (*on_end)(void *ctx, patchbay_str reason));
+int32_t lines_send(mcp_server *server, const upstream_outgoing *message);
 
 /* config.c */
 int32_t upstream_config_read(patchbay_str json, upstream_config *config, patchbay_error *reterr);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pipes.h"
 
-static void free_piped(piped_server *pipes)
+static void free_lines(line_server *lines)
 {
-    upstream_fini(&pipes->server);
-    upstream_config_free(&pipes->config);
-    free(pipes);
+    upstream_fini(&lines->server);
+    upstream_config_free(&lines->config);
+    free(lines);
 }
 
 static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchbay_str config_json,
                       void **ret_inst, patchbay_error *reterr)
 {
-    piped_server *made = calloc(1, sizeof *made);
+    line_server *made = calloc(1, sizeof *made);
     if (made == NULL) {
         return PATCHBAY_ENOMEM;
     }
@@ -24,13 +24,15 @@ static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchba
         result = PATCHBAY_ENOTFOUND;
     }
     if (result == PATCHBAY_OK) {
-        made->server.name = made->config.argv[0];
+        made->server.name = made->config.url != NULL ? made->config.url : made->config.argv[0];
         made->server.protocol = made->config.protocol;
         made->server.startup_ms = made->config.startup_ms;
-        result = upstream_init(&made->server, &upstream_pipes, api, host, reterr);
+        result = upstream_init(&made->server,
+                               made->config.url != NULL ? &upstream_socket : &upstream_pipes, api,
+                               host, reterr);
     }
     if (result != PATCHBAY_OK) {
-        free_piped(made);
+        free_lines(made);
         return result;
     }
     *ret_inst = &made->server;
@@ -49,7 +51,7 @@ static void cancel(void *inst, patchbay_call id)
 
 static void destroy(void *inst)
 {
-    free_piped(inst);
+    free_lines(inst);
 }
 
 PATCHBAY_EXPORT const patchbay_plugin patchbay_plugin_v1 = {

@@ -2,7 +2,8 @@
 /*
  * What a legacy server asks of clients: sampling, elicitation, roots. It does not say for which
  * call, unless it asks on the stream of one (HTTP); so the hub finds the client, if it is a single
- * one whose calls the server is working on.
+ * one whose calls the server is working on. Roots may be asked for without any call: servers do so
+ * when they have begun, and when they hear that the roots have changed.
  * Its answer goes back under the server's id, byte for byte. A modern server asks in its results
  * (`input_required`) and never comes here.
  * spec: MCP 2025-11-25 client/sampling, client/elicitation, client/roots, basic/utilities/ping,
@@ -16,10 +17,13 @@ enum {
     CODE_INTERNAL_ERROR = -32603,
 };
 
+static const patchbay_call ANY_CALL = {.id = 0};
+
 struct server_question {
     mcp_server *server;
     server_question *next;
     uint32_t connection; /* that it came on: the next one knows nothing of it */
+    uint32_t number;     /* what its key is made of */
     int is_unwanted;     /* the server took it back */
     size_t id_len;
     char id[]; /* raw */
@@ -90,12 +94,20 @@ static void on_answer(void *arg, patchbay_call call, int32_t status, patchbay_st
     free(question);
 }
 
+/* The key of a question: no other one of this instance has it. */
+static patchbay_str key_of(const server_question *question, char *text, size_t size)
+{
+    int len = snprintf(text, size, "ask-%u", (unsigned)question->number);
+    return patchbay_str_make(text, (size_t)len);
+}
+
 static server_question *make_question(mcp_server *server, patchbay_str id)
 {
     server_question *question = calloc(1, sizeof *question + id.len);
     if (question != NULL) {
         question->server = server;
         question->connection = server->connection;
+        question->number = ++server->last_question;
         question->id_len = id.len;
         memcpy(question->id, id.ptr, id.len);
         question->next = server->questions;
@@ -133,8 +145,10 @@ static void ask(mcp_server *server, const patchbay_message *message, patchbay_ca
         refuse_question(server, message->id, PATCHBAY_ENOMEM);
         return;
     }
+    char key[24];
     patchbay_question asked = {
         .struct_size = sizeof asked,
+        .key = key_of(question, key, sizeof key),
         .method = message->method,
         .params_json = message->params,
         .on_answer = on_answer,
@@ -159,7 +173,7 @@ void upstream_ask(mcp_server *server, const patchbay_message *message, patchbay_
     for (size_t i = 0; i < sizeof QUESTIONS / sizeof QUESTIONS[0]; i++) {
         if (patchbay_str_eq(message->method, patchbay_str_of(QUESTIONS[i]))) {
             /* Without a call that was sent, nobody is the cause. */
-            if (server->in_flight.count > 0) {
+            if (server->in_flight.count > 0 || strcmp(QUESTIONS[i], "roots/list") == 0) {
                 ask(server, message, origin);
             } else {
                 refuse_question(server, message->id, PATCHBAY_ESTATE);
@@ -175,7 +189,30 @@ void upstream_ask_cancelled(mcp_server *server, patchbay_str id)
     for (server_question *at = server->questions; at != NULL; at = at->next) {
         if (at->connection == server->connection &&
             patchbay_str_eq(patchbay_str_make(at->id, at->id_len), id)) {
+            char key[24];
             at->is_unwanted = 1;
+            if (PATCHBAY_HAS(patchbay_client_v1, server->client, withdraw)) {
+                (void)server->client->withdraw(server->host, ANY_CALL,
+                                               key_of(at, key, sizeof key)); /* or it is answered */
+            }
+            return;
         }
     }
+}
+
+void upstream_roots_changed(mcp_server *server, patchbay_call call, const patchbay_request *request)
+{
+    (void)request;
+    if (server->phase == PHASE_READY && server->era == ERA_LEGACY) {
+        patchbay_str changed = patchbay_str_of(
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}");
+        upstream_outgoing notification = {
+            .parts = &changed,
+            .part_count = 1,
+            .kind = PATCHBAY_MSG_NOTIFICATION,
+            .method = patchbay_str_of("notifications/roots/list_changed"),
+        };
+        upstream_send(server, &notification);
+    }
+    upstream_finish_text(server, call, PATCHBAY_RESULT, "{}"); /* the next process asks anew */
 }

@@ -2,8 +2,8 @@
 /*
  * An upstream: another MCP server. One instance is one server; one connection serves every client.
  * Nothing here knows how the server is reached: that is the channel's business (channel.h). Two
- * modules are made of it: mcp_upstream (a child process and its pipes: pipes.h) and mcp_remote
- * (HTTP).
+ * modules are made of it: mcp_upstream (a child process and its pipes, or a Unix socket: pipes.h)
+ * and mcp_remote (HTTP, WebSocket).
  *
  *   server.c         the instance: made, connected, disconnected, ended; what it sends
  *   incoming.c       what arrives, told apart; log messages and progress
@@ -12,6 +12,7 @@
  *   calls.c          client requests: held while connecting, forwarded, answered
  *   subscriptions.c  which resources are watched, and how the server is told
  *   questions.c      what the server asks of clients
+ *   duplex.c         what channels share that are one connection, both ways
  *
  * Ids. A client's request goes out under the hub's call id, so an answer is matched by the hub
  * itself. The module's own requests have string ids, "NAME-NUMBER", and no id is used twice.
@@ -36,7 +37,7 @@
 
 #define UPSTREAM_PROBE_MS      5000  /* for the answer to server/discover */
 #define UPSTREAM_STARTUP_MS    30000 /* from start to ready, unless configured */
-#define UPSTREAM_AGAIN_MS      250   /* before a list is read that changed while it was read */
+#define UPSTREAM_AGAIN_MS      500   /* between two readings of a list, however often it changes */
 #define UPSTREAM_PAGES         100   /* of one list */
 #define UPSTREAM_CATALOG_BYTES (16u << 20) /* of all pages of a list */
 #define UPSTREAM_HELD_CALLS    1024        /* that wait for the connection */
@@ -85,7 +86,8 @@ typedef struct upstream_list {
     int is_told;      /* … and that it tells of changes */
     int is_guess;     /* it says nothing: an error is an answer, too */
     int is_set;       /* the hub has a list */
-    int read_again;   /* it changed while it was being read */
+    int read_again;   /* it has changed since it was asked for */
+    uint64_t read_ms; /* when it was asked for, or given */
 } upstream_list;
 
 /* A resource that clients want to hear of. */
@@ -149,6 +151,7 @@ struct mcp_server {
     int has_gap;        /* nobody listened for a while: what is there may be old */
 
     server_question *questions; /* the hub bounds them: so many per call */
+    uint32_t last_question;     /* number of the last one */
 };
 
 /* server.c */
@@ -190,6 +193,8 @@ void upstream_lists_begin(mcp_server *server, patchbay_str capabilities);
 /* Read a list, or once more after the reading that is on. */
 void upstream_list_read(mcp_server *server, uint32_t kind);
 void upstream_list_read_all(mcp_server *server);
+/* A list has changed: read it, now or when it was not read for a while. */
+void upstream_list_changed(mcp_server *server, uint32_t kind);
 /* Take the answer to the request `name`-`number`; 0 when it is none about lists. */
 int upstream_list_take(mcp_server *server, patchbay_str name, uint32_t number,
                        const patchbay_message *message);
@@ -232,6 +237,9 @@ int upstream_listen_hears(const mcp_server *server, patchbay_str params);
 /* `origin`: the call it is asked for; id 0: the server does not say. */
 void upstream_ask(mcp_server *server, const patchbay_message *message, patchbay_call origin);
 void upstream_ask_cancelled(mcp_server *server, patchbay_str id);
+/* The hub says that the roots which the server was told have changed. */
+void upstream_roots_changed(mcp_server *server, patchbay_call call,
+                            const patchbay_request *request);
 void upstream_respond(mcp_server *server, patchbay_str id, const char *member, patchbay_str json);
 void upstream_refuse(mcp_server *server, patchbay_str id, int32_t code, const char *text);
 

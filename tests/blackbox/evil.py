@@ -43,7 +43,7 @@ class Bystander:
         message = self.server.modern_request("tools/call", {"name": "up__echo", "arguments": {"nonce": nonce}}, request_id=nonce)
         self.connection.send(render("POST", "/mcp", self.server.modern_headers(message), dump(message)))
         reply = self.connection.reply()
-        answer = reply.messages[-1] if reply.is_stream else reply.message
+        answer = reply.answer
         self.server.test.assertEqual((reply.status, answer.id), (200, nonce))
         self.server.test.assertEqual(answer.result["structuredContent"], {"nonce": nonce})
 

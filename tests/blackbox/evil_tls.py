@@ -81,7 +81,7 @@ class Talking(Tls):
         connection = self.server.connection()
         for size in (10, 100000, 3000000):
             connection.send(self.server.modern_bytes("tools/call", {"name": "up__echo", "arguments": {"a": "x" * size}}))
-            self.assertEqual(connection.reply().message.result["structuredContent"], {"a": "x" * size})
+            self.assertEqual(connection.reply().answer.result["structuredContent"], {"a": "x" * size})
         connection.send(self.server.modern_bytes("tools/list") * 20)
         for _ in range(20):
             self.assertEqual(connection.reply().status, 200)

@@ -310,7 +310,7 @@ class Leaving(EvilTest):
 
 
 class Silence(EvilTest):
-    limits = {**LIMITS, "ping_interval": "300ms", "pong_timeout": "300ms", "body_timeout": "1s"}
+    limits = {**LIMITS, "ping_interval": "300ms", "pong_timeout": "3s", "body_timeout": "1s"}
 
     def test_half_open(self):  # W05
         silent = [WebSocket(self.server) for _ in range(20)]

@@ -91,6 +91,11 @@ class Reply:
         return Message(self.body.decode("utf-8"))
 
     @property
+    def answer(self):
+        """To a request: what took long came as a stream, be it that the machine was slow."""
+        return self.messages[-1] if self.is_stream else self.message
+
+    @property
     def messages(self):
         """Of a whole event stream."""
         return [event.message for event in parse_events(self.body) if event.data]
@@ -359,6 +364,8 @@ class Server:
         name = message["params"].get("uri" if message["method"] == "resources/read" else "name")
         if isinstance(name, str) and message["method"] in ("tools/call", "prompts/get", "resources/read"):
             usual.append(("Mcp-Name", name))
+        if message["method"].startswith("tasks/"):
+            usual.append(("Mcp-Name", message["params"]["taskId"]))
         return merge(usual, more)
 
     def modern_bytes(self, method, params=None, headers=None, path="/mcp", **options):
@@ -373,7 +380,7 @@ class Server:
         reply = connection.reply()
         connection.close()
         if reply.status == 200:
-            last = reply.messages[-1] if reply.is_stream else reply.message
+            last = reply.answer
             self.check(last, MODERN, method)
         return reply
 
@@ -449,7 +456,7 @@ class Session:
         """A request, and its response: JSON, or a stream that has ended."""
         reply = self.post(self.message(method, params, request_id), headers)
         if reply.status == 200:
-            last = reply.messages[-1] if reply.is_stream else reply.message
+            last = reply.answer
             self.server.check(last, self.revision, method)
         return reply
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nobody gets another's answer (P09, P10, P16, P17, U30)."""
+"""Nobody gets another's answer (P09, P10, P16, P17, U30), nor progress, news or questions."""
 
 import json
 import random
 
-from mcp import INVALID_REQUEST, HubTest, LegacyClient, ModernClient, fixture, key_of, main, slice_at
+from crowd import CrowdTest
+from mcp import INVALID_REQUEST, META, HubTest, LegacyClient, ModernClient, fixture, key_of, main, slice_at
 
 
 class Ids(HubTest):
@@ -194,6 +195,125 @@ class Cancels(HubTest):
             self.assertEqual(client.hub.response(held[number]).result["n"], number)
         answered = {m.id for m in client.hub.messages if m.method is None}
         self.assertFalse(answered & {held[n] for n in range(0, 50, 2)})
+
+
+class Crowd(CrowdTest):
+    """Clients of both eras over stdio, a Unix socket, WebSocket and HTTP at once, that all say the same."""
+
+    def start(self, capabilities=None, *flags):
+        recorder = self.recorder()
+        server = self.crowd(toolsets={"up": recorder.toolset("--content", *flags)})
+        peers = self.everybody(server, capabilities)
+        peers[0].barrier()
+        return peers, recorder
+
+    def test_same_ids_tokens_and_subscriptions(self):  # P09, P16
+        peers, recorder = self.start()
+        streams = {peer: peer.watch("rec:///one") for peer in peers}
+        generator = random.Random(20260728)
+        for turn in range(5):
+            mark = recorder.mark
+            since = {peer: peer.mark for peer in peers}
+            for peer in peers:
+                meta = {"progressToken": "t", META + "logLevel": "debug"} if peer.era == "modern" else {"progressToken": "t"}
+                peer.send_call("up__hold", {"who": peer.name}, meta=meta, request_id=1000 + turn)
+            lines = [json.loads(line) for line in recorder.wait_calls(len(peers), mark)]
+            self.assertEqual(len({line["params"]["_meta"]["progressToken"] for line in lines}), len(peers))
+            generator.shuffle(lines)
+            for line in lines:
+                who, token = line["params"]["arguments"]["who"], line["params"]["_meta"]["progressToken"]
+                note = {"progressToken": token, "progress": turn + 1, "message": who}
+                recorder.write(json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": note}))
+                log = {"level": "error", "data": who}
+                recorder.write(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": log}))
+            recorder.command(updated="rec:///one")
+            for line in lines:
+                recorder.answer(json.dumps(line), f'"content":[],"who":{json.dumps(line["params"]["arguments"]["who"])}')
+            for peer in peers:
+                self.assertEqual(peer.response(1000 + turn, since[peer]).result["who"], peer.name)
+                told = peer.heard("notifications/progress", since[peer])
+                self.assertEqual([(m.params["progressToken"], m.params["message"]) for m in told], [("t", peer.name)])
+                news = peer.wait_for(lambda m: m.method == "notifications/resources/updated", "the news", since[peer])
+                self.assertEqual(news.params["uri"], "rec:///one")
+                stream = news.params.get("_meta", {}).get(META + "subscriptionId")
+                self.assertEqual(stream, streams[peer])
+            for peer in peers:
+                peer.barrier()
+                self.assertEqual(len(peer.heard("notifications/resources/updated", since[peer])), 1)
+                # A message of a legacy server about one of several clients' calls is for its connection: for those
+                # who asked for such; a modern client is never told what may be another's.
+                logs = peer.heard("notifications/message", since[peer])
+                self.assertEqual(len(logs), 0 if peer.era == "modern" else len(peers))
+        self.assertEqual(len(recorder.sync().lines("resources/subscribe")), 1)
+
+    def test_questions_reach_who_caused_them(self):
+        """Whatever is going on at the server beside the call that asks, nobody else hears of the question: it is
+        answered by the one who called, or refused."""
+        peers, recorder = self.start({"elicitation": {"form": {}, "url": {}}})
+        generator = random.Random(20260728)
+        for peer in peers:
+            peer.answer_all(lambda method, params, peer=peer: {"action": "accept", "content": {"by": peer.name}})
+        held = []  # calls that the server is busy with, and whose they are
+        asked = {peer: [] for peer in peers}  # what each has caused
+        outcomes = {"answered": 0, "refused": 0}
+        for number in range(150):
+            peer = generator.choice(peers)
+            dice = generator.random()
+            if dice < 0.25 and len(held) < 3:
+                mark = recorder.mark
+                held.append((peer, peer.send_call("up__hold", {"n": number}), recorder.wait_calls(1, mark)[0]))
+            elif dice < 0.5 and held:
+                owner, request_id, line = held.pop(generator.randrange(len(held)))
+                if generator.random() < 0.5:
+                    recorder.answer(line)
+                    owner.response(request_id).result
+                else:
+                    mark = recorder.mark
+                    owner.cancel(request_id)
+                    recorder.wait_request("notifications/cancelled", mark)
+            else:
+                params = {"message": f"{number} for {peer.name}", "requestedSchema": {"type": "object", "properties": {}}}
+                said = peer.call("up__ask", {"method": "elicitation/create", "params": params}).result["structuredContent"]
+                if "result" in said:
+                    self.assertEqual(said["result"]["content"]["by"], peer.name)
+                    asked[peer].append(params["message"])
+                    outcomes["answered"] += 1
+                else:
+                    self.assertEqual(said["error"]["code"], -32601)
+                    self.assertTrue(any(owner is not peer or peer.era == "modern" for owner, _, _ in held), held)
+                    outcomes["refused"] += 1
+        for peer in peers:
+            peer.barrier()
+            heard = [params["message"] for _, params in peer.questions]
+            self.assertEqual(heard, asked[peer], peer.name)
+        self.assertGreater(outcomes["answered"], 20)
+        self.assertGreater(outcomes["refused"], 10)
+
+    def test_elicitations_end_for_who_was_sent_there(self):
+        """2025-11-25 client/elicitation: the notification goes to that client alone; 2026-07-28 has none."""
+        peers, recorder = self.start({"elicitation": {"form": {}, "url": {}}})
+        generator = random.Random(20260728)
+        for peer in peers:
+            peer.answer_all(lambda method, params: {"action": "accept"})
+        sent = {}
+        for number in range(40):
+            peer = generator.choice(peers)
+            sent[f"e-{number}"] = peer
+            params = {"mode": "url", "message": "go", "url": "https://example.test/", "elicitationId": f"e-{number}"}
+            peer.call("up__ask", {"method": "elicitation/create", "params": params}).result
+        ids = [*sent, "e-unknown", *sent]  # each twice: it is told once
+        generator.shuffle(ids)
+        for elicitation in ids:
+            done = {"elicitationId": elicitation}
+            recorder.write(json.dumps({"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": done}))
+        peers[0].call("up__echo").result  # the hub has read that far
+        for peer in peers:
+            peer.barrier()
+            own = {e for e, owner in sent.items() if owner is peer and peer.era == "legacy"}
+            if peer.era == "legacy":
+                peer.wait_until(lambda own=own, peer=peer: len(peer.heard("notifications/elicitation/complete")) >= len(own), own)
+            heard = [m.params["elicitationId"] for m in peer.heard("notifications/elicitation/complete")]
+            self.assertEqual(sorted(heard), sorted(own), peer.name)
 
 
 if __name__ == "__main__":

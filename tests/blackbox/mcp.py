@@ -754,7 +754,8 @@ class Recorder:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.bind(self.path)
         self.socket.listen(8)
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.acceptor = threading.Thread(target=self._accept, daemon=True)
+        self.acceptor.start()
 
     def toolset(self, *flags, **keys):
         """A manifest entry for it. The hub hands on the marker by which left-over processes are found."""
@@ -884,6 +885,9 @@ class Recorder:
         self.write(f'{{"jsonrpc":"2.0","id":{slice_at(line, "id")},"result":{{{members}}}}}')
 
     def close(self):
+        # A thread that goes to accept when the descriptor is closed, and used again, takes another recorder's connections.
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.acceptor.join()
         self.socket.close()
 
 

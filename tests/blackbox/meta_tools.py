@@ -141,7 +141,9 @@ class Enabling(HubTest):
 
     def test_already_enabled(self):  # S1.23, S1.36
         client = self.legacy(toolsets=TOOLSETS)
+        since = client.hub.mark
         client.call("enable_toolset", {"toolset": "alpha"})
+        client.wait_list_changed(since)
         since = client.hub.mark
         failure = client.call("enable_toolset", {"toolset": "alpha"}).tool_error
         self.assertEqual(failure["code"], "E_VALIDATION")

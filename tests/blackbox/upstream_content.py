@@ -76,6 +76,15 @@ class Cells(HubTest):
         self.assertEqual(client.request("prompts/get", {"name": "up__nothing"}).code, INVALID_PARAMS)
 
     @cells()
+    def test_what_the_server_does_not_have(self, client, recorder, server):
+        """Its error in the code of the client's era, with its data."""
+        client.request("resources/list").result
+        recorder.command(resources="[]")  # without a word: the hub does not know
+        error = client.request("resources/read", {"uri": "rec:///one"}).error
+        self.assertEqual(error["code"], -32602 if isinstance(client, ModernClient) else -32002)
+        self.assertEqual(error["data"], {"uri": "rec:///one"})
+
+    @cells()
     def test_prompts(self, client, recorder, server):
         client.request("prompts/list").result
         answer = client.request_raw("prompts/get", '"name":"up__gr\\u0065et","arguments":{"topic":"\\u00e9 1.0"}')

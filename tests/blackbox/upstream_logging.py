@@ -7,6 +7,7 @@ messages for that request alone.
 
 import json
 
+from crowd import CrowdTest
 from mcp import META, HubTest, LegacyClient, ModernClient, main
 
 MESSAGE = "notifications/message"
@@ -119,18 +120,23 @@ class ModernServer(Upstream):
         self.assertEqual(self.said(hub), [("debug", "asked")])
         self.assertEqual(self.levels(recorder), ["debug", None])
 
-    def test_what_may_be_anothers_is_not_told(self):
-        """Over a pipe a message names no request: with several at work, nobody is guessed at."""
+    def test_messages_of_one_clients_calls(self):
+        """Over a pipe a message names no request. If all of them are one client's, it is that one's, as long as each
+        of them would have it."""
         hub, recorder = self.start("modern")
         client = ModernClient(hub)
         client.names()
-        held = client.send_call("up__hold", meta={META + "logLevel": "debug"})
+        held = client.send_call("up__hold", meta={META + "logLevel": "warning"})
         recorder.wait_calls(1)
-        self.log(client, "error", "whose?", meta={META + "logLevel": "debug"})
-        recorder.answer(recorder.lines("tools/call")[0], '"resultType":"complete","content":[]')
-        hub.response(held).result
-        self.log(client, "error", "mine", meta={META + "logLevel": "debug"})
-        self.assertEqual(self.said(hub), [("error", "mine")])
+        self.log(client, "error", "either", meta={META + "logLevel": "debug"})
+        self.log(client, "info", "not the first", meta={META + "logLevel": "debug"})
+        silent = client.send_call("up__hold")
+        self.log(client, "error", "not the silent one", meta={META + "logLevel": "debug"})
+        for line, request_id in zip(recorder.lines("tools/call")[::3], (held, silent)):
+            recorder.answer(line, '"resultType":"complete","content":[]')
+            hub.response(request_id).result
+        self.log(client, "debug", "mine", meta={META + "logLevel": "debug"})
+        self.assertEqual(self.said(hub), [("error", "either"), ("debug", "mine")])
 
     def test_without_a_call_there_are_no_messages(self):
         hub, recorder = self.start("modern")
@@ -142,6 +148,65 @@ class ModernServer(Upstream):
         recorder.wait_request("tools/list", mark)  # the hub has read that far
         client.barrier()
         self.assertEqual(self.said(hub), [])
+
+
+class Crowd(CrowdTest):
+    """Calls of several clients at once."""
+
+    def start(self, era):
+        recorder = self.recorder()
+        server = self.crowd(toolsets={"up": recorder.toolset("--era", era, "--content")})
+        peers = self.everybody(server)
+        peers[0].barrier()
+        return peers, recorder
+
+    def said(self, peer):
+        peer.barrier()
+        return [m.params["data"] for m in peer.heard(MESSAGE)]
+
+    def log(self, peer, data, **meta):
+        peer.call("up__log", {"level": "error", "data": data}, meta={META + "logLevel": "debug"} if peer.era == "modern" else {}).result
+
+    def test_a_modern_server(self):
+        """What may be another's is nobody's."""
+        peers, recorder = self.start("modern")
+        for peer in peers:
+            if peer.era == "legacy":
+                peer.request("logging/setLevel", {"level": "debug"}).result
+        held = peers[0].send_call("up__hold")
+        line = recorder.wait_calls(1)[0]
+        for peer in peers[1:]:
+            self.log(peer, "whose?")
+        recorder.answer(line, '"resultType":"complete","content":[]')
+        peers[0].response(held).result
+        for peer in peers:
+            self.log(peer, peer.name)
+        for peer in peers:
+            self.assertEqual(self.said(peer), [peer.name])
+
+    def test_a_legacy_server(self):
+        """What may be another's is for the connection: for all who asked for that level, but not for modern clients. What
+        can only be one client's is that one's."""
+        peers, recorder = self.start("legacy")
+        deaf = peers[0]
+        deaf.request("logging/setLevel", {"level": "alert"}).result
+        first, second = peers[1], peers[3]
+        for peer in (first, second):
+            self.assertEqual(peer.era, "legacy")
+        held = [first.send_call("up__hold"), first.send_call("up__hold")]
+        lines = recorder.wait_calls(2)
+        recorder.write(json.dumps({"jsonrpc": "2.0", "method": MESSAGE, "params": {"level": "error", "data": "first's"}}))
+        first.wait_for(lambda m: m.method == MESSAGE, "its message")
+        held.append(second.send_call("up__hold"))
+        lines.append(recorder.wait_calls(3)[2])
+        recorder.write(json.dumps({"jsonrpc": "2.0", "method": MESSAGE, "params": {"level": "error", "data": "for all"}}))
+        second.wait_for(lambda m: m.method == MESSAGE, "the other message")
+        for peer, request_id, line in zip((first, first, second), held, lines):
+            recorder.answer(line)
+            peer.response(request_id).result
+        for peer in peers:
+            expected = ["for all"] if peer.era == "legacy" and peer is not deaf else []
+            self.assertEqual(self.said(peer), ["first's", *expected] if peer is first else expected, peer.name)
 
 
 if __name__ == "__main__":

@@ -149,32 +149,23 @@ class LegacyServer(Upstream):
     def test_without_a_call_nobody_is_asked(self):
         hub, recorder = self.start("legacy")
         client = self.legacy_client(hub, ALL)
-        mark, since = recorder.mark, hub.mark
-        recorder.write('{"jsonrpc":"2.0","id":5,"method":"roots/list"}')
-        line = json.loads(recorder.wait_line(lambda m: m.get("id") == 5, since=mark))
-        self.assertEqual(line["error"]["code"], -32601)
-        client.barrier()
-        self.assertEqual([m for m in hub.messages[since:] if m.method == "roots/list"], [])
-
-    def test_a_server_that_asks_before_it_has_a_call(self):
-        """The call that it is started for has not been sent: it is not the cause."""
-        hub, recorder = self.start("legacy", "--ask-at-start")
-        client = self.legacy_client(hub, ALL)
-        for start in range(2):
-            since = hub.mark
-            client.call("up__echo").result
-            line = json.loads(recorder.wait_line(lambda m: m.get("id") == f"start-{recorder.sync().starts[start]}"))
+        for method, params in (("elicitation/create", FORM), ("sampling/createMessage", SAMPLING)):
+            mark, since = recorder.mark, hub.mark
+            recorder.write(json.dumps({"jsonrpc": "2.0", "id": 5, "method": method, "params": params}))
+            line = json.loads(recorder.wait_line(lambda m: m.get("id") == 5, since=mark))
             self.assertEqual(line["error"]["code"], -32601)
-            self.assertEqual([m for m in hub.messages[since:] if m.method == "roots/list"], [])
-            client.call("up__die").tool_error
+            client.barrier()
+            self.assertEqual([m for m in hub.messages[since:] if m.method == method], [])
 
     def test_the_server_takes_a_question_back(self):
-        """Its answer is not sent any more, and the call goes on."""
+        """The client is told, its answer is not sent any more, and the call goes on."""
         hub, recorder = self.start("legacy")
         client = self.legacy_client(hub, ALL)
         request_id = client.send_call("up__ask", asking("roots/list", None, id="77"))
         asked = self.wait_question(hub, "roots/list")
         recorder.write('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}')
+        taken_back = hub.wait_for(lambda m: m.method == "notifications/cancelled", "the question's end")
+        self.assertEqual(taken_back.params["requestId"], asked.id)
         client.call("up__echo").result
         mark = recorder.mark
         hub.send({"jsonrpc": "2.0", "id": asked.id, "result": {"roots": []}})
@@ -182,6 +173,31 @@ class LegacyServer(Upstream):
         self.assertEqual([t for t in recorder.sync().lines(since=mark) if json.loads(t).get("id") == 77], [])
         recorder.answer(recorder.lines("tools/call")[0])
         hub.response(request_id).result
+
+    def test_a_question_of_a_modern_client_is_taken_back(self):
+        """It is away with the question: what it answers is ignored."""
+        hub, recorder = self.start("legacy")
+        client = self.modern_client(hub, ALL)
+        arguments = asking("roots/list", None, id="78")
+        first = client.call("up__ask", arguments)
+        recorder.write('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":78}}')
+        recorder.answer(recorder.sync().lines("tools/call")[0], '"content":[],"done":1')
+        self.assertEqual(self.retry(client, None, arguments, first, {"roots": []}).result["done"], 1)
+        self.assertEqual([t for t in recorder.sync().lines() if json.loads(t).get("id") == 78], [])
+
+    def test_what_is_taken_back_may_be_anothers(self):
+        """An id that no question has, or that one had before."""
+        hub, recorder = self.start("legacy")
+        client = self.legacy_client(hub, ALL)
+        hub.answers["roots/list"] = lambda _: {"roots": []}
+        client.call("up__ask", asking("roots/list", None, id="79")).result
+        request_id = client.send_call("up__hold")
+        call = recorder.wait_calls(2)[1]
+        for raw_id in ("79", '"79"', "null", "{}", '"ask-1"', "-1"):
+            recorder.write(f'{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{raw_id}}}}}')
+        recorder.answer(call)
+        hub.response(request_id).result
+        self.assertEqual(hub.notifications("notifications/cancelled"), [])
 
     def test_the_call_is_cancelled(self):
         hub, recorder = self.start("legacy")
@@ -227,6 +243,132 @@ class LegacyServer(Upstream):
         recorder.wait_line(lambda m: m.get("id") == "q15")
         recorder.answer(call)
         hub.response(request_id).result
+
+
+class Roots(Upstream):
+    """Roots outside of calls (2025-11-25 client/roots): a server asks when it has begun, and when they have changed."""
+
+    CHANGED = "notifications/roots/list_changed"
+
+    def ask(self, recorder, raw_id):
+        """The answer to the server's roots/list."""
+        mark = recorder.mark
+        recorder.write(f'{{"jsonrpc":"2.0","id":{raw_id},"method":"roots/list"}}')
+        return recorder, raw_id, mark
+
+    def told(self, asked):
+        recorder, raw_id, mark = asked
+        return json.loads(recorder.wait_line(lambda m: m.get("id") == raw_id and "method" not in m, since=mark))
+
+    def test_the_only_client_is_asked(self):
+        hub, recorder = self.start("legacy", "--ask-at-start")
+        hub.answers["roots/list"] = lambda _: {"roots": [{"uri": "file:///r"}]}
+        client = self.legacy_client(hub, ALL)
+        for start in range(2):
+            client.call("up__echo").result
+            told = self.told((recorder, f"start-{recorder.sync().starts[start]}", 0))
+            self.assertEqual(told["result"], {"roots": [{"uri": "file:///r"}]})
+            client.call("up__die").tool_error
+            recorder.wait_gone(start + 1)
+
+    def test_a_client_that_has_none_is_not(self):
+        hub, recorder = self.start("legacy", "--ask-at-start")
+        client = self.legacy_client(hub, {"sampling": {}})
+        client.call("up__echo").result
+        self.assertEqual(self.told((recorder, f"start-{recorder.sync().starts[0]}", 0))["error"]["code"], -32601)
+        self.assertEqual([m for m in hub.messages if m.method == "roots/list"], [])
+
+    def test_a_change_is_passed_on_to_who_was_told_them(self):
+        idle, recorder = self.recorder(), self.recorder()
+        hub = self.hub(toolsets={"up": recorder.toolset("--content"), "idle": idle.toolset("--content")})
+        client = self.legacy_client(hub, {"roots": {"listChanged": True}})
+        client.notify(self.CHANGED)
+        roots = [{"uri": "file:///a"}]
+        hub.answers["roots/list"] = lambda _: {"roots": roots}
+        self.assertEqual(self.told(self.ask(recorder, 1))["result"]["roots"], [{"uri": "file:///a"}])
+        mark = recorder.mark
+        roots[0] = {"uri": "file:///b"}
+        client.notify(self.CHANGED)
+        self.assertNotIn("id", json.loads(recorder.wait_request(self.CHANGED, mark)))
+        self.assertEqual(self.told(self.ask(recorder, 2))["result"]["roots"], [{"uri": "file:///b"}])
+        self.assertEqual(len(recorder.sync().lines(self.CHANGED)), 1)
+        self.assertEqual(idle.sync().lines(self.CHANGED), [])
+
+    def test_a_modern_server_hears_of_no_change(self):
+        """2026-07-28 has no such message: it asks with each call that needs them."""
+        hub, recorder = self.start("modern")
+        client = self.legacy_client(hub, ALL)
+        hub.answers["roots/list"] = lambda _: {"roots": []}
+        client.call("up__ask", asking("roots/list", None)).result
+        client.notify(self.CHANGED)
+        client.call("up__echo").result
+        self.assertEqual(recorder.sync().lines(self.CHANGED), [])
+
+
+class ByUrl(Upstream):
+    """Elicitation by URL (2025-11-25 client/elicitation; 2026-07-28 client/elicitation, basic/index, Error Codes)."""
+
+    DONE = "notifications/elicitation/complete"
+    ERROR = (
+        '{"code": -32042 ,"message":"first go there","data":{"x":1.0,"elicitations":'
+        '[{"mode":"url","elicitationId":"e-1","url":"https://example.test/x","message":"go","z":[1e2]}]}}'
+    )
+
+    def fail(self, recorder, line):
+        recorder.write(f'{{"jsonrpc":"2.0","id":{json.loads(line)["id"]},"error":{self.ERROR}}}')
+
+    def test_the_end_of_one_is_passed_on(self):
+        hub, recorder = self.start("legacy")
+        client = self.legacy_client(hub, ALL)
+        hub.answers["elicitation/create"] = lambda _: {"action": "accept"}
+        client.call("up__ask", asking("elicitation/create", URL)).result
+        recorder.write(f'{{"jsonrpc":"2.0","method":"{self.DONE}","params":{{"elicitationId":"\\u0065-1","x":1.50}}}}')
+        done = hub.wait_for(lambda m: m.method == self.DONE, self.DONE)
+        self.assertEqual(done.slice("params"), '{"elicitationId":"\\u0065-1","x":1.50}')
+        for params in ('{"elicitationId":"e-1"}', '{"elicitationId":"e-2"}', "{}", '{"elicitationId":1}'):
+            recorder.write(f'{{"jsonrpc":"2.0","method":"{self.DONE}","params":{params}}}')
+        client.call("up__echo").result
+        self.assertEqual(len(hub.notifications(self.DONE)), 1)
+
+    def test_the_error_of_a_legacy_client(self):
+        hub, recorder = self.start("legacy")
+        client = self.legacy_client(hub, ALL)
+        request_id = client.send_call("up__hold")
+        self.fail(recorder, recorder.wait_calls(1)[0])
+        self.assertEqual(hub.response(request_id).slice("error"), self.ERROR)
+        recorder.write(f'{{"jsonrpc":"2.0","method":"{self.DONE}","params":{{"elicitationId":"e-1"}}}}')
+        hub.wait_for(lambda m: m.method == self.DONE, self.DONE)
+
+    def test_the_error_of_a_modern_client(self):
+        """It is sent there as its revision has it; its retry is the call once more."""
+        hub, recorder = self.start("legacy")
+        client = self.modern_client(hub, ALL)
+        request_id = client.send_call("up__hold", {"a": 1})
+        self.fail(recorder, recorder.wait_calls(1)[0])
+        first = hub.response(request_id)
+        self.assertEqual(first.result["resultType"], "input_required")
+        self.assertNotIn("requestState", first.result)
+        ((key, question),) = first.result["inputRequests"].items()
+        self.assertEqual((question["method"], question["params"]["url"]), ("elicitation/create", "https://example.test/x"))
+        params = {"name": "up__hold", "arguments": {"a": 1}}
+        request_id = client.send("tools/call", {**params, "inputResponses": {key: {"action": "accept"}}})
+        recorder.answer(recorder.wait_calls(2)[1], '"content":[],"done":1')
+        self.assertEqual(hub.response(request_id).result["done"], 1)
+        request_id = client.send("tools/call", {**params, "inputResponses": {key: {"action": "decline"}}})
+        self.fail(recorder, recorder.wait_calls(3)[2])
+        self.assertSays(hub.response(request_id).tool_error["message"], "did not agree")
+        recorder.write(f'{{"jsonrpc":"2.0","method":"{self.DONE}","params":{{"elicitationId":"e-1"}}}}')
+        client.call("up__echo").result
+        self.assertEqual(hub.notifications(self.DONE), [])
+
+    def test_the_error_of_a_modern_client_that_cannot_go_there(self):
+        hub, recorder = self.start("legacy")
+        client = self.modern_client(hub, {"elicitation": {}})
+        request_id = client.send_call("up__hold")
+        self.fail(recorder, recorder.wait_calls(1)[0])
+        error = hub.response(request_id).error
+        self.assertEqual((error["code"], error["message"]), (-32021, "first go there"))
+        self.assertEqual(error["data"], {"requiredCapabilities": {"elicitation": {"url": {}}}})
 
 
 class ModernServer(Upstream):

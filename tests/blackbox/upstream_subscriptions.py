@@ -115,6 +115,44 @@ class LegacyServer(Upstream):
         recorder.command(updated=ONE)
         self.wait_updated(hub, ONE, since)
 
+    def test_a_stream_lives_through_a_restart_and_a_pause(self):
+        """It was acknowledged: it hears of changes again when the server, or the toolset, is back."""
+        hub, recorder = self.start()
+        client = self.modern_client(hub)
+        stream = client.listen(resourceSubscriptions=[ONE, TWO])
+        for how in ("die", "disable"):
+            with self.subTest(how):
+                mark, since = recorder.mark, hub.mark
+                if how == "die":
+                    client.call("up__die").tool_error
+                    recorder.wait_gone()
+                    client.call("up__echo").result
+                else:
+                    client.call("disable_toolset", {"toolset": "up"}).result
+                    recorder.wait_gone(2)
+                    client.call("enable_toolset", {"toolset": "up"}).result
+                recorder.wait_until(lambda mark=mark: len(recorder.lines("resources/subscribe", mark)) == 2, "both again")
+                since = hub.mark
+                recorder.command(updated=TWO)
+                self.assertEqual(client.wait_event(stream, UPDATED, since).params["uri"], TWO)
+        mark = recorder.mark
+        client.cancel(stream)
+        recorder.wait_until(lambda: len(recorder.lines("resources/unsubscribe", mark)) == 2, "the end of both")
+
+    def test_a_cancelled_request_is_no_subscription(self):
+        hub, recorder = self.start("--silent", "resources/subscribe")
+        client = self.legacy_client(hub)
+        request_id = client.send("resources/subscribe", {"uri": ONE})
+        line = recorder.wait_request("resources/subscribe")
+        client.cancel(request_id)
+        recorder.wait_request("resources/unsubscribe")
+        recorder.write(f'{{"jsonrpc":"2.0","id":{json.loads(line)["id"]},"result":{{}}}}')  # it came too late
+        recorder.write(f'{{"jsonrpc":"2.0","method":"{UPDATED}","params":{{"uri":"{ONE}"}}}}')
+        client.call("up__echo").result
+        client.barrier()
+        self.assertEqual(hub.notifications(UPDATED), [])
+        self.assertNotIn(request_id, [m.id for m in hub.messages if m.method is None])
+
     def test_the_server_dies_while_it_is_asked(self):
         hub, recorder = self.start("--silent", "resources/subscribe")
         client = self.legacy_client(hub)

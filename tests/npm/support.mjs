@@ -24,7 +24,7 @@ function hubBinary() {
 }
 
 export const HUB = hubBinary();
-const PLUGINS = process.env.PATCHBAY_PLUGINS ?? join(dirname(HUB), '..', 'plugins');
+export const PLUGINS = process.env.PATCHBAY_PLUGINS ?? join(dirname(HUB), '..', 'plugins');
 
 function serverScript(name) {
     return join(here, 'node_modules', '@modelcontextprotocol', `server-${name}`, 'dist', 'index.js');

@@ -109,7 +109,8 @@ class Exchange:
 
 
 class HttpUpstream:
-    def __init__(self, era="legacy", tools=None, capabilities=None, sessions=True, timeout=30):
+    def __init__(self, era="legacy", tools=None, capabilities=None, sessions=True, timeout=30, tls=None):
+        """`tls`: an ssl.SSLContext; then it speaks https."""
         self.era = era
         self.timeout = timeout
         self.tools = tools or [{"name": "echo", "inputSchema": {"type": "object"}}]
@@ -119,6 +120,9 @@ class HttpUpstream:
         self.revision = "2025-11-25"
         self.condition = threading.Condition()
         self.requests = []
+        self.connections = 0  # accepted, …
+        self.closed = 0  # … and ended since
+        self.scheme = "http" if tls is None else "https"
         self.on = {
             "server/discover": self.discover,
             "initialize": self.initialize,
@@ -150,13 +154,26 @@ class HttpUpstream:
             def handle_error(self, request, client_address):
                 pass
 
+            def shutdown_request(self, request):
+                super().shutdown_request(request)
+                with upstream.condition:
+                    upstream.closed += 1
+                    upstream.condition.notify_all()
+
+            def get_request(self):
+                accepted, address = super().get_request()
+                upstream.connections += 1
+                if tls is not None:  # shaken by the thread that reads
+                    accepted = tls.wrap_socket(accepted, server_side=True, do_handshake_on_connect=False)
+                return accepted, address
+
         self.server = Server(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     @property
     def origin(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     @property
     def url(self):
@@ -170,10 +187,11 @@ class HttpUpstream:
 
     def take(self, x):
         with self.condition:
+            is_lost = self.era == "legacy" and self.is_lost(x)
             self.requests.append(x)
             self.condition.notify_all()
         key = x.rpc if x.method == "POST" else x.method
-        if self.era == "legacy" and self.is_lost(x):
+        if is_lost:
             x.status(404)
         elif key in self.on:
             self.on[key](x)

@@ -30,7 +30,22 @@ RESULTS = {
     "completion/complete": "CompleteResult",
     "logging/setLevel": "EmptyResult",
     "subscriptions/listen": "SubscriptionsListenResult",
+    "tasks/get": "GetTaskResult",
+    "tasks/cancel": "CancelTaskResult",
+    "tasks/result": "CallToolResult",  # of the one request that can be a task
 }
+
+# The extension io.modelcontextprotocol/tasks has a schema of its own: a task's members with their types, and what
+# comes with a status.
+TASK = {
+    "taskId": str,
+    "status": str,
+    "createdAt": str,
+    "lastUpdatedAt": str,
+    "ttlMs": (int, type(None)),
+}
+TASK_STATUS = {"working": None, "input_required": "inputRequests", "completed": "result", "failed": "error",
+               "cancelled": None}
 
 NOTIFICATIONS = {
     "notifications/cancelled": "CancelledNotification",
@@ -42,6 +57,7 @@ NOTIFICATIONS = {
     "notifications/prompts/list_changed": "PromptListChangedNotification",
     "notifications/elicitation/complete": "ElicitationCompleteNotification",
     "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
+    "notifications/tasks/status": "TaskStatusNotification",
 }
 
 REQUESTS = {
@@ -84,6 +100,19 @@ def _problems(revision, definition, value):
     return found
 
 
+def _task_problems(method, result):
+    """What is wrong with a result of the extension for tasks."""
+    if method in ("tasks/update", "tasks/cancel"):
+        return [] if result == {"resultType": "complete"} else [f"not an acknowledgement: {result}"]
+    found = [f"a task's {key} is no {kind}" for key, kind in TASK.items() if not isinstance(result.get(key, 0.5), kind)]
+    more = TASK_STATUS.get(result.get("status"), "a known status")
+    if method == "tasks/get" and more is not None and more not in result:
+        found.append(f"a task without {more}")
+    if result.get("resultType") != ("complete" if method == "tasks/get" else "task"):
+        found.append(f"resultType {result.get('resultType')} of {method}")
+    return found
+
+
 def problems(revision, message, method=None):
     """Everything that is wrong with one message of a server. `method` is what a response answers."""
     legacy = revision != MODERN
@@ -112,9 +141,14 @@ def problems(revision, message, method=None):
     envelope = "JSONRPCResultResponse" if _validator(revision, "JSONRPCResultResponse") else "JSONRPCResponse"
     found = _problems(revision, envelope, message)
     definition = RESULTS.get(method)
+    result = message.get("result")
+    is_task = (method or "").startswith("tasks/") or (isinstance(result, dict) and result.get("resultType") == "task")
+    if not legacy and is_task:
+        return found + _task_problems(method, result)
     if definition is None:
         return found + [f"a result for {method}, which has none"]
-    result = message.get("result")
+    if legacy and method == "tools/call" and isinstance(result, dict) and "task" in result:
+        definition = "CreateTaskResult"
     if not legacy and isinstance(result, dict) and result.get("resultType") == "input_required":
         definition = "InputRequiredResult"
     return found + _problems(revision, definition, result)

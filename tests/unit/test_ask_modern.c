@@ -88,6 +88,37 @@ static void test_several_and_missing(void **state)
     fixture_stop(&fixture);
 }
 
+static void call_asks_unnamed(puppet_instance *instance, patchbay_call call,
+                              const patchbay_request *request)
+{
+    asker_called(instance, call, request);
+    assert_int_equal(asker_ask(&tool, call.id, 's', "", "sampling/createMessage", SAMPLE),
+                     PATCHBAY_OK);
+}
+
+/* Conformance -multiple-input-requests with a server that sends its questions one by one, as those
+ * of the handshake revisions do: they come in several turns of the loop and go out together. */
+static void test_asked_one_by_one(void **state)
+{
+    puppet master = {.on_call = call_asks_unnamed};
+    (void)state;
+    start(&master);
+    tool.on_answer = NULL;
+    client *c = open_by("alice");
+    client_call(c, "\"1\"", "t__a", "{\"x\":1,\"y\":2}");
+    fixture_spin(&fixture, 1);
+    assert_int_equal(asker_ask(&tool, tool.call.id, 'r', "", "roots/list", ""), PATCHBAY_OK);
+    char *one = state_of(client_wait(c, "\"1\""));
+    assert_contains(client_reply(c, "\"1\""), "\"input-1\":{\"method\":\"sampling/createMessage\"");
+    assert_contains(client_reply(c, "\"1\""), "\"input-2\":{\"method\":\"roots/list\"}}");
+    retry(c, "\"2\"", one, "{\"input-1\":{\"a\":1},\"input-2\":{\"roots\":[]}}");
+    assert_int_equal(tool.count, 2);
+    asker_finish(&tool, tool.call.id, "{}");
+    assert_non_null(client_reply(c, "\"2\""));
+    free(one);
+    fixture_stop(&fixture);
+}
+
 static void ask_until_z(asker *a, const asker_answer *answer)
 {
     if (answer->name == 'z') {
@@ -285,13 +316,10 @@ static void test_other_methods(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ask_and_retry),
-        cmocka_unit_test(test_several_and_missing),
-        cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_ask_while_away),
-        cmocka_unit_test(test_context_of_the_retry),
-        cmocka_unit_test(test_answers_in_advance),
-        cmocka_unit_test(test_some_in_advance),
+        cmocka_unit_test(test_ask_and_retry),      cmocka_unit_test(test_several_and_missing),
+        cmocka_unit_test(test_asked_one_by_one),   cmocka_unit_test(test_rounds),
+        cmocka_unit_test(test_ask_while_away),     cmocka_unit_test(test_context_of_the_retry),
+        cmocka_unit_test(test_answers_in_advance), cmocka_unit_test(test_some_in_advance),
         cmocka_unit_test(test_other_methods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,9 +96,9 @@ static void test_unknown(void **state)
     fixture_init(&fixture);
     (void)fixture_toolset(&fixture, "t", &e.puppet, true);
     fixture_start(&fixture);
-    static const char all[] =
-        TOOLS ",\"resources\":{\"subscribe\":true,\"listChanged\":true},"
-              "\"prompts\":{\"listChanged\":true},\"completions\":{},\"logging\":{}}";
+    static const char all[] = TOOLS
+        ",\"resources\":{\"subscribe\":true,\"listChanged\":true},"
+        "\"prompts\":{\"listChanged\":true},\"completions\":{},\"logging\":{}"; /* and tasks */
     expect_announced(all);
     client *c = client_open(&fixture, LEGACY);
     client_request(c, "1", "tools/list", "");

@@ -133,8 +133,13 @@ static const broken TOOLSETS[] = {
      "m.yaml:4: toolsets.a.protocol: wanted one of \"2024-11-05\", \"2025-03-26\", "
      "\"2025-06-18\", \"2025-11-25\", \"2026-07-28\", found \"2020-01-01\"; did you mean "
      "\"2024-11-05\"?"},
-    {"toolsets:\n  a:\n    url: http://x\n    forward_headers: [A]", HUB_EINVAL,
-     "m.yaml:4: toolsets.a.forward_headers: not supported by this build"},
+    {"toolsets:\n  a:\n    url: http://x\n    forward_headers: [A, Mcp-Name]", HUB_EINVAL,
+     "m.yaml:4: toolsets.a.forward_headers[1]: the hub itself says \"Mcp-Name\" to the server: it "
+     "cannot be forwarded"},
+    {"toolsets:\n  a:\n    url: http://x\n    forward_headers: [a b]", HUB_EINVAL,
+     "m.yaml:4: toolsets.a.forward_headers[0]: wanted the name of a header, found \"a b\""},
+    {"toolsets:\n  a:\n    command: x\n    forward_headers: [a]", HUB_EINVAL,
+     "m.yaml:4: toolsets.a.forward_headers: wants a \"url\""},
     {"toolsets:\n  a:\n    url: http://x\n    key: a.pem", HUB_EINVAL,
      "m.yaml:2: toolsets.a: a \"certificate\" and a \"key\" come together"},
     {"toolsets:\n  a:\n    url: http://x\n    ca: ~/a.pem", HUB_EINVAL,

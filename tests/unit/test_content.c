@@ -157,6 +157,52 @@ static void test_read_unknown(void **state)
     fixture_stop(&fixture);
 }
 
+/* server/resources, Error Handling: a toolset's error in the code of the client's era, and nothing
+ * else of it changed. */
+static void test_read_missing(void **state)
+{
+    static const struct {
+        const char *error;
+        const char *legacy; /* NULL: as it is */
+        const char *modern;
+    } CASES[] = {
+        {"{\"code\":-32002,\"message\":\"m\",\"data\":{\"uri\":\"a:1\",\"x\":1.0}}", NULL,
+         "{\"code\":-32602,\"message\":\"m\",\"data\":{\"uri\":\"a:1\",\"x\":1.0}}"},
+        {"{\"message\":\"m\",\"code\": -32002 ,\"z\":[]}", NULL,
+         "{\"message\":\"m\",\"code\": -32602 ,\"z\":[]}"},
+        {"{\"code\":-32602,\"message\":\"m\",\"data\":{\"uri\":\"a:1\"}}",
+         "{\"code\":-32002,\"message\":\"m\",\"data\":{\"uri\":\"a:1\"}}", NULL},
+        {"{\"code\":-32602,\"message\":\"bad\"}", NULL, NULL},
+        {"{\"code\":-32602,\"message\":\"bad\",\"data\":{\"uri\":1}}", NULL, NULL},
+        {"{\"code\":-32603,\"message\":\"m\",\"data\":{\"uri\":\"a:1\"}}", NULL, NULL},
+    };
+    echo e = make_echo();
+    (void)state;
+    e.puppet.resources = "[" RESOURCE("a:1") "]";
+    e.puppet.prompts = "[" PROMPT("p") "]";
+    e.holds = true;
+    start_one(&e);
+    client *clients[] = {client_open(&fixture, LEGACY), client_open(&fixture, MODERN)};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        for (int is_modern = 0; is_modern <= 1; is_modern++) {
+            const char *other = is_modern ? CASES[i].modern : CASES[i].legacy;
+            client *c = clients[is_modern];
+            client_clear(c);
+            client_request(c, "1", "resources/read", "\"uri\":\"a:1\"");
+            const puppet_instance *t = e.puppet.latest;
+            (void)t->api->finish(t->host, echo_last(&e)->call, PATCHBAY_RPC_ERROR,
+                                 puppet_str(CASES[i].error));
+            assert_contains(client_reply(c, "1"), other != NULL ? other : CASES[i].error);
+        }
+    }
+    /* basic/index, Error Codes: a modern client never sees -32002, whatever it asked for. */
+    client_request(clients[1], "2", "prompts/get", "\"name\":\"t__p\"");
+    (void)e.puppet.latest->api->finish(e.puppet.latest->host, echo_last(&e)->call,
+                                       PATCHBAY_RPC_ERROR, puppet_str(CASES[0].error));
+    assert_contains(client_reply(clients[1], "2"), CASES[0].modern);
+    fixture_stop(&fixture);
+}
+
 /* HUB_LIMIT_URI_BYTES, and one more. */
 static void test_long_uri(void **state)
 {
@@ -246,15 +292,18 @@ static void test_shared_uri(void **state)
         {"patchbay:b/x://r", "x://r", true},
         {"x://t/1", "x://t/1", false},
         {"patchbay:b/x://t/1", "x://t/1", true},
+        {"patchbay:a/x://r", "x://r", false}, /* who means a toolset may always say so */
+        {"patchbay:a/x://t/1", "x://t/1", false},
     };
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         char params[128];
         (void)snprintf(params, sizeof params, "\"uri\":\"%s\"", CASES[i].asked);
         assert_contains(ask(c, "resources/read", params), CASES[i].got);
         assert_string_equal(echo_last(CASES[i].is_b ? &b : &a)->tool, CASES[i].got);
         assert_int_equal(a.count + b.count, i + 1);
     }
-    assert_contains(ask(c, "resources/read", "\"uri\":\"patchbay:a/x://r\""), "-32002");
+    assert_contains(ask(c, "resources/read", "\"uri\":\"patchbay:c/x://r\""), "-32002");
+    assert_contains(ask(c, "resources/read", "\"uri\":\"patchbay:a/x://q\""), "-32002");
     fixture_stop(&fixture);
 }
 
@@ -303,7 +352,7 @@ static void test_shared_long_uri(void **state)
     }
 }
 
-/* Without prefixes there is no second URI either. */
+/* Prefixes are for names: a URI is shared in the same way without them. */
 static void test_shared_uri_none(void **state)
 {
     echo a = make_echo();
@@ -317,10 +366,13 @@ static void test_shared_uri_none(void **state)
     (void)fixture_toolset(&fixture, "b", &b.puppet, true);
     fixture_start(&fixture);
     client *c = client_open(&fixture, LEGACY);
-    assert_contains(ask(c, "resources/list", ""), "[" RESOURCE("x://r") "," RESOURCE("x://s") "]");
-    assert_true(fixture_logged(&fixture, "is taken by"));
+    assert_contains(
+        ask(c, "resources/list", ""),
+        "[" RESOURCE("x://r") "," RESOURCE("patchbay:b/x://r") "," RESOURCE("x://s") "]");
     (void)ask(c, "resources/read", "\"uri\":\"x://r\"");
     assert_int_equal(a.count, 1);
+    (void)ask(c, "resources/read", "\"uri\":\"patchbay:b/x://r\"");
+    assert_int_equal(b.count, 1);
     fixture_stop(&fixture);
 }
 
@@ -650,6 +702,7 @@ int main(void)
         cmocka_unit_test(test_pages),
         cmocka_unit_test(test_read),
         cmocka_unit_test(test_read_unknown),
+        cmocka_unit_test(test_read_missing),
         cmocka_unit_test(test_long_uri),
         cmocka_unit_test(test_templates),
         cmocka_unit_test(test_shared_uri),

@@ -197,6 +197,8 @@ static void test_cacheable(void **state)
          "\"b\":{\"ttlMs\":1}}"},
         {"{\"resultType\":\"complete\",\"cacheScope\":\"public\",\"ttlMs\":7}", true,
          "{\"resultType\":\"complete\",\"cacheScope\":\"public\",\"ttlMs\":7}"},
+        {"{ \"resultType\":\"complete\" ,\"cacheScope\":\"public\",\"ttlMs\":7}", true,
+         "{ \"resultType\":\"complete\" ,\"cacheScope\":\"public\",\"ttlMs\":7}"},
         {"{\"resultType\":\"input_required\"}", true, "{\"resultType\":\"input_required\"}"},
     };
     (void)state;

@@ -173,6 +173,39 @@ static void test_modern(void **state)
     fixture_stop(&fixture);
 }
 
+/* A message that is about one of the calls in flight, nobody says which: it goes to their client if
+ * that is a single one, and each of its calls would have it. */
+static void test_some_call(void **state)
+{
+    static const patchbay_call SOME = {.id = PATCHBAY_SOME_CALL};
+    (void)state;
+    start(NULL);
+    client *legacy = client_open(&fixture, LEGACY);
+    client *modern = client_open(&fixture, MODERN);
+    up.holds = true;
+    assert_int_equal(say_at(SOME, LAST), PATCHBAY_ESTATE); /* there is none */
+    call_with_level(modern, "1", "debug");
+    call_with_level(modern, "2", "warning");
+    assert_int_equal(say_at(SOME, 2), PATCHBAY_OK); /* the second must not have it */
+    assert_int_equal(client_count(modern, MESSAGE), 0);
+    assert_int_equal(say_at(SOME, 3), PATCHBAY_OK);
+    assert_int_equal(client_count(modern, MESSAGE), 1);
+    client_call(modern, "3", "t__a", "{}");
+    assert_int_equal(say_at(SOME, LAST), PATCHBAY_OK); /* nor this one anything */
+    assert_int_equal(client_count(modern, MESSAGE), 1);
+    client_call(legacy, "1", "t__a", "{}");
+    assert_int_equal(say_at(SOME, LAST), PATCHBAY_ESTATE); /* there are two */
+    assert_int_equal(client_count(modern, MESSAGE) + client_count(legacy, MESSAGE), 1);
+    client_close(modern);
+    client_call(legacy, "2", "t__a", "{}");
+    set_level(legacy, 4);
+    assert_int_equal(say_at(SOME, 3), PATCHBAY_OK);
+    assert_int_equal(say_at(SOME, 4), PATCHBAY_OK);
+    assert_int_equal(client_count(legacy, MESSAGE), 1);
+    assert_int_equal(say(SOME, "{\"level\":\"error\"}"), PATCHBAY_EINVAL);
+    fixture_stop(&fixture);
+}
+
 /* ---- what toolsets are told ------------------------------------------------------------------ */
 
 static void expect_told(size_t times, const char *params)
@@ -402,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_own_call),
         cmocka_unit_test(test_broadcast),
         cmocka_unit_test(test_modern),
+        cmocka_unit_test(test_some_call),
         cmocka_unit_test(test_told_level),
         cmocka_unit_test(test_told_when_capable),
         cmocka_unit_test(test_level_for_modern_server),

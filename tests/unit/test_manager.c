@@ -445,6 +445,7 @@ static void test_memory(void **state)
     fixture_init(&fixture);
     (void)add_inactive(&fixture, "git", &git, false);
     (void)add_inactive(&fixture, "docker", &docker, true);
+    fixture.settings.limits.worker_threads = 1; /* a busy machine starts no second one on the way */
     fixture_start(&fixture);
     hub_log_capture(NULL, NULL);
     hub_log_setup(HUB_LOG_OFF, false);

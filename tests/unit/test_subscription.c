@@ -152,18 +152,53 @@ static void test_answer(void **state)
     assert_int_equal(client_count(a, UPDATED) + client_count(b, UPDATED), 0);
     client_request(a, "2", SUBSCRIBE, "\"uri\":\"x:1\"");
     expect_asked(2, 0);
-    client_cancel(a, "2"); /* not interested in the answer */
+    client_cancel(a, "2"); /* not interested any more: it is no subscriber */
+    expect_asked(2, 1);
     (void)puppet_finish(up.puppet.latest, up.requests[1].call, "{}");
     assert_null(client_reply(a, "2"));
+    update("x:1");
+    assert_int_equal(client_count(a, UPDATED), 0);
     client_request(b, "2", SUBSCRIBE, "\"uri\":\"x:2\"");
     client_request(b, "3", UNSUBSCRIBE, "\"uri\":\"x:2\"");
     assert_contains(client_reply(b, "2"), "\"result\":{}"); /* each request has its answer */
     assert_contains(client_reply(b, "3"), "\"result\":{}");
-    expect_asked(3, 1);
+    expect_asked(3, 2);
     client_request(b, "4", SUBSCRIBE, "\"uri\":\"x:2\"");
     client_close(b); /* … but for a client that is gone */
-    expect_asked(4, 2);
+    expect_asked(4, 3);
     fixture_stop(&fixture);
+}
+
+/* A second request for what is being asked for waits for the same answer, and is the subscription
+ * if the first one is cancelled. One subscription is told once, whatever was asked when. */
+static void test_asked_twice(void **state)
+{
+    (void)state;
+    for (int cancelled = 0; cancelled <= 2; cancelled++) {
+        start();
+        client *c = client_open(&fixture, LEGACY);
+        up.holds = true;
+        client_request(c, "1", SUBSCRIBE, "\"uri\":\"x:1\"");
+        client_request(c, "2", SUBSCRIBE, "\"uri\":\"x:1\"");
+        expect_asked(1, 0);
+        update("x:1");
+        assert_int_equal(client_count(c, UPDATED), 1);
+        if (cancelled > 0) {
+            client_cancel(c, cancelled == 1 ? "1" : "2");
+        }
+        assert_null(client_reply(c, "2"));
+        (void)puppet_finish(up.puppet.latest, up.requests[0].call, "{}");
+        assert_int_equal(client_reply(c, "1") != NULL, cancelled != 1);
+        assert_int_equal(client_reply(c, "2") != NULL, cancelled != 2);
+        assert_int_equal(c->session->subscribers.count, 1);
+        client_clear(c);
+        update("x:1");
+        assert_int_equal(c->count, 1);
+        up.holds = false;
+        (void)ask(c, UNSUBSCRIBE, "x:1");
+        expect_asked(1, 1);
+        fixture_stop(&fixture);
+    }
 }
 
 static void test_refused(void **state)
@@ -439,6 +474,55 @@ static void test_disable(void **state)
     fixture_stop(&fixture);
 }
 
+/* What a client was promised holds when the toolset is back: for streams and sessions alike, in the
+ * profile where it is back. */
+static void test_enable_again(void **state)
+{
+    (void)state;
+    prepare();
+    fixture.profiles[1] = fixture.profiles[0];
+    fixture.profiles[1].name = "second";
+    fixture.settings.profile_count = 2;
+    fixture_start(&fixture);
+    client *a = client_open(&fixture, LEGACY);
+    client *m = client_open(&fixture, MODERN);
+    client *b = client_open_in(&fixture, LEGACY, "second");
+    (void)ask(a, SUBSCRIBE, "x:1");
+    (void)listen(m, "1", "[\"x:1\",\"x:2\"]");
+    (void)ask(b, SUBSCRIBE, "x:2");
+    expect_asked(2, 0);
+    (void)client_ask(a, "6", "disable_toolset", "{\"toolset\":\"t\"}");
+    expect_asked(2, 1); /* x:2 is still wanted by the other profile */
+    (void)client_ask(b, "6", "disable_toolset", "{\"toolset\":\"t\"}");
+    expect_asked(2, 2);
+    for (int round = 0; round < 2; round++) {
+        (void)client_ask(a, "7", "enable_toolset", "{\"toolset\":\"t\"}");
+        expect_asked(4, 2);
+        client_clear(a);
+        client_clear(b);
+        client_clear(m);
+        update("x:1");
+        update("x:2");
+        assert_int_equal(client_count(a, UPDATED), 1);
+        assert_int_equal(client_count(m, UPDATED), 2);
+        assert_int_equal(client_count(b, UPDATED), 0);
+    }
+    (void)client_ask(b, "7", "enable_toolset", "{\"toolset\":\"t\"}");
+    expect_asked(4, 2); /* x:2 is known already */
+    update("x:2");
+    assert_int_equal(client_count(b, UPDATED), 1);
+    (void)client_ask(a, "8", "disable_toolset", "{\"toolset\":\"t\"}");
+    client_cancel(m, "1"); /* asleep: nothing is to be told */
+    assert_contains(ask(a, UNSUBSCRIBE, "x:1"), "\"result\":{}");
+    expect_asked(4, 3);
+    (void)client_ask(a, "9", "enable_toolset", "{\"toolset\":\"t\"}");
+    expect_asked(4, 3);
+    client_clear(a);
+    update("x:1");
+    assert_int_equal(client_count(a, UPDATED), 0);
+    fixture_stop(&fixture);
+}
+
 /* A replaced module is told of what its predecessor knew. */
 static void test_rebind(void **state)
 {
@@ -500,22 +584,15 @@ static void test_stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_legacy),
-        cmocka_unit_test(test_counted),
-        cmocka_unit_test(test_answer),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_modern),
-        cmocka_unit_test(test_acknowledged_first),
-        cmocka_unit_test(test_modern_limit),
-        cmocka_unit_test(test_late_listen),
-        cmocka_unit_test(test_sub_resources),
-        cmocka_unit_test(test_shared_uri),
-        cmocka_unit_test(test_bad_updates),
-        cmocka_unit_test(test_other_thread),
-        cmocka_unit_test(test_disable),
-        cmocka_unit_test(test_rebind),
-        cmocka_unit_test(test_refused_stream),
+        cmocka_unit_test(test_legacy),        cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_answer),        cmocka_unit_test(test_asked_twice),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_modern),        cmocka_unit_test(test_acknowledged_first),
+        cmocka_unit_test(test_modern_limit),  cmocka_unit_test(test_late_listen),
+        cmocka_unit_test(test_sub_resources), cmocka_unit_test(test_shared_uri),
+        cmocka_unit_test(test_bad_updates),   cmocka_unit_test(test_other_thread),
+        cmocka_unit_test(test_disable),       cmocka_unit_test(test_enable_again),
+        cmocka_unit_test(test_rebind),        cmocka_unit_test(test_refused_stream),
         cmocka_unit_test(test_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static void test_collision_by_mode(void **state)
     }
     view = NULL;
     s.rules.naming = HUB_NAMING_NONE;
-    assert_int_equal(try_build(&s, NULL, &view), HUB_ECOLLISION);
+    assert_int_equal(try_build(&s, &view), HUB_ECOLLISION);
     assert_null(view);
     assert_non_null(strstr(s.why.text, "\"search\""));
     assert_non_null(strstr(s.why.text, "\"git:search\""));
@@ -40,7 +40,7 @@ static void test_suffix(void **state)
     assert_int_equal(view->count, 4);
     const hub_view_entry *plain = hub_view_find(view, HUB_STR("a_b_c"));
     assert_non_null(plain);
-    assert_true(hub_str_is(plain->canonical, "a:b-c")); /* the first in order */
+    assert_true(hub_str_is(plain->canonical, "a_b:c")); /* its toolset came first */
     for (size_t i = 0; i < view->count; i++) {
         hub_str name = view->entries[i].exposed;
         assert_true(&view->entries[i] == plain || name.len == strlen("a_b_c") + 9);
@@ -111,55 +111,71 @@ static void test_own_tools_win(void **state)
     add(&s, "_meta", "[" TOOL("list_tools") "]", true)->bare = true;
     add(&s, "evil", "[" TOOL("list_tools") "]", true);
     view = NULL;
-    assert_int_equal(try_build(&s, NULL, &view), HUB_ECOLLISION);
+    assert_int_equal(try_build(&s, &view), HUB_ECOLLISION);
     assert_non_null(strstr(s.why.text, "_meta:list_tools"));
     clear(&s);
 }
 
-/* ---- incumbents ------------------------------------------------------------------------------ */
+/* ---- who comes first --------------------------------------------------------------------------
+ */
 
-/* Who had a name keeps it: the newcomer gets the suffix, though it is first in order. */
-static void test_incumbent_keeps_name(void **state)
+/* Who became active first has the better claim, though it is not first in the list: the other one
+ * gets the suffix, and is called as it would be alone when the first goes. */
+static void test_order_of_sources(void **state)
 {
     setup s = make_setup(HUB_NAMING_FLAT);
     (void)state;
     add(&s, "a_b", "[" TOOL("c") "]", false);
-    hub_view *before = build(&s);
-    s.sources[0].fresh = false;
     add(&s, "a", "[" TOOL("b_c") "]", false);
-    hub_view *after = NULL;
-    assert_int_equal(try_build(&s, before, &after), HUB_OK);
-    assert_true(hub_str_is(hub_view_find(after, HUB_STR("a_b_c"))->canonical, "a_b:c"));
-    assert_int_equal(after->count, 2);
-    /* Also the suffixed one keeps what it has, when the other goes. */
+    hub_view *view = build(&s);
+    assert_true(hub_str_is(hub_view_find(view, HUB_STR("a_b_c"))->canonical, "a_b:c"));
+    assert_int_equal(view->count, 2);
+    assert_int_equal(view->entries[0].exposed.len, strlen("a_b_c") + 9);
+    hub_view_unref(view);
     hub_catalog_unref(s.sources[0].lists[0]);
     s.sources[0] = s.sources[1];
-    s.sources[0].fresh = false;
     s.count = 1;
-    hub_view *last = NULL;
-    assert_int_equal(try_build(&s, after, &last), HUB_OK);
-    assert_int_equal(last->entries[0].exposed.len, strlen("a_b_c") + 9);
-    hub_view_unref(before);
-    hub_view_unref(after);
-    hub_view_unref(last);
+    view = build(&s);
+    expect_names(view, "a_b_c");
+    hub_view_unref(view);
     clear(&s);
 }
 
-/* Who is enabled anew is a newcomer, whatever the last view says of it. */
-static void test_fresh_is_no_incumbent(void **state)
+/* D06: whose catalog comes first does not matter, with any naming: the last one to come changes
+ * nothing but what the order of the sources says. */
+static void test_order_of_arrival(void **state)
 {
-    setup s = make_setup(HUB_NAMING_FLAT);
+    static const char *const LISTS[] = {"[" TOOL("x") "," TOOL("b_x") "]", "[" TOOL("x") "]",
+                                        "[" TOOL("x") "," TOOL("y") "]"};
+    static const char *const KEYS[] = {"b", "a_b", "a"};
     (void)state;
-    add(&s, "a", "[" TOOL("b_c") "]", false);
-    hub_view *before = build(&s);
-    add(&s, "a_b", "[" TOOL("c") "]", false);
-    s.sources[1].fresh = false;
-    hub_view *after = NULL;
-    assert_int_equal(try_build(&s, before, &after), HUB_OK);
-    assert_int_equal(after->count, 2);
-    hub_view_unref(before);
-    hub_view_unref(after);
-    clear(&s);
+    for (int naming = HUB_NAMING_PREFIX; naming <= HUB_NAMING_NONE; naming++) {
+        char first[4096] = "";
+        for (unsigned order = 0; order < 6; order++) {
+            setup s = make_setup((hub_naming)naming);
+            hub_view *view = NULL;
+            for (size_t i = 0; i < 3; i++) {
+                hub_source *source = add(&s, KEYS[i], "[]", false);
+                hub_catalog_unref(source->lists[0]);
+                source->lists[0] = NULL;
+                source->fresh = false;
+            }
+            for (unsigned step = 0; step < 3; step++) {
+                size_t at = (order + step * (1 + order / 3)) % 3;
+                s.sources[at].lists[0] = parse(LISTS[at]);
+                hub_view_unref(view);
+                assert_int_equal(try_build(&s, &view), HUB_OK);
+            }
+            char *bytes = hub_str_dup(hub_view_slice(view, 0, view->count));
+            if (order == 0) {
+                (void)snprintf(first, sizeof first, "%s", bytes);
+            }
+            assert_string_equal(bytes, first);
+            free(bytes);
+            hub_view_unref(view);
+            clear(&s);
+        }
+    }
 }
 
 /* An upstream that changes its list cannot fail, only lose: its new tool yields to the old one. */
@@ -169,18 +185,16 @@ static void test_update_yields(void **state)
     (void)state;
     add(&s, "git", "[" TOOL("search") "]", false);
     add(&s, "docker", "[" TOOL("ps") "]", false);
-    hub_view *before = build(&s);
     for (size_t i = 0; i < s.count; i++) {
         s.sources[i].fresh = false;
     }
     hub_catalog_unref(s.sources[1].lists[0]);
     s.sources[1].lists[0] = parse("[" TOOL("ps") "," TOOL("search") "]");
     hub_view *after = NULL;
-    assert_int_equal(try_build(&s, before, &after), HUB_OK);
+    assert_int_equal(try_build(&s, &after), HUB_OK);
     expect_names(after, "ps search");
     assert_true(hub_str_is(hub_view_find(after, HUB_STR("search"))->canonical, "git:search"));
     assert_int_equal(s.left_out.count, 1);
-    hub_view_unref(before);
     hub_view_unref(after);
     clear(&s);
 }
@@ -191,15 +205,13 @@ static void test_native_newcomer(void **state)
     setup s = make_setup(HUB_NAMING_NONE);
     (void)state;
     add(&s, "git", "[" TOOL("search") "]", false);
-    hub_view *before = build(&s);
     s.sources[0].fresh = false;
     add(&s, "zz", "[" TOOL("search") "]", true);
     hub_view *after = NULL;
-    assert_int_equal(try_build(&s, before, &after), HUB_OK);
+    assert_int_equal(try_build(&s, &after), HUB_OK);
     expect_names(after, "search");
     assert_true(hub_str_is(after->entries[0].canonical, "zz:search"));
     assert_int_equal(s.left_out.count, 1);
-    hub_view_unref(before);
     hub_view_unref(after);
     clear(&s);
 }
@@ -207,10 +219,10 @@ static void test_native_newcomer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_collision_by_mode),     cmocka_unit_test(test_suffix),
-        cmocka_unit_test(test_native_wins),           cmocka_unit_test(test_native_wins_over_flat),
-        cmocka_unit_test(test_own_tools_win),         cmocka_unit_test(test_incumbent_keeps_name),
-        cmocka_unit_test(test_fresh_is_no_incumbent), cmocka_unit_test(test_update_yields),
+        cmocka_unit_test(test_collision_by_mode), cmocka_unit_test(test_suffix),
+        cmocka_unit_test(test_native_wins),       cmocka_unit_test(test_native_wins_over_flat),
+        cmocka_unit_test(test_own_tools_win),     cmocka_unit_test(test_order_of_sources),
+        cmocka_unit_test(test_order_of_arrival),  cmocka_unit_test(test_update_yields),
         cmocka_unit_test(test_native_newcomer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,16 +39,16 @@ static inline void clear(setup *s)
     }
 }
 
-static inline hub_err try_build(setup *s, const hub_view *previous, hub_view **ret_view)
+static inline hub_err try_build(setup *s, hub_view **ret_view)
 {
-    return hub_view_build(HUB_KIND_TOOL, s->sources, s->count, &s->rules, previous, keep_report,
+    return hub_view_build(HUB_KIND_TOOL, s->sources, s->count, &s->rules, NULL, keep_report,
                           &s->left_out, ret_view, &s->why);
 }
 
 static inline hub_view *build(setup *s)
 {
     hub_view *view = NULL;
-    if (try_build(s, NULL, &view) != HUB_OK) {
+    if (try_build(s, &view) != HUB_OK) {
         fail_msg("%s", s->why.text);
     }
     return view;

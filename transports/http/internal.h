@@ -93,6 +93,10 @@ void hub_http_server_free_if_done(hub_http_server *server);
 /* The value of a header, or the empty span. */
 hub_str hub_http_value(const hub_http_request *request, const char *name);
 
+/* Append the value of a header, its lines joined by commas (RFC 9110, section 5.3). False when
+ * there is none. */
+bool hub_http_add_value(const hub_http_request *request, hub_str name, hub_buf *value);
+
 /* The name of the profile, "" for the default one. False when there can be no such profile. */
 enum { HUB_HTTP_PROFILE_BYTES = 128 };
 bool hub_http_task_profile(const hub_http_task *task, char ret_name[HUB_HTTP_PROFILE_BYTES + 1]);

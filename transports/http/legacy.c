@@ -182,7 +182,9 @@ static void serve_request(const hub_http_task *task, hub_http_session *session,
     }
     stream->initializes = initializes;
     stream->inside = true;
+    stream->request = task->request;
     hub_session_take(session->hub, &stream->port, message);
+    stream->request = NULL;
     stream->inside = false;
     if (stream->done) {
         hub_http_stream_destroy(stream);
@@ -298,7 +300,9 @@ static void serve_batch(const hub_http_task *task, hub_http_session *session,
     } else if (stream != NULL) {
         stream->is_batch = true;
         stream->inside = true;
+        stream->request = task->request;
         take_elements(session, &stream->port, message->whole);
+        stream->request = NULL;
         stream->inside = false;
         if (stream->done) {
             hub_http_stream_destroy(stream);

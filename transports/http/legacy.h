@@ -34,7 +34,8 @@ struct hub_http_stream {
     uint64_t delivered; /* stream 0: the latest event that was written to a connection */
     size_t pending;     /* answers still to come */
     char *ids;          /* of the requests: a JSON array */
-    hub_buf answers;    /* of a batch: collected, comma-separated */
+    const hub_http_request *request; /* while the hub takes what came with it, else NULL */
+    hub_buf answers;                 /* of a batch: collected, comma-separated */
     bool is_batch;
     bool initializes; /* its answer carries Mcp-Session-Id */
     bool has_ids;     /* the client has seen an event id: it can come back */

@@ -276,7 +276,14 @@ static void release(hub_port *port)
     }
 }
 
-const hub_port_ops HUB_HTTP_STREAM_PORT = {.send = send_message, .release = release};
+static bool add_header(hub_port *port, hub_str name, hub_buf *value)
+{
+    const hub_http_stream *stream = (const hub_http_stream *)port;
+    return stream->request != NULL && hub_http_add_value(stream->request, name, value);
+}
+
+const hub_port_ops HUB_HTTP_STREAM_PORT = {
+    .send = send_message, .release = release, .add_header = add_header};
 
 /* ---- cancelling ------------------------------------------------------------------------------ */
 

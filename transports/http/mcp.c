@@ -11,6 +11,18 @@ hub_str hub_http_value(const hub_http_request *request, const char *name)
     return header != NULL ? header->value : HUB_STR_EMPTY;
 }
 
+bool hub_http_add_value(const hub_http_request *request, hub_str name, hub_buf *value)
+{
+    const hub_http_header *header = NULL;
+    bool is_there = false;
+    while ((header = hub_http_find_header(request, name, header)) != NULL) {
+        hub_buf_add(value, is_there ? HUB_STR(", ") : HUB_STR_EMPTY);
+        hub_buf_add(value, header->value);
+        is_there = true;
+    }
+    return is_there;
+}
+
 bool hub_http_task_profile(const hub_http_task *task, char ret_name[HUB_HTTP_PROFILE_BYTES + 1])
 {
     if (task->profile.len > HUB_HTTP_PROFILE_BYTES) {

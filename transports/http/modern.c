@@ -18,6 +18,7 @@ typedef struct exchange {
     hub_deadline ended;
     hub_http_connection *connection; /* NULL when the answer is complete */
     hub_session *session;
+    const hub_http_request *request; /* while the hub takes it, else NULL */
     bool inside; /* the hub is at work on the request and may not be re-entered */
 } exchange;
 
@@ -107,7 +108,13 @@ static void on_quiet(void *ctx)
     }
 }
 
-static const hub_port_ops PORT = {.send = send_message};
+static bool add_header(hub_port *port, hub_str name, hub_buf *value)
+{
+    const exchange *this = (const exchange *)port;
+    return this->request != NULL && hub_http_add_value(this->request, name, value);
+}
+
+static const hub_port_ops PORT = {.send = send_message, .add_header = add_header};
 static const hub_http_responder RESPONDER = {.on_gone = on_gone, .on_quiet = on_quiet};
 
 void hub_http_modern_reap(hub_http_server *server)
@@ -143,8 +150,10 @@ static void serve_request(const hub_http_task *task, const hub_message *message)
         return;
     }
     this->inside = true;
+    this->request = task->request;
     hub_http_connection_wait(task->connection, &RESPONDER, this);
     hub_session_take(this->session, &this->port, message);
+    this->request = NULL;
     this->inside = false;
     if (this->connection == NULL) {
         destroy(this);

@@ -137,6 +137,11 @@ hub_err hub_http_check_headers(const hub_http_request *request, const hub_sessio
     if (hub_str_is(message->method, "resources/read")) {
         return check_header(request, "Mcp-Name", HUB_MCP_BASE64, message->at[HUB_M_URI], reterr);
     }
+    if (hub_str_is(message->method, "tasks/get") || hub_str_is(message->method, "tasks/update") ||
+        hub_str_is(message->method, "tasks/cancel")) {
+        return check_header(request, "Mcp-Name", HUB_MCP_BASE64, message->at[HUB_M_TASK_ID],
+                            reterr);
+    }
     bool is_call = hub_str_is(message->method, "tools/call");
     if (is_call || hub_str_is(message->method, "prompts/get")) {
         err = check_header(request, "Mcp-Name", HUB_MCP_BASE64, message->at[HUB_M_NAME], reterr);

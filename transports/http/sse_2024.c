@@ -63,7 +63,9 @@ void hub_http_serve_messages(const hub_http_task *task)
     }
     hub_http_answer_status(task->connection, 202); /* before what it causes */
     if (message.kind == HUB_MESSAGE_REQUEST) {
+        session->own.request = task->request;
         hub_session_take(session->hub, &session->own.port, &message);
+        session->own.request = NULL;
     } else {
         hub_http_session_tell(session, &message);
     }

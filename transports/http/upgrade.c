@@ -62,12 +62,37 @@ static bool check_handshake(const hub_http_task *task)
     return true;
 }
 
+/* What of the handshake's headers goes on with each message. */
+static void add_headers(const hub_http_task *task, hub_buf *lines)
+{
+    const hub_names *names = hub_forwarded_names(task->server->hub);
+    hub_buf value;
+    hub_buf_init(&value, HUB_HTTP_LIMIT_HEAD_BYTES);
+    for (size_t i = 0; i < names->count; i++) {
+        hub_str name = hub_str_of(names->items[i]);
+        hub_buf_clear(&value);
+        if (hub_http_add_value(task->request, name, &value)) {
+            lines->failed = hub_buf_ok(&value) ? lines->failed : value.failed;
+            hub_forwarded_add(lines, name, hub_buf_str(&value));
+        }
+    }
+    hub_buf_fini(&value);
+}
+
 static hub_err open_websocket(const hub_http_task *task, struct hub_http_upgraded *upgraded,
                               hub_error *reterr)
 {
     char profile[HUB_HTTP_PROFILE_BYTES + 1];
     if (!hub_http_task_profile(task, profile)) {
         return HUB_ENOTFOUND;
+    }
+    hub_buf headers;
+    hub_buf_init(&headers, 2 * HUB_HTTP_LIMIT_HEAD_BYTES);
+    add_headers(task, &headers);
+    if (!hub_buf_ok(&headers)) {
+        hub_err failed = headers.failed;
+        hub_buf_fini(&headers);
+        return hub_fail(reterr, failed, "out of memory");
     }
     hub_websocket_options options = {
         .hub = task->server->hub,
@@ -78,11 +103,15 @@ static hub_err open_websocket(const hub_http_task *task, struct hub_http_upgrade
         .key = hub_http_value(task->request, "sec-websocket-key"),
         .offers_mcp =
             hub_http_has_element(task->request, HUB_STR("sec-websocket-protocol"), HUB_STR("mcp")),
+        .headers = hub_buf_str(&headers),
         .early = task->early,
         .on_end = on_end,
         .ctx = upgraded,
     };
-    return hub_websocket_open(task->connection->link, &options, &upgraded->websocket, reterr);
+    hub_err err =
+        hub_websocket_open(task->connection->link, &options, &upgraded->websocket, reterr);
+    hub_buf_fini(&headers);
+    return err;
 }
 
 void hub_http_serve_upgrade(const hub_http_task *task)

@@ -48,6 +48,7 @@ struct hub_websocket {
     hub_ws_bucket controls;
     hub_buf held;   /* came before a pause, is read after it */
     bool is_behind; /* paused until the peer has read what waits */
+    char *headers;  /* of its handshake, that are to be forwarded; NULL: none */
 };
 
 /* ---- out ------------------------------------------------------------------------------------- */
@@ -80,7 +81,16 @@ static hub_err send_message(hub_port *port, const hub_outgoing *message)
     return err;
 }
 
-static const hub_port_ops PORT = {.send = send_message};
+static bool add_header(hub_port *port, hub_str name, hub_buf *value)
+{
+    const hub_websocket *socket = (const hub_websocket *)port;
+    hub_str found = HUB_STR_EMPTY;
+    bool is_there = hub_forwarded_find(hub_str_of(socket->headers), name, &found);
+    hub_buf_add(value, found);
+    return is_there;
+}
+
+static const hub_port_ops PORT = {.send = send_message, .add_header = add_header};
 
 static bool write_control(hub_websocket *socket, hub_ws_opcode opcode, hub_str payload)
 {
@@ -260,6 +270,7 @@ static void on_end(void *owner)
     socket->on_end(socket->ctx, socket); /* which may destroy the pool */
     hub_ws_reader_fini(&socket->reader);
     hub_buf_fini(&socket->held);
+    free(socket->headers);
     free(socket);
 }
 
@@ -286,7 +297,9 @@ hub_err hub_websocket_open(hub_link *link, const hub_websocket_options *options,
 {
     hub_websockets *pool = options->pool;
     hub_websocket *socket = calloc(1, sizeof *socket);
-    if (socket == NULL) {
+    if (socket == NULL ||
+        (options->headers.len > 0 && (socket->headers = hub_str_dup(options->headers)) == NULL)) {
+        free(socket);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     socket->port.ops = &PORT;
@@ -296,6 +309,7 @@ hub_err hub_websocket_open(hub_link *link, const hub_websocket_options *options,
                                          .port = &socket->port};
     hub_err err = hub_session_create(options->hub, &session, &socket->session, reterr);
     if (err != HUB_OK) {
+        free(socket->headers);
         free(socket);
         return err;
     }

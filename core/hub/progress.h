@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Progress on its way to the client of a call. A toolset may report as often as it likes; the
+ * client is told at a rate that a person can follow, and always the newest: what was held back is
+ * told when the next may be, or before the answer. spec: MCP 2026-07-28 basic/patterns/progress
+ * (both parties should limit the rate) Thread: [loop].
+ */
+#ifndef HUB_HUB_PROGRESS_H
+#define HUB_HUB_PROGRESS_H
+
+#include "hub/call.h"
+
+/* Tell the client, or keep it for later. `params_json` is borrowed. */
+void hub_progress_take(hub_call *call, hub_str params_json);
+
+/* The call is about to be answered: tell what was held back. */
+void hub_progress_flush(hub_call *call);
+
+#endif

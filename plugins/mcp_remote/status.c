@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answers whose HTTP status is an error, and what that means: MCP 2026-07-28
+ * basic/transports/streamable-http (Backward Compatibility); 2025-11-25 basic/transports (Session
+ * Management).
+ */
+#include "remote.h"
+
+#include "url.h"
+
+#include <strings.h>
+
+enum {
+    CODE_HEADER_MISMATCH = -32020,
+    CODE_MISSING_CAPABILITY = -32021,
+    CODE_UNSUPPORTED_VERSION = -32022,
+    CODE_SERVER_ERROR = -32000,
+};
+
+/* An error object in an answer whose status is an error; it may lack the id. 0: there is none. */
+static int scan_error(exchange *x, patchbay_message *message, int64_t *ret_code)
+{
+    const mcp_server *server = &x->remote->server;
+    patchbay_error why = {.struct_size = sizeof why};
+    patchbay_str text = patchbay_str_make(x->text.ptr, x->text.len);
+    *ret_code = 0;
+    if (text.len == 0 || x->is_too_large ||
+        server->wire->scan(server->host, text, message, &why) != PATCHBAY_OK ||
+        message->kind != PATCHBAY_MSG_ERROR) {
+        return 0;
+    }
+    message->id = patchbay_str_of(x->id);
+    message->id_number = x->call.id != 0 ? x->call.id : UINT64_MAX;
+    (void)patchbay_json_int(patchbay_json_get(message->error, "code"), ret_code);
+    return 1;
+}
+
+/* A handshake that fails ends the connection; any other request fails by itself. */
+void answer_fail(exchange *x, const char *why)
+{
+    mcp_server *server = &x->remote->server;
+    if (x->role != ROLE_OTHER || x->remote->server.phase == PHASE_IDLE) {
+        char reason[512];
+        (void)snprintf(reason, sizeof reason, "%s", why);
+        upstream_disconnect(server, reason, 1);
+    } else {
+        exchange_fail(x, "%s", why);
+    }
+}
+
+/* Whether it may be the client's credential that was refused: the server is not closed to others
+ * for that. Answers and notifications go without the headers of any client. */
+static int is_of_client(const exchange *x)
+{
+    int is_note = x->kind == EXCHANGE_NOTE && x->role == ROLE_OTHER;
+    return x->forwarded.len > 0 || (is_note && x->remote->config.forward_headers != NULL);
+}
+
+/* Nobody asks again and again with a credential that is refused. */
+void answer_take_refusal(exchange *x)
+{
+    mcp_remote *remote = x->remote;
+    mcp_server *server = &remote->server;
+    if (is_of_client(x)) {
+        exchange_fail(x,
+                      "credential refused: HTTP %ld from %s: look at the headers that the client "
+                      "sends",
+                      x->status, remote->shown);
+        return;
+    }
+    (void)snprintf(remote->refusal, sizeof remote->refusal,
+                   "credential refused: HTTP %ld from %s: look at the headers of its entry",
+                   x->status, remote->shown);
+    if (x->status == 403 && server->phase == PHASE_READY) {
+        if (x->call.id == 0) {
+            upstream_log(server, PATCHBAY_LOG_WARNING, remote->refusal); /* no client hears of it */
+        }
+        exchange_fail(x, "%s", remote->refusal); /* this one thing is not allowed */
+        return;
+    }
+    char reason[sizeof remote->refusal];
+    memcpy(reason, remote->refusal, sizeof reason);
+    remote->refused_until_ms = server->loop->now_ms(server->host) + REMOTE_REFUSED_MS;
+    upstream_disconnect(server, reason, 1);
+}
+
+/* Servers made with the older SDKs say it with 400, an error of their own, and the word. */
+static int says_session(const exchange *x, int64_t code)
+{
+    static const char WORD[] = "session";
+    if (x->status != 400 || code != CODE_SERVER_ERROR || x->text.len < sizeof WORD) {
+        return 0;
+    }
+    for (size_t i = 0; i + sizeof WORD - 1 <= x->text.len; i++) {
+        if (strncasecmp(x->text.ptr + i, WORD, sizeof WORD - 1) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* May be a server of 2024-11-05: it has no POST there. */
+static int try_old_transport(exchange *x, int64_t code)
+{
+    mcp_remote *remote = x->remote;
+    int is_modern_error = code == CODE_HEADER_MISMATCH || code == CODE_MISSING_CAPABILITY ||
+                          code == CODE_UNSUPPORTED_VERSION;
+    if (x->role != ROLE_INITIALIZE || remote->is_old || x->status < 400 || x->status >= 500 ||
+        is_modern_error) {
+        return 0;
+    }
+    remote->refused_with = x->status;
+    x->is_held = 1;
+    old_transport_begin(remote);
+    return 1;
+}
+
+/* Said by whoever stands in between, and nothing about the server. */
+static int is_out_of_order(long status)
+{
+    return status == 407 || status == 429 || (status >= 502 && status <= 504);
+}
+
+void answer_take_status(exchange *x)
+{
+    mcp_server *server = &x->remote->server;
+    patchbay_message message = {.struct_size = sizeof message};
+    char why[512];
+    int64_t code;
+    int has_error = scan_error(x, &message, &code);
+    if (x->status == 401 || x->status == 403) {
+        answer_take_refusal(x);
+    } else if (x->session != 0 && (x->status == 404 || says_session(x, code))) {
+        session_lost(x);
+    } else if (try_old_transport(x, code)) {
+        return;
+    } else if (has_error && x->kind == EXCHANGE_REQUEST) {
+        answer_take(x, &message);
+        if (code == CODE_HEADER_MISMATCH && server->phase == PHASE_READY) {
+            upstream_list_read(server, PATCHBAY_TOOLS); /* what is mirrored may have changed */
+        }
+    } else {
+        (void)snprintf(why, sizeof why, "%s answered with HTTP %ld%s", x->remote->shown, x->status,
+                       x->status == 407 ? ": the proxy on the way there wants a password" : "");
+        if (x->role == ROLE_DISCOVER && !is_out_of_order(x->status)) {
+            exchange_fail(x, "%s", why); /* a legacy one may say anything */
+        } else {
+            answer_fail(x, why);
+        }
+    }
+}
+
+int answer_follow(exchange *x, const char *url)
+{
+    int may_follow = x->status == 307 || x->status == 308;
+    if (url == NULL || !may_follow || x->redirects >= REMOTE_REDIRECTS ||
+        !url_same_origin(url, x->remote->config.url)) {
+        return 0;
+    }
+    char *copy = strdup(url);
+    if (copy == NULL) {
+        return 0;
+    }
+    free(x->moved_to);
+    x->moved_to = copy;
+    x->redirects++;
+    exchange_start(x);
+    return 1;
+}
+
+void answer_take_redirect(exchange *x, const char *url)
+{
+    mcp_remote *remote = x->remote;
+    char why[512];
+    if (answer_follow(x, url)) {
+        return;
+    }
+    char *origin = url != NULL ? url_dup_origin(url) : NULL;
+    (void)snprintf(why, sizeof why,
+                   "%s redirects to %s (HTTP %ld), which is not followed: if that is where the "
+                   "server is, make it the url of the entry",
+                   remote->shown, origin != NULL ? origin : "nowhere", x->status);
+    free(origin);
+    if (x->kind == EXCHANGE_REQUEST && x->role == ROLE_DISCOVER) {
+        upstream_disconnect(&remote->server, why, 1);
+    } else {
+        answer_fail(x, why);
+    }
+}

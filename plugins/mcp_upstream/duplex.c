@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "duplex.h"
+
+enum { NOISE_MS = 60000 };
+
+static void count_noise(mcp_server *server, duplex_noise *noise, const char *flood)
+{
+    uint64_t now = server->loop->now_ms(server->host);
+    if (now - noise->since_ms > NOISE_MS) {
+        noise->since_ms = now;
+        noise->count = 0;
+    }
+    if (++noise->count > DUPLEX_NOISE) {
+        upstream_fail(server, flood);
+    }
+}
+
+void duplex_take(mcp_server *server, duplex_noise *noise, patchbay_str text, const char *flood)
+{
+    static const patchbay_call UNKNOWN = {.id = 0};
+    patchbay_message message = {.struct_size = sizeof message};
+    patchbay_error why = {.struct_size = sizeof why};
+    int is_message = server->wire->scan(server->host, text, &message, &why) == PATCHBAY_OK;
+    /* A modern server has no requests, and wants no answers. */
+    if (!is_message || (message.kind == PATCHBAY_MSG_REQUEST && server->era == ERA_MODERN)) {
+        count_noise(server, noise, flood);
+    } else {
+        upstream_take(server, &message, UNKNOWN);
+    }
+}
+
+void duplex_cancel(mcp_server *server, patchbay_str id)
+{
+    const patchbay_str parts[] = {
+        patchbay_str_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                        "\"params\":{\"requestId\":"),
+        id,
+        patchbay_str_of("}}"),
+    };
+    const upstream_outgoing message = {
+        .parts = parts,
+        .part_count = sizeof parts / sizeof parts[0],
+        .kind = PATCHBAY_MSG_NOTIFICATION,
+        .method = patchbay_str_of("notifications/cancelled"),
+    };
+    upstream_send(server, &message);
+}
+
+int duplex_retry_as_legacy(mcp_server *server)
+{
+    if (server->phase != PHASE_PROBING || server->protocol != NULL) {
+        return 0;
+    }
+    server->channel->close(server);
+    server->era = ERA_LEGACY;
+    server->phase = PHASE_IDLE;
+    upstream_connect(server);
+    return 1;
+}
+
+void duplex_forget_guess(mcp_server *server)
+{
+    if (server->phase == PHASE_PROBING || server->phase == PHASE_INITIALIZING) {
+        server->era = ERA_UNKNOWN;
+    }
+}

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Upstreams that die, err or lie before they are ready, and catalogs that are none. A call says why its toolset is not
+there; others are listed and work; a server that behaves again is used again (RELIABILITY.md P14, P15, U04, U07, U24)."""
+
+from evil_upstream_base import TRANSPORTS, EvilUpstreamTest
+from mcp import main, tool
+
+# What the answer to the first message of either handshake may be; `words` of the reason.
+OPENINGS = {
+    "dies": (lambda q: q.server.die(), []),
+    "dies in the middle": (lambda q: (q.part(b'data: {"jsonrpc":"2.0","id":'), q.server.die()), []),
+    "an error": (lambda q: q.error(-32603, "out of order"), ["out of order"]),
+    "an empty one": (lambda q: (q.say(q.reply(result="{}")), q.end()), ["protocol version"]),
+    "a version of tomorrow": (lambda q: q.result(opening("2099-01-01")), ["protocol version"]),
+    "a version that is no text": (lambda q: q.result(opening(20251125)), ["protocol version"]),
+}
+
+GOOD = [tool("echo")]
+
+# What tools/list may be answered with: the names that are listed then; None: those of before.
+CATALOGS = {
+    "an error": (lambda q: q.error(-32603, "no"), None),
+    "no result": (lambda q: q.result({}), None),
+    "null": (lambda q: q.result({"tools": None}), None),
+    "a number": (lambda q: q.result({"tools": 7}), None),
+    "an object": (lambda q: q.result({"tools": {"echo": {}}}), None),
+    "nothing": (lambda q: q.result({"tools": []}), []),
+    "no tools": (lambda q: q.result({"tools": [None, 7, "x", [], {}, {"name": 1}, {"name": ""}, {"name": "x"}, *GOOD]}), ["echo"]),
+    "one name twice": (lambda q: q.result({"tools": [*GOOD, *GOOD, tool("a"), tool("a", title="again")]}), ["a", "echo"]),
+    "names of no kind": (lambda q: q.result({"tools": [tool("\u0000"), tool("\n"), tool(" "), tool("x" * 2000), tool(7), *GOOD]}), ["echo"]),
+    "names for no model": (lambda q: q.result({"tools": [tool("a b"), tool("../x"), *GOOD]}), [".._x", "a_b", "echo"]),
+    "schemas of no kind": (lambda q: q.result({"tools": [{"name": f"s{n}", "inputSchema": s} for n, s in enumerate((None, 1, [], "x", {"type": "array"}))] + GOOD}), ["echo"]),
+    "a cursor that repeats": (lambda q: q.result({"tools": GOOD, "nextCursor": "again"}), ["echo"]),
+    "pages without end": (lambda q: q.result({"tools": [tool(f"p{page(q)}")], "nextCursor": str(page(q) + 1)}), [f"p{n}" for n in range(100)]),
+    "empty pages without end": (lambda q: q.result({"tools": [], "nextCursor": str(page(q) + 1)}), []),
+    "cursors of no kind": (lambda q: q.result({"tools": GOOD, "nextCursor": {"a": 1}}), ["echo"]),
+    "a hundred thousand values": (lambda q: q.result({"tools": GOOD, "x": [0] * 100000}), ["echo"]),
+}
+
+
+def page(q):
+    return int(q.params.get("cursor", "0"))
+
+
+def opening(version):
+    return {"protocolVersion": version, "supportedVersions": [version], "capabilities": {"tools": {}}, "serverInfo": {"name": "evil", "version": "1"}, "resultType": "complete"}
+
+
+def short(transport):
+    return transport.replace(" ", "-")
+
+
+class Openings(EvilUpstreamTest):
+    """Every way to begin badly, on every transport, all in one hub."""
+
+    limits = {**EvilUpstreamTest.limits, "discover_timeout": "30s"}
+
+    def evil_toolsets(self):
+        return {short(t): (self.evil(t, short(t)), {"startup_timeout": "20s"}) for t in TRANSPORTS}
+
+    def test_each(self):
+        for name in self.evils:
+            self.assertBehaves(name)
+        self.take_baseline()
+        for case, (misdeed, words) in OPENINGS.items():
+            for name, (evil, _) in self.evils.items():
+                evil.on["server/discover" if evil.era == "modern" else "initialize"] = misdeed
+                self.renew(name).result
+            for name, request_id in [(name, self.send(name)) for name in self.evils]:
+                with self.subTest(case, toolset=name):
+                    # A modern server that does not say so is taken for a legacy one, and is none.
+                    modern = self.evils[name][0].era == "modern"
+                    self.assertFails(self.answer(request_id), *([] if modern else words), toolset=name)
+            for name, (evil, _) in self.evils.items():
+                evil.on.clear()
+                with self.subTest(case, toolset=name, again=True):
+                    self.assertBehaves(name)
+        self.assertUnharmed(kept=len(self.evils))
+
+
+class DiesOnce(EvilUpstreamTest):
+    """A server that ends in the middle of the probe, once: what it is was not learned from that."""
+
+    def evil_toolsets(self):
+        return {short(t): (self.evil(t, short(t)), {}) for t in TRANSPORTS}
+
+    def test_each(self):
+        def once(q):
+            del q.server.on[q.method]
+            q.server.die()
+
+        for name, (evil, _) in self.evils.items():
+            with self.subTest(name):
+                evil.on["server/discover"] = once
+                first = self.call(name, a=1)
+                if "error" in first.data or first.result.get("isError"):
+                    self.renew(name).result
+                self.assertBehaves(name)
+        self.take_baseline()
+        self.assertUnharmed()
+
+
+class Catalogs:
+    transport = None
+
+    def evil_toolsets(self):
+        return {"evil": (self.evil(self.transport), {})}
+
+    def names(self):
+        return [name.removeprefix("evil__") for name in self.client.names() if name.startswith("evil__")]
+
+    def change(self, evil, misdeed):
+        """The server says that its tools have changed, and then lists these."""
+        mark, since = evil.mark, self.hub_process.mark
+        evil.on["tools/list"] = misdeed
+        listens = evil.of("subscriptions/listen")
+        changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+        if evil.era == "modern":
+            changed["params"] = {"_meta": {"io.modelcontextprotocol/subscriptionId": listens[-1].message["id"]}}
+            listens[-1].say(changed)
+        else:
+            evil.aside(changed)
+        evil.wait("tools/list", 1, mark)
+        return since
+
+    def test_each(self):
+        evil = self.evils["evil"][0]
+        self.assertBehaves()
+        self.assertEqual(self.names(), ["echo"])
+        self.take_baseline()
+        evil.wait_until(lambda: evil.era == "legacy" or evil.of("subscriptions/listen"), "the stream")
+        for case, (misdeed, names) in CATALOGS.items():
+            with self.subTest(case):
+                since = self.change(evil, misdeed)
+                if names is not None and names != ["echo"]:
+                    self.client.wait_list_changed(since)
+                    self.assertEqual(self.names(), sorted(names))
+                    since = self.change(evil, evil.be_good)
+                    self.client.wait_list_changed(since)
+                else:
+                    self.assertBehaves()
+                del evil.on["tools/list"]
+                self.assertEqual(self.names(), ["echo"])
+                self.assertBehaves()
+        self.assertUnharmed()
+
+    def test_ten_thousand(self):
+        evil = self.evils["evil"][0]
+        self.assertBehaves()
+        self.client.names()
+        self.take_baseline()
+        evil.wait_until(lambda: evil.era == "legacy" or evil.of("subscriptions/listen"), "the stream")
+        for most in (10000, 10001):
+            tools = [tool(f"t{n:05}") for n in range(most)]
+            since = self.change(evil, lambda q, tools=tools: q.result(evil.complete(tools=tools)))
+            if most <= 10000:
+                self.client.wait_list_changed(since)
+            else:
+                self.hub_process.wait_log("10000")
+            self.assertEqual(len(self.names()), 10000)
+        self.bystander.call()
+        since = self.change(evil, evil.be_good)
+        self.client.wait_list_changed(since)
+        self.assertBehaves()
+        self.assertUnharmed()
+
+
+class PipesCatalogs(Catalogs, EvilUpstreamTest):
+    transport = "pipes"
+
+
+class ModernHttpCatalogs(Catalogs, EvilUpstreamTest):
+    transport = "modern http"
+
+
+if __name__ == "__main__":
+    main()

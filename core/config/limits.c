@@ -26,6 +26,7 @@ hub_limits hub_config_default_limits(void)
         .call_ceiling_ms = HUB_LIMIT_CALL_CEILING_MS,
         .discover_timeout_ms = HUB_LIMIT_DISCOVER_MS,
         .ask_timeout_ms = HUB_LIMIT_ASK_MS,
+        .ask_gather_ms = HUB_LIMIT_ASK_GATHER_MS,
         .calls_per_session = HUB_LIMIT_CALLS_PER_SESSION,
         .list_page = HUB_LIMIT_LIST_PAGE,
         .worker_threads = DEFAULT_WORKERS,

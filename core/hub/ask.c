@@ -26,7 +26,6 @@ static hub_question *make_question(const hub_call *call, const hub_new_question 
         .on_answer = from->on_answer,
         .arg = from->arg,
         .kind = from->kind,
-        .is_unnamed = from->is_unnamed,
         .asked_ms = hub_clock_now_ms(),
         .key = {.ptr = question->text, .len = from->key.len},
         .params = {.ptr = question->text + from->key.len, .len = from->params.len},

@@ -21,7 +21,6 @@ struct hub_question {
     patchbay_on_answer *on_answer; /* of the plugin, called by on_end with … */
     void *arg;                     /* … this */
     hub_input_kind kind;
-    bool is_unnamed; /* its key was made up here */
     uint64_t number; /* id of the request to a legacy client; 0: not sent yet */
     uint64_t asked_ms;
     hub_str key;        /* text; raw JSON if reissue.c asks */
@@ -37,7 +36,6 @@ typedef struct hub_new_question {
     patchbay_on_answer *on_answer;
     void *arg;
     hub_input_kind kind;
-    bool is_unnamed;
     hub_str key;
     hub_str params;
 } hub_new_question;

@@ -96,7 +96,6 @@ int32_t hub_ask(hub_binding *binding, uint64_t id, const patchbay_question *ques
         .on_answer = question->on_answer,
         .arg = question->arg,
         .kind = what.kind,
-        .is_unnamed = question->key.len == 0,
         .key = question->key.len > 0 ? question->key : make_key(call, made, sizeof made),
         .params = hub_tasks_question(call, question->params_json, &text),
     };

@@ -140,7 +140,7 @@ void hub_call_join(hub_call *call, hub_session *session)
         session->calls->session_prev = call;
     }
     session->calls = call;
-    session->call_count++;
+    session->call_count += call->is_carrier ? 0 : 1; /* nobody waits for that */
 }
 
 hub_err hub_call_begin(hub_call_table *table, hub_session *session, hub_port *port, hub_str id,
@@ -300,7 +300,7 @@ static void unlink_session(hub_call *call)
     if (call->session_next != NULL) {
         call->session_next->session_prev = call->session_prev;
     }
-    session->call_count--;
+    session->call_count -= call->is_carrier ? 0 : 1;
     call->session = NULL;
 }
 

@@ -112,7 +112,7 @@ HUB_MUST_CHECK hub_err hub_call_begin_internal(hub_call_table *table,
                                                hub_call_on_outcome *on_outcome, void *ctx,
                                                hub_call **ret_call);
 
-/* Make a call of the hub's own end with a session. */
+/* Make a call of the hub's own end with a session. A carrier is none of its calls in flight. */
 void hub_call_join(hub_call *call, hub_session *session);
 
 /* Note who works on it. */

@@ -180,25 +180,17 @@ static void on_gathered(struct ev_loop *loop, ev_timer *timer, int events)
     hub_asking_due(asking);
 }
 
-static bool has_unnamed(const hub_asking *asking)
-{
-    const hub_question *at = asking->first;
-    while (at != NULL && !at->is_unnamed) {
-        at = at->next;
-    }
-    return at != NULL;
-}
-
-/* Send the client away with its questions. Those without a name come from a server that sends each
- * by itself: a moment later, what it asks together is there and goes out together. */
+/* Send the client away with its questions; a moment later, for a server sends each by itself, and
+ * what it asks together has to go out together. */
 static void gather(hub_asking *asking)
 {
     struct ev_loop *loop = asking->asks->hub->loop;
-    if (asking->has_gathered || !has_unnamed(asking)) {
+    double wait = asking->asks->hub->settings->limits.ask_gather_ms / 1000.;
+    if (asking->has_gathered || wait <= 0.) {
         send_away(asking);
     } else if (!ev_is_active(&asking->gather)) {
         double late = ev_time() - ev_now(loop); /* a busy loop's clock is behind */
-        ev_timer_init(&asking->gather, on_gathered, late + HUB_LIMIT_ASK_GATHER_MS / 1000., 0.);
+        ev_timer_init(&asking->gather, on_gathered, wait + late, 0.);
         asking->gather.data = asking;
         ev_timer_start(loop, &asking->gather);
     }

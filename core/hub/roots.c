@@ -38,8 +38,7 @@ static hub_session *find_session(const hub_binding *binding)
 
 void hub_roots_note(hub_binding *binding, const hub_call *call)
 {
-    bool lasts = call != NULL && call->session != NULL && call->session->initialized;
-    binding->roots_of = lasts ? call->session->number : 0;
+    binding->roots_of = call != NULL && call->session != NULL ? call->session->number : 0;
 }
 
 /* ---- carriers -------------------------------------------------------------------------------- */

@@ -315,9 +315,12 @@ static void respond_bad_context(const hub_request *request, int code, const char
 static bool is_welcome(const hub_request *request)
 {
     hub_orchestrator *hub = request->session->profile->hub;
+    const hub_str *at = request->message->at;
+    hub_str says = at[HUB_M_CAPABILITIES].len > 0
+                       ? hub_json_get(at[HUB_M_CAPABILITIES], HUB_STR("experimental"))
+                       : at[HUB_M_META];
     hub_error why = {.code = HUB_OK};
-    hub_err err =
-        hub_lineage_take(&hub->lineage, request->message->at[HUB_M_META], hub_clock_now_ms(), &why);
+    hub_err err = hub_lineage_take(&hub->lineage, says, hub_clock_now_ms(), &why);
     if (err != HUB_OK) {
         hub_respond_error(request, HUB_RPC_INVALID_REQUEST, hub_str_of(why.text),
                           HUB_STR("{\"code\":\"" HUB_LOOP_CODE "\"}"));

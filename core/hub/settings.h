@@ -119,6 +119,7 @@ typedef struct hub_limits {
     uint32_t call_ceiling_ms;
     uint32_t discover_timeout_ms;
     uint32_t ask_timeout_ms; /* a client that is asked something in mid-call */
+    uint32_t ask_gather_ms;  /* for what else it may be asked with it; 0: nothing is waited for */
     uint32_t calls_per_session;
     uint32_t list_page;
     uint32_t worker_threads;

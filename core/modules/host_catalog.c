@@ -3,6 +3,7 @@
 #include "modules/instance_internal.h"
 
 #include "base/limits.h"
+#include "base/log.h"
 
 static void catalog_defer(patchbay_host *host)
 {
@@ -18,6 +19,14 @@ static void catalog_set_state(patchbay_host *host, uint32_t state, patchbay_str 
     }
 }
 
+static int32_t refuse(const hub_instance *instance, const char *what, size_t count, size_t most)
+{
+    hub_log(HUB_LOG_WARNING, "tools.catalog.refused", HUB_F_TEXT("toolset", instance->key),
+            HUB_F_TEXT("reason", "the list is too long"), HUB_F_INT(what, count),
+            HUB_F_INT("limit", most));
+    return PATCHBAY_ELIMIT;
+}
+
 int32_t hub_instance_set_list(hub_instance *instance, uint32_t kind, hub_str json)
 {
     hub_str value;
@@ -25,13 +34,14 @@ int32_t hub_instance_set_list(hub_instance *instance, uint32_t kind, hub_str jso
         return PATCHBAY_EINVAL;
     }
     if (json.len > HUB_LIMIT_CATALOG_BYTES) {
-        return PATCHBAY_ELIMIT;
+        return refuse(instance, "bytes", json.len, HUB_LIMIT_CATALOG_BYTES);
     }
     if (hub_json_check(json, &value, NULL) != HUB_OK || hub_json_type_of(value) != HUB_JSON_ARRAY) {
         return PATCHBAY_EINVAL;
     }
-    if (hub_json_count(value) > HUB_LIMIT_TOOLS_PER_TOOLSET) {
-        return PATCHBAY_ELIMIT;
+    size_t count = hub_json_count(value);
+    if (count > HUB_LIMIT_TOOLS_PER_TOOLSET) {
+        return refuse(instance, "count", count, HUB_LIMIT_TOOLS_PER_TOOLSET);
     }
     if (hub_env_on_loop(instance->env)) {
         if (!instance->closing) {

@@ -9,8 +9,8 @@
 /* What the clients of a shared connection can be asked between them; which of them can, is looked
  * at with each question (patchbay/client.h). */
 #define HUB_CLIENT_CAPABILITIES                                                                    \
-    "{\"roots\":{\"listChanged\":true},\"sampling\":{\"context\":{},\"tools\":{}},"                \
-    "\"elicitation\":{\"form\":{},\"url\":{}}}"
+    "\"roots\":{\"listChanged\":true},\"sampling\":{\"context\":{},\"tools\":{}},"                 \
+    "\"elicitation\":{\"form\":{},\"url\":{}}"
 
 #define HUB_CLIENT_INFO "{\"name\":\"patchbay\",\"version\":\"" PATCHBAY_VERSION "\"}"
 
@@ -111,16 +111,20 @@ static patchbay_str wire_introduce(patchbay_host *host, const patchbay_peer *pee
     } else {
         hub_buf_add(out, HUB_STR("{\"protocolVersion\":"));
         hub_json_add_string(out, peer->version);
-        hub_buf_add(out, HUB_STR(",\"capabilities\":" HUB_CLIENT_CAPABILITIES
-                                 ",\"clientInfo\":" HUB_CLIENT_INFO));
+        hub_buf_add(out, HUB_STR(",\"capabilities\":{" HUB_CLIENT_CAPABILITIES));
         if (lineage != NULL) {
-            hub_buf_add(out, HUB_STR(",\"_meta\":{\"" HUB_META_HUBS "\":"));
+            hub_buf_add(out, HUB_STR(",\"experimental\":{\"" HUB_META_HUBS "\":"));
             hub_lineage_add(lineage, hub_clock_now_ms(), out);
             hub_buf_add_char(out, '}');
         }
-        hub_buf_add_char(out, '}');
+        hub_buf_add(out, HUB_STR("},\"clientInfo\":" HUB_CLIENT_INFO "}"));
     }
     return hub_buf_ok(out) ? hub_buf_str(out) : HUB_STR_EMPTY;
+}
+
+static uint64_t wire_max_message_bytes(patchbay_host *host)
+{
+    return host->env->max_message_bytes;
 }
 
 const patchbay_wire_v1 HUB_HOST_WIRE = {
@@ -128,4 +132,5 @@ const patchbay_wire_v1 HUB_HOST_WIRE = {
     .scan = wire_scan,
     .frame_request = wire_frame_request,
     .introduce = wire_introduce,
+    .max_message_bytes = wire_max_message_bytes,
 };

@@ -5,9 +5,11 @@
  *
  * So a hub has an identity, made at start. Whenever it asks an upstream what there is, it says in
  * `_meta["patchbay/hubs"]` which hubs are in front of the upstream: itself, and those that asked
- * it. A hub that finds itself among them refuses, with the code E_HUB_LOOP; so the connection that
- * closes the circle is the one that fails, and the rest works. Servers that are no hubs ignore the
- * member. Of a hub that has not asked for a while nothing is remembered.
+ * it. With `initialize` it is a member of `capabilities.experimental`: there are servers of both
+ * eras that take any request with a `_meta` for a modern one. A hub that finds itself among them
+ * refuses, with the code E_HUB_LOOP; so the connection that closes the circle is the one that
+ * fails, and the rest works. Servers that are no hubs ignore the member. Of a hub that has not
+ * asked for a while nothing is remembered.
  *
  *     {"ids":["6d0e…","91c4…"],"depth":2}
  *
@@ -48,9 +50,9 @@ HUB_MUST_CHECK hub_err hub_lineage_init(hub_lineage *lineage);
 /* Append what an upstream is told: the value of `_meta["patchbay/hubs"]`. `now_ms` is monotonic. */
 void hub_lineage_add(const hub_lineage *lineage, uint64_t now_ms, hub_buf *out);
 
-/* Read what a client says in its `_meta` (raw; empty for none), and remember it if it is welcome.
- * errors:  HUB_EEXIST (this hub is in front of the client), HUB_ELIMIT (too many in a row); reterr
- *          says what to do. What is malformed is no hub's, and counts as nothing. */
+/* Read what a client says in its `_meta`, or `experimental` (raw; empty for none), and remember it
+ * if it is welcome. errors:  HUB_EEXIST (this hub is in front of the client), HUB_ELIMIT (too many
+ * in a row); reterr says what to do. What is malformed is no hub's, and counts as nothing. */
 HUB_MUST_CHECK hub_err hub_lineage_take(hub_lineage *lineage, hub_str meta, uint64_t now_ms,
                                         hub_error *reterr);
 

@@ -341,6 +341,33 @@ static inline void patchbay_elicit_url(patchbay_tool_call *call, const char *key
     patchbay_ask_(call, key, "elicitation/create", params, then);
 }
 
+/* Say that what a user was sent to by URL is done, under the key that patchbay_elicit_url had. The
+ * client that was asked is told, whether its call is over or not, and nobody else; clients of
+ * 2026-07-28 have no such message. From any thread.
+ * returns: as patchbay_client_v1.elicitation_complete(); PATCHBAY_ENOTFOUND also when the hub is
+ *          older than that */
+static inline int32_t patchbay_elicitation_complete(const patchbay_toolset *toolset,
+                                                    const char *key)
+{
+    patchbay_call any;
+    patchbay_out params;
+    int32_t result = PATCHBAY_ENOTFOUND;
+    any.id = 0;
+    memset(&params, 0, sizeof params);
+    patchbay_out_text(&params, "{\"elicitationId\":");
+    patchbay_out_string(&params, patchbay_str_of(key));
+    patchbay_out_text(&params, "}");
+    if (params.failed) {
+        result = PATCHBAY_ENOMEM;
+    } else if (toolset->client != NULL &&
+               PATCHBAY_HAS(patchbay_client_v1, toolset->client, elicitation_complete)) {
+        result = toolset->client->elicitation_complete(toolset->host, any,
+                                                       patchbay_str_make(params.ptr, params.len));
+    }
+    patchbay_out_free(&params);
+    return result;
+}
+
 /* Ask the client's model (MCP client/sampling): one message of the user, and at most so many
  * tokens. For more, patchbay_ask with "sampling/createMessage". */
 static inline void patchbay_sample(patchbay_tool_call *call, const char *key, const char *prompt,

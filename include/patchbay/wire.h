@@ -75,6 +75,12 @@ typedef struct patchbay_wire_v1 {
      * to a peer of `peer->version`, as one JSON object. Borrowed until the next call of this table.
      * thread:  [loop] */
     patchbay_str (*introduce)(patchbay_host *host, const patchbay_peer *peer);
+
+    /* The most bytes that a message of a peer may have, as configured. The hub's own streams hold
+     * to it; a module that reads by itself has to.
+     * thread:  [loop]
+     * since:   PATCHBAY_HAS(patchbay_wire_v1, wire, max_message_bytes) */
+    uint64_t (*max_message_bytes)(patchbay_host *host);
 } patchbay_wire_v1;
 
 #ifdef __cplusplus

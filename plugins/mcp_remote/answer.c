@@ -168,7 +168,7 @@ static void on_head(void *ctx, http_request *request, long status)
     }
     if (x->kind != EXCHANGE_NOTE && is_event_stream(http_request_header(request, "content-type"))) {
         x->is_stream = 1;
-        sse_reader_init(&x->reader, REMOTE_MESSAGE_BYTES, on_event, x);
+        sse_reader_init(&x->reader, remote_message_bytes(x->remote), on_event, x);
     }
 }
 
@@ -183,17 +183,20 @@ static void feed(exchange *x, patchbay_str bytes)
         return;
     }
     if (x->kind == EXCHANGE_REQUEST) {
-        exchange_fail(x, "%s: a message is larger than %u bytes", x->remote->shown,
-                      REMOTE_MESSAGE_BYTES);
+        exchange_fail(x, "%s: a message is larger than %zu bytes", x->remote->shown,
+                      remote_message_bytes(x->remote));
     } else {
-        upstream_fail(&x->remote->server, "sends events that are too large");
+        char what[80];
+        (void)snprintf(what, sizeof what, "sends a message that is larger than %zu bytes",
+                       remote_message_bytes(x->remote));
+        upstream_fail(&x->remote->server, what);
     }
 }
 
 static void on_body(void *ctx, patchbay_str bytes)
 {
     exchange *x = ctx;
-    size_t most = is_success(x->status) ? REMOTE_MESSAGE_BYTES : REMOTE_ERROR_BYTES;
+    size_t most = is_success(x->status) ? remote_message_bytes(x->remote) : REMOTE_ERROR_BYTES;
     if (x->kind == EXCHANGE_DONE) {
         return;
     }

@@ -114,7 +114,9 @@ static int32_t send_with(mcp_remote *remote, const upstream_outgoing *message,
     x->is_repeatable = is_request &&
                        !patchbay_str_eq(message->method, patchbay_str_of("tools/call")) &&
                        x->role != ROLE_INITIALIZE;
-    set_id(x, message);
+    if (is_request) {
+        set_id(x, message);
+    }
     if (remote_is_modern(remote)) {
         mirror(remote, message, &x->lines);
     }
@@ -122,6 +124,7 @@ static int32_t send_with(mcp_remote *remote, const upstream_outgoing *message,
         exchange_end(x);
         return PATCHBAY_ENOMEM;
     }
+    x->is_listen = patchbay_str_eq(message->method, patchbay_str_of("subscriptions/listen"));
     if (is_request && is_setting(message->method)) {
         exchange_unsettle(x);
     }

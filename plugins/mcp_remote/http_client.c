@@ -16,21 +16,6 @@ typedef struct client_socket {
 /* ---- after libcurl has returned -----------------------------------------------------------------
  */
 
-/* Whether it went out on a connection that had been used before, and nothing came back. */
-static int was_kept(const http_request *request)
-{
-    long connects = 0;
-    long answer_bytes = 0;
-    (void)curl_easy_getinfo(request->easy, CURLINFO_NUM_CONNECTS, &connects);
-    (void)curl_easy_getinfo(request->easy, CURLINFO_HEADER_SIZE, &answer_bytes);
-    return connects == 0 && answer_bytes == 0;
-}
-
-static int was_lost(CURLcode code)
-{
-    return code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR || code == CURLE_GOT_NOTHING;
-}
-
 static http_outcome outcome_of(const http_request *request, CURLcode code)
 {
     long head_bytes = 0;
@@ -41,10 +26,7 @@ static http_outcome outcome_of(const http_request *request, CURLcode code)
         return HTTP_STALE;
     }
     (void)curl_easy_getinfo(request->easy, CURLINFO_REQUEST_SIZE, &head_bytes);
-    if (head_bytes == 0) {
-        return HTTP_UNREACHED;
-    }
-    return was_kept(request) && was_lost(code) ? HTTP_STALE : HTTP_BROKEN;
+    return head_bytes > 0 ? HTTP_BROKEN : HTTP_UNREACHED;
 }
 
 /* What to do about it, where libcurl's own words leave that open. */

@@ -167,7 +167,6 @@ static int set_up(http_request *request, const http_start *start)
         SET(CURLOPT_CONNECT_ONLY, 1L);
         SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1); /* what TLS agrees on */
         SET(CURLOPT_HTTPPROXYTUNNEL, 1L);
-        SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     } else if (strcmp(method, "GET") != 0) {
         SET(CURLOPT_CUSTOMREQUEST, method);
         SET(CURLOPT_TIMEOUT_MS, (long)options->connect_timeout_ms); /* nobody waits for it */

@@ -30,7 +30,7 @@
 #include "../mcp_upstream/upstream.h"
 
 #define REMOTE_CONNECT_MS       5000        /* to reach the server, unless configured */
-#define REMOTE_MESSAGE_BYTES    (16u << 20) /* of a message of the server */
+#define REMOTE_MESSAGE_BYTES    (16u << 20) /* of a message of the server, unless the hub says */
 #define REMOTE_ERROR_BYTES      (64u << 10) /* of what comes with a status that is an error */
 #define REMOTE_EXCHANGES        4096        /* under way at a time */
 #define REMOTE_NOTES            16          /* … of those that have no answer; others wait */
@@ -96,6 +96,7 @@ typedef struct exchange {
     uint32_t redirects;
     uint32_t resumes;  /* in a row that brought nothing */
     int is_setting;    /* calls wait for it */
+    int is_listen;     /* subscriptions/listen: the server works without */
     int is_repeatable; /* doing it twice is doing it once */
     int is_counted;    /* one of `notes` */
     int is_held;       /* until the handshake is over, or the endpoint is known */
@@ -145,6 +146,15 @@ struct mcp_remote {
 
     tool_headers tool_headers;
 };
+
+/* The most that a message of the server may have. */
+static inline size_t remote_message_bytes(const mcp_remote *remote)
+{
+    const mcp_server *server = &remote->server;
+    return PATCHBAY_HAS(patchbay_wire_v1, server->wire, max_message_bytes)
+               ? (size_t)server->wire->max_message_bytes(server->host)
+               : REMOTE_MESSAGE_BYTES;
+}
 
 /* config.c */
 int32_t remote_config_read(patchbay_str json, remote_config *config, patchbay_error *reterr);

@@ -71,7 +71,7 @@ void answer_take_refusal(exchange *x)
     (void)snprintf(remote->refusal, sizeof remote->refusal,
                    "credential refused: HTTP %ld from %s: look at the headers of its entry",
                    x->status, remote->shown);
-    if (x->status == 403 && server->phase == PHASE_READY) {
+    if (x->status == 403 && (server->phase == PHASE_READY || x->is_listen)) {
         if (x->call.id == 0) {
             upstream_log(server, PATCHBAY_LOG_WARNING, remote->refusal); /* no client hears of it */
         }

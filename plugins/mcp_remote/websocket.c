@@ -223,13 +223,11 @@ static void read_answer(ws_connection *connection, patchbay_str bytes)
     if (state != UPGRADE_DONE) {
         return;
     }
-    patchbay_out head = connection->head; /* frames may have come with it */
-    memset(&connection->head, 0, sizeof connection->head);
     begin(connection);
-    if (!connection->is_over && answer.used < head.len) {
-        read_frames(connection, patchbay_str_make(head.ptr + answer.used, head.len - answer.used));
+    if (!connection->is_over && answer.used < all.len) { /* frames have come with it */
+        read_frames(connection, patchbay_str_make(all.ptr + answer.used, all.len - answer.used));
     }
-    patchbay_out_free(&head);
+    patchbay_out_free(&connection->head);
 }
 
 static void on_bytes(void *ctx, patchbay_str bytes)
@@ -312,7 +310,7 @@ static int open_channel(mcp_server *server)
     }
     made->remote = remote;
     made->era = server->era;
-    made->frames = ws_frames_create(REMOTE_MESSAGE_BYTES, on_message, made);
+    made->frames = ws_frames_create(remote_message_bytes(remote), on_message, made);
     if (made->frames == NULL || !ws_upgrade_begin(&made->upgrade) ||
         ws_link_open(server->loop, server->host, remote->http, remote->config.url, &EVENTS, made,
                      &made->link) != PATCHBAY_OK) {
@@ -357,7 +355,8 @@ char *websocket_dup_shown(const char *url)
 {
     char *shown = url_dup_shown(url);
     if (shown != NULL) {
-        memcpy(shown, "ws", 2);
+        shown[0] = 'w';
+        shown[1] = 's';
         memmove(shown + 2, shown + 4, strlen(shown + 4) + 1);
     }
     return shown;

@@ -132,8 +132,7 @@ static void on_whole(wslay_event_context_ptr reader,
             patchbay_out_raw(&frames->close_text, patchbay_str_make((const char *)message->msg + 2,
                                                                     message->msg_length - 2));
         }
-    } else if (message->opcode == WSLAY_TEXT_FRAME && !frames->is_stopped &&
-               frames->fault == NULL) {
+    } else if (message->opcode == WSLAY_TEXT_FRAME && frames->fault == NULL) {
         patchbay_str text = patchbay_str_make(frames->text.ptr, frames->text.len);
         if (frames->text.failed) {
             refuse(frames, WSLAY_CODE_INTERNAL_SERVER_ERROR, NO_MEMORY);

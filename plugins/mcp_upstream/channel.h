@@ -19,10 +19,11 @@ typedef struct mcp_server mcp_server;
 typedef struct upstream_outgoing {
     const patchbay_str *parts; /* the whole message */
     uint32_t part_count;
-    uint32_t kind;                   /* PATCHBAY_MSG_… */
-    patchbay_str method;             /* of a request or notification, plain */
-    patchbay_str id;                 /* raw, of a request of the module's own; else empty */
-    patchbay_call call;              /* of a request of the hub's, which is its id; else 0 */
+    uint32_t kind;       /* PATCHBAY_MSG_… */
+    patchbay_str method; /* of a request or notification, plain */
+    patchbay_str id;     /* raw, of a request of the module's own; else empty */
+    patchbay_call
+        call; /* of a request of the hub's, which is its id; that an answer is for; or 0 */
     const patchbay_request *request; /* … and what it was framed from; else NULL */
 } upstream_outgoing;
 

@@ -4,8 +4,9 @@
 #include <strings.h>
 #include <sys/un.h>
 
-#define SOCKET_PATH_BYTES (sizeof((struct sockaddr_un *)0)->sun_path - 1) /* unix(7), less a NUL   \
-                                                                           */
+#define SOCKET_PATH_BYTES                                                                          \
+    (sizeof((struct sockaddr_un *)0)->sun_path - 1) /* unix(7), less a NUL                         \
+                                                     */
 
 static int32_t fail(patchbay_error *reterr, int32_t code, const char *text)
 {

@@ -71,7 +71,6 @@ void upstream_list_read(mcp_server *server, uint32_t kind)
         return;
     }
     list->read_again = 0;
-    list->read_ms = server->loop->now_ms(server->host);
     patchbay_out_text(&list->items, "[");
     if (kind == PATCHBAY_TOOLS && server->channel->begin_tools != NULL) {
         server->channel->begin_tools(server);
@@ -116,16 +115,16 @@ void upstream_lists_refresh(mcp_server *server)
     uint64_t now = server->loop->now_ms(server->host);
     uint64_t wait = UINT64_MAX;
     for (uint32_t kind = 0; kind < UPSTREAM_LISTS && server->phase != PHASE_IDLE; kind++) {
-        const upstream_list *list = &server->lists[kind];
-        uint64_t due = list->read_ms + UPSTREAM_AGAIN_MS;
+        upstream_list *list = &server->lists[kind];
         if (!list->read_again || list->request != 0) {
             continue;
         }
-        if (now >= due && server->phase == PHASE_READY) {
+        if (now >= list->due_ms && server->phase == PHASE_READY) {
+            list->due_ms = now + UPSTREAM_AGAIN_MS;
             upstream_list_read(server, kind);
             continue;
         }
-        uint64_t left = due > now ? due - now : UPSTREAM_AGAIN_MS; /* it is not ready yet */
+        uint64_t left = list->due_ms > now ? list->due_ms - now : UPSTREAM_AGAIN_MS; /* not ready */
         wait = left < wait ? left : wait;
     }
     if (wait != UINT64_MAX && server->phase != PHASE_IDLE) {
@@ -143,9 +142,12 @@ void upstream_list_changed(mcp_server *server, uint32_t kind)
  * server is ready, and not at once: one whose lists never stop changing would do nothing else. */
 static void end_reading(mcp_server *server, uint32_t kind)
 {
-    forget_reading(&server->lists[kind]);
-    server->lists[kind].read_ms = server->loop->now_ms(server->host);
-    upstream_lists_refresh(server);
+    upstream_list *list = &server->lists[kind];
+    forget_reading(list);
+    if (list->read_again) {
+        list->due_ms = server->loop->now_ms(server->host) + UPSTREAM_AGAIN_MS;
+        upstream_lists_refresh(server);
+    }
     if (server->phase == PHASE_LISTING && !is_reading(server)) {
         upstream_become_ready(server);
     }

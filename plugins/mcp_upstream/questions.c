@@ -29,7 +29,8 @@ struct server_question {
     char id[]; /* raw */
 };
 
-void upstream_respond(mcp_server *server, patchbay_str id, const char *member, patchbay_str json)
+static void respond(mcp_server *server, patchbay_call call, patchbay_str id, const char *member,
+                    patchbay_str json)
 {
     patchbay_str parts[] = {
         patchbay_str_of("{\"jsonrpc\":\"2.0\",\"id\":"),
@@ -45,8 +46,14 @@ void upstream_respond(mcp_server *server, patchbay_str id, const char *member, p
         .parts = parts,
         .part_count = sizeof parts / sizeof parts[0],
         .kind = is_result ? PATCHBAY_MSG_RESULT : PATCHBAY_MSG_ERROR,
+        .call = call,
     };
     upstream_send(server, &message);
+}
+
+void upstream_respond(mcp_server *server, patchbay_str id, const char *member, patchbay_str json)
+{
+    respond(server, (patchbay_call){.id = 0}, id, member, json);
 }
 
 static void refuse_with(mcp_server *server, patchbay_str id, int32_t code, patchbay_str text)
@@ -77,16 +84,15 @@ static void take_out(server_question *question)
 
 static void on_answer(void *arg, patchbay_call call, int32_t status, patchbay_str json)
 {
-    (void)call;
     server_question *question = arg;
     mcp_server *server = question->server;
     patchbay_str id = patchbay_str_make(question->id, question->id_len);
     take_out(question);
     if (!question->is_unwanted && question->connection == server->connection) {
         if (status == PATCHBAY_ANSWERED) {
-            upstream_respond(server, id, "result", json);
+            respond(server, call, id, "result", json);
         } else if (status == PATCHBAY_REFUSED) {
-            upstream_respond(server, id, "error", json);
+            respond(server, call, id, "error", json);
         } else {
             refuse_with(server, id, CODE_INTERNAL_ERROR, json);
         }

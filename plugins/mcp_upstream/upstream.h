@@ -87,7 +87,7 @@ typedef struct upstream_list {
     int is_guess;     /* it says nothing: an error is an answer, too */
     int is_set;       /* the hub has a list */
     int read_again;   /* it has changed since it was asked for */
-    uint64_t read_ms; /* when it was asked for, or given */
+    uint64_t due_ms;  /* … and is not asked for again before */
 } upstream_list;
 
 /* A resource that clients want to hear of. */

@@ -12,7 +12,9 @@ from mcp import MARKER, SUPPORT, TIMEOUT, LegacyClient, key_of, processes
 
 sys.path.insert(0, str(SUPPORT))
 
-from evil_upstream import META, MISDEEDS, NOT_ANSWERS, TRANSPORTS, Evil, dump, say  # noqa: E402,F401
+from evil_misdeeds import MISDEEDS, NOT_ANSWERS, say  # noqa: E402,F401
+from evil_transports import TRANSPORTS  # noqa: E402,F401
+from evil_upstream import META, Evil  # noqa: E402,F401
 
 LOG_BYTES = 1 << 20
 KEPT_CONNECTIONS = 32  # of one server, by HTTP: HTTP_KEPT_CONNECTIONS

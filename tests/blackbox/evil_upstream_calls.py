@@ -5,7 +5,7 @@ answered once, and what the server does next counts (RELIABILITY.md U01, U03, U0
 import os
 import signal
 
-from evil_upstream_base import KEPT_CONNECTIONS, MISDEEDS, NOT_ANSWERS, EvilUpstreamTest, say
+from evil_upstream_base import KEPT_CONNECTIONS, MISDEEDS, NOT_ANSWERS, TRANSPORTS, EvilUpstreamTest, say
 from mcp import main
 
 
@@ -171,6 +171,38 @@ class WebSocket(Calls, EvilUpstreamTest):
 
 class ModernWebSocket(Calls, EvilUpstreamTest):
     transport = "modern websocket"
+
+
+class TooLarge(EvilUpstreamTest):
+    """U03, D05: `limits.upstream_message` holds on every transport, to the byte; the failure names the limit."""
+
+    most = 1 << 20
+    limits = {**EvilUpstreamTest.limits, "upstream_message": "1MiB"}
+
+    def evil_toolsets(self):
+        return {t.replace(" ", "-"): (self.evil(t, t.replace(" ", "-")), {}) for t in TRANSPORTS}
+
+    def test_each(self):
+        for name in self.evils:
+            self.assertBehaves(name)
+        self.take_baseline()
+
+        def sized(q, size):
+            text = q.reply(result={"content": [], "x": ""})
+            return text.replace('"x":""', f'"x":"{"y" * (size - len(text))}"')
+
+        for name, (evil, _) in self.evils.items():
+            words = "too large" if "websocket" in name else str(self.most)
+            with self.subTest(name):
+                evil.on["tools/call"] = lambda q: (q.say(sized(q, self.most)), q.end())
+                self.assertEqual(len(self.call(name).result["x"]) // 1000, self.most // 1000)
+                evil.on["tools/call"] = lambda q: (q.say(sized(q, self.most + 1)), q.end())
+                self.assertFails(self.call(name), words, toolset=name)
+                evil.on["tools/call"] = lambda q: [q.part(b"x" * self.most) for _ in range(8)]
+                self.assertFails(self.call(name), words, toolset=name)
+            evil.on.clear()
+            self.assertBehaves(name)
+        self.assertUnharmed()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ rightly, what reaches the client is bounded, and so is what the server is asked 
 import collections
 import time
 
-from evil_upstream_base import META, EvilUpstreamTest, say
+from evil_upstream_base import META, EvilUpstreamTest
 from mcp import LIST_CHANGED, main
 
 PROGRESS = "notifications/progress"

@@ -124,9 +124,10 @@ SUCCESSES = {
 
 class Statuses:
     transport = None
+    keys = {}
 
     def evil_toolsets(self):
-        return {"evil": (self.evil(self.transport), {})}
+        return {"evil": (self.evil(self.transport), self.keys)}
 
     def setUp(self):
         super().setUp()
@@ -172,10 +173,54 @@ class Statuses:
 
 class Http(Statuses, EvilUpstreamTest):
     transport = "http"
+    keys = {"startup_timeout": "5s", "connect_timeout": "2s"}
+
+    def test_answers_on_the_stream_of_the_session(self):
+        """… and never where they were asked for: nothing is left open there."""
+        self.server_of.wait_until(lambda: self.server_of.transport.stream, "the stream")
+        for n in range(50):
+            self.assertRight(self.during(lambda q: q.server.aside(q.good()), n=n), n=n)
+        self.assertUnharmed()
+
+    def test_notifications_that_are_never_answered(self):
+        self.server_of.on["tools/call"] = self.server_of.on["notifications/cancelled"] = lambda q: None
+        mark = self.server_of.mark
+        calls = [self.send(n=n) for n in range(20)]
+        self.server_of.wait("tools/call", len(calls), mark)
+        for request_id in calls:
+            self.client.cancel(request_id)
+        self.server_of.wait("notifications/cancelled", len(calls), mark)  # the last when the first were given up
+        self.cancelled = len(calls)
+        self.server_of.on.clear()
+        self.assertBehaves()
+        self.assertUnharmed()
+
+    def test_a_server_that_does_not_let_go(self):
+        """It forgets each session at once, and does not answer to the end of one either."""
+        self.server_of.on["DELETE"] = lambda x: None
+        for _ in range(10):
+            self.assertFails(self.during(lambda q: q.x.status(404)), "session")
+            self.assertBehaves()
+        self.assertUnharmed()
 
 
 class ModernHttp(Statuses, EvilUpstreamTest):
     transport = "modern http"
+
+
+class OldHttp(Statuses, EvilUpstreamTest):
+    transport = "sse"
+
+    test_failures = test_successes = test_errors_with_a_status = None
+
+    def test_posts_that_are_never_answered(self):
+        """The answers come on the stream, as they have to: nothing is left open where they were asked for."""
+        self.server_of.transport.is_mute = True
+        for n in range(50):
+            self.assertRight(self.call(n=n), n=n)
+        self.server_of.transport.is_mute = False
+        self.assertBehaves()
+        self.assertUnharmed()
 
 
 if __name__ == "__main__":

@@ -93,5 +93,25 @@ class Handshakes(EvilUpstreamTest):
         self.assertUnharmed()
 
 
+class Starting(EvilUpstreamTest):
+    """Calls wait for a catalog, but not as long as it may take."""
+
+    limits = {**EvilUpstreamTest.limits, "discover_timeout": "1s"}
+
+    def evil_toolsets(self):
+        evil, self.waiting = self.evil("pipes"), []
+        evil.on["initialize"] = self.waiting.append
+        return {"evil": (evil, {})}
+
+    def test_it_is_said_who_is_still_starting(self):
+        evil = self.evils["evil"][0]
+        self.assertCannotBeReached(self.call(), "still starting")
+        evil.on.clear()
+        evil.be_good(self.waiting[0])
+        evil.wait("tools/list")
+        self.client.names()
+        self.assertBehaves()
+
+
 if __name__ == "__main__":
     main()

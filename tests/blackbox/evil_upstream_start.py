@@ -89,15 +89,20 @@ class DiesOnce(EvilUpstreamTest):
             del q.server.on[q.method]
             q.server.die()
 
+        for name in self.evils:
+            self.assertBehaves(name)
+        self.take_baseline()
         for name, (evil, _) in self.evils.items():
             with self.subTest(name):
                 evil.on["server/discover"] = once
-                first = self.call(name, a=1)
-                if "error" in first.data or first.result.get("isError"):
-                    self.renew(name).result
+                evil.on["tools/call"] = lambda q: q.server.die()
+                self.assertFails(self.call(name), toolset=name)
+                del evil.on["tools/call"]
+                if "isError" in self.call(name, a=1).result:
+                    self.assertBehaves(name)
                 self.assertBehaves(name)
-        self.take_baseline()
-        self.assertUnharmed()
+                evil.on.clear()
+        self.assertUnharmed(kept=len(self.evils))
 
 
 class Catalogs:
@@ -156,7 +161,7 @@ class Catalogs:
             if most <= 10000:
                 self.client.wait_list_changed(since)
             else:
-                self.hub_process.wait_log("10000")
+                self.assertSays(self.hub_process.wait_log("catalog.refused"), "count=10001", "limit=10000", "toolset=evil")
             self.assertEqual(len(self.names()), 10000)
         self.bystander.call()
         since = self.change(evil, evil.be_good)

@@ -14,7 +14,7 @@ import socket
 from evil_websocket import CONTINUATION, PING, PONG, TEXT, WebSocket, frame
 from http_client import BOTH, EVENTS, JSON, Stream, parse_events, render
 from json_slice import slice_at
-from mcp import META, MODERN
+from mcp import META, MODERN, TIMEOUT
 
 CAPABILITIES = '{"sampling":{"tools":{}}, "elicitation" : {"form":{},"url":{}},"roots":{},"x-\\u00e9":[1.0,-0,{"":1e400,"":2}]}'
 INFO = '{"name":"fidelity","version":"1.0","x":1.10}'
@@ -56,6 +56,9 @@ class Client:
             (f'"{META}clientCapabilities"', CAPABILITIES),
             *more,
         ]
+
+    def raw_meta(self):
+        return "{" + ",".join(f"{key}:{value}" for key, value in self.meta()) + "}"
 
     def begin(self):
         """The handshake, where there is one."""
@@ -120,8 +123,10 @@ class Unix(Conversation):
         super().__init__(name, era, revision)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         server.test.addCleanup(self.socket.close)
+        self.socket.settimeout(TIMEOUT)
         self.socket.connect(server.unix)
         self.lines = self.socket.makefile("rb")
+        server.test.addCleanup(self.lines.close)
 
     def tell(self, text):
         self.socket.sendall(text.encode() + b"\n")
@@ -192,15 +197,15 @@ def header_value(name):
 
 
 class Http(Client):
-    """Streamable HTTP, on kept connections: one for requests, one for answers to questions."""
+    """Streamable HTTP, on one kept connection; answers to questions go on others."""
 
     breaks = LINE_BREAKS
     keeps_breaks = True
 
     def __init__(self, name, era, revision, server):
         super().__init__(name, era, revision)
-        self.requests = server.connection()
-        self.answers = server.connection()
+        self.server = server
+        self.requests = None  # until there is one: the hub does not wait long for the first
         self.session = None
 
     def headers(self, text):
@@ -216,11 +221,14 @@ class Http(Client):
         return found
 
     def tell(self, text):
-        reply = self.answers.send(render("POST", "/mcp", self.headers(text), text.encode())).reply()
+        connection = self.server.connection()
+        reply = connection.send(render("POST", "/mcp", self.headers(text), text.encode())).reply()
+        connection.close()
         assert reply.status == 202, reply
 
     def ask(self, method, params, asked=None):
         _, text = self.request(method, params)
+        self.requests = self.requests or self.server.connection()
         self.requests.send(render("POST", "/mcp", self.headers(text), text.encode()))
         head = self.requests.read_head()
         self.session = head.header("mcp-session-id") or self.session

@@ -17,7 +17,7 @@ class Content(FidelityTest):
         return {key: uri if uri in listed else SHARED for key, uri in uris.items()}
 
     def plan_reading(self, up, down, made, client, uri, own):
-        known = [("\"contents\"", "[" + down.object((down.spelled("uri"), f'"{own}"'), ('"text"', down.string())) + "]")]
+        known = [('"contents"', "[" + down.object((down.spelled("uri"), f'"{own}"'), ('"text"', down.string())) + "]")]
         if down.random.random() < 0.5:
             known += [('"ttlMs"', down.random.choice(["0", "1E3", "60000.0"])), (down.spelled("cacheScope"), '"public"')]
         params = self.params(up, client, (up.spelled("uri"), up.spelled(uri)), token=self.stream_token(up, client))
@@ -31,8 +31,8 @@ class Content(FidelityTest):
         return self.token(up, 1) if isinstance(client, HttpStream) else None
 
     def plan_prompt(self, up, down, made, client, n):
-        known = [(up.spelled("name"), up.spelled(f"{made.server.key}__p{n}")), ('"arguments"', up.object(("\"a\"", up.string())))]
-        said = [("\"messages\"", "[" + down.object(('"role"', '"user"'), ('"content"', down.object(('"text"', down.string())))) + "]")]
+        known = [(up.spelled("name"), up.spelled(f"{made.server.key}__p{n}")), ('"arguments"', up.object(('"a"', up.string())))]
+        said = [('"messages"', "[" + down.object(('"role"', '"user"'), ('"content"', down.object(('"text"', down.string())))) + "]")]
         params = self.params(up, client, *known, token=self.stream_token(up, client))
         plan = Plan(("result", self.result(down, made, *said)), notes=self.notes(down, client, made, 1 if "progressToken" in params else 0))
         return "prompts/get", params, made.server.plan("prompts/get", f"p{n}", plan), f'"p{n}"', "result"
@@ -48,7 +48,7 @@ class Content(FidelityTest):
             ('"argument"', up.object(('"name"', up.string()), ('"value"', up.string()), reserved={"name", "value"})),
             ('"context"', up.object(('"arguments"', up.object()))),
         ]
-        said = [("\"completion\"", down.object(('"values"', f"[{down.string()}]"), ('"total"', down.number())))]
+        said = [('"completion"', down.object(('"values"', f"[{down.string()}]"), ('"total"', down.number())))]
         params = self.params(up, client, *known, token=self.stream_token(up, client))
         plan = Plan(("result", self.result(down, made, *said)), notes=self.notes(down, client, made, 1 if "progressToken" in params else 0))
         own = "p0" if n == 0 else json.loads(target[1])

@@ -66,10 +66,9 @@ class Edges(FidelityTest):
             for client in self.clients:
                 with self.subTest(client=client.name, upstream=made.server.key):
                     for levels in (DEPTH_LIMIT - 2, DEPTH_LIMIT - 1):
-                        meta = "{" + ",".join(f"{key}:{value}" for key, value in client.meta()) + "}"
                         arguments = '{"":' * (levels - 1) + "{}" + "}" * (levels - 1)
                         name = f'"{made.server.key}__t0"'
-                        params = f'{{"name":{name},"_meta":{meta},"arguments":{arguments}}}'
+                        params = f'{{"name":{name},"_meta":{client.raw_meta()},"arguments":{arguments}}}'
                         if levels == DEPTH_LIMIT - 2:
                             member(client.ask("tools/call", params).text, "result")
                             same(client.name, arguments, member(plan.requests.pop(), "arguments"))

@@ -16,7 +16,7 @@ from mcp import main
 class Tools(FidelityTest):
     def test_definitions(self):
         self.start()
-        sent = {made: self.define(made, 80, 50) for made in self.carriers}
+        sent = {made: self.define(made, 40, 25) for made in self.carriers}
         self.serve()
         seen = set()
         for client in self.clients:

@@ -9,10 +9,9 @@ basic/transports, Sending Messages to the Server, 5 and 6: requests of a server 
 import json
 
 from fidelity_clients import HttpStream, answer_to
-from fidelity_corpus import name_of
 from fidelity_eras import carried, member, same
 from fidelity_hub import PARAMS, RESULT, FidelityTest, Plan
-from json_slice import slice_at, without
+from json_slice import slice_at
 from mcp import main
 
 

@@ -232,6 +232,28 @@ class Forwarding(ForwardHeaders):
         self.assertEqual(upstream.wait("notifications/cancelled").headers.get("x-tenant"), "a")
 
 
+    def test_the_answer_to_a_question_goes_with_them(self):
+        upstream, server = self.start()
+
+        def call_back(x):
+            params = {"mode": "form", "message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+            x.stream().event({"jsonrpc": "2.0", "id": "q-1", "method": "elicitation/create", "params": params})
+            upstream.wait_until(lambda: [r for r in upstream.requests if r.message.get("id") == "q-1"], "the answer")
+            x.event(x.reply(result=upstream.said("done")))
+            x.close()
+
+        upstream.on["tools/call"] = call_back
+        session = server.legacy(headers={"X-Tenant": "a"}, capabilities={"elicitation": {}})
+        session.request("tools/list").message.result
+        stream = session.open_post("tools/call", {"name": "up__echo", "arguments": {}}, request_id=7)
+        question = stream.message()
+        reply = {"jsonrpc": "2.0", "id": question.id, "result": {"action": "accept", "content": {}}}
+        self.assertEqual(session.post(reply).status, 202)
+        self.assertEqual(self.text(stream.message()), "done")
+        answer = [x for x in upstream.requests if x.message.get("id") == "q-1"][0]
+        self.assertEqual(answer.headers.get("x-tenant"), "a")
+
+
 class OtherClients(ForwardHeaders):
     def test_a_websocket_has_those_of_its_handshake(self):
         upstream, server = self.start(["X-Tenant", "Authorization"])

@@ -747,6 +747,16 @@ class Opening(Upstreams):
         upstream.session += 100  # … and once more with the next session
         self.assertEqual(json.loads(self.text(client.call("up__echo", {"n": 2}))), {"n": 2})
 
+    def test_a_server_of_both_eras(self):  # the example server of the conformance suite
+        # It tells the eras apart by `_meta`: what the hub says in its own name must not look like a modern request.
+        upstream = self.upstream()
+        for kind in (LegacyClient, ModernClient):
+            client = self.start(upstream, kind, protocol="2025-11-25")
+            client.call("up__echo").result
+        for method in ("initialize", "notifications/initialized", "tools/list"):
+            for x in upstream.of(method):
+                self.assertNotIn("_meta", x.params)
+
     def test_a_server_that_answers_anything(self):  # conformance initialize, sse-retry
         for result in ({}, {"supportedVersions": MODERN}, {"capabilities": {"tools": {}}}):
             with self.subTest(result):

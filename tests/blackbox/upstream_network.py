@@ -113,7 +113,7 @@ class Connections(Network):
                             return
                         if reset:
                             x.handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                            x.handler.connection.close()
+                            os.close(x.handler.connection.detach())
                         x.cut()
 
                     good = upstream.on.get(method)

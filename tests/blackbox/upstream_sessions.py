@@ -54,8 +54,10 @@ class Sessions(HubTest):
             upstream.session += 100
             return len(upstream.requests)
 
-    def failure(self, client):
-        return client.call(NAME).tool_error["message"]
+    def failure(self, client, arguments=None):
+        """Why a call fails: of the tool, or because its server never told what it has."""
+        answer = client.call(NAME, arguments)
+        return answer.error["message"] if "error" in answer.data else answer.tool_error["message"]
 
     def rpcs(self, upstream, since=0):
         return [x.rpc or x.method for x in upstream.requests[since:]]
@@ -138,6 +140,30 @@ class Lost(Sessions):
         client.request("resources/list").result
         self.assertEqual(client.request("resources/read", {"uri": "a:b"}).result["contents"][0]["text"], "it")
         self.assertNotIn("last-event-id", upstream.of("resources/read")[1].headers)
+
+    def test_a_call_that_meets_two_losses(self):
+        """It has had its chance; who noticed the second one does not matter."""
+        upstream = self.upstream()
+
+        def call(x):
+            if x.params["arguments"].get("slow"):
+                upstream.wait_until(lambda: upstream.session > 202, "the session after the next")
+                x.status(404)
+            else:
+                upstream.call(x)
+
+        upstream.on["tools/call"] = call
+        client = self.start(upstream)
+        client.names()
+        since = self.lose(upstream)
+        slow = client.send_call(NAME, {"slow": True})
+        upstream.wait("tools/call", 2, since)
+        client.call(NAME).result
+        self.lose(upstream)
+        client.call(NAME).result
+        self.assertSays(client.hub.response(slow).tool_error["message"], "lost its session twice")
+        sent = [x.headers["mcp-session-id"] for x in upstream.of("tools/call") if x.params["arguments"]]
+        self.assertEqual(sent, ["session-1", "session-102"])
 
     def test_said_with_an_error_of_json_rpc(self):
         upstream = self.upstream()
@@ -232,6 +258,13 @@ class Refused(Sessions):
                     self.assertSays(self.failure(client), "credential refused")
                 self.assertEqual(len(upstream.of("subscriptions/listen")), 1)
                 client.hub.finish()
+
+    def test_the_stream_of_a_modern_server_before_its_list(self):
+        upstream = self.upstream("modern")
+        client = self.start(upstream)
+        upstream.on["subscriptions/listen"] = lambda x: x.status(403)
+        upstream.on["tools/list"] = lambda x: (client.hub.wait_log("HTTP 403"), upstream.list_tools(x))
+        client.call(NAME).result
 
     def test_a_call(self):
         upstream = self.upstream()

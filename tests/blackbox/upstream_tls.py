@@ -109,17 +109,17 @@ class WhoTheHubIs(Tls):
     def test_a_certificate_that_is_asked_for(self):
         self.works(self.start(*self.clients.issue("hub")))
 
-    def test_none(self):
-        client = self.start()
+    def sent_away(self, client):
+        """The server ends the connection. Its reason may be lost on the way, so nothing is said of that."""
         self.assertEqual(client.own_names(), [])
-        client.hub.wait_log("certificate required")
+        self.assertIn(self.served.url, client.hub.wait_log("toolset.failed"))
         self.assertEqual(self.served.requests, [])
 
+    def test_none(self):
+        self.sent_away(self.start())
+
     def test_one_that_the_server_does_not_trust(self):
-        client = self.start(*self.authority.issue("hub"))
-        self.assertEqual(client.own_names(), [])
-        client.hub.wait_log("unknown ca")
-        self.assertEqual(self.served.requests, [])
+        self.sent_away(self.start(*self.authority.issue("hub")))
 
     def test_a_key_that_does_not_fit(self):
         certificate, _ = self.clients.issue("hub")

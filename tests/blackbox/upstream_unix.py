@@ -216,22 +216,6 @@ class Serving(UnixTest):
         self.assertEqual(len(server.path), PATH_BYTES)
         self.start(server.path).call("up__echo").result
 
-    def test_nothing_is_inherited(self):
-        """A process that the hub starts has no descriptor of the connection (U19)."""
-        lines = Lines(self)
-        recorder = self.recorder()
-        client = LegacyClient(
-            self.hub(toolsets={"raw": {"url": f"unix://{lines.path}"}, "up": recorder.toolset(lazy=False)})
-        )
-        listing = client.send("tools/list")
-        lines.open()
-        client.hub.response(listing)
-        recorder.wait_request("tools/list")
-        self.assertIn("result", client.call("up__echo").data)
-        for pid in recorder.starts:
-            targets = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
-            self.assertEqual(len([t for t in targets if t.startswith("socket:")]), 1, targets)  # its control socket
-
 
 class Failing(UnixTest):
     def test_nobody_there_and_then_somebody(self):

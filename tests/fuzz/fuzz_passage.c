@@ -10,48 +10,19 @@
  * Input: one byte for the cell, one for the method, then lines of the server. '@' in them stands
  * for the id of the call, and for its progress token.
  */
-#include "../../plugins/mcp_upstream/duplex.h"
-#include "../support/hub_fixture.h"
-
-#include <stdio.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <unistd.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "../support/fidelity_side.h"
 
-#define REQUIRE(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define CAPABILITIES                                                                               \
     "{\"sampling\":{\"tools\":{}},\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}"
 #define ANSWER "{ \"action\" : \"accept\",\"n\":[1.10,-0,1e400],\"\":\"\\ud800\"}"
 
 enum { CLIENT_IS_MODERN = 1, SERVER_IS_MODERN = 2, WANTS_PROGRESS = 4, WANTS_LOG = 8 };
-enum { TURNS = 8, REQUESTS_MAX = 4 };
-
-typedef struct outgoing {
-    struct outgoing *next;
-    size_t id_len;
-    char id[64]; /* raw, of a request of the upstream's own */
-    char method[64];
-} outgoing;
-
-/* A server in the place of which the fuzzer speaks. */
-typedef struct side {
-    mcp_server server; /* first: a server is its side */
-    puppet puppet;
-    const char *prefix;
-    bool is_modern;
-    bool is_made;
-    outgoing *queue; /* requests of the upstream's own that wait for an answer */
-    uint64_t call;   /* the request of the client that came last */
-    char *sent;      /* everything else that was sent, in a row */
-    size_t sent_len;
-} side;
+enum { REQUESTS_MAX = 4 };
 
 static hub_fixture fixture;
 static side sides[2] = {
@@ -68,185 +39,36 @@ static struct {
     bool was_asked;
     const char *method;
     char params[160];
-    char meta[256]; /* members of _meta */
+    char meta[512]; /* members of _meta */
 } now;
 
-/* ---- the channel ----------------------------------------------------------------------------- */
-
-static side *side_of(mcp_server *server)
-{
-    return (side *)server;
-}
-
-static int channel_open(mcp_server *server)
-{
-    (void)server;
-    return 1;
-}
-
-static void forget_queue(side *s)
-{
-    while (s->queue != NULL) {
-        outgoing *next = s->queue->next;
-        free(s->queue);
-        s->queue = next;
-    }
-}
-
-static void keep_request(side *s, const upstream_outgoing *message)
-{
-    outgoing *made = calloc(1, sizeof *made);
-    REQUIRE(made != NULL && message->id.len < sizeof made->id &&
-            message->method.len < sizeof made->method);
-    made->id_len = message->id.len;
-    memcpy(made->id, message->id.ptr, message->id.len);
-    memcpy(made->method, message->method.ptr, message->method.len);
-    outgoing **end = &s->queue;
-    while (*end != NULL) {
-        end = &(*end)->next;
-    }
-    *end = made;
-}
-
-static int32_t channel_send(mcp_server *server, const upstream_outgoing *message)
-{
-    side *s = side_of(server);
-    hub_buf text;
-    hub_buf_init(&text, SIZE_MAX / 2);
-    for (uint32_t i = 0; i < message->part_count; i++) {
-        hub_buf_add(&text, message->parts[i]);
-    }
-    REQUIRE(hub_buf_ok(&text) && hub_json_check(hub_buf_str(&text), NULL, NULL) != HUB_EPARSE);
-    if (message->kind == PATCHBAY_MSG_REQUEST && message->call.id == 0) {
-        keep_request(s, message);
-    } else if (message->kind == PATCHBAY_MSG_REQUEST) {
-        s->call = message->call.id;
-    }
-    s->sent = realloc(s->sent, s->sent_len + text.len + 1);
-    REQUIRE(s->sent != NULL);
-    memcpy(s->sent + s->sent_len, text.ptr, text.len);
-    s->sent_len += text.len;
-    hub_buf_fini(&text);
-    return PATCHBAY_OK;
-}
-
-static void channel_close(mcp_server *server)
-{
-    forget_queue(side_of(server));
-}
-
-static const upstream_channel CHANNEL = {
-    .open = channel_open,
-    .send = channel_send,
-    .cancel = duplex_cancel,
-    .close = channel_close,
-};
-
-/* ---- a good server: its handshake and its lists -------------------------------------------------
- */
-
-static const char *own_answer(const side *s, const char *method)
-{
-    static const struct {
-        const char *method;
-        const char *old;
-        const char *new;
-    } ANSWERS[] = {
-#define MODERN_TAIL ",\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"public\"}"
-#define OFFERS                                                                                     \
-    "\"capabilities\":{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true},"       \
-    "\"prompts\":{},\"completions\":{},\"logging\":{}}"
-        {"server/discover", NULL, "{" OFFERS ",\"supportedVersions\":[\"2026-07-28\"]" MODERN_TAIL},
-        {"initialize",
-         "{" OFFERS ",\"protocolVersion\":\"2025-11-25\",\"serverInfo\":{\"name\":\"f\","
-         "\"version\":\"1\"}}",
-         NULL},
-        {"tools/list", "{\"tools\":[" TOOL("t") "]}", "{\"tools\":[" TOOL("t") "]" MODERN_TAIL},
-        {"resources/list", "{\"resources\":[{\"uri\":\"old:///r\",\"name\":\"r\"}]}",
-         "{\"resources\":[{\"uri\":\"new:///r\",\"name\":\"r\"}]" MODERN_TAIL},
-        {"resources/templates/list", "{\"resourceTemplates\":[]}",
-         "{\"resourceTemplates\":[]" MODERN_TAIL},
-        {"prompts/list", "{\"prompts\":[{\"name\":\"p\"}]}",
-         "{\"prompts\":[{\"name\":\"p\"}]" MODERN_TAIL},
-        {"logging/setLevel", "{}", NULL},
-    };
-    for (size_t i = 0; i < sizeof ANSWERS / sizeof ANSWERS[0]; i++) {
-        if (strcmp(method, ANSWERS[i].method) == 0) {
-            return s->is_modern ? ANSWERS[i].new : ANSWERS[i].old;
-        }
-    }
-    return NULL;
-}
-
-static void feed(side *s, hub_str text)
-{
-    duplex_noise noise = {0};
-    duplex_take(&s->server, &noise, text, "says too much that is no message");
-}
-
-/* Answer what the upstream core asks for itself, and let the hub do what is due. */
-static void pump(side *s)
-{
-    for (int round = 0; round < TURNS; round++) {
-        while (s->queue != NULL) {
-            outgoing *first = s->queue;
-            const char *result = own_answer(s, first->method);
-            char text[1024];
-            int len = snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"%s\":%s}",
-                               (int)first->id_len, first->id, result != NULL ? "result" : "error",
-                               result != NULL ? result : "{\"code\":-32601,\"message\":\"no\"}");
-            REQUIRE(len > 0 && (size_t)len < sizeof text);
-            s->queue = first->next;
-            free(first);
-            feed(s, (hub_str){.ptr = text, .len = (size_t)len});
-        }
-        fixture_spin(&fixture, 1);
-    }
-}
-
-/* ---- puppets --------------------------------------------------------------------------------- */
-
-static void on_create(puppet_instance *instance)
-{
-    side *s = instance->puppet->ctx;
-    patchbay_error why = {.struct_size = sizeof why};
-    s->server.name = s->prefix;
-    s->server.startup_ms = FIXTURE_LONG_MS;
-    s->server.protocol = s->is_modern ? UPSTREAM_MODERN_VERSION : "2025-11-25";
-    REQUIRE(upstream_init(&s->server, &CHANNEL, instance->api, instance->host, &why) ==
-            PATCHBAY_OK);
-    s->is_made = true;
-}
-
-static void on_call(puppet_instance *instance, patchbay_call call, const patchbay_request *request)
-{
-    side *s = instance->puppet->ctx;
-    upstream_call(&s->server, call, request);
-}
-
-static void on_cancel(puppet_instance *instance, patchbay_call call)
-{
-    side *s = instance->puppet->ctx;
-    upstream_cancel(&s->server, call);
-}
-
-static void on_destroy(puppet_instance *instance)
-{
-    side *s = instance->puppet->ctx;
-    upstream_fini(&s->server);
-    forget_queue(s);
-    free(s->sent);
-    memset(&s->server, 0, sizeof s->server);
-    s->sent = NULL;
-    s->is_made = false;
-}
-
-/* ---- what the client gets -------------------------------------------------------------------- */
+/* ---- what is passed on ----------------------------------------------------------------------- */
 
 static bool was_said(hub_str text)
 {
     return text.len == 0 || memmem(now.said.ptr, now.said.len, text.ptr, text.len) != NULL;
 }
+
+/* What a server is answered: by the client, or by the hub, whose answer to a ping is empty. */
+static void check_answer(hub_str answer)
+{
+    REQUIRE(hub_str_is(answer, ANSWER) || hub_str_is(answer, "{}"));
+}
+
+/* A client's request on its way: what it has from the client, and what from the server. */
+static void check_call(hub_str text)
+{
+    hub_str params = hub_json_get(text, HUB_STR("params"));
+    hub_json_iter it = hub_json_iterate(hub_json_get(params, HUB_STR("inputResponses")));
+    hub_str key;
+    hub_str value;
+    while (hub_json_next(&it, &key, &value)) {
+        REQUIRE(hub_str_is(value, ANSWER) && was_said(key));
+    }
+    REQUIRE(was_said(hub_json_get(params, HUB_STR("requestState"))));
+}
+
+/* ---- what the client gets -------------------------------------------------------------------- */
 
 /* Without a member that the hub may have put in front. */
 static hub_str behind(hub_str inside, const char *member)
@@ -391,22 +213,16 @@ static void start(void)
     fixture_init(&fixture);
     (void)alarm(0); /* a fuzzer takes its time */
     for (int i = 0; i < 2; i++) {
-        sides[i].puppet = (puppet){
-            .defers = 1,
-            .ctx = &sides[i],
-            .on_create = on_create,
-            .on_call = on_call,
-            .on_cancel = on_cancel,
-            .on_destroy = on_destroy,
-        };
-        (void)fixture_toolset(&fixture, sides[i].prefix, &sides[i].puppet, true);
+        sides[i].on_call = check_call;
+        sides[i].on_answer = check_answer;
+        side_add(&fixture, &sides[i]);
     }
     fixture_start(&fixture);
     client *c = client_open(&fixture, LEGACY);
     client_request(c, "1", "tools/list", "");
     for (int i = 0; i < 2; i++) {
         REQUIRE(sides[i].is_made);
-        pump(&sides[i]);
+        side_pump(&fixture, &sides[i]);
     }
     REQUIRE(client_reply(c, "1") != NULL);
     client_close(c);
@@ -441,21 +257,21 @@ static void begin(uint8_t cell, uint8_t what)
     int len = snprintf(now.params, sizeof now.params, "%.*s%s%s", (int)(at - format), format,
                        now.side->prefix, at + 2);
     REQUIRE(len > 0 && (size_t)len < sizeof now.params);
-    (void)snprintf(
+    len = snprintf(
         now.meta, sizeof now.meta, "\"a\":1.10%s%s%s",
         is_modern ? ",\"" HUB_META_PROTOCOL_VERSION
                     "\":\"2026-07-28\",\"" HUB_META_CLIENT_CAPABILITIES "\":" CAPABILITIES
                   : "",
         is_modern && (cell & WANTS_LOG) != 0 ? ",\"" HUB_META_LOG_LEVEL "\":\"debug\"" : "",
         (cell & WANTS_PROGRESS) != 0 ? ",\"progressToken\":\"\\u0074oken\"" : "");
+    REQUIRE(len > 0 && (size_t)len < sizeof now.meta);
     hub_buf_init(&now.said, SIZE_MAX / 2);
     hub_buf_init(&now.todo, SIZE_MAX / 2);
     now.requests = now.answers = 0;
     now.was_asked = false;
     now.side->call = 0;
-    now.side->sent_len = 0;
     upstream_connect(&now.side->server);
-    pump(now.side);
+    side_pump(&fixture, now.side);
     now.client = client_open_as(&fixture, &(client_options){.kind = is_modern ? MODERN : LEGACY,
                                                             .capabilities = CAPABILITIES});
     now.client->on_message = on_message;
@@ -474,7 +290,7 @@ static void say_todo(void)
             client_send(now.client, "%s", text);
         }
         free(text);
-        pump(now.side);
+        side_pump(&fixture, now.side);
     }
 }
 
@@ -519,33 +335,31 @@ static void take(const char *text, size_t len)
     hub_str line = {.ptr = bytes, .len = line_len};
     bool answers = is_final(line);
     unsigned before = now.answers;
-    feed(now.side, line);
+    side_feed(now.side, line);
     REQUIRE(!answers || now.answers == before + 1);
     free(bytes);
-    pump(now.side);
+    side_pump(&fixture, now.side);
     say_todo();
 }
 
+/* The client and the connection go, and nothing is left. */
 static void end(void)
 {
+    bool is_asked = now.client->kind == MODERN && now.todo.len > 0;
     if (now.answers < now.requests) {
         client_cancel(now.client, "7");
-        now.requests = now.answers;
     }
-    upstream_disconnect(&now.side->server, "the next one", 0);
-    pump(now.side);
-    now.todo.len = now.client->kind == MODERN ? now.todo.len : 0;
-    now.requests = now.todo.len > 0 ? 0 : now.requests;
-    now.answers = now.todo.len > 0 ? 0 : now.answers;
-    if (now.todo.len > 0) { /* a call that waits for answers ends with them */
+    upstream_disconnect(&now.side->server, "the end", 0);
+    side_pump(&fixture, now.side);
+    if (is_asked) { /* a call that waits for answers ends with them */
         char *text = strndup(now.todo.ptr, now.todo.len);
         REQUIRE(text != NULL);
         request(text);
         free(text);
     }
     client_close(now.client);
-    upstream_disconnect(&now.side->server, "the next one", 0);
-    pump(now.side);
+    upstream_disconnect(&now.side->server, "the end", 0);
+    side_pump(&fixture, now.side);
     REQUIRE(hub_call_count(fixture.hub->calls) == 0);
     hub_buf_fini(&now.said);
     hub_buf_fini(&now.todo);
@@ -561,7 +375,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     begin(data[0], data[1]);
     request("");
-    pump(now.side);
+    side_pump(&fixture, now.side);
     REQUIRE(now.side->call != 0);
     const char *at = (const char *)data + 2;
     const char *last = (const char *)data + size;

@@ -17,7 +17,7 @@ const MODES = { modern: { pin: '2026-07-28' }, legacy: 'legacy' };
 
 function args(url) {
     const manifest = join(makeFolder(), 'patchbay.json');
-    writeFileSync(manifest, JSON.stringify({ toolsets: { mock: { url } } }));
+    writeFileSync(manifest, JSON.stringify({ toolsets: { mock: { url } }, limits: { discover_timeout: '60s' } }));
     return ['--config', manifest, '--plugins-dir', PLUGINS, '--no-meta-tools', '--naming', 'none', '--log-level', 'debug'];
 }
 

@@ -24,7 +24,8 @@ const fixture = (name) => join(dirname(fileURLToPath(import.meta.url)), 'fixture
 export async function startListening(script, ...args) {
     const child = spawn(NODE, [fixture(script), ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
     const ended = new Promise((done) => child.on('exit', done));
-    const url = await within(new Promise((done) => createInterface({ input: child.stdout }).once('line', done)), `the URL of ${script}`);
+    const line = new Promise((done) => createInterface({ input: child.stdout }).once('line', done));
+    const url = await within(line, `the URL of ${script}`);
     return {
         entry: { url },
         async close() {
@@ -44,66 +45,64 @@ export const UPSTREAMS = {
     'modern HTTP': { era: 'modern', start: () => startListening('modern.mjs', 'http') },
 };
 
-/** Connect a client that starts the hub; where the hub listens besides. */
-async function startHub({ Peer, spawn: transport }, manifest, answers) {
+/** Connect a client that starts the hub. */
+async function startHub(entry, transport, manifest) {
     const flags = ['--stdio', '--http', '127.0.0.1:0', '--log-level', 'info', '--log-format', 'json'];
-    const peer = new Peer(answers);
-    peer.startedHub = true;
     const pipe = transport({ command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS, ...flags], stderr: 'pipe' });
-    const noise = []; // what is no line of the log: a sanitizer speaks
     const url = new Promise((done) => {
         createInterface({ input: pipe.stderr }).on('line', (line) => {
-            const event = line.startsWith('{') ? JSON.parse(line) : noise.push(line);
+            const event = line.startsWith('{') ? JSON.parse(line) : entry.noise.push(line);
             if (event.event === 'listen.ready') {
                 done(new URL(event.url).origin);
             }
         });
     });
-    await peer.connect(pipe);
-    await peer.list('tools'); // the server has been started
-    return { peer, noise, url: await within(url, 'the hub to listen') };
+    entry.peer.startedHub = true;
+    await entry.peer.connect(pipe);
+    await entry.peer.list('tools'); // the server has been started
+    entry.url = await within(url, 'the hub to listen');
 }
 
-/** All clients, by name. Those that share a hub have the same `url`. */
-export async function connectAll(toolsets, answers = {}) {
+/** Connect all clients, by name: those that start a hub, then the others to the first one's. Who shares a hub has the same
+ * `url`; `noise` is what the hub said besides its log, as a sanitizer does. */
+export async function connectAll(all, toolsets, answers = {}) {
     const manifest = join(makeFolder(), 'patchbay.json');
     writeFileSync(manifest, JSON.stringify({ toolsets }));
-    const all = new Map();
-    for (const [name, client] of Object.entries(CLIENTS).filter(([, one]) => one.spawn)) {
-        all.set(name, await startHub(client, manifest, answers));
+    const kinds = Object.entries(CLIENTS);
+    const inOrder = [...kinds.filter(([, one]) => one.spawn), ...kinds.filter(([, one]) => one.open)];
+    for (const [name, { Peer, spawn: transport, open }] of inOrder) {
+        const entry = { peer: new Peer(answers), noise: [] };
+        const [first] = all.values();
+        all.set(name, entry);
+        if (transport) {
+            await startHub(entry, transport, manifest);
+        } else {
+            entry.url = first.url;
+            await entry.peer.connect(open(entry.url));
+        }
     }
-    const [{ url }] = all.values();
-    for (const [name, { Peer, open }] of Object.entries(CLIENTS).filter(([, one]) => one.open)) {
-        const peer = new Peer(answers);
-        await peer.connect(open(url));
-        all.set(name, { peer, url });
-    }
-    return all;
 }
 
 /** End all, those last that hold the hub; nobody may have seen anything that it did not understand. */
 export async function closeAll(all) {
-    for (const [name, { peer, noise }] of [...all].reverse()) {
-        assert.deepEqual(peer.errors, [], name);
+    const seen = [...all].map(([name, { peer, noise }]) => ({ name, errors: [...peer.errors], noise }));
+    for (const { peer } of [...all.values()].reverse()) {
         await peer.close(); // some report the end of their own streams as an error
-        assert.deepEqual(noise ?? [], [], `the hub of ${name}`);
     }
+    assert.deepEqual(seen, [...all.keys()].map((name) => ({ name, errors: [], noise: [] })));
 }
 
 export function column(name) {
     const { era, isTold = true, start } = UPSTREAMS[name];
     describe(`server: ${name}`, () => {
+        const all = new Map();
         let server;
-        let all;
 
         before(async () => {
             server = await start();
-            all = await connectAll({ fixture: server.entry });
+            await connectAll(all, { fixture: server.entry });
         });
-        after(async () => {
-            await closeAll(all);
-            await server.close();
-        });
+        after(() => closeAll(all).finally(() => server.close()));
 
         for (const client of Object.keys(CLIENTS)) {
             describe(`client: ${client}`, () => {
@@ -114,7 +113,9 @@ export function column(name) {
                     }
                     test(`${client} -> ${name}: ${feature}${no ? ` (impossible: ${no.instead})` : ''}`, () => {
                         const { peer, url } = all.get(client);
-                        const others = [...all.values()].filter((one) => one.url === url && one.peer !== peer).map((one) => one.peer);
+                        const others = [...all.values()]
+                            .filter((one) => one.url === url && one.peer !== peer)
+                            .map((one) => one.peer);
                         const key = `${client}_${feature}`.replaceAll(/\W+/g, '_');
                         return (no?.test ?? run)({ peer, others, upstream: era, key, isTold, tool: (tool) => `fixture__${tool}` });
                     });

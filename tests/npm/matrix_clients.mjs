@@ -97,7 +97,7 @@ class Peer {
 
     /** Every page of a list. */
     async list(kind) {
-        const method = { tools: 'listTools', prompts: 'listPrompts', resources: 'listResources', resourceTemplates: 'listResourceTemplates' }[kind];
+        const method = `list${kind[0].toUpperCase()}${kind.slice(1)}`;
         const all = [];
         let cursor;
         do {
@@ -182,7 +182,7 @@ export class ModernPeer extends Peer {
     }
 
     async close() {
-        await this.listening.close();
+        await this.listening?.close();
         await super.close();
     }
 }
@@ -192,5 +192,9 @@ export const CLIENTS = {
     'legacy HTTP': { era: 'legacy', Peer: LegacyPeer, open: (url) => new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) },
     'modern stdio': { era: 'modern', Peer: ModernPeer, spawn: (start) => new ModernStdio(start) },
     'modern HTTP': { era: 'modern', Peer: ModernPeer, open: (url) => new ModernHttp(new URL(`${url}/mcp`)) },
-    WebSocket: { era: 'legacy', Peer: LegacyPeer, open: (url) => new WebSocketClientTransport(new URL(`${url.replace('http', 'ws')}/ws`)) },
+    WebSocket: {
+        era: 'legacy',
+        Peer: LegacyPeer,
+        open: (url) => new WebSocketClientTransport(new URL(`${url.replace('http', 'ws')}/ws`)),
+    },
 };

@@ -119,7 +119,8 @@ async function resourcesChanged(cell) {
 
 async function read({ peer }) {
     const [plain] = await peer.read('fixture://plain');
-    assert.deepEqual(plain, { uri: 'fixture://plain', mimeType: 'text/plain', text: 'Hello \u2028 \u{1f600}', _meta: { 'example.org/x': 1 } });
+    const _meta = { 'example.org/x': 1 };
+    assert.deepEqual(plain, { uri: 'fixture://plain', mimeType: 'text/plain', text: 'Hello \u2028 \u{1f600}', _meta });
     const [blob] = await peer.read('fixture://blob');
     assert.equal(blob.blob, 'AAH+/w==');
     const [item] = await peer.read('fixture://item/book/7');
@@ -127,14 +128,16 @@ async function read({ peer }) {
 }
 
 async function unknownResource({ peer }) {
-    const uri = 'fixture://nowhere';
     // 2026-07-28 server/resources, Error Handling: -32602 takes the place of -32002.
     const code = peer.era === 'modern' ? -32602 : -32002;
-    await assert.rejects(peer.read(uri), (error) => {
-        assert.equal(error.code, code, error.message);
-        assert.equal(error.data.uri, uri);
-        return true;
-    });
+    // The first one nobody has; the other fits a template, so the server is asked.
+    for (const uri of ['fixture://nowhere', 'fixture://item/none/0']) {
+        await assert.rejects(peer.read(uri), (error) => {
+            assert.equal(error.code, code, error.message);
+            assert.equal(error.data.uri, uri);
+            return true;
+        });
+    }
 }
 
 /** Wait until the server has that many subscriptions to a resource, of all clients together. */
@@ -192,15 +195,22 @@ async function completion({ peer, tool }) {
 }
 
 async function logging({ peer, others, tool, key }) {
-    const isIt = (params) => params.data.topic === key;
-    const result = await peer.callLogging('info', tool('talk'), { topic: key });
-    assert.ok(!result.isError);
-    assert.deepEqual(await peer.told('log', isIt), { level: 'info', logger: 'fixture', data: { topic: key, level: 'info' } });
-    assert.equal((await peer.told('log', isIt)).level, 'error');
-    assert.deepEqual(peer.unread('log', isIt), [], 'debug is below info');
-    others
-        .filter((other) => other.era === 'modern')
-        .forEach((other) => assert.deepEqual(other.unread('log', isIt), [], 'nobody else was told'));
+    const about = (topic) => (params) => params.data.topic === topic;
+    // The server is told the level of who wants most.
+    const [curious] = [...others, peer];
+    await curious.callLogging('debug', tool('talk'), { topic: `${key} debug` });
+    for (const level of ['debug', 'info', 'error']) {
+        const told = await curious.told('log', about(`${key} debug`));
+        assert.deepEqual(told, { level, logger: 'fixture', data: { topic: `${key} debug`, level } });
+    }
+    await peer.callLogging('info', tool('talk'), { topic: key });
+    assert.equal((await peer.told('log', about(key))).level, 'info');
+    assert.equal((await peer.told('log', about(key))).level, 'error');
+    await peer.text(tool('echo'), { text: 'later' });
+    assert.deepEqual(peer.unread('log', about(key)), [], 'debug is below info');
+    [curious, ...others.filter((other) => other.era === 'modern')]
+        .filter((other) => other !== peer)
+        .forEach((other) => assert.deepEqual(other.unread('log', about(key)), [], 'nobody else was told'));
 }
 
 async function announcement({ peer, tool, key }) {

@@ -31,7 +31,8 @@ const EVERYTHING = {
         }
         assert.ok(tools.includes('everything__get-structured-content'));
         assert.ok((await peer.list('resources')).length > 0);
-        assert.ok((await peer.list('resourceTemplates')).some((one) => one.uriTemplate === 'demo://resource/dynamic/text/{resourceId}'));
+        const templates = await peer.list('resourceTemplates');
+        assert.ok(templates.some((one) => one.uriTemplate === 'demo://resource/dynamic/text/{resourceId}'));
         assert.ok((await names(peer, 'prompts')).includes('everything__args-prompt'));
     },
     async 'calls tools'(peer) {
@@ -150,17 +151,14 @@ const FILES_AND_MEMORY = {
 
 function together(title, start, cases, legacyCases = {}) {
     describe(title, () => {
+        const all = new Map();
         let server;
-        let all;
 
         before(async () => {
             server = await start();
-            all = await connectAll(server.toolsets, { elicit: () => ADA, sample: () => SAID, roots: () => ROOTS });
+            await connectAll(all, server.toolsets, { elicit: () => ADA, sample: () => SAID, roots: () => ROOTS });
         });
-        after(async () => {
-            await closeAll(all);
-            await server.close?.();
-        });
+        after(() => closeAll(all).finally(() => server.close?.()));
 
         for (const client of Object.keys(CLIENTS)) {
             describe(client, () => {

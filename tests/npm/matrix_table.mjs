@@ -91,8 +91,18 @@ export const IMPOSSIBLE = [
     { ...COMPLETION, upstream: 'modern' },
     { ...VISIT_FIRST, client: 'modern' },
     { ...VISIT_FIRST, upstream: 'modern' },
-    { ...ROOTS_CHANGED, client: 'modern', instead: 'the client is asked for its roots by each call that needs them', test: noRootsChanged },
-    { ...ROOTS_CHANGED, upstream: 'modern', instead: 'the server asks for the roots in each call that needs them', test: rootsAreAskedFor },
+    {
+        ...ROOTS_CHANGED,
+        client: 'modern',
+        instead: 'the client is asked for its roots by each call that needs them',
+        test: noRootsChanged,
+    },
+    {
+        ...ROOTS_CHANGED,
+        upstream: 'modern',
+        instead: 'the server asks for the roots in each call that needs them',
+        test: rootsAreAskedFor,
+    },
 ];
 
 /** Why a feature is impossible between two eras, or undefined. */

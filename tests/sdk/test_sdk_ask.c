@@ -60,7 +60,8 @@ static void ask_model(patchbay_tool_call *call)
 
 static void say_url(patchbay_tool_call *call, const patchbay_answer *answer)
 {
-    patchbay_reply_textf(call, "%d", patchbay_answer_accepted(answer));
+    int32_t told = patchbay_elicitation_complete(patchbay_call_toolset(call), "log-in");
+    patchbay_reply_textf(call, "%d", patchbay_answer_accepted(answer) && told == PATCHBAY_OK);
 }
 
 static void ask_url(patchbay_tool_call *call)
@@ -315,6 +316,9 @@ static void test_url_and_roots(void **state)
                             "\"https://example.com/?a=\\\"b\\\"\",\"elicitationId\":\"log-in\"}"),
                      PATCHBAY_ANSWERED, "{\"action\":\"accept\"}");
     check(id, PATCHBAY_RESULT, "1");
+    char *said = fake_host_said(host);
+    assert_non_null(strstr(said, "elicited 0 {\"elicitationId\":\"log-in\"}"));
+    free(said);
     id = fake_host_start(host, "roots", NULL);
     fake_host_answer(expect("roots", "roots/list", ""), PATCHBAY_ANSWERED, "{\"roots\":[1]}");
     check(id, PATCHBAY_RESULT, "[1]");

@@ -194,12 +194,24 @@ static int32_t host_release(patchbay_host *host, patchbay_call id)
     return PATCHBAY_OK;
 }
 
+static int32_t host_elicitation_complete(patchbay_host *host, patchbay_call id,
+                                         patchbay_str params_json)
+{
+    (void)pthread_mutex_lock(&host->lock);
+    patchbay_out_printf(&host->said, "elicited %d ", id.id != 0);
+    patchbay_out_raw(&host->said, params_json);
+    patchbay_out_text(&host->said, "\n");
+    (void)pthread_mutex_unlock(&host->lock);
+    return PATCHBAY_OK;
+}
+
 static const patchbay_client_v1 client_table = {
     .struct_size = sizeof(patchbay_client_v1),
     .get_capabilities = host_get_capabilities,
     .ask = host_ask,
     .message = host_message,
     .release = host_release,
+    .elicitation_complete = host_elicitation_complete,
 };
 
 /* Take a question out of the list: the first, or the first of a call; NULL: there is none. */

@@ -167,6 +167,8 @@ class Carrier:
                 connection, _ = self.socket.accept()
             except OSError:
                 return
+            if connection.family == socket.AF_INET:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.connections.append(connection)
             threading.Thread(target=self.run, args=[connection], daemon=True).start()
 

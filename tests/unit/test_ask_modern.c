@@ -2,6 +2,8 @@
 /* Asking clients of 2026-07-28: input_required and the retry. MCP basic/patterns/mrtr. */
 #include "ask_modern_support.h"
 
+#include "base/limits.h"
+
 /* Conformance input-required-result-basic-elicitation, -result-type, -request-state. Over HTTP the
  * session of a request ends with its response. */
 static void test_ask_and_retry(void **state)
@@ -103,6 +105,7 @@ static void test_asked_one_by_one(void **state)
     puppet master = {.on_call = call_asks_unnamed};
     (void)state;
     start(&master);
+    fixture.settings.limits.ask_gather_ms = HUB_LIMIT_ASK_GATHER_MS;
     tool.on_answer = NULL;
     client *c = open_by("alice");
     client_call(c, "\"1\"", "t__a", "{\"x\":1,\"y\":2}");

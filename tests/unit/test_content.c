@@ -200,6 +200,10 @@ static void test_read_missing(void **state)
     (void)e.puppet.latest->api->finish(e.puppet.latest->host, echo_last(&e)->call,
                                        PATCHBAY_RPC_ERROR, puppet_str(CASES[0].error));
     assert_contains(client_reply(clients[1], "2"), CASES[0].modern);
+    client_request(clients[0], "2", "prompts/get", "\"name\":\"t__p\""); /* and this is a prompt */
+    (void)e.puppet.latest->api->finish(e.puppet.latest->host, echo_last(&e)->call,
+                                       PATCHBAY_RPC_ERROR, puppet_str(CASES[2].error));
+    assert_contains(client_reply(clients[0], "2"), CASES[2].error);
     fixture_stop(&fixture);
 }
 

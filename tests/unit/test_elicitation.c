@@ -63,7 +63,7 @@ static void test_complete(void **state)
         client *c = open_legacy(NULL);
         client *other = open_legacy(NULL);
         client *modern = open_by("m");
-        send_there(other, URL("other"));
+        send_there(other, URL("")); /* an id all the same */
         asker_finish(&tool, tool.call.id, "{\"content\":[]}");
         send_there(c, URL("an \\u0069d"));
         if (is_over) {
@@ -283,6 +283,21 @@ static void test_error_that_cannot_be(void **state)
     fixture_stop(&fixture);
 }
 
+/* basic/patterns/mrtr, Supported Requests: what may not be answered with input_required is not. */
+static void test_error_of_completion(void **state)
+{
+    puppet master = {.prompts = "[{\"name\":\"p\"}]"};
+    (void)state;
+    start_quiet(&master);
+    client *c = open_by("m");
+    client_request(c, "\"1\"", "completion/complete",
+                   "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"t__p\"},"
+                   "\"argument\":{\"name\":\"a\",\"value\":\"v\"}");
+    fail_call(REQUIRED URL("one") "]}}");
+    assert_contains(client_reply(c, "\"1\""), "\"error\":{\"code\":-32603,");
+    fixture_stop(&fixture);
+}
+
 /* The same while its client is away: it gets it when it is back. */
 static void test_error_while_away(void **state)
 {
@@ -310,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_error_modern),
         cmocka_unit_test(test_error_declined),
         cmocka_unit_test(test_error_that_cannot_be),
+        cmocka_unit_test(test_error_of_completion),
         cmocka_unit_test(test_error_while_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

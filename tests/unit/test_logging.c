@@ -190,6 +190,9 @@ static void test_some_call(void **state)
     assert_int_equal(client_count(modern, MESSAGE), 0);
     assert_int_equal(say_at(SOME, 3), PATCHBAY_OK);
     assert_int_equal(client_count(modern, MESSAGE), 1);
+    call_with_level(modern, "4", "debug");
+    assert_int_equal(say_at(SOME, 2), PATCHBAY_OK); /* whichever is the newest */
+    assert_int_equal(client_count(modern, MESSAGE), 1);
     client_call(modern, "3", "t__a", "{}");
     assert_int_equal(say_at(SOME, LAST), PATCHBAY_OK); /* nor this one anything */
     assert_int_equal(client_count(modern, MESSAGE), 1);

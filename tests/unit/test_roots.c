@@ -61,6 +61,7 @@ static void test_only_session(void **state)
     assert_int_equal(ask_roots(), PATCHBAY_OK);
     assert_int_equal(ask_roots(), PATCHBAY_OK); /* both by one carrier */
     assert_int_equal(hub_call_count(fixture.hub->calls), 1);
+    assert_int_equal(hub_session_in_flight(c->session), 0); /* it is owed nothing */
     fixture_spin(&fixture, 1);
     uint64_t id = client_asked(c, &text);
     assert_contains(text, "\"method\":\"roots/list\"}");
@@ -92,6 +93,9 @@ static void test_who_is_not_asked(void **state)
     client_close(other);
     client *bare = client_open(&fixture, BARE);
     assert_int_equal(ask_roots(), PATCHBAY_ESTATE);
+    client_request(bare, "1", "initialize",
+                   "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{}}");
+    assert_int_equal(ask_roots(), PATCHBAY_ESTATE); /* its handshake is not done */
     client_close(bare);
     (void)client_open_as(&fixture, &(client_options){.kind = MODERN, .capabilities = ALL});
     assert_int_equal(ask_roots(), PATCHBAY_ESTATE);

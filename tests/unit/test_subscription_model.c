@@ -57,10 +57,13 @@ static struct {
     bool may_be_untold[URIS]; /* it refused: nobody has asked again since */
 } m;
 
+/* Marsaglia's xorshift: the bits of a linear congruence go hand in hand. */
 static unsigned roll(unsigned sides)
 {
-    m.random = m.random * 1103515245u + 12345u;
-    return (m.random >> 16) % sides;
+    m.random ^= m.random << 13;
+    m.random ^= m.random >> 17;
+    m.random ^= m.random << 5;
+    return m.random % sides;
 }
 
 /* ---- the toolset ----------------------------------------------------------------------------- */
@@ -349,15 +352,15 @@ static void step(void)
     stream *t = &m.streams[roll(STREAMS)];
     size_t uri = roll(URIS);
     unsigned dice = roll(100);
-    if (dice < 22) {
+    if (dice < 30) {
         subscribe(s, uri);
-    } else if (dice < 32) {
+    } else if (dice < 44) {
         unsubscribe(s, uri);
-    } else if (dice < 40) {
+    } else if (dice < 52) {
         cancel(s, uri);
-    } else if (dice < 50) {
+    } else if (dice < 62) {
         open_stream(t);
-    } else if (dice < 56) {
+    } else if (dice < 68) {
         close_stream(t);
     } else if (dice < 76) {
         answer_one();

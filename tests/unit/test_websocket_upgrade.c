@@ -47,8 +47,8 @@ static void test_requests(void **state)
     expect_request("http://[::1]:8787/", "", "GET / HTTP/1.1\r\nHost: [::1]:8787", "");
     expect_request("http://h/", "A: b\nEmpty;\nC: d;\n", "GET / HTTP/1.1\r\nHost: h",
                    "A: b\r\nEmpty:\r\nC: d;\r\n");
-    expect_request("http://u:p%3a@h/", "", "GET / HTTP/1.1\r\nHost: h",
-                   "Authorization: Basic dTpwOg==\r\n");
+    expect_request("http://u%40:p%3a@h/", "", "GET / HTTP/1.1\r\nHost: h",
+                   "Authorization: Basic dUA6cDo=\r\n");
     expect_request("http://u@h/", "", "GET / HTTP/1.1\r\nHost: h", "Authorization: Basic dTo=\r\n");
     expect_request("http://u:p@h/", "AUTHORIZATION: x\n", "GET / HTTP/1.1\r\nHost: h",
                    "AUTHORIZATION: x\r\n");

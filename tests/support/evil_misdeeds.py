@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a server of evil_upstream.py can do when it is asked something: functions of a Request, by name."""
+
+from evil_transports import HttpRequest, dump, to_bytes
+
+
+# ---- misdeeds ------------------------------------------------------------------------------------
+
+
+def say(*before, last=True):
+    """Say these, each a text or a function of the request; then answer as a good server does, unless not `last`."""
+
+    def misdeed(q):
+        for what in before:
+            q.say(what(q) if callable(what) else what)
+        if last:
+            q.say(q.good())
+        q.end()
+
+    return misdeed
+
+
+def with_id(make):
+    """A result for another id: not the answer."""
+    return lambda q: q.reply(raw_id=make(q.id), result=FORGED)
+
+
+def part_then_cut(q):
+    text = to_bytes(q.good())
+    q.part(text[: len(text) // 2])
+    q.cut()
+
+
+def byte_by_byte(q):
+    for byte in (b"data: " if isinstance(q, HttpRequest) else b"") + to_bytes(q.good()):
+        q.part(bytes([byte]))
+    q.part(b"\n\n")
+    q.end()
+
+
+FORGED = {"content": [{"type": "text", "text": "forged"}], "structuredContent": {"forged": True}, "resultType": "complete"}
+DEEP = '{"jsonrpc":"2.0","method":"notifications/x","params":' + '{"a":' * 100000 + "1" + "}" * 100000 + "}"
+
+# After each of these comes the right answer, and it is the one that counts.
+NOT_ANSWERS = {
+    "the id of nobody": [with_id(lambda raw: "987654321")],
+    "ids round about": [with_id(lambda raw, n=n: str(int(raw) + n * 65536)) for n in range(-20, 21) if n]
+    + [with_id(lambda raw, n=n: str(int(raw) + n)) for n in range(-20, 21) if n],
+    "its id as a string": [with_id(lambda raw: f'"{raw}"')],
+    "its id as a real number": [with_id(lambda raw: f"{raw}.0"), with_id(lambda raw: f"{raw}e0")],
+    "its id and more": [with_id(lambda raw: f"[{raw}]"), with_id(lambda raw: f'{{"id":{raw}}}'), with_id(lambda raw: f"-{raw}")],
+    "ids beyond all numbers": [with_id(lambda raw: "1" * 400), with_id(lambda raw: "18446744073709551615"), with_id(lambda raw: "1e999")],
+    "an id that is null": [with_id(lambda raw: "null"), lambda q: q.reply(raw_id="null", error={"code": -32700, "message": "?"})],
+    "no id": ['{"jsonrpc":"2.0","result":{}}', '{"jsonrpc":"2.0","error":{"code":1,"message":"?"}}'],
+    "its id twice": [lambda q: f'{{"jsonrpc":"2.0","id":{q.id},"id":{q.id},"result":{dump(FORGED)}}}'],
+    "result and error": [lambda q: q.reply(result=FORGED, error={"code": 1, "message": "?"})],
+    "neither result nor error": [lambda q: q.reply()],
+    "an error that is none": [lambda q: q.reply(error="oops"), lambda q: q.reply(error="null")],
+    "another version of JSON-RPC": [lambda q: f'{{"jsonrpc":"1.0","id":{q.id},"result":{dump(FORGED)}}}', lambda q: f'{{"id":{q.id},"result":{dump(FORGED)}}}'],
+    "noise": ["listening on port 3000", "{", "}", "[]", "1", "null", '"', "", " ", "\t"],
+    "binary noise": [b"\x00" * 64, bytes(b for b in range(256) if b not in b"\r\n"), b"\x89PNG\x1a"],
+    "half of it": [lambda q: q.good()[: len(q.good()) // 2]],
+    "invalid UTF-8": [lambda q: to_bytes(q.good()).replace(b'"result"', b'"result":{"\xff":1},"x"')],
+    "lone surrogates": [lambda q: q.reply(result=FORGED).replace("forged", "\ud800")],
+    "deep nesting": [DEEP],
+    "batches": [lambda q: f"[{q.reply(result=FORGED)}]", lambda q: f"[{q.reply(result=FORGED)},{q.good()}]"],
+    "notifications of no kind": ['{"jsonrpc":"2.0","method":"notifications/nothing"}', '{"jsonrpc":"2.0","method":""}', '{"jsonrpc":"2.0","method":"tools/call","params":{}}'],
+    "progress of nobody": [
+        f'{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}'
+        for token in ("1", '"1"', "65536", "null", "{}", "987654321987654321987654321", "1.5")
+    ],
+    "malformed notifications": [
+        f'{{"jsonrpc":"2.0","method":"notifications/{name}","params":{params}}}'
+        for name in ("progress", "message", "cancelled", "resources/updated", "tools/list_changed", "subscriptions/acknowledged")
+        for params in ("{}", "[]", "null", "1", '{"_meta":1}', '{"progressToken":{},"requestId":[],"uri":7,"level":1}')
+    ],
+}
+
+MISDEEDS = {
+    "answers twice": lambda q: (q.say(q.good()), q.say(q.good()), q.end()),
+    "answers, then says something else": lambda q: (q.say(q.good()), q.say(q.reply(result=FORGED)), q.end()),
+    "answers, then with an error": lambda q: (q.say(q.good()), q.say(q.reply(error={"code": 1, "message": "?"})), q.end()),
+    "byte by byte": byte_by_byte,
+    "dies": lambda q: q.server.die(),
+    "dies in the middle of a message": part_then_cut,
+    "silent": lambda q: None,
+    **{name: say(*messages) for name, messages in NOT_ANSWERS.items()},
+}

@@ -40,15 +40,6 @@ hub_call *hub_ask_only_client(const hub_binding *binding)
     return newest;
 }
 
-static bool works_for_clients(const hub_binding *binding)
-{
-    const hub_call *call = binding->calls;
-    while (call != NULL && call->on_outcome != NULL) {
-        call = call->binding_next;
-    }
-    return call != NULL;
-}
-
 /* A key that the call has not used. */
 static hub_str make_key(const hub_call *call, char *text, size_t size)
 {
@@ -57,6 +48,19 @@ static hub_str make_key(const hub_call *call, char *text, size_t size)
         if (call->asking == NULL || !hub_asking_has_key(call->asking, key)) {
             return key;
         }
+    }
+}
+
+/* The call whose client is to be asked, or NULL. */
+static hub_call *find_asked(hub_binding *binding, uint64_t id, hub_input_kind kind)
+{
+    switch (id) {
+    case 0:
+        return hub_ask_only_client(binding);
+    case PATCHBAY_NO_CALL:
+        return kind == HUB_INPUT_ROOTS ? hub_roots_carrier(binding) : NULL;
+    default:
+        return hub_call_find(binding->toolset->hub->calls, id, binding);
     }
 }
 
@@ -71,7 +75,6 @@ static bool can_ask(const hub_call *call, const hub_input_request *what)
 
 int32_t hub_ask(hub_binding *binding, uint64_t id, const patchbay_question *question)
 {
-    hub_call_table *table = binding->toolset->hub->calls;
     hub_input_request what;
     char made[32];
     if (hub_input_request_read(question->method, question->params_json, &what, NULL) != HUB_OK) {
@@ -80,14 +83,11 @@ int32_t hub_ask(hub_binding *binding, uint64_t id, const patchbay_question *ques
     hub_call *call;
     bool is_of_task = hub_tasks_find_waiting(binding, question->params_json, &call);
     if (!is_of_task) {
-        call = id == 0 ? hub_ask_only_client(binding) : hub_call_find(table, id, binding);
-    }
-    if (id == 0 && call == NULL && !is_of_task && what.kind == HUB_INPUT_ROOTS &&
-        !works_for_clients(binding)) {
-        call = hub_roots_carrier(binding);
+        call = find_asked(binding, id, what.kind);
     }
     if (call == NULL) {
-        return id == 0 || is_of_task ? PATCHBAY_ESTATE : PATCHBAY_ESTALE;
+        bool is_named = id != 0 && id != PATCHBAY_NO_CALL && !is_of_task;
+        return is_named ? PATCHBAY_ESTALE : PATCHBAY_ESTATE;
     }
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);

@@ -104,6 +104,11 @@ typedef struct hub_listen {
     struct hub_listen *next;
     hub_port *port;
     bool wants[HUB_TOPICS]; /* that their lists changed */
+    bool is_acknowledged;
+    bool missed[HUB_TOPICS]; /* changed before it was acknowledged */
+    size_t awaited;    /* toolsets' answers to what it subscribes to; it is acknowledged then */
+    ev_timer patience; /* … or when this is at its end */
+    hub_profile *profile;
     hub_subscriber_list subscribers;
     size_t id_len;
     char id[]; /* raw JSON of the request's id */

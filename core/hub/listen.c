@@ -5,8 +5,8 @@
 #include "hub/hub.h"
 #include "hub/parking.h"
 #include "hub/subscription.h"
-#include "tools/route.h"
 #include "hub/tasks.h"
+#include "tools/route.h"
 
 #include <stdlib.h>
 
@@ -83,8 +83,8 @@ static bool lacks_resource(const hub_request *request)
     return lacks;
 }
 
-/* Subscribe to the URIs of the filter; those that are honoured are appended, with commas. */
-static hub_err subscribe(const hub_request *request, hub_listen *listen, hub_buf *honoured)
+/* Subscribe to the URIs of the filter. */
+static hub_err subscribe(const hub_request *request, hub_listen *listen)
 {
     hub_json_iter it =
         hub_json_iterate(hub_json_get(request->message->at[HUB_M_NOTIFICATIONS], URIS));
@@ -98,10 +98,6 @@ static hub_err subscribe(const hub_request *request, hub_listen *listen, hub_buf
         if (hub_json_decode(raw, &uri) == HUB_OK) {
             fate = hub_subscription_add(request->session, listen, hub_buf_str(&uri));
         }
-        if (fate == HUB_SUBSCRIPTION_TAKEN) {
-            hub_json_add_comma(honoured);
-            hub_buf_add(honoured, raw);
-        }
         err = fate == HUB_SUBSCRIPTION_NO_MEMORY ? HUB_ENOMEM : HUB_OK;
         hub_buf_fini(&uri);
     }
@@ -109,10 +105,10 @@ static hub_err subscribe(const hub_request *request, hub_listen *listen, hub_buf
 }
 
 /* The filter as far as it is honoured: what nothing here can cause is left out. */
-static hub_err acknowledge(const hub_listen *listen, hub_str uris)
+static hub_err send_acknowledgement(const hub_listen *listen)
 {
     hub_buf params;
-    hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_init(&params, SIZE_MAX / 2); /* its URIs are bounded */
     hub_buf_add_char(&params, '{');
     hub_listen_add_meta(listen, &params);
     hub_buf_add(&params, HUB_STR(",\"notifications\":{"));
@@ -122,10 +118,10 @@ static hub_err acknowledge(const hub_listen *listen, hub_str uris)
             hub_buf_add(&params, HUB_STR("true"));
         }
     }
-    if (uris.len > 0) {
+    if (listen->subscribers.count > 0) {
         hub_json_add_key(&params, URIS);
         hub_buf_add_char(&params, '[');
-        hub_buf_add(&params, uris);
+        hub_subscription_add_uris(listen, &params);
         hub_buf_add_char(&params, ']');
     }
     hub_buf_add(&params, HUB_STR("}}"));
@@ -136,6 +132,70 @@ static hub_err acknowledge(const hub_listen *listen, hub_str uris)
     }
     hub_buf_fini(&params);
     return err;
+}
+
+/* The stream's own request, to answer; `message` holds what it refers to. */
+static hub_request make_request(const hub_listen *listen, hub_message *message)
+{
+    message->at[HUB_M_ID] = id_of(listen);
+    hub_request request = {.port = listen->port, .message = message};
+    request.context.era = HUB_ERA_MODERN;
+    return request;
+}
+
+void hub_listen_tell(hub_listen *listen, hub_topic topic)
+{
+    if (!listen->wants[topic]) {
+        return;
+    }
+    if (!listen->is_acknowledged) {
+        listen->missed[topic] = true;
+        return;
+    }
+    hub_buf params;
+    hub_buf_init(&params, HUB_LIMIT_ID_BYTES + 128);
+    hub_buf_add_char(&params, '{');
+    hub_listen_add_meta(listen, &params);
+    hub_buf_add_char(&params, '}');
+    if (hub_buf_ok(&params)) {
+        hub_respond_notify(listen->port, hub_topic_method(topic), hub_buf_str(&params));
+    }
+    hub_buf_fini(&params);
+}
+
+/* Acknowledge it, and tell what it has missed. One that cannot be acknowledged hears nothing more.
+ */
+static void acknowledge(hub_listen *listen)
+{
+    ev_timer_stop(listen->profile->hub->loop, &listen->patience);
+    if (send_acknowledgement(listen) != HUB_OK) {
+        hub_message message = {.kind = HUB_MESSAGE_REQUEST};
+        hub_request request = make_request(listen, &message);
+        hub_respond_refusal(&request, HUB_ENOMEM);
+        memset(listen->wants, 0, sizeof listen->wants);
+        return;
+    }
+    listen->is_acknowledged = true;
+    for (int topic = 0; topic < HUB_TOPICS; topic++) {
+        if (listen->missed[topic]) {
+            hub_listen_tell(listen, (hub_topic)topic);
+        }
+    }
+    hub_subscription_tell_missed(listen);
+}
+
+void hub_listen_settled(hub_listen *listen)
+{
+    if (--listen->awaited == 0 && !listen->is_acknowledged) {
+        acknowledge(listen);
+    }
+}
+
+static void on_patience(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    acknowledge(timer->data);
 }
 
 static hub_listen *create_listen(const hub_request *request)
@@ -153,6 +213,10 @@ static hub_listen *create_listen(const hub_request *request)
         listen->wants[topic] =
             hub_json_type_of(hub_json_get(filter, FLAGS[topic])) == HUB_JSON_TRUE;
     }
+    listen->profile = session->profile;
+    double patience_s = session->profile->hub->settings->limits.discover_timeout_ms / 1000.0;
+    ev_timer_init(&listen->patience, on_patience, patience_s, 0);
+    listen->patience.data = listen;
     session->listens = listen;
     session->listen_count++;
     return listen;
@@ -180,24 +244,23 @@ void hub_listen_open(const hub_request *request)
         hub_parking_add(request, true);
         return;
     }
-    hub_buf honoured;
-    hub_buf_init(&honoured, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_listen *listen = create_listen(request);
-    hub_err err = listen == NULL ? HUB_ENOMEM : subscribe(request, listen, &honoured);
-    if (err == HUB_OK) {
-        err = hub_buf_ok(&honoured) ? acknowledge(listen, hub_buf_str(&honoured)) : HUB_ENOMEM;
-    }
-    hub_buf_fini(&honoured);
-    if (err != HUB_OK) {
+    if (listen == NULL || subscribe(request, listen) != HUB_OK) {
         hub_listen_cancel(session, request->message->at[HUB_M_ID]);
         hub_respond_refusal(request, HUB_ENOMEM);
         return;
     }
+    listen->awaited = 1; /* not acknowledged before all have been asked */
     hub_subscription_begin(listen);
+    hub_listen_settled(listen);
+    if (!listen->is_acknowledged && listen->awaited > 0) {
+        ev_timer_start(session->profile->hub->loop, &listen->patience);
+    }
 }
 
 static void destroy(hub_listen *listen)
 {
+    ev_timer_stop(listen->profile->hub->loop, &listen->patience);
     hub_subscription_end_all(&listen->subscribers);
     free(listen);
 }
@@ -238,9 +301,7 @@ static void say_goodbye(const hub_listen *listen)
     hub_buf_add_char(&text, '}');
     if (hub_buf_ok(&text)) {
         hub_message message = {.kind = HUB_MESSAGE_REQUEST};
-        message.at[HUB_M_ID] = id_of(listen);
-        hub_request request = {.port = listen->port, .message = &message};
-        request.context.era = HUB_ERA_MODERN;
+        hub_request request = make_request(listen, &message);
         hub_respond_result(&request, hub_buf_str(&text));
     }
     hub_buf_clear(&text);

@@ -32,22 +32,9 @@ struct hub_notifier {
     unsigned count;
 };
 
-static void tell_listens(const hub_session *session, hub_topic topic)
+hub_str hub_topic_method(hub_topic topic)
 {
-    for (const hub_listen *listen = session->listens; listen != NULL; listen = listen->next) {
-        if (!listen->wants[topic]) {
-            continue;
-        }
-        hub_buf params;
-        hub_buf_init(&params, HUB_LIMIT_ID_BYTES + 128);
-        hub_buf_add_char(&params, '{');
-        hub_listen_add_meta(listen, &params);
-        hub_buf_add_char(&params, '}');
-        if (hub_buf_ok(&params)) {
-            hub_respond_notify(listen->port, hub_str_of(METHODS[topic]), hub_buf_str(&params));
-        }
-        hub_buf_fini(&params);
-    }
+    return hub_str_of(METHODS[topic]);
 }
 
 static hub_view *current(const hub_notifier *notifier, hub_kind kind)
@@ -71,9 +58,11 @@ static void tell_session(const hub_notifier *notifier, const hub_session *sessio
             continue;
         }
         if (session->initialized) {
-            hub_respond_notify(session->port, hub_str_of(METHODS[topic]), HUB_STR_EMPTY);
+            hub_respond_notify(session->port, hub_topic_method((hub_topic)topic), HUB_STR_EMPTY);
         }
-        tell_listens(session, (hub_topic)topic);
+        for (hub_listen *listen = session->listens; listen != NULL; listen = listen->next) {
+            hub_listen_tell(listen, (hub_topic)topic);
+        }
     }
 }
 

@@ -25,6 +25,9 @@ typedef enum hub_topic {
 typedef struct hub_notifier hub_notifier;
 struct hub_profile;
 
+/* The method that tells of a change. */
+hub_str hub_topic_method(hub_topic topic);
+
 HUB_MUST_CHECK hub_err hub_notifier_create(struct hub_profile *profile,
                                            hub_notifier **ret_notifier);
 void hub_notifier_destroy(hub_notifier *notifier); /* NULL is fine */

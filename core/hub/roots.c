@@ -13,9 +13,14 @@ static bool can_be_asked(const hub_session *session)
     return session->initialized && !session->closing;
 }
 
-/* The session whose roots the binding was told last, or the only one there is; NULL: neither. */
+/* The session whose calls the binding has; or whose roots it was told last; or the only one there
+ * is. NULL: there is none. */
 static hub_session *find_session(const hub_binding *binding)
 {
+    const hub_call *caller = hub_ask_only_client(binding);
+    if (caller != NULL && caller->session != NULL && can_be_asked(caller->session)) {
+        return caller->session;
+    }
     const hub_orchestrator *hub = binding->toolset->hub;
     hub_str key = hub_str_of(binding->toolset->settings->key);
     hub_session *only = NULL;

@@ -4,7 +4,8 @@
  * it hears that they have changed, without a call that would say of whom. On a connection that
  * several clients share, at most one client's are the right ones:
  *
- *   - those of the session that the instance was told last, as long as that lives;
+ *   - those of the session whose calls the instance has, as yet unsent, if that is a single one;
+ *   - else those of the session that it was told last, as long as that lives;
  *   - else those of the only session there is in the profiles that the toolset is active in.
  *
  * Nobody else is asked. The other way round, when a client says that its roots have changed, those
@@ -20,7 +21,9 @@
 
 #include "hub/call.h"
 
-/* The call to ask for roots by while the binding works for no client; NULL when there is nobody. */
+/* The call to ask for roots by, without a call that would be the cause; NULL when nobody can be
+ * asked.
+ */
 hub_call *hub_roots_carrier(hub_binding *binding);
 
 /* End the call if it is a carrier without questions. An id that is over is fine. */

@@ -114,6 +114,9 @@ static void forget(hub_subscriber *subscriber)
         subscriber->next->prev = subscriber->prev;
     }
     subscriber->subscription->awake -= subscriber->is_asleep ? 0 : 1;
+    if (subscriber->is_awaited) {
+        subscriber->listen->awaited--; /* it ends, too */
+    }
     free(subscriber);
 }
 
@@ -170,6 +173,10 @@ hub_subscriber *hub_subscriber_add(hub_session *session, hub_listen *listen, hub
                                    hub_str own_uri, bool is_mapped)
 {
     hub_subscriber_list *list = listen != NULL ? &listen->subscribers : &session->subscribers;
+    hub_subscriber **end = &list->first;
+    while (*end != NULL) { /* in the order in which they were asked for */
+        end = &(*end)->list_next;
+    }
     hub_subscriber *subscriber = calloc(1, sizeof *subscriber);
     hub_subscription *subscription = subscriber != NULL ? find_or_add(toolset, own_uri) : NULL;
     if (subscription == NULL) {
@@ -180,17 +187,17 @@ hub_subscriber *hub_subscriber_add(hub_session *session, hub_listen *listen, hub
         .subscription = subscription,
         .next = subscription->first,
         .list = list,
-        .list_next = list->first,
         .session = session,
         .listen = listen,
         .is_mapped = is_mapped,
+        .is_new = listen != NULL,
     };
     if (subscription->first != NULL) {
         subscription->first->prev = subscriber;
     }
     subscription->first = subscriber;
     subscription->awake++;
-    list->first = subscriber;
+    *end = subscriber;
     list->count++;
     return subscriber;
 }
@@ -220,6 +227,17 @@ static void answer_waiting(hub_subscriber *subscriber, const hub_outcome *outcom
     }
 }
 
+/* The answer that a stream waits for is there, or will not be. */
+static void settle_awaited(hub_subscriber *subscriber, bool is_refused)
+{
+    hub_listen *listen = subscriber->listen;
+    subscriber->is_awaited = false;
+    if (is_refused) {
+        forget(subscriber);
+    }
+    hub_listen_settled(listen);
+}
+
 /* The toolset has answered. If it refuses, those whose request brought this about are no
  * subscribers; streams that were acknowledged, and those from before, stay, and the next request
  * tries again. */
@@ -241,6 +259,8 @@ static void on_subscribed(void *ctx, const hub_outcome *outcome)
         next = at->next;
         if (at->call != 0) {
             answer_waiting(at, outcome);
+        } else if (at->is_awaited) {
+            settle_awaited(at, !subscription->is_told && !at->listen->is_acknowledged);
         }
     }
     settle(subscription);
@@ -272,12 +292,16 @@ void hub_subscriber_add_uri(const hub_subscriber *subscriber, hub_str own_uri, h
 }
 
 /* Tell one subscriber, under the URI that it knows. */
-static void tell(const hub_subscriber *subscriber, hub_str uri)
+static void tell(hub_subscriber *subscriber, hub_str uri)
 {
     const hub_listen *listen = subscriber->listen;
     hub_buf known;
     hub_buf params;
     if (subscriber->session->closing || subscriber->is_asleep || subscriber->is_repeat) {
+        return;
+    }
+    if (listen != NULL && !listen->is_acknowledged) {
+        subscriber->has_missed = true;
         return;
     }
     hub_buf_init(&known, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
@@ -313,10 +337,35 @@ void hub_subscription_tell(hub_toolset *toolset, hub_str uri)
             continue;
         }
         const hub_subscription *subscription = find(toolset, (hub_str){.ptr = uri.ptr, .len = len});
-        const hub_subscriber *at = subscription != NULL ? subscription->first : NULL;
+        hub_subscriber *at = subscription != NULL ? subscription->first : NULL;
         for (; at != NULL; at = at->next) {
             tell(at, uri);
         }
+    }
+}
+
+void hub_subscription_tell_missed(const hub_listen *listen)
+{
+    for (hub_subscriber *at = listen->subscribers.first; at != NULL; at = at->list_next) {
+        if (at->has_missed) {
+            at->has_missed = false;
+            tell(at, uri_of(at->subscription));
+        }
+    }
+}
+
+void hub_subscription_add_uris(const hub_listen *listen, hub_buf *out)
+{
+    for (const hub_subscriber *at = listen->subscribers.first; at != NULL; at = at->list_next) {
+        hub_buf known;
+        hub_buf_init(&known, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+        hub_subscriber_add_uri(at, uri_of(at->subscription), &known);
+        hub_json_add_comma(out);
+        hub_json_add_string(out, hub_buf_str(&known));
+        if (!hub_buf_ok(&known)) {
+            out->failed = known.failed;
+        }
+        hub_buf_fini(&known);
     }
 }
 
@@ -369,6 +418,9 @@ static void sweep_one(hub_subscription *subscription)
         } else {
             at->is_asleep = true;
             subscription->awake--;
+            if (at->is_awaited) {
+                settle_awaited(at, false);
+            }
         }
     }
 }

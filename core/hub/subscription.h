@@ -42,11 +42,20 @@ typedef enum hub_subscription_fate {
 } hub_subscription_fate;
 
 /* Make a listen stream a subscriber of a URI. The toolset is not told before
- * hub_subscription_begin, since the stream has to be acknowledged first. The same URI twice is one
- * subscription. */
+ * hub_subscription_begin. The same URI twice is one subscription. */
 hub_subscription_fate hub_subscription_add(hub_session *session, struct hub_listen *listen,
                                            hub_str uri);
-void hub_subscription_begin(const struct hub_listen *listen);
+
+/* Tell the toolsets of a stream's subscriptions. For each that has to be waited for, `awaited`
+ * grows by one, and hub_listen_settled() follows, perhaps before this returns; what a toolset
+ * refuses is no subscription then. */
+void hub_subscription_begin(struct hub_listen *listen);
+
+/* Append the URIs that a stream is subscribed to, as JSON strings with commas between them. */
+void hub_subscription_add_uris(const struct hub_listen *listen, hub_buf *out);
+
+/* The stream is acknowledged: tell it what changed before that. */
+void hub_subscription_tell_missed(const struct hub_listen *listen);
 
 /* End all of a list. */
 void hub_subscription_end_all(hub_subscriber_list *list);

@@ -29,11 +29,14 @@ struct hub_subscriber {
     hub_subscriber_list *list; /* of its session or stream */
     hub_subscriber *list_next;
     hub_session *session;
-    const hub_listen *listen; /* NULL: legacy */
-    bool is_mapped;           /* it knows the resource by a URI with the toolset in it (route.h) */
-    bool is_asleep;           /* the toolset is not active in its profile now */
-    bool is_repeat;           /* it was there already when this was asked for, not yet answered */
-    uint64_t call;            /* its resources/subscribe, not answered yet; 0: none */
+    hub_listen *listen; /* NULL: legacy */
+    bool is_mapped;     /* it knows the resource by a URI with the toolset in it (route.h) */
+    bool is_asleep;     /* the toolset is not active in its profile now */
+    bool is_repeat;     /* it was there already when this was asked for, not yet answered */
+    bool is_new;        /* the stream's toolset is yet to be told */
+    bool is_awaited;    /* the stream waits for the toolset's answer */
+    bool has_missed;    /* it changed before the stream was acknowledged */
+    uint64_t call;      /* its resources/subscribe, not answered yet; 0: none */
 };
 
 /* The subscriber of a list that knows a toolset's resource in that way, but not `but`; or NULL. */

@@ -143,6 +143,13 @@ void hub_subscription_cancel(const hub_call *call)
         at = at->list_next;
     }
     if (at != NULL) {
+        const hub_subscription *subscription = at->subscription;
+        hub_str own_uri = {.ptr = subscription->uri, .len = subscription->uri_len};
+        hub_subscriber *heir =
+            hub_subscriber_find(at->list, subscription->toolset, own_uri, at->is_mapped, at);
+        if (heir != NULL && !at->is_repeat) {
+            heir->is_repeat = false; /* it hears of changes in its stead */
+        }
         hub_subscriber_end(at);
     }
 }
@@ -177,9 +184,25 @@ hub_subscription_fate hub_subscription_add(hub_session *session, hub_listen *lis
     return fate;
 }
 
-void hub_subscription_begin(const hub_listen *listen)
+static hub_subscriber *find_new(const hub_listen *listen)
 {
-    for (hub_subscriber *at = listen->subscribers.first; at != NULL; at = at->list_next) {
-        hub_subscription_tell_begin(at->subscription);
+    hub_subscriber *at = listen->subscribers.first;
+    while (at != NULL && !at->is_new) {
+        at = at->list_next;
+    }
+    return at;
+}
+
+/* The toolset may answer at once, and a subscriber be gone after any word to it. */
+void hub_subscription_begin(hub_listen *listen)
+{
+    hub_subscriber *at;
+    while ((at = find_new(listen)) != NULL) {
+        at->is_new = false;
+        if (!at->subscription->is_told) {
+            at->is_awaited = true;
+            listen->awaited++;
+            hub_subscription_tell_begin(at->subscription);
+        }
     }
 }

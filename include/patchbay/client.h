@@ -30,6 +30,9 @@ extern "C" {
  * which. */
 #define PATCHBAY_SOME_CALL UINT64_MAX
 
+/* An id for ask(): no call is the cause. */
+#define PATCHBAY_NO_CALL (UINT64_MAX - 1)
+
 /* The answer to a question. Runs on the loop, exactly once per question that ask() took, before
  * destroy(). After PATCHBAY_NO_ANSWER the call is over and finish() would change nothing, unless
  * the question was taken back with withdraw().
@@ -61,9 +64,10 @@ typedef struct patchbay_client_v1 {
     /* Ask the client. The call's deadline stands still until the answer is there.
      * With call id 0 the question belongs to no call in particular (a server over one pipe does not
      * say): it goes to the session whose calls the instance is working on, if that is a single one.
-     * While it works on none, only roots/list may be asked so, and only of a session of a handshake
-     * revision: the one whose roots the instance was told last, while that lives; else the only
-     * session there is in the profiles that the toolset is active in.
+     * With PATCHBAY_NO_CALL only roots/list may be asked, and only of a session of a handshake
+     * revision: of the one whose calls the instance has, if that is a single one; else of the one
+     * whose roots it was told last, while that lives; else of the only session there is in the
+     * profiles that the toolset is active in.
      * thread: [any]      blocks: no
      * returns: PATCHBAY_OK; PATCHBAY_EINVAL (unknown method, params no object, key used already);
      *          PATCHBAY_ESTATE (the client did not declare the capability, or there is no single

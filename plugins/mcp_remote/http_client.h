@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HTTP requests on the hub's loop: libcurl's multi interface over patchbay/loop.h. Connections are
- * kept and reused; names are resolved by libcurl's own thread; certificates and names are verified
+ * HTTP/1.1 on the hub's loop: libcurl's multi interface over patchbay/loop.h. Connections are kept
+ * and reused; names are resolved by libcurl's own thread; certificates and names are verified
  * always; proxies come from the environment, as curl has them (http_proxy, HTTPS_PROXY, ALL_PROXY,
- * NO_PROXY), and HTTP_PROXY; no redirect is followed, no body is inflated. Thread: [loop].
+ * NO_PROXY), and HTTP_PROXY; no redirect is followed, no body is inflated. Not HTTP/2: libcurl 7.88
+ * keeps the end of a stream to itself until it has something else to send, so a server would not
+ * hear that a call was cancelled. Thread: [loop].
  */
 #ifndef MCP_REMOTE_HTTP_CLIENT_H
 #define MCP_REMOTE_HTTP_CLIENT_H
@@ -15,9 +17,8 @@
  * on its way then is lost. Those that do say how long they wait are believed (Keep-Alive). */
 #define HTTP_IDLE_S 5
 
-#define HTTP_KEPT_CONNECTIONS                                                                      \
-    32 /* that wait for the next request; after two minutes they close                             \
-        */
+/* Connections that wait for the next request, of one server; after two minutes they close. */
+#define HTTP_KEPT_CONNECTIONS 32
 
 typedef struct http_client http_client;
 typedef struct http_request http_request;

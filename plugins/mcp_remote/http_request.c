@@ -132,7 +132,7 @@ static int set_up(http_request *request, const http_start *start)
     SET(CURLOPT_QUICK_EXIT, 1L); /* a resolver that hangs is left behind, not waited for */
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* what a proxy says is not the answer */
-    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
     SET(CURLOPT_FRESH_CONNECT, (long)(oldest < 0));
     SET(CURLOPT_MAXAGE_CONN, oldest < 0 ? 0L : oldest);
@@ -165,7 +165,6 @@ static int set_up(http_request *request, const http_start *start)
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body->len);
     } else if (request->is_bare) {
         SET(CURLOPT_CONNECT_ONLY, 1L);
-        SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1); /* what TLS agrees on */
         SET(CURLOPT_HTTPPROXYTUNNEL, 1L);
     } else if (strcmp(method, "GET") != 0) {
         SET(CURLOPT_CUSTOMREQUEST, method);

@@ -289,7 +289,7 @@ ws_upgrade_state ws_upgrade_read(const ws_upgrade *upgrade, patchbay_str bytes,
     size_t len = head_length(patchbay_str_make(bytes.ptr, most));
     int status = read_status(bytes);
     *ret_answer = (ws_upgrade_answer){.used = len};
-    if (status == 0 && bytes.len > STATUS_LINE_BYTES) {
+    if (status == 0 && (len > 0 || bytes.len > STATUS_LINE_BYTES)) {
         return refuse(ret_answer, 0, NO_HTTP);
     }
     if (len == 0) {

@@ -44,18 +44,25 @@ static void initialize(mcp_server *server)
     send_introduction(server, "initialize", "initialize");
 }
 
+static void probe(mcp_server *server, uint64_t patience_ms)
+{
+    server->phase = PHASE_PROBING;
+    server->era = ERA_UNKNOWN;
+    use_version(server, UPSTREAM_MODERN_VERSION);
+    upstream_start_timer(server, server->started_ms + patience_ms);
+    send_introduction(server, "discover", "server/discover");
+}
+
 void upstream_handshake_begin(mcp_server *server)
 {
+    server->said_modern = 0;
     if (server->era == ERA_LEGACY || (server->protocol != NULL && !is_forced_modern(server))) {
         initialize(server);
         return;
     }
     uint64_t half = server->startup_ms / 2; /* the rest is for what follows */
     uint64_t patience = half < UPSTREAM_PROBE_MS ? half : UPSTREAM_PROBE_MS;
-    server->phase = PHASE_PROBING;
-    use_version(server, UPSTREAM_MODERN_VERSION);
-    upstream_start_timer(server, server->started_ms + patience);
-    send_introduction(server, "discover", "server/discover");
+    probe(server, patience);
 }
 
 void upstream_handshake_renew(mcp_server *server)
@@ -74,7 +81,7 @@ static void begin_modern(mcp_server *server, patchbay_str capabilities)
 /* The probe brought nothing. */
 static void go_on_without(mcp_server *server)
 {
-    if (is_forced_modern(server)) {
+    if (is_forced_modern(server) || server->said_modern) {
         begin_modern(server, NOTHING);
     } else {
         initialize(server);
@@ -178,9 +185,24 @@ static void refuse_initialization(mcp_server *server, patchbay_str message)
     patchbay_out_free(&text);
 }
 
+/* A modern server that was so slow to start that it was taken for a legacy one. */
+static int is_modern_refusal(const mcp_server *server, patchbay_str error)
+{
+    patchbay_str supported = patchbay_json_get(patchbay_json_get(error, "data"), "supported");
+    int64_t code = 0;
+    (void)patchbay_json_int(patchbay_json_get(error, "code"), &code);
+    return code == CODE_UNSUPPORTED_VERSION && server->protocol == NULL && !server->said_modern &&
+           lists_version(supported, UPSTREAM_MODERN_VERSION);
+}
+
 void upstream_take_initialization(mcp_server *server, const patchbay_message *message)
 {
     if (server->phase != PHASE_INITIALIZING) {
+        return;
+    }
+    if (message->kind == PATCHBAY_MSG_ERROR && is_modern_refusal(server, message->error)) {
+        server->said_modern = 1;
+        probe(server, server->startup_ms);
         return;
     }
     if (message->kind == PATCHBAY_MSG_ERROR) {

@@ -18,6 +18,7 @@ enum {
 };
 
 static const patchbay_call ANY_CALL = {.id = 0};
+static const patchbay_call NO_CALL = {.id = PATCHBAY_NO_CALL};
 
 struct server_question {
     mcp_server *server;
@@ -179,11 +180,7 @@ void upstream_ask(mcp_server *server, const patchbay_message *message, patchbay_
     for (size_t i = 0; i < sizeof QUESTIONS / sizeof QUESTIONS[0]; i++) {
         if (patchbay_str_eq(message->method, patchbay_str_of(QUESTIONS[i]))) {
             /* Without a call that was sent, nobody is the cause. */
-            if (server->in_flight.count > 0 || strcmp(QUESTIONS[i], "roots/list") == 0) {
-                ask(server, message, origin);
-            } else {
-                refuse_question(server, message->id, PATCHBAY_ESTATE);
-            }
+            ask(server, message, server->in_flight.count > 0 ? origin : NO_CALL);
             return;
         }
     }

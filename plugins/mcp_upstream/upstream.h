@@ -123,6 +123,7 @@ struct mcp_server {
     upstream_phase phase;
     upstream_era era;      /* remembered from one connection to the next */
     char version[16];      /* the revision in use */
+    int said_modern;       /* it refused initialize as a modern server does */
     patchbay_timer *timer; /* of the phase: the probe's, the start-up's, then of reading lists */
     patchbay_timer *again; /* to read lists again */
     uint64_t started_ms;

@@ -5,6 +5,7 @@ ones; a client of theirs whose every request has to be answered exactly once; an
 import collections
 import os
 import sys
+import threading
 import time
 
 from evil import EvilTest, resident_bytes
@@ -47,6 +48,25 @@ class EvilUpstreamTest(EvilTest):
     def evil_toolsets(self):
         """By name: an Evil, and more keys of its entry."""
         raise NotImplementedError
+
+    def during(self, misdeed, meta=None, **arguments):
+        """A call while `evil` does this; it has done all of it when this returns."""
+        evil = self.evils["evil"][0]
+        done = threading.Event()
+
+        def act(q):
+            try:
+                misdeed(q)
+            finally:
+                done.set()
+
+        evil.on["tools/call"] = act
+        try:
+            answer = self.answer(self.send(meta=meta, **arguments))
+            self.assertTrue(done.wait(TIMEOUT))
+            return answer
+        finally:
+            del evil.on["tools/call"]
 
     # -- calls ------------------------------------------------------------------------------------
 

@@ -30,13 +30,6 @@ class Floods:
         self.client.names()
         self.take_baseline()
 
-    def during(self, misdeed, meta=None, **arguments):
-        self.server_of.on["tools/call"] = misdeed
-        try:
-            return self.answer(self.send(meta=meta, **arguments))
-        finally:
-            del self.server_of.on["tools/call"]
-
     def storm(self, make):
         """So much at once, then the answer."""
 
@@ -186,11 +179,6 @@ class ModernHttp(Floods, EvilUpstreamTest):
 class OldHttp(Floods, Questions, EvilUpstreamTest):
     transport = "sse"
     kept = 32
-
-
-class Unix(Floods, Questions, EvilUpstreamTest):
-    transport = "unix"
-    kept = 0
 
 
 class WebSocket(Floods, Questions, EvilUpstreamTest):

@@ -135,13 +135,6 @@ class Statuses:
         self.assertBehaves()
         self.take_baseline()
 
-    def during(self, misdeed, **arguments):
-        self.server_of.on["tools/call"] = misdeed
-        try:
-            return self.call(**arguments)
-        finally:
-            del self.server_of.on["tools/call"]
-
     def test_failures(self):
         for name, (misdeed, words) in FAILURES.items():
             with self.subTest(name):
@@ -173,7 +166,7 @@ class Statuses:
 
 class Http(Statuses, EvilUpstreamTest):
     transport = "http"
-    keys = {"startup_timeout": "5s", "connect_timeout": "2s"}
+    keys = {"startup_timeout": "3s", "connect_timeout": "2s"}
 
     def test_answers_on_the_stream_of_the_session(self):
         """… and never where they were asked for: nothing is left open there."""

@@ -106,6 +106,8 @@ class DiesOnce(EvilUpstreamTest):
 
 
 class Catalogs:
+    """Lists are read alike whatever the transport, so one has most of it."""
+
     transport = None
 
     def evil_toolsets(self):
@@ -128,6 +130,10 @@ class Catalogs:
         evil.wait("tools/list", 1, mark)
         return since
 
+
+class PipesCatalogs(Catalogs, EvilUpstreamTest):
+    transport = "pipes"
+
     def test_each(self):
         evil = self.evils["evil"][0]
         self.assertBehaves()
@@ -149,6 +155,10 @@ class Catalogs:
                 self.assertBehaves()
         self.assertUnharmed()
 
+
+class ModernHttpCatalogs(Catalogs, EvilUpstreamTest):
+    transport = "modern http"
+
     def test_ten_thousand(self):
         evil = self.evils["evil"][0]
         self.assertBehaves()
@@ -168,14 +178,6 @@ class Catalogs:
         self.client.wait_list_changed(since)
         self.assertBehaves()
         self.assertUnharmed()
-
-
-class PipesCatalogs(Catalogs, EvilUpstreamTest):
-    transport = "pipes"
-
-
-class ModernHttpCatalogs(Catalogs, EvilUpstreamTest):
-    transport = "modern http"
 
 
 if __name__ == "__main__":

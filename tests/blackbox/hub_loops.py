@@ -17,7 +17,8 @@ class Detour:
         self.known = threading.Event()
         self.connections = 0
         self.sockets = []
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.accepting = threading.Thread(target=self.accept, daemon=True)
+        self.accepting.start()
 
     def lead_to(self, address):
         self.target = address
@@ -49,6 +50,8 @@ class Detour:
             pass
 
     def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.accepting.join()
         self.listener.close()
         for each in self.sockets:
             each.close()

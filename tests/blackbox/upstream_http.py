@@ -665,6 +665,23 @@ class Evil(Upstreams):
             self.assertEqual(json.loads(self.text(client.call("up__echo", {"a": 1}))), {"a": 1})
             client.hub.finish()
 
+    def test_as_many_redirects_as_are_followed(self):
+        for last, works in ((3, True), (4, False)):
+            with self.subTest(last):
+                upstream = self.upstream()
+                good = upstream.on["tools/call"]
+                upstream.on["tools/call"] = lambda x, last=last, good=good: (
+                    good(x) if x.path == f"/{last}" else x.status(307, Location=f"/{int(x.path[1:] or 0) + 1}")
+                )
+                client = self.start(upstream, entry={"url": upstream.origin + "/"})
+                answer = client.call("up__echo", {"a": 1})
+                if works:
+                    self.assertEqual(json.loads(self.text(answer)), {"a": 1})
+                else:
+                    self.assertSays(self.failure(answer), "redirects to", "not followed")
+                self.assertEqual(len(upstream.of("tools/call")), 4)
+                client.hub.finish()
+
     def test_a_circle_of_redirects(self):
         upstream = self.upstream()
         upstream.on["server/discover"] = lambda x: x.status(307, Location="/mcp")
@@ -746,6 +763,18 @@ class Opening(Upstreams):
         self.assertEqual(json.loads(self.text(client.call("up__echo", {"n": 1}))), {"n": 1})
         upstream.session += 100  # … and once more with the next session
         self.assertEqual(json.loads(self.text(client.call("up__echo", {"n": 2}))), {"n": 2})
+
+    def test_a_modern_server_that_starts_slowly(self):
+        # It says nothing for so long that it is taken for a legacy one, which it then denies.
+        upstream = self.upstream("modern")
+        discover = upstream.on["server/discover"]
+        supported = {"code": -32022, "message": "No", "data": {"supported": [MODERN], "requested": "2025-11-25"}}
+        upstream.on["initialize"] = lambda x: x.status(400, x.reply(error=supported))
+        upstream.on["server/discover"] = lambda x: discover(x) if upstream.of("initialize") else x.wait_gone()
+        config = {**self.entry(upstream), "startup_timeout_ms": 6000}
+        client = ModernClient(self.hub(toolsets={"up": {"module": "mcp_remote", "config": config}}))
+        self.assertEqual(json.loads(self.text(client.call("up__echo", {"n": 1}))), {"n": 1})
+        self.assertEqual(len(upstream.of("initialize")), 1)
 
     def test_a_server_of_both_eras(self):  # the example server of the conformance suite
         # It tells the eras apart by `_meta`: what the hub says in its own name must not look like a modern request.

@@ -132,7 +132,7 @@ class ModernServer(Upstream):
         self.log(client, "info", "not the first", meta={META + "logLevel": "debug"})
         silent = client.send_call("up__hold")
         self.log(client, "error", "not the silent one", meta={META + "logLevel": "debug"})
-        for line, request_id in zip(recorder.lines("tools/call")[::3], (held, silent)):
+        for line, request_id in zip(recorder.wait_calls(5)[::3], (held, silent)):
             recorder.answer(line, '"resultType":"complete","content":[]')
             hub.response(request_id).result
         self.log(client, "debug", "mine", meta={META + "logLevel": "debug"})

@@ -358,7 +358,7 @@ class Settings(Sessions):
         client = self.start(upstream, ModernClient)
         client.names()
         client.request("resources/list").result
-        client.listen(resourceSubscriptions=["a:b"])
+        client.send("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["a:b"]}})
         call = client.send_call(NAME)
         upstream.wait("resources/subscribe")
         client.barrier()
@@ -384,7 +384,7 @@ class Settings(Sessions):
         client.call(NAME).result
         release, early = self.held(upstream, "subscriptions/listen")
         since = len(upstream.requests)
-        client.listen(resourceSubscriptions=["a:b"])
+        client.send("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["a:b"]}})
         call = client.send_call(NAME)
         upstream.wait("subscriptions/listen", since=since)
         client.barrier()

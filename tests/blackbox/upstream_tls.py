@@ -95,6 +95,23 @@ class WhoTheServerIs(Tls):
         self.fails(upstream, self.start(upstream), "SSL")
 
 
+class WhatIsSpoken(Tls):
+    def test_http_1_1(self):
+        """Also where HTTP/2 is offered: a call that is cancelled is heard of at once, by the end of its connection."""
+        context = self.context(*self.authority.issue("server", "IP:127.0.0.1"))
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        upstream = HttpUpstream("modern", tls=context)
+        self.addCleanup(upstream.close)
+        upstream.on["tools/call"] = lambda x: x.stream().wait_gone()
+        client = self.start(upstream, ca=str(self.authority.certificate))
+        client.names()
+        call = client.send_call("up__echo")
+        sent = upstream.wait("tools/call")
+        self.assertEqual(sent.handler.connection.selected_alpn_protocol(), "http/1.1")
+        client.cancel(call)
+        self.assertTrue(sent.is_gone.wait(upstream.timeout))
+
+
 class WhoTheHubIs(Tls):
     def setUp(self):
         super().setUp()

@@ -150,7 +150,6 @@ async function subscribe(cell) {
     const uri = 'fixture://many/0';
     const isIt = (params) => params.uri === uri;
     const unsubscribe = await within(peer.subscribe(uri), 'the subscription');
-    await subscribed(cell, uri, 1);
     await peer.call(tool('touch'), { uri });
     await peer.told('updated', isIt);
     await peer.call(tool('touch'), { uri });

@@ -99,18 +99,15 @@ for (const [title, transport, entry] of [
     ['HTTP+SSE, found out', 'sse', (origin) => ({ url: `${origin}/sse` })],
 ]) {
     describe(`server-everything, ${title}`, () => {
+        const all = new Map();
         let server;
-        let all;
 
         before(async () => {
             server = await startEverything(transport);
             const answers = { elicit: () => ADA, sample: () => SAID, roots: () => ({ roots: [] }) };
-            all = await connectAll({ everything: entry(server.origin) }, answers);
+            await connectAll(all, { everything: entry(server.origin) }, answers);
         });
-        after(async () => {
-            await closeAll(all);
-            await server.close();
-        });
+        after(() => closeAll(all).finally(() => server.close()));
 
         for (const client of Object.keys(CLIENTS)) {
             for (const [feature, run] of Object.entries(FEATURES)) {

@@ -142,7 +142,7 @@ class Run:
             # A thread may be reading: what it holds must not become somebody else's descriptor.
             os.dup2(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), self.stdin)
         if self.control is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):
                 self.control.sendall(bytes([code]) + to_bytes(last_words))
             self.control.close()
 
@@ -206,7 +206,7 @@ class SocketRun(Run):
 
     def end(self, code, last_words=""):
         self.is_over = True
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             self.connection.shutdown(socket.SHUT_RDWR)
 
 
@@ -248,7 +248,7 @@ class WebSocketRequest(Request):
         self.is_begun = False
 
     def frame(self, opcode, data, **options):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             self.peer.frame(opcode, data, **options)
 
     def say(self, message):
@@ -304,12 +304,12 @@ class HttpRequest(Request):
 
     def part(self, data):
         data = to_bytes(data)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             self.stream()
             self.x.raw(b"%x\r\n%s\r\n" % (len(data), data), close=False)
 
     def end(self):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             self.stream()
             self.x.close()
 
@@ -317,11 +317,11 @@ class HttpRequest(Request):
         self.x.cut()
 
     def result(self, result, **headers):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             self.x.status(200 if self.method is not None and self.id is not None else 202, self.reply(result=result), **headers)
 
     def error(self, code, message):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             self.x.status(200, self.reply(error={"code": code, "message": message}))
 
 
@@ -371,7 +371,7 @@ class Http(HttpUpstream):
         return {"Mcp_Session_Id": f"session-{self.session}"}
 
     def aside(self, message):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             self.stream.event(to_bytes(message).decode("utf-8", "surrogateescape"))
 
     def die(self):
@@ -380,7 +380,7 @@ class Http(HttpUpstream):
             live, self.live = self.live, set()
             self.session += 1000
         for connection in live:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):
                 connection.shutdown(socket.SHUT_RDWR)
 
 
@@ -388,7 +388,7 @@ class OldRequest(HttpRequest):
     """Answered on the stream; the POST itself says only that it was accepted."""
 
     def part(self, data):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             data = to_bytes(data)
             self.server.transport.stream.raw(b"%x\r\n%s\r\n" % (len(data), data), close=False)
 
@@ -414,7 +414,7 @@ class OldHttp(Http):
 
     def request(self, server, x):
         if x.path == "/post" and not self.is_mute:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):
                 x.status(202)
         return OldRequest(server, x)
 

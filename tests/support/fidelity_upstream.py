@@ -177,6 +177,8 @@ class Carrier:
             self.serve(connection, stream)
 
     def close(self):
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)  # whoever accepts is woken, before the number is another's
         self.socket.close()
         for connection in self.connections:
             with contextlib.suppress(OSError):

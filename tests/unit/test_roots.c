@@ -36,7 +36,7 @@ static client *open_with(const char *capabilities)
 
 static int32_t ask_outside(const char *method, const char *params)
 {
-    return asker_ask(&tool, 0, 'r', "", method, params);
+    return asker_ask(&tool, PATCHBAY_NO_CALL, 'r', "", method, params);
 }
 
 static int32_t ask_roots(void)
@@ -104,7 +104,8 @@ static void test_who_is_not_asked(void **state)
     fixture_stop(&fixture);
 }
 
-/* While it works for clients, the question is theirs; of two, nobody's. */
+/* A client whose calls it has, sent or not, is asked first; it is the session that is asked,
+ * whatever becomes of the call. Of two such, neither. */
 static void test_calls_decide(void **state)
 {
     puppet master = {0};
@@ -117,11 +118,32 @@ static void test_calls_decide(void **state)
     assert_int_equal(ask_roots(), PATCHBAY_OK);
     fixture_spin(&fixture, 1);
     assert_int_equal(a->count, 0);
-    client_answer(b, client_asked(b, NULL), "{\"roots\":[]}");
-    assert_int_equal(tool.answers[0].call, call);
     client_call(a, "\"1\"", "t__a", "{}");
     assert_int_equal(ask_roots(), PATCHBAY_ESTATE);
     asker_finish(&tool, call, "{}");
+    assert_int_equal(tool.count, 0);
+    client_answer(b, client_asked(b, NULL), "{\"roots\":[]}");
+    assert_int_equal(tool.answers[0].status, PATCHBAY_ANSWERED);
+    assert_int_not_equal(tool.answers[0].call, call);
+    asker_finish(&tool, tool.call.id, "{}");
+    fixture_stop(&fixture);
+}
+
+/* For a call (0: which is not said), roots are asked like anything else: of nobody if there is
+ * none.
+ */
+static void test_within_calls(void **state)
+{
+    puppet master = {0};
+    (void)state;
+    start(&master);
+    client *a = open_with(ALL);
+    assert_int_equal(asker_ask(&tool, 0, 'r', "", "roots/list", ""), PATCHBAY_ESTATE);
+    client_call(a, "\"1\"", "t__a", "{}");
+    assert_int_equal(asker_ask(&tool, 0, 'r', "", "roots/list", ""), PATCHBAY_OK);
+    fixture_spin(&fixture, 1);
+    client_answer(a, client_asked(a, NULL), "{\"roots\":[]}");
+    assert_int_equal(tool.answers[0].call, tool.call.id);
     asker_finish(&tool, tool.call.id, "{}");
     fixture_stop(&fixture);
 }
@@ -176,7 +198,7 @@ static void test_modern_roots(void **state)
     client_answer(a, client_asked(a, NULL), "{\"roots\":[]}");
     client *m = client_open_as(&fixture, &(client_options){.kind = MODERN, .capabilities = ALL});
     client_call(m, "\"1\"", "t__a", "{}");
-    assert_int_equal(ask_roots(), PATCHBAY_OK);
+    assert_int_equal(asker_ask(&tool, 0, 'r', "", "roots/list", ""), PATCHBAY_OK);
     char *text = state_of(client_wait(m, "\"1\""));
     client_retry(m, "\"2\"", "t__a", "{}", text, "{\"input-1\":{\"roots\":[]}}");
     free(text);
@@ -198,7 +220,8 @@ static void test_ends(void **state)
         start(&master);
         fixture.settings.limits.ask_timeout_ms = how == 2 ? 20 : FIXTURE_LONG_MS;
         client *c = open_with(ROOTS);
-        assert_int_equal(asker_ask(&tool, 0, 'r', "k", "roots/list", ""), PATCHBAY_OK);
+        assert_int_equal(asker_ask(&tool, PATCHBAY_NO_CALL, 'r', "k", "roots/list", ""),
+                         PATCHBAY_OK);
         fixture_spin(&fixture, 1);
         if (how == 0) {
             client_close(c);
@@ -249,10 +272,10 @@ static void test_who_is_not_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_session),    cmocka_unit_test(test_who_is_not_asked),
-        cmocka_unit_test(test_calls_decide),    cmocka_unit_test(test_changed),
-        cmocka_unit_test(test_modern_roots),    cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_who_is_not_told),
+        cmocka_unit_test(test_only_session), cmocka_unit_test(test_who_is_not_asked),
+        cmocka_unit_test(test_calls_decide), cmocka_unit_test(test_within_calls),
+        cmocka_unit_test(test_changed),      cmocka_unit_test(test_modern_roots),
+        cmocka_unit_test(test_ends),         cmocka_unit_test(test_who_is_not_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,7 +252,7 @@ static void test_modern(void **state)
         listen(c, "\"s\"", "[\"x:1\",\"z:9\",\"y:\\u0061\"]"),
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\","
         "\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":\"s\"},"
-        "\"notifications\":{\"resourceSubscriptions\":[\"x:1\",\"y:\\u0061\"]}}}");
+        "\"notifications\":{\"resourceSubscriptions\":[\"x:1\",\"y:a\"]}}}");
     expect_asked(2, 0);
     client_clear(c);
     update("y:a");
@@ -337,6 +337,7 @@ static void test_late_listen(void **state)
         t->catalog->set(t->host, PATCHBAY_RESOURCES, puppet_str("[" RESOURCE("x:1") "]")),
         PATCHBAY_OK);
     assert_int_equal(t->catalog->set_capabilities(t->host, puppet_str(CAPABLE)), PATCHBAY_OK);
+    up.holds = false;
     (void)puppet_finish(up.puppet.latest, echo_last(&up)->call, "{}");
     assert_int_equal(client_count(c, "\"resourceSubscriptions\":[\"x:1\"]"), 1);
     expect_asked(1, 0);
@@ -549,22 +550,105 @@ static void test_rebind(void **state)
     fixture_stop(&fixture);
 }
 
-/* A toolset that refuses a stream, which was acknowledged: it is asked again by the next one. */
-static void test_refused_stream(void **state)
+static void finish_last(int32_t status, const char *json)
+{
+    const puppet_instance *t = up.puppet.latest;
+    (void)t->api->finish(t->host, echo_last(&up)->call, status, puppet_str(json));
+}
+
+/* A stream is acknowledged when it is known what is honoured; what changed before comes after. */
+static void test_acknowledged_when_known(void **state)
 {
     (void)state;
     start();
     client *m = client_open(&fixture, MODERN);
+    up.holds = true;
+    client_request(m, "1", "subscriptions/listen",
+                   "\"notifications\":{\"resourcesListChanged\":true,"
+                   "\"resourceSubscriptions\":[\"x:1\",\"x:2\"]}");
+    expect_asked(2, 0);
+    update("x:1");
+    update("x:2");
+    update("x:1"); /* once is enough */
+    const puppet_instance *t = up.puppet.latest;
+    assert_int_equal(
+        t->catalog->set(t->host, PATCHBAY_RESOURCES, puppet_str("[" RESOURCE("x:1") "]")),
+        PATCHBAY_OK);
+    while (hub_notifier_count(hub_find_profile(fixture.hub, NULL)->notifier) == 0) {
+        ev_run(fixture.loop, EVRUN_ONCE);
+    }
+    assert_int_equal(m->count, 0);
+    finish_last(PATCHBAY_RESULT, "{}");
+    assert_int_equal(m->count, 0);
+    (void)t->api->finish(t->host, up.requests[up.count - 2].call, PATCHBAY_FAILED,
+                         puppet_str("no"));
+    assert_int_equal(m->count, 3);
+    assert_contains(m->messages[0], "{\"resourcesListChanged\":true,"
+                                    "\"resourceSubscriptions\":[\"x:2\"]}");
+    assert_contains(m->messages[1], "resources/list_changed");
+    assert_contains(m->messages[2], "\"uri\":\"x:2\"");
+    client_clear(m);
+    update("x:1"); /* it was refused, and said so */
+    update("x:2");
+    assert_int_equal(m->count, 1);
+    fixture_stop(&fixture);
+}
+
+/* A toolset that takes its time keeps nobody from hearing of others; if it refuses after all, the
+ * stream was promised to hear of changes, and the next one asks again. */
+static void test_acknowledged_after_a_while(void **state)
+{
+    (void)state;
+    prepare();
+    fixture.settings.limits.discover_timeout_ms = 50;
+    fixture_start(&fixture);
+    client *m = client_open(&fixture, MODERN);
     client *c = client_open(&fixture, LEGACY);
     up.holds = true;
-    (void)listen(m, "1", "[\"x:1\"]");
-    const puppet_instance *t = up.puppet.latest;
-    (void)t->api->finish(t->host, echo_last(&up)->call, PATCHBAY_FAILED, puppet_str("not now"));
+    client_request(m, "1", "subscriptions/listen",
+                   "\"notifications\":{\"resourceSubscriptions\":[\"x:1\"]}");
+    assert_int_equal(m->count, 0);
+    while (m->count == 0) {
+        ev_run(fixture.loop, EVRUN_ONCE);
+    }
+    assert_contains(m->messages[0], "\"resourceSubscriptions\":[\"x:1\"]");
+    finish_last(PATCHBAY_FAILED, "not now");
     up.holds = false;
     (void)ask(c, SUBSCRIBE, "x:1");
     expect_asked(2, 0);
     update("x:1");
     assert_int_equal(client_count(m, UPDATED), 1);
+    fixture_stop(&fixture);
+}
+
+/* What ends the waiting: the client, its connection, and a toolset that is disabled, replaced, or
+ * gives up on it. */
+static void test_not_acknowledged(void **state)
+{
+    static const char X1[] = "\"notifications\":{\"resourceSubscriptions\":[\"x:1\"]}";
+    static const char X2[] = "\"notifications\":{\"resourceSubscriptions\":[\"x:2\"]}";
+    (void)state;
+    start();
+    client *m = client_open(&fixture, MODERN);
+    client *gone = client_open(&fixture, MODERN);
+    client *c = client_open(&fixture, LEGACY);
+    up.holds = true;
+    client_request(m, "1", "subscriptions/listen", X1);
+    assert_int_equal(hub_toolset_rebind(hub_find_toolset(fixture.hub, HUB_STR("t")), NULL), HUB_OK);
+    assert_int_equal(m->count, 0);
+    finish_last(PATCHBAY_RESULT, "{}"); /* of the new one */
+    assert_int_equal(client_count(m, "acknowledged"), 1);
+    expect_asked(2, 0);
+    client_clear(m);
+    client_request(m, "2", "subscriptions/listen", X2);
+    client_request(gone, "1", "subscriptions/listen", X2);
+    client_close(gone);
+    client_cancel(m, "2");
+    expect_asked(3, 1);
+    client_request(m, "3", "subscriptions/listen", X2);
+    assert_int_equal(m->count, 0);
+    (void)client_ask(c, "1", "disable_toolset", "{\"toolset\":\"t\"}");
+    assert_int_equal(client_count(m, "acknowledged"), 1);
     fixture_stop(&fixture);
 }
 
@@ -584,15 +668,26 @@ static void test_stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_legacy),        cmocka_unit_test(test_counted),
-        cmocka_unit_test(test_answer),        cmocka_unit_test(test_asked_twice),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_modern),        cmocka_unit_test(test_acknowledged_first),
-        cmocka_unit_test(test_modern_limit),  cmocka_unit_test(test_late_listen),
-        cmocka_unit_test(test_sub_resources), cmocka_unit_test(test_shared_uri),
-        cmocka_unit_test(test_bad_updates),   cmocka_unit_test(test_other_thread),
-        cmocka_unit_test(test_disable),       cmocka_unit_test(test_enable_again),
-        cmocka_unit_test(test_rebind),        cmocka_unit_test(test_refused_stream),
+        cmocka_unit_test(test_legacy),
+        cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_asked_twice),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_modern),
+        cmocka_unit_test(test_acknowledged_first),
+        cmocka_unit_test(test_modern_limit),
+        cmocka_unit_test(test_late_listen),
+        cmocka_unit_test(test_sub_resources),
+        cmocka_unit_test(test_shared_uri),
+        cmocka_unit_test(test_bad_updates),
+        cmocka_unit_test(test_other_thread),
+        cmocka_unit_test(test_disable),
+        cmocka_unit_test(test_enable_again),
+        cmocka_unit_test(test_rebind),
+        cmocka_unit_test(test_acknowledged_when_known),
+        cmocka_unit_test(test_acknowledged_after_a_while),
+        cmocka_unit_test(test_not_acknowledged),
         cmocka_unit_test(test_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,29 +234,6 @@ static void reopen(legacy *s)
     s->c = client_open_in(&m.fixture, LEGACY, profile == 0 ? NULL : "second");
 }
 
-static void open_stream(stream *s)
-{
-    char id[16];
-    char params[128] = "\"notifications\":{\"resourceSubscriptions\":[";
-    size_t len = strlen(params);
-    if (s->is_open) {
-        return;
-    }
-    *s = (stream){.is_open = true, .id = ++m.next_stream};
-    const char *comma = "";
-    for (size_t uri = 0; uri < URIS; uri++) {
-        if (roll(2) == 0) {
-            s->has[uri] = m.is_active[0]; /* else nobody has it: it is not acknowledged */
-            len += (size_t)snprintf(params + len, sizeof params - len, "%s\"%s\"", comma,
-                                    URI_TEXTS[uri]);
-            comma = ",";
-        }
-    }
-    (void)snprintf(params + len, sizeof params - len, "]}");
-    (void)snprintf(id, sizeof id, "%u", s->id);
-    client_request(m.modern, id, "subscriptions/listen", params);
-}
-
 static void close_stream(stream *s)
 {
     char id[16];
@@ -278,6 +255,21 @@ static void set_active(size_t profile, bool is_active)
     }
 }
 
+/* Let the toolset answer; whether it agrees. */
+static bool answer(asked *chosen)
+{
+    const puppet_instance *t = m.puppet.latest;
+    bool agrees = roll(4) != 0;
+    chosen->is_open = false;
+    m.told[chosen->uri] = agrees ? TOLD_ALL : TOLD_NOTHING;
+    m.may_be_untold[chosen->uri] = !agrees;
+    assert_int_equal(t->api->finish(t->host, chosen->call,
+                                    agrees ? PATCHBAY_RESULT : PATCHBAY_FAILED,
+                                    puppet_str(agrees ? "{}" : "no")),
+                     PATCHBAY_OK);
+    return agrees;
+}
+
 static void answer_one(void)
 {
     size_t open = 0;
@@ -287,21 +279,48 @@ static void answer_one(void)
             chosen = &m.requests[i];
         }
     }
-    if (chosen == NULL) {
+    if (chosen != NULL) {
+        (void)answer(chosen);
+    }
+}
+
+/* A stream is acknowledged when the toolset has answered for all that it names, and has what the
+ * toolset agreed to. */
+static void wait_for_stream(stream *s)
+{
+    for (size_t i = 0; i < m.count; i++) {
+        asked *request = &m.requests[i];
+        if (request->is_open && s->has[request->uri]) {
+            s->has[request->uri] = answer(request);
+        }
+    }
+    char id[64];
+    (void)snprintf(id, sizeof id, "subscriptionId\":%u},\"notifications\"", s->id);
+    assert_int_equal(client_count(m.modern, id), 1);
+}
+
+static void open_stream(stream *s)
+{
+    char id[16];
+    char params[128] = "\"notifications\":{\"resourceSubscriptions\":[";
+    size_t len = strlen(params);
+    if (s->is_open) {
         return;
     }
-    const puppet_instance *t = m.puppet.latest;
-    chosen->is_open = false;
-    if (roll(4) == 0) {
-        m.told[chosen->uri] = TOLD_NOTHING;
-        m.may_be_untold[chosen->uri] = true;
-        assert_int_equal(t->api->finish(t->host, chosen->call, PATCHBAY_FAILED, puppet_str("no")),
-                         PATCHBAY_OK);
-    } else {
-        m.told[chosen->uri] = TOLD_ALL;
-        assert_int_equal(t->api->finish(t->host, chosen->call, PATCHBAY_RESULT, puppet_str("{}")),
-                         PATCHBAY_OK);
+    *s = (stream){.is_open = true, .id = ++m.next_stream};
+    const char *comma = "";
+    for (size_t uri = 0; uri < URIS; uri++) {
+        if (roll(2) == 0) {
+            s->has[uri] = m.is_active[0]; /* else nobody has it: it is not acknowledged */
+            len += (size_t)snprintf(params + len, sizeof params - len, "%s\"%s\"", comma,
+                                    URI_TEXTS[uri]);
+            comma = ",";
+        }
     }
+    (void)snprintf(params + len, sizeof params - len, "]}");
+    (void)snprintf(id, sizeof id, "%u", s->id);
+    client_request(m.modern, id, "subscriptions/listen", params);
+    wait_for_stream(s);
 }
 
 static void replace_module(void)

@@ -132,6 +132,7 @@ static void test_bad_answers(void **state)
         {"HTTP/1.1 10x xx\r\n", 0, "HTTP/1.1"},
         {"HTTP/1.1  101 x\r\n", 0, "HTTP/1.1"},
         {"\r\nHTTP/1.1 101 x", 0, "HTTP/1.1"},
+        {"\r\n\r\n", 0, "HTTP/1.1"},
         {SWITCH ACCEPT "Upgrade: websocket\r\n\r\n", 101, "another protocol"},
         {SWITCH ACCEPT "Connection: Upgrade\r\n\r\n", 101, "another protocol"},
         {SWITCH ACCEPT "Connection: Upgrades\r\nUpgrade: websocket\r\n\r\n", 101,

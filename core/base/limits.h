@@ -110,7 +110,7 @@
 
 /* How long the questions of one call are gathered, for a client that has to answer them in one go:
  * those that a server asks together come one by one. */
-#define HUB_LIMIT_ASK_GATHER_MS 20
+#define HUB_LIMIT_ASK_GATHER_MS 100
 
 /* Elicitations by URL of one session whose end its server has not told. */
 #define HUB_LIMIT_ELICITATIONS 64

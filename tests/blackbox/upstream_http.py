@@ -101,12 +101,13 @@ class Legacy(Upstreams):
         upstream.on["tools/call"] = call
         client = self.start(upstream)
         client.names()
-        for _ in range(3):
+        for _ in range(10):
             since = client.hub.mark
             self.assertEqual(self.text(client.call("up__echo", meta={"progressToken": "mine"})), "done")
             told = client.hub.notifications("notifications/progress", since)
             self.assertEqual([m.params["progress"] for m in told], [1, 2])
-        self.assertEqual(len({x.peer for x in upstream.of("tools/call")}), 1)  # read to its end, so reused
+        peers = {x.peer for x in upstream.of("tools/call")}
+        self.assertLess(len(peers), 10)  # read to its end, so reused, unless the next call overtook the end
 
     def test_a_stream_that_does_not_end_behind_its_answer(self):
         upstream = self.upstream()

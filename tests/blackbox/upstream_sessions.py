@@ -76,6 +76,7 @@ class Lost(Sessions):
         client.call(NAME).result
         client.hub.wait_for(lambda m: m.method == UPDATED and m.params["uri"] == "a:b", UPDATED, mark)
         for method, params in (("resources/subscribe", {"uri": "a:b"}), ("logging/setLevel", {"level": "debug"})):
+            upstream.wait(method, since=since)
             said = [x for x in upstream.of(method, since) if x.headers["mcp-session-id"] == "session-102"]
             self.assertEqual([x.params | {"_meta": None} for x in said], [params | {"_meta": None}], method)
         self.assertEqual(len(upstream.of("initialize", since)), 1)

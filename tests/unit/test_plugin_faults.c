@@ -321,7 +321,7 @@ static void test_disable_while_job_runs(void **state)
     (void)sem_wait(&probe.done);
     assert_int_equal(probe.results[0], PATCHBAY_ESTATE);
     fixture_run_until(&fixture, is_destroyed, NULL);
-    assert_int_equal(c->count, 2);
+    assert_int_equal(client_count(c, "\"result\":"), 2);
     fini_probe();
     fixture_stop(&fixture);
 }

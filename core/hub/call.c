@@ -120,13 +120,18 @@ static void give_slot_back(hub_call *call)
     call_slot *slot = &table->slots[at];
     hub_call_forget_kept(call);
     free(call->held);
-    free(call->progress);
+    hub_progress_forget(call);
     free(call->task);
     slot->call = NULL;
     slot->spare = call;
     slot->next_free = table->first_free;
     table->first_free = at;
     table->in_flight--;
+}
+
+struct ev_loop *hub_call_loop(const hub_call *call)
+{
+    return call->table->loop;
 }
 
 /* ---- beginning ------------------------------------------------------------------------------- */
@@ -191,6 +196,9 @@ void hub_call_bind(hub_call *call, hub_binding *binding)
     }
     binding->calls = call;
     binding->in_flight++;
+    /* Who has a task must get at it, or nothing would ever end. */
+    call->takes_place = call->on_outcome == NULL && call->task == NULL;
+    binding->client_calls += call->takes_place ? 1 : 0;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -319,6 +327,7 @@ static void unlink_binding(hub_call *call)
         call->binding_next->binding_prev = call->binding_prev;
     }
     call->binding = NULL;
+    binding->client_calls -= call->takes_place ? 1 : 0;
     hub_binding_call_ended(binding);
 }
 

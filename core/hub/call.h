@@ -72,10 +72,12 @@ struct hub_call {
     hub_task_role task_role;     /* what it has to do with a task … */
     char *task;                  /* … and with which: the toolset's own id; NULL: none yet */
     size_t task_len;
+    bool takes_place;     /* one of its binding's client_calls */
     uint64_t progress_ms; /* see progress.c */
     char *progress;       /* … and the newest that was held back; NULL: none */
     size_t progress_len;
-    char *held; /* a parked request, whole */
+    ev_timer progress_due; /* … runs while one is */
+    char *held;            /* a parked request, whole */
     size_t held_len;
     char *kept;                             /* inline_kept, or on the heap when that is too small */
     hub_call_kept *kept_later;              /* newest first */
@@ -115,7 +117,11 @@ HUB_MUST_CHECK hub_err hub_call_begin_internal(hub_call_table *table,
 /* Make a call of the hub's own end with a session. A carrier is none of its calls in flight. */
 void hub_call_join(hub_call *call, hub_session *session);
 
-/* Note who works on it. */
+/* The loop of its timers. */
+struct ev_loop *hub_call_loop(const hub_call *call);
+
+/* Note who works on it. It takes a place of the toolset's max_calls if it is a client's, and not
+ * about a task. */
 void hub_call_bind(hub_call *call, hub_binding *binding);
 
 /* Start the clock: after `timeout_ms` without progress, or `ceiling_ms` in all, the call fails. */

@@ -105,10 +105,11 @@ typedef struct hub_listen {
     hub_port *port;
     bool wants[HUB_TOPICS]; /* that their lists changed */
     bool is_acknowledged;
+    bool is_over;            /* nothing is sent on it any more */
     bool missed[HUB_TOPICS]; /* changed before it was acknowledged */
     size_t awaited;    /* toolsets' answers to what it subscribes to; it is acknowledged then */
     ev_timer patience; /* … or when this is at its end */
-    hub_profile *profile;
+    hub_session *session;
     hub_subscriber_list subscribers;
     size_t id_len;
     char id[]; /* raw JSON of the request's id */

@@ -294,6 +294,15 @@ static bool may_ask(hub_str method)
     "params.requestState was not made here for this request and this client, or it was changed: "  \
     "repeat the request without it"
 
+void hub_input_required_note(hub_call *call, const hub_message *message)
+{
+    if (!call->has_digest && call->context.era == HUB_ERA_MODERN && may_ask(message->method) &&
+        hub_input_is_possible(call->context.capabilities)) {
+        call->has_digest =
+            hub_request_digest(message->method, message->at[HUB_M_PARAMS], call->digest) == HUB_OK;
+    }
+}
+
 bool hub_input_required_admit(hub_call *call, const hub_binding *binding,
                               const hub_message *message)
 {
@@ -311,11 +320,7 @@ bool hub_input_required_admit(hub_call *call, const hub_binding *binding,
         hub_call_fail_rpc(call, HUB_RPC_INVALID_PARAMS, HUB_STR(BAD_STATE));
         return false;
     }
-    if (!hub_input_is_possible(call->context.capabilities)) {
-        return true;
-    }
-    call->has_digest =
-        hub_request_digest(message->method, message->at[HUB_M_PARAMS], call->digest) == HUB_OK;
+    hub_input_required_note(call, message);
     return true;
 }
 

@@ -20,10 +20,15 @@
 #include "hub/ask.h"
 #include "hub/respond.h"
 
-/* Before a request is given to `binding`: note what a retry has to match. False when the request
+/* Before a request is given to `binding`: note what a retry has to match, if that has not been done
+ * (hub_input_required_note). False when the request
  * was refused; then the call is over. */
 bool hub_input_required_admit(hub_call *call, const hub_binding *binding,
                               const hub_message *message);
+
+/* Note what a retry has to match, if the client can be asked: its own message, for a request that
+ * is given to a binding in other words. */
+void hub_input_required_note(hub_call *call, const hub_message *message);
 
 /* The call is bound: keep the answers that its request brings. */
 void hub_input_required_supply(hub_call *call, const hub_message *message);

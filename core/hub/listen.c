@@ -145,7 +145,7 @@ static hub_request make_request(const hub_listen *listen, hub_message *message)
 
 void hub_listen_tell(hub_listen *listen, hub_topic topic)
 {
-    if (!listen->wants[topic]) {
+    if (!listen->wants[topic] || listen->is_over) {
         return;
     }
     if (!listen->is_acknowledged) {
@@ -163,16 +163,15 @@ void hub_listen_tell(hub_listen *listen, hub_topic topic)
     hub_buf_fini(&params);
 }
 
-/* Acknowledge it, and tell what it has missed. One that cannot be acknowledged hears nothing more.
- */
+/* Acknowledge it, and tell what it has missed. One that cannot be acknowledged is over. */
 static void acknowledge(hub_listen *listen)
 {
-    ev_timer_stop(listen->profile->hub->loop, &listen->patience);
+    ev_timer_stop(listen->session->profile->hub->loop, &listen->patience);
     if (send_acknowledgement(listen) != HUB_OK) {
         hub_message message = {.kind = HUB_MESSAGE_REQUEST};
         hub_request request = make_request(listen, &message);
         hub_respond_refusal(&request, HUB_ENOMEM);
-        memset(listen->wants, 0, sizeof listen->wants);
+        listen->is_over = true;
         return;
     }
     listen->is_acknowledged = true;
@@ -186,7 +185,8 @@ static void acknowledge(hub_listen *listen)
 
 void hub_listen_settled(hub_listen *listen)
 {
-    if (--listen->awaited == 0 && !listen->is_acknowledged) {
+    bool is_open = !listen->is_over && !listen->session->closing;
+    if (--listen->awaited == 0 && !listen->is_acknowledged && is_open) {
         acknowledge(listen);
     }
 }
@@ -213,7 +213,7 @@ static hub_listen *create_listen(const hub_request *request)
         listen->wants[topic] =
             hub_json_type_of(hub_json_get(filter, FLAGS[topic])) == HUB_JSON_TRUE;
     }
-    listen->profile = session->profile;
+    listen->session = session;
     double patience_s = session->profile->hub->settings->limits.discover_timeout_ms / 1000.0;
     ev_timer_init(&listen->patience, on_patience, patience_s, 0);
     listen->patience.data = listen;
@@ -253,14 +253,15 @@ void hub_listen_open(const hub_request *request)
     listen->awaited = 1; /* not acknowledged before all have been asked */
     hub_subscription_begin(listen);
     hub_listen_settled(listen);
-    if (!listen->is_acknowledged && listen->awaited > 0) {
+    if (listen->awaited > 0) {
         ev_timer_start(session->profile->hub->loop, &listen->patience);
     }
 }
 
 static void destroy(hub_listen *listen)
 {
-    ev_timer_stop(listen->profile->hub->loop, &listen->patience);
+    ev_timer_stop(listen->session->profile->hub->loop, &listen->patience);
+    listen->is_over = true; /* a toolset that is told of the end may answer something else */
     hub_subscription_end_all(&listen->subscribers);
     free(listen);
 }
@@ -319,7 +320,7 @@ void hub_listen_close_all(hub_session *session, bool say_so)
     while (session->listens != NULL) {
         hub_listen *listen = session->listens;
         session->listens = listen->next;
-        if (say_so) {
+        if (say_so && !listen->is_over) {
             say_goodbye(listen);
         }
         destroy(listen);

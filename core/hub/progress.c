@@ -12,35 +12,75 @@ enum {
     BURST_MS = INTERVAL_MS * HUB_LIMIT_PROGRESS_BURST,
 };
 
-static void forget(hub_call *call)
+void hub_progress_forget(hub_call *call)
 {
+    ev_timer_stop(hub_call_loop(call), &call->progress_due);
     free(call->progress);
     call->progress = NULL;
     call->progress_len = 0;
 }
 
-static void keep(hub_call *call, hub_str params_json)
-{
-    forget(call);
-    if (params_json.len <= HUB_LIMIT_PROGRESS_BYTES) {
-        call->progress = hub_str_dup(params_json);
-        call->progress_len = call->progress != NULL ? params_json.len : 0;
-    }
-}
-
-/* Each that is told moves `progress_ms` on; it may be ahead of the clock by one burst. */
-void hub_progress_take(hub_call *call, hub_str params_json)
+/* How long the next has to wait. Each that is told moves `progress_ms` on; it may be ahead of the
+ * clock by one burst. */
+static uint64_t wait_ms(hub_call *call)
 {
     uint64_t now = hub_clock_now_ms();
     if (call->progress_ms < now) {
         call->progress_ms = now;
     }
-    if (call->progress_ms - now > BURST_MS - INTERVAL_MS) {
-        keep(call, params_json);
+    uint64_t ahead = call->progress_ms - now;
+    return ahead > BURST_MS - INTERVAL_MS ? ahead - (BURST_MS - INTERVAL_MS) : 0;
+}
+
+static void on_due(struct ev_loop *loop, ev_timer *timer, int events);
+
+static void start_timer(hub_call *call, uint64_t delay_ms)
+{
+    struct ev_loop *loop = hub_call_loop(call);
+    double late = ev_time() - ev_now(loop); /* a busy loop's clock is behind */
+    ev_timer_init(&call->progress_due, on_due, (double)delay_ms / 1000. + late, 0.);
+    call->progress_due.data = call;
+    ev_timer_start(loop, &call->progress_due);
+}
+
+static void on_due(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    hub_call *call = timer->data;
+    uint64_t delay_ms = wait_ms(call);
+    if (delay_ms > 0) {
+        start_timer(call, delay_ms);
+    } else if (call->session != NULL) { /* else the client has to come back first */
+        call->progress_ms += INTERVAL_MS;
+        hub_progress_flush(call);
+    }
+}
+
+/* Without room or memory for it, the one before stays the newest. */
+static void keep(hub_call *call, hub_str params_json, uint64_t delay_ms)
+{
+    char *copy = params_json.len <= HUB_LIMIT_PROGRESS_BYTES ? hub_str_dup(params_json) : NULL;
+    if (copy == NULL) {
+        return;
+    }
+    free(call->progress);
+    call->progress = copy;
+    call->progress_len = params_json.len;
+    if (!ev_is_active(&call->progress_due)) {
+        start_timer(call, delay_ms);
+    }
+}
+
+void hub_progress_take(hub_call *call, hub_str params_json)
+{
+    uint64_t delay_ms = wait_ms(call);
+    if (delay_ms > 0) {
+        keep(call, params_json, delay_ms);
         return;
     }
     call->progress_ms += INTERVAL_MS;
-    forget(call);
+    hub_progress_forget(call);
     hub_router_forward_progress(call, params_json);
 }
 
@@ -49,6 +89,6 @@ void hub_progress_flush(hub_call *call)
     if (call->progress != NULL) {
         hub_router_forward_progress(call,
                                     (hub_str){.ptr = call->progress, .len = call->progress_len});
-        forget(call);
+        hub_progress_forget(call);
     }
 }

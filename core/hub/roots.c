@@ -66,6 +66,9 @@ hub_call *hub_roots_carrier(hub_binding *binding)
     if (session == NULL || call != NULL) {
         return call;
     }
+    if (binding->retired) {
+        return NULL;
+    }
     if (hub_call_begin_internal(hub->calls, on_carrier_outcome, NULL, &call) != HUB_OK) {
         return NULL;
     }
@@ -85,6 +88,23 @@ void hub_roots_settle(hub_binding *binding, uint64_t id)
 {
     hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
     if (call != NULL && call->is_carrier && (call->asking == NULL || call->asking->first == NULL)) {
+        hub_call_drop(call);
+    }
+}
+
+static hub_call *find_carrier(const hub_binding *binding)
+{
+    hub_call *call = binding->calls;
+    while (call != NULL && !call->is_carrier) {
+        call = call->binding_next;
+    }
+    return call;
+}
+
+void hub_roots_end(hub_binding *binding)
+{
+    hub_call *call;
+    while ((call = find_carrier(binding)) != NULL) {
         hub_call_drop(call);
     }
 }

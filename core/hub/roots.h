@@ -29,6 +29,9 @@ hub_call *hub_roots_carrier(hub_binding *binding);
 /* End the call if it is a carrier without questions. An id that is over is fine. */
 void hub_roots_settle(hub_binding *binding, uint64_t call);
 
+/* The binding is retired: end its carriers. It gets no more of them. */
+void hub_roots_end(hub_binding *binding);
+
 /* The client of a call (NULL: it is over) has told the binding its roots. */
 void hub_roots_note(hub_binding *binding, const hub_call *call);
 

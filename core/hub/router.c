@@ -126,8 +126,7 @@ void hub_router_dispatch(hub_call *call, hub_toolset *toolset, hub_str name, hub
     const hub_orchestrator *hub = toolset->hub;
     const hub_toolset_settings *settings = toolset->settings;
     hub_binding *binding = toolset->binding;
-    /* Who has a task must get at it, or nothing would ever end. */
-    if (settings->max_calls > 0 && binding->in_flight >= settings->max_calls &&
+    if (settings->max_calls > 0 && binding->client_calls >= settings->max_calls &&
         call->task == NULL) {
         hub_call_fail(call, PATCHBAY_UNAVAILABLE,
                       HUB_STR("the toolset has as many calls in flight as it may: try again"));
@@ -409,7 +408,7 @@ void hub_router_resume(hub_session *session, hub_port *port, hub_str bytes, hub_
 static void cancel(hub_session *session, const hub_message *message)
 {
     hub_str id = message->at[HUB_M_REQUEST_ID];
-    hub_call *call = hub_call_find_client(session, id);
+    hub_call *call = id.len > 0 ? hub_call_find_client(session, id) : NULL;
     if (call != NULL) {
         hub_subscription_cancel(call);
         hub_call_drop(call);

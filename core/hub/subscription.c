@@ -79,6 +79,9 @@ static void tell_end(hub_subscription *subscription)
 
 static void take_out(hub_subscription *subscription)
 {
+    if (subscription->toolset->next_subscription == subscription) {
+        subscription->toolset->next_subscription = subscription->hh.next;
+    }
     HASH_DEL(subscription->toolset->subscriptions, subscription);
     subscription->is_over = true;
 }
@@ -297,7 +300,8 @@ static void tell(hub_subscriber *subscriber, hub_str uri)
     const hub_listen *listen = subscriber->listen;
     hub_buf known;
     hub_buf params;
-    if (subscriber->session->closing || subscriber->is_asleep || subscriber->is_repeat) {
+    if (subscriber->session->closing || subscriber->is_asleep || subscriber->is_repeat ||
+        (listen != NULL && listen->is_over)) {
         return;
     }
     if (listen != NULL && !listen->is_acknowledged) {
@@ -371,29 +375,33 @@ void hub_subscription_add_uris(const hub_listen *listen, hub_buf *out)
 
 /* ---- toolsets that come and go --------------------------------------------------------------- */
 
-/* Tell the toolset of all that it does not know of. What is asked newly cannot be answered before
- * it is asked, so those that follow in the table are there when this comes to them. */
-static void tell_all_begin(const hub_toolset *toolset)
+/* Walking over all subscriptions, while the toolset hears of one after the other: a plugin may
+ * answer whatever it was asked meanwhile, so any of them can be gone after any word to it. The next
+ * one is kept where take_out() finds it; a walk inside of a walk goes to the end for both. */
+static hub_subscription *step(hub_toolset *toolset, hub_subscription *at)
 {
-    hub_subscription *next;
-    for (hub_subscription *at = toolset->subscriptions; at != NULL; at = next) {
-        next = at->hh.next;
-        hub_subscription_tell_begin(at);
+    toolset->next_subscription = at->hh.next;
+    return at;
+}
+
+/* Tell the toolset of all that it does not know of. */
+static void tell_all_begin(hub_toolset *toolset)
+{
+    hub_subscription *at = toolset->subscriptions;
+    for (; at != NULL; at = toolset->next_subscription) {
+        hub_subscription_tell_begin(step(toolset, at));
     }
 }
 
-/* A plugin may answer whatever it was asked while it hears of something else, so a subscription can
- * be gone after any word to it. */
 void hub_subscription_rebind(hub_toolset *toolset)
 {
     hub_subscription *at = toolset->subscriptions;
-    while (at != NULL) {
-        hub_call *asking = at->asking;
+    for (; at != NULL; at = toolset->next_subscription) {
+        hub_call *asking = step(toolset, at)->asking;
         at->asking = NULL;
         if (asking != NULL) {
             hub_call_drop(asking); /* the old instance hears of it */
         }
-        at = asking != NULL ? toolset->subscriptions : at->hh.next;
     }
     for (at = toolset->subscriptions; at != NULL; at = at->hh.next) {
         at->is_told = false;

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "hub/capabilities.h"
 #include "hub/hub.h"
+#include "hub/input_required.h"
 #include "hub/router.h"
 #include "hub/task_watch.h"
 
@@ -213,6 +214,7 @@ void hub_tasks_dispatch_hidden(hub_call *call, const hub_view_entry *entry,
 {
     hub_message known;
     hub_buf text;
+    hub_input_required_note(call, message);
     hub_buf_init(&text, SIZE_MAX / 2);
     hub_buf_add(&text, HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":"));
     hub_buf_add(&text, message->at[HUB_M_ID]);
@@ -260,11 +262,31 @@ static void respond_unknown(const hub_request *request)
                       HUB_STR_EMPTY);
 }
 
+/* Whether the session has a call that waits for the result of the task. */
+static bool is_awaited(const hub_session *session, const hub_toolset *toolset, hub_str id)
+{
+    for (const hub_call *call = session->calls; call != NULL; call = call->session_next) {
+        if (call->task_role == HUB_TASK_RESULT && call->binding != NULL &&
+            call->binding->toolset == toolset &&
+            hub_str_eq((hub_str){.ptr = call->task, .len = call->task_len}, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Make the request a call of the toolset that has the task. */
 static void call_toolset(const hub_request *request, hub_toolset *toolset, hub_str id)
 {
     const hub_message *message = request->message;
+    bool is_result = hub_str_is(message->method, "tasks/result");
     hub_call *call;
+    if (is_result && is_awaited(request->session, toolset, id)) {
+        refuse_call(request, HUB_RPC_INVALID_REQUEST,
+                    "a tasks/result for this task is in flight already: wait for its answer, or "
+                    "cancel it");
+        return;
+    }
     hub_err err = hub_call_begin(toolset->hub->calls, request->session, request->port,
                                  message->at[HUB_M_ID], &request->context, &call);
     if (err != HUB_OK) {
@@ -273,8 +295,7 @@ static void call_toolset(const hub_request *request, hub_toolset *toolset, hub_s
     }
     call->task = hub_str_dup(id);
     call->task_len = id.len;
-    call->task_role =
-        hub_str_is(message->method, "tasks/result") ? HUB_TASK_RESULT : HUB_TASK_STATE;
+    call->task_role = is_result ? HUB_TASK_RESULT : HUB_TASK_STATE;
     if (call->task == NULL) {
         hub_call_fail_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
     } else {

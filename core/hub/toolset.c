@@ -6,6 +6,7 @@
 #include "hub/hub.h"
 #include "hub/logging.h"
 #include "hub/orchestrator.h"
+#include "hub/roots.h"
 #include "hub/subscription.h"
 #include "hub/task_watch.h"
 
@@ -44,11 +45,13 @@ void hub_binding_ask_ended(hub_binding *binding)
     close_if_done(binding);
 }
 
-/* Stop taking calls. With `at_once` those in flight fail, else they may end. */
+/* Stop taking calls. With `at_once` those in flight fail, else they may end; roots are not waited
+ * for. */
 static void retire(hub_binding *binding, bool at_once)
 {
     binding->retired = true;
     binding->in_flight++; /* not closed before every call has been told */
+    hub_roots_end(binding);
     while (at_once && binding->calls != NULL) {
         hub_call_abort(binding->calls, PATCHBAY_UNAVAILABLE, HUB_STR("the toolset was disabled"));
     }

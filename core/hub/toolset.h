@@ -24,12 +24,13 @@ struct hub_binding {
     hub_instance *instance; /* NULL while it is being created, and once it is closing */
     hub_call *calls;
     size_t in_flight;
-    size_t asks;        /* questions of which the module has not heard the end */
-    bool retired;       /* takes no new calls; closes with its last one */
-    bool expects_input; /* its results may say input_required */
-    bool native;        /* its tools are the module's own */
-    uint64_t roots_of;  /* number of the session whose roots it was told last; 0: none (roots.h) */
-    bool deferred;      /* the catalog has to be asked for */
+    size_t client_calls; /* of them, those that count against max_calls */
+    size_t asks;         /* questions of which the module has not heard the end */
+    bool retired;        /* takes no new calls; closes with its last one */
+    bool expects_input;  /* its results may say input_required */
+    bool native;         /* its tools are the module's own */
+    uint64_t roots_of;   /* number of the session whose roots it was told last; 0: none (roots.h) */
+    bool deferred;       /* the catalog has to be asked for */
     /* Set while the instance was being created. */
     hub_catalog *first_lists[HUB_KINDS];
     hub_capabilities first_capabilities;
@@ -60,12 +61,13 @@ typedef struct hub_toolset {
     uint64_t asked_at_ms;              /* when it was made */
     bool is_late;                      /* see hub_toolset_note_wait */
     hub_catalog_waiter *waiters;
-    struct hub_subscription *subscriptions; /* uthash over the URI (subscription.h) */
-    hub_task_watch *task_watches;           /* uthash over the id (task_watch.h) */
-    hub_task_watch *task_progress;          /* the same tasks, over the call that made them */
-    int level_told;                         /* of logging, to the instance (logging.h) */
-    unsigned level_users;                   /* `users` when that was looked at last */
-    int level_asked;                        /* the most talkative that a modern request had */
+    struct hub_subscription *subscriptions;     /* uthash over the URI (subscription.h) */
+    struct hub_subscription *next_subscription; /* … while they are walked over */
+    hub_task_watch *task_watches;               /* uthash over the id (task_watch.h) */
+    hub_task_watch *task_progress;              /* the same tasks, over the call that made them */
+    int level_told;                             /* of logging, to the instance (logging.h) */
+    unsigned level_users;                       /* `users` when that was looked at last */
+    int level_asked;                            /* the most talkative that a modern request had */
 } hub_toolset;
 
 /* What instances report to (binding.c); the context is the binding. */

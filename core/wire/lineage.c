@@ -25,20 +25,15 @@ static bool is_remembered(const hub_lineage_hub *hub, uint64_t now_ms)
 
 void hub_lineage_add(const hub_lineage *lineage, uint64_t now_ms, hub_buf *out)
 {
-    unsigned depth = 0;
     hub_buf_add(out, HUB_STR("{\"ids\":[\""));
     hub_buf_add(out, hub_str_of(lineage->id));
     for (size_t i = 0; i < lineage->count; i++) {
-        const hub_lineage_hub *hub = &lineage->front[i];
-        if (is_remembered(hub, now_ms)) {
+        if (is_remembered(&lineage->front[i], now_ms)) {
             hub_buf_add(out, HUB_STR("\",\""));
-            hub_buf_add(out, hub_str_of(hub->id));
-            depth = hub->depth > depth ? hub->depth : depth;
+            hub_buf_add(out, hub_str_of(lineage->front[i].id));
         }
     }
-    hub_buf_add(out, HUB_STR("\"],\"depth\":"));
-    hub_buf_add_u64(out, depth + 1);
-    hub_buf_add_char(out, '}');
+    hub_buf_add(out, HUB_STR("\"]}"));
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -94,7 +89,7 @@ static bool contains(hub_str ids, hub_str wanted)
     return false;
 }
 
-static void remember(hub_lineage *lineage, hub_str ids, unsigned depth, uint64_t now_ms)
+static void remember(hub_lineage *lineage, hub_str ids, uint64_t now_ms)
 {
     hub_json_iter it = hub_json_iterate(ids);
     hub_str key;
@@ -104,18 +99,14 @@ static void remember(hub_lineage *lineage, hub_str ids, unsigned depth, uint64_t
         hub_lineage_hub *hub = id.len > 0 ? find_place(lineage, id, now_ms) : NULL;
         if (hub != NULL) {
             hub->seen_ms = now_ms;
-            hub->depth = depth;
         }
     }
 }
 
 hub_err hub_lineage_take(hub_lineage *lineage, hub_str meta, uint64_t now_ms, hub_error *reterr)
 {
-    hub_str hubs = hub_json_get(meta, HUB_STR(HUB_META_HUBS));
-    hub_str ids = hub_json_get(hubs, HUB_STR("ids"));
-    uint64_t depth;
-    if (hub_json_type_of(ids) != HUB_JSON_ARRAY ||
-        !hub_json_to_u64(hub_json_get(hubs, HUB_STR("depth")), &depth)) {
+    hub_str ids = hub_json_get(hub_json_get(meta, HUB_STR(HUB_META_HUBS)), HUB_STR("ids"));
+    if (hub_json_type_of(ids) != HUB_JSON_ARRAY) {
         return HUB_OK;
     }
     if (contains(ids, hub_str_of(lineage->id))) {
@@ -123,12 +114,6 @@ hub_err hub_lineage_take(hub_lineage *lineage, hub_str meta, uint64_t now_ms, hu
                         "a loop of hubs: this hub would be its own upstream. Take out of one of "
                         "them the toolset that leads back to the other");
     }
-    if (depth > HUB_LINEAGE_DEPTH) {
-        return hub_fail(reterr, HUB_ELIMIT,
-                        "a loop of hubs, or more than %d in a row: connect the client to a hub "
-                        "that is nearer to the server",
-                        HUB_LINEAGE_DEPTH);
-    }
-    remember(lineage, ids, (unsigned)depth, now_ms);
+    remember(lineage, ids, now_ms);
     return HUB_OK;
 }

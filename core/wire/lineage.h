@@ -11,9 +11,10 @@
  * fails, and the rest works. Servers that are no hubs ignore the member. Of a hub that has not
  * asked for a while nothing is remembered.
  *
- *     {"ids":["6d0e…","91c4…"],"depth":2}
+ *     {"ids":["6d0e…","91c4…"]}
  *
- * The depth is that of the longest chain: it ends circles through hubs that pass on no ids.
+ * What clients say here is believed: the worst that a lie can do is to hide a circle, unless the
+ * liar knows the id of a hub behind this one, which is random and is told to servers only.
  * Thread: one at a time.
  * spec: MCP 2026-07-28 basic/index (_meta); RELIABILITY.md U14
  */
@@ -28,13 +29,11 @@
 enum {
     HUB_LINEAGE_ID_CHARS = 32,      /* hexadecimal digits */
     HUB_LINEAGE_HUBS = 64,          /* in front of one hub; the rest is not remembered */
-    HUB_LINEAGE_DEPTH = 8,          /* hubs in a row, the one that is asked not counted */
     HUB_LINEAGE_MEMORY_MS = 600000, /* after a hub asked last */
 };
 
 typedef struct hub_lineage_hub {
     char id[HUB_LINEAGE_ID_CHARS + 1];
-    unsigned depth;
     uint64_t seen_ms;
 } hub_lineage_hub;
 

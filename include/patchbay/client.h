@@ -81,9 +81,10 @@ typedef struct patchbay_client_v1 {
      * asked for any and is of a handshake revision: from "info" on. With call id 0 it goes to every
      * such client of a handshake revision. Announce it: set_capabilities() of catalog.h with
      * "logging". With PATCHBAY_SOME_CALL it goes to the session whose calls the instance is working
-     * on, if that is a single one and each of its calls wants that level; else to nobody, and on
-     * the loop thread PATCHBAY_ESTALE says that there is no single session. thread: [any] blocks:
-     * no returns: as patchbay_host_api.notify() */
+     * on, if that is a single one and each of its calls wants that level; else to nobody.
+     * thread: [any]      blocks: no
+     * returns: as patchbay_host_api.notify(); PATCHBAY_ESTATE on the loop thread, for
+     *          PATCHBAY_SOME_CALL, when there is no single session */
     int32_t (*message)(patchbay_host *host, patchbay_call call, patchbay_str params_json);
 
     /* Let go of the connection that the call's answer would take, where the client can come back

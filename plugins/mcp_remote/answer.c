@@ -343,8 +343,9 @@ static void on_end(void *ctx, http_outcome outcome, const char *error)
     const char *redirect = x->request != NULL ? http_request_redirect(x->request) : NULL;
     x->request = NULL;
     x->busy = 1;
-    if (x->kind == EXCHANGE_DONE) {
-        exchange_end(x);
+    int is_late_probe = x->role == ROLE_DISCOVER && remote->server.phase != PHASE_PROBING;
+    if (x->kind == EXCHANGE_DONE || is_late_probe) {
+        exchange_end(x); /* however it ended: nobody waits for it */
     } else if (x->kind == EXCHANGE_STREAM) {
         end_stream(x, outcome == HTTP_COMPLETE ? NULL : error, redirect);
     } else if (outcome == HTTP_COMPLETE) {

@@ -8,7 +8,13 @@
 static void on_time(void *ctx)
 {
     exchange *x = ctx;
-    exchange_start(x);
+    const mcp_remote *remote = x->remote;
+    int is_of_another = x->session != 0 && x->session != remote->session_number;
+    if (x->kind == EXCHANGE_REQUEST && (is_of_another || (x->session != 0 && !remote->session))) {
+        session_lost(x); /* its events are in a session that is over */
+    } else {
+        exchange_start(x);
+    }
 }
 
 /* As the server says; the more often nothing came of it, the longer. */
@@ -29,9 +35,8 @@ int exchange_resume(exchange *x)
         (is_request && x->resumes >= REMOTE_RESUMES)) {
         return 0;
     }
-    if (x->timer == NULL) {
-        x->timer = server->loop->timer(server->host, on_time, x);
-    }
+    server->loop->timer_free(x->timer); /* it may have had another end */
+    x->timer = server->loop->timer(server->host, on_time, x);
     if (x->timer == NULL) {
         return 0;
     }

@@ -17,18 +17,21 @@ enum {
     CODE_SERVER_ERROR = -32000,
 };
 
-/* An error object in an answer whose status is an error; it may lack the id. 0: there is none. */
-static int scan_error(exchange *x, patchbay_message *message, int64_t *ret_code)
+/* An error object in an answer whose status is an error; it may lack the id. 0: there is none.
+ * *ret_is_reply: it has the id, so it is what became of the request. */
+static int scan_error(exchange *x, patchbay_message *message, int64_t *ret_code, int *ret_is_reply)
 {
     const mcp_server *server = &x->remote->server;
     patchbay_error why = {.struct_size = sizeof why};
     patchbay_str text = patchbay_str_make(x->text.ptr, x->text.len);
     *ret_code = 0;
+    *ret_is_reply = 0;
     if (text.len == 0 || x->is_too_large ||
         server->wire->scan(server->host, text, message, &why) != PATCHBAY_OK ||
         message->kind != PATCHBAY_MSG_ERROR) {
         return 0;
     }
+    *ret_is_reply = patchbay_str_eq(message->id, patchbay_str_of(x->id));
     message->id = patchbay_str_of(x->id);
     message->id_number = x->call.id != 0 ? x->call.id : UINT64_MAX;
     (void)patchbay_json_int(patchbay_json_get(message->error, "code"), ret_code);
@@ -48,12 +51,12 @@ void answer_fail(exchange *x, const char *why)
     }
 }
 
-/* Whether it may be the client's credential that was refused: the server is not closed to others
- * for that. Answers and notifications go without the headers of any client. */
+/* Whether it may be the client's credential that was refused, or its lack of one: the server is not
+ * closed to others for that. */
 static int is_of_client(const exchange *x)
 {
     int is_note = x->kind == EXCHANGE_NOTE && x->role == ROLE_OTHER;
-    return x->forwarded.len > 0 || (is_note && x->remote->config.forward_headers != NULL);
+    return x->remote->config.forward_headers != NULL && (is_note || x->call.id != 0);
 }
 
 /* Nobody asks again and again with a credential that is refused. */
@@ -127,10 +130,11 @@ void answer_take_status(exchange *x)
     patchbay_message message = {.struct_size = sizeof message};
     char why[512];
     int64_t code;
-    int has_error = scan_error(x, &message, &code);
+    int is_reply;
+    int has_error = scan_error(x, &message, &code, &is_reply);
     if (x->status == 401 || x->status == 403) {
         answer_take_refusal(x);
-    } else if (x->session != 0 && (x->status == 404 || says_session(x, code))) {
+    } else if (x->session != 0 && (x->status == 404 || (!is_reply && says_session(x, code)))) {
         session_lost(x);
     } else if (try_old_transport(x, code)) {
         return;

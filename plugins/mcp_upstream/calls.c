@@ -106,6 +106,13 @@ static held_call *take_held(mcp_server *server)
 /* ---- forwarding
  * ----------------------------------------------------------------------------------- */
 
+/* A call that cannot be sent. What was to be subscribed to is not. */
+static void fail_unsent(mcp_server *server, patchbay_call call, int32_t status, const char *why)
+{
+    upstream_subscribed(server, call, 0);
+    upstream_finish_text(server, call, status, why);
+}
+
 static void forward(mcp_server *server, call_list *list, patchbay_call call,
                     const patchbay_request *request)
 {
@@ -114,10 +121,11 @@ static void forward(mcp_server *server, call_list *list, patchbay_call call,
     int32_t count =
         server->wire->frame_request(server->host, call, request, &peer, request->tool, parts);
     if (count == PATCHBAY_ESTALE) {
+        upstream_subscribed(server, call, 0);
         return; /* cancelled while it was held */
     }
     if (count <= 0 || !list_add(list, call)) {
-        upstream_finish_text(server, call, PATCHBAY_FAILED, "out of memory");
+        fail_unsent(server, call, PATCHBAY_FAILED, "out of memory");
         return;
     }
     upstream_outgoing message = {
@@ -131,10 +139,9 @@ static void forward(mcp_server *server, call_list *list, patchbay_call call,
     int32_t sent = server->channel->send(server, &message);
     if (sent != PATCHBAY_OK) {
         (void)list_remove(list, call);
-        upstream_finish_text(server, call, PATCHBAY_UNAVAILABLE,
-                             sent == PATCHBAY_ELIMIT
-                                 ? "the server does not read its input: try again later"
-                                 : "the connection to the server has ended: try again");
+        fail_unsent(server, call, PATCHBAY_UNAVAILABLE,
+                    sent == PATCHBAY_ELIMIT ? "the server does not read its input: try again later"
+                                            : "the connection to the server has ended: try again");
     }
 }
 

@@ -52,26 +52,17 @@ static void respond(mcp_server *server, patchbay_call call, patchbay_str id, con
     upstream_send(server, &message);
 }
 
-void upstream_respond(mcp_server *server, patchbay_str id, const char *member, patchbay_str json)
-{
-    respond(server, (patchbay_call){.id = 0}, id, member, json);
-}
-
-static void refuse_with(mcp_server *server, patchbay_str id, int32_t code, patchbay_str text)
+static void refuse_with(mcp_server *server, patchbay_call call, patchbay_str id, int32_t code,
+                        patchbay_str text)
 {
     patchbay_out error = {0};
     patchbay_out_printf(&error, "{\"code\":%d,\"message\":", (int)code);
     patchbay_out_string(&error, text);
     patchbay_out_text(&error, "}");
     if (!error.failed) {
-        upstream_respond(server, id, "error", patchbay_str_make(error.ptr, error.len));
+        respond(server, call, id, "error", patchbay_str_make(error.ptr, error.len));
     }
     patchbay_out_free(&error);
-}
-
-void upstream_refuse(mcp_server *server, patchbay_str id, int32_t code, const char *text)
-{
-    refuse_with(server, id, code, patchbay_str_of(text));
 }
 
 static void take_out(server_question *question)
@@ -95,7 +86,7 @@ static void on_answer(void *arg, patchbay_call call, int32_t status, patchbay_st
         } else if (status == PATCHBAY_REFUSED) {
             respond(server, call, id, "error", json);
         } else {
-            refuse_with(server, id, CODE_INTERNAL_ERROR, json);
+            refuse_with(server, call, id, CODE_INTERNAL_ERROR, json);
         }
     }
     free(question);
@@ -123,33 +114,36 @@ static server_question *make_question(mcp_server *server, patchbay_str id)
     return question;
 }
 
-static void refuse_question(mcp_server *server, patchbay_str id, int32_t result)
+static void refuse_question(mcp_server *server, patchbay_call origin, patchbay_str id,
+                            int32_t result)
 {
+    int32_t code = CODE_INTERNAL_ERROR;
+    const char *text = "the client could not be asked";
     switch (result) {
     case PATCHBAY_EINVAL:
-        upstream_refuse(server, id, CODE_INVALID_PARAMS,
-                        "the params are not what the method asks for");
+        code = CODE_INVALID_PARAMS;
+        text = "the params are not what the method asks for";
         break;
     case PATCHBAY_ESTATE:
     case PATCHBAY_ESTALE:
-        upstream_refuse(server, id, CODE_METHOD_NOT_FOUND,
-                        "there is no single client to ask: none has a call here, several have, or "
-                        "the one that has does not offer this");
+        code = CODE_METHOD_NOT_FOUND;
+        text = "there is no single client to ask: none has a call here, several have, or the one "
+               "that has does not offer this";
         break;
     case PATCHBAY_ELIMIT:
-        upstream_refuse(server, id, CODE_INTERNAL_ERROR,
-                        "too many questions are open: wait for their answers");
+        text = "too many questions are open: wait for their answers";
         break;
     default:
-        upstream_refuse(server, id, CODE_INTERNAL_ERROR, "the client could not be asked");
+        break;
     }
+    refuse_with(server, origin, id, code, patchbay_str_of(text));
 }
 
 static void ask(mcp_server *server, const patchbay_message *message, patchbay_call origin)
 {
     server_question *question = make_question(server, message->id);
     if (question == NULL) {
-        refuse_question(server, message->id, PATCHBAY_ENOMEM);
+        refuse_question(server, origin, message->id, PATCHBAY_ENOMEM);
         return;
     }
     char key[24];
@@ -165,7 +159,7 @@ static void ask(mcp_server *server, const patchbay_message *message, patchbay_ca
     if (result != PATCHBAY_OK) {
         take_out(question);
         free(question);
-        refuse_question(server, message->id, result);
+        refuse_question(server, origin, message->id, result);
     }
 }
 
@@ -174,7 +168,7 @@ void upstream_ask(mcp_server *server, const patchbay_message *message, patchbay_
     static const char *const QUESTIONS[] = {"sampling/createMessage", "elicitation/create",
                                             "roots/list"};
     if (patchbay_str_eq(message->method, patchbay_str_of("ping"))) {
-        upstream_respond(server, message->id, "result", patchbay_str_of("{}"));
+        respond(server, origin, message->id, "result", patchbay_str_of("{}"));
         return;
     }
     for (size_t i = 0; i < sizeof QUESTIONS / sizeof QUESTIONS[0]; i++) {
@@ -184,7 +178,8 @@ void upstream_ask(mcp_server *server, const patchbay_message *message, patchbay_
             return;
         }
     }
-    upstream_refuse(server, message->id, CODE_METHOD_NOT_FOUND, "there is no such method");
+    refuse_with(server, origin, message->id, CODE_METHOD_NOT_FOUND,
+                patchbay_str_of("there is no such method"));
 }
 
 void upstream_ask_cancelled(mcp_server *server, patchbay_str id)

@@ -362,8 +362,7 @@ void upstream_subscribed(mcp_server *server, patchbay_call call, int is_done)
 static void subscribe_again(mcp_server *server)
 {
     uint32_t connection = server->connection;
-    for (const watched_resource *at = server->watched;
-         at != NULL && server->connection == connection; at = at->next) {
+    for (const watched_resource *at = server->watched; at != NULL; at = at->next) {
         patchbay_out params = {0};
         patchbay_out_text(&params, "{\"uri\":");
         patchbay_out_string(&params, uri_of(at));
@@ -373,6 +372,9 @@ static void subscribe_again(mcp_server *server)
                                    patchbay_str_make(params.ptr, params.len));
         }
         patchbay_out_free(&params);
+        if (server->connection != connection) {
+            return; /* sending has ended it, and what is watched may be gone */
+        }
     }
 }
 

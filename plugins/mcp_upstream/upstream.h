@@ -241,7 +241,5 @@ void upstream_ask_cancelled(mcp_server *server, patchbay_str id);
 /* The hub says that the roots which the server was told have changed. */
 void upstream_roots_changed(mcp_server *server, patchbay_call call,
                             const patchbay_request *request);
-void upstream_respond(mcp_server *server, patchbay_str id, const char *member, patchbay_str json);
-void upstream_refuse(mcp_server *server, patchbay_str id, int32_t code, const char *text);
 
 #endif

@@ -55,6 +55,39 @@ class Forwarding(ForwardHeaders):
                         self.assertNotIn("x-tenant", x.headers)
                 self.assertNotIn("canary", server.hub.log)
 
+    def test_a_client_without_a_credential(self):
+        """Its refusal is its own: the server is not closed to those who have one."""
+        upstream, server = self.start(["Authorization"])
+        upstream.on["tools/call"] = lambda x, good=upstream.call: (
+            good(x) if x.headers.get("authorization") == TOKEN else x.status(401)
+        )
+        server.call("up__echo", headers={"Authorization": TOKEN}).message.result
+        self.assertIn("credential refused", server.call("up__echo").message.tool_error["message"])
+        again = server.call("up__echo", {"n": 1}, headers={"Authorization": TOKEN}).message
+        self.assertEqual(json.loads(self.text(again)), {"n": 1})
+        self.assertEqual(len(upstream.of("initialize")), 1)
+
+    def test_questions_that_are_refused(self):
+        """The refusal of a question goes on the call's behalf, too."""
+        upstream, server = self.start(["Authorization"])
+
+        def call(x):
+            params = {"mode": "form", "message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+            x.stream()
+            for n, method in enumerate(("elicitation/create", "no/such", "ping")):
+                x.event({"jsonrpc": "2.0", "id": f"q-{n}", "method": method, "params": params})
+
+            def all_said():
+                said = [r.headers.get("authorization") for r in upstream.requests if str(r.message.get("id")).startswith("q-")]
+                return said if len(said) == 3 else None
+
+            x.event(x.reply(result=upstream.said(str(upstream.wait_until(all_said, "the answers")))))
+            x.close()
+
+        upstream.on["tools/call"] = call
+        answer = server.legacy(headers={"Authorization": TOKEN}).call("up__echo").message
+        self.assertEqual(self.text(answer), str([TOKEN] * 3))
+
     def test_without_the_key_nothing_goes_on(self):
         for names in (None, ()):
             upstream, server = self.start(names)

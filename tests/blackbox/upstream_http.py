@@ -214,6 +214,14 @@ class Sessions(Upstreams):
         self.assertEqual(said, [json.dumps({"n": n}) for n in range(20)])
         self.assertEqual(len(upstream.of("initialize")), 2)
 
+    def test_an_error_of_the_call_itself(self):  # D02: it names the call, so the call was made
+        upstream = self.upstream()
+        client = self.start(upstream)
+        client.names()
+        upstream.on["tools/call"] = lambda x: x.error(-32000, "the browser session crashed", status=400)
+        self.assertEqual(client.call("up__echo").error, {"code": -32000, "message": "the browser session crashed"})
+        self.assertEqual((len(upstream.of("tools/call")), len(upstream.of("initialize"))), (1, 1))
+
     def test_as_the_older_sdk_says_it(self):
         upstream = self.upstream()
         client = self.start(upstream)
@@ -222,7 +230,8 @@ class Sessions(Upstreams):
 
         def call(x):
             if x.headers["mcp-session-id"] == "session-1":
-                x.error(-32000, "Bad Request: No valid session ID provided", status=400)
+                said = {"code": -32000, "message": "Bad Request: No valid session ID provided"}
+                x.status(400, json.dumps({"jsonrpc": "2.0", "id": None, "error": said}))
             else:
                 good(x)
 

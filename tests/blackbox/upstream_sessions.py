@@ -64,6 +64,56 @@ class Sessions(HubTest):
 
 
 class Lost(Sessions):
+    def test_a_probe_that_ends_late(self):
+        """server/discover is answered when the server is known to be legacy: nobody waits for that any more."""
+        for how in ("504", "cut", "401"):
+            with self.subTest(how):
+                upstream, calls, ended, go_on = self.upstream(), threading.Event(), threading.Event(), threading.Event()
+
+                def discover(x):
+                    calls.wait(upstream.timeout)
+                    x.cut() if how == "cut" else x.status(int(how))
+                    ended.set()
+
+                def call(x, good=upstream.call):
+                    if x.params["arguments"].get("wait"):
+                        calls.set()
+                        go_on.wait(upstream.timeout)
+                    good(x)
+
+                upstream.on["server/discover"] = discover
+                upstream.on["tools/call"] = call
+                client = self.start(upstream, startup_timeout="2s")
+                client.names()
+                held = client.send_call(NAME, {"wait": True})
+                ended.wait(upstream.timeout)
+                self.assertNotIn("isError", client.call(NAME, {}).result)
+                go_on.set()
+                self.assertNotIn("isError", client.hub.response(held).result)
+                self.assertEqual(len(upstream.of("initialize")), 1)
+
+    def test_a_stream_of_the_session_before(self):
+        """A call whose stream is to be taken up belongs to its session: it ends with that."""
+        upstream = self.upstream()
+        client = self.start(upstream)
+        client.names()
+
+        def call(x, good=upstream.call):
+            if x.params["arguments"].get("wait"):
+                x.stream().event(None, event_id="e1", retry=1000)
+                x.cut()
+            else:
+                good(x)
+
+        upstream.on["tools/call"] = call
+        interrupted = client.send_call(NAME, {"wait": True})
+        upstream.wait("tools/call")
+        since = self.lose(upstream)
+        client.call(NAME, {}).result
+        self.assertIn("has lost its session", client.hub.response(interrupted).tool_error["message"])
+        self.assertEqual(len(upstream.of("initialize", since)), 1)
+        client.call(NAME, {}).result
+
     def test_what_clients_want_is_said_again(self):
         upstream = self.upstream(capabilities=EVERYTHING)
         client = self.start(upstream)

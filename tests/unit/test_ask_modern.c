@@ -316,6 +316,35 @@ static void test_other_methods(void **state)
     fixture_stop(&fixture);
 }
 
+/* A `task` that the toolset is not to see is the client's all the same: its retry has it again. */
+static void test_hidden_task(void **state)
+{
+    static const char CALL[] = "\"name\":\"t__a\",\"arguments\":{},\"task\":{\"ttl\":%d}";
+    puppet master = {0};
+    char first[128];
+    char params[1024];
+    (void)state;
+    master.capabilities = "{\"tasks\":{\"requests\":{\"tools\":{\"call\":{}}}}}";
+    start(&master);
+    client *c = open_by("alice");
+    (void)snprintf(first, sizeof first, CALL, 1);
+    client_request(c, "\"1\"", "tools/call", first);
+    char *one = state_of(client_wait(c, "\"1\""));
+    (void)snprintf(params, sizeof params,
+                   "\"requestState\":\"%s\",\"name\":\"t__a\",\"arguments\":{}", one);
+    expect_refused(c, "tools/call", params); /* without it, or with another, it is not the same */
+    (void)snprintf(first, sizeof first, CALL, 2);
+    (void)snprintf(params, sizeof params, "\"requestState\":\"%s\",%s", one, first);
+    expect_refused(c, "tools/call", params);
+    (void)snprintf(first, sizeof first, CALL, 1);
+    (void)snprintf(params, sizeof params,
+                   "\"requestState\":\"%s\",\"inputResponses\":{\"k\":{\"v\":1}},%s", one, first);
+    client_request(c, "\"2\"", "tools/call", params);
+    assert_contains(client_reply(c, "\"2\""), "\"got\":{\"v\":1}");
+    free(one);
+    fixture_stop(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,7 +352,7 @@ int main(void)
         cmocka_unit_test(test_asked_one_by_one),   cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_ask_while_away),     cmocka_unit_test(test_context_of_the_retry),
         cmocka_unit_test(test_answers_in_advance), cmocka_unit_test(test_some_in_advance),
-        cmocka_unit_test(test_other_methods),
+        cmocka_unit_test(test_other_methods),      cmocka_unit_test(test_hidden_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

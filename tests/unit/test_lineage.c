@@ -57,7 +57,7 @@ static void test_a_hub_alone(void **state)
     (void)state;
     hub_lineage hub = make();
     char expected[80];
-    (void)snprintf(expected, sizeof expected, "{\"ids\":[\"%s\"],\"depth\":1}", hub.id);
+    (void)snprintf(expected, sizeof expected, "{\"ids\":[\"%s\"]}", hub.id);
     assert_int_equal(strlen(hub.id), HUB_LINEAGE_ID_CHARS);
     assert_says(&hub, 0, expected);
     hub_lineage other = make();
@@ -96,33 +96,15 @@ static void test_a_loop_that_closes_by_chance(void **state)
     assert_int_equal(ask(&b, &a, 6), HUB_EEXIST);
 }
 
-static void test_depth(void **state)
-{
-    (void)state;
-    hub_lineage last = make();
-    for (unsigned i = 0; i < HUB_LINEAGE_DEPTH; i++) {
-        hub_lineage next = make();
-        assert_int_equal(ask(&last, &next, 5), HUB_OK);
-        last = next;
-    }
-    hub_lineage next = make();
-    assert_int_equal(ask(&last, &next, 5), HUB_ELIMIT);
-    assert_int_equal(next.count, 0);
-    /* The longest of the ways counts. */
-    hub_lineage near = make();
-    assert_int_equal(ask(&near, &last, 5), HUB_OK);
-    assert_int_equal(ask(&last, &next, 5), HUB_ELIMIT);
-}
-
 static void test_forgetting(void **state)
 {
     (void)state;
     hub_lineage front = make();
     hub_lineage hub = make();
     char alone[80];
-    (void)snprintf(alone, sizeof alone, "{\"ids\":[\"%s\"],\"depth\":1}", hub.id);
+    (void)snprintf(alone, sizeof alone, "{\"ids\":[\"%s\"]}", hub.id);
     char both[120];
-    (void)snprintf(both, sizeof both, "{\"ids\":[\"%s\",\"%s\"],\"depth\":2}", hub.id, front.id);
+    (void)snprintf(both, sizeof both, "{\"ids\":[\"%s\",\"%s\"]}", hub.id, front.id);
     assert_int_equal(ask(&front, &hub, 1000), HUB_OK);
     assert_int_equal(ask(&front, &hub, 2000), HUB_OK); /* seen again: one place, a later end */
     assert_int_equal(hub.count, 1);
@@ -143,7 +125,7 @@ static void test_many_hubs(void **state)
     assert_int_equal(ask(&late, &hub, 5 + HUB_LINEAGE_MEMORY_MS),
                      HUB_OK); /* in a place that is free */
     char both[120];
-    (void)snprintf(both, sizeof both, "{\"ids\":[\"%s\",\"%s\"],\"depth\":2}", hub.id, late.id);
+    (void)snprintf(both, sizeof both, "{\"ids\":[\"%s\",\"%s\"]}", hub.id, late.id);
     assert_says(&hub, 5 + HUB_LINEAGE_MEMORY_MS, both);
 }
 
@@ -155,11 +137,11 @@ static void test_what_is_no_lineage(void **state)
         "{}",
         "[]",
         "{\"patchbay/hubs\":null}",
-        "{\"patchbay/hubs\":{\"ids\":\"x\",\"depth\":1}}",
-        "{\"patchbay/hubs\":{\"ids\":[],\"depth\":-1}}",
+        "{\"patchbay/hubs\":{\"ids\":\"x\"}}",
         "{\"patchbay/hubs\":{\"ids\":[]}}",
-        "{\"patchbay/hubs\":{\"ids\":[\"\",7,{},\"ABCDEF0123456789ABCDEF0123456789\","
-        "\"0123456789abcdef0123456789abcde\",\"0123456789abcdef0123456789abcdef0\"],\"depth\":1}}",
+        "{\"patchbay/hubs\":{\"ids\":[\"\",7,{},\"ABCDEF0123456789ABCDEF0123456789\"]}}",
+        "{\"patchbay/hubs\":{\"ids\":[\"0123456789abcdef0123456789abcde\"]}}",
+        "{\"patchbay/hubs\":{\"ids\":[\"0123456789abcdef0123456789abcdef0\"]}}",
     };
     for (size_t i = 0; i < sizeof METAS / sizeof METAS[0]; i++) {
         hub_lineage hub = make();
@@ -174,7 +156,6 @@ int main(void)
         cmocka_unit_test(test_a_hub_alone),
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_a_loop_that_closes_by_chance),
-        cmocka_unit_test(test_depth),
         cmocka_unit_test(test_forgetting),
         cmocka_unit_test(test_many_hubs),
         cmocka_unit_test(test_what_is_no_lineage),

@@ -79,12 +79,30 @@ static void test_the_newest_is_told(void **state)
     report_many(0, HUB_LIMIT_PROGRESS_BURST + 1);
     size_t told = c->count;
     while (c->count == told) {
-        ev_run(fixture.loop, EVRUN_NOWAIT);
         report(0, "{\"progress\":7000}");
+        ev_run(fixture.loop, EVRUN_NOWAIT);
     }
     assert_contains(c->messages[told], "\"progress\":7000}");
     answer(&toolset, 0);
     assert_int_equal(c->count, told + 2);
+    fixture_stop(&fixture);
+}
+
+/* … and without another report, too: a server may be silent for long. Once. */
+static void test_told_in_time(void **state)
+{
+    (void)state;
+    client *c = start();
+    call(c, "1");
+    report_many(0, 1000);
+    size_t told = c->count;
+    while (c->count == told) {
+        ev_run(fixture.loop, EVRUN_ONCE);
+    }
+    assert_contains(c->messages[told], "\"progress\":1000}");
+    answer(&toolset, 0);
+    assert_int_equal(c->count, told + 2);
+    assert_contains(c->messages[told + 1], "\"result\"");
     fixture_stop(&fixture);
 }
 
@@ -102,7 +120,7 @@ static void test_cancelled(void **state)
     fixture_stop(&fixture);
 }
 
-/* Kept up to the limit, not beyond. */
+/* Kept up to the limit, not beyond: then the one before is told. */
 static void test_size_of_what_is_kept(void **state)
 {
     static char params[HUB_LIMIT_PROGRESS_BYTES + 2];
@@ -119,7 +137,8 @@ static void test_size_of_what_is_kept(void **state)
         size_t told = c->count;
         report(0, params);
         answer(&toolset, 0);
-        assert_int_equal(c->count, told + (more == 0 ? 2 : 1));
+        assert_int_equal(c->count, told + 2);
+        assert_contains(c->messages[told], more == 0 ? "\"progress\":9999," : "\"progress\":1000}");
         fixture_stop(&fixture);
     }
 }
@@ -130,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_rate),
         cmocka_unit_test(test_calls_by_themselves),
         cmocka_unit_test(test_the_newest_is_told),
+        cmocka_unit_test(test_told_in_time),
         cmocka_unit_test(test_cancelled),
         cmocka_unit_test(test_size_of_what_is_kept),
     };

@@ -21,6 +21,12 @@ static void on_call(puppet_instance *instance, patchbay_call call, const patchba
     }
 }
 
+static void ignore_outcome(void *ctx, const hub_outcome *outcome)
+{
+    (void)ctx;
+    (void)outcome;
+}
+
 static void start(puppet *master)
 {
     told = 0;
@@ -246,6 +252,73 @@ static void test_ends(void **state)
     }
 }
 
+/* max_calls counts clients' calls: a client that does not answer takes nobody's place. */
+static void test_no_place_taken(void **state)
+{
+    puppet master = {.tools = "[" TOOL("a") "]",
+                     .ctx = &tool,
+                     .on_create = asker_created,
+                     .on_call = asker_called};
+    patchbay_request request = {
+        .args_json = HUB_STR("{}"), .method = HUB_STR("x/errand"), .params_json = HUB_STR("{}")};
+    (void)state;
+    memset(&tool, 0, sizeof tool);
+    fixture_init(&fixture);
+    fixture_toolset(&fixture, "t", &master, true)->max_calls = 1;
+    fixture_start(&fixture);
+    client *c = open_with(ROOTS);
+    hub_toolset *toolset = hub_find_toolset(fixture.hub, HUB_STR("t"));
+    hub_call *errand;
+    assert_int_equal(ask_roots(), PATCHBAY_OK);
+    assert_int_equal(
+        hub_toolset_request(toolset, &request, FIXTURE_LONG_MS, ignore_outcome, NULL, &errand),
+        HUB_OK);
+    uint64_t errand_id = tool.call.id;
+    client_call(c, "\"1\"", "t__a", "{}");
+    assert_null(client_reply(c, "\"1\""));
+    assert_int_not_equal(tool.call.id, errand_id);
+    client_call(c, "\"2\"", "t__a", "{}");
+    assert_contains(client_reply(c, "\"2\""), "as many calls in flight");
+    asker_finish(&tool, tool.call.id, "{}");
+    asker_finish(&tool, errand_id, "{}");
+    client_call(c, "\"3\"", "t__a", "{}"); /* one has ended, and no more than one */
+    client_call(c, "\"4\"", "t__a", "{}");
+    assert_null(client_reply(c, "\"3\""));
+    assert_contains(client_reply(c, "\"4\""), "as many calls in flight");
+    fixture_stop(&fixture);
+}
+
+/* An instance that is replaced does not wait for a client's roots, and gets no more of them; what
+ * its calls ask goes on. */
+static void test_replaced(void **state)
+{
+    puppet master = {0};
+    (void)state;
+    start(&master);
+    client *c = open_with(ROOTS);
+    client_call(c, "\"1\"", "t__a", "{}");
+    puppet_instance *old = tool.instance;
+    uint64_t call = tool.call.id;
+    const patchbay_client_v1 *asks = tool.client;
+    assert_int_equal(ask_roots(), PATCHBAY_OK);
+    fixture_spin(&fixture, 1);
+    assert_int_equal(hub_toolset_rebind(hub_find_toolset(fixture.hub, HUB_STR("t")), NULL), HUB_OK);
+    fixture_spin(&fixture, 3);
+    assert_int_equal(tool.count, 1);
+    assert_int_equal(tool.answers[0].status, PATCHBAY_NO_ANSWER);
+    assert_int_equal(client_count(c, "notifications/cancelled"), 1);
+    assert_int_equal(hub_call_count(fixture.hub->calls), 1);
+    tool.instance = old;
+    tool.client = asks;
+    assert_int_equal(ask_roots(), PATCHBAY_ESTATE);
+    assert_int_equal(asker_ask(&tool, call, 'r', "", "roots/list", ""), PATCHBAY_OK);
+    assert_int_equal(master.destroys, 0);
+    asker_finish(&tool, call, "{}");
+    fixture_spin(&fixture, 3);
+    assert_int_equal(master.destroys, 1);
+    fixture_stop(&fixture);
+}
+
 /* A native toolset has no server behind it that would be told; a bare word is no handshake. */
 static void test_who_is_not_told(void **state)
 {
@@ -272,10 +345,11 @@ static void test_who_is_not_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_session), cmocka_unit_test(test_who_is_not_asked),
-        cmocka_unit_test(test_calls_decide), cmocka_unit_test(test_within_calls),
-        cmocka_unit_test(test_changed),      cmocka_unit_test(test_modern_roots),
-        cmocka_unit_test(test_ends),         cmocka_unit_test(test_who_is_not_told),
+        cmocka_unit_test(test_only_session),   cmocka_unit_test(test_who_is_not_asked),
+        cmocka_unit_test(test_calls_decide),   cmocka_unit_test(test_within_calls),
+        cmocka_unit_test(test_changed),        cmocka_unit_test(test_modern_roots),
+        cmocka_unit_test(test_ends),           cmocka_unit_test(test_who_is_not_told),
+        cmocka_unit_test(test_no_place_taken), cmocka_unit_test(test_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -368,6 +368,44 @@ static void test_a_full_toolset(void **state)
     fixture_stop(&h.fixture);
 }
 
+/* A call about a task takes no place of others; one at a time may wait for a session's result of
+ * it. */
+static void test_results_take_no_place(void **state)
+{
+    (void)state;
+    h.legacy = (echo){.puppet = {.on_call = echo_on_call,
+                                 .tools = "[" TASK_TOOL("may", "optional") "]",
+                                 .capabilities = LEGACY_TASKS},
+                      .holds = true};
+    fixture_init(&h.fixture);
+    fixture_toolset(&h.fixture, "t", &h.legacy.puppet, true)->max_calls = 1;
+    fixture_start(&h.fixture);
+    client *c = tasks_client(&h, LEGACY, "a");
+    client *d = tasks_client(&h, LEGACY, "a");
+    char *id = tasks_make(&h, c, "1", "\"7\"");
+    char *other = tasks_make(&h, c, "2", "\"77\"");
+    tasks_request(c, "3", "tasks/result", id);
+    tasks_request(c, "4", "tasks/result", id);
+    assert_contains(client_reply(c, "4"), "\"code\":-32600");
+    assert_contains(client_reply(c, "4"), "already");
+    size_t asked = h.legacy.count;
+    tasks_request(c, "5", "tasks/result", other);
+    tasks_request(d, "3", "tasks/result", id); /* another session of the same principal */
+    tasks_request(c, "6", "tasks/get", id);
+    assert_int_equal(h.legacy.count, asked + 3);
+    client_call(d, "9", "t__may", "{}");
+    assert_null(client_reply(d, "9"));
+    client_call(d, "10", "t__may", "{}");
+    assert_contains(client_reply(d, "10"), "as many calls in flight");
+    client_cancel(c, "3");
+    tasks_request(c, "7", "tasks/result", id);
+    assert_null(client_reply(c, "7"));
+    assert_string_equal(echo_last(&h.legacy)->method, "tasks/result");
+    free(other);
+    free(id);
+    fixture_stop(&h.fixture);
+}
+
 /* Not limits.call_timeout: the result of a task takes as long as the task, up to the ceiling. */
 static void test_patience(void **state)
 {
@@ -393,13 +431,21 @@ static void test_patience(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_announced),        cmocka_unit_test(test_not_announced),
-        cmocka_unit_test(test_methods),          cmocka_unit_test(test_wishes),
-        cmocka_unit_test(test_nobody_has_tasks), cmocka_unit_test(test_failure_to_make_one),
-        cmocka_unit_test(test_task_unasked),     cmocka_unit_test(test_declared),
-        cmocka_unit_test(test_undeclared),       cmocka_unit_test(test_result),
-        cmocka_unit_test(test_two_places),       cmocka_unit_test(test_update),
-        cmocka_unit_test(test_a_full_toolset),   cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_announced),
+        cmocka_unit_test(test_not_announced),
+        cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_wishes),
+        cmocka_unit_test(test_nobody_has_tasks),
+        cmocka_unit_test(test_failure_to_make_one),
+        cmocka_unit_test(test_task_unasked),
+        cmocka_unit_test(test_declared),
+        cmocka_unit_test(test_undeclared),
+        cmocka_unit_test(test_result),
+        cmocka_unit_test(test_two_places),
+        cmocka_unit_test(test_update),
+        cmocka_unit_test(test_a_full_toolset),
+        cmocka_unit_test(test_patience),
+        cmocka_unit_test(test_results_take_no_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

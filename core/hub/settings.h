@@ -28,7 +28,7 @@ typedef struct hub_toolset_settings {
     bool lazy;               /* upstreams: connect at the first need (default) */
     bool sharing_session;    /* sharing: session — one instance per client session */
     uint32_t call_timeout_ms;
-    uint32_t max_calls;    /* calls in flight; 0: the hub's own limit */
+    uint32_t max_calls; /* of clients, in flight, but those about tasks; 0: the hub's own limit */
     hub_names tools_allow; /* globs over the toolset's own tool names; absent: all */
     hub_names tools_deny;
     hub_names tags;            /* added to each of its tools */

@@ -28,15 +28,9 @@ def event(text):
     return b"data: " + text + b"\n\n"
 
 
-def raw(make, close=True):
+def raw(make):
     """Answer with bytes that are made of a good answer, and end the connection."""
-
-    def misdeed(q):
-        q.x.raw(make(q.good().encode()))
-        if close:
-            q.x.cut()
-
-    return misdeed
+    return lambda q: q.x.last(make(q.good().encode()))
 
 
 def reset(q):
@@ -57,7 +51,7 @@ FAILURES = {
     "an image": (lambda q: q.x.status(200, b"\x89PNG\r\n\x1a\n\0\0", content_type="image/png"), ["no JSON-RPC answer"]),
     "nothing, with 200": (lambda q: q.x.status(200), ["HTTP 200", "nothing"]),
     "202 for a request": (lambda q: q.x.status(202), ["HTTP 202", "nothing"]),
-    "204": (lambda q: q.x.raw(head(status=b"204 No Content")), ["HTTP 204"]),
+    "204": (lambda q: q.x.last(head(status=b"204 No Content")), ["HTTP 204"]),
     "400": (lambda q: q.x.status(400), ["HTTP 400"]),
     "402": (lambda q: q.x.status(402, "pay", content_type="text/plain"), ["HTTP 402"]),
     "404": (lambda q: q.x.status(405), ["HTTP 405"]),
@@ -67,7 +61,7 @@ FAILURES = {
     "500": (lambda q: q.x.status(500, "Traceback (most recent call last)", content_type="text/plain"), ["HTTP 500"]),
     "502": (lambda q: q.x.status(502, "<html>" + "x" * 1000000, content_type="text/html"), ["HTTP 502"]),
     "503": (lambda q: q.x.status(503), ["HTTP 503"]),
-    "a status of one's own": (lambda q: q.x.raw(head(sized(b""), status=b"799 What")), ["HTTP 799"]),
+    "a status of one's own": (lambda q: q.x.last(head(sized(b""), status=b"799 What")), ["HTTP 799"]),
     "a redirect elsewhere": (lambda q: q.x.status(302, Location="http://127.0.0.1:1/mcp"), ["redirects"]),
     "a redirect to nowhere": (lambda q: q.x.status(307), ["redirects"]),
     "a redirect to a file": (lambda q: q.x.status(307, Location="file:///etc/passwd"), ["redirects"]),

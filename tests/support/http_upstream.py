@@ -52,6 +52,13 @@ class Exchange:
         self.handler.wfile.flush()
         self.handler.close_connection = close
 
+    def last(self, data):
+        """Bytes and the end of the connection in one segment: who has read the one can see the other."""
+        connection = self.handler.connection
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        self.raw(data)
+        self.cut()
+
     def status(self, status, body=b"", content_type="application/json", **headers):
         body = body.encode() if isinstance(body, str) else body
         lines = [f"HTTP/1.1 {status} Whatever", f"Content-Length: {len(body)}"]

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ["base", "wire", "tools", "modules", "hub", "config", "cli"]  # lowest first
+ROOMS = ["guard", "base", "wire", "tools", "modules", "hub", "config", "cli"]  # lowest first
 
 # Headers of libraries, and where they may appear. A number bounds how many files of a folder may.
 LIBRARIES = {

@@ -61,6 +61,13 @@
 #define HUB_LIMIT_WATCHED_TASKS_PER_SESSION 64
 #define HUB_LIMIT_WATCHED_TASKS             16384
 
+/* Catalogs that are remembered on disk: one file, how long one that nobody needs is kept, how many
+ * entries of their folder are looked at for that; and for how long a catalog counts as current. */
+#define HUB_LIMIT_CATALOG_FILE_BYTES (16u * 1024 * 1024)
+#define HUB_LIMIT_CATALOG_FILE_DAYS  30
+#define HUB_LIMIT_CATALOG_FILES      10000
+#define HUB_LIMIT_CATALOG_TTL_MS     300000
+
 /* Subscriptions of one connection. */
 #define HUB_LIMIT_LISTENS_PER_SESSION 64
 
@@ -80,6 +87,7 @@
 #define HUB_LIMIT_CALL_MS          60000  /* a call without progress */
 #define HUB_LIMIT_CALL_CEILING_MS  600000 /* a call, whatever progress it reports */
 #define HUB_LIMIT_DISCOVER_MS      5000 /* tools/list waits this long for catalogs not yet known */
+#define HUB_LIMIT_STRAGGLER_MS     300 /* what the last of many servers get at least (discovery.h) */
 #define HUB_LIMIT_STOP_GRACE_MS    2000 /* between closing stdin, SIGTERM and SIGKILL */
 #define HUB_LIMIT_NOTIFY_WINDOW_MS 20   /* changes inside it cause one list_changed */
 #define HUB_LIMIT_NOTIFY_STORM_MS  1000 /* and at most one per this long */

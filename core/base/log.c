@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,8 +21,8 @@ enum {
 };
 
 static struct {
-    hub_log_level least; /* these two are set before there are threads */
-    bool json;
+    _Atomic(hub_log_level) least;
+    atomic_bool json;
     pthread_mutex_t lock; /* guards everything below, and the order of lines */
     void (*sink)(void *ctx, hub_str line);
     void *sink_ctx;

@@ -36,7 +36,7 @@ typedef struct hub_log_field {
 
 void hub_log_fields(hub_log_level level, const char *event, const hub_log_field *fields);
 
-/* Choose the least level that is written, and JSON lines instead of text. [init] */
+/* Choose the least level that is written, and JSON lines instead of text. [any] */
 void hub_log_setup(hub_log_level least, bool json);
 
 /* Where finished lines go instead of stderr: for tests. NULL goes back to stderr. */

@@ -39,6 +39,7 @@ static int connect_all(cli_options *options)
 {
     cli_local *local = NULL;
     hub_str ignored;
+    options->asks_anew = true;
     int status = cli_local_open(options, true, &local);
     if (status == EXIT_OK) {
         (void)cli_local_request(local, "tools/list", HUB_STR("{}"), &ignored);

@@ -44,6 +44,7 @@ typedef struct cli_options {
     bool stdio;
     bool json;
     bool connect;
+    bool asks_anew; /* servers are to be asked what they offer, whatever is remembered of them */
     hub_config_overrides overrides;
     const char *arguments[3]; /* what is no option */
     size_t argument_count;
@@ -69,6 +70,15 @@ extern const char *const CLI_OPTIONS_HELP;
  * unless a log level was asked for. On failure a line on stderr says why. owns:    *ret_config
  * returns: EXIT_OK, EXIT_USAGE (a flag has a bad value) or EXIT_CONFIG */
 int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config);
+
+/* The same for a reload: nothing is set up, nothing complained of, cli_complete_config is still to
+ * be called. [any]; blocks, reads files. errors:  those of hub_config_load */
+HUB_MUST_CHECK hub_err cli_read_config(cli_options *options, hub_config **ret_config,
+                                       hub_error *reterr);
+
+/* Settings that the command line knows better than the files: where this program's own plugins are,
+ * who may be enabled. */
+void cli_complete_config(hub_config *config);
 
 /* Read what serving over the network takes beside the configuration: hub_config_load_network. On
  * failure a line on stderr says why.

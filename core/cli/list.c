@@ -115,6 +115,7 @@ int cli_list(cli_options *options)
         return EXIT_USAGE;
     }
     cli_local *local = NULL;
+    options->asks_anew = LISTS[i].collect == list_tools;
     int status = cli_local_open(options, true, &local);
     hub_buf out;
     hub_buf_init(&out, SIZE_MAX / 4);

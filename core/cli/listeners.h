@@ -7,16 +7,31 @@
 #define HUB_CLI_LISTENERS_H
 
 #include "hub/orchestrator.h"
+#include "hub/reload.h"
 
 typedef struct cli_listeners cli_listeners;
 
 /* Open every listener of settings->listens, and say of each in the log where it is: event
  * `listen.ready` with `url` or `path`. On failure a line on stderr says which, why, and what to do.
- * `settings` is borrowed for the life of the result.
  * owns:    *ret_listeners, close it with cli_listeners_close, also after a failure
  * returns: EXIT_OK, EXIT_LISTEN, EXIT_INTERNAL */
 int cli_listeners_open(struct ev_loop *loop, hub_orchestrator *hub, const hub_settings *settings,
                        cli_listeners **ret_listeners);
+
+/* What a reload makes of them. */
+typedef struct cli_listeners_next cli_listeners_next;
+
+/* Open those listeners of the next settings that are not there; all or none.
+ * owns:    *ret_next: cli_listeners_switch or cli_listeners_abandon gets it. `settings` are held
+ * errors:  as opening them; the text says which, and what to do */
+HUB_MUST_CHECK hub_err cli_listeners_prepare(cli_listeners *listeners, const hub_settings *settings,
+                                             cli_listeners_next **ret_next, hub_error *reterr);
+void cli_listeners_abandon(cli_listeners_next *next); /* NULL is fine */
+
+/* Serve them, and no others, with the next settings: the hub has them. Listeners that are no more
+ * close once their clients have been answered, or RETIRE_MS have passed. What cannot be changed
+ * while they listen is added to `restart`. */
+void cli_listeners_switch(cli_listeners_next *next, hub_reload_names *restart);
 
 /* After hub_orchestrator_stop: accept no more, and run the loop until every client has been told
  * what it is owed, at most `drain_ms`; then end every connection. NULL is fine. */

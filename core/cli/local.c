@@ -77,21 +77,31 @@ static bool complain_of_config(const char *why)
     return is_typed;
 }
 
-int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
+hub_err cli_read_config(cli_options *options, hub_config **ret_config, hub_error *reterr)
 {
-    hub_error why = {.code = HUB_OK};
-    hub_err err = hub_config_load(options->configs, options->config_count, environment(),
-                                  &options->overrides, ret_config, &why);
-    if (err != HUB_OK) {
-        return complain_of_config(why.text) ? EXIT_USAGE : EXIT_CONFIG;
-    }
-    hub_settings *settings = &(*ret_config)->settings;
-    settings->is_enabled = is_enabled;
+    return hub_config_load(options->configs, options->config_count, environment(),
+                           &options->overrides, ret_config, reterr);
+}
+
+void cli_complete_config(hub_config *config)
+{
     static const char *own_dir;
+    hub_settings *settings = &config->settings;
+    settings->is_enabled = is_enabled;
     if (!settings->modules.paths.set) {
         own_dir = own_plugin_dir();
         settings->modules.paths = (hub_names){.items = &own_dir, .count = 1, .set = true};
     }
+}
+
+int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
+{
+    hub_error why = {.code = HUB_OK};
+    if (cli_read_config(options, ret_config, &why) != HUB_OK) {
+        return complain_of_config(why.text) ? EXIT_USAGE : EXIT_CONFIG;
+    }
+    cli_complete_config(*ret_config);
+    const hub_settings *settings = &(*ret_config)->settings;
     bool hush = quiet && options->overrides.log_level == NULL;
     hub_log_setup(hush ? HUB_LOG_ERROR : settings->log_level, settings->log_json);
     for (size_t i = 0; i < (*ret_config)->warning_count; i++) {
@@ -179,6 +189,9 @@ int cli_local_open(cli_options *options, bool start, cli_local **ret_local)
     hub_buf_init(&local->answer, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES * 2);
     int status = cli_load_config(options, true, &local->config);
     if (status == EXIT_OK) {
+        hub_settings *settings = &local->config->settings;
+        settings->limits.straggler_ms = 0; /* nobody will hear of those that come later */
+        settings->asks_anew = options->asks_anew;
         local->loop = ev_loop_new(EVFLAG_AUTO);
         status = local->loop != NULL ? make_hub(local, start) : EXIT_INTERNAL;
     }

@@ -10,7 +10,9 @@ const cli_command CLI_COMMANDS[] = {
     {"serve", "[OPTION]...", "Serve the toolsets to a client (this is the default command).",
      "Without a listener (--http, --unix, or `listen` in the manifest) it serves one client over\n"
      "stdin and stdout, as MCP clients start it; with one, only if --stdio says so. Where it "
-     "listens\nis in the log: event listen.ready.",
+     "listens\nis in the log: event listen.ready. It reloads its configuration on SIGHUP, and when "
+     "a "
+     "file\nof it changes: event config.reloaded, or config.refused.",
      0, cli_serve},
     {"list", "[toolsets|tools|modules] [--json] [OPTION]...",
      "Show what the hub would offer. Without a word: tools.", NULL, 1, cli_list},

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "cli/listeners.h"
+#include "cli/reload.h"
 #include "stdio/stdio.h"
 
 #include <errno.h>
@@ -27,13 +28,15 @@ typedef struct cli_server {
     hub_stdio_fds fds; /* of the client over stdio */
     hub_stdio *stdio;
     cli_listeners *listeners;
+    cli_reloader *reloader;
     ev_signal on_term;
     ev_signal on_int;
-    ev_signal on_hangup; /* the terminal that the hub was started in is gone */
+    ev_signal on_hangup; /* reload; or the terminal that the hub was started in is gone */
     ev_io on_parent;
     int parent_fd;
     unsigned signals;
     bool stopping;
+    bool ends_with_terminal;
 } cli_server;
 
 static void stop(cli_server *server, hub_str reason)
@@ -57,6 +60,17 @@ static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
         ev_signal_stop(loop, &server->on_hangup);
     }
     stop(server, HUB_STR("signal"));
+}
+
+/* A terminal that is gone is no terminal. */
+static void on_hangup(struct ev_loop *loop, ev_signal *watcher, int events)
+{
+    cli_server *server = watcher->data;
+    if (server->ends_with_terminal && !isatty(STDIN_FILENO)) {
+        on_signal(loop, watcher, events);
+    } else if (server->reloader != NULL && !server->stopping) {
+        cli_reload(server->reloader);
+    }
 }
 
 static void on_client_end(void *ctx, hub_str reason)
@@ -91,17 +105,18 @@ static void watch_signal(cli_server *server, ev_signal *watcher, int number)
     ev_signal_start(server->loop, watcher);
 }
 
-/* Whoever types a command expects it to end with his terminal, unless nohup said otherwise. A hub
- * on stdio notices by its client. */
+/* SIGHUP means to reload. But whoever types a command expects it to end with his terminal, unless
+ * nohup said otherwise; a hub on stdio notices by its client. */
 static void watch_signals(cli_server *server)
 {
     (void)signal(SIGPIPE, SIG_IGN);
     bool was_ignored = signal(SIGHUP, SIG_IGN) == SIG_IGN;
     watch_signal(server, &server->on_term, SIGTERM);
     watch_signal(server, &server->on_int, SIGINT);
-    if (!server->serves_stdio && !was_ignored && isatty(STDIN_FILENO)) {
-        watch_signal(server, &server->on_hangup, SIGHUP);
-    }
+    server->ends_with_terminal = !server->serves_stdio && !was_ignored && isatty(STDIN_FILENO);
+    ev_signal_init(&server->on_hangup, on_hangup, SIGHUP);
+    server->on_hangup.data = server;
+    ev_signal_start(server->loop, &server->on_hangup);
 }
 
 static int open_stdio(cli_server *server, const cli_options *options)
@@ -140,9 +155,22 @@ static int open_hub(cli_server *server, const cli_options *options)
     return status == EXIT_OK && server->serves_stdio ? open_stdio(server, options) : status;
 }
 
+static int watch_config(cli_server *server, cli_options *options)
+{
+    hub_error why = {.code = HUB_OK};
+    if (cli_reloader_create(server->loop, options, &server->config, server->hub, server->listeners,
+                            &server->reloader, &why) != HUB_OK) {
+        cli_complain("%s", why.text);
+        return EXIT_INTERNAL;
+    }
+    return EXIT_OK;
+}
+
 static void close_hub(cli_server *server)
 {
     ev_io_stop(server->loop, &server->on_parent);
+    bool has_read = cli_reloader_destroy(server->reloader);
+    server->reloader = NULL;
     if (server->hub != NULL) {
         hub_orchestrator_stop(server->hub);
     }
@@ -150,8 +178,9 @@ static void close_hub(cli_server *server)
     cli_listeners_close(server->listeners, DRAIN_MS);
     uint64_t now = hub_clock_now_ms();
     hub_stdio_close(server->stdio, now < deadline ? (unsigned)(deadline - now) : 0);
-    if (!hub_orchestrator_destroy(server->hub, CLOSE_MS)) {
-        hub_log(HUB_LOG_WARNING, "hub.left_running", HUB_F_TEXT("what", "a plugin's thread"));
+    if (!hub_orchestrator_destroy(server->hub, CLOSE_MS) || !has_read) {
+        hub_log(HUB_LOG_WARNING, "hub.left_running",
+                HUB_F_TEXT("what", has_read ? "a plugin's thread" : "a file is still being read"));
         _exit(EXIT_OK); /* nothing may be freed under it */
     }
     (void)signal(SIGTERM, SIG_IGN); /* nothing is left but to leave */
@@ -230,6 +259,9 @@ int cli_serve(cli_options *options)
         watch_parent(&server);
     }
     status = open_hub(&server, options);
+    if (status == EXIT_OK) {
+        status = watch_config(&server, options);
+    }
     if (status == EXIT_OK) {
         ev_run(server.loop, 0);
     }

@@ -25,6 +25,7 @@ static void set_defaults(hub_config_reader *reader)
         .limits = hub_config_default_limits(),
         .log_level = HUB_LOG_INFO,
     };
+    reader->has_cache = true;
     reader->base.profile = (hub_profile_settings){
         .naming = HUB_NAMING_PREFIX,
         .max_name_bytes = HUB_LIMIT_EXPOSED_NAME_BYTES,
@@ -86,9 +87,35 @@ static hub_err read_text(hub_config_reader *reader, const char *file, hub_str te
     return hub_config_read_map(reader, root, &top, reader);
 }
 
+hub_err hub_config_note_file(hub_config *config, const char *path, bool is_manifest,
+                             hub_error *reterr)
+{
+    hub_config_file *file = hub_arena_alloc(config->arena, sizeof *file);
+    char *absolute = hub_file_absolute(NULL, path, config->arena);
+    if (file == NULL || absolute == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", path);
+    }
+    *file = (hub_config_file){.next = config->files,
+                              .path = absolute,
+                              .stamp = hub_file_look(path),
+                              .is_manifest = is_manifest};
+    config->files = file;
+    return HUB_OK;
+}
+
+static hub_err note_included(void *ctx, const char *path, hub_error *reterr)
+{
+    hub_config_reader *reader = ctx;
+    return hub_config_note_file(&reader->config, path, false, reterr);
+}
+
 static hub_err read_file(hub_config_reader *reader, const char *file)
 {
     unsigned mode = 0;
+    hub_err noted = hub_config_note_file(&reader->config, file, true, reader->reterr);
+    if (noted != HUB_OK) {
+        return noted;
+    }
     hub_buf text;
     hub_buf_init(&text, HUB_LIMIT_CONFIG_BYTES);
     hub_err err = hub_file_read(file, &text, &mode, reader->reterr);
@@ -175,6 +202,9 @@ static hub_err finish(hub_config_reader *reader, const hub_config_overrides *ove
     if (err == HUB_OK) {
         err = hub_config_finish_listens(reader);
     }
+    if (err == HUB_OK) {
+        err = hub_config_finish_cache(reader);
+    }
     if (err == HUB_OK && limits->call_ceiling_ms < limits->call_timeout_ms) {
         err = hub_node_fail(reader->call_limit_node, reader->reterr, HUB_EINVAL,
                             "call_ceiling (%u ms) is shorter than call_timeout (%u ms)",
@@ -205,6 +235,12 @@ static hub_err read_sources(hub_config_reader *reader, const sources *from)
     return err;
 }
 
+static void end_generation(hub_generation *generation)
+{
+    hub_config *config = (hub_config *)generation;
+    hub_arena_destroy(config->arena); /* the configuration itself lies in it, too */
+}
+
 static hub_err load(const sources *from, const char *const *env,
                     const hub_config_overrides *overrides, hub_config **ret_config,
                     hub_error *reterr)
@@ -212,9 +248,10 @@ static hub_err load(const sources *from, const char *const *env,
     hub_config_reader reader = {
         .arena = hub_arena_create(CONFIG_MAX_BYTES),
         .scratch = hub_arena_create(SCRATCH_MAX_BYTES),
-        .variables = {.env = env, .has_files = from->text == NULL},
+        .variables = {.env = env, .has_files = from->text == NULL, .on_file = note_included},
         .reterr = reterr,
     };
+    reader.variables.ctx = &reader;
     hub_err err = HUB_ENOMEM;
     hub_config *config = NULL;
     if (reader.arena != NULL && reader.scratch != NULL) {
@@ -231,6 +268,8 @@ static hub_err load(const sources *from, const char *const *env,
     }
     if (err == HUB_OK) {
         *config = reader.config;
+        config->generation = (hub_generation){.refs = 1, .number = 1, .destroy = end_generation};
+        config->settings.generation = &config->generation;
         *ret_config = config;
         reader.arena = NULL; /* the configuration's from now on */
     }
@@ -259,6 +298,6 @@ hub_err hub_config_parse(const char *name, hub_str text, const char *const *env,
 void hub_config_destroy(hub_config *config)
 {
     if (config != NULL) {
-        hub_arena_destroy(config->arena); /* the configuration itself lies in it, too */
+        hub_settings_unref(&config->settings);
     }
 }

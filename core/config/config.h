@@ -18,6 +18,7 @@
 #ifndef HUB_CONFIG_CONFIG_H
 #define HUB_CONFIG_CONFIG_H
 
+#include "config/file.h"
 #include "hub/settings.h"
 
 /* The config_json of a server entry. What was not written is absent. Module mcp_upstream:
@@ -26,13 +27,26 @@
  * Module mcp_remote:
  *     {"url": "…", "headers": {"Name": "…"}, "type": "…", "ca": "/…", "certificate": "/…",
  *      "key": "/…", "connect_timeout_ms": 5000, "startup_timeout_ms": 5000, "protocol": "…"}
+ * Both: "restart_delay_ms", "restart_delay_max_ms", "restart_reset_ms", "health_interval_ms" and
+ * "idle_timeout_ms", the last two perhaps 0.
  * `type` is stdio, http, sse or websocket whatever the spelling in the file was; paths are
  * absolute; every string is valid UTF-8 without NUL, none is empty but
  * arguments and the values of env and headers; headers hold no line break. Of a toolset that is not
  * enabled, variables are not expanded. */
 
+/* A file that the configuration was read from: a manifest, a ${file:…}, the tokens, a certificate.
+ */
+typedef struct hub_config_file {
+    const struct hub_config_file *next;
+    const char *path;     /* absolute */
+    hub_file_stamp stamp; /* of just before it was read */
+    bool is_manifest;
+} hub_config_file;
+
 typedef struct hub_config {
+    hub_generation generation; /* first; of the settings, whose holders keep all of it */
     hub_settings settings;
+    const hub_config_file *files;
     const char *tokens_file;     /* absolute; NULL: nobody has to authenticate */
     const char *tokens_source;   /* who named it, for messages */
     const char *const *warnings; /* finished lines: unknown keys of a foreign file, … */
@@ -90,7 +104,7 @@ HUB_MUST_CHECK hub_err hub_config_parse(const char *name, hub_str text, const ch
 /* Read what a hub needs that serves over the network, and only then: the tokens file becomes
  * settings.auth; certificates, keys, a socket's folder and group must be there; an address that is
  * not loopback must be guarded by tokens, or said to be insecure.
- * thread:  [init]      blocks: yes, reads files
+ * thread:  [init] or a worker      blocks: yes, reads files
  * errors:  HUB_EDENIED (an address that strangers reach, unguarded), HUB_EINVAL (a bad tokens
  *          file, a secret that others may read), HUB_ENOTFOUND, HUB_ESYSTEM, HUB_ELIMIT,
  *          HUB_ENOMEM; the text says what to do */
@@ -106,7 +120,7 @@ bool hub_config_is_loopback(const char *address);
 HUB_MUST_CHECK hub_err hub_config_env_enabled(const char *const *environ, const char *key,
                                               bool *ret_enabled, hub_error *reterr);
 
-/* NULL is fine. */
+/* Let go of it: it lives on while somebody holds its settings. NULL is fine. */
 void hub_config_destroy(hub_config *config);
 
 #endif

@@ -135,7 +135,12 @@ static hub_err add_file(const expansion *ex, hub_str name)
     }
     hub_buf content;
     hub_buf_init(&content, HUB_EXPAND_FILE_BYTES);
-    hub_err err = read_into(ex, path, &content);
+    hub_err err = ex->source->on_file != NULL
+                      ? ex->source->on_file(ex->source->ctx, path, ex->reterr)
+                      : HUB_OK;
+    if (err == HUB_OK) {
+        err = read_into(ex, path, &content);
+    }
     hub_buf_fini(&content);
     free(path);
     return err;

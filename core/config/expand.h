@@ -17,6 +17,9 @@
 typedef struct hub_expand_source {
     const char *const *env; /* NULL-terminated NAME=value list; NULL: empty */
     bool has_files;         /* ${file:…} may be read; else it is refused */
+    /* Told of each such file before it is read; may fail. NULL: nobody wants to know. */
+    hub_err (*on_file)(void *ctx, const char *path, hub_error *reterr);
+    void *ctx;
 } hub_expand_source;
 
 /* The value of a variable, or NULL. Of two entries the first counts, as in getenv. */

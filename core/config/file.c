@@ -62,6 +62,33 @@ hub_err hub_file_read(const char *path, hub_buf *out, unsigned *ret_mode, hub_er
     return err;
 }
 
+static int64_t to_ns(struct timespec time)
+{
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+hub_file_stamp hub_file_look(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return (hub_file_stamp){.inode = 0};
+    }
+    return (hub_file_stamp){
+        .device = status.st_dev,
+        .inode = status.st_ino,
+        .size = status.st_size,
+        .modified_ns = to_ns(status.st_mtim),
+        .changed_ns = to_ns(status.st_ctim),
+        .is_regular = S_ISREG(status.st_mode),
+    };
+}
+
+bool hub_file_stamp_equal(const hub_file_stamp *a, const hub_file_stamp *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+           a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns;
+}
+
 static hub_err check_private(int fd, const char *path, hub_error *reterr)
 {
     struct stat status;

@@ -12,6 +12,19 @@
 HUB_MUST_CHECK hub_err hub_file_read(const char *path, hub_buf *out, unsigned *ret_mode,
                                      hub_error *reterr);
 
+/* A file as it is now: whether it has changed shows by comparing. All zeros: there is none. */
+typedef struct hub_file_stamp {
+    uint64_t device;
+    uint64_t inode;
+    int64_t size;
+    int64_t modified_ns; /* its content */
+    int64_t changed_ns;  /* … or anything about it */
+    bool is_regular;
+} hub_file_stamp;
+
+hub_file_stamp hub_file_look(const char *path);
+bool hub_file_stamp_equal(const hub_file_stamp *a, const hub_file_stamp *b);
+
 /* Append what a secret file holds. It must be a regular file of this user that nobody else can read
  * or write.
  * errors:  those of hub_file_read; HUB_EDENIED (it is somebody else's, or others have access: the

@@ -25,6 +25,8 @@ hub_limits hub_config_default_limits(void)
         .call_timeout_ms = HUB_LIMIT_CALL_MS,
         .call_ceiling_ms = HUB_LIMIT_CALL_CEILING_MS,
         .discover_timeout_ms = HUB_LIMIT_DISCOVER_MS,
+        .straggler_ms = HUB_LIMIT_STRAGGLER_MS,
+        .catalog_ttl_ms = HUB_LIMIT_CATALOG_TTL_MS,
         .ask_timeout_ms = HUB_LIMIT_ASK_MS,
         .ask_gather_ms = HUB_LIMIT_ASK_GATHER_MS,
         .calls_per_session = HUB_LIMIT_CALLS_PER_SESSION,
@@ -95,6 +97,12 @@ const hub_config_key HUB_CONFIG_LIMIT_KEYS[] = {
      .read = hub_config_read_duration,
      .offset = READER(config.settings.limits.discover_timeout_ms),
      .least = 1,
+     .most = HUB_CONFIG_MOST_MS},
+    /* The least that the last few of many servers get of that, when the others have answered: then
+     * a list goes without them. Default: 300ms. 0: they are waited for like any other. */
+    {.name = "straggler_timeout",
+     .read = hub_config_read_duration,
+     .offset = READER(config.settings.limits.straggler_ms),
      .most = HUB_CONFIG_MOST_MS},
     /* How long a client that is asked something in mid-call may take. Default: 10m. */
     {.name = "ask_timeout",

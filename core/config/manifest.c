@@ -237,6 +237,17 @@ static const hub_config_key TOOLSET_KEYS[] = {
     {.name = "inherit_env", .read = hub_config_read_node, .offset = DRAFT(inherit_env)},
     /* How long it may take until it answers its first request. */
     {.name = "startup_timeout", .read = hub_config_read_node, .offset = DRAFT(startup_timeout)},
+    /* From the first failure of a server to the next attempt; each one more doubles it, up to the
+     * most. Defaults: 500ms, 60s. */
+    {.name = "restart_delay", .read = hub_config_read_node, .offset = DRAFT(restart_delay)},
+    {.name = "restart_delay_max", .read = hub_config_read_node, .offset = DRAFT(restart_delay_max)},
+    /* Failures before a time of health as long as this are forgotten. Default: 60s. */
+    {.name = "restart_reset", .read = hub_config_read_node, .offset = DRAFT(restart_reset)},
+    /* Silence after which a server is asked whether it lives. 0s: never. Default: 30s; over the
+     * network: never. */
+    {.name = "health_interval", .read = hub_config_read_node, .offset = DRAFT(health_interval)},
+    /* How long a server is kept that nobody calls. 0s, the default: for ever. */
+    {.name = "idle_timeout", .read = hub_config_read_node, .offset = DRAFT(idle_timeout)},
     /* How long a connection to a url may take. Default: 5s. */
     {.name = "connect_timeout", .read = hub_config_read_node, .offset = DRAFT(connect_timeout)},
     /* The revision to speak, instead of asking the server. */
@@ -257,6 +268,8 @@ static const hub_config_key TOOLSET_KEYS[] = {
     {.name = "active", .read = hub_config_read_bool, .offset = DRAFT(toolset.active)},
     /* Connect at the first need. Default: true. */
     {.name = "lazy", .read = hub_config_read_bool, .offset = DRAFT(toolset.lazy)},
+    /* Remember on disk what it offers. Default: true, unless hub.cache is false. */
+    {.name = "cache", .read = hub_config_read_bool, .offset = DRAFT(toolset.cache)},
     /* One instance for all clients, or one for each session. Default: shared. */
     {.name = "sharing",
      .read = hub_config_read_choice,
@@ -359,6 +372,17 @@ static const hub_config_key HUB_KEYS[] = {
      .offset = READER(config.settings.limits.list_page),
      .least = 1,
      .most = MOST_PAGE},
+    /* Remember on disk what servers offer, to have it at the next start. Default: true. */
+    {.name = "cache", .read = hub_config_read_bool, .offset = READER(has_cache)},
+    /* In which folder. Default: $XDG_CACHE_HOME/patchbay, or ~/.cache/patchbay. */
+    {.name = "cache_dir",
+     .read = hub_config_read_path,
+     .offset = READER(config.settings.cache_folder)},
+    /* What is older is asked for anew when somebody lists. Default: 5m. */
+    {.name = "cache_ttl",
+     .read = hub_config_read_duration,
+     .offset = READER(config.settings.limits.catalog_ttl_ms),
+     .most = HUB_CONFIG_MOST_MS},
     EXPOSURE_KEYS(READER(base)),
     {.name = NULL},
 };

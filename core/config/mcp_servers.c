@@ -68,6 +68,8 @@ static const hub_config_key SERVER_KEYS[] = {
     {.name = "connectionTimeout", .read = hub_config_read_node, .offset = DRAFT(startup_timeout)},
     {.name = "startup_timeout", .read = hub_config_read_node, .offset = DRAFT(startup_timeout)},
     {.name = "connect_timeout", .read = hub_config_read_node, .offset = DRAFT(connect_timeout)},
+    {.name = "health_interval", .read = hub_config_read_node, .offset = DRAFT(health_interval)},
+    {.name = "idle_timeout", .read = hub_config_read_node, .offset = DRAFT(idle_timeout)},
     {.name = "protocol", .read = hub_config_read_node, .offset = DRAFT(protocol)},
     {.name = "ca", .read = hub_config_read_node, .offset = DRAFT(ca)},
     {.name = "certificate", .read = hub_config_read_node, .offset = DRAFT(certificate)},
@@ -86,6 +88,7 @@ static const hub_config_key SERVER_KEYS[] = {
     /* The hub's own, for those who keep one file for everything. */
     {.name = "active", .read = hub_config_read_bool, .offset = DRAFT(toolset.active)},
     {.name = "lazy", .read = hub_config_read_bool, .offset = DRAFT(toolset.lazy)},
+    {.name = "cache", .read = hub_config_read_bool, .offset = DRAFT(toolset.cache)},
     {.name = "sharing",
      .read = hub_config_read_choice,
      .offset = DRAFT(toolset.sharing_session),

@@ -2,6 +2,7 @@
 /* What serving over the network takes beside the configuration: secrets, and a guard. */
 #include "config/config.h"
 
+#include "config/reader.h"
 #include "config/tokens.h"
 
 #include <arpa/inet.h>
@@ -13,6 +14,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+enum { GROUP_BYTES = 16 * 1024 };
 
 bool hub_config_is_loopback(const char *address)
 {
@@ -62,7 +65,11 @@ static bool has_group(const char *name)
     char *end = NULL;
     unsigned long number = strtoul(name, &end, 10);
     bool is_number = name[0] >= '0' && name[0] <= '9' && *end == '\0' && number < UINT32_MAX;
-    return is_number || getgrnam(name) != NULL; /* [init]: nobody else asks meanwhile */
+    char room[GROUP_BYTES]; /* too small for a large group: then it is there */
+    struct group entry;
+    struct group *found = NULL;
+    return is_number || getgrnam_r(name, &entry, room, sizeof room, &found) == ERANGE ||
+           found != NULL;
 }
 
 static hub_err check_socket(const hub_listen_settings *listen, hub_error *reterr)
@@ -83,7 +90,7 @@ static hub_err check_socket(const hub_listen_settings *listen, hub_error *reterr
     return HUB_OK;
 }
 
-static hub_err check_listener(const hub_config *config, const hub_listen_settings *listen,
+static hub_err check_listener(hub_config *config, const hub_listen_settings *listen,
                               hub_error *reterr)
 {
     hub_err err = HUB_OK;
@@ -91,7 +98,13 @@ static hub_err check_listener(const hub_config *config, const hub_listen_setting
         return check_socket(listen, reterr);
     }
     if (listen->tls.certificate != NULL) {
-        err = check_pem(listen, "certificate", listen->tls.certificate, false, reterr);
+        err = hub_config_note_file(config, listen->tls.certificate, false, reterr);
+        if (err == HUB_OK) {
+            err = check_pem(listen, "certificate", listen->tls.certificate, false, reterr);
+        }
+    }
+    if (err == HUB_OK && listen->tls.key != NULL) {
+        err = hub_config_note_file(config, listen->tls.key, false, reterr);
     }
     if (err == HUB_OK && listen->tls.key != NULL) {
         err = check_pem(listen, "key", listen->tls.key, true, reterr);
@@ -114,7 +127,10 @@ hub_err hub_config_load_network(hub_config *config, hub_error *reterr)
     hub_err err = HUB_OK;
     if (config->tokens_file != NULL) {
         hub_tokens tokens = {.count = 0};
-        err = hub_tokens_read(config->tokens_file, config->arena, &tokens, reterr);
+        err = hub_config_note_file(config, config->tokens_file, false, reterr);
+        if (err == HUB_OK) {
+            err = hub_tokens_read(config->tokens_file, config->arena, &tokens, reterr);
+        }
         if (err != HUB_OK) {
             hub_error_prefix(reterr, "%s", config->tokens_source);
             return err == HUB_EDENIED ? HUB_EINVAL : err;

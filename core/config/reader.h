@@ -40,6 +40,11 @@ typedef struct hub_config_toolset_draft {
     const hub_node *inherit_env;
     const hub_node *startup_timeout;
     const hub_node *connect_timeout;
+    const hub_node *restart_delay;
+    const hub_node *restart_delay_max;
+    const hub_node *restart_reset;
+    const hub_node *health_interval;
+    const hub_node *idle_timeout;
     const hub_node *protocol;
     const hub_node *ca;
     const hub_node *certificate;
@@ -57,6 +62,7 @@ typedef struct hub_config_reader {
     const char *folder;   /* of the file being read, absolute */
     bool is_foreign;      /* it belongs to another program: unknown keys are warnings */
     bool is_switched_off; /* the toolset being read is: nothing is expanded */
+    bool has_cache;       /* catalogs are to be remembered on disk */
     hub_error *reterr;
     hub_config_profile_draft
         base; /* what the manifest's `hub` says: every profile starts from it */
@@ -108,6 +114,10 @@ extern const hub_config_word HUB_CONFIG_NAMINGS[];
 extern const hub_config_word HUB_CONFIG_LEVELS[];
 extern const hub_config_word HUB_CONFIG_FORMATS[];
 
+/* config.c: remember that a file is read, just before it is. errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_config_note_file(hub_config *config, const char *path, bool is_manifest,
+                                            hub_error *reterr);
+
 /* limits.c */
 extern const hub_config_key HUB_CONFIG_LIMIT_KEYS[];
 hub_limits hub_config_default_limits(void);
@@ -133,6 +143,9 @@ hub_err hub_config_read_tokens_file(hub_config_reader *reader, const hub_node *n
                                     const hub_config_key *key, void *target);
 /* Hold the listeners against each other and against the profiles, and hand them over. */
 HUB_MUST_CHECK hub_err hub_config_finish_listens(hub_config_reader *reader);
+
+/* cache.c: where catalogs are remembered, when all files have been read. */
+HUB_MUST_CHECK hub_err hub_config_finish_cache(hub_config_reader *reader);
 
 /* values.c: kinds of values; the comment says the type of the member. */
 hub_err hub_config_read_text(hub_config_reader *reader, const hub_node *node,
@@ -217,6 +230,13 @@ extern const hub_config_word HUB_CONFIG_SHARINGS[];
 bool hub_config_is_socket_url(hub_str url);
 HUB_MUST_CHECK hub_err hub_config_check_socket_url(hub_config_reader *reader, const hub_node *node,
                                                    hub_str url);
+
+/* pace.c: append a duration, in milliseconds, under the name that the key has; or all that a server
+ * entry says of when things are done. */
+HUB_MUST_CHECK hub_err hub_config_add_duration(hub_config_reader *reader, const hub_node *node,
+                                               const hub_config_key *key, hub_buf *out);
+HUB_MUST_CHECK hub_err hub_config_add_pace(hub_config_reader *reader,
+                                           const hub_config_toolset_draft *draft, hub_buf *out);
 
 /* toolset_json.c: append what a module gets as its configuration; for a server also decide which
  * module that is. */

@@ -24,6 +24,11 @@ static const hub_node *server_key(const hub_config_toolset_draft *draft)
         draft->inherit_env,
         draft->startup_timeout,
         draft->connect_timeout,
+        draft->restart_delay,
+        draft->restart_delay_max,
+        draft->restart_reset,
+        draft->health_interval,
+        draft->idle_timeout,
         draft->protocol,
         draft->ca,
         draft->certificate,
@@ -158,7 +163,7 @@ hub_config_toolset_draft hub_config_toolset_draft_of(const hub_node *node)
 {
     return (hub_config_toolset_draft){
         .node = node,
-        .toolset = {.enabled = true, .active = true, .lazy = true},
+        .toolset = {.enabled = true, .active = true, .lazy = true, .cache = true},
     };
 }
 

@@ -15,7 +15,6 @@ static const char LINE_MODULE[] = "mcp_upstream";
 static const char REMOTE_MODULE[] = "mcp_remote";
 
 enum {
-    MAX_START_MS = 3600000, /* a server that needs an hour to start is broken */
     MAX_CONNECT_MS = 600000,
 };
 
@@ -291,17 +290,6 @@ static hub_err add_type(hub_config_reader *reader, const hub_config_toolset_draf
     return HUB_OK;
 }
 
-static hub_err add_duration(hub_config_reader *reader, const hub_node *node, const char *name,
-                            uint32_t most_ms, hub_buf *out)
-{
-    const hub_config_key key = {.least = 1, .most = most_ms};
-    uint32_t duration_ms = 0;
-    hub_err err = hub_config_read_duration(reader, node, &key, &duration_ms);
-    hub_json_add_key(out, hub_str_of(name));
-    hub_buf_add_u64(out, duration_ms);
-    return err;
-}
-
 static hub_err add_protocol(hub_config_reader *reader, const hub_node *node, hub_buf *out)
 {
     static const hub_config_key KEY = {.words = HUB_CONFIG_PROTOCOLS};
@@ -316,10 +304,7 @@ static hub_err add_protocol(hub_config_reader *reader, const hub_node *node, hub
 static hub_err add_options(hub_config_reader *reader, const hub_config_toolset_draft *draft,
                            hub_buf *out)
 {
-    hub_err err = HUB_OK;
-    if (draft->startup_timeout != NULL) {
-        err = add_duration(reader, draft->startup_timeout, "startup_timeout_ms", MAX_START_MS, out);
-    }
+    hub_err err = hub_config_add_pace(reader, draft, out);
     if (err == HUB_OK && draft->protocol != NULL) {
         err = add_protocol(reader, draft->protocol, out);
     }
@@ -425,8 +410,9 @@ static hub_err add_network_json(hub_config_reader *reader, const hub_config_tool
         }
     }
     if (err == HUB_OK && draft->connect_timeout != NULL) {
-        err =
-            add_duration(reader, draft->connect_timeout, "connect_timeout_ms", MAX_CONNECT_MS, out);
+        const hub_config_key key = {
+            .name = "connect_timeout_ms", .least = 1, .most = MAX_CONNECT_MS};
+        err = hub_config_add_duration(reader, draft->connect_timeout, &key, out);
     }
     if (err == HUB_OK && draft->toolset.forward_headers.count > 0) {
         add_names(&draft->toolset.forward_headers, "forward_headers", out);

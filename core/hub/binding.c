@@ -162,10 +162,30 @@ static void on_state(void *ctx, uint32_t state, hub_str detail)
     }
     toolset->state = state;
     (void)snprintf(toolset->detail, sizeof toolset->detail, HUB_STR_FMT, HUB_STR_ARG(detail));
+    if (state == PATCHBAY_STATE_READY && binding->deferred && binding == toolset->binding) {
+        hub_discovery_confirm(toolset);
+    }
     if (state == PATCHBAY_STATE_FAILED) {
         hub_log(HUB_LOG_WARNING, "toolset.failed", HUB_F_TEXT("toolset", toolset->settings->key),
                 HUB_F_STR("reason", detail));
     }
+}
+
+static void on_health(void *ctx, const patchbay_health *health)
+{
+    const hub_binding *binding = ctx;
+    if (binding->retired) {
+        return;
+    }
+    hub_toolset_health *kept = &binding->toolset->health;
+    *kept = (hub_toolset_health){.pid = health->pid,
+                                 .restarts = health->restarts,
+                                 .failures = health->failures,
+                                 .next_attempt_ms = health->next_attempt_ms};
+    (void)snprintf(kept->protocol, sizeof kept->protocol, HUB_STR_FMT,
+                   HUB_STR_ARG(health->protocol));
+    (void)snprintf(kept->last_error, sizeof kept->last_error, HUB_STR_FMT,
+                   HUB_STR_ARG(health->last_error));
 }
 
 static void on_defer(void *ctx)
@@ -216,13 +236,18 @@ static void on_expect_input(void *ctx, bool is_expected)
 {
     hub_binding *binding = ctx;
     binding->expects_input = is_expected;
+    if (!binding->retired) {
+        binding->toolset->is_modern = is_expected;
+    }
 }
 
 static void on_closed(void *ctx)
 {
     hub_binding *binding = ctx;
-    hub_orchestrator *hub = binding->toolset->hub;
+    hub_toolset *toolset = binding->toolset;
+    hub_orchestrator *hub = toolset->hub;
     free(binding);
+    hub_toolset_binding_closed(toolset);
     hub_orchestrator_binding_closed(hub);
 }
 
@@ -235,6 +260,7 @@ const hub_instance_events HUB_BINDING_EVENTS = {
     .on_finish = on_finish,
     .on_progress = on_progress,
     .on_state = on_state,
+    .on_health = on_health,
     .on_defer = on_defer,
     .get_context = get_context,
     .get_header = get_header,

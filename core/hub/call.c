@@ -122,6 +122,7 @@ static void give_slot_back(hub_call *call)
     free(call->held);
     hub_progress_forget(call);
     free(call->task);
+    free(call->promised_tool);
     slot->call = NULL;
     slot->spare = call;
     slot->next_free = table->first_free;

@@ -77,6 +77,7 @@ struct hub_call {
     char *progress;       /* … and the newest that was held back; NULL: none */
     size_t progress_len;
     ev_timer progress_due; /* … runs while one is */
+    char *promised_tool;   /* a tool that only an earlier hub heard of (discovery.h); NULL: none */
     char *held;            /* a parked request, whole */
     size_t held_len;
     char *kept;                             /* inline_kept, or on the heap when that is too small */

@@ -86,6 +86,28 @@ void hub_elicitation_note(const hub_call *call, hub_str params)
     hub_buf_fini(&id);
 }
 
+static void forget_of(hub_session *session, const hub_toolset *toolset)
+{
+    struct hub_elicitation **link = &session->elicitations;
+    while (*link != NULL) {
+        if ((*link)->toolset == toolset) {
+            free(take_out(link));
+        } else {
+            link = &(*link)->next;
+        }
+    }
+}
+
+void hub_elicitation_forget_toolset(const hub_toolset *toolset)
+{
+    const hub_orchestrator *hub = toolset->hub;
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        for (hub_session *at = hub->profiles[i]->sessions; at != NULL; at = at->next) {
+            forget_of(at, toolset);
+        }
+    }
+}
+
 void hub_elicitation_forget(hub_session *session)
 {
     while (session->elicitations != NULL) {
@@ -127,7 +149,7 @@ int32_t hub_elicitation_complete(const hub_binding *binding, uint64_t call, hub_
     hub_buf_init(&id, params.len);
     if (hub_json_decode(hub_json_get(params, HUB_STR("elicitationId")), &id) == HUB_OK) {
         for (size_t i = 0; i < hub->profile_count; i++) {
-            for (hub_session *at = hub->profiles[i].sessions; at != NULL; at = at->next) {
+            for (hub_session *at = hub->profiles[i]->sessions; at != NULL; at = at->next) {
                 is_known = tell(at, binding->toolset, hub_buf_str(&id), call, params) || is_known;
             }
         }

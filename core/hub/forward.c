@@ -13,39 +13,29 @@ static bool has_name(const hub_names *names, hub_str name)
     return false;
 }
 
-static bool add_name(hub_orchestrator *hub, const char *name)
+hub_err hub_forward_list(const hub_settings *settings, hub_names *ret_names,
+                         const char ***ret_items)
 {
-    if (has_name(&hub->forwarded, hub_str_of(name))) {
-        return true;
+    size_t most = 1;
+    for (size_t i = 0; i < settings->toolset_count; i++) {
+        most += settings->toolsets[i].forward_headers.count;
     }
-    size_t count = hub->forwarded.count;
-    const char **grown = realloc(hub->forwarded_items, (count + 1) * sizeof *grown);
-    if (grown == NULL) {
-        return false;
+    const char **items = calloc(most, sizeof *items);
+    if (items == NULL) {
+        return HUB_ENOMEM;
     }
-    grown[count] = name;
-    hub->forwarded_items = grown;
-    hub->forwarded = (hub_names){.items = grown, .count = count + 1, .set = true};
-    return true;
-}
-
-hub_err hub_forward_init(hub_orchestrator *hub)
-{
-    const hub_settings *settings = hub->settings;
+    hub_names found = {.items = items, .set = true};
     for (size_t i = 0; i < settings->toolset_count; i++) {
         const hub_names *names = &settings->toolsets[i].forward_headers;
         for (size_t k = 0; k < names->count; k++) {
-            if (!add_name(hub, names->items[k])) {
-                return HUB_ENOMEM;
+            if (!has_name(&found, hub_str_of(names->items[k]))) {
+                items[found.count++] = names->items[k];
             }
         }
     }
+    *ret_names = found;
+    *ret_items = items;
     return HUB_OK;
-}
-
-void hub_forward_fini(hub_orchestrator *hub)
-{
-    free(hub->forwarded_items);
 }
 
 const hub_names *hub_forwarded_names(const hub_orchestrator *hub)

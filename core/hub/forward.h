@@ -9,10 +9,11 @@
 
 #include "hub/hub.h"
 
-/* Note which headers the toolsets of the settings name.
+/* The headers that the toolsets of the settings name, each once: the names are borrowed from the
+ * settings, `items` is to be freed.
  * errors:  HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_forward_init(hub_orchestrator *hub);
-void hub_forward_fini(hub_orchestrator *hub);
+HUB_MUST_CHECK hub_err hub_forward_list(const hub_settings *settings, hub_names *ret_names,
+                                        const char ***ret_items);
 
 /* Append those of the message that `port` is delivering: what becomes `headers` of its context. */
 void hub_forward_collect(const hub_orchestrator *hub, hub_port *port, hub_buf *out);

@@ -16,6 +16,7 @@
 #define HUB_HUB_HUB_H
 
 #include "hub/call.h"
+#include "hub/discovery.h"
 #include "hub/manager.h"
 #include "hub/notifier.h"
 #include "hub/settings.h"
@@ -43,6 +44,9 @@ typedef struct hub_profile {
     hub_parked parked;
     hub_parked parked_patient;
     size_t level_counts[HUB_LEVEL_NONE]; /* sessions that asked for that level of logging */
+    bool is_looked_at;                   /* a list was asked for: see discovery.h */
+    bool is_leaving;          /* the settings have it no more: it goes with its last session … */
+    const hub_settings *held; /* … and holds those that it was made from; else NULL */
 } hub_profile;
 
 struct hub_orchestrator {
@@ -54,19 +58,23 @@ struct hub_orchestrator {
     hub_module_env *env;
     hub_call_table *calls;
     struct hub_asks *asks;
-    hub_toolset **toolsets; /* sorted by key */
+    struct hub_catalog_cache *cache;        /* NULL: no catalog is remembered on disk */
+    ev_timer refresh;                       /* asks for what is too old (discovery.h) … */
+    char refresh_trace[HUB_TRACE_ID_BYTES]; /* … for whom; empty: nobody said */
+    hub_toolset **toolsets;                 /* sorted by key */
     size_t toolset_count;
     hub_toolset *meta; /* the toolset `_meta`: no module, answered by meta_tools.c */
-    hub_profile *profiles;
+    hub_profile **profiles;
     size_t profile_count;
-    size_t open_bindings;         /* instances not yet closed */
-    uint8_t cursor_key[16];       /* signs list cursors; made at start */
-    hub_lineage lineage;          /* hubs in front of this one */
-    hub_names forwarded;          /* headers that some toolset forwards … */
-    const char **forwarded_items; /* … and the memory of that list */
-    hub_state_key task_key;       /* signs the ids of tasks; made at start */
-    size_t task_count;            /* tasks that somebody hears of (task_watch.h) */
-    uint64_t last_session;        /* the number of the newest one */
+    size_t open_bindings;                /* instances not yet closed */
+    uint8_t cursor_key[16];              /* signs list cursors; made at start */
+    hub_lineage lineage;                 /* hubs in front of this one */
+    hub_names forwarded;                 /* headers that some toolset forwards … */
+    const char **forwarded_items;        /* … and the memory of that list */
+    hub_state_key task_key;              /* signs the ids of tasks; made at start */
+    size_t task_count;                   /* tasks that somebody hears of (task_watch.h) */
+    uint64_t last_session;               /* the number of the newest one */
+    struct hub_reload_wait *reload_wait; /* what the last reload waits for (reload.h); or NULL */
     bool started;
     bool stopping;
 };
@@ -115,7 +123,7 @@ typedef struct hub_listen {
     char id[]; /* raw JSON of the request's id */
 } hub_listen;
 
-/* The profile of that name (NULL: default), or NULL. */
+/* The profile of that name (NULL: default), or NULL. One that is leaving is not found. */
 hub_profile *hub_find_profile(hub_orchestrator *hub, const char *name);
 
 /* The toolset with that key, or NULL. `_meta` is not found. */

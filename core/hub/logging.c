@@ -15,7 +15,7 @@ static int wanted_level(const hub_toolset *toolset)
     const hub_orchestrator *hub = toolset->hub;
     int level = toolset->level_asked;
     for (size_t i = 0; i < hub->profile_count; i++) {
-        const hub_profile *profile = &hub->profiles[i];
+        const hub_profile *profile = hub->profiles[i];
         if (profile->registry == NULL ||
             hub_registry_find(profile->registry, hub_str_of(toolset->settings->key)) == NULL) {
             continue;
@@ -197,7 +197,7 @@ void hub_logging_broadcast(hub_toolset *toolset, hub_str params_json)
     const hub_orchestrator *hub = toolset->hub;
     int level = level_of(params_json);
     for (size_t i = 0; i < hub->profile_count; i++) {
-        const hub_profile *profile = &hub->profiles[i];
+        const hub_profile *profile = hub->profiles[i];
         if (profile->registry == NULL ||
             hub_registry_find(profile->registry, hub_str_of(toolset->settings->key)) == NULL) {
             continue;

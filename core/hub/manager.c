@@ -91,13 +91,19 @@ static void use_item(hub_operation *operation, size_t at, size_t active)
     }
 }
 
+static bool is_to_ask(const hub_toolset *toolset)
+{
+    return hub_toolset_is_unknown(toolset) && toolset->discovery == NULL;
+}
+
 /* Ask for the catalog of a toolset that is in use. */
-static void ask_item(hub_operation_item *item)
+static void ask_item(hub_operation_item *item, hub_discovery_run *run)
 {
     item->waiter.on_known = on_known;
     item->waiting = true;
     item->operation->waiting++;
-    hub_toolset_discover(item->toolset, &item->waiter);
+    item->toolset->is_called_for = true;
+    hub_toolset_discover(item->toolset, &item->waiter, run);
 }
 
 static size_t count_exposed(const hub_view *view, const hub_toolset *toolset)
@@ -203,6 +209,7 @@ static void finish_enabling(hub_operation *operation)
     }
     manager->enabling = NULL;
     if (changed) {
+        hub_discovery_log_registry(hub_of(manager), HUB_STR_EMPTY);
         hub_notifier_changed(manager->profile->notifier, true);
     }
     hub_operation_done(operation);
@@ -232,13 +239,21 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
     manager->enabling = operation;
     operation->held = true;
     size_t active = hub_manager_active_count(manager);
+    size_t unknown = 0;
     for (size_t i = 0; i < count; i++) {
         use_item(operation, i, active);
         if (operation->results[i].err == HUB_OK) {
-            ask_item(&operation->items[i]);
+            active++;
+            unknown += is_to_ask(operation->items[i].toolset);
         }
-        active += operation->results[i].err == HUB_OK;
     }
+    hub_discovery_run *run = hub_discovery_begin(hub_of(manager), unknown, HUB_STR_EMPTY);
+    for (size_t i = 0; i < count; i++) {
+        if (operation->results[i].err == HUB_OK) {
+            ask_item(&operation->items[i], run);
+        }
+    }
+    hub_discovery_asked(run);
     operation->held = false;
     if (operation->waiting == 0) {
         finish_enabling(operation);
@@ -281,6 +296,16 @@ static hub_str *find_active(hub_operation *operation, size_t *ret_count)
     return keys;
 }
 
+/* S4.63: those of servers alone have this event. */
+static void log_removed(const hub_toolset *toolset)
+{
+    if (!toolset->native) {
+        hub_log(HUB_LOG_INFO, "tools.registry.server.removed",
+                HUB_F_TEXT("serverName", toolset->settings->key),
+                HUB_F_INT("removedCount", hub_toolset_count(toolset, HUB_KIND_TOOL)));
+    }
+}
+
 static void run_disable(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
@@ -298,11 +323,13 @@ static void run_disable(hub_operation *operation)
             result->err = err;
             result->why = why;
         } else if (result->err == HUB_OK) {
+            log_removed(operation->items[i].toolset);
             hub_toolset_unuse(operation->items[i].toolset);
         }
         log_result(result, "toolset.disabled");
     }
     if (err == HUB_OK && count > 0) {
+        hub_discovery_log_registry(hub_of(manager), HUB_STR_EMPTY);
         hub_notifier_changed(manager->profile->notifier, true);
     }
     hub_operation_done(operation);
@@ -328,7 +355,37 @@ hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_
     return HUB_OK;
 }
 
+void hub_manager_hurry(hub_manager *manager)
+{
+    while (manager->enabling != NULL) {
+        finish_enabling(manager->enabling);
+    }
+}
+
 /* ---- at once --------------------------------------------------------------------------------- */
+
+static bool is_eager(const hub_operation *operation, size_t at)
+{
+    const hub_toolset *toolset = operation->items[at].toolset;
+    return operation->results[at].err == HUB_OK && !toolset->settings->lazy &&
+           hub_discovery_is_due(toolset);
+}
+
+/* Ask those that are not to wait for somebody who needs them. */
+static void ask_eager(hub_operation *operation)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < operation->count; i++) {
+        count += is_eager(operation, i);
+    }
+    hub_discovery_run *run = hub_discovery_begin(hub_of(operation->manager), count, HUB_STR_EMPTY);
+    for (size_t i = 0; i < operation->count; i++) {
+        if (is_eager(operation, i)) {
+            hub_discovery_wake(operation->items[i].toolset, run);
+        }
+    }
+    hub_discovery_asked(run);
+}
 
 hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size_t count,
                              hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
@@ -344,12 +401,7 @@ hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size
         active += operation->results[i].err == HUB_OK;
     }
     commit(operation);
-    for (size_t i = 0; i < count; i++) {
-        hub_toolset *toolset = operation->items[i].toolset;
-        if (operation->results[i].err == HUB_OK && !toolset->settings->lazy) {
-            hub_toolset_discover(toolset, NULL);
-        }
-    }
+    ask_eager(operation);
     hub_operation_done(operation);
     return HUB_OK;
 }

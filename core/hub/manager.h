@@ -54,6 +54,10 @@ HUB_MUST_CHECK hub_err hub_manager_disable(hub_manager *manager, const hub_str *
                                            size_t count, hub_manager_on_done *on_done, void *ctx,
                                            hub_error *reterr);
 
+/* End the operation in progress at once, as if its time were up, and run those that wait: the
+ * toolsets are about to be others. */
+void hub_manager_hurry(hub_manager *manager);
+
 /* Active toolsets, not counting `_meta`. */
 size_t hub_manager_active_count(const hub_manager *manager);
 

@@ -30,6 +30,8 @@ struct hub_notifier {
     bool is_asked_for;         /* a user made one of the changes that are to be told */
     uint64_t quiet_until;      /* monotonic ms: what nobody asked for is not told before */
     unsigned count;
+    unsigned holds;
+    bool is_due; /* held: there is something to tell */
 };
 
 hub_str hub_topic_method(hub_topic topic)
@@ -130,6 +132,10 @@ void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
     }
     double delay = (double)delay_ms / 1000.;
     notifier->is_asked_for = notifier->is_asked_for || is_asked_for;
+    if (notifier->holds > 0) {
+        notifier->is_due = true;
+        return;
+    }
     if (ev_is_active(&notifier->timer)) {
         if (ev_timer_remaining(loop, &notifier->timer) <= delay) {
             return;
@@ -138,6 +144,23 @@ void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
     }
     ev_timer_set(&notifier->timer, delay, 0.);
     ev_timer_start(loop, &notifier->timer);
+}
+
+void hub_notifier_hold(hub_notifier *notifier)
+{
+    struct ev_loop *loop = notifier->profile->hub->loop;
+    notifier->is_due = notifier->is_due || ev_is_active(&notifier->timer);
+    ev_timer_stop(loop, &notifier->timer);
+    notifier->holds++;
+}
+
+void hub_notifier_let_go(hub_notifier *notifier)
+{
+    bool is_due = notifier->is_due;
+    if (--notifier->holds == 0 && is_due) {
+        notifier->is_due = false;
+        hub_notifier_changed(notifier, notifier->is_asked_for);
+    }
 }
 
 void hub_notifier_settle(hub_notifier *notifier)
@@ -154,7 +177,7 @@ void hub_notifier_settle(hub_notifier *notifier)
 void hub_notifier_seen(hub_notifier *notifier, hub_kind kind)
 {
     notifier->seen[kind] =
-        notifier->seen[kind] || (ev_is_active(&notifier->timer) &&
+        notifier->seen[kind] || ((ev_is_active(&notifier->timer) || notifier->is_due) &&
                                  !hub_view_equal(current(notifier, kind), notifier->told[kind]));
 }
 

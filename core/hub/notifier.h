@@ -40,6 +40,11 @@ void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for);
  * told, there still is something to tell this one. */
 void hub_notifier_seen(hub_notifier *notifier, hub_kind kind);
 
+/* Tell nobody of anything before it is let go of as often: a reload is one change, however long its
+ * servers take to answer. A user's change made meanwhile is told with it. */
+void hub_notifier_hold(hub_notifier *notifier);
+void hub_notifier_let_go(hub_notifier *notifier);
+
 /* What is there now needs no telling: at start. */
 void hub_notifier_settle(hub_notifier *notifier);
 

@@ -4,11 +4,13 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/ask.h"
+#include "hub/catalog_cache.h"
 #include "hub/forward.h"
 #include "hub/hub.h"
 #include "hub/listen.h"
-#include "hub/meta_tools.h"
 #include "hub/parking.h"
+#include "hub/profile.h"
+#include "hub/reload.h"
 #include "hub/startup.h"
 #include "tools/naming.h"
 
@@ -20,8 +22,9 @@
 hub_profile *hub_find_profile(hub_orchestrator *hub, const char *name)
 {
     for (size_t i = 0; i < hub->profile_count; i++) {
-        if (name == NULL || strcmp(hub->profiles[i].settings->name, name) == 0) {
-            return &hub->profiles[i];
+        hub_profile *profile = hub->profiles[i];
+        if (!profile->is_leaving && (name == NULL || strcmp(profile->settings->name, name) == 0)) {
+            return profile;
         }
     }
     return NULL;
@@ -79,37 +82,15 @@ static hub_err add_toolset(hub_orchestrator *hub, const hub_toolset_settings *se
     return HUB_OK;
 }
 
-/* Without a list of toolsets, every module that needs no configuration is one. */
-static hub_err add_module_toolset(hub_orchestrator *hub, const hub_module *module,
-                                  hub_error *reterr)
-{
-    hub_toolset_settings settings = {
-        .key = module->name,
-        .module = module->name,
-        .config_json = "{}",
-        .source = module->path,
-        .enabled = hub->settings->is_enabled == NULL || hub->settings->is_enabled(module->name),
-        .active = true,
-        .lazy = true,
-        .call_timeout_ms = hub->settings->limits.call_timeout_ms,
-    };
-    return add_toolset(hub, &settings, reterr);
-}
-
-/* Whether a module can be a toolset without being told anything. */
-static bool works_without_config(const hub_module *module)
-{
-    return module->config_schema == NULL ||
-           hub_schema_validate(module->config_schema, HUB_STR("{}"), "config", NULL) == HUB_OK;
-}
-
 /* Without a list of toolsets, a new module is one. */
 static void add_new_toolset(hub_orchestrator *hub, const hub_module *module)
 {
     hub_error why = {.code = HUB_OK};
+    hub_toolset_settings settings;
     if (!hub->settings->toolsets_listed &&
-        hub_find_toolset(hub, hub_str_of(module->name)) == NULL && works_without_config(module) &&
-        add_module_toolset(hub, module, &why) != HUB_OK) {
+        hub_find_toolset(hub, hub_str_of(module->name)) == NULL &&
+        hub_module_makes_toolset(module, hub->settings, &settings) &&
+        add_toolset(hub, &settings, &why) != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_TEXT("toolset", module->name),
                 HUB_F_TEXT("reason", why.text));
     }
@@ -130,68 +111,13 @@ static hub_err add_toolsets(hub_orchestrator *hub, hub_error *reterr)
     return err;
 }
 
-/* ---- profiles -------------------------------------------------------------------------------- */
-
-static void on_left_out(void *ctx, hub_str reason)
-{
-    const hub_profile *profile = ctx;
-    hub_log(HUB_LOG_WARNING, "tools.left_out", HUB_F_TEXT("profile", profile->settings->name),
-            HUB_F_STR("reason", reason));
-}
-
-static hub_err add_meta_tools(hub_profile *profile, hub_error *reterr)
-{
-    hub_catalog *catalog;
-    bool is_static = profile->settings->startup == HUB_STARTUP_STATIC;
-    hub_err err = hub_meta_catalog(is_static, &catalog);
-    if (err != HUB_OK) {
-        return hub_fail(reterr, err, "the meta-tools cannot be made: %s", hub_err_text(err));
-    }
-    hub_source source = {
-        .toolset = HUB_STR(HUB_META_TOOLSET),
-        .lists = {[HUB_KIND_TOOL] = catalog},
-        .owner = profile->hub->meta,
-        .native = true,
-        .bare = true,
-    };
-    err = hub_registry_add(profile->registry, &source, 1, reterr);
-    hub_catalog_unref(catalog);
-    return err;
-}
-
-static hub_err init_profile(hub_orchestrator *hub, const hub_profile_settings *settings,
-                            hub_profile *profile, hub_error *reterr)
-{
-    *profile = (hub_profile){.hub = hub, .settings = settings};
-    hub_view_rules rules = {
-        .naming = settings->naming,
-        .max_name_bytes = settings->max_name_bytes,
-        .policies = {&hub->settings->policy, &settings->policy},
-    };
-    if (hub_registry_create(&rules, on_left_out, profile, &profile->registry) != HUB_OK ||
-        hub_manager_create(profile, &profile->manager) != HUB_OK ||
-        hub_notifier_create(profile, &profile->notifier) != HUB_OK) {
-        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
-    }
-    return settings->meta_tools ? add_meta_tools(profile, reterr) : HUB_OK;
-}
-
-static void fini_profile(hub_profile *profile)
-{
-    hub_assert(profile->sessions == NULL);
-    hub_manager_destroy(profile->manager);
-    hub_notifier_destroy(profile->notifier);
-    hub_registry_destroy(profile->registry);
-    *profile = (hub_profile){.hub = profile->hub, .settings = profile->settings};
-}
-
 /* ---- what toolsets report -------------------------------------------------------------------- */
 
 void hub_orchestrator_catalog_changed(hub_orchestrator *hub, hub_toolset *toolset, hub_kind kind)
 {
     hub_str key = hub_str_of(toolset->settings->key);
     for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_profile *profile = &hub->profiles[i];
+        hub_profile *profile = hub->profiles[i];
         hub_error why = {.code = HUB_OK};
         if (profile->registry == NULL || hub_registry_find(profile->registry, key) == NULL) {
             continue;
@@ -209,8 +135,8 @@ void hub_orchestrator_catalog_changed(hub_orchestrator *hub, hub_toolset *toolse
 void hub_orchestrator_discovered(hub_orchestrator *hub)
 {
     for (size_t i = 0; i < hub->profile_count; i++) {
-        if (hub->profiles[i].registry != NULL) {
-            hub_parking_wake(&hub->profiles[i]);
+        if (hub->profiles[i]->registry != NULL) {
+            hub_parking_wake(hub->profiles[i]);
         }
     }
 }
@@ -233,7 +159,7 @@ static void adopt_module(hub_orchestrator *hub, const hub_module *module)
             continue;
         }
         for (size_t p = 0; p < hub->profile_count; p++) {
-            hub_startup_adopt(&hub->profiles[p], hub_str_of(toolset->settings->key));
+            hub_startup_adopt(hub->profiles[p], hub_str_of(toolset->settings->key));
         }
     }
 }
@@ -279,19 +205,24 @@ static hub_err make_parts(hub_orchestrator *hub, hub_error *reterr)
     if (err == HUB_OK) {
         err = hub_worker_pool_create(settings->limits.worker_threads, &hub->workers, reterr);
     }
+    if (err == HUB_OK) {
+        err = hub_process_table_create(hub->loop, &hub->processes, reterr);
+    }
     if (err != HUB_OK) {
         return err;
     }
-    if (hub_process_table_create(hub->loop, &hub->processes) != HUB_OK ||
-        hub_module_env_create(hub->loop, hub->workers, hub->processes, &hub->env) != HUB_OK ||
+    if (hub_module_env_create(hub->loop, hub->workers, hub->processes, &hub->env) != HUB_OK ||
         hub_call_table_create(hub->loop, &hub->calls) != HUB_OK ||
-        hub_forward_init(hub) != HUB_OK) {
+        hub_forward_list(settings, &hub->forwarded, &hub->forwarded_items) != HUB_OK) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     err = hub_asks_create(hub, &hub->asks);
     if (err != HUB_OK) {
         return hub_fail(reterr, err, "questions to clients cannot be signed: %s",
                         hub_err_text(err));
+    }
+    if (hub_catalog_cache_create(hub, &hub->cache) != HUB_OK) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     hub_module_env_limit_messages(hub->env, settings->limits.upstream_message_bytes);
     hub_module_env_set_lineage(hub->env, &hub->lineage);
@@ -318,7 +249,8 @@ hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_settings *settin
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     hub->loop = loop;
-    hub->settings = settings;
+    hub->settings = hub_settings_ref(settings);
+    hub_discovery_init(hub);
     hub_err err = make_parts(hub, reterr);
     if (err == HUB_OK) {
         err = make_meta(hub, reterr);
@@ -328,12 +260,12 @@ hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_settings *settin
         err = add_toolsets(hub, reterr);
     }
     if (err == HUB_OK) {
-        hub->profiles = calloc(settings->profile_count, sizeof *hub->profiles);
+        hub->profiles = calloc(settings->profile_count, sizeof(hub_profile *));
         err = hub->profiles == NULL ? hub_fail(reterr, HUB_ENOMEM, "out of memory") : HUB_OK;
     }
     for (size_t i = 0; err == HUB_OK && i < settings->profile_count; i++) {
-        hub->profile_count++;
-        err = init_profile(hub, &settings->profiles[i], &hub->profiles[i], reterr);
+        err = hub_profile_create(hub, settings, &settings->profiles[i], &hub->profiles[i], reterr);
+        hub->profile_count += err == HUB_OK;
     }
     if (err != HUB_OK) {
         (void)hub_orchestrator_destroy(hub, 0); /* no plugin has run yet */
@@ -345,8 +277,14 @@ hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_settings *settin
 
 hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr)
 {
+    for (size_t i = 0; i < hub->toolset_count; i++) {
+        if (hub->toolsets[i]->settings->enabled) {
+            hub_catalog_cache_recall(
+                hub->toolsets[i]); /* also for those who look before they use */
+        }
+    }
     for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_err err = hub_startup_run(&hub->profiles[i], reterr);
+        hub_err err = hub_startup_run(hub->profiles[i], reterr);
         if (err != HUB_OK) {
             return err;
         }
@@ -385,7 +323,7 @@ void hub_orchestrator_stop(hub_orchestrator *hub)
 {
     hub->stopping = true;
     for (size_t i = 0; i < hub->profile_count; i++) {
-        for (hub_session *session = hub->profiles[i].sessions; session != NULL;
+        for (hub_session *session = hub->profiles[i]->sessions; session != NULL;
              session = session->next) {
             while (session->calls != NULL) {
                 hub_call_abort(session->calls, PATCHBAY_UNAVAILABLE,
@@ -411,7 +349,8 @@ static void wait_for_end(hub_orchestrator *hub, unsigned timeout_ms)
     ev_timer tick; /* wakes the loop to look at the clock */
     ev_timer_init(&tick, on_tick, 0.05, 0.05);
     ev_timer_start(hub->loop, &tick);
-    while ((hub->open_bindings > 0 || hub_process_count(hub->processes) > 0) &&
+    while ((hub->open_bindings > 0 || hub_process_count(hub->processes) > 0 ||
+            !hub_catalog_cache_settle(hub->cache)) &&
            hub_clock_now_ms() < deadline) {
         ev_run(hub->loop, EVRUN_ONCE);
     }
@@ -424,11 +363,13 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
         return true;
     }
     hub->stopping = true;
+    hub_reload_end(hub);
+    hub_discovery_end(hub);
     if (hub->asks != NULL) {
         hub_asks_stop(hub->asks);
     }
     for (size_t i = 0; i < hub->profile_count; i++) {
-        fini_profile(&hub->profiles[i]);
+        hub_profile_fini(hub->profiles[i]);
     }
     if (hub->env != NULL && hub->processes != NULL) {
         wait_for_end(hub, timeout_ms);
@@ -450,9 +391,14 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
     hub_asks_destroy(hub->asks);
     hub_call_table_destroy(hub->calls);
     hub_resolver_destroy(hub->resolver);
-    hub_forward_fini(hub);
+    free(hub->forwarded_items);
+    hub_catalog_cache_destroy(hub->cache);
     free(hub->toolsets);
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        hub_profile_destroy(hub->profiles[i]);
+    }
     free(hub->profiles);
+    hub_settings_unref(hub->settings);
     free(hub);
     return true;
 }

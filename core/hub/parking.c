@@ -20,23 +20,6 @@ bool hub_parking_is_useful(const hub_profile *profile, bool patient)
     return false;
 }
 
-/* Ask every toolset of the profile for a catalog that is not known. A toolset that answers at once
- * may change the registry, so the list is read anew each time. */
-static void discover_pending(hub_profile *profile)
-{
-    for (size_t i = 0;; i++) {
-        size_t count;
-        const hub_source *sources = hub_registry_sources(profile->registry, &count);
-        if (i >= count) {
-            return;
-        }
-        hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
-        if (toolset != NULL && hub_toolset_is_pending(toolset)) {
-            hub_toolset_discover(toolset, NULL);
-        }
-    }
-}
-
 static hub_parked *list_of(const hub_call *call)
 {
     hub_profile *profile = call->session->profile;
@@ -156,7 +139,7 @@ void hub_parking_add(const hub_request *request, bool patient)
                   0.);
     call->deadline.data = call;
     ev_timer_start(hub->loop, &call->deadline);
-    discover_pending(profile);
+    hub_discovery_ask(profile, request->message->at[HUB_M_META]);
     hub_parking_wake(profile);
 }
 

@@ -26,7 +26,7 @@ static hub_session *find_session(const hub_binding *binding)
     hub_session *only = NULL;
     size_t count = 0;
     for (size_t i = 0; i < hub->profile_count; i++) {
-        const hub_profile *profile = &hub->profiles[i];
+        const hub_profile *profile = hub->profiles[i];
         if (profile->registry == NULL || hub_registry_find(profile->registry, key) == NULL) {
             continue;
         }

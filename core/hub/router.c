@@ -42,6 +42,7 @@ static void handle_list(const hub_request *request, hub_kind kind)
         return;
     }
     hub_listing_respond(request, kind);
+    hub_discovery_refresh(request->session->profile, request->message->at[HUB_M_META]);
 }
 
 static void handle_tools_list(const hub_request *request)
@@ -147,6 +148,9 @@ void hub_router_dispatch(hub_call *call, hub_toolset *toolset, hub_str name, hub
         return;
     }
     hub_logging_note_call(call, toolset);
+    if (call->is_tool_call && toolset->is_recalled) {
+        call->promised_tool = hub_str_dup(name); /* without it the server says so itself */
+    }
     hub_call_bind(call, binding);
     hub_input_required_supply(call, message);
     hub_reissue_keep(call, message, &request);

@@ -6,6 +6,7 @@
 #include "hub/hub.h"
 #include "hub/listen.h"
 #include "hub/logging.h"
+#include "hub/profile.h"
 #include "hub/respond.h"
 #include "hub/router.h"
 #include "hub/task_watch.h"
@@ -150,9 +151,11 @@ void hub_session_close(hub_session *session)
     if (session->next != NULL) {
         session->next->prev = session->prev;
     }
+    hub_profile *profile = session->profile;
     free(session->capabilities);
     free(session->principal);
     free(session);
+    hub_profile_session_ended(profile);
 }
 
 size_t hub_session_in_flight(const hub_session *session)

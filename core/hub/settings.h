@@ -27,6 +27,7 @@ typedef struct hub_toolset_settings {
     bool active;             /* false: available, but not active at start */
     bool lazy;               /* upstreams: connect at the first need (default) */
     bool sharing_session;    /* sharing: session — one instance per client session */
+    bool cache;              /* its catalog is remembered on disk, if there is a folder for it */
     uint32_t call_timeout_ms;
     uint32_t max_calls; /* of clients, in flight, but those about tasks; 0: the hub's own limit */
     hub_names tools_allow; /* globs over the toolset's own tool names; absent: all */
@@ -118,6 +119,8 @@ typedef struct hub_limits {
     uint32_t call_timeout_ms;
     uint32_t call_ceiling_ms;
     uint32_t discover_timeout_ms;
+    uint32_t straggler_ms;   /* the least that the last of many servers get; 0: as all get */
+    uint32_t catalog_ttl_ms; /* a catalog that is older is asked for anew when somebody lists */
     uint32_t ask_timeout_ms; /* a client that is asked something in mid-call */
     uint32_t ask_gather_ms;  /* for what else it may be asked with it; 0: nothing is waited for */
     uint32_t calls_per_session;
@@ -126,11 +129,22 @@ typedef struct hub_limits {
     hub_net_limits net;
 } hub_limits;
 
+/* What a hub is told to be like at one time. A reload makes the next generation, and the settings
+ * of the one before live on until nobody holds them. [loop] */
+typedef struct hub_generation {
+    unsigned refs;   /* its maker has the first one */
+    uint64_t number; /* 1 at start, one more with each reload */
+    void (*destroy)(struct hub_generation *generation);
+} hub_generation;
+
 typedef struct hub_settings {
-    const char *name;         /* serverInfo.name */
-    const char *title;        /* NULL: none */
-    const char *instructions; /* NULL: none */
+    hub_generation *generation; /* NULL: they outlive whoever holds them */
+    const char *name;           /* serverInfo.name */
+    const char *title;          /* NULL: none */
+    const char *instructions;   /* NULL: none */
     hub_module_settings modules;
+    const char *cache_folder; /* absolute: catalogs are remembered there; NULL: nowhere */
+    bool asks_anew;           /* what is remembered is not served, only replaced */
     const hub_toolset_settings *toolsets;
     size_t toolset_count;
     bool toolsets_listed; /* false: no file names any toolset, so every module found is one … */
@@ -145,5 +159,22 @@ typedef struct hub_settings {
     hub_log_level log_level;
     bool log_json;
 } hub_settings;
+
+/* Hold settings, and let go of them. NULL is fine. */
+const hub_settings *hub_settings_ref(const hub_settings *settings);
+void hub_settings_unref(const hub_settings *settings);
+
+/* How two settings of a toolset differ. Where they were written is no difference. */
+typedef enum hub_toolset_difference {
+    HUB_TOOLSET_SAME,
+    HUB_TOOLSET_TUNED,   /* in what the hub does with it */
+    HUB_TOOLSET_ANOTHER, /* in what its module is told: it takes a new instance */
+} hub_toolset_difference;
+
+hub_toolset_difference hub_toolset_settings_compare(const hub_toolset_settings *a,
+                                                    const hub_toolset_settings *b);
+
+/* A copy that needs nothing of the original; free() it. NULL when out of memory. */
+hub_toolset_settings *hub_toolset_settings_dup(const hub_toolset_settings *settings);
 
 #endif

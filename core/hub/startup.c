@@ -42,8 +42,7 @@ static bool is_listed(const hub_names *names, const char *key)
     return false;
 }
 
-/* Whether a toolset is active from the beginning. */
-static bool is_wanted(const hub_profile_settings *profile, const hub_toolset_settings *toolset)
+bool hub_startup_wants(const hub_profile_settings *profile, const hub_toolset_settings *toolset)
 {
     switch (profile->startup) {
     case HUB_STARTUP_DEFAULT:
@@ -73,7 +72,7 @@ static hub_str *list_wanted(const hub_profile *profile, size_t *ret_count)
     }
     for (size_t i = 0; !by_list && i < hub->toolset_count; i++) {
         const hub_toolset_settings *settings = hub->toolsets[i]->settings;
-        if (is_wanted(profile->settings, settings)) {
+        if (hub_startup_wants(profile->settings, settings)) {
             keys[count++] = hub_str_of(settings->key);
         }
     }
@@ -111,7 +110,7 @@ void hub_startup_adopt(hub_profile *profile, hub_str toolset)
 {
     const hub_toolset *found = hub_find_toolset(profile->hub, toolset);
     size_t started = 0;
-    if (found != NULL && is_wanted(profile->settings, found->settings) &&
+    if (found != NULL && hub_startup_wants(profile->settings, found->settings) &&
         start(profile, &toolset, 1, &started, NULL) == HUB_OK && started > 0) {
         hub_notifier_changed(profile->notifier, true);
     }

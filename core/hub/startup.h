@@ -7,7 +7,7 @@
 #ifndef HUB_HUB_STARTUP_H
 #define HUB_HUB_STARTUP_H
 
-#include "base/err.h"
+#include "hub/settings.h"
 
 struct hub_profile;
 
@@ -15,6 +15,9 @@ struct hub_profile;
  * errors:  HUB_EINVAL (static start-up without a single usable toolset; the text says why),
  *          HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_startup_run(struct hub_profile *profile, hub_error *reterr);
+
+/* Whether a toolset is active from the beginning. */
+bool hub_startup_wants(const hub_profile_settings *profile, const hub_toolset_settings *toolset);
 
 /* A toolset has become usable while the hub runs, since its plugin was dropped into a folder: make
  * it active if start-up would have, and tell clients. */

@@ -455,6 +455,18 @@ void hub_subscription_sweep(hub_toolset *toolset)
     }
 }
 
+void hub_subscription_forget(hub_toolset *toolset)
+{
+    while (toolset->subscriptions != NULL) {
+        hub_subscription *subscription = toolset->subscriptions;
+        hub_assert(subscription->awake == 0 && !subscription->is_told);
+        while (subscription->first->next != NULL) {
+            forget(subscription->first);
+        }
+        hub_subscriber_end(subscription->first); /* the last one takes it along */
+    }
+}
+
 void hub_subscription_wake(const hub_profile *profile, hub_toolset *toolset)
 {
     for (hub_subscription *at = toolset->subscriptions; at != NULL; at = at->hh.next) {

@@ -69,6 +69,9 @@ void hub_subscription_rebind(struct hub_toolset *toolset);
 /* The toolset is in use by one profile less: subscribers there hear nothing for now. */
 void hub_subscription_sweep(struct hub_toolset *toolset);
 
+/* The toolset is no more: its subscribers, asleep by now, are none. */
+void hub_subscription_forget(struct hub_toolset *toolset);
+
 /* The toolset is active in a profile: its subscribers there hear of changes again. */
 void hub_subscription_wake(const struct hub_profile *profile, struct hub_toolset *toolset);
 

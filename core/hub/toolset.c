@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "hub/catalog_cache.h"
+#include "hub/elicitation.h"
 #include "hub/hub.h"
 #include "hub/logging.h"
 #include "hub/orchestrator.h"
@@ -11,9 +13,6 @@
 #include "hub/task_watch.h"
 
 #include <stdlib.h>
-
-/* How long a failed attempt to discover keeps lists from waiting for the next one. */
-enum { RETRY_AFTER_MS = 10000 };
 
 /* ---- bindings -------------------------------------------------------------------------------- */
 
@@ -64,6 +63,9 @@ void hub_toolset_set_list(hub_toolset *toolset, hub_kind kind, hub_catalog *list
 {
     hub_catalog_unref(toolset->lists[kind]);
     toolset->lists[kind] = list;
+    if (toolset->binding != NULL && toolset->binding->deferred) {
+        hub_discovery_take(toolset);
+    }
     hub_log(HUB_LOG_DEBUG, "tools.catalog", HUB_F_TEXT("toolset", toolset->settings->key),
             HUB_F_TEXT("list", hub_kind_noun(kind, 0)),
             HUB_F_INT("count", list != NULL ? list->count : 0));
@@ -91,9 +93,9 @@ static void forget_first(hub_binding *binding)
 /* ---- making bindings ------------------------------------------------------------------------- */
 
 /* Make a binding to the newest module. The toolset's own binding is not touched. */
-static hub_err bind(hub_toolset *toolset, hub_binding **ret_binding, hub_error *reterr)
+static hub_err bind(hub_toolset *toolset, const hub_toolset_settings *settings,
+                    hub_binding **ret_binding, hub_error *reterr)
 {
-    const hub_toolset_settings *settings = toolset->settings;
     const hub_module *module =
         hub_resolver_find(toolset->hub->resolver, hub_str_of(settings->module));
     if (module == NULL) {
@@ -108,7 +110,7 @@ static hub_err bind(hub_toolset *toolset, hub_binding **ret_binding, hub_error *
     binding->toolset = toolset;
     binding->native = (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
     uint32_t state = toolset->state;
-    hub_err err = hub_instance_create(toolset->hub->env, module, settings->key,
+    hub_err err = hub_instance_create(toolset->hub->env, module, toolset->key,
                                       hub_str_of(settings->config_json), &HUB_BINDING_EVENTS,
                                       binding, &binding->instance, reterr);
     if (err != HUB_OK) {
@@ -118,7 +120,10 @@ static hub_err bind(hub_toolset *toolset, hub_binding **ret_binding, hub_error *
         free(binding);
         return err;
     }
+    binding->first_state = toolset->state;
+    toolset->state = state;
     toolset->hub->open_bindings++;
+    toolset->open_bindings++;
     *ret_binding = binding;
     return HUB_OK;
 }
@@ -128,9 +133,14 @@ static void take_binding(hub_toolset *toolset, hub_binding *binding)
 {
     toolset->binding = binding;
     toolset->was_used = true;
+    toolset->state = binding->first_state;
     toolset->native = binding->native;
     toolset->deferred = binding->deferred;
     toolset->failed_at_ms = 0;
+    toolset->failures = 0;
+    /* Until its server has said of which era it is: one that was legacy may be a modern one now. */
+    bool may_be_modern = binding->deferred && (toolset->is_modern || toolset->is_recalled);
+    binding->expects_input = binding->expects_input || may_be_modern;
     toolset->level_told = HUB_LEVEL_NONE;
     if (!binding->deferred || binding->first_capabilities.json != NULL) {
         hub_toolset_set_capabilities(toolset, &binding->first_capabilities);
@@ -155,10 +165,17 @@ hub_err hub_toolset_create(hub_orchestrator *hub, const hub_toolset_settings *se
         return HUB_ENOMEM;
     }
     toolset->hub = hub;
-    toolset->own_settings = *settings;
-    toolset->settings = &toolset->own_settings;
+    toolset->key = strdup(settings->key);
+    toolset->settings = hub_toolset_settings_dup(settings);
+    if (toolset->key == NULL || toolset->settings == NULL) {
+        free(toolset->key);
+        free(toolset->settings);
+        free(toolset);
+        return HUB_ENOMEM;
+    }
     toolset->level_told = HUB_LEVEL_NONE;
     toolset->level_asked = HUB_LEVEL_NONE;
+    hub_discovery_init_toolset(toolset);
     *ret_toolset = toolset;
     return HUB_OK;
 }
@@ -172,24 +189,38 @@ void hub_toolset_destroy(hub_toolset *toolset)
             hub_catalog_unref(toolset->lists[kind]);
         }
         hub_capabilities_fini(&toolset->capabilities);
+        hub_catalog_cache_forget(toolset);
+        free(toolset->settings);
+        free(toolset->key);
         free(toolset);
     }
 }
 
-hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr)
+/* Whether the settings allow it to be used at all. */
+static hub_err check_usable(const hub_toolset_settings *settings, hub_error *reterr)
 {
-    if (!toolset->settings->enabled) {
+    if (!settings->enabled) {
         return hub_fail(reterr, HUB_EDENIED, "toolset \"%s\" is switched off by configuration",
-                        toolset->settings->key);
+                        settings->key);
     }
-    if (toolset->settings->sharing_session) {
+    if (settings->sharing_session) {
         return hub_fail(reterr, HUB_EINVAL,
                         "toolset \"%s\": sharing: session is not supported by this build",
-                        toolset->settings->key);
+                        settings->key);
+    }
+    return HUB_OK;
+}
+
+hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr)
+{
+    hub_err err = check_usable(toolset->settings, reterr);
+    if (err != HUB_OK) {
+        return err;
     }
     if (toolset->binding == NULL) {
+        hub_catalog_cache_recall(toolset);
         hub_binding *binding = NULL;
-        hub_err err = bind(toolset, &binding, reterr);
+        err = bind(toolset, toolset->settings, &binding, reterr);
         if (err != HUB_OK) {
             return err;
         }
@@ -199,36 +230,10 @@ hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr)
     return HUB_OK;
 }
 
-static void tell_waiters(hub_toolset *toolset, hub_err err, hub_str reason)
+/* Go without a binding; its calls fail `at_once`, or may end. Whether the catalog was asked for. */
+static bool drop_binding(hub_toolset *toolset, bool at_once)
 {
-    hub_catalog_waiter *waiter = toolset->waiters;
-    toolset->waiters = NULL;
-    while (waiter != NULL) {
-        hub_catalog_waiter *next = waiter->next;
-        waiter->on_known(waiter, err, reason);
-        waiter = next;
-    }
-}
-
-/* Ask no more for the catalog. Whether it had been asked for. */
-static bool stop_discovery(hub_toolset *toolset)
-{
-    hub_call *call = toolset->discovery;
-    toolset->discovery = NULL;
-    if (call != NULL) {
-        hub_call_drop(call);
-    }
-    return call != NULL;
-}
-
-void hub_toolset_unuse(hub_toolset *toolset)
-{
-    hub_assert(toolset->users > 0);
-    hub_subscription_sweep(toolset);
-    if (--toolset->users > 0) {
-        return;
-    }
-    bool was_asked = stop_discovery(toolset);
+    bool was_asked = hub_discovery_stop(toolset);
     hub_binding *binding = toolset->binding;
     hub_task_watch_forget_toolset(toolset);
     toolset->binding = NULL;
@@ -237,8 +242,16 @@ void hub_toolset_unuse(hub_toolset *toolset)
         hub_catalog_unref(toolset->lists[kind]); /* an upstream's last good ones are kept */
         toolset->lists[kind] = NULL;
     }
-    retire(binding, true);
-    if (was_asked) {
+    retire(binding, at_once);
+    hub_discovery_tell(toolset, HUB_EUNAVAILABLE, HUB_STR("the toolset was disabled"));
+    return was_asked;
+}
+
+void hub_toolset_unuse(hub_toolset *toolset)
+{
+    hub_assert(toolset->users > 0);
+    hub_subscription_sweep(toolset);
+    if (--toolset->users == 0 && drop_binding(toolset, true)) {
         hub_orchestrator_discovered(toolset->hub); /* nobody need wait for it any more */
     }
 }
@@ -250,20 +263,80 @@ hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr)
     if (old == NULL) {
         return HUB_OK;
     }
-    hub_err err = bind(toolset, &binding, reterr);
+    hub_err err = bind(toolset, toolset->settings, &binding, reterr);
     if (err != HUB_OK) {
         return err;
     }
-    bool was_asked = stop_discovery(toolset);
+    bool was_asked = hub_discovery_stop(toolset);
     take_binding(toolset, binding);
     retire(old, false);
     if (was_asked && hub_toolset_is_pending(toolset)) {
-        hub_toolset_discover(toolset, NULL);
+        hub_toolset_discover(toolset, NULL, NULL);
     } else if (was_asked) {
-        tell_waiters(toolset, HUB_OK, HUB_STR_EMPTY);
+        hub_discovery_tell(toolset, HUB_OK, HUB_STR_EMPTY);
         hub_orchestrator_discovered(toolset->hub);
     }
     return HUB_OK;
+}
+
+/* ---- reloading ------------------------------------------------------------------------------- */
+
+hub_err hub_toolset_prepare(hub_toolset *toolset, const hub_toolset_settings *settings,
+                            hub_binding **ret_binding, hub_error *reterr)
+{
+    hub_err err = check_usable(settings, reterr);
+    return err == HUB_OK ? bind(toolset, settings, ret_binding, reterr) : err;
+}
+
+void hub_binding_abandon(hub_binding *binding)
+{
+    if (binding != NULL) {
+        forget_first(binding);
+        retire(binding, true);
+    }
+}
+
+void hub_toolset_take(hub_toolset *toolset, hub_binding *binding)
+{
+    hub_binding *old = toolset->binding;
+    if (old != NULL) {
+        (void)hub_discovery_stop(toolset); /* who waits for it is told by hub_toolset_rediscover */
+    }
+    take_binding(toolset, binding);
+    if (old != NULL) {
+        retire(old, false);
+    }
+}
+
+void hub_toolset_let_go(hub_toolset *toolset)
+{
+    hub_subscription_sweep(toolset);
+    toolset->users = 0;
+    if (toolset->binding != NULL) {
+        (void)drop_binding(toolset, false);
+    }
+}
+
+static void end_if_left(hub_toolset *toolset)
+{
+    if (toolset->is_leaving && toolset->open_bindings == 0) {
+        hub_elicitation_forget_toolset(toolset);
+        hub_task_watch_forget_toolset(toolset);
+        hub_toolset_destroy(toolset);
+    }
+}
+
+void hub_toolset_leave(hub_toolset *toolset)
+{
+    hub_subscription_forget(toolset);
+    toolset->is_leaving = true;
+    end_if_left(toolset);
+}
+
+void hub_toolset_binding_closed(hub_toolset *toolset)
+{
+    toolset->open_bindings--;
+    end_if_left(toolset);
 }
 
 hub_err hub_toolset_request(hub_toolset *toolset, patchbay_request *request, uint32_t timeout_ms,
@@ -288,96 +361,10 @@ size_t hub_toolset_count(const hub_toolset *toolset, hub_kind kind)
     return toolset->lists[kind] != NULL ? toolset->lists[kind]->count : 0;
 }
 
-/* ---- discovery ------------------------------------------------------------------------------- */
-
-static void on_discovered(void *ctx, const hub_outcome *outcome)
+static hub_source make_source(hub_toolset *toolset, const hub_toolset_settings *settings)
 {
-    hub_toolset *toolset = ctx;
-    toolset->discovery = NULL;
-    if (outcome->status == PATCHBAY_RESULT) {
-        toolset->failed_at_ms = 0;
-        toolset->deferred =
-            toolset->lists[HUB_KIND_TOOL] != NULL && toolset->deferred; /* none: it has no tools */
-        hub_log(HUB_LOG_INFO, "tools.discovery.server.success",
-                HUB_F_TEXT("serverName", toolset->settings->key),
-                HUB_F_INT("toolCount", hub_toolset_count(toolset, HUB_KIND_TOOL)));
-        tell_waiters(toolset, HUB_OK, HUB_STR_EMPTY);
-        hub_orchestrator_discovered(toolset->hub);
-        return;
-    }
-    toolset->failed_at_ms = hub_clock_now_ms();
-    hub_log(HUB_LOG_WARNING, "tools.discovery.server.failed",
-            HUB_F_TEXT("serverName", toolset->settings->key),
-            HUB_F_STR("errorMessage", outcome->json));
-    tell_waiters(toolset, HUB_EUNAVAILABLE, outcome->json);
-    hub_orchestrator_discovered(toolset->hub);
-}
-
-bool hub_toolset_is_unknown(const hub_toolset *toolset)
-{
-    return toolset->deferred && toolset->binding != NULL &&
-           (toolset->lists[HUB_KIND_TOOL] == NULL || toolset->discovery != NULL);
-}
-
-bool hub_toolset_is_pending(const hub_toolset *toolset)
-{
-    return hub_toolset_is_unknown(toolset) &&
-           (toolset->discovery != NULL || toolset->failed_at_ms == 0 ||
-            hub_clock_now_ms() - toolset->failed_at_ms >= RETRY_AFTER_MS);
-}
-
-void hub_toolset_note_wait(hub_toolset *toolset)
-{
-    uint64_t waited_ms = hub_clock_now_ms() - toolset->asked_at_ms;
-    toolset->is_late =
-        toolset->is_late || 2 * waited_ms >= toolset->hub->settings->limits.discover_timeout_ms;
-}
-
-void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter)
-{
-    if (!hub_toolset_is_unknown(toolset)) {
-        if (waiter != NULL) {
-            waiter->on_known(waiter, HUB_OK, HUB_STR_EMPTY);
-        }
-        return;
-    }
-    if (waiter != NULL) {
-        waiter->next = toolset->waiters;
-        toolset->waiters = waiter;
-    }
-    if (toolset->discovery != NULL) {
-        return;
-    }
-    uint32_t ceiling_ms = toolset->hub->settings->limits.call_ceiling_ms;
-    patchbay_request request = {
-        .args_json = HUB_STR("{}"),
-        .method = HUB_STR(PATCHBAY_METHOD_DISCOVER),
-        .params_json = HUB_STR("{}"),
-    };
-    toolset->asked_at_ms = hub_clock_now_ms();
-    toolset->is_late = false;
-    if (hub_toolset_request(toolset, &request, ceiling_ms, on_discovered, toolset,
-                            &toolset->discovery) != HUB_OK) {
-        tell_waiters(toolset, HUB_EUNAVAILABLE, HUB_STR("too many calls are in flight"));
-    }
-}
-
-void hub_toolset_unwait(hub_toolset *toolset, hub_catalog_waiter *waiter)
-{
-    hub_catalog_waiter **link = &toolset->waiters;
-    while (*link != NULL && *link != waiter) {
-        link = &(*link)->next;
-    }
-    if (*link != NULL) {
-        *link = waiter->next;
-    }
-}
-
-hub_source hub_toolset_source(hub_toolset *toolset)
-{
-    const hub_toolset_settings *settings = toolset->settings;
     hub_source source = {
-        .toolset = hub_str_of(settings->key),
+        .toolset = hub_str_of(toolset->key),
         .owner = toolset,
         .native = toolset->native,
         .tools_allow = &settings->tools_allow,
@@ -386,5 +373,26 @@ hub_source hub_toolset_source(hub_toolset *toolset)
         .category = settings->category,
     };
     memcpy(source.lists, toolset->lists, sizeof source.lists);
+    return source;
+}
+
+hub_source hub_toolset_source(hub_toolset *toolset)
+{
+    return make_source(toolset, toolset->settings);
+}
+
+hub_source hub_toolset_next_source(hub_toolset *toolset, const hub_toolset_settings *settings,
+                                   const hub_binding *binding)
+{
+    hub_source source = make_source(toolset, settings);
+    if (binding == NULL) {
+        return source;
+    }
+    source.native = binding->native;
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        if (binding->first_lists[kind] != NULL || !binding->deferred) {
+            source.lists[kind] = binding->first_lists[kind];
+        }
+    }
     return source;
 }

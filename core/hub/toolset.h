@@ -32,6 +32,7 @@ struct hub_binding {
     uint64_t roots_of;   /* number of the session whose roots it was told last; 0: none (roots.h) */
     bool deferred;       /* the catalog has to be asked for */
     /* Set while the instance was being created. */
+    uint32_t first_state;
     hub_catalog *first_lists[HUB_KINDS];
     hub_capabilities first_capabilities;
 };
@@ -43,24 +44,47 @@ typedef struct hub_catalog_waiter {
     void (*on_known)(struct hub_catalog_waiter *waiter, hub_err err, hub_str reason);
 } hub_catalog_waiter;
 
+/* How its server fares, as its module says (patchbay_health of patchbay/catalog.h). */
+typedef struct hub_toolset_health {
+    uint32_t pid;
+    uint32_t restarts;
+    uint32_t failures;
+    uint64_t next_attempt_ms; /* by hub_clock_now_ms */
+    char protocol[16];
+    char last_error[256];
+} hub_toolset_health;
+
 typedef struct hub_toolset {
     hub_orchestrator *hub;
-    const hub_toolset_settings *settings;
-    hub_toolset_settings own_settings; /* of a toolset that no file names */
-    hub_binding *binding;              /* NULL while no profile uses it */
-    unsigned users;                    /* profiles that use it */
-    hub_catalog *lists[HUB_KINDS];     /* the last good ones; NULL: not known, or none */
-    hub_capabilities capabilities;     /* what it can do besides */
-    bool was_used;                     /* has had a binding */
-    bool native;                       /* of the binding */
-    bool deferred;                     /* of the binding */
-    uint32_t state;                    /* PATCHBAY_STATE_… */
-    char detail[256];                  /* why, when failed */
-    uint64_t failed_at_ms;             /* when the last attempt to discover failed; 0: never */
-    hub_call *discovery;               /* the request for the catalog; NULL: not asked */
-    uint64_t asked_at_ms;              /* when it was made */
-    bool is_late;                      /* see hub_toolset_note_wait */
+    char *key;                      /* settings->key, for as long as it lives */
+    hub_toolset_settings *settings; /* its own copy: another one after a reload */
+    hub_binding *binding;           /* NULL while no profile uses it */
+    unsigned open_bindings;         /* its own, and those that finish their calls */
+    bool is_leaving;                /* a reload took it away: it goes with its last binding */
+    unsigned users;                 /* profiles that use it */
+    hub_catalog *lists[HUB_KINDS];  /* the last good ones; NULL: not known, or none */
+    hub_capabilities capabilities;  /* what it can do besides */
+    bool was_used;                  /* has had a binding */
+    bool native;                    /* of the binding */
+    bool deferred;                  /* of the binding */
+    uint32_t state;                 /* PATCHBAY_STATE_… */
+    char detail[256];               /* why, when failed */
+    hub_toolset_health health;      /* zeros: nothing was said */
     hub_catalog_waiter *waiters;
+    /* Of discovery.c: */
+    int64_t learned_at_ms; /* when the lists were last known to be current, since 1970; 0: never */
+    bool is_recalled;      /* they are of an earlier hub's: no server has confirmed them yet */
+    bool is_modern;        /* its server was of a modern era when it was last heard of */
+    uint64_t failed_at_ms; /* when the last attempt to discover failed; 0: it did not */
+    unsigned failures;     /* attempts that failed, since the last that did not */
+    hub_call *discovery;   /* the request for the catalog; NULL: not asked */
+    bool is_refresh;       /* … of one that is known, which nobody waits for */
+    uint64_t asked_at_ms;  /* when it was made */
+    bool is_called_for;    /* the next one is made for somebody who named the toolset */
+    bool is_late;          /* see hub_toolset_note_wait */
+    struct hub_discovery_run *run;              /* that the request belongs to; NULL: none */
+    ev_timer retry;                             /* asks again, when there is no catalog yet */
+    struct hub_cache_slot *cache_slot;          /* of catalog_cache.c; NULL: nothing yet */
     struct hub_subscription *subscriptions;     /* uthash over the URI (subscription.h) */
     struct hub_subscription *next_subscription; /* … while they are walked over */
     hub_task_watch *task_watches;               /* uthash over the id (task_watch.h) */
@@ -92,6 +116,34 @@ void hub_toolset_unuse(hub_toolset *toolset);
  * errors:  as hub_toolset_use; the old binding stays */
 HUB_MUST_CHECK hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr);
 
+/* A reload makes what may fail first, then all the rest. This makes a binding as these settings
+ * want it, which are its own or are to be. Nothing else changes.
+ * owns:    *ret_binding: hub_toolset_take or hub_binding_abandon gets it
+ * errors:  as hub_toolset_use */
+HUB_MUST_CHECK hub_err hub_toolset_prepare(hub_toolset *toolset,
+                                           const hub_toolset_settings *settings,
+                                           hub_binding **ret_binding, hub_error *reterr);
+void hub_binding_abandon(hub_binding *binding);
+
+/* The registry's source for the toolset as it will be with these settings and that binding (NULL:
+ * the one it has). It points into `settings` and borrows the lists. */
+hub_source hub_toolset_next_source(hub_toolset *toolset, const hub_toolset_settings *settings,
+                                   const hub_binding *binding);
+
+/* Work with a binding that was prepared; the one before finishes its calls. A catalog that is asked
+ * for stays what it was until the new server says otherwise. Takes `binding`. */
+void hub_toolset_take(hub_toolset *toolset, hub_binding *binding);
+
+/* No profile uses it any more. Other than with hub_toolset_unuse its calls may end. Somebody may
+ * have waited for its catalog: call hub_orchestrator_discovered. */
+void hub_toolset_let_go(hub_toolset *toolset);
+
+/* It is no more: forget it everywhere, and free it with its last call. Nobody uses it. */
+void hub_toolset_leave(hub_toolset *toolset);
+
+/* A binding has closed and is freed. */
+void hub_toolset_binding_closed(hub_toolset *toolset);
+
 /* Make a list (NULL: none), or capabilities, the toolset's. Takes them. */
 void hub_toolset_set_list(hub_toolset *toolset, hub_kind kind, hub_catalog *list);
 void hub_toolset_set_capabilities(hub_toolset *toolset, hub_capabilities *capabilities);
@@ -118,9 +170,16 @@ bool hub_toolset_is_unknown(const hub_toolset *toolset);
  * is late from then on: no further list waits for it. */
 void hub_toolset_note_wait(hub_toolset *toolset);
 
+/* The settings of the server are others: what is known of it is an earlier one's. Have it asked for
+ * anew, and tell `waiter`, as hub_toolset_discover does. */
+void hub_toolset_rediscover(hub_toolset *toolset, hub_catalog_waiter *waiter,
+                            struct hub_discovery_run *run);
+
 /* Have the catalog asked for, if it is not known, and tell `waiter` (may be NULL). It is told
- * before this returns when there is nothing to wait for. */
-void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter);
+ * before this returns when there is nothing to wait for. `run` (may be NULL) is what the request
+ * belongs to (discovery.h). */
+void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter,
+                          struct hub_discovery_run *run);
 
 /* Forget a waiter that has not been told. */
 void hub_toolset_unwait(hub_toolset *toolset, hub_catalog_waiter *waiter);

@@ -95,7 +95,7 @@ hub_revision hub_session_revision(const hub_session *session);
 hub_str hub_session_find_tool(const hub_session *session, hub_str name);
 
 /* The headers of clients' requests that some toolset wants to have forwarded: mostly none. Borrowed
- * for the hub's life. */
+ * until the loop goes on: a reload changes them. */
 const hub_names *hub_forwarded_names(const hub_orchestrator *hub);
 
 /* A text that remembers such headers, for a transport whose messages come long after them. What is

@@ -84,6 +84,13 @@ static int32_t catalog_updated(patchbay_host *host, patchbay_str uri)
     return hub_mail_send(hub_mail_create(host, HUB_MAIL_UPDATED, uri));
 }
 
+static void catalog_set_health(patchbay_host *host, const patchbay_health *health)
+{
+    if (!host->closing && health->struct_size >= sizeof *health) {
+        host->events->on_health(host->ctx, health);
+    }
+}
+
 const patchbay_catalog_v1 HUB_HOST_CATALOG = {
     .struct_size = sizeof(patchbay_catalog_v1),
     .defer = catalog_defer,
@@ -91,4 +98,5 @@ const patchbay_catalog_v1 HUB_HOST_CATALOG = {
     .set = hub_instance_set_list,
     .set_capabilities = catalog_set_capabilities,
     .updated = catalog_updated,
+    .set_health = catalog_set_health,
 };

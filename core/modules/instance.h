@@ -16,6 +16,7 @@
 #include "modules/worker.h"
 #include "wire/dialect.h"
 
+#include <patchbay/catalog.h>
 #include <patchbay/client.h>
 
 typedef struct patchbay_host hub_instance;
@@ -73,6 +74,9 @@ typedef struct hub_instance_events {
 
     /* What the instance is doing (patchbay/catalog.h). */
     void (*on_state)(void *ctx, uint32_t state, hub_str detail);
+
+    /* How the server behind the instance fares (patchbay/catalog.h). */
+    void (*on_health)(void *ctx, const patchbay_health *health);
 
     /* The catalog is to be asked for (patchbay/catalog.h). During hub_instance_create only. */
     void (*on_defer)(void *ctx);

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "modules/process_env.h"
+#include "modules/process_guard.h"
 #include "modules/process_spawn.h"
 #include "modules/process_stderr.h"
 
@@ -35,8 +35,9 @@ struct hub_process {
     hub_process *prev;        /* in the table's list, where it is until it is freed */
     hub_process *next;
     char *toolset;
-    pid_t pid;
-    ev_io exited;      /* on the pidfd; its fd is -1 once reaped */
+    pid_t pid;         /* of the command */
+    int channel;       /* to and from its guard; -1 once reaped */
+    ev_io exited;      /* on the guard's pidfd; its fd is -1 once reaped */
     ev_timer stop_due; /* when next_step is due */
     next_step step;    /* of stopping; STEP_NONE: nothing is planned */
     double grace;      /* seconds between SIGTERM and SIGKILL */
@@ -48,6 +49,7 @@ struct hub_process {
 
 struct hub_process_table {
     struct ev_loop *loop;
+    int guard; /* its program */
     hub_process *first;
     size_t running; /* not reaped */
 };
@@ -98,25 +100,20 @@ static void destroy_process(hub_process *process)
     free(process);
 }
 
-/* Signal the whole group. It exists as long as the child is not reaped, so the number is ours. */
-static void signal_group(const hub_process *process, int number)
+/* How the command ended, by the last report of its guard. */
+static void describe_end(const hub_process *process, char *ret_text, size_t size)
 {
-    bool reached = kill(-process->pid, number) == 0;
-    if (!reached || number == SIGKILL) {
-        /* A child can leave its own group; a second SIGTERM, however, means "now" to many. */
-        (void)syscall(SYS_pidfd_send_signal, process->exited.fd, number, NULL, 0);
-    }
-}
-
-static void describe_status(const siginfo_t *info, char *ret_text, size_t size)
-{
-    const char *name = info->si_code == CLD_EXITED ? NULL : sigabbrev_np(info->si_status);
-    if (info->si_code == CLD_EXITED) {
-        (void)snprintf(ret_text, size, "exited with code %d", info->si_status); /* fits */
+    hub_guard_report ended;
+    bool is_told = hub_guard_receive(process->channel, false, &ended);
+    const char *name = is_told ? sigabbrev_np(ended.value) : NULL;
+    if (!is_told) {
+        (void)snprintf(ret_text, size, "was killed, because its guard was"); /* by others */
+    } else if (ended.detail == CLD_EXITED) {
+        (void)snprintf(ret_text, size, "exited with code %d", ended.value); /* fits */
     } else if (name != NULL) {
         (void)snprintf(ret_text, size, "killed by SIG%s", name);
     } else {
-        (void)snprintf(ret_text, size, "killed by signal %d", info->si_status);
+        (void)snprintf(ret_text, size, "killed by signal %d", ended.value);
     }
 }
 
@@ -131,25 +128,21 @@ static void forget_child(hub_process *process)
     ev_io_stop(loop, &process->exited);
     ev_io_set(&process->exited, -1, EV_READ);
     (void)close(pidfd);
+    (void)close(process->channel);
+    process->channel = -1;
     process->table->running--;
 }
 
-/* Reap a child that has ended; its group goes first, while the number is still taken. False when it
- * has not ended. */
+/* Reap a guard that has ended, and with it all that it guarded. False when it has not ended. Code
+ * that waits for any child (waitpid(-1) in a plugin) may have reaped it: that changes nothing. */
 static bool reap(hub_process *process, char *ret_status, size_t size)
 {
     siginfo_t info = {.si_pid = 0};
-    int pidfd = process->exited.fd;
-    if (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
-        /* Somebody else reaped it (waitpid(-1) in a plugin): the number may be a stranger's. */
-        (void)snprintf(ret_status, size, "ended, but its status was taken by other code");
-    } else if (info.si_pid == 0) {
+    if (waitid(P_PIDFD, (id_t)process->exited.fd, &info, WEXITED | WNOHANG) == 0 &&
+        info.si_pid == 0) {
         return false;
-    } else {
-        (void)kill(-process->pid, SIGKILL);
-        (void)waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG); /* as seen above */
-        describe_status(&info, ret_status, size);
     }
+    describe_end(process, ret_status, size);
     forget_child(process);
     return true;
 }
@@ -201,10 +194,10 @@ static void on_stop_due(struct ev_loop *loop, ev_timer *timer, int events)
     (void)events;
     hub_process *process = process_of(timer->data);
     if (process->step == STEP_TERM) {
-        signal_group(process, SIGTERM);
+        hub_guard_order(process->channel, HUB_GUARD_TERM);
         plan_step(process, STEP_KILL, process->grace);
     } else {
-        signal_group(process, SIGKILL); /* nothing follows but its end */
+        hub_guard_order(process->channel, HUB_GUARD_KILL); /* nothing follows but its end */
     }
 }
 
@@ -225,7 +218,7 @@ static hub_err check_options(const patchbay_spawn_options *options, const int *r
 }
 
 /* Start what the options ask for; nothing is left behind on failure. */
-static hub_err start_program(const patchbay_spawn_options *options,
+static hub_err start_program(const patchbay_spawn_options *options, int guard,
                              hub_process_started *ret_started, hub_error *reterr)
 {
     const char **env = NULL;
@@ -244,7 +237,8 @@ static hub_err start_program(const patchbay_spawn_options *options,
                              .argv = options->argv,
                              .env = env,
                              .cwd = options->cwd,
-                             .stdin_null = (options->flags & PATCHBAY_SPAWN_STDIN_NULL) != 0};
+                             .stdin_null = (options->flags & PATCHBAY_SPAWN_STDIN_NULL) != 0,
+                             .guard = guard};
     err = hub_process_start(&plan, ret_started, reterr);
 out:
     free(program);
@@ -276,6 +270,7 @@ static void watch_process(hub_process_table *table, hub_process *process,
                           const hub_process_started *started, bool read_stderr)
 {
     process->pid = started->pid;
+    process->channel = started->channel;
     hub_process_stderr_init(&process->errors, table->loop, process->toolset,
                             read_stderr ? started->stderr_fd : -1);
     ev_timer_init(&process->stop_due, on_stop_due, 0.0, 0.0);
@@ -287,11 +282,17 @@ static void watch_process(hub_process_table *table, hub_process *process,
     table->running++;
 }
 
-hub_err hub_process_table_create(struct ev_loop *loop, hub_process_table **ret_table)
+hub_err hub_process_table_create(struct ev_loop *loop, hub_process_table **ret_table,
+                                 hub_error *reterr)
 {
     hub_process_table *table = calloc(1, sizeof *table);
     if (table == NULL) {
-        return HUB_ENOMEM;
+        return hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
+    }
+    hub_err err = hub_guard_open(&table->guard, reterr);
+    if (err != HUB_OK) {
+        free(table);
+        return err;
     }
     table->loop = loop;
     *ret_table = table;
@@ -305,7 +306,8 @@ void hub_process_table_destroy(hub_process_table *table)
     }
     for (hub_process *process = table->first; process != NULL; process = process->next) {
         if (is_running(process)) {
-            signal_group(process, SIGKILL); /* all first, then wait: they end side by side */
+            /* All first, then wait: they end side by side. */
+            hub_guard_order(process->channel, HUB_GUARD_KILL);
         }
     }
     uint64_t deadline_ms = hub_clock_now_ms() + KILLED_WAIT_MS;
@@ -322,6 +324,7 @@ void hub_process_table_destroy(hub_process_table *table)
             unlink_process(process); /* its owner frees it */
         }
     }
+    (void)close(table->guard);
     free(table);
 }
 
@@ -344,7 +347,7 @@ hub_err hub_process_spawn(hub_process_table *table, hub_str toolset,
         return hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
     }
     hub_process_started started;
-    err = start_program(options, &started, reterr);
+    err = start_program(options, table->guard, &started, reterr);
     if (err != HUB_OK) {
         destroy_process(process);
         return err;

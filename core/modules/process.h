@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Child processes: started without a shell, in a process group of their own, watched through a
- * pidfd, reaped one by one (never waitpid(-1): plugins and libraries may have children too), and
- * stopped in steps: stdin closed by its owner, SIGTERM to the group, SIGKILL to the group.
+ * Child processes: started without a shell, each under a guard of its own (core/guard), which is
+ * what is watched through a pidfd, reaped (never waitpid(-1): plugins and libraries may have
+ * children too) and told to stop: stdin closed by its owner, SIGTERM, SIGKILL to all that descends
+ * from the guard.
  *
- * A child gets: the descriptors 0, 1, 2 and no other; default signal dispositions and an empty
- * mask; PR_SET_PDEATHSIG SIGTERM (and the race with a dead parent closed by a getppid check); an
- * environment of the allow-list in patchbay/process.h plus what is asked for. Its stderr is always
- * drained: each line goes to the log as "upstream.stderr" with toolset=, at most
- * 100 lines per second (the rest are counted), and the last 4 KiB are kept.
+ * A child gets: a process group; the descriptors 0, 1, 2 and no other; default signal dispositions
+ * and an empty mask; an environment of the allow-list in patchbay/process.h plus what is asked for.
+ * Its stderr is always drained: each line goes to the log as "upstream.stderr" with toolset=, at
+ * most 100 lines per second (the rest are counted), and the last 4 KiB are kept.
  *
- * Whatever is left of a child's group is killed when the child itself has ended, asked for or not.
- * A descendant that made a session of its own (setsid) is out of reach.
+ * Nothing outlives a child: what descends from it is killed when the child itself has ended, asked
+ * for or not, and when the hub has, whatever sessions it made (setsid), however it was forked, and
+ * whatever signals it ignores.
  *
  * libev's own child watchers are not used (they call waitpid(-1)), so any loop will do. It must run
  * on the thread that spawns, and that thread must live as long as the hub: the kernel sends the
  * parent-death signal when the *thread* ends.
  *
  * Files: process.c (the table, handles, stopping and reaping), process_spawn.c (fork and exec),
- * process_env.c (environment and program look-up), process_stderr.c. Thread: [loop].
+ * process_guard.c (the guard), process_env.c (environment and program look-up), process_stderr.c.
+ * Thread: [loop].
  */
 #ifndef HUB_MODULES_PROCESS_H
 #define HUB_MODULES_PROCESS_H
@@ -35,11 +37,11 @@ typedef struct hub_process hub_process;
 typedef struct hub_process_table hub_process_table;
 
 /* owns:    *ret_table, destroy it with hub_process_table_destroy; `loop` must outlive it
- * errors:  HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_process_table_create(struct ev_loop *loop,
-                                                hub_process_table **ret_table);
+ * errors:  HUB_ENOTFOUND, HUB_ESYSTEM (there is no guard: process_guard.h), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_process_table_create(struct ev_loop *loop, hub_process_table **ret_table,
+                                                hub_error *reterr);
 
-/* Children that still run are killed (SIGKILL to the group) and reaped; nobody's on_exit is called.
+/* Children that still run are killed (SIGKILL) and reaped; nobody's on_exit is called.
  * Handles that were not given back stay valid, for hub_process_free only. NULL is fine.
  * blocks:  until the killed are gone, normally microseconds, at most 2 s all together */
 void hub_process_table_destroy(hub_process_table *table);
@@ -63,16 +65,17 @@ HUB_MUST_CHECK hub_err hub_process_spawn(hub_process_table *table, hub_str tools
                                          hub_process **ret_process, int *ret_stdin_fd,
                                          int *ret_stdout_fd, int *ret_stderr_fd, hub_error *reterr);
 
-/* The process id, which is also its group's; not valid as a target of kill once on_exit ran. */
+/* The process id of the command, which is also its group's. It is the guard's to reap: no target
+ * for kill. */
 int hub_process_pid(const hub_process *process);
 
 /* The last lines of stderr, at most 4 KiB, without the newline at the end and, if earlier output
  * was dropped, beginning with a whole line. Borrowed until the next event. */
 hub_str hub_process_stderr_tail(const hub_process *process);
 
-/* SIGTERM to the group unless the child exits within grace_ms (its stdin should be closed already),
- * SIGKILL another grace_ms later; on_exit follows. With 0 both are due at once. Stopping again can
- * only bring the next step forward, never put it off. */
+/* SIGTERM to all that descends from the guard unless the child exits within grace_ms (its stdin
+ * should be closed already), SIGKILL another grace_ms later; on_exit follows. With 0 both are due
+ * at once. Stopping again can only bring the next step forward, never put it off. */
 void hub_process_stop(hub_process *process, uint64_t grace_ms);
 
 /* Forget on_exit; a child that still runs is stopped with HUB_LIMIT_STOP_GRACE_MS and reaped by the

@@ -1,37 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "modules/process_spawn.h"
 
+#include "modules/process_guard.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum {
-    FIRST_FREE_FD = 3,    /* 0, 1 and 2 are the child's own */
-    CHILD_FAILED = 127,   /* the status a shell would use; never seen, the pipe says more */
+    FIRST_FREE_FD = HUB_GUARD_FD + 1, /* 0, 1 and 2 are the command's, then the guard's own */
+    GUARD_ARGS = 3,                   /* its name, the folder, the program */
+    CHILD_FAILED = 127,               /* the status a shell would use; the report says more */
     FDS_CLOSED = 1 << 20, /* without close_range: do not count to an unlimited RLIMIT_NOFILE */
 };
 
-/* Both ends of the pipes between hub and child. -1: not open. */
+/* What hub and child have in common. -1: not open. */
 typedef struct pipes {
-    int child[3];  /* what becomes 0, 1, 2 in the child */
-    int parent[3]; /* the other ends */
-    int error[2];  /* the child writes a `failure` here, or exec closes it */
+    int child[HUB_GUARD_FD + 1]; /* what becomes 0, 1, 2 and HUB_GUARD_FD in the child */
+    int parent[3];               /* the other ends of the pipes */
+    int channel;                 /* … and of the guard's */
 } pipes;
-
-/* Where a child failed. The order is that of the steps. */
-typedef enum stage { STAGE_SETUP, STAGE_CWD, STAGE_EXEC } stage;
-
-typedef struct failure {
-    stage stage;
-    int error;
-} failure;
 
 static void close_fd(int *fd)
 {
@@ -48,8 +45,8 @@ static void close_all(int *fds, size_t count)
     }
 }
 
-/* Move fd out of 0 … 2, so that the child's dup2 calls can never overwrite one another's source. A
- * hub that was started with a closed stdin gets such numbers. */
+/* Move fd out of the numbers that are the child's, so that its dup2 calls can never overwrite one
+ * another's source. A hub that was started with a closed stdin gets such numbers. */
 static int move_up(int fd)
 {
     if (fd < 0 || fd >= FIRST_FREE_FD) {
@@ -71,6 +68,17 @@ static bool make_pipe(int *ret_read, int *ret_write)
     return *ret_read >= 0 && *ret_write >= 0;
 }
 
+static bool make_channel(int *ret_child, int *ret_parent)
+{
+    int fds[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) {
+        return false;
+    }
+    *ret_child = move_up(fds[0]);
+    *ret_parent = move_up(fds[1]);
+    return *ret_child >= 0 && *ret_parent >= 0;
+}
+
 static bool set_nonblocking(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -85,7 +93,8 @@ static bool open_pipes(const hub_process_plan *plan, pipes *to)
         return false;
     }
     return to->child[0] >= 0 && make_pipe(&to->parent[1], &to->child[1]) &&
-           make_pipe(&to->parent[2], &to->child[2]) && make_pipe(&to->error[0], &to->error[1]) &&
+           make_pipe(&to->parent[2], &to->child[2]) &&
+           make_channel(&to->child[HUB_GUARD_FD], &to->channel) &&
            (to->parent[0] < 0 || set_nonblocking(to->parent[0])) &&
            set_nonblocking(to->parent[1]) && set_nonblocking(to->parent[2]);
 }
@@ -93,10 +102,11 @@ static bool open_pipes(const hub_process_plan *plan, pipes *to)
 /* From here to run_child: in the child. Memory is a copy of a process that may have had other
  * threads, holding locks: only async-signal-safe calls, no malloc, no stdio. */
 
-static _Noreturn void report(const pipes *ends, stage where, int error)
+static _Noreturn void report_failure(const pipes *ends, int error)
 {
-    failure failed = {.stage = where, .error = error};
-    (void)!write(ends->error[1], &failed, sizeof failed); /* no one else to tell */
+    const hub_guard_report failed = {
+        .what = HUB_GUARD_FAILED, .value = error, .detail = HUB_GUARD_STAGE_SETUP};
+    (void)send(ends->child[HUB_GUARD_FD], &failed, sizeof failed, MSG_NOSIGNAL);
     _exit(CHILD_FAILED);
 }
 
@@ -114,46 +124,38 @@ static void reset_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Have everything but 0, 1, 2 closed, by exec itself where the kernel can: the error pipe is needed
- * until then. */
-static void close_others(const pipes *ends, int fd_limit)
+/* Have everything but the child's own closed, by exec itself where the kernel can. */
+static void close_others(int guard, int fd_limit)
 {
     if (close_range(FIRST_FREE_FD, ~0U, CLOSE_RANGE_CLOEXEC) == 0) {
         return;
     }
     for (int fd = FIRST_FREE_FD; fd < fd_limit; fd++) {
-        if (fd != ends->error[1]) {
+        if (fd != guard) {
             (void)close(fd); /* most are not open */
         }
     }
 }
 
-static _Noreturn void run_child(const hub_process_plan *plan, const pipes *ends, pid_t parent,
-                                int fd_limit)
+/* The process group is the guard's own: what the command does to its group does not reach it. */
+static _Noreturn void run_child(const hub_process_plan *plan, const char *const *guard_argv,
+                                const pipes *ends, pid_t parent, int fd_limit)
 {
-    union {
-        const char *const *in;
-        char *const *out;
-    } argv = {.in = plan->argv}, env = {.in = plan->env}; /* execve takes them without const */
-
     if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) {
-        report(ends, STAGE_SETUP, errno);
+        report_failure(ends, errno);
     }
     if (getppid() != parent) {
         _exit(CHILD_FAILED); /* the hub died before the line above: no signal will come */
     }
     for (int fd = 0; fd < FIRST_FREE_FD; fd++) {
         if (dup2(ends->child[fd], fd) != fd) {
-            report(ends, STAGE_SETUP, errno);
+            report_failure(ends, errno);
         }
     }
-    close_others(ends, fd_limit);
-    if (plan->cwd != NULL && chdir(plan->cwd) != 0) {
-        report(ends, STAGE_CWD, errno);
-    }
+    close_others(plan->guard, fd_limit);
     reset_signals();
-    (void)execve(plan->program, argv.out, env.out);
-    report(ends, STAGE_EXEC, errno);
+    (void)syscall(SYS_execveat, plan->guard, "", guard_argv, plan->env, AT_EMPTY_PATH);
+    report_failure(ends, errno);
 }
 
 /* Upper bound of descriptor numbers, for kernels without close_range. */
@@ -168,7 +170,8 @@ static int find_fd_limit(void)
 
 /* fork with all signals blocked, so that none of the hub's handlers can run in the child, where it
  * would act on the hub's descriptors. run_child sets the final mask. */
-static pid_t fork_child(const hub_process_plan *plan, const pipes *ends)
+static pid_t fork_child(const hub_process_plan *plan, const char *const *guard_argv,
+                        const pipes *ends)
 {
     pid_t self = getpid();
     int fd_limit = find_fd_limit();
@@ -178,7 +181,7 @@ static pid_t fork_child(const hub_process_plan *plan, const pipes *ends)
     (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* cannot fail with these arguments */
     pid_t pid = fork();
     if (pid == 0) {
-        run_child(plan, ends, self, fd_limit);
+        run_child(plan, guard_argv, ends, self, fd_limit);
     }
     int error = errno;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -186,27 +189,12 @@ static pid_t fork_child(const hub_process_plan *plan, const pipes *ends)
     return pid;
 }
 
-/* Whether the child has exec'ed; if not, why. A child that died before it could say (out of memory,
- * killed) looks like one that exec'ed and ended at once, which on_exit tells. */
-static bool await_exec(int error_fd, failure *ret_failure)
+/* The end of a guard whose command is not wanted, or was not started. */
+static void discard_child(pid_t guard, int channel)
 {
-    size_t got = 0;
-    while (got < sizeof *ret_failure) {
-        ssize_t n = read(error_fd, (char *)ret_failure + got, sizeof *ret_failure - got);
-        if (n == 0 || (n < 0 && errno != EINTR)) {
-            return true;
-        }
-        got += n > 0 ? (size_t)n : 0;
-    }
-    return false;
-}
-
-static void discard_child(pid_t pid)
-{
-    (void)kill(-pid, SIGKILL); /* the group, if it came to that */
-    (void)kill(pid, SIGKILL);
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-        /* killed: it ends at once */
+    hub_guard_order(channel, HUB_GUARD_KILL);
+    while (waitpid(guard, NULL, 0) < 0 && errno == EINTR) {
+        /* it ends at once */
     }
 }
 
@@ -224,17 +212,18 @@ static bool program_exists(const hub_process_plan *plan)
     return exists;
 }
 
-static hub_err explain(const hub_process_plan *plan, const failure *failed, hub_error *reterr)
+static hub_err explain(const hub_process_plan *plan, const hub_guard_report *failed,
+                       hub_error *reterr)
 {
-    const char *why = strerrordesc_np(failed->error);
+    const char *why = strerrordesc_np(failed->value);
     why = why == NULL ? "unknown error" : why;
-    if (failed->stage == STAGE_CWD) {
+    if (failed->detail == HUB_GUARD_STAGE_CWD) {
         return hub_fail(reterr, HUB_ESYSTEM, "cwd \"%s\": %s", plan->cwd, why);
     }
-    if (failed->stage == STAGE_SETUP) {
+    if (failed->detail == HUB_GUARD_STAGE_SETUP) {
         return hub_fail(reterr, HUB_ESYSTEM, "cannot prepare the process: %s", why);
     }
-    switch (failed->error) {
+    switch (failed->value) {
     case ENOENT:
         return program_exists(plan)
                    ? hub_fail(reterr, HUB_ESYSTEM,
@@ -252,51 +241,84 @@ static hub_err explain(const hub_process_plan *plan, const failure *failed, hub_
     }
 }
 
+/* The guard's arguments (guard/protocol.h). owns: the result, free it; NULL when out of memory */
+static const char **build_guard_argv(const hub_process_plan *plan)
+{
+    size_t count = 0;
+    while (plan->argv[count] != NULL) {
+        count++;
+    }
+    const char **argv = calloc(GUARD_ARGS + count + 1, sizeof *argv);
+    if (argv != NULL) {
+        argv[0] = "patchbay-guard";
+        argv[1] = plan->cwd != NULL ? plan->cwd : "";
+        argv[2] = plan->program;
+        memcpy(argv + GUARD_ARGS, plan->argv, count * sizeof *argv);
+    }
+    return argv;
+}
+
+/* Wait until the guard says what became of the command, and take hold of the guard. */
+static hub_err await_start(const hub_process_plan *plan, pid_t guard, int channel, pid_t *ret_pid,
+                           int *ret_pidfd, hub_error *reterr)
+{
+    hub_guard_report first;
+    if (!hub_guard_receive(channel, true, &first)) {
+        return hub_fail(reterr, HUB_ESYSTEM, "its guard ended before it had started it");
+    }
+    if (first.what != HUB_GUARD_STARTED) {
+        return explain(plan, &first, reterr);
+    }
+    /* Not reaped yet, so the number cannot mean another process. */
+    *ret_pidfd = (int)syscall(SYS_pidfd_open, guard, 0);
+    *ret_pid = first.value;
+    return *ret_pidfd >= 0 ? HUB_OK
+                           : hub_fail(reterr, HUB_ESYSTEM, "cannot watch the process: %s",
+                                      strerrordesc_np(errno));
+}
+
 hub_err hub_process_start(const hub_process_plan *plan, hub_process_started *ret_started,
                           hub_error *reterr)
 {
-    pipes ends = {.child = {-1, -1, -1}, .parent = {-1, -1, -1}, .error = {-1, -1}};
+    pipes ends = {.child = {-1, -1, -1, -1}, .parent = {-1, -1, -1}, .channel = -1};
+    pid_t pid = -1;
+    int pidfd = -1;
     hub_err err = HUB_ESYSTEM;
-    if (!open_pipes(plan, &ends)) {
+    const char **guard_argv = build_guard_argv(plan);
+    if (guard_argv == NULL || !open_pipes(plan, &ends)) {
         (void)hub_fail(reterr, err, "cannot make pipes: %s", strerrordesc_np(errno));
         goto out;
     }
-    pid_t pid = fork_child(plan, &ends);
-    if (pid < 0) {
+    pid_t guard = fork_child(plan, guard_argv, &ends);
+    if (guard < 0) {
         (void)hub_fail(reterr, err, "cannot fork: %s", strerrordesc_np(errno));
         goto out;
     }
-    close_fd(&ends.error[1]); /* else there is no end of file when the child execs */
-    failure failed;
-    if (!await_exec(ends.error[0], &failed)) {
-        discard_child(pid);
-        err = explain(plan, &failed, reterr);
-        goto out;
-    }
-    /* Not reaped yet, so the number cannot mean another process. */
-    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (pidfd < 0) {
-        (void)hub_fail(reterr, err, "cannot watch the process: %s", strerrordesc_np(errno));
-        discard_child(pid);
+    close_all(ends.child, sizeof ends.child / sizeof ends.child[0]); /* else its end is not seen */
+    err = await_start(plan, guard, ends.channel, &pid, &pidfd, reterr);
+    if (err != HUB_OK) {
+        discard_child(guard, ends.channel);
         goto out;
     }
     *ret_started = (hub_process_started){.pid = pid,
                                          .pidfd = pidfd,
+                                         .channel = ends.channel,
                                          .stdin_fd = ends.parent[0],
                                          .stdout_fd = ends.parent[1],
                                          .stderr_fd = ends.parent[2]};
-    ends.parent[0] = ends.parent[1] = ends.parent[2] = -1; /* the caller's now */
-    err = HUB_OK;
+    ends.parent[0] = ends.parent[1] = ends.parent[2] = ends.channel = -1; /* the caller's now */
 out:
-    close_all(ends.child, 3);
-    close_all(ends.parent, 3);
-    close_all(ends.error, 2);
+    free(guard_argv);
+    close_all(ends.child, sizeof ends.child / sizeof ends.child[0]);
+    close_all(ends.parent, sizeof ends.parent / sizeof ends.parent[0]);
+    close_fd(&ends.channel);
     return err;
 }
 
 void hub_process_started_close(hub_process_started *started)
 {
     close_fd(&started->pidfd);
+    close_fd(&started->channel);
     close_fd(&started->stdin_fd);
     close_fd(&started->stdout_fd);
     close_fd(&started->stderr_fd);

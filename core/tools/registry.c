@@ -141,23 +141,50 @@ static size_t index_of(const hub_source *sources, size_t count, hub_str toolset)
     return i;
 }
 
-hub_err hub_registry_create(const hub_view_rules *rules, hub_view_on_left_out *on_left_out,
-                            void *ctx, hub_registry **ret_registry)
+hub_err hub_registry_create_with(const hub_view_rules *rules, const hub_source *sources,
+                                 size_t count, hub_view_on_left_out *on_left_out, void *ctx,
+                                 hub_registry **ret_registry, hub_error *reterr)
 {
     hub_registry *registry = calloc(1, sizeof *registry);
-    if (registry == NULL) {
-        return HUB_ENOMEM;
+    hub_source *copy = calloc(count + 1, sizeof *copy);
+    if (registry == NULL || copy == NULL) {
+        free(registry);
+        free(copy);
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     registry->rules = *rules;
     registry->on_left_out = on_left_out;
     registry->ctx = ctx;
-    hub_source *none = calloc(1, sizeof *none);
-    if (none == NULL || swap_in(registry, none, 0, NULL) != HUB_OK) {
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = sources[i];
+        ref_lists(&copy[i]);
+    }
+    hub_err err = swap_in(registry, copy, count, reterr);
+    if (err != HUB_OK) {
         free(registry);
-        return HUB_ENOMEM;
+        return err;
     }
     *ret_registry = registry;
     return HUB_OK;
+}
+
+hub_err hub_registry_create(const hub_view_rules *rules, hub_view_on_left_out *on_left_out,
+                            void *ctx, hub_registry **ret_registry)
+{
+    return hub_registry_create_with(rules, NULL, 0, on_left_out, ctx, ret_registry, NULL);
+}
+
+void hub_registry_replace(hub_registry *registry, hub_registry *next)
+{
+    hub_registry old = *registry;
+    *registry = *next;
+    registry->serial = old.serial + 1;
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        bool is_news = !hub_view_equal(old.views[kind], registry->views[kind]);
+        registry->views[kind]->serial = is_news ? registry->serial : old.views[kind]->serial;
+    }
+    *next = old;
+    hub_registry_destroy(next);
 }
 
 void hub_registry_destroy(hub_registry *registry)

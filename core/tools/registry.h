@@ -21,6 +21,18 @@ HUB_MUST_CHECK hub_err hub_registry_create(const hub_view_rules *rules,
                                            hub_registry **ret_registry);
 void hub_registry_destroy(hub_registry *registry); /* NULL is fine */
 
+/* The same with toolsets from the start. A collision of names fails it when one of the two is
+ * `fresh`, as in hub_view_build.
+ * errors:  HUB_ECOLLISION (naming both owners), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_registry_create_with(const hub_view_rules *rules,
+                                                const hub_source *sources, size_t count,
+                                                hub_view_on_left_out *on_left_out, void *ctx,
+                                                hub_registry **ret_registry, hub_error *reterr);
+
+/* Make `next` what the registry is from now on: rules, toolsets, views. Takes `next`. A view that
+ * lists the same bytes as before counts as the same one. */
+void hub_registry_replace(hub_registry *registry, hub_registry *next);
+
 /* Register toolsets: all of them or none. The sources are copied, their catalogs referenced.
  * errors:  HUB_EEXIST (one is registered), HUB_ECOLLISION (naming both owners), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_registry_add(hub_registry *registry, const hub_source *sources,

@@ -15,7 +15,9 @@ extern "C" {
 #define PATCHBAY_CATALOG_V1 "patchbay.catalog/1"
 
 /* patchbay_request.method of the hub's own request to learn the catalog: set_tools(), then finish
- * with "{}"; or finish with PATCHBAY_UNAVAILABLE and the reason. */
+ * with "{}"; or finish with PATCHBAY_UNAVAILABLE and the reason. With "refresh": true in the params
+ * the catalog is known, but old: whoever is not told of changes looks again. With "now": true
+ * somebody asks for the toolset by name: what failed before is tried at once. */
 #define PATCHBAY_METHOD_DISCOVER "server/discover"
 
 /* The lists of a catalog, for set(). Tools are also set by patchbay_host_api.set_tools(). */
@@ -43,7 +45,19 @@ extern "C" {
 #define PATCHBAY_STATE_IDLE       0 /* not connected, and nobody asked */
 #define PATCHBAY_STATE_CONNECTING 1 /* on the way */
 #define PATCHBAY_STATE_READY      2 /* the catalog is current, calls are taken */
-#define PATCHBAY_STATE_FAILED     3 /* the last attempt failed; the next need tries again */
+#define PATCHBAY_STATE_FAILED     3 /* the last attempt failed; there will be another */
+
+/* How the server behind a toolset fares, for whoever looks after the hub. */
+typedef struct patchbay_health {
+    uint32_t struct_size;
+    uint32_t pid;             /* of the server's process; 0: it has none, or not of the hub's */
+    uint32_t restarts;        /* attempts that followed a failure, in all */
+    uint32_t failures;        /* in a row */
+    uint64_t next_attempt_ms; /* when the server is tried again, by now_ms() of patchbay/loop.h; 0:
+                                 that is not planned */
+    patchbay_str protocol;    /* the revision that it speaks; empty: it is not connected */
+    patchbay_str last_error;  /* plain text, kept when it is well again; empty: none yet */
+} patchbay_health;
 
 typedef struct patchbay_catalog_v1 {
     uint32_t struct_size;
@@ -75,6 +89,10 @@ typedef struct patchbay_catalog_v1 {
      * thread: [any]      blocks: no
      * returns: PATCHBAY_OK; PATCHBAY_EINVAL (empty or too long); from another thread as notify() */
     int32_t (*updated)(patchbay_host *host, patchbay_str uri);
+
+    /* Say how the server fares; replaces what was said before.
+     * thread: [loop]     blocks: no */
+    void (*set_health)(patchbay_host *host, const patchbay_health *health);
 } patchbay_catalog_v1;
 
 #ifdef __cplusplus

@@ -3,10 +3,11 @@
  * Host interface "patchbay.process/1": child processes, started and supervised by the hub.
  *
  * A child gets its own process group, pipes for stdin and stdout, no other descriptors, default
- * signal dispositions, a kernel-sent SIGTERM should the hub die, and an environment made of a
- * short allow-list (HOME, PATH, USER, LOGNAME, SHELL, LANG, LC_*, TERM, TMPDIR, TZ) plus what the
- * caller adds. Its stderr is drained always: lines go to the hub's log under the toolset's name, at
- * a bounded rate, and the last ones are kept for error messages. There is never a shell.
+ * signal dispositions, and an environment made of a short allow-list (HOME, PATH, USER, LOGNAME,
+ * SHELL, LANG, LC_*, TERM, TMPDIR, TZ) plus what the caller adds. Whatever it starts ends with it,
+ * and it ends with the hub, however that dies (SIGTERM, two seconds later SIGKILL): a guard process
+ * stands between them. Its stderr is drained always: lines go to the hub's log under the toolset's
+ * name, at a bounded rate, and the last ones are kept for error messages. There is never a shell.
  */
 #ifndef PATCHBAY_PROCESS_H
 #define PATCHBAY_PROCESS_H
@@ -58,8 +59,8 @@ typedef struct patchbay_process_v1 {
     /* The last lines of stderr, at most 4 KiB, one string. Borrowed until the next event. [loop] */
     patchbay_str (*stderr_tail)(patchbay_process *process);
 
-    /* Make the child end: its stdin should be closed already; SIGTERM to the group after
-     * `grace_ms`, SIGKILL to the group `grace_ms` later. on_exit() follows.
+    /* Make the child end: its stdin should be closed already; SIGTERM to it and all that it started
+     * after `grace_ms`, SIGKILL to them `grace_ms` later. on_exit() follows.
      * thread: [loop]     blocks: no */
     void (*stop)(patchbay_process *process, uint64_t grace_ms);
 

@@ -17,7 +17,7 @@ int remote_is_modern(const mcp_remote *remote)
 static int open_channel(mcp_server *server)
 {
     mcp_remote *remote = remote_of(server);
-    if (server->loop->now_ms(server->host) < remote->refused_until_ms) {
+    if (server->loop->now_ms(server->host) < server->not_before_ms) {
         char reason[sizeof remote->refusal];
         memcpy(reason, remote->refusal, sizeof reason);
         upstream_disconnect(server, reason, 1);

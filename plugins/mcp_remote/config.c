@@ -132,11 +132,9 @@ int32_t remote_config_read(patchbay_str json, remote_config *config, patchbay_er
     int ok = 1;
     int32_t result = PATCHBAY_OK;
     int64_t connect_ms = REMOTE_CONNECT_MS;
-    int64_t startup_ms = UPSTREAM_STARTUP_MS;
     (void)patchbay_json_int(patchbay_json_get(json, "connect_timeout_ms"), &connect_ms);
-    (void)patchbay_json_int(patchbay_json_get(json, "startup_timeout_ms"), &startup_ms);
     config->connect_timeout_ms = (uint32_t)connect_ms;
-    config->startup_ms = (uint64_t)startup_ms;
+    upstream_pace_read(json, 0, &config->pace); /* others' networks are not probed unasked */
     config->is_sse = patchbay_json_is(patchbay_json_get(json, "type"), patchbay_str_of("sse"));
     config->url = dup_member(json, "url", &ok);
     config->ca = dup_member(json, "ca", &ok);

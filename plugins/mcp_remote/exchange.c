@@ -143,7 +143,7 @@ static void count_note(exchange *x)
     x->remote->notes++;
     x->timer = server->loop->timer(server->host, on_note_late, x);
     if (x->timer != NULL) {
-        server->loop->timer_start(x->timer, server->startup_ms);
+        server->loop->timer_start(x->timer, server->pace.startup_ms);
     }
 }
 

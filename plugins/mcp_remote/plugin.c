@@ -55,7 +55,7 @@ static int32_t make(mcp_remote *remote, const patchbay_host_api *api, patchbay_h
     }
     remote->server.name = remote->shown;
     remote->server.protocol = remote->config.protocol;
-    remote->server.startup_ms = remote->config.startup_ms;
+    remote->server.pace = remote->config.pace;
     int32_t result = http_client_create(api, host, &options, &remote->http);
     if (result == PATCHBAY_OK && remote->config.is_websocket) {
         result = websocket_init(remote, api, host);

@@ -57,7 +57,7 @@ typedef struct remote_config {
     char *key;
     char *protocol;
     uint32_t connect_timeout_ms;
-    uint64_t startup_ms;
+    upstream_pace pace;
     int is_sse;       /* type: sse */
     int is_websocket; /* ws, wss, or type: websocket; the url is written with http or https */
 } remote_config;
@@ -141,8 +141,7 @@ struct mcp_remote {
     uint32_t session_number; /* of the session, counted; the ones before are lost */
     int is_renewed;          /* the session was lost, and nothing has come of the next one yet */
 
-    uint64_t refused_until_ms; /* a credential was: the server is left alone */
-    char refusal[256];
+    char refusal[256]; /* of a credential: the server is left alone until server.not_before_ms */
 
     tool_headers tool_headers;
 };

@@ -83,7 +83,7 @@ void answer_take_refusal(exchange *x)
     }
     char reason[sizeof remote->refusal];
     memcpy(reason, remote->refusal, sizeof reason);
-    remote->refused_until_ms = server->loop->now_ms(server->host) + REMOTE_REFUSED_MS;
+    server->not_before_ms = server->loop->now_ms(server->host) + REMOTE_REFUSED_MS;
     upstream_disconnect(server, reason, 1);
 }
 

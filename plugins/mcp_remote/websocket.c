@@ -149,7 +149,7 @@ static void take_refused_credential(mcp_remote *remote, int status)
     (void)snprintf(remote->refusal, sizeof remote->refusal,
                    "credential refused: HTTP %d from %s: look at the headers of its entry", status,
                    remote->shown);
-    remote->refused_until_ms = server->loop->now_ms(server->host) + REMOTE_REFUSED_MS;
+    server->not_before_ms = server->loop->now_ms(server->host) + REMOTE_REFUSED_MS;
     end_with(remote, "%s", remote->refusal);
 }
 
@@ -299,7 +299,7 @@ static int open_channel(mcp_server *server)
     static const ws_link_events EVENTS = {
         .on_connected = on_connected, .on_bytes = on_bytes, .on_end = on_end};
     mcp_remote *remote = remote_of(server);
-    if (server->loop->now_ms(server->host) < remote->refused_until_ms) {
+    if (server->loop->now_ms(server->host) < server->not_before_ms) {
         end_with(remote, "%s", remote->refusal);
         return 0;
     }

@@ -4,18 +4,18 @@
 /* ---- lists of calls -----------------------------------------------------------------------------
  */
 
-static int list_add(call_list *list, patchbay_call call)
+static int list_add(const mcp_server *server, call_list *list, patchbay_call call)
 {
     if (list->count == list->cap) {
         size_t cap = list->cap == 0 ? 32 : list->cap * 2;
-        patchbay_call *items = realloc(list->items, cap * sizeof *items);
+        listed_call *items = realloc(list->items, cap * sizeof *items);
         if (items == NULL) {
             return 0;
         }
         list->items = items;
         list->cap = cap;
     }
-    list->items[list->count++] = call;
+    list->items[list->count++] = (listed_call){.call = call, .after = server->last_request};
     return 1;
 }
 
@@ -23,7 +23,7 @@ static int list_add(call_list *list, patchbay_call call)
 static int list_remove(call_list *list, patchbay_call call)
 {
     for (size_t i = list->count; i > 0; i--) {
-        if (list->items[i - 1].id == call.id) {
+        if (list->items[i - 1].call.id == call.id) {
             list->items[i - 1] = list->items[--list->count];
             return 1;
         }
@@ -124,7 +124,7 @@ static void forward(mcp_server *server, call_list *list, patchbay_call call,
         upstream_subscribed(server, call, 0);
         return; /* cancelled while it was held */
     }
-    if (count <= 0 || !list_add(list, call)) {
+    if (count <= 0 || !list_add(server, list, call)) {
         fail_unsent(server, call, PATCHBAY_FAILED, "out of memory");
         return;
     }
@@ -154,11 +154,23 @@ void upstream_forward_errand(mcp_server *server, patchbay_call call,
 /* ---- what is no mere forwarding
  * ------------------------------------------------------------------- */
 
+/* Whether the call can wait for the server. One that cannot is finished with the reason. */
+static int may_wait(mcp_server *server, patchbay_call call)
+{
+    char text[512];
+    int is_far = upstream_restart_is_far(server, text, sizeof text);
+    if (is_far) {
+        upstream_finish_text(server, call, PATCHBAY_UNAVAILABLE, text);
+    }
+    return !is_far;
+}
+
+/* A planned attempt is near, or there is none. */
 static void hold_or_fail(mcp_server *server, patchbay_call call, int is_kept)
 {
-    if (is_kept) {
+    if (is_kept && server->retry_ms == 0) {
         upstream_connect(server);
-    } else {
+    } else if (!is_kept) {
         upstream_finish_text(server, call, PATCHBAY_UNAVAILABLE,
                              "too many calls wait for the server to start: try again later");
     }
@@ -166,11 +178,18 @@ static void hold_or_fail(mcp_server *server, patchbay_call call, int is_kept)
 
 static void discover(mcp_server *server, patchbay_call call, const patchbay_request *request)
 {
-    (void)request;
-    if (server->phase == PHASE_READY) {
+    int is_old = patchbay_json_true(patchbay_json_get(request->params_json, "refresh"));
+    if (patchbay_json_true(patchbay_json_get(request->params_json, "now"))) {
+        upstream_restart_now(server);
+    }
+    if (server->phase != PHASE_READY) {
+        if (may_wait(server, call)) {
+            hold_or_fail(server, call, list_add(server, &server->discoverers, call));
+        }
+    } else if (!is_old || !list_add(server, &server->discoverers, call)) {
         upstream_finish_text(server, call, PATCHBAY_RESULT, "{}");
-    } else {
-        hold_or_fail(server, call, list_add(&server->discoverers, call));
+    } else if (!upstream_lists_reread(server)) {
+        upstream_calls_ready(server); /* it tells of changes, so nothing is old */
     }
 }
 
@@ -193,7 +212,7 @@ static void subscribe(mcp_server *server, patchbay_call call, const patchbay_req
 {
     if (server->phase == PHASE_READY) {
         upstream_subscribe(server, call, request);
-    } else {
+    } else if (may_wait(server, call)) {
         hold_or_fail(server, call, hold(server, call, request));
     }
 }
@@ -211,6 +230,7 @@ void upstream_call(mcp_server *server, patchbay_call call, const patchbay_reques
         {"notifications/roots/list_changed", upstream_roots_changed},
     };
     int is_tool = patchbay_str_eq(request->method, patchbay_str_of("tools/call"));
+    server->active_ms = server->loop->now_ms(server->host);
     for (size_t i = 0; !is_tool && i < sizeof OWN / sizeof OWN[0]; i++) {
         if (patchbay_str_eq(request->method, patchbay_str_of(OWN[i].method))) {
             OWN[i].take(server, call, request);
@@ -219,7 +239,7 @@ void upstream_call(mcp_server *server, patchbay_call call, const patchbay_reques
     }
     if (server->phase == PHASE_READY) {
         forward(server, &server->in_flight, call, request);
-    } else {
+    } else if (may_wait(server, call)) {
         hold_or_fail(server, call, hold(server, call, request));
     }
 }
@@ -258,6 +278,7 @@ void upstream_answer(mcp_server *server, const patchbay_message *message)
 {
     patchbay_call call = {.id = message->id_number};
     int is_error = message->kind == PATCHBAY_MSG_ERROR;
+    server->active_ms = server->loop->now_ms(server->host);
     if (!list_remove(&server->in_flight, call)) {
         if (!list_remove(&server->errands, call)) {
             return; /* late, repeated, or made up */
@@ -269,6 +290,10 @@ void upstream_answer(mcp_server *server, const patchbay_message *message)
         return;
     }
     int32_t typed = message->result_type.len > 0 ? PATCHBAY_TYPED : 0;
+    if (server->pace.idle_ms != 0 && !server->has_tasks) {
+        server->has_tasks = patchbay_json_get(message->result, "task").len > 0 ||
+                            patchbay_json_is(message->result_type, patchbay_str_of("task"));
+    }
     upstream_finish(server, call, PATCHBAY_RESULT | PATCHBAY_SCANNED | typed, message->result);
 }
 
@@ -285,7 +310,7 @@ void upstream_calls_ready(mcp_server *server)
     uint32_t connection = server->connection;
     while (server->connection == connection && server->phase == PHASE_READY &&
            server->discoverers.count > 0) {
-        patchbay_call call = server->discoverers.items[--server->discoverers.count];
+        patchbay_call call = server->discoverers.items[--server->discoverers.count].call;
         upstream_finish_text(server, call, PATCHBAY_RESULT, "{}");
     }
     while (server->connection == connection && server->phase == PHASE_READY &&
@@ -308,8 +333,8 @@ void upstream_fail_calls(mcp_server *server, const char *reason)
     server->held_count = 0;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         while (lists[i].count > 0) {
-            upstream_finish_text(server, lists[i].items[--lists[i].count], PATCHBAY_UNAVAILABLE,
-                                 reason);
+            upstream_finish_text(server, lists[i].items[--lists[i].count].call,
+                                 PATCHBAY_UNAVAILABLE, reason);
         }
         free(lists[i].items);
     }

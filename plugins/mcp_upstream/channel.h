@@ -43,6 +43,9 @@ typedef struct upstream_channel {
     /* End the connection and forget all that was sent; nothing is told any more. */
     void (*close)(mcp_server *server);
 
+    /* The process id of the server; NULL: it is none of the hub's. */
+    uint32_t (*pid)(mcp_server *server);
+
     /* A list of tools is about to be read, and one of its elements: 0 leaves it out. Both may be
      * NULL: all are taken. */
     void (*begin_tools)(mcp_server *server);

@@ -153,9 +153,7 @@ static int32_t read_command(patchbay_str json, upstream_config *config, patchbay
 int32_t upstream_config_read(patchbay_str json, upstream_config *config, patchbay_error *reterr)
 {
     patchbay_str protocol = patchbay_json_get(json, "protocol");
-    int64_t startup_ms = UPSTREAM_STARTUP_MS;
-    (void)patchbay_json_int(patchbay_json_get(json, "startup_timeout_ms"), &startup_ms);
-    config->startup_ms = (uint64_t)startup_ms;
+    upstream_pace_read(json, UPSTREAM_HEALTH_MS, &config->pace);
     config->protocol = protocol.len > 0 ? dup_text(protocol) : NULL;
     if (protocol.len > 0 && config->protocol == NULL) {
         return PATCHBAY_ENOMEM;

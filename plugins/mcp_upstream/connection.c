@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pipes.h"
 
+#include <errno.h>
+
 /* The last line the server wrote to stderr: most servers say there why they end. */
 static patchbay_str last_stderr_line(const line_server *lines)
 {
@@ -29,27 +31,43 @@ static void end_with(line_server *lines, patchbay_str how)
     upstream_disconnect(&lines->server, reason, 1);
 }
 
-static void end_as_exited(void *ctx)
+/* The process has exited, or said its last, or both. */
+static void end_as_it_did(void *ctx)
 {
     line_server *lines = ctx;
     if (!duplex_retry_as_legacy(&lines->server)) {
-        end_with(lines, patchbay_str_of(lines->exited));
+        end_with(lines, patchbay_str_of(lines->exited[0] != '\0' ? lines->exited : lines->ended));
     }
 }
 
+/* One of the two was seen: the other should follow. */
+static void await_the_rest(line_server *lines)
+{
+    const mcp_server *server = &lines->server;
+    lines->last_words = server->loop->timer(server->host, end_as_it_did, lines);
+    if (lines->last_words == NULL) {
+        end_as_it_did(lines);
+    } else {
+        server->loop->timer_start(lines->last_words, UPSTREAM_LAST_WORDS_MS);
+    }
+}
+
+/* A process that closes its pipes has exited, as a rule: how is a better reason. */
 static void on_stream_end(void *ctx, patchbay_str reason)
 {
     line_server *lines = ctx;
-    if (lines->exited[0] != '\0') {
-        end_as_exited(lines);
-    } else if (duplex_retry_as_legacy(&lines->server)) {
-        return;
-    } else if (patchbay_str_eq(reason, patchbay_str_of("end of file"))) {
-        end_with(lines, patchbay_str_of("closed its output"));
+    int is_eof = patchbay_str_eq(reason, patchbay_str_of("end of file"));
+    if (is_eof) {
+        (void)snprintf(lines->ended, sizeof lines->ended, "closed its output");
     } else {
-        char text[192];
-        int len = snprintf(text, sizeof text, "cannot be read: %.*s", (int)reason.len, reason.ptr);
-        end_with(lines, patchbay_str_make(text, (size_t)len));
+        (void)snprintf(lines->ended, sizeof lines->ended, "cannot be read: %.*s", (int)reason.len,
+                       reason.ptr);
+    }
+    if (lines->exited[0] == '\0' &&
+        (is_eof || patchbay_str_eq(reason, patchbay_str_of(strerror(EPIPE))))) {
+        await_the_rest(lines);
+    } else {
+        end_as_it_did(lines);
     }
 }
 
@@ -58,13 +76,11 @@ static void on_stream_end(void *ctx, patchbay_str reason)
 static void on_process_exit(void *ctx, patchbay_str status)
 {
     line_server *lines = ctx;
-    const mcp_server *server = &lines->server;
     (void)snprintf(lines->exited, sizeof lines->exited, "%.*s", (int)status.len, status.ptr);
-    lines->last_words = server->loop->timer(server->host, end_as_exited, lines);
-    if (lines->last_words == NULL) {
-        end_as_exited(lines);
+    if (lines->ended[0] != '\0') {
+        end_as_it_did(lines);
     } else {
-        server->loop->timer_start(lines->last_words, UPSTREAM_LAST_WORDS_MS);
+        await_the_rest(lines);
     }
 }
 
@@ -106,6 +122,7 @@ static void close_pipes(mcp_server *server)
     line_server *lines = lines_of(server);
     duplex_forget_guess(server);
     lines->exited[0] = '\0';
+    lines->ended[0] = '\0';
     server->loop->timer_free(lines->last_words);
     lines->last_words = NULL;
     lines->streams->close(lines->stream); /* closes the server's stdin: it should end */
@@ -117,9 +134,16 @@ static void close_pipes(mcp_server *server)
     lines->process = NULL;
 }
 
+static uint32_t pid_of(mcp_server *server)
+{
+    const line_server *lines = lines_of(server);
+    return lines->process != NULL ? (uint32_t)lines->processes->pid(lines->process) : 0;
+}
+
 const upstream_channel upstream_pipes = {
     .open = open_pipes,
     .send = lines_send,
     .cancel = duplex_cancel,
     .close = close_pipes,
+    .pid = pid_of,
 };

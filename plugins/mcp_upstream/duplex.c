@@ -51,6 +51,10 @@ int duplex_retry_as_legacy(mcp_server *server)
     if (server->phase != PHASE_PROBING || server->protocol != NULL) {
         return 0;
     }
+    if (server->failures > 0) { /* no two starts for one attempt: it may be that nothing helps */
+        server->skips_probe = 1;
+        return 0;
+    }
     server->channel->close(server);
     server->era = ERA_LEGACY;
     server->phase = PHASE_IDLE;

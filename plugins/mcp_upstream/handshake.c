@@ -40,7 +40,7 @@ static void initialize(mcp_server *server)
     server->phase = PHASE_INITIALIZING;
     server->era = ERA_LEGACY;
     use_version(server, server->protocol != NULL ? server->protocol : LEGACY_VERSION);
-    upstream_start_timer(server, server->started_ms + server->startup_ms);
+    upstream_start_timer(server, server->started_ms + server->pace.startup_ms);
     send_introduction(server, "initialize", "initialize");
 }
 
@@ -55,12 +55,15 @@ static void probe(mcp_server *server, uint64_t patience_ms)
 
 void upstream_handshake_begin(mcp_server *server)
 {
+    server->skipped_probe = server->skips_probe;
+    server->skips_probe = 0;
     server->said_modern = 0;
-    if (server->era == ERA_LEGACY || (server->protocol != NULL && !is_forced_modern(server))) {
+    if (server->skipped_probe || server->era == ERA_LEGACY ||
+        (server->protocol != NULL && !is_forced_modern(server))) {
         initialize(server);
         return;
     }
-    uint64_t half = server->startup_ms / 2; /* the rest is for what follows */
+    uint64_t half = server->pace.startup_ms / 2; /* the rest is for what follows */
     uint64_t patience = half < UPSTREAM_PROBE_MS ? half : UPSTREAM_PROBE_MS;
     probe(server, patience);
 }
@@ -91,7 +94,7 @@ static void go_on_without(mcp_server *server)
 void upstream_handshake_timeout(mcp_server *server)
 {
     uint64_t now = server->loop->now_ms(server->host);
-    int may_wait = now - server->started_ms < server->startup_ms;
+    int may_wait = now - server->started_ms < server->pace.startup_ms;
     int has_tools = server->phase == PHASE_LISTING && server->lists[PATCHBAY_TOOLS].request == 0;
     if (server->phase == PHASE_PROBING && may_wait) {
         go_on_without(server); /* silence is an answer */
@@ -107,7 +110,9 @@ void upstream_become_ready(mcp_server *server)
     uint32_t connection = server->connection;
     server->loop->timer_stop(server->timer);
     server->phase = PHASE_READY;
+    upstream_health_begin(server);
     server->catalog->set_state(server->host, PATCHBAY_STATE_READY, NOTHING);
+    upstream_report(server);
     if (server->has_levels && server->level[0] != '\0') {
         char params[48];
         int len = snprintf(params, sizeof params, "{\"level\":%s}", server->level);
@@ -202,7 +207,12 @@ void upstream_take_initialization(mcp_server *server, const patchbay_message *me
     }
     if (message->kind == PATCHBAY_MSG_ERROR && is_modern_refusal(server, message->error)) {
         server->said_modern = 1;
-        probe(server, server->startup_ms);
+        probe(server, server->pace.startup_ms);
+        return;
+    }
+    if (message->kind == PATCHBAY_MSG_ERROR && server->skipped_probe) {
+        server->skipped_probe = 0; /* it was not the probe that killed it */
+        probe(server, server->pace.startup_ms);
         return;
     }
     if (message->kind == PATCHBAY_MSG_ERROR) {

@@ -26,7 +26,7 @@ static void take_log(mcp_server *server, const patchbay_message *message, patchb
     const patchbay_client_v1 *client = server->client;
     patchbay_call call = origin;
     if (call.id == 0 && server->in_flight.count == 1) {
-        call = server->in_flight.items[0];
+        call = server->in_flight.items[0].call;
     } else if (call.id == 0 && (server->in_flight.count > 1 || server->era == ERA_MODERN)) {
         call = SOME_CALL;
     }
@@ -182,6 +182,8 @@ static void take_own_answer(mcp_server *server, const patchbay_message *message)
         upstream_take_initialization(server, message);
     } else if (patchbay_str_eq(name, patchbay_str_of("listen"))) {
         upstream_listen_ended(server, number, message->error);
+    } else if (patchbay_str_eq(name, patchbay_str_of(UPSTREAM_PULSE))) {
+        server->pulse.has_answered = server->pulse.has_answered || server->pulse.questions == 1;
     }
     /* Nobody waits for the others: what a restarted server is told again. */
 }
@@ -190,6 +192,7 @@ static void take_own_answer(mcp_server *server, const patchbay_message *message)
 
 void upstream_take(mcp_server *server, const patchbay_message *message, patchbay_call origin)
 {
+    server->pulse.is_heard = 1;
     switch (message->kind) {
     case PATCHBAY_MSG_REQUEST:
         if (server->era != ERA_MODERN) { /* a modern server has none */
@@ -213,6 +216,14 @@ void upstream_undelivered(mcp_server *server, patchbay_call call, patchbay_str i
     enum { CODE_INTERNAL_ERROR = -32603 };
     if (call.id != 0) {
         upstream_fail_call(server, call, why);
+        return;
+    }
+    patchbay_str name = {.ptr = NULL};
+    if (upstream_read_id(id, &name) != 0 &&
+        patchbay_str_eq(name, patchbay_str_of(UPSTREAM_PULSE))) {
+        char text[256];
+        (void)snprintf(text, sizeof text, "cannot be reached: %s", why);
+        upstream_fail(server, text);
         return;
     }
     patchbay_out error = {0};

@@ -76,7 +76,7 @@ void upstream_list_read(mcp_server *server, uint32_t kind)
         server->channel->begin_tools(server);
     }
     if (server->phase == PHASE_READY) {
-        upstream_start_timer(server, server->loop->now_ms(server->host) + server->startup_ms);
+        upstream_start_timer(server, server->loop->now_ms(server->host) + server->pace.startup_ms);
     }
     request_page(server, kind, patchbay_str_make(NULL, 0));
 }
@@ -99,6 +99,17 @@ static int is_reading(const mcp_server *server)
         }
     }
     return 0;
+}
+
+int upstream_lists_reread(mcp_server *server)
+{
+    uint32_t connection = server->connection;
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS && server->connection == connection; kind++) {
+        if (server->lists[kind].is_offered && !server->lists[kind].is_told) {
+            upstream_list_read(server, kind);
+        }
+    }
+    return server->connection == connection && is_reading(server);
 }
 
 static void set_list(mcp_server *server, uint32_t kind, patchbay_str json)
@@ -150,15 +161,18 @@ static void end_reading(mcp_server *server, uint32_t kind)
     }
     if (server->phase == PHASE_LISTING && !is_reading(server)) {
         upstream_become_ready(server);
+    } else if (server->phase == PHASE_READY && !is_reading(server)) {
+        upstream_calls_ready(server); /* the hub may have asked for the reading */
     }
 }
 
 /* Keep the last good list, or have none if there never was one. What was only guessed at is not
- * there at all, but for tools, which the hub waits for. */
+ * there at all. Of tools it is the other way round: the hub may remember a list of those that the
+ * server declares, and has to know when there is none. */
 static void give_up(mcp_server *server, uint32_t kind)
 {
     const upstream_list *list = &server->lists[kind];
-    if (!list->is_set && (!list->is_guess || kind == PATCHBAY_TOOLS)) {
+    if (!list->is_set && (list->is_guess != 0) == (kind == PATCHBAY_TOOLS)) {
         set_list(server, kind, patchbay_str_of("[]"));
     }
     end_reading(server, kind);
@@ -323,7 +337,7 @@ void upstream_lists_begin(mcp_server *server, patchbay_str capabilities)
     int is_object = capabilities.len > 0 && capabilities.ptr[0] == '{';
     read_capabilities(server, is_object ? capabilities : patchbay_str_make(NULL, 0));
     server->phase = PHASE_LISTING;
-    upstream_start_timer(server, server->started_ms + server->startup_ms);
+    upstream_start_timer(server, server->started_ms + server->pace.startup_ms);
     if (server->catalog->set_capabilities(
             server->host, is_object ? capabilities : patchbay_str_of("{}")) != PATCHBAY_OK) {
         upstream_log(server, PATCHBAY_LOG_WARNING, "what the server can do was refused");

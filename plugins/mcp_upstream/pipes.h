@@ -20,6 +20,7 @@
 #include "duplex.h"
 
 #define UPSTREAM_STOP_GRACE_MS 2000       /* between closing stdin, SIGTERM and SIGKILL */
+#define UPSTREAM_HEALTH_MS     30000      /* of silence, before the server is asked for a sign */
 #define UPSTREAM_LAST_WORDS_MS 500        /* for the end of the output of a process that exited */
 #define UPSTREAM_MESSAGE_BYTES (1u << 30) /* the hub bounds it: limits.upstream_message */
 
@@ -31,7 +32,7 @@ typedef struct upstream_config {
     char *url;        /* of a Unix socket; NULL: the server is a command */
     const char *path; /* the end of it */
     char *protocol;   /* the revision to speak; NULL: ask the server */
-    uint64_t startup_ms;
+    upstream_pace pace;
     uint32_t spawn_flags;
 } upstream_config;
 
@@ -43,7 +44,8 @@ typedef struct line_server {
     patchbay_process *process; /* NULL over a socket */
     patchbay_stream *stream;
     char exited[64];            /* how the process did; empty: it has not */
-    patchbay_timer *last_words; /* it has exited; NULL: it has not */
+    char ended[192];            /* how its output did; empty: it has not */
+    patchbay_timer *last_words; /* one of the two has; NULL: neither */
     duplex_noise noise;
 } line_server;
 

@@ -26,7 +26,7 @@ static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchba
     if (result == PATCHBAY_OK) {
         made->server.name = made->config.url != NULL ? made->config.url : made->config.argv[0];
         made->server.protocol = made->config.protocol;
-        made->server.startup_ms = made->config.startup_ms;
+        made->server.pace = made->config.pace;
         result = upstream_init(&made->server,
                                made->config.url != NULL ? &upstream_socket : &upstream_pipes, api,
                                host, reterr);

@@ -39,7 +39,8 @@ int32_t upstream_init(mcp_server *server, const upstream_channel *channel,
     }
     server->timer = server->loop->timer(host, on_timer, server);
     server->again = server->loop->timer(host, on_again, server);
-    if (server->timer == NULL || server->again == NULL) {
+    if (server->timer == NULL || server->again == NULL || !upstream_restart_init(server) ||
+        !upstream_health_init(server)) {
         return PATCHBAY_ENOMEM;
     }
     server->catalog->defer(host);
@@ -48,12 +49,14 @@ int32_t upstream_init(mcp_server *server, const upstream_channel *channel,
 
 void upstream_fini(mcp_server *server)
 {
-    if (server->timer != NULL && server->again != NULL) {
+    if (server->watch != NULL) { /* the last that is made */
         upstream_disconnect(server, "the toolset was disabled", 0);
     }
     if (server->loop != NULL) {
         server->loop->timer_free(server->timer);
         server->loop->timer_free(server->again);
+        upstream_restart_fini(server);
+        upstream_health_fini(server);
     }
     upstream_free_calls(server);
     upstream_subscriptions_free(server);
@@ -121,7 +124,12 @@ void upstream_add_meta(mcp_server *server, patchbay_out *params)
 
 void upstream_connect(mcp_server *server)
 {
-    if (server->phase != PHASE_IDLE || !server->channel->open(server)) {
+    if (server->phase != PHASE_IDLE) {
+        return;
+    }
+    server->restarts += server->failures > 0;
+    upstream_restart_forget(server);
+    if (!server->channel->open(server)) {
         return;
     }
     server->catalog->set_state(server->host, PATCHBAY_STATE_CONNECTING, NOTHING);
@@ -134,12 +142,18 @@ void upstream_disconnect(mcp_server *server, const char *reason, int failed)
 {
     server->loop->timer_stop(server->timer);
     server->loop->timer_stop(server->again);
+    upstream_restart_forget(server);
+    upstream_health_end(server);
     server->channel->close(server);
+    if (failed) {
+        upstream_restart_plan(server, reason);
+    }
     server->phase = PHASE_IDLE;
     server->connection++; /* whoever is in the middle of something notices */
     upstream_lists_disconnect(server);
     if (failed) {
         server->catalog->set_state(server->host, PATCHBAY_STATE_FAILED, patchbay_str_of(reason));
+        upstream_report(server);
     }
     upstream_subscriptions_disconnect(server, reason);
     upstream_fail_calls(server, reason);

@@ -6,6 +6,8 @@
  * and mcp_remote (HTTP, WebSocket).
  *
  *   server.c         the instance: made, connected, disconnected, ended; what it sends
+ *   restart.c        when a server that failed is tried again
+ *   health.c         whether it is alive, and whether anybody needs it
  *   incoming.c       what arrives, told apart; log messages and progress
  *   handshake.c      which era the server speaks, and which revision
  *   lists.c          its catalog: tools, resources, resource templates, prompts
@@ -35,14 +37,19 @@
 
 #include "channel.h"
 
-#define UPSTREAM_PROBE_MS      5000  /* for the answer to server/discover */
-#define UPSTREAM_STARTUP_MS    30000 /* from start to ready, unless configured */
-#define UPSTREAM_AGAIN_MS      500   /* between two readings of a list, however often it changes */
-#define UPSTREAM_PAGES         100   /* of one list */
-#define UPSTREAM_CATALOG_BYTES (16u << 20) /* of all pages of a list */
-#define UPSTREAM_HELD_CALLS    1024        /* that wait for the connection */
-#define UPSTREAM_WATCHED       4096        /* resources that clients want to hear of */
-#define UPSTREAM_LISTEN_MS     60000 /* a listen stream that ends sooner is not opened again */
+#define UPSTREAM_PROBE_MS        5000  /* for the answer to server/discover */
+#define UPSTREAM_STARTUP_MS      30000 /* from start to ready, unless configured */
+#define UPSTREAM_AGAIN_MS        500 /* between two readings of a list, however often it changes */
+#define UPSTREAM_PAGES           100 /* of one list */
+#define UPSTREAM_CATALOG_BYTES   (16u << 20) /* of all pages of a list */
+#define UPSTREAM_HELD_CALLS      1024        /* that wait for the connection */
+#define UPSTREAM_WATCHED         4096        /* resources that clients want to hear of */
+#define UPSTREAM_LISTEN_MS       60000 /* a listen stream that ends sooner is not opened again */
+#define UPSTREAM_RESTART_MS      500   /* from a failure to the next attempt, at first */
+#define UPSTREAM_RESTART_MOST_MS 60000 /* … and however often it failed */
+#define UPSTREAM_RESET_MS        60000 /* a server that was well for so long has not failed before */
+#define UPSTREAM_PATIENCE_MS     5000 /* who needs the server waits for an attempt that is so near */
+#define UPSTREAM_PULSE           "pulse" /* id of what is asked to see whether the server is alive */
 
 #define UPSTREAM_MODERN_VERSION "2026-07-28"
 #define UPSTREAM_LISTS          4 /* PATCHBAY_TOOLS to PATCHBAY_PROMPTS */
@@ -69,9 +76,15 @@ typedef struct held_call {
     char bytes[];
 } held_call;
 
+typedef struct listed_call {
+    patchbay_call call;
+    uint32_t after; /* number of the module's last own request before it */
+    uint32_t reserved;
+} listed_call;
+
 /* A growing list of calls. */
 typedef struct call_list {
-    patchbay_call *items;
+    listed_call *items;
     size_t count;
     size_t cap;
 } call_list;
@@ -103,6 +116,25 @@ typedef struct watched_resource {
     char uri[]; /* decoded */
 } watched_resource;
 
+/* How often things are done, in milliseconds; as configured. */
+typedef struct upstream_pace {
+    uint64_t startup_ms;      /* from start to ready */
+    uint64_t restart_ms;      /* from the first failure to the next attempt; doubled by each */
+    uint64_t restart_most_ms; /* … up to this */
+    uint64_t reset_ms;        /* failures before a time as long as this are forgotten */
+    uint64_t health_ms;       /* silence after which the server is asked; 0: it never is */
+    uint64_t idle_ms;         /* after which a server that nobody needs is ended; 0: never */
+} upstream_pace;
+
+/* What is known of the server being alive. */
+typedef struct upstream_pulse {
+    uint64_t due_ms;    /* when it is looked at next; 0: it is not */
+    uint32_t asked;     /* number of the last question */
+    uint32_t questions; /* asked in a row, without an answer */
+    int is_heard;       /* it has said something since it was looked at */
+    int has_answered;   /* … to a first question, once */
+} upstream_pulse;
+
 /* Something the server asked of a client. Freed when the hub has told how it ended. */
 typedef struct server_question server_question;
 
@@ -118,7 +150,7 @@ struct mcp_server {
     /* As configured; the strings are the module's. */
     const char *name;     /* of the server, for people */
     const char *protocol; /* the revision to speak; NULL: ask the server */
-    uint64_t startup_ms;
+    upstream_pace pace;
 
     upstream_phase phase;
     upstream_era era;      /* remembered from one connection to the next */
@@ -129,6 +161,22 @@ struct mcp_server {
     uint64_t started_ms;
     uint32_t connection;   /* how many there have been */
     uint32_t last_request; /* number of the last request of our own */
+
+    patchbay_timer *retry;  /* to the next attempt, after a failure */
+    uint64_t retry_ms;      /* when that is; 0: none is planned */
+    uint64_t not_before_ms; /* the channel wants no attempt before: it may be set by it */
+    uint64_t ready_ms;      /* when the server became ready last */
+    uint32_t failures;      /* in a row */
+    uint32_t restarts;      /* attempts after a failure, in all */
+    int skips_probe;        /* the next attempt takes it for a legacy one: the probe killed it */
+    int skipped_probe;      /* … and so does this one, until it refuses that */
+    char last_error[256];
+
+    patchbay_timer *watch; /* to the next look at its health or idleness */
+    upstream_pulse pulse;
+    uint64_t idle_due_ms; /* when its idleness is looked at next; 0: it is not */
+    uint64_t active_ms;   /* when somebody needed it last */
+    int has_tasks;        /* it has begun a task, and may be at work on it */
 
     upstream_list lists[UPSTREAM_LISTS];
 
@@ -176,6 +224,29 @@ void upstream_add_meta(mcp_server *server, patchbay_out *params);
 void upstream_start_timer(mcp_server *server, uint64_t until_ms);
 void upstream_log(mcp_server *server, int32_t level, const char *text);
 
+/* pace.c */
+/* Read what the configuration says of it; what it does not say has its usual value. `health_ms`:
+ * the usual one of this kind of server. */
+void upstream_pace_read(patchbay_str json, uint64_t health_ms, upstream_pace *pace);
+
+/* restart.c */
+int upstream_restart_init(mcp_server *server); /* 0: out of memory */
+void upstream_restart_fini(mcp_server *server);
+/* The connection that ends now has failed, or could not be made: plan the next attempt. */
+void upstream_restart_plan(mcp_server *server, const char *reason);
+void upstream_restart_forget(mcp_server *server);
+/* Somebody who looks after the hub asks for the server: try now what is planned for later. */
+void upstream_restart_now(mcp_server *server);
+/* Whether the next attempt is too far away to wait for it; the text says why and when. */
+int upstream_restart_is_far(mcp_server *server, char *ret_text, size_t size);
+void upstream_report(mcp_server *server); /* tell the hub how the server fares */
+
+/* health.c */
+int upstream_health_init(mcp_server *server); /* 0: out of memory */
+void upstream_health_fini(mcp_server *server);
+void upstream_health_begin(mcp_server *server); /* it is ready */
+void upstream_health_end(mcp_server *server);
+
 /* incoming.c */
 /* Take an id of ours apart. Returns its number, 0 when it is none; `ret_name` is its name. */
 uint32_t upstream_read_id(patchbay_str raw, patchbay_str *ret_name);
@@ -194,6 +265,9 @@ void upstream_lists_begin(mcp_server *server, patchbay_str capabilities);
 /* Read a list, or once more after the reading that is on. */
 void upstream_list_read(mcp_server *server, uint32_t kind);
 void upstream_list_read_all(mcp_server *server);
+/* Read those again of whose changes the server does not tell. Whether something is being read now.
+ */
+int upstream_lists_reread(mcp_server *server);
 /* A list has changed: read it, now or when it was not read for a while. */
 void upstream_list_changed(mcp_server *server, uint32_t kind);
 /* Take the answer to the request `name`-`number`; 0 when it is none about lists. */

@@ -21,6 +21,10 @@ LOG_BYTES = 1 << 20
 KEPT_CONNECTIONS = 32  # of one server, by HTTP: HTTP_KEPT_CONNECTIONS
 
 
+# However often they fail, and that is often, they are needed again at once.
+SOON_AGAIN = {"restart_delay": "1ms", "restart_delay_max": "1ms"}
+
+
 class EvilUpstreamTest(EvilTest):
     """`up` is good; the evil ones are asked through `client`."""
 
@@ -40,7 +44,7 @@ class EvilUpstreamTest(EvilTest):
         toolsets = {"up": self.upstream.toolset()}
         for name, (evil, keys) in self.evils.items():
             env = {"env": {MARKER: f"${{{MARKER}}}"}} if "command" in evil.entry() else {}
-            toolsets[name] = evil.entry(**env, **keys)
+            toolsets[name] = evil.entry(**env, **{**SOON_AGAIN, **keys})
         self.begin(self.http(toolsets=toolsets, manifest={"limits": self.limits}))
         self.hub_process = self.server.hub
         self.client = LegacyClient(self.hub_process, capabilities=self.capabilities)

@@ -12,6 +12,7 @@ PATCHBAY_TEST_TIMEOUT (seconds to wait for anything; default 30).
 
 import atexit
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -561,13 +562,20 @@ def hub_environment(home, extra):
     return {key: value for key, value in env.items() if value is not None}
 
 
+def manifest_file(text, home):
+    """A file with this manifest. Those that are there stay as they are: a hub that runs would reload."""
+    names = itertools.chain(["patchbay.json"], (f"patchbay-{n}.json" for n in itertools.count(2)))
+    path = next(p for p in map(home.joinpath, names) if not p.exists() or p.read_text(encoding="utf-8") == text)
+    if not path.exists():
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
 def hub_command(*args, manifest=None, files=(), home=None, modules=True):
     argv = [hub_binary()]
     paths = list(files)
     if manifest is not None:
-        path = Path(home) / "patchbay.json"
-        path.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-        paths.insert(0, path)
+        paths.insert(0, manifest_file(json.dumps(manifest, indent=1), Path(home)))
     for path in paths:
         argv += ["--config", str(path)]
     if modules:

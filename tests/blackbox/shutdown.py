@@ -39,7 +39,7 @@ class Ending(HubTest):
             client.send_call("alpha__hold")
         recorder.wait_calls(51)
         hub.remember_descendants()
-        self.assertEqual(len(hub.descendants), 2)
+        self.assertEqual(len(hub.descendants), 3)  # the server, its child, its guard
         self.ended_within(hub, 8)
 
     def test_requests_before_the_end_are_answered(self):
@@ -88,7 +88,7 @@ class Ending(HubTest):
         client = ModernClient(hub)
         client.call("up__echo").result
         hub.remember_descendants()
-        self.assertEqual(len(hub.descendants), 1)
+        self.assertEqual(len(hub.descendants), 2)  # the server and its guard
         hub.kill()
         hub.wait_exit()
         hub.check_no_descendants()

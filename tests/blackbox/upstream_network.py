@@ -207,7 +207,7 @@ class Proxies(Network):
         client.hub.finish()
         self.assertNotIn("canary-pw", client.hub.log)
         seen = len(upstream.requests)
-        client = self.start(f"http://far.example:{upstream.port}/mcp", {"HTTP_PROXY": proxy.url})
+        client = self.start(f"http://far.example:{upstream.port}/mcp", {"HTTP_PROXY": proxy.url}, cache=False)
         self.assertEqual(client.own_names(), [])
         client.hub.wait_log("HTTP 407")
         self.assertSays(client.hub.log, "proxy")

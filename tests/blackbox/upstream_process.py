@@ -210,7 +210,7 @@ class Dying(HubTest):
             client.call("up__die").tool_error
         recorder.wait_gone(3)
         client.call("up__echo").result
-        self.assertEqual(len(processes.descendants(client.hub.process.pid)), 1)
+        self.assertEqual(len(processes.descendants(client.hub.process.pid)), 2)  # it and its guard
 
 
 class Catalogs(HubTest):
@@ -358,7 +358,7 @@ class Talking(HubTest):
         client = self.legacy(toolsets={"up": recorder.toolset("--child")})
         client.call("up__echo").result
         client.hub.remember_descendants()
-        self.assertEqual(len(client.hub.descendants), 2)
+        self.assertEqual(len(client.hub.descendants), 3)  # the server, its child, its guard
         client.call("disable_toolset", {"toolset": "up"}).result
         recorder.wait_event("eof")
         left = processes.wait_gone({pid for pid, _ in client.hub.descendants}, 10)

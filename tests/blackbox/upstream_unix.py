@@ -172,7 +172,7 @@ class Serving(UnixTest):
         for era in ("legacy", "modern"):
             with self.subTest(era):
                 recorder, server = self.served("--era", era)
-                client = self.start(server.path)
+                client = self.start(server.path, cache=False)
                 client.names()
                 recorder.wait_request("subscriptions/listen" if era == "modern" else "tools/list")
                 since = client.hub.mark

@@ -773,7 +773,7 @@ class Failing(WebSocketTest):
 
     def test_descriptors_are_given_back(self):
         upstream = self.upstream()
-        client = self.start(upstream)
+        client = self.start(upstream, restart_delay="1ms", restart_delay_max="1ms")
         self.echoes(client)
         folder = f"/proc/{client.hub.process.pid}/fd"
         before = len(os.listdir(folder))

@@ -136,6 +136,14 @@ void hub_listener_close(hub_listener *listener)
     (void)listener;
 }
 
+hub_err hub_listener_renew(hub_listener *unused, const hub_tls_settings *tls, hub_error *reterr)
+{
+    (void)unused;
+    (void)tls;
+    (void)reterr;
+    return HUB_OK;
+}
+
 uint16_t hub_listener_port(const hub_listener *listener)
 {
     (void)listener;

@@ -12,6 +12,11 @@ import { fileURLToPath } from 'node:url';
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, '../..');
 
+// A home of its own for each test process: what hubs remember of servers is not for the next run.
+process.env.HOME = mkdtempSync(join(tmpdir(), 'patchbay-home-'));
+delete process.env.XDG_CACHE_HOME;
+process.on('exit', () => rmSync(process.env.HOME, { recursive: true, force: true }));
+
 export const TIMEOUT_MS = Number(process.env.PATCHBAY_TEST_TIMEOUT ?? 30) * 1000;
 export const NODE = process.execPath;
 

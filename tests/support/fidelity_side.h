@@ -182,7 +182,8 @@ static void side_create(puppet_instance *instance)
     side *s = instance->puppet->ctx;
     patchbay_error why = {.struct_size = sizeof why};
     s->server.name = s->prefix;
-    s->server.startup_ms = FIXTURE_LONG_MS;
+    upstream_pace_read(patchbay_str_make(NULL, 0), 0, &s->server.pace);
+    s->server.pace.startup_ms = FIXTURE_LONG_MS;
     s->server.protocol = s->is_modern ? UPSTREAM_MODERN_VERSION : "2025-11-25";
     REQUIRE(upstream_init(&s->server, &SIDE_CHANNEL, instance->api, instance->host, &why) ==
             PATCHBAY_OK);

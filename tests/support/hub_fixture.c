@@ -67,6 +67,8 @@ void fixture_init(hub_fixture *f)
                    .call_timeout_ms = FIXTURE_LONG_MS,
                    .call_ceiling_ms = FIXTURE_LONG_MS,
                    .discover_timeout_ms = FIXTURE_LONG_MS,
+                   .straggler_ms = HUB_LIMIT_STRAGGLER_MS,
+                   .catalog_ttl_ms = FIXTURE_LONG_MS,
                    .ask_timeout_ms = FIXTURE_LONG_MS,
                    .calls_per_session = HUB_LIMIT_CALLS_PER_SESSION,
                    .list_page = HUB_LIMIT_LIST_PAGE,
@@ -89,6 +91,7 @@ hub_toolset_settings *fixture_toolset(hub_fixture *f, const char *key, puppet *m
         .enabled = true,
         .active = true,
         .lazy = true,
+        .cache = true,
         .call_timeout_ms = f->settings.limits.call_timeout_ms,
     };
     return &f->toolsets[at];

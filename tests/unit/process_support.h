@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ enum {
     FLOOD_LINE_BYTES = 64,
     FLOOD_LINES = 1024 * 1024, /* 64 MiB */
     TAIL_LINES = 10000,
+    SCATTERED = 4,
 };
 
 static char self[512];
@@ -161,6 +163,15 @@ static inline int child_stubborn(char **args)
     return child_wait(args);
 }
 
+/* Lets go of its pipes, and stays. */
+static inline int child_mute(char **args)
+{
+    (void)args;
+    (void)close(STDIN_FILENO);
+    (void)close(STDOUT_FILENO);
+    wait_for_ever();
+}
+
 /* Leaves a process behind that holds stdout, in the same group, and ignores SIGTERM. */
 static inline int child_parent(char **args)
 {
@@ -179,6 +190,77 @@ static inline int child_fifo(char **args)
     int fd = open(args[0], O_WRONLY);
     (void)!write(fd, "x", 1);
     wait_for_ever();
+}
+
+static inline void ignore_all_signals(void)
+{
+    for (int number = 1; number < NSIG; number++) {
+        (void)signal(number, SIG_IGN);
+    }
+}
+
+static inline _Noreturn void stay_apart(int fd)
+{
+    (void)setsid();
+    ignore_all_signals();
+    (void)!write(fd, "x", 1);
+    wait_for_ever();
+}
+
+/* Never the same process for long. */
+static inline _Noreturn void hop(int fd)
+{
+    ignore_all_signals();
+    (void)!write(fd, "x", 1);
+    for (;;) {
+        if (fork() > 0) {
+            _exit(0);
+        }
+        (void)setsid();
+    }
+}
+
+static inline void *scatter_from_a_thread(void *fd)
+{
+    if (fork() == 0) {
+        stay_apart(*(int *)fd);
+    }
+    wait_for_ever();
+}
+
+/* Leaves descendants behind that want to stay, each of which writes an "x" (SCATTERED in all) and
+ * holds its descriptor: stdout, or a FIFO. "leave": ends with its input. "hop": some are restless.
+ */
+static inline int child_scatter(char **args)
+{
+    static int fd = STDOUT_FILENO;
+    pthread_t thread;
+    bool leaves = strcmp(args[0], "leave") == 0;
+    fd = args[1] != NULL ? open(args[1], O_WRONLY) : fd;
+    if (fork() == 0) {
+        stay_apart(fd);
+    }
+    if (fork() == 0) { /* its parent goes at once */
+        if (fork() == 0) {
+            stay_apart(fd);
+        }
+        _exit(0);
+    }
+    if (fork() == 0) {
+        if (strcmp(args[0], "hop") == 0) {
+            hop(fd);
+        }
+        stay_apart(fd);
+    }
+    (void)pthread_create(&thread, NULL, scatter_from_a_thread, &fd);
+    for (char byte; leaves && read(STDIN_FILENO, &byte, 1) > 0;) {
+        /* until its end */
+    }
+    if (!leaves) {
+        ignore_all_signals();
+        wait_for_ever();
+    }
+    return 0;
 }
 
 static inline int child_flood(char **args)
@@ -227,7 +309,8 @@ static const struct {
     {"child:wait", child_wait},       {"child:stubborn", child_stubborn},
     {"child:parent", child_parent},   {"child:fifo", child_fifo},
     {"child:flood", child_flood},     {"child:stderr", child_stderr},
-    {"child:lines", child_lines},
+    {"child:lines", child_lines},     {"child:scatter", child_scatter},
+    {"child:mute", child_mute},
 };
 
 /* ---- The tests' side ---- */
@@ -275,7 +358,7 @@ static inline int set_up(void **state)
     (void)state;
     loop = ev_loop_new(EVFLAG_AUTO);
     memset(&logged, 0, sizeof logged);
-    return loop == NULL || hub_process_table_create(loop, &table) != HUB_OK;
+    return loop == NULL || hub_process_table_create(loop, &table, NULL) != HUB_OK;
 }
 
 static inline int tear_down(void **state)

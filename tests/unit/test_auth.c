@@ -127,14 +127,14 @@ static const judged CASES[] = {
 };
 
 static hub_auth_result judge(const hub_auth_settings *auth, hub_str value, int64_t now,
-                             const char **ret_principal, int64_t *ret_expires)
+                             const char **ret_principal, hub_auth_grant *ret_grant)
 {
     /* In memory of its own, so that reading past its end is noticed. */
     char *copy = malloc(value.len > 0 ? value.len : 1);
     assert_non_null(copy);
     memcpy(copy, value.ptr, value.len);
     hub_str header = {.ptr = copy, .len = value.len};
-    hub_auth_result result = hub_auth_check(auth, &header, now, ret_principal, ret_expires);
+    hub_auth_result result = hub_auth_check(auth, &header, now, ret_principal, ret_grant);
     free(copy);
     return result;
 }
@@ -145,17 +145,17 @@ static void test_table(void **state)
     assert_true(COUNT(CASES) >= 60);
     for (size_t i = 0; i < COUNT(CASES); i++) {
         const char *principal = NULL;
-        int64_t expires = -1;
+        hub_auth_grant grant = {.expires = -1};
         hub_auth_result result =
             CASES[i].value == NULL
-                ? hub_auth_check(&AUTH, NULL, NOW, &principal, &expires)
-                : judge(&AUTH, hub_str_of(CASES[i].value), NOW, &principal, &expires);
+                ? hub_auth_check(&AUTH, NULL, NOW, &principal, &grant)
+                : judge(&AUTH, hub_str_of(CASES[i].value), NOW, &principal, &grant);
         if (result != CASES[i].result) {
             fail_msg("%s: %d, not %d", CASES[i].value, result, CASES[i].result);
         }
         if (CASES[i].principal == NULL) {
             assert_null(principal); /* nothing is said of those who are not let in */
-            assert_int_equal(expires, -1);
+            assert_int_equal(grant.expires, -1);
         } else {
             assert_string_equal(principal, CASES[i].principal);
         }
@@ -168,20 +168,20 @@ static void test_every_change_is_noticed(void **state)
     (void)state;
     static const char VALUE[] = "Bearer " LAPTOP;
     const char *principal = NULL;
-    int64_t expires = 0;
+    hub_auth_grant grant;
     for (size_t i = sizeof "Bearer"; i < sizeof VALUE - 1; i++) {
         char changed[sizeof VALUE];
         memcpy(changed, VALUE, sizeof VALUE);
         changed[i] = changed[i] == 'Q' ? 'R' : 'Q';
-        assert_int_equal(judge(&AUTH, hub_str_of(changed), NOW, &principal, &expires),
+        assert_int_equal(judge(&AUTH, hub_str_of(changed), NOW, &principal, &grant),
                          HUB_AUTH_REFUSED);
         hub_str cut = {.ptr = VALUE, .len = i};
-        assert_int_not_equal(judge(&AUTH, cut, NOW, &principal, &expires), HUB_AUTH_OK);
+        assert_int_not_equal(judge(&AUTH, cut, NOW, &principal, &grant), HUB_AUTH_OK);
     }
     assert_null(principal);
     static const char NUL_INSIDE[] = "Bearer " LAPTOP "\0";
     hub_str with_nul = {.ptr = NUL_INSIDE, .len = sizeof NUL_INSIDE - 1};
-    assert_int_equal(judge(&AUTH, with_nul, NOW, &principal, &expires), HUB_AUTH_MALFORMED);
+    assert_int_equal(judge(&AUTH, with_nul, NOW, &principal, &grant), HUB_AUTH_MALFORMED);
 }
 
 static void test_expiry(void **state)
@@ -199,15 +199,14 @@ static void test_expiry(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(TIMES); i++) {
         const char *principal = NULL;
-        int64_t expires = 0;
+        hub_auth_grant grant;
         assert_int_equal(
-            judge(&AUTH, HUB_STR("Bearer " EXPIRING), TIMES[i].now, &principal, &expires),
+            judge(&AUTH, HUB_STR("Bearer " EXPIRING), TIMES[i].now, &principal, &grant),
             TIMES[i].result);
-        assert_int_equal(expires, TIMES[i].result == HUB_AUTH_OK ? NOW + 60 : 0);
-        assert_int_equal(
-            judge(&AUTH, HUB_STR("Bearer " LAPTOP), TIMES[i].now, &principal, &expires),
-            HUB_AUTH_OK);
-        assert_int_equal(expires, 0); /* never */
+        assert_int_equal(grant.expires, TIMES[i].result == HUB_AUTH_OK ? NOW + 60 : 0);
+        assert_int_equal(judge(&AUTH, HUB_STR("Bearer " LAPTOP), TIMES[i].now, &principal, &grant),
+                         HUB_AUTH_OK);
+        assert_int_equal(grant.expires, 0); /* never */
     }
 }
 
@@ -218,13 +217,13 @@ static void test_longest_token(void **state)
     enum { SCHEME = 7, LONGEST = 8192 };
     static char value[SCHEME + LONGEST + 1];
     const char *principal = NULL;
-    int64_t expires = 0;
+    hub_auth_grant grant;
     memset(value, 'x', sizeof value);
     memcpy(value, "Bearer ", SCHEME);
     hub_str longest = {.ptr = value, .len = SCHEME + LONGEST};
-    assert_int_equal(judge(&AUTH, longest, NOW, &principal, &expires), HUB_AUTH_REFUSED);
+    assert_int_equal(judge(&AUTH, longest, NOW, &principal, &grant), HUB_AUTH_REFUSED);
     longest.len++;
-    assert_int_equal(judge(&AUTH, longest, NOW, &principal, &expires), HUB_AUTH_MALFORMED);
+    assert_int_equal(judge(&AUTH, longest, NOW, &principal, &grant), HUB_AUTH_MALFORMED);
 }
 
 static void test_nobody_has_to(void **state)
@@ -233,14 +232,13 @@ static void test_nobody_has_to(void **state)
     static const char *const VALUES[] = {"", "Bearer x", "Basic x", "Bearer " LAPTOP};
     (void)state;
     const char *principal = NULL;
-    int64_t expires = -1;
-    assert_int_equal(hub_auth_check(&OPEN, NULL, NOW, &principal, &expires), HUB_AUTH_OK);
+    hub_auth_grant grant = {.expires = -1};
+    assert_int_equal(hub_auth_check(&OPEN, NULL, NOW, &principal, &grant), HUB_AUTH_OK);
     assert_string_equal(principal, "anonymous");
-    assert_int_equal(expires, 0);
+    assert_int_equal(grant.expires, 0);
     for (size_t i = 0; i < COUNT(VALUES); i++) {
         principal = NULL;
-        assert_int_equal(judge(&OPEN, hub_str_of(VALUES[i]), NOW, &principal, &expires),
-                         HUB_AUTH_OK);
+        assert_int_equal(judge(&OPEN, hub_str_of(VALUES[i]), NOW, &principal, &grant), HUB_AUTH_OK);
         assert_string_equal(principal, "anonymous");
     }
 }
@@ -251,19 +249,51 @@ static void test_no_tokens(void **state)
     static const hub_auth_settings EMPTY = {.required = true};
     (void)state;
     const char *principal = NULL;
-    int64_t expires = 0;
-    assert_int_equal(judge(&EMPTY, HUB_STR("Bearer " LAPTOP), NOW, &principal, &expires),
+    hub_auth_grant grant;
+    assert_int_equal(judge(&EMPTY, HUB_STR("Bearer " LAPTOP), NOW, &principal, &grant),
                      HUB_AUTH_REFUSED);
-    assert_int_equal(hub_auth_check(&EMPTY, NULL, NOW, &principal, &expires), HUB_AUTH_MISSING);
+    assert_int_equal(hub_auth_check(&EMPTY, NULL, NOW, &principal, &grant), HUB_AUTH_MISSING);
     assert_null(principal);
+}
+
+/* A reload: what was granted lasts as long as its token is there, and until when that says. */
+static void test_renew(void **state)
+{
+    const hub_auth_settings nobody = {.required = true};
+    const hub_auth_settings open = {.required = false};
+    hub_token longer = TOKENS[2];
+    longer.name = "another";
+    longer.expires = NOW + 1000;
+    const hub_auth_settings renewed = {.required = true, .tokens = &longer, .token_count = 1};
+    const char *principal;
+    hub_auth_grant grant;
+    hub_auth_grant anonymous;
+    (void)state;
+    assert_int_equal(judge(&AUTH, HUB_STR("Bearer " EXPIRING), NOW, &principal, &grant),
+                     HUB_AUTH_OK);
+    assert_int_equal(grant.expires, NOW + 60);
+    assert_true(hub_auth_renew(&AUTH, &grant));
+    assert_true(hub_auth_renew(&renewed, &grant));
+    assert_int_equal(grant.expires, NOW + 1000);
+    assert_false(hub_auth_renew(&nobody, &grant));
+    assert_false(hub_auth_renew(&open, &grant));
+    assert_int_equal(hub_auth_check(&open, NULL, NOW, &principal, &anonymous), HUB_AUTH_OK);
+    assert_true(hub_auth_renew(&open, &anonymous));
+    assert_false(hub_auth_renew(&AUTH, &anonymous)); /* also of the token whose digest is zeros */
+    assert_true(hub_auth_knows(&AUTH, "expiring"));
+    assert_false(hub_auth_knows(&renewed, "expiring"));
+    assert_false(hub_auth_knows(&AUTH, "anonymous"));
+    assert_true(hub_auth_knows(&open, "anonymous"));
+    assert_false(hub_auth_knows(&open, "expiring"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),         cmocka_unit_test(test_every_change_is_noticed),
-        cmocka_unit_test(test_expiry),        cmocka_unit_test(test_longest_token),
-        cmocka_unit_test(test_nobody_has_to), cmocka_unit_test(test_no_tokens),
+        cmocka_unit_test(test_expiry),        cmocka_unit_test(test_renew),
+        cmocka_unit_test(test_longest_token), cmocka_unit_test(test_nobody_has_to),
+        cmocka_unit_test(test_no_tokens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

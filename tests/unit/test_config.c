@@ -139,7 +139,9 @@ static void test_server(void **state)
                    "{\"command\":\"/home/u/bin/uvx\",\"args\":[\"mcp-server-git\",\"--port\","
                    "\"8080\",\"true\",\"1.50\",\"$5\"],\"env\":{\"TOKEN\":\"t0p\\\"s\\\\cret\","
                    "\"PORT\":\"8080\",\"DEBUG\":\"False\",\"EMPTY\":\"\"},\"cwd\":\"%s/work\","
-                   "\"inherit_env\":true,\"startup_timeout_ms\":1500,\"type\":\"stdio\"}",
+                   "\"inherit_env\":true,\"startup_timeout_ms\":1500,\"restart_delay_ms\":250,"
+                   "\"restart_delay_max_ms\":30000,\"restart_reset_ms\":120000,"
+                   "\"health_interval_ms\":0,\"idle_timeout_ms\":600000,\"type\":\"stdio\"}",
                    here);
     assert_string_equal(git->config_json, expected);
     free(here);
@@ -345,6 +347,10 @@ static void test_edges(void **state)
         "limits: {call_timeout: 1ms, worker_threads: 1, calls_per_session: 1}",
         "limits: {client_message: 2048B, client_queue: 4 MiB}",
         "toolsets: {a: {command: x, startup_timeout: 1h}, b: {url: y, type: ws}}",
+        "toolsets: {a: {command: x, restart_delay: 1h, restart_delay_max: 1h, restart_reset: 24h}}",
+        "toolsets: {a: {url: x, restart_delay: 1ms, restart_delay_max: 1ms, restart_reset: 1ms}}",
+        "toolsets: {a: {command: x, health_interval: 0s, idle_timeout: 0s}}",
+        "toolsets: {a: {url: x, health_interval: 1h, idle_timeout: 24h}}",
         "toolsets: {a: {command: x, env: , args: []}, b: {url: y, headers: }}",
         "toolsets: {a-b_c9: , z: {tools: }}",
         "policy: {max_active: 0, filters: []}",

@@ -14,6 +14,7 @@ enum {
 
 static const char SCHEME[] = "Bearer";
 static const char PREFIX[] = "pbt_";
+static const char ANONYMOUS[] = "anonymous";
 
 /* b64token of RFC 6750 section 2.1: 1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "+" / "/" ) *"=" */
 static bool is_b64token(hub_str text)
@@ -86,11 +87,11 @@ static bool fits(hub_str text, const hub_token *token)
 }
 
 hub_auth_result hub_auth_check(const hub_auth_settings *auth, const hub_str *authorization,
-                               int64_t now, const char **ret_principal, int64_t *ret_expires)
+                               int64_t now, const char **ret_principal, hub_auth_grant *ret_grant)
 {
     if (!auth->required) {
-        *ret_principal = "anonymous";
-        *ret_expires = 0;
+        *ret_principal = ANONYMOUS;
+        *ret_grant = (hub_auth_grant){.expires = 0};
         return HUB_AUTH_OK;
     }
     if (authorization == NULL) {
@@ -105,6 +106,36 @@ hub_auth_result hub_auth_check(const hub_auth_settings *auth, const hub_str *aut
         return HUB_AUTH_REFUSED;
     }
     *ret_principal = token->name;
-    *ret_expires = token->expires;
+    *ret_grant = (hub_auth_grant){.expires = token->expires};
+    memcpy(ret_grant->sha256, token->sha256, DIGEST_BYTES);
     return HUB_AUTH_OK;
+}
+
+bool hub_auth_renew(const hub_auth_settings *auth, hub_auth_grant *grant)
+{
+    static const uint8_t NONE[DIGEST_BYTES];
+    bool is_nobodys = memcmp(grant->sha256, NONE, DIGEST_BYTES) == 0;
+    if (!auth->required || is_nobodys) {
+        return !auth->required && is_nobodys;
+    }
+    for (size_t i = 0; i < auth->token_count; i++) {
+        if (memcmp(auth->tokens[i].sha256, grant->sha256, DIGEST_BYTES) == 0) {
+            grant->expires = auth->tokens[i].expires;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hub_auth_knows(const hub_auth_settings *auth, const char *principal)
+{
+    if (!auth->required) {
+        return strcmp(principal, ANONYMOUS) == 0;
+    }
+    for (size_t i = 0; i < auth->token_count; i++) {
+        if (strcmp(auth->tokens[i].name, principal) == 0) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -16,10 +16,25 @@ typedef enum hub_auth_result {
     HUB_AUTH_REFUSED,   /* 401 invalid_token */
 } hub_auth_result;
 
+/* The longest principal, with its NUL: a token's name has 64 characters (config/tokens.h). */
+#define HUB_AUTH_PRINCIPAL_BYTES 65
+
+/* What a credential is good for. */
+typedef struct hub_auth_grant {
+    int64_t expires;    /* seconds since 1970; 0: never */
+    uint8_t sha256[32]; /* of the token; zeros: nobody has to authenticate */
+} hub_auth_grant;
+
 /* Judge the value of an Authorization header (`authorization` is NULL when there is none) at
  * `now` (seconds since 1970). On OK *ret_principal is the token's name, or "anonymous" when
  * nobody has to authenticate; it lives as long as `auth`. */
 hub_auth_result hub_auth_check(const hub_auth_settings *auth, const hub_str *authorization,
-                               int64_t now, const char **ret_principal, int64_t *ret_expires);
+                               int64_t now, const char **ret_principal, hub_auth_grant *ret_grant);
+
+/* The settings are others: whether what was granted still is, and until when. */
+bool hub_auth_renew(const hub_auth_settings *auth, hub_auth_grant *grant);
+
+/* Whether any token makes its owner this principal. */
+bool hub_auth_knows(const hub_auth_settings *auth, const char *principal);
 
 #endif

@@ -16,6 +16,7 @@ typedef struct hub_http_incoming {
     hub_buf head;
     hub_buf body;
     bool in_body;
+    char principal[HUB_AUTH_PRINCIPAL_BYTES]; /* of an admitted request: the settings may go */
 } hub_http_incoming;
 
 static void enter(hub_http_connection *connection, hub_deadlines *list)
@@ -66,6 +67,17 @@ static void serve(hub_http_connection *connection, hub_http_task *task, hub_str 
     drop_incoming(connection);
 }
 
+static void keep_principal(hub_http_incoming *incoming)
+{
+    if (incoming->task.principal == NULL) {
+        return; /* nobody was asked who he is */
+    }
+    size_t len = strlen(incoming->task.principal);
+    hub_assert(len < sizeof incoming->principal);
+    memcpy(incoming->principal, incoming->task.principal, len + 1);
+    incoming->task.principal = incoming->principal;
+}
+
 /* The head is complete; `rest` is what came behind it. Decide whether its body is wanted. */
 static bool admit(hub_http_connection *connection, hub_str rest)
 {
@@ -83,7 +95,8 @@ static bool admit(hub_http_connection *connection, hub_str rest)
         return false;
     }
     connection->keep_alive = request->keep_alive;
-    connection->expires = incoming->task.expires;
+    connection->grant = incoming->task.grant;
+    keep_principal(incoming);
     return true;
 }
 
@@ -404,9 +417,7 @@ void hub_http_connection_wait(hub_http_connection *connection, const hub_http_re
     connection->responder = responder;
     connection->responder_ctx = ctx;
     enter(connection, &connection->server->quiet);
-    if (connection->expires != 0) {
-        hub_deadline_start(&connection->server->expiring, &connection->expiring, 0);
-    }
+    hub_http_expiry_watch(connection);
 }
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
@@ -422,48 +433,26 @@ static void end_late(const hub_deadlines *list, uint64_t now_ms, uint32_t after_
     hub_http_connection *connection;
     while ((connection = find_late(list, now_ms, after_ms)) != NULL) {
         if (say_so) {
-            hub_http_answer_last(connection, 408, "The request did not arrive in time.");
-        } else {
-            connection->closing = true;
-            hub_link_close(connection->link, false);
+            hub_http_connection_refuse(connection, 408, "The request did not arrive in time.");
+            continue;
         }
+        connection->closing = true;
+        hub_link_close(connection->link, false);
         hub_deadline_stop(&connection->deadline);
         drop_incoming(connection);
     }
 }
 
-/* The credential behind a stream, or behind an answer to come, has expired (A06): who wants more
- * has to show another one. */
-static void expire(hub_http_connection *connection)
+bool hub_http_connection_is_in_body(const hub_http_connection *connection)
 {
-    const hub_http_responder *responder = connection->responder;
-    connection->responder = NULL;
-    responder->on_gone(connection->responder_ctx);
-    if (connection->streaming) {
-        hub_http_answer_end(connection);
-    } else {
-        hub_http_answer_refusal(connection, 401,
-                                (hub_http_header){HUB_STR("WWW-Authenticate"),
-                                                  HUB_STR("Bearer error=\"invalid_token\"")},
-                                "The token has expired.");
-    }
+    return connection->incoming != NULL && connection->incoming->in_body;
 }
 
-static void check_credentials(hub_http_server *server)
+void hub_http_connection_refuse(hub_http_connection *connection, int status, const char *reason)
 {
-    time_t now = time(NULL);
-    if (now == server->expiring_s) {
-        return;
-    }
-    server->expiring_s = now;
-    hub_deadline *next;
-    for (hub_deadline *at = server->expiring.first; at != NULL; at = next) {
-        hub_http_connection *connection = HUB_DEADLINE_OF(at, hub_http_connection, expiring);
-        next = at->next;
-        if (connection->expires <= now) {
-            expire(connection);
-        }
-    }
+    hub_http_answer_last(connection, status, reason);
+    hub_deadline_stop(&connection->deadline);
+    drop_incoming(connection);
 }
 
 void hub_http_connections_check(hub_http_server *server, uint64_t now_ms)
@@ -474,7 +463,7 @@ void hub_http_connections_check(hub_http_server *server, uint64_t now_ms)
     end_late(&server->idle, now_ms, limits->idle_ms, false);
     end_late(&server->heads, now_ms, limits->header_ms, true);
     end_late(&server->bodies, now_ms, limits->body_ms, true);
-    check_credentials(server);
+    hub_http_expiry_check(server);
     while ((connection = find_late(&server->quiet, now_ms, limits->sse_comment_ms)) != NULL) {
         hub_deadline_start(&server->quiet, &connection->deadline, now_ms);
         if (!connection->streaming) {

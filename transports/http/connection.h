@@ -11,6 +11,7 @@
 #ifndef HTTP_CONNECTION_H
 #define HTTP_CONNECTION_H
 
+#include "http/auth.h"
 #include "net/deadline.h"
 #include "http/response.h"
 #include "net/link.h"
@@ -32,7 +33,7 @@ typedef struct hub_http_responder {
 struct hub_http_connection {
     hub_deadline deadline; /* in the list of the server that says what it waits for */
     hub_deadline expiring; /* while an answer is awaited by a credential that expires */
-    int64_t expires;       /* … when it does; seconds since 1970; 0: never */
+    hub_auth_grant grant;  /* … and what that is good for */
     struct hub_http_server *server;
     hub_link *link;
     hub_http_connection *next; /* all of the server */
@@ -74,6 +75,20 @@ void hub_http_connection_hand_over(hub_http_connection *connection);
 /* The request in work will be answered later, by this responder, which must outlive that. */
 void hub_http_connection_wait(hub_http_connection *connection, const hub_http_responder *responder,
                               void *ctx);
+
+/* Whether a request has been let in whose body is still to come. */
+bool hub_http_connection_is_in_body(const hub_http_connection *connection);
+
+/* Answer what has begun to come, and close. */
+void hub_http_connection_refuse(hub_http_connection *connection, int status, const char *reason);
+
+/* ---- expiry.c -------------------------------------------------------------------------------- */
+
+/* An answer is awaited: not for longer than the credential is good for. */
+void hub_http_expiry_watch(hub_http_connection *connection);
+
+/* Look for credentials whose time is up, once per tick. */
+void hub_http_expiry_check(struct hub_http_server *server);
 
 /* ---- answer.c -------------------------------------------------------------------------------- */
 

@@ -17,6 +17,7 @@
 #ifndef HTTP_INTERNAL_H
 #define HTTP_INTERNAL_H
 
+#include "http/auth.h"
 #include "http/connection.h"
 #include "http/failures.h"
 #include "http/origin.h"
@@ -78,11 +79,18 @@ typedef struct hub_http_task {
     const hub_http_request *request;
     const struct hub_http_route *route;
     hub_str profile;       /* empty: the default one */
-    const char *principal; /* lives as long as the settings */
-    int64_t expires;       /* of the credential, seconds since 1970; 0: never */
+    const char *principal; /* lives as long as the request */
+    hub_auth_grant grant;  /* what the credential is good for */
     hub_str body;
     hub_str early; /* what came behind the request: for upgrades */
 } hub_http_task;
+
+/* ---- reloading ------------------------------------------------------------------------------- */
+
+/* End what goes on by credentials that the server's settings do not have any more. */
+void hub_http_connections_recheck(hub_http_server *server); /* expiry.c */
+void hub_http_sessions_recheck(hub_http_server *server);    /* legacy.c */
+void hub_http_upgraded_recheck(hub_http_server *server);    /* upgrade.c */
 
 /* Have the loop look at resumed, ended_exchanges and ended_streams. */
 void hub_http_server_soon(hub_http_server *server);

@@ -109,6 +109,17 @@ hub_http_session *hub_http_session_find(const hub_http_task *task, hub_str id, b
     return fits ? session : NULL;
 }
 
+void hub_http_sessions_recheck(hub_http_server *server)
+{
+    hub_session_entry *next;
+    for (hub_session_entry *at = hub_session_table_any(server->sessions); at != NULL; at = next) {
+        next = at->hh.next;
+        if (!hub_auth_knows(&server->settings->auth, hub_session_entry_principal(at))) {
+            hub_http_session_destroy((hub_http_session *)at);
+        }
+    }
+}
+
 void hub_http_sessions_check(hub_http_server *server, uint64_t now_ms)
 {
     hub_session_entry *late;

@@ -166,7 +166,7 @@ static bool authenticate(hub_http_task *task)
     }
     hub_auth_result result =
         hub_auth_check(&task->server->settings->auth, header != NULL ? &header->value : NULL,
-                       time(NULL), &task->principal, &task->expires);
+                       time(NULL), &task->principal, &task->grant);
     if (result == HUB_AUTH_OK) {
         return true;
     }

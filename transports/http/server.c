@@ -80,22 +80,25 @@ static const hub_str *spans_of(const hub_names *names, hub_str *at)
 
 /* Which names the hub goes by. Those of the loopback interface are always its own unless the
  * manifest says otherwise; so is the address that it was told to listen on. */
-static hub_err decide_names(hub_http_server *server)
+static hub_err decide_names(hub_http_server *server, const hub_listen_settings *listen)
 {
-    const hub_listen_settings *listen = server->listen;
     size_t local = HUB_HTTP_LOCAL_ORIGINS.host_count;
     bool is_v6 = strchr(listen->address, ':') != NULL;
     hub_buf literal;
     hub_buf_init(&literal, 256);
     hub_buf_printf(&literal, is_v6 ? "[%s]" : "%s", listen->address);
-    server->literal = hub_buf_take(&literal);
+    char *text = hub_buf_take(&literal);
     hub_buf_fini(&literal);
-    server->names =
-        calloc(listen->hosts.count + listen->origins.count + local + 1, sizeof *server->names);
-    if (server->literal == NULL || server->names == NULL) {
+    hub_str *at = calloc(listen->hosts.count + listen->origins.count + local + 1, sizeof *at);
+    if (text == NULL || at == NULL) {
+        free(text);
+        free(at);
         return HUB_ENOMEM;
     }
-    hub_str *at = server->names;
+    free(server->literal);
+    free(server->names);
+    server->literal = text;
+    server->names = at;
     server->allowed.hosts = at;
     if (listen->hosts.set) {
         (void)spans_of(&listen->hosts, at);
@@ -131,6 +134,7 @@ static void destroy(hub_http_server *server)
     free(server->names);
     free(server->literal);
     free(server->url);
+    hub_settings_unref(server->settings);
     free(server);
 }
 
@@ -143,7 +147,7 @@ static hub_err build(hub_http_server *server)
         return HUB_ENOMEM;
     }
     hub_err err = hub_websockets_create(server->net, server->settings, &server->websockets);
-    return err == HUB_OK ? decide_names(server) : err;
+    return err == HUB_OK ? decide_names(server, server->listen) : err;
 }
 
 hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub, const hub_settings *settings,
@@ -160,7 +164,7 @@ hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub, const hub_sett
     }
     server->net = net;
     server->hub = hub;
-    server->settings = settings;
+    server->settings = hub_settings_ref(settings);
     server->listen = listen;
     ev_timer_init(&server->soon, on_soon, 0., 0.);
     server->soon.data = server;
@@ -184,6 +188,28 @@ hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub, const hub_sett
     hub_net_add_tick(net, &server->tick);
     *ret_server = server;
     return HUB_OK;
+}
+
+hub_err hub_http_server_reload(hub_http_server *server, const hub_settings *settings,
+                               const hub_listen_settings *listen, hub_error *reterr)
+{
+    const hub_settings *old = server->settings;
+    const hub_net_limits *limits = &settings->limits.net;
+    hub_err err = decide_names(server, listen);
+    if (err != HUB_OK) {
+        return hub_fail(reterr, err, "out of memory");
+    }
+    server->settings = hub_settings_ref(settings);
+    server->listen = listen;
+    hub_websockets_reload(server->websockets, settings);
+    hub_session_table_limit(server->sessions, limits->sessions, limits->sessions_per_principal);
+    hub_http_sessions_recheck(server);
+    hub_http_connections_recheck(server);
+    hub_http_upgraded_recheck(server);
+    hub_settings_unref(old);
+    return listen->tls.certificate != NULL
+               ? hub_listener_renew(server->listener, &listen->tls, reterr)
+               : HUB_OK;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

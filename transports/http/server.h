@@ -16,7 +16,7 @@
 
 typedef struct hub_http_server hub_http_server;
 
-/* Serve `hub` on one listener. `settings` and `listen` are borrowed for its life.
+/* Serve `hub` on one listener. `settings`, which `listen` is of, are held.
  * owns:    *ret_server, close it with hub_http_server_close
  * errors:  those of hub_net_listen; HUB_EDENIED (the address is not loopback and nobody has to
  *          authenticate: the text names --insecure); HUB_ENOMEM */
@@ -24,6 +24,14 @@ HUB_MUST_CHECK hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub,
                                             const hub_settings *settings,
                                             const hub_listen_settings *listen,
                                             hub_http_server **ret_server, hub_error *reterr);
+
+/* Other settings from now on: who may come, with which Host, Origin and token, how many and for how
+ * long. Who came by a token that is no more is told to go. The address stays; with TLS, certificate
+ * and key are read anew.
+ * errors:  HUB_EINVAL (certificate or key: the ones before stay, everything else is as told),
+ *          HUB_ENOMEM (nothing has changed) */
+HUB_MUST_CHECK hub_err hub_http_server_reload(hub_http_server *server, const hub_settings *settings,
+                                              const hub_listen_settings *listen, hub_error *reterr);
 
 /* Accept no more, and let go of what is idle; event streams have been ended by
  * hub_orchestrator_stop. */

@@ -152,6 +152,17 @@ hub_session_entry *hub_session_table_late(const hub_session_table *table, uint64
     return late != NULL ? HUB_DEADLINE_OF(late, hub_session_entry, idle) : NULL;
 }
 
+void hub_session_table_limit(hub_session_table *table, size_t max, size_t max_per_principal)
+{
+    table->max = max;
+    table->max_per_principal = max_per_principal;
+}
+
+const char *hub_session_entry_principal(const hub_session_entry *entry)
+{
+    return entry->owner->name;
+}
+
 hub_session_entry *hub_session_table_any(const hub_session_table *table)
 {
     return table->entries;

@@ -58,6 +58,12 @@ void hub_session_table_unuse(hub_session_table *table, hub_session_entry *entry,
 hub_session_entry *hub_session_table_late(const hub_session_table *table, uint64_t now_ms,
                                           uint64_t after_ms);
 
+/* Other bounds from now on; what is above them stays. */
+void hub_session_table_limit(hub_session_table *table, size_t max, size_t max_per_principal);
+
+/* Whose session it is. */
+const char *hub_session_entry_principal(const hub_session_entry *entry);
+
 /* Any session, or NULL: to end them all. */
 hub_session_entry *hub_session_table_any(const hub_session_table *table);
 

@@ -7,6 +7,7 @@
 struct hub_http_upgraded {
     hub_http_server *server;
     hub_websocket *websocket;
+    hub_auth_grant grant;
     struct hub_http_upgraded *next;
     struct hub_http_upgraded *prev;
 };
@@ -99,7 +100,7 @@ static hub_err open_websocket(const hub_http_task *task, struct hub_http_upgrade
         .pool = task->server->websockets,
         .profile = profile[0] != '\0' ? profile : NULL,
         .principal = task->principal,
-        .expires = task->expires,
+        .expires = task->grant.expires,
         .key = hub_http_value(task->request, "sec-websocket-key"),
         .offers_mcp =
             hub_http_has_element(task->request, HUB_STR("sec-websocket-protocol"), HUB_STR("mcp")),
@@ -126,7 +127,8 @@ void hub_http_serve_upgrade(const hub_http_task *task)
         hub_http_answer_refusal(task->connection, 503, NONE, "out of memory");
         return;
     }
-    *upgraded = (struct hub_http_upgraded){.server = server, .next = server->upgraded};
+    *upgraded = (struct hub_http_upgraded){
+        .server = server, .grant = task->grant, .next = server->upgraded};
     if (server->upgraded != NULL) {
         server->upgraded->prev = upgraded;
     }
@@ -144,6 +146,14 @@ void hub_http_upgraded_close(hub_http_server *server)
 {
     for (struct hub_http_upgraded *at = server->upgraded; at != NULL; at = at->next) {
         hub_websocket_close(at->websocket); /* on_end follows, from the loop */
+    }
+}
+
+void hub_http_upgraded_recheck(hub_http_server *server)
+{
+    for (struct hub_http_upgraded *at = server->upgraded; at != NULL; at = at->next) {
+        bool is_good = hub_auth_renew(&server->settings->auth, &at->grant);
+        hub_websocket_expire(at->websocket, is_good ? at->grant.expires : 1); /* 1: long ago */
     }
 }
 

@@ -85,6 +85,7 @@ struct hub_listener {
     hub_net *net;
     hub_listener *next;
     struct lws_vhost *vhost;
+    struct ssl_ctx_st *tls; /* the vhost's; NULL: none */
     hub_net_on_link *on_link;
     void *ctx;
     ev_io accept[2]; /* "localhost" has two addresses */
@@ -99,6 +100,7 @@ struct hub_net {
     size_t max_queue_bytes;
     struct lws_context *context;
     struct lws_vhost *plain;
+    struct ssl_ctx_st *made_tls; /* of the vhost that was made last */
     hub_listener *listeners;
     hub_link *links;
     size_t link_count;
@@ -133,7 +135,7 @@ void net_forget_address(hub_net *net, net_address *address); /* unless it has li
 
 /* tls.c */
 HUB_MUST_CHECK hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls,
-                                     struct lws_vhost **ret_vhost, hub_error *reterr);
+                                     hub_listener *listener, hub_error *reterr);
 
 /* link.c */
 extern const struct lws_protocols NET_PROTOCOLS[];

@@ -216,6 +216,11 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
                     size_t len)
 {
     hub_link *link = user;
+    if (reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS) {
+        hub_net *net = lws_vhost_user(lws_get_vhost(wsi));
+        net->made_tls = user;
+        return 0;
+    }
     if (reason == LWS_CALLBACK_RAW_ADOPT && link == NULL) {
         hub_net *net = lws_context_user(lws_get_context(wsi));
         link = net->adopting;

@@ -293,7 +293,7 @@ hub_err hub_net_listen(hub_net *net, const hub_listen_settings *settings, hub_ne
                       ? listen_on_localhost(listener, settings->port, reterr)
                       : listen_on_address(listener, settings->address, settings->port, reterr);
     if (err == HUB_OK && listener->is_tls) {
-        err = net_tls_vhost(net, &settings->tls, &listener->vhost, reterr);
+        err = net_tls_vhost(net, &settings->tls, listener, reterr);
     }
     if (err != HUB_OK) {
         hub_listener_close(listener);

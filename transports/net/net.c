@@ -140,6 +140,12 @@ void hub_net_destroy(hub_net *net)
     free(net);
 }
 
+void hub_net_limit(hub_net *net, const hub_net_limits *limits, size_t max_queue_bytes)
+{
+    net->limits = *limits;
+    net->max_queue_bytes = max_queue_bytes;
+}
+
 size_t hub_net_link_count(const hub_net *net)
 {
     return net->link_count;

@@ -24,6 +24,9 @@ HUB_MUST_CHECK hub_err hub_net_create(struct ev_loop *loop, const hub_net_limits
 /* Ends all links without flushing (on_end is told), closes listeners. NULL is fine. */
 void hub_net_destroy(hub_net *net);
 
+/* Other bounds from now on; links that are beyond them stay. */
+void hub_net_limit(hub_net *net, const hub_net_limits *limits, size_t max_queue_bytes);
+
 /* Open links. */
 size_t hub_net_link_count(const hub_net *net);
 
@@ -44,6 +47,11 @@ HUB_MUST_CHECK hub_err hub_net_listen(hub_net *net, const hub_listen_settings *s
 
 /* Accept no more; links that are open stay. NULL is fine. */
 void hub_listener_close(hub_listener *listener);
+
+/* With TLS: read certificate and key anew, for handshakes from now on.
+ * errors:  HUB_EINVAL: those before stay; the text says which and why */
+HUB_MUST_CHECK hub_err hub_listener_renew(hub_listener *listener, const hub_tls_settings *tls,
+                                          hub_error *reterr);
 
 /* The port it really listens on. */
 uint16_t hub_listener_port(const hub_listener *listener);

@@ -97,7 +97,7 @@ static hub_err try_files(const hub_tls_settings *tls, hub_error *reterr)
     return err;
 }
 
-hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls, struct lws_vhost **ret_vhost,
+hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls, hub_listener *listener,
                       hub_error *reterr)
 {
     hub_err err = try_files(tls, reterr);
@@ -117,8 +117,45 @@ hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls, struct lws_vhos
         .alpn = "http/1.1",
         .user = net,
     };
-    *ret_vhost = lws_create_vhost(net->context, &info);
-    return *ret_vhost != NULL ? HUB_OK
-                              : hub_fail(reterr, HUB_EINVAL, "tls: %s and %s cannot be used",
-                                         tls->certificate, tls->key);
+    net->made_tls = NULL;
+    listener->vhost = lws_create_vhost(net->context, &info);
+    listener->tls = net->made_tls;
+    return listener->vhost != NULL ? HUB_OK
+                                   : hub_fail(reterr, HUB_EINVAL, "tls: %s and %s cannot be used",
+                                              tls->certificate, tls->key);
+}
+
+/* A context keeps one certificate of each kind: another kind would stand beside the old one. */
+static hub_err check_kind(const SSL_CTX *old, const SSL_CTX *now, const hub_tls_settings *tls,
+                          hub_error *reterr)
+{
+    const EVP_PKEY *before = SSL_CTX_get0_privatekey(old);
+    const EVP_PKEY *key = SSL_CTX_get0_privatekey(now);
+    return before != NULL && EVP_PKEY_base_id(before) == EVP_PKEY_base_id(key)
+               ? HUB_OK
+               : fail_tls(reterr, "key", tls->key,
+                          "it is of another kind than the one before: restart instead");
+}
+
+hub_err hub_listener_renew(hub_listener *listener, const hub_tls_settings *tls, hub_error *reterr)
+{
+    SSL_CTX *trial = SSL_CTX_new(TLS_server_method());
+    if (trial == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "tls: OpenSSL cannot be set up");
+    }
+    hub_err err = listener->tls != NULL ? try_files(tls, reterr)
+                                        : hub_fail(reterr, HUB_EINVAL, "tls: restart instead");
+    if (err == HUB_OK) {
+        err = try_pair(trial, tls, reterr);
+    }
+    if (err == HUB_OK) {
+        err = check_kind(listener->tls, trial, tls, reterr);
+    }
+    if (err == HUB_OK) {
+        err = try_pair(listener->tls, tls, reterr);
+        SSL_CTX_set_default_passwd_cb_userdata(listener->tls, NULL);
+        SSL_CTX_set_default_passwd_cb(listener->tls, NULL);
+    }
+    SSL_CTX_free(trial);
+    return err;
 }

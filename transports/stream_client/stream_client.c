@@ -167,6 +167,11 @@ bool hub_stream_client_drain(hub_stream_client *client, unsigned timeout_ms)
     return hub_stream_queued(client->stream) == 0;
 }
 
+bool hub_stream_client_is_busy(const hub_stream_client *client)
+{
+    return hub_session_in_flight(client->session) > 0 || hub_stream_queued(client->stream) > 0;
+}
+
 void hub_stream_client_close(hub_stream_client *client)
 {
     if (client == NULL) {

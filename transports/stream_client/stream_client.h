@@ -53,6 +53,9 @@ HUB_MUST_CHECK hub_err hub_stream_client_open(struct ev_loop *loop, hub_orchestr
  * returns: whether nothing waits any more */
 bool hub_stream_client_drain(hub_stream_client *client, unsigned timeout_ms);
 
+/* Whether it waits for an answer, or has not taken what it was sent. */
+bool hub_stream_client_is_busy(const hub_stream_client *client);
+
 /* End the session, drop what waits. May be called from on_end. NULL is fine. */
 void hub_stream_client_close(hub_stream_client *client);
 

@@ -229,7 +229,7 @@ hub_err hub_unix_server_open(struct ev_loop *loop, hub_orchestrator *hub,
     }
     server->loop = loop;
     server->hub = hub;
-    server->settings = settings;
+    server->settings = hub_settings_ref(settings);
     server->listen = listen;
     ev_io_init(&server->acceptor, on_connection, server->fd, EV_READ);
     ev_timer_init(&server->pause, on_pause_over, 0., ACCEPT_PAUSE_MS / 1000.);
@@ -238,6 +238,24 @@ hub_err hub_unix_server_open(struct ev_loop *loop, hub_orchestrator *hub,
     ev_io_start(loop, &server->acceptor);
     *ret_server = server;
     return HUB_OK;
+}
+
+void hub_unix_server_reload(hub_unix_server *server, const hub_settings *settings,
+                            const hub_listen_settings *listen)
+{
+    const hub_settings *old = server->settings;
+    server->settings = hub_settings_ref(settings);
+    server->listen = listen;
+    hub_settings_unref(old);
+}
+
+size_t hub_unix_server_busy(const hub_unix_server *server)
+{
+    size_t busy = 0;
+    for (const unix_client *client = server->clients; client != NULL; client = client->next) {
+        busy += hub_stream_client_is_busy(client->stream);
+    }
+    return busy;
 }
 
 void hub_unix_server_stop(hub_unix_server *server)
@@ -283,5 +301,6 @@ void hub_unix_server_close(hub_unix_server *server, unsigned drain_ms)
     while (server->clients != NULL) {
         close_client(server->clients);
     }
+    hub_settings_unref(server->settings);
     free(server);
 }

@@ -16,7 +16,7 @@
 
 typedef struct hub_unix_server hub_unix_server;
 
-/* Listen on listen->address and serve listen->profile.
+/* Listen on listen->address and serve listen->profile. `settings`, which `listen` is of, are held.
  * owns:    *ret_server, close it with hub_unix_server_close
  * errors:  HUB_EEXIST (another process serves it), HUB_EINVAL (no usable path, no such group),
  *          HUB_ENOTFOUND (no such profile), HUB_ESYSTEM, HUB_ENOMEM; the text names the path */
@@ -24,6 +24,14 @@ HUB_MUST_CHECK hub_err hub_unix_server_open(struct ev_loop *loop, hub_orchestrat
                                             const hub_settings *settings,
                                             const hub_listen_settings *listen,
                                             hub_unix_server **ret_server, hub_error *reterr);
+
+/* Other settings from now on: profile and bounds of clients that come. Path, mode and group stay.
+ */
+void hub_unix_server_reload(hub_unix_server *server, const hub_settings *settings,
+                            const hub_listen_settings *listen);
+
+/* Clients that wait for an answer, or have not taken what they were sent. */
+size_t hub_unix_server_busy(const hub_unix_server *server);
 
 /* Accept no more and remove the socket file, if it still is ours. */
 void hub_unix_server_stop(hub_unix_server *server);

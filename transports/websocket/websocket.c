@@ -332,6 +332,14 @@ hub_err hub_websocket_open(hub_link *link, const hub_websocket_options *options,
     return HUB_OK;
 }
 
+void hub_websocket_expire(hub_websocket *websocket, int64_t expires)
+{
+    hub_websockets *pool = websocket->pool;
+    websocket->expires = expires > 0 ? expires : INT64_MAX;
+    pool->next_expiry =
+        websocket->expires < pool->next_expiry ? websocket->expires : pool->next_expiry;
+}
+
 void hub_websocket_close(hub_websocket *websocket)
 {
     close_with(websocket, HUB_WS_GOING_AWAY, "the hub is shutting down");
@@ -459,6 +467,11 @@ hub_err hub_websockets_create(hub_net *net, const hub_settings *settings,
     hub_net_add_tick(net, &pool->tick);
     *ret_websockets = pool;
     return HUB_OK;
+}
+
+void hub_websockets_reload(hub_websockets *websockets, const hub_settings *settings)
+{
+    websockets->settings = settings;
 }
 
 void hub_websockets_destroy(hub_websockets *websockets)

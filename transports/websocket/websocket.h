@@ -24,6 +24,9 @@ typedef struct hub_websocket hub_websocket;
  * errors:  HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_websockets_create(hub_net *net, const hub_settings *settings,
                                              hub_websockets **ret_websockets);
+/* Other settings from now on, borrowed like those before; what is open keeps some of them. */
+void hub_websockets_reload(hub_websockets *websockets, const hub_settings *settings);
+
 void hub_websockets_destroy(hub_websockets *websockets); /* NULL is fine */
 
 typedef struct hub_websocket_options {
@@ -47,6 +50,10 @@ bool hub_websocket_is_key(hub_str key);
  * errors:  those of hub_session_create; the link is untouched then, and the caller answers */
 HUB_MUST_CHECK hub_err hub_websocket_open(hub_link *link, const hub_websocket_options *options,
                                           hub_websocket **ret_websocket, hub_error *reterr);
+
+/* The credential is good until another time than was said (seconds since 1970; 0: for ever). One in
+ * the past counts within HUB_NET_TICK_MS. */
+void hub_websocket_expire(hub_websocket *websocket, int64_t expires);
 
 /* Close with 1001 (going away) when what waits has been sent. on_end follows. */
 void hub_websocket_close(hub_websocket *websocket);

@@ -191,8 +191,8 @@ static void test_not_remembered(void **state)
     (void)state;
     learn("[" TOOL("a") "]");
     (void)prepare();
-    char other[sizeof fixture.configs[0] + 16];
-    (void)snprintf(other, sizeof other, "{\"other\":1,%s", fixture.configs[0] + 1);
+    char *other = NULL;
+    assert_true(asprintf(&other, "{\"other\":1,%s", fixture.configs[0] + 1) > 0);
     fixture.toolsets[0].config_json = other;
     fixture_start(&fixture);
     client *c = client_open(&fixture, LEGACY);
@@ -200,6 +200,7 @@ static void test_not_remembered(void **state)
     assert_null(client_reply(c, "1"));
     give_catalog(&up, "[" TOOL("other") "]");
     fixture_stop(&fixture);
+    free(other);
     assert_int_equal(count_files(".json", NULL), 2);
 
     prepare()->cache = false;

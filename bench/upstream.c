@@ -3,12 +3,13 @@
  * An MCP server over stdio that costs next to nothing: every call of every tool answers with a text
  * that was made beforehand. It reads no more of a request than its id and method.
  *
- *   upstream [--tools N] [--bytes N] [--delay-us N] [--modern]
+ *   upstream [--tools N] [--bytes N] [--list-bytes N] [--delay-us N] [--modern]
  *
- * --tools     how many tools it has, "tool_0" and on (1)
- * --bytes     length of the text that a call answers with (200)
- * --delay-us  how long a call takes (0)
- * --modern    speaks 2026-07-28 only, instead of the handshake revisions only
+ * --tools       how many tools it has, "tool_0" and on (1)
+ * --bytes       length of the text that a call answers with (200)
+ * --list-bytes  at least how long its list is; the rest is padding (0)
+ * --delay-us    how long a call takes (0)
+ * --modern      speaks 2026-07-28 only, instead of the handshake revisions only
  */
 #include <errno.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ static text output;
 static long delay_us;
 static int is_modern;
 
-static void make_answers(long tools, long bytes)
+static void make_answers(long tools, long bytes, long list_bytes)
 {
     const char *type = is_modern ? "\"resultType\":\"complete\"," : "";
     add_text(&answer_of_call, "{");
@@ -73,7 +74,11 @@ static void make_answers(long tools, long bytes)
                        i > 0 ? "," : "", i);
         add_text(&answer_of_list, tool);
     }
-    add_text(&answer_of_list, "]}");
+    add_text(&answer_of_list, "],\"_meta\":{\"bench/padding\":\"");
+    for (long left = list_bytes - (long)answer_of_list.len - 4; left > 0; left--) {
+        add(&answer_of_list, "a", 1);
+    }
+    add_text(&answer_of_list, "\"}}");
 }
 
 static int has_method(const char *line, size_t len, const char *method)
@@ -93,6 +98,20 @@ static void answer(const char *id, size_t id_len, const char *result, size_t len
     add_text(&output, "}\n");
 }
 
+/* It speaks whatever handshake revision the client asks for: they do not differ in what it does. */
+static void answer_initialize(const char *id, size_t id_len, const char *line, size_t len)
+{
+    static const char MEMBER[] = "\"protocolVersion\":\"";
+    const char *asked = memmem(line, len, MEMBER, sizeof MEMBER - 1);
+    const char *revision = asked != NULL ? asked + sizeof MEMBER - 1 : "2025-11-25";
+    char result[256];
+    int n = snprintf(result, sizeof result,
+                     "{\"protocolVersion\":\"%.10s\",\"capabilities\":{\"tools\":{}},"
+                     "\"serverInfo\":{\"name\":\"bench\",\"version\":\"1\"}}",
+                     revision);
+    answer(id, id_len, result, (size_t)n);
+}
+
 static void take_line(const char *line, size_t len)
 {
     const char *id = memmem(line, len < 512 ? len : 512, "\"id\":", 5);
@@ -109,10 +128,7 @@ static void take_line(const char *line, size_t len)
     } else if (has_method(line, len, "tools/list")) {
         answer(id, id_len, answer_of_list.ptr, answer_of_list.len);
     } else if (has_method(line, len, "initialize") && !is_modern) {
-        static const char RESULT[] =
-            "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},"
-            "\"serverInfo\":{\"name\":\"bench\",\"version\":\"1\"}}";
-        answer(id, id_len, RESULT, sizeof RESULT - 1);
+        answer_initialize(id, id_len, line, len);
     } else if (has_method(line, len, "server/discover") && is_modern) {
         static const char RESULT[] =
             "{\"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],"
@@ -159,6 +175,7 @@ int main(int argc, char **argv)
     static char block[READ_BYTES];
     long tools = 1;
     long bytes = 200;
+    long list_bytes = 0;
     for (int i = 1; i < argc; i++) {
         long value = i + 1 < argc ? strtol(argv[i + 1], NULL, 10) : 0;
         if (strcmp(argv[i], "--modern") == 0) {
@@ -169,6 +186,8 @@ int main(int argc, char **argv)
             tools = value;
         } else if (strcmp(argv[i], "--bytes") == 0) {
             bytes = value;
+        } else if (strcmp(argv[i], "--list-bytes") == 0) {
+            list_bytes = value;
         } else if (strcmp(argv[i], "--delay-us") == 0) {
             delay_us = value;
         } else {
@@ -177,7 +196,7 @@ int main(int argc, char **argv)
         }
         i++;
     }
-    make_answers(tools, bytes);
+    make_answers(tools, bytes, list_bytes);
     for (;;) {
         ssize_t got = read(STDIN_FILENO, block, sizeof block);
         if (got <= 0) {

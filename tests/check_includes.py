@@ -35,7 +35,8 @@ LIBRARIES = {
 
 HEADER_ONLY_HELPERS = {f"include/patchbay/{name}.h" for name in (
     "ask", "call", "content", "json", "prompt", "resource", "tool", "toolset")}
-MAY_INCLUDE_TRANSPORTS = {"core/cli/main.c", "core/cli/serve.c", "core/cli/listeners.c"}  # the composition root
+MAY_INCLUDE_TRANSPORTS = {  # the composition roots
+    "core/cli/main.c", "core/cli/serve.c", "core/cli/listener.c", "core/cli/module_host.c"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 BANNED = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +84,13 @@ void hub_buf_add_char(hub_buf *buf, char c)
 
 void hub_buf_add_u64(hub_buf *buf, uint64_t number)
 {
-    hub_buf_printf(buf, "%" PRIu64, number);
+    char digits[20]; /* 2^64 - 1 has as many */
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    hub_buf_add(buf, (hub_str){.ptr = digits + at, .len = sizeof digits - at});
 }
 
 void hub_buf_printf(hub_buf *buf, const char *format, ...)

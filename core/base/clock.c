@@ -14,3 +14,10 @@ uint64_t hub_clock_now_ms(void)
 {
     return hub_clock_now_us() / 1000u;
 }
+
+int64_t hub_clock_wall_ms(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_REALTIME, &now); /* likewise */
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}

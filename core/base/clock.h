@@ -8,6 +8,9 @@
 /* Milliseconds on CLOCK_MONOTONIC. */
 uint64_t hub_clock_now_ms(void);
 
+/* Milliseconds since 1970, for people and for files; it may be set back. */
+int64_t hub_clock_wall_ms(void);
+
 /* Microseconds on CLOCK_MONOTONIC, for measuring. */
 uint64_t hub_clock_now_us(void);
 

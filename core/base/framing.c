@@ -244,10 +244,9 @@ void hub_framing_wrap(const hub_framing *framing, const hub_str *parts, size_t c
     size_t body_bytes = 0;
     hub_assert(count <= HUB_FRAMING_PARTS);
     ret_framed->count = is_line ? 0 : 1;
-    ret_framed->has_line_end = false;
+    ret_framed->is_line = is_line;
     for (size_t i = 0; i < count; i++) {
         ret_framed->parts[ret_framed->count++] = parts[i];
-        ret_framed->has_line_end = ret_framed->has_line_end || (is_line && has_line_end(parts[i]));
         body_bytes += parts[i].len;
     }
     hub_str frame = HUB_STR("\n");
@@ -260,11 +259,24 @@ void hub_framing_wrap(const hub_framing *framing, const hub_str *parts, size_t c
     ret_framed->total_bytes = body_bytes + frame.len;
 }
 
+bool hub_framing_needs_cleaning(const hub_framed *framed)
+{
+    size_t body_parts = framed->is_line ? framed->count - 1 : 0;
+    for (size_t i = 0; i < body_parts; i++) {
+        if (has_line_end(framed->parts[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void hub_framing_clean(char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '\n' || text[i] == '\r') {
-            text[i] = ' ';
+    static const char LINE_ENDS[] = {'\n', '\r'};
+    for (size_t i = 0; i < sizeof LINE_ENDS && len > 0; i++) {
+        char *end = text + len;
+        for (char *at = text; (at = memchr(at, LINE_ENDS[i], (size_t)(end - at))) != NULL;) {
+            *at = ' ';
         }
     }
 }

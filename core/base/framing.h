@@ -62,13 +62,17 @@ typedef struct hub_framed {
     hub_str parts[HUB_FRAMING_PARTS + 1];
     size_t count;
     size_t total_bytes;
-    bool has_line_end; /* lines: a part holds a newline or a carriage return */
+    bool
+        is_line; /* no newline and no carriage return may be in it but for the newline at the end */
     char header[48];
 } hub_framed;
 
 /* Frame a message of `count` parts, at most HUB_FRAMING_PARTS, in kind. */
 void hub_framing_wrap(const hub_framing *framing, const hub_str *parts, size_t count,
                       hub_framed *ret_framed);
+
+/* Whether a line would have to be cleaned before it can be sent; false for other framings. */
+bool hub_framing_needs_cleaning(const hub_framed *framed);
 
 /* Turn the newlines and carriage returns of a JSON text, which are white space, into spaces. */
 void hub_framing_clean(char *text, size_t len);

@@ -33,6 +33,7 @@
 #define HUB_LIMIT_CATALOG_BYTES     (16u * 1024 * 1024)
 #define HUB_LIMIT_CATALOG_PAGES                                                                    \
     100 /* pages of one upstream list: a guard against endless cursors */
+#define HUB_LIMIT_REASON_BYTES  768 /* of why a server failed, as listings say it */
 #define HUB_LIMIT_TOOLSETS      1000
 #define HUB_LIMIT_TAGS_PER_TOOL 64
 
@@ -43,7 +44,28 @@
 /* Requests. An id or progress token is echoed: it is kept, so it is bounded. */
 #define HUB_LIMIT_ID_BYTES          256
 #define HUB_LIMIT_CALLS_PER_SESSION 256
+#define HUB_LIMIT_SESSION_INSTANCES 64 /* of one toolset; each may be a process */
 #define HUB_LIMIT_CALLS             (1u << 16)
+
+/* Calls in flight of one principal, in all its sessions: a sixteenth of what the hub has. How many
+ * more than a toolset's max_calls wait, and for how long, unless its manifest says otherwise. */
+#define HUB_LIMIT_CALLS_PER_PRINCIPAL 4096
+#define HUB_LIMIT_QUEUE               100
+#define HUB_LIMIT_QUEUE_MS            10000
+
+/* The least that max_result_bytes may be: what says that a result was cut has to fit. */
+#define HUB_LIMIT_LEAST_RESULT_BYTES 1024
+
+/* Principals that nobody is connected for, and whose rate is still remembered. */
+#define HUB_LIMIT_IDLE_ACCOUNTS 10000
+
+/* Log messages that one session is sent per second and at once, and notices that a resource has
+ * changed. Nobody reads more; a list of what is there is asked for once, however often it changed.
+ */
+#define HUB_LIMIT_LOG_MESSAGES_PER_S 50
+#define HUB_LIMIT_LOG_MESSAGES_BURST 200
+#define HUB_LIMIT_UPDATES_PER_S      50
+#define HUB_LIMIT_UPDATES_BURST      100
 
 /* Headers that one toolset forwards: each is looked for in each request over HTTP. */
 #define HUB_LIMIT_FORWARD_HEADERS 32
@@ -80,6 +102,10 @@
 #define HUB_LIMIT_PLUGIN_MAILS      4096
 #define HUB_LIMIT_PLUGIN_MAIL_BYTES (64u * 1024 * 1024)
 
+/* The least memory that a module's own process can be limited to: a hub with a few threads is in it
+ * besides the module. */
+#define HUB_LIMIT_LEAST_MODULE_BYTES (64u * 1024 * 1024)
+
 /* The text of a tool's failure; what is longer is cut. It is a sentence, not a result. */
 #define HUB_LIMIT_FAILURE_TEXT_BYTES (64u * 1024)
 
@@ -88,10 +114,13 @@
 #define HUB_LIMIT_CALL_CEILING_MS  600000 /* a call, whatever progress it reports */
 #define HUB_LIMIT_DISCOVER_MS      5000 /* tools/list waits this long for catalogs not yet known */
 #define HUB_LIMIT_STRAGGLER_MS     300 /* what the last of many servers get at least (discovery.h) */
-#define HUB_LIMIT_STOP_GRACE_MS    2000 /* between closing stdin, SIGTERM and SIGKILL */
-#define HUB_LIMIT_NOTIFY_WINDOW_MS 20   /* changes inside it cause one list_changed */
-#define HUB_LIMIT_NOTIFY_STORM_MS  1000 /* and at most one per this long */
+#define HUB_LIMIT_STOP_GRACE_MS    2000  /* between closing stdin, SIGTERM and SIGKILL */
+#define HUB_LIMIT_DRAIN_MS         10000 /* what is under way may end when the hub stops */
+#define HUB_LIMIT_NOTIFY_WINDOW_MS 20    /* changes inside it cause one list_changed */
+#define HUB_LIMIT_NOTIFY_STORM_MS  1000  /* and at most one per this long */
 #define HUB_LOOP_BUDGET_MS         10 /* a plugin callback that takes longer is named in the log */
+#define HUB_LIMIT_PROBE_MS         5000 /* what one plugin may take to load, for those that check it */
+#define HUB_LOOP_BLOCKED_MS        100 /* … and one that does so while it still runs */
 
 /* The network. Peers' figures: nginx keeps a connection 60 s, Valkey takes 10,000 clients. */
 #define HUB_LIMIT_CONNECTIONS             12000
@@ -144,8 +173,25 @@
 #define HUB_LIMIT_LOG_VALUE_BYTES 1024
 #define HUB_LIMIT_LOG_LINE_BYTES  16384
 
+/* Secrets that are masked in what is written: the shortest line of one, since shorter ones would be
+ * found in every other word, and bytes of all together. The automaton takes 24 times that. */
+#define HUB_LIMIT_SECRET_LEAST_BYTES 6
+#define HUB_LIMIT_SECRET_BYTES       (1024u * 1024)
+
+/* The audit: records that wait to be written, bytes of arguments in one, and how long the last ones
+ * may take when the hub ends. */
+#define HUB_LIMIT_AUDIT_RECORDS        8192
+#define HUB_LIMIT_AUDIT_ARGUMENT_BYTES 4096
+#define HUB_LIMIT_AUDIT_END_MS         1000
+
 /* A manifest, and everything it includes. */
 #define HUB_LIMIT_CONFIG_BYTES (8u * 1024 * 1024)
 #define HUB_LIMIT_CONFIG_DEPTH 32
+
+/* Put aside for the event loop, which must not run out of memory: enough for 4,000 descriptors. */
+#define HUB_LOOP_RESERVE_BYTES (256 * 1024)
+
+/* Between two lines of the log about descriptors that cannot be watched. */
+#define HUB_LOOP_TELL_MS 1000
 
 #endif

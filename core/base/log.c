@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/redact.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -89,7 +90,12 @@ static void add_time(hub_buf *line)
 
 static void add_field(hub_buf *line, const hub_log_field *field)
 {
-    hub_str text = cut(field->text);
+    hub_buf masked; /* before it is cut: nobody knows a part of a secret */
+    hub_buf_init(&masked, SIZE_MAX / 4);
+    bool is_masked = !field->is_number && hub_redact(field->text, &masked);
+    hub_str text = cut(!is_masked            ? field->text
+                       : hub_buf_ok(&masked) ? hub_buf_str(&masked)
+                                             : HUB_STR(HUB_REDACTED));
     hub_buf_printf(line, state.json ? ",\"%s\":" : " %s=", field->key);
     if (field->is_number) {
         hub_buf_printf(line, "%" PRId64, field->number);
@@ -98,6 +104,7 @@ static void add_field(hub_buf *line, const hub_log_field *field)
     } else {
         add_quoted(line, text);
     }
+    hub_buf_fini(&masked);
 }
 
 /* Escapes can make a line longer than a line may be: then it says so and goes without the field

@@ -3,8 +3,9 @@
  * The log: one line per event on stderr, as text or as a JSON object. An event has a level, a name
  * ("resolver.refused": area first) and fields. Values are escaped, so that no peer can forge a line
  * or send a terminal sequence; they are cut at HUB_LIMIT_LOG_VALUE_BYTES, and a line that would be
- * over HUB_LIMIT_LOG_LINE_BYTES ends early with `cut`. Never log arguments, results or secrets: log
- * ids and names. hub_log may be called from any thread; lines never interleave.
+ * over HUB_LIMIT_LOG_LINE_BYTES ends early with `cut`. Secrets that are
+ * known (redact.h) are masked. Never log arguments, results or secrets: log ids and names. hub_log
+ * may be called from any thread; lines never interleave.
  */
 #ifndef HUB_BASE_LOG_H
 #define HUB_BASE_LOG_H

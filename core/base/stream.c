@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/framing.h"
 #include "base/limits.h"
+#include "base/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -199,9 +200,10 @@ static void read_messages(hub_stream *stream)
 
 static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    (void)loop;
-    (void)events;
     hub_stream *stream = watcher->data;
+    if (hub_loop_mend(loop, watcher, events)) {
+        return;
+    }
     read_messages(stream);
     free_if_closed(stream);
 }
@@ -300,9 +302,9 @@ static bool flush(hub_stream *stream)
 
 static void on_writable(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    (void)loop;
-    (void)events;
-    (void)flush(watcher->data); /* a failure is told by on_end */
+    if (!hub_loop_mend(loop, watcher, events)) {
+        (void)flush(watcher->data); /* a failure is told by on_end */
+    }
 }
 
 static void on_flush(struct ev_loop *loop, ev_prepare *watcher, int events)
@@ -345,15 +347,20 @@ static hub_err queue_rest(hub_stream *stream, const hub_framed *message, size_t 
         stream->out.failed = HUB_OK;
         return HUB_ENOMEM;
     }
+    size_t len = 0;
     for (size_t i = 0; i < message->count; i++) {
         hub_str part = message->parts[i];
         size_t from = skip < part.len ? skip : part.len;
         skip -= from;
-        hub_buf_add(&stream->out, hub_str_from(part, from));
+        if (part.len > from) {
+            memcpy(at + len, part.ptr + from, part.len - from);
+            len += part.len - from;
+        }
     }
-    if (message->has_line_end) {
-        hub_framing_clean(at, message->total_bytes - 1); /* but for the newline that ends it */
+    if (message->is_line) {
+        hub_framing_clean(at, len - 1); /* but for the newline that ends it */
     }
+    stream->out.len += len;
     ev_prepare_start(stream->loop, &stream->flusher);
     return HUB_OK;
 }
@@ -369,7 +376,7 @@ hub_err hub_stream_send(hub_stream *stream, const hub_str *parts, size_t count)
         return HUB_ELIMIT;
     }
     size_t done = 0;
-    if (message.total_bytes >= DIRECT_BYTES && !message.has_line_end) {
+    if (message.total_bytes >= DIRECT_BYTES && !hub_framing_needs_cleaning(&message)) {
         done = write_direct(stream, &message);
     }
     if (stream->broken) {

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "hub/describe.h"
+#include "hub/missing.h"
 #include "wire/json.h"
 
 #include <unistd.h>
@@ -76,6 +77,18 @@ static void complain_of(hub_str error)
     hub_buf_fini(&text);
 }
 
+/* What the hub does not tell every client. */
+static void explain_missing(const cli_options *options, cli_local *local, hub_str name)
+{
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
+    hub_missing_tool(cli_local_hub(local), options->profile, name, &text);
+    if (text.len > 0) {
+        cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
+    }
+    hub_buf_fini(&text);
+}
+
 static int run_call(const cli_options *options, cli_local *local, hub_str arguments)
 {
     hub_buf params;
@@ -84,8 +97,10 @@ static int run_call(const cli_options *options, cli_local *local, hub_str argume
     hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_init(&name, 1024);
     (void)cli_local_request(local, "tools/list", HUB_STR("{}"), &json); /* so that all are known */
-    if (!hub_describe_resolve(cli_local_hub(local), hub_str_of(options->arguments[0]), &name)) {
-        hub_buf_add(&name, hub_str_of(options->arguments[0])); /* the hub will say what is wrong */
+    hub_str reference = hub_str_of(options->arguments[0]);
+    bool is_known = hub_describe_resolve(cli_local_hub(local), options->profile, reference, &name);
+    if (!is_known) {
+        hub_buf_add(&name, reference); /* the hub will say what is wrong */
     }
     hub_buf_add(&params, HUB_STR("{\"name\":"));
     hub_json_add_string(&params, hub_buf_str(&name));
@@ -103,6 +118,9 @@ static int run_call(const cli_options *options, cli_local *local, hub_str argume
         print_content(json);
     } else {
         complain_of(json);
+    }
+    if (!good && !is_known) {
+        explain_missing(options, local, reference);
     }
     return failed ? EXIT_TOOL : EXIT_OK;
 }

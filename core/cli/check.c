@@ -3,47 +3,37 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
-#include "hub/describe.h"
-#include "wire/json.h"
+#include "cli/probe.h"
+#include "hub/reach.h"
 
-/* Print each toolset with its state; EXIT_UNREACHABLE when one that is active does not work. */
-static int report_toolsets(cli_local *local)
+static void on_found(void *ctx, const char *key, hub_err err, hub_str text)
 {
-    hub_buf out;
-    hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    hub_describe_toolsets(cli_local_hub(local), NULL, &out);
-    hub_json_iter it = hub_json_iterate(hub_buf_str(&out));
-    hub_str key;
-    hub_str row;
-    int status = EXIT_OK;
-    while (hub_json_next(&it, &key, &row)) {
-        hub_str state = hub_json_get(row, HUB_STR("state"));
-        hub_buf line;
-        hub_buf_init(&line, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-        bool whole = hub_json_decode(hub_json_get(row, HUB_STR("key")), &line) == HUB_OK;
-        hub_buf_add(&line, HUB_STR(": "));
-        whole = hub_json_decode(hub_json_get(row, HUB_STR("summary")), &line) == HUB_OK && whole;
-        cli_print(whole ? hub_buf_str(&line) : row);
-        hub_buf_fini(&line);
-        if (hub_json_string_is(state, HUB_STR("failed")) ||
-            hub_json_string_is(state, HUB_STR("connecting"))) {
-            status = EXIT_UNREACHABLE;
-        }
+    int *status = ctx;
+    const char *state = err == HUB_OK ? "" : "failed: ";
+    if (err == HUB_EDENIED) {
+        text = HUB_STR("off");
+        state = "";
+    } else if (err == HUB_EUNAVAILABLE) {
+        *status = EXIT_UNREACHABLE;
+    } else if (err != HUB_OK) {
+        text = HUB_STR("its configuration is wrong"); /* it was complained of */
     }
-    hub_buf_fini(&out);
-    return status;
+    hub_buf line;
+    hub_buf_init(&line, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_printf(&line, "%s: %s" HUB_STR_FMT, key, state, HUB_STR_ARG(text));
+    cli_report(hub_buf_str(&line));
+    hub_buf_fini(&line);
 }
 
-/* Start every toolset, and list once so that each upstream is asked. */
+/* Start every toolset that is switched on, whichever are active, and say what becomes of each. */
 static int connect_all(cli_options *options)
 {
     cli_local *local = NULL;
-    hub_str ignored;
     options->asks_anew = true;
-    int status = cli_local_open(options, true, &local);
-    if (status == EXIT_OK) {
-        (void)cli_local_request(local, "tools/list", HUB_STR("{}"), &ignored);
-        status = report_toolsets(local);
+    int status = cli_local_open(options, false, &local);
+    if (status == EXIT_OK && hub_reach_all(cli_local_hub(local), on_found, &status) != HUB_OK) {
+        cli_complain("out of memory");
+        status = EXIT_INTERNAL;
     }
     cli_local_close(local);
     return status;
@@ -78,15 +68,17 @@ static void report_good(const hub_settings *settings)
     hub_buf_fini(&line);
 }
 
-/* Check what the manifest says, what its listeners need, and what each module says of its part. */
-static int check_all(cli_options *options)
+/* Check what the manifest says, what its listeners need, and what each module says of its part.
+ * Whether so much is right that servers can be reached goes to *ret_is_usable. */
+static int check_all(cli_options *options, bool *ret_is_usable)
 {
     cli_local *local = NULL;
     int status = cli_local_open(options, false, &local);
     if (status == EXIT_OK) {
         status = cli_load_network(cli_local_config(local));
+        *ret_is_usable = true;
     }
-    if (status == EXIT_OK) {
+    if (local != NULL) {
         hub_orchestrator_check(cli_local_hub(local), on_bad_toolset, &status);
     }
     if (status == EXIT_OK) {
@@ -94,6 +86,27 @@ static int check_all(cli_options *options)
     }
     cli_local_close(local);
     return status;
+}
+
+/* Of the process that checks: its exit status has room for more than the hub's. */
+enum { IS_USABLE = 64 };
+
+static cli_probe *current_probe; /* in that process */
+
+static void on_step(const char *what)
+{
+    cli_probe_step(current_probe, what);
+}
+
+static int check_in_child(void *ctx, cli_probe *probe)
+{
+    cli_options *options = ctx;
+    bool is_usable = false;
+    cli_probe_step(probe, "the configuration");
+    current_probe = probe;
+    options->on_step = on_step;
+    int status = check_all(options, &is_usable);
+    return status | (is_usable ? IS_USABLE : 0);
 }
 
 int cli_check(cli_options *options)
@@ -105,6 +118,15 @@ int cli_check(cli_options *options)
         }
         options->configs[options->config_count++] = options->arguments[0];
     }
-    int status = check_all(options);
-    return status == EXIT_OK && options->connect ? connect_all(options) : status;
+    if (options->config_count == 0) {
+        cli_complain("which file? usage: patchbay check FILE [--connect]");
+        return EXIT_USAGE;
+    }
+    int found = cli_probe_run(check_in_child, options);
+    int status = found & ~IS_USABLE;
+    if (!options->connect || (found & IS_USABLE) == 0) {
+        return status;
+    }
+    int reached = connect_all(options);
+    return status == EXIT_OK ? reached : status;
 }

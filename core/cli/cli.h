@@ -19,7 +19,7 @@ enum {
     EXIT_USAGE = 2,       /* the command line is wrong */
     EXIT_CONFIG = 3,      /* a manifest, or what it asks for, is wrong */
     EXIT_LISTEN = 4,      /* the clients' side cannot be served */
-    EXIT_UNREACHABLE = 5, /* a toolset cannot be reached (check --connect) */
+    EXIT_UNREACHABLE = 5, /* a toolset cannot be reached (check --connect, list) */
     EXIT_TOOL = 6,        /* the tool said it failed (call) */
 };
 
@@ -39,12 +39,16 @@ typedef struct cli_options {
     size_t allowed_host_count;
     const char *allowed_origins[CLI_MAX_LIST];
     size_t allowed_origin_count;
-    const char *profile; /* NULL: default */
-    const char *expires; /* token new; NULL: never */
+    const char *profile;      /* NULL: default */
+    const char *expires;      /* token new; NULL: never */
+    const char *config_json;  /* module-host: "-", the first line of stdin, or a file; NULL: {} */
+    const char *memory_limit; /* module-host: bytes; NULL: none */
+    const char *token_file;   /* status: holds the bearer token to ask with; NULL: none */
     bool stdio;
     bool json;
     bool connect;
     bool asks_anew; /* servers are to be asked what they offer, whatever is remembered of them */
+    void (*on_step)(const char *what); /* check: see hub_settings; else NULL */
     hub_config_overrides overrides;
     const char *arguments[3]; /* what is no option */
     size_t argument_count;
@@ -63,8 +67,8 @@ typedef struct cli_command {
  * returns: EXIT_OK or EXIT_USAGE; -1 when --help was asked for */
 int cli_options_read(int argc, char **argv, size_t max_arguments, cli_options *ret_options);
 
-/* The text of all options, for help. */
-extern const char *const CLI_OPTIONS_HELP;
+/* Print the options that mean something to a command; NULL: all of them. */
+void cli_print_options(const char *command);
 
 /* Load the configuration that the options name, and set up the log. `quiet`: show errors only,
  * unless a log level was asked for. On failure a line on stderr says why. owns:    *ret_config
@@ -92,6 +96,11 @@ typedef struct cli_local cli_local;
 /* Make one and, with `start`, start it and be a client of it. On failure a line on stderr says why.
  * returns: EXIT_OK, EXIT_USAGE, EXIT_CONFIG, EXIT_INTERNAL */
 int cli_local_open(cli_options *options, bool start, cli_local **ret_local);
+
+/* The same with a configuration that is there already, started; no client of it is made. Takes
+ * `config`. */
+int cli_local_open_with(hub_config *config, cli_local **ret_local);
+struct ev_loop *cli_local_loop(cli_local *local);
 void cli_local_close(cli_local *local); /* NULL is fine */
 hub_orchestrator *cli_local_hub(cli_local *local);
 hub_config *cli_local_config(cli_local *local);
@@ -104,6 +113,9 @@ bool cli_local_request(cli_local *local, const char *method, hub_str params, hub
 /* Write to stdout, with a newline. Text from elsewhere loses its control characters. */
 void cli_print(hub_str text);
 void cli_print_json(hub_str json);
+
+/* The same as cli_print for the hub's own words: secrets that it knows are masked. */
+void cli_report(hub_str text);
 void cli_complain(const char *format, ...) HUB_PRINTF(1, 2);
 
 /* The commands, ended by one without name (main.c). */
@@ -111,9 +123,11 @@ extern const cli_command CLI_COMMANDS[];
 
 int cli_serve(cli_options *options);
 int cli_list(cli_options *options);
+int cli_status(cli_options *options);
 int cli_call(cli_options *options);
 int cli_check(cli_options *options);
 int cli_module(cli_options *options);
+int cli_module_host(cli_options *options);
 int cli_token(cli_options *options);
 int cli_version(cli_options *options);
 int cli_help(cli_options *options);

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "hub/describe.h"
+#include "hub/missing.h"
 #include "wire/json.h"
 
 /* Append the decoded text of a raw string, up to its first line end. */
@@ -76,19 +77,43 @@ static int collect_tools(cli_local *local, hub_buf *out)
     return EXIT_OK;
 }
 
-static int list_tools(cli_local *local, hub_buf *out)
+static void on_missing(void *ctx, const char *key, const char *reason)
 {
-    return collect_tools(local, out);
+    int *status = ctx;
+    *status = EXIT_UNREACHABLE;
+    if (strstr(reason, "toolset \"") != NULL) {
+        cli_complain("%s", reason); /* which says of whom */
+    } else {
+        cli_complain("toolset \"%s\": %s", key, reason);
+    }
 }
 
-static int list_toolsets(cli_local *local, hub_buf *out)
+/* Say which toolsets should be there, and are not. */
+static int report_missing(cli_local *local, const char *profile)
 {
-    hub_describe_toolsets(cli_local_hub(local), NULL, out);
-    return EXIT_OK;
+    int status = EXIT_OK;
+    hub_missing_toolsets(cli_local_hub(local), profile, on_missing, &status);
+    return status;
 }
 
-static int list_modules(cli_local *local, hub_buf *out)
+static int list_tools(cli_local *local, const char *profile, hub_buf *out)
 {
+    int status = collect_tools(local, out);
+    return status == EXIT_OK ? report_missing(local, profile) : status;
+}
+
+/* Servers of which nothing is known are asked, so that the list can say how they are. */
+static int list_toolsets(cli_local *local, const char *profile, hub_buf *out)
+{
+    hub_str ignored;
+    (void)cli_local_request(local, "tools/list", HUB_STR("{}"), &ignored);
+    hub_describe_toolsets(cli_local_hub(local), profile, out);
+    return report_missing(local, profile);
+}
+
+static int list_modules(cli_local *local, const char *profile, hub_buf *out)
+{
+    (void)profile;
     hub_describe_modules(cli_local_hub(local), out);
     return EXIT_OK;
 }
@@ -96,7 +121,8 @@ static int list_modules(cli_local *local, hub_buf *out)
 static const struct {
     const char *word;
     const char *columns[2];
-    int (*collect)(cli_local *local, hub_buf *out); /* a JSON array */
+    /* Append a JSON array. EXIT_OK, EXIT_UNREACHABLE (some are missing), or there is none. */
+    int (*collect)(cli_local *local, const char *profile, hub_buf *out);
 } LISTS[] = {
     {"tools", {"name", "description"}, list_tools},
     {"toolsets", {"key", "summary"}, list_toolsets},
@@ -120,11 +146,12 @@ int cli_list(cli_options *options)
     hub_buf out;
     hub_buf_init(&out, SIZE_MAX / 4);
     if (status == EXIT_OK) {
-        status = LISTS[i].collect(local, &out);
+        status = LISTS[i].collect(local, options->profile, &out);
     }
-    if (status == EXIT_OK && options->json) {
+    bool is_there = status == EXIT_OK || status == EXIT_UNREACHABLE;
+    if (is_there && options->json) {
         cli_print_json(hub_buf_str(&out));
-    } else if (status == EXIT_OK) {
+    } else if (is_there) {
         print_rows(hub_buf_str(&out), LISTS[i].columns[0], LISTS[i].columns[1]);
     }
     cli_local_close(local);

@@ -33,6 +33,13 @@ void cli_listeners_abandon(cli_listeners_next *next); /* NULL is fine */
  * while they listen is added to `restart`. */
 void cli_listeners_switch(cli_listeners_next *next, hub_reload_names *restart);
 
+/* Before hub_drain_begin: accept no more. Clients that are there get their answers. NULL is fine.
+ */
+void cli_listeners_drain(cli_listeners *listeners);
+
+/* Whether a client has not taken what it was sent. NULL: no. */
+bool cli_listeners_owe(const cli_listeners *listeners);
+
 /* After hub_orchestrator_stop: accept no more, and run the loop until every client has been told
  * what it is owed, at most `drain_ms`; then end every connection. NULL is fine. */
 void cli_listeners_close(cli_listeners *listeners, unsigned drain_ms);

@@ -23,7 +23,8 @@ struct cli_local {
     hub_config *config;
     hub_orchestrator *hub;
     hub_session *session;
-    hub_buf answer; /* the last message that ended a request */
+    const char *profile; /* NULL: the default one */
+    hub_buf answer;      /* the last message that ended a request */
     bool answered;
     hub_message message;
 };
@@ -161,8 +162,10 @@ static const hub_port_ops PORT = {.send = take_message};
 static int make_hub(cli_local *local, bool start)
 {
     hub_error why = {.code = HUB_OK};
-    hub_session_options session = {
-        .transport = "command line", .principal = "local", .port = &local->port};
+    hub_session_options session = {.transport = "command line",
+                                   .principal = "local",
+                                   .profile = local->profile,
+                                   .port = &local->port};
     hub_err err = hub_orchestrator_create(local->loop, &local->config->settings, &local->hub, &why);
     if (err == HUB_OK && start) {
         err = hub_orchestrator_start(local->hub, &why);
@@ -177,21 +180,50 @@ static int make_hub(cli_local *local, bool start)
     return EXIT_OK;
 }
 
-int cli_local_open(cli_options *options, bool start, cli_local **ret_local)
+static cli_local *make_local(void)
 {
     cli_local *local = calloc(1, sizeof *local);
     if (local == NULL) {
         cli_complain("out of memory");
-        return EXIT_INTERNAL;
+        return NULL;
     }
     (void)signal(SIGPIPE, SIG_IGN);
     local->port.ops = &PORT;
     hub_buf_init(&local->answer, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES * 2);
+    return local;
+}
+
+int cli_local_open_with(hub_config *config, cli_local **ret_local)
+{
+    cli_local *local = make_local();
+    if (local == NULL) {
+        hub_config_destroy(config);
+        return EXIT_INTERNAL;
+    }
+    local->config = config;
+    local->loop = ev_loop_new(EVFLAG_AUTO);
+    int status = local->loop != NULL ? make_hub(local, true) : EXIT_INTERNAL;
+    if (status != EXIT_OK) {
+        cli_local_close(local);
+        return status;
+    }
+    *ret_local = local;
+    return EXIT_OK;
+}
+
+int cli_local_open(cli_options *options, bool start, cli_local **ret_local)
+{
+    cli_local *local = make_local();
+    if (local == NULL) {
+        return EXIT_INTERNAL;
+    }
+    local->profile = options->profile;
     int status = cli_load_config(options, true, &local->config);
     if (status == EXIT_OK) {
         hub_settings *settings = &local->config->settings;
         settings->limits.straggler_ms = 0; /* nobody will hear of those that come later */
         settings->asks_anew = options->asks_anew;
+        settings->on_step = options->on_step;
         local->loop = ev_loop_new(EVFLAG_AUTO);
         status = local->loop != NULL ? make_hub(local, start) : EXIT_INTERNAL;
     }
@@ -219,6 +251,11 @@ void cli_local_close(cli_local *local)
     hub_config_destroy(local->config);
     hub_buf_fini(&local->answer);
     free(local);
+}
+
+struct ev_loop *cli_local_loop(cli_local *local)
+{
+    return local->loop;
 }
 
 hub_orchestrator *cli_local_hub(cli_local *local)

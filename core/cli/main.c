@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include "base/redact.h"
+
+#include "base/loop.h"
+
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,13 +21,26 @@ const cli_command CLI_COMMANDS[] = {
      0, cli_serve},
     {"list", "[toolsets|tools|modules] [--json] [OPTION]...",
      "Show what the hub would offer. Without a word: tools.", NULL, 1, cli_list},
+    {"status", "[--json] [--http URL|PORT [--token-file FILE] | --unix PATH] [OPTION]...",
+     "Ask a running hub how its toolsets fare.",
+     "Without an address it asks where the manifest (--config) says that the hub listens: first "
+     "at\n"
+     "its Unix sockets, then over HTTP. Exits with 0 when no toolset has failed, 1 when one has, "
+     "3\n"
+     "when no hub answers.",
+     0, cli_status},
     {"call", "TOOL [JSON|-] [--json] [OPTION]...",
      "Call one tool and print its result; '-' reads the arguments from stdin.",
      "Exits with 6 when the tool reports an error.", 2, cli_call},
-    {"check", "[FILE] [--connect] [OPTION]...",
+    {"check", "FILE [--connect] [OPTION]...",
      "Check a manifest; with --connect, start every toolset too.", NULL, 1, cli_check},
     {"module", "inspect FILE.so", "Check a plugin and show what it says of itself.", NULL, 2,
      cli_module},
+    {"module-host", "FILE.so [--config-json -|FILE] [--memory-limit BYTES]",
+     "Serve one plugin to a client over stdin and stdout.",
+     "Toolsets with `isolation: process` are run so. The tools have the plugin's own names. With\n"
+     "`--config-json -` the first line of stdin is the plugin's configuration.",
+     1, cli_module_host},
     {"token", "new NAME [--expires 90d] | list [--json] | revoke NAME|ID  [--tokens FILE]",
      "Make, show and revoke the bearer tokens of clients over HTTP.",
      "`new` prints the token, once; the file keeps its digest. The file is that of --tokens, of\n"
@@ -46,11 +64,22 @@ static const cli_command *find_command(const char *name)
 void cli_complain(const char *format, ...)
 {
     va_list args;
+    char *text = NULL;
+    hub_buf masked;
+    hub_buf_init(&masked, SIZE_MAX / 4);
     va_start(args, format);
-    (void)fputs("patchbay: ", stderr); /* nobody to tell when stderr is gone */
-    (void)vfprintf(stderr, format, args);
-    (void)fputc('\n', stderr);
+    bool is_made = vasprintf(&text, format, args) >= 0;
     va_end(args);
+    hub_str shown = is_made ? hub_str_of(text) : HUB_STR("out of memory");
+    if (hub_redact(shown, &masked)) {
+        shown = hub_buf_ok(&masked) ? hub_buf_str(&masked) : HUB_STR(HUB_REDACTED);
+    }
+    (void)fprintf(stderr, "patchbay: " HUB_STR_FMT "\n",
+                  HUB_STR_ARG(shown)); /* nobody to tell when stderr is gone */
+    hub_buf_fini(&masked);
+    if (is_made) {
+        free(text);
+    }
 }
 
 void cli_print(hub_str text)
@@ -60,6 +89,17 @@ void cli_print(hub_str text)
         (void)putchar((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : c);
     }
     (void)putchar('\n');
+}
+
+void cli_report(hub_str text)
+{
+    hub_buf masked;
+    hub_buf_init(&masked, SIZE_MAX / 4);
+    bool is_masked = hub_redact(text, &masked);
+    cli_print(!is_masked            ? text
+              : hub_buf_ok(&masked) ? hub_buf_str(&masked)
+                                    : HUB_STR(HUB_REDACTED));
+    hub_buf_fini(&masked);
 }
 
 void cli_print_json(hub_str json)
@@ -82,7 +122,9 @@ static void print_overview(void)
     for (const cli_command *command = CLI_COMMANDS; command->name != NULL; command++) {
         (void)printf("  %-8s %s\n", command->name, command->summary);
     }
-    (void)printf("\noptions:\n%s\nSee also: patchbay help COMMAND\n", CLI_OPTIONS_HELP);
+    (void)puts("\noptions:");
+    cli_print_options(NULL);
+    (void)puts("\nSee also: patchbay help COMMAND");
 }
 
 static int print_help(const cli_command *command)
@@ -92,7 +134,8 @@ static int print_help(const cli_command *command)
     if (command->help != NULL) {
         (void)puts(command->help);
     }
-    (void)printf("\noptions:\n%s", CLI_OPTIONS_HELP);
+    (void)puts("\noptions:");
+    cli_print_options(command->name);
     return EXIT_OK;
 }
 
@@ -133,6 +176,7 @@ int main(int argc, char **argv)
 {
     const cli_command *command = &CLI_COMMANDS[0];
     int skip = 1;
+    hub_loop_init();
     if (argc > 1 && argv[1][0] != '-') {
         command = find_command(argv[1]);
         skip = 2;

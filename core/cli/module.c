@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include "cli/probe.h"
 #include "modules/resolver.h"
 
 #include <stdio.h>
@@ -20,21 +21,19 @@ static void print_module(const hub_module *module)
                  table->config_schema_json != NULL ? table->config_schema_json : "takes none");
 }
 
-int cli_module(cli_options *options)
+/* In a process of its own. */
+static int inspect(void *ctx, cli_probe *probe)
 {
-    if (options->argument_count != 2 || strcmp(options->arguments[0], "inspect") != 0) {
-        cli_complain("usage: patchbay module inspect FILE.so");
-        return EXIT_USAGE;
-    }
+    const cli_options *options = ctx;
     hub_resolver *resolver = NULL;
     const hub_module *module = NULL;
     hub_error why = {.code = HUB_OK, .text = "out of memory"};
-    hub_log_setup(HUB_LOG_OFF, false);
     char *path = realpath(options->arguments[1], NULL);
     if (path == NULL) {
         cli_complain("%s: there is no such file", options->arguments[1]);
         return EXIT_CONFIG;
     }
+    cli_probe_step(probe, path);
     hub_err err = hub_resolver_create(NULL, 0, options->overrides.allow_writable, &resolver, &why);
     if (err == HUB_OK) {
         err = hub_resolver_load_file(resolver, path, &module, &why);
@@ -47,4 +46,14 @@ int cli_module(cli_options *options)
     hub_resolver_destroy(resolver);
     free(path);
     return err == HUB_OK ? EXIT_OK : EXIT_CONFIG;
+}
+
+int cli_module(cli_options *options)
+{
+    if (options->argument_count != 2 || strcmp(options->arguments[0], "inspect") != 0) {
+        cli_complain("usage: patchbay module inspect FILE.so");
+        return EXIT_USAGE;
+    }
+    hub_log_setup(HUB_LOG_OFF, false);
+    return cli_probe_run(inspect, options);
 }

@@ -2,34 +2,9 @@
 #include "cli/cli.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *const CLI_OPTIONS_HELP =
-    "  --config FILE          manifest (YAML or JSON), or any mcpServers file; may be repeated\n"
-    "  --plugins-dir DIR      look for plugins here; may be repeated\n"
-    "  --toolsets A,B|ALL     exactly these toolsets, for good (static start-up)\n"
-    "  --startup MODE         dynamic: nothing active until asked; static: see --toolsets\n"
-    "  --allow A,B            only these toolsets may be enabled\n"
-    "  --deny A,B             these may not\n"
-    "  --max-active N         at most N toolsets at a time\n"
-    "  --naming MODE          prefix (default), flat, dot or none\n"
-    "  --http [HOST:]PORT     serve over HTTP and WebSocket; may be repeated\n"
-    "  --unix PATH            serve on a Unix socket; may be repeated\n"
-    "  --stdio                serve stdin and stdout (the default without a listener)\n"
-    "  --tokens FILE          clients over HTTP need a token of this file: see help token\n"
-    "  --allowed-host NAME    a name that clients may call this hub by; may be repeated\n"
-    "  --allowed-origin URL   a web page's origin that may use it; may be repeated\n"
-    "  --insecure             serve other machines although nobody has to authenticate\n"
-    "  --profile NAME         serve this profile of the manifest (stdio, --unix)\n"
-    "  --no-meta-tools        leave out enable_toolset and the like\n"
-    "  --allow-writable-plugins  load plugins that other users could have changed\n"
-    "  --connect              check: start every toolset\n"
-    "  --json                 list, call, token: print JSON\n"
-    "  --expires TIME         token new: good for this long, like 90d or 12h\n"
-    "  --log-level LEVEL      debug, info, warning, error or off\n"
-    "  --log-format FORMAT    text or json\n"
-    "  --help                 show help\n";
 
 typedef enum option_kind {
     KIND_FLAG,
@@ -39,44 +14,132 @@ typedef enum option_kind {
     KIND_HELP,
 } option_kind;
 
+/* The commands that an option means something to. */
+enum {
+    SERVE = 1 << 0,
+    LIST = 1 << 1,
+    STATUS = 1 << 2,
+    CALL = 1 << 3,
+    CHECK = 1 << 4,
+    TOKEN = 1 << 5,
+    MODULE = 1 << 6,
+    MODULE_HOST = 1 << 7,
+    HUBS = SERVE | LIST | CALL | CHECK, /* those that make a hub */
+    ANY = -1,
+};
+
+static const struct {
+    const char *name;
+    int bit;
+} COMMANDS[] = {
+    {"serve", SERVE}, {"list", LIST},   {"status", STATUS}, {"call", CALL},
+    {"check", CHECK}, {"token", TOKEN}, {"module", MODULE}, {"module-host", MODULE_HOST},
+};
+
 /* Where an option's value goes: a place in cli_options. */
 typedef struct option_row {
     const char *name;
     option_kind kind;
     size_t offset;
     size_t count_offset; /* KIND_REPEATED */
+    int commands;
+    const char *value; /* what it is called in help; NULL: it takes none */
+    const char *help;  /* NULL: another name of the row above */
 } option_row;
 
 #define AT(member) offsetof(cli_options, member)
 
 static const option_row OPTIONS[] = {
-    {"--config", KIND_REPEATED, AT(configs), AT(config_count)},
-    {"-c", KIND_REPEATED, AT(configs), AT(config_count)},
-    {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count)},
-    {"--toolsets", KIND_LIST, AT(overrides.toolsets), 0},
-    {"--startup", KIND_TEXT, AT(overrides.startup), 0},
-    {"--allow", KIND_LIST, AT(overrides.allow), 0},
-    {"--deny", KIND_LIST, AT(overrides.deny), 0},
-    {"--max-active", KIND_TEXT, AT(overrides.max_active), 0},
-    {"--naming", KIND_TEXT, AT(overrides.naming), 0},
-    {"--profile", KIND_TEXT, AT(profile), 0},
-    {"--no-meta-tools", KIND_FLAG, AT(overrides.no_meta_tools), 0},
-    {"--allow-writable-plugins", KIND_FLAG, AT(overrides.allow_writable), 0},
-    {"--http", KIND_REPEATED, AT(http), AT(http_count)},
-    {"--unix", KIND_REPEATED, AT(sockets), AT(socket_count)},
-    {"--allowed-host", KIND_REPEATED, AT(allowed_hosts), AT(allowed_host_count)},
-    {"--allowed-origin", KIND_REPEATED, AT(allowed_origins), AT(allowed_origin_count)},
-    {"--tokens", KIND_TEXT, AT(overrides.tokens), 0},
-    {"--insecure", KIND_FLAG, AT(overrides.insecure), 0},
-    {"--expires", KIND_TEXT, AT(expires), 0},
-    {"--stdio", KIND_FLAG, AT(stdio), 0},
-    {"--connect", KIND_FLAG, AT(connect), 0},
-    {"--json", KIND_FLAG, AT(json), 0},
-    {"--log-level", KIND_TEXT, AT(overrides.log_level), 0},
-    {"--log-format", KIND_TEXT, AT(overrides.log_format), 0},
-    {"--help", KIND_HELP, 0, 0},
-    {"-h", KIND_HELP, 0, 0},
+    {"--config", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN, "FILE",
+     "manifest (YAML or JSON), or any mcpServers file; may be repeated"},
+    {"-c", KIND_REPEATED, AT(configs), AT(config_count), HUBS, "FILE", NULL},
+    {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count), HUBS, "DIR",
+     "look for plugins here; may be repeated"},
+    {"--toolsets", KIND_LIST, AT(overrides.toolsets), 0, HUBS, "A,B|ALL",
+     "exactly these toolsets, for good (static start-up)"},
+    {"--startup", KIND_TEXT, AT(overrides.startup), 0, HUBS, "MODE",
+     "dynamic: nothing active until asked; static: see --toolsets"},
+    {"--allow", KIND_LIST, AT(overrides.allow), 0, HUBS, "A,B",
+     "only these toolsets may be enabled"},
+    {"--deny", KIND_LIST, AT(overrides.deny), 0, HUBS, "A,B", "these may not"},
+    {"--max-active", KIND_TEXT, AT(overrides.max_active), 0, HUBS, "N",
+     "at most N toolsets at a time"},
+    {"--naming", KIND_TEXT, AT(overrides.naming), 0, HUBS, "MODE",
+     "prefix (default), flat, dot or none"},
+    {"--http", KIND_REPEATED, AT(http), AT(http_count), SERVE | CHECK | STATUS, "[HOST:]PORT",
+     "serve over HTTP and WebSocket; may be repeated"},
+    {"--unix", KIND_REPEATED, AT(sockets), AT(socket_count), SERVE | CHECK | STATUS, "PATH",
+     "serve on a Unix socket; may be repeated"},
+    {"--stdio", KIND_FLAG, AT(stdio), 0, SERVE, NULL,
+     "serve stdin and stdout (the default without a listener)"},
+    {"--tokens", KIND_TEXT, AT(overrides.tokens), 0, SERVE | CHECK | TOKEN, "FILE",
+     "clients over HTTP need a token of this file: see help token"},
+    {"--allowed-host", KIND_REPEATED, AT(allowed_hosts), AT(allowed_host_count), SERVE | CHECK,
+     "NAME", "a name that clients may call this hub by; may be repeated"},
+    {"--allowed-origin", KIND_REPEATED, AT(allowed_origins), AT(allowed_origin_count),
+     SERVE | CHECK, "URL", "a web page's origin that may use it; may be repeated"},
+    {"--insecure", KIND_FLAG, AT(overrides.insecure), 0, SERVE | CHECK, NULL,
+     "serve other machines although nobody has to authenticate"},
+    {"--profile", KIND_TEXT, AT(profile), 0, SERVE | LIST | CALL, "NAME",
+     "this profile of the manifest (serve: over stdio and --unix)"},
+    {"--no-meta-tools", KIND_FLAG, AT(overrides.no_meta_tools), 0, HUBS, NULL,
+     "leave out enable_toolset and the like"},
+    {"--allow-writable-plugins", KIND_FLAG, AT(overrides.allow_writable), 0,
+     HUBS | MODULE | MODULE_HOST, NULL, "load plugins that other users could have changed"},
+    {"--connect", KIND_FLAG, AT(connect), 0, CHECK, NULL, "start every toolset"},
+    {"--json", KIND_FLAG, AT(json), 0, LIST | CALL | STATUS | TOKEN, NULL, "print JSON"},
+    {"--token-file", KIND_TEXT, AT(token_file), 0, STATUS, "FILE", "the bearer token to ask with"},
+    {"--config-json", KIND_TEXT, AT(config_json), 0, MODULE_HOST, "FILE",
+     "the module's configuration; -: the first line of stdin"},
+    {"--memory-limit", KIND_TEXT, AT(memory_limit), 0, MODULE_HOST, "BYTES",
+     "the most memory that the module's process may have"},
+    {"--expires", KIND_TEXT, AT(expires), 0, TOKEN, "TIME",
+     "a new one is good for this long, like 90d or 12h"},
+    {"--log-level", KIND_TEXT, AT(overrides.log_level), 0, HUBS | MODULE_HOST, "LEVEL",
+     "debug, info, warning, error or off"},
+    {"--log-format", KIND_TEXT, AT(overrides.log_format), 0, HUBS | MODULE_HOST, "FORMAT",
+     "text or json"},
+    {"--help", KIND_HELP, 0, 0, ANY, NULL, "show help"},
+    {"-h", KIND_HELP, 0, 0, ANY, NULL, NULL},
 };
+
+/* ---- help ------------------------------------------------------------------------------------ */
+
+/* Which commands an option is for, unless `serve` has it, too. */
+static void print_owners(int commands)
+{
+    const char *separator = "";
+    for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
+        if ((commands & COMMANDS[i].bit) != 0) {
+            (void)printf("%s%s", separator, COMMANDS[i].name);
+            separator = ", ";
+        }
+    }
+    (void)printf(": ");
+}
+
+void cli_print_options(const char *command)
+{
+    int wanted = command == NULL ? ANY : 1 << 30; /* of no command: what all have */
+    for (size_t i = 0; command != NULL && i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
+        wanted = strcmp(COMMANDS[i].name, command) == 0 ? COMMANDS[i].bit : wanted;
+    }
+    for (size_t i = 0; i < sizeof OPTIONS / sizeof OPTIONS[0]; i++) {
+        const option_row *row = &OPTIONS[i];
+        if (row->help == NULL || (row->commands & wanted) == 0) {
+            continue;
+        }
+        int used = printf("  %s%s%s", row->name, row->value != NULL ? " " : "",
+                          row->value != NULL ? row->value : "");
+        (void)printf("%*s", used < 24 ? 25 - used : 2, "");
+        if (command == NULL && (row->commands & SERVE) == 0) {
+            print_owners(row->commands);
+        }
+        (void)puts(row->help);
+    }
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static const option_row *find_option(hub_str name)
 {

@@ -2,6 +2,7 @@
 #include "cli/reload.h"
 
 #include "config/watch.h"
+#include "hub/audit.h"
 #include "hub/reload.h"
 #include "modules/worker.h"
 
@@ -131,6 +132,7 @@ static void watch_files(cli_reloader *reloader)
                                 &why) != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "config.not_watched", HUB_F_TEXT("reason", why.text),
                 HUB_F_TEXT("advice", "send SIGHUP to have it reloaded"));
+        return; /* what was watched until now still is */
     }
     hub_config_watch_destroy(reloader->watch);
     reloader->watch = watch;
@@ -155,7 +157,11 @@ static hub_err apply(cli_reloader *reloader, hub_config *config, hub_error *rete
     hub_reload_report report;
     cli_complete_config(config);
     config->generation.number = (*reloader->config)->generation.number + 1;
-    hub_err err = cli_listeners_prepare(reloader->listeners, &config->settings, &listeners, reterr);
+    hub_err err = hub_audit_probe(&config->settings.audit, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    err = cli_listeners_prepare(reloader->listeners, &config->settings, &listeners, reterr);
     if (err == HUB_OK) {
         err = hub_reload(reloader->hub, &config->settings, &report, reterr);
     }

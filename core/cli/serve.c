@@ -3,8 +3,12 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/loop.h"
 #include "cli/listeners.h"
 #include "cli/reload.h"
+#include "cli/service.h"
+#include "hub/audit.h"
+#include "hub/drain.h"
 #include "stdio/stdio.h"
 
 #include <errno.h>
@@ -15,8 +19,10 @@
 #include <unistd.h>
 
 enum {
-    DRAIN_MS = 500,  /* for the last words to all clients that still read */
-    CLOSE_MS = 4500, /* for toolsets and children to end */
+    WORDS_MS = 500,  /* for the last words to all clients that still read */
+    CLOSE_MS = 4300, /* for toolsets and children to end */
+    AFTER_MS = 5000, /* all that comes after the calls in flight, and some air */
+    BY_SIGNAL = 128, /* plus its number: the exit code after a second signal, as shells have it */
 };
 
 /* A hub that serves, from start to end. */
@@ -27,14 +33,15 @@ typedef struct cli_server {
     bool serves_stdio;
     hub_stdio_fds fds; /* of the client over stdio */
     hub_stdio *stdio;
+    bool stdio_left; /* its client is gone, or whoever started it */
     cli_listeners *listeners;
     cli_reloader *reloader;
+    cli_service service;
     ev_signal on_term;
     ev_signal on_int;
     ev_signal on_hangup; /* reload; or the terminal that the hub was started in is gone */
     ev_io on_parent;
     int parent_fd;
-    unsigned signals;
     bool stopping;
     bool ends_with_terminal;
 } cli_server;
@@ -48,17 +55,42 @@ static void stop(cli_server *server, hub_str reason)
     ev_break(server->loop, EVBREAK_ALL);
 }
 
+/* The client's descriptors, which others may have too, and the flags to leave them with. */
+static struct {
+    int fd;
+    int flags;
+} lent[2] = {{-1, 0}, {-1, 0}};
+
+/* Calls only what a signal handler may call. The guards of the children end those. */
+static void end_at_once(int number)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (lent[i].fd >= 0) {
+            (void)fcntl(lent[i].fd, F_SETFL, lent[i].flags);
+        }
+    }
+    _exit(BY_SIGNAL + number);
+}
+
+static void remember_lent(const hub_stdio_fds *fds)
+{
+    const int both[] = {fds->in, fds->out};
+    for (size_t i = 0; i < 2; i++) {
+        lent[i].flags = fcntl(both[i], F_GETFL);
+        lent[i].fd = lent[i].flags >= 0 ? both[i] : -1;
+    }
+}
+
 /* The first signal stops the hub, also one that arrives while it stops because its client left. A
- * second one is impatience: from the next on, signals do what they do to any process. */
+ * second one is impatience, and works whatever the loop is doing. */
 static void on_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     (void)events;
     cli_server *server = watcher->data;
-    if (++server->signals > 1) {
-        ev_signal_stop(loop, &server->on_term);
-        ev_signal_stop(loop, &server->on_int);
-        ev_signal_stop(loop, &server->on_hangup);
-    }
+    ev_signal_stop(loop, &server->on_term);
+    ev_signal_stop(loop, &server->on_int);
+    (void)signal(SIGTERM, end_at_once);
+    (void)signal(SIGINT, end_at_once);
     stop(server, HUB_STR("signal"));
 }
 
@@ -75,14 +107,20 @@ static void on_hangup(struct ev_loop *loop, ev_signal *watcher, int events)
 
 static void on_client_end(void *ctx, hub_str reason)
 {
-    stop(ctx, reason);
+    cli_server *server = ctx;
+    server->stdio_left = true;
+    stop(server, reason);
 }
 
 static void on_parent_exit(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    (void)loop;
-    (void)events;
-    stop(watcher->data, HUB_STR("the parent process has ended"));
+    if (hub_loop_mend(loop, watcher, events)) {
+        return;
+    }
+    cli_server *server = watcher->data;
+    server->stdio_left = true;
+    ev_io_stop(loop, watcher);
+    stop(server, HUB_STR("the parent process has ended"));
 }
 
 /* Somebody else may hold the other end of our stdin: do not outlive the process that started us. */
@@ -143,7 +181,10 @@ static int open_hub(cli_server *server, const cli_options *options)
 {
     const hub_settings *settings = &server->config->settings;
     hub_error why = {.code = HUB_OK};
-    hub_err err = hub_orchestrator_create(server->loop, settings, &server->hub, &why);
+    hub_err err = hub_audit_probe(&settings->audit, &why);
+    if (err == HUB_OK) {
+        err = hub_orchestrator_create(server->loop, settings, &server->hub, &why);
+    }
     if (err == HUB_OK) {
         err = hub_orchestrator_start(server->hub, &why);
     }
@@ -166,16 +207,59 @@ static int watch_config(cli_server *server, cli_options *options)
     return EXIT_OK;
 }
 
+static void on_drain_end(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop; /* that it is no longer active says it all */
+    (void)timer;
+    (void)events;
+}
+
+static bool is_owed(const cli_server *server)
+{
+    return hub_drain_owed(server->hub) > 0 || cli_listeners_owe(server->listeners) ||
+           (!server->stdio_left && hub_stdio_is_busy(server->stdio));
+}
+
+/* Let calls end whose clients still wait for them. Every turn of the loop is an event: a call has
+ * ended, a client has left, or time is up. */
+static void drain(cli_server *server)
+{
+    ev_timer timer;
+    unsigned drain_ms = server->config->settings.limits.drain_ms;
+    cli_service_stopping(&server->service, drain_ms + AFTER_MS);
+    cli_listeners_drain(server->listeners); /* first: what is answered now ends its connection */
+    hub_drain_begin(server->hub);
+    ev_timer_init(&timer, on_drain_end, drain_ms / 1000., 0.);
+    ev_now_update(server->loop);
+    ev_timer_start(server->loop, &timer);
+    for (;;) {
+        if (server->stdio_left) {
+            hub_stdio_abort(server->stdio);
+        }
+        if (!is_owed(server) || !ev_is_active(&timer)) {
+            break;
+        }
+        ev_run(server->loop, EVRUN_ONCE);
+    }
+    ev_timer_stop(server->loop, &timer);
+    size_t left = hub_drain_owed(server->hub);
+    if (left > 0) {
+        hub_log(HUB_LOG_WARNING, "hub.calls_cut_off", HUB_F_INT("calls", left),
+                HUB_F_INT("drain_timeout_ms", drain_ms));
+    }
+    hub_orchestrator_stop(server->hub);
+}
+
 static void close_hub(cli_server *server)
 {
-    ev_io_stop(server->loop, &server->on_parent);
     bool has_read = cli_reloader_destroy(server->reloader);
     server->reloader = NULL;
     if (server->hub != NULL) {
-        hub_orchestrator_stop(server->hub);
+        drain(server);
     }
-    uint64_t deadline = hub_clock_now_ms() + DRAIN_MS;
-    cli_listeners_close(server->listeners, DRAIN_MS);
+    ev_io_stop(server->loop, &server->on_parent);
+    uint64_t deadline = hub_clock_now_ms() + WORDS_MS;
+    cli_listeners_close(server->listeners, WORDS_MS);
     uint64_t now = hub_clock_now_ms();
     hub_stdio_close(server->stdio, now < deadline ? (unsigned)(deadline - now) : 0);
     if (!hub_orchestrator_destroy(server->hub, CLOSE_MS) || !has_read) {
@@ -185,6 +269,7 @@ static void close_hub(cli_server *server)
     }
     (void)signal(SIGTERM, SIG_IGN); /* nothing is left but to leave */
     (void)signal(SIGINT, SIG_IGN);
+    cli_service_fini(&server->service);
     ev_loop_destroy(server->loop);
     if (server->parent_fd >= 0) {
         (void)close(server->parent_fd);
@@ -223,6 +308,7 @@ static int choose_stdio(cli_server *server, const cli_options *options)
         cli_complain("%s", why.text);
         return EXIT_LISTEN;
     }
+    remember_lent(&server->fds);
     return EXIT_OK;
 }
 
@@ -254,6 +340,7 @@ int cli_serve(cli_options *options)
         hub_config_destroy(server.config);
         return status;
     }
+    cli_service_init(&server.service, server.loop);
     watch_signals(&server);
     if (server.serves_stdio) {
         watch_parent(&server);
@@ -263,6 +350,7 @@ int cli_serve(cli_options *options)
         status = watch_config(&server, options);
     }
     if (status == EXIT_OK) {
+        cli_service_ready(&server.service);
         ev_run(server.loop, 0);
     }
     close_hub(&server);

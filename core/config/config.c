@@ -174,13 +174,19 @@ static hub_err finish_toolsets(hub_config_reader *reader)
         if (toolset->call_timeout_ms == 0) {
             toolset->call_timeout_ms = limits->call_timeout_ms;
         }
-        if (toolset->call_timeout_ms > limits->call_ceiling_ms) {
-            hub_err err = hub_config_warn(reader, reader->toolset_nodes[i],
-                                          "its timeout is longer than limits.call_ceiling, which "
-                                          "ends every call");
-            if (err != HUB_OK) {
-                return err;
-            }
+        hub_err err = hub_config_finish_middleware(reader, &reader->toolset_middleware[i],
+                                                   &toolset->middleware);
+        if (err == HUB_OK) {
+            err = hub_config_finish_isolation(reader, reader->toolset_nodes[i],
+                                              reader->toolset_isolation_said[i], toolset);
+        }
+        if (err == HUB_OK && toolset->call_timeout_ms > limits->call_ceiling_ms) {
+            err = hub_config_warn(reader, reader->toolset_nodes[i],
+                                  "its timeout is longer than limits.call_ceiling, which "
+                                  "ends every call");
+        }
+        if (err != HUB_OK) {
+            return err;
         }
     }
     reader->config.settings.toolsets = reader->toolsets;
@@ -238,6 +244,7 @@ static hub_err read_sources(hub_config_reader *reader, const sources *from)
 static void end_generation(hub_generation *generation)
 {
     hub_config *config = (hub_config *)generation;
+    hub_redact_set_destroy(config->secrets);
     hub_arena_destroy(config->arena); /* the configuration itself lies in it, too */
 }
 
@@ -248,13 +255,17 @@ static hub_err load(const sources *from, const char *const *env,
     hub_config_reader reader = {
         .arena = hub_arena_create(CONFIG_MAX_BYTES),
         .scratch = hub_arena_create(SCRATCH_MAX_BYTES),
-        .variables = {.env = env, .has_files = from->text == NULL, .on_file = note_included},
+        .secrets = hub_redact_set_create(),
+        .variables = {.env = env,
+                      .has_files = from->text == NULL,
+                      .on_file = note_included,
+                      .on_value = hub_config_hide_variable},
         .reterr = reterr,
     };
     reader.variables.ctx = &reader;
     hub_err err = HUB_ENOMEM;
     hub_config *config = NULL;
-    if (reader.arena != NULL && reader.scratch != NULL) {
+    if (reader.arena != NULL && reader.scratch != NULL && reader.secrets != NULL) {
         config = hub_arena_alloc(reader.arena, sizeof *config);
     }
     if (config == NULL) {
@@ -268,12 +279,15 @@ static hub_err load(const sources *from, const char *const *env,
     }
     if (err == HUB_OK) {
         *config = reader.config;
+        config->secrets = reader.secrets;
+        reader.secrets = NULL;
         config->generation = (hub_generation){.refs = 1, .number = 1, .destroy = end_generation};
         config->settings.generation = &config->generation;
         *ret_config = config;
         reader.arena = NULL; /* the configuration's from now on */
     }
 out:
+    hub_redact_set_destroy(reader.secrets);
     hub_arena_destroy(reader.scratch);
     hub_arena_destroy(reader.arena);
     return err;

@@ -18,6 +18,7 @@
 #ifndef HUB_CONFIG_CONFIG_H
 #define HUB_CONFIG_CONFIG_H
 
+#include "base/redact.h"
 #include "config/file.h"
 #include "hub/settings.h"
 
@@ -51,6 +52,7 @@ typedef struct hub_config {
     const char *tokens_source;   /* who named it, for messages */
     const char *const *warnings; /* finished lines: unknown keys of a foreign file, … */
     size_t warning_count;
+    hub_redact_set *secrets; /* what of it is masked wherever the hub writes it */
     struct hub_arena *arena; /* holds all of it; for hub_config_destroy only */
 } hub_config;
 

@@ -71,6 +71,12 @@ static bool is_utf8(hub_str text)
 
 static hub_err add_value(const expansion *ex, const char *what, hub_str name, hub_str value)
 {
+    hub_err err = ex->source->on_value != NULL
+                      ? ex->source->on_value(ex->source->ctx, name, value, ex->reterr)
+                      : HUB_OK;
+    if (err != HUB_OK) {
+        return err;
+    }
     if (value.len > 0 && memchr(value.ptr, '\0', value.len) != NULL) {
         return hub_fail(ex->reterr, HUB_EINVAL, "%s " HUB_STR_FMT " holds a NUL character", what,
                         HUB_STR_ARG(name));

@@ -19,6 +19,9 @@ typedef struct hub_expand_source {
     bool has_files;         /* ${file:…} may be read; else it is refused */
     /* Told of each such file before it is read; may fail. NULL: nobody wants to know. */
     hub_err (*on_file)(void *ctx, const char *path, hub_error *reterr);
+    /* Told of each value that comes from a variable or a file, and that one's name, before anything
+     * is done with it; may fail. NULL: likewise. */
+    hub_err (*on_value)(void *ctx, hub_str name, hub_str value, hub_error *reterr);
     void *ctx;
 } hub_expand_source;
 

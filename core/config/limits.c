@@ -2,6 +2,7 @@
 /* The manifest's `limits`: defaults, keys and bounds. */
 #include "config/reader.h"
 
+#include "base/bucket.h"
 #include "base/limits.h"
 
 enum {
@@ -10,6 +11,7 @@ enum {
     MOST_BYTES = 1024 * 1024 * 1024,
     MOST_CONNECTIONS = 1000000, /* more than a process has descriptors for */
     MOST_SESSIONS = 1000000,
+    MOST_SESSION_INSTANCES = 100000,
     MOST_REPLAY_EVENTS = 100000,
     LEAST_DEADLINE_MS = 100, /* deadlines of connections are looked at every quarter of a second */
 };
@@ -29,7 +31,10 @@ hub_limits hub_config_default_limits(void)
         .catalog_ttl_ms = HUB_LIMIT_CATALOG_TTL_MS,
         .ask_timeout_ms = HUB_LIMIT_ASK_MS,
         .ask_gather_ms = HUB_LIMIT_ASK_GATHER_MS,
+        .drain_ms = HUB_LIMIT_DRAIN_MS,
         .calls_per_session = HUB_LIMIT_CALLS_PER_SESSION,
+        .session_instances = HUB_LIMIT_SESSION_INSTANCES,
+        .calls_per_principal = HUB_LIMIT_CALLS_PER_PRINCIPAL,
         .list_page = HUB_LIMIT_LIST_PAGE,
         .worker_threads = DEFAULT_WORKERS,
         .net =
@@ -110,12 +115,50 @@ const hub_config_key HUB_CONFIG_LIMIT_KEYS[] = {
      .offset = READER(config.settings.limits.ask_timeout_ms),
      .least = 1,
      .most = HUB_CONFIG_MOST_MS},
+    /* How long calls in flight may go on when the hub is told to stop. Default: 10s. 0: they end at
+     * once. */
+    {.name = "drain_timeout",
+     .read = hub_config_read_duration,
+     .offset = READER(config.settings.limits.drain_ms),
+     .most = HUB_CONFIG_MOST_MS},
     /* Calls in flight of one client. Default: 256. */
     {.name = "calls_per_session",
      .read = hub_config_read_count,
      .offset = READER(config.settings.limits.calls_per_session),
      .least = 1,
      .most = HUB_LIMIT_CALLS},
+    /* The same of all clients of one principal: a token, or everybody when there are none. 0: any
+     * number. Default: 4096. */
+    {.name = "calls_per_principal",
+     .read = hub_config_read_count,
+     .offset = READER(config.settings.limits.calls_per_principal),
+     .most = HUB_LIMIT_CALLS},
+    /* Requests of one client per second, in the long run. Default: 0, any number. */
+    {.name = "calls_per_second",
+     .read = hub_config_read_count,
+     .offset = READER(config.settings.limits.calls_per_second),
+     .most = HUB_BUCKET_MOST},
+    /* … and at once. Default: 0, as many as per second. */
+    {.name = "calls_burst",
+     .read = hub_config_read_count,
+     .offset = READER(config.settings.limits.calls_burst),
+     .most = HUB_BUCKET_MOST},
+    /* The same of all clients of one principal. */
+    {.name = "calls_per_second_per_principal",
+     .read = hub_config_read_count,
+     .offset = READER(config.settings.limits.calls_per_second_per_principal),
+     .most = HUB_BUCKET_MOST},
+    {.name = "calls_burst_per_principal",
+     .read = hub_config_read_count,
+     .offset = READER(config.settings.limits.calls_burst_per_principal),
+     .most = HUB_BUCKET_MOST},
+    /* Sessions that one toolset with `sharing: session` serves by an instance of their own, which
+     * may be a process each. Default: 64. */
+    {.name = "session_instances",
+     .read = hub_config_read_count,
+     .offset = READER(config.settings.limits.session_instances),
+     .least = 1,
+     .most = MOST_SESSION_INSTANCES},
     /* Threads that run native tools. Default: 4. */
     {.name = "worker_threads",
      .read = hub_config_read_count,

@@ -82,6 +82,12 @@ static bool parse_port(hub_str text, uint16_t *ret_port)
     return true;
 }
 
+/* One that is too large, perhaps. */
+static bool is_number(const char *text)
+{
+    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
 static bool is_literal(const char *host, int family)
 {
     struct in6_addr address; /* the larger of the two */
@@ -116,8 +122,11 @@ static hub_err split_address(hub_config_reader *reader, const hub_node *node, co
         return hub_node_fail(node, reader->reterr, HUB_EINVAL, "wanted %s, without a scheme",
                              WANTED_ADDRESS);
     }
-    if (!parse_port(hub_str_of(colon == NULL ? text : colon + 1), &listen->port)) {
-        return hub_config_wrong(reader, node, WANTED_ADDRESS);
+    const char *port = colon == NULL ? text : colon + 1;
+    if (!parse_port(hub_str_of(port), &listen->port)) {
+        return is_number(port) ? hub_node_fail(node, reader->reterr, HUB_EINVAL,
+                                               "%s is no port: they end at %d", port, MOST_PORT)
+                               : hub_config_wrong(reader, node, WANTED_ADDRESS);
     }
     bool has_brackets = host.len >= 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']';
     if (has_brackets) {

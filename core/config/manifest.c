@@ -15,6 +15,8 @@ enum {
     MOST_FILTERS = 64,   /* every tool passes all of them */
 };
 
+#define MOST_MODULE_BYTES (4095u * 1024 * 1024) /* of memory_limit: whole mebibytes in 32 bits */
+
 #define READER(member)  offsetof(hub_config_reader, member)
 #define PROFILE(member) offsetof(hub_config_profile_draft, profile.member)
 #define POLICY(member)  offsetof(hub_policy_rules, member)
@@ -186,6 +188,17 @@ hub_err hub_config_read_startup_toolsets(hub_config_reader *reader, const hub_no
     return hub_config_read_toolset_names(reader, node, &LIST, &draft->profile.toolsets);
 }
 
+static hub_err read_memory_limit(hub_config_reader *reader, const hub_node *node,
+                                 const hub_config_key *key, void *target)
+{
+    static const hub_config_key ANY = {.most = UINT32_MAX};
+    const hub_config_key range = {
+        .offset = key->offset, .least = HUB_LIMIT_LEAST_MODULE_BYTES, .most = MOST_MODULE_BYTES};
+    uint32_t bytes = 0;
+    hub_err err = hub_config_read_size(reader, node, &ANY, &bytes);
+    return err == HUB_OK && bytes > 0 ? hub_config_read_size(reader, node, &range, target) : err;
+}
+
 /* modules: where toolsets come from. */
 static const hub_config_key MODULE_KEYS[] = {
     /* Plugin folders, relative to the manifest's own. Default: the installed folder. */
@@ -200,6 +213,11 @@ static const hub_config_key MODULE_KEYS[] = {
     {.name = "allow_writable",
      .read = hub_config_read_bool,
      .offset = READER(config.settings.modules.allow_writable)},
+    /* Of toolsets that do not say it themselves. Default: none. */
+    {.name = "isolation",
+     .read = hub_config_read_choice,
+     .offset = READER(config.settings.modules.isolates),
+     .words = HUB_CONFIG_ISOLATIONS},
     {.name = NULL},
 };
 
@@ -218,6 +236,13 @@ static const hub_config_key TOOLSET_KEYS[] = {
     {.name = "module", .read = hub_config_read_node, .offset = DRAFT(module)},
     /* Handed to the module as JSON; variables in text are expanded. */
     {.name = "config", .read = hub_config_read_node, .offset = DRAFT(config)},
+    /* Run the module in a process of its own. Default: modules.isolation. */
+    {.name = "isolation",
+     .read = hub_config_read_node,
+     .offset = DRAFT(isolation),
+     .words = HUB_CONFIG_ISOLATIONS},
+    /* … which can have so much memory. Default: 0, any amount. */
+    {.name = "memory_limit", .read = read_memory_limit, .offset = DRAFT(toolset.memory_limit)},
     /* A server to start, instead of a module; expanded, like all down to headers. */
     {.name = "command", .read = hub_config_read_node, .offset = DRAFT(command)},
     {.name = "args", .read = hub_config_read_node, .offset = DRAFT(args)},
@@ -282,6 +307,22 @@ static const hub_config_key TOOLSET_KEYS[] = {
      .read = hub_config_read_count,
      .offset = DRAFT(toolset.max_calls),
      .most = HUB_LIMIT_CALLS},
+    /* How many more wait for one of these to end; 0: none, they are refused. Default: 100. */
+    {.name = "queue",
+     .read = hub_config_read_count,
+     .offset = DRAFT(toolset.queue),
+     .most = HUB_LIMIT_CALLS},
+    /* … and how long each. Default: 10s. */
+    {.name = "queue_timeout",
+     .read = hub_config_read_duration,
+     .offset = DRAFT(toolset.queue_timeout_ms),
+     .least = 1,
+     .most = HUB_CONFIG_MOST_MS},
+    /* What is done with each of its calls. Default: what hub.middleware says. */
+    {.name = "middleware",
+     .read = hub_config_read_map,
+     .offset = DRAFT(middleware),
+     .keys = HUB_CONFIG_MIDDLEWARE_KEYS},
     {.name = "tools", .read = hub_config_read_map, .keys = TOOL_KEYS},
     /* Added to each of its tools. */
     {.name = "tags", .read = hub_config_read_names, .offset = DRAFT(toolset.tags)},
@@ -383,6 +424,11 @@ static const hub_config_key HUB_KEYS[] = {
      .read = hub_config_read_duration,
      .offset = READER(config.settings.limits.catalog_ttl_ms),
      .most = HUB_CONFIG_MOST_MS},
+    /* What is done with each call of every toolset. Default: nothing. */
+    {.name = "middleware",
+     .read = hub_config_read_map,
+     .offset = READER(middleware),
+     .keys = HUB_CONFIG_MIDDLEWARE_KEYS},
     EXPOSURE_KEYS(READER(base)),
     {.name = NULL},
 };
@@ -399,6 +445,16 @@ static const hub_config_key LOG_KEYS[] = {
      .read = hub_config_read_choice,
      .offset = READER(config.settings.log_json),
      .words = HUB_CONFIG_FORMATS},
+    /* A record of each call: off (the default), log, or the path of a file to append to. */
+    {.name = "audit", .read = hub_config_read_audit, .offset = READER(config.settings.audit)},
+    /* With the arguments of calls, masked and cut. Default: false. */
+    {.name = "audit_arguments",
+     .read = hub_config_read_bool,
+     .offset = READER(config.settings.audit.has_arguments)},
+    /* Refuse calls while the file cannot be written. Default: false: records are dropped. */
+    {.name = "audit_strict",
+     .read = hub_config_read_bool,
+     .offset = READER(config.settings.audit.is_strict)},
     {.name = NULL},
 };
 

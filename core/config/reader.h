@@ -22,6 +22,13 @@ typedef struct hub_config_profile_draft {
     const hub_node *toolsets_node;
 } hub_config_profile_draft;
 
+/* What is done with every call, as it was written; NULL: not. */
+typedef struct hub_config_middleware {
+    const hub_node *log;
+    const hub_node *time;
+    const hub_node *max_result_bytes;
+} hub_config_middleware;
+
 /* A toolset before its rules are checked, in whichever format it was written. NULL: not written. */
 typedef struct hub_config_toolset_draft {
     hub_toolset_settings toolset;
@@ -45,12 +52,14 @@ typedef struct hub_config_toolset_draft {
     const hub_node *restart_reset;
     const hub_node *health_interval;
     const hub_node *idle_timeout;
+    const hub_node *isolation;
     const hub_node *protocol;
     const hub_node *ca;
     const hub_node *certificate;
     const hub_node *private_key;
     const hub_node *forward_headers;
     const hub_node *timeout;
+    hub_config_middleware middleware;
     const char *default_type; /* when `type` is NULL; may be NULL */
 } hub_config_toolset_draft;
 
@@ -59,6 +68,8 @@ typedef struct hub_config_reader {
     hub_arena *arena;   /* of the configuration */
     hub_arena *scratch; /* nodes: they live until the reader has finished */
     hub_expand_source variables;
+    hub_redact_set *secrets;
+    bool is_confidential; /* values of variables are secrets now: secrets.c */
     const char *folder;   /* of the file being read, absolute */
     bool is_foreign;      /* it belongs to another program: unknown keys are warnings */
     bool is_switched_off; /* the toolset being read is: nothing is expanded */
@@ -70,7 +81,10 @@ typedef struct hub_config_reader {
     const hub_node **profile_nodes;  /* profiles are read last, when `base` is complete */
     size_t profile_node_count;
     hub_toolset_settings *toolsets;
-    const hub_node **toolset_nodes; /* by the same index */
+    const hub_node **toolset_nodes; /* by the same index … */
+    hub_config_middleware *toolset_middleware;
+    bool *toolset_isolation_said;
+    hub_config_middleware middleware; /* of the hub: what toolsets do not say themselves */
     size_t toolset_count;
     hub_listen_settings *listens;  /* of the last file that has any, or of the command line */
     const hub_node **listen_nodes; /* by the same index */
@@ -136,6 +150,8 @@ hub_err hub_config_read_hosts(hub_config_reader *reader, const hub_node *node,
                               const hub_config_key *key, void *target); /* hub_names */
 hub_err hub_config_read_origins(hub_config_reader *reader, const hub_node *node,
                                 const hub_config_key *key, void *target); /* hub_names */
+hub_err hub_config_read_audit(hub_config_reader *reader, const hub_node *node,
+                              const hub_config_key *key, void *target); /* hub_audit_settings */
 /* const char *, absolute; variables are expanded */
 hub_err hub_config_read_path(hub_config_reader *reader, const hub_node *node,
                              const hub_config_key *key, void *target);
@@ -143,6 +159,21 @@ hub_err hub_config_read_tokens_file(hub_config_reader *reader, const hub_node *n
                                     const hub_config_key *key, void *target);
 /* Hold the listeners against each other and against the profiles, and hand them over. */
 HUB_MUST_CHECK hub_err hub_config_finish_listens(hub_config_reader *reader);
+
+/* middleware.c: its keys, and what is done with the calls of a toolset when all files are read. */
+extern const hub_config_key HUB_CONFIG_MIDDLEWARE_KEYS[];
+HUB_MUST_CHECK hub_err hub_config_finish_middleware(hub_config_reader *reader,
+                                                    const hub_config_middleware *own,
+                                                    hub_middleware_settings *middleware);
+
+/* isolation.c: whether a toolset's module runs in a process of its own: what the toolset says
+ * (`server_key`: what makes it a server, or NULL); and what is right when all files are read. */
+extern const hub_config_word HUB_CONFIG_ISOLATIONS[];
+HUB_MUST_CHECK hub_err hub_config_begin_isolation(hub_config_reader *reader,
+                                                  hub_config_toolset_draft *draft,
+                                                  const hub_node *server_key);
+HUB_MUST_CHECK hub_err hub_config_finish_isolation(hub_config_reader *reader, const hub_node *node,
+                                                   bool is_said, hub_toolset_settings *toolset);
 
 /* cache.c: where catalogs are remembered, when all files have been read. */
 HUB_MUST_CHECK hub_err hub_config_finish_cache(hub_config_reader *reader);
@@ -242,6 +273,11 @@ HUB_MUST_CHECK hub_err hub_config_add_pace(hub_config_reader *reader,
  * module that is. */
 HUB_MUST_CHECK hub_err hub_config_add_server_json(hub_config_reader *reader,
                                                   hub_config_toolset_draft *draft, hub_buf *out);
+/* … what is said of the process that an isolated module runs in */
+HUB_MUST_CHECK hub_err hub_config_add_process_json(hub_config_reader *reader,
+                                                   const hub_config_toolset_draft *draft,
+                                                   hub_buf *out);
+bool hub_config_is_proxy(const char *module); /* it is what server entries become */
 HUB_MUST_CHECK hub_err hub_config_add_module_json(hub_config_reader *reader,
                                                   const hub_config_toolset_draft *draft,
                                                   hub_buf *out);
@@ -252,6 +288,18 @@ extern const hub_config_word HUB_CONFIG_PROTOCOLS[];
  * switched off. */
 HUB_MUST_CHECK hub_err hub_config_expand(hub_config_reader *reader, const hub_node *node,
                                          hub_buf *value);
+
+/* The same for what may hold secrets: the values of its variables are masked from now on. */
+HUB_MUST_CHECK hub_err hub_config_expand_secret(hub_config_reader *reader, const hub_node *node,
+                                                hub_buf *value);
+
+/* Mask a text of the manifest if the name that it stands under says that it is a secret; the parts
+ * of a URL that are. errors: HUB_ELIMIT (too many of them), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_config_hide_named(hub_config_reader *reader, hub_str name, hub_str text);
+HUB_MUST_CHECK hub_err hub_config_hide_url(hub_config_reader *reader, hub_str url);
+
+/* hub_expand_source.on_value; the context is the reader. */
+hub_err hub_config_hide_variable(void *ctx, hub_str name, hub_str value, hub_error *reterr);
 
 /* mcp_servers.c: the entries of another program's file (a map or a list), or NULL if it is none. */
 const hub_node *hub_config_find_servers(const hub_node *root);

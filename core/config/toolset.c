@@ -10,32 +10,9 @@ const hub_config_word HUB_CONFIG_SHARINGS[] = {
     {.word = NULL},
 };
 
-/* The first key that only a server entry has, or NULL. */
-static const hub_node *server_key(const hub_config_toolset_draft *draft)
+static const hub_node *first_of(const hub_node *const *keys, size_t count)
 {
-    const hub_node *const keys[] = {
-        draft->command,
-        draft->url,
-        draft->args,
-        draft->env,
-        draft->cwd,
-        draft->type,
-        draft->headers,
-        draft->inherit_env,
-        draft->startup_timeout,
-        draft->connect_timeout,
-        draft->restart_delay,
-        draft->restart_delay_max,
-        draft->restart_reset,
-        draft->health_interval,
-        draft->idle_timeout,
-        draft->protocol,
-        draft->ca,
-        draft->certificate,
-        draft->private_key,
-        draft->forward_headers,
-    };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (keys[i] != NULL) {
             return keys[i];
         }
@@ -43,13 +20,46 @@ static const hub_node *server_key(const hub_config_toolset_draft *draft)
     return NULL;
 }
 
+/* The first key that only a server entry has, or NULL. */
+static const hub_node *server_key(const hub_config_toolset_draft *draft)
+{
+    const hub_node *const keys[] = {
+        draft->command,
+        draft->url,
+        draft->args,
+        draft->type,
+        draft->headers,
+        draft->connect_timeout,
+        draft->protocol,
+        draft->ca,
+        draft->certificate,
+        draft->private_key,
+        draft->forward_headers,
+    };
+    return first_of(keys, sizeof keys / sizeof *keys);
+}
+
+/* The first key about a process: a server's, or that of an isolated module; or NULL. */
+static const hub_node *process_key(const hub_config_toolset_draft *draft)
+{
+    const hub_node *const keys[] = {
+        draft->env,           draft->cwd,
+        draft->inherit_env,   draft->startup_timeout,
+        draft->restart_delay, draft->restart_delay_max,
+        draft->restart_reset, draft->health_interval,
+        draft->idle_timeout,
+    };
+    return first_of(keys, sizeof keys / sizeof *keys);
+}
+
 static hub_err check_server(hub_config_reader *reader, const hub_config_toolset_draft *draft)
 {
     const hub_node *module = draft->module != NULL ? draft->module : draft->config;
     if (module != NULL) {
-        return hub_node_fail(module, reader->reterr, HUB_EINVAL,
-                             "a toolset is either a module or a server: this one also has \"%s\"",
-                             server_key(draft)->key);
+        return hub_node_fail(
+            module, reader->reterr, HUB_EINVAL,
+            "a toolset is either a module or a server: this one also has \"%s\"",
+            (server_key(draft) != NULL ? server_key(draft) : process_key(draft))->key);
     }
     if (draft->command == NULL && draft->url == NULL) {
         return hub_node_fail(draft->node, reader->reterr, HUB_EINVAL,
@@ -64,8 +74,13 @@ static hub_err check_server(hub_config_reader *reader, const hub_config_toolset_
 
 static hub_err build_json(hub_config_reader *reader, hub_config_toolset_draft *draft, hub_buf *out)
 {
-    bool is_server = reader->is_foreign || server_key(draft) != NULL;
-    hub_err err = is_server ? check_server(reader, draft) : HUB_OK;
+    hub_err err = hub_config_begin_isolation(reader, draft, server_key(draft));
+    if (err != HUB_OK) {
+        return err;
+    }
+    bool is_server = reader->is_foreign || server_key(draft) != NULL ||
+                     (process_key(draft) != NULL && !draft->toolset.is_isolated);
+    err = is_server ? check_server(reader, draft) : HUB_OK;
     if (err == HUB_OK && draft->url != NULL && draft->forward_headers != NULL) {
         err = hub_config_read_forward_headers(reader, draft->forward_headers,
                                               &draft->toolset.forward_headers);
@@ -148,9 +163,16 @@ static hub_err store(hub_config_reader *reader, const hub_config_toolset_draft *
     hub_toolset_settings *toolsets =
         hub_config_grow(reader, reader->toolsets, count, sizeof *toolsets);
     const hub_node **nodes = hub_config_grow(reader, reader->toolset_nodes, count, sizeof *nodes);
-    if (toolsets == NULL || nodes == NULL) {
+    hub_config_middleware *middleware =
+        hub_config_grow(reader, reader->toolset_middleware, count, sizeof *middleware);
+    bool *said = hub_config_grow(reader, reader->toolset_isolation_said, count, sizeof *said);
+    if (toolsets == NULL || nodes == NULL || middleware == NULL || said == NULL) {
         return hub_config_no_memory(reader);
     }
+    middleware[count] = draft->middleware;
+    reader->toolset_middleware = middleware;
+    said[count] = draft->isolation != NULL;
+    reader->toolset_isolation_said = said;
     toolsets[count] = draft->toolset;
     nodes[count] = draft->node;
     reader->toolsets = toolsets;
@@ -163,7 +185,12 @@ hub_config_toolset_draft hub_config_toolset_draft_of(const hub_node *node)
 {
     return (hub_config_toolset_draft){
         .node = node,
-        .toolset = {.enabled = true, .active = true, .lazy = true, .cache = true},
+        .toolset = {.enabled = true,
+                    .active = true,
+                    .lazy = true,
+                    .cache = true,
+                    .queue = HUB_LIMIT_QUEUE,
+                    .queue_timeout_ms = HUB_LIMIT_QUEUE_MS},
     };
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a toolset's module gets: one JSON object. This is the only place where variables are
- * expanded; from here on a value may be secret and is shown to nobody but the module.
+ * What a toolset's module gets: one JSON object. From here on a value may be secret and is shown to
+ * nobody but the module (secrets.c).
  */
 #include "config/reader.h"
 
@@ -64,31 +64,11 @@ static bool is_scalar(const hub_node *node)
            node->kind == HUB_NODE_TRUE || node->kind == HUB_NODE_FALSE;
 }
 
-/* A toolset that is switched off needs none of its variables: people switch it off because they do
- * not have them. */
-hub_err hub_config_expand(hub_config_reader *reader, const hub_node *node, hub_buf *value)
-{
-    if (reader->is_switched_off) {
-        hub_buf_add(value, node->text);
-        return HUB_OK;
-    }
-    bool open_file = false;
-    hub_error found = {.code = HUB_OK};
-    hub_err err = hub_expand(node->text, &reader->variables, value, &open_file, &found);
-    if (err != HUB_OK) {
-        return hub_node_fail(node, reader->reterr, err, "%s", found.text);
-    }
-    if (open_file) {
-        return hub_config_warn(reader, node, "every user of this machine can read the secret file");
-    }
-    return HUB_OK;
-}
-
 static hub_err add_string(hub_config_reader *reader, const hub_node *node, hub_buf *out)
 {
     hub_buf value;
     hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
-    hub_err err = hub_config_expand(reader, node, &value);
+    hub_err err = hub_config_expand_secret(reader, node, &value);
     if (err == HUB_OK) {
         hub_json_add_string(out, hub_buf_str(&value));
     }
@@ -120,10 +100,11 @@ static hub_err add_tree(hub_config_reader *reader, const hub_node *node, hub_buf
     for (const hub_node *child = node->first; err == HUB_OK && child != NULL; child = child->next) {
         if (is_map) {
             hub_json_add_key(out, hub_str_of(child->key));
+            err = hub_config_hide_named(reader, hub_str_of(child->key), child->text);
         } else {
             hub_json_add_comma(out);
         }
-        err = add_tree(reader, child, out);
+        err = err == HUB_OK ? add_tree(reader, child, out) : err;
     }
     hub_buf_add_char(out, is_map ? '}' : ']');
     return err;
@@ -225,7 +206,7 @@ static hub_err add_header_value(hub_config_reader *reader, const hub_node *node,
 {
     hub_buf value;
     hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
-    hub_err err = hub_config_expand(reader, node, &value);
+    hub_err err = hub_config_expand_secret(reader, node, &value);
     if (err == HUB_OK && value.len > 0 &&
         (memchr(value.ptr, '\n', value.len) != NULL ||
          memchr(value.ptr, '\r', value.len) != NULL)) {
@@ -258,8 +239,11 @@ static hub_err add_strings(hub_config_reader *reader, const hub_node *node, bool
             return hub_config_wrong_kind(reader, child, "text");
         }
         hub_json_add_key(out, name);
-        err = is_env ? add_scalar(reader, child, USE_STRING, out)
-                     : add_header_value(reader, child, out);
+        err = hub_config_hide_named(reader, name, child->text);
+        if (err == HUB_OK) {
+            err = is_env ? add_scalar(reader, child, USE_STRING, out)
+                         : add_header_value(reader, child, out);
+        }
     }
     hub_buf_add_char(out, '}');
     return err;
@@ -355,6 +339,20 @@ static hub_err check_no_network(hub_config_reader *reader, const hub_config_tool
     return check_unused(reader, unused, sizeof unused / sizeof *unused, wanted);
 }
 
+/* Where a process runs. */
+static hub_err add_surroundings(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                                hub_buf *out)
+{
+    hub_err err = draft->env != NULL ? add_strings(reader, draft->env, true, out) : HUB_OK;
+    if (err == HUB_OK && draft->cwd != NULL) {
+        err = add_path(reader, draft->cwd, "cwd", out);
+    }
+    if (err == HUB_OK && draft->inherit_env != NULL) {
+        err = add_inherit_env(reader, draft->inherit_env, out);
+    }
+    return err;
+}
+
 static hub_err add_command_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
                                 hub_buf *out)
 {
@@ -365,16 +363,7 @@ static hub_err add_command_json(hub_config_reader *reader, const hub_config_tool
     if (err == HUB_OK && draft->args != NULL) {
         err = add_args(reader, draft->args, out);
     }
-    if (err == HUB_OK && draft->env != NULL) {
-        err = add_strings(reader, draft->env, true, out);
-    }
-    if (err == HUB_OK && draft->cwd != NULL) {
-        err = add_path(reader, draft->cwd, "cwd", out);
-    }
-    if (err == HUB_OK && draft->inherit_env != NULL) {
-        err = add_inherit_env(reader, draft->inherit_env, out);
-    }
-    return err;
+    return err == HUB_OK ? add_surroundings(reader, draft, out) : err;
 }
 
 static void add_names(const hub_names *names, const char *name, hub_buf *out)
@@ -440,7 +429,12 @@ static hub_err add_url_json(hub_config_reader *reader, hub_config_toolset_draft 
     hub_buf_init(&url, HUB_LIMIT_CONFIG_BYTES);
     hub_err err = check_no_command(reader, draft);
     if (err == HUB_OK) {
+        reader->is_confidential = true;
         err = read_text(reader, draft->url, &url);
+        reader->is_confidential = false;
+    }
+    if (err == HUB_OK) {
+        err = hub_config_hide_url(reader, hub_buf_str(&url));
     }
     if (err == HUB_OK) {
         bool is_local = hub_config_is_socket_url(hub_buf_str(&url));
@@ -479,4 +473,19 @@ hub_err hub_config_add_module_json(hub_config_reader *reader, const hub_config_t
         return hub_config_wrong_kind(reader, draft->config, "a map");
     }
     return add_tree(reader, draft->config, out);
+}
+
+hub_err hub_config_add_process_json(hub_config_reader *reader,
+                                    const hub_config_toolset_draft *draft, hub_buf *out)
+{
+    hub_buf_add_char(out, '{');
+    hub_err err = add_surroundings(reader, draft, out);
+    err = err == HUB_OK ? hub_config_add_pace(reader, draft, out) : err;
+    hub_buf_add_char(out, '}');
+    return err;
+}
+
+bool hub_config_is_proxy(const char *module)
+{
+    return strcmp(module, LINE_MODULE) == 0 || strcmp(module, REMOTE_MODULE) == 0;
 }

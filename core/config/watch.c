@@ -16,17 +16,22 @@ typedef struct watched {
     hub_file_stamp stamp;
 } watched;
 
+/* Where changes can happen. */
+typedef struct places {
+    char **hops; /* each link on the way to a file, and the file without links */
+    size_t hop_count;
+    char **folders; /* of these, each once */
+    size_t folder_count;
+} places;
+
 struct hub_config_watch {
     struct ev_loop *loop;
     void (*on_change)(void *ctx);
     void *ctx;
     watched *files;
     size_t count;
-    char **hops; /* each file, and each link on the way to it, by its own path */
-    size_t hop_count;
-    char **folders; /* of these, each once */
-    size_t folder_count;
-    hub_plugin_watch *folder_watch;
+    places places;
+    hub_plugin_watch *folder_watch; /* borrows the folders */
 };
 
 /* ---- lists of text --------------------------------------------------------------------------- */
@@ -68,19 +73,27 @@ static hub_str folder_of(const char *path)
                            strrchr(path, '/')); /* empty for the root, as plugin_watch has it */
 }
 
-/* Follow a link by one step: `path` becomes where it leads. False at the end. */
-static bool follow(char path[PATH_MAX])
+/* Where the path leads when its first link is followed: `path` becomes that, `ret_link` the link's
+ * own path. False when there is no link on the way (or nothing at all). */
+static bool follow(char path[PATH_MAX], char ret_link[PATH_MAX])
 {
     char target[PATH_MAX];
     char next[PATH_MAX];
-    ssize_t len = readlink(path, target, sizeof target - 1);
+    ssize_t len = -1;
+    const char *rest = path;
+    while (len <= 0 && *rest != '\0') {
+        rest += 1 + strcspn(rest + 1, "/");
+        memcpy(ret_link, path, (size_t)(rest - path));
+        ret_link[rest - path] = '\0';
+        len = readlink(ret_link, target, sizeof target - 1);
+    }
     if (len <= 0) {
         return false;
     }
     target[len] = '\0';
-    hub_str folder = target[0] == '/' ? HUB_STR_EMPTY : folder_of(path);
-    int written = snprintf(next, sizeof next, HUB_STR_FMT "%s%s", HUB_STR_ARG(folder),
-                           target[0] == '/' ? "" : "/", target);
+    hub_str folder = target[0] == '/' ? HUB_STR_EMPTY : folder_of(ret_link);
+    int written = snprintf(next, sizeof next, HUB_STR_FMT "%s%s%s", HUB_STR_ARG(folder),
+                           target[0] == '/' ? "" : "/", target, rest);
     if (written < 0 || (size_t)written >= sizeof next) {
         return false;
     }
@@ -88,20 +101,42 @@ static bool follow(char path[PATH_MAX])
     return true;
 }
 
-static bool add_hops(hub_config_watch *watch, const char *file)
+static bool add_hop(places *at, const char *path)
+{
+    return add(&at->hops, &at->hop_count, hub_str_of(path)) &&
+           add(&at->folders, &at->folder_count, folder_of(path));
+}
+
+static void free_places(places *at)
+{
+    free_all(&at->hops, &at->hop_count);
+    free_all(&at->folders, &at->folder_count);
+}
+
+static bool add_hops(places *at, const char *file)
 {
     char path[PATH_MAX];
+    char link[PATH_MAX];
     int len = snprintf(path, sizeof path, "%s", file);
     if (len < 0 || (size_t)len >= sizeof path) {
         return true; /* nobody could have read it */
     }
-    for (int i = 0; i < MOST_LINKS; i++) {
-        if (!add(&watch->hops, &watch->hop_count, hub_str_of(path)) ||
-            !add(&watch->folders, &watch->folder_count, folder_of(path))) {
+    for (int i = 0; i < MOST_LINKS && follow(path, link); i++) {
+        if (!add_hop(at, link)) {
             return false;
         }
-        if (!follow(path)) {
-            break;
+    }
+    return add_hop(at, path);
+}
+
+/* As the links are now. */
+static bool find_places(const hub_config_watch *watch, places *ret_places)
+{
+    *ret_places = (places){.hop_count = 0};
+    for (size_t i = 0; i < watch->count; i++) {
+        if (!add_hops(ret_places, watch->files[i].path)) {
+            free_places(ret_places);
+            return false;
         }
     }
     return true;
@@ -109,32 +144,36 @@ static bool add_hops(hub_config_watch *watch, const char *file)
 
 static void on_folder_change(void *ctx);
 
-/* Watch the folders that matter now. */
+/* Watch the folders that matter now. If that cannot be, those before are watched further. */
 static hub_err arm(hub_config_watch *watch, hub_error *reterr)
 {
-    hub_plugin_watch_destroy(watch->folder_watch);
-    watch->folder_watch = NULL;
-    free_all(&watch->hops, &watch->hop_count);
-    free_all(&watch->folders, &watch->folder_count);
-    for (size_t i = 0; i < watch->count; i++) {
-        if (!add_hops(watch, watch->files[i].path)) {
-            return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    places now;
+    hub_plugin_watch *folder_watch = NULL;
+    if (!find_places(watch, &now)) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    if (now.folder_count > 0) {
+        hub_err err =
+            hub_plugin_watch_create((const char *const *)now.folders, now.folder_count, watch->loop,
+                                    on_folder_change, watch, &folder_watch, reterr);
+        if (err != HUB_OK) {
+            free_places(&now);
+            return err;
         }
     }
-    if (watch->folder_count == 0) {
-        return HUB_OK;
-    }
-    return hub_plugin_watch_create((const char *const *)watch->folders, watch->folder_count,
-                                   watch->loop, on_folder_change, watch, &watch->folder_watch,
-                                   reterr);
+    hub_plugin_watch_destroy(watch->folder_watch);
+    free_places(&watch->places);
+    watch->folder_watch = folder_watch;
+    watch->places = now;
+    return HUB_OK;
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
 static bool is_busy(const hub_config_watch *watch)
 {
-    for (size_t i = 0; i < watch->hop_count; i++) {
-        if (hub_plugin_watch_is_busy(watch->folder_watch, watch->hops[i])) {
+    for (size_t i = 0; i < watch->places.hop_count; i++) {
+        if (hub_plugin_watch_is_busy(watch->folder_watch, watch->places.hops[i])) {
             return true;
         }
     }
@@ -144,17 +183,13 @@ static bool is_busy(const hub_config_watch *watch)
 /* A link leads elsewhere: the folders are others. */
 static bool has_other_hops(const hub_config_watch *watch)
 {
-    hub_config_watch now = {.loop = NULL};
-    bool is_whole = true;
-    for (size_t i = 0; is_whole && i < watch->count; i++) {
-        is_whole = add_hops(&now, watch->files[i].path);
-    }
-    bool is_other = !is_whole || now.hop_count != watch->hop_count;
+    places now;
+    bool is_whole = find_places(watch, &now);
+    bool is_other = !is_whole || now.hop_count != watch->places.hop_count;
     for (size_t i = 0; !is_other && i < now.hop_count; i++) {
-        is_other = strcmp(now.hops[i], watch->hops[i]) != 0;
+        is_other = strcmp(now.hops[i], watch->places.hops[i]) != 0;
     }
-    free_all(&now.hops, &now.hop_count);
-    free_all(&now.folders, &now.folder_count);
+    free_places(&now);
     return is_other;
 }
 
@@ -242,8 +277,7 @@ void hub_config_watch_destroy(hub_config_watch *watch)
         return;
     }
     hub_plugin_watch_destroy(watch->folder_watch);
-    free_all(&watch->hops, &watch->hop_count);
-    free_all(&watch->folders, &watch->folder_count);
+    free_places(&watch->places);
     for (size_t i = 0; i < watch->count; i++) {
         free(watch->files[i].path);
     }

@@ -9,6 +9,7 @@
 #include "hub/orchestrator.h"
 #include "hub/reissue.h"
 #include "hub/progress.h"
+#include "hub/respond.h"
 #include "hub/router.h"
 #include "hub/subscription.h"
 #include "hub/task_watch.h"
@@ -32,7 +33,7 @@ static void on_list(void *ctx, uint32_t list_kind, hub_str list_json)
     hub_kind kind = (hub_kind)list_kind;
     hub_error why = {.code = HUB_OK};
     hub_catalog *list = NULL;
-    if (binding->retired) {
+    if (binding->retired || toolset->shared != NULL) { /* the shared instance's is shown to all */
         return;
     }
     bool is_first = binding->instance == NULL; /* create() has not returned, and may yet fail */
@@ -153,6 +154,16 @@ static bool on_progress(void *ctx, uint64_t id, hub_str params_json)
     return true;
 }
 
+/* What a server or its module says of itself is shown to many: without secrets. */
+static void keep_text(char *kept, size_t size, hub_str text)
+{
+    hub_buf masked;
+    hub_buf_init(&masked, SIZE_MAX / 4);
+    text = hub_respond_mask(text, &masked);
+    (void)snprintf(kept, size, HUB_STR_FMT, HUB_STR_ARG(text));
+    hub_buf_fini(&masked);
+}
+
 static void on_state(void *ctx, uint32_t state, hub_str detail)
 {
     const hub_binding *binding = ctx;
@@ -161,8 +172,9 @@ static void on_state(void *ctx, uint32_t state, hub_str detail)
         return;
     }
     toolset->state = state;
-    (void)snprintf(toolset->detail, sizeof toolset->detail, HUB_STR_FMT, HUB_STR_ARG(detail));
-    if (state == PATCHBAY_STATE_READY && binding->deferred && binding == toolset->binding) {
+    keep_text(toolset->detail, sizeof toolset->detail, detail);
+    if (state == PATCHBAY_STATE_READY && binding->deferred && binding == toolset->binding &&
+        toolset->shared == NULL) {
         hub_discovery_confirm(toolset);
     }
     if (state == PATCHBAY_STATE_FAILED) {
@@ -184,8 +196,7 @@ static void on_health(void *ctx, const patchbay_health *health)
                                  .next_attempt_ms = health->next_attempt_ms};
     (void)snprintf(kept->protocol, sizeof kept->protocol, HUB_STR_FMT,
                    HUB_STR_ARG(health->protocol));
-    (void)snprintf(kept->last_error, sizeof kept->last_error, HUB_STR_FMT,
-                   HUB_STR_ARG(health->last_error));
+    keep_text(kept->last_error, sizeof kept->last_error, health->last_error);
 }
 
 static void on_defer(void *ctx)

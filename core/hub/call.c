@@ -4,12 +4,17 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/ask.h"
+#include "hub/audit.h"
 #include "hub/call_kept.h"
 #include "hub/hub.h"
 #include "hub/input_required.h"
+#include "hub/middleware.h"
 #include "hub/parking.h"
 #include "hub/progress.h"
+#include "hub/queue.h"
 #include "hub/respond.h"
+#include "hub/session_calls.h"
+#include "hub/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +128,7 @@ static void give_slot_back(hub_call *call)
     hub_progress_forget(call);
     free(call->task);
     free(call->promised_tool);
+    free(call->log);
     slot->call = NULL;
     slot->spare = call;
     slot->next_free = table->first_free;
@@ -137,22 +143,10 @@ struct ev_loop *hub_call_loop(const hub_call *call)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-void hub_call_join(hub_call *call, hub_session *session)
-{
-    call->session = session;
-    call->session_prev = NULL;
-    call->session_next = session->calls;
-    if (session->calls != NULL) {
-        session->calls->session_prev = call;
-    }
-    session->calls = call;
-    session->call_count += call->is_carrier ? 0 : 1; /* nobody waits for that */
-}
-
 hub_err hub_call_begin(hub_call_table *table, hub_session *session, hub_port *port, hub_str id,
                        const hub_request_context *context, hub_call **ret_call)
 {
-    if (session->call_count >= session->profile->hub->settings->limits.calls_per_session) {
+    if (!hub_session_has_place(session)) {
         return HUB_ELIMIT;
     }
     if (hub_call_find_client(session, id) != NULL) {
@@ -204,11 +198,18 @@ void hub_call_bind(hub_call *call, hub_binding *binding)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-static void start_timer(hub_call *call)
+static uint64_t left_until(uint64_t end_ms, uint64_t now_ms)
+{
+    return end_ms > now_ms ? end_ms - now_ms : 0;
+}
+
+/* The call has been silent since then. */
+static void start_timer(hub_call *call, uint64_t since_ms)
 {
     uint64_t now = hub_clock_now_ms();
-    uint64_t left = call->ceiling_ms > now ? call->ceiling_ms - now : 0;
-    uint64_t delay = call->timeout_ms < left ? call->timeout_ms : left;
+    uint64_t left = left_until(call->ceiling_ms, now);
+    uint64_t delay = left_until(since_ms + call->timeout_ms, now);
+    delay = delay < left ? delay : left;
     ev_timer_stop(call->table->loop, &call->deadline);
     ev_timer_set(&call->deadline, (double)delay / 1000., 0.);
     ev_timer_start(call->table->loop, &call->deadline);
@@ -231,20 +232,28 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
     hub_call_abort(call, PATCHBAY_FAILED, (hub_str){.ptr = text, .len = (size_t)len});
 }
 
+void hub_call_begin_clock(hub_call *call)
+{
+    call->begin_us = hub_clock_now_us();
+    call->begin_ms = call->begin_us / 1000;
+}
+
 void hub_call_set_deadline(hub_call *call, uint32_t timeout_ms, uint32_t ceiling_ms)
 {
-    call->begin_ms = hub_clock_now_ms();
+    if (call->begin_us == 0) {
+        hub_call_begin_clock(call);
+    }
     call->timeout_ms = timeout_ms;
     call->ceiling_ms = call->begin_ms + ceiling_ms;
     ev_timer_init(&call->deadline, on_deadline, 0., 0.);
     call->deadline.data = call;
-    start_timer(call);
+    start_timer(call, call->begin_ms);
 }
 
 void hub_call_touch(hub_call *call)
 {
     if (ev_is_active(&call->deadline)) {
-        start_timer(call);
+        start_timer(call, hub_clock_now_ms());
     }
 }
 
@@ -261,7 +270,7 @@ void hub_call_unpause(hub_call *call)
     if (call->paused_ms != 0) {
         call->ceiling_ms += hub_clock_now_ms() - call->paused_ms;
         call->paused_ms = 0;
-        start_timer(call);
+        start_timer(call, hub_clock_now_ms());
     }
 }
 
@@ -283,35 +292,7 @@ hub_call *hub_call_find(const hub_call_table *table, uint64_t id, const hub_bind
     return call != NULL && call->binding == binding ? call : NULL;
 }
 
-hub_call *hub_call_find_client(const hub_session *session, hub_str client_id)
-{
-    for (hub_call *call = session->calls; call != NULL; call = call->session_next) {
-        if (hub_str_eq(call->client_id, client_id)) {
-            return call;
-        }
-    }
-    return NULL;
-}
-
 /* ---- ending ---------------------------------------------------------------------------------- */
-
-static void unlink_session(hub_call *call)
-{
-    hub_session *session = call->session;
-    if (session == NULL) {
-        return;
-    }
-    if (call->session_prev != NULL) {
-        call->session_prev->session_next = call->session_next;
-    } else {
-        session->calls = call->session_next;
-    }
-    if (call->session_next != NULL) {
-        call->session_next->session_prev = call->session_prev;
-    }
-    session->call_count -= call->is_carrier ? 0 : 1;
-    call->session = NULL;
-}
 
 static void unlink_binding(hub_call *call)
 {
@@ -328,20 +309,23 @@ static void unlink_binding(hub_call *call)
         call->binding_next->binding_prev = call->binding_prev;
     }
     call->binding = NULL;
-    binding->client_calls -= call->takes_place ? 1 : 0;
+    if (call->takes_place) {
+        binding->client_calls--;
+        hub_queue_wake(binding->toolset);
+    }
     hub_binding_call_ended(binding);
 }
 
 void hub_call_leave_client(hub_call *call)
 {
-    unlink_session(call);
+    hub_call_part(call);
     call->port = NULL;
 }
 
 hub_err hub_call_meet_client(hub_call *call, hub_session *session, hub_port *port, hub_str id,
                              const hub_request_context *context)
 {
-    if (session->call_count >= session->profile->hub->settings->limits.calls_per_session) {
+    if (!hub_session_has_place(session)) {
         return HUB_ELIMIT;
     }
     hub_err err = hub_call_keep_later(call, id, context);
@@ -375,16 +359,21 @@ static void detach(hub_call *call)
     if (call->parked) {
         hub_parking_remove(call);
     }
-    unlink_session(call);
+    if (call->waiting != NULL) {
+        hub_queue_leave(call);
+    }
+    hub_call_part(call);
     unlink_binding(call);
 }
 
-void hub_call_finish(hub_call *call, const hub_outcome *outcome)
+static void finish(hub_call *call, const hub_outcome *outcome)
 {
     const hub_session *session = call->session;
     if (call->asking != NULL && hub_input_required_keep(call, outcome)) {
         return; /* for when the client comes back */
     }
+    hub_status_count(call, outcome);
+    hub_audit_end(call, outcome);
     bool is_answered = outcome->status == PATCHBAY_RESULT || outcome->status == PATCHBAY_RPC_ERROR;
     if (is_answered && session != NULL) {
         hub_progress_flush(call);
@@ -396,6 +385,15 @@ void hub_call_finish(hub_call *call, const hub_outcome *outcome)
         hub_respond_outcome(call, outcome);
     }
     give_slot_back(call);
+}
+
+void hub_call_finish(hub_call *call, const hub_outcome *outcome)
+{
+    if (hub_middleware_is_wanted(call, outcome)) {
+        hub_middleware_run(call, outcome, finish);
+    } else {
+        finish(call, outcome);
+    }
 }
 
 void hub_call_fail(hub_call *call, int32_t status, hub_str text)
@@ -429,6 +427,9 @@ static void end_early(hub_call *call, const hub_outcome *outcome)
     if (outcome != NULL) {
         hub_call_finish(call, outcome);
     } else {
+        hub_status_count(call, NULL);
+        hub_audit_end(call, NULL);
+        hub_middleware_drop(call);
         detach(call);
         give_slot_back(call);
     }

@@ -22,6 +22,9 @@ typedef struct hub_binding hub_binding;
 typedef struct hub_call hub_call;
 typedef struct hub_call_table hub_call_table;
 typedef struct hub_asking hub_asking;
+struct hub_audit;
+struct hub_audit_record;
+typedef struct hub_waiting hub_waiting;
 
 /* How a call ended. Spans are borrowed for the call of the function that gets it. */
 typedef struct hub_outcome {
@@ -55,12 +58,14 @@ struct hub_call {
     hub_port *port;
     hub_call_on_outcome *on_outcome;
     void *ctx;
-    hub_binding *binding; /* who works on it; NULL while it waits for a catalog */
+    hub_binding *binding; /* who works on it; NULL while it waits for a catalog or a place */
+    hub_waiting *waiting; /* for a place (queue.h); else NULL */
     hub_call *session_next;
     hub_call *session_prev;
+    hub_call *bucket_next; /* of session->calls_by_id */
     hub_call *binding_next;
     hub_call *binding_prev;
-    hub_call *park_next;
+    hub_call *park_next; /* of those that wait, for whichever of the two */
     hub_call *park_prev;
     bool is_tool_call;           /* failures become tool results */
     bool is_reading;             /* resources/read: it has caching hints, and a way to miss */
@@ -77,6 +82,7 @@ struct hub_call {
     char *progress;       /* … and the newest that was held back; NULL: none */
     size_t progress_len;
     ev_timer progress_due; /* … runs while one is */
+    char *log;             /* what its line in the log will say (middleware.h); NULL: none */
     char *promised_tool;   /* a tool that only an earlier hub heard of (discovery.h); NULL: none */
     char *held;            /* a parked request, whole */
     size_t held_len;
@@ -88,6 +94,9 @@ struct hub_call {
     bool may_ask;                           /* its method may be answered with input_required */
     bool is_carrier;                        /* it is there for its questions alone (roots.h) */
     bool idle;                              /* bound, but nobody works on it (reissue.h) */
+    struct hub_audit_record *audit;         /* what is noted of it, … */
+    struct hub_audit *auditor;              /* … by whom; NULL: nothing */
+    uint64_t begin_us;                      /* monotonic; the same in milliseconds: */
     uint64_t begin_ms;
     uint64_t ceiling_ms; /* after which progress does not help; monotonic, as begin_ms */
     uint64_t paused_ms;  /* since when the clock stands still; 0: it runs */
@@ -115,9 +124,6 @@ HUB_MUST_CHECK hub_err hub_call_begin_internal(hub_call_table *table,
                                                hub_call_on_outcome *on_outcome, void *ctx,
                                                hub_call **ret_call);
 
-/* Make a call of the hub's own end with a session. A carrier is none of its calls in flight. */
-void hub_call_join(hub_call *call, hub_session *session);
-
 /* The loop of its timers. */
 struct ev_loop *hub_call_loop(const hub_call *call);
 
@@ -125,7 +131,11 @@ struct ev_loop *hub_call_loop(const hub_call *call);
  * about a task. */
 void hub_call_bind(hub_call *call, hub_binding *binding);
 
-/* Start the clock: after `timeout_ms` without progress, or `ceiling_ms` in all, the call fails. */
+/* What the call takes is counted from now on. */
+void hub_call_begin_clock(hub_call *call);
+
+/* After `timeout_ms` without progress, or `ceiling_ms` in all, the call fails. Both count from the
+ * beginning of its clock, which is now unless it has begun. */
 void hub_call_set_deadline(hub_call *call, uint32_t timeout_ms, uint32_t ceiling_ms);
 
 /* Progress was reported: the timeout starts anew, the ceiling does not. */
@@ -156,9 +166,6 @@ hub_call *hub_call_at(const hub_call_table *table, uint64_t id);
 
 /* The call with that id if `binding` works on it, else NULL. */
 hub_call *hub_call_find(const hub_call_table *table, uint64_t id, const hub_binding *binding);
-
-/* The session's call with that raw id, or NULL. */
-hub_call *hub_call_find_client(const hub_session *session, hub_str client_id);
 
 /* Complete a call: answer the client (or tell on_outcome), then forget it. */
 void hub_call_finish(hub_call *call, const hub_outcome *outcome);

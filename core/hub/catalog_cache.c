@@ -78,6 +78,9 @@ static bool make_id(const hub_toolset *toolset, const hub_module *module,
         add_part(digest, module->name);
         add_part(digest, module->table->version);
         add_part(digest, settings->config_json);
+        if (settings->is_isolated) { /* its version is not known */
+            (void)EVP_DigestUpdate(digest, &module->hash, sizeof module->hash);
+        }
         add_part(digest, directory);
         made = EVP_DigestFinal_ex(digest, bytes, &len) == 1;
     }
@@ -192,7 +195,8 @@ static void read_file(hub_catalog_cache *cache, hub_toolset *toolset, const hub_
         err = hub_catalog_file_read(hub_buf_str(&text), hub_str_of(id), &record, &why);
     }
     if (err == HUB_OK) {
-        bool is_native = (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
+        bool is_native =
+            !toolset->settings->is_isolated && (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
         err = adopt(toolset, &record, is_native, &why);
     }
     hub_buf_fini(&text);

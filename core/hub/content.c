@@ -2,11 +2,14 @@
 #include "hub/content.h"
 
 #include "base/limits.h"
+#include "hub/audit.h"
 #include "hub/describe.h"
 #include "hub/hub.h"
 #include "hub/parking.h"
 #include "hub/router.h"
 #include "tools/route.h"
+
+#include <stdio.h>
 
 /* ---- what a request means -------------------------------------------------------------------- */
 
@@ -15,12 +18,19 @@ static void respond_invalid(const hub_request *request, const char *text)
     hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_str_of(text), HUB_STR_EMPTY);
 }
 
-/* Decode a raw string of 1 to `max_bytes` bytes. */
-static bool decode(hub_str raw, size_t max_bytes, hub_buf *decoded)
+/* Decode a raw string of 1 to `max_bytes` bytes. When that fails the request has been answered:
+ * with `wanted`, unless memory was short. */
+static bool decode(const hub_request *request, hub_str raw, size_t max_bytes, const char *wanted,
+                   hub_buf *decoded)
 {
     hub_buf_init(decoded, raw.len);
     if (hub_json_decode(raw, decoded) == HUB_OK && decoded->len > 0 && decoded->len <= max_bytes) {
         return true;
+    }
+    if (decoded->failed == HUB_ENOMEM) {
+        hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
+    } else {
+        respond_invalid(request, wanted);
     }
     hub_buf_fini(decoded);
     return false;
@@ -28,15 +38,10 @@ static bool decode(hub_str raw, size_t max_bytes, hub_buf *decoded)
 
 bool hub_content_read_uri(const hub_request *request, hub_str raw, hub_buf *decoded)
 {
-    if (decode(raw, HUB_LIMIT_URI_BYTES, decoded)) {
-        return true;
-    }
-    hub_buf text;
-    hub_buf_init(&text, 256);
-    hub_buf_printf(&text, "the uri must be a string of 1 to %d bytes", HUB_LIMIT_URI_BYTES);
-    hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_buf_str(&text), HUB_STR_EMPTY);
-    hub_buf_fini(&text);
-    return false;
+    char wanted[64];
+    (void)snprintf(wanted, sizeof wanted, "the uri must be a string of 1 to %d bytes",
+                   HUB_LIMIT_URI_BYTES);
+    return decode(request, raw, HUB_LIMIT_URI_BYTES, wanted, decoded);
 }
 
 /* Park a request whose target may be in a catalog that is not known yet. */
@@ -106,6 +111,9 @@ static void forward(const hub_request *request, const hub_view_entry *entry, hub
         return;
     }
     call->is_reading = hub_str_is(request->message->method, "resources/read");
+    if (!hub_audit_begin(call, hub_str_of(toolset->settings->key), name, request->message)) {
+        return;
+    }
     hub_router_dispatch(call, toolset, name, name_json, request->message);
 }
 
@@ -158,8 +166,8 @@ void hub_content_read(const hub_request *request)
 static void use_prompt(const hub_request *request, hub_str raw)
 {
     hub_buf name;
-    if (!decode(raw, HUB_LIMIT_CLIENT_MESSAGE_BYTES, &name)) {
-        respond_invalid(request, "the name of the prompt must be a string");
+    if (!decode(request, raw, HUB_LIMIT_CLIENT_MESSAGE_BYTES,
+                "the name of the prompt must be a string", &name)) {
         return;
     }
     const hub_view_entry *entry = find_prompt(request, hub_buf_str(&name));

@@ -3,27 +3,8 @@
 
 #include "base/limits.h"
 #include "hub/hub.h"
+#include "hub/status.h"
 #include "tools/naming.h"
-
-static const char *state_word(const hub_toolset *toolset, bool active)
-{
-    static const char *const WORDS[] = {
-        [PATCHBAY_STATE_IDLE] = "idle",
-        [PATCHBAY_STATE_CONNECTING] = "connecting",
-        [PATCHBAY_STATE_READY] = "ready",
-        [PATCHBAY_STATE_FAILED] = "failed",
-    };
-    if (!toolset->settings->enabled) {
-        return "off";
-    }
-    if (!active) {
-        return "inactive";
-    }
-    if (toolset->native) {
-        return "ready";
-    }
-    return toolset->state <= PATCHBAY_STATE_FAILED ? WORDS[toolset->state] : "unknown";
-}
 
 static const char *describe(const hub_toolset *toolset)
 {
@@ -45,7 +26,7 @@ static void add_summary(const hub_toolset *toolset, bool active, hub_buf *out)
 {
     hub_buf text;
     hub_buf_init(&text, 1024);
-    const char *state = state_word(toolset, active);
+    const char *state = hub_status_state(toolset, active);
     hub_buf_add(&text, hub_str_of(strcmp(state, "ready") == 0 ? "active" : state));
     for (int i = 0; i < HUB_KINDS; i++) {
         hub_kind kind = (hub_kind)i;
@@ -76,7 +57,7 @@ void hub_describe_add_toolset(const hub_profile *profile, const hub_toolset *too
         hub_json_add_string(out, hub_str_of(describe(toolset)));
     }
     hub_buf_printf(out, ",\"active\":%s,\"state\":\"%s\"", active ? "true" : "false",
-                   state_word(toolset, active));
+                   hub_status_state(toolset, active));
     if (toolset->state == PATCHBAY_STATE_FAILED && active) {
         hub_json_add_key(out, HUB_STR("reason"));
         hub_json_add_string(out, hub_str_of(toolset->detail));
@@ -86,6 +67,8 @@ void hub_describe_add_toolset(const hub_profile *profile, const hub_toolset *too
         hub_buf_add_u64(out, toolset->lists[HUB_KIND_TOOL]->count);
     }
     add_summary(toolset, active, out);
+    hub_json_add_key(out, HUB_STR("status"));
+    hub_status_add_toolset(profile, toolset, out);
 }
 
 void hub_describe_toolsets(hub_orchestrator *hub, const char *profile_name, hub_buf *out)
@@ -101,9 +84,14 @@ void hub_describe_toolsets(hub_orchestrator *hub, const char *profile_name, hub_
     hub_buf_add_char(out, ']');
 }
 
-bool hub_describe_resolve(hub_orchestrator *hub, hub_str reference, hub_buf *out)
+bool hub_describe_resolve(hub_orchestrator *hub, const char *profile_name, hub_str reference,
+                          hub_buf *out)
 {
-    const hub_view *view = hub_registry_view(hub_find_profile(hub, NULL)->registry);
+    const hub_profile *profile = hub_find_profile(hub, profile_name);
+    if (profile == NULL) {
+        return false;
+    }
+    const hub_view *view = hub_registry_view(profile->registry);
     const hub_view_entry *entry = hub_view_find(view, reference);
     hub_str toolset;
     hub_str tool;

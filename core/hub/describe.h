@@ -13,16 +13,18 @@ struct hub_profile;
 struct hub_toolset;
 
 /* Append an array with one object per toolset: key, module, description, active, state, reason,
- * toolCount, summary (one line for people). `profile` NULL: the default one. */
+ * toolCount, summary (one line for people), status (hub/status.h). `profile` NULL: the default one.
+ */
 void hub_describe_toolsets(hub_orchestrator *hub, const char *profile, hub_buf *out);
 
 /* Append an array with one object per module and per refused file: name, version, path, summary. */
 void hub_describe_modules(hub_orchestrator *hub, hub_buf *out);
 
-/* Append the exposed name that a reference means in the default profile: an exposed name itself, or
- * "toolset__tool" whatever the naming mode (split at the first "__"). False when it means nothing.
- */
-bool hub_describe_resolve(hub_orchestrator *hub, hub_str reference, hub_buf *out);
+/* Append the exposed name that a reference means in the profile (NULL: the default one): an exposed
+ * name itself, or "toolset__tool" whatever the naming mode (split at the first "__"). False when it
+ * means nothing. */
+bool hub_describe_resolve(hub_orchestrator *hub, const char *profile, hub_str reference,
+                          hub_buf *out);
 
 /* Append why toolsets that are active have no tools, be it that they are still starting ("git:
  * cannot start …"), separated by "; ". */

@@ -19,6 +19,7 @@
 #include "hub/discovery.h"
 #include "hub/manager.h"
 #include "hub/notifier.h"
+#include "hub/rates.h"
 #include "hub/settings.h"
 #include "hub/subscription.h"
 #include "hub/toolset.h"
@@ -58,6 +59,7 @@ struct hub_orchestrator {
     hub_module_env *env;
     hub_call_table *calls;
     struct hub_asks *asks;
+    struct hub_audit *audit;
     struct hub_catalog_cache *cache;        /* NULL: no catalog is remembered on disk */
     ev_timer refresh;                       /* asks for what is too old (discovery.h) … */
     char refresh_trace[HUB_TRACE_ID_BYTES]; /* … for whom; empty: nobody said */
@@ -72,12 +74,17 @@ struct hub_orchestrator {
     hub_names forwarded;                 /* headers that some toolset forwards … */
     const char **forwarded_items;        /* … and the memory of that list */
     hub_state_key task_key;              /* signs the ids of tasks; made at start */
+    hub_accounts accounts;               /* principals */
     size_t task_count;                   /* tasks that somebody hears of (task_watch.h) */
+    uint64_t begun_ms;                   /* when it was made; monotonic */
     uint64_t last_session;               /* the number of the newest one */
     struct hub_reload_wait *reload_wait; /* what the last reload waits for (reload.h); or NULL */
     bool started;
     bool stopping;
 };
+
+/* Of the index of a session's calls: far more than a client has in flight at once, mostly. */
+enum { HUB_SESSION_BUCKETS = 64 };
 
 /* A conversation. */
 struct hub_session {
@@ -87,6 +94,10 @@ struct hub_session {
     hub_session *prev;
     hub_port *port;
     char *principal;
+    hub_account *account; /* the principal's */
+    hub_session_rates rates;
+    hub_subscriber *updates_due; /* who is to be told of a change, as soon as the rate allows … */
+    ev_timer updates_timer;      /* … which this waits for */
     const char *transport;
     hub_revision revision;      /* agreed on by `initialize`; NONE before, and for modern clients */
     bool initialized;           /* notifications/initialized has come */
@@ -101,7 +112,10 @@ struct hub_session {
     struct hub_elicitation *elicitations; /* legacy: see elicitation.h; newest first */
     struct hub_listen *listens;           /* modern: open subscriptions/listen */
     size_t listen_count;
-    hub_call *calls; /* in flight */
+    hub_toolset *instances;                     /* of its own (session_instance.h) */
+    bool is_one_request;                        /* it ends with the answer to its only request */
+    hub_call *calls;                            /* in flight */
+    hub_call *calls_by_id[HUB_SESSION_BUCKETS]; /* … by the client's id (call.c) */
     size_t call_count;
     size_t held_bytes; /* of requests that wait for a catalog */
     bool closing;      /* nothing is written any more */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/ask_internal.h"
+#include "hub/status.h"
 
 #include <stdlib.h>
 
@@ -110,6 +111,7 @@ bool hub_input_required_keep(hub_call *call, const hub_outcome *outcome)
         asking->outcome.status = PATCHBAY_FAILED;
     }
     hub_asking_cancel_all(asking);
+    hub_status_count(call, outcome);
     hub_call_unbind(call);
     return true;
 }
@@ -335,7 +337,8 @@ void hub_input_required_supply(hub_call *call, const hub_message *message)
     }
 }
 
-/* The call that a state means and that waits for it, or NULL with the reason why not. */
+/* The call that a state means and that waits for it, or NULL with the reason why not; without one
+ * if this hub did not make the state for this request. */
 static hub_call *find_call(const hub_request *request, const char **ret_reason)
 {
     const hub_session *session = request->session;
@@ -348,7 +351,7 @@ static hub_call *find_call(const hub_request *request, const char **ret_reason)
         .digest = digest,
     };
     hub_request_state state;
-    *ret_reason = BAD_STATE;
+    *ret_reason = NULL;
     if (hub_request_digest(message->method, message->at[HUB_M_PARAMS], digest) != HUB_OK ||
         hub_request_state_read(&hub->asks->key, message->at[HUB_M_REQUEST_STATE], &binding,
                                &state) != HUB_OK) {
@@ -387,6 +390,9 @@ bool hub_input_required_resume(const hub_request *request)
         return true;
     }
     hub_call *call = find_call(request, &reason);
+    if (call == NULL && reason == NULL) {
+        return false; /* a hub behind this one may have made it; hub_input_required_admit judges */
+    }
     if (call == NULL) {
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_str_of(reason), HUB_STR_EMPTY);
         return true;

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/logging.h"
 
+#include "base/clock.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "hub/ask.h"
 #include "hub/hub.h"
 
+#include <inttypes.h>
+
+static const hub_bucket_rate RATE = {.per_second = HUB_LIMIT_LOG_MESSAGES_PER_S,
+                                     .at_once = HUB_LIMIT_LOG_MESSAGES_BURST};
 static const hub_str METHOD = {.ptr = "notifications/message", .len = 21};
 
 /* ---- what toolsets are told ------------------------------------------------------------------ */
@@ -14,6 +20,11 @@ static int wanted_level(const hub_toolset *toolset)
 {
     const hub_orchestrator *hub = toolset->hub;
     int level = toolset->level_asked;
+    if (toolset->shared != NULL) {
+        const hub_session *session = toolset->session;
+        bool has_level = session != NULL && session->has_log_level && session->log_level < level;
+        return has_level ? session->log_level : level;
+    }
     for (size_t i = 0; i < hub->profile_count; i++) {
         const hub_profile *profile = hub->profiles[i];
         if (profile->registry == NULL ||
@@ -102,6 +113,15 @@ static void refresh_all(const hub_profile *profile)
     }
 }
 
+/* Tell those who work for a session: its own instances, and what all share. */
+static void refresh_for(const hub_session *session)
+{
+    for (hub_toolset *own = session->instances; own != NULL; own = own->next_of_session) {
+        hub_logging_refresh(own);
+    }
+    refresh_all(session->profile);
+}
+
 /* ---- what clients ask for -------------------------------------------------------------------- */
 
 hub_str hub_logging_level_json(const hub_session *session)
@@ -128,11 +148,15 @@ void hub_logging_set_level(const hub_request *request)
     session->log_level = level;
     profile->level_counts[level]++;
     hub_respond_result(request, HUB_STR("{}"));
-    refresh_all(profile);
+    refresh_for(session);
 }
 
 void hub_logging_forget(hub_session *session)
 {
+    if (session->rates.log_dropped > 0) {
+        hub_log(HUB_LOG_INFO, "client.log_dropped", HUB_F_TEXT("transport", session->transport),
+                HUB_F_INT("count", session->rates.log_dropped));
+    }
     if (session->has_log_level) {
         session->has_log_level = false;
         session->profile->level_counts[session->log_level]--;
@@ -160,11 +184,44 @@ static int call_level(const hub_call *call)
                                                : session_level(call->session);
 }
 
+/* Say in the place of messages that were left out how many they were, at the level of the one that
+ * comes next. */
+static void tell_dropped(hub_session *session, hub_port *port, hub_str params_json)
+{
+    hub_str level = hub_json_get(params_json, HUB_STR("level"));
+    hub_buf params;
+    hub_buf_init(&params, HUB_LIMIT_LOG_LINE_BYTES);
+    hub_buf_add(&params, HUB_STR("{\"level\":"));
+    hub_buf_add(&params, level);
+    hub_buf_printf(&params,
+                   ",\"logger\":\"patchbay\",\"data\":\"%" PRIu64
+                   " messages were left out here: there were more than %u per second\"}",
+                   session->rates.log_dropped, HUB_LIMIT_LOG_MESSAGES_PER_S);
+    if (hub_buf_ok(&params)) {
+        session->rates.log_dropped = 0;
+        hub_respond_notify(port, METHOD, hub_buf_str(&params));
+    }
+    hub_buf_fini(&params);
+}
+
+/* Send a message of which the client wants to hear, unless it has had too many. */
+static void send_message(hub_session *session, hub_port *port, hub_str params_json)
+{
+    if (!hub_bucket_take(&session->rates.log_messages, hub_clock_now_ms(), RATE)) {
+        session->rates.log_dropped++;
+        return;
+    }
+    if (session->rates.log_dropped > 0) {
+        tell_dropped(session, port, params_json);
+    }
+    hub_respond_notify(port, METHOD, params_json);
+}
+
 void hub_logging_forward(const hub_call *call, hub_str params_json)
 {
     const hub_session *session = call->session;
     if (session != NULL && !session->closing && level_of(params_json) >= call_level(call)) {
-        hub_respond_notify(call->port, METHOD, params_json);
+        send_message(call->session, call->port, params_json);
     }
 }
 
@@ -179,22 +236,28 @@ bool hub_logging_forward_to_only(const hub_binding *binding, hub_str params_json
         is_wanted = at->on_outcome != NULL || level_of(params_json) >= call_level(at);
     }
     if (is_wanted) {
-        hub_respond_notify(newest->port, METHOD, params_json);
+        send_message(newest->session, newest->port, params_json);
     }
     return true;
 }
 
-void hub_logging_tell(const hub_session *session, hub_str params_json)
+void hub_logging_tell(hub_session *session, hub_str params_json)
 {
     if (session->initialized && !session->closing &&
         level_of(params_json) >= session_level(session)) {
-        hub_respond_notify(session->port, METHOD, params_json);
+        send_message(session, session->port, params_json);
     }
 }
 
 void hub_logging_broadcast(hub_toolset *toolset, hub_str params_json)
 {
     const hub_orchestrator *hub = toolset->hub;
+    if (toolset->shared != NULL) {
+        if (toolset->session != NULL) {
+            hub_logging_tell(toolset->session, params_json);
+        }
+        return;
+    }
     int level = level_of(params_json);
     for (size_t i = 0; i < hub->profile_count; i++) {
         const hub_profile *profile = hub->profiles[i];
@@ -202,10 +265,9 @@ void hub_logging_broadcast(hub_toolset *toolset, hub_str params_json)
             hub_registry_find(profile->registry, hub_str_of(toolset->settings->key)) == NULL) {
             continue;
         }
-        for (const hub_session *session = profile->sessions; session != NULL;
-             session = session->next) {
+        for (hub_session *session = profile->sessions; session != NULL; session = session->next) {
             if (session->initialized && !session->closing && level >= session_level(session)) {
-                hub_respond_notify(session->port, METHOD, params_json);
+                send_message(session, session->port, params_json);
             }
         }
     }

@@ -41,6 +41,6 @@ void hub_logging_broadcast(struct hub_toolset *toolset, hub_str params_json);
 bool hub_logging_forward_to_only(const hub_binding *binding, hub_str params_json);
 
 /* … or to one legacy client that it is meant for. */
-void hub_logging_tell(const hub_session *session, hub_str params_json);
+void hub_logging_tell(hub_session *session, hub_str params_json);
 
 #endif

@@ -5,6 +5,7 @@
 #include "hub/describe.h"
 #include "hub/hub.h"
 #include "hub/respond.h"
+#include "hub/status.h"
 #include "tools/naming.h"
 
 #include <stdlib.h>
@@ -15,6 +16,12 @@
     "false}"
 #define NO_ARGUMENTS "{\"type\":\"object\",\"additionalProperties\":false}"
 #define ANY_OBJECT   "{\"type\":\"object\"}"
+/* Nothing is required: a failure is structured, too. */
+#define TOOLSETS_BEGIN                                                                             \
+    "{\"type\":\"object\",\"properties\":{\"toolsets\":{\"type\":\"array\",\"items\":"
+#define TOOLSET_BEGIN                                                                              \
+    "{\"type\":\"object\",\"properties\":{\"key\":{\"type\":\"string\"},"                          \
+    "\"active\":{\"type\":\"boolean\"},\"toolCount\":{\"type\":\"integer\"},\"status\":"
 #define ONE_OR_MORE_TOOLSETS                                                                       \
     "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"                         \
     "\"toolset\":{\"type\":\"string\",\"description\":\"Key of one toolset.\"},"                   \
@@ -39,7 +46,9 @@ static void reply(hub_call *call, hub_buf *structured, bool is_error)
         hub_outcome outcome = {.status = PATCHBAY_RESULT, .json = hub_buf_str(&result)};
         hub_call_finish(call, &outcome);
     } else {
-        hub_call_fail(call, PATCHBAY_FAILED, HUB_STR("the answer became too large"));
+        bool is_short = structured->failed == HUB_ENOMEM || result.failed == HUB_ENOMEM;
+        hub_call_fail(call, PATCHBAY_FAILED,
+                      is_short ? HUB_STR("out of memory") : HUB_STR("the answer became too large"));
     }
     hub_buf_fini(&result);
     hub_buf_fini(structured);
@@ -105,7 +114,10 @@ static void add_result(hub_buf *out, const hub_manager_result *result, bool enab
     hub_buf text;
     hub_buf_init(&text, 2048);
     if (result->err != HUB_OK) {
-        hub_buf_add(&text, hub_str_of(result->why.text));
+        hub_buf masked;
+        hub_buf_init(&masked, SIZE_MAX / 4);
+        hub_buf_add(&text, hub_respond_mask(hub_str_of(result->why.text), &masked));
+        hub_buf_fini(&masked);
         hub_buf_printf(out, ",\"ok\":false,\"code\":\"%s\",\"retryable\":%s", code_of(result->err),
                        is_retryable(result->err) ? "true" : "false");
     } else {
@@ -384,34 +396,50 @@ static void list_tools(hub_call *call, hub_str arguments)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+typedef enum shown_status { NO_STATUS, STATUS_OF_ALL, STATUS_OF_ONE } shown_status;
+
 static const struct {
     const char *name;
     bool in_static;
     const char *description;
     const char *input_schema;
     const char *annotations;
+    shown_status status; /* what of its result is described */
     void (*run)(hub_call *call, hub_str arguments);
 } META_TOOLS[] = {
     {"enable_toolset", false,
      "Makes the tools of one or several toolsets available. The list of tools changes.",
-     ONE_OR_MORE_TOOLSETS, ANNOTATIONS_CHANGE, enable_toolset},
+     ONE_OR_MORE_TOOLSETS, ANNOTATIONS_CHANGE, NO_STATUS, enable_toolset},
     {"disable_toolset", false,
      "Removes the tools of one or several toolsets from the list until they are enabled again.",
-     ONE_OR_MORE_TOOLSETS, ANNOTATIONS_CHANGE, disable_toolset},
-    {"list_toolsets", false, "Lists all toolsets: what they are for, and which are active.",
-     NO_ARGUMENTS, ANNOTATIONS_READ, list_toolsets},
-    {"describe_toolset", false, "Describes one toolset and the tools it has.",
+     ONE_OR_MORE_TOOLSETS, ANNOTATIONS_CHANGE, NO_STATUS, disable_toolset},
+    {"list_toolsets", false,
+     "Lists all toolsets: what they are for, which are active, and how they fare.", NO_ARGUMENTS,
+     ANNOTATIONS_READ, STATUS_OF_ALL, list_toolsets},
+    {"describe_toolset", false, "Describes one toolset: the tools it has, and how it fares.",
      "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"toolset\"],"
      "\"properties\":{\"toolset\":{\"type\":\"string\",\"description\":\"Key of the toolset.\"}}}",
-     ANNOTATIONS_READ, describe_toolset},
+     ANNOTATIONS_READ, STATUS_OF_ONE, describe_toolset},
     {"list_tools", true, "Lists the names of all tools that can be called now, by toolset.",
-     NO_ARGUMENTS, ANNOTATIONS_READ, list_tools},
+     NO_ARGUMENTS, ANNOTATIONS_READ, NO_STATUS, list_tools},
 };
 
 static void ignore_drop(void *ctx, hub_str reason)
 {
     (void)ctx;
     (void)reason;
+}
+
+static void add_output_schema(hub_buf *out, shown_status status)
+{
+    if (status == NO_STATUS) {
+        hub_buf_add(out, HUB_STR(ANY_OBJECT));
+        return;
+    }
+    bool is_list = status == STATUS_OF_ALL;
+    hub_buf_add(out, is_list ? HUB_STR(TOOLSETS_BEGIN TOOLSET_BEGIN) : HUB_STR(TOOLSET_BEGIN));
+    hub_buf_add(out, hub_str_of(HUB_STATUS_SCHEMA));
+    hub_buf_add(out, is_list ? HUB_STR("}}}}}") : HUB_STR("}}"));
 }
 
 hub_err hub_meta_catalog(bool is_static, hub_catalog **ret_catalog)
@@ -424,9 +452,11 @@ hub_err hub_meta_catalog(bool is_static, hub_catalog **ret_catalog)
             hub_json_add_comma(&json);
             hub_buf_printf(&json,
                            "{\"name\":\"%s\",\"description\":\"%s\",\"inputSchema\":%s,"
-                           "\"outputSchema\":" ANY_OBJECT ",\"annotations\":%s}",
+                           "\"annotations\":%s,\"outputSchema\":",
                            META_TOOLS[i].name, META_TOOLS[i].description,
                            META_TOOLS[i].input_schema, META_TOOLS[i].annotations);
+            add_output_schema(&json, META_TOOLS[i].status);
+            hub_buf_add_char(&json, '}');
         }
     }
     hub_buf_add_char(&json, ']');

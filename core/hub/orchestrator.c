@@ -4,10 +4,12 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/ask.h"
+#include "hub/audit.h"
 #include "hub/catalog_cache.h"
+#include "hub/drain.h"
 #include "hub/forward.h"
 #include "hub/hub.h"
-#include "hub/listen.h"
+#include "hub/isolation.h"
 #include "hub/parking.h"
 #include "hub/profile.h"
 #include "hub/reload.h"
@@ -182,6 +184,9 @@ static void rebind(hub_orchestrator *hub, const hub_module *module)
 static void on_module_change(void *ctx, const hub_module *module, hub_module_change change)
 {
     hub_orchestrator *hub = ctx;
+    if (hub->stopping) {
+        return; /* there are no profiles any more */
+    }
     switch (change) {
     case HUB_MODULE_REMOVED:
         break; /* what is in use stays in use */
@@ -216,6 +221,10 @@ static hub_err make_parts(hub_orchestrator *hub, hub_error *reterr)
         hub_forward_list(settings, &hub->forwarded, &hub->forwarded_items) != HUB_OK) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
+    err = hub_audit_create(hub->loop, &settings->audit, &hub->audit, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
     err = hub_asks_create(hub, &hub->asks);
     if (err != HUB_OK) {
         return hub_fail(reterr, err, "questions to clients cannot be signed: %s",
@@ -241,6 +250,17 @@ static hub_err make_meta(hub_orchestrator *hub, hub_error *reterr)
     return err == HUB_OK ? HUB_OK : hub_fail(reterr, err, "out of memory");
 }
 
+static hub_err find_modules(hub_orchestrator *hub, hub_error *reterr)
+{
+    hub_resolver_keep_outside(hub->resolver, hub_isolation_is_outside, hub->settings);
+    hub_resolver_announce(hub->resolver, hub->settings->on_step);
+    if (hub->settings->modules.file != NULL) {
+        return hub_resolver_offer_file(hub->resolver, hub->settings->modules.file, reterr);
+    }
+    hub_resolver_scan(hub->resolver);
+    return HUB_OK;
+}
+
 hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_settings *settings,
                                 hub_orchestrator **ret_hub, hub_error *reterr)
 {
@@ -250,13 +270,16 @@ hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_settings *settin
     }
     hub->loop = loop;
     hub->settings = hub_settings_ref(settings);
+    hub->begun_ms = hub_clock_now_ms();
     hub_discovery_init(hub);
     hub_err err = make_parts(hub, reterr);
     if (err == HUB_OK) {
         err = make_meta(hub, reterr);
     }
     if (err == HUB_OK) {
-        hub_resolver_scan(hub->resolver);
+        err = find_modules(hub, reterr);
+    }
+    if (err == HUB_OK) {
         err = add_toolsets(hub, reterr);
     }
     if (err == HUB_OK) {
@@ -311,9 +334,16 @@ void hub_orchestrator_check(hub_orchestrator *hub, void (*on_bad)(void *ctx, con
         if (!hub->toolsets[i]->settings->enabled) {
             continue;
         }
+        if (hub->settings->on_step != NULL) {
+            hub_error step;
+            (void)hub_fail(&step, HUB_OK, "%s: toolset \"%s\"", hub->toolsets[i]->settings->source,
+                           hub->toolsets[i]->key);
+            hub->settings->on_step(step.text);
+        }
         if (hub_toolset_use(hub->toolsets[i], &why) == HUB_OK) {
             hub_toolset_unuse(hub->toolsets[i]);
         } else {
+            hub_error_prefix(&why, "%s", hub->toolsets[i]->settings->source);
             on_bad(ctx, why.text);
         }
     }
@@ -321,17 +351,8 @@ void hub_orchestrator_check(hub_orchestrator *hub, void (*on_bad)(void *ctx, con
 
 void hub_orchestrator_stop(hub_orchestrator *hub)
 {
-    hub->stopping = true;
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        for (hub_session *session = hub->profiles[i]->sessions; session != NULL;
-             session = session->next) {
-            while (session->calls != NULL) {
-                hub_call_abort(session->calls, PATCHBAY_UNAVAILABLE,
-                               HUB_STR("the hub is shutting down"));
-            }
-            hub_listen_close_all(session, true);
-        }
-    }
+    hub_drain_begin(hub);
+    hub_drain_abort_all(hub);
     hub_asks_stop(hub->asks);
 }
 
@@ -378,7 +399,8 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
     hub_process_table_destroy(hub->processes);
     ended = (hub->workers == NULL || hub_worker_pool_destroy(hub->workers, 100)) && ended;
     if (!ended) {
-        return false; /* a plugin's thread still uses all of this */
+        (void)hub_audit_destroy(hub->audit); /* so that the last records are written */
+        return false;                        /* a plugin's thread still uses all of this */
     }
     if (hub->env != NULL) {
         hub_module_env_drain(hub->env);
@@ -390,6 +412,10 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
     hub_toolset_destroy(hub->meta);
     hub_asks_destroy(hub->asks);
     hub_call_table_destroy(hub->calls);
+    if (!hub_audit_destroy(hub->audit)) {
+        return false;
+    }
+    hub_rates_end(hub);
     hub_resolver_destroy(hub->resolver);
     free(hub->forwarded_items);
     hub_catalog_cache_destroy(hub->cache);

@@ -34,7 +34,7 @@ void hub_orchestrator_check(hub_orchestrator *hub, void (*on_bad)(void *ctx, con
                             void *ctx);
 
 /* Say goodbye to the sessions: open subscriptions are completed, calls in flight get an error. New
- * sessions are refused from now on. */
+ * sessions are refused from now on. Whoever lets calls end first has begun it with drain.h. */
 void hub_orchestrator_stop(hub_orchestrator *hub);
 
 /* Take everything down: sessions must have been closed. Runs the loop until the instances have

@@ -2,6 +2,7 @@
 #include "hub/profile.h"
 
 #include "base/log.h"
+#include "hub/isolation.h"
 #include "hub/meta_tools.h"
 #include "tools/naming.h"
 #include "tools/schema.h"
@@ -144,6 +145,8 @@ bool hub_module_makes_toolset(const hub_module *module, const hub_settings *sett
         .active = true,
         .lazy = true,
         .cache = true,
+        .is_isolated = settings->modules.isolates &&
+                       hub_isolation_is_outside(settings, hub_str_of(module->name)),
         .call_timeout_ms = settings->limits.call_timeout_ms,
     };
     return works_without_config(module);

@@ -3,7 +3,11 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "hub/router.h"
+#include "hub/hub.h"
+#include "hub/respond.h"
+#include "hub/tasks.h"
+#include "hub/toolset.h"
+#include "wire/json.h"
 
 #include <stdlib.h>
 
@@ -11,6 +15,48 @@ enum {
     INTERVAL_MS = 1000 / HUB_LIMIT_PROGRESS_PER_S,
     BURST_MS = INTERVAL_MS * HUB_LIMIT_PROGRESS_BURST,
 };
+
+void hub_progress_notify(hub_port *port, hub_str token, hub_str params_json)
+{
+    hub_buf params;
+    hub_buf_init(&params, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    hub_buf_add(&params, HUB_STR("{\"progressToken\":"));
+    hub_buf_add(&params, token);
+    hub_json_iter it = hub_json_iterate(params_json);
+    hub_str key;
+    hub_str value;
+    while (hub_json_next(&it, &key, &value)) {
+        if (!hub_json_string_is(key, HUB_STR("progressToken"))) {
+            hub_buf_add_char(&params, ',');
+            hub_buf_add(&params, key);
+            hub_buf_add_char(&params, ':');
+            hub_buf_add(&params, value);
+        }
+    }
+    hub_buf_add_char(&params, '}');
+    if (hub_buf_ok(&params)) {
+        hub_respond_notify(port, HUB_STR("notifications/progress"), hub_buf_str(&params));
+    }
+    hub_buf_fini(&params);
+}
+
+static void forward(const hub_call *call, hub_str params_json)
+{
+    const hub_session *session = call->session;
+    if (call->context.progress_token.len == 0 || session == NULL || session->closing) {
+        return;
+    }
+    hub_buf text;
+    hub_buf_init(&text, SIZE_MAX / 2);
+    hub_str told =
+        call->binding != NULL && call->binding->toolset->capabilities.runs_tasks
+            ? hub_tasks_notification(call->binding->toolset, session, params_json, false, &text)
+            : params_json;
+    if (told.len > 0) {
+        hub_progress_notify(call->port, call->context.progress_token, told);
+    }
+    hub_buf_fini(&text);
+}
 
 void hub_progress_forget(hub_call *call)
 {
@@ -81,14 +127,13 @@ void hub_progress_take(hub_call *call, hub_str params_json)
     }
     call->progress_ms += INTERVAL_MS;
     hub_progress_forget(call);
-    hub_router_forward_progress(call, params_json);
+    forward(call, params_json);
 }
 
 void hub_progress_flush(hub_call *call)
 {
     if (call->progress != NULL) {
-        hub_router_forward_progress(call,
-                                    (hub_str){.ptr = call->progress, .len = call->progress_len});
+        forward(call, (hub_str){.ptr = call->progress, .len = call->progress_len});
         hub_progress_forget(call);
     }
 }

@@ -11,6 +11,9 @@
 
 #include "hub/call.h"
 
+/* Pass a notification on under the client's own token, at once. */
+void hub_progress_notify(hub_port *port, hub_str token, hub_str params_json);
+
 /* Tell the client, or keep it for later. `params_json` is borrowed. */
 void hub_progress_take(hub_call *call, hub_str params_json);
 

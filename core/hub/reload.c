@@ -3,10 +3,13 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "hub/audit.h"
 #include "hub/catalog_cache.h"
 #include "hub/forward.h"
+#include "hub/isolation.h"
 #include "hub/orchestrator.h"
 #include "hub/reload_internal.h"
+#include "hub/session_instance.h"
 #include "hub/subscription.h"
 #include "tools/naming.h"
 
@@ -252,6 +255,7 @@ static void take_toolset(reload_toolset *item)
         hub_toolset_settings *old = toolset->settings;
         toolset->settings = item->settings;
         item->settings = old;
+        hub_queue_wake(toolset); /* there may be more places now */
     }
     if (item->difference == HUB_TOOLSET_ANOTHER) {
         hub_catalog_cache_forget(toolset); /* what it would write would be under a wrong name */
@@ -262,6 +266,7 @@ static void take_toolset(reload_toolset *item)
     if (binding != NULL) {
         hub_toolset_take(toolset, binding);
     }
+    hub_session_instance_renew(toolset, binding != NULL);
 }
 
 static void swap_settings(reload *next)
@@ -269,9 +274,11 @@ static void swap_settings(reload *next)
     hub_orchestrator *hub = next->hub;
     const char **items = hub->forwarded_items;
     hub->settings = hub_settings_ref(next->settings);
+    hub_audit_configure(hub->audit, &hub->settings->audit);
     hub->forwarded = next->forwarded;
     hub->forwarded_items = next->forwarded_items;
     next->forwarded_items = items;
+    hub_resolver_keep_outside(hub->resolver, hub_isolation_is_outside, hub->settings);
     hub_module_env_limit_messages(hub->env, next->settings->limits.upstream_message_bytes);
 }
 
@@ -290,6 +297,7 @@ static void commit(reload *next, hub_reload_report *report)
         if (item->users == 0) {
             hub_toolset_let_go(item->toolset);
         } else {
+            hub_session_instance_sweep(item->toolset, false);
             hub_subscription_sweep(item->toolset);
             item->toolset->users = item->users;
         }

@@ -125,6 +125,9 @@ hub_err hub_request_digest(hub_str method, hub_str params,
 
 hub_err hub_state_key_make(hub_state_key *ret_key)
 {
+    if (OSSL_LIB_CTX_get0_global_default() == NULL) {
+        return HUB_ENOMEM; /* libcrypto cannot be used, and would not notice */
+    }
     return RAND_bytes(ret_key->bytes, (int)sizeof ret_key->bytes) == 1 ? HUB_OK : HUB_ESYSTEM;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/redact.h"
 #include "hub/hub.h"
 
 static void send_message(hub_port *port, const hub_outgoing *message)
@@ -34,6 +35,15 @@ void hub_respond_list(const hub_request *request, hub_str key, hub_str items, hu
     send_answer(request->port, parts, count, 0);
 }
 
+/* An answer that takes no memory, when there was none for the right one. */
+static void respond_no_memory(hub_port *port, hub_revision revision, hub_str id)
+{
+    hub_str parts[HUB_FRAME_PARTS];
+    size_t count = hub_dialect_error(
+        revision, id, HUB_STR("{\"code\":-32603,\"message\":\"out of memory\"}"), parts);
+    send_answer(port, parts, count, HUB_RPC_INTERNAL_ERROR);
+}
+
 static void respond_error(hub_port *port, hub_revision revision, hub_str id, int code,
                           hub_str message, hub_str data)
 {
@@ -44,6 +54,8 @@ static void respond_error(hub_port *port, hub_revision revision, hub_str id, int
         hub_str parts[HUB_FRAME_PARTS];
         size_t count = hub_dialect_error(revision, id, hub_buf_str(&error), parts);
         send_answer(port, parts, count, code);
+    } else {
+        respond_no_memory(port, revision, id);
     }
     hub_buf_fini(&error);
 }
@@ -62,10 +74,7 @@ void hub_respond_refusal(const hub_request *request, hub_err err)
                           HUB_STR("a request with this id is in flight already"), HUB_STR_EMPTY);
         break;
     case HUB_ELIMIT:
-        hub_respond_error(
-            request, HUB_RPC_OVERLOADED,
-            HUB_STR("too many requests in flight: wait for an answer, then try again"),
-            HUB_STR_EMPTY);
+        hub_rates_refuse(request);
         break;
     default:
         hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, hub_str_of(hub_err_text(err)),
@@ -90,11 +99,22 @@ void hub_respond_notify(hub_port *port, hub_str method, hub_str params)
     send_message(port, &(hub_outgoing){.parts = parts, .count = n});
 }
 
+hub_str hub_respond_mask(hub_str text, hub_buf *memory)
+{
+    if (!hub_redact(text, memory)) {
+        return text;
+    }
+    return hub_buf_ok(memory) ? hub_buf_str(memory) : HUB_STR(HUB_REDACTED);
+}
+
 void hub_respond_add_tool_error(hub_buf *out, const char *code, hub_str message, bool retryable,
                                 bool structured)
 {
     hub_buf error;
+    hub_buf masked;
     hub_buf_init(&error, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_init(&masked, SIZE_MAX / 4);
+    message = hub_respond_mask(message, &masked);
     hub_buf_printf(&error, "{\"code\":\"%s\",\"message\":", code);
     hub_json_add_string(&error, message);
     hub_buf_printf(&error, ",\"retryable\":%s}", retryable ? "true" : "false");
@@ -117,6 +137,7 @@ void hub_respond_add_tool_error(hub_buf *out, const char *code, hub_str message,
         out->failed = HUB_ENOMEM;
     }
     hub_buf_fini(&text);
+    hub_buf_fini(&masked);
     hub_buf_fini(&error);
 }
 
@@ -160,6 +181,8 @@ static void respond_tool_failure(const hub_call *call, const hub_outcome *outcom
         size_t count = hub_dialect_result(call->context.era, call->client_id, hub_buf_str(&result),
                                           false, parts);
         send_answer(call->port, parts, count, 0);
+    } else {
+        respond_no_memory(call->port, call->context.revision, call->client_id);
     }
     hub_buf_fini(&result);
 }
@@ -206,6 +229,21 @@ static void respond_rpc_error(const hub_call *call, hub_str error)
     hub_buf_fini(&text);
 }
 
+/* A failure in plain text: of the hub, or of a plugin that quotes others. */
+static void respond_failure(const hub_call *call, const hub_outcome *outcome)
+{
+    if (call->is_tool_call) {
+        respond_tool_failure(call, outcome);
+        return;
+    }
+    hub_buf masked;
+    hub_buf_init(&masked, SIZE_MAX / 4);
+    respond_error(call->port, call->context.revision, call->client_id,
+                  rpc_error_of(outcome->status), hub_respond_mask(outcome->json, &masked),
+                  HUB_STR_EMPTY);
+    hub_buf_fini(&masked);
+}
+
 void hub_respond_outcome(const hub_call *call, const hub_outcome *outcome)
 {
     hub_str parts[HUB_FRAME_PARTS];
@@ -223,11 +261,6 @@ void hub_respond_outcome(const hub_call *call, const hub_outcome *outcome)
         respond_rpc_error(call, outcome->json);
         return;
     default:
-        if (call->is_tool_call) {
-            respond_tool_failure(call, outcome);
-        } else {
-            respond_error(call->port, call->context.revision, call->client_id,
-                          rpc_error_of(outcome->status), outcome->json, HUB_STR_EMPTY);
-        }
+        respond_failure(call, outcome);
     }
 }

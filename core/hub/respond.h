@@ -41,6 +41,10 @@ void hub_respond_outcome(const hub_call *call, const hub_outcome *outcome);
 /* Send a notification; `params` is a JSON object or empty. */
 void hub_respond_notify(hub_port *port, hub_str method, hub_str params);
 
+/* The text without secrets; `memory` holds it if it has any. For what the hub says in its own words
+ * or quotes in them: what a server answers is passed on as it is. */
+hub_str hub_respond_mask(hub_str text, hub_buf *memory);
+
 /* Append a failed tool result: text, _meta["patchbay/error"], and structuredContent if asked for.
  * `code` is one of REQUIREMENTS S4.10 or S1.37. */
 void hub_respond_add_tool_error(hub_buf *out, const char *code, hub_str message, bool retryable,

@@ -4,6 +4,8 @@
 #include "base/log.h"
 #include "hub/ask_internal.h"
 #include "hub/hub.h"
+#include "hub/session_calls.h"
+#include "hub/session_instance.h"
 
 /* ---- whose roots ----------------------------------------------------------------------------- */
 
@@ -21,8 +23,13 @@ static hub_session *find_session(const hub_binding *binding)
     if (caller != NULL && caller->session != NULL && can_be_asked(caller->session)) {
         return caller->session;
     }
-    const hub_orchestrator *hub = binding->toolset->hub;
-    hub_str key = hub_str_of(binding->toolset->settings->key);
+    const hub_toolset *toolset = binding->toolset;
+    if (toolset->shared != NULL) {
+        hub_session *session = toolset->session;
+        return session != NULL && can_be_asked(session) ? session : NULL;
+    }
+    const hub_orchestrator *hub = toolset->hub;
+    hub_str key = hub_str_of(toolset->settings->key);
     hub_session *only = NULL;
     size_t count = 0;
     for (size_t i = 0; i < hub->profile_count; i++) {
@@ -142,7 +149,8 @@ void hub_roots_changed(const hub_session *session)
         if (i >= count) {
             return;
         }
-        hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
+        hub_toolset *toolset =
+            sources[i].bare ? NULL : hub_session_instance_find(session, sources[i].owner);
         const hub_binding *binding = toolset != NULL ? toolset->binding : NULL;
         if (binding != NULL && binding->instance != NULL && !binding->native &&
             binding->roots_of == session->number) {

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "hub/audit.h"
 #include "hub/content.h"
 #include "hub/describe.h"
 #include "hub/forward.h"
@@ -12,10 +13,16 @@
 #include "hub/listing.h"
 #include "hub/logging.h"
 #include "hub/meta_tools.h"
+#include "hub/middleware.h"
 #include "hub/parking.h"
+#include "hub/queue.h"
+#include "hub/rates.h"
 #include "hub/reissue.h"
 #include "hub/roots.h"
+#include "hub/session_instance.h"
 #include "hub/respond.h"
+#include "hub/session_calls.h"
+#include "hub/status.h"
 #include "hub/subscription.h"
 #include "hub/tasks.h"
 
@@ -92,6 +99,7 @@ static const hub_view_entry *find_tool(const hub_request *request)
         hub_buf_init(&failures, HUB_LIMIT_LOG_LINE_BYTES / 2);
         hub_buf_printf(&text, "Unknown tool: %.*s", (int)(name.len < 200 ? name.len : 200),
                        name.ptr);
+        hub_audit_refused(request, HUB_STR_EMPTY, name);
         hub_describe_add_failures(profile, &failures);
         if (failures.len > 0) {
             hub_buf_printf(&text, " (toolsets that cannot be reached: %.*s)",
@@ -124,15 +132,22 @@ static hub_str arguments_of(const hub_message *message)
 void hub_router_dispatch(hub_call *call, hub_toolset *toolset, hub_str name, hub_str name_json,
                          const hub_message *message)
 {
+    hub_middleware_begin(call, toolset, message->method, name);
+    toolset = hub_session_instance_of_call(call, toolset);
+    if (toolset == NULL) {
+        return;
+    }
+    if (!hub_queue_hold(call, toolset, name, name_json, message)) {
+        hub_router_hand_over(call, toolset, name, name_json, message);
+    }
+}
+
+void hub_router_hand_over(hub_call *call, hub_toolset *toolset, hub_str name, hub_str name_json,
+                          const hub_message *message)
+{
     const hub_orchestrator *hub = toolset->hub;
     const hub_toolset_settings *settings = toolset->settings;
     hub_binding *binding = toolset->binding;
-    if (settings->max_calls > 0 && binding->client_calls >= settings->max_calls &&
-        call->task == NULL) {
-        hub_call_fail(call, PATCHBAY_UNAVAILABLE,
-                      HUB_STR("the toolset has as many calls in flight as it may: try again"));
-        return;
-    }
     hub_str params = message->at[HUB_M_PARAMS];
     patchbay_request request = {
         .struct_size = sizeof request,
@@ -164,6 +179,12 @@ void hub_router_dispatch(hub_call *call, hub_toolset *toolset, hub_str name, hub
     hub_instance_call(binding->instance, call->id, &request);
 }
 
+static hub_str key_of(const hub_view_entry *entry)
+{
+    const hub_toolset *toolset = entry->owner;
+    return hub_str_of(toolset->settings->key);
+}
+
 /* Make the request a call and hand it to whoever has the tool. */
 static void call_tool(const hub_request *request, const hub_view_entry *entry)
 {
@@ -171,6 +192,7 @@ static void call_tool(const hub_request *request, const hub_view_entry *entry)
     hub_orchestrator *hub = request->session->profile->hub;
     hub_str arguments = arguments_of(message);
     if (arguments.len == 0) {
+        hub_audit_refused(request, key_of(entry), entry->item->name);
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
                           HUB_STR("params.arguments must be an object"), HUB_STR_EMPTY);
         return;
@@ -183,12 +205,17 @@ static void call_tool(const hub_request *request, const hub_view_entry *entry)
     hub_err err = hub_call_begin(hub->calls, request->session, request->port, message->at[HUB_M_ID],
                                  &request->context, &call);
     if (err != HUB_OK) {
+        hub_audit_refused(request, key_of(entry), entry->item->name);
         hub_respond_refusal(request, err);
         return;
     }
     call->task_role = wish == HUB_TASK_WANTED ? HUB_TASK_MADE : HUB_TASK_NONE;
     call->is_tool_call = wish != HUB_TASK_WANTED; /* what fails to become a task has no result */
     call->structured_errors = !entry->item->has_output_schema;
+    if (!hub_audit_begin(call, key_of(entry), entry->item->name, message)) {
+        return;
+    }
+    hub_middleware_begin(call, entry->owner, message->method, entry->item->name);
     hub_error why = {.code = HUB_OK};
     if (entry->item->schema != NULL &&
         hub_schema_validate(entry->item->schema, arguments, "arguments", &why) != HUB_OK) {
@@ -282,6 +309,7 @@ static const method_row METHODS[] = {
     {"logging/setLevel", LEGACY, hub_logging_set_level, false},
     {"resources/subscribe", LEGACY, hub_subscription_open, false},
     {"resources/unsubscribe", LEGACY, hub_subscription_close, false},
+    {HUB_STATUS_METHOD, BOTH, hub_status_respond, false}, /* the hub's own; announced nowhere */
 };
 
 static const method_row *find_method(hub_str name)
@@ -362,7 +390,7 @@ static void handle_request(const hub_request *request)
         respond_unknown_method(&known);
         return;
     }
-    if ((method->shows && !is_welcome(&known)) ||
+    if ((!opens && !hub_rates_admit(&known)) || (method->shows && !is_welcome(&known)) ||
         (dialect == MODERN && hub_input_required_resume(&known))) {
         return;
     }
@@ -375,8 +403,9 @@ void hub_router_request(hub_session *session, hub_port *port, const hub_message 
     hub_str id = message->at[HUB_M_ID];
     request.context.revision = session->revision; /* for framing an error */
     if (session->profile->hub->stopping) {
-        hub_respond_error(&request, HUB_RPC_SHUTTING_DOWN, HUB_STR("the hub is shutting down"),
-                          HUB_STR_EMPTY);
+        hub_respond_error(&request, HUB_RPC_SHUTTING_DOWN,
+                          HUB_STR("the hub is shutting down: try again"),
+                          HUB_STR("{\"retryable\":true}"));
         return;
     }
     if (hub_listen_find(session, id) != NULL || hub_call_find_client(session, id) != NULL) {
@@ -432,46 +461,4 @@ void hub_router_notification(hub_session *session, const hub_message *message)
                session->initialized) {
         hub_roots_changed(session);
     }
-}
-
-void hub_router_notify_progress(hub_port *port, hub_str token, hub_str params_json)
-{
-    hub_buf params;
-    hub_buf_init(&params, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    hub_buf_add(&params, HUB_STR("{\"progressToken\":"));
-    hub_buf_add(&params, token);
-    hub_json_iter it = hub_json_iterate(params_json);
-    hub_str key;
-    hub_str value;
-    while (hub_json_next(&it, &key, &value)) {
-        if (!hub_json_string_is(key, HUB_STR("progressToken"))) {
-            hub_buf_add_char(&params, ',');
-            hub_buf_add(&params, key);
-            hub_buf_add_char(&params, ':');
-            hub_buf_add(&params, value);
-        }
-    }
-    hub_buf_add_char(&params, '}');
-    if (hub_buf_ok(&params)) {
-        hub_respond_notify(port, HUB_STR("notifications/progress"), hub_buf_str(&params));
-    }
-    hub_buf_fini(&params);
-}
-
-void hub_router_forward_progress(const hub_call *call, hub_str params_json)
-{
-    const hub_session *session = call->session;
-    if (call->context.progress_token.len == 0 || session == NULL || session->closing) {
-        return;
-    }
-    hub_buf text;
-    hub_buf_init(&text, SIZE_MAX / 2);
-    hub_str told =
-        call->binding != NULL && call->binding->toolset->capabilities.runs_tasks
-            ? hub_tasks_notification(call->binding->toolset, session, params_json, false, &text)
-            : params_json;
-    if (told.len > 0) {
-        hub_router_notify_progress(call->port, call->context.progress_token, told);
-    }
-    hub_buf_fini(&text);
 }

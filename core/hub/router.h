@@ -19,15 +19,15 @@ struct hub_toolset;
 void hub_router_request(hub_session *session, hub_port *port, const hub_message *message);
 void hub_router_notification(hub_session *session, const hub_message *message);
 
-/* Hand an admitted call to the module of an active toolset: `name` is the toolset's own name (or
- * URI) of what the request is for, `name_json` the value in its params that says it. */
+/* Hand an admitted call to the module of an active toolset, as soon as that has a place for it:
+ * `name` is the toolset's own name (or URI) of what the request is for, `name_json` the value in
+ * its params that says it. */
 void hub_router_dispatch(hub_call *call, struct hub_toolset *toolset, hub_str name,
                          hub_str name_json, const hub_message *message);
 
-/* Pass a progress notification on, under the client's own token; the same to the client of a call.
- */
-void hub_router_notify_progress(hub_port *port, hub_str token, hub_str params_json);
-void hub_router_forward_progress(const hub_call *call, hub_str params_json);
+/* The same, at once. */
+void hub_router_hand_over(hub_call *call, struct hub_toolset *toolset, hub_str name,
+                          hub_str name_json, const hub_message *message);
 
 /* Handle a request that was parked, with the `headers` of its context: it does not wait again. */
 void hub_router_resume(hub_session *session, hub_port *port, hub_str bytes, hub_str headers);

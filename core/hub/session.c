@@ -9,6 +9,7 @@
 #include "hub/profile.h"
 #include "hub/respond.h"
 #include "hub/router.h"
+#include "hub/session_instance.h"
 #include "hub/task_watch.h"
 
 #include <stdlib.h>
@@ -25,7 +26,9 @@ hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *opt
     }
     hub_session *session = calloc(1, sizeof *session);
     if (session == NULL ||
-        (session->principal = hub_str_dup(hub_str_of(options->principal))) == NULL) {
+        (session->principal = hub_str_dup(hub_str_of(options->principal))) == NULL ||
+        (session->account = hub_rates_join(hub, session->principal)) == NULL) {
+        free(session != NULL ? session->principal : NULL);
         free(session);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
@@ -33,6 +36,7 @@ hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *opt
     session->profile = profile;
     session->transport = options->transport;
     session->port = options->port;
+    session->is_one_request = options->is_one_request;
     session->next = profile->sessions;
     if (session->next != NULL) {
         session->next->prev = session;
@@ -143,6 +147,7 @@ void hub_session_close(hub_session *session)
     hub_logging_forget(session);
     hub_elicitation_forget(session);
     hub_task_watch_forget_session(session);
+    hub_session_instance_end_all(session);
     if (session->prev != NULL) {
         session->prev->next = session->next;
     } else {
@@ -152,6 +157,7 @@ void hub_session_close(hub_session *session)
         session->next->prev = session->prev;
     }
     hub_profile *profile = session->profile;
+    hub_rates_leave(profile->hub, session->account);
     free(session->capabilities);
     free(session->principal);
     free(session);

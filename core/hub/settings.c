@@ -45,13 +45,21 @@ static const member MEMBERS[] = {
     MEMBER(TEXT, config_json, HUB_TOOLSET_ANOTHER),
     MEMBER(TEXT, description, HUB_TOOLSET_TUNED),
     MEMBER(TEXT, source, HUB_TOOLSET_SAME),
+    MEMBER(TEXT, process_json, HUB_TOOLSET_ANOTHER),
     MEMBER(PLAIN, enabled, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, active, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, lazy, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, sharing_session, HUB_TOOLSET_ANOTHER),
     MEMBER(PLAIN, cache, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, is_isolated, HUB_TOOLSET_ANOTHER),
+    MEMBER(PLAIN, memory_limit, HUB_TOOLSET_ANOTHER),
     MEMBER(PLAIN, call_timeout_ms, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, max_calls, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, queue, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, queue_timeout_ms, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, middleware.log, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, middleware.time, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, middleware.max_result_bytes, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, tools_allow, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, tools_deny, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, tags, HUB_TOOLSET_TUNED),
@@ -59,7 +67,7 @@ static const member MEMBERS[] = {
     MEMBER(NAMES, forward_headers, HUB_TOOLSET_TUNED),
 };
 
-_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 160,
+_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 192,
                "a new member of hub_toolset_settings belongs into MEMBERS, or a reload would "
                "neither notice nor keep it");
 

@@ -17,19 +17,33 @@ typedef enum hub_startup {
     HUB_STARTUP_STATIC,  /* exactly the listed ones, for good */
 } hub_startup;
 
+/* What is done with every call of a toolset on its way (middleware.h). */
+typedef struct hub_middleware_settings {
+    bool log;                  /* a line in the log when it is over */
+    bool time;                 /* its duration in the result */
+    uint32_t max_result_bytes; /* a larger result of a tool is cut; 0: none is */
+} hub_middleware_settings;
+
 typedef struct hub_toolset_settings {
     const char *key;         /* see hub_naming_check_key */
     const char *module;      /* default: the key; "mcp_upstream" for a server entry */
     const char *description; /* NULL: the module's */
     const char *config_json; /* for the module: one JSON object, variables expanded */
     const char *source;      /* "FILE:LINE", for messages */
-    bool enabled;            /* false: switched off by configuration, for good */
-    bool active;             /* false: available, but not active at start */
-    bool lazy;               /* upstreams: connect at the first need (default) */
-    bool sharing_session;    /* sharing: session — one instance per client session */
-    bool cache;              /* its catalog is remembered on disk, if there is a folder for it */
+    const char
+        *process_json;     /* isolated: how its process is run, an object (isolation.h); NULL: {} */
+    bool enabled;          /* false: switched off by configuration, for good */
+    bool active;           /* false: available, but not active at start */
+    bool lazy;             /* upstreams: connect at the first need (default) */
+    bool sharing_session;  /* sharing: session — one instance per client session */
+    bool cache;            /* its catalog is remembered on disk, if there is a folder for it */
+    bool is_isolated;      /* isolation: process — its module runs in a process of its own */
+    uint32_t memory_limit; /* … which has so many bytes at most; 0: no limit */
     uint32_t call_timeout_ms;
     uint32_t max_calls; /* of clients, in flight, but those about tasks; 0: the hub's own limit */
+    uint32_t queue;     /* how many more wait for a place; 0: none, they are refused */
+    uint32_t queue_timeout_ms; /* … and how long each */
+    hub_middleware_settings middleware;
     hub_names tools_allow; /* globs over the toolset's own tool names; absent: all */
     hub_names tools_deny;
     hub_names tags;            /* added to each of its tools */
@@ -51,6 +65,8 @@ typedef struct hub_module_settings {
     hub_names paths;     /* absolute plugin folders; absent: the installed one */
     bool watch;          /* new and replaced plugins are noticed at run time */
     bool allow_writable; /* load plugins that others may write to */
+    bool isolates;       /* toolsets that do not say otherwise run in processes of their own */
+    const char *file;    /* absolute: the only module there is, instead of folders; NULL: none */
 } hub_module_settings;
 
 /* TLS of a listener. */
@@ -88,6 +104,14 @@ typedef struct hub_token {
     int64_t expires; /* seconds since 1970; 0: never */
 } hub_token;
 
+/* Where a record of each call goes. */
+typedef struct hub_audit_settings {
+    bool is_on;
+    const char *file;   /* absolute; NULL: the log */
+    bool has_arguments; /* records have the arguments of calls, too */
+    bool is_strict;     /* no call without a record; for a file */
+} hub_audit_settings;
+
 typedef struct hub_auth_settings {
     bool required; /* clients over TCP must authenticate: there is a tokens file */
     const hub_token *tokens;
@@ -123,7 +147,14 @@ typedef struct hub_limits {
     uint32_t catalog_ttl_ms; /* a catalog that is older is asked for anew when somebody lists */
     uint32_t ask_timeout_ms; /* a client that is asked something in mid-call */
     uint32_t ask_gather_ms;  /* for what else it may be asked with it; 0: nothing is waited for */
+    uint32_t drain_ms;       /* what calls in flight get when the hub stops; 0: they end at once */
     uint32_t calls_per_session;
+    uint32_t session_instances;              /* of one toolset with sharing: session */
+    uint32_t calls_per_principal;            /* in flight, of all its sessions; 0: any number */
+    uint32_t calls_per_second;               /* of one session; 0: any number … */
+    uint32_t calls_burst;                    /* … at once; 0: as many as per second */
+    uint32_t calls_per_second_per_principal; /* the same, of all its sessions together */
+    uint32_t calls_burst_per_principal;
     uint32_t list_page;
     uint32_t worker_threads;
     hub_net_limits net;
@@ -145,6 +176,10 @@ typedef struct hub_settings {
     hub_module_settings modules;
     const char *cache_folder; /* absolute: catalogs are remembered there; NULL: nowhere */
     bool asks_anew;           /* what is remembered is not served, only replaced */
+    /* This process is there to find out whether plugins are well (cli/probe.h): told before code of
+     * one is run for the first time, of a file or a toolset. Nothing is isolated then. Else NULL.
+     */
+    void (*on_step)(const char *what);
     const hub_toolset_settings *toolsets;
     size_t toolset_count;
     bool toolsets_listed; /* false: no file names any toolset, so every module found is one … */
@@ -158,6 +193,7 @@ typedef struct hub_settings {
     hub_limits limits;
     hub_log_level log_level;
     bool log_json;
+    hub_audit_settings audit;
 } hub_settings;
 
 /* Hold settings, and let go of them. NULL is fine. */

@@ -6,16 +6,23 @@
 
 #include <stdlib.h>
 
+typedef struct starting {
+    const hub_orchestrator *hub;
+    size_t started;
+} starting;
+
 static void log_skipped(void *ctx, const hub_manager_result *results, size_t count)
 {
-    size_t *started = ctx;
+    starting *all = ctx;
     for (size_t i = 0; i < count; i++) {
         if (results[i].err == HUB_OK) {
-            (*started)++;
-        } else {
-            hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_STR("toolset", results[i].toolset),
-                    HUB_F_TEXT("reason", results[i].why.text));
+            all->started++;
+            continue;
         }
+        const hub_toolset *toolset = hub_find_toolset(all->hub, results[i].toolset);
+        hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_STR("toolset", results[i].toolset),
+                HUB_F_TEXT("reason", results[i].why.text),
+                HUB_F_TEXT("source", toolset != NULL ? toolset->settings->source : ""));
     }
 }
 
@@ -23,8 +30,10 @@ static void log_skipped(void *ctx, const hub_manager_result *results, size_t cou
 static hub_err start(hub_profile *profile, const hub_str *keys, size_t count, size_t *ret_started,
                      hub_error *reterr)
 {
-    *ret_started = 0;
-    return hub_manager_activate(profile->manager, keys, count, log_skipped, ret_started, reterr);
+    starting all = {.hub = profile->hub};
+    hub_err err = hub_manager_activate(profile->manager, keys, count, log_skipped, &all, reterr);
+    *ret_started = all.started;
+    return err;
 }
 
 static bool is_all(const hub_names *names)
@@ -110,8 +119,39 @@ void hub_startup_adopt(hub_profile *profile, hub_str toolset)
 {
     const hub_toolset *found = hub_find_toolset(profile->hub, toolset);
     size_t started = 0;
+    if (profile->is_leaving) {
+        return; /* its policies are no more */
+    }
     if (found != NULL && hub_startup_wants(profile->settings, found->settings) &&
         start(profile, &toolset, 1, &started, NULL) == HUB_OK && started > 0) {
         hub_notifier_changed(profile->notifier, true);
     }
+}
+
+typedef struct retry {
+    hub_startup_on_result *on_result;
+    void *ctx;
+} retry;
+
+static void on_tried(void *ctx, const hub_manager_result *results, size_t count)
+{
+    const retry *again = ctx;
+    for (size_t i = 0; i < count; i++) {
+        again->on_result(again->ctx, &results[i]);
+    }
+}
+
+void hub_startup_try_again(hub_profile *profile, hub_startup_on_result *on_result, void *ctx)
+{
+    size_t count = 0;
+    hub_str *keys = list_wanted(profile, &count);
+    retry again = {.on_result = on_result, .ctx = ctx};
+    for (size_t i = 0; keys != NULL && i < count; i++) {
+        if (hub_registry_find(profile->registry, hub_str_trim(keys[i])) == NULL) {
+            hub_err err =
+                hub_manager_activate(profile->manager, &keys[i], 1, on_tried, &again, NULL);
+            (void)err; /* HUB_ENOMEM: nothing is told */
+        }
+    }
+    free(keys);
 }

@@ -7,6 +7,7 @@
 #ifndef HUB_HUB_STARTUP_H
 #define HUB_HUB_STARTUP_H
 
+#include "hub/manager.h"
 #include "hub/settings.h"
 
 struct hub_profile;
@@ -22,5 +23,11 @@ bool hub_startup_wants(const hub_profile_settings *profile, const hub_toolset_se
 /* A toolset has become usable while the hub runs, since its plugin was dropped into a folder: make
  * it active if start-up would have, and tell clients. */
 void hub_startup_adopt(struct hub_profile *profile, hub_str toolset);
+
+/* Try once more to make active what start-up could not, and report what comes of each: for whoever
+ * wants to know why it is not there. Toolsets whose names nobody knows are reported, too. */
+typedef void hub_startup_on_result(void *ctx, const hub_manager_result *result);
+void hub_startup_try_again(struct hub_profile *profile, hub_startup_on_result *on_result,
+                           void *ctx);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/subscription_internal.h"
+#include "hub/update_pace.h"
 #include "tools/route.h"
 
 #include <stdlib.h>
@@ -120,6 +121,7 @@ static void forget(hub_subscriber *subscriber)
     if (subscriber->is_awaited) {
         subscriber->listen->awaited--; /* it ends, too */
     }
+    hub_update_pace_forget(subscriber);
     free(subscriber);
 }
 
@@ -155,6 +157,10 @@ static hub_subscription *find_or_add(hub_toolset *toolset, hub_str uri)
             memcpy(subscription->uri, uri.ptr, uri.len);
             HASH_ADD_KEYPTR(hh, toolset->subscriptions, subscription->uri,
                             (unsigned)subscription->uri_len, subscription);
+            if (!hub_map_has_taken(&subscription->hh)) {
+                free(subscription);
+                return NULL;
+            }
         }
     }
     return subscription;
@@ -308,6 +314,9 @@ static void tell(hub_subscriber *subscriber, hub_str uri)
         subscriber->has_missed = true;
         return;
     }
+    if (!hub_update_pace_admit(subscriber)) {
+        return;
+    }
     hub_buf_init(&known, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_subscriber_add_uri(subscriber, uri, &known);
@@ -324,6 +333,11 @@ static void tell(hub_subscriber *subscriber, hub_str uri)
     }
     hub_buf_fini(&params);
     hub_buf_fini(&known);
+}
+
+void hub_subscriber_tell(hub_subscriber *subscriber)
+{
+    tell(subscriber, uri_of(subscriber->subscription));
 }
 
 /* Whether `uri` goes on behind its first `len` bytes with something that lies inside of it. */

@@ -69,6 +69,9 @@ void hub_subscription_rebind(struct hub_toolset *toolset);
 /* The toolset is in use by one profile less: subscribers there hear nothing for now. */
 void hub_subscription_sweep(struct hub_toolset *toolset);
 
+/* All that was subscribed to at the toolset is at its end: who waits for an answer is told. */
+void hub_subscription_drop(struct hub_toolset *toolset);
+
 /* The toolset is no more: its subscribers, asleep by now, are none. */
 void hub_subscription_forget(struct hub_toolset *toolset);
 

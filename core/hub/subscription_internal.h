@@ -36,7 +36,10 @@ struct hub_subscriber {
     bool is_new;        /* the stream's toolset is yet to be told */
     bool is_awaited;    /* the stream waits for the toolset's answer */
     bool has_missed;    /* it changed before the stream was acknowledged */
-    uint64_t call;      /* its resources/subscribe, not answered yet; 0: none */
+    bool is_due;        /* it changed, and is told as soon as its session's rate allows … */
+    hub_subscriber *due_next;
+    hub_subscriber *due_prev;
+    uint64_t call; /* its resources/subscribe, not answered yet; 0: none */
 };
 
 /* The subscriber of a list that knows a toolset's resource in that way, but not `but`; or NULL. */
@@ -47,6 +50,9 @@ hub_subscriber *hub_subscriber_find(const hub_subscriber_list *list, const hub_t
  * memory. The toolset is not told yet. */
 hub_subscriber *hub_subscriber_add(hub_session *session, hub_listen *listen, hub_toolset *toolset,
                                    hub_str own_uri, bool is_mapped);
+
+/* Tell one that what it subscribed to has changed, as often as its session's rate allows. */
+void hub_subscriber_tell(hub_subscriber *subscriber);
 
 /* End one. Tells the toolset if it was the last. */
 void hub_subscriber_end(hub_subscriber *subscriber);

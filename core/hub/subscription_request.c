@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clients ask for: subscriptions to resources, and their end. */
 #include "base/limits.h"
+#include "base/log.h"
 #include "hub/content.h"
+#include "hub/session_instance.h"
 #include "hub/subscription_internal.h"
 #include "tools/route.h"
 
@@ -41,7 +43,12 @@ static void respond_mute(const hub_request *request, const hub_toolset *toolset)
 static void subscribe(const hub_request *request, const target *what)
 {
     hub_session *session = request->session;
-    hub_toolset *toolset = what->toolset;
+    hub_toolset *toolset;
+    hub_error why = {.code = HUB_OK};
+    if (hub_session_instance_get(session, what->toolset, &toolset, &why) != HUB_OK) {
+        hub_respond_error(request, HUB_RPC_UNAVAILABLE, hub_str_of(why.text), HUB_STR_EMPTY);
+        return;
+    }
     hub_str own_uri = hub_buf_str(&what->own_uri);
     const hub_subscriber *known =
         hub_subscriber_find(&session->subscribers, toolset, own_uri, what->is_mapped, NULL);
@@ -154,20 +161,41 @@ void hub_subscription_cancel(const hub_call *call)
     }
 }
 
+/* ---- the end of a session's own instance ----------------------------------------------------- */
+
+void hub_subscription_drop(hub_toolset *toolset)
+{
+    static const hub_outcome gone = {.status = PATCHBAY_UNAVAILABLE,
+                                     .json = {.ptr = "the toolset was disabled", .len = 24}};
+    while (toolset->subscriptions != NULL) {
+        hub_subscriber *subscriber = toolset->subscriptions->first;
+        hub_subscriber_answer(subscriber, &gone);
+        hub_subscriber_end(subscriber);
+    }
+}
+
 /* ---- modern ---------------------------------------------------------------------------------- */
 
 static hub_subscription_fate add(hub_session *session, hub_listen *listen, const target *what)
 {
     hub_str own_uri = hub_buf_str(&what->own_uri);
+    hub_toolset *toolset;
+    hub_error why = {.code = HUB_OK};
     if (what->toolset == NULL) {
         return HUB_SUBSCRIPTION_UNKNOWN;
     }
     if (!what->toolset->capabilities.subscribes) {
         return HUB_SUBSCRIPTION_MUTE;
     }
-    if (hub_subscriber_find(&listen->subscribers, what->toolset, own_uri, what->is_mapped, NULL) ==
+    if (hub_session_instance_get(session, what->toolset, &toolset, &why) != HUB_OK) {
+        hub_log(HUB_LOG_WARNING, "resource.not_subscribed",
+                HUB_F_TEXT("toolset", what->toolset->settings->key), HUB_F_STR("uri", own_uri),
+                HUB_F_TEXT("reason", why.text));
+        return HUB_SUBSCRIPTION_MUTE;
+    }
+    if (hub_subscriber_find(&listen->subscribers, toolset, own_uri, what->is_mapped, NULL) ==
             NULL &&
-        hub_subscriber_add(session, listen, what->toolset, own_uri, what->is_mapped) == NULL) {
+        hub_subscriber_add(session, listen, toolset, own_uri, what->is_mapped) == NULL) {
         return HUB_SUBSCRIPTION_NO_MEMORY;
     }
     return HUB_SUBSCRIPTION_TAKEN;

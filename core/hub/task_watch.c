@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "hub/hub.h"
 #include "hub/logging.h"
-#include "hub/router.h"
+#include "hub/progress.h"
 #include "hub/tasks.h"
 
 #include <stdlib.h>
@@ -75,6 +75,22 @@ static void link_session(hub_task_watch *watch)
     watch->toolset->hub->task_count++;
 }
 
+/* Into both or neither. False when out of memory. */
+static bool add_to_tables(hub_task_watch *watch)
+{
+    hub_toolset *toolset = watch->toolset;
+    HASH_ADD_KEYPTR(by_id, toolset->task_watches, watch->text, (unsigned)watch->id_len, watch);
+    if (!hub_map_has_taken(&watch->by_id)) {
+        return false;
+    }
+    HASH_ADD(by_call, toolset->task_progress, call, sizeof watch->call, watch);
+    if (!hub_map_has_taken(&watch->by_call)) {
+        HASH_DELETE(by_id, toolset->task_watches, watch);
+        return false;
+    }
+    return true;
+}
+
 void hub_task_watch_begin(const hub_call *call, hub_str id)
 {
     hub_toolset *toolset = call->binding->toolset;
@@ -100,9 +116,11 @@ void hub_task_watch_begin(const hub_call *call, hub_str id)
         memcpy(watch->text + id.len, token.ptr, token.len);
     }
     watch->token = (hub_str){.ptr = watch->text + id.len, .len = token.len};
-    HASH_ADD_KEYPTR(by_id, toolset->task_watches, watch->text, (unsigned)watch->id_len, watch);
-    HASH_ADD(by_call, toolset->task_progress, call, sizeof watch->call, watch);
-    link_session(watch);
+    if (add_to_tables(watch)) {
+        link_session(watch);
+    } else {
+        free(watch);
+    }
 }
 
 void hub_task_watch_forget_session(hub_session *session)
@@ -163,7 +181,7 @@ bool hub_task_watch_progress(hub_toolset *toolset, uint64_t call, hub_str params
     hub_buf_init(&text, SIZE_MAX / 2);
     hub_str told = hub_tasks_notification(toolset, session, params, false, &text);
     if (told.len > 0 && watch->token.len > 0 && !session->closing) {
-        hub_router_notify_progress(session->port, watch->token, told);
+        hub_progress_notify(session->port, watch->token, told);
     }
     hub_buf_fini(&text);
     return true;
@@ -177,9 +195,9 @@ bool hub_task_watch_message(const hub_binding *binding, hub_str params)
         return false;
     }
     const hub_task_watch *watch = find_raw(toolset, hub_tasks_related_id(params));
-    const hub_session *session = waiting != NULL ? waiting->session
-                                 : watch != NULL ? watch->session
-                                                 : NULL;
+    hub_session *session = waiting != NULL ? waiting->session
+                           : watch != NULL ? watch->session
+                                           : NULL;
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
     hub_str told = session != NULL ? hub_tasks_notification(toolset, session, params, false, &text)

@@ -6,9 +6,11 @@
 #include "hub/catalog_cache.h"
 #include "hub/elicitation.h"
 #include "hub/hub.h"
+#include "hub/isolation.h"
 #include "hub/logging.h"
 #include "hub/orchestrator.h"
 #include "hub/roots.h"
+#include "hub/session_instance.h"
 #include "hub/subscription.h"
 #include "hub/task_watch.h"
 
@@ -92,17 +94,41 @@ static void forget_first(hub_binding *binding)
 
 /* ---- making bindings ------------------------------------------------------------------------- */
 
-/* Make a binding to the newest module. The toolset's own binding is not touched. */
-static hub_err bind(hub_toolset *toolset, const hub_toolset_settings *settings,
-                    hub_binding **ret_binding, hub_error *reterr)
+/* The module that the settings name, and what it is told: the newest one, or the one that runs it
+ * in a process of its own. `config` is where that one's configuration goes. */
+static hub_err find_module(hub_orchestrator *hub, const hub_toolset_settings *settings,
+                           hub_buf *config, const hub_module **ret_module, hub_error *reterr)
 {
-    const hub_module *module =
-        hub_resolver_find(toolset->hub->resolver, hub_str_of(settings->module));
+    const hub_module *module = hub_resolver_find(hub->resolver, hub_str_of(settings->module));
     if (module == NULL) {
         return hub_fail(reterr, HUB_ENOTFOUND,
                         "toolset \"%s\": there is no module \"%s\" in the plugins folders",
                         settings->key, settings->module);
     }
+    hub_err err = HUB_OK;
+    if (hub_isolation_is_wanted(hub->settings, settings)) {
+        err = hub_isolation_configure(hub->settings, settings, module, config, reterr);
+        module = hub_resolver_find(hub->resolver, HUB_STR(HUB_ISOLATION_MODULE));
+    } else if (module->is_outside) {
+        err = hub_resolver_link(hub->resolver, module, &module, reterr);
+    }
+    if (err == HUB_OK && module == NULL) {
+        err = hub_fail(reterr, HUB_ENOTFOUND,
+                       "isolation: process wants the module \"%s\", which is not in the plugins "
+                       "folders",
+                       HUB_ISOLATION_MODULE);
+    }
+    if (err != HUB_OK) {
+        hub_error_prefix(reterr, "toolset \"%s\"", settings->key);
+    }
+    *ret_module = module;
+    return err;
+}
+
+static hub_err bind_to(hub_toolset *toolset, const hub_toolset_settings *settings,
+                       const hub_module *module, hub_str config_json, hub_binding **ret_binding,
+                       hub_error *reterr)
+{
     hub_binding *binding = calloc(1, sizeof *binding);
     if (binding == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
@@ -110,9 +136,8 @@ static hub_err bind(hub_toolset *toolset, const hub_toolset_settings *settings,
     binding->toolset = toolset;
     binding->native = (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
     uint32_t state = toolset->state;
-    hub_err err = hub_instance_create(toolset->hub->env, module, toolset->key,
-                                      hub_str_of(settings->config_json), &HUB_BINDING_EVENTS,
-                                      binding, &binding->instance, reterr);
+    hub_err err = hub_instance_create(toolset->hub->env, module, toolset->key, config_json,
+                                      &HUB_BINDING_EVENTS, binding, &binding->instance, reterr);
     if (err != HUB_OK) {
         hub_error_prefix(reterr, "toolset \"%s\"", settings->key);
         toolset->state = state;
@@ -128,10 +153,28 @@ static hub_err bind(hub_toolset *toolset, const hub_toolset_settings *settings,
     return HUB_OK;
 }
 
+/* Make a binding to the newest module. The toolset's own binding is not touched. */
+static hub_err bind(hub_toolset *toolset, const hub_toolset_settings *settings,
+                    hub_binding **ret_binding, hub_error *reterr)
+{
+    const hub_module *module = NULL;
+    hub_buf config;
+    hub_buf_init(&config, 2 * HUB_LIMIT_CONFIG_BYTES); /* the module's own, as a string */
+    hub_err err = find_module(toolset->hub, settings, &config, &module, reterr);
+    if (err == HUB_OK) {
+        err = bind_to(toolset, settings, module,
+                      config.len > 0 ? hub_buf_str(&config) : hub_str_of(settings->config_json),
+                      ret_binding, reterr);
+    }
+    hub_buf_fini(&config);
+    return err;
+}
+
 /* Work with a new binding from now on. What it has not said is none, unless it is to be asked. */
 static void take_binding(hub_toolset *toolset, hub_binding *binding)
 {
     toolset->binding = binding;
+    toolset->health = (hub_toolset_health){.pid = 0};
     toolset->was_used = true;
     toolset->state = binding->first_state;
     toolset->native = binding->native;
@@ -153,6 +196,7 @@ static void take_binding(hub_toolset *toolset, hub_binding *binding)
         }
     }
     hub_subscription_rebind(toolset);
+    hub_queue_wake(toolset);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -176,6 +220,7 @@ hub_err hub_toolset_create(hub_orchestrator *hub, const hub_toolset_settings *se
     toolset->level_told = HUB_LEVEL_NONE;
     toolset->level_asked = HUB_LEVEL_NONE;
     hub_discovery_init_toolset(toolset);
+    hub_queue_init(toolset);
     *ret_toolset = toolset;
     return HUB_OK;
 }
@@ -188,6 +233,7 @@ void hub_toolset_destroy(hub_toolset *toolset)
         for (int kind = 0; kind < HUB_KINDS; kind++) {
             hub_catalog_unref(toolset->lists[kind]);
         }
+        hub_queue_fini(toolset);
         hub_capabilities_fini(&toolset->capabilities);
         hub_catalog_cache_forget(toolset);
         free(toolset->settings);
@@ -201,11 +247,6 @@ static hub_err check_usable(const hub_toolset_settings *settings, hub_error *ret
 {
     if (!settings->enabled) {
         return hub_fail(reterr, HUB_EDENIED, "toolset \"%s\" is switched off by configuration",
-                        settings->key);
-    }
-    if (settings->sharing_session) {
-        return hub_fail(reterr, HUB_EINVAL,
-                        "toolset \"%s\": sharing: session is not supported by this build",
                         settings->key);
     }
     return HUB_OK;
@@ -237,6 +278,8 @@ static bool drop_binding(hub_toolset *toolset, bool at_once)
     hub_binding *binding = toolset->binding;
     hub_task_watch_forget_toolset(toolset);
     toolset->binding = NULL;
+    hub_queue_end(toolset);
+    toolset->health = (hub_toolset_health){.pid = 0};
     toolset->state = PATCHBAY_STATE_IDLE;
     for (int kind = 0; toolset->native && kind < HUB_KINDS; kind++) {
         hub_catalog_unref(toolset->lists[kind]); /* an upstream's last good ones are kept */
@@ -250,6 +293,7 @@ static bool drop_binding(hub_toolset *toolset, bool at_once)
 void hub_toolset_unuse(hub_toolset *toolset)
 {
     hub_assert(toolset->users > 0);
+    hub_session_instance_sweep(toolset, true);
     hub_subscription_sweep(toolset);
     if (--toolset->users == 0 && drop_binding(toolset, true)) {
         hub_orchestrator_discovered(toolset->hub); /* nobody need wait for it any more */
@@ -270,12 +314,15 @@ hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr)
     bool was_asked = hub_discovery_stop(toolset);
     take_binding(toolset, binding);
     retire(old, false);
-    if (was_asked && hub_toolset_is_pending(toolset)) {
+    if (toolset->settings->is_isolated && toolset->lists[HUB_KIND_TOOL] != NULL) {
+        hub_toolset_rediscover(toolset, NULL, NULL); /* another program, another catalog */
+    } else if (was_asked && hub_toolset_is_pending(toolset)) {
         hub_toolset_discover(toolset, NULL, NULL);
     } else if (was_asked) {
         hub_discovery_tell(toolset, HUB_OK, HUB_STR_EMPTY);
         hub_orchestrator_discovered(toolset->hub);
     }
+    hub_session_instance_renew(toolset, true);
     return HUB_OK;
 }
 
@@ -310,6 +357,7 @@ void hub_toolset_take(hub_toolset *toolset, hub_binding *binding)
 
 void hub_toolset_let_go(hub_toolset *toolset)
 {
+    hub_session_instance_sweep(toolset, false);
     hub_subscription_sweep(toolset);
     toolset->users = 0;
     if (toolset->binding != NULL) {
@@ -366,7 +414,7 @@ static hub_source make_source(hub_toolset *toolset, const hub_toolset_settings *
     hub_source source = {
         .toolset = hub_str_of(toolset->key),
         .owner = toolset,
-        .native = toolset->native,
+        .native = toolset->native || settings->is_isolated,
         .tools_allow = &settings->tools_allow,
         .tools_deny = &settings->tools_deny,
         .tags = &settings->tags,
@@ -388,7 +436,7 @@ hub_source hub_toolset_next_source(hub_toolset *toolset, const hub_toolset_setti
     if (binding == NULL) {
         return source;
     }
-    source.native = binding->native;
+    source.native = binding->native || settings->is_isolated;
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         if (binding->first_lists[kind] != NULL || !binding->deferred) {
             source.lists[kind] = binding->first_lists[kind];

@@ -8,9 +8,12 @@
 #ifndef HUB_HUB_TOOLSET_H
 #define HUB_HUB_TOOLSET_H
 
+#include "base/limits.h"
 #include "hub/call.h"
 #include "hub/capabilities.h"
+#include "hub/queue.h"
 #include "hub/settings.h"
+#include "hub/status.h"
 #include "modules/instance.h"
 #include "tools/registry.h"
 
@@ -51,25 +54,27 @@ typedef struct hub_toolset_health {
     uint32_t failures;
     uint64_t next_attempt_ms; /* by hub_clock_now_ms */
     char protocol[16];
-    char last_error[256];
+    char last_error[HUB_LIMIT_REASON_BYTES];
 } hub_toolset_health;
 
 typedef struct hub_toolset {
     hub_orchestrator *hub;
-    char *key;                      /* settings->key, for as long as it lives */
-    hub_toolset_settings *settings; /* its own copy: another one after a reload */
-    hub_binding *binding;           /* NULL while no profile uses it */
-    unsigned open_bindings;         /* its own, and those that finish their calls */
-    bool is_leaving;                /* a reload took it away: it goes with its last binding */
-    unsigned users;                 /* profiles that use it */
-    hub_catalog *lists[HUB_KINDS];  /* the last good ones; NULL: not known, or none */
-    hub_capabilities capabilities;  /* what it can do besides */
-    bool was_used;                  /* has had a binding */
-    bool native;                    /* of the binding */
-    bool deferred;                  /* of the binding */
-    uint32_t state;                 /* PATCHBAY_STATE_… */
-    char detail[256];               /* why, when failed */
-    hub_toolset_health health;      /* zeros: nothing was said */
+    char *key;                           /* settings->key, for as long as it lives */
+    hub_toolset_settings *settings;      /* its own copy: another one after a reload */
+    hub_binding *binding;                /* NULL while no profile uses it */
+    unsigned open_bindings;              /* its own, and those that finish their calls */
+    bool is_leaving;                     /* a reload took it away: it goes with its last binding */
+    unsigned users;                      /* profiles that use it */
+    hub_catalog *lists[HUB_KINDS];       /* the last good ones; NULL: not known, or none */
+    hub_capabilities capabilities;       /* what it can do besides */
+    bool was_used;                       /* has had a binding */
+    bool native;                         /* of the binding */
+    bool deferred;                       /* of the binding */
+    uint32_t state;                      /* PATCHBAY_STATE_… */
+    char detail[HUB_LIMIT_REASON_BYTES]; /* why, when failed */
+    hub_toolset_health health;           /* zeros: nothing was said */
+    hub_queue queue;                     /* calls that wait for a place */
+    hub_status_counts counts;            /* of its clients' calls */
     hub_catalog_waiter *waiters;
     /* Of discovery.c: */
     int64_t learned_at_ms; /* when the lists were last known to be current, since 1970; 0: never */
@@ -92,6 +97,14 @@ typedef struct hub_toolset {
     int level_told;                             /* of logging, to the instance (logging.h) */
     unsigned level_users;                       /* `users` when that was looked at last */
     int level_asked;                            /* the most talkative that a modern request had */
+    /* Of session_instance.c: */
+    struct hub_toolset *shared; /* this is one session's own instance of that one; else NULL */
+    hub_session *session;       /* … whose it is; NULL once it ends */
+    struct hub_toolset *next_of_session;
+    struct hub_toolset *next_instance; /* of the same toolset */
+    struct hub_toolset *instances;     /* that sessions have of this one */
+    size_t instance_count;
+    bool has_told_sharing; /* the log knows that clients without a session share it */
 } hub_toolset;
 
 /* What instances report to (binding.c); the context is the binding. */

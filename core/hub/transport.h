@@ -61,6 +61,7 @@ typedef struct hub_session_options {
     const char *profile;   /* name; NULL: the default profile */
     const char *transport; /* "stdio", …: for the log */
     const char *principal; /* who is asking; copied */
+    bool is_one_request;   /* it ends with the answer to its only request: there is no session */
     hub_port *port;        /* for what belongs to no request; outlives the session */
 } hub_session_options;
 
@@ -80,6 +81,10 @@ void hub_session_take(hub_session *session, hub_port *port, const struct hub_mes
 
 /* Answer that a message was larger than the transport takes; it was not read. */
 void hub_session_refuse_oversize(hub_session *session, hub_port *port, size_t max_bytes);
+
+/* Its calls in flight end now, with errors that say that the hub is shutting down, and whoever
+ * works on them is told that nobody waits. */
+void hub_session_abort(hub_session *session);
 
 /* The peer is gone: cancel its calls, forget its subscriptions, free the session. NULL is fine. */
 void hub_session_close(hub_session *session);
@@ -102,6 +107,10 @@ const hub_names *hub_forwarded_names(const hub_orchestrator *hub);
  * found is borrowed from `lines`; false when the header is not there. */
 void hub_forwarded_add(hub_buf *lines, hub_str name, hub_str value);
 bool hub_forwarded_find(hub_str lines, hub_str name, hub_str *ret_value);
+
+/* Append an array with an object for each toolset that is in use but failed or not connected yet:
+ * `toolset`, `state`. Whether there is any. */
+bool hub_orchestrator_add_not_ready(const hub_orchestrator *hub, hub_buf *out);
 
 /* Whether the hub takes work: its toolsets are loaded, and it is not stopping. */
 bool hub_orchestrator_is_ready(const hub_orchestrator *hub);

@@ -148,6 +148,8 @@ static int32_t host_finish(patchbay_host *host, patchbay_call call, int32_t stat
             mail->call = call.id;
             mail->status = status;
             mail->fault = fault;
+        } else {
+            hub_instance_lose_call(host, call.id);
         }
         result = hub_mail_send(mail);
     }

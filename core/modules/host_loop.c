@@ -4,9 +4,11 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/loop.h"
 #include "base/stream.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- loop/1: descriptors --------------------------------------------------------------------- */
 
@@ -26,10 +28,16 @@ static int to_ev(uint32_t events)
 
 static void on_io(struct ev_loop *loop, ev_io *io, int events)
 {
-    (void)loop;
+    if (hub_loop_mend(loop, io, events)) {
+        return;
+    }
     patchbay_watch *watch = io->data;
+    hub_watchdog *watchdog = watch->instance->env->watchdog; /* the watch may be freed meanwhile */
+    hub_watchdog_stay stay;
+    hub_instance_enter(watch->instance, &stay, "on_ready", HUB_STR_EMPTY);
     watch->on_ready(watch->ctx, ((events & EV_READ) ? PATCHBAY_READABLE : 0u) |
                                     ((events & EV_WRITE) ? PATCHBAY_WRITABLE : 0u));
+    hub_watchdog_leave(watchdog, &stay);
 }
 
 static void loop_unwatch(patchbay_watch *watch)
@@ -97,7 +105,11 @@ static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)
     (void)loop;
     (void)events;
     patchbay_timer *timer = watcher->data;
+    hub_watchdog *watchdog = timer->instance->env->watchdog;
+    hub_watchdog_stay stay;
+    hub_instance_enter(timer->instance, &stay, "on_time", HUB_STR_EMPTY);
     timer->on_time(timer->ctx);
+    hub_watchdog_leave(watchdog, &stay);
 }
 
 static void loop_timer_stop(patchbay_timer *timer)
@@ -217,13 +229,21 @@ struct patchbay_stream {
 static void on_stream_message(void *ctx, hub_str bytes)
 {
     const patchbay_stream *stream = ctx;
+    hub_watchdog *watchdog = stream->instance->env->watchdog;
+    hub_watchdog_stay stay;
+    hub_instance_enter(stream->instance, &stay, "on_message", HUB_STR_EMPTY);
     stream->options.on_message(stream->options.ctx, bytes);
+    hub_watchdog_leave(watchdog, &stay);
 }
 
 static void on_stream_end(void *ctx, hub_str reason)
 {
     const patchbay_stream *stream = ctx;
+    hub_watchdog *watchdog = stream->instance->env->watchdog;
+    hub_watchdog_stay stay;
+    hub_instance_enter(stream->instance, &stay, "on_end", HUB_STR_EMPTY);
     stream->options.on_end(stream->options.ctx, reason);
+    hub_watchdog_leave(watchdog, &stay);
 }
 
 static void stream_close(patchbay_stream *stream)
@@ -240,11 +260,20 @@ static void release_stream(hub_holding *holding)
     stream_close((patchbay_stream *)holding);
 }
 
+static void close_ends(const patchbay_stream_options *options)
+{
+    (void)close(options->read_fd); /* nothing can be done about a failing close */
+    if (options->write_fd != options->read_fd) {
+        (void)close(options->write_fd);
+    }
+}
+
 static int32_t stream_open(patchbay_host *host, const patchbay_stream_options *options,
                            patchbay_stream **ret_stream)
 {
     patchbay_stream *stream = calloc(1, sizeof *stream);
     if (stream == NULL) {
+        close_ends(options);
         return PATCHBAY_ENOMEM;
     }
     stream->instance = host;

@@ -46,6 +46,14 @@ static hub_str mail_json(const hub_mail *mail)
     return (hub_str){.ptr = mail->json, .len = mail->len};
 }
 
+void hub_instance_enter(const hub_instance *instance, hub_watchdog_stay *stay, const char *entry,
+                        hub_str tool)
+{
+    *stay = (hub_watchdog_stay){
+        .toolset = instance->key, .module = instance->module->name, .entry = entry, .tool = tool};
+    hub_watchdog_enter(instance->env->watchdog, stay);
+}
+
 void hub_instance_open_mail(const hub_mail *mail)
 {
     hub_instance *instance = mail->instance;
@@ -80,9 +88,13 @@ void hub_instance_open_mail(const hub_mail *mail)
     case HUB_MAIL_ELICITED:
         (void)instance->events->on_elicitation_complete(instance->ctx, mail->call, mail_json(mail));
         break;
-    case HUB_MAIL_POST:
+    case HUB_MAIL_POST: {
+        hub_watchdog_stay stay;
+        hub_instance_enter(instance, &stay, "post", HUB_STR_EMPTY);
         mail->fn(mail->arg);
+        hub_watchdog_leave(instance->env->watchdog, &stay);
         break;
+    }
     case HUB_MAIL_WAKE:
         break;
     }
@@ -93,7 +105,10 @@ void hub_instance_end(hub_instance *instance)
     void *ctx = instance->ctx;
     void (*on_closed)(void *) = instance->events->on_closed;
     if (instance->created) {
+        hub_watchdog_stay stay;
+        hub_instance_enter(instance, &stay, "destroy", HUB_STR_EMPTY);
         instance->module->table->destroy(instance->plugin);
+        hub_watchdog_leave(instance->env->watchdog, &stay);
     }
     while (instance->holdings != NULL) {
         hub_log(HUB_LOG_DEBUG, "instance.leak", HUB_F_TEXT("toolset", instance->key));
@@ -150,15 +165,20 @@ hub_err hub_instance_create(hub_module_env *env, const hub_module *module, const
                                .last_mail = last_mail,
                                .creating = true};
     patchbay_error why = {.struct_size = sizeof why, .text = ""};
+    hub_watchdog_stay stay;
+    hub_instance_enter(instance, &stay, "create", HUB_STR_EMPTY);
     int32_t result =
         module->table->create(&HUB_HOST_API, instance, config_json, &instance->plugin, &why);
+    hub_watchdog_leave(env->watchdog, &stay);
     instance->creating = false;
     if (result != PATCHBAY_OK) {
         why.text[sizeof why.text - 1] = '\0';
         instance->events = &NO_EVENTS; /* what it may have posted is still to be taken */
         hub_instance_close(instance);
         return hub_fail(reterr, HUB_EUNAVAILABLE, "%s",
-                        why.text[0] != '\0' ? why.text : "the module gave no reason");
+                        why.text[0] != '\0'         ? why.text
+                        : result == PATCHBAY_ENOMEM ? "out of memory"
+                                                    : "the module gave no reason");
     }
     instance->created = true;
     *ret_instance = instance;
@@ -179,7 +199,10 @@ void hub_instance_call(hub_instance *instance, uint64_t call, const patchbay_req
 {
     hub_assert(instance->magic == HUB_INSTANCE_MAGIC);
     uint64_t begin_us = hub_clock_now_us();
+    hub_watchdog_stay stay;
+    hub_instance_enter(instance, &stay, "call", request->tool);
     instance->module->table->call(instance->plugin, (patchbay_call){.id = call}, request);
+    hub_watchdog_leave(instance->env->watchdog, &stay);
     check_budget(instance, begin_us, "call");
 }
 
@@ -188,7 +211,10 @@ void hub_instance_cancel(hub_instance *instance, uint64_t call)
     hub_assert(instance->magic == HUB_INSTANCE_MAGIC);
     if (instance->module->table->cancel != NULL) {
         uint64_t begin_us = hub_clock_now_us();
+        hub_watchdog_stay stay;
+        hub_instance_enter(instance, &stay, "cancel", HUB_STR_EMPTY);
         instance->module->table->cancel(instance->plugin, (patchbay_call){.id = call});
+        hub_watchdog_leave(instance->env->watchdog, &stay);
         check_budget(instance, begin_us, "cancel");
     }
 }
@@ -198,7 +224,10 @@ void hub_instance_answer(hub_instance *instance, patchbay_on_answer *on_answer, 
 {
     hub_assert(instance->magic == HUB_INSTANCE_MAGIC);
     uint64_t begin_us = hub_clock_now_us();
+    hub_watchdog_stay stay;
+    hub_instance_enter(instance, &stay, "on_answer", HUB_STR_EMPTY);
     on_answer(arg, (patchbay_call){.id = call}, status, json);
+    hub_watchdog_leave(instance->env->watchdog, &stay);
     check_budget(instance, begin_us, "on_answer");
 }
 

@@ -4,6 +4,7 @@
 #define HUB_MODULES_INSTANCE_INTERNAL_H
 
 #include "modules/instance.h"
+#include "modules/watchdog.h"
 
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>
@@ -53,10 +54,19 @@ typedef struct hub_mail {
     char json[];
 } hub_mail;
 
+/* A call that was finished on another thread when there was no memory for the mail. */
+typedef struct hub_lost_call {
+    hub_instance *instance;
+    uint64_t call;
+} hub_lost_call;
+
+#define HUB_LOST_CALLS 64 /* until the loop comes round; more of them end by their deadline */
+
 struct hub_module_env {
     struct ev_loop *loop;
     hub_worker_pool *workers;
     hub_process_table *processes;
+    hub_watchdog *watchdog;
     pthread_t loop_thread;
     size_t max_message_bytes; /* of a stream, whatever a plugin asks for */
     const struct hub_lineage *lineage;
@@ -65,6 +75,8 @@ struct hub_module_env {
     pthread_mutex_t lock;
     hub_mail *first;
     hub_mail *last;
+    hub_lost_call lost[HUB_LOST_CALLS]; /* likewise guarded, as their number */
+    size_t lost_count;
     hub_buf scratch; /* of wire/1 frame_request */
 };
 
@@ -97,6 +109,11 @@ struct patchbay_host {
 /* Whether the calling thread is the loop's. */
 bool hub_env_on_loop(const hub_module_env *env);
 
+/* The loop enters the plugin's code: `entry` says where, `tool` for which one, both borrowed until
+ * it is left. */
+void hub_instance_enter(const hub_instance *instance, hub_watchdog_stay *stay, const char *entry,
+                        hub_str tool);
+
 void hub_instance_hold(hub_instance *instance, hub_holding *holding);
 void hub_instance_release(hub_instance *instance, hub_holding *holding);
 
@@ -126,6 +143,9 @@ hub_mail *hub_mail_create(hub_instance *instance, hub_mail_kind kind, hub_str js
  * returns: PATCHBAY_OK, PATCHBAY_ESTATE (closing), PATCHBAY_ENOMEM, PATCHBAY_ELIMIT (the loop has
  *          not heard too much of what the instance said before; never for an answer) */
 HUB_MUST_CHECK int32_t hub_mail_send(hub_mail *mail);
+
+/* Have the loop fail a call whose answer there is no memory for. Any thread. */
+void hub_instance_lose_call(hub_instance *instance, uint64_t call);
 
 /* From now on the instance is closing; it ends when the loop has taken its last mail. [loop] */
 void hub_mail_send_last(hub_instance *instance);

@@ -74,6 +74,18 @@ int32_t hub_mail_send(hub_mail *mail)
     return result;
 }
 
+void hub_instance_lose_call(hub_instance *instance, uint64_t call)
+{
+    hub_module_env *env = instance->env;
+    (void)pthread_mutex_lock(&env->lock);
+    if (!instance->closing && env->lost_count < HUB_LOST_CALLS) {
+        instance->pending++;
+        env->lost[env->lost_count++] = (hub_lost_call){.instance = instance, .call = call};
+        ev_async_send(env->loop, &env->wake);
+    }
+    (void)pthread_mutex_unlock(&env->lock);
+}
+
 void hub_mail_send_last(hub_instance *instance)
 {
     (void)pthread_mutex_lock(&instance->env->lock);
@@ -119,8 +131,21 @@ void hub_instance_end_job(hub_mail *ticket)
     (void)pthread_mutex_unlock(&env->lock);
 }
 
-/* Hear one mail and free it. The last one of a closing instance ends it. */
-static void take(hub_module_env *env, hub_mail *mail)
+/* Something that was pending has been heard. The last one of a closing instance ends it. */
+static void settle(hub_instance *instance, size_t bytes)
+{
+    hub_module_env *env = instance->env;
+    (void)pthread_mutex_lock(&env->lock);
+    instance->mail_bytes -= bytes;
+    bool done = --instance->pending == 0 && instance->closing;
+    (void)pthread_mutex_unlock(&env->lock);
+    if (done) {
+        hub_instance_end(instance);
+    }
+}
+
+/* Hear one mail and free it. */
+static void take(hub_mail *mail)
 {
     hub_instance *instance = mail->instance;
     size_t len = mail->len;
@@ -130,13 +155,16 @@ static void take(hub_module_env *env, hub_mail *mail)
         hub_instance_open_question(mail);
     }
     free(mail);
-    (void)pthread_mutex_lock(&env->lock);
-    instance->mail_bytes -= len;
-    bool done = --instance->pending == 0 && instance->closing;
-    (void)pthread_mutex_unlock(&env->lock);
-    if (done) {
-        hub_instance_end(instance);
+    settle(instance, len);
+}
+
+static void fail_lost(const hub_lost_call *lost)
+{
+    if (!lost->instance->closing) {
+        (void)hub_instance_finish(lost->instance, lost->call, PATCHBAY_FAILED,
+                                  HUB_STR("out of memory")); /* or its client has given up */
     }
+    settle(lost->instance, 0);
 }
 
 /* Hear what lies in the box now. False when there was nothing. */
@@ -146,12 +174,19 @@ static bool take_round(hub_module_env *env)
     hub_mail *mail = env->first;
     env->first = NULL;
     env->last = NULL;
+    hub_lost_call lost[HUB_LOST_CALLS];
+    size_t lost_count = env->lost_count;
+    memcpy(lost, env->lost, lost_count * sizeof *lost);
+    env->lost_count = 0;
     (void)pthread_mutex_unlock(&env->lock);
-    bool any = mail != NULL;
+    bool any = mail != NULL || lost_count > 0;
     while (mail != NULL) {
         hub_mail *next = mail->next;
-        take(env, mail);
+        take(mail);
         mail = next;
+    }
+    for (size_t i = 0; i < lost_count; i++) {
+        fail_lost(&lost[i]);
     }
     return any;
 }
@@ -175,6 +210,11 @@ hub_err hub_module_env_create(struct ev_loop *loop, hub_worker_pool *workers,
     hub_module_env *env = calloc(1, sizeof *env);
     if (env == NULL) {
         return HUB_ENOMEM;
+    }
+    hub_err err = hub_watchdog_create(&env->watchdog);
+    if (err != HUB_OK) {
+        free(env);
+        return err;
     }
     env->loop = loop;
     env->workers = workers;
@@ -210,6 +250,7 @@ void hub_module_env_destroy(hub_module_env *env)
     ev_ref(env->loop);
     ev_async_stop(env->loop, &env->wake);
     (void)pthread_mutex_destroy(&env->lock);
+    hub_watchdog_destroy(env->watchdog);
     hub_buf_fini(&env->scratch);
     free(env);
 }

@@ -41,6 +41,30 @@ static hub_err compile_schema(const patchbay_plugin *table, hub_schema **ret_sch
     return err;
 }
 
+/* Put a module in front of *newest. Takes `about` over when it succeeds. */
+static hub_err add_plugin(const hub_plugin *about, const hub_plugin_image *image, const char *path,
+                          hub_plugin **newest, hub_plugin **ret_plugin, hub_error *reterr)
+{
+    hub_plugin *added = calloc(1, sizeof *added);
+    char *copy = hub_str_dup(hub_str_of(path));
+    if (added == NULL || copy == NULL) {
+        free(added);
+        free(copy);
+        return hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
+    }
+    *added = *about;
+    added->path = copy;
+    added->about.path = copy;
+    added->about.hash = image->hash;
+    added->about.generation = next_generation(*newest, about->about.name);
+    added->size = image->size;
+    added->hash = image->hash;
+    added->older = *newest;
+    *newest = added;
+    *ret_plugin = added;
+    return HUB_OK;
+}
+
 /* Link a checked image, check what it exports, and make it a module. */
 static hub_err load_image(const hub_plugin_image *image, const char *path, hub_plugin **newest,
                           hub_plugin **ret_plugin, hub_error *reterr)
@@ -54,34 +78,47 @@ static hub_err load_image(const hub_plugin_image *image, const char *path, hub_p
     }
     err = hub_plugin_check_table(table, hub_plugin_stem(path), reterr);
     err = err != HUB_OK ? err : compile_schema(table, &schema, reterr);
-    if (err != HUB_OK) {
-        hub_plugin_image_unload(handle);
-        return err;
+    if (err == HUB_OK) {
+        const hub_plugin loaded = {
+            .about = {.name = table->name, .table = table, .config_schema = schema},
+            .schema = schema,
+        };
+        err = add_plugin(&loaded, image, path, newest, ret_plugin, reterr);
     }
-    hub_plugin *loaded = calloc(1, sizeof *loaded);
-    char *copy = hub_str_dup(hub_str_of(path));
-    if (loaded == NULL || copy == NULL) {
-        free(loaded);
-        free(copy);
+    if (err != HUB_OK) {
         hub_schema_destroy(schema);
         hub_plugin_image_unload(handle);
+    }
+    return err; /* the handle is forgotten: the library stays mapped */
+}
+
+/* Make a checked image a module whose code this process never runs. */
+static hub_err note_image(const hub_plugin_image *image, const char *path, hub_plugin **newest,
+                          hub_plugin **ret_plugin, hub_error *reterr)
+{
+    hub_str stem = hub_plugin_stem(path);
+    if (!hub_plugin_name_is_valid(stem)) {
+        return hub_fail(reterr, HUB_EINVAL,
+                        "the file's name is \"" HUB_STR_FMT "\", wanted [a-z][a-z0-9_-]{0,63}.so",
+                        HUB_STR_ARG(stem));
+    }
+    patchbay_plugin *table = calloc(1, sizeof *table + stem.len + 1);
+    if (table == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
     }
-    *loaded = (hub_plugin){
-        .about = {.name = table->name,
-                  .path = copy,
-                  .table = table,
-                  .config_schema = schema,
-                  .generation = next_generation(*newest, table->name)},
-        .path = copy,
-        .schema = schema,
-        .size = image->size,
-        .hash = image->hash,
-        .older = *newest,
+    char *name = memcpy(table + 1, stem.ptr, stem.len);
+    table->struct_size = sizeof *table;
+    table->name = name;
+    table->version = "";
+    const hub_plugin noted = {
+        .about = {.name = name, .table = table, .is_outside = true},
+        .outside = table,
     };
-    *newest = loaded; /* the handle is forgotten: the library stays mapped */
-    *ret_plugin = loaded;
-    return HUB_OK;
+    hub_err err = add_plugin(&noted, image, path, newest, ret_plugin, reterr);
+    if (err != HUB_OK) {
+        free(table);
+    }
+    return err;
 }
 
 hub_plugin_stamp hub_plugin_stamp_of(const char *path)
@@ -112,8 +149,13 @@ hub_str hub_plugin_stem(const char *path)
     return stem;
 }
 
-hub_err hub_plugin_load(const char *path, bool check_trust, hub_plugin *before, hub_plugin **newest,
-                        hub_plugin **ret_plugin, hub_error *reterr)
+typedef hub_err use_image_fn(const hub_plugin_image *image, const char *path, hub_plugin **newest,
+                             hub_plugin **ret_plugin, hub_error *reterr);
+
+/* Open, copy and check a file, and make a module of it with `use_image` unless it is `before`. */
+static hub_err read_plugin(const char *path, bool check_trust, hub_plugin *before,
+                           use_image_fn *use_image, hub_plugin **newest, hub_plugin **ret_plugin,
+                           hub_error *reterr)
 {
     int fd;
     hub_err err = hub_plugin_open(path, check_trust, &fd, reterr);
@@ -128,15 +170,28 @@ hub_err hub_plugin_load(const char *path, bool check_trust, hub_plugin *before, 
     if (err != HUB_OK) {
         return err;
     }
+    bool is_outside = use_image == note_image;
     err = hub_plugin_check_elf(image.bytes, image.size, reterr);
-    if (err == HUB_OK && before != NULL && before->size == image.size &&
-        before->hash == image.hash) {
+    if (err == HUB_OK && before != NULL && before->about.is_outside == is_outside &&
+        before->size == image.size && before->hash == image.hash) {
         *ret_plugin = before;
     } else if (err == HUB_OK) {
-        err = load_image(&image, path, newest, ret_plugin, reterr);
+        err = use_image(&image, path, newest, ret_plugin, reterr);
     }
     hub_plugin_image_fini(&image);
     return err;
+}
+
+hub_err hub_plugin_load(const char *path, bool check_trust, hub_plugin *before, hub_plugin **newest,
+                        hub_plugin **ret_plugin, hub_error *reterr)
+{
+    return read_plugin(path, check_trust, before, load_image, newest, ret_plugin, reterr);
+}
+
+hub_err hub_plugin_note(const char *path, bool check_trust, hub_plugin *before, hub_plugin **newest,
+                        hub_plugin **ret_plugin, hub_error *reterr)
+{
+    return read_plugin(path, check_trust, before, note_image, newest, ret_plugin, reterr);
 }
 
 void hub_plugin_destroy_all(hub_plugin *newest)
@@ -144,6 +199,7 @@ void hub_plugin_destroy_all(hub_plugin *newest)
     while (newest != NULL) {
         hub_plugin *older = newest->older;
         hub_schema_destroy(newest->schema);
+        free(newest->outside);
         free(newest->path);
         free(newest);
         newest = older;

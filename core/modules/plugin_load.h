@@ -14,9 +14,10 @@
 /* A module and what only the resolver needs to know of it. */
 typedef struct hub_plugin {
     hub_module about;
-    char *path;         /* owned; about.path */
-    hub_schema *schema; /* owned; about.config_schema */
-    size_t size;        /* of the file, and its hash: is it still the same? */
+    char *path;               /* owned; about.path */
+    hub_schema *schema;       /* owned; about.config_schema */
+    patchbay_plugin *outside; /* owned; about.table of one that is not linked, and its name */
+    size_t size;              /* of the file, and its hash: is it still the same? */
     uint64_t hash;
     struct hub_plugin *older; /* all that were ever loaded */
 } hub_plugin;
@@ -42,6 +43,12 @@ hub_str hub_plugin_stem(const char *path);
  * a file, is no reason to replace a module. owns:    nothing; *ret_plugin belongs to the list
  * errors:  as hub_resolver_load_file */
 HUB_MUST_CHECK hub_err hub_plugin_load(const char *path, bool check_trust, hub_plugin *before,
+                                       hub_plugin **newest, hub_plugin **ret_plugin,
+                                       hub_error *reterr);
+
+/* The same for a module that runs in a process of its own: the file is checked and not linked. What
+ * it exports is for that process to check. */
+HUB_MUST_CHECK hub_err hub_plugin_note(const char *path, bool check_trust, hub_plugin *before,
                                        hub_plugin **newest, hub_plugin **ret_plugin,
                                        hub_error *reterr);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/loop.h"
 
 enum {
     EVENTS_BYTES = 16 * 1024,
@@ -249,8 +250,9 @@ static void see_event(hub_plugin_watch *watch, const place *at, uint32_t mask, c
 
 static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    (void)loop;
-    (void)events;
+    if (hub_loop_mend(loop, watcher, events)) {
+        return;
+    }
     hub_plugin_watch *watch = watcher->data;
     char buffer[EVENTS_BYTES];
     ssize_t size = read(watcher->fd, buffer, sizeof buffer);

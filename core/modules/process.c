@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "modules/process_env.h"
 #include "modules/process_guard.h"
 #include "modules/process_spawn.h"
@@ -164,8 +165,9 @@ static bool reap_until(hub_process *process, uint64_t deadline_ms)
 
 static void on_exited(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    (void)loop;
-    (void)events;
+    if (hub_loop_mend(loop, watcher, events)) {
+        return;
+    }
     hub_process *process = process_of(watcher->data);
     char status[STATUS_BYTES];
     if (!reap(process, status, sizeof status)) {

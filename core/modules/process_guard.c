@@ -47,14 +47,16 @@ hub_err hub_guard_open(int *ret_fd, hub_error *reterr)
                    PATCHBAY_LIBEXEC_FROM_BIN); /* fits */
     const hub_str places[] = {folder, hub_str_of(installed), HUB_STR(PATCHBAY_LIBEXEC_DIR)};
     int fd = -1;
+    int error = ENOENT;
     for (size_t i = len > 1 ? 0 : 2; fd < 0 && i < sizeof places / sizeof places[0]; i++) {
         fd = open_guard(places[i]);
+        error = fd < 0 && errno != ENOENT ? errno : error; /* that it is not there says least */
     }
     if (fd < 0) {
         return hub_fail(reterr, HUB_ENOTFOUND,
                         "the program %s, which servers are run under, is neither in " HUB_STR_FMT
                         " nor in %s: install it there (%s)",
-                        NAME, HUB_STR_ARG(folder), PATCHBAY_LIBEXEC_DIR, strerrordesc_np(errno));
+                        NAME, HUB_STR_ARG(folder), PATCHBAY_LIBEXEC_DIR, strerrordesc_np(error));
     }
     *ret_fd = fd;
     return HUB_OK;

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/loop.h"
 
 enum {
     READ_BYTES = 64 * 1024, /* one pipe full: a flood costs one such read per turn of the loop */
@@ -133,9 +134,9 @@ static bool read_some(hub_process_stderr *reader)
 
 static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    (void)loop;
-    (void)events;
-    (void)read_some(watcher->data); /* the watcher tells when there is more */
+    if (!hub_loop_mend(loop, watcher, events)) {
+        (void)read_some(watcher->data); /* the watcher tells when there is more */
+    }
 }
 
 void hub_process_stderr_init(hub_process_stderr *reader, struct ev_loop *loop, const char *toolset,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "modules/module_list.h"
 #include "modules/plugin_check.h"
 #include "modules/plugin_load.h"
 #include "modules/plugin_watch.h"
@@ -29,11 +30,6 @@ typedef struct folder {
     bool is_missing;
 } folder;
 
-typedef struct change {
-    const hub_module *module;
-    hub_module_change kind;
-} change;
-
 struct hub_resolver {
     folder *folders;
     size_t folder_count;
@@ -48,6 +44,9 @@ struct hub_resolver {
     hub_plugin_watch *watch;
     hub_resolver_on_change *on_change;
     void *ctx;
+    bool (*is_outside)(const void *ctx, hub_str name); /* NULL: none is */
+    const void *outside_ctx;
+    void (*before_link)(const char *path);
 };
 
 /* Keep a reason, and log it unless it is known. */
@@ -92,15 +91,22 @@ static void load_file(hub_resolver *resolver, file *seen, bool is_same)
 {
     hub_plugin *loaded = NULL;
     hub_error error = {.text = ""};
-    if (hub_plugin_load(seen->path, !resolver->allow_writable, seen->loaded, &resolver->newest,
-                        &loaded, &error) != HUB_OK) {
+    bool is_outside =
+        resolver->is_outside != NULL && resolver->is_outside(resolver->outside_ctx, seen->stem);
+    if (resolver->before_link != NULL) {
+        resolver->before_link(seen->path);
+    }
+    if ((is_outside ? hub_plugin_note : hub_plugin_load)(seen->path, !resolver->allow_writable,
+                                                         seen->loaded, &resolver->newest, &loaded,
+                                                         &error) != HUB_OK) {
         refuse(&seen->reason, seen->path, error.text, is_same);
         return;
     }
     accept(&seen->reason);
     if (loaded != seen->loaded) {
         seen->loaded = loaded;
-        hub_log(HUB_LOG_INFO, "resolver.loaded", HUB_F_TEXT("module", loaded->about.name),
+        hub_log(HUB_LOG_INFO, is_outside ? "resolver.found" : "resolver.loaded",
+                HUB_F_TEXT("module", loaded->about.name),
                 HUB_F_TEXT("version", loaded->about.table->version),
                 HUB_F_INT("generation", loaded->about.generation), HUB_F_TEXT("path", seen->path));
     }
@@ -216,11 +222,6 @@ static void visit_folder(hub_resolver *resolver, size_t at)
     free(names);
 }
 
-static int compare_modules(const void *a, const void *b)
-{
-    return strcmp((*(const hub_module *const *)a)->name, (*(const hub_module *const *)b)->name);
-}
-
 static int compare_refusals(const void *a, const void *b)
 {
     return strcmp(((const hub_refusal *)a)->path, ((const hub_refusal *)b)->path);
@@ -257,7 +258,7 @@ static bool build_lists(hub_resolver *resolver, const hub_module ***ret_modules,
             refusals[refused++] = (hub_refusal){.path = at->path, .reason = at->reason};
         }
     }
-    qsort(modules, module_count, sizeof modules[0], compare_modules);
+    hub_module_list_sort(modules, module_count);
     qsort(refusals, refused, sizeof refusals[0], compare_refusals);
     free(resolver->refusals);
     resolver->refusals = refusals;
@@ -265,30 +266,6 @@ static bool build_lists(hub_resolver *resolver, const hub_module ***ret_modules,
     *ret_modules = modules;
     *ret_module_count = module_count;
     return true;
-}
-
-/* What is different between two sorted lists; `ret_changes` has room for all of both. */
-static size_t compare_lists(const hub_module *const *before, size_t before_count,
-                            const hub_module *const *after, size_t after_count, change *ret_changes)
-{
-    size_t count = 0;
-    size_t i = 0;
-    size_t j = 0;
-    while (i < before_count || j < after_count) {
-        int order = i == before_count  ? 1
-                    : j == after_count ? -1
-                                       : strcmp(before[i]->name, after[j]->name);
-        if (order < 0) {
-            ret_changes[count++] = (change){before[i], HUB_MODULE_REMOVED};
-        } else if (order > 0) {
-            ret_changes[count++] = (change){after[j], HUB_MODULE_ADDED};
-        } else if (before[i] != after[j]) {
-            ret_changes[count++] = (change){after[j], HUB_MODULE_REPLACED};
-        }
-        i += order <= 0;
-        j += order >= 0;
-    }
-    return count;
 }
 
 /* Forget files that are gone; their modules stay. */
@@ -314,14 +291,15 @@ static hub_err publish(hub_resolver *resolver)
     if (!build_lists(resolver, &after, &after_count)) {
         return HUB_ENOMEM;
     }
-    change *changes = calloc(resolver->module_count + after_count + 1, sizeof *changes);
+    hub_module_list_change *changes =
+        calloc(resolver->module_count + after_count + 1, sizeof *changes);
     if (changes == NULL) {
         free(after);
         resolver->refusal_count = 0;
         return HUB_ENOMEM;
     }
-    size_t count =
-        compare_lists(resolver->modules, resolver->module_count, after, after_count, changes);
+    size_t count = hub_module_list_compare(resolver->modules, resolver->module_count, after,
+                                           after_count, changes);
     free(resolver->modules);
     resolver->modules = after;
     resolver->module_count = after_count;
@@ -468,4 +446,49 @@ hub_err hub_resolver_load_file(hub_resolver *resolver, const char *path,
         *ret_module = &loaded->about;
     }
     return err;
+}
+
+void hub_resolver_keep_outside(hub_resolver *resolver,
+                               bool (*is_outside)(const void *ctx, hub_str name), const void *ctx)
+{
+    resolver->is_outside = is_outside;
+    resolver->outside_ctx = ctx;
+}
+
+void hub_resolver_announce(hub_resolver *resolver, void (*before_link)(const char *path))
+{
+    resolver->before_link = before_link;
+}
+
+hub_err hub_resolver_link(hub_resolver *resolver, const hub_module *module,
+                          const hub_module **ret_module, hub_error *reterr)
+{
+    file *at = resolver->files;
+    while (at != NULL && (at->loaded == NULL || &at->loaded->about != module)) {
+        at = at->next;
+    }
+    hub_err err = at != NULL ? hub_plugin_load(at->path, !resolver->allow_writable, NULL,
+                                               &resolver->newest, &at->loaded, reterr)
+                             : hub_fail(reterr, HUB_ENOTFOUND, "the file is gone");
+    for (size_t i = 0; err == HUB_OK && i < resolver->module_count; i++) {
+        if (resolver->modules[i] == module) {
+            resolver->modules[i] = *ret_module = &at->loaded->about;
+        }
+    }
+    return err;
+}
+
+hub_err hub_resolver_offer_file(hub_resolver *resolver, const char *path, hub_error *reterr)
+{
+    const hub_module **modules = calloc(1, sizeof modules[0]);
+    hub_err err = modules != NULL ? hub_resolver_load_file(resolver, path, &modules[0], reterr)
+                                  : hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
+    if (err != HUB_OK) {
+        free(modules);
+        return err;
+    }
+    free(resolver->modules);
+    resolver->modules = modules;
+    resolver->module_count = 1;
+    return HUB_OK;
 }

@@ -40,6 +40,8 @@ typedef struct hub_module {
     const patchbay_plugin *table;    /* checked; reads beyond 1.0 go through PATCHBAY_HAS */
     const hub_schema *config_schema; /* NULL: takes no config */
     unsigned generation;             /* 1 for the first of its name, then counting up */
+    uint64_t hash;                   /* of the file's bytes */
+    bool is_outside; /* not linked into this process: the table has the name, and nothing to call */
 } hub_module;
 
 /* A file that was refused, for `patchbay list modules` and `check`. */
@@ -69,6 +71,25 @@ typedef void hub_resolver_on_change(void *ctx, const hub_module *module, hub_mod
 HUB_MUST_CHECK hub_err hub_resolver_create(const char *const *folders, size_t count,
                                            bool allow_writable, hub_resolver **ret_resolver,
                                            hub_error *reterr);
+
+/* Say which modules run in processes of their own: their files are checked up to the point where
+ * they would be linked. A module that was linked before stays so. `is_outside` (NULL: none is) is
+ * asked at each scan. */
+void hub_resolver_keep_outside(hub_resolver *resolver,
+                               bool (*is_outside)(const void *ctx, hub_str name), const void *ctx);
+
+/* Call `before_link` (NULL: nobody) with the path of each file whose code is about to be run. */
+void hub_resolver_announce(hub_resolver *resolver, void (*before_link)(const char *path));
+
+/* Link a module that was kept outside: it becomes another one, the newest of its name.
+ * errors:  as hub_resolver_load_file; the module stays as it was */
+HUB_MUST_CHECK hub_err hub_resolver_link(hub_resolver *resolver, const hub_module *module,
+                                         const hub_module **ret_module, hub_error *reterr);
+
+/* Load one file and make it the only module, in a resolver without folders.
+ * errors:  as hub_resolver_load_file */
+HUB_MUST_CHECK hub_err hub_resolver_offer_file(hub_resolver *resolver, const char *path,
+                                               hub_error *reterr);
 
 /* Stops watching and frees everything but the mapped libraries. NULL is fine. */
 void hub_resolver_destroy(hub_resolver *resolver);

@@ -5,9 +5,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/limits.h"
+#include "base/log.h"
 
 typedef struct job {
     struct job *next;
@@ -111,6 +113,7 @@ static bool start_thread(hub_worker_pool *pool)
     int failed = pthread_create(&pool->threads[pool->started], NULL, run_thread, pool);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* a mask that it had before: cannot fail */
     if (failed != 0) {
+        hub_log(HUB_LOG_WARNING, "worker.no_thread", HUB_F_TEXT("reason", strerrordesc_np(failed)));
         return false;
     }
     (void)pthread_setname_np(pool->threads[pool->started], "patchbay-worker"); /* for top and gdb */

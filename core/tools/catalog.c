@@ -168,14 +168,19 @@ static bool is_duplicate(const catalog_parser *parser, hub_str name)
     return found != NULL;
 }
 
-/* Take an item over. Only one that is kept has its name. */
-static void keep_item(catalog_parser *parser, const hub_item *item)
+/* Take an item over, with its schema. Only one that is kept has its name. */
+static hub_err keep_item(catalog_parser *parser, const hub_item *item)
 {
     seen_name *entry = &parser->seen_pool[parser->catalog->count];
     HASH_ADD_KEYPTR(hh, parser->seen, item->name.ptr, (unsigned)item->name.len, entry);
+    if (!hub_map_has_taken(&entry->hh)) {
+        hub_schema_destroy(item->schema);
+        return HUB_ENOMEM;
+    }
     parser->catalog->items[parser->catalog->count++] = *item;
     parser->catalog->has_uis =
         parser->catalog->has_uis || item->ui_uris[0].len > 0 || item->ui_uris[1].len > 0;
+    return HUB_OK;
 }
 
 /* What is wrong with a tool, or NULL. */
@@ -223,7 +228,7 @@ static const char *check_other(const catalog_parser *parser, const hub_item *ite
 }
 
 /* Append the item in `json` to the catalog, or report why not. */
-static void add_item(catalog_parser *parser, hub_str json)
+static hub_err add_item(catalog_parser *parser, hub_str json)
 {
     const char *key = parser->kind->key;
     wanted_member members[COMMON_MEMBERS] = {[KEY] = {.key = key}, [TITLE] = {.key = "name"}};
@@ -231,10 +236,14 @@ static void add_item(catalog_parser *parser, hub_str json)
     hub_item item = {.json = json, .name_json = members[KEY].value};
     hub_error why = {.code = HUB_OK};
     const char *reason = NULL;
-    if (!read_name(parser, &item)) {
+    bool has_name = read_name(parser, &item);
+    if (parser->names.failed == HUB_ENOMEM) {
+        return HUB_ENOMEM;
+    }
+    if (!has_name) {
         (void)hub_fail(&why, HUB_EINVAL, "it has no %s", key);
         drop(parser, item.name_json, why.text);
-        return;
+        return HUB_OK;
     }
     if (!is_usable_name(item.name, parser->kind->max_bytes)) {
         (void)hub_fail(&why, HUB_EINVAL, "its %s is empty, too long, or has control characters",
@@ -247,11 +256,14 @@ static void add_item(catalog_parser *parser, hub_str json)
     } else {
         reason = check_other(parser, &item, members[TITLE].value);
     }
+    if (why.code == HUB_ENOMEM) {
+        return HUB_ENOMEM; /* nothing is wrong with the item */
+    }
     if (reason != NULL) {
         drop(parser, item.name, reason);
-        return;
+        return HUB_OK;
     }
-    keep_item(parser, &item);
+    return keep_item(parser, &item);
 }
 
 static hub_err parse_items(catalog_parser *parser, hub_str json, hub_error *reterr)
@@ -272,7 +284,9 @@ static hub_err parse_items(catalog_parser *parser, hub_str json, hub_error *rete
     hub_str key;
     hub_str value;
     while (hub_json_next(&it, &key, &value)) {
-        add_item(parser, value);
+        if (add_item(parser, value) != HUB_OK) {
+            return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+        }
     }
     catalog->names = parser->names.ptr;
     parser->names.ptr = NULL;

@@ -135,10 +135,11 @@ static hub_str make_name(view_builder *builder, const hub_view_entry *entry, boo
     return hub_str_from(hub_buf_str(&builder->names), begin);
 }
 
-static void add_to_index(hub_view *view, hub_view_entry *entry, hub_str exposed)
+static hub_err add_to_index(hub_view *view, hub_view_entry *entry, hub_str exposed)
 {
     entry->exposed = exposed;
     HASH_ADD_KEYPTR(hh, view->index, entry->exposed.ptr, (unsigned)entry->exposed.len, entry);
+    return hub_map_has_taken(&entry->hh) ? HUB_OK : HUB_ENOMEM;
 }
 
 /* Whether an item is left out where another one has its name: an upstream's before a native one. A
@@ -199,8 +200,7 @@ static hub_err name_entry(view_builder *builder, hub_view_entry *entry)
     if (holder != NULL) {
         return report_collision(builder, entry, holder, exposed);
     }
-    add_to_index(builder->view, entry, exposed);
-    return HUB_OK;
+    return add_to_index(builder->view, entry, exposed);
 }
 
 static hub_err name_entries(view_builder *builder)
@@ -215,7 +215,7 @@ static hub_err name_entries(view_builder *builder)
 }
 
 /* Entries without a name are gone; the index holds pointers, so it is made anew. */
-static void put_in_order(hub_view *view)
+static hub_err put_in_order(hub_view *view)
 {
     size_t kept = 0;
     HASH_CLEAR(hh, view->index);
@@ -226,9 +226,11 @@ static void put_in_order(hub_view *view)
         }
     }
     view->count = kept;
-    for (size_t i = 0; i < kept; i++) {
-        add_to_index(view, &view->entries[i], view->entries[i].exposed);
+    hub_err err = HUB_OK;
+    for (size_t i = 0; err == HUB_OK && i < kept; i++) {
+        err = add_to_index(view, &view->entries[i], view->entries[i].exposed);
     }
+    return err;
 }
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -262,7 +264,9 @@ hub_err hub_view_build(hub_kind kind, const hub_source *sources, size_t count,
     }
     view->names = builder.names.ptr;
     if (err == HUB_OK) {
-        put_in_order(view);
+        err = put_in_order(view);
+    }
+    if (err == HUB_OK) {
         err = hub_view_serialise(view, resources);
     }
     if (err != HUB_OK) {

@@ -3,8 +3,6 @@
 
 #include "base/limits.h"
 
-#include <inttypes.h>
-
 /* Keys of params._meta that belong to the protocol: each hop writes its own. */
 static const hub_str OWNED_META_KEYS[] = {
     {.ptr = "progressToken", .len = 13},
@@ -339,7 +337,9 @@ size_t hub_dialect_request(const hub_upstream_request *request, hub_buf *scratch
     bool keep_meta = keeps_meta(request);
     hub_buf_clear(scratch);
     /* Everything made here goes into one buffer first: its memory may move while it grows. */
-    hub_buf_printf(scratch, "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 ",\"method\":\"", request->id);
+    hub_buf_add(scratch, HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":"));
+    hub_buf_add_u64(scratch, request->id);
+    hub_buf_add(scratch, HUB_STR(",\"method\":\""));
     hub_buf_add(scratch, request->method);
     hub_buf_add_char(scratch, '"');
     bool has_params = request->params.len > 0 || !keep_meta;

@@ -29,6 +29,7 @@ typedef struct scanner {
 typedef enum step {
     STEP_FAILED,
     STEP_VALUE, /* a value has to begin here */
+    STEP_KEY,   /* a key has to */
     STEP_AFTER, /* a value has just ended */
     STEP_DONE,
 } step;
@@ -90,14 +91,11 @@ static size_t escape_length(const char *at, const char *end)
     }
 }
 
-/* Sets `escaped`. */
-static bool scan_string(scanner *s)
+/* A string from the first byte on that does not stand for itself. Sets `escaped`. */
+static bool scan_odd_string(scanner *s, const char *at)
 {
-    const char *at = s->at + 1;
     const char *end = s->end;
-    s->escaped = false;
-    for (;;) {
-        at = hub_json_skip_plain(at, end);
+    for (;; at = hub_json_skip_plain(at, end)) {
         if (at == end) {
             return fail(s, at, "a string has no end");
         }
@@ -126,6 +124,18 @@ static bool scan_string(scanner *s)
             at += length;
         } while (at < end && (unsigned char)*at >= 0x80);
     }
+}
+
+/* Sets `escaped`. */
+static inline bool scan_string(scanner *s)
+{
+    const char *at = hub_json_skip_plain(s->at + 1, s->end);
+    s->escaped = false;
+    if (at < s->end && *at == '"') {
+        s->at = at + 1;
+        return true;
+    }
+    return scan_odd_string(s, at);
 }
 
 static const char *skip_digits(const char *at, const char *end)
@@ -278,7 +288,7 @@ static step scan_container(scanner *s, bool is_object)
     if (s->depth <= s->watched_depth) {
         watch_container(s, is_object);
     }
-    return is_object ? scan_key(s) : STEP_VALUE;
+    return is_object ? STEP_KEY : STEP_VALUE;
 }
 
 static step scan_value(scanner *s)
@@ -337,7 +347,7 @@ static step scan_after(scanner *s)
         return STEP_AFTER;
     }
     skip_space(s);
-    return in_object ? scan_key(s) : STEP_VALUE;
+    return in_object ? STEP_KEY : STEP_VALUE;
 }
 
 static bool scan_tree(scanner *s)
@@ -347,6 +357,9 @@ static bool scan_tree(scanner *s)
         switch (next) {
         case STEP_VALUE:
             next = scan_value(s);
+            break;
+        case STEP_KEY:
+            next = scan_key(s);
             break;
         case STEP_AFTER:
             next = scan_after(s);

@@ -107,7 +107,7 @@ static inline const char *hub_json_skip_plain(const char *at, const char *end)
 
 static inline const char *hub_json_skip_space(const char *at, const char *end)
 {
-    while (at < end && hub_json_is_space(*at)) {
+    while (at < end && (unsigned char)*at <= ' ' && hub_json_is_space(*at)) { /* mostly at once */
         at++;
     }
     return at;

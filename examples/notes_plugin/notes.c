@@ -87,8 +87,11 @@ static note *add(patchbay_toolset *toolset, notebook *book, const char *name)
     entry->handler = read_listed;
     entry->data = added;
     entry->flags = LOOP;
-    (void)patchbay_set_resources(toolset, book->list, book->count); /* clients are told */
-    return added;
+    if (patchbay_set_resources(toolset, book->list, book->count) != PATCHBAY_OK) {
+        book->count--; /* the list is as it was */
+        return NULL;
+    }
+    return added; /* clients are told */
 }
 
 static void save(patchbay_tool_call *call)
@@ -110,6 +113,11 @@ static void save(patchbay_tool_call *call)
     memcpy(copy, text.ptr, text.len + 1);
     if (target == NULL) {
         target = add(patchbay_call_toolset(call), book, name);
+    }
+    if (target == NULL) {
+        free(copy);
+        patchbay_reply_error(call, PATCHBAY_FAILED, "out of memory");
+        return;
     }
     free(target->text);
     target->text = copy;

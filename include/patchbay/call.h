@@ -120,6 +120,8 @@ struct patchbay_tool_call {
     patchbay_tool_call *next; /* guarded, as `prev` */
     patchbay_tool_call *prev;
     patchbay_allocation_ *allocations;
+    char *reserve; /* memory for decoded arguments, so that reading them does not fail */
+    size_t reserve_len;
     patchbay_out content;    /* blocks, contents, messages or values so far, comma-separated */
     patchbay_out structured; /* structuredContent so far */
     const char *role;        /* of the next messages of a prompt */
@@ -204,6 +206,15 @@ static inline patchbay_str patchbay_call_copy(patchbay_tool_call *call, patchbay
     return patchbay_str_make(copy, text.len);
 }
 
+/* Have room to decode every string among `args_len` bytes of arguments: those of usual size several
+ * times over, larger ones once. */
+static inline void patchbay_reserve_(patchbay_tool_call *call, size_t args_len)
+{
+    const size_t usual = 1024;
+    call->reserve_len = args_len < usual ? 4 * usual : args_len;
+    call->reserve = (char *)patchbay_call_alloc(call, call->reserve_len);
+}
+
 /* The text of a raw JSON string, unescaped; ptr is NULL when `raw` is no string, or empty. Lives as
  * long as the call, and is followed by a NUL. */
 static inline patchbay_str patchbay_call_decode(patchbay_tool_call *call, patchbay_str raw)
@@ -211,6 +222,17 @@ static inline patchbay_str patchbay_call_decode(patchbay_tool_call *call, patchb
     patchbay_str result = patchbay_str_make(NULL, 0);
     patchbay_out text;
     memset(&text, 0, sizeof text);
+    if (raw.len >= 2 && raw.len <= call->reserve_len) {
+        text.ptr = call->reserve; /* decoded it is no longer, and has no quotes: it will not grow */
+        text.cap = raw.len;
+        text.ptr[0] = '\0';
+        if (patchbay_json_decode(raw, &text) && !text.failed) {
+            result = patchbay_str_make(text.ptr, text.len);
+            call->reserve += text.len + 1;
+            call->reserve_len -= text.len + 1;
+        }
+        return result;
+    }
     if (patchbay_json_decode(raw, &text) && !text.failed) {
         result = patchbay_call_copy(call, patchbay_str_make(text.ptr, text.len));
     }

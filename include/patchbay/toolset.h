@@ -488,6 +488,7 @@ static inline int patchbay_take_request_(patchbay_tool_call *call, const patchba
         args = patchbay_json_get(patchbay_json_get(request->params_json, "context"), "arguments");
         call->typed = patchbay_call_decode(call, patchbay_json_get(argument, "value"));
     }
+    patchbay_reserve_(call, args.len);
     call->name = patchbay_call_copy(call, request->tool);
     call->args = patchbay_call_copy(call, args.len > 0 ? args : patchbay_str_of("{}"));
     call->meta = patchbay_call_copy(call, request->meta_json);
@@ -498,8 +499,8 @@ static inline int patchbay_take_request_(patchbay_tool_call *call, const patchba
             call->capabilities = patchbay_call_copy(call, can);
         }
     }
-    return call->name.ptr != NULL && call->args.ptr != NULL && call->meta.ptr != NULL &&
-           call->capabilities.ptr != NULL;
+    return call->reserve != NULL && call->name.ptr != NULL && call->args.ptr != NULL &&
+           call->meta.ptr != NULL && call->capabilities.ptr != NULL;
 }
 
 /* Find the entry that was called; 0: there is none, and the call is answered. */
@@ -719,7 +720,8 @@ static inline int32_t patchbay_toolset_create_(const patchbay_toolset_info *info
         const char *what = NULL;
         result = patchbay_set_lists_(toolset, &what);
         if (result != PATCHBAY_OK) {
-            (void)snprintf(reterr->text, sizeof reterr->text, "the hub refused the list of %s",
+            (void)snprintf(reterr->text, sizeof reterr->text, "%s the list of %s",
+                           result == PATCHBAY_ENOMEM ? "out of memory for" : "the hub refused",
                            what);
             if (info->teardown != NULL) {
                 info->teardown(toolset->data);

@@ -209,8 +209,12 @@ static void on_body(void *ctx, patchbay_str bytes)
         }
     } else if (bytes.len > most - x->text.len) {
         x->is_too_large = 1;
+        if (!is_success(x->status)) { /* it begins with what is wrong */
+            patchbay_out_raw(&x->text, patchbay_str_make(bytes.ptr, most - x->text.len));
+            return;
+        }
         patchbay_out_free(&x->text);
-        if (is_success(x->status) && x->kind == EXCHANGE_REQUEST) {
+        if (x->kind == EXCHANGE_REQUEST) {
             exchange_fail(x, "%s: a message is larger than %zu bytes", x->remote->shown, most);
         }
     } else if (!x->is_too_large) {
@@ -232,9 +236,10 @@ static void take_unreached(exchange *x, const char *error)
         upstream_disconnect(server, why, 1);
         return;
     }
+    int is_note = x->kind == EXCHANGE_NOTE; /* nobody needed the server for it */
     exchange_fail(x, "%s", why);
     /* Others may still be answered, on connections that they have. */
-    if (server->phase == PHASE_READY && server->in_flight.count == 0 &&
+    if (server->phase == PHASE_READY && !is_note && server->in_flight.count == 0 &&
         server->errands.count == 0) {
         upstream_disconnect(server, why, 1);
     }
@@ -261,7 +266,7 @@ static void take_whole(exchange *x)
     mcp_server *server = &x->remote->server;
     patchbay_message message = {.struct_size = sizeof message};
     patchbay_error error = {.struct_size = sizeof error};
-    char why[512];
+    char words[REMOTE_QUOTE_BYTES];
     if (x->is_stream) {
         if (!exchange_resume(x)) {
             exchange_fail(x, "%s: the stream ended before the answer was there", x->remote->shown);
@@ -276,9 +281,9 @@ static void take_whole(exchange *x)
         answer_take(x, &message);
         return;
     }
-    (void)snprintf(why, sizeof why, "%s answered HTTP %ld with %s", x->remote->shown, x->status,
-                   text.len > 0 ? "what is no JSON-RPC answer to the request" : "nothing");
-    exchange_fail(x, "%s", why);
+    answer_quote(x, words, sizeof words);
+    exchange_fail(x, "%s answered HTTP %ld with %s%s", x->remote->shown, x->status,
+                  text.len > 0 ? "what is no JSON-RPC answer to the request" : "nothing", words);
 }
 
 static void end_note(exchange *x)
@@ -298,13 +303,16 @@ static void end_note(exchange *x)
 static void end_stream(exchange *x, const char *error, const char *redirect)
 {
     mcp_remote *remote = x->remote;
-    char why[512];
+    char why[UPSTREAM_REASON_BYTES];
+    char words[REMOTE_QUOTE_BYTES];
+    answer_quote(x, words, sizeof words);
     if (error != NULL) {
         (void)snprintf(why, sizeof why, "the stream of %s ended: %s", remote->shown, error);
     } else if (is_success(x->status)) {
         (void)snprintf(why, sizeof why, "%s ended its stream", remote->shown);
     } else {
-        (void)snprintf(why, sizeof why, "%s answered with HTTP %ld", remote->shown, x->status);
+        (void)snprintf(why, sizeof why, "%s answered with HTTP %ld%s", remote->shown, x->status,
+                       words);
     }
     if (error == NULL && answer_follow(x, redirect)) {
         return;
@@ -328,8 +336,10 @@ static void end_complete(exchange *x, const char *redirect)
         end_note(x);
     } else if (!is_success(x->status)) {
         answer_take_status(x);
+    } else if (x->remote->is_old && x->forwarded.len > 0) {
+        exchange_settle(x); /* the answer comes on the stream; a cancellation wants the headers */
     } else if (x->remote->is_old) {
-        exchange_end(x); /* the answer comes on the stream */
+        exchange_end(x);
     } else {
         take_whole(x);
     }

@@ -94,6 +94,18 @@ static int is_setting(patchbay_str method)
     return 0;
 }
 
+/* Whether doing it twice is doing it once. */
+static int is_repeatable(patchbay_str method)
+{
+    static const char *const ONCE[] = {"tools/call", "tasks/update", "initialize"};
+    for (size_t i = 0; i < sizeof ONCE / sizeof ONCE[0]; i++) {
+        if (patchbay_str_eq(method, patchbay_str_of(ONCE[i]))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Takes `forwarded`, whatever comes of it. */
 static int32_t send_with(mcp_remote *remote, const upstream_outgoing *message,
                          patchbay_out *forwarded)
@@ -111,9 +123,7 @@ static int32_t send_with(mcp_remote *remote, const upstream_outgoing *message,
     }
     x->forwarded = *forwarded;
     x->role = role_of(message->method);
-    x->is_repeatable = is_request &&
-                       !patchbay_str_eq(message->method, patchbay_str_of("tools/call")) &&
-                       x->role != ROLE_INITIALIZE;
+    x->is_repeatable = is_request && is_repeatable(message->method);
     if (is_request) {
         set_id(x, message);
     }
@@ -160,8 +170,11 @@ static void send_cancellation(mcp_remote *remote, patchbay_str id, patchbay_out 
         .kind = PATCHBAY_MSG_NOTIFICATION,
         .method = patchbay_str_of("notifications/cancelled"),
     };
-    if (send_with(remote, &message, forwarded) == PATCHBAY_ELIMIT) {
-        upstream_fail(&remote->server, "does not answer what is sent to it");
+    int32_t sent = send_with(remote, &message, forwarded);
+    if (sent != PATCHBAY_OK) {
+        upstream_fail(&remote->server, sent == PATCHBAY_ELIMIT
+                                           ? "does not answer what is sent to it"
+                                           : "cannot be told of a cancellation: out of memory");
     }
 }
 

@@ -143,7 +143,8 @@ int32_t remote_config_read(patchbay_str json, remote_config *config, patchbay_er
     config->protocol = dup_member(json, "protocol", &ok);
     if (!ok || !read_scheme(json, config)) {
         return fail(reterr,
-                    "url: wants an address that begins with http://, https://, ws:// or wss://",
+                    "url: wants an address that begins with http://, https://, ws://, wss:// or "
+                    "unix://",
                     patchbay_str_make("", 0));
     }
     if (config->is_websocket && (result = check_websocket(json, reterr)) != PATCHBAY_OK) {

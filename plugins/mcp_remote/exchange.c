@@ -68,7 +68,7 @@ void exchange_end(exchange *x)
 
 void exchange_fail(exchange *x, const char *format, ...)
 {
-    char why[512];
+    char why[UPSTREAM_REASON_BYTES];
     char id[sizeof x->id];
     mcp_server *server = &x->remote->server;
     patchbay_call call = x->call;

@@ -44,10 +44,20 @@ static const char *advice_on(CURLcode code)
     }
 }
 
+/* What libcurl passes on is OpenSSL's, which does not say what it comes from. */
+static int is_not_tls(const char *error)
+{
+    return strstr(error, "wrong version number") != NULL ||
+           strstr(error, "packet length too long") != NULL;
+}
+
 static const char *meaning_of(const http_request *request, CURLcode code)
 {
     if (code == CURLE_OK) {
         return "it ended within the head";
+    }
+    if (code == CURLE_SSL_CONNECT_ERROR && is_not_tls(request->error)) {
+        return "it does not speak TLS there: is its address http:// (or ws://)?";
     }
     return request->error[0] != '\0' ? request->error : curl_easy_strerror(code);
 }

@@ -47,13 +47,14 @@ void old_transport_take(exchange *stream, const sse_event *event)
 void old_transport_ended(exchange *stream, const char *why)
 {
     mcp_remote *remote = stream->remote;
-    char reason[512];
+    char reason[UPSTREAM_REASON_BYTES];
     if (remote->refused_with != 0) {
         (void)snprintf(reason, sizeof reason,
-                       "%s refuses initialize with HTTP %ld, and speaks no HTTP+SSE: %s",
-                       remote->shown, remote->refused_with, why);
+                       "refuses initialize with HTTP %ld%s; and it speaks no HTTP+SSE: %s",
+                       remote->refused_with, remote->refused_words, why);
+        upstream_fail(&remote->server, reason);
     } else {
         (void)snprintf(reason, sizeof reason, "%s", why);
+        upstream_disconnect(&remote->server, reason, 1);
     }
-    upstream_disconnect(&remote->server, reason, 1);
 }

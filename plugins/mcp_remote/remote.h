@@ -32,6 +32,7 @@
 #define REMOTE_CONNECT_MS       5000        /* to reach the server, unless configured */
 #define REMOTE_MESSAGE_BYTES    (16u << 20) /* of a message of the server, unless the hub says */
 #define REMOTE_ERROR_BYTES      (64u << 10) /* of what comes with a status that is an error */
+#define REMOTE_QUOTE_BYTES      256         /* … of it, in messages */
 #define REMOTE_EXCHANGES        4096        /* under way at a time */
 #define REMOTE_NOTES            16          /* … of those that have no answer; others wait */
 #define REMOTE_SESSION_ID_BYTES 1024        /* longer ones are no ids */
@@ -127,9 +128,10 @@ struct mcp_remote {
     size_t exchange_count;
     size_t notes; /* under way */
 
-    int is_old;        /* HTTP+SSE is spoken */
-    char *post_to;     /* HTTP+SSE: the endpoint; NULL: not known yet */
-    long refused_with; /* HTTP+SSE: the status that initialize met before */
+    int is_old;                             /* HTTP+SSE is spoken */
+    char *post_to;                          /* HTTP+SSE: the endpoint; NULL: not known yet */
+    long refused_with;                      /* HTTP+SSE: the status that initialize met before */
+    char refused_words[REMOTE_QUOTE_BYTES]; /* … and what came with it: answer_quote() */
     exchange *stream;
     int is_open; /* the handshake is over: messages may leave */
     int is_deaf; /* … but not calls: what the server asks for them would find no stream */
@@ -141,7 +143,8 @@ struct mcp_remote {
     uint32_t session_number; /* of the session, counted; the ones before are lost */
     int is_renewed;          /* the session was lost, and nothing has come of the next one yet */
 
-    char refusal[256]; /* of a credential: the server is left alone until server.not_before_ms */
+    char refusal[UPSTREAM_REASON_BYTES]; /* of a credential: the server is left alone until
+                                            server.not_before_ms */
 
     tool_headers tool_headers;
 };
@@ -194,6 +197,9 @@ void answer_take(exchange *x, const patchbay_message *message);
 /* There will be no answer. A handshake that fails ends the connection; any other request fails by
  * itself. */
 void answer_fail(exchange *x, const char *why);
+/* Make one line of the beginning of what came, for the end of a sentence: ": " and the words, or
+ * nothing. */
+void answer_quote(const exchange *x, char *ret_line, size_t size);
 /* The answer's status is an error: 401 or 403; any; a redirect to `url`, NULL if that is no URL. */
 void answer_take_refusal(exchange *x);
 void answer_take_status(exchange *x);

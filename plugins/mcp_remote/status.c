@@ -38,12 +38,44 @@ static int scan_error(exchange *x, patchbay_message *message, int64_t *ret_code,
     return 1;
 }
 
+/* The words in an object, where people put them; else the empty span. */
+static patchbay_str find_words(patchbay_str object)
+{
+    static const char *const KEYS[] = {"error_description", "message", "detail", "error"};
+    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) {
+        patchbay_str value = patchbay_json_get(object, KEYS[i]);
+        if (value.len > 0 && value.ptr[0] == '"') {
+            return value;
+        }
+    }
+    return patchbay_str_make(NULL, 0);
+}
+
+void answer_quote(const exchange *x, char *ret_line, size_t size)
+{
+    patchbay_str text = patchbay_str_make(x->text.ptr, x->text.len);
+    patchbay_str words = patchbay_str_make(NULL, 0);
+    (void)snprintf(ret_line, size, ": ");
+    if (text.len > 0 && patchbay_json_valid(text)) {
+        words = find_words(patchbay_json_get(text, "error"));
+        words = words.len > 0 ? words : find_words(text);
+    }
+    if (words.len > 0) {
+        upstream_quote_json(words, ret_line + 2, size - 2);
+    } else {
+        upstream_quote(text, ret_line + 2, size - 2);
+    }
+    if (ret_line[2] == '\0') {
+        ret_line[0] = '\0';
+    }
+}
+
 /* A handshake that fails ends the connection; any other request fails by itself. */
 void answer_fail(exchange *x, const char *why)
 {
     mcp_server *server = &x->remote->server;
     if (x->role != ROLE_OTHER || x->remote->server.phase == PHASE_IDLE) {
-        char reason[512];
+        char reason[UPSTREAM_REASON_BYTES];
         (void)snprintf(reason, sizeof reason, "%s", why);
         upstream_disconnect(server, reason, 1);
     } else {
@@ -64,16 +96,18 @@ void answer_take_refusal(exchange *x)
 {
     mcp_remote *remote = x->remote;
     mcp_server *server = &remote->server;
+    char words[REMOTE_QUOTE_BYTES];
+    answer_quote(x, words, sizeof words);
     if (is_of_client(x)) {
         exchange_fail(x,
                       "credential refused: HTTP %ld from %s: look at the headers that the client "
-                      "sends",
-                      x->status, remote->shown);
+                      "sends%s",
+                      x->status, remote->shown, words);
         return;
     }
     (void)snprintf(remote->refusal, sizeof remote->refusal,
-                   "credential refused: HTTP %ld from %s: look at the headers of its entry",
-                   x->status, remote->shown);
+                   "credential refused: HTTP %ld from %s: look at the headers of its entry%s",
+                   x->status, remote->shown, words);
     if (x->status == 403 && (server->phase == PHASE_READY || x->is_listen)) {
         if (x->call.id == 0) {
             upstream_log(server, PATCHBAY_LOG_WARNING, remote->refusal); /* no client hears of it */
@@ -113,6 +147,7 @@ static int try_old_transport(exchange *x, int64_t code)
         return 0;
     }
     remote->refused_with = x->status;
+    answer_quote(x, remote->refused_words, sizeof remote->refused_words);
     x->is_held = 1;
     old_transport_begin(remote);
     return 1;
@@ -124,11 +159,18 @@ static int is_out_of_order(long status)
     return status == 407 || status == 429 || (status >= 502 && status <= 504);
 }
 
+/* A request of the module's own is refused with an error that is for people alone: they are told
+ * the status with it. */
+static int is_mere_words(const exchange *x, const patchbay_message *message)
+{
+    return x->call.id == 0 && x->role == ROLE_OTHER && !x->is_listen &&
+           patchbay_json_get(message->error, "data").len == 0;
+}
+
 void answer_take_status(exchange *x)
 {
     mcp_server *server = &x->remote->server;
     patchbay_message message = {.struct_size = sizeof message};
-    char why[512];
     int64_t code;
     int is_reply;
     int has_error = scan_error(x, &message, &code, &is_reply);
@@ -138,14 +180,18 @@ void answer_take_status(exchange *x)
         session_lost(x);
     } else if (try_old_transport(x, code)) {
         return;
-    } else if (has_error && x->kind == EXCHANGE_REQUEST) {
+    } else if (has_error && x->kind == EXCHANGE_REQUEST && !is_mere_words(x, &message)) {
         answer_take(x, &message);
         if (code == CODE_HEADER_MISMATCH && server->phase == PHASE_READY) {
             upstream_list_read(server, PATCHBAY_TOOLS); /* what is mirrored may have changed */
         }
     } else {
-        (void)snprintf(why, sizeof why, "%s answered with HTTP %ld%s", x->remote->shown, x->status,
-                       x->status == 407 ? ": the proxy on the way there wants a password" : "");
+        char why[UPSTREAM_REASON_BYTES];
+        char words[REMOTE_QUOTE_BYTES];
+        answer_quote(x, words, sizeof words);
+        (void)snprintf(
+            why, sizeof why, "%s answered with HTTP %ld%s%s", x->remote->shown, x->status,
+            x->status == 407 ? ": the proxy on the way there wants a password" : "", words);
         if (x->role == ROLE_DISCOVER && !is_out_of_order(x->status)) {
             exchange_fail(x, "%s", why); /* a legacy one may say anything */
         } else {

@@ -172,7 +172,8 @@ static void hold_or_fail(mcp_server *server, patchbay_call call, int is_kept)
         upstream_connect(server);
     } else if (!is_kept) {
         upstream_finish_text(server, call, PATCHBAY_UNAVAILABLE,
-                             "too many calls wait for the server to start: try again later");
+                             "too many calls wait for the server to start, or the hub is out of "
+                             "memory: try again later");
     }
 }
 

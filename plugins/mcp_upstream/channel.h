@@ -33,8 +33,9 @@ typedef struct upstream_channel {
     int (*open)(mcp_server *server);
 
     /* Send a message. A request is answered with upstream_take() or upstream_undelivered(), later.
-     * returns: PATCHBAY_OK; PATCHBAY_ELIMIT (too much waits to be sent); PATCHBAY_ESTATE (there is
-     *          no connection); PATCHBAY_ENOMEM */
+     * returns: PATCHBAY_OK; PATCHBAY_ELIMIT (too much waits to be sent); PATCHBAY_ESTATE (the
+     *          connection has ended: upstream_disconnect() was called, or is about to be);
+     *          PATCHBAY_ENOMEM */
     int32_t (*send)(mcp_server *server, const upstream_outgoing *message);
 
     /* Nobody waits for the answer to a request any more: tell the server. `id` is raw. */

@@ -33,6 +33,17 @@ static char *dup_text(patchbay_str raw)
     return text.ptr; /* NUL-terminated by patchbay_out */
 }
 
+/* The same, as one line: JSON may have line breaks between its tokens, and means the same with
+ * blanks. */
+static char *dup_line(patchbay_str raw)
+{
+    char *text = dup_text(raw);
+    for (char *at = text; at != NULL && *at != '\0'; at++) {
+        *at = *at == '\n' || *at == '\r' ? ' ' : *at;
+    }
+    return text;
+}
+
 static size_t count_members(patchbay_str raw)
 {
     patchbay_json_iter it = patchbay_json_iterate(raw);
@@ -64,7 +75,7 @@ static char **read_argv(patchbay_str json)
     return argv;
 }
 
-/* "NAME=value" from an object of strings. */
+/* "NAME=value" from an object of strings; ends early where one cannot be said to a process. */
 static char **read_env(patchbay_str object)
 {
     char **env = calloc(count_members(object) + 1, sizeof(char *));
@@ -77,7 +88,7 @@ static char **read_env(patchbay_str object)
         (void)patchbay_json_decode(key, &entry);
         patchbay_out_text(&entry, "=");
         (void)patchbay_json_decode(value, &entry);
-        if (entry.failed) {
+        if (entry.failed || memchr(entry.ptr, '\0', entry.len) != NULL) {
             patchbay_out_free(&entry);
             break;
         }
@@ -115,7 +126,8 @@ static int32_t check_path(const char *path, patchbay_error *reterr)
 
 static int32_t read_url(patchbay_str json, upstream_config *config, patchbay_error *reterr)
 {
-    static const char *const OTHERS[] = {"command", "args", "env", "cwd", "inherit_env"};
+    static const char *const OTHERS[] = {"command",     "args",   "env",       "cwd",
+                                         "inherit_env", "module", "first_line"};
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
         if (patchbay_json_get(json, OTHERS[i]).len > 0) {
             return fail(reterr, PATCHBAY_EINVAL,
@@ -125,6 +137,24 @@ static int32_t read_url(patchbay_str json, upstream_config *config, patchbay_err
     config->url = dup_text(patchbay_json_get(json, "url"));
     config->path = config->url != NULL ? path_of(config->url) : NULL;
     return check_path(config->path, reterr);
+}
+
+/* What is wrong with texts that could not be taken: the schema has seen that they are strings. */
+static int32_t fail_texts(patchbay_str json, const char *nul, patchbay_error *reterr)
+{
+    if (memmem(json.ptr, json.len, "\\u0000", 6) == NULL) {
+        return fail(reterr, PATCHBAY_ENOMEM, "out of memory");
+    }
+    return fail(reterr, PATCHBAY_EINVAL, nul);
+}
+
+static size_t count_strings(char **list)
+{
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL) {
+        count++;
+    }
+    return count;
 }
 
 static int32_t read_command(patchbay_str json, upstream_config *config, patchbay_error *reterr)
@@ -137,15 +167,23 @@ static int32_t read_command(patchbay_str json, upstream_config *config, patchbay
     config->argv = read_argv(json);
     config->env = read_env(patchbay_json_get(json, "env"));
     config->cwd = cwd.len > 0 ? dup_text(cwd) : NULL;
-    config->spawn_flags = patchbay_json_true(inherit) ? PATCHBAY_SPAWN_INHERIT_ENV : 0;
-    size_t args = count_members(patchbay_json_get(json, "args"));
-    size_t read = 0;
-    while (config->argv != NULL && config->argv[read] != NULL) {
-        read++;
+    patchbay_str module = patchbay_json_get(json, "module");
+    patchbay_str first_line = patchbay_json_get(json, "first_line");
+    config->module = module.len > 0 ? dup_text(module) : NULL;
+    config->first_line = first_line.len > 0 ? dup_line(first_line) : NULL;
+    if ((module.len > 0 && config->module == NULL) ||
+        (first_line.len > 0 && config->first_line == NULL)) {
+        return fail_texts(json, "module and first_line must be text without NUL", reterr);
     }
-    if (read != args + 1 || config->env == NULL || (cwd.len > 0 && config->cwd == NULL)) {
-        return fail(reterr, PATCHBAY_EINVAL,
-                    "command, args and cwd must be text without NUL characters");
+    config->spawn_flags = patchbay_json_true(inherit) ? PATCHBAY_SPAWN_INHERIT_ENV : 0;
+    if (count_strings(config->argv) != count_members(patchbay_json_get(json, "args")) + 1 ||
+        (cwd.len > 0 && config->cwd == NULL)) {
+        return fail_texts(json, "command, args and cwd must be text without NUL characters",
+                          reterr);
+    }
+    if (count_strings(config->env) != count_members(patchbay_json_get(json, "env"))) {
+        return fail_texts(json, "env: names and values must be text without NUL characters",
+                          reterr);
     }
     return PATCHBAY_OK;
 }
@@ -175,6 +213,8 @@ void upstream_config_free(upstream_config *config)
     free_list(config->argv);
     free_list(config->env);
     free(config->cwd);
+    free(config->module);
+    free(config->first_line);
     free(config->url);
     free(config->protocol);
     memset(config, 0, sizeof *config);

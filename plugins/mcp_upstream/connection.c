@@ -2,32 +2,79 @@
 #include "pipes.h"
 
 #include <errno.h>
+#include <strings.h>
 
-/* The last line the server wrote to stderr: most servers say there why they end. */
-static patchbay_str last_stderr_line(const line_server *lines)
+static patchbay_str trim(patchbay_str text)
+{
+    while (text.len > 0 && strchr(" \t\r\n", text.ptr[text.len - 1]) != NULL) {
+        text.len--;
+    }
+    return text;
+}
+
+/* Take the last line off; empty lines are none. */
+static patchbay_str take_last_line(patchbay_str *text)
+{
+    *text = trim(*text);
+    size_t begin = text->len;
+    while (begin > 0 && text->ptr[begin - 1] != '\n') {
+        begin--;
+    }
+    patchbay_str line = patchbay_str_make(text->ptr + begin, text->len - begin);
+    text->len = begin;
+    return line;
+}
+
+/* Whether it looks like what went wrong, and not like a place where it did (those are indented). */
+static int names_error(patchbay_str line)
+{
+    static const char WORD[] = "error";
+    int is_indented = line.len > 0 && (line.ptr[0] == ' ' || line.ptr[0] == '\t');
+    for (size_t i = 0; !is_indented && i + sizeof WORD - 1 <= line.len; i++) {
+        if (strncasecmp(line.ptr + i, WORD, sizeof WORD - 1) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The last lines that the server wrote to stderr: most servers say there why they end. Where that
+ * is followed by more (node ends with its version, after a trace), the line that names an error
+ * takes the place of the first. */
+static void quote_stderr(const line_server *lines, char *ret_text, size_t size)
 {
     patchbay_str tail = lines->process != NULL ? lines->processes->stderr_tail(lines->process)
                                                : patchbay_str_make(NULL, 0);
-    while (tail.len > 0 && (tail.ptr[tail.len - 1] == '\n' || tail.ptr[tail.len - 1] == '\r')) {
-        tail.len--;
+    patchbay_str last[UPSTREAM_STDERR_LINES];
+    size_t first = UPSTREAM_STDERR_LINES;
+    int has_error = 0;
+    while (first > 0 && trim(tail).len > 0) {
+        last[--first] = take_last_line(&tail);
+        has_error = has_error || names_error(last[first]);
     }
-    size_t begin = tail.len;
-    while (begin > 0 && tail.ptr[begin - 1] != '\n') {
-        begin--;
+    while (!has_error && first == 0 && trim(tail).len > 0) {
+        patchbay_str line = take_last_line(&tail);
+        has_error = names_error(line);
+        last[0] = has_error ? line : last[0];
     }
-    return patchbay_str_make(tail.ptr + begin, tail.len - begin);
+    size_t len = 0;
+    ret_text[0] = '\0';
+    for (size_t i = first; i < UPSTREAM_STDERR_LINES && len + 8 < size; i++) {
+        size_t left = UPSTREAM_STDERR_LINES - i; /* each has its share, and what others leave */
+        len += len > 0 ? (size_t)snprintf(ret_text + len, size - len, " | ") : 0;
+        upstream_quote(last[i], ret_text + len, (size - len) / left);
+        len += strlen(ret_text + len);
+    }
 }
 
 static void end_with(line_server *lines, patchbay_str how)
 {
-    char reason[512];
-    patchbay_str line = last_stderr_line(lines);
-    int len = snprintf(reason, sizeof reason, "server \"%s\" %.*s", lines->server.name,
-                       (int)how.len, how.ptr);
-    if (len > 0 && (size_t)len < sizeof reason && line.len > 0) {
-        (void)snprintf(reason + len, sizeof reason - (size_t)len, "; it said: %.*s", (int)line.len,
-                       line.ptr);
-    }
+    char reason[UPSTREAM_REASON_BYTES];
+    char words[UPSTREAM_QUOTE_BYTES];
+    quote_stderr(lines, words, sizeof words);
+    (void)snprintf(reason, sizeof reason, "%s \"%.128s\" %.*s%s%s",
+                   lines->server.is_module ? "module" : "server", lines->server.name, (int)how.len,
+                   how.ptr, words[0] != '\0' ? "; it said: " : "", words);
     upstream_disconnect(&lines->server, reason, 1);
 }
 
@@ -111,8 +158,13 @@ static int open_pipes(mcp_server *server)
         return 0;
     }
     if (!lines_open(lines, out, in, on_stream_end)) {
-        upstream_disconnect(server, "the pipes of the server cannot be used", 1);
+        upstream_disconnect(server, "the pipes of the server cannot be used: out of memory", 1);
         return 0;
+    }
+    if (lines->config.first_line != NULL) {
+        const patchbay_str line = patchbay_str_of(lines->config.first_line);
+        /* What fails here fails again at once: the handshake follows. */
+        (void)lines->streams->send(lines->stream, &line, 1);
     }
     return 1;
 }

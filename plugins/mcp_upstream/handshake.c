@@ -140,13 +140,24 @@ static int lists_version(patchbay_str versions, const char *version)
     return 0;
 }
 
+/* `says` is what it does speak, raw. */
+static void refuse_version(mcp_server *server, patchbay_str says)
+{
+    char text[256];
+    char words[128];
+    upstream_quote_json(says, words, sizeof words);
+    (void)snprintf(text, sizeof text, "speaks no protocol version that this hub speaks: it says %s",
+                   words[0] != '\0' ? words : "nothing of that");
+    upstream_fail(server, text);
+}
+
 /* The server is modern; go on if it speaks a revision that the hub speaks too. */
 static void take_modern(mcp_server *server, patchbay_str versions, patchbay_str capabilities)
 {
     if (lists_version(versions, UPSTREAM_MODERN_VERSION)) {
         begin_modern(server, capabilities);
     } else {
-        upstream_fail(server, "speaks no protocol version that this hub speaks");
+        refuse_version(server, versions);
     }
 }
 
@@ -179,15 +190,14 @@ void upstream_take_discovery(mcp_server *server, const patchbay_message *message
     }
 }
 
-static void refuse_initialization(mcp_server *server, patchbay_str message)
+static void refuse_initialization(mcp_server *server, patchbay_str error)
 {
-    patchbay_out text = {0};
-    patchbay_out_text(&text, "refused to initialize: ");
-    if (!patchbay_json_decode(message, &text)) {
-        patchbay_out_text(&text, "it does not say why");
-    }
-    upstream_fail(server, text.failed ? "refused to initialize" : text.ptr);
-    patchbay_out_free(&text);
+    char text[UPSTREAM_REASON_BYTES];
+    char words[UPSTREAM_QUOTE_BYTES];
+    upstream_quote_error(error, words, sizeof words);
+    (void)snprintf(text, sizeof text, "refused to initialize: %s",
+                   words[0] != '\0' ? words : "it does not say why");
+    upstream_fail(server, text);
 }
 
 /* A modern server that was so slow to start that it was taken for a legacy one. */
@@ -216,7 +226,7 @@ void upstream_take_initialization(mcp_server *server, const patchbay_message *me
         return;
     }
     if (message->kind == PATCHBAY_MSG_ERROR) {
-        refuse_initialization(server, patchbay_json_get(message->error, "message"));
+        refuse_initialization(server, message->error);
         return;
     }
     patchbay_str version = patchbay_json_get(message->result, "protocolVersion");
@@ -226,7 +236,7 @@ void upstream_take_initialization(mcp_server *server, const patchbay_message *me
         i++;
     }
     if (i == count) {
-        upstream_fail(server, "speaks no protocol version that this hub speaks");
+        refuse_version(server, version);
         return;
     }
     use_version(server, LEGACY_VERSIONS[i]);

@@ -182,10 +182,12 @@ static void take_own_answer(mcp_server *server, const patchbay_message *message)
         upstream_take_initialization(server, message);
     } else if (patchbay_str_eq(name, patchbay_str_of("listen"))) {
         upstream_listen_ended(server, number, message->error);
+    } else if (patchbay_str_eq(name, patchbay_str_of("subscribe"))) {
+        upstream_retold(server, number);
     } else if (patchbay_str_eq(name, patchbay_str_of(UPSTREAM_PULSE))) {
         server->pulse.has_answered = server->pulse.has_answered || server->pulse.questions == 1;
     }
-    /* Nobody waits for the others: what a restarted server is told again. */
+    /* Nobody waits for the others: the level that a restarted server is told again. */
 }
 
 /* ---- what the channel reports -------------------------------------------------------------- */

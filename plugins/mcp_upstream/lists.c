@@ -2,7 +2,8 @@
 /*
  * The catalog of the server. All its lists are read at once when the connection begins, page by
  * page, and the one that changed when the server says so: one reading at a time, and one more if it
- * changed again meanwhile. A list that cannot be read leaves the last good one in place.
+ * changed again meanwhile. A list that cannot be read leaves the last good one in place; a server
+ * that has tools, but cannot tell which, has failed.
  * spec: MCP 2026-07-28 server/utilities/pagination, server/tools (Capabilities), server/resources,
  * server/prompts
  */
@@ -24,7 +25,7 @@ static const struct {
 
 static void complain(mcp_server *server, uint32_t kind, const char *what)
 {
-    char text[128];
+    char text[UPSTREAM_REASON_BYTES];
     (void)snprintf(text, sizeof text, "the server's list of %s %s", LISTS[kind].name, what);
     upstream_log(server, PATCHBAY_LOG_WARNING, text);
 }
@@ -61,6 +62,8 @@ static void forget_reading(upstream_list *list)
     list->cursor = NULL;
     list->request = 0;
     list->pages = 0;
+    list->has_elements = 0;
+    list->has_names = 0;
 }
 
 void upstream_list_read(mcp_server *server, uint32_t kind)
@@ -105,19 +108,29 @@ int upstream_lists_reread(mcp_server *server)
 {
     uint32_t connection = server->connection;
     for (uint32_t kind = 0; kind < UPSTREAM_LISTS && server->connection == connection; kind++) {
-        if (server->lists[kind].is_offered && !server->lists[kind].is_told) {
+        const upstream_list *list = &server->lists[kind];
+        if (list->is_offered && (!list->is_told || list->is_old)) {
             upstream_list_read(server, kind);
         }
     }
     return server->connection == connection && is_reading(server);
 }
 
-static void set_list(mcp_server *server, uint32_t kind, patchbay_str json)
+/* 0: the hub does not take it. */
+static int set_list(mcp_server *server, uint32_t kind, patchbay_str json)
 {
-    if (server->catalog->set(server->host, kind, json) == PATCHBAY_OK) {
+    int is_taken = server->catalog->set(server->host, kind, json) == PATCHBAY_OK;
+    if (is_taken) {
         server->lists[kind].is_set = 1;
-    } else {
-        complain(server, kind, "was refused");
+        server->lists[kind].is_old = 0;
+    }
+    return is_taken;
+}
+
+static void set_nothing(mcp_server *server, uint32_t kind)
+{
+    if (!set_list(server, kind, patchbay_str_of("[]"))) {
+        complain(server, kind, "cannot be emptied");
     }
 }
 
@@ -166,16 +179,40 @@ static void end_reading(mcp_server *server, uint32_t kind)
     }
 }
 
-/* Keep the last good list, or have none if there never was one. What was only guessed at is not
- * there at all. Of tools it is the other way round: the hub may remember a list of those that the
- * server declares, and has to know when there is none. */
-static void give_up(mcp_server *server, uint32_t kind)
+/* The list cannot be had. The last good one stays. If there never was one there is none, unless the
+ * server said that it has tools: it is of no use without them, and tried again later. What was only
+ * guessed at is not there at all; but the hub waits for a list of tools, and is given one. */
+static void give_up(mcp_server *server, uint32_t kind, const char *why)
 {
-    const upstream_list *list = &server->lists[kind];
-    if (!list->is_set && (list->is_guess != 0) == (kind == PATCHBAY_TOOLS)) {
-        set_list(server, kind, patchbay_str_of("[]"));
+    upstream_list *list = &server->lists[kind];
+    int is_tools = kind == PATCHBAY_TOOLS;
+    if (is_tools && !list->is_set && (!list->is_guess || list->is_blind)) {
+        char text[UPSTREAM_REASON_BYTES];
+        (void)snprintf(text, sizeof text, "does not tell its tools: the list %s", why);
+        upstream_fail(server, text);
+        return;
     }
+    if (!list->is_guess) {
+        complain(server, kind, why);
+    }
+    if (!list->is_set && (list->is_guess != 0) == is_tools) {
+        set_nothing(server, kind);
+    }
+    list->is_old = list->is_set;
     end_reading(server, kind);
+}
+
+static void give_up_for(mcp_server *server, uint32_t kind, patchbay_str error)
+{
+    enum { CODE_NO_METHOD = -32601 };
+    char text[UPSTREAM_REASON_BYTES];
+    char words[UPSTREAM_QUOTE_BYTES];
+    int64_t code = 0;
+    (void)patchbay_json_int(patchbay_json_get(error, "code"), &code);
+    server->lists[kind].is_blind = server->lists[kind].is_blind && code != CODE_NO_METHOD;
+    upstream_quote_error(error, words, sizeof words);
+    (void)snprintf(text, sizeof text, "cannot be had: %s", words);
+    give_up(server, kind, text);
 }
 
 /* Append the elements of a page, as they are; the channel may have no use for some. */
@@ -188,6 +225,9 @@ static void add_page(mcp_server *server, uint32_t kind, patchbay_str page)
     patchbay_str key;
     patchbay_str item;
     while (patchbay_json_next(&it, &key, &item)) {
+        patchbay_str name = patchbay_json_get(item, "name");
+        list->has_elements = 1;
+        list->has_names = list->has_names || (name.len > 0 && name.ptr[0] == '"');
         if (take_tool == NULL || take_tool(server, item)) {
             patchbay_out_text(&list->items, list->items.len > 1 ? "," : "");
             patchbay_out_raw(&list->items, item);
@@ -230,7 +270,7 @@ static void end_loop(mcp_server *server)
 {
     for (uint32_t kind = 0; kind < UPSTREAM_LISTS; kind++) {
         if (server->lists[kind].is_set) {
-            set_list(server, kind, patchbay_str_of("[]"));
+            set_nothing(server, kind);
         }
     }
     upstream_fail(server,
@@ -247,15 +287,11 @@ static void take_page(mcp_server *server, uint32_t kind, const patchbay_message 
         return;
     }
     if (message->kind == PATCHBAY_MSG_ERROR) {
-        if (!list->is_guess) {
-            complain(server, kind, "cannot be had: it answers with an error");
-        }
-        give_up(server, kind);
+        give_up_for(server, kind, message->error);
         return;
     }
     if (page.len == 0 || page.ptr[0] != '[') {
-        complain(server, kind, "is not an array");
-        give_up(server, kind);
+        give_up(server, kind, "is not an array");
         return;
     }
     add_page(server, kind, page);
@@ -265,11 +301,14 @@ static void take_page(mcp_server *server, uint32_t kind, const patchbay_message 
     }
     patchbay_out_text(&list->items, "]");
     if (list->items.failed) {
-        complain(server, kind, "was dropped: out of memory");
+        give_up(server, kind, "was dropped: out of memory");
+    } else if (list->has_elements && !list->has_names && kind == PATCHBAY_TOOLS) {
+        give_up(server, kind, "has elements, but none with a name");
+    } else if (!set_list(server, kind, patchbay_str_make(list->items.ptr, list->items.len))) {
+        give_up(server, kind, "is too long, or otherwise more than this hub takes");
     } else {
-        set_list(server, kind, patchbay_str_make(list->items.ptr, list->items.len));
+        end_reading(server, kind);
     }
-    end_reading(server, kind);
 }
 
 int upstream_list_take(mcp_server *server, patchbay_str name, uint32_t number,
@@ -291,9 +330,8 @@ void upstream_lists_give_up(mcp_server *server)
     uint32_t connection = server->connection;
     for (uint32_t kind = 0; kind < UPSTREAM_LISTS && server->connection == connection; kind++) {
         if (server->lists[kind].request != 0) {
-            complain(server, kind, "was not there in time");
             server->lists[kind].read_again = 0;
-            give_up(server, kind);
+            give_up(server, kind, "was not there in time");
         }
     }
 }
@@ -321,9 +359,10 @@ static void read_capabilities(mcp_server *server, patchbay_str capabilities)
         list->is_told =
             says_nothing || patchbay_json_true(patchbay_json_get(capability, "listChanged"));
         list->is_guess = says_nothing;
+        list->is_blind = says_nothing;
         declared = declared || list->is_offered;
     }
-    if (!declared) {
+    if (!declared && !server->pace.skips_lists) {
         server->lists[PATCHBAY_TOOLS].is_offered = 1;
         server->lists[PATCHBAY_TOOLS].is_guess = 1;
     }
@@ -335,6 +374,10 @@ void upstream_lists_begin(mcp_server *server, patchbay_str capabilities)
 {
     uint32_t connection = server->connection;
     int is_object = capabilities.len > 0 && capabilities.ptr[0] == '{';
+    if (server->pace.skips_lists) {
+        capabilities = patchbay_str_of("{}"); /* as if it had none */
+        is_object = 1;
+    }
     read_capabilities(server, is_object ? capabilities : patchbay_str_make(NULL, 0));
     server->phase = PHASE_LISTING;
     upstream_start_timer(server, server->started_ms + server->pace.startup_ms);
@@ -346,11 +389,16 @@ void upstream_lists_begin(mcp_server *server, patchbay_str capabilities)
         /* The hub waits for a list of tools; others that are gone since last time are emptied. */
         if (!server->lists[kind].is_offered &&
             (server->lists[kind].is_set || kind == PATCHBAY_TOOLS)) {
-            set_list(server, kind, patchbay_str_of("[]"));
+            set_nothing(server, kind);
         }
     }
     upstream_subscriptions_begin(server); /* before the lists: no change falls in between */
-    if (server->connection == connection) {
+    if (server->connection != connection) {
+        return;
+    }
+    if (server->pace.skips_lists) {
+        upstream_become_ready(server);
+    } else {
         upstream_list_read_all(server);
     }
 }

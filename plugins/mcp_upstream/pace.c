@@ -29,6 +29,8 @@ void upstream_pace_read(patchbay_str json, uint64_t health_ms, upstream_pace *pa
             *(uint64_t *)(void *)((char *)pace + KEYS[i].offset) = (uint64_t)value;
         }
     }
+    patchbay_str lists = patchbay_json_get(json, "lists");
+    pace->skips_lists = lists.len > 0 && !patchbay_json_true(lists);
     if (pace->restart_most_ms < pace->restart_ms) {
         pace->restart_most_ms = pace->restart_ms;
     }

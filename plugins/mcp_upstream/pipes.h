@@ -22,6 +22,7 @@
 #define UPSTREAM_STOP_GRACE_MS 2000       /* between closing stdin, SIGTERM and SIGKILL */
 #define UPSTREAM_HEALTH_MS     30000      /* of silence, before the server is asked for a sign */
 #define UPSTREAM_LAST_WORDS_MS 500        /* for the end of the output of a process that exited */
+#define UPSTREAM_STDERR_LINES  3          /* of the last ones, in the reason for its end */
 #define UPSTREAM_MESSAGE_BYTES (1u << 30) /* the hub bounds it: limits.upstream_message */
 
 /* The server entry, as configured. All owned, NULL-terminated lists. */
@@ -29,6 +30,8 @@ typedef struct upstream_config {
     char **argv;
     char **env;       /* "NAME=value" */
     char *cwd;        /* NULL: the hub's */
+    char *module;     /* what it serves, if it is this program; NULL: another one */
+    char *first_line; /* what it gets before any message; NULL: nothing */
     char *url;        /* of a Unix socket; NULL: the server is a command */
     const char *path; /* the end of it */
     char *protocol;   /* the revision to speak; NULL: ask the server */

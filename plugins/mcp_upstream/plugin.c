@@ -25,6 +25,10 @@ static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchba
     }
     if (result == PATCHBAY_OK) {
         made->server.name = made->config.url != NULL ? made->config.url : made->config.argv[0];
+        made->server.is_module = made->config.module != NULL;
+        if (made->server.is_module) {
+            made->server.name = made->config.module;
+        }
         made->server.protocol = made->config.protocol;
         made->server.pace = made->config.pace;
         result = upstream_init(&made->server,

@@ -78,9 +78,13 @@ void upstream_log(mcp_server *server, int32_t level, const char *text)
 
 void upstream_send(mcp_server *server, const upstream_outgoing *message)
 {
-    if (server->phase != PHASE_IDLE && server->channel->send(server, message) == PATCHBAY_ELIMIT) {
-        upstream_disconnect(server, "the server does not read its input", 1);
-    }
+    int32_t sent =
+        server->phase != PHASE_IDLE ? server->channel->send(server, message) : PATCHBAY_OK;
+    if (sent == PATCHBAY_ELIMIT) {
+        upstream_fail(server, "does not read its input");
+    } else if (sent == PATCHBAY_ENOMEM) { /* it would wait for that, or we for its answer */
+        upstream_fail(server, "cannot be told anything: out of memory");
+    } /* PATCHBAY_ESTATE: the channel is about to say why the connection has ended */
 }
 
 uint32_t upstream_request(mcp_server *server, const char *name, const char *method,
@@ -161,8 +165,14 @@ void upstream_disconnect(mcp_server *server, const char *reason, int failed)
 
 void upstream_fail(mcp_server *server, const char *what)
 {
-    char reason[512];
-    (void)snprintf(reason, sizeof reason, "server \"%s\" %s", server->name, what);
+    char reason[UPSTREAM_REASON_BYTES];
+    int is_forced = server->protocol != NULL && !server->is_module && server->phase != PHASE_IDLE &&
+                    server->phase != PHASE_READY;
+    (void)snprintf(reason, sizeof reason, "%s \"%s\" %s%s%s%s",
+                   server->is_module ? "module" : "server", server->name, what,
+                   is_forced ? " (its entry says `protocol: " : "",
+                   is_forced ? server->protocol : "",
+                   is_forced ? "`: without that, it is asked what it speaks)" : "");
     upstream_disconnect(server, reason, 1);
 }
 

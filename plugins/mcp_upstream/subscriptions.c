@@ -7,7 +7,7 @@
  * more if the set changed again meanwhile.
  *
  * The hub counts its clients: it subscribes once per resource. What is watched is told to every new
- * process of the server, and then said to have changed, since it may have.
+ * process of the server, a few at a time, and then said to have changed, since it may have.
  * spec: MCP 2025-11-25 server/resources (Subscriptions); 2026-07-28 basic/patterns/subscriptions
  */
 #include "upstream.h"
@@ -47,6 +47,9 @@ static void take_out(mcp_server *server, watched_resource **link)
     (void)end_waiting(server, resource);
     if (server->telling == resource) {
         server->telling = resource->next;
+    }
+    if (server->retold == resource) {
+        server->retold = resource->next;
     }
     *link = resource->next;
     server->watched_count--;
@@ -357,40 +360,61 @@ void upstream_subscribed(mcp_server *server, patchbay_call call, int is_done)
 
 /* ---- one process and the next -------------------------------------------------------------- */
 
-/* Tell a legacy server that was started again. Nobody waits for the answers. Requests are only
- * queued here: the list does not change meanwhile, unless the connection ends. */
-static void subscribe_again(mcp_server *server)
+static void subscribe_again(mcp_server *server, const watched_resource *resource)
+{
+    patchbay_out params = {0};
+    patchbay_out_text(&params, "{\"uri\":");
+    patchbay_out_string(&params, uri_of(resource));
+    patchbay_out_text(&params, "}");
+    if (params.failed) {
+        upstream_fail(server, "cannot be told what is watched: out of memory");
+    } else {
+        (void)upstream_request(server, "subscribe", "resources/subscribe",
+                               patchbay_str_make(params.ptr, params.len));
+    }
+    patchbay_out_free(&params);
+}
+
+/* Tell a legacy server that was started again, a few at a time: over HTTP each takes a connection.
+ * When it has answered all, what is watched is said to have changed, since it may have. Requests
+ * are only queued here: the list does not change meanwhile, unless the connection ends. */
+static void retell(mcp_server *server)
 {
     uint32_t connection = server->connection;
-    for (const watched_resource *at = server->watched; at != NULL; at = at->next) {
-        patchbay_out params = {0};
-        patchbay_out_text(&params, "{\"uri\":");
-        patchbay_out_string(&params, uri_of(at));
-        patchbay_out_text(&params, "}");
-        if (!params.failed) {
-            (void)upstream_request(server, "subscribe", "resources/subscribe",
-                                   patchbay_str_make(params.ptr, params.len));
-        }
-        patchbay_out_free(&params);
+    while (server->retold != NULL && server->retelling < UPSTREAM_RETELLING) {
+        const watched_resource *resource = server->retold;
+        server->retold = resource->next;
+        server->retelling++;
+        subscribe_again(server, resource);
         if (server->connection != connection) {
             return; /* sending has ended it, and what is watched may be gone */
         }
+    }
+    if (server->retold == NULL && server->retelling == 0) {
+        say_all_changed(server);
+    }
+}
+
+void upstream_retold(mcp_server *server, uint32_t number)
+{
+    if (server->retelling > 0 && number > server->retold_after) {
+        server->retelling--;
+        retell(server);
     }
 }
 
 void upstream_subscriptions_begin(mcp_server *server)
 {
-    server->has_gap = server->watched != NULL;
+    server->has_gap = server->watched != NULL && server->era == ERA_MODERN;
     server->opened_ms = 0;
+    server->retelling = 0;
+    server->retold = NULL;
+    server->retold_after = server->last_request;
     if (server->era == ERA_MODERN) {
         listen(server);
-        return;
-    }
-    uint32_t connection = server->connection;
-    subscribe_again(server);
-    if (server->connection == connection) {
-        server->has_gap = 0;
-        say_all_changed(server);
+    } else if (server->watched != NULL) {
+        server->retold = server->watched;
+        retell(server);
     }
 }
 
@@ -399,6 +423,8 @@ void upstream_subscriptions_disconnect(mcp_server *server, const char *reason)
     server->listening = 0;
     server->opening = 0;
     server->listen_again = 0;
+    server->retold = NULL;
+    server->retelling = 0;
     while (server->subscribing > 0) {
         watched_resource **link = &server->watched;
         while ((*link)->call.id == 0) {

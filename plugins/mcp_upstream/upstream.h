@@ -14,6 +14,7 @@
  *   calls.c          client requests: held while connecting, forwarded, answered
  *   subscriptions.c  which resources are watched, and how the server is told
  *   questions.c      what the server asks of clients
+ *   quote.c          what a server says of its troubles, made fit to be repeated
  *   duplex.c         what channels share that are one connection, both ways
  *
  * Ids. A client's request goes out under the hub's call id, so an answer is matched by the hub
@@ -49,6 +50,9 @@
 #define UPSTREAM_RESTART_MOST_MS 60000 /* … and however often it failed */
 #define UPSTREAM_RESET_MS        60000 /* a server that was well for so long has not failed before */
 #define UPSTREAM_PATIENCE_MS     5000 /* who needs the server waits for an attempt that is so near */
+#define UPSTREAM_REASON_BYTES    768  /* of why a server failed; the hub keeps as much */
+#define UPSTREAM_QUOTE_BYTES     512  /* … of it in the server's own words */
+#define UPSTREAM_RETELLING       16 /* subscriptions told again at a time, to a server that is new */
 #define UPSTREAM_PULSE           "pulse" /* id of what is asked to see whether the server is alive */
 
 #define UPSTREAM_MODERN_VERSION "2026-07-28"
@@ -94,11 +98,15 @@ typedef struct upstream_list {
     patchbay_out items; /* read so far: "[", then comma-separated elements */
     char *cursor;       /* of the page asked for, raw */
     uint32_t pages;
+    int has_elements; /* … in those */
+    int has_names;    /* … one of which at least has a name */
     uint32_t request; /* number of the request that is out; 0: not being read */
     int is_offered;   /* the server says that it has such things */
     int is_told;      /* … and that it tells of changes */
     int is_guess;     /* it says nothing: an error is an answer, too */
+    int is_blind;     /* … of anything: only "no such method" is an answer */
     int is_set;       /* the hub has a list */
+    int is_old;       /* … and what it should have become could not be read */
     int read_again;   /* it has changed since it was asked for */
     uint64_t due_ms;  /* … and is not asked for again before */
 } upstream_list;
@@ -124,6 +132,7 @@ typedef struct upstream_pace {
     uint64_t reset_ms;        /* failures before a time as long as this are forgotten */
     uint64_t health_ms;       /* silence after which the server is asked; 0: it never is */
     uint64_t idle_ms;         /* after which a server that nobody needs is ended; 0: never */
+    int skips_lists;          /* what the server offers is never asked for */
 } upstream_pace;
 
 /* What is known of the server being alive. */
@@ -149,6 +158,7 @@ struct mcp_server {
 
     /* As configured; the strings are the module's. */
     const char *name;     /* of the server, for people */
+    int is_module;        /* it is this program, serving a module of that name */
     const char *protocol; /* the revision to speak; NULL: ask the server */
     upstream_pace pace;
 
@@ -170,7 +180,7 @@ struct mcp_server {
     uint32_t restarts;      /* attempts after a failure, in all */
     int skips_probe;        /* the next attempt takes it for a legacy one: the probe killed it */
     int skipped_probe;      /* … and so does this one, until it refuses that */
-    char last_error[256];
+    char last_error[UPSTREAM_REASON_BYTES];
 
     patchbay_timer *watch; /* to the next look at its health or idleness */
     upstream_pulse pulse;
@@ -191,6 +201,9 @@ struct mcp_server {
 
     watched_resource *watched;
     watched_resource *telling; /* the next to be said to have changed */
+    watched_resource *retold;  /* … of those that a new legacy server is told */
+    size_t retelling;          /* so many answers to that are out */
+    uint32_t retold_after;     /* number of the last request before that */
     size_t watched_count;
     size_t subscribing; /* of them, whose call waits */
     uint32_t listening; /* number of the listen request that is acknowledged; 0: none */
@@ -211,7 +224,8 @@ int32_t upstream_init(mcp_server *server, const upstream_channel *channel,
                       const patchbay_host_api *api, patchbay_host *host, patchbay_error *reterr);
 void upstream_fini(mcp_server *server);    /* it may be half made */
 void upstream_connect(mcp_server *server); /* unless it is connected */
-/* As upstream_disconnect(), for something that the server did or said: `what` follows its name. */
+/* As upstream_disconnect(), for something that the server did or said: `what` follows its name. If
+ * it comes to nothing from the start, a configured revision may be why. */
 void upstream_fail(mcp_server *server, const char *what);
 /* Send a message of ours; on failure the connection ends. */
 void upstream_send(mcp_server *server, const upstream_outgoing *message);
@@ -259,6 +273,15 @@ void upstream_take_discovery(mcp_server *server, const patchbay_message *message
 void upstream_take_initialization(mcp_server *server, const patchbay_message *message);
 void upstream_become_ready(mcp_server *server); /* the catalog is there */
 
+/* quote.c */
+/* Make one line of `text`: control characters and what is not UTF-8 become spaces, and what is too
+ * long for `size` bytes (4 at least) ends in "...". */
+void upstream_quote(patchbay_str text, char *ret_line, size_t size);
+/* … of a raw value: of its text if it is a string. */
+void upstream_quote_json(patchbay_str raw, char *ret_line, size_t size);
+/* … of the message of a raw error object. */
+void upstream_quote_error(patchbay_str error, char *ret_line, size_t size);
+
 /* lists.c */
 /* Read what the server says it has; `capabilities` may be empty: it said nothing. */
 void upstream_lists_begin(mcp_server *server, patchbay_str capabilities);
@@ -300,6 +323,8 @@ void upstream_unsubscribe(mcp_server *server, patchbay_call call, const patchbay
 /* A legacy server has answered resources/subscribe, or nobody waits for it any more. */
 void upstream_subscribed(mcp_server *server, patchbay_call call, int is_done);
 void upstream_subscriptions_begin(mcp_server *server); /* tell a new process what is watched */
+/* A legacy one has answered that, or will not: request `number`. */
+void upstream_retold(mcp_server *server, uint32_t number);
 void upstream_subscriptions_disconnect(mcp_server *server, const char *reason);
 void upstream_subscriptions_free(mcp_server *server);
 /* The listen stream `number`: acknowledged with what it has; ended, with an error object if any. */

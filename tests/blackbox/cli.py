@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line beside serving: list, call, check, module inspect, version, help, exit codes."""
 
+import contextlib
 import json
 import re
+import socket
+import threading
 
 from mcp import META_TOOLS, HubTest, compile_plugin, fixture, main, module_folder, tool
 
@@ -58,6 +61,43 @@ class List(HubTest):
         names = [r["name"] for r in self.rows("tools", toolsets={"up": recorder.toolset()})]
         self.assertIn("up__echo", names)
 
+    def test_profile(self):
+        manifest = {"toolsets": TOOLSETS, "profiles": {"dotted": {"naming": "dot", "meta_tools": False}}}
+        rows = self.rows("tools", "--profile", "dotted", manifest=manifest)
+        self.assertEqual([r["name"] for r in rows], ["alpha.failed", "alpha.one"])
+        done = self.cli("list", "--profile", "doted", manifest=manifest)
+        self.assertEqual(done.returncode, CONFIG)
+        self.assertEqual(done.stdout, "")
+        self.assertSays(done.stderr, "doted")
+
+    def test_what_is_broken(self):
+        """All else is listed; what is missing is named, with the reason, and the exit code says so."""
+        toolsets = {
+            "alpha": fixture("one"),
+            "gone": {"command": "patchbay-none"},
+            "wrong": {"url": "ftp://x"},
+            "lost": {"module": "nobody"},
+            "kept": {"command": "patchbay-none-either", "active": False},
+            "denied": {"module": "nobody"},
+        }
+        for word in ("tools", "toolsets"):
+            done = self.cli("list", word, "--json", "--deny", "denied", toolsets=toolsets)
+            self.assertEqual(done.returncode, UNREACHABLE, done.stderr)
+            self.assertIn("alpha", done.stdout)
+            json.loads(done.stdout)
+            gone, lost, wrong = sorted(done.stderr.strip().splitlines())
+            self.assertSays(gone, 'toolset "gone"', "patchbay-none")
+            self.assertSays(lost, 'toolset "lost"', "nobody")
+            self.assertSays(wrong, 'toolset "wrong"', "unix://")
+        done = self.cli("list", "toolsets", toolsets=toolsets)
+        self.assertRegex(done.stdout, r"gone +failed: .*patchbay-none")
+
+    def test_names_of_toolsets_that_nobody_knows(self):
+        done = self.cli("list", "--toolsets", "alpha,alfa", toolsets=TOOLSETS)
+        self.assertEqual(done.returncode, UNREACHABLE)
+        self.assertSays(done.stderr, '"alfa"', 'did you mean "alpha"')
+        self.assertIn("alpha__one", done.stdout)
+
     def test_terminal_escapes_of_a_server_are_not_printed(self):  # U17
         hostile = tool("one", description="red \u001b[31m\u0007 \u202e alarm")
         done = self.cli("list", "tools", toolsets={"alpha": fixture(hostile)})
@@ -93,7 +133,48 @@ class Call(HubTest):
     def test_an_unknown_tool(self):
         done = self.cli("call", "alpha__on", toolsets=TOOLSETS)
         self.assertEqual(done.returncode, FAILED)
-        self.assertSays(done.stderr, "unknown tool", "alpha__on")
+        self.assertSays(done.stderr, "unknown tool", "alpha__on", 'did you mean "alpha__one"')
+
+    def test_why_a_tool_is_unknown(self):
+        """Who runs the hub may know; a client is told that the tool is unknown, and no more."""
+        toolsets = {
+            "alpha": fixture("one", "hidden", tools={"deny": ["hidden"]}),
+            "beta": fixture("two", active=False),
+            "off": fixture("three", enabled=False),
+            "denied": fixture("four"),
+            "wrong": {"url": "ftp://x"},
+        }
+        cases = {
+            "alpha__hidden": ("tools.deny", "patchbay.json:"),
+            "beta__two": ("not active", "--toolsets beta"),
+            "off__three": ("switched off", "patchbay.json:"),
+            "denied__four": ("not active", "denied by policy"),
+            "wrong__x": ("url", "unix://"),
+            "alhpa__one": ('did you mean "alpha__one"',),
+        }
+        manifest = {"toolsets": toolsets, "policy": {"deny": ["denied"]}}
+        for name, says in cases.items():
+            with self.subTest(name):
+                done = self.cli("call", name, manifest=manifest)
+                self.assertEqual(done.returncode, FAILED)
+                self.assertEqual(done.stdout, "")
+                self.assertSays(done.stderr, "unknown tool", *says)
+        client = self.legacy(manifest=manifest)
+        for name in cases:
+            self.assertEqual(client.call(name).error["message"], f"Unknown tool: {name}")
+        done = self.cli("call", "nothing-like-it", manifest=manifest)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1)
+
+    def test_profile(self):
+        manifest = {"toolsets": TOOLSETS, "profiles": {"dotted": {"naming": "dot"}}}
+        for name, code in (("alpha.one", OK), ("alpha__one", OK), ("alpha.on", FAILED)):
+            done = self.cli("call", name, "--profile", "dotted", manifest=manifest)
+            self.assertEqual(done.returncode, code, done.stderr)
+        self.assertSays(done.stderr, 'did you mean "alpha.one"')
+        self.assertEqual(self.cli("call", "alpha.one", manifest=manifest).returncode, FAILED)
+        done = self.cli("call", "alpha.one", "--profile", "nobody", manifest=manifest)
+        self.assertEqual(done.returncode, CONFIG)
+        self.assertSays(done.stderr, "nobody")
 
     def test_a_tool_of_an_inactive_toolset(self):
         self.assertEqual(self.cli("call", "beta__two", toolsets=TOOLSETS).returncode, FAILED)
@@ -142,6 +223,64 @@ class Check(HubTest):
         done = self.cli("check", "--connect", toolsets={"up": {"command": "patchbay-none"}, "alpha": fixture("x")})
         self.assertEqual(done.returncode, UNREACHABLE)
         self.assertSays(done.stdout + done.stderr, "up", "patchbay-none", "alpha")
+
+    def test_connect_to_all(self):
+        """Each entry is tried and named, whichever are active, and whatever is wrong with others."""
+        recorder = self.recorder()
+        toolsets = {
+            "alpha": fixture("one"),
+            "asleep": recorder.toolset(active=False),
+            "bad": {"url": "ftp://x"},
+            "gone": {"command": "patchbay-none", "active": False},
+            "off": {"command": "patchbay-none", "enabled": False},
+        }
+        manifest = {"toolsets": toolsets, "policy": {"max_active": 1}, "hub": {"startup": "dynamic"}}
+        done = self.cli("check", "--connect", manifest=manifest)
+        self.assertEqual(done.returncode, CONFIG, done.stderr)
+        self.assertSays(done.stderr, "patchbay.json:", '"bad"', "unix://")
+        lines = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+        self.assertEqual(list(lines), sorted(toolsets))
+        self.assertEqual(lines["alpha"], "1 tool")
+        self.assertEqual(lines["asleep"], "11 tools")
+        self.assertSays(lines["bad"], "failed")
+        self.assertSays(lines["gone"], "failed", "patchbay-none")
+        self.assertEqual(lines["off"], "off")
+        del toolsets["bad"]
+        done = self.cli("check", "--connect", manifest=manifest)
+        self.assertEqual(done.returncode, UNREACHABLE, done.stderr)
+        del toolsets["gone"]
+        done = self.cli("check", "--connect", manifest=manifest)
+        self.assertEqual(done.returncode, OK, done.stderr)
+
+    def test_connect_to_one_that_does_not_answer(self):
+        manifest = {"toolsets": {"alpha": fixture("one"), "silent": {"command": "sleep", "args": ["600"]}},
+                    "limits": {"discover_timeout": "300ms"}}
+        done = self.cli("check", "--connect", manifest=manifest)
+        self.assertEqual(done.returncode, UNREACHABLE, done.stderr)
+        self.assertSays(done.stdout, "alpha: 1 tool", "silent: failed", "300 ms")
+
+    def test_tls_where_none_is_spoken(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            def refuse():
+                with contextlib.suppress(OSError):
+                    while True:
+                        peer = server.accept()[0]
+                        peer.recv(1000)
+                        peer.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                        peer.close()
+
+            threading.Thread(target=refuse, daemon=True).start()
+            for scheme in ("https", "wss"):
+                url = f"{scheme}://127.0.0.1:{server.getsockname()[1]}/mcp"
+                done = self.cli("check", "--connect", toolsets={"up": {"url": url}})
+                self.assertEqual(done.returncode, UNREACHABLE, done.stderr)
+                self.assertSays(done.stdout, url, "does not speak TLS")
+                self.assertNotIn("SSL routines", done.stdout + done.stderr)
+
+    def test_without_a_file(self):
+        done = self.cli("check", modules=False)
+        self.assertEqual(done.returncode, USAGE)
+        self.assertSays(done.stderr, "which file", "check FILE")
 
 
 class Module(HubTest):
@@ -193,6 +332,26 @@ class VersionAndHelp(HubTest):
             self.assertIn(command, done.stdout)
         done = self.cli("help", "nope", modules=False)
         self.assertEqual(done.returncode, USAGE)
+
+    def test_help_shows_the_options_of_the_command(self):
+        has = {
+            "serve": (["--config", "--http", "--stdio", "--profile"], ["--connect", "--json", "--expires"]),
+            "list": (["--config", "--json", "--profile"], ["--connect", "--http", "--stdio", "--expires"]),
+            "call": (["--config", "--json", "--profile"], ["--connect", "--http", "--tokens"]),
+            "check": (["--connect", "--http", "--tokens"], ["--json", "--stdio", "--profile"]),
+            "token": (["--expires", "--tokens", "--json", "--config"], ["--connect", "--naming"]),
+            "module": ([], ["--config", "--json"]),
+            "version": ([], ["--config", "--json"]),
+        }
+        overview = self.cli("help", modules=False).stdout
+        for command, (own, others) in has.items():
+            text = self.cli("help", command, modules=False).stdout.split("options:")[1]
+            for option in [*own, "--help"]:
+                self.assertRegex(text, rf"\n  {option}\b", command)
+                self.assertRegex(overview, rf"\n  {option}\b")
+            for option in others:
+                self.assertNotRegex(text, rf"\n  {option}\b", command)
+        self.assertRegex(overview, r"--connect +check: ")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """Bad configuration gets a clear answer: file, line, key, reason, and what was probably meant (C01-C06)."""
 
 import os
+import socket
 
 from mcp import HubTest, fixture, main
 
@@ -179,8 +180,19 @@ class Modules(Base):
         self.check_skipped("toolsets:\n  bad:\n    module: fixture\n    config: {tools: many}\n", "bad", "config.tools", "array")
         self.check_skipped("toolsets:\n  bad:\n    module: fixture\n    config: {tols: []}\n", "bad", "tols")
 
-    def test_what_this_build_cannot_do(self):
-        self.check_skipped("toolsets:\n  bad: {module: fixture, sharing: session}\n", "bad", "sharing: session")
+    def test_an_address_of_no_kind(self):
+        schemes = ("http://", "https://", "ws://", "wss://", "unix://")
+        for url in ("ftp://x", "example.com/mcp"):
+            self.check_skipped(f"toolsets:\n  bad:\n    url: {url}\n", "hub.yaml:2", "bad", "url", *schemes)
+
+    def test_headers_that_are_forwarded(self):
+        text = 'toolsets:\n  a: {url: "http://127.0.0.1:1/mcp", forward_headers: [%s]}\n'
+        for name in ("'*'", "'X-*'"):
+            self.check(text % name, "hub.yaml:2", "toolsets.a.forward_headers[0]", name[1:-1], "no pattern")
+        self.check(text % "Host", "hub.yaml:2", "toolsets.a.forward_headers[0]", "the hub itself")
+        done = self.accepted(text % "X-One, Authorization")
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1)
+        self.assertSays(done.stderr, "hub.yaml:2", "toolsets.a.forward_headers[1]", "authenticate")
 
     def test_config_for_a_server(self):
         self.check("toolsets:\n  a: {command: x, config: {}}\n", "hub.yaml:2", "toolsets.a", "command")
@@ -254,7 +266,7 @@ class Foreign(Base):
         text = '{"mcpServers": {"My Server": {"command": "patchbay-none"}, "other.one": {"command": "patchbay-none"}}}'
         path = self.write("mcp.json", text)
         done = self.cli("list", "toolsets", "--json", "--config", path)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, 5, done.stderr)  # there are no such servers
         import json
 
         names = {t["key"] for t in json.loads(done.stdout)}
@@ -285,6 +297,36 @@ class CommandLine(Base):
         self.usage("call", says=["tool"])
         self.usage("module", says=["inspect"])
         self.usage("module", "inspect", says=["file"])
+
+    def test_ports(self):
+        for text in ("65536", "99999999999", "127.0.0.1:70000", "[::1]:65536"):
+            port = text.split(":")[-1]
+            self.usage("serve", "--http", text, says=["--http[0]", f"{port} is no port", "65535"])
+        for text in ("-1", "x", "127.0.0.1:x", "localhost:"):
+            self.usage("serve", f"--http={text}", says=["--http[0]", "wanted a port", text])
+
+    def test_a_port_that_is_taken(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            code, text = self.refused("--http", str(port))
+            self.assertEqual(code, 4)
+            self.assertSays(text, f"cannot listen on 127.0.0.1:{port} (command line): address already in use")
+            for once in ("cannot listen", "another port"):
+                self.assertEqual(text.count(once), 1, text)
+            path = self.write("hub.yaml", f"listen:\n  - http: {port}\n")
+            code, text = self.refused(files=[path])
+            self.assertEqual(code, 4)
+            self.assertSays(text, f"cannot listen on 127.0.0.1:{port} ({path}:2)")
+
+    def test_a_socket_that_is_taken(self):
+        path = self.home / "hub.sock"
+        with socket.socket(socket.AF_UNIX) as taken:
+            taken.bind(str(path))
+            taken.listen()
+            code, text = self.refused("--unix", str(path))
+        self.assertEqual(code, 4)
+        self.assertSays(text, "command line", str(path), "another process serves it")
+        self.assertEqual(text.count("another path"), 1, text)
 
     def test_a_plugins_folder_that_is_not_there(self):
         self.usage("serve", "--plugins-dir", self.home / "none", says=[str(self.home / "none")])

@@ -16,7 +16,7 @@ import socket
 import time
 from pathlib import Path
 
-from mcp import META, MODERN, NEWEST_LEGACY, TIMEOUT, HubTest, Message, mcp_schema
+from mcp import META, MODERN, NEWEST_LEGACY, TIMEOUT, HubTest, Message, ends_soon, mcp_schema
 
 JSON = "application/json"
 BOTH = "application/json, text/event-stream"
@@ -498,6 +498,9 @@ class HttpTest(HubTest):
     """A hub on HTTP, and on stdio beside it."""
 
     def http(self, *args, address="127.0.0.1:0", **options):
+        if "toolsets" in options:
+            options["manifest"] = {**(options.get("manifest") or {}), "toolsets": options.pop("toolsets")}
+        options["manifest"] = ends_soon(options.get("manifest"))
         return Server(self, self.hub("--stdio", "--http", address, *args, **options))
 
     def refusal(self, reply, status, *words):

@@ -296,7 +296,7 @@ class Ending(Base):
         for number in (signal.SIGTERM, signal.SIGINT):
             hub = self.daemon("--http", "0", "--unix", "hub.sock", toolsets=TOOLSETS)
             hub.listening(2)
-            hub.process.send_signal(number)
+            hub.signal(number)
             hub.finish()
             self.assertSays(hub.log, "hub.stopping reason=signal")
 
@@ -329,7 +329,7 @@ class Ending(Base):
         over_unix.send("ping")
         self.assertEqual(over_unix.receive()["id"], 2)  # the call before it has begun
         server.modern("tools/list")
-        hub.process.terminate()
+        hub.close_stdin()
         self.assertEqual(over_unix.receive()["id"], 1)
         reply = over_http.reply()
         message = reply.messages[-1] if reply.is_stream else reply.message
@@ -345,7 +345,7 @@ class Ending(Base):
         for _ in range(4):  # more than the socket holds, and nobody reads
             client.send("tools/call", name="alpha__one", arguments={"padding": padding})
         self.lines(self.home / "hub.sock").request("tools/list")
-        hub.process.terminate()
+        hub.close_stdin()
         hub.finish()
 
     def test_the_parent_may_leave(self):

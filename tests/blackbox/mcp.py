@@ -517,6 +517,7 @@ class Daemon(Hub):
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
+        self.is_told = False
         super().close_stdin()
 
     def listening(self, count=1):
@@ -541,7 +542,13 @@ class Daemon(Hub):
 
     def close_stdin(self):
         """What ends it."""
-        self.process.terminate()
+        self.signal()
+
+    def signal(self, number=signal.SIGTERM):
+        """Have it end, unless that was done before: a second signal cuts the end short."""
+        if not self.is_told:
+            self.is_told = True
+            self.process.send_signal(number)
 
 
 def hub_environment(home, extra):
@@ -560,6 +567,12 @@ def hub_environment(home, extra):
     )
     env.update(extra)
     return {key: value for key, value in env.items() if value is not None}
+
+
+def ends_soon(manifest):
+    """A manifest of a hub that does not wait for what a test has left under way when it ends."""
+    limits = (manifest or {}).get("limits", {})
+    return manifest and {**manifest, "limits": {"drain_timeout": "200ms", **limits}}
 
 
 def manifest_file(text, home):
@@ -922,7 +935,8 @@ class HubTest(unittest.TestCase):
         if toolsets is not None:
             manifest = {**(manifest or {}), "toolsets": toolsets}
         named = {"--http", "--unix"} & set(args) or "listen" in (manifest or {})
-        hub = Daemon(*(args if named else ("--http", 0, *args)), manifest=manifest, home=self.home, **options)
+        args = args if named else ("--http", 0, *args)
+        hub = Daemon(*args, manifest=ends_soon(manifest), home=self.home, **options)
         self.addCleanup(self._finish, hub)
         return hub
 

@@ -238,7 +238,7 @@ class Refusing(ReloadTest):
         second = self.hub("--stdio", files=[other / "hub.json"])
         LegacyClient(second)
         self.write({"listen": [{"unix": str(taken)}]}, other / "hub.json")
-        self.assertSays(self.wait_reload(second, 1, "config.refused"), str(taken), "stop that process")
+        self.assertSays(self.wait_reload(second, 1, "config.refused"), str(taken), "stop that one")
 
     def test_a_pipe(self):
         """It was read to its end; a reload would find nothing, or wait for ever."""
@@ -317,6 +317,29 @@ class Watching(ReloadTest):
         self.hub_sees_folder(client)
         self.path.write_text(self.text())
         self.check(client)
+
+    def test_a_folder_that_goes_and_comes_back(self):
+        """With its parent, too; another one in its place; and one that is empty for a while."""
+        folder = self.home / "deep" / "conf"
+        folder.mkdir(parents=True)
+        path = folder / "hub.json"
+        client = self.begin(path)
+        shutil.rmtree(folder.parent)
+        self.hub_sees_folder(client)
+        folder.mkdir(parents=True)
+        path.write_text(self.text(1))
+        self.check(client, 1)
+        fresh = self.home / "fresh"
+        fresh.mkdir()
+        (fresh / "hub.json").write_text(self.text(2))
+        folder.rename(self.home / "stale")
+        fresh.rename(folder)
+        self.check(client, 2)
+        (self.home / "stale" / "hub.json").write_text(self.text(7))  # nobody's any more
+        folder.rename(self.home / "older")
+        folder.mkdir()
+        self.write(self.text(3), path)
+        self.check(client, 3)
 
     def test_links_that_are_exchanged(self):
         """As Kubernetes mounts a ConfigMap: hub.json -> ..data/hub.json, ..data -> ..1."""
@@ -481,6 +504,45 @@ class Listeners(ReloadTest):
         self.write("not a certificate", certificate)
         self.wait_reload(server.hub, 1, "listen.not_reloaded")
         self.assertEqual(served(), "second")
+
+
+class Profiles(ReloadTest):
+    def test_one_that_goes_under_its_clients(self):
+        """Over every transport they hear of it and see nothing any more, and nobody new gets in;
+        when it is back, so are its tools."""
+        socket_path = self.home / "hub.sock"
+        toolsets = {"alpha": fixture("one", "hold")}
+        both = {"toolsets": toolsets, "listen": [{"http": "127.0.0.1:0"}, {"unix": str(socket_path)}],
+                "profiles": {"second": {"naming": "dot"}}}
+        server = Server(self, self.daemon(manifest=both))
+        session = server.legacy(path="/mcp/second")
+        own, listen = session.open(), server.listen(path="/mcp/second", toolsListChanged=True)
+        web = WebSocket(server, path="/ws/second")
+        self.assertIn("alpha.one", web.ask(request("tools/list", "before")).raw)
+        lines = Lines(socket_path)
+        self.addCleanup(lines.close)
+        self.assertIn("result", lines.request("tools/list"))
+        self.write({**both, "profiles": {}})
+        self.wait_reload(server.hub, 1)
+        self.assertEqual(own.message().method, LIST_CHANGED)
+        self.assertEqual(listen.message().method, LIST_CHANGED)
+        self.assertEqual(session.request("tools/list").answer.result["tools"], [])
+        self.assertIn('"tools":[]', web.ask(request("tools/list", "after")).raw)
+        self.assertEqual(server.modern("tools/list", path="/mcp/second").status, 404)
+        self.assertIn("result", lines.request("tools/list"))
+        self.write(both)
+        self.wait_reload(server.hub, 2)
+        self.assertIn("alpha.one", session.request("tools/list").answer.raw)
+        self.assertIn("alpha.one", web.ask(request("tools/list", "again")).raw)
+        self.assertEqual(server.modern("tools/list", path="/mcp/second").status, 200)
+        self.write({**both, "profiles": {}})
+        self.wait_reload(server.hub, 3)
+        self.assertLess(session.delete().status, 300)  # the last ones leave it
+        web.send(closing(1000)).closed()
+        listen.close()
+        self.write({"toolsets": {"beta": fixture("two")}, "listen": both["listen"]})
+        self.wait_reload(server.hub, 4)
+        self.assertEqual(server.modern("tools/list").status, 200)
 
 
 class Storm(ReloadTest):

@@ -59,7 +59,8 @@ class Ending(HubTest):
     def test_sigterm_and_sigint(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             recorder = self.recorder()
-            client = self.legacy(toolsets={"up": recorder.toolset()})
+            manifest = {"limits": {"drain_timeout": "200ms"}}
+            client = self.legacy(toolsets={"up": recorder.toolset()}, manifest=manifest)
             client.call("up__echo").result
             client.send_call("up__hold")
             recorder.wait_calls(2)

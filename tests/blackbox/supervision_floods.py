@@ -51,6 +51,10 @@ class Bystander:
         self.over.set()
         self.thread.join()
 
+    def wait_calls(self, count):
+        while len(self.times) < count and self.thread.is_alive():
+            self.over.wait(0.01)
+
     def p99(self):
         return sorted(self.times)[int(len(self.times) * 0.99)] * 1000
 
@@ -60,7 +64,7 @@ class Floods(HubTest):
         super().setUp()
         self.wrong = []
         keys = {"timeout": "10m", "restart_delay": "1ms"}
-        manifest = {"limits": {"call_ceiling": "10m"}}
+        manifest = {"limits": {"call_ceiling": "10m", "discover_timeout": "2m"}}
         toolsets = {"up": unruly(**keys), "other": unruly()}
         self.client = LegacyClient(self.hub(toolsets=toolsets, manifest=manifest))
         for toolset in ("up", "other"):
@@ -69,6 +73,8 @@ class Floods(HubTest):
 
     def flood(self, **arguments):
         """Have it written; return the answer, and by how many KiB the hub grew at most."""
+        with Bystander(self, self.client) as calm:
+            calm.wait_calls(500 if FULL else 20)
         before, log_before = processes.memory_kib(self.pid), len(self.client.hub.stderr)
         with Bystander(self, self.client) as bystander:
             began = time.monotonic()
@@ -78,10 +84,11 @@ class Floods(HubTest):
         logged = len(self.client.hub.stderr) - log_before
         self.assertEqual(self.wrong, [])
         self.assertGreater(len(bystander.times), 0)
+        self.assertGreater(len(calm.times), 0)
         if FULL:
             print(
                 f"{self.id()}: {FLOOD >> 20} MiB in {took:.1f} s, hub +{grown / 1024:.1f} MiB, log +{logged >> 10} KiB, "
-                f"{len(bystander.times)} calls of a bystander, p99 {bystander.p99():.1f} ms",
+                f"{len(bystander.times)} calls of a bystander, p99 {bystander.p99():.1f} ms, {calm.p99():.1f} ms before",
                 file=sys.stderr,
             )
         if not is_sanitized():

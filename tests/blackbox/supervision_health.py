@@ -15,7 +15,7 @@ class Watched(HubTest):
     def start(self, *flags, **keys):
         recorder, witness = self.recorder(), self.recorder()
         toolsets = {"up": recorder.toolset(*flags, **{**SOON, **keys}), "witness": witness.toolset(**SOON)}
-        client = self.legacy(toolsets=toolsets)
+        client = self.legacy(toolsets=toolsets, manifest={"limits": {"discover_timeout": "2m"}})
         client.call("up__echo").result
         client.call("witness__echo").result
         return client, recorder, witness

@@ -10,6 +10,7 @@ import time
 from mcp import SUPPORT, HubTest, main
 
 OFF = {"active": False}
+PATIENT = {"limits": {"discover_timeout": "2m"}}  # of many that start at once all are to be there
 LOOPING = 50  # servers at once
 STARTS = 9    # … each started so often
 
@@ -104,7 +105,7 @@ class Restart(HubTest):
 
     def test_calls_fail_at_once_while_it_is_left_alone(self):
         """Its last good catalog stays; what is called says why, and when the server is tried again."""
-        client = self.legacy(toolsets={"up": {"command": SERVER[0], "args": SERVER[1:], "restart_delay": "1h"}})
+        client = self.legacy(toolsets={"up": {"command": SERVER[0], "args": SERVER[1:], "restart_delay": "1h"}}, manifest=PATIENT)
         pid = int(client.call("up__pid").result["content"][0]["text"])
         os.kill(pid, signal.SIGKILL)
         client.hub.wait_log("toolset.failed")
@@ -114,7 +115,7 @@ class Restart(HubTest):
         self.assertIn("up__echo", client.names())
 
     def test_calls_wait_for_an_attempt_that_is_near(self):
-        client = self.legacy(toolsets={"up": {"command": SERVER[0], "args": SERVER[1:], "restart_delay": "300ms"}})
+        client = self.legacy(toolsets={"up": {"command": SERVER[0], "args": SERVER[1:], "restart_delay": "300ms"}}, manifest=PATIENT)
         for n in range(3):
             pid = int(client.call("up__pid").result["content"][0]["text"])
             os.kill(pid, signal.SIGKILL)
@@ -124,7 +125,7 @@ class Restart(HubTest):
     def test_health_is_a_new_beginning(self):  # U09: reset
         """With a millisecond of health between them, failures do not add up: else this would take days."""
         keys = {"restart_delay": "1ms", "restart_delay_max": "1h", "restart_reset": "1ms"}
-        client = self.legacy(toolsets={"up": {"command": SERVER[0], "args": SERVER[1:], **keys}})
+        client = self.legacy(toolsets={"up": {"command": SERVER[0], "args": SERVER[1:], **keys}}, manifest=PATIENT)
         for n in range(20):
             pid = int(client.call("up__pid").result["content"][0]["text"])
             os.kill(pid, signal.SIGKILL)
@@ -132,7 +133,7 @@ class Restart(HubTest):
 
     def test_without_health_failures_add_up(self):
         keys = {"restart_delay": "1ms", "restart_delay_max": "1h", "restart_reset": "24h"}
-        client = self.legacy(toolsets={"up": {"command": SERVER[0], "args": SERVER[1:], **keys}})
+        client = self.legacy(toolsets={"up": {"command": SERVER[0], "args": SERVER[1:], **keys}}, manifest=PATIENT)
         for n in range(20):
             answer = client.call("up__pid").data["result"]
             if answer.get("isError"):
@@ -143,8 +144,9 @@ class Restart(HubTest):
         self.assertGreater(n, 10)
 
     def test_a_thousand_calls_in_flight(self):  # U01
-        """Each is answered, the others are not touched, and since the list is the same nobody is told of a change."""
-        limits = {"limits": {"calls_per_session": 2000}}
+        """Each is answered, the others are not touched, and since the list is the same nobody is told of a change. How
+        soon is measured by tests/scale/killed_in_flight.py."""
+        limits = {"limits": {"calls_per_session": 2000, "discover_timeout": "2m"}}
         other = {"command": SERVER[0], "args": SERVER[1:]}
         client = self.legacy(toolsets={"up": other, "other": other}, manifest=limits)
         client.names()  # a first list is not announced

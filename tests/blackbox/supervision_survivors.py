@@ -9,13 +9,14 @@ import signal
 import sys
 import time
 
-from mcp import MARKER, SUPPORT, Hub, HubTest, LegacyClient, main, processes
+from mcp import MARKER, SUPPORT, Hub, HubTest, LegacyClient, fixture_folder, main, processes
 
 sys.path.insert(0, str(SUPPORT))
 from unruly_server import SCATTERED  # noqa: E402
 
 ROUNDS = int(os.environ.get("PATCHBAY_ROUNDS", "20"))
 AT_ONCE = 5
+PATIENT = {"discover_timeout": "2m"}  # many start at once, and all of them are to be there
 
 
 def unruly(*flags, **keys):
@@ -31,7 +32,7 @@ class Survivors(HubTest):
     def start(self, name, exit_code=0):
         home = self.home / name
         home.mkdir()
-        manifest = {"toolsets": {"up": unruly("--scatter", "--stay")}}
+        manifest = {"toolsets": {"up": unruly("--scatter", "--stay")}, "limits": {**PATIENT, "drain_timeout": "0s"}}
         hub = Hub(manifest=manifest, home=home, exit_code=exit_code)
         self.addCleanup(self._finish, hub)
         client = LegacyClient(hub)
@@ -54,6 +55,7 @@ class Survivors(HubTest):
         return took
 
     def rounds(self, end, exit_code=0):
+        fixture_folder()  # made once, and not by several threads at a time
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             times = list(pool.map(lambda n: self.one_round(f"round-{n}", end, exit_code), range(ROUNDS)))
         if ROUNDS > 20:
@@ -70,18 +72,18 @@ class Survivors(HubTest):
 
     def test_a_server_that_dies(self):  # U10
         """What it scattered goes with it, and the next need starts it again."""
-        client = LegacyClient(self.hub(toolsets={"up": unruly("--scatter")}))
+        client = LegacyClient(self.hub(toolsets={"up": unruly("--scatter")}, manifest={"limits": PATIENT}))
         for n in range(3):
             pid = int(client.call("up__pid").result["content"][0]["text"])
-            before = {p for p, _ in processes.descendants(client.hub.process.pid)}
+            before = processes.descendants(client.hub.process.pid)
             os.kill(pid, signal.SIGKILL)
             self.assertEqual(processes.wait_gone(before, 30), set())
             client.hub.wait_until(lambda n=n: client.hub.log.count("toolset.failed") > n, "its end")
 
     def test_disabling(self):  # U10
-        client = LegacyClient(self.hub(toolsets={"up": unruly("--scatter", "--stay")}))
+        client = LegacyClient(self.hub(toolsets={"up": unruly("--scatter", "--stay")}, manifest={"limits": PATIENT}))
         client.call("up__pid").result
-        before = {p for p, _ in processes.descendants(client.hub.process.pid)}
+        before = processes.descendants(client.hub.process.pid)
         self.assertEqual(len(before), 2 + SCATTERED)
         client.call("disable_toolset", {"toolset": "up"}).result
         self.assertEqual(processes.wait_gone(before, 30), set())

@@ -108,7 +108,7 @@ class Starting(HubTest):
             "missing": {"command": "patchbay-no-such-command"},
             "alpha": fixture("one"),
         }
-        client = self.modern(toolsets=toolsets, manifest={"limits": {"discover_timeout": "1s"}})
+        client = self.modern(toolsets=toolsets, manifest={"limits": {"discover_timeout": "5s"}})
         names = client.own_names()
         self.assertIn("alpha__one", names)
         self.assertIn("good__echo", names)

@@ -92,7 +92,7 @@ class WhoTheServerIs(Tls):
         upstream = HttpUpstream()
         self.addCleanup(upstream.close)
         upstream.scheme = "https"
-        self.fails(upstream, self.start(upstream), "SSL")
+        self.fails(upstream, self.start(upstream), "does not speak TLS")
 
 
 class WhatIsSpoken(Tls):

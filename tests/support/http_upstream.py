@@ -190,6 +190,15 @@ class HttpUpstream:
         self.server.shutdown()
         self.server.server_close()
 
+    def go_away(self):
+        """Accept nothing until come_back(); connections that are there stay."""
+        self.server.shutdown()
+        self.server.socket.close()
+
+    def come_back(self):
+        self.server.socket = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
     # -- what arrives -----------------------------------------------------------------------------
 
     def take(self, x):

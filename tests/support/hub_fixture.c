@@ -68,9 +68,11 @@ void fixture_init(hub_fixture *f)
                    .call_ceiling_ms = FIXTURE_LONG_MS,
                    .discover_timeout_ms = FIXTURE_LONG_MS,
                    .straggler_ms = HUB_LIMIT_STRAGGLER_MS,
+                   .drain_ms = HUB_LIMIT_DRAIN_MS,
                    .catalog_ttl_ms = FIXTURE_LONG_MS,
                    .ask_timeout_ms = FIXTURE_LONG_MS,
                    .calls_per_session = HUB_LIMIT_CALLS_PER_SESSION,
+                   .session_instances = HUB_LIMIT_SESSION_INSTANCES,
                    .list_page = HUB_LIMIT_LIST_PAGE,
                    .worker_threads = 4},
     };

@@ -51,13 +51,18 @@ def alive(pid, started=None):
 
 
 def wait_gone(pids, seconds):
-    """Wait for processes that are not our children; return those that stay."""
+    """Wait for processes that are not our children; return those that stay. What is a pair, as descendants() gives them,
+    is not taken for another process that has got its number since."""
     poll = select.poll()
     open_fds = {}
     for pid in pids:
+        pid, started = pid if isinstance(pid, tuple) else (pid, None)
         try:
             fd = os.pidfd_open(pid)
         except OSError:
+            continue
+        if not alive(pid, started):
+            os.close(fd)
             continue
         open_fds[fd] = pid
         poll.register(fd, select.POLLIN)

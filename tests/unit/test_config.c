@@ -81,9 +81,32 @@ static void test_sections(void **state)
     assert_int_equal(config->settings.limits.call_ceiling_ms, 24 * 3600 * 1000);
     assert_int_equal(config->settings.limits.discover_timeout_ms, 1);
     assert_int_equal(config->settings.limits.calls_per_session, 65536);
+    assert_int_equal(config->settings.limits.calls_per_principal, 65536);
+    assert_int_equal(config->settings.limits.calls_per_second, 1000000);
+    assert_int_equal(config->settings.limits.calls_burst, 1000000);
+    assert_int_equal(config->settings.limits.calls_per_second_per_principal, 1000000);
+    assert_int_equal(config->settings.limits.calls_burst_per_principal, 1000000);
     assert_int_equal(config->settings.limits.worker_threads, 64);
     assert_int_equal(config->settings.log_level, HUB_LOG_WARNING);
     assert_true(config->settings.log_json);
+    hub_config_destroy(config);
+}
+
+/* A toolset's word counts, else the hub's, whichever of the two is written first. */
+static void test_middleware(void **state)
+{
+    (void)state;
+    hub_config *config = parse(
+        "m.yaml", "toolsets:\n  a: {middleware: {time: false, max_result_bytes: 0}}\n  b: {}\n"
+                  "hub: {middleware: {time: true, log: true, max_result_bytes: 64KiB}}");
+    const hub_toolset_settings *a = &config->settings.toolsets[0];
+    const hub_toolset_settings *b = &config->settings.toolsets[1];
+    assert_false(a->middleware.time);
+    assert_true(a->middleware.log);
+    assert_int_equal(a->middleware.max_result_bytes, 0);
+    assert_true(b->middleware.time);
+    assert_true(b->middleware.log);
+    assert_int_equal(b->middleware.max_result_bytes, 65536);
     hub_config_destroy(config);
 }
 
@@ -127,6 +150,11 @@ static void test_server(void **state)
     assert_true(git->sharing_session);
     assert_int_equal(git->call_timeout_ms, 120000);
     assert_int_equal(git->max_calls, 65536);
+    assert_int_equal(git->queue, 65536);
+    assert_int_equal(git->queue_timeout_ms, 24 * 3600 * 1000);
+    assert_true(git->middleware.log);
+    assert_false(git->middleware.time);
+    assert_int_equal(git->middleware.max_result_bytes, 1024);
     ASSERT_LIST(git->tools_allow, "git_*", "status");
     assert_true(git->tools_deny.set);
     assert_int_equal(git->tools_deny.count, 0);
@@ -177,6 +205,10 @@ static void test_modules(void **state)
     assert_false(plain->sharing_session);
     assert_int_equal(plain->call_timeout_ms, 90000); /* limits.call_timeout */
     assert_int_equal(plain->max_calls, 0);
+    assert_int_equal(plain->queue, HUB_LIMIT_QUEUE);
+    assert_int_equal(plain->queue_timeout_ms, HUB_LIMIT_QUEUE_MS);
+    assert_false(plain->middleware.log);
+    assert_int_equal(plain->middleware.max_result_bytes, 0);
     assert_false(plain->tools_allow.set);
     assert_false(plain->tools_deny.set);
     assert_false(plain->tags.set);
@@ -365,12 +397,19 @@ static void test_edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),      cmocka_unit_test(test_sections),
-        cmocka_unit_test(test_folders),       cmocka_unit_test(test_server),
-        cmocka_unit_test(test_modules),       cmocka_unit_test(test_policy),
-        cmocka_unit_test(test_profiles),      cmocka_unit_test(test_startup),
-        cmocka_unit_test(test_switched_off),  cmocka_unit_test(test_timeouts_and_the_ceiling),
-        cmocka_unit_test(test_json_manifest), cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_sections),
+        cmocka_unit_test(test_middleware),
+        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_server),
+        cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_policy),
+        cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_startup),
+        cmocka_unit_test(test_switched_off),
+        cmocka_unit_test(test_timeouts_and_the_ceiling),
+        cmocka_unit_test(test_json_manifest),
+        cmocka_unit_test(test_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

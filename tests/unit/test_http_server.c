@@ -412,14 +412,19 @@ static void test_a_hub_that_is_stopping(void **state)
     assert_contains(peer_wait(p, "not ready"), "HTTP/1.1 503 Service Unavailable\r\n");
     assert_true(send(p->fd, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", 42, 0) == 42);
     (void)peer_wait(p, "{\"status\":\"ok\"}");
-    p->len = 0;
-    peer_send(p, "POST", "", REQUEST);
-    const char *text = peer_wait(p, "\"the hub is stopping\"");
-    assert_contains(text, "HTTP/1.1 503 Service Unavailable\r\n");
-    assert_contains(text, "Retry-After: 1\r\n");
-    p->len = 0;
-    peer_send(p, "POST", session, CALL); /* a session that there is answers for itself */
-    assert_contains(peer_wait(p, "shutting down"), "HTTP/1.1 200 OK\r\n");
+    static const char *const REFUSED[] = {"HTTP/1.1 503 Service Unavailable\r\n",
+                                          "Retry-After: 1\r\n", "Connection: close\r\n", "-31004",
+                                          "\"retryable\":true"};
+    for (int i = 0; i < 2; i++) { /* of a session that there is, too */
+        p->len = 0;
+        peer_send(p, "POST", i == 0 ? "" : session, i == 0 ? REQUEST : CALL);
+        const char *text = peer_wait(p, "shutting down");
+        for (size_t k = 0; k < sizeof REFUSED / sizeof REFUSED[0]; k++) {
+            assert_contains(text, REFUSED[k]);
+        }
+        peer_close(p);
+        p = peer_open();
+    }
     peer_close(p);
 }
 

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reloading (S5.8, S5.9, S5.11, S5.45; RELIABILITY C02, C03): what changes, what does not, and that
- * a reload that cannot be changes nothing. The fixture's settings are a draft: each reload works on
- * a copy, which is poisoned as soon as nobody holds it. */
-#include "manager_support.h"
-
-#include "hub/reload.h"
+ * a reload that cannot be changes nothing. */
+#include "reload_support.h"
 
 enum { MASTERS = 6, ROUNDS = 1000 };
 
 static hub_fixture fixture;
 static puppet masters[MASTERS];
 static outcome done;
-static hub_reload_report report;
-static hub_error why;
-static unsigned generations; /* that are held by somebody */
 
 /* Calls that were not answered. */
 static struct {
@@ -35,61 +29,14 @@ static void answer(size_t at, const char *result)
     assert_int_equal(puppet_finish(taken[at].instance, taken[at].call, result), PATCHBAY_OK);
 }
 
-/* ---- generations ----------------------------------------------------------------------------- */
-
-typedef struct draft_copy {
-    hub_generation generation; /* first */
-    hub_settings settings;
-    hub_profile_settings profiles[FIXTURE_PROFILES];
-    hub_toolset_settings toolsets[FIXTURE_TOOLSETS];
-    char texts[FIXTURE_TOOLSETS][2][128]; /* keys and configurations */
-} draft_copy;
-
-static void end_copy(hub_generation *generation)
-{
-    memset(generation, 0xa5, sizeof(draft_copy));
-    free(generation);
-    generations--;
-}
-
-static draft_copy *copy_draft(void)
-{
-    draft_copy *copy = calloc(1, sizeof *copy);
-    assert_non_null(copy);
-    copy->generation = (hub_generation){.refs = 1, .destroy = end_copy};
-    copy->settings = fixture.settings;
-    copy->settings.generation = &copy->generation;
-    memcpy(copy->profiles, fixture.profiles, sizeof copy->profiles);
-    memcpy(copy->toolsets, fixture.toolsets, sizeof copy->toolsets);
-    copy->settings.profiles = copy->profiles;
-    copy->settings.toolsets = copy->toolsets;
-    for (size_t i = 0; i < fixture.settings.toolset_count; i++) {
-        (void)snprintf(copy->texts[i][0], 128, "%s", fixture.toolsets[i].key);
-        (void)snprintf(copy->texts[i][1], 128, "%s", fixture.toolsets[i].config_json);
-        copy->toolsets[i].key = copy->texts[i][0];
-        copy->toolsets[i].config_json = copy->texts[i][1];
-    }
-    generations++;
-    return copy;
-}
-
 static void start(void)
 {
-    draft_copy *copy = copy_draft();
-    if (hub_orchestrator_create(fixture.loop, &copy->settings, &fixture.hub, &why) != HUB_OK ||
-        hub_orchestrator_start(fixture.hub, &why) != HUB_OK) {
-        fail_msg("%s", why.text);
-    }
-    hub_settings_unref(&copy->settings);
+    start_draft(&fixture);
 }
 
 static hub_err reload(void)
 {
-    draft_copy *copy = copy_draft();
-    why = (hub_error){.code = HUB_OK};
-    hub_err err = hub_reload(fixture.hub, &copy->settings, &report, &why);
-    hub_settings_unref(&copy->settings);
-    return err;
+    return reload_draft(&fixture);
 }
 
 static void stop(void)
@@ -113,12 +60,9 @@ static void begin(bool are_proxies)
     }
 }
 
-/* Take a toolset out of the draft. */
 static void remove_toolset(size_t at)
 {
-    size_t count = --fixture.settings.toolset_count;
-    memmove(&fixture.toolsets[at], &fixture.toolsets[at + 1],
-            (count - at) * sizeof fixture.toolsets[0]);
+    remove_from_draft(&fixture, at);
 }
 
 static hub_toolset *toolset(const char *key)
@@ -243,6 +187,9 @@ static hub_toolset_settings *settings_of(const char *text, uint32_t number, bool
                                       .active = flag,
                                       .lazy = flag,
                                       .sharing_session = flag,
+                                      .is_isolated = flag,
+                                      .memory_limit = number,
+                                      .process_json = text,
                                       .cache = flag,
                                       .call_timeout_ms = number,
                                       .max_calls = number,
@@ -275,6 +222,9 @@ static void test_compare(void **state)
     ASSERT_MATTERS(module, HUB_TOOLSET_ANOTHER);
     ASSERT_MATTERS(config_json, HUB_TOOLSET_ANOTHER);
     ASSERT_MATTERS(sharing_session, HUB_TOOLSET_ANOTHER);
+    ASSERT_MATTERS(is_isolated, HUB_TOOLSET_ANOTHER);
+    ASSERT_MATTERS(memory_limit, HUB_TOOLSET_ANOTHER);
+    ASSERT_MATTERS(process_json, HUB_TOOLSET_ANOTHER);
     ASSERT_MATTERS(source, HUB_TOOLSET_SAME);
     ASSERT_MATTERS(description, HUB_TOOLSET_TUNED);
     ASSERT_MATTERS(enabled, HUB_TOOLSET_TUNED);

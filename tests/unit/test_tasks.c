@@ -5,6 +5,8 @@
  */
 #include "task_support.h"
 
+#include "hub/session_calls.h"
+
 static task_hub h;
 
 static size_t requests_so_far(void)

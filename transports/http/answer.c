@@ -2,6 +2,7 @@
 /* The writing half of connection.h. */
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "http/cors.h"
 #include "http/internal.h"
 #include "wire/dialect.h"
@@ -11,11 +12,17 @@
 
 enum { USUAL_HEADERS = 2 + HUB_HTTP_CORS_HEADERS };
 
+/* Whether the connection ends with the answer that is being written. */
+static bool ends(const hub_http_connection *connection)
+{
+    return !connection->keep_alive || connection->server->draining;
+}
+
 /* The request in work is answered. */
 static void finish(hub_http_connection *connection)
 {
     hub_http_server *server = connection->server;
-    bool close = !connection->keep_alive || server->stopping;
+    bool close = ends(connection);
     connection->busy = false;
     connection->streaming = false;
     connection->responder = NULL;
@@ -88,7 +95,7 @@ hub_err hub_http_answer_whole(hub_http_connection *connection, const hub_http_an
         .status = answer->status,
         .headers = headers,
         .framing = answer->status == 204 ? HUB_HTTP_NO_BODY : HUB_HTTP_LENGTH,
-        .close = !connection->keep_alive || connection->server->stopping,
+        .close = ends(connection),
     };
     hub_assert(answer->header_count <= HUB_HTTP_ANSWER_HEADERS &&
                answer->count <= HUB_HTTP_ANSWER_PARTS);
@@ -103,7 +110,8 @@ hub_err hub_http_answer_whole(hub_http_connection *connection, const hub_http_an
     hub_buf head;
     hub_buf_init(&head, HUB_HTTP_LIMIT_HEAD_BYTES);
     hub_err err = hub_http_write_head(&head, &response, NULL);
-    if (err != HUB_OK) { /* no memory: there is nothing to say it with */
+    if (err != HUB_OK) { /* there is nothing to say it with */
+        hub_log(HUB_LOG_WARNING, "http.refused", HUB_F_TEXT("reason", hub_err_text(err)));
         connection->closing = true;
         hub_link_close(connection->link, false);
     } else {
@@ -120,8 +128,8 @@ void hub_http_answer_status(hub_http_connection *connection, int status)
     (void)hub_http_answer_whole(connection, &(hub_http_answer){.status = status});
 }
 
-static void answer_rpc(hub_http_connection *connection, int status, hub_http_header header,
-                       hub_str id, hub_str error)
+void hub_http_answer_rpc(hub_http_connection *connection, int status, hub_http_header header,
+                         hub_str id, hub_str error)
 {
     hub_str parts[HUB_FRAME_PARTS];
     (void)hub_http_answer_whole(connection,
@@ -152,7 +160,7 @@ void hub_http_answer_refusal(hub_http_connection *connection, int status, hub_ht
     hub_buf error;
     hub_buf_init(&error, HUB_LIMIT_LOG_LINE_BYTES);
     hub_dialect_add_error(&error, code_of_status(status), hub_str_of(reason), HUB_STR_EMPTY);
-    answer_rpc(connection, status, header, HUB_STR_EMPTY, hub_buf_str(&error));
+    hub_http_answer_rpc(connection, status, header, HUB_STR_EMPTY, hub_buf_str(&error));
     hub_buf_fini(&error);
 }
 
@@ -162,7 +170,7 @@ void hub_http_answer_error(hub_http_connection *connection, int status, hub_str 
     hub_buf error;
     hub_buf_init(&error, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_dialect_add_error(&error, code, message, data);
-    answer_rpc(connection, status, (hub_http_header){0}, id, hub_buf_str(&error));
+    hub_http_answer_rpc(connection, status, (hub_http_header){0}, id, hub_buf_str(&error));
     hub_buf_fini(&error);
 }
 
@@ -207,7 +215,7 @@ hub_err hub_http_answer_stream(hub_http_connection *connection, const hub_http_h
         .headers = all,
         .header_count = n,
         .framing = connection->is_1_0 ? HUB_HTTP_NO_BODY : HUB_HTTP_CHUNKED,
-        .close = !connection->keep_alive,
+        .close = ends(connection),
     };
     hub_buf head;
     hub_buf_init(&head, HUB_HTTP_LIMIT_HEAD_BYTES);

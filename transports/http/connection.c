@@ -2,6 +2,7 @@
 #include "http/connection.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "http/chunked.h"
 #include "http/routes.h"
 
@@ -351,6 +352,8 @@ void hub_http_connection_accept(void *ctx, hub_link *link)
     hub_http_server *server = ctx;
     hub_http_connection *connection = server->stopping ? NULL : calloc(1, sizeof *connection);
     if (connection == NULL) {
+        hub_log(HUB_LOG_WARNING, "http.refused",
+                HUB_F_TEXT("reason", server->stopping ? "the hub stops" : "out of memory"));
         hub_link_set_owner(link, &NOBODY, NULL);
         hub_link_close(link, false);
         return;

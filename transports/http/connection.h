@@ -117,6 +117,11 @@ void hub_http_answer_status(hub_http_connection *connection, int status);
 void hub_http_answer_refusal(hub_http_connection *connection, int status, hub_http_header header,
                              const char *reason);
 
+/* Answer with this JSON-RPC error object. `id` is raw or empty; no further header when its name is
+ * empty. */
+void hub_http_answer_rpc(hub_http_connection *connection, int status, hub_http_header header,
+                         hub_str id, hub_str error);
+
 /* Answer with a JSON-RPC error. `id` is raw or empty, `data` raw or empty. */
 void hub_http_answer_error(hub_http_connection *connection, int status, hub_str id, int code,
                            hub_str message, hub_str data);

@@ -91,5 +91,8 @@ void hub_http_failures_note(hub_http_failures *failures, const char *address, ui
         entry->count = 1;
         entry->since_ms = now_ms;
         HASH_ADD(hh, failures->table, address, (unsigned)len, entry);
+        if (!hub_map_has_taken(&entry->hh)) {
+            free(entry);
+        }
     }
 }

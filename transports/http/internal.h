@@ -68,6 +68,7 @@ struct hub_http_server {
 
     char date[40]; /* for the Date header, of this second */
     time_t date_s;
+    bool draining; /* nobody new is taken, and each connection ends with its next answer */
     bool stopping;
     bool closed;
 };
@@ -109,9 +110,14 @@ bool hub_http_add_value(const hub_http_request *request, hub_str name, hub_buf *
 enum { HUB_HTTP_PROFILE_BYTES = 128 };
 bool hub_http_task_profile(const hub_http_task *task, char ret_name[HUB_HTTP_PROFILE_BYTES + 1]);
 
-/* Begin a session of the hub for the request's principal and profile, or answer why not. */
+/* Begin a session of the hub for the request's principal and profile, or answer why not. It may be
+ * for this request alone. */
 hub_session *hub_http_task_begin_session(const hub_http_task *task, const char *transport,
-                                         hub_port *port);
+                                         bool is_one_request, hub_port *port);
+
+/* Whether the hub takes no new work any more: then the request with this id (empty: unknown) is
+ * answered with 503 and a JSON-RPC error that says to try again. */
+bool hub_http_task_is_late(const hub_http_task *task, hub_str id);
 
 /* Answer why hub_session_create failed. */
 void hub_http_task_refuse_session(const hub_http_task *task, hub_err err, const hub_error *why);

@@ -57,17 +57,18 @@ hub_http_session *hub_http_session_create(const hub_http_task *task, bool is_sse
     session->own.session = session;
     hub_replay_init(&session->replay, limits->replay_bytes, limits->replay_events);
     session->hub =
-        hub_http_task_begin_session(task, is_sse_2024 ? "sse" : "http", &session->own.port);
+        hub_http_task_begin_session(task, is_sse_2024 ? "sse" : "http", false, &session->own.port);
     if (session->hub == NULL) {
         free(session->profile);
         free(session);
         return NULL;
     }
-    if (hub_session_table_add(server->sessions, &session->entry, task->principal) != HUB_OK) {
+    hub_err err = hub_session_table_add(server->sessions, &session->entry, task->principal);
+    if (err != HUB_OK) {
         hub_session_close(session->hub);
         free(session->profile);
         free(session);
-        hub_http_answer_refusal(task->connection, 503, NONE, "no session can be had now");
+        hub_http_answer_refusal(task->connection, 503, NONE, hub_err_text(err));
         return NULL;
     }
     return session;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/mcp.h"
 
+#include "base/limits.h"
 #include "wire/dialect.h"
 
 static const hub_http_header NONE = {{.ptr = "", .len = 0}, {.ptr = "", .len = 0}};
@@ -33,6 +34,24 @@ bool hub_http_task_profile(const hub_http_task *task, char ret_name[HUB_HTTP_PRO
     return true;
 }
 
+bool hub_http_task_is_late(const hub_http_task *task, hub_str id)
+{
+    if (hub_orchestrator_is_ready(task->server->hub)) {
+        return false;
+    }
+    task->connection->keep_alive = false;
+    hub_buf error;
+    hub_buf_init(&error, HUB_LIMIT_LOG_LINE_BYTES);
+    hub_dialect_add_error(&error, HUB_RPC_SHUTTING_DOWN,
+                          HUB_STR("the hub is shutting down: try again"),
+                          HUB_STR("{\"retryable\":true}"));
+    hub_http_answer_rpc(task->connection, 503,
+                        (hub_http_header){HUB_STR("Retry-After"), HUB_STR("1")}, id,
+                        hub_buf_str(&error));
+    hub_buf_fini(&error);
+    return true;
+}
+
 void hub_http_task_refuse_session(const hub_http_task *task, hub_err err, const hub_error *why)
 {
     if (err == HUB_ENOTFOUND) {
@@ -44,7 +63,7 @@ void hub_http_task_refuse_session(const hub_http_task *task, hub_err err, const 
 }
 
 hub_session *hub_http_task_begin_session(const hub_http_task *task, const char *transport,
-                                         hub_port *port)
+                                         bool is_one_request, hub_port *port)
 {
     char profile[HUB_HTTP_PROFILE_BYTES + 1];
     hub_session *session = NULL;
@@ -55,6 +74,7 @@ hub_session *hub_http_task_begin_session(const hub_http_task *task, const char *
             .profile = profile[0] != '\0' ? profile : NULL,
             .transport = transport,
             .principal = task->principal,
+            .is_one_request = is_one_request,
             .port = port,
         };
         err = hub_session_create(task->server->hub, &options, &session, &why);
@@ -100,6 +120,10 @@ static void post(const hub_http_task *task)
     hub_err err = hub_message_scan(task->body, &message, &why);
     if (err != HUB_OK) {
         hub_http_answer_no_message(task, &message, err, why.text);
+        return;
+    }
+    bool is_work = message.kind == HUB_MESSAGE_REQUEST || message.kind == HUB_MESSAGE_BATCH;
+    if (is_work && hub_http_task_is_late(task, message.at[HUB_M_ID])) {
         return;
     }
     const hub_http_header *version =

@@ -136,7 +136,7 @@ static void serve_request(const hub_http_task *task, const hub_message *message)
     }
     this->port.ops = &PORT;
     this->connection = task->connection;
-    this->session = hub_http_task_begin_session(task, "http", &this->port);
+    this->session = hub_http_task_begin_session(task, "http", true, &this->port);
     if (this->session == NULL) {
         free(this);
         return;

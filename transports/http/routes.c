@@ -35,13 +35,46 @@ static void serve_health(const hub_http_task *task)
     answer_json(task, 200, HUB_STR("{\"status\":\"ok\"}"));
 }
 
+/* Whether the names of toolsets are the caller's to know. Guessing tokens here is guessing. */
+static bool may_know_names(const hub_http_task *task)
+{
+    hub_http_failures *failures = task->server->failures;
+    const char *peer = hub_link_peer(task->connection->link);
+    const hub_http_header *header =
+        hub_http_find_header(task->request, HUB_STR("authorization"), NULL);
+    const char *principal;
+    hub_auth_grant grant;
+    if (header != NULL && hub_http_failures_wait_s(failures, peer, hub_clock_now_ms()) > 0) {
+        return false;
+    }
+    hub_auth_result result =
+        hub_auth_check(&task->server->settings->auth, header != NULL ? &header->value : NULL,
+                       time(NULL), &principal, &grant);
+    if (result != HUB_AUTH_OK && result != HUB_AUTH_MISSING) {
+        hub_http_failures_note(failures, peer, hub_clock_now_ms());
+    }
+    return result == HUB_AUTH_OK;
+}
+
+/* The hub is ready although a toolset is not: to take it out of service would not mend that. */
 static void serve_ready(const hub_http_task *task)
 {
-    if (hub_orchestrator_is_ready(task->server->hub)) {
-        answer_json(task, 200, HUB_STR("{\"status\":\"ready\"}"));
-    } else {
-        answer_json(task, 503, HUB_STR("{\"status\":\"not ready\"}"));
+    bool is_ready = hub_orchestrator_is_ready(task->server->hub);
+    hub_buf names;
+    hub_buf body;
+    hub_buf_init(&names, SIZE_MAX / 4);
+    hub_buf_init(&body, SIZE_MAX / 4);
+    hub_buf_add(&body,
+                is_ready ? HUB_STR("{\"status\":\"ready\"") : HUB_STR("{\"status\":\"not ready\""));
+    if (hub_orchestrator_add_not_ready(task->server->hub, &names) && may_know_names(task)) {
+        hub_buf_add(&body, HUB_STR(",\"notReady\":"));
+        hub_buf_add(&body, hub_buf_str(&names));
     }
+    hub_buf_add_char(&body, '}');
+    answer_json(task, is_ready ? 200 : 503,
+                hub_buf_ok(&body) ? hub_buf_str(&body) : HUB_STR("{\"status\":\"no memory\"}"));
+    hub_buf_fini(&body);
+    hub_buf_fini(&names);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

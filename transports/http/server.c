@@ -222,19 +222,36 @@ static void end_sessions(hub_http_server *server)
     }
 }
 
+void hub_http_server_drain(hub_http_server *server)
+{
+    if (!server->draining) {
+        server->draining = true;
+        hub_listener_close(server->listener);
+        server->listener = NULL;
+    }
+}
+
 void hub_http_server_stop(hub_http_server *server)
 {
     if (server->stopping) {
         return;
     }
+    hub_http_server_drain(server);
     server->stopping = true;
-    hub_listener_close(server->listener);
-    server->listener = NULL;
     end_sessions(server); /* their streams end, and what they were sent is on its way */
     hub_http_upgraded_close(server);
     for (hub_http_connection *at = server->connections; at != NULL; at = at->next) {
         hub_http_connection_stop(at);
     }
+}
+
+bool hub_http_server_owes(const hub_http_server *server)
+{
+    const hub_http_connection *at = server->connections;
+    while (at != NULL && hub_link_queued(at->link) == 0) {
+        at = at->next;
+    }
+    return at != NULL || hub_http_upgraded_owe(server);
 }
 
 size_t hub_http_server_busy(const hub_http_server *server)

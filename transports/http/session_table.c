@@ -51,6 +51,10 @@ static hub_session_owner *get_owner(hub_session_table *table, const char *princi
     if (owner == NULL && (owner = calloc(1, sizeof *owner + len + 1)) != NULL) {
         memcpy(owner->name, principal, len);
         HASH_ADD_KEYPTR(hh, table->owners, owner->name, (unsigned)len, owner);
+        if (!hub_map_has_taken(&owner->hh)) {
+            free(owner);
+            return NULL;
+        }
     }
     return owner;
 }
@@ -89,6 +93,16 @@ static hub_err make_id(char id[HUB_SESSION_ID_BYTES + 1])
     return HUB_OK;
 }
 
+static void leave_owner(hub_session_table *table, hub_session_entry *entry)
+{
+    hub_session_owner *owner = entry->owner;
+    if (--owner->count == 0) {
+        HASH_DEL(table->owners, owner);
+        free(owner);
+    }
+    entry->owner = NULL;
+}
+
 hub_err hub_session_table_add(hub_session_table *table, hub_session_entry *entry,
                               const char *principal)
 {
@@ -103,20 +117,19 @@ hub_err hub_session_table_add(hub_session_table *table, hub_session_entry *entry
     entry->owner->count++;
     entry->users = 1;
     HASH_ADD(hh, table->entries, id, HUB_SESSION_ID_BYTES, entry);
+    if (!hub_map_has_taken(&entry->hh)) {
+        leave_owner(table, entry);
+        return HUB_ENOMEM;
+    }
     return HUB_OK;
 }
 
 void hub_session_table_remove(hub_session_table *table, hub_session_entry *entry)
 {
-    hub_session_owner *owner = entry->owner;
     hub_deadline_stop(&entry->idle);
     hub_deadline_stop(&entry->idle_of_owner);
     HASH_DEL(table->entries, entry);
-    if (--owner->count == 0) {
-        HASH_DEL(table->owners, owner);
-        free(owner);
-    }
-    entry->owner = NULL;
+    leave_owner(table, entry);
 }
 
 hub_session_entry *hub_session_table_find(const hub_session_table *table, hub_str id,

@@ -19,7 +19,8 @@ static hub_err begin(hub_http_session *session, hub_http_connection *connection)
 
 void hub_http_serve_sse(const hub_http_task *task)
 {
-    hub_http_session *session = hub_http_session_create(task, true);
+    hub_http_session *session =
+        hub_http_task_is_late(task, HUB_STR_EMPTY) ? NULL : hub_http_session_create(task, true);
     if (session != NULL) {
         hub_http_stream_open(session, task->connection);
         (void)begin(session, task->connection); /* else the link ends, and the session with it */
@@ -59,6 +60,9 @@ void hub_http_serve_messages(const hub_http_task *task)
     }
     if (err != HUB_OK) {
         hub_http_answer_no_message(task, &message, err, why.text);
+        return;
+    }
+    if (message.kind == HUB_MESSAGE_REQUEST && hub_http_task_is_late(task, message.at[HUB_M_ID])) {
         return;
     }
     hub_http_answer_status(task->connection, 202); /* before what it causes */

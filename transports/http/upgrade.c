@@ -119,7 +119,7 @@ void hub_http_serve_upgrade(const hub_http_task *task)
 {
     hub_http_server *server = task->server;
     hub_error why = {.code = HUB_OK};
-    if (!check_handshake(task)) {
+    if (!check_handshake(task) || hub_http_task_is_late(task, HUB_STR_EMPTY)) {
         return;
     }
     struct hub_http_upgraded *upgraded = calloc(1, sizeof *upgraded);
@@ -155,6 +155,15 @@ void hub_http_upgraded_recheck(hub_http_server *server)
         bool is_good = hub_auth_renew(&server->settings->auth, &at->grant);
         hub_websocket_expire(at->websocket, is_good ? at->grant.expires : 1); /* 1: long ago */
     }
+}
+
+bool hub_http_upgraded_owe(const hub_http_server *server)
+{
+    const struct hub_http_upgraded *at = server->upgraded;
+    while (at != NULL && !hub_websocket_owes(at->websocket)) {
+        at = at->next;
+    }
+    return at != NULL;
 }
 
 size_t hub_http_upgraded_count(const hub_http_server *server)

@@ -274,6 +274,7 @@ void net_link_adopt(hub_listener *listener, int fd, net_address *address)
     if (link == NULL) {
         (void)close(fd);
         net_forget_address(net, address);
+        net_note_refusal(net, "out of memory");
         return;
     }
     link->net = net;

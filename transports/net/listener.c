@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/internal.h"
 
+#include "base/loop.h"
+
 #include <errno.h>
 #include <linux/tcp.h>
 #include <stdlib.h>
@@ -41,6 +43,10 @@ static net_address *find_address(hub_net *net, const net_socket_address *from)
     if (address == NULL && (address = calloc(1, sizeof *address)) != NULL) {
         memcpy(address->text, text, sizeof text);
         HASH_ADD_STR(net->addresses, text, address);
+        if (!hub_map_has_taken(&address->hh)) {
+            free(address);
+            return NULL;
+        }
     }
     return address;
 }
@@ -72,11 +78,15 @@ static void take_connection(hub_listener *listener, int fd, const net_socket_add
         net_pause_accepting(net, "file descriptors run out: raise the limit (ulimit -n)");
         return;
     }
-    net_address *address =
-        net->link_count < net->limits.connections ? find_address(net, from) : NULL;
-    if (address == NULL) {
+    if (net->link_count >= net->limits.connections) {
         (void)close(fd);
         net_note_refusal(net, "limits.connections is reached");
+        return;
+    }
+    net_address *address = find_address(net, from);
+    if (address == NULL) {
+        (void)close(fd);
+        net_note_refusal(net, "out of memory");
         return;
     }
     if (address->links >= net->limits.connections_per_address) {
@@ -89,8 +99,9 @@ static void take_connection(hub_listener *listener, int fd, const net_socket_add
 
 static void on_accept(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    (void)loop;
-    (void)events;
+    if (hub_loop_mend(loop, watcher, events)) {
+        return;
+    }
     hub_listener *listener = watcher->data;
     for (int i = 0; i < ACCEPTS_PER_TURN && listener->net->is_accepting; i++) {
         net_socket_address from = {.any.sa_family = AF_UNSPEC};

@@ -50,6 +50,18 @@ hub_err hub_stdio_open(struct ev_loop *loop, hub_orchestrator *hub,
     return hub_stream_client_open(loop, hub, &client, ret_stdio, reterr);
 }
 
+bool hub_stdio_is_busy(const hub_stdio *stdio)
+{
+    return stdio != NULL && hub_stream_client_is_busy(stdio);
+}
+
+void hub_stdio_abort(hub_stdio *stdio)
+{
+    if (stdio != NULL) {
+        hub_stream_client_abort(stdio);
+    }
+}
+
 void hub_stdio_close(hub_stdio *stdio, unsigned drain_ms)
 {
     if (stdio != NULL) {

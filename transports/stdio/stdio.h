@@ -40,6 +40,12 @@ HUB_MUST_CHECK hub_err hub_stdio_open(struct ev_loop *loop, hub_orchestrator *hu
                                       const hub_stdio_options *options, hub_stdio **ret_stdio,
                                       hub_error *reterr);
 
+/* Whether the client waits for an answer, or has not taken what it was sent. NULL: no. */
+bool hub_stdio_is_busy(const hub_stdio *stdio);
+
+/* The client is gone, or as good as: its calls end now, with errors. NULL is fine. */
+void hub_stdio_abort(hub_stdio *stdio);
+
 /* Write what waits, for at most `drain_ms`, then end the session. NULL is fine. */
 void hub_stdio_close(hub_stdio *stdio, unsigned drain_ms);
 

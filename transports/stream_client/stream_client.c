@@ -13,7 +13,8 @@ struct hub_stream_client {
     hub_stream_client_options options;
     hub_stream *stream;
     hub_session *session;
-    ev_timer overflow; /* ends a client that does not read, from the loop */
+    ev_timer overflow; /* ends a client whose answers cannot be sent, from the loop */
+    bool lost_answer;  /* for want of memory: else the client does not read */
     ev_timer linger;   /* active after the end of file while answers are owed */
 };
 
@@ -28,7 +29,9 @@ static hub_err send_message(hub_port *port, const hub_outgoing *message)
 {
     hub_stream_client *client = (hub_stream_client *)port;
     hub_err err = hub_stream_send(client->stream, message->parts, message->count);
-    if (err == HUB_ELIMIT && !ev_is_active(&client->overflow)) {
+    bool is_lost = err == HUB_ENOMEM && message->last; /* the client would wait for ever */
+    client->lost_answer = client->lost_answer || is_lost;
+    if ((err == HUB_ELIMIT || is_lost) && !ev_is_active(&client->overflow)) {
         ev_timer_start(client->loop, &client->overflow);
     }
     return err;
@@ -85,7 +88,9 @@ static void on_overflow(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)loop;
     (void)events;
-    end(timer->data, HUB_STR("the client does not read its answers"));
+    hub_stream_client *client = timer->data;
+    end(client, client->lost_answer ? HUB_STR("out of memory: an answer cannot be sent")
+                                    : HUB_STR("the client does not read its answers"));
 }
 
 static void close_fds(const hub_stream_client_options *options)
@@ -169,7 +174,13 @@ bool hub_stream_client_drain(hub_stream_client *client, unsigned timeout_ms)
 
 bool hub_stream_client_is_busy(const hub_stream_client *client)
 {
+    hub_stream_drain(client->stream, 0); /* what can leave at once is not waited for */
     return hub_session_in_flight(client->session) > 0 || hub_stream_queued(client->stream) > 0;
+}
+
+void hub_stream_client_abort(hub_stream_client *client)
+{
+    hub_session_abort(client->session);
 }
 
 void hub_stream_client_close(hub_stream_client *client)

@@ -56,6 +56,9 @@ bool hub_stream_client_drain(hub_stream_client *client, unsigned timeout_ms);
 /* Whether it waits for an answer, or has not taken what it was sent. */
 bool hub_stream_client_is_busy(const hub_stream_client *client);
 
+/* What it waits for ends now, with errors: it will not be there for the answers. */
+void hub_stream_client_abort(hub_stream_client *client);
+
 /* End the session, drop what waits. May be called from on_end. NULL is fine. */
 void hub_stream_client_close(hub_stream_client *client);
 

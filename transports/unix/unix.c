@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/loop.h"
 #include "stream_client/stream_client.h"
 #include "unix/listening.h"
 
@@ -167,8 +168,9 @@ static void on_pause_over(struct ev_loop *loop, ev_timer *timer, int events)
 
 static void on_connection(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    (void)loop;
-    (void)events;
+    if (hub_loop_mend(loop, watcher, events)) {
+        return;
+    }
     hub_unix_server *server = watcher->data;
     for (int i = 0; i < ACCEPTS_PER_EVENT; i++) {
         int fd = accept4(server->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

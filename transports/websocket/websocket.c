@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "websocket/websocket.h"
 
+#include "base/bucket.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/deadline.h"
-#include "websocket/bucket.h"
 #include "websocket/handshake.h"
 #include "websocket/limits.h"
 #include "websocket/reader.h"
@@ -14,6 +14,11 @@
 #include <time.h>
 
 enum { MESSAGE_PARTS = 32, HELD_BYTES = 1024 * 1024 };
+
+static const hub_bucket_rate FRAMES = {.per_second = HUB_WEBSOCKET_LIMIT_FRAMES_PER_SECOND,
+                                       .at_once = HUB_WEBSOCKET_LIMIT_FRAMES};
+static const hub_bucket_rate CONTROLS = {.per_second = HUB_WEBSOCKET_LIMIT_CONTROLS_PER_SECOND,
+                                         .at_once = HUB_WEBSOCKET_LIMIT_CONTROLS};
 
 struct hub_websockets {
     hub_net *net;
@@ -44,8 +49,8 @@ struct hub_websocket {
     hub_deadline expiry;  /* expired */
     int64_t expires;      /* INT64_MAX: never */
     hub_ws_reader reader;
-    hub_ws_bucket frames;
-    hub_ws_bucket controls;
+    hub_bucket frames;
+    hub_bucket controls;
     hub_buf held;   /* came before a pause, is read after it */
     bool is_behind; /* paused until the peer has read what waits */
     char *headers;  /* of its handshake, that are to be forwarded; NULL: none */
@@ -145,14 +150,12 @@ static void take_head(hub_websocket *socket, hub_ws_opcode opcode)
 {
     hub_websockets *pool = socket->pool;
     if (hub_ws_is_control(opcode)) {
-        if (!hub_ws_bucket_take(&socket->controls, pool->now_ms, HUB_WEBSOCKET_LIMIT_CONTROLS,
-                                HUB_WEBSOCKET_LIMIT_CONTROLS_PER_SECOND)) {
+        if (!hub_bucket_take(&socket->controls, pool->now_ms, CONTROLS)) {
             close_with(socket, HUB_WS_POLICY, "too many pings");
         }
         return;
     }
-    if (!hub_ws_bucket_take(&socket->frames, pool->now_ms, HUB_WEBSOCKET_LIMIT_FRAMES,
-                            HUB_WEBSOCKET_LIMIT_FRAMES_PER_SECOND)) {
+    if (!hub_bucket_take(&socket->frames, pool->now_ms, FRAMES)) {
         hub_deadline_start(&pool->slowed, &socket->slow, pool->now_ms);
     }
     if (socket->message.list == NULL) {
@@ -281,8 +284,6 @@ static void join_pool(hub_websocket *socket, hub_websockets *pool)
 {
     uint64_t now_ms = hub_clock_now_ms(); /* without sockets, nobody may have ticked */
     pool->now_ms = now_ms > pool->now_ms ? now_ms : pool->now_ms;
-    socket->frames.from_ms = pool->now_ms;
-    socket->controls.from_ms = pool->now_ms;
     socket->next = pool->sockets;
     if (socket->next != NULL) {
         socket->next->prev = socket;
@@ -338,6 +339,11 @@ void hub_websocket_expire(hub_websocket *websocket, int64_t expires)
     websocket->expires = expires > 0 ? expires : INT64_MAX;
     pool->next_expiry =
         websocket->expires < pool->next_expiry ? websocket->expires : pool->next_expiry;
+}
+
+bool hub_websocket_owes(const hub_websocket *websocket)
+{
+    return hub_link_queued(websocket->link) > 0;
 }
 
 void hub_websocket_close(hub_websocket *websocket)

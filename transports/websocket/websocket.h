@@ -55,6 +55,9 @@ HUB_MUST_CHECK hub_err hub_websocket_open(hub_link *link, const hub_websocket_op
  * the past counts within HUB_NET_TICK_MS. */
 void hub_websocket_expire(hub_websocket *websocket, int64_t expires);
 
+/* Whether something that was sent waits for the peer to take it. */
+bool hub_websocket_owes(const hub_websocket *websocket);
+
 /* Close with 1001 (going away) when what waits has been sent. on_end follows. */
 void hub_websocket_close(hub_websocket *websocket);
 

@@ -167,7 +167,8 @@ typedef struct patchbay_host_api {
      * returns: PATCHBAY_OK; PATCHBAY_ESTALE (on the loop thread; from others it is not known);
      *          PATCHBAY_EINVAL (invalid JSON, an unknown status, more than 16 MiB: the client is
      *          answered with TOOL_EXECUTION_FAILED, the call is over); PATCHBAY_ESTATE (closing);
-     *          PATCHBAY_ENOMEM */
+     *          PATCHBAY_ENOMEM (the client is answered with TOOL_EXECUTION_FAILED, the call is
+     *          over) */
     int32_t (*finish)(patchbay_host *host, patchbay_call call, int32_t status, patchbay_str json);
 
     /* Look up an optional host interface by its versioned name, for example PATCHBAY_LOOP_V1.

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of the way of a call, each done a given number of times inside of measured(), so that
+ * callgrind can count what one costs.
+ *
+ *   micro CASE COUNT
+ *
+ * scan    one call with 200 bytes of arguments is checked and taken apart
+ * frame   one such line is found among others, and framed again from five parts
+ * route   a call finds its tool among 10,000, is handed to a native module, and answered
+ * splice  a call goes to a server over a Unix socket, and its answer comes back under the client's
+ *         id (a child process would need system calls that valgrind does not have)
+ * list    tools/list of 1,000 tools
+ */
+#include "base/framing.h"
+#include "base/limits.h"
+#include "hub/hub.h"
+#include "hub/orchestrator.h"
+
+#include <ev.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { ARGUMENT_BYTES = 200, REQUEST_BYTES = 1024, LINES = 16, GUARD_MS = 5000, WAIT_MS = 600000 };
+
+/* A client that counts its answers. */
+typedef struct client {
+    hub_port port; /* first: a port is its client */
+    struct ev_loop *loop;
+    hub_orchestrator *hub;
+    hub_session *session;
+    unsigned long answers;
+    size_t answer_bytes;
+    bool failed;
+    bool looks; /* whether a tool failed, too; not while it is measured */
+} client;
+
+typedef struct micro_case {
+    const char *name;
+    bool (*prepare)(void);
+    void (*step)(void);
+    bool (*check)(unsigned long count);
+} micro_case;
+
+static client me;
+static char request[REQUEST_BYTES];
+static size_t request_len;
+static char lines[LINES * REQUEST_BYTES];
+static size_t lines_len;
+static unsigned long good;
+
+static void fail(const char *what)
+{
+    (void)fprintf(stderr, "micro: %s\n", what);
+    exit(1);
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static void make_call(const char *tool)
+{
+    char text[ARGUMENT_BYTES + 1];
+    memset(text, 'a', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    request_len = (size_t)snprintf(
+        request, sizeof request,
+        "{\"jsonrpc\":\"2.0\",\"id\":1000000000,\"method\":\"tools/call\",\"params\":{"
+        "\"name\":\"%s\",\"arguments\":{\"text\":\"%s\"}}}",
+        tool, text);
+}
+
+/* The same with an id that is not in flight: ten digits, counted up where they stand. */
+static hub_str with_next_id(void)
+{
+    static const char BEFORE[] = "{\"jsonrpc\":\"2.0\",\"id\":";
+    char *digit = request + sizeof BEFORE - 1 + 9;
+    for (; *digit == '9'; digit--) {
+        *digit = '0';
+    }
+    ++*digit;
+    return (hub_str){.ptr = request, .len = request_len};
+}
+
+static bool prepare_scan(void)
+{
+    make_call("up__tool_0");
+    return true;
+}
+
+static void scan(void)
+{
+    hub_message message;
+    hub_str bytes = {.ptr = request, .len = request_len};
+    good += hub_message_scan(bytes, &message, NULL) == HUB_OK;
+}
+
+static bool all_good(unsigned long count)
+{
+    return good == count;
+}
+
+static bool prepare_frame(void)
+{
+    make_call("up__tool_0");
+    for (int i = 0; i < LINES; i++) {
+        memcpy(lines + lines_len, request, request_len);
+        lines_len += request_len;
+        lines[lines_len++] = '\n';
+    }
+    return true;
+}
+
+static void frame(void)
+{
+    static hub_framing framing;
+    static size_t at;
+    size_t used;
+    hub_str message;
+    hub_framed framed;
+    if (at == 0) {
+        hub_framing_init(&framing, HUB_LIMIT_CLIENT_MESSAGE_BYTES, false);
+    }
+    hub_str rest = {.ptr = lines + at, .len = lines_len - at};
+    if (hub_framing_next(&framing, rest, &used, &message) != HUB_FRAME_MESSAGE) {
+        fail("that was no frame");
+    }
+    at = at + used < lines_len ? at + used : 0;
+    hub_str parts[5];
+    for (size_t i = 0; i < 5; i++) {
+        parts[i] = (hub_str){.ptr = message.ptr + i * 50, .len = 50};
+    }
+    hub_framing_wrap(&framing, parts, 5, &framed);
+    good += framed.total_bytes == 5 * 50 + 1;
+}
+
+/* ---- a hub ----------------------------------------------------------------------------------- */
+
+static hub_err take_answer(hub_port *port, const hub_outgoing *message)
+{
+    client *to = (client *)port;
+    if (message->last) {
+        to->answers++;
+        to->answer_bytes = 0;
+        for (size_t i = 0; i < message->count; i++) {
+            to->answer_bytes += message->parts[i].len;
+        }
+        to->failed |= message->code != 0;
+        for (size_t i = 0; to->looks && i < message->count; i++) {
+            const hub_str *part = &message->parts[i];
+            to->failed |= memmem(part->ptr, part->len, "\"isError\":true", 14) != NULL;
+        }
+    }
+    return HUB_OK;
+}
+
+static const hub_port_ops PORT = {.send = take_answer};
+
+static bool start_hub(const char *module, const char *config)
+{
+    static const char *folders[] = {MICRO_PLUGINS, MICRO_NOOP_PLUGINS};
+    static hub_toolset_settings toolset = {.key = "up",
+                                           .source = "micro",
+                                           .enabled = true,
+                                           .active = true,
+                                           .lazy = true,
+                                           .call_timeout_ms = WAIT_MS};
+    static hub_profile_settings profile = {.name = "default",
+                                           .max_name_bytes = HUB_LIMIT_EXPOSED_NAME_BYTES};
+    static hub_settings settings = {
+        .name = "patchbay",
+        .modules = {.paths = {.items = folders, .count = 2, .set = true}, .allow_writable = true},
+        .toolsets = &toolset,
+        .toolset_count = 1,
+        .toolsets_listed = true,
+        .profiles = &profile,
+        .profile_count = 1,
+        .log_level = HUB_LOG_ERROR,
+        .limits = {.client_message_bytes = HUB_LIMIT_CLIENT_MESSAGE_BYTES,
+                   .upstream_message_bytes = HUB_LIMIT_UPSTREAM_MESSAGE_BYTES,
+                   .client_queue_bytes = HUB_LIMIT_CLIENT_QUEUE_BYTES,
+                   .call_timeout_ms = WAIT_MS,
+                   .call_ceiling_ms = WAIT_MS,
+                   .discover_timeout_ms = WAIT_MS,
+                   .straggler_ms = HUB_LIMIT_STRAGGLER_MS,
+                   .catalog_ttl_ms = WAIT_MS,
+                   .ask_timeout_ms = WAIT_MS,
+                   .calls_per_session = HUB_LIMIT_CALLS_PER_SESSION,
+                   .list_page = HUB_LIMIT_LIST_PAGE,
+                   .worker_threads = 1},
+    };
+    hub_error why = {.code = HUB_OK};
+    hub_session_options session = {.transport = "stdio", .principal = "local", .port = &me.port};
+    toolset.module = module;
+    toolset.config_json = config;
+    hub_log_setup(HUB_LOG_ERROR, false);
+    me.port.ops = &PORT;
+    me.loop = ev_loop_new(EVFLAG_AUTO);
+    if (me.loop == NULL || hub_orchestrator_create(me.loop, &settings, &me.hub, &why) != HUB_OK ||
+        hub_orchestrator_start(me.hub, &why) != HUB_OK ||
+        hub_session_create(me.hub, &session, &me.session, &why) != HUB_OK) {
+        fail(why.text);
+    }
+    return true;
+}
+
+static void say(hub_str message)
+{
+    hub_session_receive(me.session, &me.port, message);
+}
+
+static void ask(hub_str message)
+{
+    unsigned long before = me.answers;
+    say(message);
+    while (me.answers == before) {
+        ev_run(me.loop, EVRUN_ONCE);
+    }
+}
+
+/* A legacy client that has its tools: the toolset is connected from here on. */
+static bool open_session(void)
+{
+    ask(HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+                "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
+                "\"clientInfo\":{\"name\":\"micro\",\"version\":\"1\"}}}"));
+    say(HUB_STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+    ask(HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}"));
+    me.answers = 0;
+    return !me.failed;
+}
+
+static bool prepare_route(void)
+{
+    make_call("up__tool_5000");
+    return start_hub("noop", "{\"tools\":10000}") && open_session();
+}
+
+/* Become a server for the first that connects. It ends with its connection. */
+static void serve_once(int listener)
+{
+    int connection = accept(listener, NULL, NULL);
+    if (connection >= 0 && dup2(connection, STDIN_FILENO) >= 0 &&
+        dup2(connection, STDOUT_FILENO) >= 0) {
+        (void)close(connection);
+        (void)execl(MICRO_UPSTREAM, MICRO_UPSTREAM, (char *)NULL);
+    }
+    _exit(1);
+}
+
+static bool prepare_splice(void)
+{
+    static char folder[] = "/tmp/patchbay-micro-XXXXXX";
+    static char config[128];
+    struct sockaddr_un here = {.sun_family = AF_UNIX};
+    if (mkdtemp(folder) == NULL) {
+        fail("no folder for a socket");
+    }
+    (void)snprintf(here.sun_path, sizeof here.sun_path, "%s/s", folder);
+    (void)snprintf(config, sizeof config, "{\"url\":\"unix://%s\"}", here.sun_path);
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(listener, (const struct sockaddr *)&here, sizeof here) != 0 ||
+        listen(listener, 1) != 0) {
+        fail("no socket");
+    }
+    if (fork() == 0) {
+        serve_once(listener);
+    }
+    make_call("up__tool_0");
+    bool is_open = start_hub("mcp_upstream", config) && open_session();
+    (void)close(listener);
+    (void)unlink(here.sun_path);
+    (void)rmdir(folder);
+    return is_open;
+}
+
+static bool prepare_list(void)
+{
+    static const char TEXT[] = "{\"jsonrpc\":\"2.0\",\"id\":1000000000,\"method\":\"tools/list\"}";
+    memcpy(request, TEXT, sizeof TEXT);
+    request_len = sizeof TEXT - 1;
+    return start_hub("noop", "{\"tools\":1000}") && open_session();
+}
+
+static void call(void)
+{
+    ask(with_next_id());
+}
+
+/* And one more is a good one: all were asked for the same. */
+static bool all_answered(unsigned long count)
+{
+    bool is_right = me.answers == count;
+    me.looks = true;
+    call();
+    return is_right && !me.failed && me.answer_bytes > 50;
+}
+
+static bool all_listed(unsigned long count)
+{
+    return all_answered(count) && me.answer_bytes > 1000 * 100;
+}
+
+static void stop_hub(void)
+{
+    hub_session_close(me.session);
+    if (me.hub != NULL) {
+        (void)hub_orchestrator_destroy(me.hub, GUARD_MS);
+        ev_loop_destroy(me.loop);
+    }
+}
+
+/* ---- */
+
+static const micro_case CASES[] = {
+    {"scan", prepare_scan, scan, all_good},       {"frame", prepare_frame, frame, all_good},
+    {"route", prepare_route, call, all_answered}, {"splice", prepare_splice, call, all_answered},
+    {"list", prepare_list, call, all_listed},
+};
+
+/* What callgrind is told to look at: by its name, so it has to be a function of its own. */
+__attribute__((noinline)) static void measured(void (*step)(void), unsigned long count)
+{
+    for (unsigned long i = 0; i < count; i++) {
+        step();
+    }
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long count = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+    for (size_t i = 0; count > 0 && i < sizeof CASES / sizeof CASES[0]; i++) {
+        if (strcmp(argv[1], CASES[i].name) == 0) {
+            if (!CASES[i].prepare()) {
+                fail("could not prepare");
+            }
+            measured(CASES[i].step, count);
+            if (!CASES[i].check(count)) {
+                fail("wrong answers");
+            }
+            stop_hub();
+            return 0;
+        }
+    }
+    (void)fputs("usage: micro scan|frame|route|splice|list COUNT\n", stderr);
+    return 2;
+}

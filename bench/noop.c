@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A native toolset that costs nothing: every call of every tool is answered at once, on the loop,
+ * with a text that was made beforehand. Configuration: {"tools": N}, "tool_0" and on.
+ */
+#include <patchbay/plugin.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOOL_BYTES = 256, MAX_TOOLS = 100000 };
+
+typedef struct noop {
+    const patchbay_host_api *api;
+    patchbay_host *host;
+} noop;
+
+static const char RESULT[] = "{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}";
+static const char CONFIG_SCHEMA[] = "{\"type\":\"object\",\"properties\":{\"tools\":{\"type\":"
+                                    "\"integer\",\"minimum\":1,\"maximum\":100000}}}";
+
+/* The number in a configuration that has satisfied the schema: no other member is looked for. */
+static long count_of(patchbay_str config)
+{
+    long count = 0;
+    for (size_t i = 0; i < config.len; i++) {
+        if (config.ptr[i] >= '0' && config.ptr[i] <= '9') {
+            count = 10 * count + (config.ptr[i] - '0');
+        }
+    }
+    return count > 0 ? count : 1;
+}
+
+static int32_t offer(const noop *self, long count)
+{
+    char *tools = malloc((size_t)count * TOOL_BYTES + 2);
+    if (tools == NULL) {
+        return PATCHBAY_ENOMEM;
+    }
+    size_t len = 0;
+    tools[len++] = '[';
+    for (long i = 0; i < count; i++) {
+        len += (size_t)snprintf(
+            tools + len, TOOL_BYTES,
+            "%s{\"name\":\"tool_%ld\",\"description\":\"Answers with a text that it has ready.\","
+            "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}"
+            "}",
+            i > 0 ? "," : "", i);
+    }
+    tools[len++] = ']';
+    int32_t status = self->api->set_tools(self->host, (patchbay_str){.ptr = tools, .len = len});
+    free(tools);
+    return status;
+}
+
+static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchbay_str config_json,
+                      void **ret_inst, patchbay_error *reterr)
+{
+    noop *self = malloc(sizeof *self);
+    int32_t status = PATCHBAY_ENOMEM;
+    if (self != NULL) {
+        *self = (noop){.api = api, .host = host};
+        status = offer(self, count_of(config_json));
+    }
+    if (status != PATCHBAY_OK) {
+        reterr->code = status;
+        (void)snprintf(reterr->text, sizeof reterr->text, "the tools were refused: %d", status);
+        free(self);
+        return status;
+    }
+    *ret_inst = self;
+    return PATCHBAY_OK;
+}
+
+static void call(void *inst, patchbay_call handle, const patchbay_request *request)
+{
+    const noop *self = inst;
+    (void)request;
+    (void)self->api->finish(self->host, handle, PATCHBAY_RESULT,
+                            (patchbay_str){.ptr = RESULT, .len = sizeof RESULT - 1});
+}
+
+static void destroy(void *inst)
+{
+    free(inst);
+}
+
+PATCHBAY_EXPORT const patchbay_plugin patchbay_plugin_v1 = {
+    .magic = PATCHBAY_MAGIC,
+    .struct_size = sizeof(patchbay_plugin),
+    .abi = PATCHBAY_ABI,
+    .abi_min = PATCHBAY_ABI,
+    .name = "noop",
+    .version = "1.0.0",
+    .description = "Tools that do nothing.",
+    .config_schema_json = CONFIG_SCHEMA,
+    .create = create,
+    .call = call,
+    .destroy = destroy,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What can go wrong within an event loop, and is not to end the hub or to deafen it: libev gets no
+ * memory, or the kernel refuses to watch a descriptor.
+ */
+#ifndef HUB_BASE_LOOP_H
+#define HUB_BASE_LOOP_H
+
+#include <ev.h>
+#include <stdbool.h>
+
+/* libev ends the process when it gets no memory (ev.pod, ev_set_allocator): give it some that is
+ * put aside now, HUB_LOOP_RESERVE_BYTES. When that is needed, the log says so. Call it once, before
+ * the first loop is made.
+ * thread: [init] */
+void hub_loop_init(void);
+
+/* To be called first in every callback of an ev_io. When the kernel refuses to watch a descriptor
+ * (no memory, or fs.epoll.max_user_watches), libev stops the watcher and calls back once, with
+ * EV_ERROR, as if there were something to read. Then this starts the watcher again, says so in the
+ * log, and the callback has nothing to do.
+ * returns: whether that is so
+ * thread:  [loop] */
+bool hub_loop_mend(struct ev_loop *loop, ev_io *watcher, int events);
+
+#endif

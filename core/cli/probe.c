@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/probe.h"
+
+#include "base/limits.h"
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STEP_BYTES = 4096 };
+
+struct cli_probe {
+    atomic_uint steps;
+    atomic_bool is_done; /* work() has returned: the exit status is its own */
+    char what[STEP_BYTES];
+};
+
+void cli_probe_step(cli_probe *probe, const char *what)
+{
+    (void)snprintf(probe->what, sizeof probe->what, "%s", what);
+    atomic_fetch_add(&probe->steps, 1);
+}
+
+static _Noreturn void run_child(int (*work)(void *ctx, cli_probe *probe), void *ctx,
+                                cli_probe *probe, pid_t parent)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* else it outlives whoever is interrupted */
+    if (getppid() != parent) {
+        _exit(EXIT_INTERNAL);
+    }
+    int status = work(ctx, probe);
+    (void)fflush(stdout);
+    atomic_store(&probe->is_done, true);
+    exit(status); /* with all that the end of a process does, so that leaks are seen */
+}
+
+/* Wait until the child has ended, or is over one step for too long. False for the latter. */
+static bool await_end(int pidfd, const cli_probe *probe)
+{
+    unsigned steps;
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+    do {
+        steps = atomic_load(&probe->steps);
+        int ready;
+        do {
+            ready = poll(&end, 1, HUB_LIMIT_PROBE_MS);
+        } while (ready < 0 && errno == EINTR);
+        if (ready > 0) {
+            return true;
+        }
+    } while (atomic_load(&probe->steps) != steps || atomic_load(&probe->is_done));
+    return false;
+}
+
+/* The child has ended; say how if that was none of its own doing. */
+static int judge(int status, const cli_probe *probe)
+{
+    if (WIFSIGNALED(status)) {
+        const char *name = sigabbrev_np(WTERMSIG(status));
+        cli_complain("%s: it crashed (SIG%s)", probe->what, name != NULL ? name : "?");
+        return EXIT_CONFIG;
+    }
+    if (!atomic_load(&probe->is_done)) {
+        cli_complain("%s: it ended the process, with status %d", probe->what, WEXITSTATUS(status));
+        return EXIT_CONFIG;
+    }
+    return WEXITSTATUS(status);
+}
+
+static int watch(pid_t pid, const cli_probe *probe)
+{
+    int status = 0;
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    bool has_ended = pidfd < 0 || await_end(pidfd, probe); /* an old kernel: no limit */
+    if (!has_ended) {
+        (void)kill(pid, SIGKILL);
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+        /* it ends, or was ended */
+    }
+    if (pidfd >= 0) {
+        (void)close(pidfd);
+    }
+    if (!has_ended) {
+        cli_complain("%s: it does not come to an end within %d ms", probe->what,
+                     HUB_LIMIT_PROBE_MS);
+        return EXIT_CONFIG;
+    }
+    return judge(status, probe);
+}
+
+int cli_probe_run(int (*work)(void *ctx, cli_probe *probe), void *ctx)
+{
+    cli_probe *probe =
+        mmap(NULL, sizeof *probe, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (probe == MAP_FAILED) {
+        cli_complain("out of memory");
+        return EXIT_INTERNAL;
+    }
+    (void)fflush(NULL); /* else both would write what is not written yet */
+    pid_t self = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        run_child(work, ctx, probe, self);
+    }
+    int status = EXIT_INTERNAL;
+    if (pid < 0) {
+        cli_complain("no process can be had: %s", strerrordesc_np(errno));
+    } else {
+        status = watch(pid, probe);
+    }
+    (void)munmap(probe, sizeof *probe);
+    return status;
+}

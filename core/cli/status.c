@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * patchbay status: a running hub is asked as any client asks it. The connection is an upstream's,
+ * with its transports, its TLS and its messages, of a hub with nothing else inside this process.
+ */
+#include "cli/cli.h"
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "hub/status.h"
+#include "wire/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    EXIT_FAILED = 1, /* a toolset has failed */
+    EXIT_NO_HUB = 3, /* nobody answers, or it is no hub */
+    ASK_MS = 10000,  /* for the whole answer */
+    TOKEN_BYTES = 8192,
+    URL_BYTES = 4096,
+};
+
+#define ASKED "hub" /* the key of the toolset that is the other hub */
+
+/* ---- where it is ----------------------------------------------------------------------------- */
+
+/* A place to ask at. */
+typedef struct target {
+    char url[URL_BYTES]; /* http, https or unix */
+    const char *ca;      /* of a listener with a certificate of its own; or NULL */
+} target;
+
+static bool is_url(const char *text)
+{
+    return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+}
+
+/* What --http says: a URL, perhaps without its path; or a port, perhaps with a host. */
+static bool read_http(const char *text, target *ret_target)
+{
+    char *end = NULL;
+    long port = strtol(text, &end, 10);
+    bool is_port = end != text && *end == '\0' && port > 0 && port <= UINT16_MAX;
+    const char *begin = is_url(text) ? "" : is_port ? "http://127.0.0.1:" : "http://";
+    const char *host = is_url(text) ? strstr(text, "://") + 3 : text;
+    const char *path = strchr(host, '/') == NULL ? "/mcp" : "";
+    int len = snprintf(ret_target->url, sizeof ret_target->url, "%s%s%s", begin, text, path);
+    return len > 0 && (size_t)len < sizeof ret_target->url;
+}
+
+static bool read_unix(const char *path, target *ret_target)
+{
+    char absolute[URL_BYTES - 8];
+    if (path[0] != '/' && realpath(path, absolute) != NULL) {
+        path = absolute;
+    }
+    int len = snprintf(ret_target->url, sizeof ret_target->url, "unix://%s", path);
+    return len > 0 && (size_t)len < sizeof ret_target->url;
+}
+
+/* The name to call an HTTP listener by. One that listens everywhere listens here. */
+static const char *host_of(const hub_listen_settings *listen)
+{
+    if (listen->tls.certificate != NULL && listen->hosts.count > 0) {
+        return listen->hosts.items[0]; /* that is what the certificate is for */
+    }
+    if (strcmp(listen->address, "0.0.0.0") == 0) {
+        return "127.0.0.1";
+    }
+    return strcmp(listen->address, "::") == 0 ? "::1" : listen->address;
+}
+
+static bool read_listener(const hub_listen_settings *listen, target *ret_target)
+{
+    if (listen->kind == HUB_LISTEN_UNIX) {
+        return read_unix(listen->address, ret_target);
+    }
+    const char *host = host_of(listen);
+    bool is_v6 = strchr(host, ':') != NULL;
+    ret_target->ca = listen->tls.certificate;
+    int len = snprintf(ret_target->url, sizeof ret_target->url, "%s://%s%s%s:%u/mcp",
+                       listen->tls.certificate != NULL ? "https" : "http", is_v6 ? "[" : "", host,
+                       is_v6 ? "]" : "", listen->port);
+    return listen->port != 0 && len > 0 && (size_t)len < sizeof ret_target->url;
+}
+
+/* The first listener that can be asked: a Unix socket needs no token. */
+static bool find_listener(const hub_settings *settings, target *ret_target)
+{
+    static const hub_listen_kind KINDS[] = {HUB_LISTEN_UNIX, HUB_LISTEN_HTTP};
+    for (size_t k = 0; k < sizeof KINDS / sizeof KINDS[0]; k++) {
+        for (size_t i = 0; i < settings->listen_count; i++) {
+            if (settings->listens[i].kind == KINDS[k] &&
+                read_listener(&settings->listens[i], ret_target)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Load the configuration for its listeners and its log. What the flags name is asked, not opened.
+ */
+static int find_target(cli_options *options, target *ret_target)
+{
+    hub_config *config = NULL;
+    options->overrides.http = (hub_names){.set = false};
+    options->overrides.sockets = (hub_names){.set = false};
+    int status = cli_load_config(options, true, &config);
+    if (status != EXIT_OK) {
+        return status;
+    }
+    bool found = options->socket_count > 0 ? read_unix(options->sockets[0], ret_target)
+                 : options->http_count > 0 ? read_http(options->http[0], ret_target)
+                                           : find_listener(&config->settings, ret_target);
+    if (found && ret_target->ca != NULL) {
+        ret_target->ca = hub_str_dup(hub_str_of(ret_target->ca)); /* lives as long as the process */
+    }
+    hub_config_destroy(config);
+    if (!found) {
+        cli_complain("which hub? The manifest names no listener with a fixed address: say --unix "
+                     "PATH or --http URL");
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+/* The token is the file's first line. */
+static int read_token(const char *path, char *ret_token)
+{
+    ret_token[0] = '\0';
+    if (path == NULL) {
+        return EXIT_OK;
+    }
+    FILE *file = fopen(path, "re");
+    bool is_read = file != NULL && fgets(ret_token, TOKEN_BYTES, file) != NULL;
+    if (file != NULL) {
+        (void)fclose(file); /* nothing was written */
+    }
+    ret_token[strcspn(ret_token, " \t\r\n")] = '\0';
+    if (!is_read || ret_token[0] == '\0') {
+        cli_complain("--token-file %s: it cannot be read, or its first line is no token", path);
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+/* Append a JSON string in which no dollar means a variable. */
+static void add_literal(hub_buf *out, const char *text)
+{
+    hub_buf escaped;
+    hub_buf_init(&escaped, (size_t)2 * URL_BYTES + 2 * TOKEN_BYTES);
+    for (; *text != '\0'; text++) {
+        hub_buf_add(&escaped, *text == '$' ? HUB_STR("$$") : (hub_str){.ptr = text, .len = 1});
+    }
+    hub_json_add_string(out, hub_buf_str(&escaped));
+    hub_buf_fini(&escaped);
+}
+
+/* The configuration of a hub that has the other one as its only toolset, and never asks what it
+ * offers: that would start servers there. */
+static int make_config(const cli_options *options, const target *where, const char *token,
+                       hub_config **ret_config)
+{
+    bool is_socket = strncmp(where->url, "unix:", 5) == 0;
+    hub_config_overrides overrides = {.plugin_dirs = options->overrides.plugin_dirs,
+                                      .allow_writable = options->overrides.allow_writable};
+    hub_error why = {.code = HUB_OK};
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_CONFIG_BYTES);
+    hub_buf_printf(&text,
+                   "{\"hub\":{\"cache\":false,\"meta_tools\":false},\"modules\":{\"watch\":false},"
+                   "\"toolsets\":{\"" ASKED "\":{\"module\":\"%s\",\"config\":{\"lists\":false,"
+                   "\"protocol\":\"2026-07-28\",\"url\":",
+                   is_socket ? "mcp_upstream" : "mcp_remote");
+    add_literal(&text, where->url);
+    if (where->ca != NULL) {
+        hub_buf_add(&text, HUB_STR(",\"ca\":"));
+        add_literal(&text, where->ca);
+    }
+    if (token[0] != '\0' && !is_socket) {
+        char value[TOKEN_BYTES + 8];
+        (void)snprintf(value, sizeof value, "Bearer %s", token); /* has room */
+        hub_buf_add(&text, HUB_STR(",\"headers\":{\"Authorization\":"));
+        add_literal(&text, value);
+        hub_buf_add_char(&text, '}');
+    }
+    hub_buf_add(&text, HUB_STR("}}}}"));
+    hub_err err = hub_buf_ok(&text) ? hub_config_parse("status", hub_buf_str(&text), NULL,
+                                                       &overrides, ret_config, &why)
+                                    : hub_fail(&why, HUB_ENOMEM, "out of memory");
+    hub_buf_fini(&text);
+    if (err != HUB_OK) {
+        cli_complain("%s", why.text);
+        return err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_USAGE;
+    }
+    cli_complete_config(*ret_config);
+    return EXIT_OK;
+}
+
+typedef struct asked {
+    struct ev_loop *loop;
+    bool is_here;
+    int32_t status;
+    hub_buf json;
+} asked;
+
+static void on_outcome(void *ctx, const hub_outcome *outcome)
+{
+    asked *into = ctx;
+    into->is_here = true;
+    into->status = outcome->status;
+    hub_buf_add(&into->json, outcome->json);
+    ev_break(into->loop, EVBREAK_ALL);
+}
+
+/* Wait for the answer; false with a complaint when there is none. */
+static bool ask(cli_local *local, const char *url, asked *into)
+{
+    into->loop = cli_local_loop(local);
+    hub_err err = hub_status_ask(cli_local_hub(local), HUB_STR(ASKED), ASK_MS, on_outcome, into);
+    while (err == HUB_OK && !into->is_here) {
+        ev_run(into->loop, 0);
+    }
+    if (err != HUB_OK || !hub_buf_ok(&into->json)) {
+        cli_complain("no hub could be asked: %s", hub_err_text(err != HUB_OK ? err : HUB_ENOMEM));
+        return false;
+    }
+    if (into->status == PATCHBAY_RPC_ERROR) {
+        cli_complain("what answers at %s is no Patchbay hub, or is older than this command", url);
+    } else if (into->status != PATCHBAY_RESULT) {
+        cli_complain("no hub answers at %s: " HUB_STR_FMT, url,
+                     HUB_STR_ARG(hub_buf_str(&into->json)));
+    }
+    return into->status == PATCHBAY_RESULT;
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+/* Pad the row to a column. At least one space stays between two. */
+static void pad(hub_buf *row, size_t column)
+{
+    do {
+        hub_buf_add_char(row, ' ');
+    } while (hub_buf_ok(row) && row->len < column);
+}
+
+/* A member as text; `none` when it is not there. */
+static void add_member(hub_buf *row, hub_str object, const char *name, const char *none)
+{
+    hub_str value = hub_json_get(object, hub_str_of(name));
+    if (value.len == 0) {
+        hub_buf_add(row, hub_str_of(none));
+    } else if (hub_json_decode(value, row) != HUB_OK) {
+        hub_buf_add(row, value); /* a number */
+    }
+}
+
+/* A time as people say it: 999ms, 59s, 59m, 23h, 4d. */
+static void add_duration(hub_buf *row, hub_str milliseconds)
+{
+    static const struct {
+        int64_t ms;
+        const char *unit;
+    } UNITS[] = {{86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+    int64_t ms = 0;
+    if (!hub_json_to_i64(milliseconds, &ms)) {
+        hub_buf_add_char(row, '-');
+        return;
+    }
+    size_t i = 0;
+    while (i + 1 < sizeof UNITS / sizeof UNITS[0] && ms < UNITS[i].ms) {
+        i++;
+    }
+    hub_buf_printf(row, "%lld%s", (long long)(ms / UNITS[i].ms), UNITS[i].unit);
+}
+
+enum {
+    AT_STATE = 22,
+    AT_PID = 33,
+    AT_PROTOCOL = 41,
+    AT_TOOLS = 52,
+    AT_CALLS = 58,
+    AT_ERRORS = 66,
+    AT_FLIGHT = 73,
+    AT_QUEUED = 83,
+    AT_MEAN = 90,
+    AT_MAX = 100,
+    AT_RESTARTS = 110,
+    AT_AGE = 119,
+    AT_LAST_ERROR = 127,
+};
+
+static const struct {
+    const char *title;
+    size_t column;
+    const char *member; /* of `status`; NULL: filled in by hand */
+} COLUMNS[] = {
+    {"STATE", AT_STATE, "state"},
+    {"PID", AT_PID, "pid"},
+    {"PROTOCOL", AT_PROTOCOL, "protocol"},
+    {"TOOLS", AT_TOOLS, "tools"},
+    {"CALLS", AT_CALLS, "calls"},
+    {"ERRORS", AT_ERRORS, "errors"},
+    {"IN FLIGHT", AT_FLIGHT, "inFlight"},
+    {"QUEUED", AT_QUEUED, "queued"},
+    {"MEAN MS", AT_MEAN, NULL},
+    {"MAX MS", AT_MAX, NULL},
+    {"RESTARTS", AT_RESTARTS, "restarts"},
+    {"CATALOG", AT_AGE, NULL},
+    {"LAST ERROR", AT_LAST_ERROR, "lastError"},
+};
+
+static void print_toolset(hub_str toolset)
+{
+    hub_str status = hub_json_get(toolset, HUB_STR("status"));
+    hub_str latency = hub_json_get(status, HUB_STR("latencyMs"));
+    hub_buf row;
+    hub_buf_init(&row, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    add_member(&row, toolset, "key", "");
+    for (size_t i = 0; i < sizeof COLUMNS / sizeof COLUMNS[0]; i++) {
+        size_t column = COLUMNS[i].column;
+        pad(&row, column);
+        if (COLUMNS[i].member != NULL) {
+            add_member(&row, status, COLUMNS[i].member, column == AT_LAST_ERROR ? "" : "-");
+        } else if (column == AT_AGE) {
+            add_duration(&row, hub_json_get(status, HUB_STR("catalogAgeMs")));
+        } else {
+            add_member(&row, latency, column == AT_MEAN ? "mean" : "max", "-");
+        }
+    }
+    cli_print(hub_str_trim(hub_buf_str(&row)));
+    hub_buf_fini(&row);
+}
+
+static void print_head(hub_str hub)
+{
+    hub_buf row;
+    hub_buf_init(&row, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    add_member(&row, hub, "name", "");
+    hub_buf_add_char(&row, ' ');
+    add_member(&row, hub, "version", "");
+    hub_buf_add(&row, HUB_STR(", process "));
+    add_member(&row, hub, "pid", "-");
+    hub_buf_add(&row, HUB_STR(", up "));
+    add_duration(&row, hub_json_get(hub, HUB_STR("upMs")));
+    hub_buf_add(&row, HUB_STR(", configuration "));
+    add_member(&row, hub, "generation", "-");
+    hub_buf_add(&row, HUB_STR(", requests in flight "));
+    add_member(&row, hub, "inFlight", "-");
+    cli_print(hub_buf_str(&row));
+    hub_buf_clear(&row);
+    hub_buf_add(&row, HUB_STR("TOOLSET"));
+    for (size_t i = 0; i < sizeof COLUMNS / sizeof COLUMNS[0]; i++) {
+        pad(&row, COLUMNS[i].column);
+        hub_buf_add(&row, hub_str_of(COLUMNS[i].title));
+    }
+    cli_print(hub_buf_str(&row));
+    hub_buf_fini(&row);
+}
+
+/* Print it; EXIT_FAILED when a toolset has failed. */
+static int print_status(hub_str json, bool as_json)
+{
+    hub_json_iter it = hub_json_iterate(hub_json_get(json, HUB_STR("toolsets")));
+    hub_str key;
+    hub_str toolset;
+    int status = EXIT_OK;
+    if (as_json) {
+        cli_print_json(json);
+    } else {
+        print_head(hub_json_get(json, HUB_STR("hub")));
+    }
+    while (hub_json_next(&it, &key, &toolset)) {
+        hub_str state = hub_json_get(hub_json_get(toolset, HUB_STR("status")), HUB_STR("state"));
+        if (!as_json) {
+            print_toolset(toolset);
+        }
+        if (hub_json_string_is(state, HUB_STR("failed"))) {
+            status = EXIT_FAILED;
+        }
+    }
+    return status;
+}
+
+int cli_status(cli_options *options)
+{
+    static target where;
+    static char token[TOKEN_BYTES];
+    hub_config *config = NULL;
+    cli_local *local = NULL;
+    asked answer = {.is_here = false};
+    hub_buf_init(&answer.json, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    int status = find_target(options, &where);
+    if (status == EXIT_OK) {
+        status = read_token(options->token_file, token);
+    }
+    if (status == EXIT_OK) {
+        status = make_config(options, &where, token, &config);
+    }
+    if (status == EXIT_OK) {
+        status = cli_local_open_with(config, &local);
+    }
+    if (status == EXIT_OK) {
+        status = ask(local, where.url, &answer)
+                     ? print_status(hub_buf_str(&answer.json), options->json)
+                     : EXIT_NO_HUB;
+    }
+    cli_local_close(local);
+    hub_buf_fini(&answer.json);
+    return status;
+}

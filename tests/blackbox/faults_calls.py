@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A system call fails, once, each time another one (tests/support/faults.py says what must hold).
+
+Rare calls fail in all places, frequent ones in a few; with PATCHBAY_ROUNDS=N in so many, with PATCHBAY_ROUNDS=all in
+every one.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+from mcp import HubTest, main
+
+import faults  # in tests/support, which mcp makes known
+
+
+class FaultTest(HubTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="patchbay-faults-")
+        cls.tools = faults.Tools(Path(cls.folder.name))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def sweep(self, plan, most):
+        """Fail up to `most` (None: all) of the scenario's calls, evenly spread, one in each run."""
+        count = faults.count_of(self.tools, plan)
+        self.assertGreater(count, 0, f"the scenario has no {plan}: it tests nothing")
+        step = 1 if most is None else max(1, count // most)
+        had_fault, bad = faults.sweep(self.tools, plan, range(1, count + 1, step))
+        self.assertGreater(had_fault, 0)
+        for number, problems in sorted(bad.items())[:3]:
+            print(f"{plan} {number}: {problems}")
+        self.assertEqual(sorted(bad), [], f"{plan}: the first is {next(iter(bad.values()), '')[:4000]}")
+
+
+class Calls(FaultTest):
+    def fails(self, *plans):
+        rounds = os.environ.get("PATCHBAY_ROUNDS", "4")
+        for plan in plans:
+            with self.subTest(plan):
+                self.sweep(plan, None if rounds == "all" else int(rounds))
+
+    def test_reading(self):
+        self.fails("read:EIO", "read:EINTR")
+
+    def test_writing(self):
+        self.fails("write:EIO", "write:EINTR", "writev:EIO")
+
+    def test_accepting(self):
+        self.fails("accept4:EMFILE", "accept4:EINTR", "accept4:ECONNABORTED")
+
+    def test_starting_a_process(self):
+        self.fails("fork:EAGAIN", "pipe2:EMFILE", "socketpair:EMFILE")
+
+    def test_watching(self):
+        self.fails("epoll_ctl:ENOMEM", "epoll_wait:EINTR", "epoll_create1:EMFILE")
+
+    def test_opening(self):
+        self.fails("open:EMFILE", "open:EIO", "socket:EMFILE")
+
+    def test_keeping(self):
+        self.fails("fsync:EIO", "fsync:ENOSPC", "renameat:EIO", "renameat:ENOSPC")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory runs out for a moment: allocation N fails, for one N after the other (tests/support/faults.py says what must hold).
+
+By default some twenty of the allocations of a scenario, spread over all of it; with PATCHBAY_ROUNDS=N so many, with
+PATCHBAY_ROUNDS=all every one.
+"""
+
+import os
+
+from faults_calls import FaultTest
+from mcp import main
+
+
+class Memory(FaultTest):
+    def test_an_allocation_fails(self):
+        rounds = os.environ.get("PATCHBAY_ROUNDS", "20")
+        self.sweep("malloc", None if rounds == "all" else int(rounds))
+
+
+if __name__ == "__main__":
+    main()

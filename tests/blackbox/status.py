@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`patchbay status`, the status in list_toolsets, and /readyz (S1.14, S1.40; RELIABILITY.md U07, C02)."""
+
+import json
+import os
+import sys
+
+from http_client import Server
+from mcp import SUPPORT, HubTest, LegacyClient, fixture, main
+
+OK, FAILED, USAGE, NO_HUB = 0, 1, 2, 3
+SERVER = {"command": sys.executable, "args": ["-IS", str(SUPPORT / "unruly_server.py")]}
+DEAD = {"command": "/nonexistent/server"}
+
+
+class Status(HubTest):
+    def setUp(self):
+        super().setUp()
+        self.socket = self.home / "hub.sock"
+
+    def serve(self, *arguments, **options):
+        hub = self.daemon("--unix", self.socket, "--http", 0, *arguments, **options)
+        hub.listening(2)
+        return hub
+
+    def http_of(self, hub):
+        return next(place for place in hub.listening(2) if place.startswith("http"))
+
+    def ask(self, *arguments, **options):
+        """(exit code, the status)"""
+        done = self.cli("status", "--json", *arguments, **options)
+        return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+
+    def server(self, hub):
+        server = Server(self, hub)
+        return server
+
+    def rows(self, status):
+        return {row["key"]: row["status"] for row in status["toolsets"]}
+
+    def start_all(self, hub):
+        session = Server(self, hub).modern("tools/list")
+        self.assertEqual(session.status, 200)
+
+    def test_over_each_transport(self):
+        hub = self.serve(toolsets={"alpha": fixture("one"), "up": SERVER})
+        for place in (["--unix", self.socket], ["--http", self.http_of(hub)], ["--http", self.http_of(hub).split(":")[2].split("/")[0]]):
+            code, status = self.ask(*place)
+            self.assertEqual(code, OK, status)
+            self.assertEqual(status["hub"]["pid"], hub.process.pid)
+            rows = self.rows(status)
+            self.assertEqual(rows["alpha"]["state"], "ready")
+            self.assertEqual(rows["up"]["state"], "idle", "to ask must start nothing")
+            self.assertNotIn("pid", rows["up"])
+
+    def test_a_server_that_works(self):
+        hub = self.serve(toolsets={"up": SERVER})
+        server = Server(self, hub)
+        self.assertIn("result", server.modern("tools/call", {"name": "up__pid", "arguments": {}}).message.data)
+        self.assertIn("result", server.modern("tools/call", {"name": "up__echo", "arguments": {}}).message.data)
+        code, status = self.ask("--unix", self.socket)
+        row = self.rows(status)["up"]
+        self.assertEqual((code, row["state"], row["era"], row["protocol"]), (OK, "ready", "legacy", "2025-11-25"))
+        self.assertEqual((row["tools"], row["calls"], row["errors"], row["restarts"], row["inFlight"]), (4, 2, 0, 0, 0))
+        self.assertGreater(row["latencyMs"]["max"], 0)
+        self.assertGreaterEqual(row["latencyMs"]["max"], row["latencyMs"]["mean"])
+        self.assertGreaterEqual(row["catalogAgeMs"], 0)
+        os.kill(row["pid"], 0)  # there is such a process
+
+    def test_a_server_that_fails(self):
+        hub = self.serve(toolsets={"alpha": fixture("one"), "dead": DEAD})
+        self.start_all(hub)
+        code, status = self.ask("--unix", self.socket)
+        row = self.rows(status)["dead"]
+        self.assertEqual((code, row["state"]), (FAILED, "failed"))
+        self.assertSays(row["lastError"], "/nonexistent/server")
+        self.assertGreaterEqual(row["failures"], 1)
+        self.assertEqual(self.rows(status)["alpha"]["state"], "ready")
+
+    def test_a_table_for_people(self):
+        hub = self.serve(toolsets={"alpha": fixture("one"), "dead": DEAD})
+        self.start_all(hub)
+        done = self.cli("status", "--unix", self.socket)
+        self.assertEqual(done.returncode, FAILED)
+        lines = done.stdout.splitlines()
+        self.assertSays(lines[0], "patchbay", f"process {hub.process.pid}")
+        self.assertTrue(lines[1].startswith("TOOLSET"))
+        self.assertRegex(lines[2], r"^alpha +ready +- +- +1 +0 +0 +0 ")
+        self.assertRegex(lines[3], r"^dead +failed .*/nonexistent/server")
+        self.assertEqual(len(lines), 4)
+
+    def test_the_manifest_says_where(self):
+        manifest = {"listen": [{"http": 0}, {"unix": str(self.socket)}], "toolsets": {"alpha": fixture("one")}}
+        hub = self.daemon(manifest=manifest)
+        hub.listening(2)
+        code, status = self.ask(manifest=manifest)
+        self.assertEqual((code, status["hub"]["pid"]), (OK, hub.process.pid))
+
+    def test_nobody_there(self):
+        for place in (["--unix", self.socket], ["--http", "127.0.0.1:1"], ["--http", "http://127.0.0.1:1/mcp"]):
+            code, text = self.ask(*place)
+            self.assertEqual(code, NO_HUB)
+            self.assertSays(text, "no hub answers", str(place[1]).split("/")[-1].split(":")[-1])
+        code, text = self.ask(toolsets={"alpha": fixture("one")})
+        self.assertEqual(code, USAGE)
+        self.assertSays(text, "which hub", "--unix", "--http")
+
+    def test_a_static_hub_without_meta_tools(self):
+        self.serve("--toolsets", "alpha", "--no-meta-tools", toolsets={"alpha": fixture("one"), "beta": fixture("two")})
+        code, status = self.ask("--unix", self.socket)
+        self.assertEqual(code, OK)
+        self.assertEqual(list(self.rows(status)), ["alpha"])  # what its clients cannot have they do not hear of
+
+    def test_tokens(self):  # A01
+        tokens = self.home / "tokens.json"
+        token = self.cli("token", "new", "ops", "--tokens", tokens, modules=False).stdout.strip()
+        (self.home / "good").write_text(token + "\n")
+        (self.home / "bad").write_text(token[:-1] + ("A" if token[-1] != "A" else "B"))
+        (self.home / "empty").write_text("\n")
+        hub = self.serve("--tokens", tokens, toolsets={"alpha": fixture("one")})
+        url = self.http_of(hub)
+        self.assertEqual(self.ask("--http", url, "--token-file", self.home / "good")[0], OK)
+        for flags in ([], ["--token-file", self.home / "bad"]):
+            code, text = self.ask("--http", url, *flags)
+            self.assertEqual(code, NO_HUB)
+            self.assertSays(text, "401")
+            self.assertNotIn(token[-30:-1], text)
+        for name in ("empty", "missing"):
+            code, text = self.ask("--http", url, "--token-file", self.home / name)
+            self.assertEqual(code, USAGE)
+            self.assertSays(text, "--token-file", name)
+        self.assertNotIn(token[-43:], hub.log)
+
+    def test_a_reload_keeps_what_was_counted(self):  # C02
+        manifest = {"toolsets": {"alpha": fixture("one")}}
+        client = LegacyClient(self.hub("--unix", self.socket, "--stdio", manifest=manifest))
+        client.call("alpha__one")
+        path = self.home / "patchbay.json"
+        text = json.dumps({**manifest, "hub": {"title": "another"}})
+        (self.home / "new").write_text(text)
+        (self.home / "new").rename(path)
+        client.hub.wait_log("config.reloaded")
+        _, status = self.ask("--unix", self.socket)
+        self.assertEqual(status["hub"]["generation"], 2)
+        self.assertEqual(self.rows(status)["alpha"]["calls"], 1)
+
+
+class Ready(HubTest):
+    """/readyz names those that are not, to whom it may."""
+
+    def get(self, server, headers=()):
+        reply = server.get("/readyz", headers=list(dict(headers).items()))
+        return reply.status, json.loads(reply.body)
+
+    def test_names(self):
+        hub = self.daemon(toolsets={"alpha": fixture("one"), "dead": DEAD})
+        server = Server(self, hub)
+        self.assertEqual(self.get(server), (200, {"status": "ready"}))
+        server.modern("tools/list")
+        self.assertEqual(self.get(server), (200, {"status": "ready", "notReady": [{"toolset": "dead", "state": "failed"}]}))
+
+    def test_names_are_not_for_strangers(self):
+        tokens = self.home / "tokens.json"
+        token = self.cli("token", "new", "ops", "--tokens", tokens, modules=False).stdout.strip()
+        hub = self.daemon("--http", 0, "--tokens", tokens, toolsets={"dead": DEAD})
+        server = Server(self, hub)
+        good = {"Authorization": f"Bearer {token}"}
+        server.modern("tools/list", headers=good)
+        self.assertEqual(self.get(server), (200, {"status": "ready"}))
+        self.assertEqual(self.get(server, {"Authorization": "Bearer x"}), (200, {"status": "ready"}))
+        self.assertEqual(self.get(server, good)[1]["notReady"][0]["toolset"], "dead")
+
+
+if __name__ == "__main__":
+    main()

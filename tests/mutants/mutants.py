@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mutants: what is taken away, and the test that must notice.
+
+`test` is a program of tests/unit, or a file of tests/blackbox, of which `only` picks a class or a case.
+"""
+
+from typing import NamedTuple
+
+
+class Mutant(NamedTuple):
+    name: str
+    file: str
+    old: str  # occurs once in the file
+    new: str
+    test: str
+    only: str = ""
+
+
+MUTANTS = [
+    # ---- child processes --------------------------------------------------------------------------
+    Mutant(
+        "guard_adopts_nobody",
+        "core/guard/guard.c",
+        " &&\n           prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;",
+        ";",
+        "supervision_survivors.py",
+        "Survivors",
+    ),
+    Mutant(
+        "guard_outlives_the_hub",
+        "core/modules/process_spawn.c",
+        "setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0",
+        "setpgid(0, 0) != 0",
+        "test_process_guard",
+    ),
+    Mutant(
+        "server_outlives_its_guard",
+        "core/guard/guard.c",
+        "setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||",
+        "setpgid(0, 0) != 0 ||",
+        "test_process_guard",
+    ),
+    Mutant(
+        "descriptors_are_inherited",
+        "core/modules/process_spawn.c",
+        "    close_others(plan->guard, fd_limit);\n",
+        "    (void)fd_limit;\n    (void)close_others;\n",
+        "test_process",
+    ),
+    Mutant(
+        "signals_stay_ignored",
+        "core/modules/process_spawn.c",
+        "    reset_signals();\n",
+        "    (void)reset_signals;\n",
+        "test_process",
+    ),
+    Mutant(
+        "stderr_is_not_drained",
+        "core/modules/process_stderr.c",
+        "    if (fd >= 0) {\n        ev_io_start(loop, &reader->readable);\n    }\n",
+        "",
+        "supervision_floods.py",
+        "Floods.test_stderr_without_a_newline",
+    ),
+    Mutant(
+        "stderr_fills_the_log",
+        "core/modules/process_stderr.c",
+        "reader->logged < HUB_PROCESS_STDERR_LINES_PER_SECOND",
+        "reader->logged < UINT32_MAX",
+        "supervision_floods.py",
+        "Floods.test_stderr_in_lines",
+    ),
+    Mutant(
+        "the_tail_of_stderr_grows",
+        "core/modules/process_stderr.c",
+        "    if (kept > size - text.len) {",
+        "    if (kept > size) {",
+        "test_process_end",
+    ),
+    # ---- failing servers --------------------------------------------------------------------------
+    Mutant(
+        "no_backoff",
+        "plugins/mcp_upstream/restart.c",
+        "        delay *= 2;\n",
+        "        delay += 1;\n",
+        "supervision_restart.py",
+        "test_without_health_failures_add_up",
+    ),
+    Mutant(
+        "failures_are_never_forgotten",
+        "plugins/mcp_upstream/restart.c",
+        "was_well ? 1 : server->failures + 1",
+        "was_well ? server->failures + 1 : server->failures + 1",
+        "supervision_restart.py",
+        "test_health_is_a_new_beginning",
+    ),
+    Mutant(
+        "failures_are_forgotten",
+        "plugins/mcp_upstream/restart.c",
+        "was_well ? 1 : server->failures + 1",
+        "was_well ? 1 : 1",
+        "supervision_restart.py",
+        "test_without_health_failures_add_up",
+    ),
+    Mutant(
+        "a_hung_server_is_kept",
+        "plugins/mcp_upstream/health.c",
+        "    } else if (!may_be_at_work(server)) {",
+        "    } else if (!may_be_at_work(server) && enough > 2) {",
+        "supervision_health.py",
+        "test_a_hung_server_is_replaced",
+    ),
+    Mutant(
+        "a_busy_server_is_ended",
+        "plugins/mcp_upstream/health.c",
+        "    } else if (!may_be_at_work(server)) {",
+        "    } else if (!may_be_at_work(server) || enough > 0) {",
+        "supervision_health.py",
+        "test_a_busy_server_is_left_alone",
+    ),
+    Mutant(
+        "idle_stop_ignores_calls",
+        "plugins/mcp_upstream/health.c",
+        "return server->in_flight.count > 0 || server->errands.count > 0 ||",
+        "return server->errands.count > 0 ||",
+        "supervision_health.py",
+        "test_a_call_needs_it",
+    ),
+    # ---- messages ---------------------------------------------------------------------------------
+    Mutant(
+        "lines_have_no_limit",
+        "core/base/framing.c",
+        "return without_cr(begun).len > framing->max_message_bytes;",
+        "return without_cr(begun).len > framing->max_message_bytes && framing == NULL;",
+        "test_framing",
+    ),
+    Mutant(
+        "the_queue_has_no_limit",
+        "core/base/stream.c",
+        "message.total_bytes > stream->options.max_queue_bytes - hub_stream_queued(stream)",
+        "message.total_bytes > SIZE_MAX / 4",
+        "test_stream_write",
+    ),
+    # ---- what is remembered -----------------------------------------------------------------------
+    Mutant(
+        "damaged_catalogs_are_trusted",
+        "core/hub/catalog_file.c",
+        "if (!digest(text, hex) || !hub_str_is(told, hex)) {",
+        "if (!digest(text, hex)) {",
+        "test_catalog_file",
+    ),
+    Mutant(
+        "catalogs_are_for_everybody",
+        "core/hub/catalog_file.c",
+        "                    S_IRUSR | S_IWUSR);",
+        "                    S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH);",
+        "test_catalog_file",
+    ),
+    # ---- clients ----------------------------------------------------------------------------------
+    Mutant(
+        "a_principal_has_no_limit",
+        "transports/http/session_table.c",
+        "owner != NULL && owner->count >= table->max_per_principal",
+        "owner != NULL && owner->count >= SIZE_MAX",
+        "test_http_sessions",
+    ),
+    Mutant(
+        "sessions_belong_to_all",
+        "transports/http/session_table.c",
+        "return entry != NULL && strcmp(entry->owner->name, principal) == 0 ? entry : NULL;",
+        "return entry != NULL && principal != NULL ? entry : NULL;",
+        "test_http_sessions",
+    ),
+    Mutant(
+        "notices_are_not_gathered",
+        "core/hub/notifier.c",
+        "    uint64_t delay_ms = HUB_LIMIT_NOTIFY_WINDOW_MS;\n    if (!is_asked_for && notifier->quiet_until",
+        "    uint64_t delay_ms = 0;\n    if (!is_asked_for && false && notifier->quiet_until",
+        "test_notifier",
+    ),
+    # ---- plugins ----------------------------------------------------------------------------------
+    Mutant(
+        "plugins_may_say_anything_much",
+        "core/modules/mailbox.c",
+        "return mail->kind != HUB_MAIL_FINISH && is_too_much ? PATCHBAY_ELIMIT : PATCHBAY_OK;",
+        "return mail->kind != HUB_MAIL_FINISH && is_too_much && mail == NULL ? PATCHBAY_ELIMIT : PATCHBAY_OK;",
+        "test_plugin_faults",
+    ),
+    Mutant(
+        "results_are_not_checked",
+        "core/modules/host_api.c",
+        "    if (hub_json_check(json, ret_value, NULL) != HUB_OK ||\n"
+        "        hub_json_type_of(*ret_value) != HUB_JSON_OBJECT) {",
+        "    if (hub_json_type_of(json) != HUB_JSON_OBJECT) {",
+        "test_plugin_faults",
+    ),
+    # ---- nothing is left --------------------------------------------------------------------------
+    Mutant(
+        "maps_end_the_hub",
+        "core/base/map.h",
+        "#define HASH_NONFATAL_OOM 1\n",
+        "",
+        "test_memory",
+    ),
+    Mutant(
+        "streams_keep_their_descriptors",
+        "core/modules/host_loop.c",
+        "        close_ends(options);\n",
+        "        (void)close_ends;\n",
+        "test_memory",
+    ),
+    Mutant(
+        "answers_without_memory_are_lost",
+        "core/modules/host_api.c",
+        "            hub_instance_lose_call(host, call.id);\n",
+        "",
+        "test_memory",
+    ),
+    Mutant(
+        "tools_without_memory_are_left_out",
+        "core/tools/catalog.c",
+        "    if (why.code == HUB_ENOMEM) {",
+        "    if (why.code == HUB_ENOMEM && reason == NULL) {",
+        "test_memory",
+    ),
+    Mutant(
+        "unwatched_descriptors_stay_so",
+        "core/base/loop.c",
+        "    ev_io_start(loop, watcher);\n",
+        "",
+        "test_loop",
+    ),
+    Mutant(
+        "the_loop_has_no_reserve",
+        "core/base/loop.c",
+        "        resized = realloc(old, (size_t)size);\n    } else",
+        "    } else",
+        "test_loop",
+    ),
+]

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The audit: a record for each call, where it goes, and what happens when it cannot go there. */
+#include "hub_fixture.h"
+
+#include "base/limits.h"
+#include "hub/audit.h"
+#include "hub/audit_file.h"
+#include "wire/json.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static hub_fixture fixture;
+static char folder[] = "/tmp/patchbay-audit-XXXXXX";
+static char path[64];
+static char other[64];
+static char content[1 << 20];
+
+static void on_call(puppet_instance *instance, patchbay_call call, const patchbay_request *request)
+{
+    (void)request;
+    const char *result = instance->puppet->ctx;
+    if (result != NULL) {
+        (void)puppet_finish(instance, call, result);
+    }
+}
+
+static void begin(puppet *master, hub_audit_settings audit)
+{
+    master->tools = "[" TOOL("a") "]";
+    master->on_call = on_call;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "t", master, true);
+    fixture.settings.audit = audit;
+    fixture_start(&fixture);
+}
+
+/* What the file holds when everything was written that can be. */
+static const char *read_file(void)
+{
+    hub_audit_flush(fixture.hub->audit);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd >= 0 ? read(fd, content, sizeof content - 1) : 0;
+    content[len > 0 ? len : 0] = '\0';
+    (void)close(fd);
+    return content;
+}
+
+/* Each line is one JSON value; how many there are. */
+static size_t count_lines(const char *text)
+{
+    size_t count = 0;
+    while (*text != '\0') {
+        const char *end = strchr(text, '\n');
+        hub_str whole;
+        assert_non_null(end);
+        assert_int_equal(hub_json_check(hub_str_between(text, end), &whole, NULL), HUB_OK);
+        assert_int_equal(hub_json_type_of(whole), HUB_JSON_OBJECT);
+        text = end + 1;
+        count++;
+    }
+    return count;
+}
+
+static hub_audit_settings to_file(void)
+{
+    (void)unlink(path);
+    (void)unlink(other);
+    return (hub_audit_settings){.is_on = true, .file = path};
+}
+
+/* D09: who, what, how it ended; not what it was given. */
+static void test_a_record(void **state)
+{
+    (void)state;
+    static char result[] = "{\"content\":[]}";
+    static char failure[] = "{\"content\":[],\"isError\":true}";
+    puppet master = {.ctx = result};
+    begin(&master, to_file());
+    client *c =
+        client_open_as(&fixture, &(client_options){.kind = LEGACY, .principal = "ann \"x\""});
+    (void)client_ask(c, "\"id-1\"", "t__a", "{\"secret\":1}");
+    const char *text = read_file();
+    assert_int_equal(count_lines(text), 1);
+    assert_contains(text, "\"who\":\"ann \\\"x\\\"\"");
+    assert_contains(text, "\"profile\":\"default\",\"method\":\"tools/call\",\"toolset\":\"t\","
+                          "\"name\":\"a\",\"request\":\"id-1\"");
+    assert_contains(text, "\"outcome\":\"ok\",\"durationMs\":");
+    assert_lacks(text, "secret");
+    assert_lacks(text, "arguments");
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+
+    master.ctx = failure;
+    (void)client_ask(c, "2", "t__a", "{}");
+    (void)client_ask(c, "3", "nobody", "{}");
+    (void)client_ask(c, "4", "list_tools", "{}");
+    (void)client_ask(c, "5", "list_tools", "{\"x\":1}");
+    master.ctx = NULL;
+    client_call(c, "6", "t__a", "{}");
+    client_cancel(c, "6");
+    text = read_file();
+    assert_int_equal(count_lines(text), 6);
+    assert_contains(text, "\"request\":2,\"session\":1,\"outcome\":\"tool_error\"");
+    assert_contains(text,
+                    "\"name\":\"nobody\",\"request\":3,\"session\":1,\"outcome\":\"refused\"");
+    assert_contains(text,
+                    "\"toolset\":\"_meta\",\"name\":\"list_tools\",\"request\":4,\"session\":1,"
+                    "\"outcome\":\"ok\"");
+    assert_contains(text, "\"request\":5,\"session\":1,\"outcome\":\"invalid_input\"");
+    assert_contains(text, "\"request\":6,\"session\":1,\"outcome\":\"cancelled\"");
+    fixture_stop(&fixture);
+}
+
+static void test_a_trace(void **state)
+{
+    (void)state;
+    static char result[] = "{\"content\":[]}";
+    puppet master = {.ctx = result};
+    begin(&master, to_file());
+    client *c = client_open(&fixture, LEGACY);
+    client_request(c, "1", "tools/call",
+                   "\"name\":\"t__a\",\"_meta\":{\"traceparent\":"
+                   "\"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\"}");
+    assert_non_null(client_wait(c, "1"));
+    assert_contains(read_file(), "\"traceId\":\"0af7651916cd43dd8448eb211c80319c\"");
+    fixture_stop(&fixture);
+}
+
+/* Arguments when asked for: up to the limit as they are, above it a part, as text. */
+static void test_arguments(void **state)
+{
+    (void)state;
+    static char result[] = "{\"content\":[]}";
+    static char arguments[HUB_LIMIT_AUDIT_ARGUMENT_BYTES + 2];
+    puppet master = {.ctx = result};
+    hub_audit_settings settings = to_file();
+    settings.has_arguments = true;
+    begin(&master, settings);
+    client *c = client_open(&fixture, LEGACY);
+    for (size_t len = HUB_LIMIT_AUDIT_ARGUMENT_BYTES; len <= HUB_LIMIT_AUDIT_ARGUMENT_BYTES + 1;
+         len++) {
+        (void)snprintf(arguments, sizeof arguments, "{\"k\":\"%0*d\"}", (int)len - 8, 7);
+        assert_int_equal(strlen(arguments), len);
+        (void)unlink(path);
+        (void)client_ask(c, "1", "t__a", arguments);
+        const char *text = read_file();
+        assert_int_equal(count_lines(text), 1);
+        if (len == HUB_LIMIT_AUDIT_ARGUMENT_BYTES) {
+            assert_contains(text, arguments);
+            assert_lacks(text, "\"cut\"");
+        } else {
+            assert_contains(text, "\"arguments\":\"{\\\"k\\\":\\\"000");
+            assert_contains(text, ",\"cut\":true}");
+        }
+    }
+    fixture_stop(&fixture);
+}
+
+static void test_the_log(void **state)
+{
+    (void)state;
+    static char result[] = "{\"content\":[]}";
+    puppet master = {.ctx = result};
+    begin(&master, (hub_audit_settings){.is_on = true});
+    client *c = client_open(&fixture, LEGACY);
+    (void)client_ask(c, "1", "t__a", "{}");
+    hub_audit_flush(fixture.hub->audit);
+    assert_true(fixture_logged(&fixture, " audit who="));
+    assert_true(fixture_logged(&fixture, "toolset=t name=a request=1 session=1 outcome=ok"));
+    hub_audit_configure(fixture.hub->audit, &(hub_audit_settings){.is_on = false});
+    (void)client_ask(c, "2", "t__a", "{}");
+    hub_audit_flush(fixture.hub->audit);
+    assert_false(fixture_logged(&fixture, "request=2"));
+    fixture_stop(&fixture);
+}
+
+/* It is renamed, or removed: the next record goes to a new one. */
+static void test_rotation(void **state)
+{
+    (void)state;
+    static char result[] = "{\"content\":[]}";
+    puppet master = {.ctx = result};
+    begin(&master, to_file());
+    client *c = client_open(&fixture, LEGACY);
+    (void)client_ask(c, "1", "t__a", "{}");
+    assert_int_equal(count_lines(read_file()), 1);
+    assert_int_equal(rename(path, other), 0);
+    (void)client_ask(c, "2", "t__a", "{}");
+    const char *text = read_file();
+    assert_int_equal(count_lines(text), 1);
+    assert_contains(text, "\"request\":2");
+    assert_int_equal(unlink(path), 0);
+    (void)client_ask(c, "3", "t__a", "{}");
+    assert_contains(read_file(), "\"request\":3");
+    fixture_stop(&fixture);
+}
+
+/* R09: a disk that is full costs records, which are counted; the calls go on, and later it does. */
+static void test_a_full_disk(void **state)
+{
+    (void)state;
+    static char result[] = "{\"content\":[]}";
+    puppet master = {.ctx = result};
+    hub_audit_settings settings = to_file();
+    assert_int_equal(symlink("/dev/full", path), 0);
+    begin(&master, settings);
+    client *c = client_open(&fixture, LEGACY);
+    for (int i = 0; i < 3; i++) {
+        assert_contains(client_ask(c, "1", "t__a", "{}"), "\"result\"");
+        hub_audit_flush(fixture.hub->audit);
+    }
+    hub_audit_numbers numbers = hub_audit_count(fixture.hub->audit);
+    assert_int_equal(numbers.dropped, 3);
+    assert_int_equal(numbers.written, 0);
+    assert_true(numbers.is_failing);
+    assert_true(fixture_logged(&fixture, "audit.failed"));
+    assert_true(fixture_logged(&fixture, "No space left on device"));
+    assert_int_equal(unlink(path), 0);
+    (void)client_ask(c, "2", "t__a", "{}");
+    const char *text = read_file();
+    assert_int_equal(count_lines(text), 2);
+    assert_contains(text, "\"outcome\":\"records_dropped\",\"count\":3}");
+    assert_contains(text, "\"request\":2");
+    assert_true(fixture_logged(&fixture, "audit.recovered dropped=3"));
+    assert_false(hub_audit_count(fixture.hub->audit).is_failing);
+    (void)client_ask(c, "3", "t__a", "{}");
+    assert_int_equal(count_lines(read_file()), 3); /* it is said once */
+    fixture_stop(&fixture);
+}
+
+/* R09: or it costs calls: none is made without a record, and no record is lost. */
+static void test_strict(void **state)
+{
+    (void)state;
+    static char result[] = "{\"content\":[]}";
+    puppet master = {.ctx = result};
+    hub_audit_settings settings = to_file();
+    settings.is_strict = true;
+    assert_int_equal(symlink("/dev/full", path), 0);
+    begin(&master, settings);
+    client *c = client_open(&fixture, LEGACY);
+    assert_contains(client_ask(c, "1", "t__a", "{}"), "\"result\""); /* nobody knew */
+    hub_audit_flush(fixture.hub->audit);
+    unsigned made = master.calls;
+    const char *reply = client_ask(c, "2", "t__a", "{}");
+    assert_contains(reply, "TOOL_UNAVAILABLE");
+    assert_contains(reply, "log.audit_strict");
+    assert_contains(reply, "\"retryable\":true");
+    assert_int_equal(master.calls, made);
+    hub_audit_numbers numbers = hub_audit_count(fixture.hub->audit);
+    assert_int_equal(numbers.waiting, 1);
+    assert_int_equal(numbers.dropped, 0);
+    assert_int_equal(numbers.refused, 1);
+    assert_int_equal(unlink(path), 0);
+    assert_contains(read_file(), "\"request\":1"); /* the retry, without waiting for it */
+    assert_contains(client_ask(c, "3", "t__a", "{}"), "\"result\"");
+    const char *text = read_file();
+    assert_int_equal(count_lines(text), 2);
+    assert_contains(text, "\"request\":3");
+    fixture_stop(&fixture);
+}
+
+/* As many calls are let in as there is room for their records, and not one more. */
+static void test_strict_is_bounded(void **state)
+{
+    (void)state;
+    puppet master = {.ctx = NULL};
+    hub_audit_settings settings = to_file();
+    settings.is_strict = true;
+    master.tools = "[" TOOL("a") "]";
+    master.on_call = on_call;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "t", &master, true);
+    fixture.settings.audit = settings;
+    fixture.settings.limits.calls_per_session = HUB_LIMIT_AUDIT_RECORDS + 10;
+    fixture_start(&fixture);
+    client *c = client_open(&fixture, LEGACY);
+    char id[16];
+    for (unsigned i = 1; i <= HUB_LIMIT_AUDIT_RECORDS; i++) {
+        (void)snprintf(id, sizeof id, "%u", i);
+        client_call(c, id, "t__a", "{}");
+    }
+    assert_int_equal(master.calls, HUB_LIMIT_AUDIT_RECORDS);
+    assert_contains(client_ask(c, "9999", "t__a", "{}"), "too many records wait");
+    assert_int_equal(master.calls, HUB_LIMIT_AUDIT_RECORDS);
+    client_cancel(c, "1");
+    hub_audit_flush(fixture.hub->audit);
+    client_call(c, "10000", "t__a", "{}");
+    assert_int_equal(master.calls, HUB_LIMIT_AUDIT_RECORDS + 1);
+    fixture_stop(&fixture);
+}
+
+/* What was handed over when the hub ends is written. */
+static void test_the_end(void **state)
+{
+    (void)state;
+    enum { CALLS = 1000 };
+    static char result[] = "{\"content\":[]}";
+    puppet master = {.ctx = result};
+    begin(&master, to_file());
+    client *c = client_open(&fixture, LEGACY);
+    for (unsigned i = 0; i < CALLS; i++) {
+        (void)client_ask(c, "1", "t__a", "{}");
+        client_clear(c);
+    }
+    fixture_stop(&fixture);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = read(fd, content, sizeof content - 1);
+    assert_true(len > 0);
+    content[len] = '\0';
+    (void)close(fd);
+    assert_int_equal(count_lines(content), CALLS);
+}
+
+/* A write that fails half-way leaves no half of a line. */
+static void test_no_torn_line(void **state)
+{
+    (void)state;
+    hub_audit_file file = {.fd = -1};
+    int ends[2];
+    hub_error why;
+    static char big[1 << 20];
+    char byte[65536];
+    (void)unlink(path);
+    memset(big, 'x', sizeof big);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(hub_audit_file_open(&file, path, &why), HUB_ESYSTEM); /* nobody reads */
+    assert_contains(why.text, path);
+    ends[0] = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(ends[0] >= 0);
+    hub_str lines = {.ptr = big, .len = sizeof big};
+    assert_int_equal(hub_audit_file_write(&file, path, lines, &why), HUB_ESYSTEM);
+    assert_true(file.is_torn);
+    while (read(ends[0], byte, sizeof byte) > 0) {
+    }
+    assert_int_equal(hub_audit_file_write(&file, path, HUB_STR("good\n"), &why), HUB_OK);
+    assert_int_equal(read(ends[0], byte, sizeof byte), 6);
+    assert_memory_equal(byte, "\ngood\n", 6);
+    hub_audit_file_close(&file);
+    (void)close(ends[0]);
+    (void)unlink(path);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    (void)snprintf(path, sizeof path, "%s/audit.jsonl", folder);
+    (void)snprintf(other, sizeof other, "%s/audit.jsonl.1", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    (void)unlink(other);
+    return rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_record),  cmocka_unit_test(test_a_trace),
+        cmocka_unit_test(test_arguments), cmocka_unit_test(test_the_log),
+        cmocka_unit_test(test_rotation),  cmocka_unit_test(test_a_full_disk),
+        cmocka_unit_test(test_strict),    cmocka_unit_test(test_strict_is_bounded),
+        cmocka_unit_test(test_the_end),   cmocka_unit_test(test_no_torn_line),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

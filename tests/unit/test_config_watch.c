@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of the configuration that change (S5.8): what is watched when nothing more can be. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "config/watch.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { GUARD_SECONDS = 60 };
+
+static bool has_no_more;
+static unsigned refusals;
+
+/* Instead of libc's: a user may have so many only (fs.inotify.max_user_instances). */
+int inotify_init1(int flags)
+{
+    if (has_no_more) {
+        refusals++;
+        errno = EMFILE;
+        return -1;
+    }
+    return (int)syscall(SYS_inotify_init1, flags);
+}
+
+static struct {
+    char folder[64];
+    char path[96]; /* hub.json, through the link `data` */
+    struct ev_loop *loop;
+    hub_config *config;
+    hub_config_watch *watch;
+    unsigned changes;
+} here;
+
+static void in_folder(const char *name, char ret_path[128])
+{
+    (void)snprintf(ret_path, 128, "%s/%s", here.folder, name);
+}
+
+static void write_file(const char *name, const char *text)
+{
+    char path[128];
+    in_folder(name, path);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* data -> target, at once. */
+static void point_to(const char *target)
+{
+    char fresh[128];
+    char link[128];
+    in_folder("fresh", fresh);
+    in_folder("data", link);
+    assert_int_equal(symlink(target, fresh), 0);
+    assert_int_equal(rename(fresh, link), 0);
+}
+
+static void on_change(void *ctx)
+{
+    (void)ctx;
+    here.changes++;
+    ev_break(here.loop, EVBREAK_ALL);
+}
+
+/* Run the loop until one more change has been told of. */
+static void wait_change(void)
+{
+    unsigned before = here.changes;
+    while (here.changes == before) {
+        ev_run(here.loop, EVRUN_ONCE);
+    }
+    assert_int_equal(here.changes, before + 1);
+}
+
+static int set_up(void **state)
+{
+    static const char *const NO_ENVIRONMENT[] = {NULL};
+    const hub_config_overrides none = {.profile = NULL};
+    char path[128];
+    (void)state;
+    (void)alarm(GUARD_SECONDS);
+    (void)snprintf(here.folder, sizeof here.folder, "/tmp/patchbay-watch-XXXXXX");
+    assert_non_null(mkdtemp(here.folder));
+    in_folder("one", path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    in_folder("two", path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    write_file("one/hub.json", "{}");
+    write_file("two/hub.json", "{ }");
+    point_to("one");
+    (void)snprintf(here.path, sizeof here.path, "%s/data/hub.json", here.folder);
+    const char *const files[] = {here.path};
+    assert_int_equal(hub_config_load(files, 1, NO_ENVIRONMENT, &none, &here.config, NULL), HUB_OK);
+    here.loop = ev_loop_new(EVFLAG_AUTO);
+    here.changes = 0;
+    refusals = 0;
+    has_no_more = false;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const NAMES[] = {"one/hub.json", "two/hub.json", "one", "two", "data", ""};
+    char path[128];
+    (void)state;
+    hub_config_watch_destroy(here.watch);
+    here.watch = NULL;
+    hub_config_destroy(here.config);
+    ev_loop_destroy(here.loop);
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        in_folder(NAMES[i], path);
+        assert_int_equal(remove(path), 0);
+    }
+    return 0;
+}
+
+static void start(void)
+{
+    assert_int_equal(
+        hub_config_watch_create(here.config, here.loop, on_change, NULL, &here.watch, NULL),
+        HUB_OK);
+}
+
+static void test_changes(void **state)
+{
+    (void)state;
+    start();
+    write_file("one/hub.json", "{  }");
+    wait_change();
+    point_to("two");
+    wait_change();
+    write_file("two/hub.json", "{   }");
+    wait_change();
+}
+
+/* The links lead elsewhere, and no watch can be had for that: what was watched still is, and at the
+ * next occasion the rest is, too. */
+static void test_no_more_watches(void **state)
+{
+    (void)state;
+    start();
+    has_no_more = true;
+    point_to("two");
+    wait_change();
+    assert_true(refusals > 0);
+    point_to("one");
+    wait_change();
+    write_file("one/hub.json", "{  }");
+    wait_change();
+    has_no_more = false;
+    point_to("two");
+    wait_change();
+    write_file("two/hub.json", "{    }");
+    wait_change();
+}
+
+/* None at all: it says so, and leaves nothing behind. */
+static void test_none(void **state)
+{
+    hub_error why = {.code = HUB_OK};
+    (void)state;
+    has_no_more = true;
+    assert_int_equal(
+        hub_config_watch_create(here.config, here.loop, on_change, NULL, &here.watch, &why),
+        HUB_ESYSTEM);
+    assert_non_null(strstr(why.text, "inotify"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_more_watches, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_none, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

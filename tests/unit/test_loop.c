@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What libev cannot cope with alone: no memory, and descriptors that the kernel will not watch. */
+#include "fail_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <unistd.h>
+
+#include "base/loop.h"
+
+typedef struct reader {
+    ev_io io;
+    int mended;
+    int ready;
+} reader;
+
+static void on_ready(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    reader *of = watcher->data;
+    if (hub_loop_mend(loop, watcher, events)) {
+        of->mended++;
+        return;
+    }
+    of->ready++;
+    ev_break(loop, EVBREAK_ALL);
+}
+
+static void begin(struct ev_loop *loop, reader *of, int fd)
+{
+    *of = (reader){.mended = 0};
+    ev_io_init(&of->io, on_ready, fd, EV_READ);
+    of->io.data = of;
+    ev_io_start(loop, &of->io);
+}
+
+/* As libev does it when epoll_ctl fails: the watcher is stopped, and called once (ev.c, fd_kill).
+ */
+static void fail_watching(struct ev_loop *loop, reader *of)
+{
+    ev_io_stop(loop, &of->io);
+    ev_feed_event(loop, &of->io, EV_ERROR | EV_READ | EV_WRITE);
+}
+
+static void test_is_watched_again(void **state)
+{
+    (void)state;
+    struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
+    int ends[2];
+    reader of;
+    assert_int_equal(pipe(ends), 0);
+    begin(loop, &of, ends[0]);
+    (void)ev_run(loop, EVRUN_NOWAIT);
+    for (int round = 1; round <= 3; round++) {
+        fail_watching(loop, &of);
+        assert_false(ev_is_active(&of.io));
+        (void)ev_run(loop, EVRUN_NOWAIT);
+        assert_int_equal(of.mended, round);
+        assert_true(ev_is_active(&of.io));
+    }
+    assert_int_equal(of.ready, 0);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    (void)ev_run(loop, 0);
+    assert_int_equal(of.ready, 1);
+    ev_io_stop(loop, &of.io);
+    assert_int_equal(close(ends[0]) + close(ends[1]), 0);
+    ev_loop_destroy(loop);
+}
+
+/* A descriptor that was closed is not tried for ever. */
+static void test_is_not_mended_when_closed(void **state)
+{
+    (void)state;
+    struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
+    int ends[2];
+    reader of;
+    assert_int_equal(pipe(ends), 0);
+    begin(loop, &of, ends[0]);
+    assert_int_equal(close(ends[0]) + close(ends[1]), 0);
+    fail_watching(loop, &of);
+    (void)ev_run(loop, EVRUN_NOWAIT);
+    assert_int_equal(of.mended, 0);
+    assert_int_equal(of.ready, 1);
+    assert_false(ev_is_active(&of.io));
+    ev_loop_destroy(loop);
+}
+
+/* Without the reserve libev aborts: each allocation of its own fails once. */
+static void test_memory_is_put_aside(void **state)
+{
+    (void)state;
+    enum { WATCHERS = 200 }; /* so that libev's tables are enlarged */
+    size_t failed = 0;
+    bool is_failing = true;
+    hub_loop_init();
+    for (size_t n = 1; is_failing; n++) {
+        struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
+        ev_timer timers[WATCHERS];
+        is_failing = memory_fails_at(n);
+        for (int i = 0; i < WATCHERS; i++) {
+            ev_timer_init(&timers[i], NULL, 1e6, 0.);
+            ev_timer_start(loop, &timers[i]);
+        }
+        failed += memory_has_failed();
+        for (int i = 0; i < WATCHERS; i++) {
+            assert_true(ev_is_active(&timers[i]));
+            ev_timer_stop(loop, &timers[i]);
+        }
+        ev_loop_destroy(loop);
+    }
+    assert_true(failed > 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_is_watched_again),
+        cmocka_unit_test(test_is_not_mended_when_closed),
+        cmocka_unit_test(test_memory_is_put_aside),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

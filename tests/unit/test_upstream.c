@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What upstreams have in common, in time: when a server that fails is tried again, what cannot be
+ * sent, and how its words are repeated. The channel, the hub and the clock are fakes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Before cmocka.h, which has a macro fail(). */
+#include "../../plugins/mcp_upstream/config.c"
+#include "../../plugins/mcp_upstream/upstream.h"
+
+#include <cmocka.h>
+
+#define MINUTE 60000u
+
+/* ---- a clock and its timers ------------------------------------------------------------------ */
+
+struct patchbay_timer {
+    void (*on_time)(void *ctx);
+    void *ctx;
+    int is_running;
+    uint64_t at_ms;
+};
+
+static uint64_t clock_ms;
+static patchbay_timer timers[8];
+static size_t timer_count;
+
+static uint64_t fake_now(patchbay_host *host)
+{
+    (void)host;
+    return clock_ms;
+}
+
+static patchbay_timer *fake_timer(patchbay_host *host, void (*on_time)(void *ctx), void *ctx)
+{
+    (void)host;
+    assert_true(timer_count < sizeof timers / sizeof timers[0]);
+    timers[timer_count] = (patchbay_timer){.on_time = on_time, .ctx = ctx};
+    return &timers[timer_count++];
+}
+
+static void fake_timer_start(patchbay_timer *timer, uint64_t delay_ms)
+{
+    timer->is_running = 1;
+    timer->at_ms = clock_ms + delay_ms;
+}
+
+static void fake_timer_stop(patchbay_timer *timer)
+{
+    timer->is_running = 0;
+}
+
+static void fake_timer_free(patchbay_timer *timer)
+{
+    if (timer != NULL) {
+        timer->is_running = 0;
+    }
+}
+
+static const patchbay_loop_v1 LOOP = {
+    .struct_size = sizeof LOOP,
+    .now_ms = fake_now,
+    .timer = fake_timer,
+    .timer_start = fake_timer_start,
+    .timer_stop = fake_timer_stop,
+    .timer_free = fake_timer_free,
+};
+
+/* Let time pass up to `until_ms`, with all that falls into it. */
+static void pass_until(uint64_t until_ms)
+{
+    for (;;) {
+        patchbay_timer *next = NULL;
+        for (size_t i = 0; i < timer_count; i++) {
+            if (timers[i].is_running && (next == NULL || timers[i].at_ms < next->at_ms)) {
+                next = &timers[i];
+            }
+        }
+        if (next == NULL || next->at_ms > until_ms) {
+            break;
+        }
+        clock_ms = next->at_ms;
+        next->is_running = 0;
+        next->on_time(next->ctx);
+    }
+    clock_ms = until_ms;
+}
+
+/* ---- the hub --------------------------------------------------------------------------------- */
+
+static uint32_t last_state;
+static char last_detail[1024];
+
+static patchbay_str fake_introduce(patchbay_host *host, const patchbay_peer *peer)
+{
+    (void)host;
+    (void)peer;
+    return patchbay_str_of("{}");
+}
+
+static const patchbay_wire_v1 WIRE = {.struct_size = sizeof WIRE, .introduce = fake_introduce};
+
+static void fake_defer(patchbay_host *host)
+{
+    (void)host;
+}
+
+static void fake_set_state(patchbay_host *host, uint32_t state, patchbay_str detail)
+{
+    (void)host;
+    last_state = state;
+    (void)snprintf(last_detail, sizeof last_detail, "%.*s", (int)detail.len,
+                   detail.len > 0 ? detail.ptr : "");
+}
+
+static int32_t fake_set(patchbay_host *host, uint32_t kind, patchbay_str json)
+{
+    (void)host;
+    (void)kind;
+    (void)json;
+    return PATCHBAY_OK;
+}
+
+static int32_t fake_set_capabilities(patchbay_host *host, patchbay_str json)
+{
+    (void)host;
+    (void)json;
+    return PATCHBAY_OK;
+}
+
+static const patchbay_catalog_v1 CATALOG = {
+    .struct_size = offsetof(patchbay_catalog_v1, set_health),
+    .defer = fake_defer,
+    .set_state = fake_set_state,
+    .set = fake_set,
+    .set_capabilities = fake_set_capabilities,
+};
+
+static void fake_expect(patchbay_host *host, uint32_t is_expected)
+{
+    (void)host;
+    (void)is_expected;
+}
+
+static const patchbay_client_v1 CLIENT = {
+    .struct_size = sizeof CLIENT,
+    .expect_input_required = fake_expect,
+};
+
+static void fake_log(patchbay_host *host, int32_t level, patchbay_str text)
+{
+    (void)host;
+    (void)level;
+    (void)text;
+}
+
+static const void *fake_get_interface(patchbay_host *host, const char *id)
+{
+    (void)host;
+    return strcmp(id, PATCHBAY_LOOP_V1) == 0      ? (const void *)&LOOP
+           : strcmp(id, PATCHBAY_WIRE_V1) == 0    ? (const void *)&WIRE
+           : strcmp(id, PATCHBAY_CATALOG_V1) == 0 ? (const void *)&CATALOG
+           : strcmp(id, PATCHBAY_CLIENT_V1) == 0  ? (const void *)&CLIENT
+                                                  : NULL;
+}
+
+static const patchbay_host_api API = {
+    .struct_size = sizeof API,
+    .log = fake_log,
+    .get_interface = fake_get_interface,
+};
+
+/* ---- a server -------------------------------------------------------------------------------- */
+
+static mcp_server server;
+static unsigned opened;     /* how often */
+static int is_there;        /* else it cannot be reached */
+static uint64_t reached_ms; /* when it was, last */
+static int32_t sends;       /* what send() returns */
+static char last_id[48];
+
+static int fake_open(mcp_server *up)
+{
+    opened++;
+    if (!is_there) {
+        upstream_disconnect(up, "it is not there", 1);
+    } else {
+        reached_ms = clock_ms;
+    }
+    return is_there;
+}
+
+static int32_t fake_send(mcp_server *up, const upstream_outgoing *message)
+{
+    (void)up;
+    (void)snprintf(last_id, sizeof last_id, "%.*s", (int)message->id.len,
+                   message->id.len > 0 ? message->id.ptr : "");
+    return sends;
+}
+
+static void fake_cancel(mcp_server *up, patchbay_str id)
+{
+    (void)up;
+    (void)id;
+}
+
+static void fake_close(mcp_server *up)
+{
+    (void)up;
+}
+
+static const upstream_channel CHANNEL = {
+    .open = fake_open, .send = fake_send, .cancel = fake_cancel, .close = fake_close};
+
+static int set_up(void **state)
+{
+    patchbay_error error = {.struct_size = sizeof error};
+    (void)state;
+    clock_ms = 1000000;
+    timer_count = 0;
+    opened = 0;
+    is_there = 0;
+    sends = PATCHBAY_OK;
+    last_state = PATCHBAY_STATE_IDLE;
+    memset(&server, 0, sizeof server);
+    server.name = "up";
+    server.protocol = "2025-11-25";
+    upstream_pace_read(patchbay_str_of("{}"), 0, &server.pace);
+    return upstream_init(&server, &CHANNEL, &API, NULL, &error);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    upstream_fini(&server);
+    return 0;
+}
+
+/* The answer to the last request that was sent. */
+static void answer(const char *result)
+{
+    static const patchbay_call UNKNOWN = {.id = 0};
+    char id[sizeof last_id];
+    memcpy(id, last_id, sizeof id);
+    const patchbay_message message = {
+        .struct_size = sizeof message,
+        .kind = PATCHBAY_MSG_RESULT,
+        .id = patchbay_str_of(id),
+        .id_number = UINT64_MAX,
+        .result = patchbay_str_of(result),
+    };
+    upstream_take(&server, &message, UNKNOWN);
+}
+
+static void become_ready(void)
+{
+    is_there = 1;
+    upstream_connect(&server);
+    answer("{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}");
+    answer("{\"tools\":[]}");
+    assert_int_equal(server.phase, PHASE_READY);
+}
+
+/* ---- in time --------------------------------------------------------------------------------- */
+
+/* RELIABILITY.md U09: ends at once for five minutes: 12 starts at most; never given up. */
+static void test_starts_in_five_minutes(void **state)
+{
+    (void)state;
+    uint64_t began = clock_ms;
+    upstream_connect(&server);
+    pass_until(began + 5 * MINUTE);
+    assert_in_range(opened, 11, 12);
+    pass_until(began + 24 * 60 * MINUTE);
+    assert_in_range(opened, 1200, 1450); /* one a minute, or a tenth less */
+    assert_int_equal(last_state, PATCHBAY_STATE_FAILED);
+    is_there = 1;
+    uint64_t mended = clock_ms;
+    reached_ms = 0;
+    pass_until(mended + 66000);
+    assert_in_range(reached_ms, mended, mended + 66000);
+}
+
+/* Each failure doubles the delay, which gets a tenth longer at most. */
+static void test_delays(void **state)
+{
+    (void)state;
+    upstream_connect(&server);
+    for (uint64_t delay = 500; delay < 60000; delay *= 2) {
+        assert_in_range(server.retry_ms - clock_ms, delay, delay + delay / 10);
+        pass_until(server.retry_ms);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_in_range(server.retry_ms - clock_ms, 60000, 66000);
+        pass_until(server.retry_ms);
+    }
+}
+
+/* A server that was well for the time has not failed before; a millisecond less, and it has. */
+static void test_the_reset_at_its_edge(void **state)
+{
+    (void)state;
+    upstream_connect(&server);
+    pass_until(server.retry_ms - 1);
+    for (unsigned less = 0; less < 2; less++) {
+        uint32_t failures = server.failures;
+        become_ready();
+        pass_until(clock_ms + UPSTREAM_RESET_MS - less);
+        upstream_fail(&server, "ended");
+        assert_int_equal(server.failures, less == 0 ? 1 : failures + 1);
+    }
+}
+
+/* Whoever needs it waits for an attempt that is as near as that, and no further. */
+static void test_patience_at_its_edge(void **state)
+{
+    char text[UPSTREAM_REASON_BYTES];
+    (void)state;
+    upstream_connect(&server);
+    clock_ms = server.retry_ms - UPSTREAM_PATIENCE_MS;
+    assert_false(upstream_restart_is_far(&server, text, sizeof text));
+    clock_ms--;
+    assert_true(upstream_restart_is_far(&server, text, sizeof text));
+    assert_string_equal(text, "it is not there; it is tried again in 6 s");
+}
+
+static void test_pace(void **state)
+{
+    upstream_pace pace;
+    (void)state;
+    upstream_pace_read(patchbay_str_of("{}"), 7, &pace);
+    assert_int_equal(pace.restart_ms, UPSTREAM_RESTART_MS);
+    assert_int_equal(pace.restart_most_ms, UPSTREAM_RESTART_MOST_MS);
+    assert_int_equal(pace.reset_ms, UPSTREAM_RESET_MS);
+    assert_int_equal(pace.startup_ms, UPSTREAM_STARTUP_MS);
+    assert_int_equal(pace.health_ms, 7);
+    assert_int_equal(pace.idle_ms, 0);
+    upstream_pace_read(patchbay_str_of("{\"restart_delay_ms\":3600000,\"restart_delay_max_ms\":1,"
+                                       "\"restart_reset_ms\":86400000,\"health_interval_ms\":0,"
+                                       "\"idle_timeout_ms\":86400000,\"startup_timeout_ms\":1}"),
+                       7, &pace);
+    assert_int_equal(pace.restart_ms, 3600000);
+    assert_int_equal(pace.restart_most_ms, 3600000); /* no less than the first */
+    assert_int_equal(pace.reset_ms, 86400000);
+    assert_int_equal(pace.startup_ms, 1);
+    assert_int_equal(pace.health_ms, 0);
+    assert_int_equal(pace.idle_ms, 86400000);
+}
+
+/* ---- what cannot be sent --------------------------------------------------------------------- */
+
+static void test_sending(void **state)
+{
+    static const struct {
+        int32_t sends;
+        const char *reason; /* NULL: the channel is about to say what has happened */
+    } CASES[] = {
+        {PATCHBAY_ELIMIT, "server \"up\" does not read its input"},
+        {PATCHBAY_ENOMEM, "server \"up\" cannot be told anything: out of memory"},
+        {PATCHBAY_ESTATE, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        sends = PATCHBAY_OK;
+        become_ready();
+        sends = CASES[i].sends;
+        upstream_list_read(&server, PATCHBAY_TOOLS);
+        if (CASES[i].reason != NULL) {
+            assert_int_equal(server.phase, PHASE_IDLE);
+            assert_string_equal(last_detail, CASES[i].reason);
+        } else {
+            assert_int_equal(server.phase, PHASE_READY);
+        }
+    }
+}
+
+/* ---- its words ------------------------------------------------------------------------------- */
+
+static const char *quote(const char *text, size_t size)
+{
+    static char line[64];
+    memset(line, '#', sizeof line);
+    upstream_quote(patchbay_str_of(text), line, size);
+    assert_int_equal(line[size], '#');
+    return line;
+}
+
+static void test_quotes(void **state)
+{
+    (void)state;
+    assert_string_equal(quote("", 4), "");
+    assert_string_equal(quote("abc", 4), "abc");
+    assert_string_equal(quote("abcd", 4), "...");
+    assert_string_equal(quote("abcdefg", 8), "abcdefg");
+    assert_string_equal(quote("abcdefgh", 8), "abcd...");
+    assert_string_equal(quote("abc\xc3\xa9\xc3\xa9", 8), "abc\xc3\xa9\xc3\xa9");
+    assert_string_equal(quote("abc\xc3\xa9\xc3\xa9x", 8), "abc...");
+    assert_string_equal(quote(" a \r\n\t b\x1b[2J ", 32), "a b [2J");
+    assert_string_equal(quote("a\xc2\x9b"
+                              "b\xff\xfe"
+                              "c\x7f\xc2\xa0",
+                              32),
+                        "a b c \xc2\xa0");
+    upstream_quote(patchbay_str_make(NULL, 0), (char[4]){"#"}, 4);
+}
+
+static void test_quotes_of_errors(void **state)
+{
+    char line[64];
+    (void)state;
+    upstream_quote_error(patchbay_str_of("{\"code\":1,\"message\":\"a\\nb\"}"), line, sizeof line);
+    assert_string_equal(line, "a b");
+    upstream_quote_error(patchbay_str_of("{\"code\":1,\"message\":\"\"}"), line, sizeof line);
+    assert_string_equal(line, "{\"code\":1,\"message\":\"\"}");
+    upstream_quote_error(patchbay_str_of("{\"code\":1,\"message\":[2]}"), line, sizeof line);
+    assert_string_equal(line, "[2]");
+    upstream_quote_error(patchbay_str_of("7"), line, sizeof line);
+    assert_string_equal(line, "7");
+}
+
+/* ---- its configuration ----------------------------------------------------------------------- */
+
+/* A NUL ends a variable for the process: what comes after it must not be lost in silence. */
+static void test_nul(void **state)
+{
+    static const struct {
+        const char *json;
+        const char *says; /* NULL: it is taken */
+    } CASES[] = {
+        {"{\"command\":\"x\",\"args\":[\"\"],\"env\":{\"A\":\"\",\"B\":\"b\"}}", NULL},
+        {"{\"command\":\"x\",\"env\":{\"A\":\"a\",\"B\":\"b\\u0000c\"}}", "env: names and"},
+        {"{\"command\":\"x\",\"env\":{\"A\\u0000\":\"a\"}}", "env: names and"},
+        {"{\"command\":\"x\\u0000\"}", "command, args and cwd"},
+        {"{\"command\":\"x\",\"args\":[\"a\",\"\\u0000\"]}", "command, args and cwd"},
+        {"{\"command\":\"x\",\"cwd\":\"/\\u0000\"}", "command, args and cwd"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        upstream_config config = {.argv = NULL};
+        patchbay_error error = {.struct_size = sizeof error};
+        int32_t result = upstream_config_read(patchbay_str_of(CASES[i].json), &config, &error);
+        upstream_config_free(&config);
+        assert_int_equal(result, CASES[i].says == NULL ? PATCHBAY_OK : PATCHBAY_EINVAL);
+        assert_true(CASES[i].says == NULL ||
+                    strncmp(error.text, CASES[i].says, strlen(CASES[i].says)) == 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_starts_in_five_minutes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_delays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_reset_at_its_edge, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_patience_at_its_edge, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sending, set_up, tear_down),
+        cmocka_unit_test(test_pace),
+        cmocka_unit_test(test_quotes),
+        cmocka_unit_test(test_quotes_of_errors),
+        cmocka_unit_test(test_nul),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -16,10 +16,11 @@
 #include <unistd.h>
 
 enum {
-    READ_CHUNK_BYTES = 64 * 1024, /* the capacity of a Linux pipe */
-    KEEP_BYTES = 256 * 1024,      /* an idle buffer larger than this is given back */
-    DIRECT_BYTES = 16 * 1024,     /* messages from this size on are not copied to be batched */
-    READS_PER_EVENT = 16,         /* then others get their turn */
+    READ_CHUNK_BYTES = 64 * 1024,  /* the capacity of a Linux pipe */
+    WIDE_PIPE_BYTES = 1024 * 1024, /* what Linux lets anybody have */
+    KEEP_BYTES = 256 * 1024,       /* an idle buffer larger than this is given back */
+    DIRECT_BYTES = 16 * 1024,      /* messages from this size on are not copied to be batched */
+    READS_PER_EVENT = 16,          /* then others get their turn */
 };
 
 struct hub_stream {
@@ -35,9 +36,11 @@ struct hub_stream {
     hub_buf in;
     hub_buf out;
     size_t out_done; /* bytes of `out` already written */
-    bool paused;     /* reading waits for the queue to shrink */
-    bool broken;     /* writing has failed: nothing is queued any more */
-    bool ended;      /* reading has ended: on_end is due or delivered */
+    bool is_wide_in; /* see widen() */
+    bool is_wide_out;
+    bool paused; /* reading waits for the queue to shrink */
+    bool broken; /* writing has failed: nothing is queued any more */
+    bool ended;  /* reading has ended: on_end is due or delivered */
     bool told_end;
     bool in_callback;
     bool closed; /* close() came during a callback: free afterwards */
@@ -60,6 +63,17 @@ static void end_reading(hub_stream *stream, const char *reason)
     set_reason(stream, reason);
     ev_io_stop(stream->loop, &stream->reader);
     ev_timer_start(stream->loop, &stream->waker);
+}
+
+/* A large message goes through a pipe in fewer pieces when that holds more. Only once there is such
+ * a message, because what all pipes of a user may hold together is limited: then, and when this is
+ * no pipe, it stays as it is. */
+static void widen(int fd, bool *ret_is_wide)
+{
+    if (!*ret_is_wide) {
+        *ret_is_wide = true;
+        (void)fcntl(fd, F_SETPIPE_SZ, WIDE_PIPE_BYTES);
+    }
 }
 
 static void free_stream(hub_stream *stream)
@@ -186,6 +200,9 @@ static bool read_some(hub_stream *stream)
     }
     stream->in.len += (size_t)count;
     take_messages(stream);
+    if (stream->in.len > READ_CHUNK_BYTES && !stream->closed) {
+        widen(stream->options.read_fd, &stream->is_wide_in);
+    }
     return (size_t)count == room || stream->broken;
 }
 
@@ -284,6 +301,10 @@ static bool flush(hub_stream *stream)
             continue;
         }
         if (count == 0 || (count < 0 && errno == EAGAIN)) {
+            if (hub_stream_queued(stream) > READ_CHUNK_BYTES && !stream->is_wide_out) {
+                widen(stream->options.write_fd, &stream->is_wide_out);
+                continue; /* there may be room now */
+            }
             ev_io_start(stream->loop, &stream->writer);
             break;
         }

@@ -75,21 +75,37 @@ static inline bool hub_json_all_plain(uint64_t bytes)
     return (special & highs) == 0;
 }
 
+#ifdef HUB_JSON_SSE2
+/* 0xff for each of the sixteen bytes at `at` that is not plain. */
+static inline __m128i hub_json_marks(const char *at)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+    __m128i low = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ')); /* signed: from 0x80 on, too */
+    __m128i quotes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+    __m128i backslashes = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+    return _mm_or_si128(low, _mm_or_si128(quotes, backslashes));
+}
+
+/* Whether the 64 bytes at `at` are plain. */
+static inline bool hub_json_is_long_plain(const char *at)
+{
+    __m128i first = _mm_or_si128(hub_json_marks(at), hub_json_marks(at + 16));
+    __m128i last = _mm_or_si128(hub_json_marks(at + 32), hub_json_marks(at + 48));
+    return _mm_movemask_epi8(_mm_or_si128(first, last)) == 0;
+}
+#endif
+
 /* The first byte from `at` that is not plain, or `end`. */
 static inline const char *hub_json_skip_plain(const char *at, const char *end)
 {
 #ifdef HUB_JSON_SSE2
-    const __m128i space = _mm_set1_epi8(' ');
-    const __m128i quote = _mm_set1_epi8('"');
-    const __m128i backslash = _mm_set1_epi8('\\');
     for (; end - at >= 16; at += 16) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
-        __m128i low = _mm_cmplt_epi8(bytes, space); /* signed: bytes from 0x80 are low, too */
-        __m128i marks =
-            _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash));
-        unsigned mask = (unsigned)_mm_movemask_epi8(_mm_or_si128(low, marks));
+        unsigned mask = (unsigned)_mm_movemask_epi8(hub_json_marks(at));
         if (mask != 0) {
             return at + __builtin_ctz(mask);
+        }
+        while (end - at >= 16 + 64 && hub_json_is_long_plain(at + 16)) { /* few are so long */
+            at += 64;
         }
     }
 #endif

@@ -334,14 +334,14 @@ static void refuses_every_truncation(void **state)
     }
 }
 
-/* Special bytes are found wherever they lie relative to the steps of eight and sixteen. */
+/* Special bytes are found wherever they lie relative to the steps of eight, 16 and 64. */
 static void finds_special_bytes_anywhere(void **state)
 {
     (void)state;
-    for (size_t len = 0; len < 70; len++) {
+    for (size_t len = 0; len < 120; len++) {
         for (size_t place = 0; place < len; place++) {
             for (int byte = 0; byte < 256; byte++) {
-                char text[72];
+                char text[122];
                 memset(text, 'a', sizeof text);
                 text[0] = '"';
                 text[len + 1] = '"';

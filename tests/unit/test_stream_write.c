@@ -179,6 +179,46 @@ static void test_a_big_message_through_a_slow_reader(void **state)
     check_slow_reader(&size, 1, 4096);
 }
 
+/* Pipes are made wide for large messages, and only for them, as far as this user may. */
+static void test_wide_pipes(void **state)
+{
+    (void)state;
+    enum { SIZE = 200 * 1024 };
+    fixture f;
+    int in[2];
+    int out[2];
+    char *text = make_text(SIZE, 1);
+    prepare(&f);
+    assert_int_equal(pipe2(in, O_CLOEXEC | O_NONBLOCK), 0);
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    int narrow = fcntl(in[0], F_GETPIPE_SZ);
+    int wide = fcntl(in[0], F_SETPIPE_SZ, MIB) > 0 ? MIB : narrow;
+    assert_true(fcntl(in[0], F_SETPIPE_SZ, narrow) > 0);
+    f.options.read_fd = in[0];
+    f.options.write_fd = out[1];
+    f.options.max_message_bytes = MIB;
+    f.peer = in[1];
+    open_stream(&f);
+
+    peer_says(&f, HUB_STR("[1]\n"));
+    assert_int_equal(send_text(&f, HUB_STR("[1]")), HUB_OK);
+    settle(&f);
+    assert_int_equal(fcntl(in[0], F_GETPIPE_SZ), narrow);
+    assert_int_equal(fcntl(out[1], F_GETPIPE_SZ), narrow);
+
+    assert_int_equal(send_text(&f, (hub_str){.ptr = text, .len = SIZE}), HUB_OK);
+    settle(&f);
+    assert_int_equal(fcntl(out[1], F_GETPIPE_SZ), wide);
+    assert_true(wide == narrow || hub_stream_queued(f.stream) == 0);
+    peer_says(&f, (hub_str){.ptr = text, .len = SIZE});
+    settle(&f);
+    assert_int_equal(fcntl(in[0], F_GETPIPE_SZ), wide);
+    assert_int_equal(f.messages, 1); /* the large one has not ended */
+    finish(&f);
+    assert_int_equal(close(out[0]), 0);
+    free(text);
+}
+
 /* Direct and queued writes in turn, with a queue before them and without. */
 static void test_order(void **state)
 {
@@ -372,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_one_iteration_one_write),
         cmocka_unit_test(test_a_large_message_does_not_wait),
         cmocka_unit_test(test_a_big_message_through_a_slow_reader),
+        cmocka_unit_test(test_wide_pipes),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_queue_limit),
         cmocka_unit_test(test_a_full_queue_is_kept),

@@ -26,7 +26,7 @@ LIBRARIES = {
     r"pcre2\.h": {"core/tools": 1, "plugins": None, "tests": None},
     r"ev\.h": {"core/base": None, "core/modules": None, "core/hub": None, "core/cli": None, "transports": None, "tests": None},
     r"uthash\.h|utlist\.h": {"core": None, "tests": None},
-    r"openssl/.*": {"core/config": 1, "core/hub": None, "plugins": 1, "transports": None, "tests": None},
+    r"openssl/.*": {"core/base": 1, "core/config": 1, "core/hub": None, "plugins": 1, "transports": None, "tests": None},
     r"curl/.*": {"core/modules": None, "plugins": None},
     r"libwebsockets\.h": {"transports": None},
     r"dlfcn\.h": {"core/modules": None, "tests": None},

@@ -15,6 +15,13 @@ uint64_t hub_clock_now_ms(void)
     return hub_clock_now_us() / 1000u;
 }
 
+uint64_t hub_clock_coarse_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now); /* likewise */
+    return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
+}
+
 int64_t hub_clock_wall_ms(void)
 {
     struct timespec now = {0};

@@ -8,6 +8,9 @@
 /* Milliseconds on CLOCK_MONOTONIC. */
 uint64_t hub_clock_now_ms(void);
 
+/* The same, as of the last tick of the kernel (1 to 10 ms ago), for a fifth of the price. */
+uint64_t hub_clock_coarse_ms(void);
+
 /* Milliseconds since 1970, for people and for files; it may be set back. */
 int64_t hub_clock_wall_ms(void);
 

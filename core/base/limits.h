@@ -194,4 +194,8 @@
 /* Between two lines of the log about descriptors that cannot be watched. */
 #define HUB_LOOP_TELL_MS 1000
 
+/* Between two attempts to watch one that the kernel refuses to watch: often, but not all the time.
+ */
+#define HUB_LOOP_RETRY_MS 50
+
 #endif

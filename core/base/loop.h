@@ -15,10 +15,17 @@
  * thread: [init] */
 void hub_loop_init(void);
 
+/* Make a loop that hub_loop_mend is for. NULL when out of memory or descriptors.
+ * owns:    the result, destroy it with hub_loop_destroy
+ * thread:  [init], or the loop's */
+struct ev_loop *hub_loop_new(void);
+void hub_loop_destroy(struct ev_loop *loop); /* NULL is fine */
+
 /* To be called first in every callback of an ev_io. When the kernel refuses to watch a descriptor
  * (no memory, or fs.epoll.max_user_watches), libev stops the watcher and calls back once, with
  * EV_ERROR, as if there were something to read. Then this starts the watcher again, says so in the
- * log, and the callback has nothing to do.
+ * log, and the callback has nothing to do. While the kernel goes on refusing, it is tried again
+ * every HUB_LOOP_RETRY_MS, if not before because something else happens.
  * returns: whether that is so
  * thread:  [loop] */
 bool hub_loop_mend(struct ev_loop *loop, ev_io *watcher, int events);

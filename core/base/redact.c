@@ -127,12 +127,33 @@ static bool build(void)
 
 /* ---- what to mask ---------------------------------------------------------------------------- */
 
+/* Whether the text was cut off at `i`: it ends, or has dots there, as quotes have. */
+static bool is_cut(hub_str text, size_t i)
+{
+    return i == text.len ||
+           (text.ptr[i] == '.' && hub_str_starts(hub_str_from(text, i), HUB_STR("...")));
+}
+
+/* Mask what was read of a secret before the text was cut in the middle of it. */
+static bool find_begun(hub_str text, size_t i, uint32_t at, uint32_t *marks)
+{
+    uint32_t begun = registry.nodes[at].depth;
+    if (begun < HUB_LIMIT_SECRET_LEAST_BYTES || !is_cut(text, i)) {
+        return false;
+    }
+    if (marks != NULL && marks[i - 1] < begun) {
+        marks[i - 1] = begun;
+    }
+    return true;
+}
+
 /* For each byte, how many up to it are to be masked; NULL: only whether there are any is asked. */
 static bool find_secrets(hub_str text, uint32_t *marks)
 {
     uint32_t at = 0;
     bool found = false;
     for (size_t i = 0; i < text.len; i++) {
+        found = find_begun(text, i, at, marks) || found;
         at = step(at, (unsigned char)text.ptr[i]);
         if (registry.nodes[at].longest > 0) {
             found = true;
@@ -142,14 +163,7 @@ static bool find_secrets(hub_str text, uint32_t *marks)
             marks[i] = registry.nodes[at].longest;
         }
     }
-    uint32_t begun = registry.nodes[at].depth; /* the text was cut in the middle of it */
-    if (begun >= HUB_LIMIT_SECRET_LEAST_BYTES) {
-        found = true;
-        if (marks != NULL && marks[text.len - 1] < begun) {
-            marks[text.len - 1] = begun;
-        }
-    }
-    return found;
+    return find_begun(text, text.len, at, marks) || found;
 }
 
 static bool is_token_char(char c)

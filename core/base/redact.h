@@ -3,7 +3,8 @@
  * Secrets that must not be shown: one registry for the process, of which whoever writes something
  * for people asks what to leave out. The configuration registers what it was told in confidence;
  * bearer tokens are known by their form. A secret is masked wherever it stands, also as a part of a
- * word, also when the text ends in the middle of it, and also as JSON writes it.
+ * word, also when the text ends in the middle of it (or goes on with "..."), and also as JSON
+ * writes it.
  *
  * A secret of several lines is masked line by line; lines below HUB_LIMIT_SECRET_LEAST_BYTES are
  * not: half of every text would be masked. What is masked takes time in proportion to the text,

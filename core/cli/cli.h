@@ -47,6 +47,7 @@ typedef struct cli_options {
     bool stdio;
     bool json;
     bool connect;
+    bool links_all; /* modules are linked that no toolset names, too */
     bool asks_anew; /* servers are to be asked what they offer, whatever is remembered of them */
     void (*on_step)(const char *what); /* check: see hub_settings; else NULL */
     hub_config_overrides overrides;

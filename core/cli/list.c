@@ -142,6 +142,7 @@ int cli_list(cli_options *options)
     }
     cli_local *local = NULL;
     options->asks_anew = LISTS[i].collect == list_tools;
+    options->links_all = LISTS[i].collect == list_modules;
     int status = cli_local_open(options, true, &local);
     hub_buf out;
     hub_buf_init(&out, SIZE_MAX / 4);

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "cli/cli.h"
+#include "hub/drain.h"
 #include "unix/unix.h"
 #ifdef PATCHBAY_HTTP
 #include "http/server.h"
@@ -79,6 +80,12 @@ size_t cli_listener_busy(const cli_listener *one)
 {
     return one->socket != NULL ? hub_unix_server_busy(one->socket)
                                : hub_http_server_busy(one->http);
+}
+
+bool cli_listener_is_awaited(const cli_listener_home *home, const cli_listener *one)
+{
+    return cli_listener_owes(one) ||
+           (one->http != NULL && hub_drain_owed_at(home->hub, one->http) > 0);
 }
 
 void cli_listener_stop(const cli_listener *one)
@@ -159,6 +166,12 @@ static hub_err open_http(cli_listener_home *home, const hub_settings *settings, 
 size_t cli_listener_busy(const cli_listener *one)
 {
     return hub_unix_server_busy(one->socket);
+}
+
+bool cli_listener_is_awaited(const cli_listener_home *home, const cli_listener *one)
+{
+    (void)home;
+    return cli_listener_owes(one);
 }
 
 void cli_listener_stop(const cli_listener *one)

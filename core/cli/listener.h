@@ -24,7 +24,8 @@ typedef struct cli_listener {
     struct hub_unix_server *socket;    /* for HUB_LISTEN_UNIX */
     struct hub_http_server *http;      /* else */
     bool is_new;
-    uint64_t retired_ms;
+    bool is_stopped;           /* of one that retires: its clients have been let go … */
+    uint64_t until_ms;         /* … or may still be answered; monotonic */
     struct cli_listener *next; /* of those that retire */
 } cli_listener;
 
@@ -48,6 +49,9 @@ bool cli_listener_reload(const cli_listener *one, const hub_settings *settings,
 /* Clients that wait for something; whether one has not taken what it was sent. */
 size_t cli_listener_busy(const cli_listener *one);
 bool cli_listener_owes(const cli_listener *one);
+
+/* Whether a client of it waits for a call, or has not taken what it was sent. */
+bool cli_listener_is_awaited(const cli_listener_home *home, const cli_listener *one);
 
 /* Its end, in steps: accept no more; let go of clients as they have been answered; end all. */
 void cli_listener_drain(const cli_listener *one);

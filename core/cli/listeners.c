@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { RETIRE_MS = 10000, LOOK_MS = 250 };
+enum {
+    GOODBYE_MS = 1000, /* for the ends of streams to be read, once nobody waits for a call */
+    LOOK_MS = 250,
+};
 
 struct cli_listeners {
     cli_listener_home home;
@@ -21,6 +24,26 @@ struct cli_listeners {
 
 /* ---- those that retire ----------------------------------------------------------------------- */
 
+/* Whether it is too early to close it. First calls may end, as when the hub does, then clients are
+ * let go. */
+static bool is_needed(const cli_listeners *listeners, cli_listener *one, uint64_t now_ms)
+{
+    if (!one->is_stopped) {
+        if (now_ms < one->until_ms && cli_listener_is_awaited(&listeners->home, one)) {
+            return true;
+        }
+        if (now_ms >= one->until_ms && cli_listener_is_awaited(&listeners->home, one)) {
+            char place[256];
+            cli_listener_print_place(one->listen, place, sizeof place);
+            hub_log(HUB_LOG_WARNING, "listen.calls_cut_off", HUB_F_TEXT("address", place));
+        }
+        cli_listener_stop(one);
+        one->is_stopped = true;
+        one->until_ms = now_ms + GOODBYE_MS;
+    }
+    return now_ms < one->until_ms && cli_listener_busy(one) > 0;
+}
+
 static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)events;
@@ -29,7 +52,7 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
     cli_listener **link = &listeners->retired;
     while (*link != NULL) {
         cli_listener *one = *link;
-        if (cli_listener_busy(one) > 0 && now - one->retired_ms < RETIRE_MS) {
+        if (is_needed(listeners, one, now)) {
             link = &one->next;
             continue;
         }
@@ -43,19 +66,19 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 }
 
 /* Without memory to wait it closes at once. */
-static void retire(cli_listeners *listeners, const cli_listener *one)
+static void retire(cli_listeners *listeners, const cli_listener *one, unsigned drain_ms)
 {
     char place[256];
     cli_listener_print_place(one->listen, place, sizeof place);
     hub_log(HUB_LOG_INFO, "listen.closed", HUB_F_TEXT("address", place));
-    cli_listener_stop(one);
+    cli_listener_drain(one);
     cli_listener *kept = malloc(sizeof *kept);
     if (kept == NULL) {
         cli_listener_close(one);
         return;
     }
     *kept = *one;
-    kept->retired_ms = hub_clock_now_ms();
+    kept->until_ms = hub_clock_now_ms() + drain_ms;
     kept->next = listeners->retired;
     listeners->retired = kept;
     ev_timer_again(listeners->home.loop, &listeners->look);
@@ -176,7 +199,7 @@ void cli_listeners_switch(cli_listeners_next *next, hub_reload_names *restart)
     const hub_settings *settings = next->settings;
     for (size_t i = 0; i < listeners->count; i++) {
         if (!next->is_kept[i]) {
-            retire(listeners, &listeners->served[i]);
+            retire(listeners, &listeners->served[i], settings->limits.drain_ms);
         }
     }
     cli_listener_home_limit(&listeners->home, &settings->limits);
@@ -286,6 +309,9 @@ void cli_listeners_close(cli_listeners *listeners, unsigned drain_ms)
     }
     for (size_t i = 0; i < listeners->count; i++) {
         cli_listener_stop(&listeners->served[i]);
+    }
+    for (const cli_listener *one = listeners->retired; one != NULL; one = one->next) {
+        cli_listener_stop(one);
     }
     drain(listeners, drain_ms);
     ev_timer_stop(listeners->home.loop, &listeners->look);

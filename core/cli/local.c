@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/loop.h"
 #include "wire/message.h"
 
 #include <limits.h>
@@ -201,7 +202,7 @@ int cli_local_open_with(hub_config *config, cli_local **ret_local)
         return EXIT_INTERNAL;
     }
     local->config = config;
-    local->loop = ev_loop_new(EVFLAG_AUTO);
+    local->loop = hub_loop_new();
     int status = local->loop != NULL ? make_hub(local, true) : EXIT_INTERNAL;
     if (status != EXIT_OK) {
         cli_local_close(local);
@@ -222,9 +223,10 @@ int cli_local_open(cli_options *options, bool start, cli_local **ret_local)
     if (status == EXIT_OK) {
         hub_settings *settings = &local->config->settings;
         settings->limits.straggler_ms = 0; /* nobody will hear of those that come later */
+        settings->modules.links_all = options->links_all;
         settings->asks_anew = options->asks_anew;
         settings->on_step = options->on_step;
-        local->loop = ev_loop_new(EVFLAG_AUTO);
+        local->loop = hub_loop_new();
         status = local->loop != NULL ? make_hub(local, start) : EXIT_INTERNAL;
     }
     if (status != EXIT_OK) {
@@ -246,7 +248,7 @@ void cli_local_close(cli_local *local)
         _exit(EXIT_OK); /* a plugin's thread will not end: nothing may be freed under it */
     }
     if (local->loop != NULL) {
-        ev_loop_destroy(local->loop);
+        hub_loop_destroy(local->loop);
     }
     hub_config_destroy(local->config);
     hub_buf_fini(&local->answer);

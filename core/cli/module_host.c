@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/loop.h"
 #include "config/file.h"
 #include "hub/hub.h"
 #include "stdio/stdio.h"
@@ -222,7 +223,7 @@ static void close_host(module_host *host)
         _exit(EXIT_OK); /* the module's thread will not end: nothing may be freed under it */
     }
     if (host->loop != NULL) {
-        ev_loop_destroy(host->loop);
+        hub_loop_destroy(host->loop);
     }
     hub_config_destroy(host->config);
     union {
@@ -249,7 +250,7 @@ static int run(module_host *host, cli_options *options, const char *path)
         return EXIT_CONFIG;
     }
     settle(host, path, options->overrides.allow_writable);
-    host->loop = ev_loop_new(EVFLAG_AUTO);
+    host->loop = hub_loop_new();
     if (host->loop == NULL || host->toolset.key == NULL) {
         cli_complain("out of memory");
         return EXIT_INTERNAL;

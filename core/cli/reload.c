@@ -95,8 +95,9 @@ static void tell_loop(void *arg, bool ran)
     }
 }
 
-static void refuse(const hub_error *why)
+static void refuse(const cli_reloader *reloader, const hub_error *why)
 {
+    hub_reload_note_refusal(reloader->hub, why);
     hub_log(HUB_LOG_ERROR, "config.refused", HUB_F_TEXT("reason", why->text),
             HUB_F_TEXT("effect", "nothing has changed"));
 }
@@ -113,7 +114,7 @@ void cli_reload(cli_reloader *reloader)
     } else {
         hub_error why;
         (void)hub_fail(&why, err, "the files cannot be read: %s", hub_err_text(err));
-        refuse(&why);
+        refuse(reloader, &why);
     }
 }
 
@@ -189,7 +190,7 @@ static void on_read(struct ev_loop *loop, ev_async *async, int events)
     reloader->is_due = false;
     if (config == NULL || apply(reloader, config, &reloader->why) != HUB_OK) {
         hub_config_destroy(config);
-        refuse(&reloader->why);
+        refuse(reloader, &reloader->why);
     } else {
         watch_files(reloader);
     }

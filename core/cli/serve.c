@@ -270,7 +270,7 @@ static void close_hub(cli_server *server)
     (void)signal(SIGTERM, SIG_IGN); /* nothing is left but to leave */
     (void)signal(SIGINT, SIG_IGN);
     cli_service_fini(&server->service);
-    ev_loop_destroy(server->loop);
+    hub_loop_destroy(server->loop);
     if (server->parent_fd >= 0) {
         (void)close(server->parent_fd);
     }
@@ -324,7 +324,7 @@ static int prepare(cli_server *server, cli_options *options)
     if (status != EXIT_OK) {
         return status;
     }
-    server->loop = ev_loop_new(EVFLAG_AUTO);
+    server->loop = hub_loop_new();
     if (server->loop == NULL) {
         cli_complain("no event loop can be had");
         return EXIT_INTERNAL;

@@ -51,11 +51,10 @@ static bool read_http(const char *text, target *ret_target)
 
 static bool read_unix(const char *path, target *ret_target)
 {
-    char absolute[URL_BYTES - 8];
-    if (path[0] != '/' && realpath(path, absolute) != NULL) {
-        path = absolute;
-    }
-    int len = snprintf(ret_target->url, sizeof ret_target->url, "unix://%s", path);
+    char *absolute = path[0] != '/' ? realpath(path, NULL) : NULL;
+    int len = snprintf(ret_target->url, sizeof ret_target->url, "unix://%s",
+                       absolute != NULL ? absolute : path);
+    free(absolute);
     return len > 0 && (size_t)len < sizeof ret_target->url;
 }
 
@@ -278,6 +277,18 @@ static void add_duration(hub_buf *row, hub_str milliseconds)
     hub_buf_printf(row, "%lld%s", (long long)(ms / UNITS[i].ms), UNITS[i].unit);
 }
 
+/* How many wait, and how many may: 3/100. A toolset without max_calls has no queue. */
+static void add_queue(hub_buf *row, hub_str status)
+{
+    if (hub_json_get(status, HUB_STR("queueLimit")).len == 0) {
+        hub_buf_add_char(row, '-');
+        return;
+    }
+    add_member(row, status, "queued", "-");
+    hub_buf_add_char(row, '/');
+    add_member(row, status, "queueLimit", "-");
+}
+
 enum {
     AT_STATE = 22,
     AT_PID = 33,
@@ -287,11 +298,12 @@ enum {
     AT_ERRORS = 66,
     AT_FLIGHT = 73,
     AT_QUEUED = 83,
-    AT_MEAN = 90,
-    AT_MAX = 100,
-    AT_RESTARTS = 110,
-    AT_AGE = 119,
-    AT_LAST_ERROR = 127,
+    AT_REFUSED = 92,
+    AT_MEAN = 100,
+    AT_MAX = 110,
+    AT_RESTARTS = 120,
+    AT_AGE = 129,
+    AT_LAST_ERROR = 137,
 };
 
 static const struct {
@@ -306,7 +318,8 @@ static const struct {
     {"CALLS", AT_CALLS, "calls"},
     {"ERRORS", AT_ERRORS, "errors"},
     {"IN FLIGHT", AT_FLIGHT, "inFlight"},
-    {"QUEUED", AT_QUEUED, "queued"},
+    {"QUEUED", AT_QUEUED, NULL},
+    {"REFUSED", AT_REFUSED, "refused"},
     {"MEAN MS", AT_MEAN, NULL},
     {"MAX MS", AT_MAX, NULL},
     {"RESTARTS", AT_RESTARTS, "restarts"},
@@ -326,6 +339,8 @@ static void print_toolset(hub_str toolset)
         pad(&row, column);
         if (COLUMNS[i].member != NULL) {
             add_member(&row, status, COLUMNS[i].member, column == AT_LAST_ERROR ? "" : "-");
+        } else if (column == AT_QUEUED) {
+            add_queue(&row, status);
         } else if (column == AT_AGE) {
             add_duration(&row, hub_json_get(status, HUB_STR("catalogAgeMs")));
         } else {
@@ -351,8 +366,19 @@ static void print_head(hub_str hub)
     add_member(&row, hub, "generation", "-");
     hub_buf_add(&row, HUB_STR(", requests in flight "));
     add_member(&row, hub, "inFlight", "-");
+    hub_buf_add(&row, HUB_STR(", refused "));
+    add_member(&row, hub, "refused", "-");
     cli_print(hub_buf_str(&row));
     hub_buf_clear(&row);
+    hub_str refused = hub_json_get(hub, HUB_STR("refusedReload"));
+    if (refused.len > 0) {
+        hub_buf_add(&row, HUB_STR("the last reload was refused, "));
+        add_duration(&row, hub_json_get(refused, HUB_STR("agoMs")));
+        hub_buf_add(&row, HUB_STR(" ago: "));
+        add_member(&row, refused, "reason", "the hub's log says why");
+        cli_print(hub_buf_str(&row));
+        hub_buf_clear(&row);
+    }
     hub_buf_add(&row, HUB_STR("TOOLSET"));
     for (size_t i = 0; i < sizeof COLUMNS / sizeof COLUMNS[0]; i++) {
         pad(&row, COLUMNS[i].column);

@@ -88,23 +88,60 @@ static bool is_telling(hub_str name)
     return false;
 }
 
-/* Of a text with variables only these are secret: the rest is in the manifest for all to see. */
-static bool is_literal(hub_str text)
+/* Append a text without variables as it will be: $$ is a dollar. False when it has variables: of
+ * such a text only these are secret, the rest is in the manifest for all to see. */
+static bool add_literal(hub_str text, hub_buf *out)
 {
-    return hub_str_find(text, HUB_STR("$")) == SIZE_MAX;
+    for (size_t i = 0; i < text.len; i++) {
+        char after = text.ptr[i] == '$' && i + 1 < text.len ? text.ptr[i + 1] : '\0';
+        if (after == '{') {
+            return false;
+        }
+        hub_buf_add_char(out, text.ptr[i]);
+        i += after == '$';
+    }
+    return true;
 }
 
 hub_err hub_config_hide_named(hub_config_reader *reader, hub_str name, hub_str text)
 {
-    if (reader->is_switched_off || !is_telling(name) || !is_literal(text)) {
+    hub_buf literal;
+    if (reader->is_switched_off || !is_telling(name)) {
         return HUB_OK;
     }
-    size_t space = hub_str_find(text, HUB_STR(" "));
-    bool has_scheme = space != SIZE_MAX && space < 16; /* "Bearer …", "Basic …" */
-    return add(reader, has_scheme ? hub_str_from(text, space + 1) : text, reader->reterr);
+    hub_buf_init(&literal, text.len + 1);
+    hub_err err = HUB_OK;
+    if (add_literal(text, &literal)) {
+        hub_str secret = hub_buf_str(&literal);
+        size_t space = hub_str_find(secret, HUB_STR(" "));
+        bool has_scheme = space != SIZE_MAX && space < 16; /* "Bearer …", "Basic …" */
+        err = !hub_buf_ok(&literal)
+                  ? hub_config_no_memory(reader)
+                  : add(reader, has_scheme ? hub_str_from(secret, space + 1) : secret,
+                        reader->reterr);
+    }
+    hub_buf_fini(&literal);
+    return err;
 }
 
-/* user:password@host: the password, and what a name in the query says to be one. */
+/* What stands before the host: the password; a user without one is a token. */
+static hub_err hide_user_info(hub_config_reader *reader, hub_str host)
+{
+    size_t end = host.len;
+    while (end > 0 && host.ptr[end - 1] != '@') {
+        end--;
+    }
+    if (end == 0) {
+        return HUB_OK;
+    }
+    hub_str info = {.ptr = host.ptr, .len = end - 1};
+    size_t colon = hub_str_find(info, HUB_STR(":"));
+    hub_str password = colon != SIZE_MAX ? hub_str_from(info, colon + 1) : HUB_STR_EMPTY;
+    hub_str user = {.ptr = info.ptr, .len = colon != SIZE_MAX ? colon : info.len};
+    return add(reader, password.len > 0 ? password : user, reader->reterr);
+}
+
+/* user:password@host, and what a name in the query says to be a secret. */
 hub_err hub_config_hide_url(hub_config_reader *reader, hub_str url)
 {
     size_t scheme = hub_str_find(url, HUB_STR("://"));
@@ -113,14 +150,7 @@ hub_err hub_config_hide_url(hub_config_reader *reader, hub_str url)
     while (end < rest.len && strchr("/?#", rest.ptr[end]) == NULL) {
         end++;
     }
-    hub_str host = {.ptr = rest.ptr, .len = end};
-    size_t at = hub_str_find(host, HUB_STR("@"));
-    size_t colon = hub_str_find(host, HUB_STR(":"));
-    hub_err err = HUB_OK;
-    if (at != SIZE_MAX && colon < at) {
-        err = add(reader, (hub_str){.ptr = host.ptr + colon + 1, .len = at - colon - 1},
-                  reader->reterr);
-    }
+    hub_err err = hide_user_info(reader, (hub_str){.ptr = rest.ptr, .len = end});
     size_t query = hub_str_find(rest, HUB_STR("?"));
     rest = query != SIZE_MAX ? hub_str_from(rest, query + 1) : HUB_STR_EMPTY;
     while (err == HUB_OK && rest.len > 0) {

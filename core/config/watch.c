@@ -18,7 +18,7 @@ typedef struct watched {
 
 /* Where changes can happen. */
 typedef struct places {
-    char **hops; /* each link on the way to a file, and the file without links */
+    char **hops; /* each file, and what it leads to if it is a link */
     size_t hop_count;
     char **folders; /* of these, each once */
     size_t folder_count;
@@ -73,27 +73,20 @@ static hub_str folder_of(const char *path)
                            strrchr(path, '/')); /* empty for the root, as plugin_watch has it */
 }
 
-/* Where the path leads when its first link is followed: `path` becomes that, `ret_link` the link's
- * own path. False when there is no link on the way (or nothing at all). */
-static bool follow(char path[PATH_MAX], char ret_link[PATH_MAX])
+/* If the path is a link, make of it the path that the link leads to. Links among its folders are
+ * seen to by plugin_watch. */
+static bool follow(char path[PATH_MAX])
 {
     char target[PATH_MAX];
     char next[PATH_MAX];
-    ssize_t len = -1;
-    const char *rest = path;
-    while (len <= 0 && *rest != '\0') {
-        rest += 1 + strcspn(rest + 1, "/");
-        memcpy(ret_link, path, (size_t)(rest - path));
-        ret_link[rest - path] = '\0';
-        len = readlink(ret_link, target, sizeof target - 1);
-    }
+    ssize_t len = readlink(path, target, sizeof target - 1);
     if (len <= 0) {
         return false;
     }
     target[len] = '\0';
-    hub_str folder = target[0] == '/' ? HUB_STR_EMPTY : folder_of(ret_link);
-    int written = snprintf(next, sizeof next, HUB_STR_FMT "%s%s%s", HUB_STR_ARG(folder),
-                           target[0] == '/' ? "" : "/", target, rest);
+    hub_str folder = target[0] == '/' ? HUB_STR_EMPTY : folder_of(path);
+    int written = snprintf(next, sizeof next, HUB_STR_FMT "%s%s", HUB_STR_ARG(folder),
+                           target[0] == '/' ? "" : "/", target);
     if (written < 0 || (size_t)written >= sizeof next) {
         return false;
     }
@@ -116,17 +109,15 @@ static void free_places(places *at)
 static bool add_hops(places *at, const char *file)
 {
     char path[PATH_MAX];
-    char link[PATH_MAX];
     int len = snprintf(path, sizeof path, "%s", file);
     if (len < 0 || (size_t)len >= sizeof path) {
         return true; /* nobody could have read it */
     }
-    for (int i = 0; i < MOST_LINKS && follow(path, link); i++) {
-        if (!add_hop(at, link)) {
-            return false;
-        }
+    bool is_added = add_hop(at, path);
+    for (int i = 0; is_added && i < MOST_LINKS && follow(path); i++) {
+        is_added = add_hop(at, path);
     }
-    return add_hop(at, path);
+    return is_added;
 }
 
 /* As the links are now. */

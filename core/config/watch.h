@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Notices that a file of the configuration is another one. It watches the folders of the files, and
- * of every link on the way to them, so an editor that puts a new file in the place of the old one
- * is noticed, and a volume whose links are exchanged (as Kubernetes does it), be they links to
- * files or to folders. When nothing more can be watched, what was watched until then still is. What
- * has changed is found by comparing: events merely say when to look. A file that is being written
- * is waited for until it is closed, one that is no regular file is not watched. Thread: [loop].
+ * of what they lead to when they are links, so an editor that puts a new file in the place of the
+ * old one is noticed, and a volume whose links are exchanged (as Kubernetes does it), be they links
+ * to files or to folders, and folders far above that are exchanged. When nothing more can be
+ * watched, what was watched until then still is. What has changed is found by comparing: events
+ * merely say when to look. A file that is being written is waited for until it is closed, one that
+ * is no regular file is not watched. Thread: [loop].
  */
 #ifndef HUB_CONFIG_WATCH_H
 #define HUB_CONFIG_WATCH_H

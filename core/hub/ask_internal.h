@@ -76,7 +76,6 @@ struct hub_asking {
     bool is_away; /* the client has been answered; the call is no session's until it is back */
     uint64_t serial;
     char *principal;
-    const hub_profile *profile;
     hub_str supplied; /* answers that came unasked with the request, an object; owned */
     bool is_finished; /* while the client was away; the outcome is kept */
     hub_outcome outcome;

@@ -319,6 +319,9 @@ static const char *outcome_word(const hub_call *call, const hub_outcome *outcome
     if (outcome == NULL) {
         return "cancelled";
     }
+    if (call->is_refused) {
+        return "refused";
+    }
     if (outcome->status == PATCHBAY_RESULT && hub_status_is_error(call, outcome)) {
         return "tool_error";
     }
@@ -386,6 +389,9 @@ void hub_audit_configure(hub_audit *audit, const hub_audit_settings *settings)
     audit->path = path;
     audit->keeps = settings->is_strict && path != NULL;
     audit->is_on = settings->is_on;
+    if (audit->keeps && audit->waiting.first == NULL) {
+        audit->is_failing = false; /* no call would be let in, so nothing would find it out */
+    }
     (void)pthread_mutex_unlock(&audit->lock);
     audit->is_strict = settings->is_strict && path != NULL;
     audit->keeps_arguments = settings->has_arguments;

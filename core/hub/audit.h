@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The audit: one record for each call of a tool, each reading of a resource, each prompt: who asked
- * for what, of which toolset, how long it took, how it ended; never what it was given, unless the
- * settings say so (then masked and cut), and never what came of it (RELIABILITY D09, R09).
+ * The audit: one record for each call of a tool, each reading of a resource, each prompt, each
+ * completion: who asked for what, of which toolset, how long it took, how it ended; never what it
+ * was given, unless the settings say so (then masked and cut), and never what came of it
+ * (RELIABILITY D09, R09).
  *
  * Records go to the log, or as JSON lines to a file of their own. A thread of its own writes them:
  * the loop makes a record and hands it over. The file is opened for the first record, and again
@@ -50,7 +51,10 @@ bool hub_audit_begin(hub_call *call, hub_str toolset, hub_str name, const hub_me
 /* It ends now: with that outcome, NULL if nobody waits for one. */
 void hub_audit_end(hub_call *call, const hub_outcome *outcome);
 
-/* A request was refused before it became a call. */
+/* A request was refused before it became a call: noted if it asked for one that would have been. */
+void hub_audit_refuse(const struct hub_request *request);
+
+/* The same by whoever knows what it was about; either may be empty. */
 void hub_audit_refused(const struct hub_request *request, hub_str toolset, hub_str name);
 
 typedef struct hub_audit_numbers {

@@ -53,12 +53,12 @@ hub_err hub_audit_file_write(hub_audit_file *file, const char *path, hub_str lin
     if (err != HUB_OK) {
         return err;
     }
-    struct stat before;
-    bool can_cut = fstat(file->fd, &before) == 0 && S_ISREG(before.st_mode);
     if (file->is_torn && write_all(file->fd, HUB_STR("\n")) != 1) {
         return explain(path, reterr);
     }
     file->is_torn = false;
+    struct stat before;
+    bool can_cut = fstat(file->fd, &before) == 0 && S_ISREG(before.st_mode);
     size_t done = write_all(file->fd, lines);
     if (done == lines.len) {
         return HUB_OK;

@@ -101,7 +101,7 @@ static void add_text(const hub_audit_record *record, hub_audit_text which, hub_b
     }
     hub_json_add_key(out, hub_str_of(KEYS[which]));
     if (is_json && hub_json_check(text, &whole, NULL) == HUB_OK) {
-        hub_buf_add(out, whole);
+        hub_json_add_compact(out, whole); /* one line, whatever the client made of it */
     } else {
         hub_json_add_string(out, text); /* cut, or masked where no string was */
     }

@@ -11,6 +11,7 @@
 #include "hub/progress.h"
 #include "hub/respond.h"
 #include "hub/router.h"
+#include "hub/sealed_state.h"
 #include "hub/subscription.h"
 #include "hub/task_watch.h"
 #include "hub/tasks.h"
@@ -97,6 +98,9 @@ static bool on_finish(void *ctx, uint64_t id, int32_t status, hub_str json, bool
     hub_buf elicited;
     hub_buf_init(&elicited, SIZE_MAX / 2);
     hub_elicitation_translate(call, &outcome, &elicited);
+    hub_buf sealed;
+    hub_buf_init(&sealed, SIZE_MAX / 2);
+    hub_sealed_state_translate(call, &outcome, &sealed);
     hub_buf named; /* who cannot be reached: the plugin does not know its toolset's name */
     hub_buf_init(&named, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     if (status == PATCHBAY_UNAVAILABLE && call->on_outcome == NULL) {
@@ -106,6 +110,7 @@ static bool on_finish(void *ctx, uint64_t id, int32_t status, hub_str json, bool
     }
     hub_call_finish(call, &outcome);
     hub_buf_fini(&named);
+    hub_buf_fini(&sealed);
     hub_buf_fini(&elicited);
     hub_buf_fini(&translated);
     return true;

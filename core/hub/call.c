@@ -204,11 +204,10 @@ static uint64_t left_until(uint64_t end_ms, uint64_t now_ms)
 }
 
 /* The call has been silent since then. */
-static void start_timer(hub_call *call, uint64_t since_ms)
+static void start_timer(hub_call *call, uint64_t since_ms, uint64_t now_ms)
 {
-    uint64_t now = hub_clock_now_ms();
-    uint64_t left = left_until(call->ceiling_ms, now);
-    uint64_t delay = left_until(since_ms + call->timeout_ms, now);
+    uint64_t left = left_until(call->ceiling_ms, now_ms);
+    uint64_t delay = left_until(since_ms + call->timeout_ms, now_ms);
     delay = delay < left ? delay : left;
     ev_timer_stop(call->table->loop, &call->deadline);
     ev_timer_set(&call->deadline, (double)delay / 1000., 0.);
@@ -240,20 +239,23 @@ void hub_call_begin_clock(hub_call *call)
 
 void hub_call_set_deadline(hub_call *call, uint32_t timeout_ms, uint32_t ceiling_ms)
 {
-    if (call->begin_us == 0) {
+    bool is_new = call->begin_us == 0;
+    if (is_new) {
         hub_call_begin_clock(call);
     }
     call->timeout_ms = timeout_ms;
     call->ceiling_ms = call->begin_ms + ceiling_ms;
     ev_timer_init(&call->deadline, on_deadline, 0., 0.);
+    ev_set_priority(&call->deadline, EV_MINPRI); /* an answer that is there already counts */
     call->deadline.data = call;
-    start_timer(call, call->begin_ms);
+    start_timer(call, call->begin_ms, is_new ? call->begin_ms : hub_clock_now_ms());
 }
 
 void hub_call_touch(hub_call *call)
 {
     if (ev_is_active(&call->deadline)) {
-        start_timer(call, hub_clock_now_ms());
+        uint64_t now_ms = hub_clock_now_ms();
+        start_timer(call, now_ms, now_ms);
     }
 }
 
@@ -268,9 +270,10 @@ void hub_call_pause(hub_call *call)
 void hub_call_unpause(hub_call *call)
 {
     if (call->paused_ms != 0) {
-        call->ceiling_ms += hub_clock_now_ms() - call->paused_ms;
+        uint64_t now_ms = hub_clock_now_ms();
+        call->ceiling_ms += now_ms - call->paused_ms;
         call->paused_ms = 0;
-        start_timer(call, hub_clock_now_ms());
+        start_timer(call, now_ms, now_ms);
     }
 }
 

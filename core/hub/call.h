@@ -78,6 +78,7 @@ struct hub_call {
     char *task;                  /* … and with which: the toolset's own id; NULL: none yet */
     size_t task_len;
     bool takes_place;     /* one of its binding's client_calls */
+    bool is_refused;      /* it ends because it got none */
     uint64_t progress_ms; /* see progress.c */
     char *progress;       /* … and the newest that was held back; NULL: none */
     size_t progress_len;

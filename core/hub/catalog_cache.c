@@ -2,11 +2,12 @@
 #include "hub/catalog_cache.h"
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/limits.h"
 #include "hub/catalog_file.h"
 #include "hub/hub.h"
 
-#include <openssl/evp.h>
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,11 +50,12 @@ typedef struct cache_job {
 
 /* ---- which file ------------------------------------------------------------------------------ */
 
-static void add_part(EVP_MD_CTX *digest, const char *text)
+static void add_part(hub_digest *digest, const char *text)
 {
-    (void)EVP_DigestUpdate(digest, text, strlen(text) + 1); /* with its NUL: no part runs into
-                                                               the next */
+    hub_digest_add(digest, text, strlen(text) + 1); /* with its NUL: no part runs into the next */
 }
+
+static_assert((int)HUB_CATALOG_ID_BYTES == HUB_DIGEST_HEX_BYTES, "an id is a digest");
 
 /* A server on the network does not care where the hub was started. */
 static char *working_directory(const hub_toolset_settings *settings)
@@ -67,29 +69,26 @@ static bool make_id(const hub_toolset *toolset, const hub_module *module,
                     char ret_id[HUB_CATALOG_ID_BYTES])
 {
     const hub_toolset_settings *settings = toolset->settings;
-    unsigned char bytes[EVP_MAX_MD_SIZE];
-    unsigned len = 0;
+    unsigned char bytes[HUB_DIGEST_BYTES];
     char *directory = working_directory(settings);
-    EVP_MD_CTX *digest = EVP_MD_CTX_new();
-    bool made =
-        directory != NULL && digest != NULL && EVP_DigestInit_ex(digest, EVP_sha256(), NULL) == 1;
-    if (made) {
-        add_part(digest, settings->key);
-        add_part(digest, module->name);
-        add_part(digest, module->table->version);
-        add_part(digest, settings->config_json);
-        if (settings->is_isolated) { /* its version is not known */
-            (void)EVP_DigestUpdate(digest, &module->hash, sizeof module->hash);
-        }
-        add_part(digest, directory);
-        made = EVP_DigestFinal_ex(digest, bytes, &len) == 1;
+    if (directory == NULL) {
+        return false;
     }
-    for (unsigned i = 0; made && i < len; i++) {
-        (void)snprintf(ret_id + 2 * i, 3, "%02x", bytes[i]);
+    hub_digest digest;
+    hub_digest_init(&digest);
+    add_part(&digest, settings->key);
+    add_part(&digest, module->name);
+    add_part(&digest, module->table->version);
+    add_part(&digest, settings->config_json);
+    if (settings->is_isolated) { /* its version is not known */
+        hub_digest_add(&digest, &module->hash, sizeof module->hash);
+        add_part(&digest, settings->process_json != NULL ? settings->process_json : "");
     }
-    EVP_MD_CTX_free(digest);
+    add_part(&digest, directory);
+    hub_digest_end(&digest, bytes);
+    hub_digest_hex(bytes, ret_id);
     free(directory);
-    return made;
+    return true;
 }
 
 static void make_name(const hub_toolset *toolset, const char *id,

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/catalog_file.h"
 
+#include "base/digest.h"
 #include "base/limits.h"
 #include "wire/json.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
-#include <openssl/rand.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     VERSION = 1,
-    DIGEST_BYTES = 32,
     HALF_WRITTEN_S = 3600, /* nobody writes a file for that long */
     DAY_S = 86400,
 };
@@ -40,17 +39,11 @@ static const char *const LISTS[HUB_KINDS] = {
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-static bool digest(hub_str text, char ret_hex[2 * DIGEST_BYTES + 1])
+static void digest(hub_str text, char ret_hex[HUB_DIGEST_HEX_BYTES])
 {
-    unsigned char bytes[EVP_MAX_MD_SIZE];
-    unsigned len = 0;
-    if (EVP_Digest(text.ptr, text.len, bytes, &len, EVP_sha256(), NULL) != 1) {
-        return false;
-    }
-    for (unsigned i = 0; i < DIGEST_BYTES; i++) {
-        (void)snprintf(ret_hex + 2 * i, 3, "%02x", bytes[i]);
-    }
-    return true;
+    unsigned char bytes[HUB_DIGEST_BYTES];
+    hub_digest_of(text, bytes);
+    hub_digest_hex(bytes, ret_hex);
 }
 
 static void add_content(const hub_catalog_record *record, hub_buf *out)
@@ -74,16 +67,17 @@ static void add_content(const hub_catalog_record *record, hub_buf *out)
 
 void hub_catalog_file_write(const hub_catalog_record *record, hub_buf *out)
 {
-    char hex[2 * DIGEST_BYTES + 1];
+    char hex[HUB_DIGEST_HEX_BYTES];
     hub_buf content;
     hub_buf_init(&content, out->max);
     add_content(record, &content);
-    if (hub_buf_ok(&content) && digest(hub_buf_str(&content), hex)) {
+    if (hub_buf_ok(&content)) {
+        digest(hub_buf_str(&content), hex);
         hub_buf_printf(out, PREFIX "%d" SHA "%s" CONTENT, VERSION, hex);
         hub_buf_add(out, hub_buf_str(&content));
         hub_buf_add(out, HUB_STR(END));
     } else {
-        out->failed = hub_buf_ok(&content) ? HUB_ENOMEM : content.failed;
+        out->failed = content.failed;
     }
     hub_buf_fini(&content);
 }
@@ -116,7 +110,7 @@ static unsigned take_version(hub_str *text)
 /* Take the frame off; the content is whole then. */
 static hub_err unwrap(hub_str text, hub_str *ret_content, hub_error *reterr)
 {
-    char hex[2 * DIGEST_BYTES + 1];
+    char hex[HUB_DIGEST_HEX_BYTES];
     if (!take(&text, HUB_STR(PREFIX))) {
         return hub_fail(reterr, HUB_EINVAL, "it is not a catalog that a hub remembered");
     }
@@ -125,10 +119,10 @@ static hub_err unwrap(hub_str text, hub_str *ret_content, hub_error *reterr)
         return hub_fail(reterr, HUB_EINVAL, "it is of version %u, and this hub reads version %d",
                         version, VERSION);
     }
-    if (!take(&text, HUB_STR(SHA)) || text.len < 2 * DIGEST_BYTES) {
+    if (!take(&text, HUB_STR(SHA)) || text.len < 2 * HUB_DIGEST_BYTES) {
         return hub_fail(reterr, HUB_EINVAL, "it is damaged");
     }
-    hub_str told = {.ptr = text.ptr, .len = 2 * DIGEST_BYTES};
+    hub_str told = {.ptr = text.ptr, .len = 2 * HUB_DIGEST_BYTES};
     text = hub_str_from(text, told.len);
     size_t end = sizeof END - 1;
     if (!take(&text, HUB_STR(CONTENT)) || text.len < end ||
@@ -136,7 +130,8 @@ static hub_err unwrap(hub_str text, hub_str *ret_content, hub_error *reterr)
         return hub_fail(reterr, HUB_EINVAL, "it is cut off, or damaged");
     }
     text.len -= end;
-    if (!digest(text, hex) || !hub_str_is(told, hex)) {
+    digest(text, hex);
+    if (!hub_str_is(told, hex)) {
         return hub_fail(reterr, HUB_EINVAL, "it is damaged: its digest is another one");
     }
     *ret_content = text;
@@ -148,32 +143,68 @@ static bool read_time(hub_str raw, int64_t *ret_ms)
     return hub_json_to_i64(raw, ret_ms) && *ret_ms >= 0;
 }
 
+/* The members of the content, which is gone through once: a list can be long. */
+typedef struct content_members {
+    hub_str id;
+    hub_str learned;
+    hub_str era;
+    hub_str capabilities;
+    hub_str lists[HUB_KINDS];
+} content_members;
+
+static void find_members(hub_str whole, content_members *members)
+{
+    const struct {
+        const char *key;
+        hub_str *value;
+    } wanted[] = {
+        {"id", &members->id},
+        {"learned", &members->learned},
+        {"era", &members->era},
+        {"capabilities", &members->capabilities},
+        {LISTS[HUB_KIND_TOOL], &members->lists[HUB_KIND_TOOL]},
+        {LISTS[HUB_KIND_RESOURCE], &members->lists[HUB_KIND_RESOURCE]},
+        {LISTS[HUB_KIND_TEMPLATE], &members->lists[HUB_KIND_TEMPLATE]},
+        {LISTS[HUB_KIND_PROMPT], &members->lists[HUB_KIND_PROMPT]},
+    };
+    hub_str key;
+    hub_str value;
+    for (hub_json_iter it = hub_json_iterate(whole); hub_json_next(&it, &key, &value);) {
+        for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+            if (hub_json_string_is(key, hub_str_of(wanted[i].key))) {
+                *wanted[i].value = value;
+            }
+        }
+    }
+}
+
 static hub_err read_content(hub_str content, hub_str id, hub_catalog_record *record,
                             hub_error *reterr)
 {
     hub_str whole;
+    content_members found = {.id = HUB_STR_EMPTY};
     hub_err err = hub_json_check(content, &whole, reterr);
     if (err != HUB_OK) {
         return err;
     }
-    hub_str era = hub_json_get(whole, HUB_STR("era"));
-    record->id = id;
-    record->is_modern = hub_json_string_is(era, HUB_STR("modern"));
-    record->capabilities = hub_json_get(whole, HUB_STR("capabilities"));
-    bool fits = hub_json_type_of(whole) == HUB_JSON_OBJECT &&
-                read_time(hub_json_get(whole, HUB_STR("learned")), &record->learned_at_ms) &&
-                (record->is_modern || hub_json_string_is(era, HUB_STR("legacy"))) &&
-                (record->capabilities.len == 0 ||
-                 hub_json_type_of(record->capabilities) == HUB_JSON_OBJECT);
-    for (int kind = 0; fits && kind < HUB_KINDS; kind++) {
-        record->lists[kind] = hub_json_get(whole, hub_str_of(LISTS[kind]));
-        fits =
-            record->lists[kind].len == 0 || hub_json_type_of(record->lists[kind]) == HUB_JSON_ARRAY;
+    bool fits = hub_json_type_of(whole) == HUB_JSON_OBJECT;
+    if (fits) {
+        find_members(whole, &found);
     }
-    if (!fits || record->lists[HUB_KIND_TOOL].len == 0) {
+    record->id = id;
+    record->is_modern = hub_json_string_is(found.era, HUB_STR("modern"));
+    record->capabilities = found.capabilities;
+    fits = fits && read_time(found.learned, &record->learned_at_ms) &&
+           (record->is_modern || hub_json_string_is(found.era, HUB_STR("legacy"))) &&
+           (found.capabilities.len == 0 || hub_json_type_of(found.capabilities) == HUB_JSON_OBJECT);
+    for (int kind = 0; fits && kind < HUB_KINDS; kind++) {
+        record->lists[kind] = found.lists[kind];
+        fits = found.lists[kind].len == 0 || hub_json_type_of(found.lists[kind]) == HUB_JSON_ARRAY;
+    }
+    if (!fits || found.lists[HUB_KIND_TOOL].len == 0) {
         return hub_fail(reterr, HUB_EINVAL, "a member is missing, or of another type than it has");
     }
-    if (!hub_json_string_is(hub_json_get(whole, HUB_STR("id")), id)) {
+    if (!hub_json_string_is(found.id, id)) {
         return hub_fail(reterr, HUB_EINVAL, "it is the catalog of another configuration");
     }
     return HUB_OK;
@@ -333,7 +364,7 @@ static hub_err replace(int folder_fd, const char *name, hub_str text, hub_error 
 {
     uint64_t number;
     char temporary[HUB_CATALOG_NAME_BYTES + 32];
-    if (RAND_bytes((unsigned char *)&number, (int)sizeof number) != 1) {
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) {
         return hub_fail(reterr, HUB_ESYSTEM, "no random numbers can be had");
     }
     (void)snprintf(temporary, sizeof temporary, "%s.%016llx" TEMPORARY, name,

@@ -60,6 +60,7 @@ static void respond_missing(const hub_request *request, int code, const char *wh
 {
     hub_buf text;
     hub_buf failures;
+    hub_audit_refuse(request);
     hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
     hub_buf_init(&failures, HUB_LIMIT_LOG_LINE_BYTES / 2);
     hub_buf_printf(&text, "%s: %.*s", what, (int)(name.len < 200 ? name.len : 200), name.ptr);

@@ -8,8 +8,6 @@
 #include "hub/hub.h"
 #include "hub/orchestrator.h"
 
-#include <time.h>
-
 enum {
     RETRY_AFTER_MS = 10000, /* how long a failed attempt keeps lists from waiting for the next */
     RETRY_LEAST_MS = 2000,  /* until a server without a catalog is asked again; doubled each time */
@@ -18,13 +16,6 @@ enum {
 };
 
 /* ---- what is known --------------------------------------------------------------------------- */
-
-static int64_t wall_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail with this clock on Linux */
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 bool hub_toolset_is_unknown(const hub_toolset *toolset)
 {
@@ -48,7 +39,7 @@ bool hub_toolset_is_pending(const hub_toolset *toolset)
 /* A clock that was set back makes a catalog old, too. */
 static bool is_old(const hub_toolset *toolset)
 {
-    int64_t age_ms = wall_ms() - toolset->learned_at_ms;
+    int64_t age_ms = hub_clock_wall_ms() - toolset->learned_at_ms;
     return age_ms < 0 || age_ms >= (int64_t)toolset->hub->settings->limits.catalog_ttl_ms;
 }
 
@@ -70,7 +61,7 @@ void hub_toolset_note_wait(hub_toolset *toolset)
 
 void hub_discovery_take(hub_toolset *toolset)
 {
-    toolset->learned_at_ms = wall_ms();
+    toolset->learned_at_ms = hub_clock_wall_ms();
     if (!toolset->is_recalled && toolset->discovery == NULL &&
         toolset->state != PATCHBAY_STATE_CONNECTING) {
         hub_catalog_cache_note(toolset);
@@ -98,9 +89,9 @@ static void fail_promised(hub_toolset *toolset)
     }
 }
 
-void hub_discovery_confirm(hub_toolset *toolset)
+static void confirm(hub_toolset *toolset)
 {
-    toolset->learned_at_ms = wall_ms();
+    toolset->learned_at_ms = hub_clock_wall_ms();
     toolset->failed_at_ms = 0;
     toolset->failures = 0;
     ev_timer_stop(toolset->hub->loop, &toolset->retry);
@@ -160,9 +151,32 @@ static void log_outcome(const hub_toolset *toolset, const hub_discovery_run *run
         fields[2] = fields[3];
         fields[3].key = NULL;
     }
+    if (run == NULL) { /* nobody has asked */
+        fields[is_good ? 2 : 3].key = NULL;
+    }
     hub_log_fields(is_good ? HUB_LOG_INFO : HUB_LOG_WARNING,
                    is_good ? "tools.discovery.server.success" : "tools.discovery.server.failed",
                    fields);
+}
+
+void hub_discovery_confirm(hub_toolset *toolset)
+{
+    bool is_back = toolset->failed_at_ms != 0 && toolset->discovery == NULL;
+    confirm(toolset);
+    if (is_back) {
+        log_outcome(toolset, NULL, (hub_str){.ptr = NULL});
+    }
+}
+
+static void note_failure(hub_toolset *toolset, const hub_discovery_run *run, hub_str reason)
+{
+    toolset->failed_at_ms = hub_clock_now_ms();
+    toolset->failures++;
+    log_outcome(toolset, run, reason);
+    if (toolset->lists[HUB_KIND_TOOL] == NULL) {
+        plan_retry(toolset);
+    }
+    hub_discovery_tell(toolset, HUB_EUNAVAILABLE, reason);
 }
 
 static void on_discovered(void *ctx, const hub_outcome *outcome)
@@ -173,18 +187,12 @@ static void on_discovered(void *ctx, const hub_outcome *outcome)
     if (outcome->status == PATCHBAY_RESULT) {
         toolset->deferred =
             toolset->lists[HUB_KIND_TOOL] != NULL && toolset->deferred; /* none: it has no tools */
-        hub_discovery_confirm(toolset);
+        confirm(toolset);
         log_outcome(toolset, run, (hub_str){.ptr = NULL});
         hub_discovery_tell(toolset, HUB_OK, HUB_STR_EMPTY);
         hub_discovery_count(run);
     } else {
-        toolset->failed_at_ms = hub_clock_now_ms();
-        toolset->failures++;
-        log_outcome(toolset, run, outcome->json);
-        if (toolset->lists[HUB_KIND_TOOL] == NULL) {
-            plan_retry(toolset);
-        }
-        hub_discovery_tell(toolset, HUB_EUNAVAILABLE, outcome->json);
+        note_failure(toolset, run, outcome->json);
     }
     hub_orchestrator_discovered(toolset->hub);
     hub_discovery_look_after(run);
@@ -206,10 +214,14 @@ static void ask(hub_toolset *toolset, hub_discovery_run *run, ask_reason reason)
     toolset->is_late = reason == RETRIED; /* it failed before: no list waits for it */
     toolset->is_refresh = reason == REFRESHED;
     hub_discovery_join(run, toolset);
-    if (hub_toolset_request(toolset, &request, ceiling_ms, on_discovered, toolset,
-                            &toolset->discovery) != HUB_OK) {
+    hub_err err = hub_toolset_request(toolset, &request, ceiling_ms, on_discovered, toolset,
+                                      &toolset->discovery);
+    if (err != HUB_OK) {
         run = hub_discovery_leave(toolset);
-        hub_discovery_tell(toolset, HUB_EUNAVAILABLE, HUB_STR("too many calls are in flight"));
+        note_failure(toolset, run,
+                     err == HUB_ENOMEM ? hub_str_of(hub_err_text(err))
+                                       : HUB_STR("too many calls are in flight"));
+        hub_orchestrator_discovered(toolset->hub);
         hub_discovery_look_after(run);
     }
 }

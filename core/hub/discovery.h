@@ -52,7 +52,7 @@ void hub_discovery_refresh(struct hub_profile *profile, hub_str meta);
 void hub_discovery_take(struct hub_toolset *toolset);
 
 /* The catalog is what the toolset's server says now, whoever made it say so: it counts as current,
- * it is remembered, and calls of tools that it lacks fail. */
+ * it is remembered, and calls of tools that it lacks fail. The log has it when it had failed. */
 void hub_discovery_confirm(struct hub_toolset *toolset);
 
 /* Ask no more for the toolset's catalog. Whether it had been asked for, and somebody may wait. */
@@ -63,6 +63,9 @@ void hub_discovery_tell(struct hub_toolset *toolset, hub_err err, hub_str reason
 
 /* Log how many tools there are: some toolset has come or gone. `trace`: empty for none. */
 void hub_discovery_log_registry(const struct hub_orchestrator *hub, hub_str trace);
+
+/* Log that the tools of a server are no longer there (S4.63); of other toolsets nothing is said. */
+void hub_discovery_log_removed(const struct hub_toolset *toolset);
 
 /* Prepare the timers of a new hub, of a new toolset; stop a hub's at its end. */
 void hub_discovery_init(struct hub_orchestrator *hub);

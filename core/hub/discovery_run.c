@@ -5,9 +5,9 @@
 #include "hub/hub.h"
 #include "hub/orchestrator.h"
 
-#include <openssl/rand.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 enum { STRAGGLER_RATIO = 3 };
 
@@ -16,7 +16,7 @@ struct hub_discovery_run {
     char trace[HUB_TRACE_ID_BYTES];
     uint64_t begin_ms;
     bool is_open;        /* more may be asked */
-    size_t outstanding;  /* requests not yet answered */
+    size_t outstanding;  /* that joined, and after whose leaving nobody has looked yet */
     size_t answered;     /* with a catalog */
     ev_timer stragglers; /* when they are not waited for any longer */
 };
@@ -56,7 +56,7 @@ void hub_discovery_keep_trace(hub_str trace, char ret_trace[HUB_TRACE_ID_BYTES])
 static void choose_trace(hub_str trace, char ret_trace[HUB_TRACE_ID_BYTES])
 {
     uint64_t random[2] = {0, 0};
-    if (trace.len == 0 && RAND_bytes((unsigned char *)random, (int)sizeof random) == 1) {
+    if (trace.len == 0 && getrandom(random, sizeof random, 0) == (ssize_t)sizeof random) {
         (void)snprintf(ret_trace, HUB_TRACE_ID_BYTES, "%016llx%016llx",
                        (unsigned long long)random[0], (unsigned long long)random[1]);
     } else {
@@ -83,6 +83,15 @@ void hub_discovery_log_registry(const hub_orchestrator *hub, hub_str trace)
         fields[2].key = NULL;
     }
     hub_log_fields(HUB_LOG_INFO, "tools.registry.updated", fields);
+}
+
+void hub_discovery_log_removed(const hub_toolset *toolset)
+{
+    if (!toolset->native) {
+        hub_log(HUB_LOG_INFO, "tools.registry.server.removed",
+                HUB_F_TEXT("serverName", toolset->settings->key),
+                HUB_F_INT("removedCount", hub_toolset_count(toolset, HUB_KIND_TOOL)));
+    }
 }
 
 /* Stragglers are late: nobody waits for them any longer. */
@@ -135,9 +144,9 @@ static void watch_stragglers(hub_discovery_run *run)
     }
 }
 
-void hub_discovery_look_after(hub_discovery_run *run)
+static void end_if_over(hub_discovery_run *run)
 {
-    if (run == NULL || run->is_open) {
+    if (run->is_open) {
         return;
     }
     if (run->outstanding > 0) {
@@ -149,11 +158,19 @@ void hub_discovery_look_after(hub_discovery_run *run)
     free(run);
 }
 
+void hub_discovery_look_after(hub_discovery_run *run)
+{
+    if (run != NULL) {
+        run->outstanding--;
+        end_if_over(run);
+    }
+}
+
 void hub_discovery_asked(hub_discovery_run *run)
 {
     if (run != NULL) {
         run->is_open = false;
-        hub_discovery_look_after(run);
+        end_if_over(run);
     }
 }
 
@@ -169,9 +186,6 @@ hub_discovery_run *hub_discovery_leave(hub_toolset *toolset)
 {
     hub_discovery_run *run = toolset->run;
     toolset->run = NULL;
-    if (run != NULL) {
-        run->outstanding--;
-    }
     return run;
 }
 

@@ -21,14 +21,16 @@ hub_discovery_run *hub_discovery_begin_traced(struct hub_orchestrator *hub, size
 /* The toolset is asked as a part of the run (may be NULL). */
 void hub_discovery_join(hub_discovery_run *run, struct hub_toolset *toolset);
 
-/* The run does not wait for the toolset any longer. Look after it when all is done that it caused.
- * NULL when there is none. */
+/* Take the toolset out of its run, and return that; NULL when there is none. The run stays until it
+ * was looked after, once for each that has left: do that when all is done that the leaving caused.
+ */
 hub_discovery_run *hub_discovery_leave(struct hub_toolset *toolset);
 
 /* One that has left had a catalog to give. NULL is fine. */
 void hub_discovery_count(hub_discovery_run *run);
 
-/* End the run if it is over, or else see to its stragglers. NULL is fine. */
+/* Nothing more is done for one that has left: end the run if it is over, or else see to its
+ * stragglers. NULL is fine. */
 void hub_discovery_look_after(hub_discovery_run *run);
 
 /* The run's trace; empty for NULL. */

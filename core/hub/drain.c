@@ -18,7 +18,8 @@ void hub_drain_begin(hub_orchestrator *hub)
     }
 }
 
-size_t hub_drain_owed(const hub_orchestrator *hub)
+/* `listener`: NULL for all. */
+static size_t count_owed(const hub_orchestrator *hub, const void *listener)
 {
     size_t owed = 0;
     if (hub_call_count(hub->calls) == 0) {
@@ -27,10 +28,22 @@ size_t hub_drain_owed(const hub_orchestrator *hub)
     for (size_t i = 0; i < hub->profile_count; i++) {
         for (const hub_session *session = hub->profiles[i]->sessions; session != NULL;
              session = session->next) {
-            owed += session->call_count;
+            if (listener == NULL || session->listener == listener) {
+                owed += session->call_count;
+            }
         }
     }
     return owed;
+}
+
+size_t hub_drain_owed(const hub_orchestrator *hub)
+{
+    return count_owed(hub, NULL);
+}
+
+size_t hub_drain_owed_at(const hub_orchestrator *hub, const void *listener)
+{
+    return count_owed(hub, listener);
 }
 
 void hub_session_abort(hub_session *session)

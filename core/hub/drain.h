@@ -19,6 +19,9 @@ void hub_drain_begin(hub_orchestrator *hub);
 /* How many calls have clients that wait for them; none of the hub's own. */
 size_t hub_drain_owed(const hub_orchestrator *hub);
 
+/* The same of those clients alone that came in there (hub_session_options). */
+size_t hub_drain_owed_at(const hub_orchestrator *hub, const void *listener);
+
 /* No longer can be waited for: hub_session_abort for every session. */
 void hub_drain_abort_all(hub_orchestrator *hub);
 

@@ -68,17 +68,19 @@ struct hub_orchestrator {
     hub_toolset *meta; /* the toolset `_meta`: no module, answered by meta_tools.c */
     hub_profile **profiles;
     size_t profile_count;
-    size_t open_bindings;                /* instances not yet closed */
-    uint8_t cursor_key[16];              /* signs list cursors; made at start */
-    hub_lineage lineage;                 /* hubs in front of this one */
-    hub_names forwarded;                 /* headers that some toolset forwards … */
-    const char **forwarded_items;        /* … and the memory of that list */
-    hub_state_key task_key;              /* signs the ids of tasks; made at start */
-    hub_accounts accounts;               /* principals */
-    size_t task_count;                   /* tasks that somebody hears of (task_watch.h) */
-    uint64_t begun_ms;                   /* when it was made; monotonic */
-    uint64_t last_session;               /* the number of the newest one */
+    size_t open_bindings;         /* instances not yet closed */
+    uint8_t cursor_key[16];       /* signs list cursors; made at start */
+    hub_lineage lineage;          /* hubs in front of this one */
+    hub_names forwarded;          /* headers that some toolset forwards … */
+    const char **forwarded_items; /* … and the memory of that list */
+    hub_state_key task_key;       /* signs ids of tasks and states of servers; made at start */
+    hub_accounts accounts;        /* principals */
+    size_t task_count;            /* tasks that somebody hears of (task_watch.h) */
+    uint64_t begun_ms;            /* when it was made; monotonic */
+    uint64_t last_session;        /* the number of the newest one */
     struct hub_reload_wait *reload_wait; /* what the last reload waits for (reload.h); or NULL */
+    uint64_t refused_ms; /* when the last reload was refused, monotonic; 0: it was not … */
+    hub_error refusal;   /* … and why: without secrets */
     bool started;
     bool stopping;
 };
@@ -99,6 +101,7 @@ struct hub_session {
     hub_subscriber *updates_due; /* who is to be told of a change, as soon as the rate allows … */
     ev_timer updates_timer;      /* … which this waits for */
     const char *transport;
+    const void *listener;       /* only compared */
     hub_revision revision;      /* agreed on by `initialize`; NONE before, and for modern clients */
     bool initialized;           /* notifications/initialized has come */
     uint64_t listed[HUB_KINDS]; /* serials of the views whose lists it was given, to their ends */

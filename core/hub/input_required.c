@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/ask_internal.h"
+#include "hub/sealed_state.h"
 #include "hub/status.h"
 
 #include <stdlib.h>
@@ -36,7 +37,6 @@ int32_t hub_input_required_wait(hub_asking *asking)
             return PATCHBAY_ENOMEM;
         }
     }
-    asking->profile = session->profile;
     asking->is_waiting = true;
     asking->waiting_prev = NULL;
     asking->waiting_next = asks->waiting;
@@ -139,7 +139,7 @@ static void add_result(const hub_asking *asking, hub_buf *out)
     };
     hub_state_binding binding = {
         .principal = hub_str_of(asking->principal),
-        .profile = hub_str_of(asking->profile->settings->name),
+        .profile = hub_str_of(asking->call->session->profile->settings->name),
         .digest = asking->call->digest,
     };
     hub_buf_add(out, HUB_STR("},\"requestState\":\""));
@@ -305,25 +305,39 @@ void hub_input_required_note(hub_call *call, const hub_message *message)
     }
 }
 
+const char *hub_input_required_principal(const hub_call *call)
+{
+    return call->session != NULL ? call->session->principal : call->asking->principal;
+}
+
+/* Only a server that asks has states of its own, and only a modern client brings them back. */
+static bool is_good_state(const hub_call *call, const hub_binding *binding, hub_str state)
+{
+    if (call->context.era != HUB_ERA_MODERN) {
+        return state.len == 0 || !binding->expects_input; /* to others the word means nothing */
+    }
+    return state.len == 0 || (binding->expects_input && hub_sealed_state_fits(call, state));
+}
+
 bool hub_input_required_admit(hub_call *call, const hub_binding *binding,
                               const hub_message *message)
 {
     hub_str answers = message->at[HUB_M_INPUT_RESPONSES];
-    if (call->context.era != HUB_ERA_MODERN || !may_ask(message->method)) {
+    if (!may_ask(message->method)) {
         return true;
     }
-    call->may_ask = true;
-    if (answers.len > 0 && hub_json_type_of(answers) != HUB_JSON_OBJECT) {
-        hub_call_fail_rpc(call, HUB_RPC_INVALID_PARAMS, HUB_STR(BAD_RESPONSES));
-        return false;
-    }
-    /* A server behind the hub has states of its own; nothing else has. */
-    if (message->at[HUB_M_REQUEST_STATE].len > 0 && !binding->expects_input) {
-        hub_call_fail_rpc(call, HUB_RPC_INVALID_PARAMS, HUB_STR(BAD_STATE));
-        return false;
-    }
+    call->may_ask = call->context.era == HUB_ERA_MODERN;
     hub_input_required_note(call, message);
-    return true;
+    const char *fault = NULL;
+    if (!is_good_state(call, binding, message->at[HUB_M_REQUEST_STATE])) {
+        fault = BAD_STATE;
+    } else if (call->may_ask && answers.len > 0 && hub_json_type_of(answers) != HUB_JSON_OBJECT) {
+        fault = BAD_RESPONSES;
+    }
+    if (fault != NULL) {
+        hub_call_fail_rpc(call, HUB_RPC_INVALID_PARAMS, hub_str_of(fault));
+    }
+    return fault == NULL;
 }
 
 void hub_input_required_supply(hub_call *call, const hub_message *message)
@@ -337,8 +351,7 @@ void hub_input_required_supply(hub_call *call, const hub_message *message)
     }
 }
 
-/* The call that a state means and that waits for it, or NULL with the reason why not; without one
- * if this hub did not make the state for this request. */
+/* The call that a state means and that waits for it, or NULL with the reason why not. */
 static hub_call *find_call(const hub_request *request, const char **ret_reason)
 {
     const hub_session *session = request->session;
@@ -351,7 +364,7 @@ static hub_call *find_call(const hub_request *request, const char **ret_reason)
         .digest = digest,
     };
     hub_request_state state;
-    *ret_reason = NULL;
+    *ret_reason = BAD_STATE;
     if (hub_request_digest(message->method, message->at[HUB_M_PARAMS], digest) != HUB_OK ||
         hub_request_state_read(&hub->asks->key, message->at[HUB_M_REQUEST_STATE], &binding,
                                &state) != HUB_OK) {
@@ -390,9 +403,6 @@ bool hub_input_required_resume(const hub_request *request)
         return true;
     }
     hub_call *call = find_call(request, &reason);
-    if (call == NULL && reason == NULL) {
-        return false; /* a hub behind this one may have made it; hub_input_required_admit judges */
-    }
     if (call == NULL) {
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_str_of(reason), HUB_STR_EMPTY);
         return true;

@@ -21,14 +21,17 @@
 #include "hub/respond.h"
 
 /* Before a request is given to `binding`: note what a retry has to match, if that has not been done
- * (hub_input_required_note). False when the request
- * was refused; then the call is over. */
+ * (hub_input_required_note), and judge the requestState, which then is a server's (sealed_state.h).
+ * False when the request was refused; then the call is over. */
 bool hub_input_required_admit(hub_call *call, const hub_binding *binding,
                               const hub_message *message);
 
 /* Note what a retry has to match, if the client can be asked: its own message, for a request that
  * is given to a binding in other words. */
 void hub_input_required_note(hub_call *call, const hub_message *message);
+
+/* Who has made the call, also while its client is away. Borrowed; the call is a client's. */
+const char *hub_input_required_principal(const hub_call *call);
 
 /* The call is bound: keep the answers that its request brings. */
 void hub_input_required_supply(hub_call *call, const hub_message *message);

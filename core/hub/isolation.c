@@ -17,9 +17,8 @@ bool hub_isolation_is_wanted(const hub_settings *settings, const hub_toolset_set
     return toolset->is_isolated && settings->on_step == NULL;
 }
 
-bool hub_isolation_is_outside(const void *ctx, hub_str module)
+bool hub_isolation_is_outside(const hub_settings *settings, hub_str module)
 {
-    const hub_settings *settings = ctx;
     bool is_named = false;
     if (settings->on_step != NULL) {
         return false;
@@ -39,6 +38,27 @@ bool hub_isolation_is_outside(const void *ctx, hub_str module)
         }
     }
     return is_named || settings->modules.isolates;
+}
+
+/* Whether an enabled toolset, or what runs it, is the module. */
+static bool is_in_use(const hub_settings *settings, hub_str module)
+{
+    for (size_t i = 0; i < settings->toolset_count; i++) {
+        const hub_toolset_settings *toolset = &settings->toolsets[i];
+        const char *used = toolset->is_isolated ? HUB_ISOLATION_MODULE : toolset->module;
+        if (toolset->enabled && hub_str_is(module, used)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hub_isolation_leaves_out(const void *ctx, hub_str module)
+{
+    const hub_settings *settings = ctx;
+    bool may_wait = settings->toolsets_listed && !settings->modules.links_all &&
+                    settings->on_step == NULL && !is_in_use(settings, module);
+    return may_wait || hub_isolation_is_outside(settings, module);
 }
 
 /* The path of this program. When it was replaced since it was started, the kernel marks what it was

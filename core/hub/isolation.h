@@ -22,9 +22,13 @@
 /* Whether the toolset's module runs in a process of its own. */
 bool hub_isolation_is_wanted(const hub_settings *settings, const hub_toolset_settings *toolset);
 
-/* Whether no toolset of these settings, a hub_settings, wants the module in the hub's own process:
- * hub_resolver_keep_outside. */
-bool hub_isolation_is_outside(const void *settings, hub_str module);
+/* Whether all toolsets of these settings that the module has run it in processes of their own. */
+bool hub_isolation_is_outside(const hub_settings *settings, hub_str module);
+
+/* Whether the hub, whose hub_settings these are, does without the module in its own process until a
+ * toolset is made of it: hub_resolver_keep_outside. One that no enabled toolset names costs
+ * nothing, nor do the libraries that it would bring along. */
+bool hub_isolation_leaves_out(const void *settings, hub_str module);
 
 /* Append what HUB_ISOLATION_MODULE is told to run `module` as the toolset wants it. What the
  * manifest says of the process is in process_json: members of mcp_upstream's own configuration that

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/listing.h"
 
+#include "base/digest.h"
 #include "base/limits.h"
 #include "hub/capabilities.h"
 #include "hub/hub.h"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 enum {
     MAC_BYTES = 8, /* a forger has no oracle that is worth more */
@@ -27,19 +26,17 @@ static const char *const LIST_KEYS[HUB_KINDS] = {
 static bool sign(const hub_orchestrator *hub, hub_kind kind, hub_str canonical,
                  unsigned char ret_mac[MAC_BYTES])
 {
-    unsigned char mac[EVP_MAX_MD_SIZE];
-    unsigned len = 0;
+    unsigned char mac[HUB_DIGEST_BYTES];
     hub_buf text;
     hub_buf_init(&text, CURSOR_MAX_BYTES);
     hub_buf_printf(&text, "%s:", LIST_KEYS[kind]);
     hub_buf_add(&text, canonical);
-    bool done =
-        hub_buf_ok(&text) && HMAC(EVP_sha256(), hub->cursor_key, (int)sizeof hub->cursor_key,
-                                  (const unsigned char *)text.ptr, text.len, mac, &len) != NULL;
-    hub_buf_fini(&text);
+    bool done = hub_buf_ok(&text);
     if (done) {
+        hub_hmac(hub->cursor_key, sizeof hub->cursor_key, hub_buf_str(&text), mac);
         memcpy(ret_mac, mac, MAC_BYTES);
     }
+    hub_buf_fini(&text);
     return done;
 }
 

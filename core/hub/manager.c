@@ -296,16 +296,6 @@ static hub_str *find_active(hub_operation *operation, size_t *ret_count)
     return keys;
 }
 
-/* S4.63: those of servers alone have this event. */
-static void log_removed(const hub_toolset *toolset)
-{
-    if (!toolset->native) {
-        hub_log(HUB_LOG_INFO, "tools.registry.server.removed",
-                HUB_F_TEXT("serverName", toolset->settings->key),
-                HUB_F_INT("removedCount", hub_toolset_count(toolset, HUB_KIND_TOOL)));
-    }
-}
-
 static void run_disable(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
@@ -323,7 +313,7 @@ static void run_disable(hub_operation *operation)
             result->err = err;
             result->why = why;
         } else if (result->err == HUB_OK) {
-            log_removed(operation->items[i].toolset);
+            hub_discovery_log_removed(operation->items[i].toolset);
             hub_toolset_unuse(operation->items[i].toolset);
         }
         log_result(result, "toolset.disabled");

@@ -42,6 +42,9 @@ static const char *word_for(const hub_call *call, const hub_outcome *outcome)
     if (outcome == NULL) {
         return "cancelled";
     }
+    if (call->is_refused) {
+        return "refused";
+    }
     switch (outcome->status) {
     case PATCHBAY_RESULT:
         return hub_status_is_error(call, outcome) ? "tool_error" : "ok";

@@ -16,8 +16,8 @@
 #include "hub/startup.h"
 #include "tools/naming.h"
 
-#include <openssl/rand.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
@@ -30,13 +30,6 @@ hub_profile *hub_find_profile(hub_orchestrator *hub, const char *name)
         }
     }
     return NULL;
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const hub_toolset *const *left = a;
-    const hub_toolset *const *right = b;
-    return strcmp((*left)->settings->key, (*right)->settings->key);
 }
 
 hub_toolset *hub_find_toolset(const hub_orchestrator *hub, hub_str key)
@@ -55,6 +48,18 @@ hub_resolver *hub_orchestrator_resolver(hub_orchestrator *hub)
 }
 
 /* ---- toolsets -------------------------------------------------------------------------------- */
+
+/* Count the toolset that was put behind the others, which are sorted by key, and sort it in. */
+static void sort_in_last(hub_orchestrator *hub)
+{
+    hub_toolset *last = hub->toolsets[hub->toolset_count];
+    size_t at = hub->toolset_count++;
+    while (at > 0 && strcmp(hub->toolsets[at - 1]->settings->key, last->settings->key) > 0) {
+        hub->toolsets[at] = hub->toolsets[at - 1];
+        at--;
+    }
+    hub->toolsets[at] = last;
+}
 
 static hub_err add_toolset(hub_orchestrator *hub, const hub_toolset_settings *settings,
                            hub_error *reterr)
@@ -79,8 +84,7 @@ static hub_err add_toolset(hub_orchestrator *hub, const hub_toolset_settings *se
     if (err != HUB_OK) {
         return hub_fail(reterr, err, "out of memory");
     }
-    hub->toolset_count++;
-    qsort(hub->toolsets, hub->toolset_count, sizeof(hub_toolset *), by_key);
+    sort_in_last(hub);
     return HUB_OK;
 }
 
@@ -236,7 +240,7 @@ static hub_err make_parts(hub_orchestrator *hub, hub_error *reterr)
     hub_module_env_limit_messages(hub->env, settings->limits.upstream_message_bytes);
     hub_module_env_set_lineage(hub->env, &hub->lineage);
     if (hub_lineage_init(&hub->lineage) != HUB_OK || hub_state_key_make(&hub->task_key) != HUB_OK ||
-        RAND_bytes(hub->cursor_key, (int)sizeof hub->cursor_key) != 1) {
+        getrandom(hub->cursor_key, sizeof hub->cursor_key, 0) != (ssize_t)sizeof hub->cursor_key) {
         return hub_fail(reterr, HUB_ESYSTEM, "no random numbers can be had");
     }
     return HUB_OK;
@@ -252,7 +256,7 @@ static hub_err make_meta(hub_orchestrator *hub, hub_error *reterr)
 
 static hub_err find_modules(hub_orchestrator *hub, hub_error *reterr)
 {
-    hub_resolver_keep_outside(hub->resolver, hub_isolation_is_outside, hub->settings);
+    hub_resolver_keep_outside(hub->resolver, hub_isolation_leaves_out, hub->settings);
     hub_resolver_announce(hub->resolver, hub->settings->on_step);
     if (hub->settings->modules.file != NULL) {
         return hub_resolver_offer_file(hub->resolver, hub->settings->modules.file, reterr);
@@ -313,6 +317,7 @@ hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr)
         }
     }
     hub_error why = {.code = HUB_OK};
+    hub_resolver_report(hub->resolver, on_module_change, hub); /* a reload looks, watched or not */
     if (hub->settings->modules.watch &&
         hub_resolver_watch(hub->resolver, hub->loop, on_module_change, hub, &why) != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "resolver.not_watching", HUB_F_TEXT("reason", why.text));

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "hub/hub.h"
 #include "hub/router.h"
+#include "hub/status.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -125,6 +126,14 @@ static size_t held_bytes(const hub_waiting *waiting)
     return waiting->message.len + waiting->name.len + waiting->name_json.len;
 }
 
+/* It was never handed to the toolset, which has its count of those, and the audit a word. */
+static void fail_refused(hub_call *call, hub_toolset *toolset, hub_str text)
+{
+    call->is_refused = true;
+    hub_status_count_refused(toolset);
+    hub_call_fail(call, PATCHBAY_UNAVAILABLE, text);
+}
+
 static void on_wait_over(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)loop;
@@ -138,7 +147,7 @@ static void on_wait_over(struct ev_loop *loop, ev_timer *timer, int events)
                    "(queue_timeout, or the call's own timeout): try again",
                    settings->key, settings->max_calls,
                    (unsigned long long)(hub_clock_now_ms() - call->begin_ms));
-    hub_call_fail(call, PATCHBAY_UNAVAILABLE, hub_buf_str(&text));
+    fail_refused(call, call->waiting->toolset, hub_buf_str(&text));
     hub_buf_fini(&text);
 }
 
@@ -157,8 +166,9 @@ static void start_clock(hub_call *call, const hub_toolset *toolset)
     ev_timer_start(loop, &call->deadline);
 }
 
-static void refuse(hub_call *call, const hub_toolset_settings *settings)
+static void refuse(hub_call *call, hub_toolset *toolset)
 {
+    const hub_toolset_settings *settings = toolset->settings;
     hub_buf text;
     hub_buf_init(&text, HUB_LIMIT_FAILURE_TEXT_BYTES);
     hub_buf_printf(&text, "toolset \"%s\" has as many calls in flight as it may (max_calls: %u)",
@@ -167,7 +177,7 @@ static void refuse(hub_call *call, const hub_toolset_settings *settings)
         hub_buf_printf(&text, ", and as many that wait (queue: %u)", settings->queue);
     }
     hub_buf_add(&text, HUB_STR(": try again"));
-    hub_call_fail(call, PATCHBAY_UNAVAILABLE, hub_buf_str(&text));
+    fail_refused(call, toolset, hub_buf_str(&text));
     hub_buf_fini(&text);
 }
 
@@ -198,15 +208,15 @@ bool hub_queue_hold(hub_call *call, hub_toolset *toolset, hub_str name, hub_str 
         return false;
     }
     if (queue->count >= toolset->settings->queue) {
-        refuse(call, toolset->settings);
+        refuse(call, toolset);
         return true;
     }
     hub_waiting *waiting = keep(toolset, name, name_json, message->whole);
     if (waiting == NULL || !wait_for_place(call, waiting)) {
         free(waiting);
-        hub_call_fail(call, PATCHBAY_UNAVAILABLE,
-                      HUB_STR("the toolset is busy, and there is no room for the call to wait: try "
-                              "again"));
+        fail_refused(call, toolset,
+                     HUB_STR("the toolset is busy, and there is no room for the call to wait: try "
+                             "again"));
     }
     return true;
 }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "hub/audit.h"
 #include "hub/hub.h"
 #include "hub/respond.h"
 
@@ -132,6 +133,8 @@ void hub_rates_call_ended(hub_account *account)
 
 static void respond(const hub_request *request, const hub_buf *text, const hub_buf *data)
 {
+    request->session->profile->hub->accounts.refused++;
+    hub_audit_refuse(request);
     hub_respond_error(request, HUB_RPC_OVERLOADED, hub_buf_str(text),
                       hub_buf_ok(data) ? hub_buf_str(data) : HUB_STR_EMPTY);
 }

@@ -37,6 +37,7 @@ typedef struct hub_accounts {
     hub_account *all;  /* uthash over the principal */
     hub_account *idle; /* without a session, longest first … */
     size_t idle_count; /* … at most HUB_LIMIT_IDLE_ACCOUNTS */
+    uint64_t refused;  /* requests, for a rate or for too many in flight */
 } hub_accounts;
 
 /* A session begins: its account, made if need be. NULL when out of memory. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/reload.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/audit.h"
@@ -9,10 +10,12 @@
 #include "hub/isolation.h"
 #include "hub/orchestrator.h"
 #include "hub/reload_internal.h"
+#include "hub/respond.h"
 #include "hub/session_instance.h"
 #include "hub/subscription.h"
 #include "tools/naming.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -134,14 +137,14 @@ static hub_err make_bindings(reload *next, hub_error *reterr)
         if (item->users == 0 || is_fit) {
             continue;
         }
-        if (item->is_new) {
-            hub_catalog_cache_recall(item->toolset);
-        }
         hub_err err =
             hub_toolset_prepare(item->toolset, reload_settings(item), &item->binding, reterr);
         if (err != HUB_OK) {
             hub_error_prefix(reterr, "%s", reload_settings(item)->source);
             return err;
+        }
+        if (toolset->binding == NULL && item->difference != HUB_TOOLSET_ANOTHER) {
+            hub_catalog_cache_recall(item->toolset); /* as hub_toolset_use does */
         }
     }
     return HUB_OK;
@@ -278,8 +281,28 @@ static void swap_settings(reload *next)
     hub->forwarded = next->forwarded;
     hub->forwarded_items = next->forwarded_items;
     next->forwarded_items = items;
-    hub_resolver_keep_outside(hub->resolver, hub_isolation_is_outside, hub->settings);
+    hub_resolver_keep_outside(hub->resolver, hub_isolation_leaves_out, hub->settings);
     hub_module_env_limit_messages(hub->env, next->settings->limits.upstream_message_bytes);
+}
+
+/* Nobody uses it any more. */
+static void let_go(hub_toolset *toolset)
+{
+    if (toolset->binding != NULL) {
+        hub_discovery_log_removed(toolset);
+    }
+    hub_toolset_let_go(toolset);
+}
+
+/* Whether the registry may have come to more or fewer tools; what new servers have is not known. */
+static bool has_other_tools(const reload *next, size_t gone)
+{
+    bool is_other = gone > 0;
+    for (size_t i = 0; !is_other && i < next->toolset_count; i++) {
+        const reload_toolset *item = &next->toolsets[i];
+        is_other = item->has_begun || (item->users == 0 && item->toolset->binding != NULL);
+    }
+    return is_other;
 }
 
 /* Nothing of this can fail. */
@@ -292,10 +315,14 @@ static void commit(reload *next, hub_reload_report *report)
         take_toolset(&next->toolsets[i]);
     }
     reload_take_profiles(next, old);
+    bool is_other = has_other_tools(next, gone);
     for (size_t i = 0; i < next->toolset_count; i++) {
         const reload_toolset *item = &next->toolsets[i];
         if (item->users == 0) {
-            hub_toolset_let_go(item->toolset);
+            let_go(item->toolset);
+            if (item->difference == HUB_TOOLSET_ANOTHER) {
+                hub_toolset_forget_catalog(item->toolset);
+            }
         } else {
             hub_session_instance_sweep(item->toolset, false);
             hub_subscription_sweep(item->toolset);
@@ -303,13 +330,27 @@ static void commit(reload *next, hub_reload_report *report)
         }
     }
     for (size_t i = 0; i < gone; i++) {
-        hub_toolset_let_go(next->toolset_list[i]);
+        let_go(next->toolset_list[i]);
         hub_toolset_leave(next->toolset_list[i]);
+    }
+    if (is_other) {
+        hub_discovery_log_registry(next->hub, HUB_STR_EMPTY);
     }
     reload_tell(next);
     hub_settings_unref(old);
     reload_wait_begin(next);
     hub_orchestrator_discovered(next->hub); /* what somebody waits for may be no more */
+}
+
+void hub_reload_note_refusal(hub_orchestrator *hub, const hub_error *why)
+{
+    hub_buf masked;
+    hub_buf_init(&masked, SIZE_MAX / 4);
+    hub_str text = hub_respond_mask(hub_str_of(why->text), &masked);
+    hub->refused_ms = hub_clock_now_ms();
+    hub->refusal.code = why->code;
+    (void)snprintf(hub->refusal.text, sizeof hub->refusal.text, HUB_STR_FMT, HUB_STR_ARG(text));
+    hub_buf_fini(&masked);
 }
 
 hub_err hub_reload(hub_orchestrator *hub, const hub_settings *settings,
@@ -319,6 +360,7 @@ hub_err hub_reload(hub_orchestrator *hub, const hub_settings *settings,
     for (size_t i = 0; i < hub->profile_count; i++) {
         hub_manager_hurry(hub->profiles[i]->manager);
     }
+    hub_resolver_scan(hub->resolver); /* for toolsets of modules that have only just come */
     hub_err err = prepare(&next, reterr);
     if (err == HUB_OK) {
         hub_reload_end(hub); /* what the reload before this one waits for may be no more */
@@ -326,6 +368,7 @@ hub_err hub_reload(hub_orchestrator *hub, const hub_settings *settings,
         note_restart(hub->settings, settings, &ret_report->restart);
         commit(&next, ret_report);
         next.is_done = true;
+        hub->refused_ms = 0;
     }
     drop(&next);
     return err;

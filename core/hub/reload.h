@@ -17,6 +17,9 @@
  * before: a toolset is active if it is to be so from the start now, and was not; inactive, if it
  * was, and is not. The policies apply to all.
  *
+ * The plugins folders are looked at first, so that a module and the toolset that wants it may come
+ * together; what is found there is used, even if the settings are refused then.
+ *
  * Clients are told once, when the servers of what is new have answered, or
  * limits.discover_timeout_ms have passed; not at all when their lists are what they were.
  * Thread: [loop].
@@ -53,6 +56,10 @@ typedef struct hub_reload_report {
  *          has changed; the text begins with the place in the file where there is one */
 HUB_MUST_CHECK hub_err hub_reload(struct hub_orchestrator *hub, const hub_settings *settings,
                                   hub_reload_report *ret_report, hub_error *reterr);
+
+/* A reload was refused, by hub_reload or before it came to that: whoever asks for the hub's status
+ * hears of it, until one succeeds. */
+void hub_reload_note_refusal(struct hub_orchestrator *hub, const hub_error *why);
 
 /* The hub ends: wait no longer for servers. */
 void hub_reload_end(struct hub_orchestrator *hub);

@@ -36,7 +36,8 @@ static bool was_wanted(const reload *next, const reload_profile *item, const rel
 
 static void choose(const reload *next, reload_profile *item, reload_toolset *about)
 {
-    if (admit(next->settings, item->settings, about->toolset->key, item->count) != HUB_OK) {
+    if (!reload_settings(about)->enabled ||
+        admit(next->settings, item->settings, about->toolset->key, item->count) != HUB_OK) {
         hub_reload_names_add(&item->skipped, about->toolset->key);
         return;
     }
@@ -259,7 +260,7 @@ static void take_profile(const reload *next, reload_profile *item, const hub_set
     if (item->skipped.count > 0) {
         hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_TEXT("profile", profile->settings->name),
                 HUB_F_TEXT("toolsets", item->skipped.text),
-                HUB_F_TEXT("reason", "the policies do not admit them"));
+                HUB_F_TEXT("reason", "the policies do not admit them, or they are switched off"));
     }
     next->profile_list[item - next->profiles] = profile;
 }

@@ -2,10 +2,8 @@
 #include "hub/request_state.h"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #define PREFIX "pb1."
 
@@ -41,25 +39,29 @@ static bool is_of_the_retry(hub_str key)
            hub_json_string_is(key, HUB_STR("requestState"));
 }
 
-static bool digest_text(EVP_MD_CTX *ctx, hub_str text)
+static void digest_text(hub_digest *digest, hub_str text)
 {
     uint64_t len = text.len; /* in front, so that no two lists of texts are the same bytes */
-    return EVP_DigestUpdate(ctx, &len, sizeof len) == 1 &&
-           EVP_DigestUpdate(ctx, text.ptr, text.len) == 1;
+    hub_digest_add(digest, &len, sizeof len);
+    hub_digest_add(digest, text.ptr, text.len);
 }
 
-static bool digest_object(EVP_MD_CTX *ctx, hub_str object, bool is_params);
+static bool digest_object(hub_digest *digest, hub_str object, bool is_params);
 
-static bool digest_members(EVP_MD_CTX *ctx, const member *members, size_t count, bool is_params)
+static bool digest_members(hub_digest *digest, const member *members, size_t count, bool is_params)
 {
     uint64_t total = count;
-    bool ok = EVP_DigestUpdate(ctx, &total, sizeof total) == 1;
+    bool ok = true;
+    hub_digest_add(digest, &total, sizeof total);
     for (size_t i = 0; ok && i < count; i++) {
         bool is_nested = is_params && hub_json_string_is(members[i].key, HUB_STR("arguments")) &&
                          hub_json_type_of(members[i].value) == HUB_JSON_OBJECT;
-        ok = digest_text(ctx, members[i].key) &&
-             (is_nested ? digest_object(ctx, members[i].value, false)
-                        : digest_text(ctx, members[i].value));
+        digest_text(digest, members[i].key);
+        if (is_nested) {
+            ok = digest_object(digest, members[i].value, false);
+        } else {
+            digest_text(digest, members[i].value);
+        }
     }
     return ok;
 }
@@ -91,7 +93,7 @@ static bool append(member_list *list, const member *next)
 }
 
 /* Digest the members in the order of their keys. */
-static bool digest_object(EVP_MD_CTX *ctx, hub_str object, bool is_params)
+static bool digest_object(hub_digest *digest, hub_str object, bool is_params)
 {
     member_list list = {.at = list.few, .room = FEW_MEMBERS};
     hub_json_iter it = hub_json_iterate(object);
@@ -103,7 +105,7 @@ static bool digest_object(EVP_MD_CTX *ctx, hub_str object, bool is_params)
         }
     }
     qsort(list.at, list.count, sizeof *list.at, by_key);
-    ok = ok && digest_members(ctx, list.at, list.count, is_params);
+    ok = ok && digest_members(digest, list.at, list.count, is_params);
     if (list.at != list.few) {
         free(list.at);
     }
@@ -113,22 +115,22 @@ static bool digest_object(EVP_MD_CTX *ctx, hub_str object, bool is_params)
 hub_err hub_request_digest(hub_str method, hub_str params,
                            unsigned char ret_digest[HUB_DIGEST_BYTES])
 {
-    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-    bool ok = ctx != NULL && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1 &&
-              digest_text(ctx, method) && digest_object(ctx, params, true) &&
-              EVP_DigestFinal_ex(ctx, ret_digest, NULL) == 1;
-    EVP_MD_CTX_free(ctx);
-    return ok ? HUB_OK : HUB_ENOMEM;
+    hub_digest digest;
+    hub_digest_init(&digest);
+    digest_text(&digest, method);
+    if (!digest_object(&digest, params, true)) {
+        return HUB_ENOMEM;
+    }
+    hub_digest_end(&digest, ret_digest);
+    return HUB_OK;
 }
 
 /* ---- the state ------------------------------------------------------------------------------- */
 
 hub_err hub_state_key_make(hub_state_key *ret_key)
 {
-    if (OSSL_LIB_CTX_get0_global_default() == NULL) {
-        return HUB_ENOMEM; /* libcrypto cannot be used, and would not notice */
-    }
-    return RAND_bytes(ret_key->bytes, (int)sizeof ret_key->bytes) == 1 ? HUB_OK : HUB_ESYSTEM;
+    ssize_t count = getrandom(ret_key->bytes, sizeof ret_key->bytes, 0);
+    return count == (ssize_t)sizeof ret_key->bytes ? HUB_OK : HUB_ESYSTEM;
 }
 
 static void put_u64(unsigned char *at, uint64_t number)
@@ -167,10 +169,10 @@ static bool sign(const hub_state_key *key, const unsigned char body[BODY_BYTES],
     add_signed_text(&text, binding->principal);
     add_signed_text(&text, binding->profile);
     hub_buf_add(&text, (hub_str){.ptr = (const char *)binding->digest, .len = HUB_DIGEST_BYTES});
-    unsigned len = 0;
-    bool ok =
-        hub_buf_ok(&text) && HMAC(EVP_sha256(), key->bytes, (int)sizeof key->bytes,
-                                  (const unsigned char *)text.ptr, text.len, ret_mac, &len) != NULL;
+    bool ok = hub_buf_ok(&text);
+    if (ok) {
+        hub_hmac(key->bytes, sizeof key->bytes, hub_buf_str(&text), ret_mac);
+    }
     hub_buf_fini(&text);
     return ok;
 }

@@ -10,10 +10,10 @@
 #ifndef HUB_HUB_REQUEST_STATE_H
 #define HUB_HUB_REQUEST_STATE_H
 
+#include "base/digest.h"
 #include "wire/json.h"
 
 enum {
-    HUB_DIGEST_BYTES = 32,
     /* As text: the prefix, then call, serial, expiry and signature in hexadecimal digits. */
     HUB_REQUEST_STATE_BYTES = 4 + 2 * (3 * 8 + 32),
 };

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/redact.h"
+#include "hub/audit.h"
 #include "hub/hub.h"
 
 static void send_message(hub_port *port, const hub_outgoing *message)
@@ -68,6 +69,9 @@ void hub_respond_error(const hub_request *request, int code, hub_str message, hu
 
 void hub_respond_refusal(const hub_request *request, hub_err err)
 {
+    if (err != HUB_ELIMIT) { /* hub_rates_refuse does that itself */
+        hub_audit_refuse(request);
+    }
     switch (err) {
     case HUB_EEXIST:
         hub_respond_error(request, HUB_RPC_INVALID_REQUEST,

@@ -19,12 +19,15 @@
 #include "hub/rates.h"
 #include "hub/reissue.h"
 #include "hub/roots.h"
-#include "hub/session_instance.h"
 #include "hub/respond.h"
+#include "hub/sealed_state.h"
 #include "hub/session_calls.h"
+#include "hub/session_instance.h"
 #include "hub/status.h"
 #include "hub/subscription.h"
 #include "hub/tasks.h"
+
+#include <stdlib.h>
 
 enum {
     LEGACY = 1,
@@ -99,7 +102,7 @@ static const hub_view_entry *find_tool(const hub_request *request)
         hub_buf_init(&failures, HUB_LIMIT_LOG_LINE_BYTES / 2);
         hub_buf_printf(&text, "Unknown tool: %.*s", (int)(name.len < 200 ? name.len : 200),
                        name.ptr);
-        hub_audit_refused(request, HUB_STR_EMPTY, name);
+        hub_audit_refuse(request);
         hub_describe_add_failures(profile, &failures);
         if (failures.len > 0) {
             hub_buf_printf(&text, " (toolsets that cannot be reached: %.*s)",
@@ -162,6 +165,12 @@ void hub_router_hand_over(hub_call *call, hub_toolset *toolset, hub_str name, hu
     if (!hub_input_required_admit(call, binding, message)) {
         return;
     }
+    char *opened = NULL;
+    hub_str state = call->may_ask ? message->at[HUB_M_REQUEST_STATE] : HUB_STR_EMPTY;
+    if (state.len > 0 && hub_sealed_state_open(state, &request, &opened) != HUB_OK) {
+        hub_call_fail(call, PATCHBAY_UNAVAILABLE, HUB_STR("out of memory"));
+        return;
+    }
     hub_logging_note_call(call, toolset);
     if (call->is_tool_call && toolset->is_recalled) {
         call->promised_tool = hub_str_dup(name); /* without it the server says so itself */
@@ -177,6 +186,7 @@ void hub_router_hand_over(hub_call *call, hub_toolset *toolset, hub_str name, hu
     uint64_t deadline_ms = call->begin_ms + call->timeout_ms;
     request.deadline_ms = deadline_ms < call->ceiling_ms ? deadline_ms : call->ceiling_ms;
     hub_instance_call(binding->instance, call->id, &request);
+    free(opened);
 }
 
 static hub_str key_of(const hub_view_entry *entry)
@@ -192,7 +202,7 @@ static void call_tool(const hub_request *request, const hub_view_entry *entry)
     hub_orchestrator *hub = request->session->profile->hub;
     hub_str arguments = arguments_of(message);
     if (arguments.len == 0) {
-        hub_audit_refused(request, key_of(entry), entry->item->name);
+        hub_audit_refuse(request);
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
                           HUB_STR("params.arguments must be an object"), HUB_STR_EMPTY);
         return;
@@ -205,7 +215,6 @@ static void call_tool(const hub_request *request, const hub_view_entry *entry)
     hub_err err = hub_call_begin(hub->calls, request->session, request->port, message->at[HUB_M_ID],
                                  &request->context, &call);
     if (err != HUB_OK) {
-        hub_audit_refused(request, key_of(entry), entry->item->name);
         hub_respond_refusal(request, err);
         return;
     }
@@ -403,6 +412,7 @@ void hub_router_request(hub_session *session, hub_port *port, const hub_message 
     hub_str id = message->at[HUB_M_ID];
     request.context.revision = session->revision; /* for framing an error */
     if (session->profile->hub->stopping) {
+        hub_audit_refuse(&request);
         hub_respond_error(&request, HUB_RPC_SHUTTING_DOWN,
                           HUB_STR("the hub is shutting down: try again"),
                           HUB_STR("{\"retryable\":true}"));

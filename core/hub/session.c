@@ -36,6 +36,7 @@ hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *opt
     session->profile = profile;
     session->transport = options->transport;
     session->port = options->port;
+    session->listener = options->listener;
     session->is_one_request = options->is_one_request;
     session->next = profile->sessions;
     if (session->next != NULL) {

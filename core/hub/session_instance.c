@@ -181,6 +181,7 @@ static void renew(hub_toolset *own, bool rebinds)
     } else {
         free(own->settings);
         own->settings = settings;
+        hub_queue_wake(own); /* there may be more places now */
         if (!rebinds || hub_toolset_rebind(own, &why) == HUB_OK) {
             return;
         }

@@ -66,6 +66,7 @@ typedef struct hub_module_settings {
     bool watch;          /* new and replaced plugins are noticed at run time */
     bool allow_writable; /* load plugins that others may write to */
     bool isolates;       /* toolsets that do not say otherwise run in processes of their own */
+    bool links_all;      /* also those that no toolset names, to hear what they say of themselves */
     const char *file;    /* absolute: the only module there is, instead of folders; NULL: none */
 } hub_module_settings;
 

@@ -16,16 +16,35 @@
 
 const char HUB_STATUS_SCHEMA[] =
     "{\"type\":\"object\",\"required\":[\"state\",\"tools\",\"calls\",\"errors\",\"cancelled\","
-    "\"restarts\",\"failures\",\"inFlight\",\"latencyMs\"],\"properties\":{"
+    "\"refused\",\"restarts\",\"failures\",\"inFlight\",\"latencyMs\"],\"properties\":{"
     "\"state\":{\"enum\":[\"off\",\"inactive\",\"idle\",\"connecting\",\"ready\",\"failed\","
     "\"unknown\"]},\"pid\":" COUNT ",\"era\":{\"enum\":[\"legacy\",\"modern\"]},\"protocol\":" TEXT
     ",\"tools\":" COUNT ",\"calls\":" COUNT ",\"errors\":" COUNT ",\"cancelled\":" COUNT
-    ",\"restarts\":" COUNT ",\"failures\":" COUNT ",\"lastError\":" TEXT ",\"nextAttemptMs\":" COUNT
-    ",\"catalogAgeMs\":" COUNT ",\"inFlight\":" COUNT ",\"queued\":" COUNT
+    ",\"refused\":" COUNT ",\"restarts\":" COUNT ",\"failures\":" COUNT ",\"lastError\":" TEXT
+    ",\"nextAttemptMs\":" COUNT ",\"catalogAgeMs\":" COUNT ",\"inFlight\":" COUNT
+    ",\"queued\":" COUNT ",\"queueLimit\":" COUNT
     ",\"latencyMs\":{\"type\":\"object\",\"required\":[\"mean\",\"max\"],\"properties\":{"
     "\"mean\":{\"type\":\"number\"},\"max\":{\"type\":\"number\"}}}}}";
 
 /* ---- counting -------------------------------------------------------------------------------- */
+
+/* Almost no result has the member: looking for its name is cheaper than reading the result, and
+ * looking for its one capital is cheaper still. */
+static bool names_is_error(hub_str result)
+{
+    static const hub_str after = {.ptr = "Error\"", .len = 6};
+    const char *end = result.ptr + result.len;
+    for (const char *at = result.ptr; at < end; at++) {
+        at = memchr(at, 'E', (size_t)(end - at));
+        if (at == NULL) {
+            return false;
+        }
+        if (hub_str_starts(hub_str_between(at, end), after)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 bool hub_status_is_error(const hub_call *call, const hub_outcome *outcome)
 {
@@ -33,9 +52,19 @@ bool hub_status_is_error(const hub_call *call, const hub_outcome *outcome)
         return true;
     }
     hub_str result = outcome->json;
-    /* Almost no result has the member: looking for its name is cheaper than reading the result. */
-    return call->is_tool_call && hub_str_find(result, HUB_STR("\"isError\"")) != SIZE_MAX &&
+    return call->is_tool_call && names_is_error(result) &&
            hub_json_type_of(hub_json_get(result, HUB_STR("isError"))) == HUB_JSON_TRUE;
+}
+
+/* One session's own instance has none of its own. */
+static hub_status_counts *counts_of(hub_toolset *toolset)
+{
+    return toolset->session != NULL ? &toolset->shared->counts : &toolset->counts;
+}
+
+void hub_status_count_refused(hub_toolset *toolset)
+{
+    counts_of(toolset)->refused++;
 }
 
 void hub_status_count(const hub_call *call, const hub_outcome *outcome)
@@ -43,11 +72,7 @@ void hub_status_count(const hub_call *call, const hub_outcome *outcome)
     if (call->binding == NULL || call->on_outcome != NULL) {
         return;
     }
-    hub_toolset *toolset = call->binding->toolset;
-    hub_status_counts *counts = &toolset->counts;
-    if (toolset->session != NULL) { /* one session's own instance */
-        counts = &toolset->shared->counts;
-    }
+    hub_status_counts *counts = counts_of(call->binding->toolset);
     counts->calls++;
     if (outcome == NULL) {
         counts->cancelled++;
@@ -132,6 +157,22 @@ static void add_age(const hub_toolset *toolset, hub_buf *out)
     }
 }
 
+/* What is under way, with the instances that sessions have of their own. */
+static void add_load(const hub_toolset *toolset, hub_buf *out)
+{
+    size_t in_flight = toolset->binding != NULL ? toolset->binding->client_calls : 0;
+    size_t queued = toolset->queue.count;
+    for (const hub_toolset *own = toolset->instances; own != NULL; own = own->next_instance) {
+        in_flight += own->binding != NULL ? own->binding->client_calls : 0;
+        queued += own->queue.count;
+    }
+    add_count(out, "inFlight", in_flight);
+    add_count(out, "queued", queued);
+    if (toolset->settings->max_calls > 0) {
+        add_count(out, "queueLimit", toolset->settings->queue);
+    }
+}
+
 static void add_milliseconds(hub_buf *out, const char *key, uint64_t us)
 {
     hub_json_add_key(out, hub_str_of(key));
@@ -149,10 +190,10 @@ void hub_status_add_toolset(const hub_profile *profile, const hub_toolset *tools
     add_count(out, "calls", counts->calls);
     add_count(out, "errors", counts->errors);
     add_count(out, "cancelled", counts->cancelled);
+    add_count(out, "refused", counts->refused);
     add_troubles(toolset, out);
     add_age(toolset, out);
-    add_count(out, "inFlight", toolset->binding != NULL ? toolset->binding->client_calls : 0);
-    add_count(out, "queued", toolset->queue.count);
+    add_load(toolset, out);
     hub_json_add_key(out, HUB_STR("latencyMs"));
     hub_buf_add_char(out, '{');
     add_milliseconds(out, "mean", timed > 0 ? counts->latency_us / timed : 0);
@@ -182,8 +223,24 @@ static void add_audit(const hub_orchestrator *hub, hub_buf *out)
     }
 }
 
-static void add_hub(const hub_orchestrator *hub, hub_buf *out)
+/* Why, only for those who may know of all toolsets: the reason can name any. */
+static void add_refused_reload(const hub_profile *profile, hub_buf *out)
 {
+    const hub_orchestrator *hub = profile->hub;
+    if (hub->refused_ms > 0) {
+        hub_json_add_key(out, HUB_STR("refusedReload"));
+        hub_buf_add_char(out, '{');
+        add_count(out, "agoMs", hub_clock_now_ms() - hub->refused_ms);
+        if (shows_inactive(profile)) {
+            add_text(out, "reason", hub->refusal.text);
+        }
+        hub_buf_add_char(out, '}');
+    }
+}
+
+static void add_hub(const hub_profile *profile, hub_buf *out)
+{
+    const hub_orchestrator *hub = profile->hub;
     const hub_generation *generation = hub->settings->generation;
     hub_buf_add_char(out, '{');
     add_text(out, "name", hub->settings->name);
@@ -192,6 +249,8 @@ static void add_hub(const hub_orchestrator *hub, hub_buf *out)
     add_count(out, "upMs", hub_clock_now_ms() - hub->begun_ms);
     add_count(out, "generation", generation != NULL ? generation->number : 1);
     add_count(out, "inFlight", hub_call_count(hub->calls));
+    add_count(out, "refused", hub->accounts.refused);
+    add_refused_reload(profile, out);
     add_audit(hub, out);
     hub_buf_add_char(out, '}');
 }
@@ -200,7 +259,7 @@ void hub_status_add(const hub_profile *profile, hub_buf *out)
 {
     const hub_orchestrator *hub = profile->hub;
     hub_buf_add(out, HUB_STR("{\"hub\":"));
-    add_hub(hub, out);
+    add_hub(profile, out);
     hub_buf_add(out, HUB_STR(",\"toolsets\":["));
     for (size_t i = 0; i < hub->toolset_count; i++) {
         const hub_toolset *toolset = hub->toolsets[i];

@@ -24,6 +24,8 @@ typedef struct hub_status_counts {
     uint64_t cancelled;      /* of them: nobody waited for the end */
     uint64_t latency_us;     /* of all that were not cancelled, together */
     uint64_t latency_max_us; /* of the slowest of them */
+    uint64_t refused;        /* not among them: they got no place, at once or for as long as they
+                                could wait */
 } hub_status_counts;
 
 /* Whether an outcome of the call is a failure. */
@@ -32,12 +34,15 @@ bool hub_status_is_error(const hub_call *call, const hub_outcome *outcome);
 /* Count a call that ends now, if a toolset works on it for a client; NULL: it was cancelled. */
 void hub_status_count(const hub_call *call, const hub_outcome *outcome);
 
+/* Count a call that got no place of its toolset. */
+void hub_status_count_refused(struct hub_toolset *toolset);
+
 /* The word for what the toolset is doing: off, inactive, idle, connecting, ready or failed. */
 const char *hub_status_state(const struct hub_toolset *toolset, bool is_active);
 
 /* Append one toolset's status, an object: state, pid, era, protocol, tools, calls, errors,
- * cancelled, restarts, failures, lastError, nextAttemptMs, catalogAgeMs, inFlight, queued,
- * latencyMs. What does not apply to it is left out. */
+ * cancelled, refused, restarts, failures, lastError, nextAttemptMs, catalogAgeMs, inFlight, queued,
+ * queueLimit, latencyMs. What does not apply to it is left out. */
 void hub_status_add_toolset(const struct hub_profile *profile, const struct hub_toolset *toolset,
                             hub_buf *out);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/tasks.h"
 
+#include "base/digest.h"
 #include "base/limits.h"
+#include "hub/audit.h"
 #include "hub/capabilities.h"
 #include "hub/hub.h"
 #include "hub/input_required.h"
@@ -9,8 +11,6 @@
 #include "hub/task_watch.h"
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,8 +46,7 @@ static void add_signed(hub_buf *out, hub_str text)
 static bool sign(const task_owner *owner, hub_str id, char ret_digits[MAC_DIGITS + 1])
 {
     const hub_state_key *key = &owner->toolset->hub->task_key;
-    unsigned char mac[EVP_MAX_MD_SIZE];
-    unsigned len = 0;
+    unsigned char mac[HUB_DIGEST_BYTES];
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
     hub_buf_add(&text, owner->era == HUB_ERA_MODERN ? HUB_STR("task/2:") : HUB_STR("task/1:"));
@@ -55,10 +54,10 @@ static bool sign(const task_owner *owner, hub_str id, char ret_digits[MAC_DIGITS
     add_signed(&text, hub_str_of(owner->session->profile->settings->name));
     add_signed(&text, hub_str_of(owner->toolset->settings->key));
     add_signed(&text, id);
-    bool ok = hub_buf_ok(&text) &&
-              HMAC(EVP_sha256(), key->bytes, (int)sizeof key->bytes,
-                   (const unsigned char *)text.ptr, text.len, mac, &len) != NULL &&
-              len >= MAC_BYTES;
+    bool ok = hub_buf_ok(&text);
+    if (ok) {
+        hub_hmac(key->bytes, sizeof key->bytes, hub_buf_str(&text), mac);
+    }
     hub_buf_fini(&text);
     for (size_t i = 0; ok && i < MAC_BYTES; i++) {
         (void)snprintf(ret_digits + 2 * i, 3, "%02x", mac[i]);
@@ -178,6 +177,7 @@ static bool is_support(const hub_item *tool, const char *word)
 
 static void refuse_call(const hub_request *request, int code, const char *text)
 {
+    hub_audit_refuse(request);
     hub_respond_error(request, code, hub_str_of(text), HUB_STR_EMPTY);
 }
 

@@ -82,6 +82,19 @@ void hub_toolset_set_capabilities(hub_toolset *toolset, hub_capabilities *capabi
     hub_logging_refresh(toolset);
 }
 
+void hub_toolset_forget_catalog(hub_toolset *toolset)
+{
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_catalog_unref(toolset->lists[kind]);
+        toolset->lists[kind] = NULL;
+    }
+    hub_capabilities_fini(&toolset->capabilities);
+    hub_catalog_cache_forget(toolset);
+    toolset->learned_at_ms = 0;
+    toolset->is_recalled = false;
+    toolset->is_modern = false;
+}
+
 /* What the instance said of its catalog before it was the toolset's. */
 static void forget_first(hub_binding *binding)
 {
@@ -109,8 +122,12 @@ static hub_err find_module(hub_orchestrator *hub, const hub_toolset_settings *se
     if (hub_isolation_is_wanted(hub->settings, settings)) {
         err = hub_isolation_configure(hub->settings, settings, module, config, reterr);
         module = hub_resolver_find(hub->resolver, HUB_STR(HUB_ISOLATION_MODULE));
-    } else if (module->is_outside) {
+    }
+    if (err == HUB_OK && module != NULL && module->is_outside) {
         err = hub_resolver_link(hub->resolver, module, &module, reterr);
+        if (err != HUB_OK) {
+            hub_error_prefix(reterr, "%s", module->path);
+        }
     }
     if (err == HUB_OK && module == NULL) {
         err = hub_fail(reterr, HUB_ENOTFOUND,
@@ -259,12 +276,12 @@ hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr)
         return err;
     }
     if (toolset->binding == NULL) {
-        hub_catalog_cache_recall(toolset);
         hub_binding *binding = NULL;
         err = bind(toolset, toolset->settings, &binding, reterr);
         if (err != HUB_OK) {
             return err;
         }
+        hub_catalog_cache_recall(toolset); /* now that the module is linked: its version counts */
         take_binding(toolset, binding);
     }
     toolset->users++;
@@ -305,6 +322,9 @@ hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr)
     hub_binding *old = toolset->binding;
     hub_binding *binding = NULL;
     if (old == NULL) {
+        if (toolset->settings->is_isolated) {
+            hub_toolset_forget_catalog(toolset); /* another program, another catalog */
+        }
         return HUB_OK;
     }
     hub_err err = bind(toolset, toolset->settings, &binding, reterr);

@@ -164,6 +164,10 @@ void hub_toolset_set_capabilities(hub_toolset *toolset, hub_capabilities *capabi
 /* How many items of a kind the toolset is known to have. */
 size_t hub_toolset_count(const hub_toolset *toolset, hub_kind kind);
 
+/* What is known of it is another server's, or another program's: forget it. Nobody uses it; when
+ * somebody does, what is remembered of the right one is recalled. */
+void hub_toolset_forget_catalog(hub_toolset *toolset);
+
 /* Ask something of the toolset, which is in use, on the hub's own account. `request` has the method
  * and what belongs to it, the rest is filled in. `on_outcome` is told exactly once, perhaps before
  * this returns; *ret_call is set before that, and valid until then.

@@ -63,6 +63,7 @@ typedef struct hub_session_options {
     const char *principal; /* who is asking; copied */
     bool is_one_request;   /* it ends with the answer to its only request: there is no session */
     hub_port *port;        /* for what belongs to no request; outlives the session */
+    const void *listener;  /* where it came in, for hub_drain_owed_at; NULL: nobody will ask */
 } hub_session_options;
 
 /* Begin a conversation.

@@ -142,6 +142,8 @@ static patchbay_timer *loop_timer(patchbay_host *host, void (*on_time)(void *ctx
     timer->on_time = on_time;
     timer->ctx = ctx;
     ev_timer_init(&timer->timer, on_timer, 0., 0.);
+    ev_set_priority(&timer->timer,
+                    EV_MINPRI); /* most are deadlines: what is there already counts */
     timer->timer.data = timer;
     hub_instance_hold(host, &timer->holding);
     return timer;

@@ -8,6 +8,22 @@ static int compare_modules(const void *a, const void *b)
     return strcmp((*(const hub_module *const *)a)->name, (*(const hub_module *const *)b)->name);
 }
 
+static int is_plugin_name(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name);
+    return len > 3 && entry->d_name[0] != '.' && strcmp(entry->d_name + len - 3, ".so") == 0;
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+int hub_module_list_files(const char *folder, struct dirent ***ret_names)
+{
+    return scandir(folder, ret_names, is_plugin_name, compare_names);
+}
+
 void hub_module_list_sort(const hub_module **modules, size_t count)
 {
     if (count > 0) {

@@ -69,6 +69,21 @@ static hub_err copy_all(int from, int to, size_t *ret_size, hub_error *reterr)
     }
 }
 
+/* Eight bytes at a time: all plugins that there are pass by here at each start. A step loses
+ * nothing, so that files which differ in one such piece always differ in their hash. */
+static uint64_t hash_all(const unsigned char *bytes, size_t size)
+{
+    const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = size * factor;
+    for (size_t at = 0; at < size; at += sizeof hash) {
+        uint64_t piece = 0;
+        memcpy(&piece, bytes + at, size - at < sizeof piece ? size - at : sizeof piece);
+        hash = (hash ^ piece) * factor;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
 /* The path of the copy in a spelling that was never used before: the bits of a counter, written as
  * "./" and ".//". The loader compares names as text, and the descriptor's number comes again. */
 static hub_err make_unique_path(int fd, hub_buf *path)
@@ -105,7 +120,7 @@ hub_err hub_plugin_image_init(hub_plugin_image *image, int fd, const char *name,
         hub_plugin_image_fini(image);
         return err;
     }
-    image->hash = hub_str_hash((hub_str){.ptr = (const char *)image->bytes, .len = image->size});
+    image->hash = hash_all(image->bytes, image->size);
     return HUB_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "modules/plugin_watch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
@@ -13,22 +14,37 @@
 
 enum {
     EVENTS_BYTES = 16 * 1024,
-    ARM_TRIES = 8, /* against a path that somebody creates and removes all the time */
+    MOST_LINKS = 40, /* as many as Linux follows */
+    ARM_TRIES = 8,   /* against a path that somebody creates and removes all the time */
     GONE = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED,
     APPEARED = IN_CREATE | IN_MOVED_TO,
     SETTLED = IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO,
 };
 
-/* IN_MASK_ADD: a folder can be watched for itself and as the parent of another. */
-static const uint32_t PARENT_MASK = IN_MASK_ADD | IN_ONLYDIR | APPEARED | GONE;
-static const uint32_t FOLDER_MASK =
-    IN_MASK_ADD | IN_ONLYDIR | APPEARED | GONE | SETTLED | IN_MODIFY | IN_ATTRIB;
+/* IN_MASK_ADD: a folder can be watched for more than one reason. */
+static const uint32_t EACH_MASK = IN_MASK_ADD | IN_ONLYDIR | GONE;
+static const uint32_t WAITING_MASK = APPEARED | IN_DELETE | IN_MOVED_FROM | IN_ATTRIB;
+static const uint32_t FOLDER_MASK = APPEARED | SETTLED | IN_MODIFY | IN_ATTRIB;
 
-typedef struct place {
-    const char *path;
-    size_t watched_len; /* of path: all of it, or the nearest parent that exists (0: the root) */
-    int wd;             /* -1: cannot be watched */
-} place;
+/* Why a folder on the way to a place is watched. */
+typedef enum post_kind {
+    POST_ABOVE, /* it, and all in it, could get another name */
+    POST_WAITS, /* something in it: a link that could lead elsewhere, or a folder that is missing */
+    POST_FOLDER, /* it is the place */
+} post_kind;
+
+typedef struct post {
+    int wd;
+    post_kind kind;
+    size_t place;
+    char *name; /* of what is waited for */
+} post;
+
+typedef struct posts {
+    int fd; /* the inotify descriptor */
+    size_t count;
+    post *items;
+} posts;
 
 struct hub_plugin_watch {
     struct ev_loop *loop;
@@ -39,14 +55,10 @@ struct hub_plugin_watch {
     void *ctx;
     char **busy; /* paths of files that are being written */
     size_t busy_count;
+    posts posts;
     size_t count;
-    place places[]; /* one per folder */
+    const char *places[]; /* the folders' paths */
 };
-
-static bool is_folder(const place *at)
-{
-    return at->path[at->watched_len] == '\0';
-}
 
 static void look_soon(hub_plugin_watch *watch)
 {
@@ -98,93 +110,171 @@ static void set_busy(hub_plugin_watch *watch, const char *path)
     watch->busy_count += watch->busy[watch->busy_count] != NULL;
 }
 
-/* The start of the path of the place, up to `len`; "/" for none of it. */
-static void copy_prefix(const place *at, size_t len, char *ret_prefix)
+/* ---- setting watches ------------------------------------------------------------------------- */
+
+static void free_posts(posts *of)
 {
-    memcpy(ret_prefix, at->path, len);
-    ret_prefix[len] = '\0';
-    if (len == 0) {
-        memcpy(ret_prefix, "/", 2);
+    for (size_t i = 0; i < of->count; i++) {
+        free(of->items[i].name);
     }
+    free(of->items);
+    *of = (posts){.fd = -1};
 }
 
-/* One part less: the length of the parent's path. */
-static size_t parent_len(const place *at, size_t len)
+static bool add_post(posts *to, const post *about, hub_str name)
 {
-    while (len > 0 && at->path[--len] != '/') {
-        /* back to the slash */
+    char *copy = name.len > 0 ? hub_str_dup(name) : NULL;
+    post *grown = realloc(to->items, (to->count + 1) * sizeof *grown);
+    to->items = grown != NULL ? grown : to->items;
+    if (grown == NULL || (name.len > 0 && copy == NULL)) {
+        free(copy);
+        return false;
     }
-    return len;
+    grown[to->count] = *about;
+    grown[to->count++].name = copy;
+    return true;
 }
 
-/* One part more: up to the next slash or the end. */
-static size_t child_len(const place *at, size_t len)
+/* A path that is being walked along. */
+typedef struct walk {
+    posts *posts;
+    size_t place;
+    char path[PATH_MAX];
+    size_t at;  /* so much of it is a folder without links; 0: the root */
+    size_t end; /* with the next part */
+    unsigned links;
+    unsigned tries;
+    hub_err err;
+    int cause; /* HUB_ESYSTEM: an errno */
+} walk;
+
+/* Watch the first `len` characters of the path. -1 with errno when that cannot be. */
+static int add_watch(walk *along, size_t len, uint32_t mask)
 {
-    return len + 1 + strcspn(at->path + len + 1, "/");
+    char after = along->path[len];
+    along->path[len] = '\0';
+    int wd = inotify_add_watch(along->posts->fd, len > 0 ? along->path : "/", EACH_MASK | mask);
+    along->path[len] = after;
+    return wd;
 }
 
-/* Watch the folder, or the nearest parent that can be watched. */
-static void arm_place(int fd, place *at, char *prefix)
+static bool keep(walk *along, int wd, post_kind kind, hub_str name)
 {
-    for (int tries = 0; tries < ARM_TRIES; tries++) {
-        size_t len = strlen(at->path);
-        at->wd = -1;
-        for (;;) {
-            copy_prefix(at, len, prefix);
-            bool is_whole = at->path[len] == '\0';
-            at->wd = inotify_add_watch(fd, prefix, is_whole ? FOLDER_MASK : PARENT_MASK);
-            if (at->wd >= 0 || len == 0) {
-                break;
-            }
-            len = parent_len(at, len);
-        }
-        at->watched_len = len;
-        if (at->wd < 0 || is_folder(at)) {
-            return;
-        }
-        copy_prefix(at, child_len(at, len), prefix);
-        if (access(prefix, F_OK) != 0) {
-            return; /* it did not appear before the watch was set: the watch will tell */
-        }
+    const post about = {.wd = wd, .kind = kind, .place = along->place};
+    if (!add_post(along->posts, &about, name)) {
+        along->err = HUB_ENOMEM;
     }
+    return along->err == HUB_OK;
+}
+
+/* What the next part is, if it is a link: put its target in its place, and begin there. Whether the
+ * walk can go on. */
+static bool follow(walk *along, const char *target)
+{
+    char next[PATH_MAX];
+    size_t kept = target[0] == '/' ? 0 : along->at;
+    int len = snprintf(next, sizeof next, "%.*s%s%s%s", (int)kept, along->path,
+                       target[0] == '/' ? "" : "/", target, along->path + along->end);
+    if (len < 0 || (size_t)len >= sizeof next || ++along->links > MOST_LINKS) {
+        return false; /* nobody can open it; the link is watched */
+    }
+    memcpy(along->path, next, (size_t)len + 1);
+    along->at = kept;
+    return true;
+}
+
+/* The next part is no folder: have its folder say when it comes, or leads elsewhere. Whether the
+ * walk can go on. */
+static bool wait_for_part(walk *along)
+{
+    char target[PATH_MAX];
+    hub_str name = hub_str_between(along->path + along->at + 1, along->path + along->end);
+    int wd = add_watch(along, along->at, WAITING_MASK);
+    if (wd < 0) {
+        along->err = HUB_ESYSTEM;
+        along->cause = errno;
+        return false;
+    }
+    if (!keep(along, wd, POST_WAITS, name)) {
+        return false;
+    }
+    char after = along->path[along->end];
+    along->path[along->end] = '\0';
+    ssize_t len = readlink(along->path, target, sizeof target - 1);
+    bool has_come = len < 0 && access(along->path, R_OK | X_OK) == 0;
+    along->path[along->end] = after;
+    if (len > 0) {
+        target[len] = '\0';
+        return follow(along, target);
+    }
+    return has_come && ++along->tries < ARM_TRIES; /* before the watch was set */
+}
+
+/* One part more. Whether the walk can go on. */
+static bool step(walk *along)
+{
+    along->end = along->at + 1 + strcspn(along->path + along->at + 1, "/");
+    bool is_last = along->path[along->end] == '\0';
+    int wd = add_watch(along, along->end, IN_DONT_FOLLOW | (is_last ? FOLDER_MASK : 0));
+    if (wd < 0 && (errno != EACCES || is_last)) {
+        return wait_for_part(along);
+    }
+    along->at = along->end;
+    /* One that may be passed through, but not read, cannot be watched. */
+    return wd < 0 || keep(along, wd, is_last ? POST_FOLDER : POST_ABOVE, HUB_STR_EMPTY);
+}
+
+/* Watch a folder and all that its path leads through, as far as that exists. */
+static hub_err arm_place(posts *into, const char *path, size_t place)
+{
+    walk along = {.posts = into, .place = place};
+    int len = snprintf(along.path, sizeof along.path, "%s", path);
+    if (len < 0 || (size_t)len >= sizeof along.path) {
+        along.err = HUB_ESYSTEM;
+        along.cause = ENAMETOOLONG;
+    }
+    if (along.err == HUB_OK && len == 0) { /* the root */
+        (void)keep(&along, add_watch(&along, 0, FOLDER_MASK), POST_FOLDER, HUB_STR_EMPTY);
+    }
+    while (along.err == HUB_OK && along.path[along.at] != '\0' && step(&along)) {
+        /* to the end, or to what is missing */
+    }
+    if (along.err == HUB_ESYSTEM) {
+        hub_log(HUB_LOG_WARNING, "files.not_watched", HUB_F_TEXT("path", path),
+                HUB_F_TEXT("reason", strerrordesc_np(along.cause)));
+        return HUB_OK; /* the others are, and so is the way to it */
+    }
+    return along.err;
 }
 
 /* Set all watches on a new inotify instance: watches of what is gone go with the old one. */
 static hub_err arm(hub_plugin_watch *watch, hub_error *reterr)
 {
-    size_t longest = 0;
-    for (size_t i = 0; i < watch->count; i++) {
-        size_t len = strlen(watch->places[i].path);
-        longest = len > longest ? len : longest;
-    }
-    char *prefix = malloc(longest + 2);
-    if (prefix == NULL) {
-        return hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
-    }
-    int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    if (fd < 0) {
-        free(prefix);
+    posts now = {.fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
+    if (now.fd < 0) {
         return hub_fail(reterr, HUB_ESYSTEM, "no inotify: %s", strerrordesc_np(errno));
     }
     for (size_t i = 0; i < watch->count; i++) {
-        arm_place(fd, &watch->places[i], prefix);
-        if (watch->places[i].wd < 0) {
-            hub_log(HUB_LOG_WARNING, "resolver.not_watched",
-                    HUB_F_TEXT("path", watch->places[i].path),
-                    HUB_F_TEXT("reason", strerrordesc_np(errno)));
+        hub_err err = arm_place(&now, watch->places[i], i);
+        if (err != HUB_OK) {
+            (void)close(now.fd);
+            free_posts(&now);
+            return hub_fail(reterr, err, "%s", hub_err_text(err));
         }
     }
-    free(prefix);
-    int old = watch->readable.fd;
     ev_io_stop(watch->loop, &watch->readable);
-    ev_io_set(&watch->readable, fd, EV_READ);
+    ev_io_set(&watch->readable, now.fd, EV_READ);
     ev_io_start(watch->loop, &watch->readable);
-    if (old >= 0) {
-        (void)close(old);
+    if (watch->posts.fd >= 0) {
+        (void)close(watch->posts.fd);
     }
+    free_posts(&watch->posts);
+    watch->posts = now;
     clear_all_busy(watch); /* the events that would end it are lost */
     return HUB_OK;
 }
+
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void on_due(struct ev_loop *loop, ev_timer *timer, int events)
 {
@@ -194,23 +284,24 @@ static void on_due(struct ev_loop *loop, ev_timer *timer, int events)
     if (watch->rearm) {
         hub_error error;
         watch->rearm = false;
-        if (arm(watch, &error) != HUB_OK) { /* the old watches stay */
-            hub_log(HUB_LOG_WARNING, "resolver.not_watched", HUB_F_TEXT("reason", error.text));
+        if (arm(watch, &error) != HUB_OK) { /* the old watches stay, until the next event */
+            watch->rearm = true;
+            hub_log(HUB_LOG_WARNING, "files.not_watched", HUB_F_TEXT("reason", error.text));
         }
     }
     watch->on_change(watch->ctx); /* nothing may follow: it can destroy the watch */
 }
 
 /* A file of a watched folder. */
-static void see_file(hub_plugin_watch *watch, const place *at, uint32_t mask, const char *name)
+static void see_file(hub_plugin_watch *watch, const char *folder, uint32_t mask, const char *name)
 {
-    size_t room = strlen(at->path) + strlen(name) + 2;
+    size_t room = strlen(folder) + strlen(name) + 2;
     char *path = malloc(room);
     if (path == NULL) {
         look_soon(watch);
         return;
     }
-    (void)snprintf(path, room, "%s/%s", at->path, name); /* fits */
+    (void)snprintf(path, room, "%s/%s", folder, name); /* fits */
     struct stat about;
     bool ignored = (mask & IN_MODIFY) != 0;
     if (ignored) {
@@ -227,24 +318,16 @@ static void see_file(hub_plugin_watch *watch, const place *at, uint32_t mask, co
     }
 }
 
-static void see_event(hub_plugin_watch *watch, const place *at, uint32_t mask, const char *name)
+static void see_event(hub_plugin_watch *watch, const post *at, uint32_t mask, const char *name)
 {
-    if ((mask & GONE) != 0) {
+    bool is_awaited = at->kind == POST_WAITS && strcmp(at->name, name) == 0;
+    if ((mask & GONE) != 0 || is_awaited) {
         watch->rearm = true;
         look_soon(watch);
-    } else if (is_folder(at)) {
-        if (name[0] != '\0') {
-            see_file(watch, at, mask, name);
-        } else {
-            look_soon(watch); /* the folder's own mode changed */
-        }
-    } else {
-        hub_str child = hub_str_between(at->path + at->watched_len + 1,
-                                        at->path + child_len(at, at->watched_len));
-        if (hub_str_is(child, name)) {
-            watch->rearm = true;
-            look_soon(watch);
-        }
+    } else if (at->kind == POST_FOLDER && name[0] != '\0') {
+        see_file(watch, watch->places[at->place], mask, name);
+    } else if (at->kind == POST_FOLDER) {
+        look_soon(watch); /* the folder's own mode changed */
     }
 }
 
@@ -264,9 +347,9 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
             watch->rearm = true;
             look_soon(watch);
         }
-        for (size_t i = 0; i < watch->count; i++) {
-            if (watch->places[i].wd == event.wd && event.wd >= 0) {
-                see_event(watch, &watch->places[i], event.mask, name);
+        for (size_t i = 0; i < watch->posts.count; i++) {
+            if (watch->posts.items[i].wd == event.wd && event.wd >= 0) {
+                see_event(watch, &watch->posts.items[i], event.mask, name);
             }
         }
     }
@@ -283,9 +366,10 @@ hub_err hub_plugin_watch_create(const char *const *folders, size_t count, struct
     watch->loop = loop;
     watch->on_change = on_change;
     watch->ctx = ctx;
+    watch->posts.fd = -1;
     watch->count = count;
     for (size_t i = 0; i < count; i++) {
-        watch->places[i].path = folders[i];
+        watch->places[i] = folders[i];
     }
     ev_timer_init(&watch->due, on_due, 0.0, 0.0);
     watch->due.data = watch;
@@ -308,7 +392,8 @@ void hub_plugin_watch_destroy(hub_plugin_watch *watch)
     }
     ev_timer_stop(watch->loop, &watch->due);
     ev_io_stop(watch->loop, &watch->readable);
-    (void)close(watch->readable.fd);
+    (void)close(watch->posts.fd);
+    free_posts(&watch->posts);
     clear_all_busy(watch);
     free(watch->busy);
     free(watch);

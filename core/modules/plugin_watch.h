@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Notices changes in plugin folders through inotify. It says "look again" and nothing more: what
- * has changed is found out by comparing, so a lost or doubled event does no harm. A folder that
- * does not exist is waited for in the nearest folder above it that does. Thread: [loop].
+ * has changed is found out by comparing, so a lost or doubled event does no harm. A path means what
+ * is there now: a folder above it that is renamed, or a link on the way that leads elsewhere, is a
+ * change, too. A folder that does not exist is waited for in the nearest one above it that does.
+ * What is mounted over a folder is not noticed, nor the renaming of one that may be passed through
+ * but not read: there are no events for that. Thread: [loop].
  */
 #ifndef HUB_MODULES_PLUGIN_WATCH_H
 #define HUB_MODULES_PLUGIN_WATCH_H

@@ -131,6 +131,7 @@ hub_err hub_process_env_find_program(const char *const *env, const char *command
         folder += *folder == ':';
     }
     free(program);
-    return found ? hub_fail(reterr, HUB_ESYSTEM, "found in PATH (%s), but not executable", path)
-                 : hub_fail(reterr, HUB_ENOTFOUND, "not found in PATH (%s)", path);
+    /* Without its value: clients are told, too. */
+    return found ? hub_fail(reterr, HUB_ESYSTEM, "found in PATH, but not executable")
+                 : hub_fail(reterr, HUB_ENOTFOUND, "not found in PATH: give its whole path");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "modules/resolver.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +85,13 @@ static const file *find_owner(const hub_resolver *resolver, const file *of)
     return NULL;
 }
 
+static void say_found(const hub_module *module)
+{
+    hub_log(HUB_LOG_INFO, module->is_outside ? "resolver.found" : "resolver.loaded",
+            HUB_F_TEXT("module", module->name), HUB_F_TEXT("version", module->table->version),
+            HUB_F_INT("generation", module->generation), HUB_F_TEXT("path", module->path));
+}
+
 /* Load a file, and note the outcome; a known reason for a file that is the same is no news. */
 static void load_file(hub_resolver *resolver, file *seen, bool is_same)
 {
@@ -105,10 +111,7 @@ static void load_file(hub_resolver *resolver, file *seen, bool is_same)
     accept(&seen->reason);
     if (loaded != seen->loaded) {
         seen->loaded = loaded;
-        hub_log(HUB_LOG_INFO, is_outside ? "resolver.found" : "resolver.loaded",
-                HUB_F_TEXT("module", loaded->about.name),
-                HUB_F_TEXT("version", loaded->about.table->version),
-                HUB_F_INT("generation", loaded->about.generation), HUB_F_TEXT("path", seen->path));
+        say_found(&loaded->about);
     }
 }
 
@@ -166,17 +169,6 @@ static void visit_file(hub_resolver *resolver, size_t folder_at, const char *nam
     }
 }
 
-static int is_plugin_name(const struct dirent *entry)
-{
-    size_t len = strlen(entry->d_name);
-    return len > 3 && entry->d_name[0] != '.' && strcmp(entry->d_name + len - 3, ".so") == 0;
-}
-
-static int compare_names(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 /* A folder that cannot be looked into keeps the files that are known of it; one that is gone does
  * not. */
 static void keep_files(hub_resolver *resolver, size_t folder_at)
@@ -192,7 +184,7 @@ static void visit_folder(hub_resolver *resolver, size_t at)
     struct dirent **names = NULL;
     hub_error error;
     bool was_missing = visited->is_missing;
-    int count = scandir(visited->path, &names, is_plugin_name, compare_names);
+    int count = hub_module_list_files(visited->path, &names);
     visited->is_missing = count < 0 && errno == ENOENT;
     if (visited->is_missing) {
         accept(&visited->reason);
@@ -310,7 +302,7 @@ static hub_err publish(hub_resolver *resolver)
             hub_log(HUB_LOG_INFO, "resolver.removed", HUB_F_TEXT("module", of->name),
                     HUB_F_TEXT("path", of->path));
         }
-        if (resolver->watch != NULL) {
+        if (resolver->on_change != NULL) {
             resolver->on_change(resolver->ctx, of, changes[i].kind);
         }
     }
@@ -405,11 +397,16 @@ void hub_resolver_scan(hub_resolver *resolver)
     }
 }
 
-hub_err hub_resolver_watch(hub_resolver *resolver, struct ev_loop *loop,
-                           hub_resolver_on_change *on_change, void *ctx, hub_error *reterr)
+void hub_resolver_report(hub_resolver *resolver, hub_resolver_on_change *on_change, void *ctx)
 {
     resolver->on_change = on_change;
     resolver->ctx = ctx;
+}
+
+hub_err hub_resolver_watch(hub_resolver *resolver, struct ev_loop *loop,
+                           hub_resolver_on_change *on_change, void *ctx, hub_error *reterr)
+{
+    hub_resolver_report(resolver, on_change, ctx);
     return hub_plugin_watch_create(resolver->watched, resolver->folder_count, loop, on_watch,
                                    resolver, &resolver->watch, reterr);
 }
@@ -473,6 +470,7 @@ hub_err hub_resolver_link(hub_resolver *resolver, const hub_module *module,
     for (size_t i = 0; err == HUB_OK && i < resolver->module_count; i++) {
         if (resolver->modules[i] == module) {
             resolver->modules[i] = *ret_module = &at->loaded->about;
+            say_found(*ret_module);
         }
     }
     return err;

@@ -41,7 +41,8 @@ typedef struct hub_module {
     const hub_schema *config_schema; /* NULL: takes no config */
     unsigned generation;             /* 1 for the first of its name, then counting up */
     uint64_t hash;                   /* of the file's bytes */
-    bool is_outside; /* not linked into this process: the table has the name, and nothing to call */
+    bool is_outside; /* not linked into this process, or not yet: the table has the name, and
+                      * nothing to call */
 } hub_module;
 
 /* A file that was refused, for `patchbay list modules` and `check`. */
@@ -72,9 +73,10 @@ HUB_MUST_CHECK hub_err hub_resolver_create(const char *const *folders, size_t co
                                            bool allow_writable, hub_resolver **ret_resolver,
                                            hub_error *reterr);
 
-/* Say which modules run in processes of their own: their files are checked up to the point where
- * they would be linked. A module that was linked before stays so. `is_outside` (NULL: none is) is
- * asked at each scan. */
+/* Say which modules are not linked when they are found, because they run in processes of their own,
+ * or because nobody wants them yet: their files are checked up to the point where they would be
+ * linked. A module that was linked before stays so. `is_outside` (NULL: none is) is asked at each
+ * scan. */
 void hub_resolver_keep_outside(hub_resolver *resolver,
                                bool (*is_outside)(const void *ctx, hub_str name), const void *ctx);
 
@@ -95,10 +97,13 @@ HUB_MUST_CHECK hub_err hub_resolver_offer_file(hub_resolver *resolver, const cha
 void hub_resolver_destroy(hub_resolver *resolver);
 
 /* Look through the folders, their files (*.so, but no dot files) sorted by name, and load what is
- * new. Refusals are logged as "resolver.refused" when they are new, and kept; the hub goes on. With
- * a watch, changes are reported before it returns: a reload can call it too. blocks:  reads what is
- * new, runs constructors */
+ * new. Refusals are logged as "resolver.refused" when they are new, and kept; the hub goes on. If
+ * changes are to be reported, they are before it returns.
+ * blocks:  reads what is new, runs constructors */
 void hub_resolver_scan(hub_resolver *resolver);
+
+/* Have scans report from now on what has changed. */
+void hub_resolver_report(hub_resolver *resolver, hub_resolver_on_change *on_change, void *ctx);
 
 /* Watch the folders (inotify): files that appear, are renamed in, rewritten or removed. A file is
  * loaded when it was closed after writing or moved in; changes are debounced by 50 ms.

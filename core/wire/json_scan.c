@@ -10,54 +10,49 @@ typedef struct level {
     const char *value;             /* where that value began */
 } level;
 
+/* Where the pass is goes from function to function by value, so that it stays in a register. */
 typedef struct scanner {
-    const char *at;
     const char *end;
     /* The open containers, one bit each, the innermost lowest: 1 is an object. */
     uint64_t containers;
     unsigned depth;
     unsigned watched_depth; /* 0 when nothing is watched: then no level ever matches */
     unsigned value_count;
-    bool escaped;    /* the string read last holds an escape */
-    const char *why; /* of the failure; it is at `at` */
-    hub_err code;
+    bool escaped; /* the string read last holds an escape */
     hub_json_watch *watch;
     level levels[HUB_JSON_WATCHED_DEPTH + 1]; /* by depth */
+    const char *wrong;                        /* where it failed, */
+    const char *why;                          /* and of what */
+    hub_err code;
 } scanner;
 
-/* What the pass does next. */
+/* What has to follow. */
 typedef enum step {
-    STEP_FAILED,
-    STEP_VALUE, /* a value has to begin here */
-    STEP_KEY,   /* a key has to */
-    STEP_AFTER, /* a value has just ended */
-    STEP_DONE,
+    STEP_VALUE,
+    STEP_KEY,
+    STEP_AFTER, /* what comes after a value */
 } step;
 
 _Static_assert(HUB_LIMIT_JSON_DEPTH <= 64, "the open containers are kept in 64 bits");
 
-static bool fail_with(scanner *s, hub_err code, const char *at, const char *why)
+/* Every function that reads on returns where it stopped, or what these return: NULL. */
+static const char *fail_with(scanner *s, hub_err code, const char *at, const char *why)
 {
-    s->at = at;
+    s->wrong = at;
     s->why = why;
     s->code = code;
-    return false;
+    return NULL;
 }
 
-static bool fail(scanner *s, const char *at, const char *why)
+static const char *fail(scanner *s, const char *at, const char *why)
 {
     return fail_with(s, HUB_EPARSE, at, why);
 }
 
-/* The next byte, or NUL at the end: no token begins with NUL, so both are refused alike. */
-static inline char peek(const scanner *s)
+/* The byte there, or NUL at the end: no token begins with NUL, so both are refused alike. */
+static inline char peek(const scanner *s, const char *at)
 {
-    return s->at < s->end ? *s->at : '\0';
-}
-
-static inline void skip_space(scanner *s)
-{
-    s->at = hub_json_skip_space(s->at, s->end);
+    return at < s->end ? *at : '\0';
 }
 
 /* The length of the escape at `at` with its backslash, or 0. */
@@ -92,7 +87,7 @@ static size_t escape_length(const char *at, const char *end)
 }
 
 /* A string from the first byte on that does not stand for itself. Sets `escaped`. */
-static bool scan_odd_string(scanner *s, const char *at)
+static const char *scan_odd_string(scanner *s, const char *at)
 {
     const char *end = s->end;
     for (;; at = hub_json_skip_plain(at, end)) {
@@ -100,8 +95,7 @@ static bool scan_odd_string(scanner *s, const char *at)
             return fail(s, at, "a string has no end");
         }
         if (*at == '"') {
-            s->at = at + 1;
-            return true;
+            return at + 1;
         }
         if (*at == '\\') {
             size_t length = escape_length(at, end);
@@ -126,16 +120,12 @@ static bool scan_odd_string(scanner *s, const char *at)
     }
 }
 
-/* Sets `escaped`. */
-static inline bool scan_string(scanner *s)
+/* From the opening quote. Sets `escaped`. */
+static inline const char *scan_string(scanner *s, const char *at)
 {
-    const char *at = hub_json_skip_plain(s->at + 1, s->end);
+    at = hub_json_skip_plain(at + 1, s->end);
     s->escaped = false;
-    if (at < s->end && *at == '"') {
-        s->at = at + 1;
-        return true;
-    }
-    return scan_odd_string(s, at);
+    return at < s->end && *at == '"' ? at + 1 : scan_odd_string(s, at);
 }
 
 static const char *skip_digits(const char *at, const char *end)
@@ -146,9 +136,8 @@ static const char *skip_digits(const char *at, const char *end)
     return at;
 }
 
-static bool scan_number(scanner *s)
+static const char *scan_number(scanner *s, const char *at)
 {
-    const char *at = s->at;
     const char *end = s->end;
     at += *at == '-';
     const char *integer = at;
@@ -175,17 +164,13 @@ static bool scan_number(scanner *s)
             return fail(s, at, "a digit was expected");
         }
     }
-    s->at = at;
-    return true;
+    return at;
 }
 
-static bool scan_literal(scanner *s, hub_str word)
+static const char *scan_literal(scanner *s, const char *at, hub_str word)
 {
-    if (!hub_str_starts(hub_str_between(s->at, s->end), word)) {
-        return fail(s, s->at, "a value was expected");
-    }
-    s->at += word.len;
-    return true;
+    return hub_str_starts(hub_str_between(at, s->end), word) ? at + word.len
+                                                             : fail(s, at, "a value was expected");
 }
 
 static const hub_json_member *find_member(const hub_json_watch *watch, uint8_t object,
@@ -193,9 +178,15 @@ static const hub_json_member *find_member(const hub_json_watch *watch, uint8_t o
 {
     const hub_json_member *member = &watch->members[watch->objects[object].first];
     const hub_json_member *end = member + watch->objects[object].count;
-    hub_str key = {.ptr = raw_key.ptr + 1, .len = raw_key.len - 2};
+    const char *key = raw_key.ptr + 1;
+    size_t length = raw_key.len - 2;
     for (; member < end; member++) {
-        if (escaped ? hub_json_string_is(raw_key, member->key) : hub_str_eq(key, member->key)) {
+        if (escaped) {
+            if (hub_json_string_is(raw_key, member->key)) {
+                return member;
+            }
+        } else if (member->key.len == length && *member->key.ptr == *key && /* most are not it */
+                   memcmp(member->key.ptr, key, length) == 0) {
             return member;
         }
     }
@@ -215,7 +206,7 @@ static void watch_container(scanner *s, bool is_object)
 }
 
 /* A key was read; its value begins at `at`. */
-static void watch_key(scanner *s, hub_str raw_key, bool escaped)
+static void watch_key(scanner *s, const char *at, hub_str raw_key)
 {
     level *here = &s->levels[s->depth];
     hub_json_watch *watch = s->watch;
@@ -223,7 +214,7 @@ static void watch_key(scanner *s, hub_str raw_key, bool escaped)
     if (here->object == HUB_JSON_UNWATCHED) {
         return;
     }
-    const hub_json_member *member = find_member(watch, here->object, raw_key, escaped);
+    const hub_json_member *member = find_member(watch, here->object, raw_key, s->escaped);
     if (member == NULL) {
         return;
     }
@@ -233,7 +224,7 @@ static void watch_key(scanner *s, hub_str raw_key, bool escaped)
         return;
     }
     here->member = member;
-    here->value = s->at;
+    here->value = at;
 }
 
 /* A value ended at `value_end`, and a delimiter follows. */
@@ -247,145 +238,126 @@ static void watch_value(scanner *s, const char *value_end)
 }
 
 /* A key, the colon, and the space around them. */
-static step scan_key(scanner *s)
+static inline const char *scan_key(scanner *s, const char *at)
 {
-    const char *key = s->at;
-    if (peek(s) != '"') {
-        fail(s, s->at, "a key in quotes was expected");
-        return STEP_FAILED;
+    const char *key = at;
+    if (peek(s, at) != '"') {
+        return fail(s, at, "a key in quotes was expected");
     }
-    if (!scan_string(s)) {
-        return STEP_FAILED;
+    at = scan_string(s, at);
+    if (at == NULL) {
+        return NULL;
     }
-    hub_str raw_key = hub_str_between(key, s->at);
-    skip_space(s);
-    if (peek(s) != ':') {
-        fail(s, s->at, "':' was expected");
-        return STEP_FAILED;
+    hub_str raw_key = hub_str_between(key, at);
+    at = hub_json_skip_space(at, s->end);
+    if (peek(s, at) != ':') {
+        return fail(s, at, "':' was expected");
     }
-    s->at++;
-    skip_space(s);
+    at = hub_json_skip_space(at + 1, s->end);
     if (s->depth <= s->watched_depth) {
-        watch_key(s, raw_key, s->escaped);
+        watch_key(s, at, raw_key);
     }
-    return STEP_VALUE;
+    return at;
 }
 
-static step scan_container(scanner *s, bool is_object)
+static inline const char *scan_container(scanner *s, const char *at, bool is_object, step *ret_next)
 {
     if (s->depth == HUB_LIMIT_JSON_DEPTH) {
-        fail_with(s, HUB_ELIMIT, s->at, "nested too deep");
-        return STEP_FAILED;
+        return fail_with(s, HUB_ELIMIT, at, "nested too deep");
     }
-    s->at++;
-    skip_space(s);
-    if (peek(s) == (is_object ? '}' : ']')) {
-        s->at++;
-        return STEP_AFTER;
+    at = hub_json_skip_space(at + 1, s->end);
+    if (peek(s, at) == (is_object ? '}' : ']')) {
+        return at + 1;
     }
     s->depth++;
     s->containers = s->containers << 1 | (is_object ? 1 : 0);
     if (s->depth <= s->watched_depth) {
         watch_container(s, is_object);
     }
-    return is_object ? STEP_KEY : STEP_VALUE;
+    *ret_next = is_object ? STEP_KEY : STEP_VALUE;
+    return at;
 }
 
-static step scan_value(scanner *s)
+static inline const char *scan_value(scanner *s, const char *at, step *ret_next)
 {
-    bool ok;
     if (++s->value_count > HUB_LIMIT_JSON_VALUES) {
-        fail_with(s, HUB_ELIMIT, s->at, "too many values");
-        return STEP_FAILED;
+        return fail_with(s, HUB_ELIMIT, at, "too many values");
     }
-    char c = peek(s);
+    char c = peek(s, at);
+    *ret_next = STEP_AFTER;
     switch (c) {
     case '{':
     case '[':
-        return scan_container(s, c == '{');
+        return scan_container(s, at, c == '{', ret_next);
     case '"':
-        ok = scan_string(s);
-        break;
+        return scan_string(s, at);
     case 't':
-        ok = scan_literal(s, HUB_STR("true"));
-        break;
+        return scan_literal(s, at, HUB_STR("true"));
     case 'f':
-        ok = scan_literal(s, HUB_STR("false"));
-        break;
+        return scan_literal(s, at, HUB_STR("false"));
     case 'n':
-        ok = scan_literal(s, HUB_STR("null"));
-        break;
+        return scan_literal(s, at, HUB_STR("null"));
     default:
-        ok = c == '-' || hub_json_is_digit(c) ? scan_number(s)
-                                              : fail(s, s->at, "a value was expected");
-        break;
+        return c == '-' || hub_json_is_digit(c) ? scan_number(s, at)
+                                                : fail(s, at, "a value was expected");
     }
-    return ok ? STEP_AFTER : STEP_FAILED;
 }
 
-/* What follows a value: the next one, or the end of the container around it. */
-static step scan_after(scanner *s)
+/* What follows a value in a container: the next one, or its end. */
+static inline const char *scan_after(scanner *s, const char *at, step *ret_next)
 {
-    if (s->depth == 0) {
-        return STEP_DONE;
-    }
-    const char *value_end = s->at;
+    const char *value_end = at;
     bool in_object = (s->containers & 1) != 0;
-    skip_space(s);
-    char c = peek(s);
+    at = hub_json_skip_space(at, s->end);
+    char c = peek(s, at);
     if (c != ',' && c != (in_object ? '}' : ']')) {
-        fail(s, s->at, in_object ? "',' or '}' was expected" : "',' or ']' was expected");
-        return STEP_FAILED;
+        return fail(s, at, in_object ? "',' or '}' was expected" : "',' or ']' was expected");
     }
     if (s->depth <= s->watched_depth) {
         watch_value(s, value_end);
     }
-    s->at++;
+    at++;
     if (c != ',') {
         s->depth--;
         s->containers >>= 1;
-        return STEP_AFTER;
+        return at;
     }
-    skip_space(s);
-    return in_object ? STEP_KEY : STEP_VALUE;
+    *ret_next = in_object ? STEP_KEY : STEP_VALUE;
+    return hub_json_skip_space(at, s->end);
 }
 
-static bool scan_tree(scanner *s)
+static const char *scan_tree(scanner *s, const char *at)
 {
     step next = STEP_VALUE;
-    for (;;) {
-        switch (next) {
-        case STEP_VALUE:
-            next = scan_value(s);
+    while (at != NULL) {
+        if (next == STEP_KEY) {
+            at = scan_key(s, at);
+            next = STEP_VALUE;
+        } else if (next == STEP_VALUE) {
+            at = scan_value(s, at, &next);
+        } else if (s->depth > 0) {
+            at = scan_after(s, at, &next);
+        } else {
             break;
-        case STEP_KEY:
-            next = scan_key(s);
-            break;
-        case STEP_AFTER:
-            next = scan_after(s);
-            break;
-        case STEP_DONE:
-            return true;
-        case STEP_FAILED:
-            return false;
         }
     }
+    return at;
 }
 
 /* The value and the white space around it. */
-static bool scan_text(scanner *s, hub_str *ret_value)
+static bool scan_text(scanner *s, const char *at, hub_str *ret_value)
 {
-    if (hub_str_starts(hub_str_between(s->at, s->end), HUB_STR("\xef\xbb\xbf"))) {
-        return fail(s, s->at, "a byte order mark");
+    if (hub_str_starts(hub_str_between(at, s->end), HUB_STR("\xef\xbb\xbf"))) {
+        return fail(s, at, "a byte order mark") != NULL;
     }
-    skip_space(s);
-    const char *from = s->at;
-    if (!scan_tree(s)) {
+    const char *from = hub_json_skip_space(at, s->end);
+    at = scan_tree(s, from);
+    if (at == NULL) {
         return false;
     }
-    *ret_value = hub_str_between(from, s->at);
-    skip_space(s);
-    return s->at == s->end || fail(s, s->at, "something follows the value");
+    *ret_value = hub_str_between(from, at);
+    at = hub_json_skip_space(at, s->end);
+    return at == s->end || fail(s, at, "something follows the value") != NULL;
 }
 
 hub_err hub_json_scan(hub_str text, hub_json_watch *watch, hub_str *ret_value, hub_error *reterr)
@@ -394,14 +366,13 @@ hub_err hub_json_scan(hub_str text, hub_json_watch *watch, hub_str *ret_value, h
         return hub_fail(reterr, HUB_EPARSE, "byte 0: a value was expected");
     }
     scanner s = {
-        .at = text.ptr,
         .end = text.ptr + text.len,
         .watched_depth = watch != NULL ? HUB_JSON_WATCHED_DEPTH : 0,
         .watch = watch,
     };
     hub_str value;
-    if (!scan_text(&s, &value)) {
-        return hub_fail(reterr, s.code, "byte %zu: %s", (size_t)(s.at - text.ptr), s.why);
+    if (!scan_text(&s, text.ptr, &value)) {
+        return hub_fail(reterr, s.code, "byte %zu: %s", (size_t)(s.wrong - text.ptr), s.why);
     }
     if (ret_value != NULL) {
         *ret_value = value;

@@ -103,8 +103,11 @@ static hub_json_type type_of(const hub_message *message, hub_member member)
 
 static bool is_integer(hub_str raw)
 {
-    return hub_json_type_of(raw) == HUB_JSON_NUMBER && memchr(raw.ptr, '.', raw.len) == NULL &&
-           memchr(raw.ptr, 'e', raw.len) == NULL && memchr(raw.ptr, 'E', raw.len) == NULL;
+    size_t i = 0;
+    while (i < raw.len && (raw.ptr[i] == '-' || hub_json_is_digit(raw.ptr[i]))) {
+        i++;
+    }
+    return raw.len > 0 && i == raw.len;
 }
 
 static hub_err check_id(hub_str id, hub_error *reterr)
@@ -185,7 +188,8 @@ static hub_err check_object(hub_message *message, hub_error *reterr)
         [HUB_MESSAGE_RESULT] = check_result,
         [HUB_MESSAGE_ERROR] = check_error,
     };
-    if (!hub_json_string_is(message->at[HUB_M_JSONRPC], HUB_STR("2.0"))) {
+    hub_str jsonrpc = message->at[HUB_M_JSONRPC];
+    if (!hub_str_eq(jsonrpc, HUB_STR("\"2.0\"")) && !hub_json_string_is(jsonrpc, HUB_STR("2.0"))) {
         return hub_fail(reterr, HUB_EINVAL, "member \"jsonrpc\" is not \"2.0\"");
     }
     unsigned members = (has(message, HUB_M_METHOD) ? 1u : 0) |

@@ -54,6 +54,14 @@ static exchange_role role_of(patchbay_str method)
     return ROLE_OTHER;
 }
 
+/* Whether it is to see if the server lives: no part of the handshake, whatever it asks. */
+static int is_pulse(const upstream_outgoing *message)
+{
+    patchbay_str name = {.ptr = NULL};
+    return upstream_read_id(message->id, &name) != 0 &&
+           patchbay_str_eq(name, patchbay_str_of(UPSTREAM_PULSE));
+}
+
 /* The headers that mirror a request (2026-07-28, Request Metadata). */
 static void mirror(const mcp_remote *remote, const upstream_outgoing *message, patchbay_out *lines)
 {
@@ -122,7 +130,8 @@ static int32_t send_with(mcp_remote *remote, const upstream_outgoing *message,
         return PATCHBAY_ENOMEM;
     }
     x->forwarded = *forwarded;
-    x->role = role_of(message->method);
+    x->is_pulse = is_pulse(message);
+    x->role = x->is_pulse ? ROLE_OTHER : role_of(message->method);
     x->is_repeatable = is_request && is_repeatable(message->method);
     if (is_request) {
         set_id(x, message);

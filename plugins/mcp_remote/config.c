@@ -13,8 +13,8 @@ static int32_t fail(patchbay_error *reterr, const char *what, patchbay_str name)
     return PATCHBAY_EINVAL;
 }
 
-/* The text of a member; NULL when it is not there. Clears `ok` when it cannot be had. */
-static char *dup_member(patchbay_str json, const char *key, int *ok)
+/* The text of a member; NULL when it is not there. `result` says if it cannot be had. */
+static char *dup_member(patchbay_str json, const char *key, int32_t *result)
 {
     patchbay_out text = {0};
     patchbay_str raw = patchbay_json_get(json, key);
@@ -24,8 +24,8 @@ static char *dup_member(patchbay_str json, const char *key, int *ok)
     patchbay_out_text(&text, "");
     if (!patchbay_json_decode(raw, &text) || text.failed ||
         memchr(text.ptr, '\0', text.len) != NULL) {
+        *result = text.failed ? PATCHBAY_ENOMEM : PATCHBAY_EINVAL;
         patchbay_out_free(&text);
-        *ok = 0;
     }
     return text.ptr; /* NUL-terminated by patchbay_out */
 }
@@ -82,8 +82,9 @@ static int32_t read_headers(patchbay_str object, char **ret_lines, patchbay_erro
     return PATCHBAY_OK;
 }
 
-/* ws is http, and wss is https, to whoever connects. 0 when the url is neither. */
-static int read_scheme(patchbay_str json, remote_config *config)
+/* ws is http, and wss is https, to whoever connects.
+ * returns: PATCHBAY_OK; PATCHBAY_EINVAL (the url is neither); PATCHBAY_ENOMEM */
+static int32_t read_scheme(patchbay_str json, remote_config *config)
 {
     int is_ws = config->url != NULL && (strncasecmp(config->url, "ws://", 5) == 0 ||
                                         strncasecmp(config->url, "wss://", 6) == 0);
@@ -94,10 +95,11 @@ static int read_scheme(patchbay_str json, remote_config *config)
         patchbay_out_printf(&url, "http%s", config->url + 2);
         free(config->url);
         config->url = url.ptr;
+        if (url.failed) {
+            return PATCHBAY_ENOMEM;
+        }
     }
-    char *origin = config->url != NULL ? url_dup_origin(config->url) : NULL;
-    free(origin);
-    return origin != NULL;
+    return config->url != NULL ? url_check(config->url) : PATCHBAY_EINVAL;
 }
 
 /* What goes with HTTP only. */
@@ -129,23 +131,28 @@ static int32_t check_websocket(patchbay_str json, patchbay_error *reterr)
 
 int32_t remote_config_read(patchbay_str json, remote_config *config, patchbay_error *reterr)
 {
-    int ok = 1;
     int32_t result = PATCHBAY_OK;
     int64_t connect_ms = REMOTE_CONNECT_MS;
     (void)patchbay_json_int(patchbay_json_get(json, "connect_timeout_ms"), &connect_ms);
     config->connect_timeout_ms = (uint32_t)connect_ms;
     upstream_pace_read(json, 0, &config->pace); /* others' networks are not probed unasked */
     config->is_sse = patchbay_json_is(patchbay_json_get(json, "type"), patchbay_str_of("sse"));
-    config->url = dup_member(json, "url", &ok);
-    config->ca = dup_member(json, "ca", &ok);
-    config->certificate = dup_member(json, "certificate", &ok);
-    config->key = dup_member(json, "key", &ok);
-    config->protocol = dup_member(json, "protocol", &ok);
-    if (!ok || !read_scheme(json, config)) {
+    config->url = dup_member(json, "url", &result);
+    config->ca = dup_member(json, "ca", &result);
+    config->certificate = dup_member(json, "certificate", &result);
+    config->key = dup_member(json, "key", &result);
+    config->protocol = dup_member(json, "protocol", &result);
+    if (result == PATCHBAY_OK) {
+        result = read_scheme(json, config);
+    }
+    if (result == PATCHBAY_EINVAL) {
         return fail(reterr,
                     "url: wants an address that begins with http://, https://, ws://, wss:// or "
                     "unix://",
                     patchbay_str_make("", 0));
+    }
+    if (result != PATCHBAY_OK) {
+        return result;
     }
     if (config->is_websocket && (result = check_websocket(json, reterr)) != PATCHBAY_OK) {
         return result;

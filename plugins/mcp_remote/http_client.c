@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http_internal.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -59,15 +60,30 @@ static const char *meaning_of(const http_request *request, CURLcode code)
     if (code == CURLE_SSL_CONNECT_ERROR && is_not_tls(request->error)) {
         return "it does not speak TLS there: is its address http:// (or ws://)?";
     }
-    return request->error[0] != '\0' ? request->error : curl_easy_strerror(code);
+    return http_request_failure(request, (int)code);
+}
+
+/* The system's reason, which libcurl's words for this leave out; NULL when there is none. */
+static const char *reason_of(const http_request *request, CURLcode code)
+{
+    long error = request->socket_error; /* libcurl is not told of it */
+    if (code != CURLE_COULDNT_CONNECT) {
+        return NULL;
+    }
+    if (error == 0) {
+        (void)curl_easy_getinfo(request->easy, CURLINFO_OS_ERRNO, &error);
+    }
+    return error != 0 ? strerror((int)error) : NULL;
 }
 
 static void report(http_request *request, CURLcode code)
 {
     http_request_events events = request->events;
     void *ctx = request->ctx;
-    char text[CURL_ERROR_SIZE + 128];
-    (void)snprintf(text, sizeof text, "%s%s", meaning_of(request, code), advice_on(code));
+    char text[CURL_ERROR_SIZE + 192];
+    const char *reason = reason_of(request, code);
+    (void)snprintf(text, sizeof text, "%s%s%s%s", meaning_of(request, code),
+                   reason != NULL ? ": " : "", reason != NULL ? reason : "", advice_on(code));
     events.on_end(ctx, outcome_of(request, code), text);
 }
 
@@ -98,6 +114,7 @@ static void finish_ended(http_client *client)
             continue;
         }
         if (request->is_bare && code == CURLE_OK) { /* it lives as long as its handle is added */
+            request->error[0] = '\0'; /* of an address that was not reached, before another was */
             if (!request->is_cancelled) {
                 request->events.on_head(request->ctx, request, 0);
             }
@@ -113,12 +130,42 @@ static void finish_ended(http_client *client)
     }
 }
 
+/* libcurl does not say whose memory it was that it could not have. */
+static void give_up_all(http_client *client)
+{
+    for (http_request *request = client->requests; request != NULL; request = request->next) {
+        request->is_unwatched = request->is_added;
+    }
+}
+
+/* Nothing would ever be heard of a request whose socket cannot be watched. */
+static void end_unwatched(http_client *client)
+{
+    http_request *request = client->requests;
+    while (request != NULL) {
+        if (!request->is_unwatched || request->is_cancelled) {
+            request = request->next;
+            continue;
+        }
+        (void)curl_multi_remove_handle(client->multi, request->easy);
+        request->is_unwatched = 0;
+        request->is_added = 1; /* as in finish_ended() */
+        report(request, CURLE_OUT_OF_MEMORY);
+        request->is_added = 0;
+        http_request_free(request);
+        request = client->requests; /* what was told may have started others */
+    }
+}
+
 static void run(http_client *client, curl_socket_t fd, int events)
 {
     int running;
     client->in_curl = 1;
-    (void)curl_multi_socket_action(client->multi, fd, events, &running);
+    if (curl_multi_socket_action(client->multi, fd, events, &running) == CURLM_OUT_OF_MEMORY) {
+        give_up_all(client);
+    }
     finish_ended(client);
+    end_unwatched(client);
     client->in_curl = 0;
     http_client_settle(client);
 }
@@ -191,7 +238,6 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
 {
     http_client *client = ctx;
     client_socket *watched = socket_ctx;
-    (void)easy;
     if (what == CURL_POLL_REMOVE) {
         if (watched != NULL) {
             drop_socket(watched);
@@ -205,8 +251,12 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
         return 0;
     }
     watched = add_socket(client, fd, events);
-    if (watched == NULL) {
-        return -1; /* libcurl fails what is under way */
+    if (watched == NULL) { /* an error would be the end of all requests, now and later */
+        http_request *request = NULL;
+        if (curl_easy_getinfo(easy, CURLINFO_PRIVATE, &request) == CURLE_OK && request != NULL) {
+            request->is_unwatched = 1;
+        }
+        return 0;
     }
     (void)curl_multi_assign(client->multi, fd, watched);
     return 0;
@@ -215,9 +265,11 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
 curl_socket_t http_client_open_socket(void *ctx, curlsocktype purpose,
                                       struct curl_sockaddr *address)
 {
-    (void)ctx;
+    http_request *request = ctx;
     (void)purpose;
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    request->socket_error = fd < 0 ? errno : 0;
+    return fd;
 }
 
 /* ---- the client --------------------------------------------------------------------------------

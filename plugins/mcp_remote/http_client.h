@@ -94,6 +94,10 @@ patchbay_str http_request_header(http_request *request, const char *name);
  * returns: libcurl's handle, a CURL *, for curl_easy_send() and curl_easy_recv() */
 void *http_request_handle(http_request *request);
 
+/* What libcurl says of a failure, with the system's reason if it has one. `code`: a CURLcode.
+ * Borrowed. */
+const char *http_request_failure(const http_request *request, int code);
+
 /* Where the answer redirects to, absolute; NULL when it does not. Borrowed. */
 const char *http_request_redirect(http_request *request);
 

@@ -34,8 +34,10 @@ struct http_request {
     void *ctx;
     int is_added;     /* to the multi handle */
     int is_cancelled; /* from inside a callback: freed when libcurl has returned */
+    int is_unwatched; /* its socket: there was no memory */
     int has_head;
-    int is_bare; /* a connection, and nothing else */
+    int is_bare;      /* a connection, and nothing else */
+    int socket_error; /* errno, of the last socket that could not be made; 0: it could */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -45,7 +47,7 @@ void http_request_free(http_request *request);
 /* Add what was started and free what was cancelled while libcurl was calling. */
 void http_client_settle(http_client *client);
 
-/* libcurl wants a socket. Children of the hub must not inherit it. */
+/* libcurl wants a socket. Children of the hub must not inherit it. `ctx`: the request. */
 curl_socket_t http_client_open_socket(void *ctx, curlsocktype purpose,
                                       struct curl_sockaddr *address);
 

@@ -142,6 +142,7 @@ static int set_up(http_request *request, const http_start *start)
     SET(CURLOPT_PRIVATE, request);
     SET(CURLOPT_HTTPHEADER, request->headers);
     SET(CURLOPT_OPENSOCKETFUNCTION, http_client_open_socket);
+    SET(CURLOPT_OPENSOCKETDATA, request);
     SET(CURLOPT_HEADERFUNCTION, on_header);
     SET(CURLOPT_HEADERDATA, request);
     SET(CURLOPT_WRITEFUNCTION, on_body);
@@ -286,6 +287,11 @@ patchbay_str http_request_header(http_request *request, const char *name)
 void *http_request_handle(http_request *request)
 {
     return request->easy;
+}
+
+const char *http_request_failure(const http_request *request, int code)
+{
+    return request->error[0] != '\0' ? request->error : curl_easy_strerror((CURLcode)code);
 }
 
 const char *http_request_redirect(http_request *request)

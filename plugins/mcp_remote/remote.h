@@ -98,6 +98,7 @@ typedef struct exchange {
     uint32_t resumes;  /* in a row that brought nothing */
     int is_setting;    /* calls wait for it */
     int is_listen;     /* subscriptions/listen: the server works without */
+    int is_pulse;      /* asks whether the server lives: an error is an answer */
     int is_repeatable; /* doing it twice is doing it once */
     int is_counted;    /* one of `notes` */
     int is_held;       /* until the handshake is over, or the endpoint is known */

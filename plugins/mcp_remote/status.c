@@ -163,7 +163,7 @@ static int is_out_of_order(long status)
  * the status with it. */
 static int is_mere_words(const exchange *x, const patchbay_message *message)
 {
-    return x->call.id == 0 && x->role == ROLE_OTHER && !x->is_listen &&
+    return x->call.id == 0 && x->role == ROLE_OTHER && !x->is_listen && !x->is_pulse &&
            patchbay_json_get(message->error, "data").len == 0;
 }
 

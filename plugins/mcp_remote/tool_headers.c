@@ -3,15 +3,15 @@
 
 #include "header_value.h"
 
+#include <search.h>
+
 static const char ANNOTATION[] = "x-mcp-header";
 
-struct annotated_tool {
-    annotated_tool *next;
-    unsigned generation;
-    size_t name_len;
-    size_t schema_len;
-    char bytes[]; /* its name, then its inputSchema */
-};
+typedef struct annotated_tool {
+    patchbay_str name;
+    patchbay_str schema;
+    char bytes[]; /* of both */
+} annotated_tool;
 
 /* The check of one tool: the names met so far, and what is wrong. */
 typedef struct header_check {
@@ -117,34 +117,32 @@ static void check_schema(header_check *check, patchbay_str schema, int is_proper
 
 /* ---- the tools that want it ---------------------------------------------------------------- */
 
-static void remove_older(tool_headers *all, unsigned oldest)
+static int compare(const void *a, const void *b)
 {
-    annotated_tool **link = &all->tools;
-    while (*link != NULL) {
-        annotated_tool *tool = *link;
-        if (tool->generation < oldest) {
-            *link = tool->next;
-            free(tool);
-        } else {
-            link = &tool->next;
-        }
+    const annotated_tool *left = a;
+    const annotated_tool *right = b;
+    if (left->name.len != right->name.len) {
+        return left->name.len < right->name.len ? -1 : 1;
     }
+    return memcmp(left->name.ptr, right->name.ptr, left->name.len); /* no name is empty */
 }
 
 void tool_headers_begin(tool_headers *all)
 {
-    remove_older(all, all->generation);
-    all->generation++;
+    tdestroy(all->former, free);
+    all->former = all->latest;
+    all->latest = NULL;
 }
 
-static annotated_tool **find(tool_headers *all, patchbay_str name)
+static void forget(void **tree, patchbay_str name)
 {
-    annotated_tool **link = &all->tools;
-    while (*link != NULL &&
-           !patchbay_str_eq(patchbay_str_make((*link)->bytes, (*link)->name_len), name)) {
-        link = &(*link)->next;
+    const annotated_tool key = {.name = name};
+    annotated_tool **node = tfind(&key, tree, compare);
+    if (node != NULL) {
+        annotated_tool *gone = *node;
+        (void)tdelete(&key, tree, compare);
+        free(gone);
     }
-    return link;
 }
 
 static int keep(tool_headers *all, patchbay_str name, patchbay_str schema)
@@ -153,13 +151,14 @@ static int keep(tool_headers *all, patchbay_str name, patchbay_str schema)
     if (made == NULL) {
         return 0;
     }
-    made->generation = all->generation;
-    made->name_len = name.len;
-    made->schema_len = schema.len;
     memcpy(made->bytes, name.ptr, name.len);
     memcpy(made->bytes + name.len, schema.ptr, schema.len);
-    made->next = all->tools;
-    all->tools = made;
+    made->name = patchbay_str_make(made->bytes, name.len);
+    made->schema = patchbay_str_make(made->bytes + name.len, schema.len);
+    if (tsearch(made, &all->latest, compare) == NULL) {
+        free(made);
+        return 0;
+    }
     return 1;
 }
 
@@ -170,14 +169,10 @@ const char *tool_headers_take(tool_headers *all, patchbay_str tool)
     patchbay_str schema = patchbay_json_get(tool, "inputSchema");
     check_schema(&check, schema, 0, 1);
     if (patchbay_json_decode(patchbay_json_get(tool, "name"), &name) && name.len > 0) {
-        annotated_tool **old = find(all, patchbay_str_make(name.ptr, name.len));
-        if (*old != NULL) {
-            annotated_tool *gone = *old;
-            *old = gone->next;
-            free(gone);
-        }
-        if (check.wrong == NULL && check.count > 0 &&
-            !keep(all, patchbay_str_make(name.ptr, name.len), schema)) {
+        patchbay_str text = patchbay_str_make(name.ptr, name.len);
+        forget(&all->latest, text);
+        forget(&all->former, text);
+        if (check.wrong == NULL && check.count > 0 && !keep(all, text, schema)) {
             check.wrong = "cannot be remembered: out of memory";
         }
     }
@@ -249,20 +244,20 @@ static void add_values(patchbay_str schema, patchbay_str arguments, patchbay_out
 void tool_headers_add(const tool_headers *all, patchbay_str name, patchbay_str arguments,
                       patchbay_out *lines)
 {
-    for (const annotated_tool *tool = all->tools; tool != NULL; tool = tool->next) {
-        if (patchbay_str_eq(patchbay_str_make(tool->bytes, tool->name_len), name)) {
-            add_values(patchbay_str_make(tool->bytes + tool->name_len, tool->schema_len), arguments,
-                       lines);
-            return;
-        }
+    const annotated_tool key = {.name = name};
+    annotated_tool *const *node = name.len > 0 ? tfind(&key, &all->latest, compare) : NULL;
+    if (node == NULL && name.len > 0) {
+        node = tfind(&key, &all->former, compare);
+    }
+    if (node != NULL) {
+        add_values((*node)->schema, arguments, lines);
     }
 }
 
 void tool_headers_free(tool_headers *all)
 {
-    while (all->tools != NULL) {
-        annotated_tool *gone = all->tools;
-        all->tools = gone->next;
-        free(gone);
-    }
+    tdestroy(all->latest, free);
+    tdestroy(all->former, free);
+    all->latest = NULL;
+    all->former = NULL;
 }

@@ -11,12 +11,10 @@
 
 #define TOOL_HEADERS_MAX 64 /* of one tool */
 
-typedef struct annotated_tool annotated_tool;
-
-/* Start from all zeros. */
+/* Start from all zeros. Trees of search.h, by name: whoever writes the list chooses how many. */
 typedef struct tool_headers {
-    annotated_tool *tools;
-    unsigned generation; /* of the list that is being read */
+    void *latest; /* tools of the list that is being read, or was read last */
+    void *former; /* … of the one before */
 } tool_headers;
 
 /* A list is about to be read: what was in neither it nor the one before is forgotten. */

@@ -38,29 +38,41 @@ static char *print(CURLU *url, int with_path)
     return made;
 }
 
-static CURLU *parse(const char *text)
+/* Read a URL of http or https. *ret_url is NULL unless the result is CURLUE_OK. */
+static CURLUcode parse(const char *text, CURLU **ret_url)
 {
     char *scheme = NULL;
     CURLU *url = curl_url();
-    if (url == NULL) {
-        return NULL;
+    CURLUcode code = url != NULL ? curl_url_set(url, CURLUPART_URL, text, 0) : CURLUE_OUT_OF_MEMORY;
+    if (code == CURLUE_OK) {
+        code = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0);
     }
-    if (curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK) {
-        scheme = get(url, CURLUPART_SCHEME);
+    if (code == CURLUE_OK && strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0) {
+        code = CURLUE_UNSUPPORTED_SCHEME;
     }
-    int is_ours = scheme != NULL && (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0);
     curl_free(scheme);
-    if (!is_ours) {
+    if (code != CURLUE_OK) {
         curl_url_cleanup(url);
-        return NULL;
+        url = NULL;
     }
-    return url;
+    *ret_url = url;
+    return code;
+}
+
+int32_t url_check(const char *url)
+{
+    CURLU *parsed;
+    CURLUcode code = parse(url, &parsed);
+    curl_url_cleanup(parsed);
+    return code == CURLUE_OK              ? PATCHBAY_OK
+           : code == CURLUE_OUT_OF_MEMORY ? PATCHBAY_ENOMEM
+                                          : PATCHBAY_EINVAL;
 }
 
 static char *dup_printed(const char *text, int with_path)
 {
-    CURLU *url = parse(text);
-    char *made = url != NULL ? print(url, with_path) : NULL;
+    CURLU *url;
+    char *made = parse(text, &url) == CURLUE_OK ? print(url, with_path) : NULL;
     curl_url_cleanup(url);
     return made;
 }
@@ -78,13 +90,12 @@ char *url_dup_origin(const char *url)
 char *url_dup_resolved(const char *base, const char *reference)
 {
     char *made = NULL;
-    CURLU *url = parse(base);
-    if (url != NULL && curl_url_set(url, CURLUPART_URL, reference, 0) == CURLUE_OK) {
+    CURLU *url;
+    if (parse(base, &url) == CURLUE_OK &&
+        curl_url_set(url, CURLUPART_URL, reference, 0) == CURLUE_OK) {
         char *whole = NULL;
         (void)curl_url_get(url, CURLUPART_URL, &whole, 0);
-        CURLU *checked = whole != NULL ? parse(whole) : NULL;
-        made = checked != NULL ? strdup(whole) : NULL;
-        curl_url_cleanup(checked);
+        made = whole != NULL && url_check(whole) == PATCHBAY_OK ? strdup(whole) : NULL;
         curl_free(whole);
     }
     curl_url_cleanup(url);

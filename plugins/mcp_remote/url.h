@@ -3,6 +3,12 @@
 #ifndef MCP_REMOTE_URL_H
 #define MCP_REMOTE_URL_H
 
+#include <patchbay/plugin.h>
+
+/* Whether it is a URL of http or https.
+ * returns: PATCHBAY_OK; PATCHBAY_EINVAL (it is none); PATCHBAY_ENOMEM */
+int32_t url_check(const char *url);
+
 /* What may be shown of a URL: no user, no password, no query.
  * owns: the result; NULL when it is no URL of http or https, or out of memory */
 char *url_dup_shown(const char *url);

@@ -105,7 +105,8 @@ static void on_end(void *ctx, int was_connected, const char *why)
     if (!was_connected) {
         end_with(remote, "cannot reach %s: %s", name, why);
     } else if (!connection->is_up) {
-        end_with(remote, "server \"%s\" closed the connection before it was a WebSocket", name);
+        end_with(remote, "server \"%s\" closed the connection before it was a WebSocket%s%s", name,
+                 why[0] != '\0' ? ": " : "", why);
     } else if (!duplex_retry_as_legacy(&remote->server)) {
         end_with(remote, "the connection to server \"%s\" broke%s%s", name,
                  why[0] != '\0' ? ": " : "", why);

@@ -388,8 +388,11 @@ ws_frames *ws_frames_create(size_t max_message_bytes,
     frames->on_message = on_message;
     frames->ctx = ctx;
     frames->max_message_bytes = max_message_bytes;
-    if (wslay_event_context_client_init(&frames->reader, &READER, frames) != 0 ||
-        wslay_frame_context_init(&frames->writer, &WRITER, frames) != 0) {
+    int failed = wslay_event_context_client_init(&frames->reader, &READER, frames);
+    if (failed != 0) {
+        frames->reader = NULL; /* libwslay has freed what it still names */
+    }
+    if (failed != 0 || wslay_frame_context_init(&frames->writer, &WRITER, frames) != 0) {
         ws_frames_free(frames);
         return NULL;
     }

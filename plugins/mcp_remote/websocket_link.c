@@ -15,9 +15,10 @@ struct ws_link {
     ws_chunk *last;
     size_t queued;
     int is_connected;
-    int is_mute; /* nothing can leave; what the server said before may still be read */
-    int busy;    /* an event is being told */
-    int is_over; /* freed when that returns */
+    int is_mute;     /* nothing can leave; what the server said before may still be read */
+    char broken[96]; /* … and why */
+    int busy;        /* an event is being told */
+    int is_over;     /* freed when that returns */
     char input[LINK_READ_BYTES];
 };
 
@@ -50,6 +51,15 @@ static void free_link(ws_link *link)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
+/* Nothing leaves any more. What has arrived is read, from the loop, and then the link ends. */
+static void fall_mute(ws_link *link, CURLcode code)
+{
+    link->is_mute = 1;
+    (void)snprintf(link->broken, sizeof link->broken, "%s",
+                   http_request_failure(link->request, (int)code));
+    link->loop->timer_start(link->again, 0);
+}
+
 /* What has not left is offered again from the same address and with the same length. */
 static void flush(ws_link *link)
 {
@@ -61,8 +71,11 @@ static void flush(ws_link *link)
         if (code == CURLE_AGAIN) {
             return;
         }
-        link->is_mute = code != CURLE_OK;
-        chunk->sent += code == CURLE_OK ? sent : 0;
+        if (code != CURLE_OK) {
+            fall_mute(link, code);
+            break;
+        }
+        chunk->sent += sent;
         if (chunk->sent == chunk->len) {
             drop_first(link);
         }
@@ -133,11 +146,13 @@ static void read_some(ws_link *link)
     for (int i = 0; i < LINK_TURN_READS; i++) {
         size_t len = 0;
         CURLcode code = curl_easy_recv(handle_of(link), link->input, sizeof link->input, &len);
-        if (code == CURLE_AGAIN) {
+        if (code == CURLE_AGAIN && !link->is_mute) {
             return;
         }
         if (code != CURLE_OK || len == 0) {
-            end(link, code == CURLE_OK ? "" : curl_easy_strerror(code));
+            end(link, code == CURLE_OK      ? ""
+                      : code == CURLE_AGAIN ? link->broken
+                                            : http_request_failure(link->request, (int)code));
             return;
         }
         link->busy = 1;

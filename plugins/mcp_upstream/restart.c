@@ -44,11 +44,19 @@ void upstream_restart_fini(mcp_server *server)
     server->retry = NULL;
 }
 
+void upstream_restart_settle(mcp_server *server)
+{
+    uint64_t now = server->loop->now_ms(server->host);
+    upstream_restart_forget(server);
+    if (server->phase == PHASE_READY && now - server->ready_ms >= server->pace.reset_ms) {
+        server->failures = 0;
+    }
+}
+
 void upstream_restart_plan(mcp_server *server, const char *reason)
 {
     uint64_t now = server->loop->now_ms(server->host);
-    int was_well = server->phase == PHASE_READY && now - server->ready_ms >= server->pace.reset_ms;
-    server->failures = was_well ? 1 : server->failures + 1;
+    server->failures++;
     server->retry_ms = now + delay_of(server);
     if (server->retry_ms < server->not_before_ms) {
         server->retry_ms = server->not_before_ms;

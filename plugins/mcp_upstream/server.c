@@ -146,7 +146,7 @@ void upstream_disconnect(mcp_server *server, const char *reason, int failed)
 {
     server->loop->timer_stop(server->timer);
     server->loop->timer_stop(server->again);
-    upstream_restart_forget(server);
+    upstream_restart_settle(server);
     upstream_health_end(server);
     server->channel->close(server);
     if (failed) {

@@ -139,36 +139,61 @@ static void listen(mcp_server *server)
     patchbay_out_free(&params);
 }
 
-static int has_uri(patchbay_str list, patchbay_str uri)
+/* What was asked for, in the order of its URIs. */
+typedef struct asked_resource {
+    patchbay_str uri;
+    watched_resource *resource;
+} asked_resource;
+
+static int compare_uris(const void *a, const void *b)
 {
-    patchbay_json_iter it = patchbay_json_iterate(list);
-    patchbay_str key;
-    patchbay_str value;
-    while (patchbay_json_next(&it, &key, &value)) {
-        if (patchbay_json_is(value, uri)) {
-            return 1;
+    patchbay_str left = ((const asked_resource *)a)->uri;
+    patchbay_str right = ((const asked_resource *)b)->uri;
+    if (left.len != right.len) {
+        return left.len < right.len ? -1 : 1;
+    }
+    return left.len > 0 ? memcmp(left.ptr, right.ptr, left.len) : 0;
+}
+
+static void note_one(patchbay_str raw, const asked_resource *asked, size_t count)
+{
+    patchbay_out uri = {0};
+    if (patchbay_json_decode(raw, &uri) && !uri.failed) {
+        const asked_resource key = {.uri = patchbay_str_make(uri.ptr, uri.len)};
+        const asked_resource *found = bsearch(&key, asked, count, sizeof *asked, compare_uris);
+        if (found != NULL) {
+            found->resource->state = WATCHED_TAKEN;
         }
     }
-    return 0;
+    patchbay_out_free(&uri);
 }
 
 /* Note which of the resources that were asked for the server has taken. It may name them in any
- * order; most name them in ours, and then no list is searched. */
+ * order, but no more than can have been asked for: what follows is not looked at. */
 static void note_taken(mcp_server *server, patchbay_str taken)
 {
     patchbay_json_iter it = patchbay_json_iterate(taken);
     patchbay_str key;
-    patchbay_str next = {.ptr = NULL};
-    (void)patchbay_json_next(&it, &key, &next);
+    patchbay_str value;
+    size_t count = 0;
+    if (server->watched_count == 0 || taken.len == 0) {
+        return;
+    }
+    asked_resource *asked = calloc(server->watched_count, sizeof *asked);
+    if (asked == NULL) {
+        upstream_fail(server, "cannot be listened to: out of memory");
+        return;
+    }
     for (watched_resource *at = server->watched; at != NULL; at = at->next) {
-        if (at->state == WATCHED_ASKED && next.len > 0 && patchbay_json_is(next, uri_of(at))) {
-            at->state = WATCHED_TAKEN;
-            next.len = 0;
-            (void)patchbay_json_next(&it, &key, &next);
-        } else if (at->state == WATCHED_ASKED && has_uri(taken, uri_of(at))) {
-            at->state = WATCHED_TAKEN;
+        if (at->state == WATCHED_ASKED) {
+            asked[count++] = (asked_resource){.uri = uri_of(at), .resource = at};
         }
     }
+    qsort(asked, count, sizeof *asked, compare_uris);
+    for (size_t i = 0; i < UPSTREAM_WATCHED && patchbay_json_next(&it, &key, &value); i++) {
+        note_one(value, asked, count);
+    }
+    free(asked);
 }
 
 /* One whose call waits and is settled by the stream that was opened; NULL when there is none. */
@@ -227,6 +252,8 @@ void upstream_listen_acknowledged(mcp_server *server, uint32_t number, patchbay_
     }
     if (server->connection == connection) {
         note_taken(server, patchbay_json_get(notifications, "resourceSubscriptions"));
+    }
+    if (server->connection == connection) {
         answer_waiting(server, patchbay_str_make(NULL, 0));
     }
     if (server->connection == connection && server->listen_again) {

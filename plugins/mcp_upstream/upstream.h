@@ -246,6 +246,9 @@ void upstream_pace_read(patchbay_str json, uint64_t health_ms, upstream_pace *pa
 /* restart.c */
 int upstream_restart_init(mcp_server *server); /* 0: out of memory */
 void upstream_restart_fini(mcp_server *server);
+/* The connection ends, for whatever reason: if the server was well for long enough, it has not
+ * failed before. */
+void upstream_restart_settle(mcp_server *server);
 /* The connection that ends now has failed, or could not be made: plan the next attempt. */
 void upstream_restart_plan(mcp_server *server, const char *reason);
 void upstream_restart_forget(mcp_server *server);

@@ -71,6 +71,24 @@ class Audit(HubTest):
         client.cancel(held)
         self.assertEqual([r["outcome"] for r in self.records(client, 3)][1:], ["refused", "cancelled"])
 
+    def test_refused(self):  # S5.4, S5.17: over a rate, and by a full queue
+        manifest = self.manifest()
+        manifest["toolsets"] = {"alpha": fixture("one", "hold", max_calls=1, queue=0)}
+        manifest["limits"] = {"calls_per_second": 1, "calls_burst": 2}
+        client = self.legacy(manifest=manifest)
+        held = client.send_call("alpha__hold")
+        self.assertIn("max_calls", client.call("alpha__one").tool_error["message"])
+        answer = client.call("alpha__one")
+        while "error" not in answer.data:  # a slow machine earns some more
+            answer = client.call("alpha__one")
+        self.assertEqual(answer.error["data"]["limit"], "limits.calls_per_second")
+        client.cancel(held)
+        client.hub.finish()
+        records = [json.loads(line) for line in self.file.read_text().splitlines()]
+        self.assertEqual({(r["toolset"], r["name"], r["outcome"]) for r in records},
+                         {("alpha", "one", "refused"), ("alpha", "hold", "cancelled")})
+        self.assertGreaterEqual(len(records), 3)
+
     def test_in_the_log(self):
         client = self.modern("--log-format", "json", manifest={"toolsets": {"alpha": fixture("one")}, "log": {"audit": "log", "audit_arguments": True}})
         client.call("alpha__one", {"a": "b"})

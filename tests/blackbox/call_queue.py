@@ -14,7 +14,7 @@ class Queue(HubTest):
         client.barrier()
         self.assertFalse([m for m in client.hub.messages if m.id == request_id])
 
-    def test_n_in_flight_m_that_wait_and_one_more(self):  # S5.17
+    def test_n_in_flight_m_that_wait_and_one_more(self):  # S5.16, S5.17
         client = self.client(max_calls=2, queue=2, queue_timeout="1h")
         held = [client.send_call("alpha__hold") for _ in range(2)]
         waiting = [client.send_call("alpha__one", {"n": n}) for n in range(2)]

@@ -5,9 +5,9 @@ import json
 import stat
 import sys
 
-from mcp import LIST_CHANGED, SUPPORT, HubTest, LegacyClient, main, processes, tool
+from mcp import LIST_CHANGED, SUPPORT, HubTest, LegacyClient, fixture, main, processes, tool
 
-NOBODY_WAITS = {"limits": {"discover_timeout": "10m"}}
+NOBODY_WAITS = {"limits": {"discover_timeout": "10m", "straggler_timeout": "300ms"}}
 
 
 class Remembered(HubTest):
@@ -235,6 +235,40 @@ class Discovery(HubTest):
         client.barrier()
         self.assertEqual(len(client.hub.notifications(LIST_CHANGED)), 1)
         client.call("up__echo").result
+
+    def test_a_server_that_is_offline(self):  # S3.66, S3.67, S3.68
+        """It is named, the others are there; when it is back its tools are, too, without anybody's doing."""
+        recorder = self.recorder()
+        program = self.home / "git-server"
+        toolsets = {}
+        for key, name in (("docker", "docker_ps"), ("linear", "linear_create_issue"), ("git", "git_status")):
+            tools = self.home / f"{key}.json"
+            tools.write_text(json.dumps([tool(name)]), encoding="utf-8")
+            toolsets[key] = recorder.toolset("--tools", tools)
+        toolsets["git"]["command"] = str(program)
+        client = self.legacy(toolsets=toolsets, manifest={"hub": {"naming": "none"}})
+        self.assertEqual(client.own_names(), ["docker_ps", "linear_create_issue"])
+        self.assertSays(client.hub.wait_log("tools.discovery.server.failed"), "warning", "serverName=git", "git-server")
+        rows = {row["key"]: row for row in self.meta_call(client, "list_toolsets")["toolsets"]}
+        self.assertEqual(rows["git"]["state"], "failed")
+        self.assertSays(rows["git"]["reason"], "git-server")
+        since = client.hub.mark
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+        program.chmod(0o700)
+        client.wait_list_changed(since)
+        self.assertEqual(sorted(client.own_names()), ["docker_ps", "git_status", "linear_create_issue"])
+        self.assertSays(client.hub.wait_log("tools.discovery.server.success serverName=git"), "toolCount=1")
+
+    def test_the_log_has_names_and_ids_alone(self):  # S4.65
+        """Not what calls carry, in either direction; at its most talkative, too."""
+        recorder = self.recorder()
+        manifest = {"log": {"level": "debug"}}
+        client = self.legacy(toolsets={"up": recorder.toolset(), "in": fixture("echo")}, manifest=manifest)
+        client.names()
+        for name in ("up__echo", "in__echo"):
+            self.assertIn("cormorant-4711", client.call(name, {"text": "cormorant-4711"}).raw)
+        client.hub.finish()
+        self.assertNotIn("cormorant-4711", client.hub.log)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,11 @@ class List(HubTest):
         self.assertEqual([(r["key"], r["active"]) for r in rows], [("alpha", True), ("beta", False)])
         self.assertEqual(rows[0]["module"], "fixture")
 
+    def test_toolsets_are_in_order(self):
+        keys = ["m", "z", "a", "k-1", "k", "zz", "b"]
+        rows = self.rows("toolsets", toolsets={key: fixture("one") for key in keys})
+        self.assertEqual([r["key"] for r in rows], sorted(keys))
+
     def test_tools(self):
         rows = self.rows("tools", toolsets=TOOLSETS)
         self.assertEqual([r["name"] for r in rows], META_TOOLS + ["alpha__failed", "alpha__one"])

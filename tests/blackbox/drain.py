@@ -11,7 +11,7 @@ import socket
 from evil_websocket import TEXT, UPGRADE, WebSocket, call, frame
 from http_client import Server, Stream, dump, render
 from listen import Lines
-from mcp import LEGACY, META, HubTest, LegacyClient, Message, ModernClient, fixture, main
+from mcp import LEGACY, META, TIMEOUT, HubTest, LegacyClient, Message, ModernClient, fixture, main
 
 SHUTTING_DOWN = -31004
 LONG = {"limits": {"drain_timeout": "10m"}}  # longer than the tests: it ends because nothing is owed
@@ -324,6 +324,93 @@ class Signals(DrainTest):
         self.assertEqual(server.hub.wait_exit(), 0)
 
 
+class Listeners(DrainTest):
+    """A listener that a reload closes ends as a hub does, for its clients alone."""
+
+    def start(self, **limits):
+        self.places = [{"http": "127.0.0.1:0"}, {"unix": str(self.home / "hub.sock")}]
+        self.manifest = {"toolsets": {"up": self.recorder_.toolset()}, "listen": self.places, "limits": {**LONG["limits"], **limits}}
+        hub = self.daemon(manifest=self.manifest)
+        hub.listening(2)
+        return Server(self, hub)
+
+    def close_all(self, hub):
+        """All that there were; another one is there instead."""
+        other = self.home / "other.sock"
+        fresh = self.home / ".new"
+        fresh.write_text(json.dumps({**self.manifest, "listen": [{"unix": str(other)}]}), encoding="utf-8")
+        fresh.rename(self.home / "patchbay.json")
+        hub.wait_until(lambda: hub.log.count("listen.closed") == 2, "both are closed")
+        lines = Lines(other)
+        self.addCleanup(lines.close)
+        return lines
+
+    def test_calls_are_answered(self):
+        server = self.start()
+        modern = server.connection()
+        modern.send(server.modern_bytes("tools/call", {"name": "up__hold", "arguments": {"who": "modern"}}))
+        session = server.legacy()
+        own = session.open()
+        legacy = server.connection()
+        legacy.send(session.post_bytes(session.message("tools/call", {"name": "up__hold", "arguments": {"who": "legacy"}})))
+        websocket = WebSocket(server)
+        websocket.send(frame(TEXT, call("w", "up__hold", who="websocket")))
+        lines = Lines(self.home / "hub.sock")
+        self.addCleanup(lines.close)
+        lines.send("tools/call", name="up__hold", arguments={"who": "unix"})
+        held = self.held(4)
+        other = self.close_all(server.hub)
+        self.assertRaises(OSError, server.connection)
+        self.assertIn("result", other.request("tools/list"))
+        for who in held:
+            self.answer(held[who], who)
+        for reply, who in ((modern.reply(), "modern"), (legacy.reply(), "legacy")):
+            self.assertEqual((reply.status, reply.answer.result["content"][0]["text"]), (200, who))
+        self.assertEqual(websocket.message().result["content"][0]["text"], "websocket")
+        self.assertEqual(lines.receive()["result"]["content"][0]["text"], "unix")
+        self.assertEqual(websocket.closed(), 1001)
+        self.assertIsNone(lines.receive())
+        while own.next() is not None:  # to its last chunk
+            pass
+        self.assertIn("result", other.request("tools/list"))
+
+    def test_calls_of_others_are_not_waited_for(self):
+        server = self.start()
+        session = server.legacy()
+        own = session.open()
+        other = self.close_all(server.hub)
+        other.send("tools/call", name="up__hold", arguments={"who": "other"})
+        held = self.held(1)
+        while own.next() is not None:
+            pass
+        self.answer(held["other"], "late")
+        self.assertEqual(other.receive()["result"]["content"][0]["text"], "late")
+
+    def test_no_longer_than_that(self):
+        server = self.start(drain_timeout="100ms")
+        session = server.legacy()
+        legacy = server.connection()
+        legacy.send(session.post_bytes(session.message("tools/call", {"name": "up__hold", "arguments": {"who": "legacy"}})))
+        self.held(1)
+        other = self.close_all(server.hub)
+        self.assertEqual(legacy.reply().status, 404)
+        server.hub.wait_log("listen.calls_cut_off address=127.0.0.1")
+        self.recorder_.wait_request("notifications/cancelled")
+        self.assertIn("result", other.request("tools/list"))
+
+    def test_the_hub_ends_meanwhile(self):
+        server = self.start()
+        session = server.legacy()
+        legacy = server.connection()
+        legacy.send(session.post_bytes(session.message("tools/call", {"name": "up__hold", "arguments": {"who": "legacy"}})))
+        held = self.held(1)
+        self.close_all(server.hub)
+        self.stop(server.hub)
+        self.answer(held["legacy"], "in time")
+        self.assertEqual(legacy.reply().answer.result["content"][0]["text"], "in time")
+        self.assertEqual(server.hub.wait_exit(), 0)
+
+
 class Service(DrainTest):
     """The manager's side of sd_notify(3)."""
 
@@ -332,16 +419,16 @@ class Service(DrainTest):
         manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.addCleanup(manager.close)
         manager.bind(path)
-        manager.settimeout(30)
+        manager.settimeout(TIMEOUT)
         return manager, path.replace("\0", "@")
 
     def test_ready_alive_stopping(self):  # L04, L05
         for abstract in (False, True):
             manager, name = self.manager(abstract)
             hub = self.daemon(toolsets={"alpha": fixture("one")}, manifest={"limits": {"drain_timeout": "2s"}},
-                              env={"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "20000"})
+                              env={"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "2000000"})
             self.assertEqual(manager.recv(4096), b"READY=1")
-            self.assertIn("listen.ready", hub.log or hub.wait_log("listen.ready"))
+            hub.wait_log("listen.ready")
             for _ in range(3):
                 self.assertEqual(manager.recv(4096), b"WATCHDOG=1")
             hub.close_stdin()

@@ -3,6 +3,8 @@
 streams cut in every way, floods of connections, no descriptors left, rebound names on every spelling of a route, and
 mutated requests. Afterwards the hub is as it was before (RELIABILITY.md group B, R03, R06)."""
 
+import time
+
 from evil import LIMITS, Bystander, EvilTest, half_close, leave
 from http_client import BOTH, EVENTS, JSON, Server, dump, merge, render
 from mcp import Hub, hub_command, main
@@ -192,6 +194,7 @@ class Floods(EvilTest):
         self.begin(server)
         other = Bystander(server, server.connection(source="127.0.0.9"))
         kept = [server.connection() for _ in range(7)]
+        began = time.monotonic()
         for _ in range(100):
             server.connection().wait_closed()
         for connection in kept:
@@ -203,7 +206,7 @@ class Floods(EvilTest):
         other.connection.close()
         self.wait_links_gone()
         server.hub.wait_log("net.refused")
-        self.assertLess(server.hub.log.count("net.refused"), 10)  # of 100: one line in 10 s
+        self.assertLess(server.hub.log.count("net.refused"), 3 + (time.monotonic() - began) / 10)  # one line in 10 s
         self.assertUnharmed()
 
     def test_connections_in_all(self):  # R06
@@ -227,15 +230,17 @@ class Floods(EvilTest):
         self.addCleanup(self._finish, hub)
         self.begin(Server(self, hub))
         clock = self.server.listen(toolsListChanged=True)
+        began = time.monotonic()
         crowd = [self.server.connection() for _ in range(120)]
         self.assertSays(hub.wait_log("net.refused"), "ulimit -n")
         self.bystander.call()
-        before = self.cpu()
+        clock.wait_comment()
+        before, since = self.cpu(), time.monotonic()
         for _ in range(4):
             clock.wait_comment()
             self.bystander.call()
-        self.assertLess(self.cpu() - before, 0.6)  # of 2 s
-        self.assertLess(hub.log.count("net.refused"), 10)  # one line in 10 s
+        self.assertLess(self.cpu() - before, 0.3 * max(2, time.monotonic() - since))
+        self.assertLess(hub.log.count("net.refused"), 3 + (time.monotonic() - began) / 10)  # one line in 10 s
         for connection in crowd:
             leave(connection)
         clock.close()
@@ -251,7 +256,7 @@ class Floods(EvilTest):
 
 
 class Slow(EvilTest):
-    limits = {**LIMITS, "header_timeout": "250ms", "body_timeout": "250ms", "idle_timeout": "500ms"}
+    limits = {**LIMITS, "header_timeout": "5s", "body_timeout": "5s", "idle_timeout": "5s"}
 
     def begin(self, server):
         super().begin(server)

@@ -160,7 +160,6 @@ class Statuses:
 
 class Http(Statuses, EvilUpstreamTest):
     transport = "http"
-    keys = {"startup_timeout": "3s", "connect_timeout": "2s"}
 
     def test_answers_on_the_stream_of_the_session(self):
         """… and never where they were asked for: nothing is left open there."""
@@ -168,6 +167,19 @@ class Http(Statuses, EvilUpstreamTest):
         for n in range(50):
             self.assertRight(self.during(lambda q: q.server.aside(q.good()), n=n), n=n)
         self.assertUnharmed()
+
+
+class HttpWithoutAnswers(EvilUpstreamTest):
+    """What nobody waits for is given up some time."""
+
+    def evil_toolsets(self):
+        return {"evil": (self.evil("http"), {"startup_timeout": "5s", "connect_timeout": "5s"})}
+
+    def setUp(self):
+        super().setUp()
+        self.server_of = self.evils["evil"][0]
+        self.assertBehaves()
+        self.take_baseline()
 
     def test_notifications_that_are_never_answered(self):
         self.server_of.on["tools/call"] = self.server_of.on["notifications/cancelled"] = lambda q: None

@@ -5,7 +5,7 @@ is answered within its deadline, and when the server behaves again it is used ag
 from evil_upstream_base import NOT_ANSWERS, TRANSPORTS, EvilUpstreamTest
 from mcp import main
 
-PATIENCE = "3s"  # all wait at the same time
+PATIENCE = "10s"  # all wait at the same time
 
 # What never becomes an answer. Over HTTP the stream stays open behind it.
 SILENCES = {
@@ -65,7 +65,7 @@ class Calls(EvilUpstreamTest):
 class Handshakes(EvilUpstreamTest):
     """Servers that hang before they are ready, at every step, on every transport at once."""
 
-    limits = {**EvilUpstreamTest.limits, "discover_timeout": "20s"}  # calls wait for the catalog, not for that
+    limits = {**EvilUpstreamTest.limits, "discover_timeout": "2m"}  # calls wait for the catalog, not for that
 
     def evil_toolsets(self):
         made = {}
@@ -96,20 +96,24 @@ class Handshakes(EvilUpstreamTest):
 class Starting(EvilUpstreamTest):
     """Calls wait for a catalog, but not as long as it may take."""
 
-    limits = {**EvilUpstreamTest.limits, "discover_timeout": "1s"}
+    limits = {**EvilUpstreamTest.limits, "discover_timeout": "3s"}
 
     def evil_toolsets(self):
         evil, self.waiting = self.evil("pipes"), []
         evil.on["initialize"] = self.waiting.append
         return {"evil": (evil, {})}
 
+    def begin(self, server):
+        server.modern("tools/list")  # which waits for all, and not long
+        server.hub.wait_log("tools.discovery.server.success serverName=up")
+        super().begin(server)
+
     def test_it_is_said_who_is_still_starting(self):
         evil = self.evils["evil"][0]
         self.assertCannotBeReached(self.call(), "still starting")
         evil.on.clear()
         evil.be_good(self.waiting[0])
-        evil.wait("tools/list")
-        self.client.names()
+        self.hub_process.wait_log("tools.discovery.server.success serverName=evil")
         self.assertBehaves()
 
 

@@ -22,14 +22,15 @@ class FaultTest(HubTest):
 
     @classmethod
     def tearDownClass(cls):
+        cls.tools.close()
         cls.folder.cleanup()
 
-    def sweep(self, plan, most):
+    def sweep(self, plan, most, kind=faults.Run):
         """Fail up to `most` (None: all) of the scenario's calls, evenly spread, one in each run."""
-        count = faults.count_of(self.tools, plan)
+        count = faults.count_of(self.tools, plan, kind)
         self.assertGreater(count, 0, f"the scenario has no {plan}: it tests nothing")
         step = 1 if most is None else max(1, count // most)
-        had_fault, bad = faults.sweep(self.tools, plan, range(1, count + 1, step))
+        had_fault, bad = faults.sweep(self.tools, plan, range(1, count + 1, step), kind=kind)
         self.assertGreater(had_fault, 0)
         for number, problems in sorted(bad.items())[:3]:
             print(f"{plan} {number}: {problems}")
@@ -37,11 +38,11 @@ class FaultTest(HubTest):
 
 
 class Calls(FaultTest):
-    def fails(self, *plans):
+    def fails(self, *plans, kind=faults.Run):
         rounds = os.environ.get("PATCHBAY_ROUNDS", "4")
         for plan in plans:
             with self.subTest(plan):
-                self.sweep(plan, None if rounds == "all" else int(rounds))
+                self.sweep(plan, None if rounds == "all" else int(rounds), kind)
 
     def test_reading(self):
         self.fails("read:EIO", "read:EINTR")
@@ -60,6 +61,16 @@ class Calls(FaultTest):
 
     def test_opening(self):
         self.fails("open:EMFILE", "open:EIO", "socket:EMFILE")
+
+    def test_receiving(self):
+        """From clients over TCP, and from servers over HTTP and WebSocket."""
+        self.fails("recv:EIO", "recv:EINTR", kind=faults.NetworkRun)
+
+    def test_sending(self):
+        self.fails("send:EIO", "send:EINTR", kind=faults.NetworkRun)
+
+    def test_connecting(self):
+        self.fails("socket:EMFILE", "connect:EIO", kind=faults.NetworkRun)
 
     def test_keeping(self):
         self.fails("fsync:EIO", "fsync:ENOSPC", "renameat:EIO", "renameat:ENOSPC")

@@ -10,11 +10,17 @@ import os
 from faults_calls import FaultTest
 from mcp import main
 
+from faults import NetworkRun  # in tests/support, which mcp makes known
+
 
 class Memory(FaultTest):
     def test_an_allocation_fails(self):
         rounds = os.environ.get("PATCHBAY_ROUNDS", "20")
         self.sweep("malloc", None if rounds == "all" else int(rounds))
+
+    def test_an_allocation_for_the_network_fails(self):
+        rounds = os.environ.get("PATCHBAY_ROUNDS", "20")
+        self.sweep("malloc", None if rounds == "all" else int(rounds), NetworkRun)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ basic/transports, Sending Messages to the Server, 5 and 6: requests of a server 
 """
 
 import json
+import re
 
 from fidelity_clients import HttpStream, answer_to
 from fidelity_eras import carried, member, same
@@ -95,8 +96,8 @@ class Question:
         same(f"{self.path} answer", carried(self.said, self.made.keeps_breaks), got)
         self.test.compared += 1
 
-    def same_result(self, answer, raw):
-        got, values = member(answer.text, "result"), {"resultType": '"complete"'}
+    def same_result(self, answer, raw, state=None):
+        got, values = member(answer.text, "result"), {"resultType": '"complete"', "requestState": state}
         self.test.compare(f"{self.path} result", "result", raw, got, self.client, self.made, answer.keeps_breaks, values)
 
     def same_request(self, sent, got):
@@ -156,8 +157,10 @@ class Question:
             self.same_question(slice_at(question, "params"))
         else:
             first = self.client.ask("tools/call", self.params)
-            self.same_result(first, required)
-            answer = self.client.ask("tools/call", again)
+            sealed = member(first.text, "result", "requestState")
+            self.same_result(first, required, sealed)
+            same(f"{self.path} state", state, re.sub(r'^"pb2\.[0-9a-f]{32}\.', '"', sealed))
+            answer = self.client.ask("tools/call", self.again(key, sealed))
         self.test.assertEqual(len(plan.requests), 2, answer.text)
         self.same_request(self.params, plan.requests[0])
         self.same_request(again, plan.requests[1])

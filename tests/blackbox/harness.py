@@ -62,6 +62,7 @@ class Harness(HubTest):
 
     def test_a_process_left_behind(self):
         server = self.server("--child")
+        server.patience = 1
         LegacyClient(server)
         self.caught(server, "processes are left")
 

@@ -10,6 +10,7 @@ import unittest
 
 from http_client import JSON, Connection, HttpTest, Stream, render
 from mcp import LIST_CHANGED, fixture, main
+from ports import port_of, reserve
 
 CONFIGURATION = """
 daemon off; master_process off; pid {home}/nginx.pid; error_log stderr notice;
@@ -36,13 +37,13 @@ class Behind(HttpTest):
         toolsets = {"up": self.recorder_.toolset(), "a": fixture("one", active=False)}
         self.server = self.http(toolsets=toolsets, manifest={"profiles": {"inside": {}}})
 
-    def nginx(self, more=""):
-        """Start it; returns its port, which was free a moment ago."""
-        probe = socket.create_server(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        probe.close()
+    def nginx(self, more="", server=None):
+        """Start it in front of a hub; returns its port."""
+        reserved = reserve()
+        self.addCleanup(reserved.close)
+        port = port_of(reserved)
         path = self.home / f"nginx{port}.conf"
-        path.write_text(CONFIGURATION.format(home=self.home, port=port, hub=self.server.port, more=more), encoding="utf-8")
+        path.write_text(CONFIGURATION.format(home=self.home, port=port, hub=(server or self.server).port, more=more), encoding="utf-8")
         process = subprocess.Popen(["nginx", "-p", str(self.home), "-c", str(path)], stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.stop, process)
         for line in process.stderr:
@@ -93,17 +94,18 @@ class Behind(HttpTest):
         self.assertEqual(len(self.recorder_.sync().lines("tools/call")), 1)
 
     def test_events_arrive_at_once(self):  # H14
+        quiet = self.http(toolsets={"a": fixture("one", active=False)})  # nothing changes by itself
         for more in ("", KEEP_ALIVE):
             connection = self.connect(self.nginx(more))
             since = self.recorder_.mark
             connection.send(self.server.modern_bytes("tools/call", {"name": "up__progress", "arguments": {}}, meta={"progressToken": 5}))
             self.assertEqual(len(connection.reply().messages), 4)
-            stream = self.connect(self.nginx(more))
-            stream = Stream(stream.send(self.server.modern_bytes("subscriptions/listen", {"notifications": {"toolsListChanged": True}})))
+            stream = self.connect(self.nginx(more, quiet))
+            stream = Stream(stream.send(quiet.modern_bytes("subscriptions/listen", {"notifications": {"toolsListChanged": True}})))
             self.assertEqual(stream.message().method, "notifications/subscriptions/acknowledged")
-            self.server.call("enable_toolset", {"toolset": "a"})
+            quiet.call("enable_toolset", {"toolset": "a"})
             self.assertEqual(stream.message().method, LIST_CHANGED)
-            self.server.call("disable_toolset", {"toolset": "a"})
+            quiet.call("disable_toolset", {"toolset": "a"})
             self.assertEqual(stream.message().method, LIST_CHANGED)
             self.assertGreaterEqual(len(self.recorder_.sync().lines("tools/call", since)), 1)
 

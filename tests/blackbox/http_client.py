@@ -8,6 +8,7 @@ on top. A hub under test serves stdio beside HTTP, so that closing its stdin end
     session = server.legacy();  session.request("ping")
 """
 
+import contextlib
 import json
 import os
 import re
@@ -86,13 +87,17 @@ class Reply:
 
     @property
     def message(self):
+        """The one message. What took longer than limits.sse_comment is a stream that begins with a comment, be it
+        that the machine was slow."""
+        if self.is_stream and b":\n\n" in self.body:
+            return self.answer
         if self.header("content-type") != JSON:
             raise AssertionError(f"expected JSON, got {self!r}")
         return Message(self.body.decode("utf-8"))
 
     @property
     def answer(self):
-        """To a request: what took long came as a stream, be it that the machine was slow."""
+        """To a request, be it in JSON or at the end of a stream."""
         return self.messages[-1] if self.is_stream else self.message
 
     @property
@@ -240,9 +245,12 @@ class Stream:
         self.text += data
 
     def next(self):
-        """The next event; None at the end of the stream. Comments are counted."""
+        """The next event; None at the end of the stream. Comments are counted, and are not what is waited for."""
+        deadline = time.monotonic() + TIMEOUT
         while True:
             while (end := self.text.find(b"\n\n")) < 0:
+                if time.monotonic() > deadline:
+                    raise AssertionError(f"no event but {self.comments} comments")
                 if self.ended:
                     if self.text:
                         raise AssertionError(f"a stream that ends within an event: {self.text!r}")
@@ -332,7 +340,9 @@ class Server:
     def raw(self, data):
         """Bytes as they are, and the one response to them, after which the hub has closed."""
         connection = self.connection()
-        reply = connection.send(data).reply()
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):  # it may have heard enough before the end
+            connection.send(data)
+        reply = connection.reply()
         self.test.assertEqual(reply.header("connection"), "close", data[:200])
         connection.wait_closed()
         connection.close()
@@ -519,16 +529,18 @@ class HttpTest(HubTest):
         return reply.message
 
     def assertIdle(self, server):
-        """The hub answers, and does nothing when there is nothing to do: between two comments on a silent stream it
-        uses a small part of the time. (A loop that spins uses all of it.)"""
+        """The hub answers, and does nothing when there is nothing to do: in the end it uses a small part of the time
+        between two comments on a silent stream. (A loop that spins uses all of it, each time.)"""
         self.assertEqual(server.get("/healthz").body, b'{"status":"ok"}')
         stream = server.listen(toolsListChanged=True)
-        stream.wait_comment()
-        used, began = cpu_seconds(server.hub.process.pid), time.monotonic()
-        stream.wait_comment()
-        used, took = cpu_seconds(server.hub.process.pid) - used, time.monotonic() - began
+        found = []
+        while not any(used < 0.3 * took for used, took in found):
+            self.assertLess(len(found), 20, f"it does not come to rest: {found}")
+            stream.wait_comment()
+            used, began = cpu_seconds(server.hub.process.pid), time.monotonic()
+            stream.wait_comment()
+            found.append((cpu_seconds(server.hub.process.pid) - used, time.monotonic() - began))
         stream.close()
-        self.assertLess(used, 0.3 * took)
 
 
 def cpu_seconds(pid):

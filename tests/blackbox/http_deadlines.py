@@ -2,12 +2,14 @@
 """Clients that are slow, on purpose or not (RELIABILITY.md H10, R01): each costs the hub a bounded time and a
 bounded amount of memory, and nobody else anything."""
 
+import select
 import socket
 
 from http_client import HttpTest, render
 from mcp import fixture, main, tool
 
-LIMITS = {"header_timeout": "300ms", "body_timeout": "300ms", "idle_timeout": "600ms", "sse_comment": "500ms"}
+# So long that who is in time is so whatever else the machine does; tests wait for several at a time.
+LIMITS = {"header_timeout": "4s", "body_timeout": "4s", "idle_timeout": "4s", "sse_comment": "500ms"}
 
 
 class Deadlines(HttpTest):
@@ -15,35 +17,28 @@ class Deadlines(HttpTest):
         super().setUp()
         self.server = self.http(manifest={"limits": LIMITS})
 
-    def late(self, *pieces):
-        """The hub hangs up on a client that goes on sending one byte now and then; returns its answer."""
-        connection = self.server.connection()
-        connection.socket.settimeout(0.05)
-        sent = b"".join(pieces)
-        connection.send(sent)
-        while not connection.eof:
-            try:
-                connection.send(b"a")
-                data = connection.socket.recv(65536)
-                connection.eof = not data
-                connection.buffer += data
-            except TimeoutError:
-                continue
-            except (ConnectionResetError, BrokenPipeError):
-                connection.eof = True
-        return connection
+    def late(self, *beginnings):
+        """The hub hangs up on clients that go on sending one byte now and then, with an answer that says so."""
+        waiting = [self.server.connection().send(beginning) for beginning in beginnings]
+        while waiting:
+            heard = select.select([connection.socket for connection in waiting], [], [], 0.05)[0]
+            for connection in waiting[:]:
+                if connection.socket in heard:
+                    self.refusal(connection.reply(), 408)
+                    connection.wait_closed()
+                    waiting.remove(connection)
+                else:
+                    connection.send(b"a")
 
     def test_heads_that_never_end(self):
-        self.refusal(self.late(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ").reply(), 408)
-        self.refusal(self.late(b"G").reply(), 408)
+        self.late(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ", b"G")
         self.assertIdle(self.server)
 
     def test_bodies_that_never_end(self):
         message = self.server.modern_request("tools/list")
         length = self.server.modern_headers(message, {"Content-Length": "100000"})
-        self.refusal(self.late(render("POST", "/mcp", length)).reply(), 408)
         chunked = self.server.modern_headers(message, {"Transfer-Encoding": "chunked"})
-        self.refusal(self.late(render("POST", "/mcp", chunked), b"10000\r\n").reply(), 408)
+        self.late(render("POST", "/mcp", length), render("POST", "/mcp", chunked) + b"10000\r\n")
         self.assertIdle(self.server)
 
     def test_the_silent_are_let_go_without_a_word(self):
@@ -56,12 +51,12 @@ class Deadlines(HttpTest):
             connection.wait_closed()
 
     def test_one_who_asks_again_in_time_is_kept(self):
-        server = self.http(manifest={"limits": {**LIMITS, "idle_timeout": "2s"}})
+        server = self.http(manifest={"limits": {**LIMITS, "idle_timeout": "6s", "sse_comment": "2s"}})
         connection = server.connection()
         clock = server.listen(toolsListChanged=True)
         for _ in range(6):
             self.assertEqual(connection.send(render("GET", "/healthz")).reply("GET").status, 200)
-            clock.wait_comment()  # 500 ms and a little
+            clock.wait_comment()  # 2 s and a little
         connection.wait_closed()
 
     def test_a_call_may_take_longer_than_any_of_these(self):
@@ -71,7 +66,7 @@ class Deadlines(HttpTest):
         connection = server.connection()
         connection.send(server.modern_bytes("tools/call", {"name": "up__hold", "arguments": {}}))
         line = recorder.wait_calls(1)[0]
-        for _ in range(3):
+        for _ in range(12):  # 6 s
             clock.wait_comment()
         self.assertTrue(connection.is_quiet())
         recorder.answer(line)

@@ -295,10 +295,11 @@ class Tokens(HttpTest):
     def test_streams_end_with_the_credential(self):  # A06
         bob = {"Authorization": f"Bearer {self.new_token('bob')}"}
         entries = json.loads(self.tokens.read_text(encoding="utf-8"))
-        entries[0]["expires"] = int(time.time()) + 10
+        entries[0]["expires"] = int(time.time()) + 20  # all begins before that
         self.tokens.write_text(json.dumps(entries), encoding="utf-8")
         recorder = self.recorder()
-        server = self.protected(toolsets={"up": recorder.toolset(), "a": fixture("one", active=False)})
+        toolsets = {"up": recorder.toolset(), "a": fixture("one", active=False)}
+        server = self.protected(toolsets=toolsets, manifest={"limits": {"sse_comment": "1h"}})
         session = server.legacy(headers=self.bearer)
         own, listening = session.open(), server.listen(headers=self.bearer, toolsListChanged=True)
         old = Stream(server.connection().send(render("GET", "/sse", list(self.bearer.items()))))

@@ -115,7 +115,7 @@ class Sessions(LegacyTest):
         self.refusal(server.initialize(path="/mcp/none"), 404, "profile")
 
     def test_idle_sessions_are_forgotten(self):  # R14
-        server = self.http(manifest={"limits": {"session_idle": "200ms", "sessions": 100, "sse_comment": "200ms"}})
+        server = self.http(manifest={"limits": {"session_idle": "5s", "sessions": 100, "sse_comment": "1s"}})
         idle, listening = server.legacy(), server.legacy()
         stream = listening.open()
         for _ in range(8):  # time passes, as the stream tells

@@ -11,6 +11,7 @@ import unittest
 from evil import Bystander, EvilTest
 from http_client import BOTH, JSON, Connection
 from mcp import main
+from ports import port_of, reserve
 
 # One worker with one connection that everybody shares; bodies go on as they come.
 CONFIGURATION = """
@@ -113,9 +114,10 @@ class Smuggling(EvilTest):
         return connection
 
     def nginx(self, buffering):
-        """Start it; returns its port, which was free a moment ago."""
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            port = probe.getsockname()[1]
+        """Start it; returns its port."""
+        reserved = reserve()
+        self.addCleanup(reserved.close)
+        port = port_of(reserved)
         path = self.home / f"nginx-{buffering}.conf"
         path.write_text(CONFIGURATION.format(home=self.home, port=port, hub=self.server.port, buffering=buffering), encoding="utf-8")
         process = subprocess.Popen(["nginx", "-p", str(self.home), "-c", str(path)], stderr=subprocess.PIPE, text=True)

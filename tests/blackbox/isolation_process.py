@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules in processes of their own: `isolation: process`, `patchbay module-host` (DESIGN.md, Modules; RELIABILITY.md
-G03 to G05). What such a module does to itself happens to nothing else, and all else works as if it were in the hub."""
+G03 to G05, L05). What such a module does to itself happens to nothing else, and all else works as if it were in the hub."""
 
+import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
-from mcp import ROOT, SUPPORT, Hub, HubTest, LegacyClient, ModernClient, compile_plugin, hub_binary, main
+from mcp import ROOT, SUPPORT, TIMEOUT, Hub, HubTest, LegacyClient, ModernClient, compile_plugin, hub_binary, main
 
 MISBEHAVE = SUPPORT / "plugins" / "misbehave.c"
 NOTES = ROOT / "examples" / "notes_plugin" / "notes.c"
@@ -233,7 +235,7 @@ class Misbehaves(Isolated):
     def test_a_loop_without_end(self):
         """G05: the call ends by its deadline; that the process does not answer any more is noticed."""
         self.plugin()
-        client = self.start(misbehave=self.entry(timeout="200ms", health_interval="1s"), inside={"module": "time"})
+        client = self.start(misbehave=self.entry(timeout="4s", health_interval="8s"), inside={"module": "time"})
         first = self.pid(client)
         failure = client.call("misbehave__loop").tool_error
         self.assertSays(failure["message"], "no answer within")
@@ -340,8 +342,9 @@ class Changes(Isolated):
         self.assertIn("changing__echo", client.own_names())
 
     def reload(self, client, **toolsets):
-        path = self.home / "patchbay.json"
+        path = self.home / "next.json"
         path.write_text(json.dumps({"toolsets": toolsets}))
+        path.rename(self.home / "patchbay.json")
         client.hub.wait_until(lambda: client.hub.log.count("config.reloaded") > self.reloads, "the reload")
         self.reloads += 1
 
@@ -410,6 +413,39 @@ class Blocks(Isolated):
         self.assertSays(line, "toolset=misbehave", "module=misbehave", "entry=call", "tool=loop")
         hub.process.kill()  # it would wait for ever
 
+    def test_the_service_manager_hears_nothing_more(self):  # L05
+        """As long as the loop stands no ping goes out, so systemd restarts the hub."""
+        self.plugin()
+        managers = {}
+        for name in ("stuck", "well"):
+            managers[name] = manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            self.addCleanup(manager.close)
+            manager.bind(str(self.home / name))
+            manager.settimeout(TIMEOUT)
+        clients = {}
+        for name in managers:
+            hub = self.hub("--plugins-dir", self.plugins, toolsets={"misbehave": {"config": {}}},
+                           env={"NOTIFY_SOCKET": str(self.home / name), "WATCHDOG_USEC": "200000"},
+                           exit_code=-9 if name == "stuck" else 0)
+            clients[name] = LegacyClient(hub)
+            self.assertEqual(managers[name].recv(4096), b"READY=1")
+        self.assertEqual(managers["stuck"].recv(4096), b"WATCHDOG=1")
+        stuck = clients["stuck"].hub
+        clients["stuck"].send_call("misbehave__loop")
+        stuck.wait_log("plugin.blocks")
+        for manager in managers.values():
+            manager.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    manager.recv(4096)
+            manager.settimeout(TIMEOUT)
+        for _ in range(5):
+            self.assertEqual(managers["well"].recv(4096), b"WATCHDOG=1")
+        managers["stuck"].setblocking(False)
+        with self.assertRaises(BlockingIOError):
+            managers["stuck"].recv(4096)
+        stuck.process.kill()  # as systemd does when the time is up
+
     def test_once_for_each_time(self):
         self.plugin()
         client = self.start(misbehave={"config": {}})
@@ -418,7 +454,7 @@ class Blocks(Isolated):
             return sum("plugin.blocks" in line and "tool=block" in line for line in client.hub.log.splitlines())
 
         for n in range(1, 3):
-            self.assertEqual(text_of(client.call("misbehave__block", {"ms": 500})), "blocked")
+            self.assertEqual(text_of(client.call("misbehave__block", {"ms": 3000})), "blocked")
             client.hub.wait_until(lambda n=n: named() == n, "it is named")
         self.assertIn("plugin.slow", client.hub.log)
 
@@ -449,7 +485,7 @@ class Host(Isolated):
 
     def refusal(self, *args, stdin=None):
         done = subprocess.run([hub_binary(), "module-host", *map(str, args)], input=stdin or "", text=True,
-                              capture_output=True, check=False, timeout=60)
+                              capture_output=True, check=False, timeout=TIMEOUT)
         self.assertEqual(done.stdout, "")
         self.assertIn("patchbay: ", done.stderr)
         return done.returncode, done.stderr

@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 
 from mcp import LIST_CHANGED, HubTest, LegacyClient, compile_plugin, main
@@ -133,6 +134,13 @@ class DropIn(Base):
         shutil.move(compile_plugin(self.outside, "late"), self.plugins / "late.so")
         client.barrier()
         self.assertEqual(client.own_names(), [])
+        client.hub.process.send_signal(signal.SIGHUP)  # S5.8: a reload looks at the folders, too
+        client.hub.wait_log("config.reloaded")
+        self.assertEqual(client.own_names(), ["late__ping"])
+        shutil.move(compile_plugin(self.outside, "later"), self.plugins / "later.so")
+        path.write_text("modules: {watch: false}\ntoolsets: {wanted: {module: later}}\n")
+        client.hub.wait_until(lambda: client.hub.log.count("config.reloaded") >= 2, "the next reload")
+        self.assertEqual(client.own_names(), ["wanted__ping"])
 
 
 class Refusals(Base):

@@ -12,7 +12,7 @@ class Rates(HubTest):
         limits = {"calls_per_second": 1, "calls_burst": 5}
         hub = self.hub(toolsets=TOOLSETS, manifest={"limits": limits})
         client = LegacyClient(hub)
-        answers = [hub.response(client.send_call("alpha__one")) for _ in range(40)]
+        answers = [hub.response(request_id) for request_id in [client.send_call("alpha__one") for _ in range(40)]]
         refused = [answer for answer in answers if "error" in answer.data]
         self.assertGreaterEqual(len(answers) - len(refused), 5)
         self.assertTrue(refused)

@@ -7,7 +7,11 @@ import os
 import sys
 
 from http_client import Server
-from mcp import HubTest, fixture, main
+from mcp import SUPPORT, HubTest, fixture, main
+
+sys.path.insert(0, str(SUPPORT))
+
+from http_upstream import HttpUpstream  # noqa: E402
 
 HTTP_DEAD = "http://127.0.0.1:1"
 MASK = "[redacted]"
@@ -62,11 +66,12 @@ class Redaction(HubTest):
             self.clean(answer)
             self.clean(client.call("describe_toolset", {"toolset": key}).raw)
             self.clean(client.call(f"{key}__x").raw)
-        self.clean(client.call("list_toolsets").raw, "failed")
+        client.hub.wait_until(lambda: "failed" in client.call("list_toolsets").raw, "one that has failed")
+        self.clean(client.call("list_toolsets").raw)
         self.clean(client.hub.log, f"it is {MASK}", f"or {MASK}")
         for flags in ([], ["--json"]):
             done = self.cli("status", "--unix", socket, *flags)
-            self.clean(done.stdout + done.stderr, "failed")
+            self.clean(done.stdout + done.stderr, "exited with code 3")
 
     def test_the_network(self):
         """In a URL, its password and its query; in headers: what cannot be reached is named without them."""
@@ -90,6 +95,41 @@ class Redaction(HubTest):
         done = self.cli("check", "--connect", toolsets=toolsets, env=self.environment())
         self.assertEqual(done.returncode, 5)
         self.clean(done.stdout + done.stderr)
+
+    def test_what_a_server_repeats(self):
+        """An answer that is no result, with the credential in it: quoted, in part, without that. Here a gateway says so."""
+        self.secret("header"), self.secret("query")
+        upstream = HttpUpstream("modern")
+        self.addCleanup(upstream.close)
+        entry = {"url": f"{upstream.url}?api_key={self.secrets['query']}", "headers": {"X-Key": "${CANARY_HEADER}"}, "restart_delay": "1h", "restart_delay_max": "1h"}
+        client = self.modern(toolsets={"up": entry}, env=self.environment())
+        self.assertIn("up__echo", client.names())
+        said = {"body": ""}
+
+        def refuse(x):
+            x.status(said["status"], said["body"].encode(), content_type=said["type"])
+
+        upstream.on["tools/call"] = refuse
+        both = f"{self.secrets['header']} {self.secrets['query']}"
+        for status in (400, 403, 404, 500, 503):
+            for kind, make in (("text/plain", str), ("application/json", lambda text: json.dumps({"error": text}))):
+                for before in (0, *range(180, 260, 5)):  # wherever it is cut
+                    said.update(status=status, type=kind, body=make("x" * before + both))
+                    answer = client.call("up__echo").raw
+                    self.clean(answer, f"HTTP {status}")
+        self.clean(answer)
+        said.update(status=401, type="text/plain", body="Bearer " + both)
+        self.clean(client.call("up__echo").raw, "HTTP 401")
+        for name in ("list_toolsets", "up__echo"):
+            self.clean(client.call(name).raw, MASK)
+        self.clean(client.hub.log, MASK)
+
+    def test_where_programs_are_looked_for(self):
+        """The hub's PATH is nobody's business who calls it."""
+        client = self.legacy(toolsets={"up": {"command": "no-such-program"}})
+        for answer in (client.call("up__x"), client.call("list_toolsets"), client.call("describe_toolset", {"toolset": "up"})):
+            self.assertIn("not found in PATH", answer.raw)
+            self.assertNotIn("/bin", answer.raw)
 
     def test_errors_of_the_configuration(self):
         self.secret("bad")
@@ -142,7 +182,7 @@ class Redaction(HubTest):
         client.hub.finish()
         text = (self.home / "audit.jsonl").read_text()
         self.assertEqual(len([json.loads(line) for line in text.splitlines()]), 4)
-        self.clean(text, f'{{"a": "{MASK}"}}', '"cut":true')
+        self.clean(text, f'{{"a":"{MASK}"}}', '"cut":true')
         self.clean(client.hub.log)
 
     def test_bearer_tokens(self):

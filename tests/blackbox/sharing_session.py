@@ -199,6 +199,7 @@ class Conversation(Sharing):
         client = LegacyClient(hub, capabilities={"roots": {"listChanged": True}})
         server.legacy().call("up__echo")
         client.call("up__echo").result
+        self.upstream.wait_calls(2)  # the newest instance is the one that is written to
         self.upstream.write(json.dumps({"jsonrpc": "2.0", "id": "r", "method": "roots/list"}))
         line = self.upstream.wait_line(lambda m: m.get("id") == "r", "the roots")
         self.assertIn("file:///stdio", line)

@@ -6,23 +6,26 @@ import signal
 import subprocess
 import time
 
-from mcp import HubTest, LegacyClient, ModernClient, fixture, main, processes
+from mcp import TIMEOUT, HubTest, LegacyClient, ModernClient, fixture, main, processes
+from supervision_floods import is_sanitized
 
 TOOLSETS = {"alpha": fixture("one", "hold")}
 
 
 class Ending(HubTest):
-    def ended_within(self, hub, seconds):
+    def time_to_end(self, hub):
         began = time.monotonic()
         hub.finish()
-        self.assertLess(time.monotonic() - began, seconds)
+        return time.monotonic() - began
 
     def test_end_of_input_when_idle(self):  # S01
-        slack = 10 if "asan" in os.environ.get("PATCHBAY_BIN", "asan") else 1  # the leak check takes its time
+        slack = 10 if is_sanitized() else 1  # the leak check takes its time
+        times = []
         for _ in range(5):
             client = self.legacy(toolsets=TOOLSETS)
             client.request("ping")
-            self.ended_within(client.hub, 0.5 * slack)
+            times.append(self.time_to_end(client.hub))
+        self.assertLess(min(times), 0.5 * slack)  # the others had a machine that was busy
 
     def test_end_of_input_before_any_message(self):
         hub = self.hub(toolsets=TOOLSETS)
@@ -40,7 +43,7 @@ class Ending(HubTest):
         recorder.wait_calls(51)
         hub.remember_descendants()
         self.assertEqual(len(hub.descendants), 3)  # the server, its child, its guard
-        self.ended_within(hub, 8)
+        self.assertLess(self.time_to_end(hub), 30)  # nobody waits for the calls, which have ten minutes
 
     def test_requests_before_the_end_are_answered(self):
         client = self.legacy(toolsets=TOOLSETS)
@@ -51,7 +54,7 @@ class Ending(HubTest):
 
     def test_upstreams_are_asked_to_end_first(self):  # spec: close stdin, wait, SIGTERM, SIGKILL
         recorder = self.recorder()
-        client = self.legacy(toolsets={"up": recorder.toolset("--child")})
+        client = self.legacy(toolsets={"up": recorder.toolset("--child", "--ignore-term")})
         client.call("up__echo").result
         client.hub.finish()
         recorder.wait_event("eof")
@@ -78,7 +81,7 @@ class Ending(HubTest):
         process.stdout.close()
         process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
         process.stdin.flush()
-        self.assertEqual(process.wait(30), 0, process.stderr.read())
+        self.assertEqual(process.wait(TIMEOUT), 0, process.stderr.read())
         process.stdin.close()
         process.stderr.close()
         client.request("ping")
@@ -99,7 +102,7 @@ class Ending(HubTest):
         client = self.modern(toolsets={"up": recorder.toolset("--silent", "server/discover")})
         client.send("tools/list")
         recorder.wait_request("server/discover")
-        self.ended_within(client.hub, 8)
+        self.assertLess(self.time_to_end(client.hub), 25)  # nobody waits for the handshake, which has half a minute
 
     def test_ended_by_a_probing_client(self):
         # The TypeScript client 2.x asks server/discover of a hub of its own, closes its input and
@@ -131,7 +134,7 @@ class Ending(HubTest):
         os.write(write, b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
         self.assertIn(b'"id":1', os.read(out_read, 65536))
         os.close(write)
-        self.assertEqual(process.wait(30), 0)
+        self.assertEqual(process.wait(TIMEOUT), 0)
         self.assertEqual([fcntl.fcntl(fd, fcntl.F_GETFL) for fd in (read, out_write)], before)
         for fd in (read, out_read, out_write):
             os.close(fd)

@@ -3,9 +3,11 @@
 
 import json
 import os
+import re
 import sys
 
 from http_client import Server
+from listen import Lines
 from mcp import SUPPORT, HubTest, LegacyClient, fixture, main
 
 OK, FAILED, USAGE, NO_HUB = 0, 1, 2, 3
@@ -44,7 +46,7 @@ class Status(HubTest):
 
     def test_over_each_transport(self):
         hub = self.serve(toolsets={"alpha": fixture("one"), "up": SERVER})
-        for place in (["--unix", self.socket], ["--http", self.http_of(hub)], ["--http", self.http_of(hub).split(":")[2].split("/")[0]]):
+        for place in (["--unix", self.socket], ["--unix", "hub.sock"], ["--http", self.http_of(hub)], ["--http", self.http_of(hub).split(":")[2].split("/")[0]]):
             code, status = self.ask(*place)
             self.assertEqual(code, OK, status)
             self.assertEqual(status["hub"]["pid"], hub.process.pid)
@@ -61,7 +63,8 @@ class Status(HubTest):
         code, status = self.ask("--unix", self.socket)
         row = self.rows(status)["up"]
         self.assertEqual((code, row["state"], row["era"], row["protocol"]), (OK, "ready", "legacy", "2025-11-25"))
-        self.assertEqual((row["tools"], row["calls"], row["errors"], row["restarts"], row["inFlight"]), (4, 2, 0, 0, 0))
+        listed = [t["name"] for t in server.modern("tools/list").message.result["tools"] if t["name"].startswith("up__")]
+        self.assertEqual((row["tools"], row["calls"], row["errors"], row["restarts"], row["inFlight"]), (len(listed), 2, 0, 0, 0))
         self.assertGreater(row["latencyMs"]["max"], 0)
         self.assertGreaterEqual(row["latencyMs"]["max"], row["latencyMs"]["mean"])
         self.assertGreaterEqual(row["catalogAgeMs"], 0)
@@ -88,6 +91,30 @@ class Status(HubTest):
         self.assertRegex(lines[2], r"^alpha +ready +- +- +1 +0 +0 +0 ")
         self.assertRegex(lines[3], r"^dead +failed .*/nonexistent/server")
         self.assertEqual(len(lines), 4)
+
+    def test_who_waits_and_who_is_refused(self):  # S5.17, S5.4
+        limits = {"calls_per_session": 2}
+        hub = self.serve(toolsets={"alpha": fixture("one", "hold", max_calls=1, queue=1, queue_timeout="1h"), "beta": fixture("one")},
+                         manifest={"limits": limits})
+        clients = [Lines(self.socket) for _ in range(2)]
+        for client in clients:
+            self.addCleanup(client.close)
+        clients[0].send("tools/call", name="alpha__hold", arguments={})
+        clients[0].send("tools/call", name="alpha__one", arguments={})  # waits
+        for name in ("alpha__one", "beta__one"):  # both are refused: too many in flight
+            self.assertEqual(clients[0].request("tools/call", name=name, arguments={})["error"]["code"], -31001)
+        self.assertTrue(clients[1].request("tools/call", name="alpha__one", arguments={})["result"]["isError"])  # no place
+        code, status = self.ask("--unix", self.socket)
+        rows = self.rows(status)
+        self.assertEqual((code, status["hub"]["refused"]), (OK, 2))
+        self.assertEqual([rows["alpha"][key] for key in ("inFlight", "queued", "queueLimit", "refused", "calls")], [1, 1, 1, 1, 0])
+        self.assertEqual((rows["beta"]["queued"], rows["beta"]["refused"]), (0, 0))
+        self.assertNotIn("queueLimit", rows["beta"])
+        lines = self.cli("status", "--unix", self.socket).stdout.splitlines()
+        self.assertRegex(lines[0], r", refused 2$")
+        table = [line for line in lines if re.match("TOOLSET|alpha|beta", line)]
+        at = table[0].index("QUEUED")
+        self.assertEqual([line[at:].split()[:2] for line in table], [["QUEUED", "REFUSED"], ["1/1", "1"], ["-", "0"]])
 
     def test_the_manifest_says_where(self):
         manifest = {"listen": [{"http": 0}, {"unix": str(self.socket)}], "toolsets": {"alpha": fixture("one")}}
@@ -145,6 +172,49 @@ class Status(HubTest):
         self.assertEqual(self.rows(status)["alpha"]["calls"], 1)
 
 
+    def test_a_reload_that_was_refused(self):  # C02
+        """It is told of until one succeeds; why, to those who may know of all toolsets."""
+        secret = "Kn4tterTon-88-zirkus"
+        manifest = {"toolsets": {"alpha": fixture("one")}, "listen": [{"unix": str(self.socket)}, {"http": 0}],
+                    "profiles": {"narrow": {"startup": "static", "toolsets": ["alpha"]}}}
+        manifest["listen"][1] = {"unix": str(self.home / "narrow.sock"), "profile": "narrow"}
+        hub = self.daemon(manifest=manifest)
+        hub.listening(2)
+        path = self.home / "patchbay.json"
+
+        def change(text, event):
+            seen = hub.log.count(event)
+            (self.home / "new").write_text(text)
+            (self.home / "new").rename(path)
+            hub.wait_until(lambda: hub.log.count(event) > seen, event)
+
+        def of_the_hub(*place):
+            code, status = self.ask(*(place or ("--unix", self.socket)))
+            self.assertEqual(code, OK)
+            return status["hub"]
+
+        self.assertNotIn("refusedReload", of_the_hub())
+        change("{", "config.refused")
+        first = of_the_hub()["refusedReload"]
+        self.assertSays(first["reason"], "patchbay.json:1")
+        (self.home / "secret").write_text(secret)
+        (self.home / "secret").chmod(0o600)
+        bad = fixture(fail=f"no luck with ${{file:{self.home / 'secret'}}}")
+        change(json.dumps({**manifest, "toolsets": {**manifest["toolsets"], "bad": bad}}), "config.refused")
+        second = of_the_hub()
+        self.assertSays(second["refusedReload"]["reason"], "bad", "no luck")
+        self.assertNotIn(secret, json.dumps(second))
+        self.assertEqual(second["generation"], 1)
+        self.assertEqual(list(of_the_hub("--unix", self.home / "narrow.sock")["refusedReload"]), ["agoMs"])
+        lines = self.cli("status", "--unix", self.socket).stdout.splitlines()
+        self.assertRegex(lines[1], r"^the last reload was refused, \d+m?s ago: .*no luck")
+        lines = self.cli("status", "--unix", self.home / "narrow.sock").stdout.splitlines()
+        self.assertRegex(lines[1], r"^the last reload was refused, \d+m?s ago: the hub's log says why$")
+        change(json.dumps(manifest), "config.reloaded")
+        self.assertNotIn("refusedReload", of_the_hub())
+        self.assertTrue(self.cli("status", "--unix", self.socket).stdout.splitlines()[1].startswith("TOOLSET"))
+
+
 class Ready(HubTest):
     """/readyz names those that are not, to whom it may."""
 
@@ -152,7 +222,7 @@ class Ready(HubTest):
         reply = server.get("/readyz", headers=list(dict(headers).items()))
         return reply.status, json.loads(reply.body)
 
-    def test_names(self):
+    def test_names(self):  # S5.14
         hub = self.daemon(toolsets={"alpha": fixture("one"), "dead": DEAD})
         server = Server(self, hub)
         self.assertEqual(self.get(server), (200, {"status": "ready"}))

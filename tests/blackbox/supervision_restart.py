@@ -39,7 +39,7 @@ class Restart(HubTest):
     def wait_starts(self, hub, stamps, count):
         hub.wait_until(lambda: starts(stamps) >= count, f"{count} starts")
 
-    def test_a_crash_loop_is_slowed_down_and_never_given_up(self):  # U09
+    def test_a_crash_loop_is_slowed_down_and_never_given_up(self):  # U09, S5.15
         """Fifty times: they do not keep each other from it, and the hub from its work."""
         first, most = 0.02, 0.4
         stamps = [self.home / f"stamps-{n}" for n in range(LOOPING)]

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-from mcp import MARKER, SUPPORT, Hub, HubTest, LegacyClient, fixture_folder, main, processes
+from mcp import MARKER, SUPPORT, TIMEOUT, Hub, HubTest, LegacyClient, fixture_folder, main, processes
 
 sys.path.insert(0, str(SUPPORT))
 from unruly_server import SCATTERED  # noqa: E402
@@ -49,7 +49,7 @@ class Survivors(HubTest):
         end(hub)
         if hub.wait_exit() != exit_code:
             hub.finish()  # says what is wrong
-        hub.check_no_descendants(seconds=30)
+        hub.check_no_descendants()
         took = time.monotonic() - began
         hub.finish()
         return took
@@ -77,7 +77,7 @@ class Survivors(HubTest):
             pid = int(client.call("up__pid").result["content"][0]["text"])
             before = processes.descendants(client.hub.process.pid)
             os.kill(pid, signal.SIGKILL)
-            self.assertEqual(processes.wait_gone(before, 30), set())
+            self.assertEqual(processes.wait_gone(before, TIMEOUT), set())
             client.hub.wait_until(lambda n=n: client.hub.log.count("toolset.failed") > n, "its end")
 
     def test_disabling(self):  # U10
@@ -86,7 +86,7 @@ class Survivors(HubTest):
         before = processes.descendants(client.hub.process.pid)
         self.assertEqual(len(before), 2 + SCATTERED)
         client.call("disable_toolset", {"toolset": "up"}).result
-        self.assertEqual(processes.wait_gone(before, 30), set())
+        self.assertEqual(processes.wait_gone(before, TIMEOUT), set())
 
 
 if __name__ == "__main__":

@@ -192,12 +192,13 @@ class Changes(HubTest):
 
     def test_a_storm_is_merged(self):  # U13
         client, recorder = self.start()
-        mark, since = recorder.mark, client.hub.mark
+        mark, since, began = recorder.mark, client.hub.mark, time.monotonic()
         resources = json.dumps([{"uri": "new:///", "name": "new"}])
         recorder.command(resources=resources, notify=1000, kind="resources")
         self.wait(client, RESOURCES_CHANGED, since)
         client.barrier()
-        self.assertLessEqual(len(recorder.sync().lines("resources/list", mark)), 3)
+        listed = len(recorder.sync().lines("resources/list", mark))
+        self.assertLessEqual(listed, 3 + 2 * (time.monotonic() - began))
 
     def test_a_change_while_it_is_read(self):
         """One more reading follows, however often it changed meanwhile."""
@@ -271,7 +272,7 @@ class Careless(HubTest):
 
     def test_one_list_that_never_comes(self):
         """It costs time, not the other lists."""
-        client, recorder = self.start("--silent", "prompts/list", startup_timeout="4s")
+        client, recorder = self.start("--silent", "prompts/list", startup_timeout="10s")
         self.assertIn("up__echo", client.names())
         client.hub.wait_log("list of prompts was not there in time")
         self.assertEqual(len(client.request("resources/list").result["resources"]), 3)
@@ -283,7 +284,7 @@ class Careless(HubTest):
         self.assertIn("structuredContent", client.call("up__echo").result)
 
     def test_it_changes_before_the_others_are_there(self):
-        client, recorder = self.start("--restless", "tools", "--silent", "prompts/list", startup_timeout="4s")
+        client, recorder = self.start("--restless", "tools", "--silent", "prompts/list", startup_timeout="10s")
         self.assertIn("up__echo", client.names())
         recorder.wait_until(lambda: len(recorder.lines("tools/list")) >= 2, "the second reading")
 
@@ -296,7 +297,7 @@ class Careless(HubTest):
         self.assertGreater(time.monotonic() - began, 4 * 0.24)  # never sooner, however fast it all is
 
     def test_a_refresh_that_never_comes_is_given_up(self):
-        client, recorder = self.start("--page-size", "1", startup_timeout="4s")
+        client, recorder = self.start("--page-size", "1", startup_timeout="10s")
         client.names()
         recorder.command(pause=True)
         recorder.command(notify=1)
@@ -369,7 +370,7 @@ class Protocol(HubTest):
     def start(self, protocol, *flags):
         recorder = self.recorder()
         entry = recorder.toolset("--content", *flags)
-        toolset = {"module": "mcp_upstream", "config": {**entry, "protocol": protocol, "startup_timeout_ms": 8000}}
+        toolset = {"module": "mcp_upstream", "config": {**entry, "protocol": protocol, "startup_timeout_ms": 20000}}
         return self.modern(toolsets={"up": toolset}, env={}), recorder
 
     def test_legacy(self):

@@ -101,8 +101,7 @@ class Tools(Failures):
         client = self.start(upstream)
         self.assertIn("result", client.call("up__echo").data)
         upstream.on["tools/list"] = self.refuse
-        stream = upstream.of("GET")
-        self.assertTrue(stream)
+        upstream.wait("GET")
         upstream.on["tools/call"] = lambda x: (
             x.stream(),
             x.event({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}),

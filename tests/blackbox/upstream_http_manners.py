@@ -6,7 +6,7 @@ import sys
 import threading
 
 from http_client import HttpTest
-from mcp import META, SUPPORT, HubTest, LegacyClient, ModernClient, main
+from mcp import META, MODERN, SUPPORT, HubTest, LegacyClient, ModernClient, main
 
 sys.path.insert(0, str(SUPPORT))
 
@@ -115,6 +115,35 @@ class Notes(HubTest):
         upstream.come_back()
         self.assertIn("result", client.call("up__echo").data)
         self.assertEqual(len(upstream.of("initialize")), 1)
+        self.assertNotIn("toolset.failed", client.hub.log)
+
+
+class Health(HubTest):
+    """A server that answers whether it is alive is not asked anything else. (RELIABILITY.md U05)"""
+
+    def start(self, upstream, **keys):
+        self.addCleanup(upstream.close)
+        entry = {"url": upstream.url, "health_interval": "4s", **keys}
+        client = ModernClient(self.hub(toolsets={"up": entry}, manifest=PATIENT))
+        client.call("up__echo").result
+        return client
+
+    def test_a_modern_server(self):
+        upstream = HttpUpstream("modern")
+        client = self.start(upstream)
+        since = len(upstream.requests)
+        upstream.wait("server/discover", 2, since)
+        self.assertEqual(upstream.of("tools/list", since), [])
+        self.assertIn("result", client.call("up__echo").data)
+
+    def test_an_error_is_an_answer(self):
+        """… whatever its status. This server has no server/discover: its entry says that it is modern."""
+        upstream = HttpUpstream("modern")
+        upstream.on["server/discover"] = lambda x: x.error(-32601, "Method not found", status=404)
+        client = self.start(upstream, protocol=MODERN)
+        since = len(upstream.requests)
+        upstream.wait("server/discover", 2, since)
+        self.assertEqual(upstream.of("tools/list", since), [])
         self.assertNotIn("toolset.failed", client.hub.log)
 
 

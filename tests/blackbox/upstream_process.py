@@ -5,8 +5,9 @@ import json
 import os
 import signal
 import threading
+import time
 
-from mcp import META_TOOLS, HubTest, LegacyClient, ModernClient, fixture, key_of, main, slice_at, tool, processes
+from mcp import META_TOOLS, TIMEOUT, HubTest, LegacyClient, ModernClient, fixture, key_of, main, slice_at, tool, processes
 
 OFF = {"active": False}
 
@@ -79,7 +80,7 @@ class Starting(HubTest):
         client = self.modern(toolsets={"up": {"command": "python3", "args": [str(echo), *hostile]}})
         self.assertEqual(json.loads(client.call("up__argv").result["content"][0]["text"]), hostile)
 
-    def test_the_environment_is_what_was_asked_for(self):  # U18
+    def test_the_environment_is_what_was_asked_for(self):  # U18, S5.12
         recorder = self.recorder()
         entry = recorder.toolset()
         entry["env"] = {**entry["env"], "GIVEN": "${FROM_HUB}", "PLAIN": "x"}
@@ -108,7 +109,7 @@ class Starting(HubTest):
             "missing": {"command": "patchbay-no-such-command"},
             "alpha": fixture("one"),
         }
-        client = self.modern(toolsets=toolsets, manifest={"limits": {"discover_timeout": "5s"}})
+        client = self.modern(toolsets=toolsets, manifest={"limits": {"discover_timeout": "15s"}})
         names = client.own_names()
         self.assertIn("alpha__one", names)
         self.assertIn("good__echo", names)
@@ -210,7 +211,8 @@ class Dying(HubTest):
             client.call("up__die").tool_error
         recorder.wait_gone(3)
         client.call("up__echo").result
-        self.assertEqual(len(processes.descendants(client.hub.process.pid)), 2)  # it and its guard
+        pid = client.hub.process.pid
+        client.hub.wait_until(lambda: len(processes.descendants(pid)) == 2, "nobody but it and its guard")
 
 
 class Catalogs(HubTest):
@@ -301,11 +303,12 @@ class Talking(HubTest):
 
     def test_a_flood_on_stderr_does_not_block(self):  # U02
         client, recorder = self.start()
-        before = processes.memory_kib(client.hub.process.pid)
+        before, began = processes.memory_kib(client.hub.process.pid), time.monotonic()
         recorder.command(stderr=32 << 20)
         client.call("up__echo").result
         self.assertLess(processes.memory_kib(client.hub.process.pid) - before, 8 * 1024)
-        self.assertLess(len(client.hub.stderr), 1 << 20)
+        # A hundred lines a second, of a KiB.
+        self.assertLess(len(client.hub.log), max(1 << 20, (time.monotonic() - began + 2) * 100 * 2048))
 
     def test_one_that_does_not_read(self):  # U05
         recorder = self.recorder()
@@ -321,7 +324,7 @@ class Talking(HubTest):
 
     def test_a_call_with_a_deadline(self):  # U06
         recorder = self.recorder()
-        client = self.modern(toolsets={"up": recorder.toolset(timeout="300ms")})
+        client = self.modern(toolsets={"up": recorder.toolset(timeout="3s")})
         client.call("up__echo").result
         failure = client.call("up__hold").tool_error
         self.assertEqual(failure["code"], "TOOL_EXECUTION_FAILED")
@@ -331,7 +334,7 @@ class Talking(HubTest):
 
     def test_progress_keeps_a_call_alive(self):
         recorder = self.recorder()
-        client = self.modern(toolsets={"up": recorder.toolset(timeout="1s")})
+        client = self.modern(toolsets={"up": recorder.toolset(timeout="6s")})
         client.call("up__echo").result
         held = client.send_call("up__hold", meta={"progressToken": "t"})
         line = recorder.wait_calls(2)[-1]
@@ -342,7 +345,7 @@ class Talking(HubTest):
                 f'{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{step}}}}}'
             )
             client.hub.wait_for(lambda m: m.method == "notifications/progress", "progress", since)
-            threading.Event().wait(0.5)  # a deadline cannot be tested without time passing
+            threading.Event().wait(2.5)  # a deadline cannot be tested without time passing
         recorder.answer(line)
         client.hub.response(held).result
 
@@ -355,13 +358,13 @@ class Talking(HubTest):
 
     def test_disable_ends_the_process(self):
         recorder = self.recorder()
-        client = self.legacy(toolsets={"up": recorder.toolset("--child")})
+        client = self.legacy(toolsets={"up": recorder.toolset("--child", "--ignore-term")})
         client.call("up__echo").result
         client.hub.remember_descendants()
         self.assertEqual(len(client.hub.descendants), 3)  # the server, its child, its guard
         client.call("disable_toolset", {"toolset": "up"}).result
         recorder.wait_event("eof")
-        left = processes.wait_gone({pid for pid, _ in client.hub.descendants}, 10)
+        left = processes.wait_gone({pid for pid, _ in client.hub.descendants}, TIMEOUT)
         self.assertEqual(left, set())
         self.assertEqual(client.names(), META_TOOLS)
         client.call("enable_toolset", {"toolset": "up"}).result

@@ -7,6 +7,7 @@ call is made once), U27 (a refused credential is not shown again and again).
 
 import sys
 import threading
+import time
 
 from mcp import LIST_CHANGED, META, SUPPORT, HubTest, LegacyClient, ModernClient, main
 
@@ -83,7 +84,7 @@ class Lost(Sessions):
 
                 upstream.on["server/discover"] = discover
                 upstream.on["tools/call"] = call
-                client = self.start(upstream, startup_timeout="2s")
+                client = self.start(upstream, startup_timeout="9s")
                 client.names()
                 held = client.send_call(NAME, {"wait": True})
                 ended.wait(upstream.timeout)
@@ -100,7 +101,7 @@ class Lost(Sessions):
 
         def call(x, good=upstream.call):
             if x.params["arguments"].get("wait"):
-                x.stream().event(None, event_id="e1", retry=1000)
+                x.stream().event(None, event_id="e1", retry=30000)
                 x.cut()
             else:
                 good(x)
@@ -361,17 +362,19 @@ class Settings(Sessions):
     """Requests over HTTP overtake each other. A call does not overtake what changes what is told of it."""
 
     def held(self, upstream, method):
-        """Have the server think about a request until `release` is set; the calls that came before that."""
+        """Have the server think about a request until `release` is set; the calls that came before that, and before
+        the hub had waited long enough (REMOTE_SETTLE_MS)."""
         release, early = threading.Event(), []
-        good, answered = upstream.on[method], []
+        good, asked, answered = upstream.on[method], [], []
 
         def think(x):
+            asked.append(time.monotonic())
             release.wait(upstream.timeout)
             answered.append(x)
             good(x)
 
         def call(x):
-            if not answered:
+            if not answered and (not asked or time.monotonic() - asked[0] < 1):
                 early.append(x)
             upstream.call(x)
 

@@ -13,9 +13,9 @@ ONE, TWO, THREE = "rec:///one", "rec:///two", "rec:///three"
 
 
 class Upstream(HubTest):
-    def start(self, *flags):
+    def start(self, *flags, **options):
         recorder = self.recorder()
-        hub = self.hub(toolsets={"up": recorder.toolset("--content", *flags)})
+        hub = self.hub(toolsets={"up": recorder.toolset("--content", *flags)}, **options)
         return hub, recorder
 
     def legacy_client(self, hub):
@@ -181,7 +181,9 @@ class LegacyServer(Upstream):
         self.subscribe(legacy).result
 
     def test_nobody_waits_any_more(self):
-        hub, recorder = self.start("--silent", "resources/subscribe")
+        # So long a stream is not acknowledged, because the server might answer.
+        patience = {"limits": {"discover_timeout": "5s"}}
+        hub, recorder = self.start("--silent", "resources/subscribe", manifest=patience)
         client = self.modern_client(hub)
         stream = client.listen(resourceSubscriptions=[ONE])
         line = json.loads(recorder.wait_request("resources/subscribe"))

@@ -449,10 +449,11 @@ class Handshakes(WebSocketTest):
     def refused(self, greet, *words, requests=1, **keys):
         upstream = self.upstream()
         upstream.greet = lambda peer: (greet(peer), False)[1]
-        client = self.start(upstream, **keys)
+        client = self.start(upstream, **{"restart_delay": "1h", "restart_delay_max": "1h", **keys})
         self.assertEqual(client.own_names(), [])
         for word in words:
             client.hub.wait_log(word)
+        upstream.wait_peer(requests)
         self.assertNotIn("canary", client.hub.log)
         self.assertEqual(len(upstream.peers), requests)
         client.hub.finish()
@@ -575,7 +576,7 @@ class Handshakes(WebSocketTest):
         client = self.start(upstream, url=upstream.url.replace("//", "//user:canary@") + "?key=canary")
         self.echoes(client)
         port = upstream.port
-        upstream.close()
+        upstream.close(keeps_port=True)
         upstream.wait_until(upstream.peers[0].is_gone.is_set, "the end")
         client.call("up__echo")
         failure = client.call("up__echo").tool_error
@@ -782,7 +783,7 @@ class Failing(WebSocketTest):
             self.assertSays(self.failure(client.call("up__echo")), "broke")
             upstream.on["tools/call"] = upstream.call
             self.echoes(client)
-        self.assertEqual(len(os.listdir(folder)), before)
+        client.hub.wait_until(lambda: len(os.listdir(folder)) == before, "the descriptors of the connections")
 
 
 class Configuration(WebSocketTest):

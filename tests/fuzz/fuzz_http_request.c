@@ -34,6 +34,10 @@ static void check_request(const hub_http_request *request, hub_str input)
     REQUIRE(is_clean(request->path) && is_clean(request->query) && is_clean(request->host));
     REQUIRE(request->content_length <= MAX_BODY);
     for (size_t i = 0; i < request->header_count; i++) {
+        hub_str name = request->headers[i].name;
+        hub_http_name known = hub_http_name_of(name);
+        REQUIRE(known == HUB_HTTP_OTHER ||
+                hub_http_known(request, known) == hub_http_find_header(request, name, NULL));
         REQUIRE(hub_http_is_token(request->headers[i].name));
         REQUIRE(is_clean(request->headers[i].value));
     }

@@ -14,7 +14,7 @@ import { CLIENTS } from './matrix_clients.mjs';
 import { FEATURES } from './matrix_features.mjs';
 import { QUESTIONS } from './matrix_questions.mjs';
 import { impossible } from './matrix_table.mjs';
-import { HUB, NODE, PLUGINS, makeFolder, within } from './support.mjs';
+import { HUB, NODE, PATIENT, PLUGINS, makeFolder, within } from './support.mjs';
 
 export const ALL = { ...FEATURES, ...QUESTIONS };
 
@@ -67,7 +67,7 @@ async function startHub(entry, transport, manifest) {
  * `url`; `noise` is what the hub said besides its log, as a sanitizer does. */
 export async function connectAll(all, toolsets, answers = {}) {
     const manifest = join(makeFolder(), 'patchbay.json');
-    writeFileSync(manifest, JSON.stringify({ toolsets }));
+    writeFileSync(manifest, JSON.stringify({ toolsets, limits: PATIENT }));
     const kinds = Object.entries(CLIENTS);
     const inOrder = [...kinds.filter(([, one]) => one.spawn), ...kinds.filter(([, one]) => one.open)];
     for (const [name, { Peer, spawn: transport, open }] of inOrder) {

@@ -17,8 +17,11 @@ process.env.HOME = mkdtempSync(join(tmpdir(), 'patchbay-home-'));
 delete process.env.XDG_CACHE_HOME;
 process.on('exit', () => rmSync(process.env.HOME, { recursive: true, force: true }));
 
-export const TIMEOUT_MS = Number(process.env.PATCHBAY_TEST_TIMEOUT ?? 30) * 1000;
+export const TIMEOUT_MS = Number(process.env.PATCHBAY_TEST_TIMEOUT ?? 120) * 1000;
 export const NODE = process.execPath;
+
+// Limits of a hub whose servers are all to be in its first list, on a slow machine, too: clients wait a minute for that.
+export const PATIENT = { discover_timeout: '50s', straggler_timeout: '0s' };
 
 function hubBinary() {
     if (process.env.PATCHBAY_BIN) {
@@ -60,7 +63,8 @@ export function servers(folder) {
 export function hub(folder, ...flags) {
     const { everything, files, memory } = servers(folder);
     const manifest = join(folder, 'patchbay.json');
-    writeFileSync(manifest, JSON.stringify({ toolsets: { everything, files, memory: { ...memory, active: false } } }));
+    const toolsets = { everything, files, memory: { ...memory, active: false } };
+    writeFileSync(manifest, JSON.stringify({ toolsets, limits: PATIENT }));
     return { command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS, ...flags] };
 }
 

@@ -21,7 +21,7 @@ import {
     TaskStatusNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 
-import { HUB, PLUGINS, hub, isOwnRace, makeFolder, signal, within } from './support.mjs';
+import { HUB, PATIENT, PLUGINS, hub, isOwnRace, makeFolder, signal, within } from './support.mjs';
 
 const folder = makeFolder();
 const TOOL = 'everything__simulate-research-query';
@@ -154,7 +154,7 @@ describe('tasks of the extension', () => {
     before(async () => {
         const manifest = join(folder, 'extension.json');
         const args = [SERVER, '--era', 'modern'];
-        writeFileSync(manifest, JSON.stringify({ toolsets: { up: { command: 'python3', args } } }));
+        writeFileSync(manifest, JSON.stringify({ toolsets: { up: { command: 'python3', args } }, limits: PATIENT }));
         const transport = new ModernStdio({ command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS], stderr: 'ignore' });
         client = new ModernClient(clientInfo, { versionNegotiation: { mode: 'auto' } });
         await within(client.connect(transport), 'the connection');

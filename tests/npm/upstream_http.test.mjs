@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 
 import { UPSTREAMS, closeAll, column, connectAll, startListening } from './matrix_cells.mjs';
 import { CLIENTS } from './matrix_clients.mjs';
-import { HUB, NODE, PLUGINS, makeFolder, serve, servers, within } from './support.mjs';
+import { HUB, NODE, PATIENT, PLUGINS, makeFolder, serve, servers, within } from './support.mjs';
 
 const SAY_ADDRESS = join(dirname(fileURLToPath(import.meta.url)), 'fixtures', 'say_address.mjs');
 const ADA = { action: 'accept', content: { name: 'Ada', check: true, integer: 7 } };
@@ -131,7 +131,7 @@ function behindHub(script, protocol) {
         const server = await startListening(script, 'http');
         const manifest = join(makeFolder(), 'patchbay.json');
         const hub = { naming: 'none', meta_tools: false };
-        writeFileSync(manifest, JSON.stringify({ hub, toolsets: { inner: server.entry } }));
+        writeFileSync(manifest, JSON.stringify({ hub, toolsets: { inner: server.entry }, limits: PATIENT }));
         const inner = await serve({ command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS] });
         await introduce(inner.url);
         return {

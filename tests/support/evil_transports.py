@@ -183,7 +183,7 @@ class Pipes:
         self.runs[-1].write(to_bytes(message) + b"\n")
 
     def die(self):
-        for run in self.runs:
+        for run in tuple(self.runs):  # not one that begins meanwhile
             run.end(1)
 
     def close(self):
@@ -282,7 +282,7 @@ class WebSocket(WebSocketUpstream):
         self.peers[-1].frame(TEXT, to_bytes(message))
 
     def die(self):
-        for peer in self.peers:
+        for peer in tuple(self.peers):  # not one that comes meanwhile
             peer.cut()
 
 

@@ -25,7 +25,7 @@ META = "io.modelcontextprotocol/"
 
 
 class Evil:
-    def __init__(self, transport, folder, name="evil", timeout=30):
+    def __init__(self, transport, folder, name="evil", timeout=120):
         kind, self.era = TRANSPORTS[transport]
         self.name = name
         self.timeout = timeout

@@ -59,6 +59,12 @@ void fake_net_pass(hub_net *net, uint64_t ms)
     }
 }
 
+void fake_net_catch_up(hub_net *net)
+{
+    uint64_t now_ms = hub_clock_now_ms();
+    net->now_ms = now_ms > net->now_ms ? now_ms : net->now_ms;
+}
+
 /* ---- net/link.h and net/net.h ---------------------------------------------------------------- */
 
 void hub_link_set_owner(hub_link *link, const hub_link_events *events, void *owner)

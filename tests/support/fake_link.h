@@ -46,4 +46,7 @@ void fake_link_end(hub_link *link);
 void fake_net_init(hub_net *net);
 void fake_net_pass(hub_net *net, uint64_t ms);
 
+/* Not before the real clock, which code under test may have looked at. Nobody is told yet. */
+void fake_net_catch_up(hub_net *net);
+
 #endif

@@ -51,6 +51,19 @@ class Tools:
         self.plugins = self.folder / "plugins"
         self.plugins.mkdir(exist_ok=True)
         mcp.compile_plugin(self.plugins, "notes", source=ROOT / "examples" / "notes_plugin" / "notes.c")
+        self.far = None
+
+    def far_address(self):
+        """Where a hub listens in which nothing fails; it is started when somebody asks."""
+        if self.far is None:
+            home = self.folder / "far"
+            home.mkdir()
+            self.far = mcp.Daemon("--http", "127.0.0.1:0", manifest={"toolsets": {"time": {"module": "time"}}}, home=home)
+        return "%s:%d" % self.far.address
+
+    def close(self):
+        if self.far is not None:
+            self.far.finish()
 
     def build(self, name, source, *flags):
         path = self.folder / name
@@ -101,16 +114,15 @@ class Run:
             env.update(LD_PRELOAD=str(self.tools.shim), PATCHBAY_FAIL=self.plan, PATCHBAY_FAIL_LOG=str(self.fault_log))
         return env
 
+    def toolsets(self):
+        return {"notes": {"module": "notes"}, "served": {"command": str(self.tools.server)}}
+
     def write_manifest(self, clocks):
         """The configuration with these toolsets of the module time, besides the others."""
         text = json.dumps(
             {
                 "modules": {"paths": [mcp.module_folder(), str(self.tools.plugins)]},
-                "toolsets": {
-                    **{name: {"module": "time"} for name in clocks},
-                    "notes": {"module": "notes"},
-                    "served": {"command": str(self.tools.server)},
-                },
+                "toolsets": {**{name: {"module": "time"} for name in clocks}, **self.toolsets()},
             }
         )
         partial = self.manifest.with_suffix(".partial")
@@ -263,11 +275,14 @@ class Run:
         self.call("clock__now", {"zone": "UTC"})
         self.ask("ping")
 
+    def scenario(self):
+        self.legacy()
+        self.over_http()
+        self.reload()
+
     def go(self):
         try:
-            self.legacy()
-            self.over_http()
-            self.reload()
+            self.scenario()
         except Gone:
             pass
         except Hangs as error:
@@ -323,6 +338,24 @@ class Run:
         shutil.rmtree(self.home, ignore_errors=True)
 
 
+class NetworkRun(Run):
+    """One in front of servers that are reached over HTTP and WebSocket."""
+
+    def toolsets(self):
+        address = self.tools.far_address()
+        return {"by_http": {"url": f"http://{address}/mcp"}, "by_ws": {"url": f"ws://{address}/ws"}}
+
+    def scenario(self):
+        self.ask("initialize", {"protocolVersion": mcp.NEWEST_LEGACY, "capabilities": {}, "clientInfo": INFO})
+        self.send("notifications/initialized")
+        self.ask("tools/list")
+        for _ in range(2):
+            self.call("by_http__time__now", {"zone": "UTC"})
+            self.call("by_ws__time__now", {"zone": "UTC"})
+        self.over_http()
+        self.ask("tools/list")
+
+
 INFO = {"name": "faults", "version": "1"}
 
 
@@ -376,17 +409,19 @@ def plan_at(plan, number):
     return f"{name}:{number}:{error}" if error else f"{name}:{number}"
 
 
-def sweep(tools, plan, numbers, jobs=2, show=None):
+def sweep(tools, plan, numbers, jobs=2, show=None, kind=Run):
     """Run with each N failing. Returns (number of runs that had a fault, {N: what was wrong})."""
-    usual = Run(tools).go()
+    usual = kind(tools).go()
     missing = usual.judge(usual, [""])
+    if "net.broken" in usual.log:  # every connection was ended as it should be
+        missing.append("says net.broken")
     if missing:
         raise AssertionError(f"without any fault: {missing}\n{usual.log}")
     bad, faults, lock = {}, 0, threading.Lock()
 
     def one(number):
         nonlocal faults
-        run = Run(tools, plan_at(plan, number)).go()
+        run = kind(tools, plan_at(plan, number)).go()
         problems = run.judge(usual, causes_of(plan))
         with lock:
             faults += run.fault is not None
@@ -402,9 +437,10 @@ def sweep(tools, plan, numbers, jobs=2, show=None):
     return faults, bad
 
 
-def count_of(tools, plan):
+def count_of(tools, plan, kind=Run):
     """How often the scenario makes that call."""
-    run = Run(tools, plan_at(plan, 10**9)).go()
+    run = kind(tools, plan_at(plan, 10**9)).go()
+    assert not run.problems, f"without a fault: {run.problems}\n{run.log[-3000:]}"
     count = run.count
     run.finish()
     return count
@@ -417,10 +453,12 @@ def main():
     parser.add_argument("--to", type=int)
     parser.add_argument("--step", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--network", action="store_true", help="the servers are reached over HTTP and WebSocket")
     options = parser.parse_args()
+    kind = NetworkRun if options.network else Run
     with tempfile.TemporaryDirectory(prefix="patchbay-faults-") as folder:
         tools = Tools(folder)
-        count = count_of(tools, options.plan)
+        count = count_of(tools, options.plan, kind)
         print(f"{options.plan}: {count} in the scenario", flush=True)
 
         def show(number, problems, run):
@@ -428,7 +466,8 @@ def main():
                 print(f"\n== {options.plan} {number}: {'; '.join(problems)}\n{run.fault}{run.log[-1500:]}", flush=True)
 
         numbers = range(options.first, (options.to or count) + 1, options.step)
-        faults, bad = sweep(tools, options.plan, numbers, options.jobs, show)
+        faults, bad = sweep(tools, options.plan, numbers, options.jobs, show, kind)
+        tools.close()
     print(f"{len(numbers) - len(bad)} passed, {len(bad)} failed ({faults} faults)")
     return 1 if bad else 0
 

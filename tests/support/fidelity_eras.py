@@ -37,6 +37,8 @@ MEMBERS = [
     ("contents", "resultType", LEGACY, MODERN, "added", "2026-07-28 basic/index, ResultType"),
     ("contents", "ttlMs", ANY, MODERN, "added", "2026-07-28 server/utilities/caching, Cacheable Results"),
     ("contents", "cacheScope", ANY, MODERN, "added", "2026-07-28 server/utilities/caching, Cacheable Results"),
+    # What a server has to bind to who it is for, and cannot behind a hub.
+    ("result", "requestState", MODERN, MODERN, "renamed", "2026-07-28 basic/patterns/mrtr, Server Requirements"),
     # A question by URL has an id in 2025-11-25, and none since.
     ("question", "elicitationId", MODERN, LEGACY, "added", "2025-11-25 client/elicitation, URL Mode Elicitation Requests"),
 ]

@@ -13,6 +13,8 @@ import socket
 import threading
 import time
 
+from ports import port_of, reserve
+
 MODERN = "2026-07-28"
 
 
@@ -116,7 +118,7 @@ class Exchange:
 
 
 class HttpUpstream:
-    def __init__(self, era="legacy", tools=None, capabilities=None, sessions=True, timeout=30, tls=None):
+    def __init__(self, era="legacy", tools=None, capabilities=None, sessions=True, timeout=120, tls=None):
         """`tls`: an ssl.SSLContext; then it speaks https."""
         self.era = era
         self.timeout = timeout
@@ -174,8 +176,9 @@ class HttpUpstream:
                     accepted = tls.wrap_socket(accepted, server_side=True, do_handshake_on_connect=False)
                 return accepted, address
 
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.port = self.server.server_address[1]
+        self.reserved = reserve()
+        self.port = port_of(self.reserved)
+        self.server = Server(("127.0.0.1", self.port), Handler)
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     @property
@@ -189,6 +192,7 @@ class HttpUpstream:
     def close(self):
         self.server.shutdown()
         self.server.server_close()
+        self.reserved.close()
 
     def go_away(self):
         """Accept nothing until come_back(); connections that are there stay."""

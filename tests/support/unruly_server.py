@@ -8,7 +8,7 @@
            heeds signals
 --stay     ignores SIGTERM and the end of its input itself
 
-Tools: echo (its arguments), hold (never answers), pid, flood {"fd": 1|2, "bytes": N, "line": N} (so many bytes, with a
+Tools: echo (its arguments), hold (never answers), pid, wait {"seconds": N, …} (its arguments, after so long), flood {"fd": 1|2, "bytes": N, "line": N} (so many bytes, with a
 newline after each `line` of them; 0: none).
 """
 
@@ -16,6 +16,7 @@ import json
 import os
 import signal
 import sys
+import threading
 
 SCATTERED = 3
 
@@ -52,13 +53,23 @@ def flood(fd, size, line):
         size -= os.write(fd, chunk[: min(size, len(chunk))])
 
 
-def call(name, arguments):
+def call(name, arguments, request_id):
+    text = str(os.getpid()) if name == "pid" else json.dumps(arguments)
+    content = {"content": [{"type": "text", "text": text}]}
+    if name == "wait":
+        later = threading.Timer(arguments["seconds"], reply, (request_id, {"result": content}))
+        later.daemon = True
+        later.start()
+        return None
     if name == "hold":
         return None
     if name == "flood":
         flood(arguments["fd"], arguments["bytes"], arguments.get("line", 0))
-    text = str(os.getpid()) if name == "pid" else json.dumps(arguments)
-    return {"content": [{"type": "text", "text": text}]}
+    return content
+
+
+def reply(request_id, end):
+    os.write(1, json.dumps({"jsonrpc": "2.0", "id": request_id, **end}).encode() + b"\n")
 
 
 def answer(message):
@@ -66,9 +77,9 @@ def answer(message):
     if method == "initialize":
         return {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "unruly", "version": "1"}}
     if method == "tools/list":
-        return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "hold", "pid", "flood")]}
+        return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "hold", "pid", "wait", "flood")]}
     if method == "tools/call":
-        return call(params["name"], params.get("arguments", {}))
+        return call(params["name"], params.get("arguments", {}), message["id"])
     return {} if method == "ping" else NotImplemented
 
 
@@ -85,7 +96,7 @@ def main():
         if result is None:
             continue
         end = {"error": {"code": -32601, "message": "no"}} if result is NotImplemented else {"result": result}
-        os.write(1, json.dumps({"jsonrpc": "2.0", "id": message["id"], **end}).encode() + b"\n")
+        reply(message["id"], end)
     if "--stay" in sys.argv:
         stay()
 

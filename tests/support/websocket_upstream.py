@@ -15,6 +15,8 @@ import struct
 import threading
 import time
 
+from ports import port_of, reserve
+
 MODERN = "2026-07-28"
 GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
@@ -176,7 +178,7 @@ class Exchange:
 
 
 class WebSocketUpstream:
-    def __init__(self, era="legacy", tools=None, capabilities=None, tls=None, timeout=30):
+    def __init__(self, era="legacy", tools=None, capabilities=None, tls=None, timeout=120):
         self.era = era
         self.timeout = timeout
         self.tools = tools or [{"name": "echo", "inputSchema": {"type": "object"}}]
@@ -194,8 +196,9 @@ class WebSocketUpstream:
             "tools/call": self.call,
             "subscriptions/listen": self.listen,
         }
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
+        self.reserved = reserve()
+        self.port = port_of(self.reserved)
+        self.listener = socket.create_server(("127.0.0.1", self.port), backlog=64)
         threading.Thread(target=self._serve, daemon=True).start()
 
     @property
@@ -264,10 +267,12 @@ class WebSocketUpstream:
     def wait_peer(self, count=1):
         return self.wait_until(lambda: len(self.peers) >= count and self.peers[count - 1], f"{count} connections")
 
-    def close(self):
+    def close(self, keeps_port=False):
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
+        if not keeps_port:
+            self.reserved.close()
         for peer in self.peers:
             peer.cut()
 

@@ -83,10 +83,10 @@ static inline size_t count_files(const char *ending, char ret_name[CACHE_ENTRY_B
 
 static inline void read_back(const char *name, hub_buf *out)
 {
-    hub_error why;
+    hub_error failure;
     hub_buf_init(out, HUB_LIMIT_CATALOG_FILE_BYTES);
-    if (hub_catalog_file_load(cache_folder, name, out, &why) != HUB_OK) {
-        fail_msg("%s", why.text);
+    if (hub_catalog_file_load(cache_folder, name, out, &failure) != HUB_OK) {
+        fail_msg("%s", failure.text);
     }
 }
 

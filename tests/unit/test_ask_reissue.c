@@ -245,7 +245,8 @@ static void test_limit_of_questions(void **state)
     fixture_stop(&fixture);
 }
 
-/* What a legacy client calls inputResponses is not MCP's: such a call cannot be repeated. */
+/* What a legacy client calls inputResponses is not MCP's: such a call cannot be repeated. What it
+ * calls requestState would be one to the server, which takes it from any client of the hub. */
 static void test_request_with_such_members(void **state)
 {
     puppet master = {0};
@@ -253,9 +254,12 @@ static void test_request_with_such_members(void **state)
     start(&master);
     results[0] = ONE_ASK;
     client *c = open_with(ALL);
-    client_request(c, "\"1\"", "tools/call", "\"name\":\"t__a\",\"requestState\":\"mine\"");
+    client_request(c, "\"1\"", "tools/call", "\"name\":\"t__a\",\"inputResponses\":\"mine\"");
     assert_contains(client_reply(c, "\"1\""), "the request was not kept");
-    assert_string_equal(seen[0].params, "{\"name\":\"t__a\",\"requestState\":\"mine\"}");
+    assert_string_equal(seen[0].params, "{\"name\":\"t__a\",\"inputResponses\":\"mine\"}");
+    client_request(c, "\"2\"", "tools/call", "\"name\":\"t__a\",\"requestState\":\"mine\"");
+    assert_contains(client_reply(c, "\"2\""), "\"code\":-32602");
+    assert_int_equal(master.calls, 1);
     fixture_stop(&fixture);
 }
 

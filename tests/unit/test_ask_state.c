@@ -175,44 +175,157 @@ static void test_bad_members(void **state)
     fixture_stop(&fixture);
 }
 
-static char seen_params[512];
+/* ---- states of servers behind the hub -------------------------------------------------------- */
+
+static char seen_params[1024];
+static char seen_arguments[256];
 
 static void see_params(puppet_instance *instance, patchbay_call call,
                        const patchbay_request *request)
 {
     (void)snprintf(seen_params, sizeof seen_params, HUB_STR_FMT, HUB_STR_ARG(request->params_json));
+    (void)snprintf(seen_arguments, sizeof seen_arguments, HUB_STR_FMT HUB_STR_FMT HUB_STR_FMT,
+                   HUB_STR_ARG(request->name_json), HUB_STR_ARG(request->args_json),
+                   HUB_STR_ARG(request->meta_json));
     (void)puppet_finish(instance, call,
-                        "{\"resultType\":\"input_required\",\"requestState\":\"theirs\"}");
+                        "{\"resultType\":\"input_required\",\"requestState\":\"th\\u0065i/rs\"}");
 }
 
-/* DESIGN, ask: modern to modern passes unchanged, nothing is stored. */
+static void start_server(puppet *master)
+{
+    *master = (puppet){.on_call = see_params, .tools = "[" TOOL("a") "," TOOL("b") "]"};
+    start(master);
+    tool.client->expect_input_required(tool.instance->host, 1);
+}
+
+/* What the client is given for the server's state: as JSON writes it, without the quotes. */
+static char *sealed_state_of(client *c, const char *id)
+{
+    static const char BEGIN[] = "\"requestState\":\"";
+    const char *at = strstr(client_wait(c, id), BEGIN);
+    assert_non_null(at);
+    at += sizeof BEGIN - 1;
+    char *state = strndup(at, strcspn(at, "\""));
+    assert_non_null(state);
+    return state;
+}
+
+/* The server's own state, which follows the seal. */
+static const char *stripped(const char *sealed)
+{
+    const char *dot = strchr(sealed + 4, '.');
+    assert_non_null(dot);
+    return dot + 1;
+}
+
+/* DESIGN, ask: nothing is stored. The server is given its own state again, byte for byte, wherever
+ * it stands, and everything else as the client wrote it. */
 static void test_states_of_servers_pass(void **state)
 {
-    puppet master = {.on_call = see_params};
+    puppet master;
+    char params[512];
     (void)state;
-    start(&master);
-    tool.client->expect_input_required(tool.instance->host, 1);
+    start_server(&master);
     client *c = open_by("alice");
-    client_call(c, "\"1\"", "t__a", "{}");
-    assert_contains(client_reply(c, "\"1\""),
-                    "\"result\":{\"resultType\":\"input_required\",\"requestState\":\"theirs\"}");
-    client_request(
-        c, "\"2\"", "tools/call",
-        "\"name\":\"t__a\",\"inputResponses\":{\"k\":7},\"requestState\":\"\\u0074heirs\"");
-    assert_contains(seen_params, "\"inputResponses\":{\"k\":7},\"requestState\":\"\\u0074heirs\"}");
-    /* Those of a hub behind this one look like its own: only that one can tell. */
-    client_request(c, "\"3\"", "tools/call", "\"name\":\"t__a\",\"requestState\":\"pb1.00\"");
-    assert_contains(seen_params, "\"requestState\":\"pb1.00\"}");
+    client_call(c, "\"1\"", "t__a", "{\"x\":1}");
+    char *sealed = sealed_state_of(c, "\"1\"");
+    assert_string_equal(stripped(sealed), "th\\u0065i/rs");
+    (void)snprintf(params, sizeof params,
+                   "\"name\":\"t__a\", \"inputResponses\":{\"k\":{}},\"requestState\" : \"%s\" , "
+                   "\"arguments\":{\"x\":1}",
+                   sealed);
+    client_request(c, "\"2\"", "tools/call", params);
+    assert_contains(seen_params, "\"name\":\"t__a\", \"inputResponses\":{\"k\":{}},\"requestState\""
+                                 " : \"th\\u0065i/rs\" , \"arguments\":{\"x\":1}");
+    assert_contains(seen_arguments, "\"t__a\"{\"x\":1}{\"io.modelcontextprotocol/");
+    /* Another spelling of the same text, as a client may have that reads and writes JSON. */
+    (void)snprintf(params, sizeof params,
+                   "\"arguments\":{\"x\":1},\"requestState\":\"%.*sthei\\/rs\",\"name\":\"t__a\"",
+                   (int)(stripped(sealed) - sealed), sealed);
+    client_request(c, "\"3\"", "tools/call", params);
+    assert_contains(seen_params, "{\"x\":1},\"requestState\":\"thei\\/rs\",\"name\":\"t__a\"");
+    assert_contains(seen_arguments, "\"t__a\"{\"x\":1}{\"io.modelcontextprotocol/");
     assert_int_equal(master.calls, 3);
+    free(sealed);
+    fixture_stop(&fixture);
+}
+
+/* P13: nothing of it reaches the server. To that all clients of the hub are one: the hub has to
+ * tell them apart. */
+static void test_states_of_servers_are_sealed(void **state)
+{
+    static const char ARGUMENTS[] = "\"arguments\":{\"x\":1}";
+    puppet master;
+    char params[512];
+    (void)state;
+    start_server(&master);
+    client *alice = open_by("alice");
+    client *bob = open_by("bob");
+    client *legacy = client_open_as(
+        &fixture, &(client_options){.kind = LEGACY, .capabilities = ALL, .principal = "alice"});
+    client_call(alice, "\"1\"", "t__a", "{\"x\":1}");
+    char *good = sealed_state_of(alice, "\"1\"");
+#define TRY(who, name, arguments, state)                                                           \
+    do {                                                                                           \
+        (void)snprintf(params, sizeof params, "\"name\":\"" name "\",%s,\"requestState\":\"%s\"",  \
+                       (arguments), (state));                                                      \
+        expect_refused((who), "tools/call", params);                                               \
+    } while (0)
+    TRY(bob, "t__a", ARGUMENTS, good);
+    TRY(bob, "t__a", ARGUMENTS, stripped(good));
+    TRY(alice, "t__a", ARGUMENTS, stripped(good));
+    TRY(legacy, "t__a", ARGUMENTS, stripped(good));
+    TRY(legacy, "t__a", ARGUMENTS, good);
+    TRY(alice, "t__b", ARGUMENTS, good);
+    TRY(alice, "t__a", "\"arguments\":{\"x\":2}", good);
+    TRY(alice, "t__a", ARGUMENTS, "pb1.00"); /* as a hub behind this one makes them */
+    TRY(alice, "t__a", ARGUMENTS, "pb2.00.");
+    TRY(alice, "t__a", ARGUMENTS, "");
+    for (size_t i = 0; i <= (size_t)(stripped(good) - good); i++) { /* the seal, and one more */
+        char *bad = strdup(good);
+        assert_non_null(bad);
+        bad[i] = bad[i] == 'x' ? 'y' : 'x';
+        TRY(alice, "t__a", ARGUMENTS, bad);
+        free(bad);
+    }
+#undef TRY
+    assert_int_equal(master.calls, 1);
+    client_retry(alice, "\"2\"", "t__a", "{\"x\":1}", good, "{\"k\":{}}");
+    assert_int_equal(master.calls, 2);
+    free(good);
+    fixture_stop(&fixture);
+}
+
+/* A client that cannot be asked may still be told to come back. */
+static void test_states_for_clients_that_answer_nothing(void **state)
+{
+    puppet master;
+    (void)state;
+    start_server(&master);
+    client *alice = client_open_as(&fixture, &(client_options){.kind = MODERN, .principal = "a"});
+    client *bob = client_open_as(&fixture, &(client_options){.kind = MODERN, .principal = "b"});
+    client_call(alice, "\"1\"", "t__a", "{}");
+    char *good = sealed_state_of(alice, "\"1\"");
+    client_retry(bob, "\"1\"", "t__a", "{}", good, "{}");
+    assert_int_equal(code_of(bob, "\"1\""), HUB_RPC_INVALID_PARAMS);
+    assert_int_equal(master.calls, 1);
+    client_retry(alice, "\"2\"", "t__a", "{}", good, "{}");
+    assert_int_equal(master.calls, 2);
+    free(good);
     fixture_stop(&fixture);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tampering),   cmocka_unit_test(test_foreign_state),
-        cmocka_unit_test(test_replay),      cmocka_unit_test(test_two_calls_do_not_cross),
-        cmocka_unit_test(test_bad_members), cmocka_unit_test(test_states_of_servers_pass),
+        cmocka_unit_test(test_tampering),
+        cmocka_unit_test(test_foreign_state),
+        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_two_calls_do_not_cross),
+        cmocka_unit_test(test_bad_members),
+        cmocka_unit_test(test_states_of_servers_pass),
+        cmocka_unit_test(test_states_of_servers_are_sealed),
+        cmocka_unit_test(test_states_for_clients_that_answer_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

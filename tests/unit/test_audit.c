@@ -8,8 +8,10 @@
 #include "wire/json.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -116,6 +118,86 @@ static void test_a_record(void **state)
     fixture_stop(&fixture);
 }
 
+/* Refused before anybody was asked: by a rate, too many in flight, a full queue; and what is not
+ * there. D09: whoever tries is seen. */
+static void test_what_is_refused(void **state)
+{
+    static const char LAST[] = "\"outcome\":\"refused\"";
+    (void)state;
+    puppet master = {.prompts = "[{\"name\":\"p\"}]",
+                     .resources = "[{\"uri\":\"x:1\",\"name\":\"x\"}]"};
+    begin(&master, to_file());
+    hub_toolset_settings *settings = hub_find_toolset(fixture.hub, HUB_STR("t"))->settings;
+    fixture.settings.limits.calls_per_session = 3;
+    settings->max_calls = 1;
+    settings->queue = 1;
+    client *c = client_open(&fixture, LEGACY);
+    client_call(c, "1", "t__a", "{}");
+    client_call(c, "2", "t__a", "{}");
+    (void)client_ask(c, "3", "t__a", "{}"); /* the queue is full */
+    assert_contains(read_file(), "\"toolset\":\"t\",\"name\":\"a\",\"request\":3,");
+    assert_contains(content, LAST);
+    assert_int_equal(count_lines(content), 1);
+    settings->queue = 2;
+    client_call(c, "4", "t__a", "{}");
+    (void)client_ask(c, "5", "t__a", "{}"); /* too many in flight */
+    client_request(c, "6", "prompts/get", "\"name\":\"t__p\"");
+    client_request(c, "7", "resources/read", "\"uri\":\"x:1\"");
+    client_request(c, "10", "completion/complete",
+                   "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"t__p\"},"
+                   "\"argument\":{\"name\":\"a\",\"value\":\"b\"}");
+    client_request(c, "8", "resources/read", "\"uri\":7");
+    client_request(c, "9", "resources/unsubscribe", "\"uri\":\"x:1\""); /* no call of anything */
+    client_call(c, "4", "t__a", "{}");                                  /* an id twice */
+    client_close(c);
+    fixture.settings.limits.calls_per_second = 1;
+    fixture.settings.limits.calls_burst = 1;
+    c = client_open(&fixture, LEGACY);
+    client_request(c, "20", "prompts/get", "\"name\":\"none\"");
+    client_request(c, "21", "prompts/get", "\"name\":\"t__p\""); /* too fast */
+    const char *text = read_file();
+    static const char *const WANTED[] = {
+        "\"tools/call\",\"toolset\":\"t\",\"name\":\"a\",\"request\":5,",
+        "\"prompts/get\",\"toolset\":\"t\",\"name\":\"p\",\"request\":6,",
+        "\"resources/read\",\"toolset\":\"t\",\"name\":\"x:1\",\"request\":7,",
+        "\"completion/complete\",\"toolset\":\"t\",\"name\":\"p\",\"request\":10,",
+        "\"tools/call\",\"toolset\":\"t\",\"name\":\"a\",\"request\":4,",
+        "\"prompts/get\",\"name\":\"none\",\"request\":20,",
+        "\"prompts/get\",\"toolset\":\"t\",\"name\":\"p\",\"request\":21,",
+    };
+    for (size_t i = 0; i < sizeof WANTED / sizeof *WANTED; i++) {
+        const char *line = strstr(text, WANTED[i]);
+        if (line == NULL) {
+            fail_msg("no %s in %s", WANTED[i], text);
+        }
+        const char *outcome = strstr(line, "\"outcome\"");
+        assert_non_null(outcome);
+        assert_memory_equal(outcome, LAST, sizeof LAST - 1);
+    }
+    assert_int_equal(count_lines(text), 1 + 7 + 3); /* those that had a place were cancelled */
+    assert_int_equal(fixture.hub->accounts.refused, 5);
+    fixture_stop(&fixture);
+}
+
+/* One that has waited in vain. */
+static void test_a_wait_in_vain(void **state)
+{
+    (void)state;
+    puppet master = {.ctx = NULL};
+    begin(&master, to_file());
+    hub_toolset_settings *settings = hub_find_toolset(fixture.hub, HUB_STR("t"))->settings;
+    settings->max_calls = 1;
+    settings->queue = 1;
+    settings->queue_timeout_ms = 1;
+    client *c = client_open(&fixture, LEGACY);
+    client_call(c, "1", "t__a", "{}");
+    client_call(c, "2", "t__a", "{}");
+    assert_contains(client_wait(c, "2"), "TOOL_UNAVAILABLE");
+    assert_contains(read_file(), "\"request\":2,\"session\":1,\"outcome\":\"refused\"");
+    assert_int_equal(hub_find_toolset(fixture.hub, HUB_STR("t"))->counts.refused, 1);
+    fixture_stop(&fixture);
+}
+
 static void test_a_trace(void **state)
 {
     (void)state;
@@ -158,6 +240,26 @@ static void test_arguments(void **state)
             assert_contains(text, ",\"cut\":true}");
         }
     }
+    fixture_stop(&fixture);
+}
+
+/* A record is one line, however the client has laid its arguments out: a line break between them
+ * would let it write a record of its own. */
+static void test_arguments_of_several_lines(void **state)
+{
+    (void)state;
+    static char result[] = "{\"content\":[]}";
+    puppet master = {.ctx = result};
+    hub_audit_settings settings = to_file();
+    settings.has_arguments = true;
+    begin(&master, settings);
+    client *c = client_open(&fixture, LEGACY);
+    (void)client_ask(c, "1", "t__a",
+                     "{\"a\":\r\n{\"who\":\"root\",\"outcome\":\"ok\"}\n,\"b\":\"x y\"\n}");
+    const char *text = read_file();
+    assert_int_equal(count_lines(text), 1);
+    assert_contains(text,
+                    "\"arguments\":{\"a\":{\"who\":\"root\",\"outcome\":\"ok\"},\"b\":\"x y\"}");
     fixture_stop(&fixture);
 }
 
@@ -265,6 +367,28 @@ static void test_strict(void **state)
     fixture_stop(&fixture);
 }
 
+/* The file could not be written while that cost records alone; it can be when a reload makes the
+ * audit strict. Nothing waits that could find this out. */
+static void test_strict_after_a_failure(void **state)
+{
+    (void)state;
+    static char result[] = "{\"content\":[]}";
+    puppet master = {.ctx = result};
+    hub_audit_settings settings = to_file();
+    assert_int_equal(symlink("/dev/full", path), 0);
+    begin(&master, settings);
+    client *c = client_open(&fixture, LEGACY);
+    (void)client_ask(c, "1", "t__a", "{}");
+    hub_audit_flush(fixture.hub->audit);
+    assert_true(hub_audit_count(fixture.hub->audit).is_failing);
+    assert_int_equal(unlink(path), 0);
+    settings.is_strict = true;
+    hub_audit_configure(fixture.hub->audit, &settings);
+    assert_contains(client_ask(c, "2", "t__a", "{}"), "\"content\":[]");
+    assert_contains(read_file(), "\"request\":2");
+    fixture_stop(&fixture);
+}
+
 /* As many calls are let in as there is room for their records, and not one more. */
 static void test_strict_is_bounded(void **state)
 {
@@ -365,14 +489,49 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
+/* The line break that ends a torn line stays when what follows it cannot be written. */
+static void test_torn_once_more(void **state)
+{
+    (void)state;
+    hub_audit_file file = {.fd = -1};
+    hub_error why;
+    char text[64] = "";
+    struct rlimit before;
+    (void)unlink(path);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(hub_audit_file_write(&file, path, HUB_STR("half"), &why), HUB_OK);
+    file.is_torn = true;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 8, .rlim_max = before.rlim_max}), 0);
+    assert_int_equal(hub_audit_file_write(&file, path, HUB_STR("whole\n"), &why), HUB_ESYSTEM);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(hub_audit_file_write(&file, path, HUB_STR("whole\n"), &why), HUB_OK);
+    hub_audit_file_close(&file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(read(fd, text, sizeof text - 1), 11);
+    (void)close(fd);
+    assert_string_equal(text, "half\nwhole\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_record),  cmocka_unit_test(test_a_trace),
-        cmocka_unit_test(test_arguments), cmocka_unit_test(test_the_log),
-        cmocka_unit_test(test_rotation),  cmocka_unit_test(test_a_full_disk),
-        cmocka_unit_test(test_strict),    cmocka_unit_test(test_strict_is_bounded),
-        cmocka_unit_test(test_the_end),   cmocka_unit_test(test_no_torn_line),
+        cmocka_unit_test(test_a_record),
+        cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_a_wait_in_vain),
+        cmocka_unit_test(test_a_trace),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_the_log),
+        cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_a_full_disk),
+        cmocka_unit_test(test_strict),
+        cmocka_unit_test(test_strict_is_bounded),
+        cmocka_unit_test(test_arguments_of_several_lines),
+        cmocka_unit_test(test_strict_after_a_failure),
+        cmocka_unit_test(test_torn_once_more),
+        cmocka_unit_test(test_the_end),
+        cmocka_unit_test(test_no_torn_line),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -2,6 +2,8 @@
 /* The file of a remembered catalog: what it holds, what is refused, who may have written it. */
 #include "catalog_file_support.h"
 
+#include <sys/syscall.h>
+
 #define ID   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define NAME "git-" ID ".json"
 
@@ -175,6 +177,73 @@ static void test_store(void **state)
     assert_int_equal(load("another", 100), HUB_ENOTFOUND);
 }
 
+/* Instead of libc's, for store(): each step is noted, and one of them can fail. */
+static char steps[64];
+static char failing_step; /* '\0': none */
+
+static int note(char step)
+{
+    size_t len = strlen(steps);
+    assert_true(len + 1 < sizeof steps);
+    steps[len] = step;
+    steps[len + 1] = '\0';
+    if (step == failing_step) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return 0;
+}
+
+ssize_t write(int fd, const void *from, size_t size)
+{
+    size_t half = failing_step == 'w' && size > 1 ? size / 2 : size; /* so much there is room for */
+    return half < size || note('w') == 0 ? syscall(SYS_write, fd, from, half) : -1;
+}
+
+int fsync(int fd)
+{
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    return note(S_ISDIR(status.st_mode) ? 'd' : 's');
+}
+
+int renameat(int from_folder, const char *from, int to_folder, const char *to)
+{
+    return note('r') == 0 ? (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0) : -1;
+}
+
+/* RELIABILITY L07: at no instant is there half a file. The content reaches the disk before it takes
+ * the name; who reads the old one meanwhile reads it to its end; what fails on the way leaves it.
+ */
+static void test_atomic(void **state)
+{
+    static const char OLD[] = "the old one";
+    static const char ON_THE_WAY[] = {'w', 's', 'r'};
+    (void)state;
+    store(NAME, OLD);
+    steps[0] = '\0';
+    int reader = open(cache_path(NAME), O_RDONLY | O_CLOEXEC);
+    store(NAME, "new");
+    assert_string_equal(steps, "wsrd");
+    char seen[64] = "";
+    assert_int_equal(pread(reader, seen, sizeof seen - 1, 0), sizeof OLD - 1);
+    assert_string_equal(seen, OLD);
+    assert_int_equal(close(reader), 0);
+    for (size_t i = 0; i < sizeof ON_THE_WAY; i++) {
+        hub_error why = {.text = ""};
+        failing_step = ON_THE_WAY[i];
+        hub_err err = hub_catalog_file_store(cache_folder, NAME, HUB_STR("another"), &why);
+        failing_step = '\0';
+        assert_int_equal(err, HUB_ESYSTEM);
+        assert_non_null(strstr(why.text, "No space left"));
+        hub_buf text;
+        read_back(NAME, &text);
+        assert_true(hub_str_is(hub_buf_str(&text), "new"));
+        hub_buf_fini(&text);
+        assert_int_equal(count_files(".tmp", NULL), 0);
+    }
+}
+
 static void test_longest_file(void **state)
 {
     (void)state;
@@ -309,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_nonsense),
         FILE_TEST(test_store),
+        FILE_TEST(test_atomic),
         FILE_TEST(test_longest_file),
         FILE_TEST(test_no_links),
         FILE_TEST(test_owners),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Good manifests, member by member. */
+/* Good manifests, member by member (S5.5, S5.10). */
 #include "config_support.h"
 
 #include "base/limits.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Broken manifests: every one is refused with exactly this text, which names file, line and key. */
+/* Broken manifests: every one is refused with exactly this text, which names file, line and key
+ * (S5.6, S5.7). */
 #include "config_support.h"
 
 #include "base/limits.h"

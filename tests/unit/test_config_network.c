@@ -2,6 +2,8 @@
 /* What serving over the network takes beside the configuration: guards (C05) and secrets (C04). */
 #include "config_support.h"
 
+#include "base/redact.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -178,13 +180,49 @@ static void test_sockets(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/* C04: what stands in the manifest itself is masked as it will be used: with a dollar in it, which
+ * is written as two; before a host, whatever the password looks like. */
+static void test_literals_are_masked(void **state)
+{
+    static const struct {
+        const char *entry;
+        const char *secret;
+    } CASES[] = {
+        {"{command: x, env: {DB_PASSWORD: 'one-$$dollar-1'}}", "one-$dollar-1"},
+        {"{command: x, env: {DB_PASSWORD: 'lone$dollar-2'}}", "lone$dollar-2"},
+        {"{module: x, config: {token: 'config-$$-3'}}", "config-$-3"},
+        {"{url: 'http://user:at@password-4@h.example/mcp'}", "at@password-4"},
+        {"{url: 'http://user-token-5@h.example/mcp'}", "user-token-5"},
+        {"{url: 'http://user-token-6:@h.example/mcp'}", "user-token-6"},
+        {"{url: 'http://somebody-7:password-7@h.example/mcp'}", "password-7"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        char text[256];
+        hub_config *config = NULL;
+        hub_buf masked;
+        hub_buf_init(&masked, 1024);
+        (void)snprintf(text, sizeof text, "toolsets:\n  a: %s\n", CASES[i].entry);
+        assert_int_equal(hub_config_parse("m.yaml", hub_str_of(text), NULL, NULL, &config, NULL),
+                         HUB_OK);
+        if (!hub_redact(hub_str_of(CASES[i].secret), &masked)) {
+            fail_msg("%s is not masked", CASES[i].secret);
+        }
+        assert_true(hub_str_is(hub_buf_str(&masked), HUB_REDACTED));
+        hub_buf_fini(&masked);
+        hub_config_destroy(config);
+    }
+    hub_buf none;
+    hub_buf_init(&none, 64);
+    assert_false(hub_redact(HUB_STR("somebody-7 at h.example"), &none));
+    hub_buf_fini(&none);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_exposure),
-        TEST(test_refusal_says_what_to_do),
-        TEST(test_files),
-        TEST(test_sockets),
+        TEST(test_exposure), TEST(test_refusal_says_what_to_do), TEST(test_files),
+        TEST(test_sockets),  TEST(test_literals_are_masked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <ev.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
@@ -147,6 +148,40 @@ static void test_changes(void **state)
     wait_change();
 }
 
+/* Folders far above the file are exchanged for others, at once. */
+static void test_folders_above(void **state)
+{
+    static const char *const PARTS[] = {"one/a", "one/a/b", "two/a", "two/a/b"};
+    static const char *const NO_ENVIRONMENT[] = {NULL};
+    const hub_config_overrides none = {.profile = NULL};
+    char path[128];
+    char other[128];
+    (void)state;
+    for (size_t i = 0; i < sizeof PARTS / sizeof PARTS[0]; i++) {
+        in_folder(PARTS[i], path);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    write_file("one/a/b/hub.json", "{}");
+    write_file("two/a/b/hub.json", "{ }");
+    in_folder("one/a/b/hub.json", path);
+    const char *const files[] = {path};
+    hub_config_destroy(here.config);
+    assert_int_equal(hub_config_load(files, 1, NO_ENVIRONMENT, &none, &here.config, NULL), HUB_OK);
+    start();
+    in_folder("one", path);
+    in_folder("two", other);
+    assert_int_equal(renameat2(AT_FDCWD, path, AT_FDCWD, other, RENAME_EXCHANGE), 0);
+    wait_change();
+    write_file("one/a/b/hub.json", "{  }"); /* watched like any other now */
+    wait_change();
+    for (size_t i = sizeof PARTS / sizeof PARTS[0]; i-- > 0;) {
+        in_folder(PARTS[i], path);
+        (void)snprintf(other, sizeof other, "%.100s/hub.json", path);
+        (void)remove(other); /* in the innermost alone */
+        assert_int_equal(remove(path), 0);
+    }
+}
+
 /* The links lead elsewhere, and no watch can be had for that: what was watched still is, and at the
  * next occasion the rest is, too. */
 static void test_no_more_watches(void **state)
@@ -184,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_folders_above, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_more_watches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_none, set_up, tear_down),
     };

@@ -2,6 +2,8 @@
 /* Runs of discovery: who waits for whom, who is asked again, what the log says. */
 #include "keeper_support.h"
 
+#include "hub/discovery_run.h"
+
 enum { MANY = 5 };
 
 static hub_fixture fixture;
@@ -191,6 +193,45 @@ static void test_asked_again(void **state)
     fixture_stop(&fixture);
 }
 
+static hub_err told;
+
+static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
+{
+    (void)waiter;
+    told = err;
+    assert_true(hub_str_is(reason, "too many calls are in flight"));
+}
+
+/* One that cannot even be asked has failed like any other: that is logged, and it is tried again.
+ */
+static void test_no_room_to_ask(void **state)
+{
+    enum { ROOM = HUB_LIMIT_CALLS };
+    static hub_call *calls[ROOM];
+    hub_catalog_waiter waiter = {.on_known = on_known};
+    size_t count = 0;
+    (void)state;
+    begin(1);
+    hub_toolset *toolset = hub_find_toolset(fixture.hub, HUB_STR("u0"));
+    while (count < ROOM &&
+           hub_call_begin_internal(fixture.hub->calls, NULL, NULL, &calls[count]) == HUB_OK) {
+        count++;
+    }
+    told = HUB_OK;
+    hub_discovery_run *run = hub_discovery_begin(fixture.hub, 1, HUB_STR_EMPTY);
+    hub_toolset_discover(toolset, &waiter, run);
+    hub_discovery_asked(run);
+    assert_int_equal(told, HUB_EUNAVAILABLE);
+    assert_int_equal(ups[0].asked, 0);
+    assert_true(fixture_logged(&fixture, "tools.discovery.server.failed serverName=u0"));
+    assert_true(ev_is_active(&toolset->retry) != 0);
+    assert_false(hub_toolset_is_pending(toolset)); /* no list waits for it */
+    while (count > 0) {
+        hub_call_drop(calls[--count]);
+    }
+    fixture_stop(&fixture);
+}
+
 static double planned_s(void)
 {
     hub_toolset *toolset = hub_find_toolset(fixture.hub, HUB_STR("u0"));
@@ -239,6 +280,28 @@ static void test_run_is_left(void **state)
     fixture_stop(&fixture);
 }
 
+/* A run is there until the last one that left it has done, also when what it caused takes the
+ * others out. */
+static void test_run_is_kept(void **state)
+{
+    (void)state;
+    begin(2);
+    hub_toolset *first = hub_find_toolset(fixture.hub, HUB_STR("u0"));
+    hub_toolset *second = hub_find_toolset(fixture.hub, HUB_STR("u1"));
+    hub_discovery_run *run = hub_discovery_begin(fixture.hub, 2, HUB_STR_EMPTY);
+    hub_discovery_join(run, first);
+    hub_discovery_join(run, second);
+    hub_discovery_asked(run);
+    hub_discovery_run *left = hub_discovery_leave(first);
+    hub_discovery_look_after(hub_discovery_leave(second));
+    assert_false(fixture_logged(&fixture, "tools.registry.updated"));
+    hub_discovery_count(left);
+    assert_int_equal(strlen(hub_discovery_trace(left)), 32);
+    hub_discovery_look_after(left);
+    assert_true(fixture_logged(&fixture, "tools.registry.updated"));
+    fixture_stop(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,8 +311,10 @@ int main(void)
         cmocka_unit_test(test_few_are_waited_for),
         cmocka_unit_test(test_stragglers_are_waited_for),
         cmocka_unit_test(test_asked_again),
+        cmocka_unit_test(test_no_room_to_ask),
         cmocka_unit_test(test_ever_later),
         cmocka_unit_test(test_run_is_left),
+        cmocka_unit_test(test_run_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

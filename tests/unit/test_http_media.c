@@ -10,16 +10,23 @@
 #include "http/cors.h"
 #include "http/media.h"
 
+static void add(hub_http_request *request, hub_str name, hub_str value)
+{
+    hub_http_name known = hub_http_name_of(name);
+    request->headers[request->header_count++] = (hub_http_header){name, value};
+    if (known != HUB_HTTP_OTHER && request->first[known] == 0) {
+        request->first[known] = (uint8_t)request->header_count;
+    }
+}
+
 static hub_http_request request_with(const char *name, const char *first, const char *second)
 {
     hub_http_request request = {.method = HUB_STR("OPTIONS")};
     if (first != NULL) {
-        request.headers[request.header_count++] =
-            (hub_http_header){hub_str_of(name), hub_str_of(first)};
+        add(&request, hub_str_of(name), hub_str_of(first));
     }
     if (second != NULL) {
-        request.headers[request.header_count++] =
-            (hub_http_header){hub_str_of(name), hub_str_of(second)};
+        add(&request, hub_str_of(name), hub_str_of(second));
     }
     return request;
 }
@@ -108,8 +115,7 @@ static void test_preflights(void **state)
     (void)state;
     hub_http_request request = request_with("Access-Control-Request-Method", "POST", NULL);
     assert_false(hub_http_is_preflight(&request)); /* of nobody */
-    request.headers[request.header_count++] =
-        (hub_http_header){HUB_STR("Origin"), HUB_STR("http://localhost")};
+    add(&request, HUB_STR("Origin"), HUB_STR("http://localhost"));
     assert_true(hub_http_is_preflight(&request));
     request.method = HUB_STR("POST");
     assert_false(hub_http_is_preflight(&request));

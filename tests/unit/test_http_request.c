@@ -239,6 +239,87 @@ static void test_pipelined(void **state)
     assert_int_equal(rest.len, 0);
 }
 
+/* The shortcuts decide as the definitions do: for every byte at every place of a word and behind.
+ */
+static void test_characters(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 256; i++) {
+        char c = (char)i;
+        bool is_mark = i > 0 && strchr("!#$%&'*+-.^_`|~", i) != NULL;
+        assert_int_equal(hub_http_is_tchar(c), hub_http_is_alnum(c) || is_mark);
+        for (size_t at = 0; at < 19; at++) {
+            char text[19];
+            memset(text, 'a', sizeof text);
+            text[at] = c;
+            bool is_plain = i >= ' ' && i < 0x7f;
+            hub_str all = {.ptr = text, .len = sizeof text};
+            assert_int_equal(hub_http_plain_length(all), is_plain ? sizeof text : at);
+            assert_int_equal(hub_http_token_length(all), hub_http_is_tchar(c) ? sizeof text : at);
+        }
+    }
+    assert_int_equal(hub_http_plain_length(HUB_STR_EMPTY), 0);
+    assert_false(hub_http_is_token(HUB_STR_EMPTY));
+}
+
+/* Two bytes that are not plain, in one word: the first one counts. */
+static void test_plain_pairs(void **state)
+{
+    (void)state;
+    static const char OTHERS[] = {'\0', '\t', '\r', 0x1f, 0x7f, (char)0x80, (char)0x9f, (char)0xff};
+    for (size_t pair = 0; pair < sizeof OTHERS * sizeof OTHERS * 8; pair++) {
+        size_t at = pair % 8;
+        char text[16];
+        memset(text, ' ', sizeof text);
+        text[at + 8] = OTHERS[pair / 8 % sizeof OTHERS];
+        text[at] = OTHERS[pair / 8 / sizeof OTHERS];
+        assert_int_equal(hub_http_plain_length((hub_str){.ptr = text, .len = sizeof text}), at);
+    }
+}
+
+static void test_known_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        hub_http_name name;
+    } NAMES[] = {
+        {"host", HUB_HTTP_HOST},
+        {"origin", HUB_HTTP_ORIGIN},
+        {"authorization", HUB_HTTP_AUTHORIZATION},
+        {"content-type", HUB_HTTP_CONTENT_TYPE},
+        {"content-length", HUB_HTTP_CONTENT_LENGTH},
+        {"transfer-encoding", HUB_HTTP_TRANSFER_ENCODING},
+        {"mcp-session-id", HUB_HTTP_MCP_SESSION_ID},
+        {"mcp-protocol-version", HUB_HTTP_MCP_PROTOCOL_VERSION},
+        {"mcp-method", HUB_HTTP_MCP_METHOD},
+        {"mcp-name", HUB_HTTP_MCP_NAME},
+        {"accept", HUB_HTTP_ACCEPT},
+        {"connection", HUB_HTTP_CONNECTION},
+        {"expect", HUB_HTTP_EXPECT},
+    };
+    assert_int_equal(sizeof NAMES / sizeof NAMES[0] + 1, HUB_HTTP_NAMES);
+    for (size_t n = 0; n < sizeof NAMES / sizeof NAMES[0]; n++) {
+        hub_str name = hub_str_of(NAMES[n].text);
+        char text[32];
+        memcpy(text, name.ptr, name.len);
+        for (size_t at = 0; at < name.len; at++) {
+            for (int i = 0; i < 256; i++) { /* one byte, other than it is */
+                text[at] = (char)i;
+                hub_str other = {.ptr = text, .len = name.len};
+                hub_http_name found = i == '\r' ? HUB_HTTP_OTHER : hub_http_name_of(other);
+                assert_int_equal(found,
+                                 hub_str_eq_nocase(other, name) ? NAMES[n].name : HUB_HTTP_OTHER);
+            }
+            text[at] = (char)(name.ptr[at] >= 'a' ? name.ptr[at] - 'a' + 'A' : name.ptr[at]);
+        }
+        assert_int_equal(hub_http_name_of((hub_str){.ptr = text, .len = name.len}), NAMES[n].name);
+        assert_int_equal(hub_http_name_of((hub_str){.ptr = text, .len = name.len - 1}),
+                         HUB_HTTP_OTHER);
+        assert_int_equal(hub_http_name_is_mcp(name), hub_str_starts(name, HUB_STR("mcp-")));
+    }
+}
+
 static void test_lookup(void **state)
 {
     (void)state;
@@ -257,6 +338,9 @@ static void test_lookup(void **state)
     assert_true(found != NULL && hub_str_is(found->value, ",C , d"));
     assert_null(hub_http_find_header(&request, name, found));
     assert_null(hub_http_find_header(&request, HUB_STR("accep"), NULL));
+    assert_ptr_equal(hub_http_known(&request, HUB_HTTP_ACCEPT), &request.headers[1]);
+    assert_null(hub_http_known(&request, HUB_HTTP_ORIGIN));
+    assert_int_equal(hub_http_known_value(&request, HUB_HTTP_ORIGIN).len, 0);
     assert_true(hub_http_has_element(&request, name, HUB_STR("c")));
     assert_true(hub_http_has_element(&request, name, HUB_STR("B")));
     assert_false(hub_http_has_element(&request, name, HUB_STR("a, b")));
@@ -277,6 +361,9 @@ int main(void)
         cmocka_unit_test(test_header_count),
         cmocka_unit_test(test_prefixes_of_standard_names),
         cmocka_unit_test(test_pipelined),
+        cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_plain_pairs),
+        cmocka_unit_test(test_known_names),
         cmocka_unit_test(test_lookup),
     };
     return cmocka_run_group_tests_name("http_request", tests, NULL, NULL);

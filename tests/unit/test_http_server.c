@@ -6,6 +6,7 @@
  */
 #include "hub_fixture.h"
 
+#include "http/internal.h"
 #include "http/server.h"
 #include "net/net.h"
 
@@ -428,6 +429,54 @@ static void test_a_hub_that_is_stopping(void **state)
     peer_close(p);
 }
 
+/* The server gives up all its calls when one is cancelled, as one does that has ended unnoticed. */
+static void fail_all(puppet_instance *instance, patchbay_call call)
+{
+    (void)call;
+    for (size_t i = 0; i < call_count; i++) {
+        (void)instance->api->finish(instance->host, calls[i], PATCHBAY_UNAVAILABLE,
+                                    puppet_str("the server has ended"));
+    }
+}
+
+/* A06: several wait by credentials that expire in the same second, and the end of one answers the
+ * others. */
+static void test_credentials_that_expire_together(void **state)
+{
+    (void)state;
+    static const char MODERN_CALL[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"t__x\","
+        "\"arguments\":{},\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"t\",\"version\":\"1\"},"
+        "\"io.modelcontextprotocol/clientCapabilities\":{}}}}";
+    enum { PEERS = 3 };
+    peer *peers[PEERS];
+    master.on_cancel = fail_all;
+    for (size_t i = 0; i < PEERS; i++) {
+        peers[i] = peer_open();
+        peer_send(peers[i], "POST",
+                  "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n"
+                  "Mcp-Name: t__x\r\nAccept: application/json, text/event-stream\r\n",
+                  MODERN_CALL);
+        wait_calls(i + 1);
+    }
+    for (hub_http_connection *at = server->connections; at != NULL; at = at->next) {
+        at->grant.expires = 1;
+        hub_http_expiry_watch(at);
+    }
+    server->expiring_s = 0;
+    hub_http_expiry_check(server);
+    assert_null(server->expiring.first);
+    size_t expired = 0;
+    for (size_t i = 0; i < PEERS; i++) {
+        const char *text = peer_wait(peers[i], "HTTP/1.1 ");
+        expired += strstr(text, "401") != NULL;
+        assert_true(strstr(text, "401") != NULL || strstr(text, "200") != NULL);
+        peer_close(peers[i]);
+    }
+    assert_int_equal(expired, 1);
+}
+
 /* C05 */
 static void test_addresses_that_need_authentication(void **state)
 {
@@ -462,6 +511,7 @@ int main(void)
         CASE(test_the_end_in_the_middle_of_everything),
         CASE(test_a_sudden_end),
         CASE(test_a_hub_that_is_stopping),
+        CASE(test_credentials_that_expire_together),
         CASE(test_addresses_that_need_authentication),
     };
 #undef CASE

@@ -133,6 +133,43 @@ static void test_which_modules_stay_outside(void **state)
     hub_config_destroy(config);
 }
 
+static bool is_left_out(const char *manifest, const char *module)
+{
+    hub_config *config = parse("m.yaml", manifest);
+    bool found = hub_isolation_leaves_out(&config->settings, hub_str_of(module));
+    hub_config_destroy(config);
+    return found;
+}
+
+/* What no enabled toolset needs is left out, unless somebody wants to see all of them. */
+static void test_which_modules_are_left_out(void **state)
+{
+    (void)state;
+    assert_false(is_left_out("toolsets: {a: {module: m}}", "m"));
+    assert_true(is_left_out("toolsets: {a: {module: m}}", "other"));
+    assert_true(is_left_out("toolsets: {a: {module: m, enabled: false}}", "m"));
+    assert_false(is_left_out("toolsets: {a: {module: m, active: false}}", "m"));
+    assert_false(is_left_out("toolsets: {}", "m")); /* all are toolsets */
+    assert_false(is_left_out("modules: {watch: false}", "m"));
+    assert_true(is_left_out("toolsets: {a: {module: m}}", "mcp_upstream"));
+    assert_false(is_left_out("toolsets: {a: {command: x}}", "mcp_upstream"));
+    assert_true(is_left_out("toolsets: {a: {command: x}}", "mcp_remote"));
+    assert_false(is_left_out("toolsets: {a: {url: 'http://x'}}", "mcp_remote"));
+    assert_true(is_left_out("toolsets: {a: {module: m, isolation: process}}", "m"));
+    assert_false(is_left_out("toolsets: {a: {module: m, isolation: process}}", "mcp_upstream"));
+    assert_true(is_left_out("modules: {isolation: process}", "m"));
+    assert_false(is_left_out("modules: {isolation: process}", "mcp_upstream"));
+    hub_config *config = parse("m.yaml", "toolsets: {a: {module: m, isolation: process}}");
+    config->settings.modules.links_all = true;
+    assert_true(hub_isolation_leaves_out(&config->settings, HUB_STR("m")));
+    assert_false(hub_isolation_leaves_out(&config->settings, HUB_STR("other")));
+    config->settings.modules.links_all = false;
+    config->settings.on_step = no_step;
+    assert_false(hub_isolation_leaves_out(&config->settings, HUB_STR("m")));
+    assert_false(hub_isolation_leaves_out(&config->settings, HUB_STR("other")));
+    hub_config_destroy(config);
+}
+
 static void test_how_it_is_run(void **state)
 {
     (void)state;
@@ -168,8 +205,11 @@ static void test_how_it_is_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_is),        cmocka_unit_test(test_what_is_said_of_the_process),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_which_modules_stay_outside),
+        cmocka_unit_test(test_who_is),
+        cmocka_unit_test(test_what_is_said_of_the_process),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_which_modules_stay_outside),
+        cmocka_unit_test(test_which_modules_are_left_out),
         cmocka_unit_test(test_how_it_is_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

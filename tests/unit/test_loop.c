@@ -7,9 +7,16 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/limits.h"
 #include "base/loop.h"
+
+enum { GUARD_SECONDS = 120 };
 
 typedef struct reader {
     ev_io io;
@@ -69,6 +76,55 @@ static void test_is_watched_again(void **state)
     ev_loop_destroy(loop);
 }
 
+/* Instead of libc's: the kernel watches `refused` only after so many attempts. */
+static int refused = -1;
+static int refusals_left;
+
+int epoll_ctl(int epoll, int what, int fd, struct epoll_event *event)
+{
+    if (fd == refused && what != EPOLL_CTL_DEL && refusals_left > 0) {
+        refusals_left--;
+        errno = ENOSPC; /* fs.epoll.max_user_watches */
+        return -1;
+    }
+    return (int)syscall(SYS_epoll_ctl, epoll, what, fd, event);
+}
+
+/* Nothing else happens in the loop, and what there is to read is read nevertheless; and the loop
+ * is not busy with it, however often the kernel refuses. */
+static void test_is_tried_again_without_haste(void **state)
+{
+    static const int ATTEMPTS[] = {1, 2, 9};
+    (void)state;
+    (void)alarm(GUARD_SECONDS);
+    for (size_t i = 0; i < sizeof ATTEMPTS / sizeof ATTEMPTS[0]; i++) {
+        struct ev_loop *loop = hub_loop_new();
+        int ends[2];
+        int silent[2]; /* without another watcher there is nothing to wait for */
+        reader of;
+        reader other;
+        assert_non_null(loop);
+        assert_int_equal(pipe(ends) + pipe(silent), 0);
+        begin(loop, &other, silent[0]);
+        assert_int_equal(write(ends[1], "x", 1), 1);
+        refused = ends[0];
+        refusals_left = ATTEMPTS[i];
+        uint64_t begin_ms = hub_clock_now_ms();
+        begin(loop, &of, ends[0]);
+        (void)ev_run(loop, 0);
+        assert_int_equal(of.ready, 1);
+        assert_int_equal(of.mended, ATTEMPTS[i]);
+        assert_true(hub_clock_now_ms() - begin_ms + 1 >=
+                    (uint64_t)(ATTEMPTS[i] - 1) * HUB_LOOP_RETRY_MS);
+        refused = -1;
+        ev_io_stop(loop, &of.io);
+        ev_io_stop(loop, &other.io);
+        assert_int_equal(close(ends[0]) + close(ends[1]) + close(silent[0]) + close(silent[1]), 0);
+        hub_loop_destroy(loop);
+    }
+    hub_loop_destroy(NULL);
+}
+
 /* A descriptor that was closed is not tried for ever. */
 static void test_is_not_mended_when_closed(void **state)
 {
@@ -117,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_is_watched_again),
+        cmocka_unit_test(test_is_tried_again_without_haste),
         cmocka_unit_test(test_is_not_mended_when_closed),
         cmocka_unit_test(test_memory_is_put_aside),
     };

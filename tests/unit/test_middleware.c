@@ -354,7 +354,7 @@ static void test_log(void **state)
     assert_true(fixture_logged(&fixture, "outcome=tool_error"));
     client_call(c, "3", "t__a", "{}");
     client_call(c, "4", "t__a", "{}"); /* max_calls, and no queue */
-    assert_true(fixture_logged(&fixture, "outcome=unavailable"));
+    assert_true(fixture_logged(&fixture, "outcome=refused"));
     client_cancel(c, "3");
     assert_true(fixture_logged(&fixture, "outcome=cancelled"));
     client_request(c, "5", "resources/read", "\"uri\":\"x:1\"");

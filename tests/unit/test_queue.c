@@ -50,6 +50,7 @@ static void test_edges(void **state)
     assert_contains(reply, "\"retryable\":true");
     assert_contains(reply, "max_calls: 2");
     assert_contains(reply, "queue: 3");
+    assert_int_equal(hub_find_toolset(fixture.hub, HUB_STR("t"))->counts.refused, 1);
     for (size_t at = 0; at < 5; at++) {
         answer(&t, at);
         fixture_spin(&fixture, 3);

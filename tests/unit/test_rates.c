@@ -109,6 +109,7 @@ static void test_session_rate(void **state)
     assert_contains(reply, "\"retryAfter\":");
     assert_contains(reply, "\"retryable\":true");
     assert_int_equal(t.count, 2);
+    assert_int_equal(fixture.hub->accounts.refused, 1);
     client_request(c, "5", "ping", "");
     assert_contains(client_reply(c, "5"), "\"result\":{}");
     client_cancel(c, "1");

@@ -406,6 +406,33 @@ static void test_static(void **state)
     stop();
 }
 
+/* What is switched off is skipped, as at the start, also where a list names it. */
+static void test_static_off(void **state)
+{
+    static const char *const LISTED[] = {"a", "b"};
+    (void)state;
+    begin(false);
+    fixture.profiles[0].startup = HUB_STARTUP_STATIC;
+    fixture.profiles[0].toolsets = (hub_names){.items = LISTED, .count = 2, .set = true};
+    fixture.toolsets[1].enabled = false;
+    start();
+    assert_false(is_active(&fixture, "b"));
+    fixture.toolsets[1].description = "another one";
+    if (reload() != HUB_OK) {
+        fail_msg("%s", why.text);
+    }
+    assert_true(is_active(&fixture, "a"));
+    assert_false(is_active(&fixture, "b"));
+    fixture.toolsets[0].enabled = false; /* then there is none left */
+    assert_int_equal(reload(), HUB_EINVAL);
+    assert_true(is_active(&fixture, "a"));
+    fixture.toolsets[0].enabled = true;
+    fixture.toolsets[1].enabled = true;
+    assert_int_equal(reload(), HUB_OK);
+    assert_true(is_active(&fixture, "b"));
+    stop();
+}
+
 static void test_policy(void **state)
 {
     static const char *const DENY[] = {"b"};
@@ -778,15 +805,16 @@ static void test_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),  cmocka_unit_test(test_difference),
-        cmocka_unit_test(test_tuned),    cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_bad),      cmocka_unit_test(test_mended),
-        cmocka_unit_test(test_switches), cmocka_unit_test(test_static),
-        cmocka_unit_test(test_policy),   cmocka_unit_test(test_profiles),
-        cmocka_unit_test(test_servers),  cmocka_unit_test(test_impatient),
-        cmocka_unit_test(test_enabling), cmocka_unit_test(test_subscriptions),
-        cmocka_unit_test(test_restart),  cmocka_unit_test(test_modules),
-        cmocka_unit_test(test_names),    cmocka_unit_test(test_many),
+        cmocka_unit_test(test_nothing),       cmocka_unit_test(test_difference),
+        cmocka_unit_test(test_tuned),         cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_bad),           cmocka_unit_test(test_mended),
+        cmocka_unit_test(test_switches),      cmocka_unit_test(test_static),
+        cmocka_unit_test(test_static_off),    cmocka_unit_test(test_policy),
+        cmocka_unit_test(test_profiles),      cmocka_unit_test(test_servers),
+        cmocka_unit_test(test_impatient),     cmocka_unit_test(test_enabling),
+        cmocka_unit_test(test_subscriptions), cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_modules),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

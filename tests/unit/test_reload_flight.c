@@ -398,6 +398,46 @@ static void test_profile_goes(void **state)
     stop(&fixture);
 }
 
+static void ask_two(puppet_instance *instance, patchbay_call call, const patchbay_request *request)
+{
+    asker_called(instance, call, request);
+    (void)asker_elicit(&tool, 'k', "k");
+    (void)asker_elicit(&tool, 'm', "m");
+}
+
+/* A client went away with its questions; its profile goes, and comes back before the client does.
+ */
+static void test_profile_comes_back(void **state)
+{
+    puppet master = {.on_call = ask_two};
+    (void)state;
+    generations = 0;
+    asker_start(&fixture, &master, &tool);
+    add_second_profile();
+    assert_int_equal(reload_draft(&fixture), HUB_OK);
+    const client_options modern = {.kind = MODERN, .capabilities = ALL, .profile = "second"};
+    client *c = client_open_as(&fixture, &modern);
+    client_call(c, "1", "t__a", "{}");
+    char *back = state_of(client_wait(c, "1"));
+    client_close(c);
+    fixture.settings.profile_count = 1;
+    assert_int_equal(reload_draft(&fixture), HUB_OK);
+    assert_int_equal(fixture.hub->profile_count, 1);
+    fixture.settings.profile_count = 2;
+    assert_int_equal(reload_draft(&fixture), HUB_OK);
+    c = client_open_as(&fixture, &modern);
+    client_retry(c, "2", "t__a", "{}", back, "{\"k\":{}}");
+    free(back);
+    back = state_of(client_wait(c, "2")); /* the other one is still to be answered */
+    client_retry(c, "3", "t__a", "{}", back, "{\"m\":{}}");
+    free(back);
+    fixture_spin(&fixture, 2);
+    assert_int_equal(tool.count, 2);
+    asker_finish(&tool, tool.call.id, "{\"content\":[]}");
+    assert_contains(client_wait(c, "3"), "\"content\"");
+    stop(&fixture);
+}
+
 /* A module that appears is not for a profile that is leaving: it has no policies any more. */
 static void test_profile_that_is_leaving_gets_nothing_new(void **state)
 {
@@ -430,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_subscribing),
         cmocka_unit_test(test_profile_goes),
+        cmocka_unit_test(test_profile_comes_back),
         cmocka_unit_test(test_profile_that_is_leaving_gets_nothing_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

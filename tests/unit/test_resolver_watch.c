@@ -240,6 +240,85 @@ static void waits_for_a_folder_that_does_not_exist(void **state)
     assert_change(f, 3, BETA, HUB_MODULE_ADDED, FIRST);
 }
 
+/* Folders above the plugins' are exchanged: what is there then counts, and is watched. */
+static void follows_folders_above(void **state)
+{
+    fixture *f = *state;
+    path outer = make_folder(f->scratch.text, "outer");
+    path away = join(f->scratch.text, "away");
+    path middle = make_folder(outer.text, "middle");
+    f->first = make_folder(middle.text, "inner");
+    (void)write_plugin(f->first.text, ALPHA, FIRST);
+    create_and_watch(f);
+    assert_int_equal(rename(outer.text, away.text), 0);
+    await_changes(f, 1);
+    assert_change(f, 0, ALPHA, HUB_MODULE_REMOVED, FIRST);
+    assert_int_equal(rename(away.text, outer.text), 0);
+    await_changes(f, 2);
+    assert_change(f, 1, ALPHA, HUB_MODULE_ADDED, FIRST);
+    path other = make_folder(make_folder(make_folder(f->scratch.text, "other").text, "middle").text,
+                             "inner");
+    (void)write_plugin(other.text, ALPHA, SECOND);
+    assert_int_equal(renameat2(AT_FDCWD, join(f->scratch.text, "other").text, AT_FDCWD, outer.text,
+                               RENAME_EXCHANGE),
+                     0);
+    await_changes(f, 3);
+    assert_change(f, 2, ALPHA, HUB_MODULE_REPLACED, SECOND);
+    write_and_rename(f->first.text, ALPHA, THIRD);
+    await_changes(f, 4);
+    assert_change(f, 3, ALPHA, HUB_MODULE_REPLACED, THIRD);
+}
+
+static void point_to(const fixture *f, const char *target)
+{
+    path fresh = join(f->scratch.text, "fresh");
+    assert_int_equal(symlink(target, fresh.text), 0);
+    assert_int_equal(rename(fresh.text, join(f->scratch.text, "current").text), 0);
+}
+
+/* A link on the way to the folder leads elsewhere, as a release or a mounted volume is exchanged.
+ */
+static void follows_links_that_are_exchanged(void **state)
+{
+    fixture *f = *state;
+    path one = make_folder(make_folder(f->scratch.text, "one").text, "plugins");
+    path two = make_folder(make_folder(f->scratch.text, "two").text, "plugins");
+    (void)write_plugin(one.text, ALPHA, FIRST);
+    (void)write_plugin(two.text, ALPHA, SECOND);
+    point_to(f, "one");
+    f->first = join(join(f->scratch.text, "current").text, "plugins");
+    create_and_watch(f);
+    point_to(f, "two");
+    await_changes(f, 1);
+    assert_change(f, 0, ALPHA, HUB_MODULE_REPLACED, SECOND);
+    (void)write_plugin(one.text, BETA, FIRST); /* nobody's any more */
+    write_and_rename(f->first.text, ALPHA, THIRD);
+    await_changes(f, 2);
+    assert_change(f, 1, ALPHA, HUB_MODULE_REPLACED, THIRD);
+    point_to(f, "nowhere"); /* until it is made */
+    await_changes(f, 3);
+    assert_change(f, 2, ALPHA, HUB_MODULE_REMOVED, THIRD);
+    assert_int_equal(
+        rename(join(f->scratch.text, "one").text, join(f->scratch.text, "nowhere").text), 0);
+    await_changes(f, 5);
+    assert_change(f, 3, ALPHA, HUB_MODULE_ADDED, FIRST);
+    assert_change(f, 4, BETA, HUB_MODULE_ADDED, FIRST);
+}
+
+/* A link to itself leads nowhere, and not round and round. */
+static void follows_no_circle(void **state)
+{
+    fixture *f = *state;
+    point_to(f, "current");
+    f->first = join(join(f->scratch.text, "current").text, "plugins");
+    create_and_watch(f);
+    (void)make_folder(make_folder(f->scratch.text, "one").text, "plugins");
+    (void)write_plugin(join(f->scratch.text, "one/plugins").text, ALPHA, FIRST);
+    point_to(f, "one");
+    await_changes(f, 1);
+    assert_change(f, 0, ALPHA, HUB_MODULE_ADDED, FIRST);
+}
+
 /* The event that a file was closed is lost among others: it must not count as busy for ever. */
 static void survives_a_flood_of_events(void **state)
 {
@@ -282,6 +361,9 @@ int main(void)
         RESOLVER_TEST(hands_a_name_from_folder_to_folder),
         RESOLVER_TEST(sees_permissions_mended),
         RESOLVER_TEST(waits_for_a_folder_that_does_not_exist),
+        RESOLVER_TEST(follows_folders_above),
+        RESOLVER_TEST(follows_links_that_are_exchanged),
+        RESOLVER_TEST(follows_no_circle),
         RESOLVER_TEST(survives_a_flood_of_events),
     };
     (void)alarm(GUARD_SECONDS);

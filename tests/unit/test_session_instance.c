@@ -256,6 +256,14 @@ static void test_other_limits(void **state)
     assert_int_equal(reload_draft(&fixture), HUB_OK);
     assert_int_equal(alive(), 2);
     assert_contains(client_ask(c, "2", "up__now", "{}"), "max_calls");
+    fixture.toolsets[0].queue = 2;
+    assert_int_equal(reload_draft(&fixture), HUB_OK);
+    client_call(c, "3", "up__now", "{}");
+    assert_contains(client_ask(c, "4", "describe_toolset", "{\"toolset\":\"up\"}"),
+                    "\"inFlight\":1,\"queued\":1,\"queueLimit\":2");
+    fixture.toolsets[0].max_calls = 2; /* who waits hears of it */
+    assert_int_equal(reload_draft(&fixture), HUB_OK);
+    assert_contains(client_wait(c, "3"), "\"content\":[]");
     fixture_stop(&fixture);
 }
 

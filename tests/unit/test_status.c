@@ -100,6 +100,32 @@ static void test_calls_and_errors(void **state)
     fixture_stop(&fixture);
 }
 
+/* Who waits, how many may, and who got no place. Without max_calls nobody ever waits. */
+static void test_load(void **state)
+{
+    (void)state;
+    answer with = {PATCHBAY_RESULT, NULL};
+    puppet master = {.ctx = &with};
+    start(&master);
+    client *c = client_open(&fixture, LEGACY);
+    assert_string_equal(member("queueLimit"), "");
+    hub_toolset_settings *settings = fixture.hub->toolsets[0]->settings;
+    settings->max_calls = 1;
+    settings->queue = 2;
+    for (unsigned i = 1; i <= 5; i++) {
+        client_call(c, (const char *[]){"1", "2", "3", "4", "5"}[i - 1], "t__a", "{}");
+    }
+    assert_string_equal(member("inFlight"), "1");
+    assert_string_equal(member("queued"), "2");
+    assert_string_equal(member("queueLimit"), "2");
+    assert_string_equal(member("refused"), "2");
+    assert_string_equal(member("calls"), "0");
+    client_close(c);
+    assert_string_equal(member("queued"), "0");
+    assert_string_equal(member("refused"), "2");
+    fixture_stop(&fixture);
+}
+
 /* Cancelled, or its client gone: a call, no error, and no part of the latency. */
 static void test_cancelled(void **state)
 {
@@ -265,9 +291,13 @@ static void test_meta_tools_tell(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls_and_errors), cmocka_unit_test(test_cancelled),
-        cmocka_unit_test(test_latency),          cmocka_unit_test(test_server),
-        cmocka_unit_test(test_who_is_not_ready), cmocka_unit_test(test_the_method),
+        cmocka_unit_test(test_calls_and_errors),
+        cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_latency),
+        cmocka_unit_test(test_server),
+        cmocka_unit_test(test_who_is_not_ready),
+        cmocka_unit_test(test_the_method),
         cmocka_unit_test(test_meta_tools_tell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,8 @@
 #include "../../plugins/mcp_remote/tool_headers.h"
 #include "../../plugins/mcp_remote/url.h"
 
+#include <unistd.h>
+
 #define VALUE(text) text, sizeof(text) - 1
 #define STR(text)   patchbay_str_make(text, sizeof(text) - 1)
 
@@ -135,6 +137,28 @@ static void test_most_parameters(void **state)
     }
 }
 
+/* As many as fit into the largest list, in no time: the loop waits for it. */
+static void test_many_tools(void **state)
+{
+    enum { TOOLS = 200000, HANG_S = 120 };
+    tool_headers all = {0};
+    patchbay_out lines = {0};
+    char tool[128];
+    (void)state;
+    (void)alarm(HANG_S);
+    tool_headers_begin(&all);
+    for (int i = 0; i < TOOLS; i++) {
+        (void)snprintf(tool, sizeof tool, TOOL("t%d", PARAM("a", "string", "A")), i);
+        assert_null(tool_headers_take(&all, patchbay_str_of(tool)));
+    }
+    (void)alarm(0);
+    assert_string_equal(lines_of(&all, "t0", "{\"a\":\"x\"}", &lines), "Mcp-Param-A: x\n");
+    assert_string_equal(lines_of(&all, "t199999", "{\"a\":\"x\"}", &lines), "Mcp-Param-A: x\n");
+    assert_string_equal(lines_of(&all, "t200000", "{\"a\":\"x\"}", &lines), "");
+    patchbay_out_free(&lines);
+    tool_headers_free(&all);
+}
+
 /* ---- URLs ---------------------------------------------------------------------------------- */
 
 static void expect(char *made, const char *wanted)
@@ -185,9 +209,13 @@ static void test_origins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),          cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_parameters),      cmocka_unit_test(test_generations),
-        cmocka_unit_test(test_most_parameters), cmocka_unit_test(test_urls),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_generations),
+        cmocka_unit_test(test_most_parameters),
+        cmocka_unit_test(test_many_tools),
+        cmocka_unit_test(test_urls),
         cmocka_unit_test(test_origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

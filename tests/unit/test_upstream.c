@@ -169,9 +169,24 @@ static const void *fake_get_interface(patchbay_host *host, const char *id)
                                                   : NULL;
 }
 
+static unsigned results;  /* calls that came to one */
+static unsigned refusals; /* … to an error */
+
+static int32_t fake_finish(patchbay_host *host, patchbay_call call, int32_t status,
+                           patchbay_str json)
+{
+    (void)host;
+    (void)call;
+    (void)json;
+    results += status == PATCHBAY_RESULT;
+    refusals += status == PATCHBAY_RPC_ERROR;
+    return PATCHBAY_OK;
+}
+
 static const patchbay_host_api API = {
     .struct_size = sizeof API,
     .log = fake_log,
+    .finish = fake_finish,
     .get_interface = fake_get_interface,
 };
 
@@ -226,6 +241,8 @@ static int set_up(void **state)
     opened = 0;
     is_there = 0;
     sends = PATCHBAY_OK;
+    results = 0;
+    refusals = 0;
     last_state = PATCHBAY_STATE_IDLE;
     memset(&server, 0, sizeof server);
     server.name = "up";
@@ -316,6 +333,22 @@ static void test_the_reset_at_its_edge(void **state)
     }
 }
 
+/* The same when it was stopped because nobody needed it. */
+static void test_the_reset_without_a_failure(void **state)
+{
+    (void)state;
+    upstream_connect(&server);
+    for (unsigned less = 2; less-- > 0;) {
+        become_ready();
+        assert_int_equal(server.failures, 1);
+        pass_until(clock_ms + UPSTREAM_RESET_MS - less);
+        upstream_disconnect(&server, "nobody needs it", 0);
+        assert_int_equal(server.failures, less);
+    }
+    become_ready();
+    assert_int_equal(server.restarts, 2);
+}
+
 /* Whoever needs it waits for an attempt that is as near as that, and no further. */
 static void test_patience_at_its_edge(void **state)
 {
@@ -377,6 +410,70 @@ static void test_sending(void **state)
             assert_int_equal(server.phase, PHASE_READY);
         }
     }
+}
+
+/* ---- what is watched ------------------------------------------------------------------------- */
+
+static void subscribe(uint64_t id, const char *uri)
+{
+    const patchbay_request request = {
+        .struct_size = sizeof request,
+        .tool = patchbay_str_of(uri),
+        .method = patchbay_str_of("resources/subscribe"),
+    };
+    upstream_call(&server, (patchbay_call){.id = id}, &request);
+}
+
+/* The server takes these, behind `before` others. */
+static void acknowledge(unsigned before, const char *uris)
+{
+    patchbay_out json = {0};
+    patchbay_out_text(&json, "{\"resourceSubscriptions\":[");
+    for (unsigned i = 0; i < before; i++) {
+        patchbay_out_text(&json, "\"b:\",");
+    }
+    patchbay_out_printf(&json, "%s]}", uris);
+    upstream_listen_acknowledged(&server, server.opening, patchbay_str_make(json.ptr, json.len));
+    patchbay_out_free(&json);
+}
+
+static void become_modern(void)
+{
+    become_ready();
+    server.era = ERA_MODERN;
+}
+
+/* In any order, however they are written. */
+static void test_what_is_taken(void **state)
+{
+    (void)state;
+    become_modern();
+    subscribe(1, "a:1");
+    for (uint64_t id = 2; id <= 5; id++) {
+        subscribe(id, (const char *[]){"a:2", "a:33", "", "z"}[id - 2]);
+    }
+    acknowledge(0, "\"a:1\"");
+    assert_int_equal(results, 1);
+    acknowledge(0, "\"z\",7,\"a:33\",\"\",\"a\\u003a2\"");
+    assert_int_equal(results, 5);
+    assert_int_equal(refusals, 0);
+    subscribe(6, "a:6");
+    acknowledge(0, "\"z\",\"a:66\",null,\"a:\"");
+    assert_int_equal(results, 5);
+    assert_int_equal(refusals, 1);
+}
+
+/* A server that names without end what nobody has asked for is not listened to for long. */
+static void test_the_most_that_is_taken(void **state)
+{
+    (void)state;
+    become_modern();
+    subscribe(1, "a:1");
+    acknowledge(UPSTREAM_WATCHED, "\"a:1\"");
+    assert_int_equal(refusals, 1);
+    subscribe(2, "a:1");
+    acknowledge(UPSTREAM_WATCHED - 1, "\"a:1\"");
+    assert_int_equal(results, 1);
 }
 
 /* ---- its words ------------------------------------------------------------------------------- */
@@ -457,8 +554,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_starts_in_five_minutes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_delays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_reset_at_its_edge, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_reset_without_a_failure, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_patience_at_its_edge, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sending, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_most_that_is_taken, set_up, tear_down),
         cmocka_unit_test(test_pace),
         cmocka_unit_test(test_quotes),
         cmocka_unit_test(test_quotes_of_errors),

@@ -115,6 +115,7 @@ static inline void ws_connect(ws_peer *p)
     if (hub_websocket_open(&p->link, &p->options, &p->socket, &why) != HUB_OK) {
         fail_msg("%s", why.text);
     }
+    fake_net_catch_up(&s.net);
 }
 
 static inline void ws_skip_handshake(ws_peer *p)

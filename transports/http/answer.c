@@ -37,7 +37,7 @@ static void finish(hub_http_connection *connection)
         connection->closing = true;
         hub_link_close(connection->link, true);
     } else if (!connection->reading) {
-        hub_deadline_start(&server->resumed, &connection->deadline, hub_clock_now_ms());
+        hub_deadline_start(&server->resumed, &connection->deadline, hub_clock_coarse_ms());
         hub_http_server_soon(server);
     }
 }
@@ -107,18 +107,17 @@ hub_err hub_http_answer_whole(hub_http_connection *connection, const hub_http_an
         parts[1 + i] = answer->parts[i];
     }
     response.header_count = n;
-    hub_buf head;
-    hub_buf_init(&head, HUB_HTTP_LIMIT_HEAD_BYTES);
-    hub_err err = hub_http_write_head(&head, &response, NULL);
+    hub_buf *head = &connection->server->head;
+    hub_buf_clear(head);
+    hub_err err = hub_http_write_head(head, &response, NULL);
     if (err != HUB_OK) { /* there is nothing to say it with */
         hub_log(HUB_LOG_WARNING, "http.refused", HUB_F_TEXT("reason", hub_err_text(err)));
         connection->closing = true;
         hub_link_close(connection->link, false);
     } else {
-        parts[0] = hub_buf_str(&head);
+        parts[0] = hub_buf_str(head);
         err = write_parts(connection, parts, connection->is_head ? 1 : 1 + answer->count);
     }
-    hub_buf_fini(&head);
     finish(connection);
     return err;
 }
@@ -186,7 +185,7 @@ void hub_http_answer_last(hub_http_connection *connection, int status, const cha
 static hub_err write_content(hub_http_connection *connection, hub_str content)
 {
     char line[HUB_HTTP_CHUNK_LINE_BYTES];
-    hub_deadline_start(&connection->server->quiet, &connection->deadline, hub_clock_now_ms());
+    hub_deadline_start(&connection->server->quiet, &connection->deadline, hub_clock_coarse_ms());
     if (connection->is_1_0) {
         return write_parts(connection, &content, 1);
     }
@@ -217,10 +216,10 @@ hub_err hub_http_answer_stream(hub_http_connection *connection, const hub_http_h
         .framing = connection->is_1_0 ? HUB_HTTP_NO_BODY : HUB_HTTP_CHUNKED,
         .close = ends(connection),
     };
-    hub_buf head;
-    hub_buf_init(&head, HUB_HTTP_LIMIT_HEAD_BYTES);
-    hub_err err = hub_http_write_head(&head, &response, NULL);
-    hub_str text = hub_buf_str(&head);
+    hub_buf *head = &connection->server->head;
+    hub_buf_clear(head);
+    hub_err err = hub_http_write_head(head, &response, NULL);
+    hub_str text = hub_buf_str(head);
     connection->streaming = true;
     if (err != HUB_OK) {
         connection->closing = true;
@@ -228,7 +227,6 @@ hub_err hub_http_answer_stream(hub_http_connection *connection, const hub_http_h
     } else {
         err = write_parts(connection, &text, 1);
     }
-    hub_buf_fini(&head);
     return err;
 }
 

@@ -8,44 +8,54 @@
 
 #include <stdlib.h>
 
-/* A request while it comes; about 4 kB, and gone when it is served. */
+/* A request while it comes; about 4 kB, and gone when it is served. The server keeps one for the
+ * next request, so it is not zeroed as a whole. */
 typedef struct hub_http_incoming {
     hub_http_scan scan;
-    hub_http_request request; /* points into `head` once that is complete */
-    hub_http_task task;
-    hub_http_chunked chunked;
     hub_buf head;
     hub_buf body;
     bool in_body;
+    hub_http_request request; /* once the head is complete; points into `head` then */
+    hub_http_task task;       /* likewise */
+    hub_http_chunked chunked; /* while in_body */
     char principal[HUB_AUTH_PRINCIPAL_BYTES]; /* of an admitted request: the settings may go */
 } hub_http_incoming;
 
 static void enter(hub_http_connection *connection, hub_deadlines *list)
 {
-    hub_deadline_start(list, &connection->deadline, hub_clock_now_ms());
+    hub_deadline_start(list, &connection->deadline, hub_clock_coarse_ms());
 }
 
 static void drop_incoming(hub_http_connection *connection)
 {
     hub_http_incoming *incoming = connection->incoming;
-    if (incoming != NULL) {
-        hub_buf_fini(&incoming->head);
-        hub_buf_fini(&incoming->body);
+    hub_http_server *server = connection->server;
+    connection->incoming = NULL;
+    if (incoming == NULL) {
+        return;
+    }
+    hub_buf_fini(&incoming->head);
+    hub_buf_fini(&incoming->body);
+    if (server->spare == NULL) {
+        server->spare = incoming;
+    } else {
         free(incoming);
-        connection->incoming = NULL;
     }
 }
 
 static bool begin_incoming(hub_http_connection *connection)
 {
-    size_t max_body = connection->server->settings->limits.client_message_bytes;
-    hub_http_incoming *incoming = calloc(1, sizeof *incoming);
-    if (incoming == NULL) {
+    hub_http_server *server = connection->server;
+    size_t max_body = server->settings->limits.client_message_bytes;
+    hub_http_incoming *incoming = server->spare;
+    server->spare = NULL;
+    if (incoming == NULL && (incoming = malloc(sizeof *incoming)) == NULL) {
         return false;
     }
     hub_http_scan_init(&incoming->scan, max_body);
     hub_buf_init(&incoming->head, HUB_HTTP_LIMIT_HELD_BYTES);
     hub_buf_init(&incoming->body, max_body);
+    incoming->in_body = false;
     connection->incoming = incoming;
     return true;
 }

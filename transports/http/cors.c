@@ -17,7 +17,7 @@ size_t hub_http_cors_headers(hub_str origin, hub_http_header ret_headers[HUB_HTT
 bool hub_http_is_preflight(const hub_http_request *request)
 {
     return hub_str_is(request->method, "OPTIONS") &&
-           hub_http_find_header(request, HUB_STR("origin"), NULL) != NULL &&
+           hub_http_known(request, HUB_HTTP_ORIGIN) != NULL &&
            hub_http_find_header(request, HUB_STR("access-control-request-method"), NULL) != NULL;
 }
 

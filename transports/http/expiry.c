@@ -36,13 +36,15 @@ void hub_http_expiry_check(hub_http_server *server)
         return;
     }
     server->expiring_s = now;
-    hub_deadline *next;
-    for (hub_deadline *at = server->expiring.first; at != NULL; at = next) {
+    hub_deadline *at = server->expiring.first;
+    while (at != NULL) {
         hub_http_connection *connection = HUB_DEADLINE_OF(at, hub_http_connection, expiring);
-        next = at->next;
+        hub_deadline *next = at->next;
         if (connection->grant.expires <= now) {
             expire(connection, "The token has expired.");
         }
+        /* Where a call ends early, others may be answered: the next one may wait no more. */
+        at = next == NULL || next->list != NULL ? next : server->expiring.first;
     }
 }
 

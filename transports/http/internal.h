@@ -24,7 +24,6 @@
 #include "http/server.h"
 #include "http/session_table.h"
 #include "websocket/websocket.h"
-#include "websocket/websocket.h"
 
 #include <time.h>
 
@@ -62,6 +61,9 @@ struct hub_http_server {
     hub_deadlines resumed;
     hub_deadlines ended_exchanges;
     hub_deadlines ended_streams;
+
+    struct hub_http_incoming *spare; /* connection.c: the record of a request, for the next one */
+    hub_buf head;                    /* answer.c: of an answer, while it is made */
 
     uint64_t logged_ms; /* when a refusal was logged last */
     uint32_t unlogged;  /* … and how many have not been since */

@@ -148,8 +148,8 @@ void hub_http_session_tell(hub_http_session *session, const hub_message *message
  * client has to initialize again (Session Management, 3 and 4). */
 static hub_http_session *use_session(const hub_http_task *task, hub_str request_id)
 {
-    hub_http_session *session =
-        hub_http_session_find(task, hub_http_value(task->request, "mcp-session-id"), false);
+    hub_http_session *session = hub_http_session_find(
+        task, hub_http_known_value(task->request, HUB_HTTP_MCP_SESSION_ID), false);
     if (session == NULL || !hub_str_is(task->profile, session->profile)) {
         hub_http_answer_error(task->connection, 404, request_id, HUB_RPC_INVALID_REQUEST,
                               HUB_STR("There is no such session (any more): send initialize "
@@ -163,16 +163,16 @@ static hub_http_session *use_session(const hub_http_task *task, hub_str request_
 
 static void unuse_session(hub_http_session *session)
 {
-    hub_session_table_unuse(session->server->sessions, &session->entry, hub_clock_now_ms());
+    hub_session_table_unuse(session->server->sessions, &session->entry, hub_clock_coarse_ms());
 }
 
-/* A stream for `pending` answers to the requests with these ids; NULL with an answer given. */
+/* A stream for `pending` answers to the requests with these ids (empty: there was no memory for
+ * them); NULL with an answer given. */
 static hub_http_stream *begin_stream(const hub_http_task *task, hub_http_session *session,
-                                     const hub_buf *ids, size_t pending)
+                                     hub_str ids, size_t pending)
 {
-    hub_http_stream *stream = hub_buf_ok(ids) ? hub_http_stream_create(session, task->connection,
-                                                                       hub_buf_str(ids), pending)
-                                              : NULL;
+    hub_http_stream *stream =
+        ids.len > 0 ? hub_http_stream_create(session, task->connection, ids, pending) : NULL;
     if (stream == NULL) {
         hub_http_answer_refusal(task->connection, 503, NONE, "out of memory");
     }
@@ -182,13 +182,14 @@ static hub_http_stream *begin_stream(const hub_http_task *task, hub_http_session
 static void serve_request(const hub_http_task *task, hub_http_session *session,
                           const hub_message *message, bool initializes)
 {
-    hub_buf ids;
-    hub_buf_init(&ids, HUB_LIMIT_ID_BYTES + 2);
-    hub_buf_add_char(&ids, '[');
-    hub_buf_add(&ids, message->at[HUB_M_ID]);
-    hub_buf_add_char(&ids, ']');
-    hub_http_stream *stream = begin_stream(task, session, &ids, 1);
-    hub_buf_fini(&ids);
+    char text[HUB_LIMIT_ID_BYTES + 2];
+    hub_str id = message->at[HUB_M_ID];
+    hub_assert(id.len <= HUB_LIMIT_ID_BYTES); /* or it were no message */
+    text[0] = '[';
+    memcpy(text + 1, id.ptr, id.len);
+    text[1 + id.len] = ']';
+    hub_http_stream *stream =
+        begin_stream(task, session, (hub_str){.ptr = text, .len = id.len + 2}, 1);
     if (stream == NULL) {
         return;
     }
@@ -304,7 +305,10 @@ static void serve_batch(const hub_http_task *task, hub_http_session *session,
     hub_buf ids;
     hub_buf_init(&ids, HUB_HTTP_LIMIT_BATCH * (HUB_LIMIT_ID_BYTES + 1) + 2);
     size_t pending = count_answers(message->whole, &ids);
-    hub_http_stream *stream = pending > 0 ? begin_stream(task, session, &ids, pending) : NULL;
+    hub_http_stream *stream =
+        pending > 0 ? begin_stream(task, session,
+                                   hub_buf_ok(&ids) ? hub_buf_str(&ids) : HUB_STR_EMPTY, pending)
+                    : NULL;
     hub_buf_fini(&ids);
     if (pending == 0) {
         take_elements(session, &session->own.port, message->whole);

@@ -33,7 +33,7 @@ struct hub_http_stream {
     uint64_t sequence;  /* of its latest event */
     uint64_t delivered; /* stream 0: the latest event that was written to a connection */
     size_t pending;     /* answers still to come */
-    char *ids;          /* of the requests: a JSON array */
+    hub_str ids;        /* of the requests: a JSON array, behind the struct */
     const hub_http_request *request; /* while the hub takes what came with it, else NULL */
     hub_buf answers;                 /* of a batch: collected, comma-separated */
     bool is_batch;

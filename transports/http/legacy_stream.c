@@ -21,7 +21,7 @@ static void leave_connection(hub_http_stream *stream)
     hub_http_session *session = stream->session;
     stream->connection = NULL;
     if (is_own(stream)) {
-        hub_session_table_unuse(session->server->sessions, &session->entry, hub_clock_now_ms());
+        hub_session_table_unuse(session->server->sessions, &session->entry, hub_clock_coarse_ms());
     }
 }
 
@@ -53,11 +53,12 @@ static const hub_http_responder RESPONDER = {.on_gone = on_gone, .on_quiet = on_
 hub_http_stream *hub_http_stream_create(hub_http_session *session, hub_http_connection *connection,
                                         hub_str ids, size_t pending)
 {
-    hub_http_stream *stream = calloc(1, sizeof *stream);
-    if (stream == NULL || (stream->ids = hub_str_dup(ids)) == NULL) {
-        free(stream);
+    hub_http_stream *stream = malloc(sizeof *stream + ids.len);
+    if (stream == NULL) {
         return NULL;
     }
+    *stream = (hub_http_stream){.ids = {.ptr = (char *)(stream + 1), .len = ids.len}};
+    memcpy(stream + 1, ids.ptr, ids.len);
     stream->port.ops = &HUB_HTTP_STREAM_PORT;
     stream->session = session;
     stream->connection = connection;
@@ -86,9 +87,8 @@ void hub_http_stream_destroy(hub_http_stream *stream)
         stream->next->prev = stream->prev;
     }
     hub_deadline_stop(&stream->ended);
-    hub_session_table_unuse(session->server->sessions, &session->entry, hub_clock_now_ms());
+    hub_session_table_unuse(session->server->sessions, &session->entry, hub_clock_coarse_ms());
     hub_buf_fini(&stream->answers);
-    free(stream->ids);
     free(stream);
 }
 
@@ -289,7 +289,7 @@ const hub_port_ops HUB_HTTP_STREAM_PORT = {
 
 static bool has_id(const hub_http_stream *stream, hub_str id)
 {
-    hub_json_iter it = hub_json_iterate(hub_str_of(stream->ids));
+    hub_json_iter it = hub_json_iterate(stream->ids);
     hub_str key;
     hub_str own;
     while (hub_json_next(&it, &key, &own)) {

@@ -76,6 +76,7 @@ hub_session *hub_http_task_begin_session(const hub_http_task *task, const char *
             .principal = task->principal,
             .is_one_request = is_one_request,
             .port = port,
+            .listener = task->server,
         };
         err = hub_session_create(task->server->hub, &options, &session, &why);
     }
@@ -126,8 +127,7 @@ static void post(const hub_http_task *task)
     if (is_work && hub_http_task_is_late(task, message.at[HUB_M_ID])) {
         return;
     }
-    const hub_http_header *version =
-        hub_http_find_header(task->request, HUB_STR("mcp-protocol-version"), NULL);
+    const hub_http_header *version = hub_http_known(task->request, HUB_HTTP_MCP_PROTOCOL_VERSION);
     hub_revision revision = version != NULL ? hub_revision_parse(version->value) : 0;
     bool is_enveloped = message.at[HUB_M_META_PROTOCOL_VERSION].len > 0 ||
                         message.at[HUB_M_META_CLIENT_CAPABILITIES].len > 0;
@@ -138,7 +138,7 @@ static void post(const hub_http_task *task)
         hub_http_modern_post(task, &message);
     } else if (version != NULL && revision == HUB_REVISION_NONE) {
         refuse_version(task, &message, version->value);
-    } else if (hub_http_value(task->request, "mcp-session-id").len > 0) {
+    } else if (hub_http_known_value(task->request, HUB_HTTP_MCP_SESSION_ID).len > 0) {
         hub_http_legacy_post(task, &message);
     } else if (is_initialize) {
         hub_http_legacy_initialize(task, &message);
@@ -153,8 +153,8 @@ static void post(const hub_http_task *task)
 
 void hub_http_serve_mcp(const hub_http_task *task)
 {
-    hub_str version = hub_http_value(task->request, "mcp-protocol-version");
-    bool has_session = hub_http_value(task->request, "mcp-session-id").len > 0;
+    hub_str version = hub_http_known_value(task->request, HUB_HTTP_MCP_PROTOCOL_VERSION);
+    bool has_session = hub_http_known_value(task->request, HUB_HTTP_MCP_SESSION_ID).len > 0;
     hub_revision revision = hub_revision_parse(version);
     if (hub_str_is(task->request->method, "POST")) {
         post(task);

@@ -60,11 +60,11 @@ static int specificity(hub_str range, hub_str type)
 
 bool hub_http_accepts(const hub_http_request *request, hub_str type)
 {
-    const hub_http_header *header = NULL;
+    const hub_http_header *header = hub_http_known(request, HUB_HTTP_ACCEPT);
     int best = 0;
     bool wanted = false;
     bool said = false;
-    while ((header = hub_http_find_header(request, HUB_STR("accept"), header)) != NULL) {
+    for (; header != NULL; header = hub_http_find_header(request, header->name, header)) {
         hub_str rest = header->value;
         hub_str element;
         while (hub_http_next_element(&rest, &element)) {
@@ -80,9 +80,21 @@ bool hub_http_accepts(const hub_http_request *request, hub_str type)
     return wanted || !said;
 }
 
+bool hub_http_accepts_answers(const hub_http_request *request)
+{
+    /* What nearly every client says. */
+    static const char USUAL[] = "application/json, text/event-stream";
+    const hub_http_header *header = hub_http_known(request, HUB_HTTP_ACCEPT);
+    bool is_usual = header != NULL && header->value.len == sizeof USUAL - 1 &&
+                    memcmp(header->value.ptr, USUAL, sizeof USUAL - 1) == 0;
+    bool is_only = is_usual && hub_http_find_header(request, header->name, header) == NULL;
+    return is_only || (hub_http_accepts(request, HUB_STR("application/json")) &&
+                       hub_http_accepts(request, HUB_STR("text/event-stream")));
+}
+
 bool hub_http_is_json(const hub_http_request *request)
 {
-    const hub_http_header *header = hub_http_find_header(request, HUB_STR("content-type"), NULL);
+    const hub_http_header *header = hub_http_known(request, HUB_HTTP_CONTENT_TYPE);
     if (header == NULL) {
         return false;
     }

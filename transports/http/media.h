@@ -11,6 +11,9 @@
  * that matches decides. */
 bool hub_http_accepts(const hub_http_request *request, hub_str type);
 
+/* Whether a client takes both of what a POST of MCP may be answered with. */
+bool hub_http_accepts_answers(const hub_http_request *request);
+
 /* Whether the content is application/json, in UTF-8 if it says. */
 bool hub_http_is_json(const hub_http_request *request);
 

@@ -16,10 +16,9 @@ typedef struct walk {
     hub_error *reterr;
 } walk;
 
-static hub_err check_header(const hub_http_request *request, const char *name,
+static hub_err check_header(const hub_http_header *header, const char *name,
                             hub_mcp_encoding encoding, hub_str json, hub_error *reterr)
 {
-    const hub_http_header *header = hub_http_find_header(request, hub_str_of(name), NULL);
     hub_err err =
         hub_mcp_header_check(header != NULL ? &header->value : NULL, encoding, json, reterr);
     if (err != HUB_OK) {
@@ -38,7 +37,8 @@ static hub_err check_annotation(const walk *at, hub_str annotation, hub_str argu
     if (err == HUB_OK && hub_http_is_token(hub_buf_str(&text))) {
         (void)snprintf(name, sizeof name, "Mcp-Param-" HUB_STR_FMT,
                        HUB_STR_ARG(hub_buf_str(&text)));
-        err = check_header(at->request, name, HUB_MCP_BASE64, argument, at->reterr);
+        err = check_header(hub_http_find_header(at->request, hub_str_of(name), NULL), name,
+                           HUB_MCP_BASE64, argument, at->reterr);
     } else {
         err = HUB_OK; /* not a valid annotation: no client sends a header for it */
     }
@@ -87,9 +87,22 @@ static hub_err check_properties(const walk *at, hub_str schema, hub_str argument
     return err;
 }
 
-static bool holds(hub_str text, hub_str part)
+/* Whether the part occurs. Its character at `rare` is one that definitions seldom have, so that
+ * memchr passes over most of a long one. */
+static bool holds(hub_str text, hub_str part, size_t rare)
 {
-    return text.len > 0 && memmem(text.ptr, text.len, part.ptr, part.len) != NULL;
+    for (hub_str rest = text; rest.len > 0;) {
+        const char *found = memchr(rest.ptr, part.ptr[rare], rest.len);
+        if (found == NULL) {
+            return false;
+        }
+        size_t before = (size_t)(found - text.ptr);
+        if (before >= rare && hub_str_starts(hub_str_from(text, before - rare), part)) {
+            return true;
+        }
+        rest = hub_str_from(text, before + 1);
+    }
+    return false;
 }
 
 /* Mcp-Param-*: what the tool's definition wants repeated. Others are for others, and ignored. */
@@ -105,7 +118,7 @@ static hub_err check_arguments(const hub_http_request *request, const hub_sessio
         name = hub_json_decode(raw, &decoded) == HUB_OK ? hub_buf_str(&decoded) : HUB_STR_EMPTY;
     }
     hub_str tool = hub_session_find_tool(session, name);
-    if (holds(tool, HUB_STR("x-mcp-header")) || holds(tool, HUB_STR("\\u"))) {
+    if (holds(tool, HUB_STR("x-mcp-header"), 1) || holds(tool, HUB_STR("\\u"), 0)) {
         walk at = {.request = request, .reterr = reterr};
         err = check_properties(&at, hub_json_get(tool, HUB_STR("inputSchema")),
                                message->at[HUB_M_ARGUMENTS], PROPERTY_DEPTH);
@@ -117,12 +130,14 @@ static hub_err check_arguments(const hub_http_request *request, const hub_sessio
 hub_err hub_http_check_headers(const hub_http_request *request, const hub_session *session,
                                const hub_message *message, hub_error *reterr)
 {
+    const hub_http_header *named = hub_http_known(request, HUB_HTTP_MCP_NAME);
     hub_str version = message->at[HUB_M_META_PROTOCOL_VERSION];
     hub_str date;
     if (version.len == 0) {
         return HUB_OK; /* the hub answers that it is missing */
     }
-    hub_err err = check_header(request, "MCP-Protocol-Version", HUB_MCP_PLAIN, version, reterr);
+    hub_err err = check_header(hub_http_known(request, HUB_HTTP_MCP_PROTOCOL_VERSION),
+                               "MCP-Protocol-Version", HUB_MCP_PLAIN, version, reterr);
     if (err != HUB_OK) {
         return err;
     }
@@ -130,21 +145,21 @@ hub_err hub_http_check_headers(const hub_http_request *request, const hub_sessio
         return HUB_OK; /* … or that it is not served: nobody knows what else it wants */
     }
     /* The method has no escapes: message.h. */
-    err = check_header(request, "Mcp-Method", HUB_MCP_PLAIN, message->at[HUB_M_METHOD], reterr);
+    err = check_header(hub_http_known(request, HUB_HTTP_MCP_METHOD), "Mcp-Method", HUB_MCP_PLAIN,
+                       message->at[HUB_M_METHOD], reterr);
     if (err != HUB_OK) {
         return err;
     }
     if (hub_str_is(message->method, "resources/read")) {
-        return check_header(request, "Mcp-Name", HUB_MCP_BASE64, message->at[HUB_M_URI], reterr);
+        return check_header(named, "Mcp-Name", HUB_MCP_BASE64, message->at[HUB_M_URI], reterr);
     }
     if (hub_str_is(message->method, "tasks/get") || hub_str_is(message->method, "tasks/update") ||
         hub_str_is(message->method, "tasks/cancel")) {
-        return check_header(request, "Mcp-Name", HUB_MCP_BASE64, message->at[HUB_M_TASK_ID],
-                            reterr);
+        return check_header(named, "Mcp-Name", HUB_MCP_BASE64, message->at[HUB_M_TASK_ID], reterr);
     }
     bool is_call = hub_str_is(message->method, "tools/call");
     if (is_call || hub_str_is(message->method, "prompts/get")) {
-        err = check_header(request, "Mcp-Name", HUB_MCP_BASE64, message->at[HUB_M_NAME], reterr);
+        err = check_header(named, "Mcp-Name", HUB_MCP_BASE64, message->at[HUB_M_NAME], reterr);
     }
     return err == HUB_OK && is_call ? check_arguments(request, session, message, reterr) : err;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/request.h"
 
+#include <stddef.h>
+
 /* ---- what can be wrong ----------------------------------------------------------------------- */
 
 typedef enum defect {
@@ -97,10 +99,24 @@ static defect check_byte(hub_http_scan *scan, const char *bytes)
     return is_blank ? FINE : INCOMPLETE;
 }
 
+/* Pass over bytes that decide nothing, up to the limit of a head. */
+static void skip_plain(hub_http_scan *scan, hub_str bytes)
+{
+    size_t end = scan->begin + HUB_HTTP_LIMIT_HEAD_BYTES;
+    hub_str rest = {.ptr = bytes.ptr, .len = bytes.len < end ? bytes.len : end};
+    scan->checked += hub_http_plain_length(hub_str_from(rest, scan->checked));
+}
+
 /* Look at the bytes that are new. FINE when the head is complete: it ends at scan->checked. */
 static defect check_bytes(hub_http_scan *scan, hub_str bytes)
 {
     while (scan->checked < bytes.len) {
+        if (scan->checked == scan->line || bytes.ptr[scan->checked - 1] != '\r') {
+            skip_plain(scan, bytes);
+        }
+        if (scan->checked == bytes.len) {
+            break;
+        }
         if (scan->checked - scan->begin >= HUB_HTTP_LIMIT_HEAD_BYTES) {
             return scan->line == scan->begin ? LINE_SIZE : HEAD_SIZE;
         }
@@ -113,12 +129,12 @@ static defect check_bytes(hub_http_scan *scan, hub_str bytes)
     return INCOMPLETE;
 }
 
-/* Take a line without its CRLF from the front of a head that check_bytes found complete. */
+/* Take a line without its CRLF from the front of a head that check_bytes found complete: there is
+ * no CR without LF in it. */
 static hub_str take_line(hub_str *head)
 {
-    size_t length = hub_str_find(*head, HUB_STR("\r\n"));
-    hub_str line = {.ptr = head->ptr, .len = length};
-    *head = hub_str_from(*head, length + 2);
+    hub_str line = hub_str_between(head->ptr, memchr(head->ptr, '\r', head->len));
+    *head = hub_str_from(*head, line.len + 2);
     return line;
 }
 
@@ -127,7 +143,8 @@ static hub_str take_line(hub_str *head)
 /* Characters of a path or a query (RFC 3986 sections 3.3 and 3.4). */
 static bool is_path(hub_str text)
 {
-    static const hub_str MARKS = {.ptr = "-._~!$&'()*+,;=:@/?", .len = 19};
+    /* Letters, digits and -._~!$&'()*+,;=:@/? */
+    static const hub_http_chars PLAIN = {{0, 0xafffffd2, 0x87ffffff, 0x47fffffe}};
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         if (c == '%') {
@@ -136,7 +153,7 @@ static bool is_path(hub_str text)
                 return false;
             }
             i += 2;
-        } else if (!hub_http_is_alnum(c) && memchr(MARKS.ptr, c, MARKS.len) == NULL) {
+        } else if (!hub_http_is_one_of(&PLAIN, c)) {
             return false;
         }
     }
@@ -147,9 +164,10 @@ static bool is_path(hub_str text)
  * for origin.h to say. */
 static bool is_authority(hub_str text)
 {
-    static const hub_str MARKS = {.ptr = "-._~:[]", .len = 7};
+    /* Letters, digits and -._~:[] */
+    static const hub_http_chars PLAIN = {{0, 0x07ff6000, 0xaffffffe, 0x47fffffe}};
     for (size_t i = 0; i < text.len; i++) {
-        if (!hub_http_is_alnum(text.ptr[i]) && memchr(MARKS.ptr, text.ptr[i], MARKS.len) == NULL) {
+        if (!hub_http_is_one_of(&PLAIN, text.ptr[i])) {
             return false;
         }
     }
@@ -191,10 +209,10 @@ static defect parse_target(hub_str target, hub_http_request *request)
     if (!is_path(target)) {
         return TARGET_FORM;
     }
-    size_t mark = hub_str_find(target, HUB_STR("?"));
-    if (mark != SIZE_MAX) {
-        request->query = hub_str_from(target, mark + 1);
-        target.len = mark;
+    const char *mark = target.len > 0 ? memchr(target.ptr, '?', target.len) : NULL;
+    if (mark != NULL) {
+        request->query = hub_str_between(mark + 1, target.ptr + target.len);
+        target = hub_str_between(target.ptr, mark);
     }
     request->path = target.len > 0 ? target : HUB_STR("/");
     return FINE;
@@ -209,14 +227,14 @@ static bool is_version(hub_str text)
 
 static defect parse_request_line(hub_str line, hub_http_request *request)
 {
-    size_t first = hub_str_find(line, HUB_STR(" "));
-    const char *last = first != SIZE_MAX ? memrchr(line.ptr, ' ', line.len) : NULL;
-    if (last == NULL || last == line.ptr + first) {
+    const char *first = memchr(line.ptr, ' ', line.len);
+    const char *last = memrchr(line.ptr, ' ', line.len);
+    if (first == last) { /* there is one, or none */
         return REQUEST_LINE;
     }
-    hub_str target = hub_str_between(line.ptr + first + 1, last);
+    hub_str target = hub_str_between(first + 1, last);
     hub_str version = hub_str_between(last + 1, line.ptr + line.len);
-    request->method = (hub_str){.ptr = line.ptr, .len = first};
+    request->method = hub_str_between(line.ptr, first);
     if (!hub_http_is_token(request->method)) {
         return REQUEST_LINE;
     }
@@ -244,63 +262,62 @@ static defect parse_request_line(hub_str line, hub_http_request *request)
 
 /* ---- headers --------------------------------------------------------------------------------- */
 
-static defect parse_header(hub_str line, hub_http_header *ret_header)
+/* Take note of a header, and whether it is a second one where there may be one. */
+static defect note_header(hub_http_request *request, hub_str text)
 {
-    if (line.len > 0 && hub_http_is_blank(line.ptr[0])) {
-        return FOLDED_LINE; /* obs-fold: RFC 9112 section 5.2 */
+    hub_http_name name = hub_http_name_of(text);
+    if (name == HUB_HTTP_OTHER) {
+        if (!hub_http_is_token(text)) {
+            return HEADER_NAME; /* white space before the colon: RFC 9112 section 5.1 */
+        }
+        bool is_second =
+            hub_http_name_is_mcp(text) && hub_http_find_header(request, text, NULL) != NULL;
+        return is_second ? HEADER_TWICE : FINE;
     }
-    size_t colon = hub_str_find(line, HUB_STR(":"));
-    hub_str name = {.ptr = line.ptr, .len = colon};
-    if (colon == SIZE_MAX || !hub_http_is_token(name)) {
-        return HEADER_NAME; /* white space before the colon: RFC 9112 section 5.1 */
+    if (request->first[name] == 0) {
+        /* Behind the last place that there is, it will not be kept. */
+        request->first[name] = (uint8_t)(request->header_count + 1);
+        return FINE;
     }
-    *ret_header = (hub_http_header){
-        .name = name,
-        .value = hub_http_trim(hub_str_from(line, colon + 1)),
-    };
-    return FINE;
+    return name < HUB_HTTP_ACCEPT ? HEADER_TWICE : FINE;
 }
 
-/* Headers that say who asks, or what: of two, somebody on the way may have obeyed the other. */
-static bool is_single(hub_str name)
+static defect parse_header(hub_str line, hub_http_request *request)
 {
-    static const char *const NAMES[] = {
-        "host", "origin", "authorization", "content-type", "content-length", "transfer-encoding",
-    };
-    static const hub_str MCP = {.ptr = "mcp-", .len = 4};
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
-        if (hub_str_eq_nocase(name, hub_str_of(NAMES[i]))) {
-            return true;
-        }
+    if (hub_http_is_blank(line.ptr[0])) {
+        return FOLDED_LINE; /* obs-fold: RFC 9112 section 5.2 */
     }
-    return name.len >= MCP.len &&
-           hub_str_eq_nocase((hub_str){.ptr = name.ptr, .len = MCP.len}, MCP);
+    const char *colon = memchr(line.ptr, ':', line.len);
+    if (colon == NULL) {
+        return HEADER_NAME;
+    }
+    hub_str name = hub_str_between(line.ptr, colon);
+    defect found = note_header(request, name);
+    if (found != FINE) {
+        return found;
+    }
+    if (request->header_count == HUB_HTTP_LIMIT_HEADERS) {
+        return HEADER_COUNT;
+    }
+    hub_str value = hub_http_trim(hub_str_between(colon + 1, line.ptr + line.len));
+    request->headers[request->header_count++] = (hub_http_header){.name = name, .value = value};
+    return FINE;
 }
 
 static defect parse_headers(hub_str head, hub_http_request *request)
 {
-    for (hub_str line = take_line(&head); line.len > 0; line = take_line(&head)) {
-        hub_http_header header;
-        defect found = parse_header(line, &header);
-        if (found != FINE) {
-            return found;
-        }
-        if (is_single(header.name) && hub_http_find_header(request, header.name, NULL) != NULL) {
-            return HEADER_TWICE;
-        }
-        if (request->header_count == HUB_HTTP_LIMIT_HEADERS) {
-            return HEADER_COUNT;
-        }
-        request->headers[request->header_count++] = header;
+    defect found = FINE;
+    for (hub_str line = take_line(&head); line.len > 0 && found == FINE; line = take_line(&head)) {
+        found = parse_header(line, request);
     }
-    return FINE;
+    return found;
 }
 
 /* ---- what the headers mean ------------------------------------------------------------------- */
 
 static defect read_host(hub_http_request *request)
 {
-    const hub_http_header *host = hub_http_find_header(request, HUB_STR("host"), NULL);
+    const hub_http_header *host = hub_http_known(request, HUB_HTTP_HOST);
     if (host == NULL) {
         return request->minor > 0 ? HOST_MISSING : FINE; /* RFC 9112 section 3.2 */
     }
@@ -351,9 +368,8 @@ static defect check_encoding(hub_str value)
 
 static defect read_framing(hub_http_request *request, size_t max_body_bytes)
 {
-    const hub_http_header *length = hub_http_find_header(request, HUB_STR("content-length"), NULL);
-    const hub_http_header *encoding =
-        hub_http_find_header(request, HUB_STR("transfer-encoding"), NULL);
+    const hub_http_header *length = hub_http_known(request, HUB_HTTP_CONTENT_LENGTH);
+    const hub_http_header *encoding = hub_http_known(request, HUB_HTTP_TRANSFER_ENCODING);
     if (length != NULL && encoding != NULL) {
         return LENGTH_AND_ENCODING; /* request smuggling: RFC 9112 section 11.2 */
     }
@@ -371,9 +387,9 @@ static defect read_framing(hub_http_request *request, size_t max_body_bytes)
 /* RFC 9110 section 10.1.1. HTTP/1.0 has no 100. */
 static defect read_expectation(hub_http_request *request)
 {
-    const hub_http_header *expect = NULL;
-    while (request->minor > 0 &&
-           (expect = hub_http_find_header(request, HUB_STR("expect"), expect)) != NULL) {
+    const hub_http_header *expect =
+        request->minor > 0 ? hub_http_known(request, HUB_HTTP_EXPECT) : NULL;
+    for (; expect != NULL; expect = hub_http_find_header(request, expect->name, expect)) {
         if (!hub_str_eq_nocase(expect->value, HUB_STR("100-continue"))) {
             return EXPECTATION;
         }
@@ -399,8 +415,10 @@ static defect parse_head(const hub_http_scan *scan, hub_str head, hub_http_reque
         found = read_expectation(request);
     }
     /* RFC 9112 section 9.3. The keep-alive of HTTP/1.0 is an invitation to trouble with proxies. */
-    request->keep_alive = request->minor > 0 &&
-                          !hub_http_has_element(request, HUB_STR("connection"), HUB_STR("close"));
+    bool says_more = hub_http_known(request, HUB_HTTP_CONNECTION) != NULL;
+    request->keep_alive =
+        request->minor > 0 &&
+        !(says_more && hub_http_has_element(request, HUB_STR("connection"), HUB_STR("close")));
     return found;
 }
 
@@ -411,6 +429,12 @@ void hub_http_scan_init(hub_http_scan *scan, size_t max_body_bytes)
     *scan = (hub_http_scan){.max_body_bytes = max_body_bytes};
 }
 
+/* All but the headers, of which there are none then. */
+static void clear(hub_http_request *request)
+{
+    memset(request, 0, offsetof(hub_http_request, headers));
+}
+
 hub_http_progress hub_http_request_next(hub_http_scan *scan, hub_str bytes,
                                         hub_http_request *ret_request)
 {
@@ -418,13 +442,13 @@ hub_http_progress hub_http_request_next(hub_http_scan *scan, hub_str bytes,
     if (found == INCOMPLETE) {
         return HUB_HTTP_MORE;
     }
-    memset(ret_request, 0, sizeof *ret_request);
+    clear(ret_request);
     if (found == FINE) {
         hub_str head = hub_str_between(bytes.ptr + scan->begin, bytes.ptr + scan->checked);
         found = parse_head(scan, head, ret_request);
     }
     if (found != FINE) {
-        memset(ret_request, 0, sizeof *ret_request); /* nobody shall use half a request */
+        clear(ret_request); /* nobody shall use half a request */
         ret_request->status = DEFECTS[found].status;
         ret_request->reason = DEFECTS[found].reason;
         return HUB_HTTP_REFUSED;

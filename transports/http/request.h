@@ -9,6 +9,7 @@
 #ifndef HTTP_REQUEST_H
 #define HTTP_REQUEST_H
 
+#include "http/header_name.h"
 #include "http/limits.h"
 #include "http/syntax.h"
 
@@ -47,12 +48,13 @@ typedef struct hub_http_request {
     hub_str query; /* behind "?"; empty when there is none */
     hub_str host;  /* authority of an absolute-form target, else Host; empty when neither */
     int minor;     /* HTTP/1.minor: 0 or 1 */
-    hub_http_header headers[HUB_HTTP_LIMIT_HEADERS];
-    size_t header_count;
     hub_http_framing framing;
     size_t content_length; /* bytes, at most max_body_bytes; 0 unless framing is LENGTH */
     bool keep_alive;       /* the connection may serve another request */
     bool expects_continue; /* the client waits for 100 before it sends the body */
+    size_t header_count;
+    uint8_t first[HUB_HTTP_NAMES];                   /* private: hub_http_known */
+    hub_http_header headers[HUB_HTTP_LIMIT_HEADERS]; /* header_count of them are written */
 } hub_http_request;
 
 /* Begin a head. A Content-Length above `max_body_bytes` is refused with 413. */
@@ -65,6 +67,21 @@ void hub_http_scan_init(hub_http_scan *scan, size_t max_body_bytes);
  * spec:    RFC 9112 sections 2.2, 3, 5, 6.1, 6.3, 9.3; RFC 9110 sections 7.2, 10.1.1 */
 hub_http_progress hub_http_request_next(hub_http_scan *scan, hub_str bytes,
                                         hub_http_request *ret_request);
+
+/* The first header of this name, not HUB_HTTP_OTHER; NULL when there is none. */
+static inline const hub_http_header *hub_http_known(const hub_http_request *request,
+                                                    hub_http_name name)
+{
+    unsigned first = request->first[name]; /* counted from 1 */
+    return first > 0 ? &request->headers[first - 1] : NULL;
+}
+
+/* Its value, or the empty span. */
+static inline hub_str hub_http_known_value(const hub_http_request *request, hub_http_name name)
+{
+    const hub_http_header *header = hub_http_known(request, name);
+    return header != NULL ? header->value : HUB_STR_EMPTY;
+}
 
 /* The first header of this name in any case behind `after` (NULL: from the start); NULL when there
  * is none. Host, Origin, Authorization, Content-Type, Content-Length, Transfer-Encoding and Mcp-*

@@ -6,58 +6,63 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* RFC 9110 section 15; what the hub uses. */
+/* RFC 9110 section 15; what the hub uses, the usual one first. */
 static const struct {
     int status;
-    const char *phrase;
-} PHRASES[] = {
-    {200, "OK"},
-    {202, "Accepted"},
-    {204, "No Content"},
-    {302, "Found"},
-    {304, "Not Modified"},
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {406, "Not Acceptable"},
-    {408, "Request Timeout"},
-    {409, "Conflict"},
-    {411, "Length Required"},
-    {413, "Content Too Large"},
-    {414, "URI Too Long"},
-    {415, "Unsupported Media Type"},
-    {417, "Expectation Failed"},
-    {426, "Upgrade Required"},
-    {429, "Too Many Requests"},
-    {431, "Request Header Fields Too Large"},
-    {500, "Internal Server Error"},
-    {501, "Not Implemented"},
-    {502, "Bad Gateway"},
-    {503, "Service Unavailable"},
-    {504, "Gateway Timeout"},
-    {505, "HTTP Version Not Supported"},
+    hub_str line;
+} STATUS_LINES[] = {
+    {200, {.ptr = "HTTP/1.1 200 OK\r\n", .len = 17}},
+    {202, {.ptr = "HTTP/1.1 202 Accepted\r\n", .len = 23}},
+    {204, {.ptr = "HTTP/1.1 204 No Content\r\n", .len = 25}},
+    {302, {.ptr = "HTTP/1.1 302 Found\r\n", .len = 20}},
+    {304, {.ptr = "HTTP/1.1 304 Not Modified\r\n", .len = 27}},
+    {400, {.ptr = "HTTP/1.1 400 Bad Request\r\n", .len = 26}},
+    {401, {.ptr = "HTTP/1.1 401 Unauthorized\r\n", .len = 27}},
+    {403, {.ptr = "HTTP/1.1 403 Forbidden\r\n", .len = 24}},
+    {404, {.ptr = "HTTP/1.1 404 Not Found\r\n", .len = 24}},
+    {405, {.ptr = "HTTP/1.1 405 Method Not Allowed\r\n", .len = 33}},
+    {406, {.ptr = "HTTP/1.1 406 Not Acceptable\r\n", .len = 29}},
+    {408, {.ptr = "HTTP/1.1 408 Request Timeout\r\n", .len = 30}},
+    {409, {.ptr = "HTTP/1.1 409 Conflict\r\n", .len = 23}},
+    {411, {.ptr = "HTTP/1.1 411 Length Required\r\n", .len = 30}},
+    {413, {.ptr = "HTTP/1.1 413 Content Too Large\r\n", .len = 32}},
+    {414, {.ptr = "HTTP/1.1 414 URI Too Long\r\n", .len = 27}},
+    {415, {.ptr = "HTTP/1.1 415 Unsupported Media Type\r\n", .len = 37}},
+    {417, {.ptr = "HTTP/1.1 417 Expectation Failed\r\n", .len = 33}},
+    {426, {.ptr = "HTTP/1.1 426 Upgrade Required\r\n", .len = 31}},
+    {429, {.ptr = "HTTP/1.1 429 Too Many Requests\r\n", .len = 32}},
+    {431, {.ptr = "HTTP/1.1 431 Request Header Fields Too Large\r\n", .len = 46}},
+    {500, {.ptr = "HTTP/1.1 500 Internal Server Error\r\n", .len = 36}},
+    {501, {.ptr = "HTTP/1.1 501 Not Implemented\r\n", .len = 30}},
+    {502, {.ptr = "HTTP/1.1 502 Bad Gateway\r\n", .len = 26}},
+    {503, {.ptr = "HTTP/1.1 503 Service Unavailable\r\n", .len = 34}},
+    {504, {.ptr = "HTTP/1.1 504 Gateway Timeout\r\n", .len = 30}},
+    {505, {.ptr = "HTTP/1.1 505 HTTP Version Not Supported\r\n", .len = 41}},
 };
 
-static const char *find_phrase(int status)
+/* The status line with its CRLF, or the empty span. */
+static hub_str find_line(int status)
 {
-    for (size_t i = 0; i < sizeof PHRASES / sizeof PHRASES[0]; i++) {
-        if (PHRASES[i].status == status) {
-            return PHRASES[i].phrase;
+    for (size_t i = 0; i < sizeof STATUS_LINES / sizeof STATUS_LINES[0]; i++) {
+        if (STATUS_LINES[i].status == status) {
+            return STATUS_LINES[i].line;
         }
     }
-    return NULL;
+    return HUB_STR_EMPTY;
 }
 
 static bool is_value(hub_str text)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        if (!hub_http_is_ascii_text(text.ptr[i])) {
+    for (;;) {
+        text = hub_str_from(text, hub_http_plain_length(text));
+        if (text.len == 0) {
+            return true;
+        }
+        if (text.ptr[0] != '\t') {
             return false;
         }
+        text = hub_str_from(text, 1);
     }
-    return true;
 }
 
 /* Headers that say where the response ends are written from `framing` alone, so that there cannot
@@ -81,7 +86,7 @@ static hub_err finish(hub_buf *out, size_t begin)
 static hub_err check_response(const hub_http_response *response, hub_error *reterr)
 {
     bool has_content = response->status != 204 && response->status != 304;
-    if (find_phrase(response->status) == NULL) {
+    if (find_line(response->status).len == 0) {
         return hub_fail(reterr, HUB_EINVAL, "status %d is not known", response->status);
     }
     if (has_content ? response->framing == HUB_HTTP_NO_BODY && !response->close
@@ -103,6 +108,23 @@ static hub_err check_response(const hub_http_response *response, hub_error *rete
     return HUB_OK;
 }
 
+/* "NAME: VALUE" and the end of the line. */
+static void add_header(hub_buf *out, hub_str name, hub_str value)
+{
+    size_t len = name.len + value.len + 4;
+    char *at = hub_buf_reserve(out, len);
+    if (at == NULL) {
+        return;
+    }
+    memcpy(at, name.ptr, name.len);
+    memcpy(at + name.len, ": ", 2);
+    if (value.len > 0) {
+        memcpy(at + name.len + 2, value.ptr, value.len);
+    }
+    memcpy(at + len - 2, "\r\n", 2);
+    out->len += len;
+}
+
 hub_err hub_http_write_head(hub_buf *out, const hub_http_response *response, hub_error *reterr)
 {
     size_t begin = out->len;
@@ -110,22 +132,18 @@ hub_err hub_http_write_head(hub_buf *out, const hub_http_response *response, hub
     if (err != HUB_OK) {
         return err;
     }
-    hub_buf_printf(out, "HTTP/1.1 %d %s\r\n", response->status, find_phrase(response->status));
+    hub_buf_add(out, find_line(response->status));
     for (size_t i = 0; i < response->header_count; i++) {
-        hub_buf_add(out, response->headers[i].name);
-        hub_buf_add(out, HUB_STR(": "));
-        hub_buf_add(out, response->headers[i].value);
-        hub_buf_add(out, HUB_STR("\r\n"));
+        add_header(out, response->headers[i].name, response->headers[i].value);
     }
     if (response->framing == HUB_HTTP_LENGTH) {
-        hub_buf_printf(out, "Content-Length: %" PRIu64 "\r\n", response->content_length);
+        hub_buf_add(out, HUB_STR("Content-Length: "));
+        hub_buf_add_u64(out, response->content_length);
+        hub_buf_add(out, HUB_STR("\r\n"));
     } else if (response->framing == HUB_HTTP_CHUNKED) {
         hub_buf_add(out, HUB_STR("Transfer-Encoding: chunked\r\n"));
     }
-    if (response->close) {
-        hub_buf_add(out, HUB_STR("Connection: close\r\n"));
-    }
-    hub_buf_add(out, HUB_STR("\r\n"));
+    hub_buf_add(out, response->close ? HUB_STR("Connection: close\r\n\r\n") : HUB_STR("\r\n"));
     err = finish(out, begin);
     return err == HUB_OK ? HUB_OK : hub_fail(reterr, err, "%s", hub_err_text(err));
 }

@@ -40,8 +40,7 @@ static bool may_know_names(const hub_http_task *task)
 {
     hub_http_failures *failures = task->server->failures;
     const char *peer = hub_link_peer(task->connection->link);
-    const hub_http_header *header =
-        hub_http_find_header(task->request, HUB_STR("authorization"), NULL);
+    const hub_http_header *header = hub_http_known(task->request, HUB_HTTP_AUTHORIZATION);
     const char *principal;
     hub_auth_grant grant;
     if (header != NULL && hub_http_failures_wait_s(failures, peer, hub_clock_now_ms()) > 0) {
@@ -149,7 +148,7 @@ static void log_refusal(const hub_http_task *task, const char *reason)
  * the headers that its browser wants. */
 static bool check_origin(const hub_http_task *task)
 {
-    const hub_http_header *origin = hub_http_find_header(task->request, HUB_STR("origin"), NULL);
+    const hub_http_header *origin = hub_http_known(task->request, HUB_HTTP_ORIGIN);
     const char *reason = hub_http_origin_refusal(&task->server->allowed, task->request->host,
                                                  origin != NULL ? &origin->value : NULL);
     if (reason != NULL) {
@@ -184,13 +183,14 @@ static bool refuse_credential(const hub_http_task *task, hub_auth_result result)
 /* Who is asking. Only the header counts: a token in the query is not looked at (A11). */
 static bool authenticate(hub_http_task *task)
 {
+    const hub_auth_settings *auth = &task->server->settings->auth;
     hub_http_failures *failures = task->server->failures;
     const char *peer = hub_link_peer(task->connection->link);
-    const hub_http_header *header =
-        hub_http_find_header(task->request, HUB_STR("authorization"), NULL);
-    uint32_t wait_s =
-        header != NULL ? hub_http_failures_wait_s(failures, peer, hub_clock_now_ms()) : 0;
-    if (task->server->settings->auth.required && wait_s > 0) {
+    const hub_http_header *header = hub_http_known(task->request, HUB_HTTP_AUTHORIZATION);
+    uint32_t wait_s = auth->required && header != NULL
+                          ? hub_http_failures_wait_s(failures, peer, hub_clock_now_ms())
+                          : 0;
+    if (wait_s > 0) {
         char text[16];
         int len = snprintf(text, sizeof text, "%" PRIu32, wait_s);
         return refuse(task, 429,
@@ -198,8 +198,8 @@ static bool authenticate(hub_http_task *task)
                       "Too many bad tokens have come from this address: try again later.");
     }
     hub_auth_result result =
-        hub_auth_check(&task->server->settings->auth, header != NULL ? &header->value : NULL,
-                       time(NULL), &task->principal, &task->grant);
+        hub_auth_check(auth, header != NULL ? &header->value : NULL,
+                       auth->required ? time(NULL) : 0, &task->principal, &task->grant);
     if (result == HUB_AUTH_OK) {
         return true;
     }
@@ -246,9 +246,7 @@ static bool check_media(const hub_http_task *task)
         return refuse(task, 415, NONE, "The Content-Type must be application/json.");
     }
     if ((is_stream && !hub_http_accepts(request, HUB_STR("text/event-stream"))) ||
-        (is_post && task->route->flags != 0 &&
-         (!hub_http_accepts(request, HUB_STR("application/json")) ||
-          !hub_http_accepts(request, HUB_STR("text/event-stream"))))) {
+        (is_post && task->route->flags != 0 && !hub_http_accepts_answers(request))) {
         return refuse(task, 406, NONE,
                       is_post ? "Accept must list application/json and text/event-stream."
                               : "Accept must list text/event-stream.");

@@ -131,6 +131,8 @@ static void destroy(hub_http_server *server)
     hub_websockets_destroy(server->websockets);
     hub_session_table_destroy(server->sessions);
     hub_http_failures_destroy(server->failures);
+    hub_buf_fini(&server->head);
+    free(server->spare);
     free(server->names);
     free(server->literal);
     free(server->url);
@@ -168,6 +170,7 @@ hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub, const hub_sett
     server->listen = listen;
     ev_timer_init(&server->soon, on_soon, 0., 0.);
     server->soon.data = server;
+    hub_buf_init(&server->head, HUB_HTTP_LIMIT_HEAD_BYTES);
     err = build(server);
     if (err != HUB_OK) {
         destroy(server);

@@ -33,9 +33,9 @@ HUB_MUST_CHECK hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub,
 HUB_MUST_CHECK hub_err hub_http_server_reload(hub_http_server *server, const hub_settings *settings,
                                               const hub_listen_settings *listen, hub_error *reterr);
 
-/* The hub is at its end (hub/drain.h): accept no more. Connections that are there get their
- * answers, and may still bring answers and notifications; each ends with the next answer that it is
- * given, be it one that refuses new work. */
+/* The hub is at its end (hub/drain.h), or the listener is: accept no more. Connections that are
+ * there get their answers, and may still bring answers and notifications; each ends with the next
+ * answer that it is given, be it one that refuses new work. */
 void hub_http_server_drain(hub_http_server *server);
 
 /* Whether something that was sent waits for its peer to take it. */

@@ -100,6 +100,7 @@ static hub_err open_websocket(const hub_http_task *task, struct hub_http_upgrade
         .pool = task->server->websockets,
         .profile = profile[0] != '\0' ? profile : NULL,
         .principal = task->principal,
+        .listener = task->server,
         .expires = task->grant.expires,
         .key = hub_http_value(task->request, "sec-websocket-key"),
         .offers_mcp =

@@ -17,6 +17,11 @@
 /* So many of them before everybody else has a turn. */
 #define HUB_NET_WRITES_PER_TURN 16
 
+/* Messages up to this length leave at the end of the loop's turn, so many at most, and before that
+ * when the room of one write is used up. */
+#define HUB_NET_BATCH_BYTES    (4u * 1024)
+#define HUB_NET_BATCH_MESSAGES 64
+
 /* The least that is allocated for bytes that wait: many small messages share it. */
 #define HUB_NET_CHUNK_BYTES (16u * 1024)
 
@@ -113,8 +118,15 @@ struct hub_net {
     hub_net_tick *tickers;
     hub_net_tick *next_ticker; /* while they run */
     hub_link *adopting;        /* libwebsockets calls back before it returns */
-    char *scratch;             /* LWS_PRE + HUB_NET_WRITE_BYTES */
-    size_t max_fd;             /* descriptors from here on are beyond libwebsockets' table */
+    char *scratch;             /* LWS_PRE + HUB_NET_WRITE_BYTES: of the batch, or of one write */
+    struct {
+        hub_link *link; /* NULL: gone */
+        size_t len;
+    } batch[HUB_NET_BATCH_MESSAGES]; /* one behind the other in `scratch` */
+    size_t batch_count;
+    size_t batch_fill;
+    ev_timer batch_end; /* never started, only fed: behind all that the turn has to do */
+    size_t max_fd;      /* descriptors from here on are beyond libwebsockets' table */
     uint64_t refused_log_ms;
     unsigned refused;
     bool is_accepting;
@@ -143,6 +155,8 @@ void net_link_adopt(hub_listener *listener, int fd, net_address *address);
 void net_link_kill(hub_link *link); /* now; not from inside a libwebsockets callback */
 void net_link_doom(hub_link *link); /* soon, from the loop */
 void net_link_run_todo(hub_net *net);
+/* The connection has broken; `error`: what errno says of that, 0: nothing. */
+void net_link_note_failure(const hub_link *link, int error);
 void net_link_update_rx(hub_link *link);
 void net_link_linger(hub_link *link);
 
@@ -150,6 +164,7 @@ void net_link_linger(hub_link *link);
 bool net_is_partial(const hub_link *link); /* libwebsockets has some of it left */
 void net_link_writable(hub_link *link);
 void net_link_drop_output(hub_link *link);
+void net_flush_batch(hub_net *net);
 
 /* waiting.c */
 bool net_is_waiting(const hub_link *link, net_wait wait);

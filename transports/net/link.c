@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/internal.h"
 
+#include "base/log.h"
+
+#include <errno.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
@@ -137,6 +140,7 @@ void net_link_linger(hub_link *link)
 
 void hub_link_close(hub_link *link, bool flush)
 {
+    net_flush_batch(link->net); /* what was written before has left */
     if (link->is_closing) {
         if (!flush) {
             net_link_doom(link);
@@ -183,10 +187,23 @@ static void unlist(hub_link *link)
     net_forget_address(net, link->address);
 }
 
-/* libwebsockets has closed it: the last word to the owner, and the end. */
-static void on_closed(hub_link *link)
+void net_link_note_failure(const hub_link *link, int error)
+{
+    bool is_usual = error == ECONNRESET || error == EPIPE || error == ENOTCONN; /* peers do that */
+    if (error != 0 && error != EAGAIN && error != EINTR) {
+        hub_log(is_usual ? HUB_LOG_DEBUG : HUB_LOG_INFO, "net.broken",
+                HUB_F_TEXT("peer", hub_link_peer(link)), HUB_F_TEXT("reason", strerror(error)));
+    }
+}
+
+/* libwebsockets has closed it: the last word to the owner, and the end. It does not say why, but
+ * sets errno to 0 before it reads, and leaves there what the call that failed has left: `error`. */
+static void on_closed(hub_link *link, int error)
 {
     hub_net *net = link->net;
+    if (!link->is_closing) {
+        net_link_note_failure(link, error);
+    }
     if (net->adopting == link) {
         net->adopting = NULL;
     }
@@ -215,6 +232,7 @@ void net_link_kill(hub_link *link)
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
                     size_t len)
 {
+    int error = errno;
     hub_link *link = user;
     if (reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS) {
         hub_net *net = lws_vhost_user(lws_get_vhost(wsi));
@@ -242,7 +260,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         break;
     case LWS_CALLBACK_RAW_CLOSE:
         lws_set_wsi_user(wsi, NULL);
-        on_closed(link);
+        on_closed(link, error);
         break;
     default:
         break;

@@ -31,7 +31,8 @@ typedef struct hub_link_events {
 /* Who is told from now on. The accepter of a link sets it first; an upgrade changes it. */
 void hub_link_set_owner(hub_link *link, const hub_link_events *events, void *owner);
 
-/* Write: the parts are copied or sent before it returns, all of them or none.
+/* Write: the parts are copied or sent before it returns, all of them or none. Short messages leave
+ * together, at the end of the loop's turn at the latest; hub_link_queued does not count them.
  * errors:  HUB_ELIMIT (more than max_queue_bytes would wait: the link ends, from the loop),
  *          HUB_ESTATE (it is closing), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_link_write(hub_link *link, const hub_str *parts, size_t count);

@@ -85,6 +85,13 @@ void hub_net_remove_tick(hub_net *net, hub_net_tick *tick)
     net_update_tick(net);
 }
 
+static void on_batch_end(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    net_flush_batch(timer->data);
+}
+
 static void on_todo(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)loop;
@@ -109,6 +116,9 @@ hub_err hub_net_create(struct ev_loop *loop, const hub_net_limits *limits, size_
     ev_timer_init(&net->todo_timer, on_todo, 0., 0.);
     ev_timer_init(&net->tick_timer, on_tick, 0., 0.);
     net->todo_timer.data = net;
+    ev_timer_init(&net->batch_end, on_batch_end, 0., 0.);
+    ev_set_priority(&net->batch_end, EV_MINPRI);
+    net->batch_end.data = net;
     net->tick_timer.data = net;
     hub_err err = net_start_library(net, reterr);
     if (err != HUB_OK) {
@@ -125,6 +135,7 @@ void hub_net_destroy(hub_net *net)
         return;
     }
     net->is_closing = true;
+    net_flush_batch(net);
     while (net->links != NULL) {
         net_link_kill(net->links);
     }
@@ -133,6 +144,7 @@ void hub_net_destroy(hub_net *net)
     }
     ev_timer_stop(net->loop, &net->todo_timer);
     ev_timer_stop(net->loop, &net->tick_timer);
+    net_flush_batch(net); /* those who were told of the end may have written */
     if (net->context != NULL) {
         lws_context_destroy(net->context);
     }

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 bool net_is_partial(const hub_link *link)
@@ -15,7 +16,9 @@ bool net_is_partial(const hub_link *link)
 /* In front of `from` are LWS_PRE bytes that nobody needs any more. */
 static hub_err write_piece(hub_link *link, char *from, size_t len)
 {
+    errno = 0;
     if (lws_write(link->wsi, (unsigned char *)from, len, LWS_WRITE_RAW) < 0) {
+        net_link_note_failure(link, errno);
         net_link_doom(link);
         return HUB_ESTATE;
     }
@@ -119,6 +122,11 @@ void net_link_drop_output(hub_link *link)
     link->last_chunk = NULL;
     link->queued = 0;
     link->in_flight = 0;
+    for (size_t i = 0; i < link->net->batch_count; i++) {
+        if (link->net->batch[i].link == link) {
+            link->net->batch[i].link = NULL;
+        }
+    }
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -168,6 +176,11 @@ static hub_err write_now(net_turn *turn, const hub_str *parts, size_t count)
     return flush_turn(turn);
 }
 
+/* ---- many short messages ---------------------------------------------------------------------
+ *
+ * What is written in one turn of the loop leaves at its end. Sending wakes the peer: with an answer
+ * after each request, a peer on this machine would wake up and fall asleep for each of them. */
+
 static bool may_write(const hub_link *link)
 {
     return link->chunks == NULL && !net_is_partial(link) && net_is_handshake_done(link);
@@ -181,6 +194,54 @@ static void wait_for_peer(hub_link *link)
         net_start_waiting(link, NET_WAIT_STALL);
     }
     (void)lws_callback_on_writable(link->wsi);
+}
+
+static void join_batch(hub_link *link, const hub_str *parts, size_t count, size_t len)
+{
+    hub_net *net = link->net;
+    if (net->batch_count == HUB_NET_BATCH_MESSAGES || len > HUB_NET_WRITE_BYTES - net->batch_fill) {
+        net_flush_batch(net);
+    }
+    char *to = net->scratch + LWS_PRE + net->batch_fill;
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].len > 0) {
+            memcpy(to, parts[i].ptr, parts[i].len);
+            to += parts[i].len;
+        }
+    }
+    net->batch[net->batch_count].link = link;
+    net->batch[net->batch_count].len = len;
+    net->batch_fill += len;
+    if (net->batch_count++ == 0) {
+        ev_feed_event(net->loop, &net->batch_end, EV_TIMER);
+    }
+}
+
+static void send_of_batch(hub_link *link, char *from, size_t len)
+{
+    hub_str part = {.ptr = from, .len = len};
+    hub_err err = may_write(link) ? write_piece(link, from, len) : enqueue(link, &part, 1, 0, len);
+    if (err != HUB_OK) {
+        net_link_doom(link); /* a message is lost */
+    } else if (hub_link_queued(link) > 0) {
+        wait_for_peer(link);
+    }
+}
+
+void net_flush_batch(hub_net *net)
+{
+    char *from = net->scratch + LWS_PRE;
+    for (size_t i = 0; i < net->batch_count; i++) {
+        hub_link *link = net->batch[i].link;
+        size_t len = net->batch[i].len;
+        if (link != NULL && !link->is_doomed) {
+            send_of_batch(link, from, len);
+        }
+        from += len;
+    }
+    net->batch_count = 0;
+    net->batch_fill = 0;
+    ev_clear_pending(net->loop, &net->batch_end);
 }
 
 hub_err hub_link_write(hub_link *link, const hub_str *parts, size_t count)
@@ -198,6 +259,14 @@ hub_err hub_link_write(hub_link *link, const hub_str *parts, size_t count)
                 HUB_F_INT("bytes", hub_link_queued(link)));
         net_link_doom(link);
         return HUB_ELIMIT;
+    }
+    if (may_write(link) && len > 0 && len <= HUB_NET_BATCH_BYTES) {
+        join_batch(link, parts, count, len);
+        return HUB_OK;
+    }
+    net_flush_batch(link->net);
+    if (link->is_closing) {
+        return HUB_ESTATE;
     }
     hub_err err = may_write(link) ? write_now(&turn, parts, count) : HUB_OK;
     if (err == HUB_OK) {

@@ -307,7 +307,8 @@ hub_err hub_websocket_open(hub_link *link, const hub_websocket_options *options,
     const hub_session_options session = {.profile = options->profile,
                                          .transport = "websocket",
                                          .principal = options->principal,
-                                         .port = &socket->port};
+                                         .port = &socket->port,
+                                         .listener = options->listener};
     hub_err err = hub_session_create(options->hub, &session, &socket->session, reterr);
     if (err != HUB_OK) {
         free(socket->headers);

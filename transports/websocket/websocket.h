@@ -34,6 +34,7 @@ typedef struct hub_websocket_options {
     hub_websockets *pool;
     const char *profile;   /* NULL: default */
     const char *principal; /* copied */
+    const void *listener;  /* as hub_session_options has it */
     int64_t expires;       /* when the credential does (seconds since 1970): closed with 4401; 0 */
     hub_str key;           /* the value of Sec-WebSocket-Key */
     bool offers_mcp;       /* the client offered the subprotocol "mcp" */

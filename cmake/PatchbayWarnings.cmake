@@ -1,3 +1,5 @@
+include(CheckCCompilerFlag)
+
 # Flags of the hub's own code, as one target; nothing is set globally.
 add_library(patchbay_warnings INTERFACE)
 target_compile_options(patchbay_warnings INTERFACE
@@ -5,3 +7,9 @@ target_compile_options(patchbay_warnings INTERFACE
     -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough -Wwrite-strings -Wcast-qual
     $<$<BOOL:${PATCHBAY_WERROR}>:-Werror>)
 target_compile_definitions(patchbay_warnings INTERFACE _GNU_SOURCE)
+
+# GCC clears and copies what is larger than a few registers by `rep stos`, which takes 30 cycles to begin.
+check_c_compiler_flag(-mstringop-strategy=libcall PATCHBAY_HAS_STRINGOP_STRATEGY)
+if(PATCHBAY_HAS_STRINGOP_STRATEGY)
+    target_compile_options(patchbay_warnings INTERFACE -mstringop-strategy=libcall)
+endif()

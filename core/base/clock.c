@@ -22,6 +22,18 @@ uint64_t hub_clock_coarse_ms(void)
     return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
 }
 
+static uint64_t turn_us;
+
+void hub_clock_begin_turn(void)
+{
+    turn_us = hub_clock_now_us();
+}
+
+uint64_t hub_clock_turn_us(void)
+{
+    return turn_us != 0 ? turn_us : hub_clock_now_us();
+}
+
 int64_t hub_clock_wall_ms(void)
 {
     struct timespec now = {0};

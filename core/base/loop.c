@@ -73,6 +73,12 @@ static void before_wait(struct ev_loop *loop)
     }
 }
 
+static void after_wait(struct ev_loop *loop)
+{
+    (void)loop;
+    hub_clock_begin_turn();
+}
+
 struct ev_loop *hub_loop_new(void)
 {
     struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
@@ -86,7 +92,7 @@ struct ev_loop *hub_loop_new(void)
     ev_unref(loop); /* nobody waits for it */
     ev_timer_init(&with->retry, on_retry, 0., 0.);
     ev_set_userdata(loop, with);
-    ev_set_loop_release_cb(loop, before_wait, NULL);
+    ev_set_loop_release_cb(loop, before_wait, after_wait);
     return loop;
 }
 

@@ -24,6 +24,19 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
+/* Fewer than eight bytes, by loads of fixed lengths: a copy of `len` bytes is a call. */
+static uint64_t read_rest(const unsigned char *at, size_t len)
+{
+    uint32_t first;
+    uint32_t last;
+    if (len >= sizeof first) {
+        memcpy(&first, at, sizeof first);
+        memcpy(&last, at + len - sizeof last, sizeof last);
+        return (uint64_t)first << 32 | last;
+    }
+    return len == 0 ? 0 : (uint64_t)at[0] << 16 | (uint64_t)at[len / 2] << 8 | at[len - 1];
+}
+
 unsigned hub_map_hash(const void *key, size_t len)
 {
     const unsigned char *at = key;
@@ -34,9 +47,5 @@ unsigned hub_map_hash(const void *key, size_t len)
         memcpy(&word, at, sizeof word);
         hash = mix(hash ^ word);
     }
-    uint64_t rest = 0;
-    if (len > 0) {
-        memcpy(&rest, at, len);
-    }
-    return (unsigned)mix(hash ^ rest);
+    return (unsigned)mix(hash ^ read_rest(at, len));
 }

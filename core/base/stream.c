@@ -19,6 +19,7 @@ enum {
     READ_CHUNK_BYTES = 64 * 1024,  /* the capacity of a Linux pipe */
     WIDE_PIPE_BYTES = 1024 * 1024, /* what Linux lets anybody have */
     KEEP_BYTES = 256 * 1024,       /* an idle buffer larger than this is given back */
+    BATCH_BYTES = 4 * 1024,        /* see is_batch() */
     DIRECT_BYTES = 16 * 1024,      /* messages from this size on are not copied to be batched */
     READS_PER_EVENT = 16,          /* then others get their turn */
 };
@@ -386,6 +387,13 @@ static hub_err queue_rest(hub_stream *stream, const hub_framed *message, size_t 
     return HUB_OK;
 }
 
+/* Whether what waits is worth a system call of its own: the peer begins with it while the rest of
+ * a large batch is made, instead of after that. */
+static bool is_batch(const hub_stream *stream)
+{
+    return hub_stream_queued(stream) >= BATCH_BYTES && !ev_is_active(&stream->writer);
+}
+
 hub_err hub_stream_send(hub_stream *stream, const hub_str *parts, size_t count)
 {
     hub_framed message;
@@ -406,6 +414,9 @@ hub_err hub_stream_send(hub_stream *stream, const hub_str *parts, size_t count)
     hub_err err = done < message.total_bytes ? queue_rest(stream, &message, done) : HUB_OK;
     if (err != HUB_OK && done > 0) {
         end_writing(stream, "out of memory in the middle of a message");
+    } else if (done == 0 && is_batch(stream)) {
+        (void)flush(stream); /* a failure is told by on_end */
+        return err;
     }
     pause_or_resume(stream);
     return err;

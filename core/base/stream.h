@@ -5,8 +5,8 @@
  * Framing: one message per line (MCP 2026-07-28 basic/transports/stdio), or LSP-style
  * `Content-Length` headers, which a stream may detect from its first bytes and then answers in
  * kind. Reading is bounded by a maximum message, writing by a maximum queue. What is sent during
- * one loop iteration leaves in one system call; a large message is handed to the kernel from where
- * it lies.
+ * one loop iteration leaves in one system call, or one for every 4 KiB; a large message is handed
+ * to the kernel from where it lies.
  *
  * Reading and writing end separately. After end of file what was sent still leaves, until close().
  * When writing fails, what the peer wrote before it went is still read, and then on_end is called.

@@ -233,7 +233,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 
 void hub_call_begin_clock(hub_call *call)
 {
-    call->begin_us = hub_clock_now_us();
+    call->begin_us = hub_clock_turn_us();
     call->begin_ms = call->begin_us / 1000;
 }
 

@@ -62,7 +62,8 @@ struct hub_call {
     hub_waiting *waiting; /* for a place (queue.h); else NULL */
     hub_call *session_next;
     hub_call *session_prev;
-    hub_call *bucket_next; /* of session->calls_by_id */
+    hub_call **bucket;     /* of session->calls_by_id */
+    hub_call *bucket_next; /* in it */
     hub_call *binding_next;
     hub_call *binding_prev;
     hub_call *park_next; /* of those that wait, for whichever of the two */

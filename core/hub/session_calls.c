@@ -18,9 +18,9 @@ static hub_call **bucket_of(hub_session *session, hub_str client_id)
 
 void hub_call_join(hub_call *call, hub_session *session)
 {
-    hub_call **bucket = bucket_of(session, call->client_id);
-    call->bucket_next = *bucket;
-    *bucket = call;
+    call->bucket = bucket_of(session, call->client_id);
+    call->bucket_next = *call->bucket;
+    *call->bucket = call;
     call->session = session;
     call->session_prev = NULL;
     call->session_next = session->calls;
@@ -40,7 +40,7 @@ void hub_call_part(hub_call *call)
     if (session == NULL) {
         return;
     }
-    hub_call **bucket = bucket_of(session, call->client_id);
+    hub_call **bucket = call->bucket;
     while (*bucket != call) {
         bucket = &(*bucket)->bucket_next;
     }

@@ -96,8 +96,8 @@ struct patchbay_timer {
 
 static uint64_t loop_now_ms(patchbay_host *host)
 {
-    (void)host; /* not the loop's own time: that is the wall clock, which jumps */
-    return hub_clock_now_ms();
+    (void)host; /* not libev's time: that is the wall clock, which jumps */
+    return hub_clock_turn_us() / 1000;
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *watcher, int events)

@@ -186,7 +186,7 @@ static const hub_json_member *find_member(const hub_json_watch *watch, uint8_t o
                 return member;
             }
         } else if (member->key.len == length && *member->key.ptr == *key && /* most are not it */
-                   memcmp(member->key.ptr, key, length) == 0) {
+                   hub_str_same_bytes(member->key.ptr, key, length)) {
             return member;
         }
     }

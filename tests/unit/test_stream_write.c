@@ -99,6 +99,14 @@ static size_t count_packets(const fixture *f, size_t *ret_bytes)
     }
 }
 
+/* So many messages of eight bytes each. */
+static void send_eights(fixture *f, int count)
+{
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(send_text(f, HUB_STR("{\"x\":1}")), HUB_OK);
+    }
+}
+
 static void test_one_iteration_one_write(void **state)
 {
     (void)state;
@@ -106,18 +114,36 @@ static void test_one_iteration_one_write(void **state)
     size_t bytes;
     prepare(&f);
     open_pair(&f, SOCK_SEQPACKET);
-    for (int i = 0; i < 1000; i++) {
-        assert_int_equal(send_text(&f, HUB_STR("{\"x\":1}")), HUB_OK);
-    }
+    send_eights(&f, 511);
     assert_int_equal(count_packets(&f, &bytes), 0);
     (void)ev_run(f.loop, EVRUN_NOWAIT);
     assert_int_equal(count_packets(&f, &bytes), 1);
-    assert_int_equal(bytes, 8000);
+    assert_int_equal(bytes, 4088);
     f.act = answer; /* and answers to what arrived together leave together */
     assert_int_equal(write(f.peer, "1\n2\n3\n4\n", 8), 8);
     settle(&f);
     assert_int_equal(count_packets(&f, &bytes), 1);
     assert_int_equal(bytes, 8);
+    finish(&f);
+}
+
+/* The peer begins with 4 KiB while the rest is made. */
+static void test_a_large_batch_leaves_in_parts(void **state)
+{
+    (void)state;
+    fixture f;
+    size_t bytes;
+    prepare(&f);
+    open_pair(&f, SOCK_SEQPACKET);
+    send_eights(&f, 512);
+    assert_int_equal(hub_stream_queued(f.stream), 0);
+    assert_int_equal(count_packets(&f, &bytes), 1);
+    assert_int_equal(bytes, 4096);
+    send_eights(&f, 1000);
+    assert_int_equal(count_packets(&f, &bytes), 1);
+    (void)ev_run(f.loop, EVRUN_NOWAIT);
+    assert_int_equal(count_packets(&f, &bytes), 1);
+    assert_int_equal(bytes, 8000 - 4096);
     finish(&f);
 }
 
@@ -410,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_no_newline_within_a_message),
         cmocka_unit_test(test_frames_keep_newlines),
         cmocka_unit_test(test_one_iteration_one_write),
+        cmocka_unit_test(test_a_large_batch_leaves_in_parts),
         cmocka_unit_test(test_a_large_message_does_not_wait),
         cmocka_unit_test(test_a_big_message_through_a_slow_reader),
         cmocka_unit_test(test_wide_pipes),

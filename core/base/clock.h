@@ -11,10 +11,9 @@ uint64_t hub_clock_now_ms(void);
 /* The same, as of the last tick of the kernel (1 to 10 ms ago), for a fifth of the price. */
 uint64_t hub_clock_coarse_ms(void);
 
-/* Microseconds on CLOCK_MONOTONIC as of when the loop of hub_loop_new last woke up, which is when what
- * it works on was there; the time itself before there is one. Reading the clock is a fiftieth of a
- * call, and would be done for each of a batch of them.
- * thread:  [loop] */
+/* Microseconds on CLOCK_MONOTONIC as of when the loop of hub_loop_new last woke up, which is when
+ * what it works on was there; the time itself before there is one. Reading the clock is a fiftieth
+ * of a call, and would be done for each of a batch of them. thread:  [loop] */
 uint64_t hub_clock_turn_us(void);
 void hub_clock_begin_turn(void); /* the loop has woken up */
 

@@ -16,12 +16,12 @@
 #include <unistd.h>
 
 enum {
-    READ_CHUNK_BYTES = 64 * 1024,  /* the capacity of a Linux pipe */
-    WIDE_PIPE_BYTES = 1024 * 1024, /* what Linux lets anybody have */
-    KEEP_BYTES = 256 * 1024,       /* an idle buffer larger than this is given back */
-    BATCH_BYTES = 4 * 1024,        /* see is_batch() */
-    DIRECT_BYTES = 16 * 1024,      /* messages from this size on are not copied to be batched */
-    READS_PER_EVENT = 16,          /* then others get their turn */
+    READ_CHUNK_BYTES = 64 * 1024, /* the capacity of a Linux pipe */
+    WIDE_PIPE_BYTES = 256 * 1024, /* more takes longer: it leaves the cache of the processor */
+    KEEP_BYTES = 256 * 1024,      /* an idle buffer larger than this is given back */
+    BATCH_BYTES = 4 * 1024,       /* see is_batch() */
+    DIRECT_BYTES = 16 * 1024,     /* messages from this size on are not copied to be batched */
+    READS_PER_EVENT = 16,         /* then others get their turn */
 };
 
 struct hub_stream {

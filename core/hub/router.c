@@ -225,7 +225,7 @@ static void call_tool(const hub_request *request, const hub_view_entry *entry)
         return;
     }
     hub_middleware_begin(call, entry->owner, message->method, entry->item->name);
-    hub_error why = {.code = HUB_OK};
+    hub_error why; /* not cleared for each call: a failure fills it */
     if (entry->item->schema != NULL &&
         hub_schema_validate(entry->item->schema, arguments, "arguments", &why) != HUB_OK) {
         hub_call_fail(call, PATCHBAY_INVALID_INPUT, hub_str_of(why.text));
@@ -377,7 +377,7 @@ static void handle_request(const hub_request *request)
     bool opens =
         method != NULL && (method->handle == handle_initialize || method->handle == handle_ping);
     int code = 0;
-    hub_error why = {.code = HUB_OK};
+    hub_error why; /* not cleared for each request: a failure fills it */
     if (opens && legacy == HUB_REVISION_NONE) {
         legacy = HUB_REVISION_NEWEST_LEGACY;
     }

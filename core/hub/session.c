@@ -104,7 +104,7 @@ static void receive_batch(hub_session *session, hub_port *port, hub_str array)
 void hub_session_receive(hub_session *session, hub_port *port, hub_str bytes)
 {
     hub_message message;
-    hub_error why = {.code = HUB_OK};
+    hub_error why; /* not cleared for each message: a failure fills it */
     hub_err err = hub_message_scan(bytes, &message, &why);
     if (err != HUB_OK) {
         refuse(session, port, message.at[HUB_M_ID], err, why.text);

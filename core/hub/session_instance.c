@@ -118,10 +118,10 @@ hub_err hub_session_instance_get(hub_session *session, hub_toolset *toolset,
 
 hub_toolset *hub_session_instance_of_call(hub_call *call, hub_toolset *toolset)
 {
-    hub_error why = {.code = HUB_OK};
     if (!toolset->settings->sharing_session || call->session == NULL) {
         return toolset;
     }
+    hub_error why = {.code = HUB_OK};
     if (hub_session_instance_get(call->session, toolset, &toolset, &why) != HUB_OK) {
         hub_call_fail(call, PATCHBAY_UNAVAILABLE, hub_str_of(why.text));
         return NULL;

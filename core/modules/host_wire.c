@@ -42,10 +42,10 @@ static int32_t wire_scan(patchbay_host *host, patchbay_str bytes, patchbay_messa
 {
     (void)host;
     hub_message message;
-    hub_error why = {.code = HUB_OK, .text = "a batch is not expected here"};
+    hub_error why; /* not cleared for each message: a failure fills it */
     hub_err err = hub_message_scan(bytes, &message, &why);
     if (err == HUB_OK && message.kind == HUB_MESSAGE_BATCH) {
-        err = HUB_EINVAL;
+        err = hub_fail(&why, HUB_EINVAL, "a batch is not expected here");
     }
     if (err != HUB_OK) {
         int32_t code = err == HUB_ELIMIT ? PATCHBAY_ELIMIT : PATCHBAY_EINVAL;

@@ -5,19 +5,15 @@
 
 /* One level of the tree near the root, while it is open. */
 typedef struct level {
-    uint8_t object;                /* its number for the watch; an array is unwatched */
-    const hub_json_member *member; /* whose value is being read, or NULL */
-    const char *value;             /* where that value began */
+    uint8_t object;    /* its number for the watch; an array is unwatched */
+    uint8_t member;    /* whose value is being read, or NO_MEMBER */
+    const char *value; /* where that value began */
 } level;
 
-/* Where the pass is goes from function to function by value, so that it stays in a register. */
+enum { NO_MEMBER = UINT8_MAX };
+
 typedef struct scanner {
     const char *end;
-    /* The open containers, one bit each, the innermost lowest: 1 is an object. */
-    uint64_t containers;
-    unsigned depth;
-    unsigned watched_depth; /* 0 when nothing is watched: then no level ever matches */
-    unsigned value_count;
     bool escaped; /* the string read last holds an escape */
     hub_json_watch *watch;
     level levels[HUB_JSON_WATCHED_DEPTH + 1]; /* by depth */
@@ -26,12 +22,14 @@ typedef struct scanner {
     hub_err code;
 } scanner;
 
-/* What has to follow. */
-typedef enum step {
-    STEP_VALUE,
-    STEP_KEY,
-    STEP_AFTER, /* what comes after a value */
-} step;
+/* What is open. Apart from the scanner, and only given to what is inlined, so that it stays in
+ * registers; where the pass is goes from function to function by value for the same reason. */
+typedef struct tree {
+    uint64_t containers; /* one bit each, the innermost lowest: 1 is an object */
+    unsigned depth;
+    unsigned watched_depth; /* 0 when nothing is watched: then no level ever matches */
+    unsigned value_count;
+} tree;
 
 _Static_assert(HUB_LIMIT_JSON_DEPTH <= 64, "the open containers are kept in 64 bits");
 
@@ -49,10 +47,15 @@ static const char *fail(scanner *s, const char *at, const char *why)
     return fail_with(s, HUB_EPARSE, at, why);
 }
 
-/* The byte there, or NUL at the end: no token begins with NUL, so both are refused alike. */
-static inline char peek(const scanner *s, const char *at)
+/* Go to the next byte that is not white space, which most often is at `at`: that byte, or NUL at
+ * the end. No token begins with NUL, so both are refused alike. */
+static inline char next_char(const scanner *s, const char **at)
 {
-    return at < s->end ? *at : '\0';
+    if (*at < s->end && (unsigned char)**at > ' ') {
+        return **at;
+    }
+    *at = hub_json_skip_space(*at, s->end);
+    return *at < s->end ? **at : '\0';
 }
 
 /* The length of the escape at `at` with its backslash, or 0. */
@@ -173,75 +176,73 @@ static const char *scan_literal(scanner *s, const char *at, hub_str word)
                                                              : fail(s, at, "a value was expected");
 }
 
-static const hub_json_member *find_member(const hub_json_watch *watch, uint8_t object,
-                                          hub_str raw_key, bool escaped)
+/* The member of that object with that key, or NO_MEMBER. */
+static uint8_t find_member(const hub_json_watch *watch, hub_json_members among, hub_str raw_key,
+                           bool escaped)
 {
-    const hub_json_member *member = &watch->members[watch->objects[object].first];
-    const hub_json_member *end = member + watch->objects[object].count;
     const char *key = raw_key.ptr + 1;
     size_t length = raw_key.len - 2;
-    for (; member < end; member++) {
-        if (escaped) {
-            if (hub_json_string_is(raw_key, member->key)) {
-                return member;
-            }
-        } else if (member->key.len == length && *member->key.ptr == *key && /* most are not it */
-                   hub_str_same_bytes(member->key.ptr, key, length)) {
-            return member;
+    const hub_json_member *member = &watch->members[among.first];
+    const hub_json_member *end = member + among.count;
+    if (escaped) {
+        while (member < end && !hub_json_string_is(raw_key, member->key)) {
+            member++;
+        }
+    } else {
+        while (member < end && (member->key.len != length || *member->key.ptr != *key ||
+                                !hub_str_same_bytes(member->key.ptr, key, length))) {
+            member++;
         }
     }
-    return NULL;
+    return member < end ? (uint8_t)(member - watch->members) : NO_MEMBER;
 }
 
-/* A container was opened; depth counts it already. */
-static void watch_container(scanner *s, bool is_object)
+/* A container was opened at that depth. */
+static void watch_container(scanner *s, unsigned depth, bool is_object)
 {
     uint8_t object = HUB_JSON_UNWATCHED;
-    if (is_object && s->depth == 1) {
+    if (is_object && depth == 1) {
         object = HUB_JSON_ROOT;
-    } else if (is_object && s->levels[s->depth - 1].member != NULL) {
-        object = s->levels[s->depth - 1].member->inside;
+    } else if (is_object && s->levels[depth - 1].member != NO_MEMBER) {
+        object = s->watch->members[s->levels[depth - 1].member].inside;
     }
-    s->levels[s->depth] = (level){.object = object};
+    s->levels[depth].object = object;
+    s->levels[depth].member = NO_MEMBER;
 }
 
 /* A key was read; its value begins at `at`. */
-static void watch_key(scanner *s, const char *at, hub_str raw_key)
+static inline void watch_key(scanner *s, level *here, const char *at, hub_str raw_key)
 {
-    level *here = &s->levels[s->depth];
     hub_json_watch *watch = s->watch;
-    here->member = NULL;
+    here->member = NO_MEMBER;
     if (here->object == HUB_JSON_UNWATCHED) {
         return;
     }
-    const hub_json_member *member = find_member(watch, here->object, raw_key, s->escaped);
-    if (member == NULL) {
+    uint8_t member = find_member(watch, watch->objects[here->object], raw_key, s->escaped);
+    if (member == NO_MEMBER) {
         return;
     }
-    size_t place = (size_t)(member - watch->members);
-    if (watch->at[place].len > 0) {
-        watch->repeated |= UINT64_C(1) << place;
+    if (watch->at[member].len > 0) {
+        watch->repeated |= UINT64_C(1) << member;
         return;
     }
     here->member = member;
     here->value = at;
 }
 
-/* A value ended at `value_end`, and a delimiter follows. */
-static void watch_value(scanner *s, const char *value_end)
+/* A value ended there, and a delimiter follows. */
+static inline void watch_value(scanner *s, const level *here, const char *value_end)
 {
-    const level *here = &s->levels[s->depth];
-    if (here->member != NULL) {
-        size_t place = (size_t)(here->member - s->watch->members);
-        s->watch->at[place] = hub_str_between(here->value, value_end);
+    if (here->member != NO_MEMBER) {
+        s->watch->at[here->member] = hub_str_between(here->value, value_end);
     }
 }
 
-/* A key, the colon, and the space around them. */
-static inline const char *scan_key(scanner *s, const char *at)
+/* A key, which begins with `*c`, the colon, and the space around it. Sets `*c` to what is there. */
+static inline const char *scan_key(scanner *s, const tree *t, const char *at, char *c)
 {
     const char *key = at;
-    if (peek(s, at) != '"') {
+    if (*c != '"') {
         return fail(s, at, "a key in quotes was expected");
     }
     at = scan_string(s, at);
@@ -249,48 +250,21 @@ static inline const char *scan_key(scanner *s, const char *at)
         return NULL;
     }
     hub_str raw_key = hub_str_between(key, at);
-    at = hub_json_skip_space(at, s->end);
-    if (peek(s, at) != ':') {
+    if (next_char(s, &at) != ':') {
         return fail(s, at, "':' was expected");
     }
-    at = hub_json_skip_space(at + 1, s->end);
-    if (s->depth <= s->watched_depth) {
-        watch_key(s, at, raw_key);
+    at++;
+    *c = next_char(s, &at);
+    if (t->depth <= t->watched_depth) {
+        watch_key(s, &s->levels[t->depth], at, raw_key);
     }
     return at;
 }
 
-static inline const char *scan_container(scanner *s, const char *at, bool is_object, step *ret_next)
+/* Neither a container nor a string. */
+static const char *scan_word(scanner *s, const char *at, char c)
 {
-    if (s->depth == HUB_LIMIT_JSON_DEPTH) {
-        return fail_with(s, HUB_ELIMIT, at, "nested too deep");
-    }
-    at = hub_json_skip_space(at + 1, s->end);
-    if (peek(s, at) == (is_object ? '}' : ']')) {
-        return at + 1;
-    }
-    s->depth++;
-    s->containers = s->containers << 1 | (is_object ? 1 : 0);
-    if (s->depth <= s->watched_depth) {
-        watch_container(s, is_object);
-    }
-    *ret_next = is_object ? STEP_KEY : STEP_VALUE;
-    return at;
-}
-
-static inline const char *scan_value(scanner *s, const char *at, step *ret_next)
-{
-    if (++s->value_count > HUB_LIMIT_JSON_VALUES) {
-        return fail_with(s, HUB_ELIMIT, at, "too many values");
-    }
-    char c = peek(s, at);
-    *ret_next = STEP_AFTER;
     switch (c) {
-    case '{':
-    case '[':
-        return scan_container(s, at, c == '{', ret_next);
-    case '"':
-        return scan_string(s, at);
     case 't':
         return scan_literal(s, at, HUB_STR("true"));
     case 'f':
@@ -303,44 +277,77 @@ static inline const char *scan_value(scanner *s, const char *at, step *ret_next)
     }
 }
 
-/* What follows a value in a container: the next one, or its end. */
-static inline const char *scan_after(scanner *s, const char *at, step *ret_next)
+/* From where an element begins (a key, or in an array a value) down to the next scalar or empty
+ * container, and behind it. */
+static inline const char *scan_down(scanner *s, tree *t, const char *at)
 {
-    const char *value_end = at;
-    bool in_object = (s->containers & 1) != 0;
-    at = hub_json_skip_space(at, s->end);
-    char c = peek(s, at);
-    if (c != ',' && c != (in_object ? '}' : ']')) {
-        return fail(s, at, in_object ? "',' or '}' was expected" : "',' or ']' was expected");
+    char c = next_char(s, &at);
+    for (;;) {
+        if ((t->containers & 1) != 0) {
+            at = scan_key(s, t, at, &c);
+            if (at == NULL) {
+                return NULL;
+            }
+        }
+        if (++t->value_count > HUB_LIMIT_JSON_VALUES) {
+            return fail_with(s, HUB_ELIMIT, at, "too many values");
+        }
+        if (c == '"') {
+            return scan_string(s, at);
+        }
+        if (c != '{' && c != '[') {
+            return scan_word(s, at, c);
+        }
+        if (t->depth == HUB_LIMIT_JSON_DEPTH) {
+            return fail_with(s, HUB_ELIMIT, at, "nested too deep");
+        }
+        bool is_object = c == '{';
+        at++;
+        c = next_char(s, &at);
+        if (c == (is_object ? '}' : ']')) {
+            return at + 1;
+        }
+        t->depth++;
+        t->containers = t->containers << 1 | (is_object ? 1 : 0);
+        if (t->depth <= t->watched_depth) {
+            watch_container(s, t->depth, is_object);
+        }
     }
-    if (s->depth <= s->watched_depth) {
-        watch_value(s, value_end);
+}
+
+/* Up from behind a value to behind the next comma, or behind the whole tree: then nothing is open.
+ */
+static inline const char *scan_up(scanner *s, tree *t, const char *at)
+{
+    while (t->depth > 0) {
+        const char *value_end = at;
+        bool in_object = (t->containers & 1) != 0;
+        char c = next_char(s, &at);
+        if (c != ',' && c != (in_object ? '}' : ']')) {
+            return fail(s, at, in_object ? "',' or '}' was expected" : "',' or ']' was expected");
+        }
+        if (t->depth <= t->watched_depth) {
+            watch_value(s, &s->levels[t->depth], value_end);
+        }
+        at++;
+        if (c == ',') {
+            return at;
+        }
+        t->depth--;
+        t->containers >>= 1;
     }
-    at++;
-    if (c != ',') {
-        s->depth--;
-        s->containers >>= 1;
-        return at;
-    }
-    *ret_next = in_object ? STEP_KEY : STEP_VALUE;
-    return hub_json_skip_space(at, s->end);
+    return at;
 }
 
 static const char *scan_tree(scanner *s, const char *at)
 {
-    step next = STEP_VALUE;
-    while (at != NULL) {
-        if (next == STEP_KEY) {
-            at = scan_key(s, at);
-            next = STEP_VALUE;
-        } else if (next == STEP_VALUE) {
-            at = scan_value(s, at, &next);
-        } else if (s->depth > 0) {
-            at = scan_after(s, at, &next);
-        } else {
-            break;
+    tree t = {.watched_depth = s->watch != NULL ? HUB_JSON_WATCHED_DEPTH : 0};
+    do {
+        at = scan_down(s, &t, at);
+        if (at != NULL) {
+            at = scan_up(s, &t, at);
         }
-    }
+    } while (at != NULL && t.depth > 0);
     return at;
 }
 
@@ -367,7 +374,6 @@ hub_err hub_json_scan(hub_str text, hub_json_watch *watch, hub_str *ret_value, h
     }
     scanner s = {
         .end = text.ptr + text.len,
-        .watched_depth = watch != NULL ? HUB_JSON_WATCHED_DEPTH : 0,
         .watch = watch,
     };
     hub_str value;

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "cli/probe.h"
-#include "hub/reach.h"
+#include "hub/report/reach.h"
 
 static void on_found(void *ctx, const char *key, hub_err err, hub_str text)
 {

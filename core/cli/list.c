@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
-#include "hub/describe.h"
-#include "hub/missing.h"
+#include "hub/report/describe.h"
+#include "hub/report/missing.h"
 #include "wire/json.h"
 
 /* Append the decoded text of a raw string, up to its first line end. */

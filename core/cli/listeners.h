@@ -7,7 +7,7 @@
 #define HUB_CLI_LISTENERS_H
 
 #include "hub/orchestrator.h"
-#include "hub/reload.h"
+#include "hub/reload/reload.h"
 
 typedef struct cli_listeners cli_listeners;
 

@@ -2,8 +2,8 @@
 #include "cli/reload.h"
 
 #include "config/watch.h"
-#include "hub/audit.h"
-#include "hub/reload.h"
+#include "hub/audit/audit.h"
+#include "hub/reload/reload.h"
 #include "modules/worker.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /*
  * Reloading, as `patchbay serve` does it: on SIGHUP, and when a file of the configuration changes.
  * The files are read and checked by a thread of its own, so nobody waits meanwhile; then listeners,
- * tokens, log and hub (hub/reload.h) change, all or none. The log says what came of it. Thread:
- * [loop].
+ * tokens, log and hub (hub/reload/reload.h) change, all or none. The log says what came of it.
+ * Thread: [loop].
  */
 #ifndef HUB_CLI_RELOAD_H
 #define HUB_CLI_RELOAD_H

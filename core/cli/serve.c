@@ -7,7 +7,7 @@
 #include "cli/listeners.h"
 #include "cli/reload.h"
 #include "cli/service.h"
-#include "hub/audit.h"
+#include "hub/audit/audit.h"
 #include "hub/drain.h"
 #include "stdio/stdio.h"
 

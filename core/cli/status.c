@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
-#include "hub/status.h"
+#include "hub/report/status.h"
 #include "wire/json.h"
 
 #include <stdio.h>

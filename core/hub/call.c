@@ -3,18 +3,18 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "hub/ask.h"
-#include "hub/audit.h"
+#include "hub/ask/ask.h"
+#include "hub/audit/audit.h"
 #include "hub/call_kept.h"
 #include "hub/hub.h"
-#include "hub/input_required.h"
-#include "hub/middleware.h"
-#include "hub/parking.h"
-#include "hub/progress.h"
-#include "hub/queue.h"
+#include "hub/ask/input_required.h"
+#include "hub/limits/middleware.h"
+#include "hub/catalogs/parking.h"
+#include "hub/notices/progress.h"
+#include "hub/limits/queue.h"
 #include "hub/respond.h"
 #include "hub/session_calls.h"
-#include "hub/status.h"
+#include "hub/report/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #ifndef HUB_HUB_CALL_H
 #define HUB_HUB_CALL_H
 
-#include "hub/request_state.h"
+#include "hub/ask/request_state.h"
 #include "hub/transport.h"
 #include "wire/dialect.h"
 

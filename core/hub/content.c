@@ -2,10 +2,10 @@
 #include "hub/content.h"
 
 #include "base/limits.h"
-#include "hub/audit.h"
-#include "hub/describe.h"
+#include "hub/audit/audit.h"
+#include "hub/report/describe.h"
 #include "hub/hub.h"
-#include "hub/parking.h"
+#include "hub/catalogs/parking.h"
 #include "hub/router.h"
 #include "tools/route.h"
 

@@ -2,7 +2,7 @@
 #include "hub/drain.h"
 
 #include "hub/hub.h"
-#include "hub/listen.h"
+#include "hub/notices/listen.h"
 
 void hub_drain_begin(hub_orchestrator *hub)
 {

@@ -16,12 +16,12 @@
 #define HUB_HUB_HUB_H
 
 #include "hub/call.h"
-#include "hub/discovery.h"
+#include "hub/catalogs/discovery.h"
 #include "hub/manager.h"
-#include "hub/notifier.h"
-#include "hub/rates.h"
+#include "hub/notices/notifier.h"
+#include "hub/limits/rates.h"
 #include "hub/settings.h"
-#include "hub/subscription.h"
+#include "hub/notices/subscription.h"
 #include "hub/toolset.h"
 #include "hub/transport.h"
 #include "modules/instance.h"

@@ -2,10 +2,10 @@
 #include "hub/meta_tools.h"
 
 #include "base/limits.h"
-#include "hub/describe.h"
+#include "hub/report/describe.h"
 #include "hub/hub.h"
 #include "hub/respond.h"
-#include "hub/status.h"
+#include "hub/report/status.h"
 #include "tools/naming.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/redact.h"
-#include "hub/audit.h"
+#include "hub/audit/audit.h"
 #include "hub/hub.h"
 
 static void send_message(hub_port *port, const hub_outgoing *message)

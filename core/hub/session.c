@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "base/log.h"
-#include "hub/ask.h"
-#include "hub/elicitation.h"
+#include "hub/ask/ask.h"
+#include "hub/ask/elicitation.h"
 #include "hub/hub.h"
-#include "hub/listen.h"
-#include "hub/logging.h"
+#include "hub/notices/listen.h"
+#include "hub/notices/logging.h"
 #include "hub/profile.h"
 #include "hub/respond.h"
 #include "hub/router.h"
 #include "hub/session_instance.h"
-#include "hub/task_watch.h"
+#include "hub/tasks/task_watch.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/map.h"
 #include "hub/hub.h"
-#include "hub/rates.h"
+#include "hub/limits/rates.h"
 
 bool hub_session_has_place(const hub_session *session)
 {

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "hub/hub.h"
-#include "hub/subscription.h"
+#include "hub/notices/subscription.h"
 
 #include <stdlib.h>
 

@@ -3,16 +3,16 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "hub/catalog_cache.h"
-#include "hub/elicitation.h"
+#include "hub/catalogs/catalog_cache.h"
+#include "hub/ask/elicitation.h"
 #include "hub/hub.h"
 #include "hub/isolation.h"
-#include "hub/logging.h"
+#include "hub/notices/logging.h"
 #include "hub/orchestrator.h"
-#include "hub/roots.h"
+#include "hub/ask/roots.h"
 #include "hub/session_instance.h"
-#include "hub/subscription.h"
-#include "hub/task_watch.h"
+#include "hub/notices/subscription.h"
+#include "hub/tasks/task_watch.h"
 
 #include <stdlib.h>
 

@@ -11,9 +11,9 @@
 #include "base/limits.h"
 #include "hub/call.h"
 #include "hub/capabilities.h"
-#include "hub/queue.h"
+#include "hub/limits/queue.h"
 #include "hub/settings.h"
-#include "hub/status.h"
+#include "hub/report/status.h"
 #include "modules/instance.h"
 #include "tools/registry.h"
 

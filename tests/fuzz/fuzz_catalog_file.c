@@ -5,7 +5,7 @@
  * file whose digest is right: one that is a JSON array comes back byte for byte.
  */
 #include "base/limits.h"
-#include "hub/catalog_file.h"
+#include "hub/catalogs/catalog_file.h"
 #include "wire/json.h"
 
 #include <stdlib.h>

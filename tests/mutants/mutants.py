@@ -144,14 +144,14 @@ MUTANTS = [
     # ---- what is remembered -----------------------------------------------------------------------
     Mutant(
         "damaged_catalogs_are_trusted",
-        "core/hub/catalog_file.c",
+        "core/hub/catalogs/catalog_file.c",
         "if (!hub_str_is(told, hex)) {",
         "if (told.len == 0) {",
         "test_catalog_file",
     ),
     Mutant(
         "catalogs_are_written_in_place",
-        "core/hub/catalog_file.c",
+        "core/hub/catalogs/catalog_file.c",
         "    int fd = openat(folder_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,\n",
         "    (void)snprintf(temporary, sizeof temporary, \"%s\", name);\n"
         "    int fd = openat(folder_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,\n",
@@ -159,7 +159,7 @@ MUTANTS = [
     ),
     Mutant(
         "catalogs_do_not_reach_the_disk_first",
-        "core/hub/catalog_file.c",
+        "core/hub/catalogs/catalog_file.c",
         "    return fsync(fd) == 0;\n",
         "    return fd >= 0;\n",
         "test_catalog_file",
@@ -173,7 +173,7 @@ MUTANTS = [
     ),
     Mutant(
         "catalogs_are_for_everybody",
-        "core/hub/catalog_file.c",
+        "core/hub/catalogs/catalog_file.c",
         "                    S_IRUSR | S_IWUSR);",
         "                    S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH);",
         "test_catalog_file",
@@ -181,35 +181,35 @@ MUTANTS = [
     # ---- clients ----------------------------------------------------------------------------------
     Mutant(
         "calls_wait_in_any_number",
-        "core/hub/queue.c",
+        "core/hub/limits/queue.c",
         "    if (queue->count >= toolset->settings->queue) {",
         "    if (queue->count >= SIZE_MAX / 2) {",
         "test_queue",
     ),
     Mutant(
         "principals_take_no_turns",
-        "core/hub/queue.c",
+        "core/hub/limits/queue.c",
         "    DL_DELETE(queue->turn, lane);\n    DL_APPEND(queue->turn, lane);\n    return lane->first;",
         "    return lane->first;",
         "test_queue",
     ),
     Mutant(
         "sessions_have_no_rate",
-        "core/hub/rates.c",
+        "core/hub/limits/rates.c",
         "uint32_t wait_ms = own.per_second > 0 ? hub_bucket_wait_ms(own_bucket, now_ms, own) : 0;",
         "uint32_t wait_ms = 0;",
         "test_rates",
     ),
     Mutant(
         "refusals_leave_no_record",
-        "core/hub/rates.c",
+        "core/hub/limits/rates.c",
         "    hub_audit_refuse(request);\n",
         "",
         "test_audit",
     ),
     Mutant(
         "states_of_servers_are_anybodys",
-        "core/hub/sealed_state.c",
+        "core/hub/ask/sealed_state.c",
         "    add_signed(&text, hub_str_of(hub_input_required_principal(call)));\n",
         "",
         "test_ask_state",
@@ -238,7 +238,7 @@ MUTANTS = [
     ),
     Mutant(
         "notices_are_not_gathered",
-        "core/hub/notifier.c",
+        "core/hub/notices/notifier.c",
         "    uint64_t delay_ms = HUB_LIMIT_NOTIFY_WINDOW_MS;\n    if (!is_asked_for && notifier->quiet_until",
         "    uint64_t delay_ms = 0;\n    if (!is_asked_for && false && notifier->quiet_until",
         "test_notifier",

@@ -7,7 +7,7 @@
 
 #include "ask_support.h"
 
-#include "hub/ask.h"
+#include "hub/ask/ask.h"
 
 static hub_fixture fixture;
 static asker tool;

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "hub/catalog_file.h"
+#include "hub/catalogs/catalog_file.h"
 
 enum { CACHE_PATH_BYTES = 512, CACHE_ENTRY_BYTES = 256 };
 

@@ -8,7 +8,7 @@
 
 #include "manager_support.h"
 
-#include "hub/reload.h"
+#include "hub/reload/reload.h"
 
 static hub_reload_report report;
 static hub_error why;

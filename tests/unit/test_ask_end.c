@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "hub/ask.h"
+#include "hub/ask/ask.h"
 
 #include <pthread.h>
 

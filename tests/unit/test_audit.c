@@ -3,8 +3,8 @@
 #include "hub_fixture.h"
 
 #include "base/limits.h"
-#include "hub/audit.h"
-#include "hub/audit_file.h"
+#include "hub/audit/audit.h"
+#include "hub/audit/audit_file.h"
 #include "wire/json.h"
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "catalog_file_support.h"
-#include "hub/catalog_cache.h"
+#include "hub/catalogs/catalog_cache.h"
 
 static hub_fixture fixture;
 static keeper up;

@@ -2,7 +2,7 @@
 /* Runs of discovery: who waits for whom, who is asked again, what the log says. */
 #include "keeper_support.h"
 
-#include "hub/discovery_run.h"
+#include "hub/catalogs/discovery_run.h"
 
 enum { MANY = 5 };
 

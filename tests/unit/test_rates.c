@@ -3,9 +3,9 @@
 #include "keeper_support.h"
 
 #include "base/bucket.h"
-#include "hub/logging.h"
-#include "hub/rates.h"
-#include "hub/subscription_internal.h"
+#include "hub/notices/logging.h"
+#include "hub/limits/rates.h"
+#include "hub/notices/subscription_internal.h"
 
 static hub_fixture fixture;
 static keeper t;

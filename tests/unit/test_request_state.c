@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "hub/request_state.h"
+#include "hub/ask/request_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

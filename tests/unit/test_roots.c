@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Roots outside of calls: who is asked, and who hears that a client's have changed. */
 #include "ask_support.h"
-#include "hub/ask.h"
+#include "hub/ask/ask.h"
 
 static hub_fixture fixture;
 static asker tool;

@@ -2,7 +2,7 @@
 /* What is counted of the toolsets' calls, and what is told of it. */
 #include "hub_fixture.h"
 
-#include "hub/status.h"
+#include "hub/report/status.h"
 #include "hub/toolset.h"
 #include "wire/json.h"
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asking the client behind a call something before the answer (patchbay/client.h): sampling,
+ * elicitation, roots. A toolset asks, and hears the answer, without knowing the client's dialect:
+ *
+ *   - a client of a handshake revision gets a JSON-RPC request on its call's port, and its response
+ *     is looked up among the questions of its own session;
+ *   - a client of 2026-07-28 gets the result `input_required`, and comes back with the answers
+ *     (input_required.h).
+ *
+ * What a call asks within one turn of the loop goes out together. While a question is open the
+ * call's clock stands still, and limits.ask_timeout_ms runs instead. Every question that was
+ * taken ends exactly once, on the loop and never within the call that took it; a binding is not
+ * closed before its questions have ended. Thread: [loop].
+ * spec: MCP 2026-07-28 basic/patterns/mrtr; 2025-11-25 client/sampling, client/elicitation,
+ * client/roots, basic/utilities/cancellation
+ */
+#ifndef HUB_HUB_ASK_ASK_H
+#define HUB_HUB_ASK_ASK_H
+
+#include "hub/call.h"
+
+#include <patchbay/client.h>
+
+/* The questions of a whole hub. */
+typedef struct hub_asks hub_asks;
+
+/* owns:    *ret_asks
+ * errors:  HUB_ESYSTEM (no random numbers can be had), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_asks_create(hub_orchestrator *hub, hub_asks **ret_asks);
+void hub_asks_destroy(hub_asks *asks); /* every question has ended; NULL is fine */
+
+/* Forget the calls whose clients were to come back: the hub is stopping. */
+void hub_asks_stop(hub_asks *asks);
+
+/* Calls of modern clients that have questions, or an outcome that waits for the client. */
+size_t hub_asks_waiting(const hub_asks *asks);
+
+/* A toolset asks, for a call (0: for whichever session it is working for). What the question says
+ * has been checked.
+ * returns: as patchbay_client_v1.ask() */
+int32_t hub_ask(hub_binding *binding, uint64_t call, const patchbay_question *question);
+
+/* Take one of its questions back.
+ * returns: as patchbay_client_v1.withdraw() */
+int32_t hub_ask_withdraw(hub_binding *binding, uint64_t call, hub_str key);
+
+/* The newest of an instance's calls, if one session is behind all of them; else NULL. A call whose
+ * client is away has none: it has to be the only one. */
+hub_call *hub_ask_only_client(const hub_binding *binding);
+
+/* A response that a session sent: give it to the question it answers. False when there is none. */
+bool hub_ask_take_answer(hub_session *session, const hub_message *message);
+
+/* The call is over: take its questions back, before the client has its answer. */
+void hub_ask_end(hub_call *call);
+
+#endif

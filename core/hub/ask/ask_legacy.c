@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions to clients of the handshake revisions: requests on the port of their call, whose
+ * responses are looked up in the session that sent them. */
+#include "hub/ask/ask_internal.h"
+#include "hub/ask/elicitation.h"
+#include "hub/respond.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Elicitation by URL had an id of the elicitation in 2025-11-25 alone. */
+static bool wants_elicitation_id(const hub_call *call, const hub_question *question)
+{
+    return question->kind == HUB_INPUT_ELICITATION &&
+           call->context.revision == HUB_REVISION_2025_11_25 &&
+           hub_json_string_is(hub_json_get(question->params, HUB_STR("mode")), HUB_STR("url")) &&
+           hub_json_get(question->params, HUB_STR("elicitationId")).len == 0;
+}
+
+/* Send it as a request to a client of a handshake revision. */
+static hub_err send_question(const hub_call *call, hub_question *question, uint64_t number)
+{
+    char head[96];
+    char id[64] = "";
+    hub_str params = question->params;
+    int len =
+        snprintf(head, sizeof head, "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64 ",\"method\":\"%s\"",
+                 number, hub_input_method(question->kind));
+    if (wants_elicitation_id(call, question)) {
+        (void)snprintf(id, sizeof id, "{\"elicitationId\":\"patchbay-%" PRIu64 "\",", number);
+        params = hub_str_from(params, 1);
+    }
+    hub_str parts[] = {
+        {.ptr = head, .len = (size_t)len},
+        params.len > 0 ? HUB_STR(",\"params\":") : HUB_STR_EMPTY,
+        hub_str_of(id),
+        params,
+        HUB_STR("}"),
+    };
+    question->number = number;
+    if (question->kind == HUB_INPUT_ELICITATION) {
+        hub_elicitation_note(call, question->params);
+    }
+    return call->port->ops->send(
+        call->port, &(hub_outgoing){.parts = parts, .count = sizeof parts / sizeof *parts});
+}
+
+void hub_ask_legacy_send(hub_asking *asking)
+{
+    hub_call *call = asking->call;
+    for (hub_question *question = asking->first; question != NULL; question = question->next) {
+        if (question->number == 0 &&
+            send_question(call, question, ++asking->asks->last_number) != HUB_OK) {
+            hub_call_abort(call, PATCHBAY_FAILED,
+                           HUB_STR("the client does not read what it is asked"));
+            return;
+        }
+    }
+}
+
+void hub_ask_legacy_take_back(const hub_call *call, const hub_question *question,
+                              const char *reason)
+{
+    char params[128];
+    if (call->session == NULL || call->session->closing) {
+        return;
+    }
+    int len = snprintf(params, sizeof params, "{\"requestId\":%" PRIu64 ",\"reason\":\"%s\"}",
+                       question->number, reason);
+    hub_respond_notify(call->port, HUB_STR("notifications/cancelled"),
+                       (hub_str){.ptr = params, .len = (size_t)len});
+}
+
+void hub_ask_legacy_take_all_back(const hub_asking *asking)
+{
+    for (const hub_question *at = asking->first; at != NULL; at = at->next) {
+        if (at->number != 0) {
+            hub_ask_legacy_take_back(asking->call, at, "the call that asked is over");
+        }
+    }
+}
+
+/* Take the question with that number out of the call's, or NULL. */
+static hub_question *take_question(hub_asking *asking, uint64_t number)
+{
+    for (hub_question **link = &asking->first; *link != NULL; link = &(*link)->next) {
+        hub_question *question = *link;
+        if (question->number == number) {
+            *link = question->next;
+            question->next = NULL;
+            return question;
+        }
+    }
+    return NULL;
+}
+
+bool hub_ask_take_answer(hub_session *session, const hub_message *message)
+{
+    uint64_t number;
+    if (!hub_json_to_u64(message->at[HUB_M_ID], &number) || number == 0) {
+        return false;
+    }
+    for (hub_call *call = session->calls; call != NULL; call = call->session_next) {
+        hub_question *question = call->asking != NULL ? take_question(call->asking, number) : NULL;
+        if (question != NULL) {
+            bool is_result = message->kind == HUB_MESSAGE_RESULT;
+            hub_asking_settle(call->asking);
+            hub_question_tell(question, is_result ? PATCHBAY_ANSWERED : PATCHBAY_REFUSED,
+                              message->at[is_result ? HUB_M_RESULT : HUB_M_ERROR]);
+            return true;
+        }
+    }
+    return false;
+}

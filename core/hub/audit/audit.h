@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The audit: one record for each call of a tool, each reading of a resource, each prompt, each
+ * completion: who asked for what, of which toolset, how long it took, how it ended; never what it
+ * was given, unless the settings say so (then masked and cut), and never what came of it
+ * (RELIABILITY D09, R09).
+ *
+ * Records go to the log, or as JSON lines to a file of their own. A thread of its own writes them:
+ * the loop makes a record and hands it over. The file is opened for the first record, and again
+ * when it is no longer what its path means: renamed, removed, a link to somewhere else. When it
+ * cannot be written (the disk is full), records are dropped and counted; or, if the audit is
+ * strict, they are kept, and calls are refused until it can be. What is waiting is bounded by
+ * HUB_LIMIT_AUDIT_RECORDS.
+ *
+ * Thread: [loop], but what is said otherwise.
+ */
+#ifndef HUB_HUB_AUDIT_AUDIT_H
+#define HUB_HUB_AUDIT_AUDIT_H
+
+#include "hub/call.h"
+#include "hub/settings.h"
+
+struct hub_request;
+
+typedef struct hub_audit hub_audit;
+typedef struct hub_audit_record hub_audit_record;
+
+/* owns:    *ret_audit; nothing is opened or started yet
+ * errors:  HUB_ENOMEM, HUB_ESYSTEM */
+HUB_MUST_CHECK hub_err hub_audit_create(struct ev_loop *loop, const hub_audit_settings *settings,
+                                        hub_audit **ret_audit, hub_error *reterr);
+
+/* Write what waits, and end. It is given HUB_LIMIT_AUDIT_END_MS; a thread that hangs in the file
+ * system is left behind, and frees nothing. NULL is fine, and true.
+ * returns: false when a thread is left behind: leave the process with _exit */
+bool hub_audit_destroy(hub_audit *audit);
+
+/* Whether records can be written where the settings say: for a start and a reload to fail early.
+ * blocks:  yes, opens the file
+ * errors:  HUB_ESYSTEM, the text names the file */
+HUB_MUST_CHECK hub_err hub_audit_probe(const hub_audit_settings *settings, hub_error *reterr);
+
+/* Do as these settings say from now on. */
+void hub_audit_configure(hub_audit *audit, const hub_audit_settings *settings);
+
+/* A call has begun: note what it is. `toolset` is whose, `name` of what: tool, URI or prompt. False
+ * when it must not be made, because nobody would know of it: the call has been failed, and is gone.
+ */
+bool hub_audit_begin(hub_call *call, hub_str toolset, hub_str name, const hub_message *message);
+
+/* It ends now: with that outcome, NULL if nobody waits for one. */
+void hub_audit_end(hub_call *call, const hub_outcome *outcome);
+
+/* A request was refused before it became a call: noted if it asked for one that would have been. */
+void hub_audit_refuse(const struct hub_request *request);
+
+/* The same by whoever knows what it was about; either may be empty. */
+void hub_audit_refused(const struct hub_request *request, hub_str toolset, hub_str name);
+
+typedef struct hub_audit_numbers {
+    uint64_t written;
+    uint64_t dropped;
+    uint64_t refused; /* calls */
+    size_t waiting;
+    bool is_failing; /* the last attempt to write has failed */
+} hub_audit_numbers;
+
+hub_audit_numbers hub_audit_count(hub_audit *audit);
+
+/* Wait until nothing waits, or writing fails. For tests. */
+void hub_audit_flush(hub_audit *audit);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/audit/audit_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static hub_err explain(const char *path, hub_error *reterr)
+{
+    return hub_fail(reterr, HUB_ESYSTEM, "the audit file %s cannot be written: %s", path,
+                    strerror(errno));
+}
+
+static bool is_same(const hub_audit_file *file, const char *path)
+{
+    struct stat there;
+    struct stat here;
+    return stat(path, &there) == 0 && fstat(file->fd, &here) == 0 && there.st_dev == here.st_dev &&
+           there.st_ino == here.st_ino;
+}
+
+hub_err hub_audit_file_open(hub_audit_file *file, const char *path, hub_error *reterr)
+{
+    if (file->fd >= 0 && is_same(file, path)) {
+        return HUB_OK;
+    }
+    hub_audit_file_close(file);
+    /* A pipe that nobody reads is an error, and one that is full: neither is waited for. */
+    file->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+    return file->fd >= 0 ? HUB_OK : explain(path, reterr);
+}
+
+/* How much of it was written; errno says why not all. */
+static size_t write_all(int fd, hub_str text)
+{
+    size_t done = 0;
+    while (done < text.len) {
+        ssize_t count = write(fd, text.ptr + done, text.len - done);
+        if (count > 0) {
+            done += (size_t)count;
+        } else if (count == 0 || errno != EINTR) {
+            break;
+        }
+    }
+    return done;
+}
+
+hub_err hub_audit_file_write(hub_audit_file *file, const char *path, hub_str lines,
+                             hub_error *reterr)
+{
+    hub_err err = hub_audit_file_open(file, path, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    if (file->is_torn && write_all(file->fd, HUB_STR("\n")) != 1) {
+        return explain(path, reterr);
+    }
+    file->is_torn = false;
+    struct stat before;
+    bool can_cut = fstat(file->fd, &before) == 0 && S_ISREG(before.st_mode);
+    size_t done = write_all(file->fd, lines);
+    if (done == lines.len) {
+        return HUB_OK;
+    }
+    err = explain(path, reterr);
+    file->is_torn = done > 0 && !(can_cut && ftruncate(file->fd, before.st_size) == 0);
+    return err;
+}
+
+void hub_audit_file_close(hub_audit_file *file)
+{
+    if (file->fd >= 0) {
+        (void)close(file->fd); /* what was written was answered for */
+    }
+    *file = (hub_audit_file){.fd = -1};
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/audit/audit_record.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/redact.h"
+#include "hub/catalogs/discovery_run.h"
+#include "hub/hub.h"
+#include "wire/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static const char *const KEYS[HUB_AUDIT_TEXTS] = {
+    [HUB_AUDIT_WHO] = "who",
+    [HUB_AUDIT_TRANSPORT] = "transport",
+    [HUB_AUDIT_PROFILE] = "profile",
+    [HUB_AUDIT_METHOD] = "method",
+    [HUB_AUDIT_TOOLSET] = "toolset",
+    [HUB_AUDIT_NAME] = "name",
+    [HUB_AUDIT_REQUEST] = "request",
+    [HUB_AUDIT_TRACE] = "traceId",
+    [HUB_AUDIT_ARGUMENTS] = "arguments",
+};
+
+static hub_str kept_part(hub_str text, size_t most)
+{
+    if (text.len > most) {
+        text.len = most;
+        while (text.len > 0 && ((unsigned char)text.ptr[text.len] & 0xc0) == 0x80) {
+            text.len--; /* not in the middle of a character */
+        }
+    }
+    return text;
+}
+
+hub_audit_record *hub_audit_record_create(const hub_session *session, const hub_message *message,
+                                          hub_str toolset, hub_str name, bool keeps_arguments)
+{
+    hub_str arguments = keeps_arguments ? message->at[HUB_M_ARGUMENTS] : HUB_STR_EMPTY;
+    hub_str texts[HUB_AUDIT_TEXTS] = {
+        [HUB_AUDIT_WHO] = hub_str_of(session->principal),
+        [HUB_AUDIT_TRANSPORT] = hub_str_of(session->transport),
+        [HUB_AUDIT_PROFILE] = hub_str_of(session->profile->settings->name),
+        [HUB_AUDIT_METHOD] = message->method,
+        [HUB_AUDIT_TOOLSET] = toolset,
+        [HUB_AUDIT_NAME] = kept_part(name, HUB_LIMIT_LOG_VALUE_BYTES),
+        [HUB_AUDIT_REQUEST] = message->at[HUB_M_ID],
+        [HUB_AUDIT_TRACE] = hub_discovery_trace_of(message->at[HUB_M_META]),
+        [HUB_AUDIT_ARGUMENTS] = kept_part(arguments, HUB_LIMIT_AUDIT_ARGUMENT_BYTES),
+    };
+    size_t size = 0;
+    for (int i = 0; i < HUB_AUDIT_TEXTS; i++) {
+        size += texts[i].len;
+    }
+    hub_audit_record *record = malloc(sizeof *record + size);
+    if (record == NULL) {
+        return NULL;
+    }
+    *record = (hub_audit_record){.session = session->number,
+                                 .begin_us = hub_clock_now_us(),
+                                 .is_cut = texts[HUB_AUDIT_ARGUMENTS].len < arguments.len};
+    char *at = record->bytes;
+    for (int i = 0; i < HUB_AUDIT_TEXTS; i++) {
+        record->texts[i] = (hub_str){.ptr = at, .len = texts[i].len};
+        if (texts[i].len > 0) {
+            memcpy(at, texts[i].ptr, texts[i].len);
+            at += texts[i].len;
+        }
+    }
+    return record;
+}
+
+static void add_time(int64_t since_1970_ms, hub_buf *out)
+{
+    time_t seconds = (time_t)(since_1970_ms / 1000);
+    struct tm utc;
+    char text[32] = "";
+    if (gmtime_r(&seconds, &utc) != NULL) {
+        (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc); /* fits */
+    }
+    hub_buf_printf(out, "{\"time\":\"%s.%03dZ\"", text, (int)(since_1970_ms % 1000));
+}
+
+/* A text of unknown origin as JSON. */
+static void add_text(const hub_audit_record *record, hub_audit_text which, hub_buf *out)
+{
+    hub_str text = record->texts[which];
+    hub_str whole;
+    hub_buf masked;
+    bool is_json = which == HUB_AUDIT_REQUEST || which == HUB_AUDIT_ARGUMENTS;
+    if (text.len == 0) {
+        return;
+    }
+    hub_buf_init(&masked, SIZE_MAX / 4);
+    if (hub_redact(text, &masked)) {
+        text = hub_buf_ok(&masked) ? hub_buf_str(&masked) : HUB_STR(HUB_REDACTED);
+    }
+    hub_json_add_key(out, hub_str_of(KEYS[which]));
+    if (is_json && hub_json_check(text, &whole, NULL) == HUB_OK) {
+        hub_json_add_compact(out, whole); /* one line, whatever the client made of it */
+    } else {
+        hub_json_add_string(out, text); /* cut, or masked where no string was */
+    }
+    hub_buf_fini(&masked);
+}
+
+void hub_audit_record_add_line(const hub_audit_record *record, hub_buf *out)
+{
+    add_time(record->ended_ms, out);
+    for (int which = 0; which < HUB_AUDIT_ARGUMENTS; which++) {
+        add_text(record, (hub_audit_text)which, out);
+    }
+    hub_buf_printf(out, ",\"session\":%" PRIu64 ",\"outcome\":\"%s\"", record->session,
+                   record->outcome);
+    if (record->code != 0) {
+        hub_buf_printf(out, ",\"code\":%" PRId64, record->code);
+    }
+    hub_buf_printf(out, ",\"durationMs\":%" PRIu64 ".%03u", record->took_us / 1000,
+                   (unsigned)(record->took_us % 1000));
+    add_text(record, HUB_AUDIT_ARGUMENTS, out);
+    hub_buf_add(out, record->is_cut ? HUB_STR(",\"cut\":true}\n") : HUB_STR("}\n"));
+}
+
+void hub_audit_record_log(const hub_audit_record *record)
+{
+    hub_log_field fields[HUB_AUDIT_TEXTS + 6];
+    size_t n = 0;
+    char duration[32];
+    for (int which = 0; which < HUB_AUDIT_TEXTS; which++) {
+        if (record->texts[which].len > 0) {
+            fields[n++] = HUB_F_STR(KEYS[which], record->texts[which]);
+        }
+    }
+    (void)snprintf(duration, sizeof duration, "%" PRIu64 ".%03u", record->took_us / 1000,
+                   (unsigned)(record->took_us % 1000)); /* has room */
+    fields[n++] = HUB_F_INT("session", record->session);
+    fields[n++] = HUB_F_TEXT("outcome", record->outcome);
+    fields[n++] = HUB_F_TEXT("durationMs", duration);
+    if (record->code != 0) {
+        fields[n++] = HUB_F_INT("code", record->code);
+    }
+    fields[n] = (hub_log_field){.key = NULL};
+    hub_log_fields(HUB_LOG_INFO, "audit", fields);
+}
+
+void hub_audit_add_gap(uint64_t count, hub_buf *out)
+{
+    add_time(hub_clock_wall_ms(), out);
+    hub_buf_printf(out, ",\"outcome\":\"records_dropped\",\"count\":%" PRIu64 "}\n", count);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/notices/notifier.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "hub/hub.h"
+#include "hub/notices/listen.h"
+#include "hub/respond.h"
+
+#include <stdlib.h>
+
+static const char *const METHODS[HUB_TOPICS] = {
+    [HUB_TOPIC_TOOLS] = "notifications/tools/list_changed",
+    [HUB_TOPIC_RESOURCES] = "notifications/resources/list_changed",
+    [HUB_TOPIC_PROMPTS] = "notifications/prompts/list_changed",
+};
+
+static const hub_topic TOPICS[HUB_KINDS] = {
+    [HUB_KIND_TOOL] = HUB_TOPIC_TOOLS,
+    [HUB_KIND_RESOURCE] = HUB_TOPIC_RESOURCES,
+    [HUB_KIND_TEMPLATE] = HUB_TOPIC_RESOURCES,
+    [HUB_KIND_PROMPT] = HUB_TOPIC_PROMPTS,
+};
+
+struct hub_notifier {
+    hub_profile *profile;
+    ev_timer timer;
+    hub_view *told[HUB_KINDS]; /* what clients know of */
+    bool seen[HUB_KINDS];      /* a client was given another list meanwhile */
+    bool is_asked_for;         /* a user made one of the changes that are to be told */
+    uint64_t quiet_until;      /* monotonic ms: what nobody asked for is not told before */
+    unsigned count;
+    unsigned holds;
+    bool is_due; /* held: there is something to tell */
+};
+
+hub_str hub_topic_method(hub_topic topic)
+{
+    return hub_str_of(METHODS[topic]);
+}
+
+static hub_view *current(const hub_notifier *notifier, hub_kind kind)
+{
+    return hub_registry_view_of(notifier->profile->registry, kind);
+}
+
+/* Tell a session of the changed kinds; one that waited for these very lists was given them. */
+static void tell_session(const hub_notifier *notifier, const hub_session *session,
+                         const bool changed[HUB_KINDS], bool is_asked_for)
+{
+    bool is_news[HUB_TOPICS] = {false};
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        bool is_given = session->listed[kind] == current(notifier, (hub_kind)kind)->serial;
+        if (changed[kind] && (is_asked_for || !is_given)) {
+            is_news[TOPICS[kind]] = true;
+        }
+    }
+    for (int topic = 0; topic < HUB_TOPICS; topic++) {
+        if (!is_news[topic]) {
+            continue;
+        }
+        if (session->initialized) {
+            hub_respond_notify(session->port, hub_topic_method((hub_topic)topic), HUB_STR_EMPTY);
+        }
+        for (hub_listen *listen = session->listens; listen != NULL; listen = listen->next) {
+            hub_listen_tell(listen, (hub_topic)topic);
+        }
+    }
+}
+
+static void tell(hub_notifier *notifier)
+{
+    bool changed[HUB_KINDS];
+    bool any = false;
+    bool is_asked_for = notifier->is_asked_for;
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        changed[kind] = notifier->seen[kind] ||
+                        !hub_view_equal(current(notifier, (hub_kind)kind), notifier->told[kind]);
+        any = any || changed[kind];
+    }
+    hub_notifier_settle(notifier);
+    if (!any) {
+        return;
+    }
+    notifier->quiet_until = hub_clock_now_ms() + HUB_LIMIT_NOTIFY_STORM_MS;
+    notifier->count++;
+    for (const hub_session *session = notifier->profile->sessions; session != NULL;
+         session = session->next) {
+        tell_session(notifier, session, changed, is_asked_for);
+    }
+}
+
+static void on_window_end(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    tell(timer->data);
+}
+
+hub_err hub_notifier_create(hub_profile *profile, hub_notifier **ret_notifier)
+{
+    hub_notifier *notifier = calloc(1, sizeof *notifier);
+    if (notifier == NULL) {
+        return HUB_ENOMEM;
+    }
+    notifier->profile = profile;
+    ev_timer_init(&notifier->timer, on_window_end, 0., 0.);
+    notifier->timer.data = notifier;
+    hub_notifier_settle(notifier);
+    *ret_notifier = notifier;
+    return HUB_OK;
+}
+
+void hub_notifier_destroy(hub_notifier *notifier)
+{
+    if (notifier != NULL) {
+        ev_timer_stop(notifier->profile->hub->loop, &notifier->timer);
+        for (int kind = 0; kind < HUB_KINDS; kind++) {
+            hub_view_unref(notifier->told[kind]);
+        }
+        free(notifier);
+    }
+}
+
+void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
+{
+    struct ev_loop *loop = notifier->profile->hub->loop;
+    uint64_t now = hub_clock_now_ms();
+    uint64_t delay_ms = HUB_LIMIT_NOTIFY_WINDOW_MS;
+    if (!is_asked_for && notifier->quiet_until > now + delay_ms) {
+        delay_ms = notifier->quiet_until - now;
+    }
+    double delay = (double)delay_ms / 1000.;
+    notifier->is_asked_for = notifier->is_asked_for || is_asked_for;
+    if (notifier->holds > 0) {
+        notifier->is_due = true;
+        return;
+    }
+    if (ev_is_active(&notifier->timer)) {
+        if (ev_timer_remaining(loop, &notifier->timer) <= delay) {
+            return;
+        }
+        ev_timer_stop(loop, &notifier->timer); /* a user's change does not wait for a storm */
+    }
+    ev_timer_set(&notifier->timer, delay, 0.);
+    ev_timer_start(loop, &notifier->timer);
+}
+
+void hub_notifier_hold(hub_notifier *notifier)
+{
+    struct ev_loop *loop = notifier->profile->hub->loop;
+    notifier->is_due = notifier->is_due || ev_is_active(&notifier->timer);
+    ev_timer_stop(loop, &notifier->timer);
+    notifier->holds++;
+}
+
+void hub_notifier_let_go(hub_notifier *notifier)
+{
+    bool is_due = notifier->is_due;
+    if (--notifier->holds == 0 && is_due) {
+        notifier->is_due = false;
+        hub_notifier_changed(notifier, notifier->is_asked_for);
+    }
+}
+
+void hub_notifier_settle(hub_notifier *notifier)
+{
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_view *view = hub_view_ref(current(notifier, (hub_kind)kind));
+        hub_view_unref(notifier->told[kind]);
+        notifier->told[kind] = view;
+        notifier->seen[kind] = false;
+    }
+    notifier->is_asked_for = false;
+}
+
+void hub_notifier_seen(hub_notifier *notifier, hub_kind kind)
+{
+    notifier->seen[kind] =
+        notifier->seen[kind] || ((ev_is_active(&notifier->timer) || notifier->is_due) &&
+                                 !hub_view_equal(current(notifier, kind), notifier->told[kind]));
+}
+
+unsigned hub_notifier_count(const hub_notifier *notifier)
+{
+    return notifier->count;
+}

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/notices/subscription.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "hub/notices/subscription_internal.h"
+#include "hub/notices/update_pace.h"
+#include "tools/route.h"
+
+#include <stdlib.h>
+
+static hub_str uri_of(const hub_subscription *subscription)
+{
+    return (hub_str){.ptr = subscription->uri, .len = subscription->uri_len};
+}
+
+/* ---- towards the toolset --------------------------------------------------------------------- */
+
+/* Ask something about a resource. The subscription may be gone when this returns. */
+static hub_err ask_toolset(const hub_subscription *subscription, const char *method,
+                           hub_call_on_outcome *on_outcome, void *ctx, hub_call **ret_call)
+{
+    hub_toolset *toolset = subscription->toolset;
+    hub_buf text; /* the params, then the URI as it is */
+    hub_buf_init(&text, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_add(&text, HUB_STR("{\"uri\":"));
+    size_t begin = text.len;
+    hub_json_add_string(&text, uri_of(subscription));
+    size_t end = text.len;
+    hub_buf_add_char(&text, '}');
+    hub_buf_add(&text, uri_of(subscription));
+    patchbay_request request = {
+        .tool = {.ptr = text.ptr + end + 1, .len = subscription->uri_len},
+        .args_json = HUB_STR("{}"),
+        .method = hub_str_of(method),
+        .params_json = {.ptr = text.ptr, .len = end + 1},
+        .name_json = {.ptr = text.ptr + begin, .len = end - begin},
+    };
+    hub_err err = hub_buf_ok(&text)
+                      ? hub_toolset_request(toolset, &request, toolset->settings->call_timeout_ms,
+                                            on_outcome, ctx, ret_call)
+                      : text.failed;
+    hub_buf_fini(&text);
+    return err;
+}
+
+static void ignore_outcome(void *ctx, const hub_outcome *outcome)
+{
+    (void)ctx;
+    (void)outcome;
+}
+
+/* Nobody wants to hear of it now. One that is out of its toolset's table is freed; else it may be
+ * gone when this returns, by what the toolset does when it hears of it. */
+static void tell_end(hub_subscription *subscription)
+{
+    hub_toolset *toolset = subscription->toolset;
+    hub_call *asking = subscription->asking;
+    bool is_told = subscription->is_told || asking != NULL;
+    bool is_over = subscription->is_over;
+    subscription->asking = NULL;
+    subscription->is_told = false;
+    if (asking != NULL) {
+        hub_call_drop(asking);
+    }
+    if (is_told && toolset->binding != NULL) {
+        hub_call *call;
+        hub_err err =
+            ask_toolset(subscription, "resources/unsubscribe", ignore_outcome, NULL, &call);
+        if (err != HUB_OK) {
+            hub_log(HUB_LOG_WARNING, "resource.not_unsubscribed",
+                    HUB_F_TEXT("toolset", toolset->settings->key),
+                    HUB_F_TEXT("reason", hub_err_text(err)));
+        }
+    }
+    if (is_over) {
+        free(subscription);
+    }
+}
+
+static void take_out(hub_subscription *subscription)
+{
+    if (subscription->toolset->next_subscription == subscription) {
+        subscription->toolset->next_subscription = subscription->hh.next;
+    }
+    HASH_DEL(subscription->toolset->subscriptions, subscription);
+    subscription->is_over = true;
+}
+
+/* After subscribers have gone or fallen asleep. */
+static void settle(hub_subscription *subscription)
+{
+    if (subscription->first == NULL) {
+        take_out(subscription);
+    }
+    if (subscription->awake == 0) {
+        tell_end(subscription);
+    }
+}
+
+/* ---- subscribers ----------------------------------------------------------------------------- */
+
+/* Take a subscriber out of its lists, and free it. What it subscribed to stays. */
+static void forget(hub_subscriber *subscriber)
+{
+    hub_subscriber **link = &subscriber->list->first;
+    while (*link != subscriber) {
+        link = &(*link)->list_next;
+    }
+    *link = subscriber->list_next;
+    subscriber->list->count--;
+    if (subscriber->prev != NULL) {
+        subscriber->prev->next = subscriber->next;
+    } else {
+        subscriber->subscription->first = subscriber->next;
+    }
+    if (subscriber->next != NULL) {
+        subscriber->next->prev = subscriber->prev;
+    }
+    subscriber->subscription->awake -= subscriber->is_asleep ? 0 : 1;
+    if (subscriber->is_awaited) {
+        subscriber->listen->awaited--; /* it ends, too */
+    }
+    hub_update_pace_forget(subscriber);
+    free(subscriber);
+}
+
+void hub_subscriber_end(hub_subscriber *subscriber)
+{
+    hub_subscription *subscription = subscriber->subscription;
+    forget(subscriber);
+    settle(subscription);
+}
+
+void hub_subscription_end_all(hub_subscriber_list *list)
+{
+    while (list->first != NULL) {
+        hub_subscriber_end(list->first);
+    }
+}
+
+static hub_subscription *find(const hub_toolset *toolset, hub_str uri)
+{
+    hub_subscription *found = NULL;
+    HASH_FIND(hh, toolset->subscriptions, uri.ptr, (unsigned)uri.len, found);
+    return found;
+}
+
+static hub_subscription *find_or_add(hub_toolset *toolset, hub_str uri)
+{
+    hub_subscription *subscription = find(toolset, uri);
+    if (subscription == NULL) {
+        subscription = calloc(1, sizeof *subscription + uri.len);
+        if (subscription != NULL) {
+            subscription->toolset = toolset;
+            subscription->uri_len = uri.len;
+            memcpy(subscription->uri, uri.ptr, uri.len);
+            HASH_ADD_KEYPTR(hh, toolset->subscriptions, subscription->uri,
+                            (unsigned)subscription->uri_len, subscription);
+            if (!hub_map_has_taken(&subscription->hh)) {
+                free(subscription);
+                return NULL;
+            }
+        }
+    }
+    return subscription;
+}
+
+hub_subscriber *hub_subscriber_find(const hub_subscriber_list *list, const hub_toolset *toolset,
+                                    hub_str own_uri, bool is_mapped, const hub_subscriber *but)
+{
+    hub_subscriber *at = list->first;
+    while (at != NULL &&
+           (at == but || at->subscription->toolset != toolset || at->is_mapped != is_mapped ||
+            !hub_str_eq(uri_of(at->subscription), own_uri))) {
+        at = at->list_next;
+    }
+    return at;
+}
+
+hub_subscriber *hub_subscriber_add(hub_session *session, hub_listen *listen, hub_toolset *toolset,
+                                   hub_str own_uri, bool is_mapped)
+{
+    hub_subscriber_list *list = listen != NULL ? &listen->subscribers : &session->subscribers;
+    hub_subscriber **end = &list->first;
+    while (*end != NULL) { /* in the order in which they were asked for */
+        end = &(*end)->list_next;
+    }
+    hub_subscriber *subscriber = calloc(1, sizeof *subscriber);
+    hub_subscription *subscription = subscriber != NULL ? find_or_add(toolset, own_uri) : NULL;
+    if (subscription == NULL) {
+        free(subscriber);
+        return NULL;
+    }
+    *subscriber = (hub_subscriber){
+        .subscription = subscription,
+        .next = subscription->first,
+        .list = list,
+        .session = session,
+        .listen = listen,
+        .is_mapped = is_mapped,
+        .is_new = listen != NULL,
+    };
+    if (subscription->first != NULL) {
+        subscription->first->prev = subscriber;
+    }
+    subscription->first = subscriber;
+    subscription->awake++;
+    *end = subscriber;
+    list->count++;
+    return subscriber;
+}
+
+void hub_subscriber_answer(hub_subscriber *subscriber, const hub_outcome *outcome)
+{
+    const hub_call_table *calls = subscriber->subscription->toolset->hub->calls;
+    hub_call *call = subscriber->call != 0 ? hub_call_find(calls, subscriber->call, NULL) : NULL;
+    subscriber->call = 0;
+    if (call != NULL) {
+        hub_call_finish(call, outcome);
+    }
+}
+
+/* Answer one that waits, and forget it if it has come to nothing: refused, or a second time the
+ * same. */
+static void answer_waiting(hub_subscriber *subscriber, const hub_outcome *outcome)
+{
+    const hub_subscription *subscription = subscriber->subscription;
+    hub_subscriber_answer(subscriber, outcome);
+    bool is_double = subscriber->is_repeat &&
+                     hub_subscriber_find(subscriber->list, subscription->toolset,
+                                         uri_of(subscription), subscriber->is_mapped, subscriber);
+    subscriber->is_repeat = false;
+    if (outcome->status != PATCHBAY_RESULT || is_double) {
+        forget(subscriber);
+    }
+}
+
+/* The answer that a stream waits for is there, or will not be. */
+static void settle_awaited(hub_subscriber *subscriber, bool is_refused)
+{
+    hub_listen *listen = subscriber->listen;
+    subscriber->is_awaited = false;
+    if (is_refused) {
+        forget(subscriber);
+    }
+    hub_listen_settled(listen);
+}
+
+/* The toolset has answered. If it refuses, those whose request brought this about are no
+ * subscribers; streams that were acknowledged, and those from before, stay, and the next request
+ * tries again. */
+static void on_subscribed(void *ctx, const hub_outcome *outcome)
+{
+    hub_subscription *subscription = ctx;
+    subscription->asking = NULL;
+    subscription->is_told = outcome->status == PATCHBAY_RESULT;
+    if (subscription->is_over) {
+        return;
+    }
+    if (!subscription->is_told) {
+        hub_log(HUB_LOG_WARNING, "resource.not_subscribed",
+                HUB_F_TEXT("toolset", subscription->toolset->settings->key),
+                HUB_F_STR("uri", uri_of(subscription)), HUB_F_STR("reason", outcome->json));
+    }
+    hub_subscriber *next;
+    for (hub_subscriber *at = subscription->first; at != NULL; at = next) {
+        next = at->next;
+        if (at->call != 0) {
+            answer_waiting(at, outcome);
+        } else if (at->is_awaited) {
+            settle_awaited(at, !subscription->is_told && !at->listen->is_acknowledged);
+        }
+    }
+    settle(subscription);
+}
+
+void hub_subscription_tell_begin(hub_subscription *subscription)
+{
+    if (subscription->is_told || subscription->asking != NULL || subscription->awake == 0) {
+        return;
+    }
+    hub_err err = ask_toolset(subscription, "resources/subscribe", on_subscribed, subscription,
+                              &subscription->asking);
+    if (err != HUB_OK) {
+        on_subscribed(subscription, &(hub_outcome){.status = PATCHBAY_FAILED,
+                                                   .json = hub_str_of(hub_err_text(err))});
+    }
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+void hub_subscriber_add_uri(const hub_subscriber *subscriber, hub_str own_uri, hub_buf *out)
+{
+    if (subscriber->is_mapped) {
+        hub_route_add_mapped(hub_str_of(subscriber->subscription->toolset->settings->key), own_uri,
+                             out);
+    } else {
+        hub_buf_add(out, own_uri);
+    }
+}
+
+/* Tell one subscriber, under the URI that it knows. */
+static void tell(hub_subscriber *subscriber, hub_str uri)
+{
+    const hub_listen *listen = subscriber->listen;
+    hub_buf known;
+    hub_buf params;
+    if (subscriber->session->closing || subscriber->is_asleep || subscriber->is_repeat ||
+        (listen != NULL && listen->is_over)) {
+        return;
+    }
+    if (listen != NULL && !listen->is_acknowledged) {
+        subscriber->has_missed = true;
+        return;
+    }
+    if (!hub_update_pace_admit(subscriber)) {
+        return;
+    }
+    hub_buf_init(&known, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_subscriber_add_uri(subscriber, uri, &known);
+    hub_buf_add_char(&params, '{');
+    if (listen != NULL) {
+        hub_listen_add_meta(listen, &params);
+    }
+    hub_json_add_key(&params, HUB_STR("uri"));
+    hub_json_add_string(&params, hub_buf_str(&known));
+    hub_buf_add_char(&params, '}');
+    if (hub_buf_ok(&known) && hub_buf_ok(&params)) {
+        hub_respond_notify(listen != NULL ? listen->port : subscriber->session->port,
+                           HUB_STR("notifications/resources/updated"), hub_buf_str(&params));
+    }
+    hub_buf_fini(&params);
+    hub_buf_fini(&known);
+}
+
+void hub_subscriber_tell(hub_subscriber *subscriber)
+{
+    tell(subscriber, uri_of(subscriber->subscription));
+}
+
+/* Whether `uri` goes on behind its first `len` bytes with something that lies inside of it. */
+static bool is_inside(hub_str uri, size_t len)
+{
+    return uri.ptr[len - 1] == '/' || uri.ptr[len] == '/' || uri.ptr[len] == '?' ||
+           uri.ptr[len] == '#';
+}
+
+/* A resource that has changed may be one inside of that which somebody subscribed to. */
+void hub_subscription_tell(hub_toolset *toolset, hub_str uri)
+{
+    for (size_t len = uri.len; len > 0; len--) {
+        if (len < uri.len && !is_inside(uri, len)) {
+            continue;
+        }
+        const hub_subscription *subscription = find(toolset, (hub_str){.ptr = uri.ptr, .len = len});
+        hub_subscriber *at = subscription != NULL ? subscription->first : NULL;
+        for (; at != NULL; at = at->next) {
+            tell(at, uri);
+        }
+    }
+}
+
+void hub_subscription_tell_missed(const hub_listen *listen)
+{
+    for (hub_subscriber *at = listen->subscribers.first; at != NULL; at = at->list_next) {
+        if (at->has_missed) {
+            at->has_missed = false;
+            tell(at, uri_of(at->subscription));
+        }
+    }
+}
+
+void hub_subscription_add_uris(const hub_listen *listen, hub_buf *out)
+{
+    for (const hub_subscriber *at = listen->subscribers.first; at != NULL; at = at->list_next) {
+        hub_buf known;
+        hub_buf_init(&known, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+        hub_subscriber_add_uri(at, uri_of(at->subscription), &known);
+        hub_json_add_comma(out);
+        hub_json_add_string(out, hub_buf_str(&known));
+        if (!hub_buf_ok(&known)) {
+            out->failed = known.failed;
+        }
+        hub_buf_fini(&known);
+    }
+}
+
+/* ---- toolsets that come and go --------------------------------------------------------------- */
+
+/* Walking over all subscriptions, while the toolset hears of one after the other: a plugin may
+ * answer whatever it was asked meanwhile, so any of them can be gone after any word to it. The next
+ * one is kept where take_out() finds it; a walk inside of a walk goes to the end for both. */
+static hub_subscription *step(hub_toolset *toolset, hub_subscription *at)
+{
+    toolset->next_subscription = at->hh.next;
+    return at;
+}
+
+/* Tell the toolset of all that it does not know of. */
+static void tell_all_begin(hub_toolset *toolset)
+{
+    hub_subscription *at = toolset->subscriptions;
+    for (; at != NULL; at = toolset->next_subscription) {
+        hub_subscription_tell_begin(step(toolset, at));
+    }
+}
+
+void hub_subscription_rebind(hub_toolset *toolset)
+{
+    hub_subscription *at = toolset->subscriptions;
+    for (; at != NULL; at = toolset->next_subscription) {
+        hub_call *asking = step(toolset, at)->asking;
+        at->asking = NULL;
+        if (asking != NULL) {
+            hub_call_drop(asking); /* the old instance hears of it */
+        }
+    }
+    for (at = toolset->subscriptions; at != NULL; at = at->hh.next) {
+        at->is_told = false;
+    }
+    tell_all_begin(toolset);
+}
+
+/* Put the subscribers of profiles without the toolset to sleep; who waits for an answer gets one,
+ * and is none. */
+static void sweep_one(hub_subscription *subscription)
+{
+    hub_str key = hub_str_of(subscription->toolset->settings->key);
+    hub_subscriber *next;
+    for (hub_subscriber *at = subscription->first; at != NULL; at = next) {
+        next = at->next;
+        if (at->is_asleep || hub_registry_find(at->session->profile->registry, key) != NULL) {
+            continue;
+        }
+        if (at->call != 0) {
+            answer_waiting(at, &(hub_outcome){.status = PATCHBAY_UNAVAILABLE,
+                                              .json = HUB_STR("the toolset was disabled")});
+        } else {
+            at->is_asleep = true;
+            subscription->awake--;
+            if (at->is_awaited) {
+                settle_awaited(at, false);
+            }
+        }
+    }
+}
+
+void hub_subscription_sweep(hub_toolset *toolset)
+{
+    hub_subscription *over = NULL; /* the toolset hears of them when nothing is walked any more */
+    hub_subscription *next;
+    for (hub_subscription *at = toolset->subscriptions; at != NULL; at = next) {
+        next = at->hh.next;
+        sweep_one(at);
+        if (at->first == NULL) {
+            take_out(at);
+        }
+        if (at->awake == 0 && (at->is_over || at->is_told || at->asking != NULL)) {
+            at->next_over = over;
+            over = at;
+        }
+    }
+    while (over != NULL) {
+        next = over->next_over;
+        tell_end(over);
+        over = next;
+    }
+}
+
+void hub_subscription_forget(hub_toolset *toolset)
+{
+    while (toolset->subscriptions != NULL) {
+        hub_subscription *subscription = toolset->subscriptions;
+        hub_assert(subscription->awake == 0 && !subscription->is_told);
+        while (subscription->first->next != NULL) {
+            forget(subscription->first);
+        }
+        hub_subscriber_end(subscription->first); /* the last one takes it along */
+    }
+}
+
+void hub_subscription_wake(const hub_profile *profile, hub_toolset *toolset)
+{
+    for (hub_subscription *at = toolset->subscriptions; at != NULL; at = at->hh.next) {
+        for (hub_subscriber *one = at->first; one != NULL; one = one->next) {
+            if (one->is_asleep && one->session->profile == profile) {
+                one->is_asleep = false;
+                at->awake++;
+            }
+        }
+    }
+    tell_all_begin(toolset);
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/reload/reload.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "hub/audit/audit.h"
+#include "hub/catalogs/catalog_cache.h"
+#include "hub/forward.h"
+#include "hub/isolation.h"
+#include "hub/orchestrator.h"
+#include "hub/reload/reload_internal.h"
+#include "hub/respond.h"
+#include "hub/session_instance.h"
+#include "hub/notices/subscription.h"
+#include "tools/naming.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+void hub_reload_names_add(hub_reload_names *names, const char *name)
+{
+    static const char MORE[] = ",…";
+    size_t len = strlen(name);
+    names->count++;
+    if (names->len + 1 + len + sizeof MORE > sizeof names->text) {
+        memcpy(names->text + names->len, MORE, sizeof MORE); /* over and over, at the same place */
+        return;
+    }
+    if (names->len > 0) {
+        names->text[names->len++] = ',';
+    }
+    memcpy(names->text + names->len, name, len + 1);
+    names->len += len;
+}
+
+/* ---- toolsets, beside those at work ---------------------------------------------------------- */
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(((const reload_toolset *)a)->toolset->key,
+                  ((const reload_toolset *)b)->toolset->key);
+}
+
+reload_toolset *reload_find(const reload *next, const char *key)
+{
+    size_t low = 0;
+    size_t high = next->toolset_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(next->toolsets[middle].toolset->key, key);
+        if (order == 0) {
+            return &next->toolsets[middle];
+        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return NULL;
+}
+
+static hub_err note_toolset(reload *next, const hub_toolset_settings *settings, hub_error *reterr)
+{
+    reload_toolset *item = &next->toolsets[next->toolset_count];
+    hub_toolset *known = hub_find_toolset(next->hub, hub_str_of(settings->key));
+    hub_err err = hub_naming_check_key(hub_str_of(settings->key), reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    if (next->toolset_count >= HUB_LIMIT_TOOLSETS) {
+        return hub_fail(reterr, HUB_ELIMIT, "more than %d toolsets", HUB_LIMIT_TOOLSETS);
+    }
+    *item = (reload_toolset){.toolset = known, .is_new = known == NULL};
+    if (known == NULL) {
+        err = hub_toolset_create(next->hub, settings, &item->toolset);
+    } else {
+        item->difference = hub_toolset_settings_compare(known->settings, settings);
+        item->settings = hub_toolset_settings_dup(settings);
+        err = item->settings != NULL ? HUB_OK : HUB_ENOMEM;
+    }
+    if (err != HUB_OK) {
+        return hub_fail(reterr, err, "out of memory");
+    }
+    next->toolset_count++;
+    return HUB_OK;
+}
+
+const hub_toolset_settings *reload_settings(const reload_toolset *item)
+{
+    return item->settings != NULL ? item->settings : item->toolset->settings;
+}
+
+static bool is_named(const hub_settings *settings, const char *key)
+{
+    for (size_t i = 0; i < settings->toolset_count; i++) {
+        if (strcmp(settings->toolsets[i].key, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static hub_err note_toolsets(reload *next, hub_error *reterr)
+{
+    const hub_settings *settings = next->settings;
+    size_t module_count = 0;
+    const hub_module *const *modules = hub_resolver_modules(next->hub->resolver, &module_count);
+    hub_err err = HUB_OK;
+    next->toolsets = calloc(settings->toolset_count + module_count + 1, sizeof *next->toolsets);
+    if (next->toolsets == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; err == HUB_OK && i < settings->toolset_count; i++) {
+        err = note_toolset(next, &settings->toolsets[i], reterr);
+    }
+    for (size_t i = 0; err == HUB_OK && !settings->toolsets_listed && i < module_count; i++) {
+        hub_toolset_settings own;
+        if (!is_named(settings, modules[i]->name) &&
+            hub_module_makes_toolset(modules[i], settings, &own)) {
+            err = note_toolset(next, &own, reterr);
+        }
+    }
+    if (next->toolset_count > 0) {
+        qsort(next->toolsets, next->toolset_count, sizeof *next->toolsets, by_key);
+    }
+    return err;
+}
+
+/* Make the instances that are needed, and are not there. */
+static hub_err make_bindings(reload *next, hub_error *reterr)
+{
+    for (size_t i = 0; i < next->toolset_count; i++) {
+        reload_toolset *item = &next->toolsets[i];
+        const hub_toolset *toolset = item->toolset;
+        bool is_fit = toolset->binding != NULL && item->difference != HUB_TOOLSET_ANOTHER;
+        if (item->users == 0 || is_fit) {
+            continue;
+        }
+        hub_err err =
+            hub_toolset_prepare(item->toolset, reload_settings(item), &item->binding, reterr);
+        if (err != HUB_OK) {
+            hub_error_prefix(reterr, "%s", reload_settings(item)->source);
+            return err;
+        }
+        if (toolset->binding == NULL && item->difference != HUB_TOOLSET_ANOTHER) {
+            hub_catalog_cache_recall(item->toolset); /* as hub_toolset_use does */
+        }
+    }
+    return HUB_OK;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* Free what is not the hub's: what was made, or what it was replaced by. */
+static void drop(reload *next)
+{
+    reload_drop_profiles(next);
+    for (size_t i = 0; i < next->toolset_count; i++) {
+        reload_toolset *item = &next->toolsets[i];
+        hub_binding_abandon(item->binding);
+        free(item->settings);
+        if (item->is_new && !next->is_done) {
+            hub_toolset_leave(item->toolset);
+        }
+    }
+    free(next->wait);
+    free(next->toolset_list);
+    free(next->forwarded_items);
+    free(next->toolsets);
+}
+
+static hub_err prepare(reload *next, hub_error *reterr)
+{
+    hub_err err = note_toolsets(next, reterr);
+    if (err == HUB_OK) {
+        err = reload_choose(next, reterr);
+    }
+    if (err == HUB_OK) {
+        err = make_bindings(next, reterr);
+    }
+    if (err == HUB_OK) {
+        err = reload_make_registries(next, reterr);
+    }
+    if (err != HUB_OK) {
+        return err;
+    }
+    next->toolset_list = calloc(next->toolset_count + 1, sizeof(hub_toolset *));
+    next->wait = reload_wait_create(next->hub, next->toolset_count);
+    if (next->toolset_list == NULL || next->wait == NULL ||
+        hub_forward_list(next->settings, &next->forwarded, &next->forwarded_items) != HUB_OK) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    return HUB_OK;
+}
+
+/* What a running hub cannot change. */
+static void note_restart(const hub_settings *old, const hub_settings *now, hub_reload_names *keys)
+{
+    bool same_paths = old->modules.paths.count == now->modules.paths.count;
+    for (size_t i = 0; same_paths && i < now->modules.paths.count; i++) {
+        same_paths = strcmp(old->modules.paths.items[i], now->modules.paths.items[i]) == 0;
+    }
+    if (!same_paths) {
+        hub_reload_names_add(keys, "modules.paths");
+    }
+    if (old->modules.watch != now->modules.watch) {
+        hub_reload_names_add(keys, "modules.watch");
+    }
+    if (old->modules.allow_writable != now->modules.allow_writable) {
+        hub_reload_names_add(keys, "modules.allow_writable");
+    }
+    bool both = old->cache_folder != NULL && now->cache_folder != NULL;
+    if (both ? strcmp(old->cache_folder, now->cache_folder) != 0
+             : old->cache_folder != now->cache_folder) {
+        hub_reload_names_add(keys, "hub.cache_dir");
+    }
+    if (old->limits.worker_threads != now->limits.worker_threads) {
+        hub_reload_names_add(keys, "limits.worker_threads");
+    }
+}
+
+/* The hub's list of toolsets becomes the next one; those that are no more are what `next` has
+ * then. */
+static size_t swap_toolsets(reload *next, hub_reload_report *report)
+{
+    hub_orchestrator *hub = next->hub;
+    hub_toolset **old = hub->toolsets;
+    size_t gone = 0;
+    for (size_t i = 0; i < hub->toolset_count; i++) {
+        if (reload_find(next, old[i]->key) == NULL) {
+            hub_reload_names_add(&report->removed, old[i]->key);
+            old[gone++] = old[i];
+        }
+    }
+    for (size_t i = 0; i < next->toolset_count; i++) {
+        const reload_toolset *item = &next->toolsets[i];
+        next->toolset_list[i] = item->toolset;
+        if (item->is_new) {
+            hub_reload_names_add(&report->added, item->toolset->key);
+        } else if (item->difference != HUB_TOOLSET_SAME) {
+            hub_reload_names_add(&report->changed, item->toolset->key);
+        }
+    }
+    hub->toolsets = next->toolset_list;
+    hub->toolset_count = next->toolset_count;
+    next->toolset_list = old;
+    return gone;
+}
+
+/* The toolset's settings become the next ones; the old ones are what the item has then, because the
+ * registries still point into them. */
+static void take_toolset(reload_toolset *item)
+{
+    hub_toolset *toolset = item->toolset;
+    hub_binding *binding = item->binding;
+    if (item->settings != NULL) {
+        hub_toolset_settings *old = toolset->settings;
+        toolset->settings = item->settings;
+        item->settings = old;
+        hub_queue_wake(toolset); /* there may be more places now */
+    }
+    if (item->difference == HUB_TOOLSET_ANOTHER) {
+        hub_catalog_cache_forget(toolset); /* what it would write would be under a wrong name */
+    }
+    toolset->users = item->users > toolset->users ? item->users : toolset->users;
+    item->binding = NULL;
+    item->has_begun = binding != NULL;
+    if (binding != NULL) {
+        hub_toolset_take(toolset, binding);
+    }
+    hub_session_instance_renew(toolset, binding != NULL);
+}
+
+static void swap_settings(reload *next)
+{
+    hub_orchestrator *hub = next->hub;
+    const char **items = hub->forwarded_items;
+    hub->settings = hub_settings_ref(next->settings);
+    hub_audit_configure(hub->audit, &hub->settings->audit);
+    hub->forwarded = next->forwarded;
+    hub->forwarded_items = next->forwarded_items;
+    next->forwarded_items = items;
+    hub_resolver_keep_outside(hub->resolver, hub_isolation_leaves_out, hub->settings);
+    hub_module_env_limit_messages(hub->env, next->settings->limits.upstream_message_bytes);
+}
+
+/* Nobody uses it any more. */
+static void let_go(hub_toolset *toolset)
+{
+    if (toolset->binding != NULL) {
+        hub_discovery_log_removed(toolset);
+    }
+    hub_toolset_let_go(toolset);
+}
+
+/* Whether the registry may have come to more or fewer tools; what new servers have is not known. */
+static bool has_other_tools(const reload *next, size_t gone)
+{
+    bool is_other = gone > 0;
+    for (size_t i = 0; !is_other && i < next->toolset_count; i++) {
+        const reload_toolset *item = &next->toolsets[i];
+        is_other = item->has_begun || (item->users == 0 && item->toolset->binding != NULL);
+    }
+    return is_other;
+}
+
+/* Nothing of this can fail. */
+static void commit(reload *next, hub_reload_report *report)
+{
+    const hub_settings *old = next->hub->settings;
+    size_t gone = swap_toolsets(next, report);
+    swap_settings(next);
+    for (size_t i = 0; i < next->toolset_count; i++) {
+        take_toolset(&next->toolsets[i]);
+    }
+    reload_take_profiles(next, old);
+    bool is_other = has_other_tools(next, gone);
+    for (size_t i = 0; i < next->toolset_count; i++) {
+        const reload_toolset *item = &next->toolsets[i];
+        if (item->users == 0) {
+            let_go(item->toolset);
+            if (item->difference == HUB_TOOLSET_ANOTHER) {
+                hub_toolset_forget_catalog(item->toolset);
+            }
+        } else {
+            hub_session_instance_sweep(item->toolset, false);
+            hub_subscription_sweep(item->toolset);
+            item->toolset->users = item->users;
+        }
+    }
+    for (size_t i = 0; i < gone; i++) {
+        let_go(next->toolset_list[i]);
+        hub_toolset_leave(next->toolset_list[i]);
+    }
+    if (is_other) {
+        hub_discovery_log_registry(next->hub, HUB_STR_EMPTY);
+    }
+    reload_tell(next);
+    hub_settings_unref(old);
+    reload_wait_begin(next);
+    hub_orchestrator_discovered(next->hub); /* what somebody waits for may be no more */
+}
+
+void hub_reload_note_refusal(hub_orchestrator *hub, const hub_error *why)
+{
+    hub_buf masked;
+    hub_buf_init(&masked, SIZE_MAX / 4);
+    hub_str text = hub_respond_mask(hub_str_of(why->text), &masked);
+    hub->refused_ms = hub_clock_now_ms();
+    hub->refusal.code = why->code;
+    (void)snprintf(hub->refusal.text, sizeof hub->refusal.text, HUB_STR_FMT, HUB_STR_ARG(text));
+    hub_buf_fini(&masked);
+}
+
+hub_err hub_reload(hub_orchestrator *hub, const hub_settings *settings,
+                   hub_reload_report *ret_report, hub_error *reterr)
+{
+    reload next = {.hub = hub, .settings = settings};
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        hub_manager_hurry(hub->profiles[i]->manager);
+    }
+    hub_resolver_scan(hub->resolver); /* for toolsets of modules that have only just come */
+    hub_err err = prepare(&next, reterr);
+    if (err == HUB_OK) {
+        hub_reload_end(hub); /* what the reload before this one waits for may be no more */
+        *ret_report = (hub_reload_report){.added = {.count = 0}};
+        note_restart(hub->settings, settings, &ret_report->restart);
+        commit(&next, ret_report);
+        next.is_done = true;
+        hub->refused_ms = 0;
+    }
+    drop(&next);
+    return err;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which toolsets are active in which profile after a reload, and the registries of that. */
+#include "base/limits.h"
+#include "base/log.h"
+#include "hub/notices/logging.h"
+#include "hub/reload/reload_internal.h"
+#include "hub/startup.h"
+#include "hub/notices/subscription.h"
+
+#include <stdlib.h>
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+static hub_err admit(const hub_settings *settings, const hub_profile_settings *profile,
+                     const char *key, size_t active)
+{
+    hub_err err = hub_policy_admit_toolset(&settings->policy, hub_str_of(key), active, NULL);
+    return err == HUB_OK ? hub_policy_admit_toolset(&profile->policy, hub_str_of(key), active, NULL)
+                         : err;
+}
+
+/* Whether the settings make a toolset active from the start, were it the only one. */
+static bool is_wanted(const hub_settings *settings, const hub_profile_settings *profile,
+                      const hub_toolset_settings *toolset)
+{
+    return hub_startup_wants(profile, toolset) &&
+           admit(settings, profile, toolset->key, 0) == HUB_OK;
+}
+
+/* Whether the settings that are at work make it so. */
+static bool was_wanted(const reload *next, const reload_profile *item, const reload_toolset *about)
+{
+    return !item->is_new && !item->profile->is_leaving && !about->is_new &&
+           is_wanted(next->hub->settings, item->profile->settings, about->toolset->settings);
+}
+
+static void choose(const reload *next, reload_profile *item, reload_toolset *about)
+{
+    if (!reload_settings(about)->enabled ||
+        admit(next->settings, item->settings, about->toolset->key, item->count) != HUB_OK) {
+        hub_reload_names_add(&item->skipped, about->toolset->key);
+        return;
+    }
+    item->choice[item->count++] = about;
+    about->users++;
+}
+
+/* What is active stays so, unless the settings want it otherwise now, and did not before. */
+static void choose_active(const reload *next, reload_profile *item)
+{
+    size_t count;
+    const hub_source *sources = hub_registry_sources(item->profile->registry, &count);
+    for (size_t i = 0; i < count; i++) {
+        const hub_toolset *active = sources[i].owner;
+        reload_toolset *about = sources[i].bare ? NULL : reload_find(next, active->key);
+        if (about == NULL || !reload_settings(about)->enabled) {
+            continue;
+        }
+        bool is_to_be = is_wanted(next->settings, item->settings, reload_settings(about));
+        if (is_to_be || !was_wanted(next, item, about)) {
+            choose(next, item, about);
+        }
+    }
+}
+
+/* What the settings want newly; what could not be made before, and is another now, too. */
+static void choose_new(const reload *next, reload_profile *item, reload_toolset *about)
+{
+    const hub_registry *registry = item->profile->registry;
+    bool is_another_try = about->difference != HUB_TOOLSET_SAME && !about->toolset->was_used;
+    if (hub_registry_find(registry, hub_str_of(about->toolset->key)) == NULL &&
+        hub_startup_wants(item->settings, reload_settings(about)) &&
+        (is_another_try || !was_wanted(next, item, about))) {
+        choose(next, item, about);
+    }
+}
+
+static bool is_chosen(const reload_profile *item, const reload_toolset *about)
+{
+    size_t i = 0;
+    while (i < item->count && item->choice[i] != about) {
+        i++;
+    }
+    return i < item->count;
+}
+
+/* As start-up does it: those of a list in its order, else by their keys. */
+static void choose_all(const reload *next, reload_profile *item)
+{
+    const hub_names *names = &item->settings->toolsets;
+    bool is_static = item->settings->startup == HUB_STARTUP_STATIC;
+    choose_active(next, item);
+    for (size_t i = 0; is_static && i < names->count; i++) {
+        hub_str name = hub_str_trim(hub_str_of(names->items[i]));
+        char key[HUB_LIMIT_TOOLSET_KEY_BYTES + 1];
+        if (name.len >= sizeof key) {
+            continue;
+        }
+        memcpy(key, name.ptr, name.len);
+        key[name.len] = '\0';
+        reload_toolset *about = reload_find(next, key);
+        if (about != NULL && !is_chosen(item, about)) {
+            choose_new(next, item, about);
+        }
+    }
+    for (size_t i = 0; i < next->toolset_count; i++) {
+        if (!is_static || !is_chosen(item, &next->toolsets[i])) {
+            choose_new(next, item, &next->toolsets[i]);
+        }
+    }
+}
+
+/* ---- profiles, beside those at work ---------------------------------------------------------- */
+
+static hub_profile *find_profile(const hub_orchestrator *hub, const char *name)
+{
+    hub_profile *found = NULL;
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        hub_profile *profile = hub->profiles[i];
+        if (strcmp(profile->settings->name, name) == 0 && (found == NULL || found->is_leaving)) {
+            found = profile;
+        }
+    }
+    return found;
+}
+
+static hub_err note_profile(reload *next, const hub_profile_settings *settings, hub_error *reterr)
+{
+    reload_profile *item = &next->profiles[next->profile_count];
+    hub_profile *profile = find_profile(next->hub, settings->name);
+    bool is_new = profile == NULL;
+    if (is_new) {
+        hub_err err = hub_profile_create(next->hub, next->settings, settings, &profile, reterr);
+        if (err != HUB_OK) {
+            return err;
+        }
+    }
+    *item = (reload_profile){.profile = profile, .is_new = is_new, .settings = settings};
+    next->profile_count++;
+    item->choice = calloc(next->toolset_count + 1, sizeof(reload_toolset *));
+    if (item->choice == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    choose_all(next, item);
+    if (settings->startup == HUB_STARTUP_STATIC && item->count == 0) {
+        return hub_fail(reterr, HUB_EINVAL,
+                        "profile \"%s\": static start-up needs at least one usable toolset",
+                        settings->name);
+    }
+    return HUB_OK;
+}
+
+static bool is_noted(const reload *next, const hub_profile *profile)
+{
+    for (size_t i = 0; i < next->profile_count; i++) {
+        if (next->profiles[i].profile == profile) {
+            return true;
+        }
+    }
+    return false;
+}
+
+hub_err reload_choose(reload *next, hub_error *reterr)
+{
+    const hub_orchestrator *hub = next->hub;
+    const hub_settings *settings = next->settings;
+    size_t most = hub->profile_count + settings->profile_count;
+    hub_err err = HUB_OK;
+    next->profiles = calloc(most, sizeof *next->profiles);
+    next->profile_list = calloc(most, sizeof(hub_profile *));
+    if (next->profiles == NULL || next->profile_list == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; err == HUB_OK && i < settings->profile_count; i++) {
+        err = note_profile(next, &settings->profiles[i], reterr);
+    }
+    for (size_t i = 0; err == HUB_OK && i < hub->profile_count; i++) {
+        if (!is_noted(next, hub->profiles[i])) {
+            next->profiles[next->profile_count++].profile = hub->profiles[i];
+        }
+    }
+    return err;
+}
+
+/* One that is gone shows nothing any more, by the rules that it had. */
+static hub_err make_empty(reload_profile *item, hub_error *reterr)
+{
+    static const hub_policy_rules NONE = {.max_active = 0};
+    const hub_view_rules rules = {
+        .naming = HUB_NAMING_PREFIX, .max_name_bytes = 64, .policies = {&NONE, &NONE}};
+    return hub_registry_create_with(&rules, NULL, 0, NULL, NULL, &item->registry, reterr);
+}
+
+static hub_err make_registry(const reload *next, reload_profile *item, hub_error *reterr)
+{
+    hub_profile *profile = item->profile;
+    hub_source *sources = calloc(item->count + 1, sizeof *sources);
+    if (sources == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    bool is_renamed = item->is_new || profile->settings->naming != item->settings->naming;
+    for (size_t i = 0; i < item->count; i++) {
+        const reload_toolset *about = item->choice[i];
+        sources[i] =
+            hub_toolset_next_source(about->toolset, reload_settings(about), about->binding);
+        sources[i].fresh = is_renamed || about->difference != HUB_TOOLSET_SAME ||
+                           hub_registry_find(profile->registry, sources[i].toolset) == NULL;
+    }
+    hub_err err = hub_profile_make_registry(profile, next->settings, item->settings, sources,
+                                            item->count, &item->registry, reterr);
+    free(sources);
+    if (err != HUB_OK) {
+        hub_error_prefix(reterr, "profile \"%s\"", item->settings->name);
+    }
+    return err;
+}
+
+hub_err reload_make_registries(reload *next, hub_error *reterr)
+{
+    hub_err err = HUB_OK;
+    for (size_t i = 0; err == HUB_OK && i < next->profile_count; i++) {
+        reload_profile *item = &next->profiles[i];
+        err = item->settings != NULL ? make_registry(next, item, reterr) : make_empty(item, reterr);
+    }
+    return err;
+}
+
+void reload_drop_profiles(reload *next)
+{
+    for (size_t i = 0; i < next->profile_count; i++) {
+        reload_profile *item = &next->profiles[i];
+        hub_registry_destroy(item->registry);
+        free(item->choice);
+        if (item->is_new && !next->is_done) {
+            hub_profile_destroy(item->profile);
+        }
+    }
+    free(next->profiles);
+    free(next->profile_list);
+}
+
+/* ---- making them current --------------------------------------------------------------------- */
+
+static void take_profile(const reload *next, reload_profile *item, const hub_settings *old)
+{
+    hub_profile *profile = item->profile;
+    bool was_leaving = profile->is_leaving;
+    profile->is_leaving = item->settings == NULL;
+    if (!profile->is_leaving) {
+        profile->settings = item->settings;
+    }
+    if (profile->is_leaving && !was_leaving) {
+        profile->held = hub_settings_ref(old);
+    } else if (!profile->is_leaving && was_leaving) {
+        hub_settings_unref(profile->held);
+        profile->held = NULL;
+    }
+    hub_registry_replace(profile->registry, item->registry);
+    item->registry = NULL;
+    if (item->skipped.count > 0) {
+        hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_TEXT("profile", profile->settings->name),
+                HUB_F_TEXT("toolsets", item->skipped.text),
+                HUB_F_TEXT("reason", "the policies do not admit them, or they are switched off"));
+    }
+    next->profile_list[item - next->profiles] = profile;
+}
+
+void reload_take_profiles(reload *next, const hub_settings *old)
+{
+    hub_orchestrator *hub = next->hub;
+    hub_profile **list = hub->profiles;
+    for (size_t i = 0; i < next->profile_count; i++) {
+        take_profile(next, &next->profiles[i], old);
+    }
+    hub->profiles = next->profile_list;
+    hub->profile_count = next->profile_count;
+    next->profile_list = list;
+}
+
+void reload_tell(const reload *next)
+{
+    for (size_t i = 0; i < next->profile_count; i++) {
+        const reload_profile *item = &next->profiles[i];
+        for (size_t k = 0; k < item->count; k++) {
+            hub_subscription_wake(item->profile, item->choice[k]->toolset);
+            hub_logging_refresh(item->choice[k]->toolset);
+        }
+        hub_notifier_changed(item->profile->notifier, true);
+        hub_profile_session_ended(item->profile); /* there may be none */
+    }
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/report/describe.h"
+
+#include "base/limits.h"
+#include "hub/hub.h"
+#include "hub/report/status.h"
+#include "tools/naming.h"
+
+static const char *describe(const hub_toolset *toolset)
+{
+    if (toolset->settings->description != NULL) {
+        return toolset->settings->description;
+    }
+    const hub_module *module =
+        hub_resolver_find(toolset->hub->resolver, hub_str_of(toolset->settings->module));
+    return module != NULL ? module->table->description : NULL;
+}
+
+bool hub_describe_is_active(const hub_profile *profile, const hub_toolset *toolset)
+{
+    return hub_registry_find(profile->registry, hub_str_of(toolset->settings->key)) != NULL;
+}
+
+/* One line for people: "active, 7 tools, 1 prompt", "failed: no such command". */
+static void add_summary(const hub_toolset *toolset, bool active, hub_buf *out)
+{
+    hub_buf text;
+    hub_buf_init(&text, 1024);
+    const char *state = hub_status_state(toolset, active);
+    hub_buf_add(&text, hub_str_of(strcmp(state, "ready") == 0 ? "active" : state));
+    for (int i = 0; i < HUB_KINDS; i++) {
+        hub_kind kind = (hub_kind)i;
+        size_t count = hub_toolset_count(toolset, kind);
+        if (count > 0 || (kind == HUB_KIND_TOOL && toolset->lists[kind] != NULL)) {
+            hub_buf_printf(&text, ", %zu %s", count, hub_kind_noun(kind, count));
+        }
+    }
+    if (active && toolset->state == PATCHBAY_STATE_FAILED) {
+        hub_buf_printf(&text, ": %s", toolset->detail);
+    } else if (describe(toolset) != NULL) {
+        hub_buf_printf(&text, ": %s", describe(toolset));
+    }
+    hub_json_add_key(out, HUB_STR("summary"));
+    hub_json_add_string(out, hub_buf_str(&text));
+    hub_buf_fini(&text);
+}
+
+void hub_describe_add_toolset(const hub_profile *profile, const hub_toolset *toolset, hub_buf *out)
+{
+    bool active = hub_describe_is_active(profile, toolset);
+    hub_json_add_key(out, HUB_STR("key"));
+    hub_json_add_string(out, hub_str_of(toolset->settings->key));
+    hub_json_add_key(out, HUB_STR("module"));
+    hub_json_add_string(out, hub_str_of(toolset->settings->module));
+    if (describe(toolset) != NULL) {
+        hub_json_add_key(out, HUB_STR("description"));
+        hub_json_add_string(out, hub_str_of(describe(toolset)));
+    }
+    hub_buf_printf(out, ",\"active\":%s,\"state\":\"%s\"", active ? "true" : "false",
+                   hub_status_state(toolset, active));
+    if (toolset->state == PATCHBAY_STATE_FAILED && active) {
+        hub_json_add_key(out, HUB_STR("reason"));
+        hub_json_add_string(out, hub_str_of(toolset->detail));
+    }
+    if (toolset->lists[HUB_KIND_TOOL] != NULL) {
+        hub_json_add_key(out, HUB_STR("toolCount"));
+        hub_buf_add_u64(out, toolset->lists[HUB_KIND_TOOL]->count);
+    }
+    add_summary(toolset, active, out);
+    hub_json_add_key(out, HUB_STR("status"));
+    hub_status_add_toolset(profile, toolset, out);
+}
+
+void hub_describe_toolsets(hub_orchestrator *hub, const char *profile_name, hub_buf *out)
+{
+    const hub_profile *profile = hub_find_profile(hub, profile_name);
+    hub_buf_add_char(out, '[');
+    for (size_t i = 0; profile != NULL && i < hub->toolset_count; i++) {
+        hub_json_add_comma(out);
+        hub_buf_add_char(out, '{');
+        hub_describe_add_toolset(profile, hub->toolsets[i], out);
+        hub_buf_add_char(out, '}');
+    }
+    hub_buf_add_char(out, ']');
+}
+
+bool hub_describe_resolve(hub_orchestrator *hub, const char *profile_name, hub_str reference,
+                          hub_buf *out)
+{
+    const hub_profile *profile = hub_find_profile(hub, profile_name);
+    if (profile == NULL) {
+        return false;
+    }
+    const hub_view *view = hub_registry_view(profile->registry);
+    const hub_view_entry *entry = hub_view_find(view, reference);
+    hub_str toolset;
+    hub_str tool;
+    hub_buf canonical;
+    hub_buf_init(&canonical, reference.len + 1);
+    if (entry == NULL && hub_naming_split(reference, &toolset, &tool) == HUB_OK) {
+        hub_naming_canonical(toolset, tool, &canonical);
+        size_t after = hub_view_after(view, hub_buf_str(&canonical));
+        if (after > 0 && hub_str_eq(view->entries[after - 1].canonical, hub_buf_str(&canonical))) {
+            entry = &view->entries[after - 1];
+        }
+    }
+    if (entry != NULL) {
+        hub_buf_add(out, entry->exposed);
+    }
+    hub_buf_fini(&canonical);
+    return entry != NULL;
+}
+
+void hub_describe_add_failures(const hub_profile *profile, hub_buf *out)
+{
+    size_t begin = out->len;
+    size_t count;
+    const hub_source *sources = hub_registry_sources(profile->registry, &count);
+    for (size_t i = 0; i < count; i++) {
+        const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
+        if (toolset == NULL || toolset->lists[HUB_KIND_TOOL] != NULL) {
+            continue;
+        }
+        bool failed = toolset->state == PATCHBAY_STATE_FAILED;
+        if (failed || toolset->state == PATCHBAY_STATE_CONNECTING) {
+            hub_buf_printf(out, "%s%s: %s", out->len > begin ? "; " : "", toolset->settings->key,
+                           failed ? toolset->detail : "it is still starting");
+        }
+    }
+}
+
+static void add_text(hub_buf *out, const char *key, const char *text)
+{
+    hub_json_add_key(out, hub_str_of(key));
+    hub_json_add_string(out, hub_str_of(text));
+}
+
+void hub_describe_modules(hub_orchestrator *hub, hub_buf *out)
+{
+    size_t count;
+    const hub_module *const *modules = hub_resolver_modules(hub->resolver, &count);
+    hub_buf_add_char(out, '[');
+    for (size_t i = 0; i < count; i++) {
+        const char *description = modules[i]->table->description;
+        hub_json_add_comma(out);
+        hub_buf_add_char(out, '{');
+        add_text(out, "name", modules[i]->name);
+        add_text(out, "version", modules[i]->table->version);
+        add_text(out, "path", modules[i]->path);
+        add_text(out, "summary", description != NULL ? description : "");
+        hub_buf_add_char(out, '}');
+    }
+    const hub_refusal *refusals = hub_resolver_refusals(hub->resolver, &count);
+    for (size_t i = 0; i < count; i++) {
+        hub_buf text;
+        hub_buf_init(&text, 2048);
+        hub_buf_printf(&text, "refused: %s", refusals[i].reason);
+        hub_json_add_comma(out);
+        hub_buf_add_char(out, '{');
+        add_text(out, "name", refusals[i].path);
+        add_text(out, "refused", refusals[i].reason);
+        hub_json_add_key(out, HUB_STR("summary"));
+        hub_json_add_string(out, hub_buf_str(&text));
+        hub_buf_add_char(out, '}');
+        hub_buf_fini(&text);
+    }
+    hub_buf_add_char(out, ']');
+}

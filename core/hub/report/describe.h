@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What there is and how it is doing, as JSON: for the meta-tools, which clients see, and for the
+ * command line. Thread: [loop].
+ */
+#ifndef HUB_HUB_REPORT_DESCRIBE_H
+#define HUB_HUB_REPORT_DESCRIBE_H
+
+#include "base/buf.h"
+#include "hub/orchestrator.h"
+
+struct hub_profile;
+struct hub_toolset;
+
+/* Append an array with one object per toolset: key, module, description, active, state, reason,
+ * toolCount, summary (one line for people), status (hub/report/status.h). `profile` NULL: the
+ * default one.
+ */
+void hub_describe_toolsets(hub_orchestrator *hub, const char *profile, hub_buf *out);
+
+/* Append an array with one object per module and per refused file: name, version, path, summary. */
+void hub_describe_modules(hub_orchestrator *hub, hub_buf *out);
+
+/* Append the exposed name that a reference means in the profile (NULL: the default one): an exposed
+ * name itself, or "toolset__tool" whatever the naming mode (split at the first "__"). False when it
+ * means nothing. */
+bool hub_describe_resolve(hub_orchestrator *hub, const char *profile, hub_str reference,
+                          hub_buf *out);
+
+/* Append why toolsets that are active have no tools, be it that they are still starting ("git:
+ * cannot start …"), separated by "; ". */
+void hub_describe_add_failures(const struct hub_profile *profile, hub_buf *out);
+
+/* Append the members of one toolset's object, without braces. */
+void hub_describe_add_toolset(const struct hub_profile *profile, const struct hub_toolset *toolset,
+                              hub_buf *out);
+
+/* Whether the toolset is active in the profile. */
+bool hub_describe_is_active(const struct hub_profile *profile, const struct hub_toolset *toolset);
+
+#endif

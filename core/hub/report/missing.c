@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/report/missing.h"
+
+#include "base/limits.h"
+#include "hub/report/describe.h"
+#include "hub/hub.h"
+#include "hub/startup.h"
+#include "tools/naming.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- toolsets -------------------------------------------------------------------------------- */
+
+typedef struct listener {
+    hub_missing_on_toolset *on_toolset;
+    void *ctx;
+} listener;
+
+static void on_refused(void *ctx, const hub_manager_result *result)
+{
+    const listener *heard = ctx;
+    char key[HUB_LIMIT_TOOLSET_KEY_BYTES + 1];
+    if (result->err == HUB_OK || result->err == HUB_EDENIED || result->err == HUB_ELIMIT) {
+        return;
+    }
+    (void)snprintf(key, sizeof key, HUB_STR_FMT, HUB_STR_ARG(result->toolset));
+    heard->on_toolset(heard->ctx, key, result->why.text);
+}
+
+/* NULL: it works, or nothing is known against it. */
+static const char *find_failure(const hub_toolset *toolset)
+{
+    if (toolset->state == PATCHBAY_STATE_FAILED) {
+        return toolset->detail;
+    }
+    bool is_awaited = toolset->state == PATCHBAY_STATE_CONNECTING &&
+                      toolset->lists[HUB_KIND_TOOL] == NULL && !toolset->native;
+    return is_awaited ? "it has not answered yet" : NULL;
+}
+
+void hub_missing_toolsets(hub_orchestrator *hub, const char *profile_name,
+                          hub_missing_on_toolset *on_toolset, void *ctx)
+{
+    hub_profile *profile = hub_find_profile(hub, profile_name);
+    listener heard = {.on_toolset = on_toolset, .ctx = ctx};
+    if (profile == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < hub->toolset_count; i++) {
+        const hub_toolset *toolset = hub->toolsets[i];
+        const char *failure =
+            hub_describe_is_active(profile, toolset) ? find_failure(toolset) : NULL;
+        if (failure != NULL) {
+            on_toolset(ctx, toolset->key, failure);
+        }
+    }
+    hub_startup_try_again(profile, on_refused, &heard);
+}
+
+/* ---- tools ----------------------------------------------------------------------------------- */
+
+/* The exposed name that is nearest, for whoever has mistyped it. */
+static void add_nearest(const hub_profile *profile, hub_str name, hub_buf *out)
+{
+    const hub_view *view = hub_registry_view(profile->registry);
+    char **names = calloc(view->count + 1, sizeof *names);
+    size_t count = 0;
+    for (size_t i = 0; names != NULL && i < view->count; i++) {
+        names[count] = hub_str_dup(view->entries[i].exposed);
+        count += names[count] != NULL;
+    }
+    hub_str nearest =
+        names != NULL ? hub_str_nearest(name, (const char *const *)names) : HUB_STR_EMPTY;
+    if (nearest.len > 0) {
+        hub_buf_printf(out, "did you mean \"" HUB_STR_FMT "\"?", HUB_STR_ARG(nearest));
+    }
+    while (count > 0) {
+        free(names[--count]);
+    }
+    free(names);
+}
+
+/* "toolset__tool", and "toolset.tool" as the naming `dot` has it. */
+static bool split(hub_str name, hub_str *ret_toolset, hub_str *ret_tool)
+{
+    if (hub_naming_split(name, ret_toolset, ret_tool) == HUB_OK) {
+        return true;
+    }
+    size_t at = hub_str_find(name, HUB_STR("."));
+    if (at == SIZE_MAX) {
+        return false;
+    }
+    *ret_toolset = (hub_str){.ptr = name.ptr, .len = at};
+    *ret_tool = hub_str_from(name, at + 1);
+    return true;
+}
+
+typedef struct search {
+    hub_str key;
+    hub_buf *out;
+} search;
+
+static void on_tried(void *ctx, const hub_manager_result *result)
+{
+    const search *wanted = ctx;
+    if (hub_str_eq(result->toolset, wanted->key) && result->err != HUB_OK) {
+        hub_buf_add(wanted->out, hub_str_of(result->why.text));
+    }
+}
+
+/* Why a toolset is not active. */
+static void add_inactive(hub_profile *profile, const hub_toolset *toolset, hub_buf *out)
+{
+    const hub_toolset_settings *settings = toolset->settings;
+    size_t active = hub_manager_active_count(profile->manager);
+    hub_error why = {.code = HUB_OK};
+    if (!settings->enabled) {
+        hub_buf_printf(out, "toolset \"%s\" is switched off (%s)", toolset->key, settings->source);
+    } else if (hub_policy_admit_toolset(&profile->hub->settings->policy, hub_str_of(toolset->key),
+                                        active, &why) != HUB_OK ||
+               hub_policy_admit_toolset(&profile->settings->policy, hub_str_of(toolset->key),
+                                        active, &why) != HUB_OK) {
+        hub_buf_printf(out, "toolset \"%s\" is not active: %s", toolset->key, why.text);
+    } else if (hub_startup_wants(profile->settings, settings)) {
+        search wanted = {.key = hub_str_of(toolset->key), .out = out};
+        hub_startup_try_again(profile, on_tried, &wanted);
+    } else {
+        hub_buf_printf(out, "toolset \"%s\" is not active (%s): --toolsets %s makes it so",
+                       toolset->key, settings->source, toolset->key);
+    }
+}
+
+void hub_missing_tool(hub_orchestrator *hub, const char *profile_name, hub_str name, hub_buf *out)
+{
+    hub_profile *profile = hub_find_profile(hub, profile_name);
+    hub_str key;
+    hub_str tool;
+    if (profile == NULL) {
+        return;
+    }
+    const hub_toolset *toolset = split(name, &key, &tool) ? hub_find_toolset(hub, key) : NULL;
+    if (toolset == NULL) {
+        add_nearest(profile, name, out);
+    } else if (!hub_describe_is_active(profile, toolset)) {
+        add_inactive(profile, toolset, out);
+    } else if (toolset->lists[HUB_KIND_TOOL] != NULL &&
+               hub_catalog_find(toolset->lists[HUB_KIND_TOOL], tool) != NULL) {
+        hub_buf_printf(out,
+                       "toolset \"%s\" has such a tool, but a policy, or its own tools.allow or "
+                       "tools.deny (%s), keeps it out",
+                       toolset->key, toolset->settings->source);
+    } else {
+        add_nearest(profile, name, out);
+    }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why something is not there that one might expect: for whoever runs the hub, on the command line.
+ * Clients are told less, since a policy may want them not to know. Thread: [loop].
+ */
+#ifndef HUB_HUB_REPORT_MISSING_H
+#define HUB_HUB_REPORT_MISSING_H
+
+#include "base/buf.h"
+
+struct hub_orchestrator;
+
+/* Report each toolset that the settings want to be active in the profile and that does not work:
+ * it cannot be made, or its server cannot be reached. Not those that a policy keeps out, which is
+ * what was asked for. `profile` NULL: the default one. `reason` is borrowed. */
+typedef void hub_missing_on_toolset(void *ctx, const char *key, const char *reason);
+void hub_missing_toolsets(struct hub_orchestrator *hub, const char *profile,
+                          hub_missing_on_toolset *on_toolset, void *ctx);
+
+/* Append why the profile has no tool of that name: what its toolset lacks, or which tool was meant.
+ * Nothing when there is no more to say. */
+void hub_missing_tool(struct hub_orchestrator *hub, const char *profile, hub_str name,
+                      hub_buf *out);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the toolsets fare, in numbers: counted where calls end, told to whoever looks after the hub
+ * (`patchbay status`, list_toolsets, describe_toolset, /readyz). Counting is a clock reading and a
+ * few additions for each call. Thread: [loop].
+ */
+#ifndef HUB_HUB_REPORT_STATUS_H
+#define HUB_HUB_REPORT_STATUS_H
+
+#include "base/buf.h"
+#include "hub/call.h"
+
+struct hub_profile;
+struct hub_request;
+struct hub_toolset;
+
+/* The method that `patchbay status` asks a hub with; its result is what hub_status_add appends. */
+#define HUB_STATUS_METHOD "patchbay/status"
+
+/* What has become of the clients' calls of a toolset since it was made. */
+typedef struct hub_status_counts {
+    uint64_t calls;          /* that have ended, however */
+    uint64_t errors;         /* of them: no result, or a tool's that says isError */
+    uint64_t cancelled;      /* of them: nobody waited for the end */
+    uint64_t latency_us;     /* of all that were not cancelled, together */
+    uint64_t latency_max_us; /* of the slowest of them */
+    uint64_t refused;        /* not among them: they got no place, at once or for as long as they
+                                could wait */
+} hub_status_counts;
+
+/* Whether an outcome of the call is a failure. */
+bool hub_status_is_error(const hub_call *call, const hub_outcome *outcome);
+
+/* Count a call that ends now, if a toolset works on it for a client; NULL: it was cancelled. */
+void hub_status_count(const hub_call *call, const hub_outcome *outcome);
+
+/* Count a call that got no place of its toolset. */
+void hub_status_count_refused(struct hub_toolset *toolset);
+
+/* The word for what the toolset is doing: off, inactive, idle, connecting, ready or failed. */
+const char *hub_status_state(const struct hub_toolset *toolset, bool is_active);
+
+/* Append one toolset's status, an object: state, pid, era, protocol, tools, calls, errors,
+ * cancelled, refused, restarts, failures, lastError, nextAttemptMs, catalogAgeMs, inFlight, queued,
+ * queueLimit, latencyMs. What does not apply to it is left out. */
+void hub_status_add_toolset(const struct hub_profile *profile, const struct hub_toolset *toolset,
+                            hub_buf *out);
+
+/* The JSON Schema of that object. */
+extern const char HUB_STATUS_SCHEMA[];
+
+/* Append the status of the hub, an object: `hub`, and `toolsets` with `key`, `active` and `status`
+ * of each. A profile whose clients cannot enable toolsets hears of its own ones alone. */
+void hub_status_add(const struct hub_profile *profile, hub_buf *out);
+
+/* Ask the hub behind a toolset, which is in use, for its status. `on_outcome` is told once, perhaps
+ * before this returns. It takes at most `timeout_ms`.
+ * errors:  HUB_ENOTFOUND (no such toolset), HUB_EUNAVAILABLE (nobody uses it), HUB_ELIMIT,
+ *          HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_status_ask(hub_orchestrator *hub, hub_str toolset, uint32_t timeout_ms,
+                                      hub_call_on_outcome *on_outcome, void *ctx);
+
+/* Answer HUB_STATUS_METHOD. */
+void hub_status_respond(const struct hub_request *request);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/tasks/task_watch.h"
+
+#include "base/limits.h"
+#include "base/map.h"
+#include "hub/hub.h"
+#include "hub/notices/logging.h"
+#include "hub/notices/progress.h"
+#include "hub/tasks/tasks.h"
+
+#include <stdlib.h>
+
+struct hub_task_watch {
+    UT_hash_handle by_id;   /* in toolset->task_watches */
+    UT_hash_handle by_call; /* in toolset->task_progress */
+    hub_toolset *toolset;
+    hub_session *session;
+    hub_task_watch *session_next; /* newer */
+    hub_task_watch *session_prev;
+    uint64_t call; /* the id of the call that made the task: the toolset's progress token for it */
+    hub_str token; /* the client's, raw; empty: it wants none */
+    size_t id_len;
+    char text[]; /* id, token */
+};
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static hub_task_watch *find(const hub_toolset *toolset, hub_str id)
+{
+    hub_task_watch *found = NULL;
+    HASH_FIND(by_id, toolset->task_watches, id.ptr, (unsigned)id.len, found);
+    return found;
+}
+
+static void forget(hub_task_watch *watch)
+{
+    hub_session *session = watch->session;
+    hub_toolset *toolset = watch->toolset;
+    HASH_DELETE(by_id, toolset->task_watches, watch);
+    HASH_DELETE(by_call, toolset->task_progress, watch);
+    if (watch->session_prev != NULL) {
+        watch->session_prev->session_next = watch->session_next;
+    } else {
+        session->oldest_task = watch->session_next;
+    }
+    if (watch->session_next != NULL) {
+        watch->session_next->session_prev = watch->session_prev;
+    } else {
+        session->newest_task = watch->session_prev;
+    }
+    session->task_count--;
+    toolset->hub->task_count--;
+    free(watch);
+}
+
+void hub_task_watch_end(hub_toolset *toolset, hub_str id)
+{
+    hub_task_watch *watch = find(toolset, id);
+    if (watch != NULL) {
+        forget(watch);
+    }
+}
+
+static void link_session(hub_task_watch *watch)
+{
+    hub_session *session = watch->session;
+    watch->session_prev = session->newest_task;
+    if (session->newest_task != NULL) {
+        session->newest_task->session_next = watch;
+    } else {
+        session->oldest_task = watch;
+    }
+    session->newest_task = watch;
+    session->task_count++;
+    watch->toolset->hub->task_count++;
+}
+
+/* Into both or neither. False when out of memory. */
+static bool add_to_tables(hub_task_watch *watch)
+{
+    hub_toolset *toolset = watch->toolset;
+    HASH_ADD_KEYPTR(by_id, toolset->task_watches, watch->text, (unsigned)watch->id_len, watch);
+    if (!hub_map_has_taken(&watch->by_id)) {
+        return false;
+    }
+    HASH_ADD(by_call, toolset->task_progress, call, sizeof watch->call, watch);
+    if (!hub_map_has_taken(&watch->by_call)) {
+        HASH_DELETE(by_id, toolset->task_watches, watch);
+        return false;
+    }
+    return true;
+}
+
+void hub_task_watch_begin(const hub_call *call, hub_str id)
+{
+    hub_toolset *toolset = call->binding->toolset;
+    hub_session *session = call->session;
+    hub_str token = call->context.progress_token;
+    hub_task_watch_end(toolset, id); /* a server that uses an id again means another task */
+    if (session->task_count >= HUB_LIMIT_WATCHED_TASKS_PER_SESSION) {
+        forget(session->oldest_task);
+    }
+    if (toolset->hub->task_count >= HUB_LIMIT_WATCHED_TASKS) {
+        return;
+    }
+    hub_task_watch *watch = calloc(1, sizeof *watch + id.len + token.len);
+    if (watch == NULL) {
+        return; /* its client polls */
+    }
+    watch->toolset = toolset;
+    watch->session = session;
+    watch->call = call->id;
+    watch->id_len = id.len;
+    memcpy(watch->text, id.ptr, id.len);
+    if (token.len > 0) {
+        memcpy(watch->text + id.len, token.ptr, token.len);
+    }
+    watch->token = (hub_str){.ptr = watch->text + id.len, .len = token.len};
+    if (add_to_tables(watch)) {
+        link_session(watch);
+    } else {
+        free(watch);
+    }
+}
+
+void hub_task_watch_forget_session(hub_session *session)
+{
+    while (session->oldest_task != NULL) {
+        forget(session->oldest_task);
+    }
+}
+
+void hub_task_watch_forget_toolset(hub_toolset *toolset)
+{
+    while (toolset->task_watches != NULL) {
+        forget(toolset->task_watches);
+    }
+}
+
+/* ---- what is heard --------------------------------------------------------------------------- */
+
+/* The watched task that a raw id names, or NULL. */
+static hub_task_watch *find_raw(const hub_toolset *toolset, hub_str raw)
+{
+    hub_buf id;
+    hub_buf_init(&id, HUB_LIMIT_TASK_ID_BYTES);
+    hub_task_watch *watch =
+        hub_json_decode(raw, &id) == HUB_OK ? find(toolset, hub_buf_str(&id)) : NULL;
+    hub_buf_fini(&id);
+    return watch;
+}
+
+void hub_task_watch_status(hub_toolset *toolset, hub_str params)
+{
+    hub_task_watch *watch = find_raw(toolset, hub_json_get(params, HUB_STR("taskId")));
+    if (watch == NULL) {
+        return;
+    }
+    const hub_session *session = watch->session;
+    hub_buf text;
+    hub_buf_init(&text, SIZE_MAX / 2);
+    hub_str told = hub_tasks_notification(toolset, session, params, true, &text);
+    if (told.len > 0 && !session->closing) {
+        hub_respond_notify(session->port, HUB_STR("notifications/tasks/status"), told);
+    }
+    hub_buf_fini(&text);
+    if (hub_tasks_has_ended(params)) {
+        forget(watch);
+    }
+}
+
+bool hub_task_watch_progress(hub_toolset *toolset, uint64_t call, hub_str params)
+{
+    hub_task_watch *watch = NULL;
+    HASH_FIND(by_call, toolset->task_progress, &call, sizeof call, watch);
+    if (watch == NULL) {
+        return false;
+    }
+    const hub_session *session = watch->session;
+    hub_buf text;
+    hub_buf_init(&text, SIZE_MAX / 2);
+    hub_str told = hub_tasks_notification(toolset, session, params, false, &text);
+    if (told.len > 0 && watch->token.len > 0 && !session->closing) {
+        hub_progress_notify(session->port, watch->token, told);
+    }
+    hub_buf_fini(&text);
+    return true;
+}
+
+bool hub_task_watch_message(const hub_binding *binding, hub_str params)
+{
+    const hub_toolset *toolset = binding->toolset;
+    hub_call *waiting;
+    if (!hub_tasks_find_waiting(binding, params, &waiting)) {
+        return false;
+    }
+    const hub_task_watch *watch = find_raw(toolset, hub_tasks_related_id(params));
+    hub_session *session = waiting != NULL ? waiting->session
+                           : watch != NULL ? watch->session
+                                           : NULL;
+    hub_buf text;
+    hub_buf_init(&text, SIZE_MAX / 2);
+    hub_str told = session != NULL ? hub_tasks_notification(toolset, session, params, false, &text)
+                                   : HUB_STR_EMPTY;
+    if (told.len > 0 && waiting != NULL) {
+        hub_logging_forward(waiting, told);
+    } else if (told.len > 0) {
+        hub_logging_tell(session, told);
+    }
+    hub_buf_fini(&text);
+    return true;
+}

@@ -298,8 +298,8 @@ MUTANTS = [
     Mutant(
         "unwatched_descriptors_wait_for_others",
         "core/base/loop.c",
-        "    ev_set_loop_release_cb(loop, before_wait, NULL);\n",
-        "    (void)before_wait;\n",
+        "    ev_set_loop_release_cb(loop, before_wait, after_wait);\n",
+        "    (void)before_wait;\n    ev_set_loop_release_cb(loop, NULL, after_wait);\n",
         "test_loop",
     ),
     Mutant(

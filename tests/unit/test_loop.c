@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libev cannot cope with alone: no memory, and descriptors that the kernel will not watch. */
+/* What libev cannot cope with alone: no memory, and descriptors that the kernel will not watch. And
+ * the time of a turn. */
 #include "fail_memory.h"
 
 #include <setjmp.h>
@@ -169,6 +170,46 @@ static void test_memory_is_put_aside(void **state)
     assert_true(failed > 2);
 }
 
+/* ---- the time of a turn ---------------------------------------------------------------------- */
+
+typedef struct turn {
+    uint64_t first_us; /* when the callback began, by the turn */
+    uint64_t later_us; /* by the clock, a millisecond later at least */
+    uint64_t last_us;  /* then by the turn */
+} turn;
+
+static void on_turn(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    turn *of = timer->data;
+    of->first_us = hub_clock_turn_us();
+    do {
+        of->later_us = hub_clock_now_us();
+    } while (of->later_us < of->first_us + 1000);
+    of->last_us = hub_clock_turn_us();
+}
+
+static void test_time_stands_still_within_a_turn(void **state)
+{
+    (void)state;
+    struct ev_loop *loop = hub_loop_new();
+    turn turns[2];
+    ev_timer timer;
+    for (int i = 0; i < 2; i++) {
+        uint64_t before_us = hub_clock_now_us();
+        ev_timer_init(&timer, on_turn, 0., 0.);
+        timer.data = &turns[i];
+        ev_timer_start(loop, &timer);
+        (void)ev_run(loop, EVRUN_ONCE);
+        assert_true(turns[i].first_us >= before_us);
+        assert_true(turns[i].first_us <= turns[i].later_us);
+        assert_int_equal(turns[i].last_us, turns[i].first_us);
+    }
+    assert_true(turns[1].first_us >= turns[0].later_us);
+    hub_loop_destroy(loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_is_tried_again_without_haste),
         cmocka_unit_test(test_is_not_mended_when_closed),
         cmocka_unit_test(test_memory_is_put_aside),
+        cmocka_unit_test(test_time_stands_still_within_a_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,6 +80,13 @@ static inline hub_str hub_str_between(const char *from, const char *to)
     return (hub_str){.ptr = from, .len = (size_t)(to - from)};
 }
 
+/* Where a slice of `from` lies in a copy of that; itself when it is none of it, as a constant. */
+static inline hub_str hub_str_moved(hub_str slice, hub_str from, const char *copy)
+{
+    bool is_inside = slice.len > 0 && slice.ptr >= from.ptr && slice.ptr < from.ptr + from.len;
+    return is_inside ? (hub_str){.ptr = copy + (slice.ptr - from.ptr), .len = slice.len} : slice;
+}
+
 /* Bytewise order, shorter first on a tie: <0, 0, >0. */
 int hub_str_cmp(hub_str a, hub_str b);
 

@@ -322,6 +322,7 @@ static size_t apply_splices(hub_str params, splice *splices, size_t count, hub_s
         splices[1] = swap;
     }
     for (size_t i = 0; i < count; i++) {
+        hub_assert(splices[i].at.ptr >= from && splices[i].at.ptr <= params.ptr + params.len);
         parts[n++] = hub_str_between(from, splices[i].at.ptr);
         parts[n++] = splices[i].with;
         from = splices[i].at.ptr + splices[i].at.len;

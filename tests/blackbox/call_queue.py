@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls beyond a toolset's max_calls wait their turn, within bounds (S5.17, R07)."""
 
+import json
+
 from mcp import HubTest, LegacyClient, ModernClient, fixture, main
 
 TOOLS = ("one", "hold")
@@ -59,6 +61,43 @@ class Queue(HubTest):
             self.assertWaits(client, waiting)
             client.cancel(held)
             self.assertIn("content", client.hub.response(waiting).result)
+
+    def send_raw(self, client, method, params):
+        """Send params of which every byte is known, with the `_meta` behind that a modern client has."""
+        request_id = client.hub.new_id()
+        meta = client.params(None, None)
+        if meta:
+            params = params[:-1] + "," + json.dumps(meta)[1:]
+        client.hub.send(f'{{"jsonrpc":"2.0","id":{request_id},"method":"{method}","params":{params}}}')
+        return request_id
+
+    def test_what_waits_for_a_server_reaches_it_as_it_was(self):
+        """Under its own name, though the hub has another for it, and with every byte that the client wrote."""
+        requests = {
+            "tools/call": '{"name":"up__echo","arguments":{"n":1.50,"s":"\\u00e9"},"x":[1e2]}',
+            "resources/read": '{"x":1.50,"uri":"rec:///one"}',
+            "prompts/get": '{"arguments":{"topic":"\\u00e9"},"name":"up__greet"}',
+            "completion/complete": '{"ref":{"type":"ref/prompt","name":"up__greet"},"argument":{"name":"topic","value":""}}',
+        }
+        for era in ("legacy", "modern"):
+            for kind in (LegacyClient, ModernClient):
+                with self.subTest(server=era, client=kind.__name__):
+                    recorder = self.recorder()
+                    hub = self.hub(toolsets={"up": recorder.toolset("--era", era, "--content", max_calls=1)})
+                    client = kind(hub)
+                    held = client.send_call("up__hold")
+                    recorder.wait_request("tools/call")
+                    mark = recorder.mark
+                    waiting = [self.send_raw(client, method, text) for method, text in requests.items()]
+                    client.cancel(held)
+                    for request_id in waiting:
+                        self.assertIsNotNone(hub.response(request_id).result)
+                    recorder.sync()
+                    for method, text in requests.items():
+                        (line,) = recorder.lines(method, mark)
+                        members = text.replace("up__", "")[1:-1]
+                        self.assertIn(members, line)
+                    hub.finish()
 
 
 if __name__ == "__main__":

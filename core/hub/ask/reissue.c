@@ -21,13 +21,6 @@ typedef struct hub_reissue {
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
-/* Where a slice of `from` lies in its copy; what is no slice is a constant. */
-static hub_str moved(hub_str slice, hub_str from, const char *copy)
-{
-    bool is_inside = slice.len > 0 && slice.ptr >= from.ptr && slice.ptr < from.ptr + from.len;
-    return is_inside ? (hub_str){.ptr = copy + (slice.ptr - from.ptr), .len = slice.len} : slice;
-}
-
 static hub_str append(char **at, hub_str text)
 {
     hub_str copy = {.ptr = *at, .len = text.len};
@@ -40,9 +33,9 @@ static hub_str append(char **at, hub_str text)
 
 static void move_slices(patchbay_request *request, hub_str params, const char *copy)
 {
-    request->args_json = moved(request->args_json, params, copy);
-    request->meta_json = moved(request->meta_json, params, copy);
-    request->name_json = moved(request->name_json, params, copy);
+    request->args_json = hub_str_moved(request->args_json, params, copy);
+    request->meta_json = hub_str_moved(request->meta_json, params, copy);
+    request->name_json = hub_str_moved(request->name_json, params, copy);
 }
 
 void hub_reissue_keep(hub_call *call, const hub_message *message, const patchbay_request *request)

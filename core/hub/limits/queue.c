@@ -109,21 +109,21 @@ static hub_str copy(char **at, hub_str text)
 
 static hub_waiting *keep(hub_toolset *toolset, hub_str name, hub_str name_json, hub_str message)
 {
-    hub_waiting *waiting = malloc(sizeof *waiting + message.len + name.len + name_json.len);
+    hub_waiting *waiting = malloc(sizeof *waiting + message.len + name.len);
     if (waiting != NULL) {
         char *at = waiting->text;
         waiting->toolset = toolset;
         waiting->lane = NULL;
         waiting->message = copy(&at, message);
         waiting->name = copy(&at, name);
-        waiting->name_json = copy(&at, name_json);
+        waiting->name_json = hub_str_moved(name_json, message, waiting->message.ptr);
     }
     return waiting;
 }
 
 static size_t held_bytes(const hub_waiting *waiting)
 {
-    return waiting->message.len + waiting->name.len + waiting->name_json.len;
+    return waiting->message.len + waiting->name.len;
 }
 
 /* It was never handed to the toolset, which has its count of those, and the audit a word. */

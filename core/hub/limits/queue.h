@@ -31,8 +31,8 @@ void hub_queue_init(struct hub_toolset *toolset);
 void hub_queue_fini(struct hub_toolset *toolset); /* nobody waits */
 
 /* Have a call wait for a place of the toolset if there is none, or somebody else is before it;
- * `name`, `name_json` and `message` are kept. A call that cannot wait either is failed. False: it
- * can be made now. Calls about tasks need no place. */
+ * `name` and `message` are kept, with `name_json` in it. A call that cannot wait either is failed.
+ * False: it can be made now. Calls about tasks need no place. */
 bool hub_queue_hold(hub_call *call, struct hub_toolset *toolset, hub_str name, hub_str name_json,
                     const hub_message *message);
 

@@ -14,6 +14,7 @@
  */
 #include "base/framing.h"
 #include "base/limits.h"
+#include "base/loop.h"
 #include "hub/hub.h"
 #include "hub/orchestrator.h"
 
@@ -197,7 +198,7 @@ static bool start_hub(const char *module, const char *config)
     toolset.config_json = config;
     hub_log_setup(HUB_LOG_ERROR, false);
     me.port.ops = &PORT;
-    me.loop = ev_loop_new(EVFLAG_AUTO);
+    me.loop = hub_loop_new();
     if (me.loop == NULL || hub_orchestrator_create(me.loop, &settings, &me.hub, &why) != HUB_OK ||
         hub_orchestrator_start(me.hub, &why) != HUB_OK ||
         hub_session_create(me.hub, &session, &me.session, &why) != HUB_OK) {
@@ -308,7 +309,7 @@ static void stop_hub(void)
     hub_session_close(me.session);
     if (me.hub != NULL) {
         (void)hub_orchestrator_destroy(me.hub, GUARD_MS);
-        ev_loop_destroy(me.loop);
+        hub_loop_destroy(me.loop);
     }
 }
 

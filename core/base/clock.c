@@ -29,6 +29,11 @@ void hub_clock_begin_turn(void)
     turn_us = hub_clock_now_us();
 }
 
+void hub_clock_renew_turn(void)
+{
+    turn_us = turn_us != 0 ? hub_clock_now_us() : 0;
+}
+
 uint64_t hub_clock_turn_us(void)
 {
     return turn_us != 0 ? turn_us : hub_clock_now_us();

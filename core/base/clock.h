@@ -13,9 +13,10 @@ uint64_t hub_clock_coarse_ms(void);
 
 /* Microseconds on CLOCK_MONOTONIC as of when the loop of hub_loop_new last woke up, which is when
  * what it works on was there; the time itself before there is one. Reading the clock is a fiftieth
- * of a call, and would be done for each of a batch of them. thread:  [loop] */
+ * of a call, and would be done for each of a batch of them. thread: [loop] */
 uint64_t hub_clock_turn_us(void);
 void hub_clock_begin_turn(void); /* the loop has woken up */
+void hub_clock_renew_turn(void); /* somebody took long: what comes next has not waited so far */
 
 /* Milliseconds since 1970, for people and for files; it may be set back. */
 int64_t hub_clock_wall_ms(void);

@@ -81,7 +81,7 @@ static void after_wait(struct ev_loop *loop)
 
 struct ev_loop *hub_loop_new(void)
 {
-    struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO);
+    struct ev_loop *loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     patience *with = loop != NULL ? calloc(1, sizeof *with) : NULL;
     if (with == NULL) {
         ev_loop_destroy(loop);

@@ -41,7 +41,7 @@ unsigned hub_map_hash(const void *key, size_t len)
 {
     const unsigned char *at = key;
     (void)pthread_once(&seed_once, make_seed); /* cannot fail with a static control */
-    uint64_t hash = seed ^ len;
+    uint64_t hash = seed ^ len * UINT64_C(0x9e3779b97f4a7c15); /* apart from what follows it */
     for (; len >= sizeof hash; at += sizeof hash, len -= sizeof hash) {
         uint64_t word;
         memcpy(&word, at, sizeof word);

@@ -73,7 +73,9 @@ static void widen(int fd, bool *ret_is_wide)
 {
     if (!*ret_is_wide) {
         *ret_is_wide = true;
-        (void)fcntl(fd, F_SETPIPE_SZ, WIDE_PIPE_BYTES);
+        if (fcntl(fd, F_GETPIPE_SZ) < WIDE_PIPE_BYTES) { /* whoever made it may want it wider */
+            (void)fcntl(fd, F_SETPIPE_SZ, WIDE_PIPE_BYTES);
+        }
     }
 }
 

@@ -248,7 +248,7 @@ void hub_call_set_deadline(hub_call *call, uint32_t timeout_ms, uint32_t ceiling
     ev_timer_init(&call->deadline, on_deadline, 0., 0.);
     ev_set_priority(&call->deadline, EV_MINPRI); /* an answer that is there already counts */
     call->deadline.data = call;
-    start_timer(call, call->begin_ms, is_new ? call->begin_ms : hub_clock_now_ms());
+    start_timer(call, call->begin_ms, is_new ? call->begin_ms : hub_clock_turn_us() / 1000);
 }
 
 void hub_call_touch(hub_call *call)

@@ -185,10 +185,14 @@ hub_err hub_instance_create(hub_module_env *env, const hub_module *module, const
     return HUB_OK;
 }
 
-/* Name a plugin that kept the loop waiting. To a tick of the kernel, because each call asks. */
+/* Name a plugin that kept the loop waiting, and have the time go on. To a tick of the kernel,
+ * because each call asks. */
 static void check_budget(hub_instance *instance, uint64_t begin_ms, const char *entry)
 {
     uint64_t spent_ms = hub_clock_coarse_ms() - begin_ms;
+    if (spent_ms > 0) {
+        hub_clock_renew_turn();
+    }
     if (spent_ms > HUB_LOOP_BUDGET_MS) {
         hub_log(HUB_LOG_WARNING, "plugin.slow", HUB_F_TEXT("toolset", instance->key),
                 HUB_F_TEXT("entry", entry), HUB_F_INT("ms", spent_ms));

@@ -27,6 +27,17 @@ class Starting(HubTest):
         self.hub(toolsets={"up": recorder.toolset(lazy=False)})
         recorder.wait_request("tools/list")
 
+    def test_a_server_may_write_until_it_ends(self):
+        """Stopping it closes its stdin, nothing else: what it says when it sees that is no broken pipe."""
+        recorder = self.recorder()
+        client = self.legacy(toolsets={"up": recorder.toolset("--ignore-eof")})
+        client.call("up__echo").result
+        client.call("disable_toolset", {"toolset": "up"}).result
+        recorder.wait_event("eof")
+        recorder.command(write='{"jsonrpc":"2.0","method":"notifications/message","params":{}}')
+        self.assertEqual(len(recorder.runs), 1)  # writing did not end it
+        recorder.command(exit=0)
+
     def test_one_process_serves_all(self):  # S3.25
         recorder = self.recorder()
         hub = self.hub(toolsets={"up": recorder.toolset()})

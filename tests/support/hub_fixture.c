@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 
 #if IS_SANITIZED
@@ -48,7 +49,7 @@ void fixture_init(hub_fixture *f)
 {
     (void)alarm(FIXTURE_GUARD_SECONDS);
     memset(f, 0, sizeof *f);
-    f->loop = ev_loop_new(EVFLAG_AUTO);
+    f->loop = hub_loop_new();
     assert_non_null(f->loop);
     f->folders[0] = PUPPET_DIR;
     f->profiles[0] = (hub_profile_settings){
@@ -115,7 +116,7 @@ void fixture_stop(hub_fixture *f)
     }
     assert_true(hub_orchestrator_destroy(f->hub, FIXTURE_LONG_MS));
     f->hub = NULL;
-    ev_loop_destroy(f->loop);
+    hub_loop_destroy(f->loop);
     hub_log_capture(NULL, NULL);
     (void)alarm(0);
 }
@@ -282,6 +283,7 @@ void client_send(client *c, const char *format, ...)
     int len = vasprintf(&text, format, args);
     va_end(args);
     assert_true(len >= 0);
+    hub_clock_begin_turn(); /* as the loop does that finds it */
     hub_session_receive(c->session, &c->port, (hub_str){.ptr = text, .len = (size_t)len});
     free(text);
 }

@@ -23,6 +23,7 @@
 
 #include <cmocka.h>
 
+#include "base/loop.h"
 #include "hub/hub.h"
 #include "hub/orchestrator.h"
 #include "puppet.h"

@@ -10,6 +10,7 @@
 #include "net/net.h"
 
 #include "base/log.h"
+#include "base/loop.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -197,7 +198,7 @@ static inline void net_fixture_start(net_fixture *f)
 static inline int net_setup(void **state)
 {
     net_fixture *f = calloc(1, sizeof *f);
-    f->loop = ev_loop_new(0);
+    f->loop = hub_loop_new();
     f->echoes = true;
     f->limits = (hub_net_limits){
         .connections = 8, .connections_per_address = 5, .stall_ms = 300, .header_ms = 1000};
@@ -223,7 +224,7 @@ static inline int net_teardown(void **state)
     hub_net_destroy(f->net);
     assert_int_equal(f->opened, f->ended); /* each once, also those that were open */
     ev_timer_stop(f->loop, &f->watchdog);
-    ev_loop_destroy(f->loop);
+    hub_loop_destroy(f->loop);
     hub_log_capture(NULL, NULL);
     free(f);
     return 0;

@@ -2,6 +2,8 @@
 /* Router: tools/call, from the client's bytes to the module and back, and progress. */
 #include "hub_fixture.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -253,12 +255,37 @@ static void test_progress(void **state)
     fixture_stop(&fixture);
 }
 
+/* ---- deadlines ------------------------------------------------------------------------------- */
+
+/* A call whose clock began in this turn has all of its time, however long others took in it before:
+ * timers count from the turn's beginning, too. */
+static void test_a_turn_costs_no_time(void **state)
+{
+    enum { TIMEOUT_MS = 60000, CEILING_MS = 600000 };
+    (void)state;
+    struct ev_loop *loop = hub_loop_new();
+    hub_call_table *table;
+    hub_call *call;
+    assert_int_equal(hub_call_table_create(loop, &table), HUB_OK);
+    (void)ev_run(loop, EVRUN_NOWAIT); /* the turn */
+    assert_int_equal(hub_call_begin_internal(table, NULL, NULL, &call), HUB_OK);
+    hub_call_begin_clock(call);
+    uint64_t begin_us = hub_clock_now_us();
+    while (hub_clock_now_us() < begin_us + 20000) {
+    }
+    hub_call_set_deadline(call, TIMEOUT_MS, CEILING_MS);
+    assert_true(ev_timer_remaining(loop, &call->deadline) * 1000. > TIMEOUT_MS - 1);
+    hub_call_drop(call);
+    hub_call_table_destroy(table);
+    hub_loop_destroy(loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_through), cmocka_unit_test(test_unknown_tool),
         cmocka_unit_test(test_arguments),     cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_progress),      cmocka_unit_test(test_a_turn_costs_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

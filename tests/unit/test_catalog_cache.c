@@ -286,7 +286,7 @@ static void test_bad_folder(void **state)
     }
     assert_true(hub_orchestrator_destroy(fixture.hub, FIXTURE_LONG_MS));
     assert_true(fixture_logged(&fixture, "tools.cache.not_written"));
-    ev_loop_destroy(fixture.loop);
+    hub_loop_destroy(fixture.loop);
     hub_log_capture(NULL, NULL);
 }
 

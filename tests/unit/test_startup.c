@@ -163,7 +163,7 @@ static void expect_refused(hub_err err, const char *text)
     assert_int_equal(hub_orchestrator_create(fixture.loop, &fixture.settings, &fixture.hub, &why),
                      err);
     assert_contains(why.text, text);
-    ev_loop_destroy(fixture.loop);
+    hub_loop_destroy(fixture.loop);
     hub_log_capture(NULL, NULL);
 }
 

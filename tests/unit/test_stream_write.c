@@ -245,6 +245,30 @@ static void test_wide_pipes(void **state)
     free(text);
 }
 
+static void test_a_wider_pipe_stays_so(void **state)
+{
+    (void)state;
+    enum { SIZE = 200 * 1024 };
+    fixture f;
+    int out[2];
+    char *text = make_text(SIZE, 1);
+    prepare(&f);
+    assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+    int widest = fcntl(out[1], F_SETPIPE_SZ, MIB);
+    f.options.read_fd = out[1]; /* nothing is read */
+    f.options.write_fd = out[1];
+    open_stream(&f);
+    for (int i = 0; i < 2 * MIB / SIZE; i++) { /* more than it holds */
+        assert_int_equal(send_text(&f, (hub_str){.ptr = text, .len = SIZE}), HUB_OK);
+    }
+    (void)ev_run(f.loop, EVRUN_NOWAIT);
+    assert_true(hub_stream_queued(f.stream) > 0);
+    assert_true(widest < 0 || fcntl(out[1], F_GETPIPE_SZ) == widest);
+    finish(&f);
+    assert_int_equal(close(out[0]), 0);
+    free(text);
+}
+
 /* Direct and queued writes in turn, with a queue before them and without. */
 static void test_order(void **state)
 {
@@ -440,6 +464,7 @@ int main(void)
         cmocka_unit_test(test_a_large_message_does_not_wait),
         cmocka_unit_test(test_a_big_message_through_a_slow_reader),
         cmocka_unit_test(test_wide_pipes),
+        cmocka_unit_test(test_a_wider_pipe_stays_so),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_queue_limit),
         cmocka_unit_test(test_a_full_queue_is_kept),

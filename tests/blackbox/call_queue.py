@@ -62,6 +62,15 @@ class Queue(HubTest):
             client.cancel(held)
             self.assertIn("content", client.hub.response(waiting).result)
 
+    def test_what_waits_for_a_module_in_a_process_of_its_own(self):
+        hub = self.hub(toolsets={"alpha": fixture(*TOOLS, max_calls=1, isolation="process")})
+        for client in (LegacyClient(hub), ModernClient(hub)):
+            held = client.send_call("alpha__hold")
+            waiting = [client.send_call("alpha__one", {"n": n}) for n in range(3)]
+            client.cancel(held)
+            for n, request_id in enumerate(waiting):
+                self.assertEqual(hub.response(request_id).result["structuredContent"]["arguments"], {"n": n})
+
     def send_raw(self, client, method, params):
         """Send params of which every byte is known, with the `_meta` behind that a modern client has."""
         request_id = client.hub.new_id()

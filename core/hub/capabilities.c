@@ -141,7 +141,8 @@ bool hub_capabilities_has_tasks(const hub_profile *profile, hub_era era)
     return false;
 }
 
-void hub_capabilities_announce(const hub_profile *profile, hub_revision revision, hub_buf *out)
+hub_announced hub_capabilities_announce(const hub_profile *profile, hub_revision revision,
+                                        hub_buf *out)
 {
     totals sum = add_up(profile);
     hub_buf_add(out, HUB_STR("{\"tools\":{\"listChanged\":true}"));
@@ -169,4 +170,10 @@ void hub_capabilities_announce(const hub_profile *profile, hub_revision revision
         out->failed = sum.extensions.failed;
     }
     hub_buf_fini(&sum.extensions);
+    return (hub_announced){
+        .lists = {[HUB_TOPIC_TOOLS] = true,
+                  [HUB_TOPIC_RESOURCES] = sum.resources,
+                  [HUB_TOPIC_PROMPTS] = sum.prompts},
+        .logs = sum.logs,
+    };
 }

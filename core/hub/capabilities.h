@@ -10,6 +10,7 @@
 #define HUB_HUB_CAPABILITIES_H
 
 #include "base/buf.h"
+#include "hub/notices/notifier.h"
 #include "wire/mcp.h"
 
 struct hub_profile;
@@ -32,11 +33,20 @@ typedef struct hub_capabilities {
 HUB_MUST_CHECK hub_err hub_capabilities_read(hub_str json, hub_capabilities *ret_capabilities);
 void hub_capabilities_fini(hub_capabilities *capabilities);
 
+/* What of it brings notices that nobody asks for. A legacy client is told of capabilities once and
+ * may rely on them: for as long as its session lasts it gets no notice of what was not among them,
+ * whatever toolsets are active by then (2025-11-25 basic/lifecycle, Operation). Others it asks for
+ * itself: resources/subscribe, logging/setLevel, tasks. All zero: nothing was announced. */
+typedef struct hub_announced {
+    bool lists[HUB_TOPICS]; /* that change */
+    bool logs;
+} hub_announced;
+
 /* Append what the profile's clients of a revision are told: a ServerCapabilities object. An
  * extension that two toolsets have is announced as the first of them has it. Tasks are announced as
  * the client's revision has them, if it has. */
-void hub_capabilities_announce(const struct hub_profile *profile, hub_revision revision,
-                               hub_buf *out);
+hub_announced hub_capabilities_announce(const struct hub_profile *profile, hub_revision revision,
+                                        hub_buf *out);
 
 /* Whether a toolset of the profile has tasks of that era, or may turn out to. */
 bool hub_capabilities_has_tasks(const struct hub_profile *profile, hub_era era);

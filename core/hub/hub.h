@@ -104,6 +104,7 @@ struct hub_session {
     const void *listener;       /* only compared */
     hub_revision revision;      /* agreed on by `initialize`; NONE before, and for modern clients */
     bool initialized;           /* notifications/initialized has come */
+    hub_announced announced;    /* legacy: what the answer to `initialize` said */
     uint64_t listed[HUB_KINDS]; /* serials of the views whose lists it was given, to their ends */
     bool has_log_level;         /* legacy: logging/setLevel has come … */
     int log_level;              /* … with this one */

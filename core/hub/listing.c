@@ -180,7 +180,7 @@ void hub_listing_respond_discover(const hub_request *request)
     hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_printf(&result, "{\"supportedVersions\":[\"%s\"],\"capabilities\":",
                    hub_revision_date(HUB_REVISION_NEWEST));
-    hub_capabilities_announce(profile, HUB_REVISION_NEWEST, &result);
+    (void)hub_capabilities_announce(profile, HUB_REVISION_NEWEST, &result);
     add_instructions(settings, &result);
     add_modern_tail(settings, &result);
     hub_buf_add_char(&result, '}');
@@ -195,7 +195,7 @@ void hub_listing_respond_initialize(const hub_request *request, hub_revision rev
     hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_printf(&result,
                    "{\"protocolVersion\":\"%s\",\"capabilities\":", hub_revision_date(revision));
-    hub_capabilities_announce(profile, revision, &result);
+    request->session->announced = hub_capabilities_announce(profile, revision, &result);
     hub_buf_add(&result, HUB_STR(",\"serverInfo\":"));
     add_server_info(settings, &result);
     add_instructions(settings, &result);

@@ -79,9 +79,10 @@ typedef struct patchbay_client_v1 {
     /* Send the client a log message: the params object of MCP's notifications/message, with `level`
      * and `data`, `logger` if wanted. It arrives if the client asked for that level, or has never
      * asked for any and is of a handshake revision: from "info" on. With call id 0 it goes to every
-     * such client of a handshake revision. Announce it: set_capabilities() of catalog.h with
-     * "logging". With PATCHBAY_SOME_CALL it goes to the session whose calls the instance is working
-     * on, if that is a single one and each of its calls wants that level; else to nobody.
+     * such client of a handshake revision. Announce it, set_capabilities() of catalog.h with
+     * "logging": who was not told of messages gets those alone that it asked for. With
+     * PATCHBAY_SOME_CALL it goes to the session whose calls the instance is working on, if that is
+     * a single one and each of its calls wants that level; else to nobody.
      * thread: [any]      blocks: no
      * returns: as patchbay_host_api.notify(); PATCHBAY_ESTATE on the loop thread, for
      *          PATCHBAY_SOME_CALL, when there is no single session */

@@ -4,9 +4,11 @@
 import json
 import time
 
-from mcp import LIST_CHANGED, HubTest, LegacyClient, fixture, main, tool
+from mcp import LEGACY, LIST_CHANGED, HubTest, LegacyClient, ModernClient, fixture, main, tool
 
 OFF = {"active": False}
+RESOURCES_CHANGED = "notifications/resources/list_changed"
+PROMPTS_CHANGED = "notifications/prompts/list_changed"
 TOOLSETS = {"alpha": fixture("one", **OFF), "beta": fixture("two", **OFF)}
 
 
@@ -121,6 +123,40 @@ class Upstreams(HubTest):
             lambda: client.own_names() == ["up0__new", "up1__new", "up2__new"], "all three lists"
         )
         self.assertLessEqual(client.list_changes(since), 3)
+
+
+class Announced(HubTest):
+    """A legacy client hears of the lists that its `initialize` was told of, and of no other (2025-06-18 basic/lifecycle,
+    Operation: only use capabilities that were successfully negotiated)."""
+
+    def heard(self, revision, toolsets):
+        """The notices that a legacy client gets when `up` is enabled, which has tools, resources and prompts; and what
+        it was announced."""
+        hub = self.hub(toolsets=toolsets)
+        client = LegacyClient(hub, revision)
+        modern = ModernClient(hub)
+        stream = modern.listen(toolsListChanged=True, resourcesListChanged=True, promptsListChanged=True)
+        client.call("enable_toolset", {"toolset": "up"}).result
+        for method in (LIST_CHANGED, RESOURCES_CHANGED, PROMPTS_CHANGED):
+            modern.wait_event(stream, method)  # told after the legacy session
+        told = {m.method for m in hub.messages if m.method and m.method.endswith("list_changed") and not m.params}
+        return told, client.answer.result["capabilities"].keys() - {"logging", "completions", "tasks"}
+
+    def test_lists_that_were_not(self):
+        for revision in LEGACY:
+            with self.subTest(revision):
+                told, announced = self.heard(revision, {"up": self.recorder().toolset("--content", **OFF)})
+                self.assertEqual(announced, {"tools"})
+                self.assertEqual(told, {LIST_CHANGED})
+
+    def test_lists_that_were(self):
+        """Of a server that has not started yet, anything may come."""
+        for revision in LEGACY:
+            with self.subTest(revision):
+                unknown = {"other": self.recorder().toolset()}
+                told, announced = self.heard(revision, {"up": self.recorder().toolset("--content", **OFF), **unknown})
+                self.assertEqual(announced, {"tools", "resources", "prompts"})
+                self.assertEqual(told, {LIST_CHANGED, RESOURCES_CHANGED, PROMPTS_CHANGED})
 
 
 if __name__ == "__main__":

@@ -91,6 +91,20 @@ class LegacyServer(Upstream):
         client.call("up__echo").result
         self.assertEqual(self.said(hub), [])
 
+    def test_a_client_that_was_told_of_none(self):
+        """`initialize` announced no logging: messages come when the client asks for them, and not before."""
+        recorder = self.recorder()
+        hub = self.hub(toolsets={"up": recorder.toolset("--content", active=False)})
+        client = LegacyClient(hub)
+        self.assertNotIn("logging", client.answer.result["capabilities"])
+        client.call("enable_toolset", {"toolset": "up"}).result
+        self.log(client, "emergency", "of a call, unasked")
+        recorder.write(json.dumps({"jsonrpc": "2.0", "method": MESSAGE, "params": {"level": "alert", "data": "unasked"}}))
+        client.call("up__echo").result  # the hub has read that far
+        client.request("logging/setLevel", {"level": "warning"}).result
+        self.log(client, "error", "asked")
+        self.assertEqual(self.said(hub), [("error", "asked")])
+
 
 class ModernServer(Upstream):
     def levels(self, recorder):

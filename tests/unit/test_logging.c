@@ -65,7 +65,7 @@ static void call_with_level(client *c, const char *id, const char *level)
 static void test_legacy_levels(void **state)
 {
     (void)state;
-    start(NULL);
+    start("{\"logging\":{}}");
     client *c = client_open(&fixture, LEGACY);
     up.holds = true;
     client_call(c, "1", "t__a", "{}");
@@ -94,11 +94,30 @@ static void test_legacy_levels(void **state)
     fixture_stop(&fixture);
 }
 
+/* Who was announced no messages gets those alone that it asks for. */
+static void test_unannounced(void **state)
+{
+    (void)state;
+    start(NULL);
+    client *c = client_open(&fixture, LEGACY);
+    up.holds = true;
+    client_call(c, "1", "t__a", "{}");
+    patchbay_call call = echo_last(&up)->call;
+    assert_int_equal(say_at(call, LAST), PATCHBAY_OK);
+    assert_int_equal(say_at((patchbay_call){0}, LAST), PATCHBAY_OK);
+    assert_int_equal(client_count(c, MESSAGE), 0);
+    set_level(c, 3);
+    assert_int_equal(say_at(call, 3), PATCHBAY_OK);
+    assert_int_equal(say_at((patchbay_call){0}, 3), PATCHBAY_OK);
+    assert_int_equal(client_count(c, MESSAGE), 2);
+    fixture_stop(&fixture);
+}
+
 /* The messages of a call go to its client alone, and to the port that the call came with. */
 static void test_own_call(void **state)
 {
     (void)state;
-    start(NULL);
+    start("{\"logging\":{}}");
     client *mine = client_open(&fixture, LEGACY);
     client *other = client_open(&fixture, LEGACY);
     client *stream = client_open(&fixture, BARE); /* its port serves as a response stream */
@@ -123,7 +142,9 @@ static void test_own_call(void **state)
 static void test_broadcast(void **state)
 {
     (void)state;
-    up = (echo){.puppet = {.on_call = echo_on_call, .tools = "[" TOOL("a") "]"}};
+    up = (echo){.puppet = {.on_call = echo_on_call,
+                           .tools = "[" TOOL("a") "]",
+                           .capabilities = "{\"logging\":{}}"}};
     fixture_init(&fixture);
     (void)fixture_toolset(&fixture, "t", &up.puppet, false);
     fixture.profiles[1] = fixture.profiles[0];
@@ -350,7 +371,7 @@ static void test_bad_messages(void **state)
         "{\"level\":3,\"data\":1}",
     };
     (void)state;
-    start(NULL);
+    start("{\"logging\":{}}");
     client *c = client_open(&fixture, LEGACY);
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
         assert_int_equal(say((patchbay_call){0}, BAD[i]), PATCHBAY_EINVAL);
@@ -387,7 +408,7 @@ static void test_other_thread(void **state)
 {
     pthread_t thread;
     (void)state;
-    start(NULL);
+    start("{\"logging\":{}}");
     client *c = client_open(&fixture, LEGACY);
     hub_port_ops ops = *c->port.ops;
     ops.release = note_release;
@@ -435,6 +456,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_legacy_levels),
+        cmocka_unit_test(test_unannounced),
         cmocka_unit_test(test_own_call),
         cmocka_unit_test(test_broadcast),
         cmocka_unit_test(test_modern),

@@ -179,7 +179,7 @@ static void test_topics(void **state)
     static const char *const WANTS[] = {"tools", "resources", "prompts"};
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
-        puppet up = {.tools = "[]"};
+        puppet up = {.tools = "[]", .resources = "[]", .prompts = "[]"};
         client *modern[3];
         fixture_init(&fixture);
         (void)fixture_toolset(&fixture, "up", &up, true);
@@ -210,7 +210,7 @@ static void test_topics(void **state)
 /* Changes of several lists inside one window: one notification of each. */
 static void test_all_at_once(void **state)
 {
-    puppet up = {.tools = "[]"};
+    puppet up = {.tools = "[]", .resources = "[]", .prompts = "[]"};
     puppet git = {.tools = "[" TOOL("x") "]"};
     (void)state;
     fixture_init(&fixture);
@@ -235,6 +235,32 @@ static void test_all_at_once(void **state)
     fixture_stop(&fixture);
 }
 
+/* 2025-11-25 basic/lifecycle, Operation: a legacy client hears of what was announced to it. */
+static void test_announced(void **state)
+{
+    puppet git = {.tools = "[" TOOL("x") "]", .prompts = "[{\"name\":\"p\"}]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "git", &git, false);
+    fixture_start(&fixture);
+    client *before = client_open(&fixture, LEGACY);
+    assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+    fixture_settle(&fixture);
+    client *after = client_open(&fixture, LEGACY);
+    assert_int_equal(client_count(before, LIST_CHANGED), 1);
+    assert_int_equal(client_count(before, "list_changed"), 1);
+    set_list(&git, PATCHBAY_PROMPTS, "[{\"name\":\"q\"}]");
+    set_list(&git, PATCHBAY_RESOURCES, "[{\"uri\":\"u:1\",\"name\":\"r\"}]");
+    assert_int_equal(disable(&fixture, "git", &done), HUB_OK); /* ends the window */
+    fixture_settle(&fixture);
+    assert_int_equal(client_count(before, LIST_CHANGED), 2);
+    assert_int_equal(client_count(before, "list_changed"), 2);
+    assert_int_equal(client_count(after, LIST_CHANGED), 1);
+    assert_int_equal(client_count(after, PROMPTS_CHANGED), 1);
+    assert_int_equal(client_count(after, "list_changed"), 2);
+    fixture_stop(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_hidden_change),
         cmocka_unit_test(test_topics),
         cmocka_unit_test(test_all_at_once),
+        cmocka_unit_test(test_announced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

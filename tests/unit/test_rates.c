@@ -294,6 +294,7 @@ static void test_log_messages(void **state)
 {
     (void)state;
     init();
+    t.master.capabilities = "{\"logging\":{}}";
     fixture_start(&fixture);
     client *c = client_open(&fixture, LEGACY);
     const hub_bucket_rate rate = {.per_second = HUB_LIMIT_LOG_MESSAGES_PER_S,

@@ -171,10 +171,12 @@ static int level_of(hub_str params_json)
     return hub_level_read(hub_json_get(params_json, HUB_STR("level")));
 }
 
-/* The level from which on a legacy client is sent messages. */
+/* The level from which on a legacy client is sent messages: none, while it was not told that there
+ * are any and has not asked for them. */
 static int session_level(const hub_session *session)
 {
-    return session->has_log_level ? session->log_level : HUB_LEVEL_INFO;
+    int unasked = session->announced.logs ? HUB_LEVEL_INFO : HUB_LEVEL_NONE;
+    return session->has_log_level ? session->log_level : unasked;
 }
 
 /* The level from which on the client of a call is sent messages for it. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Log messages of toolsets for clients. A legacy client says once from which level on it wants them
- * (logging/setLevel); before it does, it gets those from "info" on. A modern client says it with
- * each request, or gets none for it. A toolset that logs is told the most talkative level that any
- * of its clients asked for; what is below a client's own level does not reach that client.
- * Thread: [loop].
- * spec: MCP 2026-07-28 server/utilities/logging (Requesting Log Messages); 2025-11-25
- * server/utilities/logging (Setting Log Level)
+ * (logging/setLevel); before it does, it gets those from "info" on, or none if logging was not
+ * announced to it (capabilities.h). A modern client says it with each request, or gets none for it.
+ * A toolset that logs is told the most talkative level that any of its clients asked for; what is
+ * below a client's own level does not reach that client. Thread: [loop]. spec: MCP 2026-07-28
+ * server/utilities/logging (Requesting Log Messages); 2025-11-25 server/utilities/logging (Setting
+ * Log Level)
  */
 #ifndef HUB_HUB_NOTICES_LOGGING_H
 #define HUB_HUB_NOTICES_LOGGING_H

@@ -44,7 +44,9 @@ static hub_view *current(const hub_notifier *notifier, hub_kind kind)
     return hub_registry_view_of(notifier->profile->registry, kind);
 }
 
-/* Tell a session of the changed kinds; one that waited for these very lists was given them. */
+/* Tell a session of the changed kinds; one that waited for these very lists was given them. A
+ * legacy client hears of the lists that were announced to it, a modern one of those that it asked
+ * for. */
 static void tell_session(const hub_notifier *notifier, const hub_session *session,
                          const bool changed[HUB_KINDS], bool is_asked_for)
 {
@@ -59,7 +61,7 @@ static void tell_session(const hub_notifier *notifier, const hub_session *sessio
         if (!is_news[topic]) {
             continue;
         }
-        if (session->initialized) {
+        if (session->initialized && session->announced.lists[topic]) {
             hub_respond_notify(session->port, hub_topic_method((hub_topic)topic), HUB_STR_EMPTY);
         }
         for (hub_listen *listen = session->listens; listen != NULL; listen = listen->next) {

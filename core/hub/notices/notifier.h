@@ -4,7 +4,8 @@
  * templates) and of prompts, each by itself: once per change, however many
  * steps it took. Changes inside HUB_LIMIT_NOTIFY_WINDOW_MS merge; changes that modules cause are
  * told at most once per HUB_LIMIT_NOTIFY_STORM_MS; nothing is told when the bytes of the list are
- * what clients have been told of last. A client that cannot be told is dropped by its transport,
+ * what clients have been told of last. A legacy client is told of no list that `initialize` did not
+ * announce to it (capabilities.h). A client that cannot be told is dropped by its transport,
  * and never fails the change (REQUIREMENTS S1.15). Thread: [loop].
  * spec: MCP 2026-07-28 server/tools, server/resources, server/prompts, List Changed Notification;
  * basic/patterns/subscriptions

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Servers that write without end: what is written is taken away, and kept to a bound (RELIABILITY.md U02, U03).
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A server whose lists never stop changing (RELIABILITY.md U13): clients are told once a second at most, it is asked twice
 a second at most, and the hub does not grow.

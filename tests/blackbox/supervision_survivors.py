@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Nothing that a server started outlives the hub, however the hub ends (RELIABILITY.md S01, U10, U12, L01).
 

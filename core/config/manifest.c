@@ -362,9 +362,9 @@ static const hub_config_key POLICY_KEYS[] = {
      .most = HUB_LIMIT_TOOLSETS},
     /* Each tool has to pass all of them. */
     {.name = "filters", .read = read_filters, .keys = FILTER_KEYS, .shape = HUB_CONFIG_LIST_OF},
-    /* Only tools that are annotated as read-only. Default: false. */
+    /* Of toolsets, only tools that are annotated as read-only. Default: false. */
     {.name = "read_only", .read = hub_config_read_bool, .offset = POLICY(read_only)},
-    /* No tool that may destroy something. Default: false. */
+    /* No tool of a toolset that may destroy something. Default: false. */
     {.name = "deny_destructive", .read = hub_config_read_bool, .offset = POLICY(deny_destructive)},
     {.name = NULL},
 };

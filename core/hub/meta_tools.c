@@ -11,9 +11,12 @@
 #include <stdlib.h>
 
 #define ANNOTATIONS_READ "{\"readOnlyHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}"
-#define ANNOTATIONS_CHANGE                                                                         \
-    "{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":true,\"openWorldHint\":"  \
-    "false}"
+#define ANNOTATIONS_ADD                                                                            \
+    "{\"readOnlyHint\":false,\"destructiveHint\":false,\"idempotentHint\":true,"                   \
+    "\"openWorldHint\":false}"
+#define ANNOTATIONS_REMOVE                                                                         \
+    "{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":true,"                    \
+    "\"openWorldHint\":false}"
 #define NO_ARGUMENTS "{\"type\":\"object\",\"additionalProperties\":false}"
 #define ANY_OBJECT   "{\"type\":\"object\"}"
 /* Nothing is required: a failure is structured, too. */
@@ -409,10 +412,10 @@ static const struct {
 } META_TOOLS[] = {
     {"enable_toolset", false,
      "Makes the tools of one or several toolsets available. The list of tools changes.",
-     ONE_OR_MORE_TOOLSETS, ANNOTATIONS_CHANGE, NO_STATUS, enable_toolset},
+     ONE_OR_MORE_TOOLSETS, ANNOTATIONS_ADD, NO_STATUS, enable_toolset},
     {"disable_toolset", false,
      "Removes the tools of one or several toolsets from the list until they are enabled again.",
-     ONE_OR_MORE_TOOLSETS, ANNOTATIONS_CHANGE, NO_STATUS, disable_toolset},
+     ONE_OR_MORE_TOOLSETS, ANNOTATIONS_REMOVE, NO_STATUS, disable_toolset},
     {"list_toolsets", false,
      "Lists all toolsets: what they are for, which are active, and how they fare.", NO_ARGUMENTS,
      ANNOTATIONS_READ, STATUS_OF_ALL, list_toolsets},

@@ -151,6 +151,13 @@ class Filters(HubTest):
         self.check({"read_only": True}, "files__read", "net__get")
         self.check({"deny_destructive": True}, "files__read", "files__write", "net__get")
 
+    def test_guardrails_leave_the_hub_s_own_tools(self):
+        for policy in ({"read_only": True}, {"deny_destructive": True}, {"filters": [{"namespace": []}]}):
+            client = self.modern(toolsets=self.TOOLSETS, manifest={"policy": policy})
+            self.assertEqual([name for name in client.names() if name in META_TOOLS], META_TOOLS)
+            self.assertIn("result", client.call("disable_toolset", {"toolset": "net"}).data)
+            client.hub.finish()
+
     def test_a_toolset_s_own_lists(self):  # S3.5
         toolsets = {"a": fixture("one", "two", "three", tools={"allow": ["t*"], "deny": ["three"]})}
         client = self.modern(toolsets=toolsets)

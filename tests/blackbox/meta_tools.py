@@ -43,8 +43,10 @@ class Listing(HubTest):
         hints = {t["name"]: t["annotations"] for t in client.tools()}
         for name in ("enable_toolset", "disable_toolset"):
             self.assertIs(hints[name]["readOnlyHint"], False)
-            self.assertIn("destructiveHint", hints[name])
             self.assertIs(hints[name]["idempotentHint"], True)
+        # 2026-07-28 schema, ToolAnnotations: what only adds destroys nothing
+        self.assertIs(hints["enable_toolset"]["destructiveHint"], False)
+        self.assertIs(hints["disable_toolset"]["destructiveHint"], True)
         for name in ("list_toolsets", "describe_toolset", "list_tools"):
             self.assertIs(hints[name]["readOnlyHint"], True)
             self.assertIs(hints[name]["idempotentHint"], True)

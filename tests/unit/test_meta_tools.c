@@ -61,7 +61,9 @@ static void test_definitions(void **state)
             assert_int_equal(hub_json_type_of(hub_json_get(hints, HUB_STR("readOnlyHint"))),
                              i < 2 ? HUB_JSON_FALSE : HUB_JSON_TRUE);
             assert_int_equal(hub_json_type_of(hub_json_get(hints, HUB_STR("destructiveHint"))),
-                             i < 2 ? HUB_JSON_TRUE : HUB_JSON_NONE);
+                             i == 0   ? HUB_JSON_FALSE
+                             : i == 1 ? HUB_JSON_TRUE
+                                      : HUB_JSON_NONE);
         }
     }
     assert_int_equal(found, 5);

@@ -4,9 +4,11 @@ headers that repeat the body; what hanging up means."""
 
 import base64
 import json
+import re
+import shlex
 
 from http_client import EVENTS, HEADER_MISMATCH, JSON, HttpTest, dump, render
-from mcp import INVALID_PARAMS, INVALID_REQUEST, LIST_CHANGED, META, METHOD_NOT_FOUND, MODERN, UNSUPPORTED_VERSION, fixture, main
+from mcp import INVALID_PARAMS, INVALID_REQUEST, LIST_CHANGED, META, METHOD_NOT_FOUND, MODERN, ROOT, UNSUPPORTED_VERSION, fixture, main
 
 REGION = {
     "name": "region",
@@ -339,6 +341,27 @@ class Streams(HttpTest):
             connections[number] = connection
         for number, connection in connections.items():
             self.assertEqual(connection.reply().message.result["nonce"], number)
+
+
+class Documents(HttpTest):
+    def words(self, name):
+        """The first curl command in a file, as a shell would read it."""
+        text = (ROOT / name).read_text(encoding="utf-8")
+        command = re.search(r"^ *curl (?:[^\n]*\\\n)*[^\n]*", text, re.MULTILINE)
+        return shlex.split(re.sub(r"\\+\n", " ", command[0]))
+
+    def test_the_curl_line_of_the_readme(self):
+        """It works, and is the one that quickstart prints."""
+        words = self.words("README.md")
+        self.assertEqual(words[:2], ["curl", "http://127.0.0.1:8787/mcp"])
+        self.assertEqual(words[2:], self.words("quickstart")[2:])
+        options = list(zip(words[2::2], words[3::2]))
+        headers = [tuple(value.split(": ", 1)) for option, value in options if option == "-H"]
+        (body,) = [value for option, value in options if option == "-d"]
+        server = self.http(toolsets={"time": {}})
+        reply = server.ask("POST", "/mcp", headers, body.encode())
+        self.assertEqual(reply.status, 200)
+        self.assertEqual(json.loads(reply.body)["result"]["structuredContent"]["zone"], "Asia/Tokyo")
 
 
 if __name__ == "__main__":

@@ -55,8 +55,14 @@ static void report_good(const hub_settings *settings)
 {
     hub_buf line;
     hub_buf_init(&line, 256);
-    hub_buf_printf(&line, "the configuration is good: %zu toolset%s", settings->toolset_count,
-                   settings->toolset_count == 1 ? "" : "s");
+    if (settings->toolsets_listed) {
+        hub_buf_printf(&line, "the configuration is good: %zu toolset%s", settings->toolset_count,
+                       settings->toolset_count == 1 ? "" : "s");
+    } else {
+        hub_buf_add(&line,
+                    HUB_STR("the configuration is good: no toolset is named, so every module "
+                            "that needs no configuration is one"));
+    }
     add_count(&line, settings->profile_count, "profile");
     if (settings->listen_count > 0) {
         add_count(&line, settings->listen_count, "listener");

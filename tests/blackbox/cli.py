@@ -212,6 +212,16 @@ class Check(HubTest):
         self.assertEqual(done.returncode, OK, done.stderr)
         self.assertSays(done.stdout, "1 toolset")
 
+    def test_a_file_without_toolsets(self):
+        """Such a hub serves every module that it finds: that is what is said, not that there are none."""
+        for text in ("hub: {name: x}\n", "toolsets: {}\n", "mcpServers: {}\n"):
+            path = self.home / "hub.yaml"
+            path.write_text(text)
+            done = self.cli("check", path)
+            self.assertEqual(done.returncode, OK, done.stderr)
+            self.assertSays(done.stdout, "no toolset is named", "every module", "1 profile")
+            self.assertNotIn("0 toolsets", done.stdout)
+
     def test_it_starts_nothing(self):
         recorder = self.recorder()
         done = self.cli("check", toolsets={"up": recorder.toolset(lazy=False)})

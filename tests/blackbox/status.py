@@ -70,6 +70,22 @@ class Status(HubTest):
         self.assertGreaterEqual(row["catalogAgeMs"], 0)
         os.kill(row["pid"], 0)  # there is such a process
 
+    def test_instances_of_sessions(self):
+        """With `sharing: session` the servers at work are those of the sessions: they are counted."""
+        hub = self.serve(toolsets={"alpha": fixture("one"), "own": {**SERVER, "sharing": "session"}})
+        server = Server(self, hub)
+        rows = self.rows(self.ask("--unix", self.socket)[1])
+        self.assertEqual(rows["own"]["instances"], 0)
+        self.assertNotIn("instances", rows["alpha"])
+        sessions = [server.legacy() for _ in range(3)]
+        for session in sessions:
+            self.assertIn("result", session.call("own__echo").answer.data)
+        self.assertEqual(self.rows(self.ask("--unix", self.socket)[1])["own"]["instances"], 3)
+        described = server.call("describe_toolset", {"toolset": "own"}).message.result["structuredContent"]
+        self.assertEqual(described["status"]["instances"], 3)
+        self.assertEqual(sessions[0].delete().status, 204)
+        self.assertEqual(self.rows(self.ask("--unix", self.socket)[1])["own"]["instances"], 2)
+
     def test_a_server_that_fails(self):
         hub = self.serve(toolsets={"alpha": fixture("one"), "dead": DEAD})
         self.start_all(hub)

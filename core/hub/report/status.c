@@ -22,7 +22,7 @@ const char HUB_STATUS_SCHEMA[] =
     ",\"tools\":" COUNT ",\"calls\":" COUNT ",\"errors\":" COUNT ",\"cancelled\":" COUNT
     ",\"refused\":" COUNT ",\"restarts\":" COUNT ",\"failures\":" COUNT ",\"lastError\":" TEXT
     ",\"nextAttemptMs\":" COUNT ",\"catalogAgeMs\":" COUNT ",\"inFlight\":" COUNT
-    ",\"queued\":" COUNT ",\"queueLimit\":" COUNT
+    ",\"queued\":" COUNT ",\"queueLimit\":" COUNT ",\"instances\":" COUNT
     ",\"latencyMs\":{\"type\":\"object\",\"required\":[\"mean\",\"max\"],\"properties\":{"
     "\"mean\":{\"type\":\"number\"},\"max\":{\"type\":\"number\"}}}}}";
 
@@ -170,6 +170,9 @@ static void add_load(const hub_toolset *toolset, hub_buf *out)
     add_count(out, "queued", queued);
     if (toolset->settings->max_calls > 0) {
         add_count(out, "queueLimit", toolset->settings->queue);
+    }
+    if (toolset->settings->sharing_session) {
+        add_count(out, "instances", toolset->instance_count);
     }
 }
 

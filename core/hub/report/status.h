@@ -42,7 +42,7 @@ const char *hub_status_state(const struct hub_toolset *toolset, bool is_active);
 
 /* Append one toolset's status, an object: state, pid, era, protocol, tools, calls, errors,
  * cancelled, refused, restarts, failures, lastError, nextAttemptMs, catalogAgeMs, inFlight, queued,
- * queueLimit, latencyMs. What does not apply to it is left out. */
+ * queueLimit, instances, latencyMs. What does not apply to it is left out. */
 void hub_status_add_toolset(const struct hub_profile *profile, const struct hub_toolset *toolset,
                             hub_buf *out);
 

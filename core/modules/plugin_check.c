@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "modules/plugin_check.h"
 
+#include "modules/plugin_owner.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,13 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum {
     NAME_MAX_BYTES = 64,
     MODE_BITS = 07777,
-    TRUSTED_MODE = 0755, /* the widest that passes */
-    OTHERS_WRITE = S_IWGRP | S_IWOTH,
+    TRUSTED_MODE = 0755, /* the widest that passes anywhere */
 };
 
 /* The size of the table in ABI 1.0, which every plugin has at least. */
@@ -47,9 +49,27 @@ static hub_err check_owner(const char *what, const struct stat *about, hub_error
                                 what, about->st_uid, self);
 }
 
-static hub_err check_mode(const char *what, const struct stat *about, hub_error *reterr)
+/* Whether an access list says who else may: the group's bits of the mode are then the most that
+ * anybody on the list may. */
+static bool has_access_list(const char *path)
 {
-    if ((about->st_mode & OTHERS_WRITE) == 0) {
+    ssize_t size = getxattr(path, "system.posix_acl_access", NULL, 0);
+    return size > 0 || (size < 0 && errno != ENODATA && errno != ENOTSUP);
+}
+
+/* `path` leads to what `about` is of. */
+static bool lets_others_write(const char *path, const struct stat *about)
+{
+    if ((about->st_mode & (S_IWGRP | S_IWOTH)) != S_IWGRP) {
+        return (about->st_mode & S_IWOTH) != 0;
+    }
+    return !hub_plugin_group_is_owners(about->st_uid, about->st_gid) || has_access_list(path);
+}
+
+static hub_err check_mode(const char *what, const char *path, const struct stat *about,
+                          hub_error *reterr)
+{
+    if (!lets_others_write(path, about)) {
         return HUB_OK;
     }
     return hub_fail(reterr, HUB_EDENIED, "%smode %04o lets others write, wanted at most %04o", what,
@@ -67,7 +87,7 @@ static hub_err check_part(const char *part, bool is_last, hub_error *reterr)
     }
     hub_err err = check_owner(what, &about, reterr);
     bool mode_matters = !S_ISLNK(about.st_mode) && (is_last || (about.st_mode & S_ISVTX) == 0);
-    return err != HUB_OK || !mode_matters ? err : check_mode(what, &about, reterr);
+    return err != HUB_OK || !mode_matters ? err : check_mode(what, part, &about, reterr);
 }
 
 /* All parts of an absolute path, from the root down. */
@@ -90,12 +110,17 @@ static hub_err check_parts(const char *path, hub_error *reterr)
     return err;
 }
 
-/* The real folder of an open file. */
-static hub_err check_folder_of(int fd, hub_error *reterr)
+/* An open file: itself, and the real folder that it is in. */
+static hub_err check_file(int fd, const struct stat *about, hub_error *reterr)
 {
     char link[64];
     char path[PATH_MAX];
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd); /* fits */
+    hub_err err = check_owner("", about, reterr);
+    err = err != HUB_OK ? err : check_mode("", link, about, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
     ssize_t len = readlink(link, path, sizeof path);
     if (len <= 0 || (size_t)len == sizeof path || path[0] != '/') {
         return hub_fail(reterr, HUB_ESYSTEM, "the folder of the file cannot be found out");
@@ -151,9 +176,7 @@ hub_err hub_plugin_open(const char *path, bool check_trust, int *ret_fd, hub_err
     } else if (!S_ISREG(about.st_mode)) {
         err = hub_fail(reterr, HUB_EINVAL, "not a regular file");
     } else if (check_trust) {
-        err = check_owner("", &about, reterr);
-        err = err != HUB_OK ? err : check_mode("", &about, reterr);
-        err = err != HUB_OK ? err : check_folder_of(fd, reterr);
+        err = check_file(fd, &about, reterr);
     }
     if (err != HUB_OK) {
         (void)close(fd); /* nothing was written */

@@ -13,10 +13,11 @@
 bool hub_plugin_name_is_valid(hub_str name);
 
 /* Nobody but root and this user can change what `path` (absolute) leads to: every part of it,
- * before and after symbolic links are followed, is theirs and not writable by group or others. A
- * part above the folder may be writable when it is sticky, as /tmp is: there nobody can replace
- * what is ours. errors:  HUB_EDENIED (names the part, its owner or mode), HUB_ESYSTEM (cannot be
- * looked up) */
+ * before and after symbolic links are followed, is theirs and not writable by others, nor by a
+ * group but its owner's own (plugin_owner.h), as a umask of 002 makes it; an access list makes it
+ * no longer the owner's alone. A part above the folder may be writable when it is sticky, as /tmp
+ * is: there nobody can replace what is ours. errors:  HUB_EDENIED (names the part, its owner or
+ * mode), HUB_ESYSTEM (cannot be looked up) */
 HUB_MUST_CHECK hub_err hub_plugin_check_folder(const char *path, hub_error *reterr);
 
 /* Open a regular file and, with `check_trust`, hold the open file and the real folder it is in

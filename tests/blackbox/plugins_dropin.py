@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plugins dropped into a watched folder while the hub runs, and bad plugins (group F; G01-G12)."""
 
+import grp
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -229,6 +231,25 @@ class Refusals(Base):
         client.hub.finish()
         client = self.start("--allow-writable-plugins")
         self.assertEqual(client.own_names(), ["good__ping", "open__ping"])
+
+    def test_writable_by_the_group_of_its_owner(self):  # G02: what a umask of 002 makes
+        compile_plugin(self.plugins, "good")
+        for path in (self.plugins / "good.so", self.plugins):
+            os.chown(path, -1, os.getegid())
+            path.chmod(0o775)
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(os.getegid())
+        is_own = (user.pw_gid, user.pw_name) == (group.gr_gid, group.gr_name) and set(group.gr_mem) <= {user.pw_name}
+        self.assertEqual(self.start().own_names(), ["good__ping"] if is_own else [])
+
+    def test_writable_by_another_group(self):  # G02
+        if os.geteuid() != 0:
+            self.skipTest("only root can give files to a group that it is not in")
+        compile_plugin(self.plugins, "good")
+        os.chown(self.plugins / "good.so", -1, 65534)
+        (self.plugins / "good.so").chmod(0o775)
+        client = self.start()
+        self.assertSays(client.hub.wait_log("resolver.refused"), "good.so", "0775")
+        self.assertEqual(client.own_names(), [])
 
     def test_a_writable_folder(self):  # G02
         compile_plugin(self.plugins, "good")

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The resolver without watching: order of folders and names, who may write, changes between scans.
- * Watching is in test_resolver_watch.c, damaged and ill-built plugins in tests/abi. */
+ * No group is anybody's own here; those are in test_resolver_group.c. Watching is in
+ * test_resolver_watch.c, damaged and ill-built plugins in tests/abi. */
 #include "resolver_support.h"
+
+#include "fake_accounts.h"
 
 #include <dirent.h>
 #include <pthread.h>

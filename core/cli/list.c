@@ -111,6 +111,18 @@ static int list_toolsets(cli_local *local, const char *profile, hub_buf *out)
     return report_missing(local, profile);
 }
 
+/* Say where modules were looked for, if there are none. */
+static void report_no_modules(cli_local *local)
+{
+    hub_buf text;
+    hub_buf_init(&text, SIZE_MAX / 4);
+    hub_missing_modules(cli_local_hub(local), &text);
+    if (text.len > 0 && hub_buf_ok(&text)) {
+        cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
+    }
+    hub_buf_fini(&text);
+}
+
 static int list_modules(cli_local *local, const char *profile, hub_buf *out)
 {
     (void)profile;
@@ -148,6 +160,10 @@ int cli_list(cli_options *options)
     hub_buf_init(&out, SIZE_MAX / 4);
     if (status == EXIT_OK) {
         status = LISTS[i].collect(local, options->profile, &out);
+        bool wants_any = options->links_all || cli_local_config(local)->settings.toolset_count == 0;
+        if (wants_any) { /* else each toolset was complained of that lacks one */
+            report_no_modules(local);
+        }
     }
     bool is_there = status == EXIT_OK || status == EXIT_UNREACHABLE;
     if (is_there && options->json) {

@@ -11,6 +11,7 @@
 #include "hub/orchestrator.h"
 #include "hub/ask/roots.h"
 #include "hub/session_instance.h"
+#include "modules/module_list.h"
 #include "hub/notices/subscription.h"
 #include "hub/tasks/task_watch.h"
 
@@ -114,9 +115,10 @@ static hub_err find_module(hub_orchestrator *hub, const hub_toolset_settings *se
 {
     const hub_module *module = hub_resolver_find(hub->resolver, hub_str_of(settings->module));
     if (module == NULL) {
-        return hub_fail(reterr, HUB_ENOTFOUND,
-                        "toolset \"%s\": there is no module \"%s\" in the plugins folders",
-                        settings->key, settings->module);
+        hub_err missing =
+            hub_module_list_explain(hub->resolver, hub_str_of(settings->module), reterr);
+        hub_error_prefix(reterr, "toolset \"%s\"", settings->key);
+        return missing;
     }
     hub_err err = HUB_OK;
     if (hub_isolation_is_wanted(hub->settings, settings)) {
@@ -130,10 +132,8 @@ static hub_err find_module(hub_orchestrator *hub, const hub_toolset_settings *se
         }
     }
     if (err == HUB_OK && module == NULL) {
-        err = hub_fail(reterr, HUB_ENOTFOUND,
-                       "isolation: process wants the module \"%s\", which is not in the plugins "
-                       "folders",
-                       HUB_ISOLATION_MODULE);
+        err = hub_module_list_explain(hub->resolver, HUB_STR(HUB_ISOLATION_MODULE), reterr);
+        hub_error_prefix(reterr, "isolation: process wants a module");
     }
     if (err != HUB_OK) {
         hub_error_prefix(reterr, "toolset \"%s\"", settings->key);

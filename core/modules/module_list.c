@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "modules/module_list.h"
 
+#include "modules/plugin_check.h"
+#include "modules/plugin_load.h"
+
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int compare_modules(const void *a, const void *b)
 {
@@ -53,4 +59,105 @@ size_t hub_module_list_compare(const hub_module *const *before, size_t before_co
         j += order >= 0;
     }
     return count;
+}
+
+static bool explain_file(const hub_resolver *resolver, hub_str name, hub_error *reterr)
+{
+    size_t count;
+    const hub_refusal *refusals = hub_resolver_refusals(resolver, &count);
+    for (size_t i = 0; i < count; i++) {
+        hub_str stem = hub_plugin_stem(refusals[i].path);
+        if (hub_str_eq(stem, name) && strcmp(stem.ptr + stem.len, ".so") == 0) {
+            (void)hub_fail(reterr, HUB_ENOTFOUND,
+                           "the module \"" HUB_STR_FMT "\" is there, but was refused: %s: %s",
+                           HUB_STR_ARG(name), refusals[i].path, refusals[i].reason);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nothing in a folder that was refused was looked at. */
+static bool explain_folder(const hub_resolver *resolver, hub_str name, hub_error *reterr)
+{
+    size_t count;
+    const hub_module_folder *folders = hub_resolver_folders(resolver, &count);
+    for (size_t i = 0; i < count && hub_plugin_name_is_valid(name); i++) {
+        char path[PATH_MAX];
+        int len = snprintf(path, sizeof path, "%s/" HUB_STR_FMT ".so", folders[i].path,
+                           HUB_STR_ARG(name));
+        if (folders[i].reason != NULL && len > 0 && (size_t)len < sizeof path &&
+            access(path, F_OK) == 0) {
+            (void)hub_fail(reterr, HUB_ENOTFOUND,
+                           "the module \"" HUB_STR_FMT
+                           "\" is there, but its folder was refused: %s: %s",
+                           HUB_STR_ARG(name), path, folders[i].reason);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Empty: there is none, or no memory. */
+static hub_str find_nearest(const hub_resolver *resolver, hub_str name)
+{
+    size_t count;
+    const hub_module *const *modules = hub_resolver_modules(resolver, &count);
+    const char **names = calloc(count + 1, sizeof names[0]);
+    hub_str nearest = HUB_STR_EMPTY;
+    if (names != NULL) {
+        for (size_t i = 0; i < count; i++) {
+            names[i] = modules[i]->name;
+        }
+        nearest = hub_str_nearest(name, names);
+        free(names);
+    }
+    return nearest;
+}
+
+void hub_module_list_add_folders(const hub_resolver *resolver, hub_buf *out)
+{
+    size_t count;
+    const hub_module_folder *folders = hub_resolver_folders(resolver, &count);
+    for (size_t i = 0; i < count; i++) {
+        hub_buf_printf(out, "%s%s", i > 0 ? ", " : "", folders[i].path);
+        if (folders[i].is_missing) {
+            hub_buf_add(out, HUB_STR(" (there is no such folder)"));
+        } else if (folders[i].reason != NULL) {
+            hub_buf_printf(out, " (refused: %s)", folders[i].reason);
+        }
+    }
+}
+
+static hub_err explain_absence(const hub_resolver *resolver, hub_str name, hub_error *reterr)
+{
+    hub_buf folders;
+    hub_str nearest = find_nearest(resolver, name);
+    hub_buf_init(&folders, SIZE_MAX / 4);
+    hub_module_list_add_folders(resolver, &folders);
+    hub_str where = hub_buf_ok(&folders) ? hub_buf_str(&folders) : HUB_STR("(out of memory)");
+    if (where.len == 0) {
+        (void)hub_fail(reterr, HUB_ENOTFOUND,
+                       "there is no module \"" HUB_STR_FMT "\": no plugins folders are named",
+                       HUB_STR_ARG(name));
+    } else if (nearest.len > 0) {
+        (void)hub_fail(reterr, HUB_ENOTFOUND,
+                       "there is no module \"" HUB_STR_FMT "\"; did you mean \"" HUB_STR_FMT
+                       "\"? The plugins folders are " HUB_STR_FMT,
+                       HUB_STR_ARG(name), HUB_STR_ARG(nearest), HUB_STR_ARG(where));
+    } else {
+        (void)hub_fail(reterr, HUB_ENOTFOUND,
+                       "there is no module \"" HUB_STR_FMT "\" in the plugins folders " HUB_STR_FMT,
+                       HUB_STR_ARG(name), HUB_STR_ARG(where));
+    }
+    hub_buf_fini(&folders);
+    return HUB_ENOTFOUND;
+}
+
+hub_err hub_module_list_explain(const hub_resolver *resolver, hub_str name, hub_error *reterr)
+{
+    if (explain_file(resolver, name, reterr) || explain_folder(resolver, name, reterr)) {
+        return HUB_ENOTFOUND;
+    }
+    return explain_absence(resolver, name, reterr);
 }

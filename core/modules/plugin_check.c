@@ -20,6 +20,12 @@ enum {
     TRUSTED_MODE = 0755, /* the widest that passes anywhere */
 };
 
+/* What else can be done about an owner or a mode. */
+#define OR_TRUST ", or start with --allow-writable-plugins)"
+
+/* What can be done about another ABI. */
+#define BUILD_ANEW ": build it with the headers of this hub"
+
 /* The size of the table in ABI 1.0, which every plugin has at least. */
 #define TABLE_SIZE_1_0                                                                             \
     (offsetof(patchbay_plugin, destroy) + sizeof(((patchbay_plugin *)NULL)->destroy))
@@ -37,16 +43,20 @@ static const struct {
     {"destroy", offsetof(patchbay_plugin, destroy)},
 };
 
-static hub_err check_owner(const char *what, const struct stat *about, hub_error *reterr)
+/* `path` is what is looked at; `what` stands before the reason. */
+static hub_err check_owner(const char *what, const char *path, const struct stat *about,
+                           hub_error *reterr)
 {
     uid_t self = geteuid();
     if (about->st_uid == 0 || about->st_uid == self) {
         return HUB_OK;
     }
-    return self == 0 ? hub_fail(reterr, HUB_EDENIED, "%sowned by uid %u, wanted root", what,
-                                about->st_uid)
-                     : hub_fail(reterr, HUB_EDENIED, "%sowned by uid %u, wanted root or uid %u",
-                                what, about->st_uid, self);
+    char other[32] = "";
+    if (self != 0) {
+        (void)snprintf(other, sizeof other, " or uid %u", self); /* fits */
+    }
+    return hub_fail(reterr, HUB_EDENIED, "%sowned by uid %u, wanted root%s (chown root %s" OR_TRUST,
+                    what, about->st_uid, other, path);
 }
 
 /* Whether an access list says who else may: the group's bits of the mode are then the most that
@@ -66,14 +76,16 @@ static bool lets_others_write(const char *path, const struct stat *about)
     return !hub_plugin_group_is_owners(about->st_uid, about->st_gid) || has_access_list(path);
 }
 
-static hub_err check_mode(const char *what, const char *path, const struct stat *about,
-                          hub_error *reterr)
+/* `opened` leads to what `about` is of, `path` is its name. */
+static hub_err check_mode(const char *what, const char *path, const char *opened,
+                          const struct stat *about, hub_error *reterr)
 {
-    if (!lets_others_write(path, about)) {
+    if (!lets_others_write(opened, about)) {
         return HUB_OK;
     }
-    return hub_fail(reterr, HUB_EDENIED, "%smode %04o lets others write, wanted at most %04o", what,
-                    about->st_mode & MODE_BITS, TRUSTED_MODE);
+    return hub_fail(reterr, HUB_EDENIED,
+                    "%smode %04o lets others write, wanted at most %04o (chmod go-w %s" OR_TRUST,
+                    what, about->st_mode & MODE_BITS, TRUSTED_MODE, path);
 }
 
 /* One part of a path: `is_last` for the folder itself. */
@@ -85,9 +97,9 @@ static hub_err check_part(const char *part, bool is_last, hub_error *reterr)
     if (lstat(part, &about) != 0) {
         return hub_fail(reterr, HUB_ESYSTEM, "%s%s", what, strerrordesc_np(errno));
     }
-    hub_err err = check_owner(what, &about, reterr);
+    hub_err err = check_owner(what, part, &about, reterr);
     bool mode_matters = !S_ISLNK(about.st_mode) && (is_last || (about.st_mode & S_ISVTX) == 0);
-    return err != HUB_OK || !mode_matters ? err : check_mode(what, part, &about, reterr);
+    return err != HUB_OK || !mode_matters ? err : check_mode(what, part, part, &about, reterr);
 }
 
 /* All parts of an absolute path, from the root down. */
@@ -111,13 +123,13 @@ static hub_err check_parts(const char *path, hub_error *reterr)
 }
 
 /* An open file: itself, and the real folder that it is in. */
-static hub_err check_file(int fd, const struct stat *about, hub_error *reterr)
+static hub_err check_file(const char *name, int fd, const struct stat *about, hub_error *reterr)
 {
     char link[64];
     char path[PATH_MAX];
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd); /* fits */
-    hub_err err = check_owner("", about, reterr);
-    err = err != HUB_OK ? err : check_mode("", link, about, reterr);
+    hub_err err = check_owner("", name, about, reterr);
+    err = err != HUB_OK ? err : check_mode("", name, link, about, reterr);
     if (err != HUB_OK) {
         return err;
     }
@@ -176,7 +188,7 @@ hub_err hub_plugin_open(const char *path, bool check_trust, int *ret_fd, hub_err
     } else if (!S_ISREG(about.st_mode)) {
         err = hub_fail(reterr, HUB_EINVAL, "not a regular file");
     } else if (check_trust) {
-        err = check_file(fd, &about, reterr);
+        err = check_file(path, fd, &about, reterr);
     }
     if (err != HUB_OK) {
         (void)close(fd); /* nothing was written */
@@ -284,12 +296,12 @@ static hub_err check_numbers(const patchbay_plugin *table, hub_error *reterr)
                         PATCHBAY_MAGIC);
     }
     if (PATCHBAY_ABI_MAJOR(table->abi) != PATCHBAY_ABI_MAJOR(PATCHBAY_ABI)) {
-        return hub_fail(reterr, HUB_EABI, "built for ABI %u.%u, this hub has %u.%u",
+        return hub_fail(reterr, HUB_EABI, "built for ABI %u.%u, this hub has %u.%u" BUILD_ANEW,
                         PATCHBAY_ABI_MAJOR(table->abi), PATCHBAY_ABI_MINOR(table->abi),
                         PATCHBAY_ABI_MAJOR(PATCHBAY_ABI), PATCHBAY_ABI_MINOR(PATCHBAY_ABI));
     }
     if (table->abi_min > PATCHBAY_ABI) {
-        return hub_fail(reterr, HUB_EABI, "needs ABI %u.%u or newer, this hub has %u.%u",
+        return hub_fail(reterr, HUB_EABI, "needs ABI %u.%u or newer, this hub has %u.%u" BUILD_ANEW,
                         PATCHBAY_ABI_MAJOR(table->abi_min), PATCHBAY_ABI_MINOR(table->abi_min),
                         PATCHBAY_ABI_MAJOR(PATCHBAY_ABI), PATCHBAY_ABI_MINOR(PATCHBAY_ABI));
     }

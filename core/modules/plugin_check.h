@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The single checks that a plugin has to pass. Each says what was found and what was wanted, in one
- * line; the resolver decides in which order they run and what a refusal means. They change nothing
- * and run no code of the plugin.
+ * The single checks that a plugin has to pass. Each says what was found and what was wanted, and
+ * what can be done where that is not plain, in one line; the resolver decides in which order they
+ * run and what a refusal means. They change nothing and run no code of the plugin.
  */
 #ifndef HUB_MODULES_PLUGIN_CHECK_H
 #define HUB_MODULES_PLUGIN_CHECK_H

@@ -23,14 +23,8 @@ typedef struct file {
     struct file *next;
 } file;
 
-typedef struct folder {
-    char *path;
-    char *reason; /* nothing in it is looked at; NULL: fine */
-    bool is_missing;
-} folder;
-
 struct hub_resolver {
-    folder *folders;
+    hub_module_folder *folders;
     size_t folder_count;
     bool allow_writable;
     file *files;
@@ -180,7 +174,7 @@ static void keep_files(hub_resolver *resolver, size_t folder_at)
 
 static void visit_folder(hub_resolver *resolver, size_t at)
 {
-    folder *visited = &resolver->folders[at];
+    hub_module_folder *visited = &resolver->folders[at];
     struct dirent **names = NULL;
     hub_error error;
     bool was_missing = visited->is_missing;
@@ -237,7 +231,7 @@ static bool build_lists(hub_resolver *resolver, const hub_module ***ret_modules,
     size_t module_count = 0;
     size_t refused = 0;
     for (size_t i = 0; i < resolver->folder_count; i++) {
-        const folder *of = &resolver->folders[i];
+        const hub_module_folder *of = &resolver->folders[i];
         if (of->reason != NULL) {
             refusals[refused++] = (hub_refusal){.path = of->path, .reason = of->reason};
         }
@@ -431,6 +425,12 @@ const hub_refusal *hub_resolver_refusals(const hub_resolver *resolver, size_t *r
 {
     *ret_count = resolver->refusal_count;
     return resolver->refusals;
+}
+
+const hub_module_folder *hub_resolver_folders(const hub_resolver *resolver, size_t *ret_count)
+{
+    *ret_count = resolver->folder_count;
+    return resolver->folders;
 }
 
 hub_err hub_resolver_load_file(hub_resolver *resolver, const char *path,

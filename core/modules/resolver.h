@@ -20,8 +20,9 @@
  * A file counts as changed when its bytes did. If the new bytes are refused, the module of the old
  * ones stays the newest of its name, and the refusal is listed.
  *
- * Files: resolver.c (folders, names, changes), plugin_check.c (the checks), plugin_image.c (copy
- * and dlopen), plugin_watch.c (inotify).
+ * Files: resolver.c (folders, names, changes), module_list.c (why a name is not there),
+ * plugin_check.c (the checks), plugin_owner.c (whose a group is), plugin_image.c (copy and dlopen),
+ * plugin_watch.c (inotify).
  *
  * Thread: [loop]. Scanning and loading read the disk: at start-up, and when a folder changes.
  */
@@ -45,11 +46,18 @@ typedef struct hub_module {
                       * nothing to call */
 } hub_module;
 
-/* A file that was refused, for `patchbay list modules` and `check`. */
+/* A file or a folder that was refused, for `patchbay list modules` and `check`. */
 typedef struct hub_refusal {
     const char *path;
     const char *reason;
 } hub_refusal;
+
+/* A folder that is looked through. */
+typedef struct hub_module_folder {
+    char *path;
+    char *reason; /* of its refusal: nothing in it is looked at; NULL: fine */
+    bool is_missing;
+} hub_module_folder;
 
 typedef struct hub_resolver hub_resolver;
 
@@ -121,6 +129,9 @@ const hub_module *const *hub_resolver_modules(const hub_resolver *resolver, size
 
 /* All refusals, sorted by path; borrowed until the next change. */
 const hub_refusal *hub_resolver_refusals(const hub_resolver *resolver, size_t *ret_count);
+
+/* The folders, in their order, as they were at the last scan; borrowed until the next. */
+const hub_module_folder *hub_resolver_folders(const hub_resolver *resolver, size_t *ret_count);
 
 /* Check and load one file outside of any folder, for `patchbay module inspect FILE.so`. Its name
  * may be taken; it is in no list, and hub_resolver_find does not see it. owns:    nothing;

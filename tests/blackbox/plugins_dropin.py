@@ -277,5 +277,63 @@ class Refusals(Base):
         self.assertNotIn("refused", client.hub.log)
 
 
+class Explanations(Base):
+    """What the commands say of a toolset whose module was refused, or is not there."""
+
+    def setUp(self):
+        super().setUp()
+        self.manifest = self.home / "hub.yaml"
+        self.manifest.write_text("toolsets: {late: {}}\n")
+        self.options = ("--plugins-dir", self.plugins)
+
+    def check_all(self, *says):
+        """list, call, check and the log of a start say it."""
+        with_manifest = (*self.options, "--config", self.manifest)
+        for command in (("list", "tools"), ("call", "late__ping"), ("check", self.manifest)):
+            with self.subTest(command):
+                options = self.options if command[0] == "check" else with_manifest
+                done = self.cli(*command, *options, modules=False)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertSays(done.stderr, 'toolset "late"', *says)
+        client = self.start("--config", self.manifest)
+        self.assertSays(client.hub.wait_log("toolset.skipped"), *says)
+        client.hub.finish()
+
+    def test_a_file_that_others_may_write_to(self):
+        path = compile_plugin(self.plugins, "late")
+        path.chmod(0o777)
+        self.check_all("is there, but was refused", str(path), "0777", f"chmod go-w {path}", "--allow-writable-plugins")
+
+    def test_a_folder_that_others_may_write_to(self):
+        path = compile_plugin(self.plugins, "late")
+        self.plugins.chmod(0o777)
+        self.check_all("its folder was refused", str(path), f"chmod go-w {self.plugins}", "--allow-writable-plugins")
+        self.plugins.chmod(0o755)
+
+    def test_no_library(self):
+        path = self.plugins / "late.so"
+        path.write_text("no library")
+        path.chmod(0o644)
+        self.check_all("is there, but was refused", str(path), "not a shared object")
+
+    def test_none_of_that_name(self):
+        compile_plugin(self.plugins, "later")
+        self.check_all("there is no module", "did you mean", "later", str(self.plugins))
+
+    def test_no_modules_at_all(self):
+        missing = self.home / "missing"
+        modules = {"modules": {"paths": [str(self.plugins), str(missing)]}}
+        done = self.cli("list", "modules", manifest=modules, modules=False)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertSays(done.stderr, "no modules", str(self.plugins), f"{missing} (there is no such folder)")
+        compile_plugin(self.plugins, "late").chmod(0o777)
+        done = self.cli("list", "tools", *self.options, modules=False)
+        self.assertSays(done.stderr, "no modules", "1 file was refused", "list modules")
+        (self.plugins / "late.so").chmod(0o755)
+        done = self.cli("list", "modules", *self.options, modules=False)
+        self.assertEqual(done.stderr, "")
+        self.assertSays(done.stdout, "late")
+
+
 if __name__ == "__main__":
     main()

@@ -143,8 +143,9 @@ typedef struct permission {
 } permission;
 
 #define PLUGIN           "/first/" ALPHA ".so"
-#define LETS_WRITE(mode) "mode " mode " lets others write, wanted at most 0755"
-#define OWNED_BY_SOMEONE "owned by uid 65534, wanted root"
+#define LETS_WRITE(mode) "mode " mode " lets others write, wanted at most 0755 (chmod go-w "
+#define OWNED_BY_SOMEONE "owned by uid 65534, wanted root (chown root "
+#define OR_NOT           ", or start with --allow-writable-plugins)"
 
 static const permission PERMISSIONS[] = {
     {"/first", false, 0775, 0, LETS_WRITE("0775")},
@@ -162,7 +163,7 @@ static const permission PERMISSIONS[] = {
 
 static void check_permission(fixture *f, const permission *p)
 {
-    char wanted[2 * PATH_BYTES];
+    char wanted[4 * PATH_BYTES];
     path changed;
     (void)snprintf(changed.text, sizeof changed.text, "%s%s", f->scratch.text, p->part);
     if (p->owner != 0 && geteuid() != 0) {
@@ -172,9 +173,9 @@ static void check_permission(fixture *f, const permission *p)
     assert_int_equal(chmod(changed.text, p->mode), 0);
     (void)create_and_scan(f);
     assert_null(hub_resolver_find(f->resolver, HUB_STR(ALPHA)));
-    (void)snprintf(wanted, sizeof wanted, "folder %s: %s", changed.text, p->reason);
-    assert_string_equal(reason_of(f, p->is_file ? changed.text : f->first.text),
-                        p->is_file ? p->reason : wanted);
+    (void)snprintf(wanted, sizeof wanted, "%s%s%s%s%s" OR_NOT, p->is_file ? "" : "folder ",
+                   p->is_file ? "" : changed.text, p->is_file ? "" : ": ", p->reason, changed.text);
+    assert_string_equal(reason_of(f, p->is_file ? changed.text : f->first.text), wanted);
 
     hub_resolver *trusting = NULL;
     const char *folders[] = {f->first.text};
@@ -212,17 +213,19 @@ static void follows_links_only_to_what_others_cannot_change(void **state)
     assert_string_equal(version_of(f, ALPHA), FIRST);
     assert_string_equal(reason_of(f, dangling.text), "cannot be opened: No such file or directory");
 
-    char wanted[2 * PATH_BYTES];
+    char wanted[4 * PATH_BYTES];
     assert_int_equal(chmod(open_folder.text, 0777), 0);
     (void)create_and_scan(f);
-    (void)snprintf(wanted, sizeof wanted, "folder %s: " LETS_WRITE("0777"), open_folder.text);
+    (void)snprintf(wanted, sizeof wanted, "folder %s: " LETS_WRITE("0777") "%s" OR_NOT,
+                   open_folder.text, open_folder.text);
     assert_string_equal(reason_of(f, link.text), wanted);
     assert_int_equal(chmod(open_folder.text, 0755), 0);
     hub_resolver_scan(f->resolver); /* the file is as it was, what was wrong is not */
     assert_string_equal(version_of(f, ALPHA), FIRST);
     assert_int_equal(chmod(target.text, 0666), 0);
     (void)create_and_scan(f);
-    assert_string_equal(reason_of(f, link.text), LETS_WRITE("0666"));
+    (void)snprintf(wanted, sizeof wanted, LETS_WRITE("0666") "%s" OR_NOT, link.text);
+    assert_string_equal(reason_of(f, link.text), wanted);
 }
 
 static void looks_at_the_real_path_of_a_folder_too(void **state)
@@ -237,10 +240,11 @@ static void looks_at_the_real_path_of_a_folder_too(void **state)
     (void)create_and_scan(f);
     assert_string_equal(version_of(f, ALPHA), FIRST);
 
-    char wanted[2 * PATH_BYTES];
+    char wanted[4 * PATH_BYTES];
     assert_int_equal(chmod(open_folder.text, 0777), 0); /* on neither the link's path nor last */
     (void)create_and_scan(f);
-    (void)snprintf(wanted, sizeof wanted, "folder %s: " LETS_WRITE("0777"), open_folder.text);
+    (void)snprintf(wanted, sizeof wanted, "folder %s: " LETS_WRITE("0777") "%s" OR_NOT,
+                   open_folder.text, open_folder.text);
     assert_string_equal(reason_of(f, link.text), wanted);
 
     path link_in_open = join(open_folder.text, "link");

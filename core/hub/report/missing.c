@@ -5,6 +5,7 @@
 #include "hub/report/describe.h"
 #include "hub/hub.h"
 #include "hub/startup.h"
+#include "modules/module_list.h"
 #include "tools/naming.h"
 
 #include <stdio.h>
@@ -56,6 +57,30 @@ void hub_missing_toolsets(hub_orchestrator *hub, const char *profile_name,
         }
     }
     hub_startup_try_again(profile, on_refused, &heard);
+}
+
+/* ---- modules --------------------------------------------------------------------------------- */
+
+void hub_missing_modules(hub_orchestrator *hub, hub_buf *out)
+{
+    size_t count;
+    (void)hub_resolver_modules(hub->resolver, &count);
+    if (count > 0) {
+        return;
+    }
+    size_t folder_count;
+    size_t refused;
+    const hub_module_folder *folders = hub_resolver_folders(hub->resolver, &folder_count);
+    (void)hub_resolver_refusals(hub->resolver, &refused);
+    hub_buf_add(out, HUB_STR("there are no modules in the plugins folders "));
+    hub_module_list_add_folders(hub->resolver, out);
+    for (size_t i = 0; i < folder_count; i++) {
+        refused -= folders[i].reason != NULL; /* which the list says */
+    }
+    if (refused > 0) {
+        hub_buf_printf(out, "; %zu file%s refused: see `patchbay list modules`", refused,
+                       refused == 1 ? " was" : "s were");
+    }
 }
 
 /* ---- tools ----------------------------------------------------------------------------------- */

@@ -17,6 +17,9 @@ typedef void hub_missing_on_toolset(void *ctx, const char *key, const char *reas
 void hub_missing_toolsets(struct hub_orchestrator *hub, const char *profile,
                           hub_missing_on_toolset *on_toolset, void *ctx);
 
+/* Append where modules were looked for, when there are none at all. */
+void hub_missing_modules(struct hub_orchestrator *hub, hub_buf *out);
+
 /* Append why the profile has no tool of that name: what its toolset lacks, or which tool was meant.
  * Nothing when there is no more to say. */
 void hub_missing_tool(struct hub_orchestrator *hub, const char *profile, hub_str name,

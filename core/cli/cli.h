@@ -85,6 +85,12 @@ HUB_MUST_CHECK hub_err cli_read_config(cli_options *options, hub_config **ret_co
  * who may be enabled. */
 void cli_complete_config(hub_config *config);
 
+/* The folder of the plugins that came with this program: where an installation has it, seen from
+ * the program, so that it can be anywhere; or, for a program that was built and not installed, the
+ * one of the build; or where it was configured to be installed. When there is none of these, all
+ * where an installation may have it. Absolute; lives as long as the process. */
+hub_names cli_own_plugin_dirs(void);
+
 /* Read what serving over the network takes beside the configuration: hub_config_load_network. On
  * failure a line on stderr says why.
  * returns: EXIT_OK, EXIT_CONFIG, EXIT_LISTEN (nobody has to authenticate, and it is not loopback)

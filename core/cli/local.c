@@ -10,7 +10,6 @@
 #include "base/loop.h"
 #include "wire/message.h"
 
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,25 +28,6 @@ struct cli_local {
     bool answered;
     hub_message message;
 };
-
-/* The folder of the plugins that came with this program: the installed one, or, for a program that
- * was built but not installed, the one beside it. Lives as long as the process. */
-static const char *own_plugin_dir(void)
-{
-    static char beside[PATH_MAX];
-    char program[PATH_MAX];
-    if (access(PATCHBAY_PLUGIN_DIR, R_OK) == 0) {
-        return PATCHBAY_PLUGIN_DIR;
-    }
-    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (len <= 0) {
-        return PATCHBAY_PLUGIN_DIR;
-    }
-    program[len] = '\0';
-    (void)snprintf(beside, sizeof beside, "%.*s/../plugins", (int)(strrchr(program, '/') - program),
-                   program);
-    return access(beside, R_OK) == 0 ? beside : PATCHBAY_PLUGIN_DIR;
-}
 
 static const char *const *environment(void)
 {
@@ -87,12 +67,10 @@ hub_err cli_read_config(cli_options *options, hub_config **ret_config, hub_error
 
 void cli_complete_config(hub_config *config)
 {
-    static const char *own_dir;
     hub_settings *settings = &config->settings;
     settings->is_enabled = is_enabled;
     if (!settings->modules.paths.set) {
-        own_dir = own_plugin_dir();
-        settings->modules.paths = (hub_names){.items = &own_dir, .count = 1, .set = true};
+        settings->modules.paths = cli_own_plugin_dirs();
     }
 }
 

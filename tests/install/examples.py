@@ -75,6 +75,33 @@ def check_installed(prefix, libdir, abi):
           f"the .pc file says abi={abi}, plugin.h does not")
 
 
+def list_modules(prefix):
+    """What the installed program finds: the names of the modules, and what it says."""
+    with tempfile.TemporaryDirectory(prefix="patchbay-home-") as home:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PATCHBAY_", "XDG_"))}
+        done = subprocess.run([prefix / "bin/patchbay", "list", "modules", "--json"], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, cwd=home, env={**environment, "HOME": home})
+    check(done.returncode == 0, f"list modules failed: {done.stderr}")
+    return sorted(module["name"] for module in json.loads(done.stdout)), done.stderr
+
+
+def check_modules(prefix, libdir):
+    """The program finds the plugins that were installed with it, wherever that is."""
+    plugins = prefix / libdir / "patchbay/plugins"
+    wanted = sorted(path.stem for path in plugins.glob("*.so"))
+    check({"command", "files", "mcp_upstream", "time"} <= set(wanted), f"only {wanted} were installed")
+    check(list_modules(prefix)[0] == wanted, f"{list_modules(prefix)}, installed are {wanted}")
+    moved = prefix.with_name("moved")
+    prefix.rename(moved)
+    check(list_modules(moved)[0] == wanted, f"moved: {list_modules(moved)}, installed are {wanted}")
+    moved.rename(prefix)
+    away = plugins.with_name("away")
+    plugins.rename(away)
+    found, said = list_modules(prefix)
+    check(found or f"{plugins} (there is no such folder)" in said, f"without plugins it says {said!r}")
+    away.rename(plugins)
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ["cmake", "generator", "build", "source", "loader", "config", "libdir", "cc", "cflags",
@@ -90,6 +117,7 @@ def main():
         variable = lambda name: run(["pkg-config", f"--variable={name}", "patchbay-plugin"],
                                     env=environment).strip()
         check_installed(prefix, libdir, variable("abi"))
+        check_modules(prefix, libdir)
         plugins = prefix / libdir / "patchbay/plugins"
         check(pathlib.Path(variable("plugindir")).resolve() == plugins.resolve(),
               f"plugindir is {variable('plugindir')}, not {plugins}")

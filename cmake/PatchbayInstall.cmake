@@ -59,16 +59,18 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/patchbay-plugin.pc.in"
 install(FILES "${PROJECT_BINARY_DIR}/patchbay-plugin.pc"
     DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
-# Documents, and what a user would copy.
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
-    DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+# Documents, and what a user would copy: where they are in the tree, so that they find each other.
+install(FILES README.md LICENSE ABI.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+    FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
     PATTERN "build*" EXCLUDE PATTERN "*.so" EXCLUDE)
-if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/docs")
-    install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs/" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
-        FILES_MATCHING PATTERN "*.md")
-endif()
-if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/schemas")
-    install(DIRECTORY "${PROJECT_SOURCE_DIR}/schemas/"
-        DESTINATION "${CMAKE_INSTALL_DATADIR}/patchbay/schemas" FILES_MATCHING PATTERN "*.json")
-endif()
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/schemas" DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+    FILES_MATCHING PATTERN "*.json")
+file(GLOB _readmes CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+    "${PROJECT_SOURCE_DIR}/plugins/*/README.md")
+foreach(document ${_readmes})
+    cmake_path(GET document PARENT_PATH _folder)
+    install(FILES "${PROJECT_SOURCE_DIR}/${document}" DESTINATION "${CMAKE_INSTALL_DOCDIR}/${_folder}")
+endforeach()

@@ -75,6 +75,14 @@ def check_installed(prefix, libdir, abi):
           f"the .pc file says abi={abi}, plugin.h does not")
 
 
+def check_documents(args, prefix):
+    """They are where they are in the tree, so that they find each other."""
+    documents = prefix / args.docdir
+    for name in ["README.md", "LICENSE", "docs/PLUGINS.md", "examples/hub.yaml", "schemas/manifest.schema.json"]:
+        check((documents / name).is_file(), f"{args.docdir}/{name} was not installed")
+    print(run([sys.executable, "-B", pathlib.Path(args.source) / "tests/check_links.py", documents]), end="")
+
+
 def list_modules(prefix):
     """What the installed program finds: the names of the modules, and what it says."""
     with tempfile.TemporaryDirectory(prefix="patchbay-home-") as home:
@@ -104,8 +112,8 @@ def check_modules(prefix, libdir):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ["cmake", "generator", "build", "source", "loader", "config", "libdir", "cc", "cflags",
-                 "cxx", "cxxflags"]:
+    for name in ["cmake", "generator", "build", "source", "loader", "config", "libdir", "docdir", "cc",
+                 "cflags", "cxx", "cxxflags"]:
         parser.add_argument(f"--{name}", default="")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="patchbay-install-") as folder:
@@ -117,6 +125,7 @@ def main():
         variable = lambda name: run(["pkg-config", f"--variable={name}", "patchbay-plugin"],
                                     env=environment).strip()
         check_installed(prefix, libdir, variable("abi"))
+        check_documents(args, prefix)
         check_modules(prefix, libdir)
         plugins = prefix / libdir / "patchbay/plugins"
         check(pathlib.Path(variable("plugindir")).resolve() == plugins.resolve(),

@@ -129,6 +129,37 @@ class DropIn(Base):
         client.hub.wait_log("removed")
         self.assertIn("result", client.call("late__ping").data)  # what is loaded stays usable
 
+    def check_removing(self, manifest, left):
+        """What is left after a reload of the toolset whose file is gone."""
+        compile_plugin(self.plugins, "late")
+        path = self.home / "hub.yaml"
+        path.write_text(manifest)
+        client = self.start("--config", path)
+        (self.plugins / "late.so").unlink()
+        client.hub.wait_log("resolver.removed")
+        self.assertEqual(client.own_names(), ["late__ping"])
+        client.hub.process.send_signal(signal.SIGHUP)
+        client.hub.wait_log("config.reloaded")
+        self.assertEqual(client.own_names(), left)
+        return client
+
+    def test_removing_and_a_reload(self):  # docs/RELIABILITY.md, Reloading
+        self.check_removing("hub: {}\n", [])
+
+    def test_removing_what_the_manifest_names(self):
+        client = self.check_removing("toolsets: {late: {}}\n", ["late__ping"])
+        self.meta_call(client, "disable_toolset", toolset="late")
+        self.assertSays(client.call("enable_toolset", {"toolset": "late"}).result["content"][0]["text"], "no module")
+
+    def test_a_new_one_that_the_manifest_does_not_name(self):  # README.md: else it is found, and no more
+        path = self.home / "hub.yaml"
+        path.write_text("toolsets: {early: {}}\n")
+        compile_plugin(self.plugins, "early")
+        client = self.start("--config", path)
+        shutil.move(compile_plugin(self.outside, "late"), self.plugins / "late.so")
+        client.hub.wait_log("resolver.found")
+        self.assertEqual(client.own_names(), ["early__ping"])
+
     def test_without_a_watch(self):
         path = self.home / "hub.yaml"
         path.write_text("modules: {watch: false}\n")

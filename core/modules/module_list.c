@@ -154,10 +154,14 @@ static hub_err explain_absence(const hub_resolver *resolver, hub_str name, hub_e
     return HUB_ENOTFOUND;
 }
 
+bool hub_module_list_was_refused(const hub_resolver *resolver, hub_str name, hub_error *ret_why)
+{
+    return explain_file(resolver, name, ret_why) || explain_folder(resolver, name, ret_why);
+}
+
 hub_err hub_module_list_explain(const hub_resolver *resolver, hub_str name, hub_error *reterr)
 {
-    if (explain_file(resolver, name, reterr) || explain_folder(resolver, name, reterr)) {
-        return HUB_ENOTFOUND;
-    }
-    return explain_absence(resolver, name, reterr);
+    return hub_module_list_was_refused(resolver, name, reterr)
+               ? HUB_ENOTFOUND
+               : explain_absence(resolver, name, reterr);
 }

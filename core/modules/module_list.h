@@ -33,6 +33,9 @@ size_t hub_module_list_compare(const hub_module *const *before, size_t before_co
  * returns: HUB_ENOTFOUND, always */
 hub_err hub_module_list_explain(const hub_resolver *resolver, hub_str name, hub_error *reterr);
 
+/* Whether a module of that name is there and was refused, and why. */
+bool hub_module_list_was_refused(const hub_resolver *resolver, hub_str name, hub_error *ret_why);
+
 /* Append the folders that are looked through, and what is wrong with each: "/a, /b (there is no
  * such folder)". Nothing when there are none. */
 void hub_module_list_add_folders(const hub_resolver *resolver, hub_buf *out);

@@ -341,6 +341,13 @@ class Explanations(Base):
         self.check_all("its folder was refused", str(path), f"chmod go-w {self.plugins}", "--allow-writable-plugins")
         self.plugins.chmod(0o755)
 
+    def test_a_tool_of_it_without_a_manifest(self):
+        path = compile_plugin(self.plugins, "late")
+        path.chmod(0o777)
+        done = self.cli("call", "late__ping", *self.options, modules=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertSays(done.stderr, "is there, but was refused", f"chmod go-w {path}")
+
     def test_no_library(self):
         path = self.plugins / "late.so"
         path.write_text("no library")

@@ -164,8 +164,13 @@ void hub_missing_tool(hub_orchestrator *hub, const char *profile_name, hub_str n
     if (profile == NULL) {
         return;
     }
-    const hub_toolset *toolset = split(name, &key, &tool) ? hub_find_toolset(hub, key) : NULL;
-    if (toolset == NULL) {
+    bool is_split = split(name, &key, &tool);
+    const hub_toolset *toolset = is_split ? hub_find_toolset(hub, key) : NULL;
+    hub_error why;
+    if (toolset == NULL && is_split && !hub->settings->toolsets_listed &&
+        hub_module_list_was_refused(hub->resolver, key, &why)) {
+        hub_buf_add(out, hub_str_of(why.text)); /* else it would be a toolset */
+    } else if (toolset == NULL) {
         add_nearest(profile, name, out);
     } else if (!hub_describe_is_active(profile, toolset)) {
         add_inactive(profile, toolset, out);

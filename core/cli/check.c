@@ -4,6 +4,8 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "cli/probe.h"
+#include "hub/audit/audit.h"
+#include "hub/report/misnamed.h"
 #include "hub/report/reach.h"
 
 static void on_found(void *ctx, const char *key, hub_err err, hub_str text)
@@ -46,6 +48,12 @@ static void on_bad_toolset(void *ctx, const char *reason)
     cli_complain("%s", reason);
 }
 
+static void on_misnamed(void *ctx, const char *reason)
+{
+    (void)ctx;
+    cli_complain("warning: %s", reason);
+}
+
 static void add_count(hub_buf *line, size_t count, const char *thing)
 {
     hub_buf_printf(line, ", %zu %s%s", count, thing, count == 1 ? "" : "s");
@@ -74,6 +82,15 @@ static void report_good(const hub_settings *settings)
     hub_buf_fini(&line);
 }
 
+static void check_audit(const hub_audit_settings *audit, int *status)
+{
+    hub_error why = {.code = HUB_OK};
+    if (hub_audit_check(audit, &why) != HUB_OK) {
+        *status = EXIT_CONFIG;
+        cli_complain("%s", why.text);
+    }
+}
+
 /* Check what the manifest says, what its listeners need, and what each module says of its part.
  * Whether so much is right that servers can be reached goes to *ret_is_usable. */
 static int check_all(cli_options *options, bool *ret_is_usable)
@@ -85,9 +102,12 @@ static int check_all(cli_options *options, bool *ret_is_usable)
         *ret_is_usable = true;
     }
     if (local != NULL) {
+        check_audit(&cli_local_config(local)->settings.audit, &status);
         hub_orchestrator_check(cli_local_hub(local), on_bad_toolset, &status);
+        hub_misnamed_in_policies(cli_local_hub(local), on_misnamed, NULL);
     }
     if (status == EXIT_OK) {
+        hub_misnamed_at_start(cli_local_hub(local), on_misnamed, NULL);
         report_good(&cli_local_config(local)->settings);
     }
     cli_local_close(local);

@@ -14,6 +14,10 @@ hub_err hub_config_read_audit(hub_config_reader *reader, const hub_node *node,
         return HUB_OK;
     }
     audit->is_on = true;
+    audit->source = hub_config_place(reader, node);
+    if (audit->source == NULL) {
+        return hub_config_no_memory(reader);
+    }
     return is_word && hub_str_is(node->text, "log")
                ? HUB_OK
                : hub_config_read_path(reader, node, &PATH, audit);

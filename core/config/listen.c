@@ -390,11 +390,7 @@ hub_err hub_config_read_unix_flags(hub_config_reader *reader, const hub_node *no
 hub_err hub_config_read_tokens_file(hub_config_reader *reader, const hub_node *node,
                                     const hub_config_key *key, void *target)
 {
-    hub_buf place;
-    hub_buf_init(&place, HUB_LIMIT_CONFIG_BYTES);
-    hub_node_add_place(node, &place);
-    reader->config.tokens_source = hub_arena_strdup(reader->arena, hub_buf_str(&place));
-    hub_buf_fini(&place);
+    reader->config.tokens_source = hub_config_place(reader, node);
     return reader->config.tokens_source == NULL ? hub_config_no_memory(reader)
                                                 : hub_config_read_path(reader, node, key, target);
 }

@@ -59,6 +59,19 @@ static hub_err decide_startup(hub_config_reader *reader, hub_config_profile_draf
     return HUB_OK;
 }
 
+/* Where the toolsets of its start were written, or, without them, its mode. What the command line
+ * says is no place to look at. */
+static hub_err note_source(hub_config_reader *reader, hub_config_profile_draft *draft)
+{
+    const hub_node *node =
+        draft->toolsets_node != NULL ? draft->toolsets_node : draft->startup_node;
+    if (node == NULL || node->line == 0) {
+        return HUB_OK;
+    }
+    draft->profile.source = hub_config_place(reader, node);
+    return draft->profile.source != NULL ? HUB_OK : hub_config_no_memory(reader);
+}
+
 static bool has_profile(const profile_list *list, const char *name)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -86,6 +99,9 @@ static hub_err add_profile(hub_config_reader *reader, const hub_config_overrides
         bool is_inherited = draft.toolsets_node == reader->base.toolsets_node ||
                             (overrides != NULL && overrides->toolsets.set);
         err = decide_startup(reader, &draft, list->count == 0 || !is_inherited);
+    }
+    if (err == HUB_OK) {
+        err = note_source(reader, &draft);
     }
     if (err != HUB_OK) {
         return err;

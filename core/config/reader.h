@@ -241,6 +241,10 @@ hub_err hub_config_wrong_kind(const hub_config_reader *reader, const hub_node *n
 HUB_MUST_CHECK hub_err hub_config_warn(hub_config_reader *reader, const hub_node *node,
                                        const char *format, ...) HUB_PRINTF(3, 4);
 
+/* "FILE:LINE: path" of a node, for messages that come later; the arena's, NULL when out of memory.
+ */
+const char *hub_config_place(const hub_config_reader *reader, const hub_node *node);
+
 /* The failure of one of the arenas. */
 hub_err hub_config_no_memory(const hub_config_reader *reader);
 

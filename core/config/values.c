@@ -2,6 +2,8 @@
 /* The kinds of values that a key may have, and what is said when one has another. */
 #include "config/reader.h"
 
+#include "base/limits.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -147,6 +149,16 @@ hub_err hub_config_warn(hub_config_reader *reader, const hub_node *node, const c
     }
     reader->warnings[reader->warning_count++] = text;
     return HUB_OK;
+}
+
+const char *hub_config_place(const hub_config_reader *reader, const hub_node *node)
+{
+    hub_buf place;
+    hub_buf_init(&place, HUB_LIMIT_CONFIG_BYTES);
+    hub_node_add_place(node, &place);
+    const char *text = hub_arena_strdup(reader->arena, hub_buf_str(&place));
+    hub_buf_fini(&place);
+    return text;
 }
 
 hub_err hub_config_no_memory(const hub_config_reader *reader)

@@ -147,4 +147,7 @@ hub_profile *hub_find_profile(hub_orchestrator *hub, const char *name);
 /* The toolset with that key, or NULL. `_meta` is not found. */
 hub_toolset *hub_find_toolset(const hub_orchestrator *hub, hub_str key);
 
+/* The key of a toolset that a mistyped one may have meant, or the empty span. */
+hub_str hub_nearest_toolset(const hub_orchestrator *hub, hub_str key);
+
 #endif

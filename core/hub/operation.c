@@ -58,20 +58,6 @@ void hub_operation_done(hub_operation *operation)
     hub_operation_destroy(operation);
 }
 
-static hub_str find_nearest(const hub_orchestrator *hub, hub_str key)
-{
-    const char **keys = calloc(hub->toolset_count + 1, sizeof *keys);
-    hub_str nearest = HUB_STR_EMPTY;
-    if (keys != NULL) {
-        for (size_t i = 0; i < hub->toolset_count; i++) {
-            keys[i] = hub->toolsets[i]->settings->key;
-        }
-        nearest = hub_str_nearest(key, keys);
-        free(keys);
-    }
-    return nearest;
-}
-
 hub_err hub_operation_find(const hub_operation *operation, size_t at, const hub_orchestrator *hub,
                            hub_toolset **ret_toolset, hub_error *reterr)
 {
@@ -85,7 +71,7 @@ hub_err hub_operation_find(const hub_operation *operation, size_t at, const hub_
         return HUB_OK;
     }
     hub_str nearest =
-        operation->count <= SUGGEST_FOR_COUNT ? find_nearest(hub, key) : HUB_STR_EMPTY;
+        operation->count <= SUGGEST_FOR_COUNT ? hub_nearest_toolset(hub, key) : HUB_STR_EMPTY;
     if (nearest.len > 0) {
         return hub_fail(reterr, HUB_ENOTFOUND,
                         "unknown toolset \"" HUB_STR_FMT "\"; did you mean \"" HUB_STR_FMT "\"?",

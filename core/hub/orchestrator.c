@@ -13,6 +13,7 @@
 #include "hub/catalogs/parking.h"
 #include "hub/profile.h"
 #include "hub/reload/reload.h"
+#include "hub/report/misnamed.h"
 #include "hub/startup.h"
 #include "tools/naming.h"
 
@@ -40,6 +41,20 @@ hub_toolset *hub_find_toolset(const hub_orchestrator *hub, hub_str key)
         }
     }
     return NULL;
+}
+
+hub_str hub_nearest_toolset(const hub_orchestrator *hub, hub_str key)
+{
+    const char **keys = calloc(hub->toolset_count + 1, sizeof *keys);
+    hub_str nearest = HUB_STR_EMPTY;
+    if (keys != NULL) {
+        for (size_t i = 0; i < hub->toolset_count; i++) {
+            keys[i] = hub->toolsets[i]->settings->key;
+        }
+        nearest = hub_str_nearest(key, keys);
+        free(keys);
+    }
+    return nearest;
 }
 
 hub_resolver *hub_orchestrator_resolver(hub_orchestrator *hub)
@@ -316,6 +331,7 @@ hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr)
             return err;
         }
     }
+    hub_misnamed_log(hub);
     hub_error why = {.code = HUB_OK};
     hub_resolver_report(hub->resolver, on_module_change, hub); /* a reload looks, watched or not */
     if (hub->settings->modules.watch &&
@@ -329,6 +345,25 @@ hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr)
 bool hub_orchestrator_is_ready(const hub_orchestrator *hub)
 {
     return hub->started && !hub->stopping;
+}
+
+/* Profiles that start could not be run for; one that inherits what is wrong says nothing new. */
+static void check_start(hub_orchestrator *hub, void (*on_bad)(void *ctx, const char *reason),
+                        void *ctx)
+{
+    const char *said = NULL;
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        const char *source = hub->profiles[i]->settings->source;
+        hub_error why = {.code = HUB_OK};
+        if (hub_startup_check(hub->profiles[i], &why) == HUB_OK) {
+            continue;
+        }
+        bool is_inherited = source != NULL ? said != NULL && strcmp(source, said) == 0 : i > 0;
+        if (!is_inherited) {
+            on_bad(ctx, why.text);
+        }
+        said = source;
+    }
 }
 
 void hub_orchestrator_check(hub_orchestrator *hub, void (*on_bad)(void *ctx, const char *reason),
@@ -352,6 +387,7 @@ void hub_orchestrator_check(hub_orchestrator *hub, void (*on_bad)(void *ctx, con
             on_bad(ctx, why.text);
         }
     }
+    check_start(hub, on_bad, ctx);
 }
 
 void hub_orchestrator_stop(hub_orchestrator *hub)

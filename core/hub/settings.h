@@ -59,6 +59,7 @@ typedef struct hub_profile_settings {
     hub_names toolsets;      /* active at start (static); may be the single word "ALL" */
     hub_policy_rules policy; /* the hub's own policy applies first */
     bool meta_tools;
+    const char *source; /* "FILE:LINE: KEY", of what says how it starts; NULL: no file does */
 } hub_profile_settings;
 
 typedef struct hub_module_settings {
@@ -111,6 +112,7 @@ typedef struct hub_audit_settings {
     const char *file;   /* absolute; NULL: the log */
     bool has_arguments; /* records have the arguments of calls, too */
     bool is_strict;     /* no call without a record; for a file */
+    const char *source; /* "FILE:LINE: KEY", for messages; NULL: nobody named it */
 } hub_audit_settings;
 
 typedef struct hub_auth_settings {

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "hub/hub.h"
+#include "hub/report/misnamed.h"
 
 #include <stdlib.h>
 
@@ -65,12 +66,17 @@ bool hub_startup_wants(const hub_profile_settings *profile, const hub_toolset_se
     return false;
 }
 
+bool hub_startup_has_list(const hub_profile_settings *profile)
+{
+    return profile->startup == HUB_STARTUP_STATIC && !is_all(&profile->toolsets);
+}
+
 /* The keys of all toolsets that are active from the beginning; the caller frees them. */
 static hub_str *list_wanted(const hub_profile *profile, size_t *ret_count)
 {
     const hub_orchestrator *hub = profile->hub;
     const hub_names *names = &profile->settings->toolsets;
-    bool by_list = profile->settings->startup == HUB_STARTUP_STATIC && !is_all(names);
+    bool by_list = hub_startup_has_list(profile->settings);
     hub_str *keys = calloc(hub->toolset_count + names->count + 1, sizeof *keys);
     size_t count = 0;
     if (keys == NULL) {
@@ -89,6 +95,61 @@ static hub_str *list_wanted(const hub_profile *profile, size_t *ret_count)
     return keys;
 }
 
+/* Whether a toolset could be the first one to be active. */
+static hub_err judge(const hub_profile *profile, hub_str key, hub_error *reterr)
+{
+    const hub_toolset *toolset = hub_find_toolset(profile->hub, key);
+    if (toolset == NULL) {
+        return hub_misnamed_fail(profile->hub, key, reterr);
+    }
+    if (!toolset->settings->enabled) {
+        return hub_fail(reterr, HUB_EDENIED, "toolset \"%s\" is switched off (%s)", toolset->key,
+                        toolset->settings->source);
+    }
+    hub_err err = hub_policy_admit_toolset(&profile->hub->settings->policy, key, 0, reterr);
+    return err == HUB_OK ? hub_policy_admit_toolset(&profile->settings->policy, key, 0, reterr)
+                         : err;
+}
+
+/* Say that none is usable, and of each why not, as far as it is known. */
+static hub_err fail_unusable(const hub_profile *profile, const hub_str *keys, size_t count,
+                             hub_error *reterr)
+{
+    hub_error all;
+    hub_err err = hub_fail(&all, HUB_EINVAL,
+                           "profile \"%s\": static start-up needs at least one usable toolset",
+                           profile->settings->name);
+    for (size_t i = 0; i < count; i++) {
+        hub_error why;
+        if (judge(profile, hub_str_trim(keys[i]), &why) != HUB_OK) {
+            err = hub_fail(&all, err, "%s%s%s", all.text, i == 0 ? ": " : "; ", why.text);
+        }
+    }
+    if (profile->settings->source != NULL) {
+        hub_error_prefix(&all, "%s", profile->settings->source);
+    }
+    return hub_fail(reterr, err, "%s", all.text);
+}
+
+hub_err hub_startup_check(const hub_profile *profile, hub_error *reterr)
+{
+    size_t count = 0;
+    size_t usable = 0;
+    if (profile->settings->startup != HUB_STARTUP_STATIC) {
+        return HUB_OK;
+    }
+    hub_str *keys = list_wanted(profile, &count);
+    if (keys == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        usable += judge(profile, hub_str_trim(keys[i]), NULL) == HUB_OK;
+    }
+    hub_err err = usable > 0 ? HUB_OK : fail_unusable(profile, keys, count, reterr);
+    free(keys);
+    return err;
+}
+
 hub_err hub_startup_run(hub_profile *profile, hub_error *reterr)
 {
     const hub_profile_settings *settings = profile->settings;
@@ -103,12 +164,10 @@ hub_err hub_startup_run(hub_profile *profile, hub_error *reterr)
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     hub_err err = start(profile, keys, count, &started, reterr);
-    free(keys);
     if (err == HUB_OK && settings->startup == HUB_STARTUP_STATIC && started == 0) {
-        err = hub_fail(reterr, HUB_EINVAL,
-                       "profile \"%s\": static start-up needs at least one usable toolset",
-                       settings->name);
+        err = fail_unusable(profile, keys, count, reterr);
     }
+    free(keys);
     if (err == HUB_OK) {
         hub_notifier_settle(profile->notifier);
     }

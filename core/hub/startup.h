@@ -17,6 +17,14 @@ struct hub_profile;
  *          HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_startup_run(struct hub_profile *profile, hub_error *reterr);
 
+/* Whether a static start would find a usable toolset, as far as names and policies go: nothing is
+ * made.
+ * errors:  HUB_EINVAL (none; the text says why of each that is listed) */
+HUB_MUST_CHECK hub_err hub_startup_check(const struct hub_profile *profile, hub_error *reterr);
+
+/* Whether the start is that of listed toolsets, and not of all. */
+bool hub_startup_has_list(const hub_profile_settings *profile);
+
 /* Whether a toolset is active from the beginning. */
 bool hub_startup_wants(const hub_profile_settings *profile, const hub_toolset_settings *toolset);
 

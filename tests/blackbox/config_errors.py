@@ -198,6 +198,100 @@ class Modules(Base):
         self.check("toolsets:\n  a: {command: x, config: {}}\n", "hub.yaml:2", "toolsets.a", "command")
 
 
+class Names(Base):
+    """Names of toolsets that there are not: where nothing is left to serve, or a policy would keep out nothing."""
+
+    def check_start(self, text, *says):
+        """Both refuse it; a start has logged what it skipped."""
+        path = self.write("hub.yaml", text)
+        checked = self.cli("check", path)
+        started = self.cli("serve", files=[path])
+        for done in (checked, started):
+            self.assertEqual(done.returncode, CONFIG_ERROR, done.stderr)
+            self.assertSays(done.stderr.strip().splitlines()[-1], "hub.yaml:", "static start-up", *says)
+        self.assertEqual(len(checked.stderr.strip().splitlines()), 1, checked.stderr)
+        self.assertEqual(checked.stdout, "")
+
+    def test_a_static_start_that_has_nothing_to_serve(self):
+        self.check_start("toolsets:\n  time: {module: fixture}\nhub: {toolsets: [tiem]}\n", "hub.yaml:3: hub.toolsets",
+                         'profile "default"', 'unknown toolset "tiem"; did you mean "time"?')
+        self.check_start("profiles:\n  p: {toolsets: [tiem, quite-another]}\n", "hub.yaml:2: profiles.p.toolsets",
+                         'profile "p"', 'unknown toolset "tiem"; did you mean "time"?', 'unknown toolset "quite-another"')
+        self.check_start("hub: {toolsets: [files]}\nprofiles: {p: {naming: dot}}\n", 'module "files"', '"roots" is missing', "toolsets: {files: ")
+        self.check_start("toolsets:\n  a: {module: fixture}\n  b: {module: fixture}\nhub: {toolsets: [time]}\n",
+                         'module "time"', "toolsets: {time: ")
+        self.check_start("toolsets:\n  a: {module: fixture, enabled: false}\nhub: {toolsets: [a]}\n", '"a" is switched off', "hub.yaml:2")
+        self.check_start("hub: {toolsets: [time]}\npolicy: {deny: [time]}\n", '"time" is denied by policy')
+        self.check_start("hub: {toolsets: ALL}\npolicy: {allow: []}\n", "not allowed by policy")
+
+    def test_a_static_start_that_lacks_one(self):
+        done = self.accepted("hub: {toolsets: [time, tiem]}\nprofiles: {p: {naming: dot}}\n")
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1)
+        self.assertSays(done.stderr, "warning: ", "hub.yaml:1: hub.toolsets", 'unknown toolset "tiem"; did you mean "time"?')
+
+    def test_flags(self):
+        code, text = self.refused("--toolsets", "tiem")
+        self.assertEqual(code, CONFIG_ERROR)
+        self.assertSays(text.splitlines()[-1], 'unknown toolset "tiem"; did you mean "time"?')
+        done = self.cli("check", self.write("hub.yaml", "{}\n"), "--toolsets", "tiem")
+        self.assertEqual(done.returncode, CONFIG_ERROR)
+        self.assertEqual(done.stderr, text.splitlines()[-1] + "\n")
+
+    def test_policies(self):
+        cases = {
+            "policy: {deny: [tiem]}\n": ("policy.deny", '"tiem"', 'did you mean "time"?'),
+            "policy: {allow: [time, xyzzy]}\n": ("policy.allow", '"xyzzy"'),
+            "profiles: {p: {policy: {deny: [tiem]}}}\n": ("profiles.p.policy.deny", '"tiem"', 'did you mean "time"?'),
+            "profiles: {p: {policy: {allow: [time, tiem]}}}\n": ("profiles.p.policy.allow", '"tiem"'),
+            "policy: {filters: [{namespace: [time]}, {namespace: [tiem]}]}\n": ("policy.filters[1].namespace", '"tiem"', '"time"'),
+            "policy: {filters: [{deny_tools: ['tiem:*']}]}\n": ("policy.filters[0].deny_tools", '"tiem"', '"time"'),
+            "policy: {filters: [{allow_tools: [now, 'time:now']}]}\n": ("policy.filters[0].allow_tools", '"now"', "TOOLSET:TOOL"),
+        }
+        for text, says in cases.items():
+            with self.subTest(text):
+                done = self.accepted(text)
+                self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+                self.assertSays(done.stderr, "warning: ", *says)
+                hub = self.daemon(files=[self.home / "hub.yaml"])
+                self.assertSays(hub.wait_log("policy.unknown_name"), *[part.replace('"', '\\"') for part in says])
+
+    def test_policies_that_are_right(self):
+        self.assertEqual(self.accepted("policy: {deny: [time, files], allow: []}\n").stderr, "")
+        text = "toolsets: {a: {module: fixture, enabled: false}}\npolicy: {deny: [a], filters: [{deny_tools: ['x*', '*:now', 'a:x', '?']}]}\n"
+        self.assertEqual(self.accepted(text).stderr, "")
+
+    def test_policies_by_flags(self):
+        path = self.write("hub.yaml", "{}\n")
+        for flag in ("--deny", "--allow"):
+            done = self.cli("check", path, flag, "time,tiem")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertSays(done.stderr, "warning: ", flag, '"tiem"', 'did you mean "time"?')
+            self.assertSays(self.daemon("--http", 0, flag, "time,tiem").wait_log("policy.unknown_name"), flag, "tiem")
+
+    def test_policies_of_a_reload(self):
+        path = self.write("patchbay.yaml", "{}\n")
+        hub = self.daemon(files=[path])
+        hub.listening()
+        self.assertNotIn("policy.unknown_name", hub.log)
+        (self.home / "new").write_text("policy: {deny: [tiem]}\n")
+        (self.home / "new").rename(path)
+        self.assertSays(hub.wait_log("policy.unknown_name"), "tiem")
+        hub.wait_log("config.reloaded")
+        (self.home / "new").write_text("hub: {toolsets: [tiem]}\n")
+        (self.home / "new").rename(path)
+        self.assertSays(hub.wait_log("config.refused"), "static start-up", "patchbay.yaml:1", "tiem")
+
+    def test_the_file_of_the_audit(self):
+        self.check("log:\n  audit: /nonexistent/x/audit.log\n", "hub.yaml:2: log.audit", "/nonexistent/x/audit.log", "no such file")
+        self.check(f"log:\n  audit: {self.home}\n", "hub.yaml:2: log.audit", str(self.home), "is a directory")
+        self.check("log:\n  audit: hub.yaml/x\n", "hub.yaml:2: log.audit", "not a directory")
+
+    def test_a_check_leaves_no_file_for_the_audit(self):
+        """Whoever checks may be somebody else than whoever the hub runs as."""
+        self.accepted("log: {audit: audit.log}\n")
+        self.assertFalse((self.home / "audit.log").exists())
+
+
 class Variables(Base):
     TEXT = "toolsets:\n  a:\n    command: echo\n    env: {TOKEN: '%s'}\n"
 

@@ -362,6 +362,11 @@ void hub_audit_refused(const hub_request *request, hub_str toolset, hub_str name
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+static void add_source(const hub_audit_settings *settings, hub_error *reterr)
+{
+    hub_error_prefix(reterr, "%s", settings->source != NULL ? settings->source : "log.audit");
+}
+
 hub_err hub_audit_probe(const hub_audit_settings *settings, hub_error *reterr)
 {
     if (settings->file == NULL) {
@@ -370,9 +375,18 @@ hub_err hub_audit_probe(const hub_audit_settings *settings, hub_error *reterr)
     hub_audit_file file = {.fd = -1};
     hub_err err = hub_audit_file_open(&file, settings->file, reterr);
     if (err != HUB_OK) {
-        hub_error_prefix(reterr, "log.audit");
+        add_source(settings, reterr);
     }
     hub_audit_file_close(&file);
+    return err;
+}
+
+hub_err hub_audit_check(const hub_audit_settings *settings, hub_error *reterr)
+{
+    hub_err err = settings->file != NULL ? hub_audit_file_check(settings->file, reterr) : HUB_OK;
+    if (err != HUB_OK) {
+        add_source(settings, reterr);
+    }
     return err;
 }
 

@@ -40,6 +40,10 @@ bool hub_audit_destroy(hub_audit *audit);
  * errors:  HUB_ESYSTEM, the text names the file */
 HUB_MUST_CHECK hub_err hub_audit_probe(const hub_audit_settings *settings, hub_error *reterr);
 
+/* The same for whoever only wants to know: a file that is not there is not made.
+ * errors:  as hub_audit_probe */
+HUB_MUST_CHECK hub_err hub_audit_check(const hub_audit_settings *settings, hub_error *reterr);
+
 /* Do as these settings say from now on. */
 void hub_audit_configure(hub_audit *audit, const hub_audit_settings *settings);
 

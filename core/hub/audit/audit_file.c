@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +30,30 @@ hub_err hub_audit_file_open(hub_audit_file *file, const char *path, hub_error *r
     /* A pipe that nobody reads is an error, and one that is full: neither is waited for. */
     file->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
     return file->fd >= 0 ? HUB_OK : explain(path, reterr);
+}
+
+/* Whether a file could be made there; errno says why not. */
+static bool may_create(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash != NULL ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : NULL;
+    bool may = folder == NULL || access(folder, W_OK | X_OK) == 0;
+    int why = errno;
+    free(folder);
+    errno = why;
+    return may;
+}
+
+hub_err hub_audit_file_check(const char *path, hub_error *reterr)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 && (errno != ENOENT || !may_create(path))) {
+        return explain(path, reterr);
+    }
+    if (fd >= 0) {
+        (void)close(fd); /* nothing was written */
+    }
+    return HUB_OK;
 }
 
 /* How much of it was written; errno says why not all. */

@@ -19,6 +19,10 @@ typedef struct hub_audit_file {
 HUB_MUST_CHECK hub_err hub_audit_file_open(hub_audit_file *file, const char *path,
                                            hub_error *reterr);
 
+/* Whether it could be opened, without making it.
+ * errors:  as hub_audit_file_open */
+HUB_MUST_CHECK hub_err hub_audit_file_check(const char *path, hub_error *reterr);
+
 /* Append whole lines, all or none.
  * errors:  HUB_ESYSTEM */
 HUB_MUST_CHECK hub_err hub_audit_file_write(hub_audit_file *file, const char *path, hub_str lines,

@@ -10,6 +10,7 @@
 #include "hub/isolation.h"
 #include "hub/orchestrator.h"
 #include "hub/reload/reload_internal.h"
+#include "hub/report/misnamed.h"
 #include "hub/respond.h"
 #include "hub/session_instance.h"
 #include "hub/notices/subscription.h"
@@ -369,6 +370,7 @@ hub_err hub_reload(hub_orchestrator *hub, const hub_settings *settings,
         commit(&next, ret_report);
         next.is_done = true;
         hub->refused_ms = 0;
+        hub_misnamed_log(hub);
     }
     drop(&next);
     return err;

@@ -124,6 +124,36 @@ static hub_profile *find_profile(const hub_orchestrator *hub, const char *name)
     return found;
 }
 
+static bool is_known(const reload *next, hub_str name)
+{
+    for (size_t i = 0; i < next->toolset_count; i++) {
+        if (hub_str_is(hub_str_trim(name), next->toolsets[i].toolset->key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* As start-up says it; of those that are known, `check` knows more. */
+static hub_err fail_unusable(const reload *next, const hub_profile_settings *settings,
+                             hub_error *reterr)
+{
+    const hub_names *names = &settings->toolsets;
+    hub_error all;
+    hub_err err = hub_fail(&all, HUB_EINVAL,
+                           "profile \"%s\": static start-up needs at least one usable toolset",
+                           settings->name);
+    for (size_t i = 0; hub_startup_has_list(settings) && i < names->count; i++) {
+        if (!is_known(next, hub_str_of(names->items[i]))) {
+            err = hub_fail(&all, err, "%s; unknown toolset \"%s\"", all.text, names->items[i]);
+        }
+    }
+    if (settings->source != NULL) {
+        hub_error_prefix(&all, "%s", settings->source);
+    }
+    return hub_fail(reterr, err, "%s", all.text);
+}
+
 static hub_err note_profile(reload *next, const hub_profile_settings *settings, hub_error *reterr)
 {
     reload_profile *item = &next->profiles[next->profile_count];
@@ -142,12 +172,9 @@ static hub_err note_profile(reload *next, const hub_profile_settings *settings, 
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     choose_all(next, item);
-    if (settings->startup == HUB_STARTUP_STATIC && item->count == 0) {
-        return hub_fail(reterr, HUB_EINVAL,
-                        "profile \"%s\": static start-up needs at least one usable toolset",
-                        settings->name);
-    }
-    return HUB_OK;
+    return settings->startup == HUB_STARTUP_STATIC && item->count == 0
+               ? fail_unusable(next, settings, reterr)
+               : HUB_OK;
 }
 
 static bool is_noted(const reload *next, const hub_profile *profile)

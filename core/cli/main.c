@@ -21,13 +21,13 @@ const cli_command CLI_COMMANDS[] = {
      0, cli_serve},
     {"list", "[toolsets|tools|modules] [--json] [OPTION]...",
      "Show what the hub would offer. Without a word: tools.", NULL, 1, cli_list},
-    {"status", "[--json] [--http URL|PORT [--token-file FILE] | --unix PATH] [OPTION]...",
+    {"status", "[--json] [--http URL|PORT [--token-file FILE] | --unix PATH]... [OPTION]...",
      "Ask a running hub how its toolsets fare.",
-     "Without an address it asks where the manifest (--config) says that the hub listens: first "
-     "at\n"
-     "its Unix sockets, then over HTTP. Exits with 0 when no toolset has failed, 1 when one has, "
-     "3\n"
-     "when no hub answers.",
+     "Without an address it asks where the manifest (--config) says that the hub listens. Of "
+     "several\n"
+     "addresses the next is asked when nobody answers at one: first Unix sockets, then HTTP. "
+     "Exits\n"
+     "with 0 when no toolset has failed, 1 when one has, 3 when no hub answers.",
      0, cli_status},
     {"call", "TOOL [JSON|-] [--json] [OPTION]...",
      "Call one tool and print its result; '-' reads the arguments from stdin.",

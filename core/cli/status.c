@@ -18,6 +18,8 @@ enum {
     EXIT_NO_HUB = 3, /* nobody answers, or it is no hub */
     ASK_MS = 10000,  /* for the whole answer */
     TOKEN_BYTES = 8192,
+    MOST_TARGETS = 2 * CLI_MAX_LIST,
+    REASON_BYTES = 1024 * 1024, /* why none of them answers */
     URL_BYTES = 4096,
 };
 
@@ -30,6 +32,12 @@ typedef struct target {
     char url[URL_BYTES]; /* http, https or unix */
     const char *ca;      /* of a listener with a certificate of its own; or NULL */
 } target;
+
+/* Where a hub may be, in the order in which it is looked for. */
+typedef struct target_list {
+    target items[MOST_TARGETS];
+    size_t count;
+} target_list;
 
 static bool is_url(const char *text)
 {
@@ -84,25 +92,40 @@ static bool read_listener(const hub_listen_settings *listen, target *ret_target)
     return listen->port != 0 && len > 0 && (size_t)len < sizeof ret_target->url;
 }
 
-/* The first listener that can be asked: a Unix socket needs no token. */
-static bool find_listener(const hub_settings *settings, target *ret_target)
+/* The listeners that can be asked; Unix sockets first: they need no token. What was added for one
+ * that cannot be is written over. */
+static void add_listeners(const hub_settings *settings, target_list *all)
 {
     static const hub_listen_kind KINDS[] = {HUB_LISTEN_UNIX, HUB_LISTEN_HTTP};
     for (size_t k = 0; k < sizeof KINDS / sizeof KINDS[0]; k++) {
         for (size_t i = 0; i < settings->listen_count; i++) {
+            target *next = &all->items[all->count];
+            next->ca = NULL;
             if (settings->listens[i].kind == KINDS[k] &&
-                read_listener(&settings->listens[i], ret_target)) {
-                return true;
+                read_listener(&settings->listens[i], next)) {
+                /* lives as long as the process */
+                next->ca = next->ca != NULL ? hub_str_dup(hub_str_of(next->ca)) : NULL;
+                all->count++;
             }
         }
     }
-    return false;
+}
+
+static void add_flags(const cli_options *options, target_list *all)
+{
+    for (size_t i = 0; i < options->socket_count; i++) {
+        all->count += read_unix(options->sockets[i], &all->items[all->count]);
+    }
+    for (size_t i = 0; i < options->http_count; i++) {
+        all->count += read_http(options->http[i], &all->items[all->count]);
+    }
 }
 
 /* Load the configuration for its listeners and its log. What the flags name is asked, not opened.
  */
-static int find_target(cli_options *options, target *ret_target)
+static int find_targets(cli_options *options, target_list *all)
 {
+    _Static_assert(HUB_LIMIT_LISTENERS <= MOST_TARGETS, "all listeners of a manifest fit");
     hub_config *config = NULL;
     options->overrides.http = (hub_names){.set = false};
     options->overrides.sockets = (hub_names){.set = false};
@@ -110,14 +133,12 @@ static int find_target(cli_options *options, target *ret_target)
     if (status != EXIT_OK) {
         return status;
     }
-    bool found = options->socket_count > 0 ? read_unix(options->sockets[0], ret_target)
-                 : options->http_count > 0 ? read_http(options->http[0], ret_target)
-                                           : find_listener(&config->settings, ret_target);
-    if (found && ret_target->ca != NULL) {
-        ret_target->ca = hub_str_dup(hub_str_of(ret_target->ca)); /* lives as long as the process */
+    add_flags(options, all);
+    if (options->socket_count + options->http_count == 0) {
+        add_listeners(&config->settings, all);
     }
     hub_config_destroy(config);
-    if (!found) {
+    if (all->count == 0) {
         cli_complain("which hub? The manifest names no listener with a fixed address: say --unix "
                      "PATH or --http URL");
         return EXIT_USAGE;
@@ -216,8 +237,29 @@ static void on_outcome(void *ctx, const hub_outcome *outcome)
     ev_break(into->loop, EVBREAK_ALL);
 }
 
-/* Wait for the answer; false with a complaint when there is none. */
-static bool ask(cli_local *local, const char *url, asked *into)
+/* The reason why a hub that is there does not say. What its connection says of a credential is for
+ * entries of a manifest. */
+static void add_refusal(hub_str reason, bool has_token, hub_buf *why)
+{
+    const hub_str advice = HUB_STR("look at the headers of its entry");
+    size_t at = hub_str_find(reason, advice);
+    if (at == SIZE_MAX) {
+        hub_buf_add(why, reason);
+        return;
+    }
+    hub_buf_add(why, (hub_str){.ptr = reason.ptr, .len = at});
+    if (hub_str_find(reason, HUB_STR("HTTP 401")) == SIZE_MAX) {
+        hub_buf_add(why, HUB_STR("this command is not let in"));
+    } else if (has_token) {
+        hub_buf_add(why, HUB_STR("the token of --token-file is not one of the hub's"));
+    } else {
+        hub_buf_add(why, HUB_STR("the hub wants a token: name its file with --token-file"));
+    }
+    hub_buf_add(why, hub_str_from(reason, at + advice.len));
+}
+
+/* Wait for the answer; false when there is none: the reason is added to `why`. */
+static bool ask(cli_local *local, const char *url, bool has_token, asked *into, hub_buf *why)
 {
     into->loop = cli_local_loop(local);
     hub_err err = hub_status_ask(cli_local_hub(local), HUB_STR(ASKED), ASK_MS, on_outcome, into);
@@ -225,14 +267,16 @@ static bool ask(cli_local *local, const char *url, asked *into)
         ev_run(into->loop, 0);
     }
     if (err != HUB_OK || !hub_buf_ok(&into->json)) {
-        cli_complain("no hub could be asked: %s", hub_err_text(err != HUB_OK ? err : HUB_ENOMEM));
+        hub_buf_printf(why, "no hub could be asked at %s: %s", url,
+                       hub_err_text(err != HUB_OK ? err : HUB_ENOMEM));
         return false;
     }
     if (into->status == PATCHBAY_RPC_ERROR) {
-        cli_complain("what answers at %s is no Patchbay hub, or is older than this command", url);
+        hub_buf_printf(why, "what answers at %s is no Patchbay hub, or is older than this command",
+                       url);
     } else if (into->status != PATCHBAY_RESULT) {
-        cli_complain("no hub answers at %s: " HUB_STR_FMT, url,
-                     HUB_STR_ARG(hub_buf_str(&into->json)));
+        hub_buf_printf(why, "no hub answers at %s: ", url);
+        add_refusal(hub_buf_str(&into->json), has_token, why);
     }
     return into->status == PATCHBAY_RESULT;
 }
@@ -412,30 +456,45 @@ static int print_status(hub_str json, bool as_json)
     return status;
 }
 
-int cli_status(cli_options *options)
+/* Ask one; EXIT_NO_HUB when it does not answer: the reason is added to `why`. */
+static int ask_at(const cli_options *options, const target *where, const char *token, hub_buf *why)
 {
-    static target where;
-    static char token[TOKEN_BYTES];
     hub_config *config = NULL;
     cli_local *local = NULL;
     asked answer = {.is_here = false};
     hub_buf_init(&answer.json, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    int status = find_target(options, &where);
-    if (status == EXIT_OK) {
-        status = read_token(options->token_file, token);
-    }
-    if (status == EXIT_OK) {
-        status = make_config(options, &where, token, &config);
-    }
+    int status = make_config(options, where, token, &config);
     if (status == EXIT_OK) {
         status = cli_local_open_with(config, &local);
     }
     if (status == EXIT_OK) {
-        status = ask(local, where.url, &answer)
+        status = ask(local, where->url, token[0] != '\0', &answer, why)
                      ? print_status(hub_buf_str(&answer.json), options->json)
                      : EXIT_NO_HUB;
     }
     cli_local_close(local);
     hub_buf_fini(&answer.json);
+    return status;
+}
+
+int cli_status(cli_options *options)
+{
+    static target_list all;
+    static char token[TOKEN_BYTES];
+    hub_buf why; /* of each that did not answer */
+    hub_buf_init(&why, REASON_BYTES);
+    int status = find_targets(options, &all);
+    if (status == EXIT_OK) {
+        status = read_token(options->token_file, token);
+    }
+    bool is_asked = status == EXIT_OK;
+    for (size_t i = 0; is_asked && i < all.count && (i == 0 || status == EXIT_NO_HUB); i++) {
+        hub_buf_add(&why, why.len == 0 ? HUB_STR_EMPTY : HUB_STR("; "));
+        status = ask_at(options, &all.items[i], token, &why);
+    }
+    if (status == EXIT_NO_HUB && why.len > 0) {
+        cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&why)));
+    }
+    hub_buf_fini(&why);
     return status;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`patchbay status`, the status in list_toolsets, and /readyz (S1.14, S1.40; RELIABILITY.md U07, C02)."""
 
+import contextlib
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import sys
 from http_client import Server
 from listen import Lines
 from mcp import SUPPORT, HubTest, LegacyClient, fixture, main
+from ports import port_of, reserve
 
 OK, FAILED, USAGE, NO_HUB = 0, 1, 2, 3
 SERVER = {"command": sys.executable, "args": ["-IS", str(SUPPORT / "unruly_server.py")]}
@@ -148,6 +150,24 @@ class Status(HubTest):
         self.assertEqual(code, USAGE)
         self.assertSays(text, "which hub", "--unix", "--http")
 
+    def test_one_of_several_addresses(self):
+        """Whoever answers first; when nobody does, all that were asked are named."""
+        hub = self.serve(toolsets={"alpha": fixture("one")})
+        gone, url = self.home / "gone.sock", self.http_of(hub)
+        with contextlib.closing(reserve()) as reserved:
+            closed = f"http://127.0.0.1:{port_of(reserved)}/mcp"
+            for place in (["--unix", gone, "--unix", self.socket], ["--http", closed, "--http", url], ["--unix", gone, "--http", url]):
+                code, status = self.ask(*place)
+                self.assertEqual((code, status["hub"]["pid"]), (OK, hub.process.pid), place)
+            listens = [{"http": closed[7:-4]}, {"unix": str(gone)}, {"http": url[7:-4]}]
+            code, status = self.ask(manifest={"listen": listens})
+            self.assertEqual((code, status["hub"]["pid"]), (OK, hub.process.pid))
+            for place in (["--unix", gone, "--http", closed], []):
+                done = self.cli("status", *place, manifest={"listen": listens[:2]})
+                self.assertEqual((done.returncode, done.stdout), (NO_HUB, ""))
+                self.assertEqual(len(done.stderr.strip().splitlines()), 1)
+                self.assertSays(done.stderr, f"no hub answers at unix://{gone}: ", f"; no hub answers at {closed}: ")
+
     def test_a_static_hub_without_meta_tools(self):
         self.serve("--toolsets", "alpha", "--no-meta-tools", toolsets={"alpha": fixture("one"), "beta": fixture("two")})
         code, status = self.ask("--unix", self.socket)
@@ -166,7 +186,8 @@ class Status(HubTest):
         for flags in ([], ["--token-file", self.home / "bad"]):
             code, text = self.ask("--http", url, *flags)
             self.assertEqual(code, NO_HUB)
-            self.assertSays(text, "401")
+            self.assertSays(text, "401", "--token-file", "is not one of the hub's" if flags else "wants a token")
+            self.assertNotIn("headers of its entry", text)
             self.assertNotIn(token[-30:-1], text)
         for name in ("empty", "missing"):
             code, text = self.ask("--http", url, "--token-file", self.home / name)

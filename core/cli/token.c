@@ -114,7 +114,7 @@ static int make_token(const char *path, const char *name, const char *lifetime)
         return EXIT_INTERNAL;
     }
     cli_complain("this is shown once; only its digest is kept, in %s. A hub that runs with "
-                 "--tokens %s takes it after its next start, as Authorization: Bearer TOKEN",
+                 "--tokens %s takes it at once, as Authorization: Bearer TOKEN",
                  path, path);
     return EXIT_OK;
 }
@@ -196,8 +196,8 @@ static int revoke_token(const char *path, const char *name_or_id)
     if (err != HUB_OK) {
         return complain(err, why.text);
     }
-    cli_complain("%zu token%s revoked in %s; a hub that runs takes it until its next start",
-                 removed, removed == 1 ? "" : "s", path);
+    cli_complain("%zu token%s revoked in %s; a hub that runs with that file refuses %s at once",
+                 removed, removed == 1 ? "" : "s", path, removed == 1 ? "it" : "them");
     return EXIT_OK;
 }
 

@@ -121,6 +121,15 @@ static hub_err check_listener(hub_config *config, const hub_listen_settings *lis
     return err;
 }
 
+/* A file that is not there yet is the first thing that a new user meets. */
+static void add_advice(const char *path, hub_err err, hub_error *reterr)
+{
+    if (err == HUB_ENOTFOUND && reterr != NULL) {
+        (void)hub_fail(reterr, err, "%.300s: make it with `patchbay token new NAME --tokens %s`",
+                       reterr->text, path);
+    }
+}
+
 hub_err hub_config_load_network(hub_config *config, hub_error *reterr)
 {
     hub_settings *settings = &config->settings;
@@ -132,6 +141,7 @@ hub_err hub_config_load_network(hub_config *config, hub_error *reterr)
             err = hub_tokens_read(config->tokens_file, config->arena, &tokens, reterr);
         }
         if (err != HUB_OK) {
+            add_advice(config->tokens_file, err, reterr);
             hub_error_prefix(reterr, "%s", config->tokens_source);
             return err == HUB_EDENIED ? HUB_EINVAL : err;
         }

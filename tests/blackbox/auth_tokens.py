@@ -118,10 +118,10 @@ class Command(Base):
         tokens = [self.new(name) for name in ("a", "b", "a", "c")]
         done = self.token("revoke", "a", "--tokens", self.file)
         self.assertEqual((done.returncode, done.stdout), (OK, ""))
-        self.assertSays(done.stderr, "2 tokens revoked", str(self.file))
+        self.assertSays(done.stderr, "2 tokens revoked", str(self.file), "refuses them at once")
         self.assertEqual([e["name"] for e in self.entries()], ["b", "c"])
         done = self.token("revoke", tokens[3].split("_")[1], "--tokens", self.file)
-        self.assertSays(done.stderr, "1 token revoked")
+        self.assertSays(done.stderr, "1 token revoked", "refuses it at once")
         self.assertEqual([e["name"] for e in self.entries()], ["b"])
         done = self.token("revoke", "a", "--tokens", self.file)
         self.assertEqual(done.returncode, CONFIG)
@@ -176,7 +176,7 @@ class File(Base):
         self.assertEqual([e["name"] for e in self.entries()], ["a"])
 
     def test_missing(self):
-        self.refused_with("no such file")
+        self.refused_with("no such file", f"patchbay token new NAME --tokens {self.file}")
 
     def test_broken(self):
         cases = {
@@ -256,6 +256,20 @@ class Guard(Base):
         self.assertEqual(self.token("revoke", old.split("_")[1], "--tokens", self.file).returncode, OK)
         server = self.server()
         self.assertEqual([self.status(server, t) for t in (old, new)], [401, 200])
+
+    def test_a_hub_that_runs_takes_changes_over(self):
+        """What the command says of them is so."""
+        first = self.new("laptop")
+        server = self.server()
+        self.assertEqual(self.status(server, first), 200)
+        done = self.token("new", "laptop", "--tokens", self.file)
+        self.assertSays(done.stderr, "takes it at once")
+        server.hub.wait_log("config.reloaded")
+        self.assertEqual(self.status(server, done.stdout.strip()), 200)
+        done = self.token("revoke", "laptop", "--tokens", self.file)
+        self.assertSays(done.stderr, "2 tokens revoked")
+        server.hub.wait_until(lambda: server.hub.log.count("config.reloaded") == 2, "the second reload")
+        self.assertEqual(self.status(server, first), 401)
 
     def test_expired(self):  # A03
         token = self.new("laptop", "--expires", "1m")

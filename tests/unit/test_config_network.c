@@ -130,7 +130,9 @@ static void test_files(void **state)
     (void)state;
     assert_int_equal(load("auth: {tokens: tokens.json}", why, sizeof why, &required),
                      HUB_ENOTFOUND);
-    assert_string_equal(why, "/m.yaml:1: auth.tokens: /tokens.json: No such file or directory");
+    assert_string_equal(why,
+                        "/m.yaml:1: auth.tokens: /tokens.json: No such file or directory: make it "
+                        "with `patchbay token new NAME --tokens /tokens.json`");
     make_file("tokens.json", "[]", 0644);
     assert_int_equal(load("auth: {tokens: tokens.json}", why, sizeof why, &required), HUB_EINVAL);
     assert_string_equal(why, "/m.yaml:1: auth.tokens: /tokens.json: other users have access to it "

@@ -82,6 +82,19 @@ static void report_good(const hub_settings *settings)
     hub_buf_fini(&line);
 }
 
+static void check_profile(const hub_settings *settings, const char *name, int *status)
+{
+    size_t i = 0;
+    while (name != NULL && i < settings->profile_count &&
+           strcmp(settings->profiles[i].name, name) != 0) {
+        i++;
+    }
+    if (name != NULL && i == settings->profile_count) {
+        *status = EXIT_CONFIG;
+        cli_complain("there is no profile \"%s\"", name);
+    }
+}
+
 static void check_audit(const hub_audit_settings *audit, int *status)
 {
     hub_error why = {.code = HUB_OK};
@@ -102,6 +115,7 @@ static int check_all(cli_options *options, bool *ret_is_usable)
         *ret_is_usable = true;
     }
     if (local != NULL) {
+        check_profile(&cli_local_config(local)->settings, options->profile, &status);
         check_audit(&cli_local_config(local)->settings.audit, &status);
         hub_orchestrator_check(cli_local_hub(local), on_bad_toolset, &status);
         hub_misnamed_in_policies(cli_local_hub(local), on_misnamed, NULL);

@@ -20,7 +20,7 @@ enum {
     EXIT_CONFIG = 3,      /* a manifest, or what it asks for, is wrong */
     EXIT_LISTEN = 4,      /* the clients' side cannot be served */
     EXIT_UNREACHABLE = 5, /* a toolset cannot be reached (check --connect, list) */
-    EXIT_TOOL = 6,        /* the tool said it failed (call) */
+    EXIT_TOOL = 6,        /* the tool said it failed, or there is no such tool (call) */
 };
 
 enum { CLI_MAX_LIST = 256 };
@@ -42,7 +42,7 @@ typedef struct cli_options {
     const char *profile;      /* NULL: default */
     const char *expires;      /* token new; NULL: never */
     const char *config_json;  /* module-host: "-", the first line of stdin, or a file; NULL: {} */
-    const char *memory_limit; /* module-host: bytes; NULL: none */
+    const char *memory_limit; /* module-host: a size; NULL: none */
     const char *token_file;   /* status: holds the bearer token to ask with; NULL: none */
     bool stdio;
     bool json;
@@ -64,9 +64,10 @@ typedef struct cli_command {
     int (*run)(cli_options *options);
 } cli_command;
 
-/* Read argv behind the command's name. On failure a line on stderr says what is wrong.
+/* Read argv behind the command's name. On failure a line on stderr says what is wrong, be it that
+ * an option is another command's.
  * returns: EXIT_OK or EXIT_USAGE; -1 when --help was asked for */
-int cli_options_read(int argc, char **argv, size_t max_arguments, cli_options *ret_options);
+int cli_options_read(int argc, char **argv, const cli_command *command, cli_options *ret_options);
 
 /* Print the options that mean something to a command; NULL: all of them. */
 void cli_print_options(const char *command);

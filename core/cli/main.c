@@ -23,31 +23,31 @@ const cli_command CLI_COMMANDS[] = {
      "Show what the hub would offer. Without a word: tools.", NULL, 1, cli_list},
     {"status", "[--json] [--http URL|PORT [--token-file FILE] | --unix PATH]... [OPTION]...",
      "Ask a running hub how its toolsets fare.",
-     "Without an address it asks where the manifest (--config) says that the hub listens. Of "
-     "several\n"
-     "addresses the next is asked when nobody answers at one: first Unix sockets, then HTTP. "
-     "Exits\n"
-     "with 0 when no toolset has failed, 1 when one has, 3 when no hub answers.",
+     "Without an address it asks where the manifest (--config) says that the hub listens. Of\n"
+     "several addresses the next is asked when nobody answers at one: first Unix sockets, then\n"
+     "HTTP. Exits with 0 when no toolset has failed, 1 when one has, 3 when no hub answers.",
      0, cli_status},
     {"call", "TOOL [JSON|-] [--json] [OPTION]...",
      "Call one tool and print its result; '-' reads the arguments from stdin.",
-     "Exits with 6 when the tool reports an error.", 2, cli_call},
+     "Exits with 6 when the tool reports an error, or there is no such tool.", 2, cli_call},
     {"check", "FILE [--connect] [OPTION]...",
      "Check a manifest; with --connect, start every toolset too.", NULL, 1, cli_check},
     {"module", "inspect FILE.so", "Check a plugin and show what it says of itself.", NULL, 2,
      cli_module},
-    {"module-host", "FILE.so [--config-json -|FILE] [--memory-limit BYTES]",
+    {"module-host", "FILE.so [--config-json -|FILE] [--memory-limit SIZE]",
      "Serve one plugin to a client over stdin and stdout.",
      "Toolsets with `isolation: process` are run so. The tools have the plugin's own names. With\n"
      "`--config-json -` the first line of stdin is the plugin's configuration.",
      1, cli_module_host},
     {"token", "new NAME [--expires 90d] | list [--json] | revoke NAME|ID  [--tokens FILE]",
      "Make, show and revoke the bearer tokens of clients over HTTP.",
-     "`new` prints the token, once; the file keeps its digest. The file is that of --tokens, of\n"
-     "auth.tokens in the manifest (--config), or $XDG_CONFIG_HOME/patchbay/tokens.json.",
+     "`new` prints the token, once; the file keeps its digest. A name may have several;\n"
+     "`revoke` takes all of a name, or one by its id. A hub that runs takes changes over at\n"
+     "once. The file is that of --tokens, of auth.tokens in the manifest (--config), or\n"
+     "$XDG_CONFIG_HOME/patchbay/tokens.json.",
      2, cli_token},
     {"version", "", "Print the version.", NULL, 0, cli_version},
-    {"help", "[COMMAND]", "Show help.", NULL, 1, cli_help},
+    {"help", "[COMMAND [WORD]]", "Show help.", NULL, 2, cli_help},
     {NULL, NULL, NULL, NULL, 0, NULL},
 };
 
@@ -120,7 +120,7 @@ static void print_overview(void)
     (void)puts("patchbay: a hub for the Model Context Protocol\n\n"
                "usage: patchbay [COMMAND] [OPTION]...\n\ncommands:");
     for (const cli_command *command = CLI_COMMANDS; command->name != NULL; command++) {
-        (void)printf("  %-8s %s\n", command->name, command->summary);
+        (void)printf("  %-11s %s\n", command->name, command->summary);
     }
     (void)puts("\noptions:");
     cli_print_options(NULL);
@@ -139,6 +139,21 @@ static int print_help(const cli_command *command)
     return EXIT_OK;
 }
 
+/* Whether a word of a command's synopsis is one to be typed as it is: `token new`. */
+static bool has_verb(const cli_command *command, const char *word)
+{
+    size_t len = strlen(word);
+    const char *at = command->synopsis;
+    while (len > 0 && (at = strstr(at, word)) != NULL) {
+        bool begins = at == command->synopsis || strchr(" |[", at[-1]) != NULL;
+        if (begins && (at[len] == '\0' || strchr(" |]", at[len]) != NULL)) {
+            return word[0] >= 'a' && word[0] <= 'z';
+        }
+        at += len;
+    }
+    return false;
+}
+
 int cli_help(cli_options *options)
 {
     if (options->argument_count == 0) {
@@ -148,6 +163,10 @@ int cli_help(cli_options *options)
     const cli_command *command = find_command(options->arguments[0]);
     if (command == NULL) {
         cli_complain("there is no command \"%s\": see patchbay help", options->arguments[0]);
+        return EXIT_USAGE;
+    }
+    if (options->argument_count > 1 && !has_verb(command, options->arguments[1])) {
+        cli_complain("\"%s\" is one argument too many", options->arguments[1]);
         return EXIT_USAGE;
     }
     return print_help(command);
@@ -192,7 +211,7 @@ int main(int argc, char **argv)
         return EXIT_OK;
     }
     static cli_options options; /* large, and needed for the whole run */
-    int status = cli_options_read(argc - skip, argv + skip, command->max_arguments, &options);
+    int status = cli_options_read(argc - skip, argv + skip, command, &options);
     if (status == -1) {
         if (argc > 1 && skip == 1) {
             print_overview();

@@ -94,14 +94,12 @@ static hub_err read_config(module_host *host, const char *from, hub_error *reter
  * that is set aside. */
 static int limit_memory(const char *text)
 {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long bytes = strtoull(text, &end, 10);
-    struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0) {
-        cli_complain("--memory-limit wants a number of bytes, not \"%s\"", text);
+    uint64_t bytes = 0;
+    if (!hub_config_parse_size(hub_str_of(text), &bytes)) {
+        cli_complain("--memory-limit wants a size in bytes or like \"128MiB\", not \"%s\"", text);
         return EXIT_USAGE;
     }
+    struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
     if (setrlimit(RLIMIT_DATA, &limit) != 0) {
         cli_complain("--memory-limit %s: %s", text, strerrordesc_np(errno));
         return EXIT_CONFIG;

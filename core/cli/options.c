@@ -25,6 +25,8 @@ enum {
     MODULE = 1 << 6,
     MODULE_HOST = 1 << 7,
     HUBS = SERVE | LIST | CALL | CHECK, /* those that make a hub */
+    LOGS = HUBS | STATUS | TOKEN | MODULE_HOST,
+    OTHERS = 1 << 30, /* what every command has, is theirs, too */
     ANY = -1,
 };
 
@@ -36,7 +38,8 @@ static const struct {
     {"check", CHECK}, {"token", TOKEN}, {"module", MODULE}, {"module-host", MODULE_HOST},
 };
 
-/* Where an option's value goes: a place in cli_options. */
+/* Where an option's value goes: a place in cli_options. An option that means several things to
+ * several commands has a row for each of these. */
 typedef struct option_row {
     const char *name;
     option_kind kind;
@@ -52,13 +55,13 @@ typedef struct option_row {
 static const option_row OPTIONS[] = {
     {"--config", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN, "FILE",
      "manifest (YAML or JSON), or any mcpServers file; may be repeated"},
-    {"-c", KIND_REPEATED, AT(configs), AT(config_count), HUBS, "FILE", NULL},
-    {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count), HUBS, "DIR",
+    {"-c", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN, "FILE", NULL},
+    {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count), HUBS | STATUS, "DIR",
      "look for plugins here; may be repeated"},
     {"--toolsets", KIND_LIST, AT(overrides.toolsets), 0, HUBS, "A,B|ALL",
      "exactly these toolsets, for good (static start-up)"},
     {"--startup", KIND_TEXT, AT(overrides.startup), 0, HUBS, "MODE",
-     "dynamic: nothing active until asked; static: see --toolsets"},
+     "default: as the manifest says; dynamic: nothing until asked; static: see --toolsets"},
     {"--allow", KIND_LIST, AT(overrides.allow), 0, HUBS, "A,B",
      "only these toolsets may be enabled"},
     {"--deny", KIND_LIST, AT(overrides.deny), 0, HUBS, "A,B", "these may not"},
@@ -66,64 +69,82 @@ static const option_row OPTIONS[] = {
      "at most N toolsets at a time"},
     {"--naming", KIND_TEXT, AT(overrides.naming), 0, HUBS, "MODE",
      "prefix (default), flat, dot or none"},
-    {"--http", KIND_REPEATED, AT(http), AT(http_count), SERVE | CHECK | STATUS, "[HOST:]PORT",
+    {"--http", KIND_REPEATED, AT(http), AT(http_count), SERVE | CHECK, "[HOST:]PORT",
      "serve over HTTP and WebSocket; may be repeated"},
-    {"--unix", KIND_REPEATED, AT(sockets), AT(socket_count), SERVE | CHECK | STATUS, "PATH",
+    {"--http", KIND_REPEATED, AT(http), AT(http_count), STATUS, "URL|[HOST:]PORT",
+     "ask the hub there; may be repeated, until one answers"},
+    {"--unix", KIND_REPEATED, AT(sockets), AT(socket_count), SERVE | CHECK, "PATH",
      "serve on a Unix socket; may be repeated"},
+    {"--unix", KIND_REPEATED, AT(sockets), AT(socket_count), STATUS, "PATH",
+     "ask the hub at this Unix socket; may be repeated, until one answers"},
     {"--stdio", KIND_FLAG, AT(stdio), 0, SERVE, NULL,
      "serve stdin and stdout (the default without a listener)"},
-    {"--tokens", KIND_TEXT, AT(overrides.tokens), 0, SERVE | CHECK | TOKEN, "FILE",
+    {"--tokens", KIND_TEXT, AT(overrides.tokens), 0, SERVE | CHECK, "FILE",
      "clients over HTTP need a token of this file: see help token"},
+    {"--tokens", KIND_TEXT, AT(overrides.tokens), 0, TOKEN, "FILE",
+     "the tokens file; a hub is told of it in the same way"},
     {"--allowed-host", KIND_REPEATED, AT(allowed_hosts), AT(allowed_host_count), SERVE | CHECK,
      "NAME", "a name that clients may call this hub by; may be repeated"},
     {"--allowed-origin", KIND_REPEATED, AT(allowed_origins), AT(allowed_origin_count),
      SERVE | CHECK, "URL", "a web page's origin that may use it; may be repeated"},
     {"--insecure", KIND_FLAG, AT(overrides.insecure), 0, SERVE | CHECK, NULL,
      "serve other machines although nobody has to authenticate"},
-    {"--profile", KIND_TEXT, AT(profile), 0, SERVE | LIST | CALL, "NAME",
+    {"--profile", KIND_TEXT, AT(profile), 0, HUBS, "NAME",
      "this profile of the manifest (serve: over stdio and --unix)"},
     {"--no-meta-tools", KIND_FLAG, AT(overrides.no_meta_tools), 0, HUBS, NULL,
      "leave out enable_toolset and the like"},
     {"--allow-writable-plugins", KIND_FLAG, AT(overrides.allow_writable), 0,
-     HUBS | MODULE | MODULE_HOST, NULL, "load plugins that other users could have changed"},
+     HUBS | STATUS | MODULE | MODULE_HOST, NULL,
+     "load plugins that other users could have changed"},
     {"--connect", KIND_FLAG, AT(connect), 0, CHECK, NULL, "start every toolset"},
     {"--json", KIND_FLAG, AT(json), 0, LIST | CALL | STATUS | TOKEN, NULL, "print JSON"},
     {"--token-file", KIND_TEXT, AT(token_file), 0, STATUS, "FILE", "the bearer token to ask with"},
     {"--config-json", KIND_TEXT, AT(config_json), 0, MODULE_HOST, "FILE",
      "the module's configuration; -: the first line of stdin"},
-    {"--memory-limit", KIND_TEXT, AT(memory_limit), 0, MODULE_HOST, "BYTES",
-     "the most memory that the module's process may have"},
+    {"--memory-limit", KIND_TEXT, AT(memory_limit), 0, MODULE_HOST, "SIZE",
+     "the most memory that the module's process may have, like 128MiB"},
     {"--expires", KIND_TEXT, AT(expires), 0, TOKEN, "TIME",
      "a new one is good for this long, like 90d or 12h"},
-    {"--log-level", KIND_TEXT, AT(overrides.log_level), 0, HUBS | MODULE_HOST, "LEVEL",
+    {"--log-level", KIND_TEXT, AT(overrides.log_level), 0, LOGS, "LEVEL",
      "debug, info, warning, error or off"},
-    {"--log-format", KIND_TEXT, AT(overrides.log_format), 0, HUBS | MODULE_HOST, "FORMAT",
-     "text or json"},
+    {"--log-format", KIND_TEXT, AT(overrides.log_format), 0, LOGS, "FORMAT", "text or json"},
     {"--help", KIND_HELP, 0, 0, ANY, NULL, "show help"},
     {"-h", KIND_HELP, 0, 0, ANY, NULL, NULL},
 };
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
-/* Which commands an option is for, unless `serve` has it, too. */
-static void print_owners(int commands)
+typedef struct owner_list {
+    char text[128]; /* "list, call"; all commands fit */
+} owner_list;
+
+static owner_list list_owners(int commands)
 {
-    const char *separator = "";
+    owner_list owners = {.text = ""};
+    size_t used = 0;
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
         if ((commands & COMMANDS[i].bit) != 0) {
-            (void)printf("%s%s", separator, COMMANDS[i].name);
-            separator = ", ";
+            int len = snprintf(owners.text + used, sizeof owners.text - used, "%s%s",
+                               used > 0 ? ", " : "", COMMANDS[i].name);
+            used += len > 0 ? (size_t)len : 0;
         }
     }
-    (void)printf(": ");
+    return owners;
+}
+
+static int bit_of(const char *command)
+{
+    for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
+        if (strcmp(COMMANDS[i].name, command) == 0) {
+            return COMMANDS[i].bit;
+        }
+    }
+    return OTHERS;
 }
 
 void cli_print_options(const char *command)
 {
-    int wanted = command == NULL ? ANY : 1 << 30; /* of no command: what all have */
-    for (size_t i = 0; command != NULL && i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
-        wanted = strcmp(COMMANDS[i].name, command) == 0 ? COMMANDS[i].bit : wanted;
-    }
+    int wanted = command == NULL ? ANY : bit_of(command);
     for (size_t i = 0; i < sizeof OPTIONS / sizeof OPTIONS[0]; i++) {
         const option_row *row = &OPTIONS[i];
         if (row->help == NULL || (row->commands & wanted) == 0) {
@@ -133,7 +154,7 @@ void cli_print_options(const char *command)
                           row->value != NULL ? row->value : "");
         (void)printf("%*s", used < 24 ? 25 - used : 2, "");
         if (command == NULL && (row->commands & SERVE) == 0) {
-            print_owners(row->commands);
+            (void)printf("%s: ", list_owners(row->commands).text);
         }
         (void)puts(row->help);
     }
@@ -141,14 +162,18 @@ void cli_print_options(const char *command)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static const option_row *find_option(hub_str name)
+/* The row that means something to the command; NULL: none. All that have it are added to
+ * *ret_owners. */
+static const option_row *find_option(hub_str name, int command, int *ret_owners)
 {
+    const option_row *found = NULL;
     for (size_t i = 0; i < sizeof OPTIONS / sizeof OPTIONS[0]; i++) {
         if (hub_str_is(name, OPTIONS[i].name)) {
-            return &OPTIONS[i];
+            *ret_owners |= OPTIONS[i].commands;
+            found = (OPTIONS[i].commands & command) != 0 ? &OPTIONS[i] : found;
         }
     }
-    return NULL;
+    return found;
 }
 
 static int unknown_option(hub_str name)
@@ -220,12 +245,18 @@ static int store(const option_row *row, const char *value, cli_options *options)
     return -1;
 }
 
-static int read_option(int argc, char **argv, int *at, cli_options *options)
+static int read_option(int argc, char **argv, const char *command, int *at, cli_options *options)
 {
     const char *word = argv[*at];
     const char *equals = strchr(word, '=');
     hub_str name = equals != NULL ? hub_str_between(word, equals) : hub_str_of(word);
-    const option_row *row = find_option(name);
+    int owners = 0;
+    const option_row *row = find_option(name, bit_of(command), &owners);
+    if (row == NULL && owners != 0) {
+        cli_complain("\"%s\" has no such option: " HUB_STR_FMT " is for %s", command,
+                     HUB_STR_ARG(name), list_owners(owners).text);
+        return EXIT_USAGE;
+    }
     if (row == NULL) {
         return unknown_option(name);
     }
@@ -278,7 +309,7 @@ static int finish(cli_options *options)
     return status;
 }
 
-int cli_options_read(int argc, char **argv, size_t max_arguments, cli_options *ret_options)
+int cli_options_read(int argc, char **argv, const cli_command *command, cli_options *ret_options)
 {
     memset(ret_options, 0, sizeof *ret_options);
     bool only_arguments = false;
@@ -287,11 +318,11 @@ int cli_options_read(int argc, char **argv, size_t max_arguments, cli_options *r
         if (!only_arguments && strcmp(word, "--") == 0) {
             only_arguments = true;
         } else if (!only_arguments && word[0] == '-' && word[1] != '\0') {
-            int status = read_option(argc, argv, &i, ret_options);
+            int status = read_option(argc, argv, command->name, &i, ret_options);
             if (status != EXIT_OK) {
                 return status;
             }
-        } else if (ret_options->argument_count < max_arguments) {
+        } else if (ret_options->argument_count < command->max_arguments) {
             ret_options->arguments[ret_options->argument_count++] = word;
         } else {
             cli_complain("\"%s\" is one argument too many", word);

@@ -115,6 +115,10 @@ HUB_MUST_CHECK hub_err hub_config_load_network(hub_config *config, hub_error *re
 /* Whether only this machine can reach an address of settings.listens. */
 bool hub_config_is_loopback(const char *address);
 
+/* Read a size as the manifest has it: "64KiB", "4MiB", or a number of bytes. False: it is none, or
+ * more than 64 bits hold. */
+bool hub_config_parse_size(hub_str text, uint64_t *ret_bytes);
+
 /* What PATCHBAY_<KEY>_ENABLED says of a toolset: true, 1, yes, on, or false, 0, no, off, in any
  * case. hub_config_load asks it for the toolsets that files name; ask it for modules found
  * otherwise. `ret_enabled` keeps its value when there is no such variable. errors:  HUB_EINVAL

@@ -228,6 +228,12 @@ hub_err hub_config_read_size(hub_config_reader *reader, const hub_node *node,
     return store_number(reader, node, key, number, SIZE_UNITS, target);
 }
 
+bool hub_config_parse_size(hub_str text, uint64_t *ret_bytes)
+{
+    return (parse_digits(text, ret_bytes) || parse_measure(text, SIZE_UNITS, ret_bytes)) &&
+           *ret_bytes < UINT64_MAX;
+}
+
 /* Other programs write bare milliseconds; in the hub's own manifest nobody shall have to guess. */
 hub_err hub_config_read_duration(hub_config_reader *reader, const hub_node *node,
                                  const hub_config_key *key, void *target)

@@ -353,20 +353,42 @@ class VersionAndHelp(HubTest):
             "serve": (["--config", "--http", "--stdio", "--profile"], ["--connect", "--json", "--expires"]),
             "list": (["--config", "--json", "--profile"], ["--connect", "--http", "--stdio", "--expires"]),
             "call": (["--config", "--json", "--profile"], ["--connect", "--http", "--tokens"]),
-            "check": (["--connect", "--http", "--tokens"], ["--json", "--stdio", "--profile"]),
+            "check": (["--connect", "--http", "--tokens", "--profile"], ["--json", "--stdio"]),
+            "status": (["--config", "--http", "--unix", "--token-file", "--json", "--plugins-dir"], ["--tokens", "--stdio"]),
             "token": (["--expires", "--tokens", "--json", "--config"], ["--connect", "--naming"]),
             "module": ([], ["--config", "--json"]),
+            "module-host": (["--config-json", "--memory-limit"], ["--config", "--plugins-dir", "--json"]),
             "version": ([], ["--config", "--json"]),
         }
         overview = self.cli("help", modules=False).stdout
         for command, (own, others) in has.items():
             text = self.cli("help", command, modules=False).stdout.split("options:")[1]
             for option in [*own, "--help"]:
-                self.assertRegex(text, rf"\n  {option}\b", command)
-                self.assertRegex(overview, rf"\n  {option}\b")
+                self.assertRegex(text, rf"\n  {option}(?![\w-])", command)
+                self.assertRegex(overview, rf"\n  {option}(?![\w-])")
             for option in others:
-                self.assertNotRegex(text, rf"\n  {option}\b", command)
+                self.assertNotRegex(text, rf"\n  {option}(?![\w-])", command)
         self.assertRegex(overview, r"--connect +check: ")
+        self.assertRegex(overview, r"--http URL\|\[HOST:\]PORT +status: ask ")
+
+    def test_help_says_what_an_option_is_to_the_command(self):
+        text = {command: self.cli("help", command, modules=False).stdout for command in ("serve", "status", "token", "module-host")}
+        self.assertSays(text["serve"], "--startup MODE", "default:", "dynamic:", "static:", "see help token")
+        self.assertRegex(text["serve"], r"--http \[HOST:\]PORT +serve over HTTP")
+        self.assertNotIn("serve o", text["status"])
+        self.assertRegex(text["status"], r"--http URL\|\[HOST:\]PORT +ask .*may be repeated")
+        self.assertRegex(text["status"], r"--unix PATH +ask .*may be repeated")
+        self.assertNotIn("see help token", text["token"])
+        self.assertRegex(text["module-host"], r"--memory-limit SIZE .*128MiB")
+
+    def test_help_on_what_a_command_does(self):
+        for words in (["token", "new"], ["token", "revoke"], ["module", "inspect"], ["list", "tools"]):
+            done = self.cli("help", *words, modules=False)
+            self.assertEqual((done.returncode, done.stdout), (OK, self.cli("help", words[0], modules=False).stdout), words)
+        for words in (["token", "make"], ["token", "e"], ["serve", "new"], ["token", "new", "list"]):
+            done = self.cli("help", *words, modules=False)
+            self.assertEqual((done.returncode, done.stdout), (USAGE, ""), words)
+            self.assertSays(done.stderr, words[-1], "one argument too many")
 
 
 if __name__ == "__main__":

@@ -392,6 +392,35 @@ class CommandLine(Base):
         self.usage("module", says=["inspect"])
         self.usage("module", "inspect", says=["file"])
 
+    def test_options_of_other_commands(self):
+        """Refused, with the commands that they are for, instead of being taken for nothing."""
+        cases = {
+            ("version", "--http", "3"): ('"version"', "--http is for serve, status, check"),
+            ("version", "--json"): ("--json is for list, status, call, token",),
+            ("help", "--http=3"): ('"help"', "--http is for serve, status, check"),
+            ("list", "--token-file", "x"): ('"list"', "--token-file is for status"),
+            ("list", "tools", "--http", "3"): ("--http is for",),
+            ("call", "x", "--unix", "y"): ("--unix is for serve, status, check",),
+            ("call", "x", "--tokens"): ("--tokens is for serve, check, token",),
+            ("check", "x", "--stdio"): ("--stdio is for serve",),
+            ("check", "x", "--json"): ("--json is for",),
+            ("serve", "--json"): ('"serve"', "--json is for"),
+            ("--connect",): ('"serve"', "--connect is for check"),
+            ("status", "--naming", "flat"): ("--naming is for serve, list, call, check",),
+            ("token", "list", "--plugins-dir", "x"): ("--plugins-dir is for serve, list, status, call, check",),
+            ("module", "inspect", "x", "-c", "y"): ("-c is for serve, list, status, call, check, token",),
+            ("module-host", "x", "--stdio"): ("--stdio is for serve",),
+        }
+        for arguments, says in cases.items():
+            with self.subTest(arguments):
+                self.usage(*arguments, says=says)
+
+    def test_a_profile_that_is_not_there(self):
+        done = self.cli("check", "--profile", "nobody", manifest={"profiles": {"p": {}}})
+        self.assertEqual((done.returncode, done.stdout), (CONFIG_ERROR, ""))
+        self.assertSays(done.stderr, 'there is no profile "nobody"')
+        self.assertEqual(self.cli("check", "--profile", "p", manifest={"profiles": {"p": {}}}).returncode, 0)
+
     def test_ports(self):
         for text in ("65536", "99999999999", "127.0.0.1:70000", "[::1]:65536"):
             port = text.split(":")[-1]

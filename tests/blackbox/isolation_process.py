@@ -366,7 +366,7 @@ class Probes(Isolated):
     """G03: what looks at a plugin loads it in a process of its own."""
 
     def inspect(self, *says, code=3, **plugin):
-        done = self.cli("module", "inspect", self.plugin(**plugin))
+        done = self.cli("module", "inspect", self.plugin(**plugin), modules=False)
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertSays(done.stderr + done.stdout, "misbehave", *says)
 
@@ -483,6 +483,15 @@ class Host(Isolated):
         client = LegacyClient(self.host(path, "--config-json", config))
         self.assertEqual(text_of(client.call("word")), "filed")
 
+    def test_a_limit_with_a_unit(self):
+        """As the manifest has it; a bare number is bytes."""
+        path = self.plugin()
+        for text in ("65536GiB", "67108864MiB", "70368744177664"):
+            client = LegacyClient(self.host(path, "--memory-limit", text))
+            limits = Path(f"/proc/{client.hub.process.pid}/limits").read_text()
+            self.assertRegex(limits, r"Max data size +70368744177664 +70368744177664 ")
+            client.hub.finish()
+
     def refusal(self, *args, stdin=None):
         done = subprocess.run([hub_binary(), "module-host", *map(str, args)], input=stdin or "", text=True,
                               capture_output=True, check=False, timeout=TIMEOUT)
@@ -501,6 +510,8 @@ class Host(Isolated):
             ([path, "--config-json", "-"], '{"fail":"so"}', 3, "told to fail: \"so\""),
             ([path, "--config-json", self.home / "none.json"], None, 3, "none.json"),
             ([path, "--memory-limit", "much"], None, 2, "--memory-limit"),
+            ([path, "--memory-limit", "128Mb"], None, 2, '"128MiB"'),
+            ([path, "--memory-limit", ""], None, 2, "--memory-limit"),
             ([MISBEHAVE], None, 3, "ELF"),
         ):
             found, text = self.refusal(*args, stdin=stdin)

@@ -2,10 +2,13 @@
 /* Keywords about the members of objects and the elements of arrays. */
 #include "tools/schema_internal.h"
 
+#include "base/buf.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
 enum { CANDIDATES = 200, CANDIDATE_BYTES = 65 }; /* for "did you mean" */
+enum { KNOWN_NAMES = 8, KNOWN_BYTES = 512 };     /* for whoever means none of them */
 
 /* ---- objects ---- */
 
@@ -82,6 +85,23 @@ static hub_str suggest(hub_schema_run *run, const hub_schema_node *node, hub_str
     return hub_str_nearest(name, candidates);
 }
 
+/* Append the names that an object may have; nothing where other rules have a say in it. */
+static void add_known(const hub_schema_node *node, hub_buf *out)
+{
+    const hub_schema_rule *rule = hub_schema_rule_find(node, HUB_SCHEMA_KW_PROPERTIES);
+    if (rule == NULL || rule->kid_count == 0 ||
+        hub_schema_rule_find(node, HUB_SCHEMA_KW_PATTERN_PROPERTIES) != NULL ||
+        hub_schema_rule_find(node, HUB_SCHEMA_KW_UNEVALUATED_PROPERTIES) != NULL) {
+        return;
+    }
+    hub_buf_add(out, HUB_STR("; known: "));
+    for (size_t i = 0; i < rule->kid_count && i < KNOWN_NAMES; i++) {
+        hub_str name = hub_schema_cut(rule->kids[i].key, HUB_SCHEMA_SHOWN_BYTES);
+        hub_buf_printf(out, "%s\"" HUB_STR_FMT "\"", i > 0 ? ", " : "", HUB_STR_ARG(name));
+    }
+    hub_buf_add(out, rule->kid_count > KNOWN_NAMES ? HUB_STR(", ...") : HUB_STR_EMPTY);
+}
+
 static hub_err fail_unknown(hub_schema_run *run, const hub_schema_frame *at, size_t index)
 {
     const hub_schema_member *member = &at->value->members[index];
@@ -91,7 +111,16 @@ static hub_err fail_unknown(hub_schema_run *run, const hub_schema_frame *at, siz
                               .key = member->key};
     hub_str near = run->quiet == 0 ? suggest(run, at->node, member->key) : HUB_STR_EMPTY;
     if (near.len == 0) {
-        return hub_schema_violation(run, &child, "is not known");
+        hub_buf known;
+        hub_buf_init(&known, KNOWN_BYTES);
+        if (run->quiet == 0) {
+            add_known(at->node, &known);
+        }
+        hub_str text = hub_buf_ok(&known) ? hub_buf_str(&known) : HUB_STR_EMPTY;
+        hub_err err =
+            hub_schema_violation(run, &child, "is not known" HUB_STR_FMT, HUB_STR_ARG(text));
+        hub_buf_fini(&known);
+        return err;
     }
     return hub_schema_violation(run, &child, "is not known; did you mean \"" HUB_STR_FMT "\"?",
                                 HUB_STR_ARG(near));

@@ -66,6 +66,18 @@ class Origins(HttpTest):
         self.refusal(server.get("http://localhost/healthz", [("Host", "evil.example")]), 400)  # whom to believe?
         self.refusal(server.get("http://evil.example/healthz", [("Host", "localhost")]), 400)
 
+    def test_who_runs_it_is_told_what_to_do(self):
+        """In the log; a stranger hears no more than that it is one."""
+        cases = ((("Host", "hub.example:80"), (), ("hosts", "--allowed-host")),
+                 (("Host", "localhost"), (("Origin", "https://app.example"),), ("origins", "--allowed-origin")))
+        for host, more, says in cases:
+            server = self.http()  # each for itself: refusals are logged at a rate
+            reply = server.ask("GET", "/mcp", [host, *more, *USUAL])
+            self.refusal(reply, 403)
+            self.assertSays(server.hub.wait_log("http.refused"), host[1], *says)
+            for word in says:
+                self.assertNotIn(word, reply.body.decode())
+
     def test_origins_that_are_strangers(self):  # H08
         server = self.http()
         for origin in (

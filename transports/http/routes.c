@@ -125,9 +125,15 @@ static bool refuse(const hub_http_task *task, int status, hub_http_header header
     return false;
 }
 
+#define HOST_ADVICE                                                                                \
+    "if this hub is to be called so, add the name to hosts of the listener, or say --allowed-host"
+#define ORIGIN_ADVICE                                                                              \
+    "if that page may use this hub, add its origin to origins of the listener, or say "            \
+    "--allowed-origin"
+
 /* Whoever runs the hub wants to know why a client is turned away; whoever floods it is not to fill
  * the disk (R10). */
-static void log_refusal(const hub_http_task *task, const char *reason)
+static void log_refusal(const hub_http_task *task, const char *reason, const char *advice)
 {
     hub_http_server *server = task->server;
     uint64_t now_ms = hub_clock_now_ms();
@@ -136,7 +142,7 @@ static void log_refusal(const hub_http_task *task, const char *reason)
         return;
     }
     hub_log(HUB_LOG_WARNING, "http.refused", HUB_F_TEXT("reason", reason),
-            HUB_F_STR("host", task->request->host),
+            HUB_F_TEXT("advice", advice), HUB_F_STR("host", task->request->host),
             HUB_F_STR("origin", hub_http_value(task->request, "origin")),
             HUB_F_TEXT("peer", hub_link_peer(task->connection->link)),
             HUB_F_INT("not_logged", server->unlogged));
@@ -152,7 +158,8 @@ static bool check_origin(const hub_http_task *task)
     const char *reason = hub_http_origin_refusal(&task->server->allowed, task->request->host,
                                                  origin != NULL ? &origin->value : NULL);
     if (reason != NULL) {
-        log_refusal(task, reason);
+        bool is_host = !hub_http_is_host_allowed(&task->server->allowed, task->request->host);
+        log_refusal(task, reason, is_host ? HOST_ADVICE : ORIGIN_ADVICE);
         return refuse(task, 403, NONE, reason);
     }
     if (origin != NULL) {
@@ -205,7 +212,8 @@ static bool authenticate(hub_http_task *task)
     }
     if (result != HUB_AUTH_MISSING) {
         hub_http_failures_note(failures, peer, hub_clock_now_ms());
-        log_refusal(task, "The credential is not valid.");
+        log_refusal(task, "The credential is not valid.",
+                    "patchbay token list shows those that are");
     }
     return refuse_credential(task, result);
 }

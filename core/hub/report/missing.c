@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "hub/report/describe.h"
 #include "hub/hub.h"
+#include "hub/report/misnamed.h"
 #include "hub/startup.h"
 #include "modules/module_list.h"
 #include "tools/naming.h"
@@ -166,10 +167,13 @@ void hub_missing_tool(hub_orchestrator *hub, const char *profile_name, hub_str n
     }
     bool is_split = split(name, &key, &tool);
     const hub_toolset *toolset = is_split ? hub_find_toolset(hub, key) : NULL;
-    hub_error why;
+    hub_error why = {.code = HUB_OK};
     if (toolset == NULL && is_split && !hub->settings->toolsets_listed &&
         hub_module_list_was_refused(hub->resolver, key, &why)) {
         hub_buf_add(out, hub_str_of(why.text)); /* else it would be a toolset */
+    } else if (toolset == NULL && is_split && hub_resolver_find(hub->resolver, key) != NULL) {
+        (void)hub_misnamed_fail(hub, key, &why);
+        hub_buf_add(out, hub_str_of(why.text));
     } else if (toolset == NULL) {
         add_nearest(profile, name, out);
     } else if (!hub_describe_is_active(profile, toolset)) {

@@ -196,15 +196,13 @@ int main(int argc, char **argv)
     const cli_command *command = &CLI_COMMANDS[0];
     int skip = 1;
     hub_loop_init();
-    if (argc > 1 && argv[1][0] != '-') {
-        command = find_command(argv[1]);
+    bool asks_version = argc > 1 && strcmp(argv[1], "--version") == 0;
+    if (argc > 1 && (argv[1][0] != '-' || asks_version)) {
+        command = find_command(asks_version ? "version" : argv[1]);
         skip = 2;
         if (command == NULL) {
             return unknown_command(argv[1]);
         }
-    }
-    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-        return cli_version(NULL);
     }
     if (argc == 1 && isatty(STDIN_FILENO)) {
         print_overview();

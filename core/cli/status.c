@@ -92,8 +92,8 @@ static bool read_listener(const hub_listen_settings *listen, target *ret_target)
     return listen->port != 0 && len > 0 && (size_t)len < sizeof ret_target->url;
 }
 
-/* The listeners that can be asked; Unix sockets first: they need no token. What was added for one
- * that cannot be is written over. */
+/* The listeners that can be asked; Unix sockets first: they need no token. One that cannot be
+ * asked leaves its place to the next. */
 static void add_listeners(const hub_settings *settings, target_list *all)
 {
     static const hub_listen_kind KINDS[] = {HUB_LISTEN_UNIX, HUB_LISTEN_HTTP};
@@ -237,19 +237,20 @@ static void on_outcome(void *ctx, const hub_outcome *outcome)
     ev_break(into->loop, EVBREAK_ALL);
 }
 
-/* The reason why a hub that is there does not say. What its connection says of a credential is for
+/* Append why there is no answer. What the connection says of a credential that is refused is for
  * entries of a manifest. */
-static void add_refusal(hub_str reason, bool has_token, hub_buf *why)
+static void add_reason(const char *url, hub_str reason, bool has_token, hub_buf *why)
 {
     const hub_str advice = HUB_STR("look at the headers of its entry");
     size_t at = hub_str_find(reason, advice);
     if (at == SIZE_MAX) {
-        hub_buf_add(why, reason);
+        hub_buf_printf(why, "no hub answers at %s: " HUB_STR_FMT, url, HUB_STR_ARG(reason));
         return;
     }
+    hub_buf_printf(why, "no hub lets this command in at %s: ", url);
     hub_buf_add(why, (hub_str){.ptr = reason.ptr, .len = at});
     if (hub_str_find(reason, HUB_STR("HTTP 401")) == SIZE_MAX) {
-        hub_buf_add(why, HUB_STR("this command is not let in"));
+        hub_buf_add(why, HUB_STR("its log says why"));
     } else if (has_token) {
         hub_buf_add(why, HUB_STR("the token of --token-file is not one of the hub's"));
     } else {
@@ -275,8 +276,7 @@ static bool ask(cli_local *local, const char *url, bool has_token, asked *into, 
         hub_buf_printf(why, "what answers at %s is no Patchbay hub, or is older than this command",
                        url);
     } else if (into->status != PATCHBAY_RESULT) {
-        hub_buf_printf(why, "no hub answers at %s: ", url);
-        add_refusal(hub_buf_str(&into->json), has_token, why);
+        add_reason(url, hub_buf_str(&into->json), has_token, why);
     }
     return into->status == PATCHBAY_RESULT;
 }

@@ -260,6 +260,13 @@ class Names(Base):
         text = "toolsets: {a: {module: fixture, enabled: false}}\npolicy: {deny: [a], filters: [{deny_tools: ['x*', '*:now', 'a:x', '?']}]}\n"
         self.assertEqual(self.accepted(text).stderr, "")
 
+    def test_policies_of_another_hub(self):
+        """Nobody reads a warning for each of a hundred names."""
+        for count, told in ((50, 50), (51, 50)):
+            names = ", ".join(f"strange-{n}" for n in range(count))
+            done = self.accepted(f"policy: {{deny: [{names}]}}\n")
+            self.assertEqual(len(done.stderr.strip().splitlines()), told)
+
     def test_policies_by_flags(self):
         path = self.write("hub.yaml", "{}\n")
         for flag in ("--deny", "--allow"):
@@ -396,6 +403,7 @@ class CommandLine(Base):
         """Refused, with the commands that they are for, instead of being taken for nothing."""
         cases = {
             ("version", "--http", "3"): ('"version"', "--http is for serve, status, check"),
+            ("--version", "--http", "3"): ('"version"', "--http is for serve, status, check"),
             ("version", "--json"): ("--json is for list, status, call, token",),
             ("help", "--http=3"): ('"help"', "--http is for serve, status, check"),
             ("list", "--token-file", "x"): ('"list"', "--token-file is for status"),

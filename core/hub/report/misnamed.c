@@ -8,6 +8,9 @@
 
 #include <stdio.h>
 
+/* A whole list may be of another hub: nobody reads more, and each is held against all toolsets. */
+enum { MOST_NAMES = 50 };
+
 /* ---- one name -------------------------------------------------------------------------------- */
 
 /* A module is a toolset by itself only where no manifest lists any, and it needs no configuration.
@@ -51,7 +54,15 @@ typedef struct hearing {
     const char *profile; /* NULL: the hub's own */
     hub_misnamed_on_name *on_name;
     void *ctx;
+    size_t count; /* of names that were told */
 } hearing;
+
+static void tell(hearing *to, const char *reason)
+{
+    if (to->count++ < MOST_NAMES) {
+        to->on_name(to->ctx, reason);
+    }
+}
 
 /* What a list of a policy is called: as it is written in the manifest. */
 typedef struct list_name {
@@ -71,19 +82,19 @@ static list_name name_list(const hearing *to, const char *key, const char *flag)
 }
 
 /* Modules count, too, while each that is found may be a toolset. */
-static void check_name(const hearing *to, const char *place, hub_str key)
+static void check_name(hearing *to, const char *place, hub_str key)
 {
     const hub_orchestrator *hub = to->hub;
     hub_error why = {.code = HUB_OK};
     bool may_be = !hub->settings->toolsets_listed && hub_resolver_find(hub->resolver, key) != NULL;
-    if (hub_find_toolset(hub, key) == NULL && !may_be) {
+    if (to->count < MOST_NAMES && hub_find_toolset(hub, key) == NULL && !may_be) {
         (void)hub_misnamed_fail(hub, key, &why);
         hub_error_prefix(&why, "%s", place);
-        to->on_name(to->ctx, why.text);
+        tell(to, why.text);
     }
 }
 
-static void check_names(const hearing *to, list_name place, const hub_names *names)
+static void check_names(hearing *to, list_name place, const hub_names *names)
 {
     for (size_t i = 0; i < names->count; i++) {
         check_name(to, place.text, hub_str_trim(hub_str_of(names->items[i])));
@@ -97,7 +108,7 @@ static bool has_wildcard(hub_str text)
 }
 
 /* Patterns over "toolset:tool"; of the tools nothing may be known yet. */
-static void check_patterns(const hearing *to, list_name place, const hub_names *patterns)
+static void check_patterns(hearing *to, list_name place, const hub_names *patterns)
 {
     for (size_t i = 0; i < patterns->count; i++) {
         hub_str text = hub_str_of(patterns->items[i]);
@@ -113,11 +124,11 @@ static void check_patterns(const hearing *to, list_name place, const hub_names *
         }
         (void)hub_fail(&why, HUB_EINVAL, "%s: \"" HUB_STR_FMT "\" fits no tool: write TOOLSET:TOOL",
                        place.text, HUB_STR_ARG(text));
-        to->on_name(to->ctx, why.text);
+        tell(to, why.text);
     }
 }
 
-static void check_filter(const hearing *to, const hub_filter_rule *filter, size_t index)
+static void check_filter(hearing *to, const hub_filter_rule *filter, size_t index)
 {
     char key[64];
     switch (filter->kind) {
@@ -136,7 +147,7 @@ static void check_filter(const hearing *to, const hub_filter_rule *filter, size_
     }
 }
 
-static void check_policy(const hearing *to, const hub_policy_rules *policy)
+static void check_policy(hearing *to, const hub_policy_rules *policy)
 {
     check_names(to, name_list(to, "allow", "--allow"), &policy->allow);
     check_names(to, name_list(to, "deny", "--deny"), &policy->deny);

@@ -16,7 +16,8 @@ struct hub_orchestrator;
 hub_err hub_misnamed_fail(const struct hub_orchestrator *hub, hub_str key, hub_error *reterr);
 
 /* Report each name in the policies of the hub and of its profiles that is none: a policy that keeps
- * out or lets in what is not there. Patterns are left alone unless they can fit no toolset. */
+ * out or lets in what is not there. Patterns are left alone unless they can fit no toolset.
+ * No more than the first fifty are reported. */
 typedef void hub_misnamed_on_name(void *ctx, const char *reason);
 void hub_misnamed_in_policies(const struct hub_orchestrator *hub, hub_misnamed_on_name *on_name,
                               void *ctx);

@@ -391,7 +391,7 @@ static hub_err queue_rest(hub_stream *stream, const hub_framed *message, size_t 
 
 /* Whether what waits is worth a system call of its own: the peer begins with it while the rest of
  * a large batch is made, instead of after that. */
-static bool is_batch(const hub_stream *stream)
+static bool is_batch(hub_stream *stream)
 {
     return hub_stream_queued(stream) >= BATCH_BYTES && !ev_is_active(&stream->writer);
 }

@@ -231,6 +231,12 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
     hub_call_abort(call, PATCHBAY_FAILED, (hub_str){.ptr = text, .len = (size_t)len});
 }
 
+/* Now, as the timers of libev have it. */
+static uint64_t turn_ms(void)
+{
+    return hub_clock_turn_us() / 1000;
+}
+
 void hub_call_begin_clock(hub_call *call)
 {
     call->begin_us = hub_clock_turn_us();
@@ -248,13 +254,13 @@ void hub_call_set_deadline(hub_call *call, uint32_t timeout_ms, uint32_t ceiling
     ev_timer_init(&call->deadline, on_deadline, 0., 0.);
     ev_set_priority(&call->deadline, EV_MINPRI); /* an answer that is there already counts */
     call->deadline.data = call;
-    start_timer(call, call->begin_ms, is_new ? call->begin_ms : hub_clock_turn_us() / 1000);
+    start_timer(call, call->begin_ms, is_new ? call->begin_ms : turn_ms());
 }
 
 void hub_call_touch(hub_call *call)
 {
     if (ev_is_active(&call->deadline)) {
-        uint64_t now_ms = hub_clock_now_ms();
+        uint64_t now_ms = turn_ms();
         start_timer(call, now_ms, now_ms);
     }
 }
@@ -262,7 +268,7 @@ void hub_call_touch(hub_call *call)
 void hub_call_pause(hub_call *call)
 {
     if (call->paused_ms == 0) {
-        call->paused_ms = hub_clock_now_ms();
+        call->paused_ms = turn_ms();
         ev_timer_stop(call->table->loop, &call->deadline);
     }
 }
@@ -270,7 +276,7 @@ void hub_call_pause(hub_call *call)
 void hub_call_unpause(hub_call *call)
 {
     if (call->paused_ms != 0) {
-        uint64_t now_ms = hub_clock_now_ms();
+        uint64_t now_ms = turn_ms();
         call->ceiling_ms += now_ms - call->paused_ms;
         call->paused_ms = 0;
         start_timer(call, now_ms, now_ms);

@@ -192,6 +192,7 @@ static void check_budget(hub_instance *instance, uint64_t begin_ms, const char *
     uint64_t spent_ms = hub_clock_coarse_ms() - begin_ms;
     if (spent_ms > 0) {
         hub_clock_renew_turn();
+        ev_now_update(instance->env->loop); /* timers count from the same time */
     }
     if (spent_ms > HUB_LOOP_BUDGET_MS) {
         hub_log(HUB_LOG_WARNING, "plugin.slow", HUB_F_TEXT("toolset", instance->key),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/map.h"
 
+#include "base/str.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -27,12 +29,8 @@ static uint64_t mix(uint64_t x)
 /* Fewer than eight bytes, by loads of fixed lengths: a copy of `len` bytes is a call. */
 static uint64_t read_rest(const unsigned char *at, size_t len)
 {
-    uint32_t first;
-    uint32_t last;
-    if (len >= sizeof first) {
-        memcpy(&first, at, sizeof first);
-        memcpy(&last, at + len - sizeof last, sizeof last);
-        return (uint64_t)first << 32 | last;
+    if (len >= 4) {
+        return (uint64_t)hub_load4(at) << 32 | hub_load4(at + len - 4);
     }
     return len == 0 ? 0 : (uint64_t)at[0] << 16 | (uint64_t)at[len / 2] << 8 | at[len - 1];
 }
@@ -43,9 +41,7 @@ unsigned hub_map_hash(const void *key, size_t len)
     (void)pthread_once(&seed_once, make_seed); /* cannot fail with a static control */
     uint64_t hash = seed ^ len * UINT64_C(0x9e3779b97f4a7c15); /* apart from what follows it */
     for (; len >= sizeof hash; at += sizeof hash, len -= sizeof hash) {
-        uint64_t word;
-        memcpy(&word, at, sizeof word);
-        hash = mix(hash ^ word);
+        hash = mix(hash ^ hub_load8(at));
     }
     return (unsigned)mix(hash ^ read_rest(at, len));
 }

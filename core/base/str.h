@@ -28,26 +28,29 @@ static inline hub_str hub_str_of(const char *text)
     return (hub_str){.ptr = text, .len = text ? strlen(text) : 0};
 }
 
-/* Whether `len` bytes are the same. Names are short: two loads of each are less than a call. */
+static inline uint64_t hub_load8(const void *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+static inline uint32_t hub_load4(const void *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* Whether `len` bytes are the same. Names are short: two loads of each, which may overlap, are less
+ * than a call. */
 static inline bool hub_str_same_bytes(const char *a, const char *b, size_t len)
 {
     if (len >= 8 && len <= 16) {
-        uint64_t of_a[2];
-        uint64_t of_b[2];
-        memcpy(&of_a[0], a, 8);
-        memcpy(&of_b[0], b, 8);
-        memcpy(&of_a[1], a + len - 8, 8);
-        memcpy(&of_b[1], b + len - 8, 8);
-        return ((of_a[0] ^ of_b[0]) | (of_a[1] ^ of_b[1])) == 0;
+        return hub_load8(a) == hub_load8(b) && hub_load8(a + len - 8) == hub_load8(b + len - 8);
     }
     if (len >= 4 && len < 8) {
-        uint32_t of_a[2];
-        uint32_t of_b[2];
-        memcpy(&of_a[0], a, 4);
-        memcpy(&of_b[0], b, 4);
-        memcpy(&of_a[1], a + len - 4, 4);
-        memcpy(&of_b[1], b + len - 4, 4);
-        return ((of_a[0] ^ of_b[0]) | (of_a[1] ^ of_b[1])) == 0;
+        return hub_load4(a) == hub_load4(b) && hub_load4(a + len - 4) == hub_load4(b + len - 4);
     }
     return len == 0 || memcmp(a, b, len) == 0;
 }

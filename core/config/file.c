@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/file.h"
 
+#include "base/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -128,18 +130,6 @@ hub_err hub_file_read_private(const char *path, hub_buf *out, hub_error *reterr)
     return err;
 }
 
-static bool write_all(int fd, hub_str content)
-{
-    while (content.len > 0) {
-        ssize_t count = write(fd, content.ptr, content.len);
-        if (count < 0 && errno != EINTR) {
-            return false;
-        }
-        content = hub_str_from(content, count > 0 ? (size_t)count : 0);
-    }
-    return fsync(fd) == 0;
-}
-
 /* That the name is there after a power cut, too. */
 static bool sync_folder(const char *path)
 {
@@ -164,7 +154,8 @@ static hub_err replace(const char *path, hub_str content, hub_error *reterr)
         return hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", path);
     }
     int fd = mkostemp(temporary, O_CLOEXEC);
-    hub_err err = fd >= 0 && write_all(fd, content) ? HUB_OK : fail_errno(path, reterr);
+    bool is_kept = fd >= 0 && hub_write_all(fd, content) == content.len && fsync(fd) == 0;
+    hub_err err = is_kept ? HUB_OK : fail_errno(path, reterr);
     if (fd >= 0 && close(fd) != 0 && err == HUB_OK) {
         err = fail_errno(path, reterr);
     }

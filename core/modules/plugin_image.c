@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 
 enum {
     MAX_BYTES = 256 * 1024 * 1024, /* a plugin with a whole runtime in it has some 100 MB */
@@ -28,19 +29,6 @@ enum {
 #ifndef KEEP_REFUSED
 #define KEEP_REFUSED 0 /* 1: leak reports need the library that they point into */
 #endif
-
-static bool write_all(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, bytes, size);
-        if (n < 0 && errno != EINTR) {
-            return false;
-        }
-        bytes += n > 0 ? n : 0;
-        size -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
 
 /* Copy until the end of the file; its size may have changed since anybody looked. */
 static hub_err copy_all(int from, int to, size_t *ret_size, hub_error *reterr)
@@ -63,7 +51,7 @@ static hub_err copy_all(int from, int to, size_t *ret_size, hub_error *reterr)
         if (size > MAX_BYTES) {
             return hub_fail(reterr, HUB_ELIMIT, "larger than %d bytes", MAX_BYTES);
         }
-        if (!write_all(to, chunk, (size_t)n)) {
+        if (hub_write_all(to, (hub_str){.ptr = chunk, .len = (size_t)n}) != (size_t)n) {
             return hub_fail(reterr, HUB_ESYSTEM, "cannot be copied: %s", strerrordesc_np(errno));
         }
     }

@@ -5,11 +5,12 @@ Rare calls fail in all places, frequent ones in a few; with PATCHBAY_ROUNDS=N in
 every one.
 """
 
+import errno
 import os
 import tempfile
 from pathlib import Path
 
-from mcp import HubTest, main
+from mcp import HubTest, hub_environment, main
 
 import faults  # in tests/support, which mcp makes known
 
@@ -75,6 +76,23 @@ class Calls(FaultTest):
 
     def test_keeping(self):
         self.fails("fsync:EIO", "fsync:ENOSPC", "renameat:EIO", "renameat:ENOSPC")
+
+    def test_tokens(self):
+        """A file of tokens that cannot be replaced is what it was, under its name alone, and the command says why."""
+        for name, error in (("rename", "EIO"), ("write", "ENOSPC"), ("fsync", "EIO")):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                tokens, log = Path(folder, "tokens.json"), Path(folder, "log")
+                new = ("token", "new", "laptop", "--tokens", str(tokens))
+                self.assertEqual(self.cli(*new, modules=False).returncode, 0)
+                before = tokens.read_bytes()
+                env = self.tools.failing(f"{name}:1:{error}", log, hub_environment(self.home, {}))
+                done = self.cli(*new, modules=False, env=env)
+                self.assertIn(f"{name} 1", log.read_text())
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(str(tokens), done.stderr)
+                self.assertIn(os.strerror(getattr(errno, error)), done.stderr)
+                self.assertEqual(tokens.read_bytes(), before)
+                self.assertEqual(sorted(os.listdir(folder)), ["log", "tokens.json"])
 
 
 if __name__ == "__main__":

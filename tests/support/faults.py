@@ -61,6 +61,17 @@ class Tools:
             self.far = mcp.Daemon("--http", "127.0.0.1:0", manifest={"toolsets": {"time": {"module": "time"}}}, home=home)
         return "%s:%d" % self.far.address
 
+    def failing(self, plan, log, env):
+        """What a program's environment needs beyond `env` to have that call fail, and noted in `log`."""
+        return {
+            "LD_PRELOAD": str(self.shim),
+            "PATCHBAY_FAIL": plan,
+            "PATCHBAY_FAIL_LOG": str(log),
+            # The leak checker does not know what the loader allocates through another's malloc.
+            "ASAN_OPTIONS": env["ASAN_OPTIONS"]
+            + ":verify_asan_link_order=0:allocator_may_return_null=1:detect_leaks=0",
+        }
+
     def close(self):
         if self.far is not None:
             self.far.finish()
@@ -108,11 +119,7 @@ class Run:
 
     def environment(self):
         env = mcp.hub_environment(self.home, {})
-        if self.plan:
-            # The leak checker does not know what the loader allocates through another's malloc.
-            env["ASAN_OPTIONS"] += ":verify_asan_link_order=0:allocator_may_return_null=1:detect_leaks=0"
-            env.update(LD_PRELOAD=str(self.tools.shim), PATCHBAY_FAIL=self.plan, PATCHBAY_FAIL_LOG=str(self.fault_log))
-        return env
+        return env | self.tools.failing(self.plan, self.fault_log, env) if self.plan else env
 
     def toolsets(self):
         return {"notes": {"module": "notes"}, "served": {"command": str(self.tools.server)}}

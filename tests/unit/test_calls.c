@@ -280,12 +280,43 @@ static void test_a_turn_costs_no_time(void **state)
     hub_loop_destroy(loop);
 }
 
+static uint64_t left_us; /* when the module was done */
+
+static void take_a_while(puppet_instance *instance, patchbay_call call,
+                         const patchbay_request *request)
+{
+    uint64_t begin_ms = hub_clock_coarse_ms();
+    (void)request;
+    while (hub_clock_coarse_ms() == begin_ms) { /* until the kernel's tick */
+    }
+    (void)puppet_finish(instance, call, "{\"content\":[]}");
+    left_us = hub_clock_now_us();
+}
+
+/* What comes behind a call that kept the loop has not waited for it: it begins when that is over.
+ */
+static void test_a_long_call_moves_time(void **state)
+{
+    puppet master = {.tools = "[" TOOL("a") "]", .on_call = take_a_while};
+    (void)state;
+    start(&master, true);
+    client *c = client_open(&fixture, LEGACY);
+    client_request(c, "1", "tools/call", "\"name\":\"t__a\"");
+    assert_non_null(client_reply(c, "1"));
+    assert_true(hub_clock_turn_us() >= left_us);
+    fixture_stop(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes_through), cmocka_unit_test(test_unknown_tool),
-        cmocka_unit_test(test_arguments),     cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_progress),      cmocka_unit_test(test_a_turn_costs_no_time),
+        cmocka_unit_test(test_bytes_through),
+        cmocka_unit_test(test_unknown_tool),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_a_turn_costs_no_time),
+        cmocka_unit_test(test_a_long_call_moves_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

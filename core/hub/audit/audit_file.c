@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/audit/audit_file.h"
 
+#include "base/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -56,21 +58,6 @@ hub_err hub_audit_file_check(const char *path, hub_error *reterr)
     return HUB_OK;
 }
 
-/* How much of it was written; errno says why not all. */
-static size_t write_all(int fd, hub_str text)
-{
-    size_t done = 0;
-    while (done < text.len) {
-        ssize_t count = write(fd, text.ptr + done, text.len - done);
-        if (count > 0) {
-            done += (size_t)count;
-        } else if (count == 0 || errno != EINTR) {
-            break;
-        }
-    }
-    return done;
-}
-
 hub_err hub_audit_file_write(hub_audit_file *file, const char *path, hub_str lines,
                              hub_error *reterr)
 {
@@ -78,13 +65,13 @@ hub_err hub_audit_file_write(hub_audit_file *file, const char *path, hub_str lin
     if (err != HUB_OK) {
         return err;
     }
-    if (file->is_torn && write_all(file->fd, HUB_STR("\n")) != 1) {
+    if (file->is_torn && hub_write_all(file->fd, HUB_STR("\n")) != 1) {
         return explain(path, reterr);
     }
     file->is_torn = false;
     struct stat before;
     bool can_cut = fstat(file->fd, &before) == 0 && S_ISREG(before.st_mode);
-    size_t done = write_all(file->fd, lines);
+    size_t done = hub_write_all(file->fd, lines);
     if (done == lines.len) {
         return HUB_OK;
     }

@@ -2,6 +2,7 @@
 #include "hub/catalogs/catalog_file.h"
 
 #include "base/digest.h"
+#include "base/io.h"
 #include "base/limits.h"
 #include "wire/json.h"
 
@@ -348,18 +349,6 @@ hub_err hub_catalog_file_load(const char *folder, const char *name, hub_buf *out
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static bool write_all(int fd, hub_str content)
-{
-    while (content.len > 0) {
-        ssize_t count = write(fd, content.ptr, content.len);
-        if (count < 0 && errno != EINTR) {
-            return false;
-        }
-        content = hub_str_from(content, count > 0 ? (size_t)count : 0);
-    }
-    return fsync(fd) == 0;
-}
-
 static hub_err replace(int folder_fd, const char *name, hub_str text, hub_error *reterr)
 {
     uint64_t number;
@@ -374,7 +363,9 @@ static hub_err replace(int folder_fd, const char *name, hub_str text, hub_error 
     if (fd < 0) {
         return fail_errno(temporary, reterr);
     }
-    hub_err err = write_all(fd, text) ? HUB_OK : fail_errno(temporary, reterr);
+    hub_err err = hub_write_all(fd, text) == text.len && fsync(fd) == 0
+                      ? HUB_OK
+                      : fail_errno(temporary, reterr);
     if (close(fd) != 0 && err == HUB_OK) {
         err = fail_errno(temporary, reterr);
     }

@@ -5,7 +5,7 @@
     code in           may include
     include/          stddef.h, stdint.h and include/; the two header-only helpers also libc
     core/<room>/      include/, its own room and the rooms below it, libc, and the libraries named below
-    transports/       include/, core's hub/transport.h, hub/settings.h, wire/ and base/, libc, libev, libwebsockets
+    transports/       include/, core's hub/kernel/transport.h, hub/kernel/settings.h, wire/ and base/, libc, libev, libwebsockets
     plugins/, examples/   include/ and files of their own folder: each must build against an installed SDK
     tests/            core/, include/ and their own
 
@@ -85,9 +85,9 @@ def room_breach(path, header):
     target = header.split("/")[0]
     if (ROOT / "core" / header).exists():
         if folder == "transports":
-            if target in ("base", "wire") or header in ("hub/transport.h", "hub/settings.h"):
+            if target in ("base", "wire") or header in ("hub/kernel/transport.h", "hub/kernel/settings.h"):
                 return None
-            return "a transport sees hub/transport.h, hub/settings.h, wire/ and base/ only"
+            return "a transport sees hub/kernel/transport.h, hub/kernel/settings.h, wire/ and base/ only"
         room = folder.split("/")[1]
         if room == "cli" or ROOMS.index(target) <= ROOMS.index(room):
             return None

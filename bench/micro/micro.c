@@ -15,8 +15,8 @@
 #include "base/framing.h"
 #include "base/limits.h"
 #include "base/loop.h"
-#include "hub/hub.h"
-#include "hub/orchestrator.h"
+#include "hub/kernel/hub.h"
+#include "hub/orchestrator/orchestrator.h"
 
 #include <ev.h>
 #include <stdio.h>

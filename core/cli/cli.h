@@ -10,7 +10,7 @@
 #define HUB_CLI_CLI_H
 
 #include "config/config.h"
-#include "hub/orchestrator.h"
+#include "hub/orchestrator/orchestrator.h"
 
 /* Exit codes; documented in README.md. */
 enum {

@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "cli/cli.h"
-#include "hub/drain.h"
+#include "hub/orchestrator/drain.h"
 #include "unix/unix.h"
 #ifdef PATCHBAY_HTTP
 #include "http/server.h"

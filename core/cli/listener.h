@@ -6,7 +6,7 @@
 #ifndef HUB_CLI_LISTENER_H
 #define HUB_CLI_LISTENER_H
 
-#include "hub/orchestrator.h"
+#include "hub/orchestrator/orchestrator.h"
 
 struct hub_unix_server;
 struct hub_http_server;

@@ -6,7 +6,7 @@
 #ifndef HUB_CLI_LISTENERS_H
 #define HUB_CLI_LISTENERS_H
 
-#include "hub/orchestrator.h"
+#include "hub/orchestrator/orchestrator.h"
 #include "hub/reload/reload.h"
 
 typedef struct cli_listeners cli_listeners;

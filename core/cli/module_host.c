@@ -2,7 +2,7 @@
 /*
  * `patchbay module-host FILE.so`: a hub that serves one module over stdin and stdout, under the
  * names that the module gives, and nothing else. A hub runs it for toolsets with `isolation:
- * process` (hub/isolation.h); to anybody else it is an MCP server.
+ * process` (hub/kernel/isolation.h); to anybody else it is an MCP server.
  */
 #include "cli/cli.h"
 
@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/loop.h"
 #include "config/file.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 #include "stdio/stdio.h"
 #include "wire/json.h"
 

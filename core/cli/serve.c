@@ -8,7 +8,7 @@
 #include "cli/reload.h"
 #include "cli/service.h"
 #include "hub/audit/audit.h"
-#include "hub/drain.h"
+#include "hub/orchestrator/drain.h"
 #include "stdio/stdio.h"
 
 #include <errno.h>

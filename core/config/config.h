@@ -20,7 +20,7 @@
 
 #include "base/redact.h"
 #include "config/file.h"
-#include "hub/settings.h"
+#include "hub/kernel/settings.h"
 
 /* The config_json of a server entry. What was not written is absent. Module mcp_upstream:
  *     {"command": "…", "args": ["…"], "env": {"NAME": "…"}, "cwd": "/…", "inherit_env": true,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules in processes of their own (hub/isolation.h): a toolset says it for itself, `modules` for
+ * Modules in processes of their own (hub/kernel/isolation.h): a toolset says it for itself, `modules` for
  * those that do not. The two may stand in different files, so it is decided when all have been
  * read. A server is in a process of its own whatever is said.
  */

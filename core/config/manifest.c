@@ -380,8 +380,9 @@ static const hub_config_key POLICY_KEYS[] = {
          .read = hub_config_read_count,                                                            \
          .offset = (at) + PROFILE(max_name_bytes),                                                 \
          .least = LEAST_NAME_BYTES,                                                                \
-         .most = HUB_LIMIT_TOOL_NAME_BYTES}, /* Which toolsets are active at start. Default:       \
-                                                static if `toolsets` is there. */                  \
+         .most =                                                                                   \
+             HUB_LIMIT_TOOL_NAME_BYTES}, /* Which toolsets are active at start. Default:       \
+                                                static if `toolsets` is there. */   \
         {.name = "startup",                                                                        \
          .read = hub_config_read_startup,                                                          \
          .offset = (at),                                                                           \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done with every call (hub/limits/middleware.h): a toolset says it for itself, the hub for
+ * What is done with every call (hub/middleware/middleware.h): a toolset says it for itself, the hub for
  * those that do not. The two may stand in different files, so it is decided when all have been
  * read.
  */

@@ -11,7 +11,7 @@
 #define HUB_CONFIG_TOKENS_H
 
 #include "base/arena.h"
-#include "hub/settings.h"
+#include "hub/kernel/settings.h"
 
 enum {
     HUB_TOKEN_NAME_BYTES = 64,

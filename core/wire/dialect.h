@@ -24,7 +24,7 @@ typedef struct hub_request_context {
     hub_str client_info;    /* may be empty */
     hub_str log_level;      /* raw string; modern requests only; may be empty */
     hub_str progress_token; /* raw; may be empty */
-    hub_str headers;        /* of HTTP, to be forwarded: hub/forward.h; mostly empty */
+    hub_str headers;        /* of HTTP, to be forwarded: hub/forward/forward.h; mostly empty */
 } hub_request_context;
 
 /* Read the context of a request. `legacy` is the revision that the session agreed on by

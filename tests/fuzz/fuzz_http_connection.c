@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "http/server.h"
-#include "hub/orchestrator.h"
+#include "hub/orchestrator/orchestrator.h"
 #include "net/net.h"
 
 #include <stdio.h>

@@ -24,8 +24,8 @@
 #include <cmocka.h>
 
 #include "base/loop.h"
-#include "hub/hub.h"
-#include "hub/orchestrator.h"
+#include "hub/kernel/hub.h"
+#include "hub/orchestrator/orchestrator.h"
 #include "puppet.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

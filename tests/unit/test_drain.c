@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hub that drains (RELIABILITY L01, L03): what it still does, and what not. */
-#include "hub/drain.h"
+#include "hub/orchestrator/drain.h"
 #include "hub_fixture.h"
 
 static hub_fixture fixture;

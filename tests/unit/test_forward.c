@@ -3,7 +3,7 @@
  * (RELIABILITY A10). */
 #include "hub_fixture.h"
 
-#include "hub/forward.h"
+#include "hub/forward/forward.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* How a toolset's server fares, as its module says it: kept for whoever asks the hub. */
 #include "hub_fixture.h"
 
-#include "hub/toolset.h"
+#include "hub/kernel/toolset.h"
 
 static hub_fixture fixture;
 

@@ -4,7 +4,7 @@
 #include "config_support.h"
 
 #include "base/limits.h"
-#include "hub/isolation.h"
+#include "hub/kernel/isolation.h"
 #include "wire/json.h"
 
 static const hub_toolset_settings *toolset_of(const hub_config *config, const char *key)

@@ -2,7 +2,7 @@
 /* What is done with every call: log, time, and results that are too large (REQUIREMENTS S5.4). */
 #include "keeper_support.h"
 
-#include "hub/limits/result_cut.h"
+#include "hub/middleware/result_cut.h"
 
 static hub_fixture fixture;
 static keeper t;

@@ -4,7 +4,7 @@
 #include "reload_support.h"
 
 #include "ask_support.h"
-#include "hub/startup.h"
+#include "hub/active/startup.h"
 #include "task_support.h"
 
 static hub_fixture fixture;

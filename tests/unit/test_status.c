@@ -3,7 +3,7 @@
 #include "hub_fixture.h"
 
 #include "hub/report/status.h"
-#include "hub/toolset.h"
+#include "hub/kernel/toolset.h"
 #include "wire/json.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
  */
 #include "task_support.h"
 
-#include "hub/session_calls.h"
+#include "hub/kernel/session_calls.h"
 
 static task_hub h;
 

@@ -7,7 +7,7 @@
 #ifndef HTTP_AUTH_H
 #define HTTP_AUTH_H
 
-#include "hub/settings.h"
+#include "hub/kernel/settings.h"
 
 typedef enum hub_auth_result {
     HUB_AUTH_OK,

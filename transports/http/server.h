@@ -10,8 +10,8 @@
 #ifndef TRANSPORTS_HTTP_SERVER_H
 #define TRANSPORTS_HTTP_SERVER_H
 
-#include "hub/settings.h"
-#include "hub/transport.h"
+#include "hub/kernel/settings.h"
+#include "hub/kernel/transport.h"
 #include "net/net.h"
 
 typedef struct hub_http_server hub_http_server;
@@ -33,7 +33,7 @@ HUB_MUST_CHECK hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub,
 HUB_MUST_CHECK hub_err hub_http_server_reload(hub_http_server *server, const hub_settings *settings,
                                               const hub_listen_settings *listen, hub_error *reterr);
 
-/* The hub is at its end (hub/drain.h), or the listener is: accept no more. Connections that are
+/* The hub is at its end (hub/orchestrator/drain.h), or the listener is: accept no more. Connections that are
  * there get their answers, and may still bring answers and notifications; each ends with the next
  * answer that it is given, be it one that refuses new work. */
 void hub_http_server_drain(hub_http_server *server);

@@ -7,7 +7,7 @@
 #ifndef TRANSPORTS_NET_NET_H
 #define TRANSPORTS_NET_NET_H
 
-#include "hub/settings.h"
+#include "hub/kernel/settings.h"
 #include "net/link.h"
 
 #include <ev.h>

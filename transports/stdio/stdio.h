@@ -6,7 +6,7 @@
 #ifndef TRANSPORTS_STDIO_STDIO_H
 #define TRANSPORTS_STDIO_STDIO_H
 
-#include "hub/transport.h"
+#include "hub/kernel/transport.h"
 
 #include <ev.h>
 

@@ -9,7 +9,7 @@
 #ifndef TRANSPORTS_STREAM_CLIENT_STREAM_CLIENT_H
 #define TRANSPORTS_STREAM_CLIENT_STREAM_CLIENT_H
 
-#include "hub/transport.h"
+#include "hub/kernel/transport.h"
 
 #include <ev.h>
 

@@ -9,8 +9,8 @@
 #ifndef TRANSPORTS_UNIX_UNIX_H
 #define TRANSPORTS_UNIX_UNIX_H
 
-#include "hub/settings.h"
-#include "hub/transport.h"
+#include "hub/kernel/settings.h"
+#include "hub/kernel/transport.h"
 
 #include <ev.h>
 

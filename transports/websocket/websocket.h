@@ -12,8 +12,8 @@
 #ifndef TRANSPORTS_WEBSOCKET_WEBSOCKET_H
 #define TRANSPORTS_WEBSOCKET_WEBSOCKET_H
 
-#include "hub/settings.h"
-#include "hub/transport.h"
+#include "hub/kernel/settings.h"
+#include "hub/kernel/transport.h"
 #include "net/net.h"
 
 typedef struct hub_websockets hub_websockets;

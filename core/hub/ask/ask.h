@@ -18,7 +18,7 @@
 #ifndef HUB_HUB_ASK_ASK_H
 #define HUB_HUB_ASK_ASK_H
 
-#include "hub/call.h"
+#include "hub/kernel/call.h"
 
 #include <patchbay/client.h>
 

@@ -4,7 +4,7 @@
 #define HUB_HUB_ASK_ASK_INTERNAL_H
 
 #include "hub/ask/ask.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 #include "hub/ask/request_state.h"
 #include "wire/input_request.h"
 

@@ -3,7 +3,7 @@
  * responses are looked up in the session that sent them. */
 #include "hub/ask/ask_internal.h"
 #include "hub/ask/elicitation.h"
-#include "hub/respond.h"
+#include "hub/kernel/respond.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 
 #include "base/limits.h"
 #include "hub/ask/ask_internal.h"
-#include "hub/hub.h"
-#include "hub/respond.h"
+#include "hub/kernel/hub.h"
+#include "hub/kernel/respond.h"
 
 #include <stdio.h>
 #include <stdlib.h>

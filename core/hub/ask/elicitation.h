@@ -19,7 +19,7 @@
 #ifndef HUB_HUB_ASK_ELICITATION_H
 #define HUB_HUB_ASK_ELICITATION_H
 
-#include "hub/call.h"
+#include "hub/kernel/call.h"
 
 struct hub_toolset;
 

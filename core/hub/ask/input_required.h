@@ -18,7 +18,7 @@
 #define HUB_HUB_ASK_INPUT_REQUIRED_H
 
 #include "hub/ask/ask.h"
-#include "hub/respond.h"
+#include "hub/kernel/respond.h"
 
 /* Before a request is given to `binding`: note what a retry has to match, if that has not been done
  * (hub_input_required_note), and judge the requestState, which then is a server's (sealed_state.h).

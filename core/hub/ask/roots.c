@@ -3,9 +3,9 @@
 
 #include "base/log.h"
 #include "hub/ask/ask_internal.h"
-#include "hub/hub.h"
-#include "hub/session_calls.h"
-#include "hub/session_instance.h"
+#include "hub/kernel/hub.h"
+#include "hub/kernel/session_calls.h"
+#include "hub/instances/session_instance.h"
 
 /* ---- whose roots ----------------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@
 #ifndef HUB_HUB_ASK_ROOTS_H
 #define HUB_HUB_ASK_ROOTS_H
 
-#include "hub/call.h"
+#include "hub/kernel/call.h"
 
 /* The call to ask for roots by, without a call that would be the cause; NULL when nobody can be
  * asked.

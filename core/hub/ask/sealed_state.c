@@ -2,7 +2,7 @@
 #include "hub/ask/sealed_state.h"
 
 #include "base/digest.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 #include "hub/ask/input_required.h"
 
 #include <openssl/crypto.h>

@@ -12,7 +12,7 @@
 #ifndef HUB_HUB_ASK_SEALED_STATE_H
 #define HUB_HUB_ASK_SEALED_STATE_H
 
-#include "hub/call.h"
+#include "hub/kernel/call.h"
 
 /* Seal the state of an outcome that says input_required, if it has one. The result that has it then
  * is in `text`, which is empty; without memory for it the outcome is a failure. */

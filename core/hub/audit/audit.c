@@ -5,8 +5,8 @@
 #include "base/limits.h"
 #include "hub/audit/audit_file.h"
 #include "hub/audit/audit_record.h"
-#include "hub/hub.h"
-#include "hub/respond.h"
+#include "hub/kernel/hub.h"
+#include "hub/kernel/respond.h"
 #include "hub/report/status.h"
 #include "modules/worker.h"
 

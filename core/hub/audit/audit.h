@@ -17,8 +17,8 @@
 #ifndef HUB_HUB_AUDIT_AUDIT_H
 #define HUB_HUB_AUDIT_AUDIT_H
 
-#include "hub/call.h"
-#include "hub/settings.h"
+#include "hub/kernel/call.h"
+#include "hub/kernel/settings.h"
 
 struct hub_request;
 

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/redact.h"
 #include "hub/catalogs/discovery_run.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 #include "wire/json.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 #include "hub/audit/audit.h"
 
 #include "base/limits.h"
-#include "hub/hub.h"
-#include "hub/respond.h"
+#include "hub/kernel/hub.h"
+#include "hub/kernel/respond.h"
 #include "tools/route.h"
 
 /* Note it as what the toolset calls it, or as the client said it when nobody has it. */

@@ -5,7 +5,7 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "hub/catalogs/catalog_file.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 
 #include <assert.h>
 #include <stdatomic.h>

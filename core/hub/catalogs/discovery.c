@@ -5,8 +5,8 @@
 #include "base/limits.h"
 #include "hub/catalogs/catalog_cache.h"
 #include "hub/catalogs/discovery_run.h"
-#include "hub/hub.h"
-#include "hub/orchestrator.h"
+#include "hub/kernel/hub.h"
+#include "hub/orchestrator/orchestrator.h"
 
 enum {
     RETRY_AFTER_MS = 10000, /* how long a failed attempt keeps lists from waiting for the next */

@@ -2,8 +2,8 @@
 #include "hub/catalogs/discovery_run.h"
 
 #include "base/clock.h"
-#include "hub/hub.h"
-#include "hub/orchestrator.h"
+#include "hub/kernel/hub.h"
+#include "hub/orchestrator/orchestrator.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "hub/catalogs/parking.h"
 
 #include "base/limits.h"
-#include "hub/hub.h"
-#include "hub/router.h"
+#include "hub/kernel/hub.h"
+#include "hub/router/router.h"
 
 #include <stdlib.h>
 

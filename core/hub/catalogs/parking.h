@@ -9,7 +9,7 @@
 #ifndef HUB_HUB_CATALOGS_PARKING_H
 #define HUB_HUB_CATALOGS_PARKING_H
 
-#include "hub/respond.h"
+#include "hub/kernel/respond.h"
 
 struct hub_profile;
 

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/map.h"
-#include "hub/hub.h"
-#include "hub/router.h"
+#include "hub/kernel/hub.h"
+#include "hub/router/router.h"
 #include "hub/report/status.h"
 
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #ifndef HUB_HUB_LIMITS_QUEUE_H
 #define HUB_HUB_LIMITS_QUEUE_H
 
-#include "hub/call.h"
+#include "hub/kernel/call.h"
 
 #include <ev.h>
 

@@ -5,8 +5,8 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "hub/audit/audit.h"
-#include "hub/hub.h"
-#include "hub/respond.h"
+#include "hub/kernel/hub.h"
+#include "hub/kernel/respond.h"
 
 #include <stdlib.h>
 #include <utlist.h>

@@ -2,7 +2,7 @@
 #include "hub/notices/listen.h"
 
 #include "base/limits.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 #include "hub/catalogs/parking.h"
 #include "hub/notices/subscription.h"
 #include "hub/tasks/tasks.h"

@@ -11,7 +11,7 @@
 #define HUB_HUB_NOTICES_LISTEN_H
 
 #include "hub/notices/notifier.h"
-#include "hub/respond.h"
+#include "hub/kernel/respond.h"
 
 struct hub_listen;
 

@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/ask/ask.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 
 #include <inttypes.h>
 

@@ -11,7 +11,7 @@
 #ifndef HUB_HUB_NOTICES_LOGGING_H
 #define HUB_HUB_NOTICES_LOGGING_H
 
-#include "hub/respond.h"
+#include "hub/kernel/respond.h"
 
 struct hub_toolset;
 

@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 #include "hub/notices/listen.h"
-#include "hub/respond.h"
+#include "hub/kernel/respond.h"
 
 #include <stdlib.h>
 

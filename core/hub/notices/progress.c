@@ -3,10 +3,10 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "hub/hub.h"
-#include "hub/respond.h"
+#include "hub/kernel/hub.h"
+#include "hub/kernel/respond.h"
 #include "hub/tasks/tasks.h"
-#include "hub/toolset.h"
+#include "hub/kernel/toolset.h"
 #include "wire/json.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #ifndef HUB_HUB_NOTICES_PROGRESS_H
 #define HUB_HUB_NOTICES_PROGRESS_H
 
-#include "hub/call.h"
+#include "hub/kernel/call.h"
 
 /* Pass a notification on under the client's own token, at once. */
 void hub_progress_notify(hub_port *port, hub_str token, hub_str params_json);

@@ -11,7 +11,7 @@
 #ifndef HUB_HUB_NOTICES_SUBSCRIPTION_H
 #define HUB_HUB_NOTICES_SUBSCRIPTION_H
 
-#include "hub/respond.h"
+#include "hub/kernel/respond.h"
 
 struct hub_listen;
 struct hub_profile;

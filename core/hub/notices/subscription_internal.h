@@ -4,7 +4,7 @@
 #define HUB_HUB_NOTICES_SUBSCRIPTION_INTERNAL_H
 
 #include "base/map.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 #include "hub/notices/listen.h"
 
 /* A resource of a toolset that somebody wants to hear of. */

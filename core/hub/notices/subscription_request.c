@@ -2,8 +2,8 @@
 /* What clients ask for: subscriptions to resources, and their end. */
 #include "base/limits.h"
 #include "base/log.h"
-#include "hub/content.h"
-#include "hub/session_instance.h"
+#include "hub/router/content.h"
+#include "hub/instances/session_instance.h"
 #include "hub/notices/subscription_internal.h"
 #include "tools/route.h"
 

@@ -27,7 +27,7 @@
 #ifndef HUB_HUB_RELOAD_RELOAD_H
 #define HUB_HUB_RELOAD_RELOAD_H
 
-#include "hub/settings.h"
+#include "hub/kernel/settings.h"
 
 struct hub_orchestrator;
 

@@ -4,7 +4,7 @@
 #ifndef HUB_HUB_RELOAD_RELOAD_INTERNAL_H
 #define HUB_HUB_RELOAD_RELOAD_INTERNAL_H
 
-#include "hub/profile.h"
+#include "hub/kernel/profile.h"
 #include "hub/reload/reload.h"
 
 /* What a reload waits for (hub->reload_wait): the catalogs of servers that are new. Until then the

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "hub/notices/logging.h"
 #include "hub/reload/reload_internal.h"
-#include "hub/startup.h"
+#include "hub/active/startup.h"
 #include "hub/notices/subscription.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "hub/report/describe.h"
 
 #include "base/limits.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 #include "hub/report/status.h"
 #include "tools/naming.h"
 

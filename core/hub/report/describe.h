@@ -7,7 +7,7 @@
 #define HUB_HUB_REPORT_DESCRIBE_H
 
 #include "base/buf.h"
-#include "hub/orchestrator.h"
+#include "hub/orchestrator/orchestrator.h"
 
 struct hub_profile;
 struct hub_toolset;

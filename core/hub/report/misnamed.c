@@ -2,8 +2,8 @@
 #include "hub/report/misnamed.h"
 
 #include "base/log.h"
-#include "hub/hub.h"
-#include "hub/startup.h"
+#include "hub/kernel/hub.h"
+#include "hub/active/startup.h"
 #include "tools/schema.h"
 
 #include <stdio.h>

@@ -3,9 +3,9 @@
 
 #include "base/limits.h"
 #include "hub/report/describe.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 #include "hub/report/misnamed.h"
-#include "hub/startup.h"
+#include "hub/active/startup.h"
 #include "modules/module_list.h"
 #include "tools/naming.h"
 

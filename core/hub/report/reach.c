@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 
 #include <stdlib.h>
 

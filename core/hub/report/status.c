@@ -5,8 +5,8 @@
 #include "base/limits.h"
 #include "hub/audit/audit.h"
 #include "hub/report/describe.h"
-#include "hub/hub.h"
-#include "hub/respond.h"
+#include "hub/kernel/hub.h"
+#include "hub/kernel/respond.h"
 
 #include <inttypes.h>
 #include <unistd.h>

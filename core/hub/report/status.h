@@ -8,7 +8,7 @@
 #define HUB_HUB_REPORT_STATUS_H
 
 #include "base/buf.h"
-#include "hub/call.h"
+#include "hub/kernel/call.h"
 
 struct hub_profile;
 struct hub_request;

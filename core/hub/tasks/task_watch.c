@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "base/map.h"
-#include "hub/hub.h"
+#include "hub/kernel/hub.h"
 #include "hub/notices/logging.h"
 #include "hub/notices/progress.h"
 #include "hub/tasks/tasks.h"

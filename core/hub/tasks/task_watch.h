@@ -11,7 +11,7 @@
 #ifndef HUB_HUB_TASKS_TASK_WATCH_H
 #define HUB_HUB_TASKS_TASK_WATCH_H
 
-#include "hub/call.h"
+#include "hub/kernel/call.h"
 
 struct hub_toolset;
 

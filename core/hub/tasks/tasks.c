@@ -4,10 +4,10 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "hub/audit/audit.h"
-#include "hub/capabilities.h"
-#include "hub/hub.h"
+#include "hub/kernel/capabilities.h"
+#include "hub/kernel/hub.h"
 #include "hub/ask/input_required.h"
-#include "hub/router.h"
+#include "hub/router/router.h"
 #include "hub/tasks/task_watch.h"
 
 #include <openssl/crypto.h>

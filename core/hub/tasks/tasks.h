@@ -26,7 +26,7 @@
 #ifndef HUB_HUB_TASKS_TASKS_H
 #define HUB_HUB_TASKS_TASKS_H
 
-#include "hub/respond.h"
+#include "hub/kernel/respond.h"
 
 struct hub_toolset;
 struct hub_view_entry;

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DynamicToolManager: makes toolsets active and inactive in one profile, while the hub runs. Which
+ * are active from the start is decided in startup.h.
+ *
+ * Enabling a toolset: validate the name, ask the policy, make the module's instance, learn the
+ * catalog, register the tools, then it is active; a step that fails leaves everything as it was.
+ * Since an upstream may take a while to answer, enabling is asynchronous: a second enable meanwhile
+ * is refused with HUB_EBUSY, a disable waits its turn. A batch causes one list_changed.
+ * Thread: [loop].
+ */
+#ifndef HUB_HUB_ACTIVE_MANAGER_H
+#define HUB_HUB_ACTIVE_MANAGER_H
+
+#include "base/err.h"
+
+typedef struct hub_manager hub_manager;
+struct hub_profile;
+
+/* What became of one toolset of a batch. */
+typedef struct hub_manager_result {
+    hub_str toolset; /* as asked for, trimmed */
+    hub_err err; /* HUB_OK, or HUB_EINVAL (empty name), HUB_ENOTFOUND, HUB_EEXIST (active already),
+                    HUB_EDENIED, HUB_ELIMIT (max_active), HUB_ECOLLISION, HUB_EUNAVAILABLE, … */
+    hub_error why;     /* when err is not HUB_OK */
+    size_t tool_count; /* exposed ones */
+    bool is_starting;  /* active, but its upstream has not answered yet */
+} hub_manager_result;
+
+/* Told once, possibly before hub_manager_enable returns. `results` is borrowed. */
+typedef void hub_manager_on_done(void *ctx, const hub_manager_result *results, size_t count);
+
+HUB_MUST_CHECK hub_err hub_manager_create(struct hub_profile *profile, hub_manager **ret_manager);
+
+/* What is in progress or waits is abandoned: it fails with HUB_ESTATE. NULL is fine. */
+void hub_manager_destroy(hub_manager *manager);
+
+/* Make toolsets active at once, without waiting for their catalogs, and without telling clients: at
+ * start, and when they appear while the hub runs. Each of them entirely or not at all.
+ * errors:  HUB_ENOMEM: on_done is not told */
+HUB_MUST_CHECK hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets,
+                                            size_t count, hub_manager_on_done *on_done, void *ctx,
+                                            hub_error *reterr);
+
+/* Enable toolsets; each of them entirely or not at all.
+ * errors:  HUB_EBUSY (an operation is in progress), HUB_ENOMEM: on_done is not told */
+HUB_MUST_CHECK hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets,
+                                          size_t count, hub_manager_on_done *on_done, void *ctx,
+                                          hub_error *reterr);
+
+/* Disable toolsets, now or when the operation in progress has ended.
+ * errors:  HUB_ENOMEM: on_done is not told */
+HUB_MUST_CHECK hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets,
+                                           size_t count, hub_manager_on_done *on_done, void *ctx,
+                                           hub_error *reterr);
+
+/* End the operation in progress at once, as if its time were up, and run those that wait: the
+ * toolsets are about to be others. */
+void hub_manager_hurry(hub_manager *manager);
+
+/* Active toolsets, not counting `_meta`. */
+size_t hub_manager_active_count(const hub_manager *manager);
+
+#endif

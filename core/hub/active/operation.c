@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/active/operation.h"
+
+#include <stdlib.h>
+
+/* An operation on more toolsets than this gets no suggestions for misspelt names: each of them is
+ * compared with every key. */
+enum { SUGGEST_FOR_COUNT = 16 };
+
+void hub_operation_destroy(hub_operation *operation)
+{
+    ev_timer_stop(operation->loop, &operation->timeout);
+    free(operation->items);
+    free(operation->results);
+    free(operation->names);
+    free(operation);
+}
+
+hub_operation *hub_operation_create(hub_manager *manager, struct ev_loop *loop,
+                                    const hub_str *toolsets, size_t count,
+                                    hub_manager_on_done *on_done, void *ctx)
+{
+    hub_operation *made = calloc(1, sizeof *made);
+    size_t bytes = 1;
+    for (size_t i = 0; i < count; i++) {
+        bytes += toolsets[i].len;
+    }
+    if (made == NULL) {
+        return NULL;
+    }
+    made->manager = manager;
+    made->loop = loop;
+    made->on_done = on_done;
+    made->ctx = ctx;
+    made->count = count;
+    made->items = calloc(count + 1, sizeof *made->items);
+    made->results = calloc(count + 1, sizeof *made->results);
+    made->names = malloc(bytes);
+    ev_timer_init(&made->timeout, NULL, 0., 0.);
+    if (made->items == NULL || made->results == NULL || made->names == NULL) {
+        hub_operation_destroy(made);
+        return NULL;
+    }
+    char *at = made->names;
+    for (size_t i = 0; i < count; i++) {
+        hub_str name = hub_str_trim(toolsets[i]);
+        memcpy(at, name.len > 0 ? name.ptr : "", name.len);
+        made->results[i].toolset = (hub_str){.ptr = at, .len = name.len};
+        made->items[i].operation = made;
+        at += name.len;
+    }
+    return made;
+}
+
+void hub_operation_done(hub_operation *operation)
+{
+    operation->on_done(operation->ctx, operation->results, operation->count);
+    hub_operation_destroy(operation);
+}
+
+hub_err hub_operation_find(const hub_operation *operation, size_t at, const hub_orchestrator *hub,
+                           hub_toolset **ret_toolset, hub_error *reterr)
+{
+    hub_str key = operation->results[at].toolset;
+    if (key.len == 0) {
+        return hub_fail(reterr, HUB_EINVAL, "the name of a toolset is empty");
+    }
+    hub_toolset *toolset = hub_find_toolset(hub, key);
+    if (toolset != NULL) {
+        *ret_toolset = toolset;
+        return HUB_OK;
+    }
+    hub_str nearest =
+        operation->count <= SUGGEST_FOR_COUNT ? hub_nearest_toolset(hub, key) : HUB_STR_EMPTY;
+    if (nearest.len > 0) {
+        return hub_fail(reterr, HUB_ENOTFOUND,
+                        "unknown toolset \"" HUB_STR_FMT "\"; did you mean \"" HUB_STR_FMT "\"?",
+                        HUB_STR_ARG(key), HUB_STR_ARG(nearest));
+    }
+    return hub_fail(reterr, HUB_ENOTFOUND,
+                    "unknown toolset \"" HUB_STR_FMT "\": list_toolsets names them all",
+                    HUB_STR_ARG(key));
+}
+
+bool hub_operation_repeats(const hub_operation *operation, size_t at)
+{
+    for (size_t i = 0; i < at; i++) {
+        if (operation->items[i].toolset != NULL &&
+            hub_str_eq(operation->results[i].toolset, operation->results[at].toolset)) {
+            return true;
+        }
+    }
+    return false;
+}

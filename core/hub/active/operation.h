@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One operation of the DynamicToolManager on toolsets: what was asked for, what is held meanwhile,
+ * and what became of each. Only manager.c includes this. Thread: [loop].
+ */
+#ifndef HUB_HUB_ACTIVE_OPERATION_H
+#define HUB_HUB_ACTIVE_OPERATION_H
+
+#include "hub/kernel/hub.h"
+#include "hub/active/manager.h"
+
+/* One toolset of an operation. */
+typedef struct hub_operation_item {
+    hub_catalog_waiter waiter; /* first: a waiter is its item */
+    struct hub_operation *operation;
+    hub_toolset *toolset; /* the one that is meant, when the operation may work on it; or NULL */
+    bool waiting;         /* for its catalog */
+} hub_operation_item;
+
+/* An enable in progress, or a disable that waits. An open struct, of manager.c alone. */
+typedef struct hub_operation {
+    struct hub_operation *next;
+    hub_manager *manager;
+    struct ev_loop *loop;
+    hub_manager_on_done *on_done;
+    void *ctx;
+    ev_timer timeout;
+    size_t waiting; /* items that wait */
+    bool held;      /* its items are being looked at: who answers now does not finish it */
+    size_t count;
+    hub_operation_item *items;
+    hub_manager_result *results;
+    char *names; /* the toolset names, copied */
+} hub_operation;
+
+/* An operation on the toolsets of these names, which are copied and trimmed; NULL when out of
+ * memory. */
+hub_operation *hub_operation_create(hub_manager *manager, struct ev_loop *loop,
+                                    const hub_str *toolsets, size_t count,
+                                    hub_manager_on_done *on_done, void *ctx);
+
+/* Free it without telling anybody. */
+void hub_operation_destroy(hub_operation *operation);
+
+/* Tell what became of it, then free it. */
+void hub_operation_done(hub_operation *operation);
+
+/* The toolset that an item names.
+ * errors:  HUB_EINVAL (empty name), HUB_ENOTFOUND; the text suggests a name that was meant */
+HUB_MUST_CHECK hub_err hub_operation_find(const hub_operation *operation, size_t at,
+                                          const hub_orchestrator *hub, hub_toolset **ret_toolset,
+                                          hub_error *reterr);
+
+/* Whether an earlier item of the operation is the same toolset. */
+bool hub_operation_repeats(const hub_operation *operation, size_t at);
+
+#endif

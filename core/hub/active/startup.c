@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/active/startup.h"
+
+#include "base/log.h"
+#include "hub/kernel/hub.h"
+#include "hub/report/misnamed.h"
+
+#include <stdlib.h>
+
+typedef struct starting {
+    const hub_orchestrator *hub;
+    size_t started;
+} starting;
+
+static void log_skipped(void *ctx, const hub_manager_result *results, size_t count)
+{
+    starting *all = ctx;
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].err == HUB_OK) {
+            all->started++;
+            continue;
+        }
+        const hub_toolset *toolset = hub_find_toolset(all->hub, results[i].toolset);
+        hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_STR("toolset", results[i].toolset),
+                HUB_F_TEXT("reason", results[i].why.text),
+                HUB_F_TEXT("source", toolset != NULL ? toolset->settings->source : ""));
+    }
+}
+
+/* Make toolsets active; how many could be goes to *ret_started. */
+static hub_err start(hub_profile *profile, const hub_str *keys, size_t count, size_t *ret_started,
+                     hub_error *reterr)
+{
+    starting all = {.hub = profile->hub};
+    hub_err err = hub_manager_activate(profile->manager, keys, count, log_skipped, &all, reterr);
+    *ret_started = all.started;
+    return err;
+}
+
+static bool is_all(const hub_names *names)
+{
+    return names->count == 1 && strcmp(names->items[0], "ALL") == 0;
+}
+
+static bool is_listed(const hub_names *names, const char *key)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        if (hub_str_is(hub_str_trim(hub_str_of(names->items[i])), key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hub_startup_wants(const hub_profile_settings *profile, const hub_toolset_settings *toolset)
+{
+    switch (profile->startup) {
+    case HUB_STARTUP_DEFAULT:
+        return toolset->enabled && toolset->active;
+    case HUB_STARTUP_STATIC:
+        return is_all(&profile->toolsets) ? toolset->enabled
+                                          : is_listed(&profile->toolsets, toolset->key);
+    case HUB_STARTUP_DYNAMIC:
+        break;
+    }
+    return false;
+}
+
+bool hub_startup_has_list(const hub_profile_settings *profile)
+{
+    return profile->startup == HUB_STARTUP_STATIC && !is_all(&profile->toolsets);
+}
+
+/* The keys of all toolsets that are active from the beginning; the caller frees them. */
+static hub_str *list_wanted(const hub_profile *profile, size_t *ret_count)
+{
+    const hub_orchestrator *hub = profile->hub;
+    const hub_names *names = &profile->settings->toolsets;
+    bool by_list = hub_startup_has_list(profile->settings);
+    hub_str *keys = calloc(hub->toolset_count + names->count + 1, sizeof *keys);
+    size_t count = 0;
+    if (keys == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; by_list && i < names->count; i++) {
+        keys[count++] = hub_str_of(names->items[i]); /* also those that nobody knows */
+    }
+    for (size_t i = 0; !by_list && i < hub->toolset_count; i++) {
+        const hub_toolset_settings *settings = hub->toolsets[i]->settings;
+        if (hub_startup_wants(profile->settings, settings)) {
+            keys[count++] = hub_str_of(settings->key);
+        }
+    }
+    *ret_count = count;
+    return keys;
+}
+
+/* Whether a toolset could be the first one to be active. */
+static hub_err judge(const hub_profile *profile, hub_str key, hub_error *reterr)
+{
+    const hub_toolset *toolset = hub_find_toolset(profile->hub, key);
+    if (toolset == NULL) {
+        return hub_misnamed_fail(profile->hub, key, reterr);
+    }
+    if (!toolset->settings->enabled) {
+        return hub_fail(reterr, HUB_EDENIED, "toolset \"%s\" is switched off (%s)", toolset->key,
+                        toolset->settings->source);
+    }
+    hub_err err = hub_policy_admit_toolset(&profile->hub->settings->policy, key, 0, reterr);
+    return err == HUB_OK ? hub_policy_admit_toolset(&profile->settings->policy, key, 0, reterr)
+                         : err;
+}
+
+/* Say that none is usable, and of each why not, as far as it is known. */
+static hub_err fail_unusable(const hub_profile *profile, const hub_str *keys, size_t count,
+                             hub_error *reterr)
+{
+    hub_error all;
+    hub_err err = hub_fail(&all, HUB_EINVAL,
+                           "profile \"%s\": static start-up needs at least one usable toolset",
+                           profile->settings->name);
+    for (size_t i = 0; i < count; i++) {
+        hub_error why;
+        if (judge(profile, hub_str_trim(keys[i]), &why) != HUB_OK) {
+            err = hub_fail(&all, err, "%s%s%s", all.text, i == 0 ? ": " : "; ", why.text);
+        }
+    }
+    if (profile->settings->source != NULL) {
+        hub_error_prefix(&all, "%s", profile->settings->source);
+    }
+    return hub_fail(reterr, err, "%s", all.text);
+}
+
+hub_err hub_startup_check(const hub_profile *profile, hub_error *reterr)
+{
+    size_t count = 0;
+    size_t usable = 0;
+    if (profile->settings->startup != HUB_STARTUP_STATIC) {
+        return HUB_OK;
+    }
+    hub_str *keys = list_wanted(profile, &count);
+    if (keys == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        usable += judge(profile, hub_str_trim(keys[i]), NULL) == HUB_OK;
+    }
+    hub_err err = usable > 0 ? HUB_OK : fail_unusable(profile, keys, count, reterr);
+    free(keys);
+    return err;
+}
+
+hub_err hub_startup_run(hub_profile *profile, hub_error *reterr)
+{
+    const hub_profile_settings *settings = profile->settings;
+    if (settings->startup == HUB_STARTUP_DYNAMIC && settings->toolsets.count > 0) {
+        hub_log(HUB_LOG_WARNING, "startup.ignored", HUB_F_TEXT("profile", settings->name),
+                HUB_F_TEXT("reason", "dynamic start-up ignores the listed toolsets"));
+    }
+    size_t count;
+    size_t started = 0;
+    hub_str *keys = list_wanted(profile, &count);
+    if (keys == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    hub_err err = start(profile, keys, count, &started, reterr);
+    if (err == HUB_OK && settings->startup == HUB_STARTUP_STATIC && started == 0) {
+        err = fail_unusable(profile, keys, count, reterr);
+    }
+    free(keys);
+    if (err == HUB_OK) {
+        hub_notifier_settle(profile->notifier);
+    }
+    return err;
+}
+
+void hub_startup_adopt(hub_profile *profile, hub_str toolset)
+{
+    const hub_toolset *found = hub_find_toolset(profile->hub, toolset);
+    size_t started = 0;
+    if (profile->is_leaving) {
+        return; /* its policies are no more */
+    }
+    if (found != NULL && hub_startup_wants(profile->settings, found->settings) &&
+        start(profile, &toolset, 1, &started, NULL) == HUB_OK && started > 0) {
+        hub_notifier_changed(profile->notifier, true);
+    }
+}
+
+typedef struct retry {
+    hub_startup_on_result *on_result;
+    void *ctx;
+} retry;
+
+static void on_tried(void *ctx, const hub_manager_result *results, size_t count)
+{
+    const retry *again = ctx;
+    for (size_t i = 0; i < count; i++) {
+        again->on_result(again->ctx, &results[i]);
+    }
+}
+
+void hub_startup_try_again(hub_profile *profile, hub_startup_on_result *on_result, void *ctx)
+{
+    size_t count = 0;
+    hub_str *keys = list_wanted(profile, &count);
+    retry again = {.on_result = on_result, .ctx = ctx};
+    for (size_t i = 0; keys != NULL && i < count; i++) {
+        if (hub_registry_find(profile->registry, hub_str_trim(keys[i])) == NULL) {
+            hub_err err =
+                hub_manager_activate(profile->manager, &keys[i], 1, on_tried, &again, NULL);
+            (void)err; /* HUB_ENOMEM: nothing is told */
+        }
+    }
+    free(keys);
+}

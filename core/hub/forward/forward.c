@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/forward/forward.h"
+
+#include <stdlib.h>
+
+static bool has_name(const hub_names *names, hub_str name)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        if (hub_str_eq_nocase(hub_str_of(names->items[i]), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+hub_err hub_forward_list(const hub_settings *settings, hub_names *ret_names,
+                         const char ***ret_items)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < settings->toolset_count; i++) {
+        most += settings->toolsets[i].forward_headers.count;
+    }
+    const char **items = calloc(most, sizeof *items);
+    if (items == NULL) {
+        return HUB_ENOMEM;
+    }
+    hub_names found = {.items = items, .set = true};
+    for (size_t i = 0; i < settings->toolset_count; i++) {
+        const hub_names *names = &settings->toolsets[i].forward_headers;
+        for (size_t k = 0; k < names->count; k++) {
+            if (!has_name(&found, hub_str_of(names->items[k]))) {
+                items[found.count++] = names->items[k];
+            }
+        }
+    }
+    *ret_names = found;
+    *ret_items = items;
+    return HUB_OK;
+}
+
+const hub_names *hub_forwarded_names(const hub_orchestrator *hub)
+{
+    return &hub->forwarded;
+}
+
+/* One line each, "NAME:VALUE\n": neither a colon in a name nor a line break in a value can be. */
+void hub_forwarded_add(hub_buf *lines, hub_str name, hub_str value)
+{
+    hub_buf_add(lines, name);
+    hub_buf_add_char(lines, ':');
+    hub_buf_add(lines, value);
+    hub_buf_add_char(lines, '\n');
+}
+
+bool hub_forwarded_find(hub_str lines, hub_str name, hub_str *ret_value)
+{
+    while (lines.len > 0) {
+        const char *end = memchr(lines.ptr, '\n', lines.len);
+        hub_str line = hub_str_between(lines.ptr, end);
+        const char *colon = memchr(line.ptr, ':', line.len);
+        if (hub_str_eq_nocase(hub_str_between(line.ptr, colon), name)) {
+            *ret_value = hub_str_between(colon + 1, end);
+            return true;
+        }
+        lines = hub_str_from(lines, line.len + 1);
+    }
+    return false;
+}
+
+/* The transport bounds what the headers of a request are in all. */
+void hub_forward_collect(const hub_orchestrator *hub, hub_port *port, hub_buf *out)
+{
+    hub_buf value;
+    if (port == NULL || port->ops->add_header == NULL) {
+        return;
+    }
+    hub_buf_init(&value, SIZE_MAX / 2);
+    for (size_t i = 0; i < hub->forwarded.count; i++) {
+        hub_str name = hub_str_of(hub->forwarded.items[i]);
+        hub_buf_clear(&value);
+        if (port->ops->add_header(port, name, &value)) {
+            out->failed = hub_buf_ok(&value) ? out->failed : value.failed;
+            hub_forwarded_add(out, name, hub_buf_str(&value));
+        }
+    }
+    hub_buf_fini(&value);
+}
+
+hub_str hub_forward_find(const hub_call *call, const hub_names *allowed, hub_str name)
+{
+    hub_str value = HUB_STR_EMPTY;
+    if (call->context.headers.len > 0 && has_name(allowed, name)) {
+        (void)hub_forwarded_find(call->context.headers, name, &value); /* else it stays empty */
+    }
+    return value;
+}

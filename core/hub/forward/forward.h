@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Headers of clients' HTTP requests that go on to a server behind the hub (`forward_headers`). A
+ * header that no toolset names is never looked at; one that a toolset names is kept with the call,
+ * and only that toolset's module may see it. Thread: [loop].
+ */
+#ifndef HUB_HUB_FORWARD_FORWARD_H
+#define HUB_HUB_FORWARD_FORWARD_H
+
+#include "hub/kernel/hub.h"
+
+/* The headers that the toolsets of the settings name, each once: the names are borrowed from the
+ * settings, `items` is to be freed.
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_forward_list(const hub_settings *settings, hub_names *ret_names,
+                                        const char ***ret_items);
+
+/* Append those of the message that `port` is delivering: what becomes `headers` of its context. */
+void hub_forward_collect(const hub_orchestrator *hub, hub_port *port, hub_buf *out);
+
+/* The value that the call's request had for a header, if `allowed` names it; else empty. Names in
+ * any case. Borrowed from the call. */
+hub_str hub_forward_find(const hub_call *call, const hub_names *allowed, hub_str name);
+
+#endif

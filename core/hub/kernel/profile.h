@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles: named exposures, each with its registry, manager and notifier. One that a reload takes
+ * away lives on, empty, until its last session has ended. Thread: [loop].
+ */
+#ifndef HUB_HUB_KERNEL_PROFILE_H
+#define HUB_HUB_KERNEL_PROFILE_H
+
+#include "hub/kernel/hub.h"
+#include "modules/resolver.h"
+
+/* A profile of `settings`, which the hub is to hold, without toolsets.
+ * owns:    *ret_profile
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_profile_create(hub_orchestrator *hub, const hub_settings *settings,
+                                          const hub_profile_settings *own,
+                                          hub_profile **ret_profile, hub_error *reterr);
+
+/* At the end of the hub: give the toolsets back. Sessions must have been closed. */
+void hub_profile_fini(hub_profile *profile);
+
+/* NULL is fine. */
+void hub_profile_destroy(hub_profile *profile);
+
+/* A registry for the profile as these settings have it: the meta-tools, and `sources`, which has
+ * room for one more, the first.
+ * owns:    *ret_registry
+ * errors:  those of hub_registry_create_with */
+HUB_MUST_CHECK hub_err hub_profile_make_registry(hub_profile *profile, const hub_settings *settings,
+                                                 const hub_profile_settings *own,
+                                                 hub_source *sources, size_t count,
+                                                 hub_registry **ret_registry, hub_error *reterr);
+
+/* A session has ended: it may have been the last of a profile that is no more. */
+void hub_profile_session_ended(hub_profile *profile);
+
+/* Without a list of toolsets, every module that needs no configuration is one: whether this one is,
+ * and its settings, which borrow from the module. */
+bool hub_module_makes_toolset(const hub_module *module, const hub_settings *settings,
+                              hub_toolset_settings *ret_settings);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/kernel/respond.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/redact.h"
+#include "hub/audit/audit.h"
+#include "hub/kernel/hub.h"
+
+static void send_message(hub_port *port, const hub_outgoing *message)
+{
+    hub_err err = port->ops->send(port, message);
+    if (err != HUB_OK) {
+        hub_log(HUB_LOG_DEBUG, "client.dropped", HUB_F_TEXT("reason", hub_err_name(err)));
+    }
+}
+
+static void send_answer(hub_port *port, const hub_str *parts, size_t count, int code)
+{
+    send_message(port, &(hub_outgoing){.parts = parts, .count = count, .last = true, .code = code});
+}
+
+void hub_respond_result(const hub_request *request, hub_str result)
+{
+    hub_str parts[HUB_FRAME_PARTS];
+    size_t count = hub_dialect_result(request->context.era, request->message->at[HUB_M_ID], result,
+                                      false, parts);
+    send_answer(request->port, parts, count, 0);
+}
+
+void hub_respond_list(const hub_request *request, hub_str key, hub_str items, hub_str tail)
+{
+    hub_str parts[HUB_FRAME_PARTS];
+    size_t count = hub_dialect_list(request->context.era, request->message->at[HUB_M_ID], key,
+                                    items, tail, parts);
+    send_answer(request->port, parts, count, 0);
+}
+
+/* An answer that takes no memory, when there was none for the right one. */
+static void respond_no_memory(hub_port *port, hub_revision revision, hub_str id)
+{
+    hub_str parts[HUB_FRAME_PARTS];
+    size_t count = hub_dialect_error(
+        revision, id, HUB_STR("{\"code\":-32603,\"message\":\"out of memory\"}"), parts);
+    send_answer(port, parts, count, HUB_RPC_INTERNAL_ERROR);
+}
+
+static void respond_error(hub_port *port, hub_revision revision, hub_str id, int code,
+                          hub_str message, hub_str data)
+{
+    hub_buf error;
+    hub_buf_init(&error, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_dialect_add_error(&error, code, message, data);
+    if (hub_buf_ok(&error)) {
+        hub_str parts[HUB_FRAME_PARTS];
+        size_t count = hub_dialect_error(revision, id, hub_buf_str(&error), parts);
+        send_answer(port, parts, count, code);
+    } else {
+        respond_no_memory(port, revision, id);
+    }
+    hub_buf_fini(&error);
+}
+
+void hub_respond_error(const hub_request *request, int code, hub_str message, hub_str data)
+{
+    respond_error(request->port, request->context.revision, request->message->at[HUB_M_ID], code,
+                  message, data);
+}
+
+void hub_respond_refusal(const hub_request *request, hub_err err)
+{
+    if (err != HUB_ELIMIT) { /* hub_rates_refuse does that itself */
+        hub_audit_refuse(request);
+    }
+    switch (err) {
+    case HUB_EEXIST:
+        hub_respond_error(request, HUB_RPC_INVALID_REQUEST,
+                          HUB_STR("a request with this id is in flight already"), HUB_STR_EMPTY);
+        break;
+    case HUB_ELIMIT:
+        hub_rates_refuse(request);
+        break;
+    default:
+        hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, hub_str_of(hub_err_text(err)),
+                          HUB_STR_EMPTY);
+    }
+}
+
+void hub_respond_fault(hub_session *session, hub_port *port, hub_str id, int code, hub_str message)
+{
+    respond_error(port, session->revision, id, code, message, HUB_STR_EMPTY);
+}
+
+void hub_respond_notify(hub_port *port, hub_str method, hub_str params)
+{
+    hub_str parts[5];
+    size_t n = 0;
+    parts[n++] = HUB_STR("{\"jsonrpc\":\"2.0\",\"method\":\"");
+    parts[n++] = method;
+    parts[n++] = params.len > 0 ? HUB_STR("\",\"params\":") : HUB_STR("\"");
+    parts[n++] = params;
+    parts[n++] = HUB_STR("}");
+    send_message(port, &(hub_outgoing){.parts = parts, .count = n});
+}
+
+hub_str hub_respond_mask(hub_str text, hub_buf *memory)
+{
+    if (!hub_redact(text, memory)) {
+        return text;
+    }
+    return hub_buf_ok(memory) ? hub_buf_str(memory) : HUB_STR(HUB_REDACTED);
+}
+
+void hub_respond_add_tool_error(hub_buf *out, const char *code, hub_str message, bool retryable,
+                                bool structured)
+{
+    hub_buf error;
+    hub_buf masked;
+    hub_buf_init(&error, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_init(&masked, SIZE_MAX / 4);
+    message = hub_respond_mask(message, &masked);
+    hub_buf_printf(&error, "{\"code\":\"%s\",\"message\":", code);
+    hub_json_add_string(&error, message);
+    hub_buf_printf(&error, ",\"retryable\":%s}", retryable ? "true" : "false");
+
+    hub_buf_add(out, HUB_STR("{\"content\":[{\"type\":\"text\",\"text\":"));
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_printf(&text, "%s: ", code);
+    hub_buf_add(&text, message);
+    hub_json_add_string(out, hub_buf_str(&text));
+    hub_buf_add(out, HUB_STR("}],\"isError\":true"));
+    if (structured) {
+        hub_buf_add(out, HUB_STR(",\"structuredContent\":"));
+        hub_buf_add(out, hub_buf_str(&error));
+    }
+    hub_buf_add(out, HUB_STR(",\"_meta\":{\"patchbay/error\":"));
+    hub_buf_add(out, hub_buf_str(&error));
+    hub_buf_add(out, HUB_STR("}}"));
+    if (!hub_buf_ok(&error) || !hub_buf_ok(&text)) {
+        out->failed = HUB_ENOMEM;
+    }
+    hub_buf_fini(&text);
+    hub_buf_fini(&masked);
+    hub_buf_fini(&error);
+}
+
+static hub_tool_error tool_error_of(int32_t status)
+{
+    switch (status) {
+    case PATCHBAY_NOT_IMPLEMENTED:
+        return HUB_TOOL_NOT_IMPLEMENTED;
+    case PATCHBAY_INVALID_INPUT:
+        return HUB_TOOL_INVALID_INPUT;
+    case PATCHBAY_UNAVAILABLE:
+        return HUB_TOOL_UNAVAILABLE;
+    default:
+        return HUB_TOOL_EXECUTION_FAILED;
+    }
+}
+
+static int rpc_error_of(int32_t status)
+{
+    switch (status) {
+    case PATCHBAY_NOT_IMPLEMENTED:
+        return HUB_RPC_METHOD_NOT_FOUND;
+    case PATCHBAY_INVALID_INPUT:
+        return HUB_RPC_INVALID_PARAMS;
+    case PATCHBAY_UNAVAILABLE:
+        return HUB_RPC_UNAVAILABLE;
+    default:
+        return HUB_RPC_INTERNAL_ERROR;
+    }
+}
+
+static void respond_tool_failure(const hub_call *call, const hub_outcome *outcome)
+{
+    hub_tool_error error = tool_error_of(outcome->status);
+    hub_buf result;
+    hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_respond_add_tool_error(&result, hub_tool_error_code(error), outcome->json,
+                               hub_tool_error_retryable(error), call->structured_errors);
+    if (hub_buf_ok(&result)) {
+        hub_str parts[HUB_FRAME_PARTS];
+        size_t count = hub_dialect_result(call->context.era, call->client_id, hub_buf_str(&result),
+                                          false, parts);
+        send_answer(call->port, parts, count, 0);
+    } else {
+        respond_no_memory(call->port, call->context.revision, call->client_id);
+    }
+    hub_buf_fini(&result);
+}
+
+/* The code of an error object that was checked. */
+static int code_of(hub_str error)
+{
+    int64_t code = HUB_RPC_INTERNAL_ERROR;
+    (void)hub_json_to_i64(hub_json_get(error, HUB_STR("code")), &code);
+    return (int)code;
+}
+
+/* The error of a resource that is not there, in the code of the client's revisions; the rest of the
+ * error stays. -32602 means other things, too: then its data name no URI.
+ * spec: MCP 2026-07-28 server/resources, Error Handling; 2025-11-25 likewise */
+static hub_str translate_missing(const hub_call *call, hub_str error, hub_buf *text)
+{
+    hub_str code = hub_json_get(error, HUB_STR("code"));
+    hub_str uri = hub_json_get(hub_json_get(error, HUB_STR("data")), HUB_STR("uri"));
+    int is = code_of(error);
+    int wanted = hub_rpc_no_resource(call->context.era);
+    bool is_missing =
+        is == HUB_RPC_NO_RESOURCE_LEGACY || (is == HUB_RPC_INVALID_PARAMS && call->is_reading &&
+                                             hub_json_type_of(uri) == HUB_JSON_STRING);
+    if (!is_missing || is == wanted) {
+        return error;
+    }
+    hub_buf_add(text, hub_str_between(error.ptr, code.ptr));
+    hub_buf_printf(text, "%d", wanted);
+    hub_buf_add(text, hub_str_between(code.ptr + code.len, error.ptr + error.len));
+    return hub_buf_ok(text) ? hub_buf_str(text) : error;
+}
+
+static void respond_rpc_error(const hub_call *call, hub_str error)
+{
+    hub_str parts[HUB_FRAME_PARTS];
+    hub_buf text;
+    hub_buf_init(&text, SIZE_MAX / 2);
+    error = translate_missing(call, error, &text);
+    size_t count = hub_dialect_error(call->context.revision, call->client_id, error, parts);
+    int code = code_of(error);
+    /* To a transport it would say that the hub does not know the client's method. */
+    send_answer(call->port, parts, count, code == HUB_RPC_METHOD_NOT_FOUND ? 0 : code);
+    hub_buf_fini(&text);
+}
+
+/* A failure in plain text: of the hub, or of a plugin that quotes others. */
+static void respond_failure(const hub_call *call, const hub_outcome *outcome)
+{
+    if (call->is_tool_call) {
+        respond_tool_failure(call, outcome);
+        return;
+    }
+    hub_buf masked;
+    hub_buf_init(&masked, SIZE_MAX / 4);
+    respond_error(call->port, call->context.revision, call->client_id,
+                  rpc_error_of(outcome->status), hub_respond_mask(outcome->json, &masked),
+                  HUB_STR_EMPTY);
+    hub_buf_fini(&masked);
+}
+
+void hub_respond_outcome(const hub_call *call, const hub_outcome *outcome)
+{
+    hub_str parts[HUB_FRAME_PARTS];
+    size_t count;
+    switch (outcome->status) {
+    case PATCHBAY_RESULT:
+        count =
+            call->is_reading && call->context.era == HUB_ERA_MODERN
+                ? hub_dialect_cacheable(call->client_id, outcome->json, outcome->has_type, parts)
+                : hub_dialect_result(call->context.era, call->client_id, outcome->json,
+                                     outcome->has_type, parts);
+        send_answer(call->port, parts, count, 0);
+        return;
+    case PATCHBAY_RPC_ERROR:
+        respond_rpc_error(call, outcome->json);
+        return;
+    default:
+        respond_failure(call, outcome);
+    }
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing to a client: results, errors and notifications in its dialect. A message that cannot be
+ * written (the client does not read, or is gone) is counted and dropped; the transport ends such a
+ * session. Thread: [loop].
+ */
+#ifndef HUB_HUB_KERNEL_RESPOND_H
+#define HUB_HUB_KERNEL_RESPOND_H
+
+#include "hub/kernel/call.h"
+
+/* A request as the router sees it, before (or without) becoming a call. */
+typedef struct hub_request {
+    hub_session *session;
+    hub_port *port;
+    const hub_message *message;
+    hub_request_context context;
+    bool resumed; /* it waited for a catalog already */
+} hub_request;
+
+/* Answer with a result object. */
+void hub_respond_result(const hub_request *request, hub_str result);
+
+/* Answer with a list: see hub_dialect_list. */
+void hub_respond_list(const hub_request *request, hub_str key, hub_str items, hub_str tail);
+
+/* Answer with a JSON-RPC error; `data` is raw JSON or empty. */
+void hub_respond_error(const hub_request *request, int code, hub_str message, hub_str data);
+
+/* Answer that the request cannot become a call: HUB_EEXIST (its id is in flight), HUB_ELIMIT (too
+ * many are), or another reason. */
+void hub_respond_refusal(const hub_request *request, hub_err err);
+
+/* Answer something that is not a request: `id` may be empty. */
+void hub_respond_fault(hub_session *session, hub_port *port, hub_str id, int code, hub_str message);
+
+/* Answer a call. A failure of a tool becomes a tool result with isError (MCP server/tools, Error
+ * Handling); of anything else, a JSON-RPC error. */
+void hub_respond_outcome(const hub_call *call, const hub_outcome *outcome);
+
+/* Send a notification; `params` is a JSON object or empty. */
+void hub_respond_notify(hub_port *port, hub_str method, hub_str params);
+
+/* The text without secrets; `memory` holds it if it has any. For what the hub says in its own words
+ * or quotes in them: what a server answers is passed on as it is. */
+hub_str hub_respond_mask(hub_str text, hub_buf *memory);
+
+/* Append a failed tool result: text, _meta["patchbay/error"], and structuredContent if asked for.
+ * `code` is one of REQUIREMENTS S4.10 or S1.37. */
+void hub_respond_add_tool_error(hub_buf *out, const char *code, hub_str message, bool retryable,
+                                bool structured);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/kernel/settings.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* ---- generations ----------------------------------------------------------------------------- */
+
+const hub_settings *hub_settings_ref(const hub_settings *settings)
+{
+    if (settings != NULL && settings->generation != NULL) {
+        settings->generation->refs++;
+    }
+    return settings;
+}
+
+void hub_settings_unref(const hub_settings *settings)
+{
+    hub_generation *generation = settings != NULL ? settings->generation : NULL;
+    if (generation != NULL && --generation->refs == 0) {
+        generation->destroy(generation);
+    }
+}
+
+/* ---- settings of a toolset ------------------------------------------------------------------- */
+
+typedef enum member_kind { PLAIN, TEXT, NAMES } member_kind;
+
+typedef struct member {
+    member_kind kind;
+    size_t offset;
+    size_t bytes;
+    hub_toolset_difference matters; /* what a difference in it means */
+} member;
+
+#define MEMBER(kind, name, matters)                                                                \
+    {                                                                                              \
+        kind, offsetof(hub_toolset_settings, name), sizeof(((hub_toolset_settings *)0)->name),     \
+            matters                                                                                \
+    }
+
+static const member MEMBERS[] = {
+    MEMBER(TEXT, key, HUB_TOOLSET_ANOTHER),
+    MEMBER(TEXT, module, HUB_TOOLSET_ANOTHER),
+    MEMBER(TEXT, config_json, HUB_TOOLSET_ANOTHER),
+    MEMBER(TEXT, description, HUB_TOOLSET_TUNED),
+    MEMBER(TEXT, source, HUB_TOOLSET_SAME),
+    MEMBER(TEXT, process_json, HUB_TOOLSET_ANOTHER),
+    MEMBER(PLAIN, enabled, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, active, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, lazy, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, sharing_session, HUB_TOOLSET_ANOTHER),
+    MEMBER(PLAIN, cache, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, is_isolated, HUB_TOOLSET_ANOTHER),
+    MEMBER(PLAIN, memory_limit, HUB_TOOLSET_ANOTHER),
+    MEMBER(PLAIN, call_timeout_ms, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, max_calls, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, queue, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, queue_timeout_ms, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, middleware.log, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, middleware.time, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, middleware.max_result_bytes, HUB_TOOLSET_TUNED),
+    MEMBER(NAMES, tools_allow, HUB_TOOLSET_TUNED),
+    MEMBER(NAMES, tools_deny, HUB_TOOLSET_TUNED),
+    MEMBER(NAMES, tags, HUB_TOOLSET_TUNED),
+    MEMBER(TEXT, category, HUB_TOOLSET_TUNED),
+    MEMBER(NAMES, forward_headers, HUB_TOOLSET_TUNED),
+};
+
+_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 192,
+               "a new member of hub_toolset_settings belongs into MEMBERS, or a reload would "
+               "neither notice nor keep it");
+
+enum { MEMBER_COUNT = sizeof MEMBERS / sizeof *MEMBERS };
+
+static const void *member_of(const hub_toolset_settings *settings, const member *about)
+{
+    return (const char *)settings + about->offset;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool is_same_names(const hub_names *a, const hub_names *b)
+{
+    bool is_same = a->set == b->set && a->count == b->count;
+    for (size_t i = 0; is_same && i < a->count; i++) {
+        is_same = strcmp(a->items[i], b->items[i]) == 0;
+    }
+    return is_same;
+}
+
+static bool is_same(const member *about, const void *a, const void *b)
+{
+    switch (about->kind) {
+    case TEXT:
+        return is_same_text(*(const char *const *)a, *(const char *const *)b);
+    case NAMES:
+        return is_same_names(a, b);
+    case PLAIN:
+        break;
+    }
+    return memcmp(a, b, about->bytes) == 0;
+}
+
+hub_toolset_difference hub_toolset_settings_compare(const hub_toolset_settings *a,
+                                                    const hub_toolset_settings *b)
+{
+    hub_toolset_difference difference = HUB_TOOLSET_SAME;
+    for (size_t i = 0; i < MEMBER_COUNT; i++) {
+        const member *about = &MEMBERS[i];
+        if (about->matters > difference &&
+            !is_same(about, member_of(a, about), member_of(b, about))) {
+            difference = about->matters;
+        }
+    }
+    return difference;
+}
+
+/* Memory for what a copy points to: first all lists, then all text. */
+typedef struct copy_room {
+    const char **lists;
+    char *text;
+} copy_room;
+
+static size_t text_bytes(const char *text)
+{
+    return text != NULL ? strlen(text) + 1 : 0;
+}
+
+/* Add to the counts what a member points to. */
+static void measure(const member *about, const void *value, size_t *list_items, size_t *bytes)
+{
+    if (about->kind == TEXT) {
+        *bytes += text_bytes(*(const char *const *)value);
+    } else if (about->kind == NAMES) {
+        const hub_names *names = value;
+        *list_items += names->count;
+        for (size_t i = 0; i < names->count; i++) {
+            *bytes += text_bytes(names->items[i]);
+        }
+    }
+}
+
+static const char *copy_text(copy_room *room, const char *text)
+{
+    size_t bytes = text_bytes(text);
+    if (bytes == 0) {
+        return NULL;
+    }
+    char *copy = memcpy(room->text, text, bytes);
+    room->text += bytes;
+    return copy;
+}
+
+static void copy_member(const member *about, copy_room *room, const void *from, void *to)
+{
+    if (about->kind == TEXT) {
+        *(const char **)to = copy_text(room, *(const char *const *)from);
+    } else if (about->kind == NAMES) {
+        const hub_names *names = from;
+        hub_names *copy = to;
+        *copy = (hub_names){.items = room->lists, .count = names->count, .set = names->set};
+        for (size_t i = 0; i < names->count; i++) {
+            *room->lists++ = copy_text(room, names->items[i]);
+        }
+    }
+}
+
+hub_toolset_settings *hub_toolset_settings_dup(const hub_toolset_settings *settings)
+{
+    size_t items = 0;
+    size_t bytes = 0;
+    for (size_t i = 0; i < MEMBER_COUNT; i++) {
+        measure(&MEMBERS[i], member_of(settings, &MEMBERS[i]), &items, &bytes);
+    }
+    hub_toolset_settings *copy = malloc(sizeof *copy + items * sizeof(char *) + bytes);
+    if (copy == NULL) {
+        return NULL;
+    }
+    *copy = *settings;
+    copy_room room = {.lists = (const char **)(copy + 1)};
+    room.text = (char *)(room.lists + items);
+    for (size_t i = 0; i < MEMBER_COUNT; i++) {
+        copy_member(&MEMBERS[i], &room, member_of(settings, &MEMBERS[i]),
+                    (char *)copy + MEMBERS[i].offset);
+    }
+    return copy;
+}

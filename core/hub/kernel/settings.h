@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a user decides about the hub, as one plain value. It is read from manifests, environment and
+ * command line (config/), and obeyed in this room. Immutable once made; strings are NUL-terminated
+ * and belong to whoever made it. Times are milliseconds, sizes bytes; every number is set, to its
+ * default (base/limits.h) if nothing else.
+ */
+#ifndef HUB_HUB_KERNEL_SETTINGS_H
+#define HUB_HUB_KERNEL_SETTINGS_H
+
+#include "base/log.h"
+#include "tools/rules.h"
+
+typedef enum hub_startup {
+    HUB_STARTUP_DEFAULT, /* dynamic; toolsets with `active` not false are active at start */
+    HUB_STARTUP_DYNAMIC, /* nothing active at start; listed toolsets are ignored with a warning */
+    HUB_STARTUP_STATIC,  /* exactly the listed ones, for good */
+} hub_startup;
+
+/* What is done with every call of a toolset on its way (middleware.h). */
+typedef struct hub_middleware_settings {
+    bool log;                  /* a line in the log when it is over */
+    bool time;                 /* its duration in the result */
+    uint32_t max_result_bytes; /* a larger result of a tool is cut; 0: none is */
+} hub_middleware_settings;
+
+typedef struct hub_toolset_settings {
+    const char *key;         /* see hub_naming_check_key */
+    const char *module;      /* default: the key; "mcp_upstream" for a server entry */
+    const char *description; /* NULL: the module's */
+    const char *config_json; /* for the module: one JSON object, variables expanded */
+    const char *source;      /* "FILE:LINE", for messages */
+    const char
+        *process_json;     /* isolated: how its process is run, an object (isolation.h); NULL: {} */
+    bool enabled;          /* false: switched off by configuration, for good */
+    bool active;           /* false: available, but not active at start */
+    bool lazy;             /* upstreams: connect at the first need (default) */
+    bool sharing_session;  /* sharing: session — one instance per client session */
+    bool cache;            /* its catalog is remembered on disk, if there is a folder for it */
+    bool is_isolated;      /* isolation: process — its module runs in a process of its own */
+    uint32_t memory_limit; /* … which has so many bytes at most; 0: no limit */
+    uint32_t call_timeout_ms;
+    uint32_t max_calls; /* of clients, in flight, but those about tasks; 0: the hub's own limit */
+    uint32_t queue;     /* how many more wait for a place; 0: none, they are refused */
+    uint32_t queue_timeout_ms; /* … and how long each */
+    hub_middleware_settings middleware;
+    hub_names tools_allow; /* globs over the toolset's own tool names; absent: all */
+    hub_names tools_deny;
+    hub_names tags;            /* added to each of its tools */
+    const char *category;      /* NULL: each tool's own */
+    hub_names forward_headers; /* of clients' HTTP requests, that its module may see */
+} hub_toolset_settings;
+
+typedef struct hub_profile_settings {
+    const char *name; /* "default" is always there, and first */
+    hub_naming naming;
+    uint32_t max_name_bytes;
+    hub_startup startup;
+    hub_names toolsets;      /* active at start (static); may be the single word "ALL" */
+    hub_policy_rules policy; /* the hub's own policy applies first */
+    bool meta_tools;
+    const char *source; /* "FILE:LINE: KEY", of what says how it starts; NULL: no file does */
+} hub_profile_settings;
+
+typedef struct hub_module_settings {
+    hub_names paths;     /* absolute plugin folders; absent: the installed one */
+    bool watch;          /* new and replaced plugins are noticed at run time */
+    bool allow_writable; /* load plugins that others may write to */
+    bool isolates;       /* toolsets that do not say otherwise run in processes of their own */
+    bool links_all;      /* also those that no toolset names, to hear what they say of themselves */
+    const char *file;    /* absolute: the only module there is, instead of folders; NULL: none */
+} hub_module_settings;
+
+/* TLS of a listener. */
+typedef struct hub_tls_settings {
+    const char *certificate; /* PEM file, the chain; NULL: no TLS */
+    const char *key;         /* PEM file */
+    const char *min_version; /* "1.2" or "1.3" */
+} hub_tls_settings;
+
+typedef enum hub_listen_kind {
+    HUB_LISTEN_HTTP, /* TCP: streamable HTTP, HTTP+SSE and WebSocket on one port */
+    HUB_LISTEN_UNIX, /* a Unix socket: newline-delimited messages, as over stdio */
+} hub_listen_kind;
+
+/* An address that clients can reach the hub at. */
+typedef struct hub_listen_settings {
+    hub_listen_kind kind;
+    const char *address; /* HTTP: an IP address or "localhost"; Unix: the socket's path */
+    uint16_t port;       /* HTTP; 0: any free one, the log says which */
+    const char *profile; /* Unix: the profile it serves; NULL: the default one */
+    uint32_t mode;       /* Unix: permissions, 0600 unless given */
+    const char *group;   /* Unix: group of the socket; NULL: as it comes */
+    hub_tls_settings tls;
+    hub_names hosts;   /* names that Host may have; absent: localhost, 127.0.0.1, [::1] */
+    hub_names origins; /* further origins, whole; they get CORS headers */
+    bool insecure;     /* serve beyond loopback although nobody has to authenticate */
+    const char *source;
+} hub_listen_settings;
+
+/* A static bearer token: only its digest is known. */
+typedef struct hub_token {
+    const char *name; /* the principal */
+    const char *id;   /* the part of the token that says which it is */
+    uint8_t sha256[32];
+    int64_t expires; /* seconds since 1970; 0: never */
+} hub_token;
+
+/* Where a record of each call goes. */
+typedef struct hub_audit_settings {
+    bool is_on;
+    const char *file;   /* absolute; NULL: the log */
+    bool has_arguments; /* records have the arguments of calls, too */
+    bool is_strict;     /* no call without a record; for a file */
+    const char *source; /* "FILE:LINE: KEY", for messages; NULL: nobody named it */
+} hub_audit_settings;
+
+typedef struct hub_auth_settings {
+    bool required; /* clients over TCP must authenticate: there is a tokens file */
+    const hub_token *tokens;
+    size_t token_count;
+} hub_auth_settings;
+
+/* Bounds of the network side; bytes, milliseconds, counts. */
+typedef struct hub_net_limits {
+    uint32_t connections;             /* of all listeners */
+    uint32_t connections_per_address; /* of one peer address; Unix sockets do not count */
+    uint32_t header_ms;               /* from the first byte of a request to its last header */
+    uint32_t body_ms;                 /* from there to the end of its body */
+    uint32_t idle_ms;                 /* a kept connection without a request */
+    uint32_t stall_ms;                /* bytes wait, and the peer takes none */
+    uint32_t sse_comment_ms;          /* between comments on a silent event stream */
+    uint32_t ping_ms;                 /* WebSocket: between pings */
+    uint32_t pong_ms;                 /* … and how long the answer may take */
+    uint32_t session_idle_ms;         /* a legacy session without connection or request */
+    uint32_t sessions;                /* legacy sessions in all */
+    uint32_t sessions_per_principal;
+    uint32_t replay_bytes; /* of one session, kept for Last-Event-ID */
+    uint32_t replay_events;
+} hub_net_limits;
+
+typedef struct hub_limits {
+    uint32_t client_message_bytes;
+    uint32_t upstream_message_bytes;
+    uint32_t client_queue_bytes;
+    uint32_t call_timeout_ms;
+    uint32_t call_ceiling_ms;
+    uint32_t discover_timeout_ms;
+    uint32_t straggler_ms;   /* the least that the last of many servers get; 0: as all get */
+    uint32_t catalog_ttl_ms; /* a catalog that is older is asked for anew when somebody lists */
+    uint32_t ask_timeout_ms; /* a client that is asked something in mid-call */
+    uint32_t ask_gather_ms;  /* for what else it may be asked with it; 0: nothing is waited for */
+    uint32_t drain_ms;       /* what calls in flight get when the hub stops; 0: they end at once */
+    uint32_t calls_per_session;
+    uint32_t session_instances;              /* of one toolset with sharing: session */
+    uint32_t calls_per_principal;            /* in flight, of all its sessions; 0: any number */
+    uint32_t calls_per_second;               /* of one session; 0: any number … */
+    uint32_t calls_burst;                    /* … at once; 0: as many as per second */
+    uint32_t calls_per_second_per_principal; /* the same, of all its sessions together */
+    uint32_t calls_burst_per_principal;
+    uint32_t list_page;
+    uint32_t worker_threads;
+    hub_net_limits net;
+} hub_limits;
+
+/* What a hub is told to be like at one time. A reload makes the next generation, and the settings
+ * of the one before live on until nobody holds them. [loop] */
+typedef struct hub_generation {
+    unsigned refs;   /* its maker has the first one */
+    uint64_t number; /* 1 at start, one more with each reload */
+    void (*destroy)(struct hub_generation *generation);
+} hub_generation;
+
+typedef struct hub_settings {
+    hub_generation *generation; /* NULL: they outlive whoever holds them */
+    const char *name;           /* serverInfo.name */
+    const char *title;          /* NULL: none */
+    const char *instructions;   /* NULL: none */
+    hub_module_settings modules;
+    const char *cache_folder; /* absolute: catalogs are remembered there; NULL: nowhere */
+    bool asks_anew;           /* what is remembered is not served, only replaced */
+    /* This process is there to find out whether plugins are well (cli/probe.h): told before code of
+     * one is run for the first time, of a file or a toolset. Nothing is isolated then. Else NULL.
+     */
+    void (*on_step)(const char *what);
+    const hub_toolset_settings *toolsets;
+    size_t toolset_count;
+    bool toolsets_listed; /* false: no file names any toolset, so every module found is one … */
+    bool (*is_enabled)(const char *key); /* … unless this says no; NULL: all are */
+    hub_policy_rules policy;
+    const hub_profile_settings *profiles;
+    size_t profile_count; /* at least 1 */
+    const hub_listen_settings *listens;
+    size_t listen_count;
+    hub_auth_settings auth;
+    hub_limits limits;
+    hub_log_level log_level;
+    bool log_json;
+    hub_audit_settings audit;
+} hub_settings;
+
+/* Hold settings, and let go of them. NULL is fine. */
+const hub_settings *hub_settings_ref(const hub_settings *settings);
+void hub_settings_unref(const hub_settings *settings);
+
+/* How two settings of a toolset differ. Where they were written is no difference. */
+typedef enum hub_toolset_difference {
+    HUB_TOOLSET_SAME,
+    HUB_TOOLSET_TUNED,   /* in what the hub does with it */
+    HUB_TOOLSET_ANOTHER, /* in what its module is told: it takes a new instance */
+} hub_toolset_difference;
+
+hub_toolset_difference hub_toolset_settings_compare(const hub_toolset_settings *a,
+                                                    const hub_toolset_settings *b);
+
+/* A copy that needs nothing of the original; free() it. NULL when out of memory. */
+hub_toolset_settings *hub_toolset_settings_dup(const hub_toolset_settings *settings);
+
+#endif

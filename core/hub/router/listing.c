@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/router/listing.h"
+
+#include "base/digest.h"
+#include "base/limits.h"
+#include "hub/kernel/capabilities.h"
+#include "hub/kernel/hub.h"
+
+#include <openssl/crypto.h>
+
+enum {
+    MAC_BYTES = 8, /* a forger has no oracle that is worth more */
+    CURSOR_MAX_BYTES = 2 * (MAC_BYTES + HUB_LIMIT_TOOLSET_KEY_BYTES + 1 + HUB_LIMIT_URI_BYTES),
+};
+
+static const char *const LIST_KEYS[HUB_KINDS] = {
+    [HUB_KIND_TOOL] = "tools",
+    [HUB_KIND_RESOURCE] = "resources",
+    [HUB_KIND_TEMPLATE] = "resourceTemplates",
+    [HUB_KIND_PROMPT] = "prompts",
+};
+
+/* ---- cursors --------------------------------------------------------------------------------- */
+
+/* Sign the place in the list of a kind: a cursor is good for that list alone. */
+static bool sign(const hub_orchestrator *hub, hub_kind kind, hub_str canonical,
+                 unsigned char ret_mac[MAC_BYTES])
+{
+    unsigned char mac[HUB_DIGEST_BYTES];
+    hub_buf text;
+    hub_buf_init(&text, CURSOR_MAX_BYTES);
+    hub_buf_printf(&text, "%s:", LIST_KEYS[kind]);
+    hub_buf_add(&text, canonical);
+    bool done = hub_buf_ok(&text);
+    if (done) {
+        hub_hmac(hub->cursor_key, sizeof hub->cursor_key, hub_buf_str(&text), mac);
+        memcpy(ret_mac, mac, MAC_BYTES);
+    }
+    hub_buf_fini(&text);
+    return done;
+}
+
+static void add_hex(hub_buf *out, const void *bytes, size_t len)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < len; i++) {
+        hub_buf_printf(out, "%02x", at[i]);
+    }
+}
+
+static void add_cursor(const hub_orchestrator *hub, hub_kind kind, hub_str canonical, hub_buf *out)
+{
+    unsigned char mac[MAC_BYTES];
+    if (!sign(hub, kind, canonical, mac)) {
+        out->failed = HUB_ENOMEM;
+        return;
+    }
+    add_hex(out, mac, sizeof mac);
+    add_hex(out, canonical.ptr, canonical.len);
+}
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The canonical id in a cursor, decoded into `bytes`. False when the hub did not make it. */
+static bool read_cursor(const hub_orchestrator *hub, hub_kind kind, hub_str raw,
+                        char bytes[CURSOR_MAX_BYTES / 2], hub_str *ret_canonical)
+{
+    hub_str text;
+    unsigned char mac[MAC_BYTES];
+    if (!hub_json_plain(raw, &text) || text.len % 2 != 0 || text.len > CURSOR_MAX_BYTES ||
+        text.len <= 2 * MAC_BYTES) {
+        return false;
+    }
+    for (size_t i = 0; i < text.len / 2; i++) {
+        int high = hex_digit(text.ptr[2 * i]);
+        int low = hex_digit(text.ptr[2 * i + 1]);
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        bytes[i] = (char)(high << 4 | low);
+    }
+    *ret_canonical = (hub_str){.ptr = bytes + MAC_BYTES, .len = text.len / 2 - MAC_BYTES};
+    return sign(hub, kind, *ret_canonical, mac) && CRYPTO_memcmp(mac, bytes, MAC_BYTES) == 0;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static void add_server_info(const hub_settings *settings, hub_buf *out)
+{
+    hub_buf_add(out, HUB_STR("{\"name\":"));
+    hub_json_add_string(out, hub_str_of(settings->name));
+    if (settings->title != NULL) {
+        hub_json_add_key(out, HUB_STR("title"));
+        hub_json_add_string(out, hub_str_of(settings->title));
+    }
+    hub_buf_add(out, HUB_STR(",\"version\":\"" PATCHBAY_VERSION "\"}"));
+}
+
+/* Append what a modern list or discovery says besides its content. The active set may change at any
+ * moment and belongs to this caller: fresh for no time, and not to be shared. */
+static void add_modern_tail(const hub_settings *settings, hub_buf *out)
+{
+    hub_buf_add(out,
+                HUB_STR(",\"ttlMs\":0,\"cacheScope\":\"private\",\"_meta\":{\"" HUB_META_SERVER_INFO
+                        "\":"));
+    add_server_info(settings, out);
+    hub_buf_add_char(out, '}');
+}
+
+void hub_listing_respond(const hub_request *request, hub_kind kind)
+{
+    const hub_profile *profile = request->session->profile;
+    const hub_orchestrator *hub = profile->hub;
+    const hub_view *view = hub_registry_view_of(profile->registry, kind);
+    hub_str cursor = request->message->at[HUB_M_CURSOR];
+    size_t page = hub->settings->limits.list_page;
+    size_t from = 0;
+    if (cursor.len > 0 && hub_json_type_of(cursor) != HUB_JSON_NULL) {
+        char bytes[CURSOR_MAX_BYTES / 2];
+        hub_str last;
+        if (!read_cursor(hub, kind, cursor, bytes, &last)) {
+            hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
+                              HUB_STR("Invalid cursor: list again from the beginning"),
+                              HUB_STR_EMPTY);
+            return;
+        }
+        from = hub_view_after(view, last);
+    }
+    hub_buf tail;
+    hub_buf_init(&tail, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    if (view->count - from > page) {
+        hub_buf_add(&tail, HUB_STR(",\"nextCursor\":\""));
+        add_cursor(hub, kind, view->entries[from + page - 1].canonical, &tail);
+        hub_buf_add_char(&tail, '"');
+    }
+    if (request->context.era == HUB_ERA_MODERN) {
+        add_modern_tail(hub->settings, &tail);
+    }
+    if (hub_buf_ok(&tail)) {
+        hub_notifier_seen(profile->notifier, kind);
+        if (view->count - from <= page) {
+            request->session->listed[kind] = view->serial;
+        }
+        hub_respond_list(request, hub_str_of(LIST_KEYS[kind]), hub_view_slice(view, from, page),
+                         hub_buf_str(&tail));
+    } else {
+        hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
+    }
+    hub_buf_fini(&tail);
+}
+
+/* ---- identity -------------------------------------------------------------------------------- */
+
+static void respond_built(const hub_request *request, hub_buf *result)
+{
+    if (hub_buf_ok(result)) {
+        hub_respond_result(request, hub_buf_str(result));
+    } else {
+        hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
+    }
+    hub_buf_fini(result);
+}
+
+static void add_instructions(const hub_settings *settings, hub_buf *out)
+{
+    if (settings->instructions != NULL) {
+        hub_json_add_key(out, HUB_STR("instructions"));
+        hub_json_add_string(out, hub_str_of(settings->instructions));
+    }
+}
+
+void hub_listing_respond_discover(const hub_request *request)
+{
+    const hub_profile *profile = request->session->profile;
+    const hub_settings *settings = profile->hub->settings;
+    hub_buf result;
+    hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_printf(&result, "{\"supportedVersions\":[\"%s\"],\"capabilities\":",
+                   hub_revision_date(HUB_REVISION_NEWEST));
+    (void)hub_capabilities_announce(profile, HUB_REVISION_NEWEST, &result);
+    add_instructions(settings, &result);
+    add_modern_tail(settings, &result);
+    hub_buf_add_char(&result, '}');
+    respond_built(request, &result);
+}
+
+void hub_listing_respond_initialize(const hub_request *request, hub_revision revision)
+{
+    const hub_profile *profile = request->session->profile;
+    const hub_settings *settings = profile->hub->settings;
+    hub_buf result;
+    hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_printf(&result,
+                   "{\"protocolVersion\":\"%s\",\"capabilities\":", hub_revision_date(revision));
+    request->session->announced = hub_capabilities_announce(profile, revision, &result);
+    hub_buf_add(&result, HUB_STR(",\"serverInfo\":"));
+    add_server_info(settings, &result);
+    add_instructions(settings, &result);
+    hub_buf_add_char(&result, '}');
+    respond_built(request, &result);
+}

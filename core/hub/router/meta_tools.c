@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/router/meta_tools.h"
+
+#include "base/limits.h"
+#include "hub/report/describe.h"
+#include "hub/kernel/hub.h"
+#include "hub/kernel/respond.h"
+#include "hub/report/status.h"
+#include "tools/naming.h"
+
+#include <stdlib.h>
+
+#define ANNOTATIONS_READ "{\"readOnlyHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}"
+#define ANNOTATIONS_ADD                                                                            \
+    "{\"readOnlyHint\":false,\"destructiveHint\":false,\"idempotentHint\":true,"                   \
+    "\"openWorldHint\":false}"
+#define ANNOTATIONS_REMOVE                                                                         \
+    "{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":true,"                    \
+    "\"openWorldHint\":false}"
+#define NO_ARGUMENTS "{\"type\":\"object\",\"additionalProperties\":false}"
+#define ANY_OBJECT   "{\"type\":\"object\"}"
+/* Nothing is required: a failure is structured, too. */
+#define TOOLSETS_BEGIN                                                                             \
+    "{\"type\":\"object\",\"properties\":{\"toolsets\":{\"type\":\"array\",\"items\":"
+#define TOOLSET_BEGIN                                                                              \
+    "{\"type\":\"object\",\"properties\":{\"key\":{\"type\":\"string\"},"                          \
+    "\"active\":{\"type\":\"boolean\"},\"toolCount\":{\"type\":\"integer\"},\"status\":"
+#define ONE_OR_MORE_TOOLSETS                                                                       \
+    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"                         \
+    "\"toolset\":{\"type\":\"string\",\"description\":\"Key of one toolset.\"},"                   \
+    "\"toolsets\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1,"             \
+    "\"maxItems\":1000,"                                                                           \
+    "\"description\":\"Keys of several toolsets.\"}},"                                             \
+    "\"oneOf\":[{\"required\":[\"toolset\"]},{\"required\":[\"toolsets\"]}]}"
+
+/* ---- answering ------------------------------------------------------------------------------- */
+
+/* Complete with structured content and the same as text. Takes the buffer's content. */
+static void reply(hub_call *call, hub_buf *structured, bool is_error)
+{
+    hub_buf result;
+    hub_buf_init(&result, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    hub_buf_add(&result, HUB_STR("{\"content\":[{\"type\":\"text\",\"text\":"));
+    hub_json_add_string(&result, hub_buf_str(structured));
+    hub_buf_add(&result, HUB_STR("}],\"structuredContent\":"));
+    hub_buf_add(&result, hub_buf_str(structured));
+    hub_buf_add(&result, is_error ? HUB_STR(",\"isError\":true}") : HUB_STR("}"));
+    if (hub_buf_ok(structured) && hub_buf_ok(&result)) {
+        hub_outcome outcome = {.status = PATCHBAY_RESULT, .json = hub_buf_str(&result)};
+        hub_call_finish(call, &outcome);
+    } else {
+        bool is_short = structured->failed == HUB_ENOMEM || result.failed == HUB_ENOMEM;
+        hub_call_fail(call, PATCHBAY_FAILED,
+                      is_short ? HUB_STR("out of memory") : HUB_STR("the answer became too large"));
+    }
+    hub_buf_fini(&result);
+    hub_buf_fini(structured);
+}
+
+/* The code that clients see for a failed operation on toolsets (REQUIREMENTS S1.37). */
+static const char *code_of(hub_err err)
+{
+    switch (err) {
+    case HUB_EINVAL:
+    case HUB_ENOTFOUND:
+    case HUB_EEXIST:
+        return "E_VALIDATION";
+    case HUB_EDENIED:
+        return "E_POLICY_DENIED";
+    case HUB_ELIMIT:
+        return "E_POLICY_MAX_ACTIVE";
+    case HUB_ECOLLISION:
+        return "E_TOOL_NAME_CONFLICT";
+    default:
+        return "E_INTERNAL";
+    }
+}
+
+static bool is_retryable(hub_err err)
+{
+    return err == HUB_EBUSY || err == HUB_EUNAVAILABLE || err == HUB_ENOMEM;
+}
+
+static void reply_failure(hub_call *call, hub_err err, const char *why)
+{
+    hub_buf result;
+    hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_respond_add_tool_error(&result, code_of(err), hub_str_of(why), is_retryable(err), true);
+    if (hub_buf_ok(&result)) {
+        hub_outcome outcome = {.status = PATCHBAY_RESULT, .json = hub_buf_str(&result)};
+        hub_call_finish(call, &outcome);
+    } else {
+        hub_call_fail(call, PATCHBAY_FAILED, HUB_STR("out of memory"));
+    }
+    hub_buf_fini(&result);
+}
+
+static hub_profile *profile_of(const hub_call *call)
+{
+    return call->session->profile;
+}
+
+/* ---- enable_toolset, disable_toolset --------------------------------------------------------- */
+
+/* An operation that was asked for by a call. The client may be gone when it ends. */
+typedef struct pending_change {
+    hub_call_table *calls;
+    uint64_t call;
+    bool enabling;
+    bool single;
+} pending_change;
+
+static void add_result(hub_buf *out, const hub_manager_result *result, bool enabling)
+{
+    hub_buf_add(out, HUB_STR("{\"toolset\":"));
+    hub_json_add_string(out, result->toolset);
+    hub_buf text;
+    hub_buf_init(&text, 2048);
+    if (result->err != HUB_OK) {
+        hub_buf masked;
+        hub_buf_init(&masked, SIZE_MAX / 4);
+        hub_buf_add(&text, hub_respond_mask(hub_str_of(result->why.text), &masked));
+        hub_buf_fini(&masked);
+        hub_buf_printf(out, ",\"ok\":false,\"code\":\"%s\",\"retryable\":%s", code_of(result->err),
+                       is_retryable(result->err) ? "true" : "false");
+    } else {
+        hub_buf_add(out, HUB_STR(",\"ok\":true"));
+        hub_buf_printf(&text, "toolset \"" HUB_STR_FMT "\" is ", HUB_STR_ARG(result->toolset));
+        if (!enabling) {
+            hub_buf_add(&text, HUB_STR("disabled: its tools are gone"));
+        } else if (result->is_starting) {
+            hub_buf_add(&text, HUB_STR("enabled; its server is still starting, and its tools will "
+                                       "appear when it answers"));
+        } else {
+            hub_buf_printf(&text, "enabled with %zu tool%s", result->tool_count,
+                           result->tool_count == 1 ? "" : "s");
+        }
+        if (enabling) {
+            hub_json_add_key(out, HUB_STR("toolCount"));
+            hub_buf_add_u64(out, result->tool_count);
+        }
+    }
+    hub_json_add_key(out, HUB_STR("message"));
+    hub_json_add_string(out, hub_buf_str(&text));
+    hub_buf_add_char(out, '}');
+    if (!hub_buf_ok(&text)) {
+        out->failed = text.failed;
+    }
+    hub_buf_fini(&text);
+}
+
+static void reply_batch(hub_call *call, const hub_manager_result *results, size_t count,
+                        bool enabling)
+{
+    size_t good = 0;
+    for (size_t i = 0; i < count; i++) {
+        good += results[i].err == HUB_OK;
+    }
+    hub_buf out;
+    hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    hub_buf_printf(&out,
+                   "{\"message\":\"%s of the toolsets %s %s\",\"succeeded\":%zu,\"failed\":%zu,"
+                   "\"results\":[",
+                   good == count ? "all"
+                   : good == 0   ? "none"
+                                 : "some",
+                   good == 1 ? "was" : "were", enabling ? "enabled" : "disabled", good,
+                   count - good);
+    for (size_t i = 0; i < count; i++) {
+        hub_json_add_comma(&out);
+        add_result(&out, &results[i], enabling);
+    }
+    hub_buf_add(&out, HUB_STR("]}"));
+    reply(call, &out, good == 0);
+}
+
+static void on_changed(void *ctx, const hub_manager_result *results, size_t count)
+{
+    pending_change *pending = ctx;
+    hub_call *call = hub_call_find(pending->calls, pending->call, NULL);
+    if (call == NULL) {
+        /* Cancelled: the change stands, nobody is to be told. */
+    } else if (!pending->single) {
+        reply_batch(call, results, count, pending->enabling);
+    } else if (results[0].err != HUB_OK) {
+        reply_failure(call, results[0].err, results[0].why.text);
+    } else {
+        hub_buf out;
+        hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+        add_result(&out, &results[0], pending->enabling);
+        reply(call, &out, false);
+    }
+    free(pending);
+}
+
+static void change_toolsets(hub_call *call, const hub_str *toolsets, size_t count, bool enabling,
+                            bool single)
+{
+    hub_manager *manager = profile_of(call)->manager;
+    pending_change *pending = malloc(sizeof *pending);
+    hub_error why = {.code = HUB_OK, .text = "out of memory"};
+    hub_err err = HUB_ENOMEM;
+    if (pending != NULL) {
+        *pending = (pending_change){
+            .calls = call->table, .call = call->id, .enabling = enabling, .single = single};
+        err = (enabling ? hub_manager_enable : hub_manager_disable)(manager, toolsets, count,
+                                                                    on_changed, pending, &why);
+    }
+    if (err != HUB_OK) {
+        free(pending);
+        reply_failure(call, err, why.text);
+    }
+}
+
+/* Read `toolset` or `toolsets` and run the change. */
+static void run_change(hub_call *call, hub_str arguments, bool enabling)
+{
+    hub_str one = hub_json_get(arguments, HUB_STR("toolset"));
+    hub_str many = hub_json_get(arguments, HUB_STR("toolsets"));
+    size_t count = one.len > 0 ? 1 : hub_json_count(many);
+    hub_str *toolsets = calloc(count + 1, sizeof *toolsets);
+    hub_buf text;
+    hub_buf_init(&text, arguments.len + 1);
+    if (toolsets == NULL || hub_buf_reserve(&text, arguments.len + 1) == NULL) {
+        reply_failure(call, HUB_ENOMEM, "out of memory");
+    } else {
+        hub_json_iter it = hub_json_iterate(many);
+        hub_str key;
+        hub_str raw = one;
+        for (size_t i = 0; i < count; i++) {
+            size_t begin = text.len;
+            if (one.len == 0) {
+                (void)hub_json_next(&it, &key, &raw); /* there are `count` of them */
+            }
+            if (hub_json_decode(raw, &text) == HUB_OK) { /* the schema demands strings */
+                toolsets[i] = hub_str_from(hub_buf_str(&text), begin);
+            }
+        }
+        change_toolsets(call, toolsets, count, enabling, one.len > 0);
+    }
+    hub_buf_fini(&text);
+    free(toolsets);
+}
+
+static void enable_toolset(hub_call *call, hub_str arguments)
+{
+    run_change(call, arguments, true);
+}
+
+static void disable_toolset(hub_call *call, hub_str arguments)
+{
+    run_change(call, arguments, false);
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+/* Append an array of the keys of all toolsets, or of the active ones. */
+static void add_keys(hub_buf *out, const hub_profile *profile, bool only_active)
+{
+    const hub_orchestrator *hub = profile->hub;
+    hub_buf_add_char(out, '[');
+    for (size_t i = 0; i < hub->toolset_count; i++) {
+        if (!only_active || hub_describe_is_active(profile, hub->toolsets[i])) {
+            hub_json_add_comma(out);
+            hub_json_add_string(out, hub_str_of(hub->toolsets[i]->settings->key));
+        }
+    }
+    hub_buf_add_char(out, ']');
+}
+
+static void list_toolsets(hub_call *call, hub_str arguments)
+{
+    const hub_profile *profile = profile_of(call);
+    const hub_orchestrator *hub = profile->hub;
+    (void)arguments;
+    hub_buf out;
+    hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    hub_buf_add(&out, HUB_STR("{\"toolsets\":["));
+    for (size_t i = 0; i < hub->toolset_count; i++) {
+        hub_json_add_comma(&out);
+        hub_buf_add_char(&out, '{');
+        hub_describe_add_toolset(profile, hub->toolsets[i], &out);
+        hub_buf_add_char(&out, '}');
+    }
+    hub_buf_add(&out, HUB_STR("],\"availableToolsets\":"));
+    add_keys(&out, profile, false);
+    hub_buf_add(&out, HUB_STR(",\"activeToolsets\":"));
+    add_keys(&out, profile, true);
+    hub_buf_add(&out, HUB_STR(",\"registeredModules\":["));
+    size_t module_count;
+    const hub_module *const *modules = hub_resolver_modules(hub->resolver, &module_count);
+    for (size_t i = 0; i < module_count; i++) {
+        hub_json_add_comma(&out);
+        hub_json_add_string(&out, hub_str_of(modules[i]->name));
+    }
+    hub_buf_printf(&out, "],\"totalToolsets\":%zu,\"activeCount\":%zu}", hub->toolset_count,
+                   hub_manager_active_count(profile->manager));
+    reply(call, &out, false);
+}
+
+/* Append name, title and description of a tool from its definition. */
+static void add_tool_summary(hub_buf *out, hub_str exposed, const hub_item *tool)
+{
+    static const char *const MEMBERS[] = {"title", "description"};
+    hub_buf_add(out, HUB_STR("{\"name\":"));
+    hub_json_add_string(out, exposed);
+    for (size_t i = 0; i < sizeof MEMBERS / sizeof MEMBERS[0]; i++) {
+        hub_str value = hub_json_get(tool->json, hub_str_of(MEMBERS[i]));
+        if (hub_json_type_of(value) == HUB_JSON_STRING) {
+            hub_json_add_key(out, hub_str_of(MEMBERS[i]));
+            hub_buf_add(out, value);
+        }
+    }
+    hub_buf_add_char(out, '}');
+}
+
+/* The exposed entries of an active toolset; for one that is not active, what is known of it. */
+static void add_toolset_tools(hub_buf *out, const hub_profile *profile, hub_toolset *toolset)
+{
+    const hub_view *view = hub_registry_view(profile->registry);
+    bool active = hub_describe_is_active(profile, toolset);
+    hub_buf_add_char(out, '[');
+    for (size_t i = 0; active && i < view->count; i++) {
+        if (view->entries[i].owner == toolset) {
+            hub_json_add_comma(out);
+            add_tool_summary(out, view->entries[i].exposed, view->entries[i].item);
+        }
+    }
+    hub_source source = hub_toolset_source(toolset);
+    for (size_t i = 0; !active && toolset->lists[HUB_KIND_TOOL] != NULL &&
+                       i < toolset->lists[HUB_KIND_TOOL]->count;
+         i++) {
+        const hub_item *tool = &toolset->lists[HUB_KIND_TOOL]->items[i];
+        if (hub_registry_exposes(profile->registry, &source, tool)) {
+            hub_json_add_comma(out);
+            add_tool_summary(out, tool->name, tool);
+        }
+    }
+    hub_buf_add_char(out, ']');
+}
+
+static void describe_toolset(hub_call *call, hub_str arguments)
+{
+    const hub_profile *profile = profile_of(call);
+    hub_buf key;
+    hub_buf_init(&key, arguments.len + 1);
+    hub_toolset *toolset = NULL;
+    if (hub_json_decode(hub_json_get(arguments, HUB_STR("toolset")), &key) == HUB_OK) {
+        toolset = hub_find_toolset(profile->hub, hub_str_trim(hub_buf_str(&key)));
+    }
+    if (toolset == NULL) {
+        hub_error why;
+        hub_err err = hub_fail(&why, HUB_ENOTFOUND,
+                               "unknown toolset \"" HUB_STR_FMT "\": list_toolsets names them all",
+                               HUB_STR_ARG(hub_buf_str(&key)));
+        reply_failure(call, err, why.text);
+    } else {
+        hub_buf out;
+        hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+        hub_buf_add_char(&out, '{');
+        hub_describe_add_toolset(profile, toolset, &out);
+        hub_buf_add(&out, HUB_STR(",\"tools\":"));
+        add_toolset_tools(&out, profile, toolset);
+        hub_buf_add_char(&out, '}');
+        reply(call, &out, false);
+    }
+    hub_buf_fini(&key);
+}
+
+static void list_tools(hub_call *call, hub_str arguments)
+{
+    const hub_profile *profile = profile_of(call);
+    const hub_view *view = hub_registry_view(profile->registry);
+    (void)arguments;
+    hub_buf out;
+    hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    hub_buf_add(&out, HUB_STR("{\"tools\":["));
+    for (size_t i = 0; i < view->count; i++) {
+        hub_json_add_comma(&out);
+        hub_json_add_string(&out, view->entries[i].exposed);
+    }
+    hub_buf_add(&out, HUB_STR("],\"toolsetToTools\":{"));
+    const void *owner = NULL;
+    for (size_t i = 0; i < view->count; i++) { /* entries of one toolset lie together */
+        const hub_view_entry *entry = &view->entries[i];
+        const hub_toolset *toolset = entry->owner;
+        if (entry->owner != owner) {
+            hub_buf_add(&out, owner != NULL ? HUB_STR("]") : HUB_STR_EMPTY);
+            hub_json_add_key(&out, hub_str_of(toolset->settings->key));
+            hub_buf_add_char(&out, '[');
+            owner = entry->owner;
+        }
+        hub_json_add_comma(&out);
+        hub_json_add_string(&out, entry->exposed);
+    }
+    hub_buf_add(&out, owner != NULL ? HUB_STR("]}}") : HUB_STR("}}"));
+    reply(call, &out, false);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+typedef enum shown_status { NO_STATUS, STATUS_OF_ALL, STATUS_OF_ONE } shown_status;
+
+static const struct {
+    const char *name;
+    bool in_static;
+    const char *description;
+    const char *input_schema;
+    const char *annotations;
+    shown_status status; /* what of its result is described */
+    void (*run)(hub_call *call, hub_str arguments);
+} META_TOOLS[] = {
+    {"enable_toolset", false,
+     "Makes the tools of one or several toolsets available. The list of tools changes.",
+     ONE_OR_MORE_TOOLSETS, ANNOTATIONS_ADD, NO_STATUS, enable_toolset},
+    {"disable_toolset", false,
+     "Removes the tools of one or several toolsets from the list until they are enabled again.",
+     ONE_OR_MORE_TOOLSETS, ANNOTATIONS_REMOVE, NO_STATUS, disable_toolset},
+    {"list_toolsets", false,
+     "Lists all toolsets: what they are for, which are active, and how they fare.", NO_ARGUMENTS,
+     ANNOTATIONS_READ, STATUS_OF_ALL, list_toolsets},
+    {"describe_toolset", false, "Describes one toolset: the tools it has, and how it fares.",
+     "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"toolset\"],"
+     "\"properties\":{\"toolset\":{\"type\":\"string\",\"description\":\"Key of the toolset.\"}}}",
+     ANNOTATIONS_READ, STATUS_OF_ONE, describe_toolset},
+    {"list_tools", true, "Lists the names of all tools that can be called now, by toolset.",
+     NO_ARGUMENTS, ANNOTATIONS_READ, NO_STATUS, list_tools},
+};
+
+static void ignore_drop(void *ctx, hub_str reason)
+{
+    (void)ctx;
+    (void)reason;
+}
+
+static void add_output_schema(hub_buf *out, shown_status status)
+{
+    if (status == NO_STATUS) {
+        hub_buf_add(out, HUB_STR(ANY_OBJECT));
+        return;
+    }
+    bool is_list = status == STATUS_OF_ALL;
+    hub_buf_add(out, is_list ? HUB_STR(TOOLSETS_BEGIN TOOLSET_BEGIN) : HUB_STR(TOOLSET_BEGIN));
+    hub_buf_add(out, hub_str_of(HUB_STATUS_SCHEMA));
+    hub_buf_add(out, is_list ? HUB_STR("}}}}}") : HUB_STR("}}"));
+}
+
+hub_err hub_meta_catalog(bool is_static, hub_catalog **ret_catalog)
+{
+    hub_buf json;
+    hub_buf_init(&json, HUB_LIMIT_CATALOG_BYTES);
+    hub_buf_add_char(&json, '[');
+    for (size_t i = 0; i < sizeof META_TOOLS / sizeof META_TOOLS[0]; i++) {
+        if (!is_static || META_TOOLS[i].in_static) {
+            hub_json_add_comma(&json);
+            hub_buf_printf(&json,
+                           "{\"name\":\"%s\",\"description\":\"%s\",\"inputSchema\":%s,"
+                           "\"annotations\":%s,\"outputSchema\":",
+                           META_TOOLS[i].name, META_TOOLS[i].description,
+                           META_TOOLS[i].input_schema, META_TOOLS[i].annotations);
+            add_output_schema(&json, META_TOOLS[i].status);
+            hub_buf_add_char(&json, '}');
+        }
+    }
+    hub_buf_add_char(&json, ']');
+    hub_err err = json.failed;
+    if (err == HUB_OK) {
+        err = hub_catalog_parse(HUB_KIND_TOOL, hub_buf_str(&json), true, ignore_drop, NULL,
+                                ret_catalog, NULL);
+    }
+    hub_buf_fini(&json);
+    return err;
+}
+
+void hub_meta_call(hub_call *call, hub_str name, hub_str arguments)
+{
+    for (size_t i = 0; i < sizeof META_TOOLS / sizeof META_TOOLS[0]; i++) {
+        if (hub_str_is(name, META_TOOLS[i].name)) {
+            META_TOOLS[i].run(call, arguments);
+            return;
+        }
+    }
+    hub_call_fail(call, PATCHBAY_NOT_IMPLEMENTED, HUB_STR("there is no such meta-tool"));
+}

@@ -15,7 +15,7 @@
 #include "base/framing.h"
 #include "base/limits.h"
 #include "base/loop.h"
-#include "hub/kernel/hub.h"
+#include "hub/kernel/objects.h"
 #include "hub/orchestrator/orchestrator.h"
 
 #include <ev.h>

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/loop.h"
 #include "config/file.h"
+#include "hub/active/manager.h"
 #include "hub/kernel/hub.h"
 #include "stdio/stdio.h"
 #include "wire/json.h"
@@ -199,7 +200,7 @@ static int open_hub(module_host *host)
     }
     if (err == HUB_OK) {
         hub_profile *profile = hub_find_profile(host->hub, NULL);
-        err = hub_manager_activate(profile->manager, &key, 1, on_activated, &status, &why);
+        err = hub_manager_activate(hub_manager_of(profile), &key, 1, on_activated, &status, &why);
     }
     if (err == HUB_OK && status == EXIT_OK) {
         err = hub_stdio_open(host->loop, host->hub, &options, &host->stdio, &why);

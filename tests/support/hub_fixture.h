@@ -24,7 +24,11 @@
 #include <cmocka.h>
 
 #include "base/loop.h"
-#include "hub/kernel/hub.h"
+#include "hub/active/manager.h"
+#include "hub/ask/ask.h"
+#include "hub/catalogs/catalogs_internal.h"
+#include "hub/kernel/objects.h"
+#include "hub/notices/notifier.h"
 #include "hub/orchestrator/orchestrator.h"
 #include "puppet.h"
 

@@ -30,7 +30,7 @@ static void test_limits(void **state)
             i++;
         }
     }
-    assert_int_equal(hub_asks_waiting(fixture.hub->asks), HUB_LIMIT_ASKING_CALLS);
+    assert_int_equal(hub_asks_waiting(fixture.hub), HUB_LIMIT_ASKING_CALLS);
     assert_int_equal(ask_for("yet another"), PATCHBAY_ELIMIT);
     fixture_stop(&fixture);
     assert_int_equal(tool.count, HUB_LIMIT_ASKING_CALLS);
@@ -58,7 +58,7 @@ static void test_abandoned(void **state)
     assert_int_equal(tool.answers[0].status, PATCHBAY_NO_ANSWER);
     assert_string_equal(tool.answers[0].json, "the client did not answer in time");
     assert_int_equal(master.cancels, 1);
-    assert_int_equal(hub_asks_waiting(fixture.hub->asks), 0);
+    assert_int_equal(hub_asks_waiting(fixture.hub), 0);
     assert_int_equal(hub_call_count(fixture.hub->calls), 0);
     retry(c, "\"2\"", one, "{\"k\":{}}");
     assert_int_equal(code_of(c, "\"2\""), HUB_RPC_INVALID_PARAMS);
@@ -163,7 +163,7 @@ static void test_outcome_expires(void **state)
     fixture_spin(&fixture, 1);
     assert_int_equal(master.cancels, 0);
     fixture_run_until(&fixture, is_empty, NULL);
-    assert_int_equal(hub_asks_waiting(fixture.hub->asks), 0);
+    assert_int_equal(hub_asks_waiting(fixture.hub), 0);
     assert_int_equal(master.cancels, 0); /* for the tool it was over before */
     fixture_stop(&fixture);
 }

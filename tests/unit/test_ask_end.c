@@ -97,7 +97,7 @@ static void test_finished_in_the_same_turn(void **state)
         assert_int_equal(clients[i]->count, 1);
         assert_contains(clients[i]->messages[0], "\"content\":[]");
     }
-    assert_int_equal(hub_asks_waiting(fixture.hub->asks), 0);
+    assert_int_equal(hub_asks_waiting(fixture.hub), 0);
     fixture_stop(&fixture);
 }
 
@@ -131,7 +131,7 @@ static void test_client_gone(void **state)
     client_close(c);
     assert_int_equal(master.cancels, 2);
     expect_no_answers(2);
-    assert_int_equal(hub_asks_waiting(fixture.hub->asks), 0);
+    assert_int_equal(hub_asks_waiting(fixture.hub), 0);
     assert_int_equal(hub_call_count(fixture.hub->calls), 0);
     fixture_stop(&fixture);
 }
@@ -293,9 +293,9 @@ static void test_ends_within_ends(void **state)
         assert_int_equal(asker_elicit(&tool, 'k', "k"), PATCHBAY_OK);
         fixture_spin(&fixture, 1);
     }
-    assert_int_equal(hub_asks_waiting(fixture.hub->asks), 3);
+    assert_int_equal(hub_asks_waiting(fixture.hub), 3);
     hub_orchestrator_stop(fixture.hub);
-    assert_int_equal(hub_asks_waiting(fixture.hub->asks), 0);
+    assert_int_equal(hub_asks_waiting(fixture.hub), 0);
     fixture_stop(&fixture);
     assert_int_equal(told_at_destroy, 3);
 }

@@ -36,7 +36,7 @@ static void test_ask_and_retry(void **state)
                     "\"got\":{\"action\":\"accept\",\"content\":{\"n\":1.10}}}");
     assert_int_equal(second->count, 1);
     assert_int_equal(master.calls, 1); /* one dispatch for the whole dialogue */
-    assert_int_equal(hub_asks_waiting(fixture.hub->asks), 0);
+    assert_int_equal(hub_asks_waiting(fixture.hub), 0);
     free(request_state);
     fixture_stop(&fixture);
 }

@@ -2,6 +2,7 @@
 /* requestState of a call that asks: what is no retry of it. MCP 2026-07-28 basic/patterns/mrtr;
  * RELIABILITY P13. */
 #include "ask_modern_support.h"
+#include "hub/ask/request_state.h"
 
 /* Conformance -tampered-state; P13: each bit changed is refused, and nothing reaches the tool. */
 static void test_tampering(void **state)

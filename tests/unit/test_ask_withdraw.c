@@ -113,7 +113,7 @@ static void test_modern(void **state)
             asker_finish(&tool, tool.call.id, "{\"content\":[],\"done\":1}");
         }
         assert_contains(client_reply(c, "\"2\""), "\"done\":1");
-        assert_int_equal(hub_asks_waiting(fixture.hub->asks), 0);
+        assert_int_equal(hub_asks_waiting(fixture.hub), 0);
         free(state_text);
         fixture_stop(&fixture);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The audit: a record for each call, where it goes, and what happens when it cannot go there. */
 #include "hub_fixture.h"
+#include "hub/report/status.h"
 
 #include "base/limits.h"
 #include "hub/audit/audit.h"
@@ -43,7 +44,7 @@ static void begin(puppet *master, hub_audit_settings audit)
 /* What the file holds when everything was written that can be. */
 static const char *read_file(void)
 {
-    hub_audit_flush(fixture.hub->audit);
+    hub_audit_flush(hub_audit_of(fixture.hub));
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t len = fd >= 0 ? read(fd, content, sizeof content - 1) : 0;
     content[len > 0 ? len : 0] = '\0';
@@ -131,6 +132,7 @@ static void test_what_is_refused(void **state)
     fixture.settings.limits.calls_per_session = 3;
     settings->max_calls = 1;
     settings->queue = 1;
+    hub_review(fixture.hub);
     client *c = client_open(&fixture, LEGACY);
     client_call(c, "1", "t__a", "{}");
     client_call(c, "2", "t__a", "{}");
@@ -152,6 +154,7 @@ static void test_what_is_refused(void **state)
     client_close(c);
     fixture.settings.limits.calls_per_second = 1;
     fixture.settings.limits.calls_burst = 1;
+    hub_review(fixture.hub);
     c = client_open(&fixture, LEGACY);
     client_request(c, "20", "prompts/get", "\"name\":\"none\"");
     client_request(c, "21", "prompts/get", "\"name\":\"t__p\""); /* too fast */
@@ -175,7 +178,7 @@ static void test_what_is_refused(void **state)
         assert_memory_equal(outcome, LAST, sizeof LAST - 1);
     }
     assert_int_equal(count_lines(text), 1 + 7 + 3); /* those that had a place were cancelled */
-    assert_int_equal(fixture.hub->accounts.refused, 5);
+    assert_int_equal(fixture.hub->refused, 5);
     fixture_stop(&fixture);
 }
 
@@ -189,12 +192,13 @@ static void test_a_wait_in_vain(void **state)
     settings->max_calls = 1;
     settings->queue = 1;
     settings->queue_timeout_ms = 1;
+    hub_review(fixture.hub);
     client *c = client_open(&fixture, LEGACY);
     client_call(c, "1", "t__a", "{}");
     client_call(c, "2", "t__a", "{}");
     assert_contains(client_wait(c, "2"), "TOOL_UNAVAILABLE");
     assert_contains(read_file(), "\"request\":2,\"session\":1,\"outcome\":\"refused\"");
-    assert_int_equal(hub_find_toolset(fixture.hub, HUB_STR("t"))->counts.refused, 1);
+    assert_int_equal(hub_status_counts_of(hub_find_toolset(fixture.hub, HUB_STR("t")))->refused, 1);
     fixture_stop(&fixture);
 }
 
@@ -271,12 +275,12 @@ static void test_the_log(void **state)
     begin(&master, (hub_audit_settings){.is_on = true});
     client *c = client_open(&fixture, LEGACY);
     (void)client_ask(c, "1", "t__a", "{}");
-    hub_audit_flush(fixture.hub->audit);
+    hub_audit_flush(hub_audit_of(fixture.hub));
     assert_true(fixture_logged(&fixture, " audit who="));
     assert_true(fixture_logged(&fixture, "toolset=t name=a request=1 session=1 outcome=ok"));
-    hub_audit_configure(fixture.hub->audit, &(hub_audit_settings){.is_on = false});
+    hub_audit_configure(hub_audit_of(fixture.hub), &(hub_audit_settings){.is_on = false});
     (void)client_ask(c, "2", "t__a", "{}");
-    hub_audit_flush(fixture.hub->audit);
+    hub_audit_flush(hub_audit_of(fixture.hub));
     assert_false(fixture_logged(&fixture, "request=2"));
     fixture_stop(&fixture);
 }
@@ -314,9 +318,9 @@ static void test_a_full_disk(void **state)
     client *c = client_open(&fixture, LEGACY);
     for (int i = 0; i < 3; i++) {
         assert_contains(client_ask(c, "1", "t__a", "{}"), "\"result\"");
-        hub_audit_flush(fixture.hub->audit);
+        hub_audit_flush(hub_audit_of(fixture.hub));
     }
-    hub_audit_numbers numbers = hub_audit_count(fixture.hub->audit);
+    hub_audit_numbers numbers = hub_audit_count(hub_audit_of(fixture.hub));
     assert_int_equal(numbers.dropped, 3);
     assert_int_equal(numbers.written, 0);
     assert_true(numbers.is_failing);
@@ -329,7 +333,7 @@ static void test_a_full_disk(void **state)
     assert_contains(text, "\"outcome\":\"records_dropped\",\"count\":3}");
     assert_contains(text, "\"request\":2");
     assert_true(fixture_logged(&fixture, "audit.recovered dropped=3"));
-    assert_false(hub_audit_count(fixture.hub->audit).is_failing);
+    assert_false(hub_audit_count(hub_audit_of(fixture.hub)).is_failing);
     (void)client_ask(c, "3", "t__a", "{}");
     assert_int_equal(count_lines(read_file()), 3); /* it is said once */
     fixture_stop(&fixture);
@@ -347,14 +351,14 @@ static void test_strict(void **state)
     begin(&master, settings);
     client *c = client_open(&fixture, LEGACY);
     assert_contains(client_ask(c, "1", "t__a", "{}"), "\"result\""); /* nobody knew */
-    hub_audit_flush(fixture.hub->audit);
+    hub_audit_flush(hub_audit_of(fixture.hub));
     unsigned made = master.calls;
     const char *reply = client_ask(c, "2", "t__a", "{}");
     assert_contains(reply, "TOOL_UNAVAILABLE");
     assert_contains(reply, "log.audit_strict");
     assert_contains(reply, "\"retryable\":true");
     assert_int_equal(master.calls, made);
-    hub_audit_numbers numbers = hub_audit_count(fixture.hub->audit);
+    hub_audit_numbers numbers = hub_audit_count(hub_audit_of(fixture.hub));
     assert_int_equal(numbers.waiting, 1);
     assert_int_equal(numbers.dropped, 0);
     assert_int_equal(numbers.refused, 1);
@@ -379,11 +383,11 @@ static void test_strict_after_a_failure(void **state)
     begin(&master, settings);
     client *c = client_open(&fixture, LEGACY);
     (void)client_ask(c, "1", "t__a", "{}");
-    hub_audit_flush(fixture.hub->audit);
-    assert_true(hub_audit_count(fixture.hub->audit).is_failing);
+    hub_audit_flush(hub_audit_of(fixture.hub));
+    assert_true(hub_audit_count(hub_audit_of(fixture.hub)).is_failing);
     assert_int_equal(unlink(path), 0);
     settings.is_strict = true;
-    hub_audit_configure(fixture.hub->audit, &settings);
+    hub_audit_configure(hub_audit_of(fixture.hub), &settings);
     assert_contains(client_ask(c, "2", "t__a", "{}"), "\"content\":[]");
     assert_contains(read_file(), "\"request\":2");
     fixture_stop(&fixture);
@@ -413,7 +417,7 @@ static void test_strict_is_bounded(void **state)
     assert_contains(client_ask(c, "9999", "t__a", "{}"), "too many records wait");
     assert_int_equal(master.calls, HUB_LIMIT_AUDIT_RECORDS);
     client_cancel(c, "1");
-    hub_audit_flush(fixture.hub->audit);
+    hub_audit_flush(hub_audit_of(fixture.hub));
     client_call(c, "10000", "t__a", "{}");
     assert_int_equal(master.calls, HUB_LIMIT_AUDIT_RECORDS + 1);
     fixture_stop(&fixture);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Router: tools/call, from the client's bytes to the module and back, and progress. */
 #include "hub_fixture.h"
+#include "hub/router/stations.h"
 
 #include "base/clock.h"
 
@@ -266,9 +267,11 @@ static void test_a_turn_costs_no_time(void **state)
     struct ev_loop *loop = hub_loop_new();
     hub_call_table *table;
     hub_call *call;
+    hub_stations_lay_out(HUB_STATIONS, HUB_STATION_COUNT);
     assert_int_equal(hub_call_table_create(loop, &table), HUB_OK);
     (void)ev_run(loop, EVRUN_NOWAIT); /* the turn */
-    assert_int_equal(hub_call_begin_internal(table, NULL, NULL, &call), HUB_OK);
+    hub_orchestrator hub = {.loop = loop, .calls = table};
+    assert_int_equal(hub_call_begin_internal(&hub, NULL, NULL, &call), HUB_OK);
     hub_call_begin_clock(call);
     uint64_t begin_us = hub_clock_now_us();
     while (hub_clock_now_us() < begin_us + 20000) {

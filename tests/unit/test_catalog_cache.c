@@ -77,7 +77,7 @@ static void test_recalled(void **state)
     client_request(c, "1", "tools/list", "");
     assert_contains(client_reply(c, "1"), "up__a"); /* at once */
     assert_contains(client_reply(c, "1"), "up__b");
-    assert_false(hub_toolset_is_pending(toolset()));
+    assert_false(hub_discovery_is_pending(toolset()));
     fixture_settle(&fixture);
     assert_int_equal(up.asked, 0);
     assert_int_equal(client_count(c, "list_changed"), 0);
@@ -313,11 +313,11 @@ static void test_age(void **state)
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         begin();
         fixture.settings.limits.catalog_ttl_ms = TTL_MS;
-        toolset()->learned_at_ms = wall_ms() - CASES[i].age_ms;
+        hub_catalogs_of(toolset())->learned_at_ms = wall_ms() - CASES[i].age_ms;
         client *c = client_open(&fixture, LEGACY);
         assert_contains(client_list(c, "1"), "up__a");
         assert_int_equal(up.asked, 0); /* the list has left before anybody is asked */
-        assert_int_equal(ev_is_active(&fixture.hub->refresh) != 0, CASES[i].asked);
+        assert_int_equal(ev_is_active(&hub_catalogs_with(fixture.hub)->refresh) != 0, CASES[i].asked);
         if (CASES[i].asked > 0) {
             wait_asked(1);
             assert_contains(client_list(c, "2"), "up__a"); /* and nobody waits for the answer */
@@ -380,8 +380,8 @@ static void test_refresh_fails(void **state)
     assert_true(fixture_logged(&fixture, "tools.discovery.server.failed serverName=up toolCount=1 "
                                          "errorMessage=\"no route\" traceId="));
     assert_contains(client_list(c, "2"), "up__a");
-    assert_false(ev_is_active(&fixture.hub->refresh) != 0);
-    assert_false(ev_is_active(&toolset()->retry) != 0); /* it has a catalog */
+    assert_false(ev_is_active(&hub_catalogs_with(fixture.hub)->refresh) != 0);
+    assert_false(ev_is_active(&hub_catalogs_of(toolset())->retry) != 0); /* it has a catalog */
     assert_contains(client_ask(c, "3", "list_toolsets", "{}"), "because");
     assert_int_equal(client_count(c, "list_changed"), 0);
     fixture_stop(&fixture);
@@ -394,7 +394,7 @@ static void test_changed_later(void **state)
     learn("[" TOOL("a") "]");
     begin();
     set_state(PATCHBAY_STATE_READY);
-    while (!hub_catalog_cache_settle(fixture.hub->cache)) {
+    while (!hub_catalog_cache_settle(hub_catalogs_with(fixture.hub)->cache)) {
         fixture_spin(&fixture, 1);
     }
     set_tools("[" TOOL("later") "]");

@@ -189,7 +189,7 @@ static void test_asked_again(void **state)
     fixture_settle(&fixture);
     assert_int_equal(client_count(c, "list_changed"), 1);
     assert_contains(client_list(c, "3"), "u0__a");
-    assert_false(ev_is_active(&hub_find_toolset(fixture.hub, HUB_STR("u0"))->retry) != 0);
+    assert_false(ev_is_active(&hub_catalogs_of(hub_find_toolset(fixture.hub, HUB_STR("u0")))->retry) != 0);
     fixture_stop(&fixture);
 }
 
@@ -214,18 +214,18 @@ static void test_no_room_to_ask(void **state)
     begin(1);
     hub_toolset *toolset = hub_find_toolset(fixture.hub, HUB_STR("u0"));
     while (count < ROOM &&
-           hub_call_begin_internal(fixture.hub->calls, NULL, NULL, &calls[count]) == HUB_OK) {
+           hub_call_begin_internal(fixture.hub, NULL, NULL, &calls[count]) == HUB_OK) {
         count++;
     }
     told = HUB_OK;
     hub_discovery_run *run = hub_discovery_begin(fixture.hub, 1, HUB_STR_EMPTY);
-    hub_toolset_discover(toolset, &waiter, run);
+    hub_discovery_want(toolset, &waiter, run);
     hub_discovery_asked(run);
     assert_int_equal(told, HUB_EUNAVAILABLE);
     assert_int_equal(ups[0].asked, 0);
     assert_true(fixture_logged(&fixture, "tools.discovery.server.failed serverName=u0"));
-    assert_true(ev_is_active(&toolset->retry) != 0);
-    assert_false(hub_toolset_is_pending(toolset)); /* no list waits for it */
+    assert_true(ev_is_active(&hub_catalogs_of(toolset)->retry) != 0);
+    assert_false(hub_discovery_is_pending(toolset)); /* no list waits for it */
     while (count > 0) {
         hub_call_drop(calls[--count]);
     }
@@ -235,9 +235,9 @@ static void test_no_room_to_ask(void **state)
 static double planned_s(void)
 {
     hub_toolset *toolset = hub_find_toolset(fixture.hub, HUB_STR("u0"));
-    assert_true(ev_is_active(&toolset->retry) != 0);
+    assert_true(ev_is_active(&hub_catalogs_of(toolset)->retry) != 0);
     ev_now_update(fixture.loop);
-    return ev_timer_remaining(fixture.loop, &toolset->retry);
+    return ev_timer_remaining(fixture.loop, &hub_catalogs_of(toolset)->retry);
 }
 
 /* RELIABILITY U09: ever later, never later than a minute, never for the last time. */
@@ -255,12 +255,12 @@ static void test_ever_later(void **state)
         double delay_s = planned_s();
         double most_s = i < sizeof DELAYS_S / sizeof DELAYS_S[0] ? DELAYS_S[i] : 60;
         assert_true(delay_s <= most_s + .01 && delay_s >= most_s * .75 - 1);
-        ev_invoke(fixture.loop, &toolset->retry, EV_TIMER); /* as if it were time */
+        ev_invoke(fixture.loop, &hub_catalogs_of(toolset)->retry, EV_TIMER); /* as if it were time */
         assert_int_equal(ups[0].asked, i + 2);
         fail_asked(&ups[0], "dead");
     }
     client_call(c, "2", "disable_toolset", "{\"toolset\":\"u0\"}");
-    assert_false(ev_is_active(&toolset->retry) != 0); /* nobody wants it any more */
+    assert_false(ev_is_active(&hub_catalogs_of(toolset)->retry) != 0); /* nobody wants it any more */
     fixture_stop(&fixture);
 }
 

@@ -25,11 +25,11 @@ static void test_enable_disable(void **state)
         assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
         assert_int_equal(done.results[0].tool_count, 2); /* S1.36 */
         assert_false(done.results[0].is_starting);
-        assert_int_equal(hub_manager_active_count(fixture_profile(&fixture)->manager), 1);
+        assert_int_equal(hub_manager_active_count(hub_manager_of(fixture_profile(&fixture))), 1);
         assert_contains(client_list(c, "2"), "git__status");
         assert_contains(client_ask(c, "3", "git__status", "{}"), "\"content\":[]");
         assert_int_equal(disable(&fixture, "git", &done), HUB_OK);
-        assert_int_equal(hub_manager_active_count(fixture_profile(&fixture)->manager), 0);
+        assert_int_equal(hub_manager_active_count(hub_manager_of(fixture_profile(&fixture))), 0);
         assert_lacks(client_list(c, "4"), "git__status");
         assert_contains(client_ask(c, "5", "git__status", "{}"), "Unknown tool");
         client_clear(c);
@@ -243,7 +243,7 @@ static void test_collision_in_batch(void **state)
     assert_int_equal(done.results[0].err, HUB_OK);
     assert_int_equal(done.results[1].err, HUB_ENOTFOUND);
     assert_int_equal(done.results[2].err, HUB_OK);
-    assert_int_equal(hub_manager_active_count(fixture_profile(&fixture)->manager), 0);
+    assert_int_equal(hub_manager_active_count(hub_manager_of(fixture_profile(&fixture))), 0);
     fixture_stop(&fixture);
     assert_int_equal(b.destroys, 1);
 }
@@ -354,7 +354,7 @@ static void test_profiles(void **state)
     fixture_start(&fixture);
     client *one = client_open(&fixture, LEGACY);
     client *two = client_open_in(&fixture, LEGACY, "second");
-    hub_manager *second = hub_find_profile(fixture.hub, "second")->manager;
+    hub_manager *second = hub_manager_of(hub_find_profile(fixture.hub, "second"));
     assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
     fixture_settle(&fixture);
     assert_int_equal(client_count(one, LIST_CHANGED), 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Token buckets, and how much a client may ask for (REQUIREMENTS S5.4; RELIABILITY R07, R14). */
 #include "keeper_support.h"
+#include "hub/notices/logging_internal.h"
 
 #include "base/bucket.h"
 #include "hub/notices/logging.h"
@@ -76,6 +77,11 @@ static void test_bucket_extremes(void **state)
 
 /* ---- requests per second --------------------------------------------------------------------- */
 
+static hub_bucket *rate_of(const hub_session *session)
+{
+    return hub_session_part(session, &HUB_RATES_STATION);
+}
+
 static void init(void)
 {
     init_keeper(&t, "[" TOOL("a") "]");
@@ -109,7 +115,7 @@ static void test_session_rate(void **state)
     assert_contains(reply, "\"retryAfter\":");
     assert_contains(reply, "\"retryable\":true");
     assert_int_equal(t.count, 2);
-    assert_int_equal(fixture.hub->accounts.refused, 1);
+    assert_int_equal(fixture.hub->refused, 1);
     client_request(c, "5", "ping", "");
     assert_contains(client_reply(c, "5"), "\"result\":{}");
     client_cancel(c, "1");
@@ -127,7 +133,7 @@ static void test_burst_default(void **state)
     fixture.settings.limits.calls_per_second = 4;
     fixture_start(&fixture);
     client *c = client_open(&fixture, MODERN);
-    c->session->rates.calls.full_ns = 0;
+    rate_of(c->session)->full_ns = 0;
     uint64_t before_ms = hub_clock_now_ms();
     unsigned taken = 0;
     for (unsigned i = 0; i < 50; i++) {
@@ -159,9 +165,9 @@ static void test_principal_rate(void **state)
     client_call(again, "1", "t__a", "{}");
     client_call(again, "2", "t__a", "{}");
     assert_contains(client_reply(again, "2"), "limits.calls_per_second_per_principal");
-    hub_bucket own = again->session->rates.calls;
+    hub_bucket own = *rate_of(again->session);
     client_call(again, "3", "t__a", "{}");
-    assert_int_equal(again->session->rates.calls.full_ns, own.full_ns);
+    assert_int_equal(rate_of(again->session)->full_ns, own.full_ns);
     client *other = open_as(MODERN, "two");
     client_call(other, "1", "t__a", "{}");
     assert_null(client_reply(other, "1"));
@@ -196,14 +202,14 @@ static void test_accounts(void **state)
     init();
     fixture_start(&fixture);
     client_close(open_as(MODERN, "one"));
-    assert_null(fixture.hub->accounts.all);
+    assert_null(fixture.hub->principals);
     client *a = open_as(MODERN, "one");
     client *b = open_as(MODERN, "one");
-    assert_ptr_equal(a->session->account, b->session->account);
+    assert_ptr_equal(a->session->principal, b->session->principal);
     client_close(a);
-    assert_non_null(fixture.hub->accounts.all);
+    assert_non_null(fixture.hub->principals);
     client_close(b);
-    assert_null(fixture.hub->accounts.all);
+    assert_null(fixture.hub->principals);
     fixture_stop(&fixture);
 }
 
@@ -211,12 +217,11 @@ static void leave_with_debt(unsigned number)
 {
     char name[16];
     (void)snprintf(name, sizeof name, "p%u", number);
-    hub_account *account = hub_rates_join(fixture.hub, name);
-    assert_non_null(account);
-    hub_session session = {.profile = fixture_profile(&fixture), .account = account};
-    hub_request request = {.session = &session};
-    assert_true(hub_rates_admit(&request));
-    hub_rates_leave(fixture.hub, account);
+    hub_principal *principal = hub_principal_join(fixture.hub, name);
+    assert_non_null(principal);
+    hub_bucket_spend(hub_principal_part(principal, &HUB_RATES_STATION), hub_clock_now_ms(),
+                     (hub_bucket_rate){.per_second = 1, .at_once = 1});
+    hub_principal_leave(fixture.hub, principal);
 }
 
 /* R14: as many principals are remembered as the limit says, and one more makes the oldest go. */
@@ -227,16 +232,15 @@ static void test_idle_accounts(void **state)
     fixture.settings.limits.calls_per_second_per_principal = 1;
     fixture.settings.limits.calls_burst_per_principal = HUB_BUCKET_MOST;
     fixture_start(&fixture);
-    const hub_accounts *accounts = &fixture.hub->accounts;
     fixture.settings.limits.calls_burst_per_principal = 1;
     for (unsigned i = 0; i < HUB_LIMIT_IDLE_ACCOUNTS; i++) {
         leave_with_debt(i);
     }
-    size_t before = accounts->idle_count;
+    size_t before = fixture.hub->idle_count;
     assert_in_range(before, 1, HUB_LIMIT_IDLE_ACCOUNTS);
     for (unsigned i = 0; i < HUB_LIMIT_IDLE_ACCOUNTS; i++) {
         leave_with_debt(HUB_LIMIT_IDLE_ACCOUNTS + i);
-        assert_true(accounts->idle_count <= HUB_LIMIT_IDLE_ACCOUNTS);
+        assert_true(fixture.hub->idle_count <= HUB_LIMIT_IDLE_ACCOUNTS);
     }
     fixture_stop(&fixture);
 }
@@ -257,7 +261,7 @@ static void test_calls_per_principal(void **state)
     client_call(a, "1", "t__a", "{}");
     client_call(a, "2", "t__a", "{}");
     client_call(b, "1", "t__a", "{}");
-    assert_int_equal(hub_rates_in_flight(a->session->account), 3);
+    assert_int_equal(hub_principal_in_flight(a->session->principal), 3);
     client_call(b, "2", "t__a", "{}");
     const char *reply = client_reply(b, "2");
     assert_contains(reply, "\"code\":-31001");
@@ -271,7 +275,7 @@ static void test_calls_per_principal(void **state)
     client_call(b, "4", "t__a", "{}");
     assert_null(client_reply(b, "4"));
     client_close(a);
-    assert_int_equal(hub_rates_in_flight(b->session->account), 2);
+    assert_int_equal(hub_principal_in_flight(b->session->principal), 2);
     client_call(b, "5", "t__a", "{}");
     assert_null(client_reply(b, "5"));
     client_call(b, "6", "t__a", "{}");
@@ -304,17 +308,17 @@ static void test_log_messages(void **state)
         say("first");
     }
     assert_int_equal(client_count(c, "\"first\""), HUB_LIMIT_LOG_MESSAGES_BURST);
-    c->session->rates.log_messages.full_ns =
+    hub_logging_in(c->session)->messages.full_ns =
         (before_ms + FIXTURE_LONG_MS) * 1000000; /* none is earned while the test runs */
     say("lost");
     say("lost");
     say("lost");
     assert_int_equal(client_count(c, "lost"), 0);
-    assert_int_equal(c->session->rates.log_dropped, 3);
+    assert_int_equal(hub_logging_in(c->session)->dropped, 3);
     client *other = client_open(&fixture, LEGACY);
     say("other");
     assert_int_equal(client_count(other, "\"other\""), 1);
-    c->session->rates.log_messages.full_ns =
+    hub_logging_in(c->session)->messages.full_ns =
         hub_clock_now_ms() * 1000000 + (rate.at_once - 1) * hub_bucket_step_ns(rate);
     client_clear(c);
     say("next");
@@ -322,7 +326,7 @@ static void test_log_messages(void **state)
     assert_contains(c->messages[0], "{\"level\":\"error\",\"logger\":\"patchbay\",\"data\":"
                                     "\"4 messages were left out here");
     assert_contains(c->messages[1], "\"next\"");
-    c->session->rates.log_dropped = 7;
+    hub_logging_in(c->session)->dropped = 7;
     client_close(c);
     assert_true(fixture_logged(&fixture, "client.log_dropped transport=test count=7"));
     fixture_stop(&fixture);
@@ -366,8 +370,8 @@ static void test_updates(void **state)
     while (client_count(c, "resources/updated") < wanted) {
         ev_run(fixture.loop, EVRUN_ONCE);
     }
-    assert_null(c->session->updates_due);
-    c->session->rates.updates.full_ns = /* the next is far away */
+    assert_null(hub_notices_in(c->session)->updates_due);
+    hub_notices_in(c->session)->updates.full_ns = /* the next is far away */
         (hub_clock_now_ms() + FIXTURE_LONG_MS) * 1000000;
     for (unsigned i = 0; i < 1000; i++) {
         change(t.master.latest, "x:1");
@@ -378,21 +382,21 @@ static void test_updates(void **state)
     fixture_spin(&fixture, 50);
     assert_int_equal(c->count, wanted);
     size_t due = 0;
-    for (const hub_subscriber *at = c->session->updates_due; at != NULL && due <= 3;
+    for (const hub_subscriber *at = hub_notices_in(c->session)->updates_due; at != NULL && due <= 3;
          at = at->due_next) {
         due++;
     }
     assert_int_equal(due, 3);
     client_request(c, "\"u\"", "resources/unsubscribe", "\"uri\":\"x:3\"");
     client_clear(c);
-    c->session->rates.updates.full_ns = 0;
-    ev_feed_event(fixture.loop, &c->session->updates_timer, EV_TIMER);
+    hub_notices_in(c->session)->updates.full_ns = 0;
+    ev_feed_event(fixture.loop, &hub_notices_in(c->session)->updates_timer, EV_TIMER);
     fixture_spin(&fixture, 1);
     assert_int_equal(client_count(c, "resources/updated"), 2);
     assert_int_equal(client_count(c, "x:1"), 1);
     assert_int_equal(client_count(c, "x:2"), 1);
     assert_int_equal(client_count(c, "x:3"), 0);
-    assert_null(c->session->updates_due);
+    assert_null(hub_notices_in(c->session)->updates_due);
     fixture_stop(&fixture);
 }
 

@@ -2,6 +2,7 @@
 /* Reloading (S5.8, S5.9, S5.11, S5.45; RELIABILITY C02, C03): what changes, what does not, and that
  * a reload that cannot be changes nothing. */
 #include "reload_support.h"
+#include "hub/report/reload_state.h"
 
 enum { MASTERS = 6, ROUNDS = 1000 };
 
@@ -454,7 +455,7 @@ static void test_policy(void **state)
     assert_true(fixture_logged(&fixture, "toolset.skipped profile=default toolsets=b"));
     fixture.profiles[0].policy.max_active = 1;
     assert_int_equal(reload(), HUB_OK);
-    assert_int_equal(hub_manager_active_count(fixture_profile(&fixture)->manager), 1);
+    assert_int_equal(hub_manager_active_count(hub_manager_of(fixture_profile(&fixture))), 1);
     fixture.profiles[0].policy.max_active = 0;
     fixture.profiles[0].policy.read_only = true; /* no tool says that it is */
     assert_int_equal(reload(), HUB_OK);
@@ -584,7 +585,7 @@ static void test_impatient(void **state)
     (void)fixture_toolset(&fixture, "up", &masters[4], true);
     assert_int_equal(reload(), HUB_OK);
     assert_null(toolset("up")->lists[HUB_KIND_TOOL]);
-    assert_non_null(fixture.hub->reload_wait);
+    assert_non_null(hub_reload_state_of(fixture.hub)->wait);
     stop();
 }
 

@@ -227,10 +227,10 @@ static void test_failed_then_removed(void **state)
                                          PATCHBAY_UNAVAILABLE, puppet_str("not there"));
     assert_non_null(client_wait(c, "1"));
     hub_toolset *up = hub_find_toolset(fixture.hub, HUB_STR("up"));
-    assert_true(ev_is_active(&up->retry));
+    assert_true(ev_is_active(&hub_catalogs_of(up)->retry));
     remove_from_draft(&fixture, 0);
     assert_int_equal(reload_draft(&fixture), HUB_OK);
-    assert_false(ev_is_active(&up->retry)); /* it is there until its instance has ended */
+    assert_false(ev_is_active(&hub_catalogs_of(up)->retry)); /* it is there until its instance has ended */
     fixture_spin(&fixture, 3);
     assert_int_equal(master.destroys, 1);
     fixture_settle(&fixture);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static hub_state_key key;
+static hub_key key;
 static unsigned char digest[HUB_DIGEST_BYTES];
 static const hub_state_binding BINDING = {
     .principal = {.ptr = "alice", .len = 5},
@@ -23,7 +23,7 @@ static const hub_request_state STATE = {
     .call = UINT64_C(0x1fffffffffffff), .serial = 1, .expires_ms = UINT64_MAX};
 
 /* The raw JSON string of a state. */
-static void make(char raw[HUB_REQUEST_STATE_BYTES + 3], const hub_state_key *with)
+static void make(char raw[HUB_REQUEST_STATE_BYTES + 3], const hub_key *with)
 {
     hub_buf text;
     hub_buf_init(&text, 1024);
@@ -43,7 +43,7 @@ static hub_err read_state(const char *raw, size_t len, const hub_state_binding *
 static int set_up(void **state)
 {
     (void)state;
-    assert_int_equal(hub_state_key_make(&key), HUB_OK);
+    assert_int_equal(hub_key_make(&key), HUB_OK);
     assert_int_equal(hub_request_digest(HUB_STR("tools/call"), HUB_STR("{\"name\":\"a\"}"), digest),
                      HUB_OK);
     return 0;
@@ -107,7 +107,7 @@ static void test_bound_to_all(void **state)
 {
     char raw[HUB_REQUEST_STATE_BYTES + 3];
     unsigned char other_digest[HUB_DIGEST_BYTES];
-    hub_state_key other_key;
+    hub_key other_key;
     (void)state;
     make(raw, &key);
     size_t len = strlen(raw);
@@ -126,7 +126,7 @@ static void test_bound_to_all(void **state)
     other_digest[31] ^= 1;
     other.digest = other_digest;
     assert_int_equal(read_state(raw, len, &other), HUB_EINVAL);
-    assert_int_equal(hub_state_key_make(&other_key), HUB_OK); /* another hub's */
+    assert_int_equal(hub_key_make(&other_key), HUB_OK); /* another hub's */
     make(raw, &other_key);
     assert_int_equal(read_state(raw, len, &BINDING), HUB_EINVAL);
 }

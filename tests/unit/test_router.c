@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Router: methods per era, handshake, envelopes, lists, subscriptions. */
 #include "hub_fixture.h"
+#include "hub/notices/subscription_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,8 +308,8 @@ static void test_listen(void **state)
     client_cancel(c, "1");
     client_cancel(c, "\"1\"");
     client_clear(c);
-    assert_null(c->session->listens);
-    assert_int_equal(c->session->listen_count, 0);
+    assert_null(hub_notices_in(c->session)->listens);
+    assert_int_equal(hub_notices_in(c->session)->listen_count, 0);
     client_request(c, "1", "tools/list", ""); /* free again */
     assert_contains(client_reply(c, "1"), "\"result\"");
     fixture_stop(&fixture);

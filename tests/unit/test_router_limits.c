@@ -140,10 +140,10 @@ static void test_calls_of_hub(void **state)
     hub_call **calls = calloc(HUB_LIMIT_CALLS, sizeof(hub_call *));
     assert_non_null(calls);
     for (unsigned i = 0; i < HUB_LIMIT_CALLS; i++) {
-        assert_int_equal(hub_call_begin_internal(table, NULL, NULL, &calls[i]), HUB_OK);
+        assert_int_equal(hub_call_begin_internal(fixture.hub, NULL, NULL, &calls[i]), HUB_OK);
     }
     hub_call *more = NULL;
-    assert_int_equal(hub_call_begin_internal(table, NULL, NULL, &more), HUB_ELIMIT);
+    assert_int_equal(hub_call_begin_internal(fixture.hub, NULL, NULL, &more), HUB_ELIMIT);
     client *c = client_open(&fixture, MODERN);
     assert_contains(client_ask(c, "1", "t__a", "{}"), "\"code\":-31001");
     for (unsigned i = 0; i < HUB_LIMIT_CALLS; i++) {

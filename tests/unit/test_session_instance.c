@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `sharing: session`: who is served by which instance, how many there may be, and when they end. */
 #include "reload_support.h"
+#include "hub/instances/session_instance.h"
 
 #include <inttypes.h>
 
@@ -86,7 +87,7 @@ static void test_one_for_each(void **state)
     wait_alive(2);
     client_close(other);
     wait_alive(1);
-    assert_int_equal(shared()->instance_count, 0);
+    assert_int_equal(hub_session_instance_count(shared()), 0);
     fixture_stop(&fixture);
 }
 
@@ -126,7 +127,7 @@ static void test_one_that_cannot_be_made(void **state)
     const char *reply = client_ask(c, "1", "up__now", "{}");
     assert_contains(reply, "no licence");
     assert_contains(reply, "TOOL_UNAVAILABLE");
-    assert_int_equal(shared()->instance_count, 0);
+    assert_int_equal(hub_session_instance_count(shared()), 0);
     master.broken = NULL;
     assert_lacks(client_ask(c, "2", "up__now", "{}"), "isError\":true");
     fixture_stop(&fixture);
@@ -231,7 +232,7 @@ static void test_another_configuration(void **state)
     (void)snprintf(fixture.configs[0], sizeof fixture.configs[0], "{ \"puppet\":\"%" PRIuPTR "\"}",
                    (uintptr_t)&master);
     assert_int_equal(reload_draft(&fixture), HUB_OK);
-    assert_int_equal(shared()->instance_count, 1);
+    assert_int_equal(hub_session_instance_count(shared()), 1);
     fixture_spin(&fixture, 2);
     assert_string_equal(taken[taken_count - 1].method, "resources/subscribe"); /* it was told */
     assert_non_null(client_ask(c, "3", "up__now", "{}"));
@@ -279,7 +280,7 @@ static void test_another_sharing(void **state)
     assert_non_null(client_wait(c, "2"));
     fixture.toolsets[0].sharing_session = false;
     assert_int_equal(reload_draft(&fixture), HUB_OK);
-    assert_int_equal(shared()->instance_count, 0);
+    assert_int_equal(hub_session_instance_count(shared()), 0);
     assert_non_null(client_ask(c, "3", "up__now", "{}"));
     assert_int_equal(puppet_finish(taken[0].instance, taken[0].call, "{\"content\":[1]}"),
                      PATCHBAY_OK);
@@ -288,7 +289,7 @@ static void test_another_sharing(void **state)
     fixture.toolsets[0].sharing_session = true;
     assert_int_equal(reload_draft(&fixture), HUB_OK);
     assert_non_null(client_ask(c, "4", "up__now", "{}"));
-    assert_int_equal(shared()->instance_count, 1);
+    assert_int_equal(hub_session_instance_count(shared()), 1);
     fixture_stop(&fixture);
     assert_int_equal(generations, 0);
 }

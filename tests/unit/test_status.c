@@ -38,7 +38,7 @@ static void start(puppet *master)
 
 static const hub_status_counts *counts(void)
 {
-    return &fixture.hub->toolsets[0]->counts;
+    return hub_status_counts_of(fixture.hub->toolsets[0]);
 }
 
 /* The member of the first toolset's status, as raw JSON; empty when it has none. */
@@ -112,6 +112,7 @@ static void test_load(void **state)
     hub_toolset_settings *settings = fixture.hub->toolsets[0]->settings;
     settings->max_calls = 1;
     settings->queue = 2;
+    hub_review(fixture.hub);
     for (unsigned i = 1; i <= 5; i++) {
         client_call(c, (const char *[]){"1", "2", "3", "4", "5"}[i - 1], "t__a", "{}");
     }
@@ -156,7 +157,7 @@ static void test_latency(void **state)
     answer with = {PATCHBAY_RESULT, "{\"content\":[]}"};
     puppet master = {.ctx = &with};
     start(&master);
-    fixture.hub->toolsets[0]->counts = (hub_status_counts){
+    *(hub_status_counts *)(uintptr_t)counts() = (hub_status_counts){
         .calls = 5, .cancelled = 2, .latency_us = 4500, .latency_max_us = 1000001};
     assert_string_equal(member("latencyMs"), "{\"mean\":1.500,\"max\":1000.001}");
     fixture_stop(&fixture);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subscriptions to resources: counted towards the toolset, told to exactly those who asked. */
 #include "echo_puppet.h"
+#include "hub/notices/subscription_internal.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -190,7 +191,7 @@ static void test_asked_twice(void **state)
         (void)puppet_finish(up.puppet.latest, up.requests[0].call, "{}");
         assert_int_equal(client_reply(c, "1") != NULL, cancelled != 1);
         assert_int_equal(client_reply(c, "2") != NULL, cancelled != 2);
-        assert_int_equal(c->session->subscribers.count, 1);
+        assert_int_equal(hub_notices_in(c->session)->subscribers.count, 1);
         client_clear(c);
         update("x:1");
         assert_int_equal(c->count, 1);
@@ -471,7 +472,7 @@ static void test_disable(void **state)
     assert_int_equal(client_count(b, UPDATED), 1);
     (void)client_ask(b, "6", "disable_toolset", "{\"toolset\":\"t\"}");
     expect_asked(3, 3);
-    assert_int_equal(fixture_profile(&fixture)->sessions->subscribers.count, 0);
+    assert_int_equal(hub_notices_in(fixture_profile(&fixture)->sessions)->subscribers.count, 0);
     fixture_stop(&fixture);
 }
 
@@ -574,7 +575,7 @@ static void test_acknowledged_when_known(void **state)
     assert_int_equal(
         t->catalog->set(t->host, PATCHBAY_RESOURCES, puppet_str("[" RESOURCE("x:1") "]")),
         PATCHBAY_OK);
-    while (hub_notifier_count(hub_find_profile(fixture.hub, NULL)->notifier) == 0) {
+    while (hub_notifier_count(hub_notifier_of(hub_find_profile(fixture.hub, NULL))) == 0) {
         ev_run(fixture.loop, EVRUN_ONCE);
     }
     assert_int_equal(m->count, 0);

@@ -6,6 +6,7 @@
  * wants to hear of, and an update reaches exactly those who do.
  */
 #include "hub_fixture.h"
+#include "hub/notices/subscription_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -349,9 +350,9 @@ static void update(size_t uri)
     for (size_t i = 0; i < SESSIONS; i++) {
         client_clear(m.sessions[i].c);
     }
-    m.modern->session->rates.updates = (hub_bucket){0}; /* how often is another test's business */
+    hub_notices_in(m.modern->session)->updates = (hub_bucket){0}; /* how often is another test's business */
     for (size_t i = 0; i < SESSIONS; i++) {
-        m.sessions[i].c->session->rates.updates = (hub_bucket){0};
+        hub_notices_in(m.sessions[i].c->session)->updates = (hub_bucket){0};
     }
     assert_int_equal(t->catalog->updated(t->host, puppet_str(URI_TEXTS[uri])), PATCHBAY_OK);
     for (size_t i = 0; i < SESSIONS; i++) {
@@ -439,7 +440,7 @@ static void run(unsigned seed)
         }
     }
     check();
-    assert_null(hub_find_toolset(m.fixture.hub, HUB_STR("t"))->subscriptions);
+    assert_null(hub_notices_of(hub_find_toolset(m.fixture.hub, HUB_STR("t")))->subscriptions);
     fixture_stop(&m.fixture);
 }
 

@@ -5,6 +5,7 @@
  * (Associating Task-Related Messages, Task Notifications, Task Progress Notifications).
  */
 #include "ask_support.h"
+#include "hub/tasks/tasks_internal.h"
 #include "task_support.h"
 
 static task_hub h;
@@ -63,7 +64,7 @@ static void test_status(void **state)
     assert_int_equal(tell_status("\"7\"", "completed"), PATCHBAY_OK); /* it was over */
     assert_int_equal(client_count(mine, STATUS), 2);
     assert_int_equal(other->count, 0);
-    assert_int_equal(h.fixture.hub->task_count, 0);
+    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 0);
     free(id);
     fixture_stop(&h.fixture);
 }
@@ -207,9 +208,9 @@ static void test_limit_of_a_session(void **state)
     assert_int_equal(told_of(c, 0), 0);
     assert_int_equal(told_of(c, 1), 1);
     assert_int_equal(told_of(c, LIMIT), 1);
-    assert_int_equal(c->session->task_count, LIMIT);
+    assert_int_equal(hub_tasks_in(c->session)->task_count, LIMIT);
     client_close(c);
-    assert_int_equal(h.fixture.hub->task_count, 0);
+    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 0);
     fixture_stop(&h.fixture);
 }
 
@@ -219,7 +220,7 @@ static void test_limit_of_the_hub(void **state)
     (void)state;
     tasks_start(&h);
     client *c = tasks_client(&h, LEGACY, "a");
-    h.fixture.hub->task_count = HUB_LIMIT_WATCHED_TASKS - 1;
+    *hub_tasks_count(h.fixture.hub->toolsets[0]) = HUB_LIMIT_WATCHED_TASKS - 1;
     make_numbered(c, 1);
     assert_int_equal(told_of(c, 1), 1);
     char *id = tasks_make(&h, c, "1", "\"n2\"");
@@ -227,7 +228,7 @@ static void test_limit_of_the_hub(void **state)
     tasks_request(c, "2", "tasks/get", id);
     assert_string_equal(echo_last(&h.legacy)->tool, "n2");
     free(id);
-    h.fixture.hub->task_count = 1;
+    *hub_tasks_count(h.fixture.hub->toolsets[0]) = 1;
     fixture_stop(&h.fixture);
 }
 
@@ -242,19 +243,19 @@ static void test_ends(void **state)
     make_numbered(c, 2);
     make_numbered(c, 3);
     make_numbered(c, 3); /* an id that is used again */
-    assert_int_equal(h.fixture.hub->task_count, 3);
+    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 3);
     client_close(gone);
-    assert_int_equal(h.fixture.hub->task_count, 2);
+    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 2);
     assert_int_equal(tell_status("\"n1\"", "working"), PATCHBAY_OK);
     char *id = tasks_make(&h, c, "4", "\"n4\"");
     tasks_request(c, "5", "tasks/get", id);
     tasks_answer(&h.legacy, "{\"taskId\":\"n4\",\"status\":\"working\"}");
-    assert_int_equal(h.fixture.hub->task_count, 3);
+    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 3);
     tasks_request(c, "5", "tasks/get", id);
     tasks_answer(&h.legacy, "{\"taskId\":\"n4\",\"status\":\"failed\"}");
-    assert_int_equal(h.fixture.hub->task_count, 2);
+    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 2);
     (void)client_ask(c, "6", "disable_toolset", "{\"toolset\":\"t\"}");
-    assert_int_equal(h.fixture.hub->task_count, 0);
+    assert_int_equal(*hub_tasks_count(h.fixture.hub->toolsets[0]), 0);
     free(id);
     fixture_stop(&h.fixture);
 }

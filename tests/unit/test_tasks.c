@@ -5,7 +5,7 @@
  */
 #include "task_support.h"
 
-#include "hub/kernel/session_calls.h"
+#include "hub/kernel/call_kept.h"
 
 static task_hub h;
 
@@ -423,9 +423,9 @@ static void test_patience(void **state)
     client *c = tasks_client(&h, LEGACY, "a");
     char *id = tasks_make(&h, c, "1", "\"7\"");
     tasks_request(c, "2", "tasks/result", id);
-    assert_int_equal(hub_call_find_client(c->session, HUB_STR("2"))->timeout_ms, 70000);
+    assert_int_equal(hub_session_find_call(c->session, HUB_STR("2"))->timeout_ms, 70000);
     tasks_request(c, "3", "tasks/get", id);
-    assert_int_equal(hub_call_find_client(c->session, HUB_STR("3"))->timeout_ms, 5000);
+    assert_int_equal(hub_session_find_call(c->session, HUB_STR("3"))->timeout_ms, 5000);
     free(id);
     fixture_stop(&h.fixture);
 }

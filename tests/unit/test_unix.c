@@ -28,7 +28,7 @@ static void test_many_clients(void **state)
             SIZE_MAX); /* one answer, its own */
     }
     (void)snprintf(principal, sizeof principal, "uid:%u", (unsigned)getuid());
-    assert_string_equal(fixture_profile(&s.f)->sessions->principal, principal);
+    assert_string_equal(hub_session_who(fixture_profile(&s.f)->sessions), principal);
     assert_string_equal(fixture_profile(&s.f)->sessions->transport, "unix");
 
     /* one leaves, the others are served on; in any order */

@@ -126,7 +126,7 @@ static void test_legacy(void **state)
     ws_peer p;
     ws_serve();
     ws_open(&p);
-    assert_string_equal(fixture_profile(&s.f)->sessions->principal, "tester");
+    assert_string_equal(hub_session_who(fixture_profile(&s.f)->sessions), "tester");
     assert_string_equal(fixture_profile(&s.f)->sessions->transport, "websocket");
     ws_greet(&p);
     ws_calls(&p, CALL("1"));

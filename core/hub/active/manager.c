@@ -2,20 +2,29 @@
 #include "hub/active/manager.h"
 
 #include "base/log.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/active/operation.h"
+#include "hub/catalogs/discovery.h"
+#include "hub/notices/notifier.h"
+#include "hub/notices/subscription.h"
 
 #include <stdlib.h>
 
 struct hub_manager {
-    hub_profile *profile;
+    hub_profile *profile;    /* NULL: it has not begun, or has ended */
     hub_operation *enabling; /* NULL: none in progress */
     hub_operation *disables; /* those that wait for it, in order */
 };
 
 static hub_orchestrator *hub_of(const hub_manager *manager)
 {
-    return manager->profile->hub;
+    return hub_profile_hub(manager->profile);
 }
 
 /* ---- enabling -------------------------------------------------------------------------------- */
@@ -23,7 +32,8 @@ static hub_orchestrator *hub_of(const hub_manager *manager)
 size_t hub_manager_active_count(const hub_manager *manager)
 {
     size_t count;
-    const hub_source *sources = hub_registry_sources(manager->profile->registry, &count);
+    const hub_source *sources =
+        hub_registry_sources(hub_profile_registry(manager->profile), &count);
     size_t active = 0;
     for (size_t i = 0; i < count; i++) {
         active += !sources[i].bare;
@@ -40,9 +50,9 @@ static hub_err fail_enabled(hub_str key, hub_error *reterr)
 /* Step 2: is it inactive, and do the policies of hub and profile agree? Nothing is touched. */
 static hub_err admit(const hub_manager *manager, hub_str key, size_t active, hub_error *reterr)
 {
-    const hub_policy_rules *rules[] = {&hub_of(manager)->settings->policy,
-                                       &manager->profile->settings->policy};
-    if (hub_registry_find(manager->profile->registry, key) != NULL) {
+    const hub_policy_rules *rules[] = {&hub_settings_of(hub_of(manager))->policy,
+                                       &hub_profile_settings_of(manager->profile)->policy};
+    if (hub_registry_find(hub_profile_registry(manager->profile), key) != NULL) {
         return fail_enabled(key, reterr);
     }
     hub_err err = HUB_OK;
@@ -61,7 +71,7 @@ static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
     hub_manager_result *result = &operation->results[item - operation->items];
     if (err != HUB_OK) {
         result->err = hub_fail(&result->why, err, "toolset \"%s\" cannot be reached: " HUB_STR_FMT,
-                               item->toolset->settings->key, HUB_STR_ARG(reason));
+                               hub_toolset_key(item->toolset), HUB_STR_ARG(reason));
     }
     item->waiting = false;
     if (--operation->waiting == 0 && !operation->held) {
@@ -93,7 +103,7 @@ static void use_item(hub_operation *operation, size_t at, size_t active)
 
 static bool is_to_ask(const hub_toolset *toolset)
 {
-    return hub_toolset_is_unknown(toolset) && toolset->discovery == NULL;
+    return hub_discovery_is_unknown(toolset) && !hub_discovery_is_asked(toolset);
 }
 
 /* Ask for the catalog of a toolset that is in use. */
@@ -102,8 +112,8 @@ static void ask_item(hub_operation_item *item, hub_discovery_run *run)
     item->waiter.on_known = on_known;
     item->waiting = true;
     item->operation->waiting++;
-    item->toolset->is_called_for = true;
-    hub_toolset_discover(item->toolset, &item->waiter, run);
+    hub_discovery_call_for(item->toolset);
+    hub_discovery_want(item->toolset, &item->waiter, run);
 }
 
 static size_t count_exposed(const hub_view *view, const hub_toolset *toolset)
@@ -121,7 +131,7 @@ static void stop_waiting(hub_operation *operation)
     for (size_t i = 0; i < operation->count; i++) {
         hub_operation_item *item = &operation->items[i];
         if (item->waiting) {
-            hub_toolset_unwait(item->toolset, &item->waiter);
+            hub_discovery_unwait(item->toolset, &item->waiter);
             item->waiting = false;
             operation->results[i].is_starting = true;
         }
@@ -132,7 +142,7 @@ static void stop_waiting(hub_operation *operation)
 static void add_sources(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
-    hub_registry *registry = manager->profile->registry;
+    hub_registry *registry = hub_profile_registry(manager->profile);
     size_t active = hub_manager_active_count(manager);
     size_t count = 0;
     hub_source *sources = calloc(operation->count + 1, sizeof *sources);
@@ -159,7 +169,7 @@ static void add_sources(hub_operation *operation)
 /* Steps 4 and 5: register the tools, or give the toolsets back. */
 static void commit(hub_operation *operation)
 {
-    const hub_registry *registry = operation->manager->profile->registry;
+    const hub_registry *registry = hub_profile_registry(operation->manager->profile);
     add_sources(operation);
     for (size_t i = 0; i < operation->count; i++) {
         hub_toolset *toolset = operation->items[i].toolset;
@@ -210,7 +220,7 @@ static void finish_enabling(hub_operation *operation)
     manager->enabling = NULL;
     if (changed) {
         hub_discovery_log_registry(hub_of(manager), HUB_STR_EMPTY);
-        hub_notifier_changed(manager->profile->notifier, true);
+        hub_notifier_changed(hub_notifier_of(manager->profile), true);
     }
     hub_operation_done(operation);
     run_waiting(manager);
@@ -232,7 +242,7 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
                         "has ended");
     }
     hub_operation *operation =
-        hub_operation_create(manager, hub_of(manager)->loop, toolsets, count, on_done, ctx);
+        hub_operation_create(manager, hub_loop(hub_of(manager)), toolsets, count, on_done, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
@@ -261,9 +271,9 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
     }
     const hub_orchestrator *hub = hub_of(manager);
     ev_timer_init(&operation->timeout, on_timeout,
-                  hub->settings->limits.discover_timeout_ms / 1000., 0.);
+                  hub_settings_of(hub)->limits.discover_timeout_ms / 1000., 0.);
     operation->timeout.data = operation;
-    ev_timer_start(hub->loop, &operation->timeout);
+    ev_timer_start(hub_loop(hub), &operation->timeout);
     return HUB_OK;
 }
 
@@ -283,7 +293,7 @@ static hub_str *find_active(hub_operation *operation, size_t *ret_count)
             continue;
         }
         if (hub_operation_repeats(operation, i) ||
-            hub_registry_find(manager->profile->registry, result->toolset) == NULL) {
+            hub_registry_find(hub_profile_registry(manager->profile), result->toolset) == NULL) {
             result->err =
                 hub_fail(&result->why, HUB_ENOTFOUND, "toolset \"" HUB_STR_FMT "\" is not enabled",
                          HUB_STR_ARG(result->toolset));
@@ -304,7 +314,7 @@ static void run_disable(hub_operation *operation)
     hub_str *keys = find_active(operation, &count);
     hub_err err = HUB_ENOMEM;
     if (keys != NULL) {
-        err = hub_registry_remove(manager->profile->registry, keys, count, &why);
+        err = hub_registry_remove(hub_profile_registry(manager->profile), keys, count, &why);
     }
     free(keys);
     for (size_t i = 0; i < operation->count; i++) {
@@ -320,7 +330,7 @@ static void run_disable(hub_operation *operation)
     }
     if (err == HUB_OK && count > 0) {
         hub_discovery_log_registry(hub_of(manager), HUB_STR_EMPTY);
-        hub_notifier_changed(manager->profile->notifier, true);
+        hub_notifier_changed(hub_notifier_of(manager->profile), true);
     }
     hub_operation_done(operation);
 }
@@ -329,7 +339,7 @@ hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_
                             hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
 {
     hub_operation *operation =
-        hub_operation_create(manager, hub_of(manager)->loop, toolsets, count, on_done, ctx);
+        hub_operation_create(manager, hub_loop(hub_of(manager)), toolsets, count, on_done, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
@@ -357,7 +367,7 @@ void hub_manager_hurry(hub_manager *manager)
 static bool is_eager(const hub_operation *operation, size_t at)
 {
     const hub_toolset *toolset = operation->items[at].toolset;
-    return operation->results[at].err == HUB_OK && !toolset->settings->lazy &&
+    return operation->results[at].err == HUB_OK && !hub_toolset_settings_of(toolset)->lazy &&
            hub_discovery_is_due(toolset);
 }
 
@@ -381,7 +391,7 @@ hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size
                              hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
 {
     hub_operation *operation =
-        hub_operation_create(manager, hub_of(manager)->loop, toolsets, count, on_done, ctx);
+        hub_operation_create(manager, hub_loop(hub_of(manager)), toolsets, count, on_done, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
@@ -398,14 +408,14 @@ hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-hub_err hub_manager_create(hub_profile *profile, hub_manager **ret_manager)
+hub_manager *hub_manager_of(const hub_profile *profile)
 {
-    hub_manager *manager = calloc(1, sizeof *manager);
-    if (manager == NULL) {
-        return HUB_ENOMEM;
-    }
-    manager->profile = profile;
-    *ret_manager = manager;
+    return hub_profile_part(profile, &HUB_ACTIVE_STATION);
+}
+
+static hub_err begin(hub_profile *profile)
+{
+    hub_manager_of(profile)->profile = profile;
     return HUB_OK;
 }
 
@@ -417,7 +427,7 @@ static void abandon(hub_operation *operation)
         hub_operation_item *item = &operation->items[i];
         hub_manager_result *result = &operation->results[i];
         if (item->waiting) {
-            hub_toolset_unwait(item->toolset, &item->waiter);
+            hub_discovery_unwait(item->toolset, &item->waiter);
         }
         if (item->toolset != NULL) {
             hub_toolset_unuse(item->toolset);
@@ -429,9 +439,11 @@ static void abandon(hub_operation *operation)
     hub_operation_done(operation);
 }
 
-void hub_manager_destroy(hub_manager *manager)
+/* What is in progress or waits is abandoned: it fails with HUB_ESTATE. */
+static void end(hub_profile *profile)
 {
-    if (manager == NULL) {
+    hub_manager *manager = hub_manager_of(profile);
+    if (manager->profile == NULL) {
         return;
     }
     if (manager->enabling != NULL) {
@@ -443,11 +455,45 @@ void hub_manager_destroy(hub_manager *manager)
         manager->disables = next;
     }
     size_t count;
-    const hub_source *sources = hub_registry_sources(manager->profile->registry, &count);
+    const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
     for (size_t i = 0; i < count; i++) {
         if (!sources[i].bare) {
             hub_toolset_unuse(sources[i].owner);
         }
     }
-    free(manager);
+    manager->profile = NULL;
 }
+
+/* A list of a toolset is another one: the profiles that show it take it over, and tell. */
+static void update(hub_toolset *toolset, hub_kind kind)
+{
+    const hub_orchestrator *hub = hub_toolset_hub(toolset);
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        const hub_profile *profile = hub_profile_at(hub, i);
+        hub_error why = {.code = HUB_OK};
+        if (!hub_profile_has(profile, toolset)) {
+            continue;
+        }
+        hub_err err =
+            hub_registry_update(hub_profile_registry(profile), hub_str_of(hub_toolset_key(toolset)),
+                                kind, hub_toolset_list(toolset, kind), &why);
+        if (err != HUB_OK) {
+            hub_log(HUB_LOG_ERROR, "tools.update_failed",
+                    HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
+                    HUB_F_TEXT("reason", why.text));
+            continue;
+        }
+        hub_notifier_changed(hub_notifier_of(profile), false);
+    }
+}
+
+static hub_station_place place;
+
+const hub_station HUB_ACTIVE_STATION = {
+    .name = "active",
+    .place = &place,
+    .bytes = {[HUB_PART_PROFILE] = sizeof(hub_manager)},
+    .profile_begins = begin,
+    .profile_ends = end,
+    .toolset_listed = update,
+};

@@ -13,9 +13,10 @@
 #define HUB_HUB_ACTIVE_MANAGER_H
 
 #include "base/err.h"
+#include "hub/kernel/station.h"
+#include "hub/kernel/types.h"
 
 typedef struct hub_manager hub_manager;
-struct hub_profile;
 
 /* What became of one toolset of a batch. */
 typedef struct hub_manager_result {
@@ -30,10 +31,11 @@ typedef struct hub_manager_result {
 /* Told once, possibly before hub_manager_enable returns. `results` is borrowed. */
 typedef void hub_manager_on_done(void *ctx, const hub_manager_result *results, size_t count);
 
-HUB_MUST_CHECK hub_err hub_manager_create(struct hub_profile *profile, hub_manager **ret_manager);
+/* The station: every profile has a manager, from beginning to end. */
+extern const hub_station HUB_ACTIVE_STATION;
 
-/* What is in progress or waits is abandoned: it fails with HUB_ESTATE. NULL is fine. */
-void hub_manager_destroy(hub_manager *manager);
+/* The profile's. */
+hub_manager *hub_manager_of(const hub_profile *profile);
 
 /* Make toolsets active at once, without waiting for their catalogs, and without telling clients: at
  * start, and when they appear while the hub runs. Each of them entirely or not at all.

@@ -6,8 +6,15 @@
 #ifndef HUB_HUB_ACTIVE_OPERATION_H
 #define HUB_HUB_ACTIVE_OPERATION_H
 
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/active/manager.h"
+#include "hub/catalogs/discovery.h"
 
 /* One toolset of an operation. */
 typedef struct hub_operation_item {

@@ -2,7 +2,14 @@
 #include "hub/active/startup.h"
 
 #include "base/log.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
+#include "hub/notices/notifier.h"
 #include "hub/report/misnamed.h"
 
 #include <stdlib.h>
@@ -21,9 +28,10 @@ static void log_skipped(void *ctx, const hub_manager_result *results, size_t cou
             continue;
         }
         const hub_toolset *toolset = hub_find_toolset(all->hub, results[i].toolset);
-        hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_STR("toolset", results[i].toolset),
-                HUB_F_TEXT("reason", results[i].why.text),
-                HUB_F_TEXT("source", toolset != NULL ? toolset->settings->source : ""));
+        hub_log(
+            HUB_LOG_WARNING, "toolset.skipped", HUB_F_STR("toolset", results[i].toolset),
+            HUB_F_TEXT("reason", results[i].why.text),
+            HUB_F_TEXT("source", toolset != NULL ? hub_toolset_settings_of(toolset)->source : ""));
     }
 }
 
@@ -31,8 +39,9 @@ static void log_skipped(void *ctx, const hub_manager_result *results, size_t cou
 static hub_err start(hub_profile *profile, const hub_str *keys, size_t count, size_t *ret_started,
                      hub_error *reterr)
 {
-    starting all = {.hub = profile->hub};
-    hub_err err = hub_manager_activate(profile->manager, keys, count, log_skipped, &all, reterr);
+    starting all = {.hub = hub_profile_hub(profile)};
+    hub_err err =
+        hub_manager_activate(hub_manager_of(profile), keys, count, log_skipped, &all, reterr);
     *ret_started = all.started;
     return err;
 }
@@ -74,10 +83,10 @@ bool hub_startup_has_list(const hub_profile_settings *profile)
 /* The keys of all toolsets that are active from the beginning; the caller frees them. */
 static hub_str *list_wanted(const hub_profile *profile, size_t *ret_count)
 {
-    const hub_orchestrator *hub = profile->hub;
-    const hub_names *names = &profile->settings->toolsets;
-    bool by_list = hub_startup_has_list(profile->settings);
-    hub_str *keys = calloc(hub->toolset_count + names->count + 1, sizeof *keys);
+    const hub_orchestrator *hub = hub_profile_hub(profile);
+    const hub_names *names = &hub_profile_settings_of(profile)->toolsets;
+    bool by_list = hub_startup_has_list(hub_profile_settings_of(profile));
+    hub_str *keys = calloc(hub_toolset_total(hub) + names->count + 1, sizeof *keys);
     size_t count = 0;
     if (keys == NULL) {
         return NULL;
@@ -85,9 +94,9 @@ static hub_str *list_wanted(const hub_profile *profile, size_t *ret_count)
     for (size_t i = 0; by_list && i < names->count; i++) {
         keys[count++] = hub_str_of(names->items[i]); /* also those that nobody knows */
     }
-    for (size_t i = 0; !by_list && i < hub->toolset_count; i++) {
-        const hub_toolset_settings *settings = hub->toolsets[i]->settings;
-        if (hub_startup_wants(profile->settings, settings)) {
+    for (size_t i = 0; !by_list && i < hub_toolset_total(hub); i++) {
+        const hub_toolset_settings *settings = hub_toolset_settings_of(hub_toolset_at(hub, i));
+        if (hub_startup_wants(hub_profile_settings_of(profile), settings)) {
             keys[count++] = hub_str_of(settings->key);
         }
     }
@@ -98,17 +107,19 @@ static hub_str *list_wanted(const hub_profile *profile, size_t *ret_count)
 /* Whether a toolset could be the first one to be active. */
 static hub_err judge(const hub_profile *profile, hub_str key, hub_error *reterr)
 {
-    const hub_toolset *toolset = hub_find_toolset(profile->hub, key);
+    const hub_toolset *toolset = hub_find_toolset(hub_profile_hub(profile), key);
     if (toolset == NULL) {
-        return hub_misnamed_fail(profile->hub, key, reterr);
+        return hub_misnamed_fail(hub_profile_hub(profile), key, reterr);
     }
-    if (!toolset->settings->enabled) {
-        return hub_fail(reterr, HUB_EDENIED, "toolset \"%s\" is switched off (%s)", toolset->key,
-                        toolset->settings->source);
+    if (!hub_toolset_settings_of(toolset)->enabled) {
+        return hub_fail(reterr, HUB_EDENIED, "toolset \"%s\" is switched off (%s)",
+                        hub_toolset_key(toolset), hub_toolset_settings_of(toolset)->source);
     }
-    hub_err err = hub_policy_admit_toolset(&profile->hub->settings->policy, key, 0, reterr);
-    return err == HUB_OK ? hub_policy_admit_toolset(&profile->settings->policy, key, 0, reterr)
-                         : err;
+    hub_err err = hub_policy_admit_toolset(&hub_settings_of(hub_profile_hub(profile))->policy, key,
+                                           0, reterr);
+    return err == HUB_OK
+               ? hub_policy_admit_toolset(&hub_profile_settings_of(profile)->policy, key, 0, reterr)
+               : err;
 }
 
 /* Say that none is usable, and of each why not, as far as it is known. */
@@ -118,15 +129,15 @@ static hub_err fail_unusable(const hub_profile *profile, const hub_str *keys, si
     hub_error all;
     hub_err err = hub_fail(&all, HUB_EINVAL,
                            "profile \"%s\": static start-up needs at least one usable toolset",
-                           profile->settings->name);
+                           hub_profile_settings_of(profile)->name);
     for (size_t i = 0; i < count; i++) {
         hub_error why;
         if (judge(profile, hub_str_trim(keys[i]), &why) != HUB_OK) {
             err = hub_fail(&all, err, "%s%s%s", all.text, i == 0 ? ": " : "; ", why.text);
         }
     }
-    if (profile->settings->source != NULL) {
-        hub_error_prefix(&all, "%s", profile->settings->source);
+    if (hub_profile_settings_of(profile)->source != NULL) {
+        hub_error_prefix(&all, "%s", hub_profile_settings_of(profile)->source);
     }
     return hub_fail(reterr, err, "%s", all.text);
 }
@@ -135,7 +146,7 @@ hub_err hub_startup_check(const hub_profile *profile, hub_error *reterr)
 {
     size_t count = 0;
     size_t usable = 0;
-    if (profile->settings->startup != HUB_STARTUP_STATIC) {
+    if (hub_profile_settings_of(profile)->startup != HUB_STARTUP_STATIC) {
         return HUB_OK;
     }
     hub_str *keys = list_wanted(profile, &count);
@@ -152,7 +163,7 @@ hub_err hub_startup_check(const hub_profile *profile, hub_error *reterr)
 
 hub_err hub_startup_run(hub_profile *profile, hub_error *reterr)
 {
-    const hub_profile_settings *settings = profile->settings;
+    const hub_profile_settings *settings = hub_profile_settings_of(profile);
     if (settings->startup == HUB_STARTUP_DYNAMIC && settings->toolsets.count > 0) {
         hub_log(HUB_LOG_WARNING, "startup.ignored", HUB_F_TEXT("profile", settings->name),
                 HUB_F_TEXT("reason", "dynamic start-up ignores the listed toolsets"));
@@ -169,21 +180,22 @@ hub_err hub_startup_run(hub_profile *profile, hub_error *reterr)
     }
     free(keys);
     if (err == HUB_OK) {
-        hub_notifier_settle(profile->notifier);
+        hub_notifier_settle(hub_notifier_of(profile));
     }
     return err;
 }
 
 void hub_startup_adopt(hub_profile *profile, hub_str toolset)
 {
-    const hub_toolset *found = hub_find_toolset(profile->hub, toolset);
+    const hub_toolset *found = hub_find_toolset(hub_profile_hub(profile), toolset);
     size_t started = 0;
-    if (profile->is_leaving) {
+    if (hub_profile_is_leaving(profile)) {
         return; /* its policies are no more */
     }
-    if (found != NULL && hub_startup_wants(profile->settings, found->settings) &&
+    if (found != NULL &&
+        hub_startup_wants(hub_profile_settings_of(profile), hub_toolset_settings_of(found)) &&
         start(profile, &toolset, 1, &started, NULL) == HUB_OK && started > 0) {
-        hub_notifier_changed(profile->notifier, true);
+        hub_notifier_changed(hub_notifier_of(profile), true);
     }
 }
 
@@ -206,9 +218,9 @@ void hub_startup_try_again(hub_profile *profile, hub_startup_on_result *on_resul
     hub_str *keys = list_wanted(profile, &count);
     retry again = {.on_result = on_result, .ctx = ctx};
     for (size_t i = 0; keys != NULL && i < count; i++) {
-        if (hub_registry_find(profile->registry, hub_str_trim(keys[i])) == NULL) {
+        if (hub_registry_find(hub_profile_registry(profile), hub_str_trim(keys[i])) == NULL) {
             hub_err err =
-                hub_manager_activate(profile->manager, &keys[i], 1, on_tried, &again, NULL);
+                hub_manager_activate(hub_manager_of(profile), &keys[i], 1, on_tried, &again, NULL);
             (void)err; /* HUB_ENOMEM: nothing is told */
         }
     }

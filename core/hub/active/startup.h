@@ -10,17 +10,15 @@
 #include "hub/active/manager.h"
 #include "hub/kernel/settings.h"
 
-struct hub_profile;
-
 /* Make active what the start-up settings say. Toolsets that fail are logged and skipped.
  * errors:  HUB_EINVAL (static start-up without a single usable toolset; the text says why),
  *          HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_startup_run(struct hub_profile *profile, hub_error *reterr);
+HUB_MUST_CHECK hub_err hub_startup_run(hub_profile *profile, hub_error *reterr);
 
 /* Whether a static start would find a usable toolset, as far as names and policies go: nothing is
  * made.
  * errors:  HUB_EINVAL (none; the text says why of each that is listed) */
-HUB_MUST_CHECK hub_err hub_startup_check(const struct hub_profile *profile, hub_error *reterr);
+HUB_MUST_CHECK hub_err hub_startup_check(const hub_profile *profile, hub_error *reterr);
 
 /* Whether the start is that of listed toolsets, and not of all. */
 bool hub_startup_has_list(const hub_profile_settings *profile);
@@ -30,12 +28,11 @@ bool hub_startup_wants(const hub_profile_settings *profile, const hub_toolset_se
 
 /* A toolset has become usable while the hub runs, since its plugin was dropped into a folder: make
  * it active if start-up would have, and tell clients. */
-void hub_startup_adopt(struct hub_profile *profile, hub_str toolset);
+void hub_startup_adopt(hub_profile *profile, hub_str toolset);
 
 /* Try once more to make active what start-up could not, and report what comes of each: for whoever
  * wants to know why it is not there. Toolsets whose names nobody knows are reported, too. */
 typedef void hub_startup_on_result(void *ctx, const hub_manager_result *result);
-void hub_startup_try_again(struct hub_profile *profile, hub_startup_on_result *on_result,
-                           void *ctx);
+void hub_startup_try_again(hub_profile *profile, hub_startup_on_result *on_result, void *ctx);
 
 #endif

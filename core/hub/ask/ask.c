@@ -5,7 +5,10 @@
 #include "base/limits.h"
 #include "hub/ask/ask_internal.h"
 #include "hub/ask/input_required.h"
+#include "hub/ask/elicitation.h"
 #include "hub/ask/reissue.h"
+#include "hub/ask/roots.h"
+#include "hub/ask/sealed_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,8 +23,8 @@ static hub_question *make_question(const hub_call *call, const hub_new_question 
         return NULL;
     }
     *question = (hub_question){
-        .binding = call->binding,
-        .call = call->id,
+        .binding = hub_call_binding(call),
+        .call = hub_call_id(call),
         .on_end = from->on_end,
         .on_answer = from->on_answer,
         .arg = from->arg,
@@ -34,7 +37,7 @@ static hub_question *make_question(const hub_call *call, const hub_new_question 
     if (from->params.len > 0) {
         memcpy(question->text + from->key.len, from->params.ptr, from->params.len);
     }
-    call->binding->asks++;
+    hub_binding_hold(hub_call_binding(call));
     return question;
 }
 
@@ -43,7 +46,7 @@ void hub_question_tell(hub_question *question, int32_t status, hub_str json)
     hub_binding *binding = question->binding;
     question->on_end(question, status, json);
     free(question);
-    hub_binding_ask_ended(binding);
+    hub_binding_let_go(binding);
 }
 
 void hub_questions_tell(hub_question *questions)
@@ -59,8 +62,8 @@ void hub_questions_tell(hub_question *questions)
 
 static void wake(hub_asks *asks)
 {
-    ev_prepare_start(asks->hub->loop, &asks->turn_ends);
-    ev_idle_start(asks->hub->loop, &asks->stay_awake);
+    ev_prepare_start(hub_loop(asks->hub), &asks->turn_ends);
+    ev_idle_start(hub_loop(asks->hub), &asks->stay_awake);
 }
 
 void hub_asking_due(hub_asking *asking)
@@ -103,7 +106,7 @@ static void unlink_due(hub_asking *asking)
 /* Do what is due for a call. */
 static void attend(hub_asking *asking)
 {
-    if (asking->call->context.era == HUB_ERA_MODERN) {
+    if (hub_call_context(asking->call)->era == HUB_ERA_MODERN) {
         hub_input_required_attend(asking);
     } else if (asking->first != NULL) {
         hub_ask_legacy_send(asking);
@@ -171,25 +174,32 @@ static void on_expiry(struct ev_loop *loop, ev_timer *timer, int events)
     char text[128];
     int len = snprintf(text, sizeof text,
                        "the client was asked for input and did not answer within %" PRIu32 " ms",
-                       asking->asks->hub->settings->limits.ask_timeout_ms);
+                       hub_settings_of(asking->asks->hub)->limits.ask_timeout_ms);
     hub_call_abort(asking->call, PATCHBAY_FAILED, (hub_str){.ptr = text, .len = (size_t)len});
+}
+
+hub_asking *hub_asking_find(const hub_call *call)
+{
+    const call_ask *part = hub_ask_find(call);
+    return part != NULL ? part->asking : NULL;
 }
 
 hub_asking *hub_asking_of(hub_call *call)
 {
-    if (call->asking == NULL) {
+    call_ask *part = hub_ask_of(call);
+    if (part->asking == NULL) {
         hub_asking *asking = calloc(1, sizeof *asking);
         if (asking == NULL) {
             return NULL;
         }
         asking->call = call;
-        asking->asks = call->binding->toolset->hub->asks;
+        asking->asks = hub_ask_all(hub_toolset_hub(hub_call_toolset(call)));
         asking->reason = "the call is over";
         ev_timer_init(&asking->expiry, on_expiry, 0., 0.);
         asking->expiry.data = asking;
-        call->asking = asking;
+        part->asking = asking;
     }
-    return call->asking;
+    return part->asking;
 }
 
 /* The oldest question decides when the client has had its time. */
@@ -197,10 +207,10 @@ static void start_expiry(hub_asking *asking)
 {
     const hub_orchestrator *hub = asking->asks->hub;
     uint64_t now = hub_clock_now_ms();
-    uint64_t end = asking->first->asked_ms + hub->settings->limits.ask_timeout_ms;
-    ev_timer_stop(hub->loop, &asking->expiry);
+    uint64_t end = asking->first->asked_ms + hub_settings_of(hub)->limits.ask_timeout_ms;
+    ev_timer_stop(hub_loop(hub), &asking->expiry);
     ev_timer_set(&asking->expiry, end > now ? (double)(end - now) / 1000. : 0., 0.);
-    ev_timer_start(hub->loop, &asking->expiry);
+    ev_timer_start(hub_loop(hub), &asking->expiry);
 }
 
 void hub_asking_settle(hub_asking *asking)
@@ -209,7 +219,7 @@ void hub_asking_settle(hub_asking *asking)
         start_expiry(asking);
         return;
     }
-    ev_timer_stop(asking->asks->hub->loop, &asking->expiry);
+    ev_timer_stop(hub_loop(asking->asks->hub), &asking->expiry);
     hub_input_required_unwait(asking);
     hub_call_unpause(asking->call);
 }
@@ -242,7 +252,7 @@ int32_t hub_asking_add(hub_call *call, const hub_new_question *from)
     if (count >= HUB_LIMIT_ASKS_PER_CALL) {
         return PATCHBAY_ELIMIT;
     }
-    if (call->context.era == HUB_ERA_MODERN) {
+    if (hub_call_context(call)->era == HUB_ERA_MODERN) {
         int32_t result = hub_input_required_wait(asking);
         if (result != PATCHBAY_OK) {
             return result;
@@ -301,54 +311,63 @@ void hub_asking_cancel_all(hub_asking *asking)
     }
 }
 
-void hub_ask_end(hub_call *call)
+/* The call is over: take its questions back, before the client has its answer. */
+static void end(hub_call *call, const hub_outcome *outcome)
 {
-    hub_asking *asking = call->asking;
+    call_ask *part = hub_ask_find(call);
+    hub_asking *asking = part != NULL ? part->asking : NULL;
+    (void)outcome;
+    if (asking == NULL) {
+        return;
+    }
     hub_ask_legacy_take_all_back(asking);
-    call->asking = NULL;
+    part->asking = NULL;
     hub_asking_cancel_all(asking);
-    ev_timer_stop(asking->asks->hub->loop, &asking->expiry);
+    ev_timer_stop(hub_loop(asking->asks->hub), &asking->expiry);
     unlink_due(asking);
     hub_input_required_forget(asking);
     hub_reissue_forget(asking);
     free(asking);
 }
 
+static void drop(hub_call *call)
+{
+    call_ask *part = hub_ask_find(call);
+    if (part != NULL) {
+        free(part->opened);
+        hub_buf_fini(&part->changed);
+    }
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
-hub_err hub_asks_create(hub_orchestrator *hub, hub_asks **ret_asks)
+static hub_err begin_hub(hub_orchestrator *hub, hub_error *reterr)
 {
-    hub_asks *asks = calloc(1, sizeof *asks);
-    if (asks == NULL) {
-        return HUB_ENOMEM;
-    }
+    hub_asks *asks = hub_ask_all(hub);
     asks->hub = hub;
     asks->turn = 1;
-    if (hub_state_key_make(&asks->key) != HUB_OK) {
-        free(asks);
-        return HUB_ESYSTEM;
+    if (hub_key_make(&asks->key) != HUB_OK) {
+        return hub_fail(reterr, HUB_ESYSTEM, "no random numbers can be had");
     }
     ev_prepare_init(&asks->turn_ends, on_turn_end);
     asks->turn_ends.data = asks;
     ev_idle_init(&asks->stay_awake, on_idle);
     asks->stay_awake.data = asks;
-    *ret_asks = asks;
     return HUB_OK;
 }
 
-void hub_asks_destroy(hub_asks *asks)
+static void drop_hub(hub_orchestrator *hub)
 {
-    if (asks == NULL) {
-        return;
-    }
+    hub_asks *asks = hub_ask_all(hub);
     hub_assert(asks->due_first == NULL && asks->ended == NULL && asks->waiting == NULL);
-    ev_prepare_stop(asks->hub->loop, &asks->turn_ends);
-    ev_idle_stop(asks->hub->loop, &asks->stay_awake);
-    free(asks);
+    ev_prepare_stop(hub_loop(hub), &asks->turn_ends);
+    ev_idle_stop(hub_loop(hub), &asks->stay_awake);
 }
 
-void hub_asks_stop(hub_asks *asks)
+/* Forget the calls whose clients were to come back: the hub is stopping. */
+static void stop_hub(hub_orchestrator *hub)
 {
+    hub_asks *asks = hub_ask_all(hub);
     hub_asking *asking = asks->waiting;
     while (asking != NULL) {
         if (asking->is_away) {
@@ -361,7 +380,89 @@ void hub_asks_stop(hub_asks *asks)
     }
 }
 
-size_t hub_asks_waiting(const hub_asks *asks)
+size_t hub_asks_waiting(const hub_orchestrator *hub)
 {
-    return asks->waiting_count;
+    return hub_ask_all(hub)->waiting_count;
 }
+
+/* ---- the station ----------------------------------------------------------------------------- */
+
+call_ask *hub_ask_of(hub_call *call)
+{
+    return hub_call_part_of(call, &HUB_ASK_STATION);
+}
+
+call_ask *hub_ask_find(const hub_call *call)
+{
+    return hub_call_find_part(call, &HUB_ASK_STATION);
+}
+
+session_ask *hub_ask_in(const hub_session *session)
+{
+    return hub_session_part(session, &HUB_ASK_STATION);
+}
+
+binding_ask *hub_ask_told(const hub_binding *binding)
+{
+    return hub_binding_part(binding, &HUB_ASK_STATION);
+}
+
+hub_asks *hub_ask_all(const hub_orchestrator *hub)
+{
+    return hub_hub_part(hub, &HUB_ASK_STATION);
+}
+
+static hub_verdict hand_over(hub_call *call, hub_handover *handover)
+{
+    const hub_message *message = handover->way->message;
+    hub_str state = hub_call_may_ask(call) ? message->at[HUB_M_REQUEST_STATE] : HUB_STR_EMPTY;
+    call_ask *part = hub_ask_of(call);
+    if (state.len > 0 &&
+        hub_sealed_state_open(state, &handover->request, &part->opened) != HUB_OK) {
+        hub_call_fail(call, PATCHBAY_UNAVAILABLE, HUB_STR("out of memory"));
+        return HUB_ANSWERED;
+    }
+    hub_input_required_supply(call, message);
+    return HUB_GO_ON;
+}
+
+static hub_verdict answer(hub_call *call, hub_outcome *outcome)
+{
+    hub_buf text;
+    hub_buf_init(&text, SIZE_MAX / 2);
+    if (hub_call_binding(call) != NULL) {
+        hub_elicitation_translate(call, outcome, &text);
+    }
+    if (hub_call_binding(call) != NULL && text.len == 0) {
+        hub_sealed_state_translate(call, outcome, &text);
+    }
+    if (text.len > 0) {
+        hub_ask_of(call)->changed = text;
+    } else {
+        hub_buf_fini(&text);
+    }
+    return HUB_GO_ON;
+}
+
+static hub_station_place place;
+
+const hub_station HUB_ASK_STATION = {
+    .name = "ask",
+    .place = &place,
+    .triggers = HUB_ON_CAPABLE | HUB_ON_STATE | HUB_ON_TYPED | HUB_ON_RPC_ERROR,
+    .bytes = {[HUB_PART_HUB] = sizeof(hub_asks),
+              [HUB_PART_SESSION] = sizeof(session_ask),
+              [HUB_PART_BINDING] = sizeof(binding_ask),
+              [HUB_PART_CALL] = sizeof(call_ask)},
+    .begin = hub_input_required_admit,
+    .hand_over = hand_over,
+    .answer = answer,
+    .end = end,
+    .drop = drop,
+    .hub_begins = begin_hub,
+    .hub_stops = stop_hub,
+    .hub_drops = drop_hub,
+    .session_ends = hub_elicitation_forget,
+    .toolset_ends = hub_elicitation_forget_toolset,
+    .binding_retires = hub_roots_end,
+};

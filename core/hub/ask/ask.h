@@ -22,19 +22,14 @@
 
 #include <patchbay/client.h>
 
-/* The questions of a whole hub. */
-typedef struct hub_asks hub_asks;
-
-/* owns:    *ret_asks
- * errors:  HUB_ESYSTEM (no random numbers can be had), HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_asks_create(hub_orchestrator *hub, hub_asks **ret_asks);
-void hub_asks_destroy(hub_asks *asks); /* every question has ended; NULL is fine */
-
-/* Forget the calls whose clients were to come back: the hub is stopping. */
-void hub_asks_stop(hub_asks *asks);
+/* Stations: questions and the answers to them; calls whose client was sent away to come back
+ * (input_required.h); results that ask legacy clients (reissue.h). */
+extern const hub_station HUB_ASK_STATION;
+extern const hub_station HUB_AWAY_STATION;
+extern const hub_station HUB_REISSUE_STATION;
 
 /* Calls of modern clients that have questions, or an outcome that waits for the client. */
-size_t hub_asks_waiting(const hub_asks *asks);
+size_t hub_asks_waiting(const hub_orchestrator *hub);
 
 /* A toolset asks, for a call (0: for whichever session it is working for). What the question says
  * has been checked.
@@ -51,8 +46,5 @@ hub_call *hub_ask_only_client(const hub_binding *binding);
 
 /* A response that a session sent: give it to the question it answers. False when there is none. */
 bool hub_ask_take_answer(hub_session *session, const hub_message *message);
-
-/* The call is over: take its questions back, before the client has its answer. */
-void hub_ask_end(hub_call *call);
 
 #endif

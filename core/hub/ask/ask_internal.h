@@ -4,11 +4,19 @@
 #define HUB_HUB_ASK_ASK_INTERNAL_H
 
 #include "hub/ask/ask.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
+#include "hub/ask/input_required.h"
 #include "hub/ask/request_state.h"
 #include "wire/input_request.h"
 
 typedef struct hub_question hub_question;
+typedef struct hub_asking hub_asking;
 
 /* How a question ended, as patchbay_on_answer; `json` is borrowed. It is freed afterwards. */
 typedef void hub_question_end(const hub_question *question, int32_t status, hub_str json);
@@ -40,9 +48,12 @@ typedef struct hub_new_question {
     hub_str params;
 } hub_new_question;
 
+/* The questions of a whole hub. */
+typedef struct hub_asks hub_asks;
+
 struct hub_asks {
     hub_orchestrator *hub;
-    hub_state_key key;
+    hub_key key;
     uint64_t last_number;  /* of a request to a legacy client */
     uint64_t last_serial;  /* of a requestState */
     uint64_t turn;         /* of the loop, counted whenever questions go out */
@@ -82,6 +93,34 @@ struct hub_asking {
 
     struct hub_reissue *reissue; /* of a legacy client: reissue.c */
 };
+
+/* With a call. */
+typedef struct call_ask {
+    hub_asking *asking;                     /* NULL: it asks nothing */
+    bool has_digest;                        /* a modern client that can be asked; then … */
+    unsigned char digest[HUB_DIGEST_BYTES]; /* … what its retries have to have */
+    char *opened;                           /* its params without a seal; NULL: they had none */
+    hub_buf changed;                        /* what its outcome has become */
+} call_ask;
+
+/* With a session: see elicitation.h; newest first. */
+typedef struct session_ask {
+    struct hub_elicitation *elicitations;
+} session_ask;
+
+/* With a binding. */
+typedef struct binding_ask {
+    uint64_t roots_of; /* number of the session whose roots it was told last; 0: none (roots.h) */
+} binding_ask;
+
+call_ask *hub_ask_of(hub_call *call);         /* made when it is not there */
+call_ask *hub_ask_find(const hub_call *call); /* NULL: it is not there */
+session_ask *hub_ask_in(const hub_session *session);
+binding_ask *hub_ask_told(const hub_binding *binding);
+hub_asks *hub_ask_all(const hub_orchestrator *hub);
+
+/* What a call asks; NULL: nothing. */
+hub_asking *hub_asking_find(const hub_call *call);
 
 /* The call's, made when it is not there; NULL when out of memory. */
 hub_asking *hub_asking_of(hub_call *call);

@@ -12,7 +12,7 @@
 static bool wants_elicitation_id(const hub_call *call, const hub_question *question)
 {
     return question->kind == HUB_INPUT_ELICITATION &&
-           call->context.revision == HUB_REVISION_2025_11_25 &&
+           hub_call_context(call)->revision == HUB_REVISION_2025_11_25 &&
            hub_json_string_is(hub_json_get(question->params, HUB_STR("mode")), HUB_STR("url")) &&
            hub_json_get(question->params, HUB_STR("elicitationId")).len == 0;
 }
@@ -41,8 +41,9 @@ static hub_err send_question(const hub_call *call, hub_question *question, uint6
     if (question->kind == HUB_INPUT_ELICITATION) {
         hub_elicitation_note(call, question->params);
     }
-    return call->port->ops->send(
-        call->port, &(hub_outgoing){.parts = parts, .count = sizeof parts / sizeof *parts});
+    return hub_call_port(call)->ops->send(
+        hub_call_port(call),
+        &(hub_outgoing){.parts = parts, .count = sizeof parts / sizeof *parts});
 }
 
 void hub_ask_legacy_send(hub_asking *asking)
@@ -62,12 +63,12 @@ void hub_ask_legacy_take_back(const hub_call *call, const hub_question *question
                               const char *reason)
 {
     char params[128];
-    if (call->session == NULL || call->session->closing) {
+    if (hub_call_session(call) == NULL || hub_session_is_closing(hub_call_session(call))) {
         return;
     }
     int len = snprintf(params, sizeof params, "{\"requestId\":%" PRIu64 ",\"reason\":\"%s\"}",
                        question->number, reason);
-    hub_respond_notify(call->port, HUB_STR("notifications/cancelled"),
+    hub_respond_notify(hub_call_port(call), HUB_STR("notifications/cancelled"),
                        (hub_str){.ptr = params, .len = (size_t)len});
 }
 
@@ -100,11 +101,13 @@ bool hub_ask_take_answer(hub_session *session, const hub_message *message)
     if (!hub_json_to_u64(message->at[HUB_M_ID], &number) || number == 0) {
         return false;
     }
-    for (hub_call *call = session->calls; call != NULL; call = call->session_next) {
-        hub_question *question = call->asking != NULL ? take_question(call->asking, number) : NULL;
+    for (hub_call *call = hub_session_calls(session); call != NULL;
+         call = hub_call_next_of_session(call)) {
+        hub_question *question =
+            hub_asking_find(call) != NULL ? take_question(hub_asking_find(call), number) : NULL;
         if (question != NULL) {
             bool is_result = message->kind == HUB_MESSAGE_RESULT;
-            hub_asking_settle(call->asking);
+            hub_asking_settle(hub_asking_find(call));
             hub_question_tell(question, is_result ? PATCHBAY_ANSWERED : PATCHBAY_REFUSED,
                               message->at[is_result ? HUB_M_RESULT : HUB_M_ERROR]);
             return true;

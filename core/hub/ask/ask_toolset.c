@@ -10,7 +10,8 @@
 static void tell_plugin(const hub_question *question, int32_t status, hub_str json)
 {
     hub_binding *binding = question->binding;
-    hub_call *call = hub_call_find(binding->toolset->hub->calls, question->call, binding);
+    hub_call *call = hub_call_find(hub_calls_of(hub_toolset_hub(hub_binding_toolset(binding))),
+                                   question->call, binding);
     if (question->kind == HUB_INPUT_ROOTS && status == PATCHBAY_ANSWERED) {
         hub_roots_note(binding, call);
     }
@@ -19,8 +20,8 @@ static void tell_plugin(const hub_question *question, int32_t status, hub_str js
     if (status == PATCHBAY_ANSWERED && call != NULL) {
         json = hub_tasks_answer(call, json, &text);
     }
-    hub_instance_answer(binding->instance, question->on_answer, question->arg, question->call,
-                        status, json);
+    hub_instance_answer(hub_binding_instance(binding), question->on_answer, question->arg,
+                        question->call, status, json);
     hub_buf_fini(&text);
     hub_roots_settle(binding, question->call);
 }
@@ -28,11 +29,13 @@ static void tell_plugin(const hub_question *question, int32_t status, hub_str js
 hub_call *hub_ask_only_client(const hub_binding *binding)
 {
     hub_call *newest = NULL;
-    for (hub_call *call = binding->calls; call != NULL; call = call->binding_next) {
-        if (call->on_outcome != NULL) {
+    for (hub_call *call = hub_binding_calls(binding); call != NULL;
+         call = hub_call_next_of_binding(call)) {
+        if (hub_call_is_internal(call)) {
             continue; /* the hub's own */
         }
-        if (newest != NULL && (newest->session == NULL || call->session != newest->session)) {
+        if (newest != NULL && (hub_call_session(newest) == NULL ||
+                               hub_call_session(call) != hub_call_session(newest))) {
             return NULL;
         }
         newest = newest == NULL ? call : newest;
@@ -45,7 +48,7 @@ static hub_str make_key(const hub_call *call, char *text, size_t size)
 {
     for (unsigned number = 1;; number++) {
         hub_str key = {.ptr = text, .len = (size_t)snprintf(text, size, "input-%u", number)};
-        if (call->asking == NULL || !hub_asking_has_key(call->asking, key)) {
+        if (hub_asking_find(call) == NULL || !hub_asking_has_key(hub_asking_find(call), key)) {
             return key;
         }
     }
@@ -60,17 +63,25 @@ static hub_call *find_asked(hub_binding *binding, uint64_t id, hub_input_kind ki
     case PATCHBAY_NO_CALL:
         return kind == HUB_INPUT_ROOTS ? hub_roots_carrier(binding) : NULL;
     default:
-        return hub_call_find(binding->toolset->hub->calls, id, binding);
+        return hub_call_find(hub_calls_of(hub_toolset_hub(hub_binding_toolset(binding))), id,
+                             binding);
     }
+}
+
+static bool has_digest(const hub_call *call)
+{
+    const call_ask *part = hub_ask_find(call);
+    return part != NULL && part->has_digest;
 }
 
 /* Whether the client of a call can be asked this now. */
 static bool can_ask(const hub_call *call, const hub_input_request *what)
 {
-    bool is_ours = call->on_outcome != NULL && !call->is_carrier;
-    return !is_ours && (!call->idle || call->is_carrier) &&
-           (call->context.era == HUB_ERA_LEGACY || call->has_digest) &&
-           hub_input_request_fits(what, call->context.revision, call->context.capabilities);
+    bool is_ours = hub_call_is_internal(call) && !hub_call_is_unasked(call);
+    return !is_ours && (!hub_call_is_idle(call) || hub_call_is_unasked(call)) &&
+           (hub_call_context(call)->era == HUB_ERA_LEGACY || has_digest(call)) &&
+           hub_input_request_fits(what, hub_call_context(call)->revision,
+                                  hub_call_context(call)->capabilities);
 }
 
 int32_t hub_ask(hub_binding *binding, uint64_t id, const patchbay_question *question)
@@ -99,7 +110,7 @@ int32_t hub_ask(hub_binding *binding, uint64_t id, const patchbay_question *ques
         .key = question->key.len > 0 ? question->key : make_key(call, made, sizeof made),
         .params = hub_tasks_question(call, question->params_json, &text),
     };
-    id = call->id;
+    id = hub_call_id(call);
     int32_t result = can_ask(call, &what) ? hub_asking_add(call, &new_question) : PATCHBAY_ESTATE;
     hub_roots_settle(binding, id);
     hub_buf_fini(&text);
@@ -108,9 +119,10 @@ int32_t hub_ask(hub_binding *binding, uint64_t id, const patchbay_question *ques
 
 int32_t hub_ask_withdraw(hub_binding *binding, uint64_t id, hub_str key)
 {
-    for (hub_call *call = binding->calls; call != NULL; call = call->binding_next) {
-        if ((id == 0 || call->id == id) && call->asking != NULL &&
-            hub_asking_withdraw(call->asking, key)) {
+    for (hub_call *call = hub_binding_calls(binding); call != NULL;
+         call = hub_call_next_of_binding(call)) {
+        if ((id == 0 || hub_call_id(call) == id) && hub_asking_find(call) != NULL &&
+            hub_asking_withdraw(hub_asking_find(call), key)) {
             return PATCHBAY_OK;
         }
     }

@@ -3,7 +3,13 @@
 
 #include "base/limits.h"
 #include "hub/ask/ask_internal.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/kernel/respond.h"
 
 #include <stdio.h>
@@ -35,7 +41,7 @@ static struct hub_elicitation *take_out(struct hub_elicitation **link)
 /* Where the session has that one, or where its list ends. */
 static struct hub_elicitation **find(hub_session *session, const hub_toolset *toolset, hub_str id)
 {
-    struct hub_elicitation **link = &session->elicitations;
+    struct hub_elicitation **link = &hub_ask_in(session)->elicitations;
     while (*link != NULL && ((*link)->toolset != toolset || !hub_str_eq(id_of(*link), id))) {
         link = &(*link)->next;
     }
@@ -45,7 +51,7 @@ static struct hub_elicitation **find(hub_session *session, const hub_toolset *to
 /* Forget what is more than there may be. */
 static void forget_oldest(hub_session *session)
 {
-    struct hub_elicitation **link = &session->elicitations;
+    struct hub_elicitation **link = &hub_ask_in(session)->elicitations;
     for (size_t i = 0; i < HUB_LIMIT_ELICITATIONS && *link != NULL; i++) {
         link = &(*link)->next;
     }
@@ -56,30 +62,30 @@ static void forget_oldest(hub_session *session)
 
 void hub_elicitation_note(const hub_call *call, hub_str params)
 {
-    hub_session *session = call->session;
+    hub_session *session = hub_call_session(call);
     hub_str raw = hub_json_get(params, HUB_STR("elicitationId"));
     hub_buf id;
-    if (session == NULL || call->context.revision != HUB_REVISION_2025_11_25 ||
+    if (session == NULL || hub_call_context(call)->revision != HUB_REVISION_2025_11_25 ||
         raw.len > HUB_LIMIT_ID_BYTES) {
         return;
     }
     hub_buf_init(&id, HUB_LIMIT_ID_BYTES);
     struct hub_elicitation *known = NULL;
     if (hub_json_decode(raw, &id) == HUB_OK) {
-        const hub_toolset *toolset = call->binding->toolset;
+        const hub_toolset *toolset = hub_binding_toolset(hub_call_binding(call));
         struct hub_elicitation **link = find(session, toolset, hub_buf_str(&id));
         known = *link != NULL ? take_out(link) : malloc(sizeof *known + id.len);
         if (known != NULL) {
             *known = (struct hub_elicitation){
-                .next = session->elicitations,
+                .next = hub_ask_in(session)->elicitations,
                 .toolset = toolset,
-                .call = call->id,
+                .call = hub_call_id(call),
                 .id_len = id.len,
             };
             if (id.len > 0) { /* it may be empty: then there is no memory to copy from */
                 memcpy(known->id, id.ptr, id.len);
             }
-            session->elicitations = known;
+            hub_ask_in(session)->elicitations = known;
             forget_oldest(session);
         }
     }
@@ -88,7 +94,7 @@ void hub_elicitation_note(const hub_call *call, hub_str params)
 
 static void forget_of(hub_session *session, const hub_toolset *toolset)
 {
-    struct hub_elicitation **link = &session->elicitations;
+    struct hub_elicitation **link = &hub_ask_in(session)->elicitations;
     while (*link != NULL) {
         if ((*link)->toolset == toolset) {
             free(take_out(link));
@@ -98,11 +104,12 @@ static void forget_of(hub_session *session, const hub_toolset *toolset)
     }
 }
 
-void hub_elicitation_forget_toolset(const hub_toolset *toolset)
+void hub_elicitation_forget_toolset(hub_toolset *toolset)
 {
-    const hub_orchestrator *hub = toolset->hub;
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        for (hub_session *at = hub->profiles[i]->sessions; at != NULL; at = at->next) {
+    const hub_orchestrator *hub = hub_toolset_hub(toolset);
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        for (hub_session *at = hub_profile_sessions(hub_profile_at(hub, i)); at != NULL;
+             at = hub_session_next(at)) {
             forget_of(at, toolset);
         }
     }
@@ -110,8 +117,8 @@ void hub_elicitation_forget_toolset(const hub_toolset *toolset)
 
 void hub_elicitation_forget(hub_session *session)
 {
-    while (session->elicitations != NULL) {
-        free(take_out(&session->elicitations));
+    while (hub_ask_in(session)->elicitations != NULL) {
+        free(take_out(&hub_ask_in(session)->elicitations));
     }
 }
 
@@ -120,8 +127,8 @@ void hub_elicitation_forget(hub_session *session)
 /* The port of a call of the session that is still in flight, or NULL. */
 static hub_port *port_of(const hub_session *session, uint64_t id)
 {
-    const hub_call *call = hub_call_at(session->profile->hub->calls, id);
-    return call != NULL && call->session == session ? call->port : NULL;
+    const hub_call *call = hub_call_at(hub_calls_of(hub_session_hub(session)), id);
+    return call != NULL && hub_call_session(call) == session ? hub_call_port(call) : NULL;
 }
 
 /* Tell a session that knows of it, once. */
@@ -129,13 +136,13 @@ static bool tell(hub_session *session, const hub_toolset *toolset, hub_str id, u
                  hub_str params)
 {
     struct hub_elicitation **link = find(session, toolset, id);
-    if (*link == NULL || session->closing) {
+    if (*link == NULL || hub_session_is_closing(session)) {
         return false;
     }
     struct hub_elicitation *done = take_out(link);
     hub_port *port = port_of(session, done->call);
     port = port != NULL ? port : port_of(session, call);
-    hub_respond_notify(port != NULL ? port : session->port,
+    hub_respond_notify(port != NULL ? port : hub_session_port(session),
                        HUB_STR("notifications/elicitation/complete"), params);
     free(done);
     return true;
@@ -143,14 +150,16 @@ static bool tell(hub_session *session, const hub_toolset *toolset, hub_str id, u
 
 int32_t hub_elicitation_complete(const hub_binding *binding, uint64_t call, hub_str params)
 {
-    const hub_orchestrator *hub = binding->toolset->hub;
+    const hub_orchestrator *hub = hub_toolset_hub(hub_binding_toolset(binding));
     hub_buf id;
     bool is_known = false;
     hub_buf_init(&id, params.len);
     if (hub_json_decode(hub_json_get(params, HUB_STR("elicitationId")), &id) == HUB_OK) {
-        for (size_t i = 0; i < hub->profile_count; i++) {
-            for (hub_session *at = hub->profiles[i]->sessions; at != NULL; at = at->next) {
-                is_known = tell(at, binding->toolset, hub_buf_str(&id), call, params) || is_known;
+        for (size_t i = 0; i < hub_profile_total(hub); i++) {
+            for (hub_session *at = hub_profile_sessions(hub_profile_at(hub, i)); at != NULL;
+                 at = hub_session_next(at)) {
+                is_known = tell(at, hub_binding_toolset(binding), hub_buf_str(&id), call, params) ||
+                           is_known;
             }
         }
     }
@@ -203,7 +212,8 @@ static hub_str key_at(size_t place, char *text, size_t size)
 static bool is_declined(const hub_call *call, size_t count)
 {
     char text[32];
-    hub_str answers = call->asking != NULL ? call->asking->supplied : HUB_STR_EMPTY;
+    hub_str answers =
+        hub_asking_find(call) != NULL ? hub_asking_find(call)->supplied : HUB_STR_EMPTY;
     for (size_t i = 0; i < count; i++) {
         hub_str answer = hub_json_get(answers, key_at(i, text, sizeof text));
         hub_str action = hub_json_get(answer, HUB_STR("action"));
@@ -248,10 +258,10 @@ static hub_outcome translate(const hub_call *call, hub_str error, hub_buf *text)
 {
     static const hub_input_request BY_URL = {.kind = HUB_INPUT_ELICITATION, .is_url = true};
     hub_str elicitations = elicitations_of(error);
-    if (!call->may_ask || !are_good(elicitations)) {
+    if (!hub_call_may_ask(call) || !are_good(elicitations)) {
         add_error(error, HUB_RPC_INTERNAL_ERROR, HUB_STR_EMPTY, text);
-    } else if (!hub_input_request_fits(&BY_URL, call->context.revision,
-                                       call->context.capabilities)) {
+    } else if (!hub_input_request_fits(&BY_URL, hub_call_context(call)->revision,
+                                       hub_call_context(call)->capabilities)) {
         add_error(error, HUB_RPC_MISSING_CAPABILITY,
                   HUB_STR("{\"requiredCapabilities\":{\"elicitation\":{\"url\":{}}}}"), text);
     } else if (is_declined(call, hub_json_count(elicitations))) {
@@ -269,12 +279,12 @@ static hub_outcome translate(const hub_call *call, hub_str error, hub_buf *text)
 void hub_elicitation_translate(const hub_call *call, hub_outcome *outcome, hub_buf *text)
 {
     int64_t code;
-    if (outcome->status != PATCHBAY_RPC_ERROR || call->on_outcome != NULL ||
+    if (outcome->status != PATCHBAY_RPC_ERROR || hub_call_is_internal(call) ||
         !hub_json_to_i64(hub_json_get(outcome->json, HUB_STR("code")), &code) ||
         code != HUB_RPC_URL_ELICITATION) {
         return;
     }
-    if (call->context.era == HUB_ERA_LEGACY) {
+    if (hub_call_context(call)->era == HUB_ERA_LEGACY) {
         note_all(call, elicitations_of(outcome->json));
         return;
     }

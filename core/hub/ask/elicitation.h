@@ -21,8 +21,6 @@
 
 #include "hub/kernel/call.h"
 
-struct hub_toolset;
-
 /* The client of a call is being asked: note the elicitation, if it has an id. */
 void hub_elicitation_note(const hub_call *call, hub_str params);
 
@@ -32,7 +30,7 @@ int32_t hub_elicitation_complete(const hub_binding *binding, uint64_t call, hub_
 
 /* A session is gone, or a toolset. */
 void hub_elicitation_forget(hub_session *session);
-void hub_elicitation_forget_toolset(const struct hub_toolset *toolset);
+void hub_elicitation_forget_toolset(hub_toolset *toolset);
 
 /* A call is about to end. If it does with -32042: note what its client will be sent to; for a
  * modern client, make it what that understands. `text` is initialised and outlives `outcome`. */

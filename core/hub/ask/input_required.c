@@ -5,7 +5,6 @@
 #include "base/limits.h"
 #include "hub/ask/ask_internal.h"
 #include "hub/ask/sealed_state.h"
-#include "hub/report/status.h"
 
 #include <stdlib.h>
 
@@ -23,16 +22,16 @@ static size_t count_of(const hub_asks *asks, const char *principal)
 int32_t hub_input_required_wait(hub_asking *asking)
 {
     hub_asks *asks = asking->asks;
-    const hub_session *session = asking->call->session;
+    const hub_session *session = hub_call_session(asking->call);
     if (asking->is_waiting) {
         return PATCHBAY_OK;
     }
     if (asks->waiting_count >= HUB_LIMIT_ASKING_CALLS ||
-        count_of(asks, session->principal) >= HUB_LIMIT_ASKING_CALLS_PER_PRINCIPAL) {
+        count_of(asks, hub_session_who(session)) >= HUB_LIMIT_ASKING_CALLS_PER_PRINCIPAL) {
         return PATCHBAY_ELIMIT;
     }
     if (asking->principal == NULL) {
-        asking->principal = hub_str_dup(hub_str_of(session->principal));
+        asking->principal = hub_str_dup(hub_str_of(hub_session_who(session)));
         if (asking->principal == NULL) {
             return PATCHBAY_ENOMEM;
         }
@@ -76,7 +75,7 @@ static void drop_outcome(hub_asking *asking)
 
 void hub_input_required_forget(hub_asking *asking)
 {
-    ev_timer_stop(asking->asks->hub->loop, &asking->gather);
+    ev_timer_stop(hub_loop(asking->asks->hub), &asking->gather);
     hub_input_required_unwait(asking);
     if (asking->is_finished) {
         drop_outcome(asking);
@@ -87,13 +86,14 @@ void hub_input_required_forget(hub_asking *asking)
 
 /* ---- an outcome without a client ------------------------------------------------------------- */
 
-bool hub_input_required_keep(hub_call *call, const hub_outcome *outcome)
+/* Keep the outcome of a call whose client is away, for when it comes back. */
+static hub_verdict keep_outcome(hub_call *call, hub_outcome *outcome)
 {
-    hub_asking *asking = call->asking;
-    hub_asks *asks = asking->asks;
-    if (!asking->is_away || asking->is_finished) {
-        return false;
+    hub_asking *asking = hub_asking_find(call);
+    if (asking == NULL || !asking->is_away || asking->is_finished) {
+        return HUB_GO_ON;
     }
+    hub_asks *asks = asking->asks;
     asking->is_finished = true;
     asking->outcome = *outcome;
     if (asks->kept_bytes + outcome->json.len > HUB_LIMIT_ASKING_BYTES) {
@@ -111,9 +111,8 @@ bool hub_input_required_keep(hub_call *call, const hub_outcome *outcome)
         asking->outcome.status = PATCHBAY_FAILED;
     }
     hub_asking_cancel_all(asking);
-    hub_status_count(call, outcome);
     hub_call_unbind(call);
-    return true;
+    return HUB_HOLD;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -133,14 +132,16 @@ static void add_result(const hub_asking *asking, hub_buf *out)
         hub_buf_add_char(out, '}');
     }
     hub_request_state state = {
-        .call = asking->call->id,
+        .call = hub_call_id(asking->call),
         .serial = asking->serial,
-        .expires_ms = asking->first->asked_ms + asking->asks->hub->settings->limits.ask_timeout_ms,
+        .expires_ms =
+            asking->first->asked_ms + hub_settings_of(asking->asks->hub)->limits.ask_timeout_ms,
     };
     hub_state_binding binding = {
         .principal = hub_str_of(asking->principal),
-        .profile = hub_str_of(asking->call->session->profile->settings->name),
-        .digest = asking->call->digest,
+        .profile = hub_str_of(
+            hub_profile_settings_of(hub_session_profile(hub_call_session(asking->call)))->name),
+        .digest = hub_ask_find(asking->call)->digest,
     };
     hub_buf_add(out, HUB_STR("},\"requestState\":\""));
     hub_request_state_add(out, &asking->asks->key, &state, &binding);
@@ -161,15 +162,13 @@ static void send_away(hub_asking *asking)
                        HUB_STR("what the client was to be asked is too large"));
         return;
     }
-    hub_port *port = call->port;
-    hub_outcome outcome = {
-        .status = PATCHBAY_RESULT, .json = hub_buf_str(&result), .has_type = true};
+    hub_outcome outcome = {.status = PATCHBAY_RESULT,
+                           .json = hub_buf_str(&result),
+                           .has_type = true,
+                           .is_partial = true};
     asking->is_away = true;
     asking->has_gathered = false;
-    hub_call_leave_client(call);
-    call->port = port;
-    hub_respond_outcome(call, &outcome);
-    call->port = NULL;
+    hub_call_send_away(call, &outcome);
     hub_buf_fini(&result);
 }
 
@@ -186,13 +185,12 @@ static void on_gathered(struct ev_loop *loop, ev_timer *timer, int events)
  * what it asks together has to go out together. */
 static void gather(hub_asking *asking)
 {
-    struct ev_loop *loop = asking->asks->hub->loop;
-    double wait = asking->asks->hub->settings->limits.ask_gather_ms / 1000.;
+    struct ev_loop *loop = hub_loop(asking->asks->hub);
+    double wait = hub_settings_of(asking->asks->hub)->limits.ask_gather_ms / 1000.;
     if (asking->has_gathered || wait <= 0.) {
         send_away(asking);
     } else if (!ev_is_active(&asking->gather)) {
-        double late = ev_time() - ev_now(loop); /* a busy loop's clock is behind */
-        ev_timer_init(&asking->gather, on_gathered, wait + late, 0.);
+        ev_timer_init(&asking->gather, on_gathered, wait, 0.);
         asking->gather.data = asking;
         ev_timer_start(loop, &asking->gather);
     }
@@ -296,54 +294,61 @@ static bool may_ask(hub_str method)
     "params.requestState was not made here for this request and this client, or it was changed: "  \
     "repeat the request without it"
 
-void hub_input_required_note(hub_call *call, const hub_message *message)
+/* Note what a retry has to match, if the client can be asked: its own message, which may be given to
+ * a binding in other words. */
+static hub_verdict note(hub_call *call, hub_way *way)
 {
-    if (!call->has_digest && call->context.era == HUB_ERA_MODERN && may_ask(message->method) &&
-        hub_input_is_possible(call->context.capabilities)) {
-        call->has_digest =
-            hub_request_digest(message->method, message->at[HUB_M_PARAMS], call->digest) == HUB_OK;
+    if (hub_call_may_ask(call) && hub_input_is_possible(hub_call_context(call)->capabilities)) {
+        call_ask *part = hub_ask_of(call);
+        part->has_digest = hub_request_digest(way->message->method, way->message->at[HUB_M_PARAMS],
+                                              part->digest) == HUB_OK;
     }
+    return HUB_GO_ON;
 }
 
 const char *hub_input_required_principal(const hub_call *call)
 {
-    return call->session != NULL ? call->session->principal : call->asking->principal;
+    const hub_session *session = hub_call_session(call);
+    return session != NULL ? hub_session_who(session) : hub_asking_find(call)->principal;
 }
 
 /* Only a server that asks has states of its own, and only a modern client brings them back. */
 static bool is_good_state(const hub_call *call, const hub_binding *binding, hub_str state)
 {
-    if (call->context.era != HUB_ERA_MODERN) {
-        return state.len == 0 || !binding->expects_input; /* to others the word means nothing */
+    if (hub_call_context(call)->era != HUB_ERA_MODERN) {
+        return state.len == 0 ||
+               !hub_binding_expects_input(binding); /* to others the word means nothing */
     }
-    return state.len == 0 || (binding->expects_input && hub_sealed_state_fits(call, state));
+    return state.len == 0 ||
+           (hub_binding_expects_input(binding) && hub_sealed_state_fits(call, state));
 }
 
-bool hub_input_required_admit(hub_call *call, const hub_binding *binding,
-                              const hub_message *message)
+hub_verdict hub_input_required_admit(hub_call *call, hub_way *way)
 {
+    const hub_message *message = way->message;
     hub_str answers = message->at[HUB_M_INPUT_RESPONSES];
-    if (!may_ask(message->method)) {
-        return true;
-    }
-    call->may_ask = call->context.era == HUB_ERA_MODERN;
-    hub_input_required_note(call, message);
     const char *fault = NULL;
-    if (!is_good_state(call, binding, message->at[HUB_M_REQUEST_STATE])) {
+    if (!may_ask(message->method)) {
+        return HUB_GO_ON;
+    }
+    if (!is_good_state(call, hub_toolset_binding(way->toolset), message->at[HUB_M_REQUEST_STATE])) {
         fault = BAD_STATE;
-    } else if (call->may_ask && answers.len > 0 && hub_json_type_of(answers) != HUB_JSON_OBJECT) {
+    } else if (hub_call_may_ask(call) && answers.len > 0 &&
+               hub_json_type_of(answers) != HUB_JSON_OBJECT) {
         fault = BAD_RESPONSES;
     }
     if (fault != NULL) {
         hub_call_fail_rpc(call, HUB_RPC_INVALID_PARAMS, hub_str_of(fault));
+        return HUB_ANSWERED;
     }
-    return fault == NULL;
+    return HUB_GO_ON;
 }
 
 void hub_input_required_supply(hub_call *call, const hub_message *message)
 {
     hub_str answers = message->at[HUB_M_INPUT_RESPONSES];
-    if (call->has_digest && answers.len > 0 && message->at[HUB_M_REQUEST_STATE].len == 0) {
+    if (hub_ask_of(call)->has_digest && answers.len > 0 &&
+        message->at[HUB_M_REQUEST_STATE].len == 0) {
         hub_asking *asking = hub_asking_of(call);
         if (asking != NULL) {
             keep_supplied(asking, answers, NULL);
@@ -355,69 +360,82 @@ void hub_input_required_supply(hub_call *call, const hub_message *message)
 static hub_call *find_call(const hub_request *request, const char **ret_reason)
 {
     const hub_session *session = request->session;
-    const hub_orchestrator *hub = session->profile->hub;
+    const hub_orchestrator *hub = hub_session_hub(session);
     const hub_message *message = request->message;
     unsigned char digest[HUB_DIGEST_BYTES];
     hub_state_binding binding = {
-        .principal = hub_str_of(session->principal),
-        .profile = hub_str_of(session->profile->settings->name),
+        .principal = hub_str_of(hub_session_who(session)),
+        .profile = hub_str_of(hub_profile_settings_of(hub_session_profile(session))->name),
         .digest = digest,
     };
     hub_request_state state;
     *ret_reason = BAD_STATE;
     if (hub_request_digest(message->method, message->at[HUB_M_PARAMS], digest) != HUB_OK ||
-        hub_request_state_read(&hub->asks->key, message->at[HUB_M_REQUEST_STATE], &binding,
+        hub_request_state_read(&hub_ask_all(hub)->key, message->at[HUB_M_REQUEST_STATE], &binding,
                                &state) != HUB_OK) {
         return NULL;
     }
     *ret_reason =
         "params.requestState has expired, or was used already: repeat the request without it";
-    hub_call *call = hub_call_at(hub->calls, state.call);
-    bool waits = call != NULL && call->asking != NULL && call->asking->is_away &&
-                 call->asking->serial == state.serial && hub_clock_now_ms() < state.expires_ms;
+    hub_call *call = hub_call_at(hub_calls_of(hub), state.call);
+    bool waits = call != NULL && hub_asking_find(call) != NULL && hub_asking_find(call)->is_away &&
+                 hub_asking_find(call)->serial == state.serial &&
+                 hub_clock_now_ms() < state.expires_ms;
     return waits ? call : NULL;
 }
 
 /* The call ended while its client was away. */
 static void respond_kept(hub_call *call)
 {
-    hub_asking *asking = call->asking;
+    hub_asking *asking = hub_asking_find(call);
     hub_outcome outcome = asking->outcome;
     asking->outcome.json = HUB_STR_EMPTY;
     asking->asks->kept_bytes -= outcome.json.len;
     asking->is_finished = false;
-    hub_call_finish(call, &outcome);
+    hub_call_finish_from(call, &HUB_AWAY_STATION, &outcome);
     free((char *)(uintptr_t)outcome.json.ptr);
 }
 
-bool hub_input_required_resume(const hub_request *request)
+static hub_verdict resume(const hub_request *request)
 {
     const hub_message *message = request->message;
     hub_str answers = message->at[HUB_M_INPUT_RESPONSES];
     const char *reason;
-    if (!may_ask(message->method) || !hub_request_state_is_ours(message->at[HUB_M_REQUEST_STATE])) {
-        return false;
+    if (request->context.era != HUB_ERA_MODERN || !may_ask(message->method) ||
+        !hub_request_state_is_ours(message->at[HUB_M_REQUEST_STATE])) {
+        return HUB_GO_ON;
     }
     if (answers.len > 0 && hub_json_type_of(answers) != HUB_JSON_OBJECT) {
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS, HUB_STR(BAD_RESPONSES), HUB_STR_EMPTY);
-        return true;
+        return HUB_ANSWERED;
     }
     hub_call *call = find_call(request, &reason);
     if (call == NULL) {
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_str_of(reason), HUB_STR_EMPTY);
-        return true;
+        return HUB_ANSWERED;
     }
     hub_err err = hub_call_meet_client(call, request->session, request->port, message->at[HUB_M_ID],
                                        &request->context);
     if (err != HUB_OK) {
         hub_respond_refusal(request, err);
-        return true;
+        return HUB_ANSWERED;
     }
-    call->asking->is_away = false;
-    if (call->asking->is_finished) {
+    hub_asking_find(call)->is_away = false;
+    if (hub_asking_find(call)->is_finished) {
         respond_kept(call);
     } else {
-        go_on(call->asking, take_answered(call->asking, answers));
+        go_on(hub_asking_find(call), take_answered(hub_asking_find(call), answers));
     }
-    return true;
+    return HUB_ANSWERED;
 }
+
+static hub_station_place place;
+
+const hub_station HUB_AWAY_STATION = {
+    .name = "away",
+    .place = &place,
+    .triggers = HUB_ON_CAPABLE | HUB_ON_STATE,
+    .arrive = resume,
+    .begin = note,
+    .answer = keep_outcome,
+};

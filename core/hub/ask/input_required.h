@@ -19,16 +19,13 @@
 
 #include "hub/ask/ask.h"
 #include "hub/kernel/respond.h"
+#include "hub/kernel/way.h"
 
-/* Before a request is given to `binding`: note what a retry has to match, if that has not been done
- * (hub_input_required_note), and judge the requestState, which then is a server's (sealed_state.h).
- * False when the request was refused; then the call is over. */
-bool hub_input_required_admit(hub_call *call, const hub_binding *binding,
-                              const hub_message *message);
+struct hub_asking;
 
-/* Note what a retry has to match, if the client can be asked: its own message, for a request that
- * is given to a binding in other words. */
-void hub_input_required_note(hub_call *call, const hub_message *message);
+/* Before a request is given to its toolset: judge the requestState, which then is a server's
+ * (sealed_state.h), and the answers. What the station of ask.h begins with. */
+hub_verdict hub_input_required_admit(hub_call *call, hub_way *way);
 
 /* Who has made the call, also while its client is away. Borrowed; the call is a client's. */
 const char *hub_input_required_principal(const hub_call *call);
@@ -36,18 +33,11 @@ const char *hub_input_required_principal(const hub_call *call);
 /* The call is bound: keep the answers that its request brings. */
 void hub_input_required_supply(hub_call *call, const hub_message *message);
 
-/* Whether a modern request takes up a call that asked: then it has been dealt with. */
-bool hub_input_required_resume(const hub_request *request);
-
-/* Whether the outcome of a call was kept because its client is away; if not, the client is to be
- * answered now. */
-bool hub_input_required_keep(hub_call *call, const hub_outcome *outcome);
-
 /* What ask.c calls: the call has its first question (returns PATCHBAY_OK, PATCHBAY_ELIMIT,
  * PATCHBAY_ENOMEM); it has none any more; a turn of the loop has ended; the call is over. */
-HUB_MUST_CHECK int32_t hub_input_required_wait(hub_asking *asking);
-void hub_input_required_unwait(hub_asking *asking);
-void hub_input_required_attend(hub_asking *asking);
-void hub_input_required_forget(hub_asking *asking);
+HUB_MUST_CHECK int32_t hub_input_required_wait(struct hub_asking *asking);
+void hub_input_required_unwait(struct hub_asking *asking);
+void hub_input_required_attend(struct hub_asking *asking);
+void hub_input_required_forget(struct hub_asking *asking);
 
 #endif

@@ -38,23 +38,28 @@ static void move_slices(patchbay_request *request, hub_str params, const char *c
     request->name_json = hub_str_moved(request->name_json, params, copy);
 }
 
-void hub_reissue_keep(hub_call *call, const hub_message *message, const patchbay_request *request)
+/* Keep what is needed to make the call again, if it may have to be. */
+static hub_verdict keep(hub_call *call, hub_handover *handover)
 {
-    hub_session *session = call->session;
-    if (!call->binding->expects_input || call->context.era != HUB_ERA_LEGACY ||
-        !hub_input_is_possible(call->context.capabilities) ||
+    const hub_message *message = handover->way->message;
+    const patchbay_request *request = &handover->request;
+    const hub_request_context *context = hub_call_context(call);
+    hub_session *session = hub_call_session(call);
+    if (!hub_binding_expects_input(hub_call_binding(call)) || context->era != HUB_ERA_LEGACY ||
+        !hub_input_is_possible(context->capabilities) ||
         message->at[HUB_M_INPUT_RESPONSES].len > 0 || message->at[HUB_M_REQUEST_STATE].len > 0) {
-        return;
+        return HUB_GO_ON;
     }
     hub_str params = request->params_json;
     size_t len = params.len + request->tool.len + request->method.len;
     hub_asking *asking = hub_asking_of(call);
-    if (asking == NULL || session->held_bytes + len > HUB_LIMIT_CLIENT_QUEUE_BYTES) {
-        return; /* the call is made; it fails only if the server does ask */
+    if (asking == NULL || !hub_session_hold(session, len)) {
+        return HUB_GO_ON; /* the call is made; it fails only if the server does ask */
     }
     hub_reissue *reissue = calloc(1, sizeof *reissue + len);
     if (reissue == NULL) {
-        return;
+        hub_session_release(session, len);
+        return HUB_GO_ON;
     }
     char *at = reissue->text;
     reissue->request = *request;
@@ -64,8 +69,8 @@ void hub_reissue_keep(hub_call *call, const hub_message *message, const patchbay
     move_slices(&reissue->request, params, reissue->text);
     hub_buf_init(&reissue->responses, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     reissue->held = len;
-    session->held_bytes += len;
     asking->reissue = reissue;
+    return HUB_GO_ON;
 }
 
 static void forget_round(hub_reissue *reissue)
@@ -81,7 +86,7 @@ void hub_reissue_forget(hub_asking *asking)
 {
     hub_reissue *reissue = asking->reissue;
     if (reissue != NULL) {
-        asking->call->session->held_bytes -= reissue->held;
+        hub_session_release(hub_call_session(asking->call), reissue->held);
         forget_round(reissue);
         hub_buf_fini(&reissue->responses);
         free(reissue);
@@ -116,11 +121,12 @@ static void fail_refused(hub_call *call, const hub_question *question, hub_str e
 
 static void on_answer(const hub_question *question, int32_t status, hub_str json)
 {
-    hub_call *call = hub_call_at(question->binding->toolset->hub->calls, question->call);
+    hub_call *call = hub_call_at(
+        hub_calls_of(hub_toolset_hub(hub_binding_toolset(question->binding))), question->call);
     if (call == NULL || status == PATCHBAY_NO_ANSWER) {
         return; /* the call is over */
     }
-    hub_reissue *reissue = call->asking->reissue;
+    hub_reissue *reissue = hub_asking_find(call)->reissue;
     if (status == PATCHBAY_ANSWERED) {
         add_response(reissue, question->key, json);
     } else if (question->kind == HUB_INPUT_ELICITATION) {
@@ -130,9 +136,9 @@ static void on_answer(const hub_question *question, int32_t status, hub_str json
         fail_refused(call, question, json);
         return;
     }
-    if (call->asking->first == NULL) {
+    if (hub_asking_find(call)->first == NULL) {
         reissue->is_due = true;
-        hub_asking_due(call->asking);
+        hub_asking_due(hub_asking_find(call));
     }
 }
 
@@ -153,7 +159,8 @@ static bool ask(hub_call *call, hub_str raw_key, hub_str input_request, hub_erro
     if (err != HUB_OK) {
         return false;
     }
-    if (!hub_input_request_fits(&what, call->context.revision, call->context.capabilities)) {
+    if (!hub_input_request_fits(&what, hub_call_context(call)->revision,
+                                hub_call_context(call)->capabilities)) {
         (void)hub_fail(reterr, HUB_ESTATE, "the client did not declare the capability for %s",
                        hub_input_method(what.kind));
         return false;
@@ -179,7 +186,7 @@ static void fail(hub_call *call, const char *reason)
 /* Note what the server says, and ask what it asks. False with a reason when that cannot be. */
 static bool begin_round(hub_call *call, hub_str result, hub_error *reterr)
 {
-    hub_reissue *reissue = call->asking->reissue;
+    hub_reissue *reissue = hub_asking_find(call)->reissue;
     hub_str requests = hub_json_get(result, HUB_STR("inputRequests"));
     hub_str state = hub_json_get(result, HUB_STR("requestState"));
     hub_json_iter it = hub_json_iterate(requests);
@@ -208,34 +215,40 @@ static bool begin_round(hub_call *call, hub_str result, hub_error *reterr)
             return false;
         }
     }
-    if (call->asking->first == NULL) { /* only to be made again */
+    if (hub_asking_find(call)->first == NULL) { /* only to be made again */
         reissue->is_due = true;
-        hub_asking_due(call->asking);
+        hub_asking_due(hub_asking_find(call));
     }
     return true;
 }
 
-bool hub_reissue_begin(hub_call *call, hub_str result)
+/* A result that asks a legacy client for input: the call is taken over, or fails. */
+static hub_verdict take_over(hub_call *call, hub_outcome *outcome)
 {
     hub_error why = {.code = HUB_OK};
-    if (call->session == NULL || call->context.era != HUB_ERA_LEGACY ||
+    const hub_asking *asking = hub_asking_find(call);
+    hub_str result = outcome->json;
+    if (!outcome->is_partial || hub_call_session(call) == NULL ||
+        hub_call_context(call)->era != HUB_ERA_LEGACY ||
         !hub_json_string_is(hub_json_get(result, HUB_STR("resultType")),
                             HUB_STR("input_required"))) {
-        return false;
+        return HUB_GO_ON;
     }
-    if (call->asking == NULL || call->asking->reissue == NULL) {
-        fail(call, hub_input_is_possible(call->context.capabilities)
+    if (asking == NULL || asking->reissue == NULL) {
+        fail(call, hub_input_is_possible(hub_call_context(call)->capabilities)
                        ? "the request was not kept, and cannot be repeated"
                        : "it declared no capability to be asked");
-        return true;
+        return HUB_ANSWERED;
     }
-    hub_asking_cancel_all(call->asking); /* what the toolset asked for the call that it has ended */
-    call->idle = true;
+    hub_asking_cancel_all(
+        hub_asking_find(call)); /* what was asked for the call that it has ended */
+    hub_call_set_idle(call, true);
     hub_call_renew(call);
     if (!begin_round(call, result, &why)) {
         fail(call, why.text);
+        return HUB_ANSWERED;
     }
-    return true;
+    return HUB_HOLD;
 }
 
 /* ---- making the call again ------------------------------------------------------------------- */
@@ -274,15 +287,29 @@ void hub_reissue_run(hub_asking *asking)
     add_params(reissue, &params);
     if (hub_buf_ok(&params) && hub_buf_ok(&reissue->responses)) {
         patchbay_request request = reissue->request;
-        uint64_t deadline_ms = hub_clock_now_ms() + call->timeout_ms;
         move_slices(&request, request.params_json, params.ptr);
         request.params_json = hub_buf_str(&params);
-        request.deadline_ms = deadline_ms < call->ceiling_ms ? deadline_ms : call->ceiling_ms;
-        call->idle = false;
-        hub_call_touch(call);
-        hub_instance_call(call->binding->instance, call->id, &request);
+        request.deadline_ms = hub_call_deadline_ms(call, hub_clock_now_ms());
+        hub_call_hand_over_again(call, &request);
     } else {
         fail(call, "the answers are too large");
     }
     hub_buf_fini(&params);
 }
+
+static bool wants_toolset(const hub_toolset *toolset)
+{
+    const hub_binding *binding = hub_toolset_binding(toolset);
+    return binding != NULL && hub_binding_expects_input(binding);
+}
+
+static hub_station_place place;
+
+const hub_station HUB_REISSUE_STATION = {
+    .name = "reissue",
+    .place = &place,
+    .triggers = HUB_ON_TYPED,
+    .wants_toolset = wants_toolset,
+    .hand_over = keep,
+    .answer = take_over,
+};

@@ -13,15 +13,10 @@
 
 #include "hub/ask/ask.h"
 
-/* Keep what is needed to make the call again, if it may have to be. The request is copied. */
-void hub_reissue_keep(hub_call *call, const hub_message *message, const patchbay_request *request);
-
-/* Whether a typed result of a toolset asks a legacy client for input: then the call has been taken
- * over, or failed. */
-bool hub_reissue_begin(hub_call *call, hub_str result);
+struct hub_asking;
 
 /* What ask.c calls: a turn of the loop has ended; the call is over. */
-void hub_reissue_run(hub_asking *asking);
-void hub_reissue_forget(hub_asking *asking);
+void hub_reissue_run(struct hub_asking *asking);
+void hub_reissue_forget(struct hub_asking *asking);
 
 #endif

@@ -127,12 +127,6 @@ hub_err hub_request_digest(hub_str method, hub_str params,
 
 /* ---- the state ------------------------------------------------------------------------------- */
 
-hub_err hub_state_key_make(hub_state_key *ret_key)
-{
-    ssize_t count = getrandom(ret_key->bytes, sizeof ret_key->bytes, 0);
-    return count == (ssize_t)sizeof ret_key->bytes ? HUB_OK : HUB_ESYSTEM;
-}
-
 static void put_u64(unsigned char *at, uint64_t number)
 {
     for (int i = FIELD_BYTES - 1; i >= 0; i--) {
@@ -159,7 +153,7 @@ static void add_signed_text(hub_buf *out, hub_str text)
 }
 
 /* Sign the fields together with what they are bound to. */
-static bool sign(const hub_state_key *key, const unsigned char body[BODY_BYTES],
+static bool sign(const hub_key *key, const unsigned char body[BODY_BYTES],
                  const hub_state_binding *binding, unsigned char ret_mac[MAC_BYTES])
 {
     hub_buf text;
@@ -177,7 +171,7 @@ static bool sign(const hub_state_key *key, const unsigned char body[BODY_BYTES],
     return ok;
 }
 
-void hub_request_state_add(hub_buf *out, const hub_state_key *key, const hub_request_state *state,
+void hub_request_state_add(hub_buf *out, const hub_key *key, const hub_request_state *state,
                            const hub_state_binding *binding)
 {
     unsigned char bytes[STATE_BYTES];
@@ -243,8 +237,8 @@ static bool read_bytes(hub_str raw, unsigned char *ret_bytes)
     return ok;
 }
 
-hub_err hub_request_state_read(const hub_state_key *key, hub_str raw,
-                               const hub_state_binding *binding, hub_request_state *ret_state)
+hub_err hub_request_state_read(const hub_key *key, hub_str raw, const hub_state_binding *binding,
+                               hub_request_state *ret_state)
 {
     unsigned char bytes[STATE_BYTES];
     unsigned char mac[MAC_BYTES];

@@ -11,17 +11,13 @@
 #define HUB_HUB_ASK_REQUEST_STATE_H
 
 #include "base/digest.h"
+#include "hub/kernel/hub.h"
 #include "wire/json.h"
 
 enum {
     /* As text: the prefix, then call, serial, expiry and signature in hexadecimal digits. */
     HUB_REQUEST_STATE_BYTES = 4 + 2 * (3 * 8 + 32),
 };
-
-/* Made at start: no other instance of the hub accepts what it signs. */
-typedef struct hub_state_key {
-    unsigned char bytes[32];
-} hub_state_key;
 
 typedef struct hub_request_state {
     uint64_t call;
@@ -36,9 +32,6 @@ typedef struct hub_state_binding {
     const unsigned char *digest; /* HUB_DIGEST_BYTES, of hub_request_digest */
 } hub_state_binding;
 
-/* errors:  HUB_ESYSTEM (no random numbers can be had) */
-HUB_MUST_CHECK hub_err hub_state_key_make(hub_state_key *ret_key);
-
 /* Digest of what a retry has in common with the request that it repeats: the method, and params
  * without `_meta`, `inputResponses` and `requestState`. The members of params and of
  * params.arguments may change their order, since maps of some clients have none; the bytes of a
@@ -48,7 +41,7 @@ HUB_MUST_CHECK hub_err hub_request_digest(hub_str method, hub_str params,
                                           unsigned char ret_digest[HUB_DIGEST_BYTES]);
 
 /* Append a state as text: nothing in it needs escaping in JSON. */
-void hub_request_state_add(hub_buf *out, const hub_state_key *key, const hub_request_state *state,
+void hub_request_state_add(hub_buf *out, const hub_key *key, const hub_request_state *state,
                            const hub_state_binding *binding);
 
 /* Whether a raw JSON string looks as if the hub had made it, whatever it is worth: servers behind
@@ -57,7 +50,7 @@ bool hub_request_state_is_ours(hub_str raw);
 
 /* Read a raw JSON string that a client brought.
  * errors:  HUB_EINVAL (not made by this hub for this binding, or changed) */
-HUB_MUST_CHECK hub_err hub_request_state_read(const hub_state_key *key, hub_str raw,
+HUB_MUST_CHECK hub_err hub_request_state_read(const hub_key *key, hub_str raw,
                                               const hub_state_binding *binding,
                                               hub_request_state *ret_state);
 

@@ -3,8 +3,13 @@
 
 #include "base/log.h"
 #include "hub/ask/ask_internal.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/session_calls.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/instances/session_instance.h"
 
 /* ---- whose roots ----------------------------------------------------------------------------- */
@@ -12,7 +17,7 @@
 /* Whether a session can be asked without a request of its own: that takes a handshake. */
 static bool can_be_asked(const hub_session *session)
 {
-    return session->initialized && !session->closing;
+    return hub_session_is_initialized(session) && !hub_session_is_closing(session);
 }
 
 /* The session whose calls the binding has; or whose roots it was told last; or the only one there
@@ -20,25 +25,28 @@ static bool can_be_asked(const hub_session *session)
 static hub_session *find_session(const hub_binding *binding)
 {
     const hub_call *caller = hub_ask_only_client(binding);
-    if (caller != NULL && caller->session != NULL && can_be_asked(caller->session)) {
-        return caller->session;
+    if (caller != NULL && hub_call_session(caller) != NULL &&
+        can_be_asked(hub_call_session(caller))) {
+        return hub_call_session(caller);
     }
-    const hub_toolset *toolset = binding->toolset;
-    if (toolset->shared != NULL) {
-        hub_session *session = toolset->session;
+    const hub_toolset *toolset = hub_binding_toolset(binding);
+    if (hub_toolset_is_own(toolset)) {
+        hub_session *session = hub_session_instance_owner(toolset);
         return session != NULL && can_be_asked(session) ? session : NULL;
     }
-    const hub_orchestrator *hub = toolset->hub;
-    hub_str key = hub_str_of(toolset->settings->key);
+    const hub_orchestrator *hub = hub_toolset_hub(toolset);
+    hub_str key = hub_str_of(hub_toolset_settings_of(toolset)->key);
     hub_session *only = NULL;
     size_t count = 0;
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        const hub_profile *profile = hub->profiles[i];
-        if (profile->registry == NULL || hub_registry_find(profile->registry, key) == NULL) {
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        const hub_profile *profile = hub_profile_at(hub, i);
+        if (hub_profile_registry(profile) == NULL ||
+            hub_registry_find(hub_profile_registry(profile), key) == NULL) {
             continue;
         }
-        for (hub_session *at = profile->sessions; at != NULL; at = at->next) {
-            if (at->number == binding->roots_of) {
+        for (hub_session *at = hub_profile_sessions(profile); at != NULL;
+             at = hub_session_next(at)) {
+            if (hub_session_number(at) == hub_ask_told(binding)->roots_of) {
                 return can_be_asked(at) ? at : NULL;
             }
             only = at;
@@ -50,7 +58,9 @@ static hub_session *find_session(const hub_binding *binding)
 
 void hub_roots_note(hub_binding *binding, const hub_call *call)
 {
-    binding->roots_of = call != NULL && call->session != NULL ? call->session->number : 0;
+    hub_ask_told(binding)->roots_of = call != NULL && hub_call_session(call) != NULL
+                                          ? hub_session_number(hub_call_session(call))
+                                          : 0;
 }
 
 /* ---- carriers -------------------------------------------------------------------------------- */
@@ -63,47 +73,46 @@ static void on_carrier_outcome(void *ctx, const hub_outcome *outcome)
 
 hub_call *hub_roots_carrier(hub_binding *binding)
 {
-    const hub_toolset *toolset = binding->toolset;
-    const hub_orchestrator *hub = toolset->hub;
+    const hub_toolset *toolset = hub_binding_toolset(binding);
+    const hub_orchestrator *hub = hub_toolset_hub(toolset);
     hub_session *session = find_session(binding);
-    hub_call *call = binding->calls;
-    while (call != NULL && (!call->is_carrier || call->session != session)) {
-        call = call->binding_next;
+    hub_call *call = hub_binding_calls(binding);
+    while (call != NULL && (!hub_call_is_unasked(call) || hub_call_session(call) != session)) {
+        call = hub_call_next_of_binding(call);
     }
     if (session == NULL || call != NULL) {
         return call;
     }
-    if (binding->retired) {
+    if (hub_binding_is_retired(binding)) {
         return NULL;
     }
-    if (hub_call_begin_internal(hub->calls, on_carrier_outcome, NULL, &call) != HUB_OK) {
+    if (hub_call_begin_internal(hub_toolset_hub(toolset), on_carrier_outcome, NULL, &call) !=
+        HUB_OK) {
         return NULL;
     }
-    call->is_carrier = true;
-    call->idle = true;
-    call->port = session->port;
-    call->context.revision = session->revision;
-    call->context.capabilities = hub_str_of(session->capabilities);
-    hub_call_join(call, session);
-    hub_call_bind(call, binding);
-    hub_call_set_deadline(call, toolset->settings->call_timeout_ms,
-                          hub->settings->limits.call_ceiling_ms);
+    hub_call_attend(call, session);
+    hub_call_set_idle(call, true);
+    hub_call_bind(call, binding, false);
+    hub_call_set_deadline(call, hub_toolset_settings_of(toolset)->call_timeout_ms,
+                          hub_settings_of(hub)->limits.call_ceiling_ms);
     return call;
 }
 
 void hub_roots_settle(hub_binding *binding, uint64_t id)
 {
-    hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
-    if (call != NULL && call->is_carrier && (call->asking == NULL || call->asking->first == NULL)) {
+    hub_call *call =
+        hub_call_find(hub_calls_of(hub_toolset_hub(hub_binding_toolset(binding))), id, binding);
+    if (call != NULL && hub_call_is_unasked(call) &&
+        (hub_asking_find(call) == NULL || hub_asking_find(call)->first == NULL)) {
         hub_call_drop(call);
     }
 }
 
 static hub_call *find_carrier(const hub_binding *binding)
 {
-    hub_call *call = binding->calls;
-    while (call != NULL && !call->is_carrier) {
-        call = call->binding_next;
+    hub_call *call = hub_binding_calls(binding);
+    while (call != NULL && !hub_call_is_unasked(call)) {
+        call = hub_call_next_of_binding(call);
     }
     return call;
 }
@@ -132,10 +141,12 @@ static void tell(hub_toolset *toolset)
         .method = HUB_STR("notifications/roots/list_changed"),
         .params_json = HUB_STR("{}"),
     };
-    hub_err err = hub_toolset_request(toolset, &request, toolset->settings->call_timeout_ms,
-                                      ignore_outcome, NULL, &call);
+    hub_err err =
+        hub_toolset_request(toolset, &request, hub_toolset_settings_of(toolset)->call_timeout_ms,
+                            ignore_outcome, NULL, &call);
     if (err != HUB_OK) {
-        hub_log(HUB_LOG_WARNING, "toolset.not_told", HUB_F_TEXT("toolset", toolset->settings->key),
+        hub_log(HUB_LOG_WARNING, "toolset.not_told",
+                HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
                 HUB_F_TEXT("reason", hub_err_text(err)));
     }
 }
@@ -145,15 +156,17 @@ void hub_roots_changed(const hub_session *session)
 {
     for (size_t i = 0;; i++) {
         size_t count;
-        const hub_source *sources = hub_registry_sources(session->profile->registry, &count);
+        const hub_source *sources =
+            hub_registry_sources(hub_profile_registry(hub_session_profile(session)), &count);
         if (i >= count) {
             return;
         }
         hub_toolset *toolset =
             sources[i].bare ? NULL : hub_session_instance_find(session, sources[i].owner);
-        const hub_binding *binding = toolset != NULL ? toolset->binding : NULL;
-        if (binding != NULL && binding->instance != NULL && !binding->native &&
-            binding->roots_of == session->number) {
+        const hub_binding *binding = toolset != NULL ? hub_toolset_binding(toolset) : NULL;
+        if (binding != NULL && hub_binding_instance(binding) != NULL &&
+            !hub_binding_is_native(binding) &&
+            hub_ask_told(binding)->roots_of == hub_session_number(session)) {
             tell(toolset);
         }
     }

@@ -2,8 +2,14 @@
 #include "hub/ask/sealed_state.h"
 
 #include "base/digest.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
-#include "hub/ask/input_required.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
+#include "hub/ask/ask_internal.h"
 
 #include <openssl/crypto.h>
 #include <stdlib.h>
@@ -24,20 +30,24 @@ static void add_signed(hub_buf *out, hub_str text)
 
 static const hub_orchestrator *hub_of(const hub_call *call)
 {
-    return call->binding != NULL ? call->binding->toolset->hub : call->session->profile->hub;
+    return hub_call_binding(call) != NULL
+               ? hub_toolset_hub(hub_binding_toolset(hub_call_binding(call)))
+               : hub_profile_hub(hub_session_profile(hub_call_session(call)));
 }
 
 /* Append the seal of a state, which is given as text. */
 static void add_seal(const hub_call *call, hub_str state, hub_buf *out)
 {
-    const hub_state_key *key = &hub_of(call)->task_key;
+    const hub_key *key = hub_key_of(hub_of(call));
     unsigned char mac[HUB_DIGEST_BYTES];
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
     hub_buf_add(&text, HUB_STR("requestState:"));
     add_signed(&text, hub_str_of(hub_input_required_principal(call)));
-    add_signed(&text, (hub_str){.ptr = (const char *)call->digest,
-                                .len = call->has_digest ? HUB_DIGEST_BYTES : 0});
+    const call_ask *part = hub_ask_find(call);
+    add_signed(&text, part != NULL && part->has_digest
+                          ? (hub_str){.ptr = (const char *)part->digest, .len = HUB_DIGEST_BYTES}
+                          : HUB_STR_EMPTY);
     add_signed(&text, state);
     if (!hub_buf_ok(&text)) {
         out->failed = HUB_ENOMEM;
@@ -69,7 +79,7 @@ static void add_sealed(const hub_call *call, hub_str result, hub_str state, hub_
 
 void hub_sealed_state_translate(const hub_call *call, hub_outcome *outcome, hub_buf *text)
 {
-    if (!outcome->has_type || !call->may_ask ||
+    if (!outcome->is_partial || !hub_call_may_ask(call) ||
         !hub_json_string_is(hub_json_get(outcome->json, HUB_STR("resultType")),
                             HUB_STR("input_required"))) {
         return;

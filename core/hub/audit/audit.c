@@ -5,9 +5,14 @@
 #include "base/limits.h"
 #include "hub/audit/audit_file.h"
 #include "hub/audit/audit_record.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
-#include "hub/report/status.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
+#include "hub/kernel/respond.h"
 #include "modules/worker.h"
 
 #include <pthread.h>
@@ -283,27 +288,47 @@ static const char *why_not(hub_audit *audit)
                         "(log.audit_strict): try again";
 }
 
-bool hub_audit_begin(hub_call *call, hub_str toolset, hub_str name, const hub_message *message)
+/* With a call. */
+typedef struct audit_part {
+    hub_audit *audit;
+    hub_audit_record *record; /* NULL: none, for want of memory */
+} audit_part;
+
+hub_audit *hub_audit_of(const hub_orchestrator *hub)
 {
-    hub_audit *audit = call->session->profile->hub->audit;
-    if (!audit->is_on) {
-        return true;
+    hub_audit *const *audit = hub_hub_part(hub, &HUB_AUDIT_STATION);
+    return *audit;
+}
+
+static bool wants_hub(const hub_orchestrator *hub)
+{
+    return hub_settings_of(hub)->audit.is_on;
+}
+
+/* A call has begun: note what it is. Those about tasks are not noted: the call that made one was. */
+static hub_verdict begin(hub_call *call, hub_way *way)
+{
+    hub_audit *audit = hub_audit_of(hub_toolset_hub(way->toolset));
+    if (way->is_aside) {
+        return HUB_GO_ON;
     }
     const char *reason = why_not(audit);
     hub_audit_record *record =
-        reason == NULL
-            ? hub_audit_record_create(call->session, message, toolset, name, audit->keeps_arguments)
-            : NULL;
+        reason == NULL ? hub_audit_record_create(hub_call_session(call), way->message,
+                                                 hub_str_of(hub_toolset_key(way->toolset)),
+                                                 way->name, audit->keeps_arguments)
+                       : NULL;
     if (record == NULL && (reason != NULL || audit->is_strict)) {
         audit->refused++;
         hub_call_fail(call, PATCHBAY_UNAVAILABLE,
                       reason != NULL ? hub_str_of(reason) : HUB_STR("out of memory"));
-        return false;
+        return HUB_ANSWERED;
     }
-    call->audit = record; /* NULL: dropped for want of memory */
-    call->auditor = audit;
+    audit_part *part = hub_call_part_of(call, &HUB_AUDIT_STATION);
+    part->audit = audit;
+    part->record = record;
     audit->open += record != NULL;
-    return true;
+    return HUB_GO_ON;
 }
 
 static const char *outcome_word(const hub_call *call, const hub_outcome *outcome)
@@ -319,36 +344,37 @@ static const char *outcome_word(const hub_call *call, const hub_outcome *outcome
     if (outcome == NULL) {
         return "cancelled";
     }
-    if (call->is_refused) {
+    if (outcome->is_refused) {
         return "refused";
     }
-    if (outcome->status == PATCHBAY_RESULT && hub_status_is_error(call, outcome)) {
+    if (outcome->status == PATCHBAY_RESULT && hub_outcome_is_error(call, outcome)) {
         return "tool_error";
     }
     bool is_known = outcome->status >= 0 && outcome->status <= PATCHBAY_FAILED;
     return is_known ? WORDS[outcome->status] : "failed";
 }
 
-void hub_audit_end(hub_call *call, const hub_outcome *outcome)
+static void end(hub_call *call, const hub_outcome *outcome)
 {
-    hub_audit_record *record = call->audit;
+    audit_part *part = hub_call_find_part(call, &HUB_AUDIT_STATION);
+    hub_audit_record *record = part != NULL ? part->record : NULL;
     if (record == NULL) {
         return;
     }
-    call->audit = NULL;
-    call->auditor->open--;
+    part->record = NULL;
+    part->audit->open--;
     record->ended_ms = hub_clock_wall_ms();
     record->took_us = hub_clock_now_us() - record->begin_us;
     record->outcome = outcome_word(call, outcome);
     if (outcome != NULL && outcome->status == PATCHBAY_RPC_ERROR) {
         (void)hub_json_to_i64(hub_json_get(outcome->json, HUB_STR("code")), &record->code);
     }
-    hand_over(call->auditor, record);
+    hand_over(part->audit, record);
 }
 
 void hub_audit_refused(const hub_request *request, hub_str toolset, hub_str name)
 {
-    hub_audit *audit = request->session->profile->hub->audit;
+    hub_audit *audit = hub_audit_of(hub_session_hub(request->session));
     hub_audit_record *record = audit->is_on && why_not(audit) == NULL
                                    ? hub_audit_record_create(request->session, request->message,
                                                              toolset, name, audit->keeps_arguments)
@@ -487,3 +513,38 @@ void hub_audit_flush(hub_audit *audit)
     }
     (void)pthread_mutex_unlock(&audit->lock);
 }
+
+/* ---- the station ----------------------------------------------------------------------------- */
+
+static hub_err begin_hub(hub_orchestrator *hub, hub_error *reterr)
+{
+    hub_audit **audit = hub_hub_part(hub, &HUB_AUDIT_STATION);
+    return hub_audit_create(hub_loop(hub), &hub_settings_of(hub)->audit, audit, reterr);
+}
+
+bool hub_audit_finish(hub_orchestrator *hub)
+{
+    hub_audit **audit = hub_hub_part(hub, &HUB_AUDIT_STATION);
+    hub_audit *last = *audit;
+    *audit = NULL;
+    return hub_audit_destroy(last);
+}
+
+static void configure(hub_orchestrator *hub)
+{
+    hub_audit_configure(hub_audit_of(hub), &hub_settings_of(hub)->audit);
+}
+
+static hub_station_place place;
+
+const hub_station HUB_AUDIT_STATION = {
+    .name = "audit",
+    .place = &place,
+    .bytes = {[HUB_PART_HUB] = sizeof(hub_audit *), [HUB_PART_CALL] = sizeof(audit_part)},
+    .wants_hub = wants_hub,
+    .begin = begin,
+    .end = end,
+    .refuse = hub_audit_note_refused,
+    .hub_begins = begin_hub,
+    .settings_changed = configure,
+};

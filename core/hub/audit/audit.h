@@ -47,16 +47,18 @@ HUB_MUST_CHECK hub_err hub_audit_check(const hub_audit_settings *settings, hub_e
 /* Do as these settings say from now on. */
 void hub_audit_configure(hub_audit *audit, const hub_audit_settings *settings);
 
-/* A call has begun: note what it is. `toolset` is whose, `name` of what: tool, URI or prompt. False
- * when it must not be made, because nobody would know of it: the call has been failed, and is gone.
- */
-bool hub_audit_begin(hub_call *call, hub_str toolset, hub_str name, const hub_message *message);
+/* The audit of a hub: it is the hub's own from beginning to end. */
+extern const hub_station HUB_AUDIT_STATION;
 
-/* It ends now: with that outcome, NULL if nobody waits for one. */
-void hub_audit_end(hub_call *call, const hub_outcome *outcome);
+/* The hub's. */
+hub_audit *hub_audit_of(const hub_orchestrator *hub);
 
-/* A request was refused before it became a call: noted if it asked for one that would have been. */
-void hub_audit_refuse(const struct hub_request *request);
+/* The hub ends. returns: as hub_audit_destroy */
+bool hub_audit_finish(hub_orchestrator *hub);
+
+/* A request was refused before it became a call: noted if it asked for one that would have been
+ * (audit_refuse.c). */
+void hub_audit_note_refused(const struct hub_request *request);
 
 /* The same by whoever knows what it was about; either may be empty. */
 void hub_audit_refused(const struct hub_request *request, hub_str toolset, hub_str name);

@@ -6,7 +6,13 @@
 #include "base/log.h"
 #include "base/redact.h"
 #include "hub/catalogs/discovery_run.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "wire/json.h"
 
 #include <inttypes.h>
@@ -42,9 +48,10 @@ hub_audit_record *hub_audit_record_create(const hub_session *session, const hub_
 {
     hub_str arguments = keeps_arguments ? message->at[HUB_M_ARGUMENTS] : HUB_STR_EMPTY;
     hub_str texts[HUB_AUDIT_TEXTS] = {
-        [HUB_AUDIT_WHO] = hub_str_of(session->principal),
-        [HUB_AUDIT_TRANSPORT] = hub_str_of(session->transport),
-        [HUB_AUDIT_PROFILE] = hub_str_of(session->profile->settings->name),
+        [HUB_AUDIT_WHO] = hub_str_of(hub_session_who(session)),
+        [HUB_AUDIT_TRANSPORT] = hub_str_of(hub_session_transport(session)),
+        [HUB_AUDIT_PROFILE] =
+            hub_str_of(hub_profile_settings_of(hub_session_profile(session))->name),
         [HUB_AUDIT_METHOD] = message->method,
         [HUB_AUDIT_TOOLSET] = toolset,
         [HUB_AUDIT_NAME] = kept_part(name, HUB_LIMIT_LOG_VALUE_BYTES),
@@ -60,7 +67,7 @@ hub_audit_record *hub_audit_record_create(const hub_session *session, const hub_
     if (record == NULL) {
         return NULL;
     }
-    *record = (hub_audit_record){.session = session->number,
+    *record = (hub_audit_record){.session = hub_session_number(session),
                                  .begin_us = hub_clock_now_us(),
                                  .is_cut = texts[HUB_AUDIT_ARGUMENTS].len < arguments.len};
     char *at = record->bytes;

@@ -3,7 +3,13 @@
 #include "hub/audit/audit.h"
 
 #include "base/limits.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/kernel/respond.h"
 #include "tools/route.h"
 
@@ -11,13 +17,15 @@
 static void note(const hub_request *request, const hub_view_entry *entry, hub_str name)
 {
     const hub_toolset *toolset = entry != NULL ? entry->owner : NULL;
-    hub_audit_refused(request, toolset != NULL ? hub_str_of(toolset->settings->key) : HUB_STR_EMPTY,
-                      name);
+    hub_audit_refused(
+        request,
+        toolset != NULL ? hub_str_of(hub_toolset_settings_of(toolset)->key) : HUB_STR_EMPTY, name);
 }
 
 static void note_named(const hub_request *request, hub_kind kind, hub_str name)
 {
-    const hub_view *view = hub_registry_view_of(request->session->profile->registry, kind);
+    const hub_view *view =
+        hub_registry_view_of(hub_profile_registry(hub_session_profile(request->session)), kind);
     const hub_view_entry *entry = hub_view_find(view, name);
     note(request, entry, entry != NULL ? entry->item->name : name);
 }
@@ -28,7 +36,8 @@ static void note_resource(const hub_request *request, hub_str uri)
     hub_buf own;
     hub_buf_init(&own, HUB_LIMIT_URI_BYTES);
     if (uri.len <= HUB_LIMIT_URI_BYTES) {
-        entry = hub_route_resource(request->session->profile->registry, uri, &own);
+        entry = hub_route_resource(hub_profile_registry(hub_session_profile(request->session)), uri,
+                                   &own);
     }
     note(request, entry, entry != NULL && own.len > 0 ? hub_buf_str(&own) : uri);
     hub_buf_fini(&own);
@@ -55,12 +64,11 @@ static bool read_target(const hub_message *message, hub_str *ret_raw, hub_kind *
     return true;
 }
 
-void hub_audit_refuse(const hub_request *request)
+void hub_audit_note_refused(const hub_request *request)
 {
     hub_str raw;
     hub_kind kind;
-    if (!request->session->profile->hub->settings->audit.is_on ||
-        !read_target(request->message, &raw, &kind)) {
+    if (!read_target(request->message, &raw, &kind)) {
         return;
     }
     hub_buf name;

@@ -5,7 +5,14 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "hub/catalogs/catalog_file.h"
+#include "hub/catalogs/catalogs_internal.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -68,7 +75,7 @@ static char *working_directory(const hub_toolset_settings *settings)
 static bool make_id(const hub_toolset *toolset, const hub_module *module,
                     char ret_id[HUB_CATALOG_ID_BYTES])
 {
-    const hub_toolset_settings *settings = toolset->settings;
+    const hub_toolset_settings *settings = hub_toolset_settings_of(toolset);
     unsigned char bytes[HUB_DIGEST_BYTES];
     char *directory = working_directory(settings);
     if (directory == NULL) {
@@ -94,29 +101,37 @@ static bool make_id(const hub_toolset *toolset, const hub_module *module,
 static void make_name(const hub_toolset *toolset, const char *id,
                       char ret_name[HUB_CATALOG_NAME_BYTES])
 {
-    (void)snprintf(ret_name, HUB_CATALOG_NAME_BYTES, "%s-%s.json", toolset->settings->key, id);
+    (void)snprintf(ret_name, HUB_CATALOG_NAME_BYTES, "%s-%s.json",
+                   hub_toolset_settings_of(toolset)->key, id);
 }
 
 static const hub_module *module_of(const hub_toolset *toolset)
 {
-    return hub_resolver_find(toolset->hub->resolver, hub_str_of(toolset->settings->module));
+    return hub_resolver_find(hub_resolver_of(hub_toolset_hub(toolset)),
+                             hub_str_of(hub_toolset_settings_of(toolset)->module));
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
+static hub_catalog_cache *cache_of(const hub_toolset *toolset)
+{
+    return hub_catalogs_with(hub_toolset_hub(toolset))->cache;
+}
+
 /* The toolset's slot; NULL when nothing is remembered of it, or without memory. */
 static hub_cache_slot *slot_of(hub_toolset *toolset)
 {
-    if (toolset->hub->cache == NULL || !toolset->settings->cache) {
+    if (cache_of(toolset) == NULL || !hub_toolset_settings_of(toolset)->cache) {
         return NULL;
     }
-    if (toolset->cache_slot == NULL) {
-        toolset->cache_slot = calloc(1, sizeof *toolset->cache_slot);
-        if (toolset->cache_slot != NULL) {
-            atomic_init(&toolset->cache_slot->refs, 1);
+    if (hub_catalogs_of(toolset)->cache_slot == NULL) {
+        hub_catalogs_of(toolset)->cache_slot =
+            calloc(1, sizeof *hub_catalogs_of(toolset)->cache_slot);
+        if (hub_catalogs_of(toolset)->cache_slot != NULL) {
+            atomic_init(&hub_catalogs_of(toolset)->cache_slot->refs, 1);
         }
     }
-    return toolset->cache_slot;
+    return hub_catalogs_of(toolset)->cache_slot;
 }
 
 static void unref_slot(hub_cache_slot *slot)
@@ -157,12 +172,9 @@ static hub_err adopt(hub_toolset *toolset, const hub_catalog_record *record, boo
         }
         return err;
     }
-    memcpy(toolset->lists, lists, sizeof toolset->lists);
-    hub_capabilities_fini(&toolset->capabilities);
-    toolset->capabilities = capabilities;
-    toolset->learned_at_ms = record->learned_at_ms;
-    toolset->is_modern = record->is_modern;
-    toolset->is_recalled = true;
+    hub_catalogs_of(toolset)->learned_at_ms = record->learned_at_ms;
+    hub_catalogs_of(toolset)->is_recalled = true;
+    hub_toolset_recall(toolset, lists, &capabilities, record->is_modern);
     return HUB_OK;
 }
 
@@ -173,7 +185,7 @@ static void warn(hub_catalog_cache *cache, const hub_toolset *toolset, const cha
     bool is_known = why->code == HUB_EDENIED && cache->has_warned;
     cache->has_warned = cache->has_warned || why->code == HUB_EDENIED;
     hub_log(is_known ? HUB_LOG_DEBUG : HUB_LOG_WARNING, "tools.cache.ignored",
-            HUB_F_TEXT("toolset", toolset->settings->key), HUB_F_TEXT("folder", cache->folder),
+            HUB_F_TEXT("toolset", hub_toolset_key(toolset)), HUB_F_TEXT("folder", cache->folder),
             HUB_F_TEXT("file", name), HUB_F_TEXT("reason", why->text));
 }
 
@@ -194,14 +206,14 @@ static void read_file(hub_catalog_cache *cache, hub_toolset *toolset, const hub_
         err = hub_catalog_file_read(hub_buf_str(&text), hub_str_of(id), &record, &why);
     }
     if (err == HUB_OK) {
-        bool is_native =
-            !toolset->settings->is_isolated && (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
+        bool is_native = !hub_toolset_settings_of(toolset)->is_isolated &&
+                         (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
         err = adopt(toolset, &record, is_native, &why);
     }
     hub_buf_fini(&text);
     if (err == HUB_OK) {
         hub_log(HUB_LOG_DEBUG, "tools.cache.recalled",
-                HUB_F_TEXT("toolset", toolset->settings->key),
+                HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
                 HUB_F_INT("toolCount", hub_toolset_count(toolset, HUB_KIND_TOOL)));
     } else if (err != HUB_ENOTFOUND) {
         warn(cache, toolset, name, &why);
@@ -212,12 +224,12 @@ void hub_catalog_cache_recall(hub_toolset *toolset)
 {
     hub_cache_slot *slot = slot_of(toolset);
     const hub_module *module = slot != NULL ? module_of(toolset) : NULL;
-    if (module == NULL || slot->was_recalled || toolset->lists[HUB_KIND_TOOL] != NULL ||
-        toolset->hub->settings->asks_anew) {
+    if (module == NULL || slot->was_recalled || hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL ||
+        hub_settings_of(hub_toolset_hub(toolset))->asks_anew) {
         return;
     }
     slot->was_recalled = true;
-    read_file(toolset->hub->cache, toolset, module);
+    read_file(cache_of(toolset), toolset, module);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -267,41 +279,41 @@ static cache_job *make_job(hub_toolset *toolset)
     if (job == NULL) {
         return NULL;
     }
-    memcpy(job->id, toolset->cache_slot->id, sizeof job->id);
+    memcpy(job->id, hub_catalogs_of(toolset)->cache_slot->id, sizeof job->id);
     make_name(toolset, job->id, job->name);
     hub_catalog_record record = {
         .id = hub_str_of(job->id),
-        .learned_at_ms = toolset->learned_at_ms,
-        .is_modern = toolset->is_modern,
-        .capabilities = hub_str_of(toolset->capabilities.json),
+        .learned_at_ms = hub_catalogs_of(toolset)->learned_at_ms,
+        .is_modern = hub_toolset_is_modern(toolset),
+        .capabilities = hub_str_of(hub_toolset_capabilities(toolset)->json),
     };
     for (int kind = 0; kind < HUB_KINDS; kind++) {
-        record.lists[kind] = list_json(toolset->lists[kind]);
+        record.lists[kind] = list_json(hub_toolset_list(toolset, kind));
     }
     hub_buf_init(&job->text, HUB_LIMIT_CATALOG_FILE_BYTES);
     hub_catalog_file_write(&record, &job->text);
     if (!hub_buf_ok(&job->text)) {
         hub_log(HUB_LOG_INFO, "tools.cache.too_large",
-                HUB_F_TEXT("toolset", toolset->settings->key),
+                HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
                 HUB_F_INT("limit", HUB_LIMIT_CATALOG_FILE_BYTES));
         hub_buf_fini(&job->text);
         free(job);
         return NULL;
     }
-    job->cache = toolset->hub->cache;
-    job->slot = toolset->cache_slot;
+    job->cache = cache_of(toolset);
+    job->slot = hub_catalogs_of(toolset)->cache_slot;
     return job;
 }
 
 /* Have a worker write the file. False when it has to be tried again. */
 static bool submit(hub_toolset *toolset)
 {
-    hub_cache_slot *slot = toolset->cache_slot;
+    hub_cache_slot *slot = hub_catalogs_of(toolset)->cache_slot;
     if (atomic_load(&slot->is_writing)) {
         return false;
     }
     slot->is_dirty = false;
-    cache_job *job = toolset->lists[HUB_KIND_TOOL] != NULL ? make_job(toolset) : NULL;
+    cache_job *job = hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL ? make_job(toolset) : NULL;
     if (job == NULL) {
         return true; /* it will be learnt anew */
     }
@@ -309,7 +321,8 @@ static bool submit(hub_toolset *toolset)
     (void)atomic_fetch_add(&job->cache->jobs, 1);
     atomic_store(&slot->is_writing, true);
     slot->written_ms = hub_clock_now_ms();
-    if (hub_worker_submit(toolset->hub->workers, write_file, end_job, job) == HUB_OK) {
+    if (hub_worker_submit(hub_workers_of(hub_toolset_hub(toolset)), write_file, end_job, job) ==
+        HUB_OK) {
         return true;
     }
     end_job(job, false);
@@ -323,9 +336,9 @@ static bool write_dirty(const hub_catalog_cache *cache, bool at_end)
 {
     bool is_done = true;
     uint64_t now = hub_clock_now_ms();
-    for (size_t i = 0; i < cache->hub->toolset_count; i++) {
-        hub_toolset *toolset = cache->hub->toolsets[i];
-        const hub_cache_slot *slot = toolset->cache_slot;
+    for (size_t i = 0; i < hub_toolset_total(cache->hub); i++) {
+        hub_toolset *toolset = hub_toolset_at(cache->hub, i);
+        const hub_cache_slot *slot = hub_catalogs_of(toolset)->cache_slot;
         if (slot == NULL || !slot->is_dirty) {
             continue;
         }
@@ -351,11 +364,11 @@ void hub_catalog_cache_note(hub_toolset *toolset)
     if (module == NULL || !make_id(toolset, module, slot->id)) {
         return;
     }
-    hub_catalog_cache *cache = toolset->hub->cache;
+    hub_catalog_cache *cache = cache_of(toolset);
     slot->is_dirty = true;
     if (!ev_is_active(&cache->timer)) {
         ev_timer_set(&cache->timer, SOON_MS / 1000., 0.);
-        ev_timer_start(cache->hub->loop, &cache->timer);
+        ev_timer_start(hub_loop(cache->hub), &cache->timer);
     }
 }
 
@@ -368,8 +381,8 @@ bool hub_catalog_cache_settle(hub_catalog_cache *cache)
 
 void hub_catalog_cache_forget(hub_toolset *toolset)
 {
-    hub_cache_slot *slot = toolset->cache_slot;
-    toolset->cache_slot = NULL;
+    hub_cache_slot *slot = hub_catalogs_of(toolset)->cache_slot;
+    hub_catalogs_of(toolset)->cache_slot = NULL;
     if (slot != NULL) {
         unref_slot(slot);
     }
@@ -377,7 +390,7 @@ void hub_catalog_cache_forget(hub_toolset *toolset)
 
 hub_err hub_catalog_cache_create(hub_orchestrator *hub, hub_catalog_cache **ret_cache)
 {
-    const char *folder = hub->settings->cache_folder;
+    const char *folder = hub_settings_of(hub)->cache_folder;
     if (folder == NULL) {
         *ret_cache = NULL;
         return HUB_OK;
@@ -397,7 +410,7 @@ hub_err hub_catalog_cache_create(hub_orchestrator *hub, hub_catalog_cache **ret_
 void hub_catalog_cache_destroy(hub_catalog_cache *cache)
 {
     if (cache != NULL) {
-        ev_timer_stop(cache->hub->loop, &cache->timer);
+        ev_timer_stop(hub_loop(cache->hub), &cache->timer);
         free(cache->folder);
         free(cache);
     }

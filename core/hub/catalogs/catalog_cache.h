@@ -10,10 +10,8 @@
 #ifndef HUB_HUB_CATALOGS_CATALOG_CACHE_H
 #define HUB_HUB_CATALOGS_CATALOG_CACHE_H
 
+#include "hub/kernel/types.h"
 #include "base/err.h"
-
-struct hub_orchestrator;
-struct hub_toolset;
 
 typedef struct hub_catalog_cache hub_catalog_cache;
 
@@ -22,7 +20,7 @@ typedef struct hub_cache_slot hub_cache_slot;
 
 /* owns:    *ret_cache; NULL when the settings want none. hub->workers must be there
  * errors:  HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_catalog_cache_create(struct hub_orchestrator *hub,
+HUB_MUST_CHECK hub_err hub_catalog_cache_create(hub_orchestrator *hub,
                                                 hub_catalog_cache **ret_cache);
 
 /* The workers must have ended. NULL is fine. */
@@ -31,13 +29,13 @@ void hub_catalog_cache_destroy(hub_catalog_cache *cache);
 /* Give a toolset the catalog that is remembered of it, once, if it has none. A file that is not
  * usable is ignored with a warning.
  * blocks:  yes: reads a file */
-void hub_catalog_cache_recall(struct hub_toolset *toolset);
+void hub_catalog_cache_recall(hub_toolset *toolset);
 
 /* The toolset's catalog is what its server says now: remember it, soon. */
-void hub_catalog_cache_note(struct hub_toolset *toolset);
+void hub_catalog_cache_note(hub_toolset *toolset);
 
 /* The toolset is going. A file that is being written is finished. */
-void hub_catalog_cache_forget(struct hub_toolset *toolset);
+void hub_catalog_cache_forget(hub_toolset *toolset);
 
 /* At the end: have everything written that is to be. False while a worker is at it: ask again. NULL
  * is fine, and true. */

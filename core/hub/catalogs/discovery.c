@@ -4,9 +4,15 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/catalogs/catalog_cache.h"
+#include "hub/catalogs/catalogs_internal.h"
 #include "hub/catalogs/discovery_run.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
-#include "hub/orchestrator/orchestrator.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 
 enum {
     RETRY_AFTER_MS = 10000, /* how long a failed attempt keeps lists from waiting for the next */
@@ -17,53 +23,76 @@ enum {
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
-bool hub_toolset_is_unknown(const hub_toolset *toolset)
+bool hub_discovery_is_unknown(const hub_toolset *toolset)
 {
-    return toolset->deferred && toolset->binding != NULL &&
-           (toolset->lists[HUB_KIND_TOOL] == NULL ||
-            (toolset->discovery != NULL && !toolset->is_refresh));
+    return hub_toolset_is_deferred(toolset) && hub_toolset_binding(toolset) != NULL &&
+           (hub_toolset_list(toolset, HUB_KIND_TOOL) == NULL ||
+            (hub_catalogs_of(toolset)->discovery != NULL && !hub_catalogs_of(toolset)->is_refresh));
 }
 
 static bool has_failed_lately(const hub_toolset *toolset)
 {
-    return toolset->failed_at_ms != 0 &&
-           hub_clock_now_ms() - toolset->failed_at_ms < RETRY_AFTER_MS;
+    return hub_catalogs_of(toolset)->failed_at_ms != 0 &&
+           hub_clock_now_ms() - hub_catalogs_of(toolset)->failed_at_ms < RETRY_AFTER_MS;
 }
 
-bool hub_toolset_is_pending(const hub_toolset *toolset)
+bool hub_discovery_is_pending(const hub_toolset *toolset)
 {
-    return hub_toolset_is_unknown(toolset) &&
-           (toolset->discovery != NULL || !has_failed_lately(toolset));
+    return hub_discovery_is_unknown(toolset) &&
+           (hub_catalogs_of(toolset)->discovery != NULL || !has_failed_lately(toolset));
+}
+
+bool hub_discovery_is_asked(const hub_toolset *toolset)
+{
+    return hub_catalogs_of(toolset)->discovery != NULL;
+}
+
+int64_t hub_discovery_learned_at(const hub_toolset *toolset)
+{
+    return hub_catalogs_of(toolset)->learned_at_ms;
+}
+
+bool hub_discovery_is_late(const hub_toolset *toolset)
+{
+    return hub_catalogs_of(toolset)->is_late;
+}
+
+void hub_discovery_call_for(hub_toolset *toolset)
+{
+    hub_catalogs_of(toolset)->is_called_for = true;
 }
 
 /* A clock that was set back makes a catalog old, too. */
 static bool is_old(const hub_toolset *toolset)
 {
-    int64_t age_ms = hub_clock_wall_ms() - toolset->learned_at_ms;
-    return age_ms < 0 || age_ms >= (int64_t)toolset->hub->settings->limits.catalog_ttl_ms;
+    int64_t age_ms = hub_clock_wall_ms() - hub_catalogs_of(toolset)->learned_at_ms;
+    return age_ms < 0 ||
+           age_ms >= (int64_t)hub_settings_of(hub_toolset_hub(toolset))->limits.catalog_ttl_ms;
 }
 
 /* Whether the catalog is to be asked for behind the back of whoever looks at it. */
 static bool wants_refresh(const hub_toolset *toolset)
 {
-    return toolset->binding != NULL && toolset->binding->deferred &&
-           !hub_toolset_is_unknown(toolset) && toolset->discovery == NULL &&
-           toolset->state != PATCHBAY_STATE_CONNECTING && !has_failed_lately(toolset) &&
+    return hub_toolset_binding(toolset) != NULL &&
+           hub_binding_is_deferred(hub_toolset_binding(toolset)) &&
+           !hub_discovery_is_unknown(toolset) && hub_catalogs_of(toolset)->discovery == NULL &&
+           hub_toolset_state(toolset) != PATCHBAY_STATE_CONNECTING && !has_failed_lately(toolset) &&
            is_old(toolset);
 }
 
-void hub_toolset_note_wait(hub_toolset *toolset)
+void hub_discovery_note_wait(hub_toolset *toolset)
 {
-    uint64_t waited_ms = hub_clock_now_ms() - toolset->asked_at_ms;
-    toolset->is_late =
-        toolset->is_late || 2 * waited_ms >= toolset->hub->settings->limits.discover_timeout_ms;
+    uint64_t waited_ms = hub_clock_now_ms() - hub_catalogs_of(toolset)->asked_at_ms;
+    hub_catalogs_of(toolset)->is_late =
+        hub_catalogs_of(toolset)->is_late ||
+        2 * waited_ms >= hub_settings_of(hub_toolset_hub(toolset))->limits.discover_timeout_ms;
 }
 
 void hub_discovery_take(hub_toolset *toolset)
 {
-    toolset->learned_at_ms = hub_clock_wall_ms();
-    if (!toolset->is_recalled && toolset->discovery == NULL &&
-        toolset->state != PATCHBAY_STATE_CONNECTING) {
+    hub_catalogs_of(toolset)->learned_at_ms = hub_clock_wall_ms();
+    if (!hub_catalogs_of(toolset)->is_recalled && hub_catalogs_of(toolset)->discovery == NULL &&
+        hub_toolset_state(toolset) != PATCHBAY_STATE_CONNECTING) {
         hub_catalog_cache_note(toolset);
     }
 }
@@ -73,30 +102,34 @@ void hub_discovery_take(hub_toolset *toolset)
 static void fail_promised(hub_toolset *toolset)
 {
     hub_call *next;
-    for (hub_call *call = toolset->binding->calls; call != NULL; call = next) {
-        hub_str name = hub_str_of(call->promised_tool);
-        next = call->binding_next;
-        if (name.len == 0 || hub_catalog_find(toolset->lists[HUB_KIND_TOOL], name) != NULL) {
+    for (hub_call *call = hub_binding_calls(hub_toolset_binding(toolset)); call != NULL;
+         call = next) {
+        const call_catalogs *part = hub_call_find_part(call, &HUB_CATALOGS_STATION);
+        hub_str name = hub_str_of(part != NULL ? part->promised : NULL);
+        next = hub_call_next_of_binding(call);
+        if (name.len == 0 ||
+            hub_catalog_find(hub_toolset_list(toolset, HUB_KIND_TOOL), name) != NULL) {
             continue;
         }
         hub_error why;
         (void)hub_fail(&why, HUB_ENOTFOUND,
                        "toolset \"%s\": the server has no tool \"" HUB_STR_FMT
                        "\" any more: list the tools again",
-                       toolset->settings->key, HUB_STR_ARG(name));
+                       hub_toolset_settings_of(toolset)->key, HUB_STR_ARG(name));
         hub_call_abort(call, PATCHBAY_INVALID_INPUT, hub_str_of(why.text));
-        next = toolset->binding->calls; /* what it was may be gone */
+        next = hub_binding_calls(hub_toolset_binding(toolset)); /* what it was may be gone */
     }
 }
 
 static void confirm(hub_toolset *toolset)
 {
-    toolset->learned_at_ms = hub_clock_wall_ms();
-    toolset->failed_at_ms = 0;
-    toolset->failures = 0;
-    ev_timer_stop(toolset->hub->loop, &toolset->retry);
-    if (toolset->is_recalled && toolset->lists[HUB_KIND_TOOL] != NULL) {
-        toolset->is_recalled = false;
+    hub_catalogs_of(toolset)->learned_at_ms = hub_clock_wall_ms();
+    hub_catalogs_of(toolset)->failed_at_ms = 0;
+    hub_catalogs_of(toolset)->failures = 0;
+    ev_timer_stop(hub_loop(hub_toolset_hub(toolset)), &hub_catalogs_of(toolset)->retry);
+    if (hub_catalogs_of(toolset)->is_recalled && hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL) {
+        hub_catalogs_of(toolset)->is_recalled = false;
+        hub_toolset_review(toolset);
         fail_promised(toolset);
     }
     hub_catalog_cache_note(toolset);
@@ -112,8 +145,8 @@ typedef enum ask_reason {
 
 void hub_discovery_tell(hub_toolset *toolset, hub_err err, hub_str reason)
 {
-    hub_catalog_waiter *waiter = toolset->waiters;
-    toolset->waiters = NULL;
+    hub_catalog_waiter *waiter = hub_catalogs_of(toolset)->waiters;
+    hub_catalogs_of(toolset)->waiters = NULL;
     while (waiter != NULL) {
         hub_catalog_waiter *next = waiter->next;
         waiter->on_known(waiter, err, reason);
@@ -126,22 +159,23 @@ void hub_discovery_tell(hub_toolset *toolset, hub_err err, hub_str reason)
 static void plan_retry(hub_toolset *toolset)
 {
     uint64_t delay_ms = RETRY_LEAST_MS;
-    for (unsigned i = 1; i < toolset->failures && delay_ms < RETRY_MOST_MS; i++) {
+    for (unsigned i = 1; i < hub_catalogs_of(toolset)->failures && delay_ms < RETRY_MOST_MS; i++) {
         delay_ms *= 2;
     }
     delay_ms = delay_ms < RETRY_MOST_MS ? delay_ms : RETRY_MOST_MS;
-    uint64_t spread = hub_str_hash(hub_str_of(toolset->settings->key)) + toolset->failures * 97u;
+    uint64_t spread = hub_str_hash(hub_str_of(hub_toolset_settings_of(toolset)->key)) +
+                      hub_catalogs_of(toolset)->failures * 97u;
     delay_ms -= delay_ms / 4 * (spread % 256) / 256;
-    ev_timer_stop(toolset->hub->loop, &toolset->retry);
-    ev_timer_set(&toolset->retry, (double)delay_ms / 1000., 0.);
-    ev_timer_start(toolset->hub->loop, &toolset->retry);
+    ev_timer_stop(hub_loop(hub_toolset_hub(toolset)), &hub_catalogs_of(toolset)->retry);
+    ev_timer_set(&hub_catalogs_of(toolset)->retry, (double)delay_ms / 1000., 0.);
+    ev_timer_start(hub_loop(hub_toolset_hub(toolset)), &hub_catalogs_of(toolset)->retry);
 }
 
 static void log_outcome(const hub_toolset *toolset, const hub_discovery_run *run, hub_str failure)
 {
     bool is_good = failure.ptr == NULL;
     hub_log_field fields[] = {
-        HUB_F_TEXT("serverName", toolset->settings->key),
+        HUB_F_TEXT("serverName", hub_toolset_key(toolset)),
         HUB_F_INT("toolCount", hub_toolset_count(toolset, HUB_KIND_TOOL)),
         HUB_F_STR("errorMessage", failure),
         HUB_F_TEXT("traceId", hub_discovery_trace(run)),
@@ -161,7 +195,8 @@ static void log_outcome(const hub_toolset *toolset, const hub_discovery_run *run
 
 void hub_discovery_confirm(hub_toolset *toolset)
 {
-    bool is_back = toolset->failed_at_ms != 0 && toolset->discovery == NULL;
+    bool is_back =
+        hub_catalogs_of(toolset)->failed_at_ms != 0 && hub_catalogs_of(toolset)->discovery == NULL;
     confirm(toolset);
     if (is_back) {
         log_outcome(toolset, NULL, (hub_str){.ptr = NULL});
@@ -170,10 +205,10 @@ void hub_discovery_confirm(hub_toolset *toolset)
 
 static void note_failure(hub_toolset *toolset, const hub_discovery_run *run, hub_str reason)
 {
-    toolset->failed_at_ms = hub_clock_now_ms();
-    toolset->failures++;
+    hub_catalogs_of(toolset)->failed_at_ms = hub_clock_now_ms();
+    hub_catalogs_of(toolset)->failures++;
     log_outcome(toolset, run, reason);
-    if (toolset->lists[HUB_KIND_TOOL] == NULL) {
+    if (hub_toolset_list(toolset, HUB_KIND_TOOL) == NULL) {
         plan_retry(toolset);
     }
     hub_discovery_tell(toolset, HUB_EUNAVAILABLE, reason);
@@ -183,10 +218,11 @@ static void on_discovered(void *ctx, const hub_outcome *outcome)
 {
     hub_toolset *toolset = ctx;
     hub_discovery_run *run = hub_discovery_leave(toolset);
-    toolset->discovery = NULL;
+    hub_catalogs_of(toolset)->discovery = NULL;
     if (outcome->status == PATCHBAY_RESULT) {
-        toolset->deferred =
-            toolset->lists[HUB_KIND_TOOL] != NULL && toolset->deferred; /* none: it has no tools */
+        if (hub_toolset_list(toolset, HUB_KIND_TOOL) == NULL) {
+            hub_toolset_end_deferral(toolset); /* it has no tools */
+        }
         confirm(toolset);
         log_outcome(toolset, run, (hub_str){.ptr = NULL});
         hub_discovery_tell(toolset, HUB_OK, HUB_STR_EMPTY);
@@ -194,7 +230,7 @@ static void on_discovered(void *ctx, const hub_outcome *outcome)
     } else {
         note_failure(toolset, run, outcome->json);
     }
-    hub_orchestrator_discovered(toolset->hub);
+    hub_discovery_ended(hub_toolset_hub(toolset));
     hub_discovery_look_after(run);
 }
 
@@ -202,65 +238,69 @@ static void ask(hub_toolset *toolset, hub_discovery_run *run, ask_reason reason)
 {
     static const char *const PARAMS[] = {
         [AWAITED] = "{}", [RETRIED] = "{}", [REFRESHED] = "{\"refresh\":true}"};
-    uint32_t ceiling_ms = toolset->hub->settings->limits.call_ceiling_ms;
+    uint32_t ceiling_ms = hub_settings_of(hub_toolset_hub(toolset))->limits.call_ceiling_ms;
     patchbay_request request = {
         .args_json = HUB_STR("{}"),
         .method = HUB_STR(PATCHBAY_METHOD_DISCOVER),
-        .params_json = hub_str_of(toolset->is_called_for ? "{\"now\":true}" : PARAMS[reason]),
+        .params_json =
+            hub_str_of(hub_catalogs_of(toolset)->is_called_for ? "{\"now\":true}" : PARAMS[reason]),
     };
-    toolset->is_called_for = false;
-    ev_timer_stop(toolset->hub->loop, &toolset->retry);
-    toolset->asked_at_ms = hub_clock_now_ms();
-    toolset->is_late = reason == RETRIED; /* it failed before: no list waits for it */
-    toolset->is_refresh = reason == REFRESHED;
+    hub_catalogs_of(toolset)->is_called_for = false;
+    ev_timer_stop(hub_loop(hub_toolset_hub(toolset)), &hub_catalogs_of(toolset)->retry);
+    hub_catalogs_of(toolset)->asked_at_ms = hub_clock_now_ms();
+    hub_catalogs_of(toolset)->is_late =
+        reason == RETRIED; /* it failed before: no list waits for it */
+    hub_catalogs_of(toolset)->is_refresh = reason == REFRESHED;
     hub_discovery_join(run, toolset);
     hub_err err = hub_toolset_request(toolset, &request, ceiling_ms, on_discovered, toolset,
-                                      &toolset->discovery);
+                                      &hub_catalogs_of(toolset)->discovery);
     if (err != HUB_OK) {
         run = hub_discovery_leave(toolset);
         note_failure(toolset, run,
                      err == HUB_ENOMEM ? hub_str_of(hub_err_text(err))
                                        : HUB_STR("too many calls are in flight"));
-        hub_orchestrator_discovered(toolset->hub);
+        hub_discovery_ended(hub_toolset_hub(toolset));
         hub_discovery_look_after(run);
     }
 }
 
-void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_discovery_run *run)
+void hub_discovery_want(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_discovery_run *run)
 {
-    if (!hub_toolset_is_unknown(toolset)) {
+    if (!hub_discovery_is_unknown(toolset)) {
         if (waiter != NULL) {
             waiter->on_known(waiter, HUB_OK, HUB_STR_EMPTY);
         }
         return;
     }
     if (waiter != NULL) {
-        waiter->next = toolset->waiters;
-        toolset->waiters = waiter;
+        waiter->next = hub_catalogs_of(toolset)->waiters;
+        hub_catalogs_of(toolset)->waiters = waiter;
     }
-    if (toolset->discovery == NULL) {
+    if (hub_catalogs_of(toolset)->discovery == NULL) {
         ask(toolset, run, AWAITED);
     }
 }
 
-void hub_toolset_rediscover(hub_toolset *toolset, hub_catalog_waiter *waiter,
+void hub_discovery_ask_anew(hub_toolset *toolset, hub_catalog_waiter *waiter,
                             hub_discovery_run *run)
 {
-    if (toolset->discovery == NULL && toolset->deferred && toolset->lists[HUB_KIND_TOOL] != NULL) {
-        toolset->is_recalled = true; /* calls meanwhile are of tools that it may not have */
+    if (hub_catalogs_of(toolset)->discovery == NULL && hub_toolset_is_deferred(toolset) &&
+        hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL) {
+        hub_catalogs_of(toolset)->is_recalled = true; /* calls meanwhile may be of other tools */
+        hub_toolset_review(toolset);
         if (waiter != NULL) {
-            waiter->next = toolset->waiters;
-            toolset->waiters = waiter;
+            waiter->next = hub_catalogs_of(toolset)->waiters;
+            hub_catalogs_of(toolset)->waiters = waiter;
         }
         ask(toolset, run, AWAITED);
     } else {
-        hub_toolset_discover(toolset, waiter, run);
+        hub_discovery_want(toolset, waiter, run);
     }
 }
 
-void hub_toolset_unwait(hub_toolset *toolset, hub_catalog_waiter *waiter)
+void hub_discovery_unwait(hub_toolset *toolset, hub_catalog_waiter *waiter)
 {
-    hub_catalog_waiter **link = &toolset->waiters;
+    hub_catalog_waiter **link = &hub_catalogs_of(toolset)->waiters;
     while (*link != NULL && *link != waiter) {
         link = &(*link)->next;
     }
@@ -271,21 +311,22 @@ void hub_toolset_unwait(hub_toolset *toolset, hub_catalog_waiter *waiter)
 
 bool hub_discovery_is_due(const hub_toolset *toolset)
 {
-    return toolset->discovery == NULL &&
-           (hub_toolset_is_unknown(toolset) || (toolset->binding != NULL && toolset->is_recalled));
+    return hub_catalogs_of(toolset)->discovery == NULL &&
+           (hub_discovery_is_unknown(toolset) ||
+            (hub_toolset_binding(toolset) != NULL && hub_catalogs_of(toolset)->is_recalled));
 }
 
 void hub_discovery_wake(hub_toolset *toolset, hub_discovery_run *run)
 {
-    ask(toolset, run, hub_toolset_is_unknown(toolset) ? AWAITED : REFRESHED);
+    ask(toolset, run, hub_discovery_is_unknown(toolset) ? AWAITED : REFRESHED);
 }
 
 bool hub_discovery_stop(hub_toolset *toolset)
 {
-    hub_call *call = toolset->discovery;
-    bool is_awaited = call != NULL && !toolset->is_refresh;
-    toolset->discovery = NULL;
-    ev_timer_stop(toolset->hub->loop, &toolset->retry);
+    hub_call *call = hub_catalogs_of(toolset)->discovery;
+    bool is_awaited = call != NULL && !hub_catalogs_of(toolset)->is_refresh;
+    hub_catalogs_of(toolset)->discovery = NULL;
+    ev_timer_stop(hub_loop(hub_toolset_hub(toolset)), &hub_catalogs_of(toolset)->retry);
     hub_discovery_look_after(hub_discovery_leave(toolset));
     if (call != NULL) {
         hub_call_drop(call);
@@ -298,8 +339,10 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
     (void)loop;
     (void)events;
     hub_toolset *toolset = timer->data;
-    if (hub_toolset_is_unknown(toolset) && toolset->discovery == NULL && !toolset->hub->stopping) {
-        hub_discovery_run *run = hub_discovery_begin_traced(toolset->hub, 1, HUB_STR_EMPTY);
+    if (hub_discovery_is_unknown(toolset) && hub_catalogs_of(toolset)->discovery == NULL &&
+        !hub_is_stopping(hub_toolset_hub(toolset))) {
+        hub_discovery_run *run =
+            hub_discovery_begin_traced(hub_toolset_hub(toolset), 1, HUB_STR_EMPTY);
         ask(toolset, run, RETRIED);
         hub_discovery_asked(run);
     }
@@ -309,27 +352,28 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 
 static bool is_shown(const hub_profile *profile, const hub_toolset *toolset)
 {
-    return profile->registry != NULL &&
-           hub_registry_find(profile->registry, hub_str_of(toolset->settings->key)) != NULL;
+    return hub_profile_registry(profile) != NULL &&
+           hub_registry_find(hub_profile_registry(profile),
+                             hub_str_of(hub_toolset_settings_of(toolset)->key)) != NULL;
 }
 
 static bool is_awaited(const hub_profile *profile, const hub_toolset *toolset)
 {
-    return hub_toolset_is_pending(toolset) && toolset->discovery == NULL &&
+    return hub_discovery_is_pending(toolset) && hub_catalogs_of(toolset)->discovery == NULL &&
            is_shown(profile, toolset);
 }
 
 void hub_discovery_ask(hub_profile *profile, hub_str meta)
 {
-    const hub_orchestrator *hub = profile->hub;
+    const hub_orchestrator *hub = hub_profile_hub(profile);
     size_t count = 0;
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        count += is_awaited(profile, hub->toolsets[i]);
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        count += is_awaited(profile, hub_toolset_at(hub, i));
     }
-    hub_discovery_run *run = hub_discovery_begin(profile->hub, count, meta);
-    for (size_t i = 0; count > 0 && i < hub->toolset_count; i++) {
-        if (is_awaited(profile, hub->toolsets[i])) { /* still: others may have changed that */
-            ask(hub->toolsets[i], run, AWAITED);
+    hub_discovery_run *run = hub_discovery_begin(hub_profile_hub(profile), count, meta);
+    for (size_t i = 0; count > 0 && i < hub_toolset_total(hub); i++) {
+        if (is_awaited(profile, hub_toolset_at(hub, i))) { /* still: others may have changed that */
+            ask(hub_toolset_at(hub, i), run, AWAITED);
         }
     }
     hub_discovery_asked(run);
@@ -337,8 +381,9 @@ void hub_discovery_ask(hub_profile *profile, hub_str meta)
 
 static bool is_looked_at(const hub_orchestrator *hub, const hub_toolset *toolset)
 {
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        if (hub->profiles[i]->is_looked_at && is_shown(hub->profiles[i], toolset)) {
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        if (hub_catalogs_in(hub_profile_at(hub, i))->is_looked_at &&
+            is_shown(hub_profile_at(hub, i), toolset)) {
             return true;
         }
     }
@@ -351,37 +396,40 @@ static void on_refresh(struct ev_loop *loop, ev_timer *timer, int events)
     (void)events;
     hub_orchestrator *hub = timer->data;
     size_t count = 0;
-    for (size_t i = 0; !hub->stopping && i < hub->toolset_count; i++) {
-        count += wants_refresh(hub->toolsets[i]) && is_looked_at(hub, hub->toolsets[i]);
+    for (size_t i = 0; !hub_is_stopping(hub) && i < hub_toolset_total(hub); i++) {
+        count += wants_refresh(hub_toolset_at(hub, i)) && is_looked_at(hub, hub_toolset_at(hub, i));
     }
-    hub_discovery_run *run = hub_discovery_begin_traced(hub, count, hub_str_of(hub->refresh_trace));
-    for (size_t i = 0; count > 0 && i < hub->toolset_count; i++) {
-        if (wants_refresh(hub->toolsets[i]) && is_looked_at(hub, hub->toolsets[i])) {
-            ask(hub->toolsets[i], run, REFRESHED);
+    hub_discovery_run *run =
+        hub_discovery_begin_traced(hub, count, hub_str_of(hub_catalogs_with(hub)->refresh_trace));
+    for (size_t i = 0; count > 0 && i < hub_toolset_total(hub); i++) {
+        if (wants_refresh(hub_toolset_at(hub, i)) && is_looked_at(hub, hub_toolset_at(hub, i))) {
+            ask(hub_toolset_at(hub, i), run, REFRESHED);
         }
     }
     hub_discovery_asked(run);
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        hub->profiles[i]->is_looked_at = false;
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        hub_catalogs_in(hub_profile_at(hub, i))->is_looked_at = false;
     }
-    hub->refresh_trace[0] = '\0';
+    hub_catalogs_with(hub)->refresh_trace[0] = '\0';
 }
 
 void hub_discovery_refresh(hub_profile *profile, hub_str meta)
 {
-    hub_orchestrator *hub = profile->hub;
+    hub_orchestrator *hub = hub_profile_hub(profile);
     bool is_needed = false;
-    for (size_t i = 0; !is_needed && i < hub->toolset_count; i++) {
-        is_needed = wants_refresh(hub->toolsets[i]) && is_shown(profile, hub->toolsets[i]);
+    for (size_t i = 0; !is_needed && i < hub_toolset_total(hub); i++) {
+        is_needed =
+            wants_refresh(hub_toolset_at(hub, i)) && is_shown(profile, hub_toolset_at(hub, i));
     }
     if (!is_needed) {
         return;
     }
-    profile->is_looked_at = true;
-    if (!ev_is_active(&hub->refresh)) {
-        hub_discovery_keep_trace(hub_discovery_trace_of(meta), hub->refresh_trace);
-        ev_timer_set(&hub->refresh, REFRESH_DELAY_MS / 1000., 0.);
-        ev_timer_start(hub->loop, &hub->refresh);
+    hub_catalogs_in(profile)->is_looked_at = true;
+    if (!ev_is_active(&hub_catalogs_with(hub)->refresh)) {
+        hub_discovery_keep_trace(hub_discovery_trace_of(meta),
+                                 hub_catalogs_with(hub)->refresh_trace);
+        ev_timer_set(&hub_catalogs_with(hub)->refresh, REFRESH_DELAY_MS / 1000., 0.);
+        ev_timer_start(hub_loop(hub), &hub_catalogs_with(hub)->refresh);
     }
 }
 
@@ -389,17 +437,12 @@ void hub_discovery_refresh(hub_profile *profile, hub_str meta)
 
 void hub_discovery_init(hub_orchestrator *hub)
 {
-    ev_timer_init(&hub->refresh, on_refresh, 0., 0.);
-    hub->refresh.data = hub;
+    ev_timer_init(&hub_catalogs_with(hub)->refresh, on_refresh, 0., 0.);
+    hub_catalogs_with(hub)->refresh.data = hub;
 }
 
 void hub_discovery_init_toolset(hub_toolset *toolset)
 {
-    ev_timer_init(&toolset->retry, on_retry, 0., 0.);
-    toolset->retry.data = toolset;
-}
-
-void hub_discovery_end(hub_orchestrator *hub)
-{
-    ev_timer_stop(hub->loop, &hub->refresh);
+    ev_timer_init(&hub_catalogs_of(toolset)->retry, on_retry, 0., 0.);
+    hub_catalogs_of(toolset)->retry.data = toolset;
 }

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/catalogs/discovery_run.h"
 
+#include "hub/catalogs/catalogs_internal.h"
+
 #include "base/clock.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
-#include "hub/orchestrator/orchestrator.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,10 +76,10 @@ static void choose_trace(hub_str trace, char ret_trace[HUB_TRACE_ID_BYTES])
 void hub_discovery_log_registry(const hub_orchestrator *hub, hub_str trace)
 {
     size_t counts[2] = {0, 0}; /* of tools: of servers, native */
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        const hub_toolset *toolset = hub->toolsets[i];
-        if (toolset->binding != NULL) {
-            counts[toolset->native] += hub_toolset_count(toolset, HUB_KIND_TOOL);
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        const hub_toolset *toolset = hub_toolset_at(hub, i);
+        if (hub_toolset_binding(toolset) != NULL) {
+            counts[hub_toolset_is_native(toolset)] += hub_toolset_count(toolset, HUB_KIND_TOOL);
         }
     }
     hub_log_field fields[] = {HUB_F_INT("staticCount", counts[true]),
@@ -87,9 +94,9 @@ void hub_discovery_log_registry(const hub_orchestrator *hub, hub_str trace)
 
 void hub_discovery_log_removed(const hub_toolset *toolset)
 {
-    if (!toolset->native) {
+    if (!hub_toolset_is_native(toolset)) {
         hub_log(HUB_LOG_INFO, "tools.registry.server.removed",
-                HUB_F_TEXT("serverName", toolset->settings->key),
+                HUB_F_TEXT("serverName", hub_toolset_key(toolset)),
                 HUB_F_INT("removedCount", hub_toolset_count(toolset, HUB_KIND_TOOL)));
     }
 }
@@ -101,11 +108,12 @@ static void on_stragglers(struct ev_loop *loop, ev_timer *timer, int events)
     (void)events;
     hub_discovery_run *run = timer->data;
     hub_orchestrator *hub = run->hub;
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        hub_toolset *toolset = hub->toolsets[i];
-        toolset->is_late = toolset->is_late || toolset->run == run;
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        hub_toolset *toolset = hub_toolset_at(hub, i);
+        hub_catalogs_of(toolset)->is_late =
+            hub_catalogs_of(toolset)->is_late || hub_catalogs_of(toolset)->run == run;
     }
-    hub_orchestrator_discovered(hub);
+    hub_discovery_ended(hub);
 }
 
 hub_discovery_run *hub_discovery_begin_traced(hub_orchestrator *hub, size_t count, hub_str trace)
@@ -133,14 +141,14 @@ hub_discovery_run *hub_discovery_begin(hub_orchestrator *hub, size_t count, hub_
 /* If almost all have answered, look how long the others may take. */
 static void watch_stragglers(hub_discovery_run *run)
 {
-    uint64_t least_ms = run->hub->settings->limits.straggler_ms;
+    uint64_t least_ms = hub_settings_of(run->hub)->limits.straggler_ms;
     uint64_t took_ms = hub_clock_now_ms() - run->begin_ms;
     uint64_t left_ms = took_ms > least_ms ? took_ms : least_ms;
     if (least_ms > 0 && run->answered >= STRAGGLER_RATIO * run->outstanding &&
         !ev_is_active(&run->stragglers)) {
-        ev_now_update(run->hub->loop);
+        ev_now_update(hub_loop(run->hub));
         ev_timer_set(&run->stragglers, (double)left_ms / 1000., 0.);
-        ev_timer_start(run->hub->loop, &run->stragglers);
+        ev_timer_start(hub_loop(run->hub), &run->stragglers);
     }
 }
 
@@ -153,7 +161,7 @@ static void end_if_over(hub_discovery_run *run)
         watch_stragglers(run);
         return;
     }
-    ev_timer_stop(run->hub->loop, &run->stragglers);
+    ev_timer_stop(hub_loop(run->hub), &run->stragglers);
     hub_discovery_log_registry(run->hub, hub_str_of(run->trace));
     free(run);
 }
@@ -176,7 +184,7 @@ void hub_discovery_asked(hub_discovery_run *run)
 
 void hub_discovery_join(hub_discovery_run *run, hub_toolset *toolset)
 {
-    toolset->run = run;
+    hub_catalogs_of(toolset)->run = run;
     if (run != NULL) {
         run->outstanding++;
     }
@@ -184,8 +192,8 @@ void hub_discovery_join(hub_discovery_run *run, hub_toolset *toolset)
 
 hub_discovery_run *hub_discovery_leave(hub_toolset *toolset)
 {
-    hub_discovery_run *run = toolset->run;
-    toolset->run = NULL;
+    hub_discovery_run *run = hub_catalogs_of(toolset)->run;
+    hub_catalogs_of(toolset)->run = NULL;
     return run;
 }
 

@@ -6,6 +6,7 @@
 #ifndef HUB_HUB_CATALOGS_DISCOVERY_RUN_H
 #define HUB_HUB_CATALOGS_DISCOVERY_RUN_H
 
+#include "hub/kernel/types.h"
 #include "hub/catalogs/discovery.h"
 
 /* The id in a raw `_meta` object's traceparent (00-ID-PARENT-FLAGS); empty when there is none. */
@@ -15,16 +16,15 @@ hub_str hub_discovery_trace_of(hub_str meta);
 void hub_discovery_keep_trace(hub_str trace, char ret_trace[HUB_TRACE_ID_BYTES]);
 
 /* As hub_discovery_begin, under that trace, or a new one when it is empty. */
-hub_discovery_run *hub_discovery_begin_traced(struct hub_orchestrator *hub, size_t count,
-                                              hub_str trace);
+hub_discovery_run *hub_discovery_begin_traced(hub_orchestrator *hub, size_t count, hub_str trace);
 
 /* The toolset is asked as a part of the run (may be NULL). */
-void hub_discovery_join(hub_discovery_run *run, struct hub_toolset *toolset);
+void hub_discovery_join(hub_discovery_run *run, hub_toolset *toolset);
 
 /* Take the toolset out of its run, and return that; NULL when there is none. The run stays until it
  * was looked after, once for each that has left: do that when all is done that the leaving caused.
  */
-hub_discovery_run *hub_discovery_leave(struct hub_toolset *toolset);
+hub_discovery_run *hub_discovery_leave(hub_toolset *toolset);
 
 /* One that has left had a catalog to give. NULL is fine. */
 void hub_discovery_count(hub_discovery_run *run);

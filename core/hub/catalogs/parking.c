@@ -2,159 +2,142 @@
 #include "hub/catalogs/parking.h"
 
 #include "base/limits.h"
+#include "hub/catalogs/catalogs_internal.h"
 #include "hub/kernel/hub.h"
-#include "hub/router/router.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/session.h"
 
 #include <stdlib.h>
+#include <utlist.h>
 
 bool hub_parking_is_useful(const hub_profile *profile, bool patient)
 {
     size_t count;
-    const hub_source *sources = hub_registry_sources(profile->registry, &count);
+    const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
-        if (toolset != NULL && hub_toolset_is_pending(toolset) && (patient || !toolset->is_late)) {
+        if (toolset != NULL && hub_discovery_is_pending(toolset) &&
+            (patient || !hub_discovery_is_late(toolset))) {
             return true;
         }
     }
     return false;
 }
 
-static hub_parked *list_of(const hub_call *call)
+static parked **list_of(const parked *one)
 {
-    hub_profile *profile = call->session->profile;
-    return call->patient ? &profile->parked_patient : &profile->parked;
+    profile_catalogs *in = hub_catalogs_in(hub_session_profile(hub_call_session(one->call)));
+    return &in->waiting[one->is_patient];
 }
 
-static void append(hub_call *call)
+/* It waits no more. owns: the result, the request's bytes */
+static char *take_out(parked *one)
 {
-    hub_parked *list = list_of(call);
-    call->park_prev = list->last;
-    if (list->last != NULL) {
-        list->last->park_next = call;
-    } else {
-        list->first = call;
-    }
-    list->last = call;
-    call->parked = true;
-    call->session->held_bytes += call->held_len;
+    char *bytes = one->bytes;
+    parked **list = list_of(one);
+    hub_call_stop_waiting(one->call);
+    DL_DELETE(*list, one);
+    hub_session_release(hub_call_session(one->call), one->len);
+    one->handle = NULL;
+    one->bytes = NULL;
+    return bytes;
 }
 
-void hub_parking_remove(hub_call *call)
+void hub_parking_end(hub_call *call)
 {
-    hub_parked *list = list_of(call);
-    if (call->park_prev != NULL) {
-        call->park_prev->park_next = call->park_next;
-    } else {
-        list->first = call->park_next;
+    call_catalogs *part = hub_call_find_part(call, &HUB_CATALOGS_STATION);
+    if (part != NULL && part->parked.handle != NULL) {
+        free(take_out(&part->parked));
     }
-    if (call->park_next != NULL) {
-        call->park_next->park_prev = call->park_prev;
-    } else {
-        list->last = call->park_prev;
-    }
-    call->parked = false;
-    call->session->held_bytes -= call->held_len;
 }
 
-/* Take a parked request up again: as if it had come now, but it will not wait twice. */
-static void resume(hub_call *call)
+/* Take a parked request up again, with what is known by now: it does not wait twice. */
+static void resume(parked *one)
 {
-    hub_session *session = call->session;
-    hub_port *port = call->port;
-    char *held = call->held;
-    hub_str bytes = {.ptr = held, .len = call->held_len};
-    hub_str headers = {.ptr = held + bytes.len, .len = call->context.headers.len};
-    call->held = NULL;
-    hub_call_drop(call);
-    hub_router_resume(session, port, bytes, headers);
-    free(held);
+    hub_call *call = one->call;
+    hub_request_handler *handle = one->handle;
+    hub_str text = {.ptr = one->bytes, .len = one->len};
+    char *bytes = take_out(one);
+    hub_message message;
+    if (hub_message_scan(text, &message, NULL) == HUB_OK) {
+        hub_request_resume(call, &message, handle);
+    } else { /* it was scanned before: there is no memory for it now */
+        hub_call_fail_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
+    }
+    free(bytes);
 }
 
 /* Nobody waits any longer for the catalogs that a list has waited for. */
-static void note_wait(hub_profile *profile)
+static void note_wait(const hub_profile *profile)
 {
     size_t count;
-    const hub_source *sources = hub_registry_sources(profile->registry, &count);
+    const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
     for (size_t i = 0; i < count; i++) {
         hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
-        if (toolset != NULL && hub_toolset_is_pending(toolset)) {
-            hub_toolset_note_wait(toolset);
+        if (toolset != NULL && hub_discovery_is_pending(toolset)) {
+            hub_discovery_note_wait(toolset);
         }
     }
 }
 
-static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
+static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)loop;
     (void)events;
     hub_call *call = timer->data;
-    hub_profile *profile = call->session->profile;
-    if (!call->patient) {
+    call_catalogs *part = hub_call_find_part(call, &HUB_CATALOGS_STATION);
+    hub_profile *profile = hub_session_profile(hub_call_session(call));
+    if (!part->parked.is_patient) {
         note_wait(profile);
     }
-    resume(call);
+    resume(&part->parked);
     hub_parking_wake(profile);
 }
 
-/* The request, and behind it the headers that are to be forwarded with it. */
-static char *hold(hub_str bytes, hub_str headers)
+static void wait(hub_call *call, const hub_request *request, char *bytes, bool patient)
 {
-    char *held = malloc(bytes.len + headers.len);
-    if (held != NULL) {
-        memcpy(held, bytes.ptr, bytes.len);
-        if (headers.len > 0) {
-            memcpy(held + bytes.len, headers.ptr, headers.len);
-        }
-    }
-    return held;
+    const hub_orchestrator *hub = hub_session_hub(request->session);
+    call_catalogs *part = hub_call_part_of(call, &HUB_CATALOGS_STATION);
+    part->parked = (parked){.call = call,
+                            .handle = request->handle,
+                            .bytes = bytes,
+                            .len = request->message->whole.len,
+                            .is_patient = patient};
+    parked **list = list_of(&part->parked);
+    DL_APPEND(*list, &part->parked);
+    hub_call_wait(call, hub_settings_of(hub)->limits.discover_timeout_ms, on_time);
 }
 
 void hub_parking_add(const hub_request *request, bool patient)
 {
     hub_session *session = request->session;
-    hub_profile *profile = session->profile;
-    hub_orchestrator *hub = profile->hub;
-    hub_str bytes = request->message->whole;
-    hub_call *call;
-    if (session->held_bytes + bytes.len > HUB_LIMIT_CLIENT_QUEUE_BYTES) {
+    hub_profile *profile = hub_session_profile(session);
+    hub_str whole = request->message->whole;
+    if (!hub_session_hold(session, whole.len)) {
         hub_respond_refusal(request, HUB_ELIMIT);
         return;
     }
-    hub_err err = hub_call_begin(hub->calls, session, request->port, request->message->at[HUB_M_ID],
-                                 &request->context, &call);
-    if (err != HUB_OK) {
-        hub_respond_refusal(request, err);
+    hub_call *call = hub_request_begin(request);
+    char *bytes = call != NULL ? hub_str_dup(whole) : NULL;
+    if (bytes == NULL) {
+        hub_session_release(session, whole.len);
+        if (call != NULL) {
+            hub_call_fail_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
+        }
         return;
     }
-    call->held = hold(bytes, request->context.headers);
-    if (call->held == NULL) {
-        hub_call_fail_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
-        return;
-    }
-    call->held_len = bytes.len;
-    call->patient = patient;
-    append(call);
-    ev_timer_init(&call->deadline, on_deadline, hub->settings->limits.discover_timeout_ms / 1000.,
-                  0.);
-    call->deadline.data = call;
-    ev_timer_start(hub->loop, &call->deadline);
+    wait(call, request, bytes, patient);
     hub_discovery_ask(profile, request->message->at[HUB_M_META]);
     hub_parking_wake(profile);
 }
 
-static void wake(hub_profile *profile, const hub_parked *list, bool patient)
-{
-    if (list->first == NULL || hub_parking_is_useful(profile, patient)) {
-        return;
-    }
-    while (list->first != NULL) {
-        resume(list->first);
-    }
-}
-
 void hub_parking_wake(hub_profile *profile)
 {
-    wake(profile, &profile->parked, false);
-    wake(profile, &profile->parked_patient, true);
+    for (int patient = 0; patient <= 1; patient++) {
+        const profile_catalogs *in = hub_catalogs_in(profile);
+        bool is_over = in->waiting[patient] != NULL && !hub_parking_is_useful(profile, patient);
+        while (is_over && in->waiting[patient] != NULL) {
+            resume(in->waiting[patient]);
+        }
+    }
 }

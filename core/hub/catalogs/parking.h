@@ -11,20 +11,15 @@
 
 #include "hub/kernel/respond.h"
 
-struct hub_profile;
-
 /* Whether a catalog that belongs to the profile is not known and worth waiting for. `patient`: also
  * one that is late already. */
-bool hub_parking_is_useful(const struct hub_profile *profile, bool patient);
+bool hub_parking_is_useful(const hub_profile *profile, bool patient);
 
 /* Park a request, and have the catalogs asked for; or answer why not. It may have been handled when
  * this returns. */
 void hub_parking_add(const hub_request *request, bool patient);
 
 /* Take up again what waits for nothing any more. */
-void hub_parking_wake(struct hub_profile *profile);
-
-/* A parked call is ending. */
-void hub_parking_remove(hub_call *call);
+void hub_parking_wake(hub_profile *profile);
 
 #endif

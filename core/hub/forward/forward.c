@@ -13,8 +13,24 @@ static bool has_name(const hub_names *names, hub_str name)
     return false;
 }
 
-hub_err hub_forward_list(const hub_settings *settings, hub_names *ret_names,
-                         const char ***ret_items)
+/* The headers that the toolsets of some settings name, each once. */
+typedef struct wanted_headers {
+    hub_names names;    /* borrowed from the settings … */
+    const char **items; /* … but for the list itself */
+} wanted_headers;
+
+/* With the hub: of its settings, and of those that may come. */
+typedef struct forward_part {
+    wanted_headers now;
+    wanted_headers next;
+} forward_part;
+
+static forward_part *part_of(const hub_orchestrator *hub)
+{
+    return hub_hub_part(hub, &HUB_FORWARD_STATION);
+}
+
+static hub_err collect_names(const hub_settings *settings, wanted_headers *ret_wanted)
 {
     size_t most = 1;
     for (size_t i = 0; i < settings->toolset_count; i++) {
@@ -33,14 +49,41 @@ hub_err hub_forward_list(const hub_settings *settings, hub_names *ret_names,
             }
         }
     }
-    *ret_names = found;
-    *ret_items = items;
+    *ret_wanted = (wanted_headers){.names = found, .items = items};
     return HUB_OK;
+}
+
+static hub_err offer(hub_orchestrator *hub, const hub_settings *settings)
+{
+    wanted_headers *next = &part_of(hub)->next;
+    free(next->items);
+    *next = (wanted_headers){.items = NULL};
+    return collect_names(settings, next);
+}
+
+static void take(hub_orchestrator *hub)
+{
+    forward_part *part = part_of(hub);
+    free(part->now.items);
+    part->now = part->next;
+    part->next = (wanted_headers){.items = NULL};
+}
+
+static hub_err begin(hub_orchestrator *hub, hub_error *reterr)
+{
+    hub_err err = collect_names(hub_settings_of(hub), &part_of(hub)->now);
+    return err == HUB_OK ? HUB_OK : hub_fail(reterr, err, "out of memory");
+}
+
+static void drop(hub_orchestrator *hub)
+{
+    free(part_of(hub)->now.items);
+    free(part_of(hub)->next.items);
 }
 
 const hub_names *hub_forwarded_names(const hub_orchestrator *hub)
 {
-    return &hub->forwarded;
+    return &part_of(hub)->now.names;
 }
 
 /* One line each, "NAME:VALUE\n": neither a colon in a name nor a line break in a value can be. */
@@ -71,12 +114,13 @@ bool hub_forwarded_find(hub_str lines, hub_str name, hub_str *ret_value)
 void hub_forward_collect(const hub_orchestrator *hub, hub_port *port, hub_buf *out)
 {
     hub_buf value;
-    if (port == NULL || port->ops->add_header == NULL) {
+    const hub_names *names = hub_forwarded_names(hub);
+    if (names->count == 0 || port == NULL || port->ops->add_header == NULL) {
         return;
     }
     hub_buf_init(&value, SIZE_MAX / 2);
-    for (size_t i = 0; i < hub->forwarded.count; i++) {
-        hub_str name = hub_str_of(hub->forwarded.items[i]);
+    for (size_t i = 0; i < names->count; i++) {
+        hub_str name = hub_str_of(names->items[i]);
         hub_buf_clear(&value);
         if (port->ops->add_header(port, name, &value)) {
             out->failed = hub_buf_ok(&value) ? out->failed : value.failed;
@@ -89,8 +133,21 @@ void hub_forward_collect(const hub_orchestrator *hub, hub_port *port, hub_buf *o
 hub_str hub_forward_find(const hub_call *call, const hub_names *allowed, hub_str name)
 {
     hub_str value = HUB_STR_EMPTY;
-    if (call->context.headers.len > 0 && has_name(allowed, name)) {
-        (void)hub_forwarded_find(call->context.headers, name, &value); /* else it stays empty */
+    if (hub_call_context(call)->headers.len > 0 && has_name(allowed, name)) {
+        (void)hub_forwarded_find(hub_call_context(call)->headers, name,
+                                 &value); /* else it stays empty */
     }
     return value;
 }
+
+static hub_station_place place;
+
+const hub_station HUB_FORWARD_STATION = {
+    .name = "forward",
+    .place = &place,
+    .bytes = {[HUB_PART_HUB] = sizeof(forward_part)},
+    .hub_begins = begin,
+    .hub_drops = drop,
+    .settings_offered = offer,
+    .settings_changed = take,
+};

@@ -7,13 +7,15 @@
 #ifndef HUB_HUB_FORWARD_FORWARD_H
 #define HUB_HUB_FORWARD_FORWARD_H
 
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 
-/* The headers that the toolsets of the settings name, each once: the names are borrowed from the
- * settings, `items` is to be freed.
- * errors:  HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_forward_list(const hub_settings *settings, hub_names *ret_names,
-                                        const char ***ret_items);
+extern const hub_station HUB_FORWARD_STATION;
 
 /* Append those of the message that `port` is delivering: what becomes `headers` of its context. */
 void hub_forward_collect(const hub_orchestrator *hub, hub_port *port, hub_buf *out);

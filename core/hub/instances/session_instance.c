@@ -3,17 +3,80 @@
 
 #include "base/log.h"
 #include "hub/kernel/hub.h"
-#include "hub/notices/subscription.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/way.h"
 
 #include <stdlib.h>
+
+/* With a toolset: whose own instance it is, or which own instances sessions have of it. */
+typedef struct toolset_instances {
+    hub_toolset *shared;  /* this is one session's own instance of that one; else NULL */
+    hub_session *session; /* … whose it is; NULL once it ends */
+    hub_toolset *next_of_session;
+    hub_toolset *next_instance; /* of the same toolset */
+    hub_toolset *instances;     /* that sessions have of this one */
+    size_t count;
+    bool has_told_sharing; /* the log knows that clients without a session share it */
+} toolset_instances;
+
+/* With a session. */
+typedef struct session_instances {
+    hub_toolset *first;
+} session_instances;
+
+static toolset_instances *of(const hub_toolset *toolset)
+{
+    return hub_toolset_part(toolset, &HUB_INSTANCES_STATION);
+}
+
+static session_instances *of_session(const hub_session *session)
+{
+    return hub_session_part(session, &HUB_INSTANCES_STATION);
+}
+
+hub_toolset *hub_session_instance_first(const hub_session *session)
+{
+    return of_session(session)->first;
+}
+
+hub_toolset *hub_session_instance_next(const hub_toolset *own)
+{
+    return of(own)->next_of_session;
+}
+
+hub_toolset *hub_session_instances_of(const hub_toolset *toolset)
+{
+    return of(toolset)->instances;
+}
+
+hub_toolset *hub_session_instances_next(const hub_toolset *own)
+{
+    return of(own)->next_instance;
+}
+
+size_t hub_session_instance_count(const hub_toolset *toolset)
+{
+    return of(toolset)->count;
+}
+
+hub_session *hub_session_instance_owner(const hub_toolset *own)
+{
+    return of(own)->session;
+}
+
+hub_toolset *hub_session_instance_shared(const hub_toolset *own)
+{
+    return of(own)->shared;
+}
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
 static hub_toolset *find(const hub_session *session, const hub_toolset *toolset)
 {
-    hub_toolset *own = session->instances;
-    while (own != NULL && own->shared != toolset) {
-        own = own->next_of_session;
+    hub_toolset *own = of_session(session)->first;
+    while (own != NULL && of(own)->shared != toolset) {
+        own = of(own)->next_of_session;
     }
     return own;
 }
@@ -27,42 +90,42 @@ hub_toolset *hub_session_instance_find(const hub_session *session, hub_toolset *
 /* Whether the session is served by the shared instance, also where sessions have their own. */
 static bool is_shared_by(const hub_session *session, hub_toolset *toolset)
 {
-    if (!toolset->settings->sharing_session) {
+    if (!hub_toolset_settings_of(toolset)->sharing_session) {
         return true;
     }
-    if (session->is_one_request && !toolset->has_told_sharing) {
-        toolset->has_told_sharing = true;
-        hub_log(HUB_LOG_WARNING, "toolset.shared", HUB_F_TEXT("toolset", toolset->settings->key),
+    if (hub_session_is_one_request(session) && !of(toolset)->has_told_sharing) {
+        of(toolset)->has_told_sharing = true;
+        hub_log(HUB_LOG_WARNING, "toolset.shared", HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
                 HUB_F_TEXT("reason", "over HTTP, clients of 2026-07-28 have no session: they share "
                                      "one instance in spite of sharing: session"));
     }
-    return session->is_one_request;
+    return hub_session_is_one_request(session);
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
 static void join(hub_toolset *own, hub_toolset *shared, hub_session *session)
 {
-    own->next_of_session = session->instances;
-    session->instances = own;
-    own->next_instance = shared->instances;
-    shared->instances = own;
-    shared->instance_count++;
+    of(own)->next_of_session = of_session(session)->first;
+    of_session(session)->first = own;
+    of(own)->next_instance = of(shared)->instances;
+    of(shared)->instances = own;
+    of(shared)->count++;
 }
 
 static void take_out(hub_toolset *own)
 {
-    hub_toolset **link = &own->session->instances;
+    hub_toolset **link = &of_session(of(own)->session)->first;
     while (*link != own) {
-        link = &(*link)->next_of_session;
+        link = &of(*link)->next_of_session;
     }
-    *link = own->next_of_session;
-    link = &own->shared->instances;
+    *link = of(own)->next_of_session;
+    link = &of(of(own)->shared)->instances;
     while (*link != own) {
-        link = &(*link)->next_instance;
+        link = &of(*link)->next_instance;
     }
-    *link = own->next_instance;
-    own->shared->instance_count--;
+    *link = of(own)->next_instance;
+    of(of(own)->shared)->count--;
 }
 
 static hub_err make(hub_session *session, hub_toolset *shared, hub_toolset **ret_own,
@@ -70,23 +133,24 @@ static hub_err make(hub_session *session, hub_toolset *shared, hub_toolset **ret
 {
     hub_toolset *own = NULL;
     hub_binding *binding = NULL;
-    hub_err err = hub_toolset_create(shared->hub, shared->settings, &own);
+    hub_err err =
+        hub_toolset_create(hub_toolset_hub(shared), hub_toolset_settings_of(shared), &own);
     if (err != HUB_OK) {
         return hub_fail(reterr, err, "out of memory");
     }
-    own->shared = shared;
-    own->session = session;
-    own->is_modern = shared->is_modern;
-    err = hub_toolset_prepare(own, own->settings, &binding, reterr);
+    of(own)->shared = shared;
+    of(own)->session = session;
+    hub_toolset_make_own(own, shared);
+    err = hub_toolset_prepare(own, hub_toolset_settings_of(own), &binding, reterr);
     if (err != HUB_OK) {
         hub_toolset_destroy(own);
         return err;
     }
-    own->users = 1;
     join(own, shared, session);
     hub_toolset_take(own, binding);
-    hub_log(HUB_LOG_DEBUG, "session.instance", HUB_F_TEXT("toolset", shared->settings->key),
-            HUB_F_INT("session", session->number), HUB_F_INT("instances", shared->instance_count));
+    hub_log(HUB_LOG_DEBUG, "session.instance", HUB_F_TEXT("toolset", hub_toolset_key(shared)),
+            HUB_F_INT("session", hub_session_number(session)),
+            HUB_F_INT("instances", of(shared)->count));
     *ret_own = own;
     return HUB_OK;
 }
@@ -103,37 +167,24 @@ hub_err hub_session_instance_get(hub_session *session, hub_toolset *toolset,
         *ret_toolset = own;
         return HUB_OK;
     }
-    uint32_t most = toolset->hub->settings->limits.session_instances;
-    if (session->closing || toolset->binding == NULL) {
-        return hub_fail(reterr, HUB_ESTATE, "toolset \"%s\" is not in use", toolset->settings->key);
+    uint32_t most = hub_settings_of(hub_toolset_hub(toolset))->limits.session_instances;
+    if (hub_session_is_closing(session) || hub_toolset_binding(toolset) == NULL) {
+        return hub_fail(reterr, HUB_ESTATE, "toolset \"%s\" is not in use",
+                        hub_toolset_key(toolset));
     }
-    if (toolset->instance_count >= most) {
+    if (of(toolset)->count >= most) {
         return hub_fail(reterr, HUB_ELIMIT,
                         "toolset \"%s\": %u sessions have an instance of their own, which is as "
                         "many as may (limits.session_instances): try again when one has ended",
-                        toolset->settings->key, most);
+                        hub_toolset_key(toolset), most);
     }
     return make(session, toolset, ret_toolset, reterr);
 }
 
-hub_toolset *hub_session_instance_of_call(hub_call *call, hub_toolset *toolset)
-{
-    if (!toolset->settings->sharing_session || call->session == NULL) {
-        return toolset;
-    }
-    hub_error why = {.code = HUB_OK};
-    if (hub_session_instance_get(call->session, toolset, &toolset, &why) != HUB_OK) {
-        hub_call_fail(call, PATCHBAY_UNAVAILABLE, hub_str_of(why.text));
-        return NULL;
-    }
-    return toolset;
-}
-
 static void end(hub_toolset *own, bool at_once)
 {
-    hub_subscription_drop(own);
     take_out(own);
-    own->session = NULL; /* what the instance says from here on is for nobody */
+    of(own)->session = NULL; /* what the instance says from here on is for nobody */
     if (at_once) {
         hub_toolset_unuse(own);
     } else {
@@ -142,10 +193,10 @@ static void end(hub_toolset *own, bool at_once)
     hub_toolset_leave(own);
 }
 
-void hub_session_instance_end_all(hub_session *session)
+static void end_all(hub_session *session)
 {
-    while (session->instances != NULL) {
-        end(session->instances, true);
+    while (of_session(session)->first != NULL) {
+        end(of_session(session)->first, true);
     }
 }
 
@@ -153,21 +204,20 @@ void hub_session_instance_end_all(hub_session *session)
 
 static bool has_place(const hub_toolset *own)
 {
-    const hub_toolset *shared = own->shared;
-    const hub_profile *profile = own->session->profile;
-    return shared->settings->sharing_session &&
-           hub_registry_find(profile->registry, hub_str_of(shared->settings->key)) != NULL;
+    const hub_toolset *shared = of(own)->shared;
+    const hub_profile *profile = hub_session_profile(of(own)->session);
+    return hub_toolset_settings_of(shared)->sharing_session && hub_profile_has(profile, shared);
 }
 
-void hub_session_instance_sweep(hub_toolset *toolset, bool at_once)
+static void sweep(hub_toolset *toolset, bool at_once)
 {
-    hub_toolset *own = toolset->instances;
+    hub_toolset *own = of(toolset)->instances;
     while (own != NULL) {
         if (has_place(own)) {
-            own = own->next_instance;
+            own = of(own)->next_instance;
         } else {
             end(own, at_once);
-            own = toolset->instances; /* others may have gone with what that caused */
+            own = of(toolset)->instances; /* others may have gone with what that caused */
         }
     }
 }
@@ -175,28 +225,65 @@ void hub_session_instance_sweep(hub_toolset *toolset, bool at_once)
 static void renew(hub_toolset *own, bool rebinds)
 {
     hub_error why = {.code = HUB_OK};
-    hub_toolset_settings *settings = hub_toolset_settings_dup(own->shared->settings);
+    hub_toolset_settings *settings =
+        hub_toolset_settings_dup(hub_toolset_settings_of(of(own)->shared));
     if (settings == NULL) {
         (void)hub_fail(&why, HUB_ENOMEM, "out of memory");
     } else {
-        free(own->settings);
-        own->settings = settings;
-        hub_queue_wake(own); /* there may be more places now */
+        free(hub_toolset_exchange_settings(own, settings));
         if (!rebinds || hub_toolset_rebind(own, &why) == HUB_OK) {
             return;
         }
     }
     hub_log(HUB_LOG_WARNING, "toolset.rebind_failed",
-            HUB_F_TEXT("toolset", own->shared->settings->key),
-            HUB_F_INT("session", own->session->number), HUB_F_TEXT("reason", why.text));
+            HUB_F_TEXT("toolset", hub_toolset_key(of(own)->shared)),
+            HUB_F_INT("session", hub_session_number(of(own)->session)),
+            HUB_F_TEXT("reason", why.text));
 }
 
 void hub_session_instance_renew(hub_toolset *toolset, bool rebinds)
 {
-    if (!toolset->settings->sharing_session) {
-        hub_session_instance_sweep(toolset, false);
+    if (!hub_toolset_settings_of(toolset)->sharing_session) {
+        sweep(toolset, false);
     }
-    for (hub_toolset *own = toolset->instances; own != NULL; own = own->next_instance) {
+    for (hub_toolset *own = of(toolset)->instances; own != NULL; own = of(own)->next_instance) {
         renew(own, rebinds);
     }
 }
+
+/* ---- the station ----------------------------------------------------------------------------- */
+
+static bool wants_toolset(const hub_toolset *toolset)
+{
+    return hub_toolset_settings_of(toolset)->sharing_session && !hub_toolset_is_own(toolset);
+}
+
+static hub_verdict begin(hub_call *call, hub_way *way)
+{
+    hub_error why = {.code = HUB_OK};
+    if (hub_session_instance_get(hub_call_session(call), way->toolset, &way->toolset, &why) !=
+        HUB_OK) {
+        hub_call_fail(call, PATCHBAY_UNAVAILABLE, hub_str_of(why.text));
+        return HUB_ANSWERED;
+    }
+    return HUB_GO_ON;
+}
+
+static void renew_all(hub_toolset *toolset)
+{
+    hub_session_instance_renew(toolset, true);
+}
+
+static hub_station_place place;
+
+const hub_station HUB_INSTANCES_STATION = {
+    .name = "instances",
+    .place = &place,
+    .bytes = {[HUB_PART_TOOLSET] = sizeof(toolset_instances),
+              [HUB_PART_SESSION] = sizeof(session_instances)},
+    .wants_toolset = wants_toolset,
+    .begin = begin,
+    .session_ends = end_all,
+    .toolset_less = sweep,
+    .toolset_rebound = renew_all,
+};

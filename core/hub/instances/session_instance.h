@@ -16,8 +16,10 @@
 #ifndef HUB_HUB_INSTANCES_SESSION_INSTANCE_H
 #define HUB_HUB_INSTANCES_SESSION_INSTANCE_H
 
-#include "hub/kernel/call.h"
+#include "hub/kernel/station.h"
 #include "hub/kernel/toolset.h"
+
+extern const hub_station HUB_INSTANCES_STATION;
 
 /* Whoever serves the session: its own instance, made now if need be, or the toolset itself.
  * errors:  HUB_ELIMIT (the toolset has limits.session_instances), HUB_ESTATE (the session is at its
@@ -26,18 +28,19 @@
 HUB_MUST_CHECK hub_err hub_session_instance_get(hub_session *session, hub_toolset *toolset,
                                                 hub_toolset **ret_toolset, hub_error *reterr);
 
-/* The same for a call, which fails with what went wrong: then NULL. */
-hub_toolset *hub_session_instance_of_call(hub_call *call, hub_toolset *toolset);
-
 /* The session's instance of the toolset, or the toolset itself when it has none. */
 hub_toolset *hub_session_instance_find(const hub_session *session, hub_toolset *toolset);
 
-/* The session is over: its instances end. Its calls and subscriptions have. */
-void hub_session_instance_end_all(hub_session *session);
+/* All of a session's, and those that sessions have of one toolset. */
+hub_toolset *hub_session_instance_first(const hub_session *session);
+hub_toolset *hub_session_instance_next(const hub_toolset *own);
+hub_toolset *hub_session_instances_of(const hub_toolset *toolset);
+hub_toolset *hub_session_instances_next(const hub_toolset *own);
+size_t hub_session_instance_count(const hub_toolset *toolset);
 
-/* The toolset is in use by one profile less, or is not shared by session any more: instances that
- * have no place any more end. Their calls fail `at_once`, or may end. */
-void hub_session_instance_sweep(hub_toolset *toolset, bool at_once);
+/* Whose an instance is (NULL once it ends), and in whose place. */
+hub_session *hub_session_instance_owner(const hub_toolset *own);
+hub_toolset *hub_session_instance_shared(const hub_toolset *own);
 
 /* The toolset has other settings, and with `rebinds` a newer module or another configuration. Its
  * instances get the same; one for which that fails goes on as it is, and the log says why. */

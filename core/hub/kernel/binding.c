@@ -1,24 +1,207 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the instance behind a binding says: of its catalog, of its calls, of itself. */
+/* The binding of a toolset to an instance of its module, and what that says of itself. */
 #include "base/limits.h"
-#include "hub/ask/ask.h"
-#include "hub/ask/elicitation.h"
-#include "hub/forward/forward.h"
-#include "hub/kernel/hub.h"
-#include "hub/notices/logging.h"
-#include "hub/orchestrator/orchestrator.h"
-#include "hub/ask/reissue.h"
-#include "hub/notices/progress.h"
+#include "base/log.h"
+#include "hub/kernel/binding.h"
+#include "hub/kernel/isolation.h"
+#include "hub/kernel/objects.h"
 #include "hub/kernel/respond.h"
-#include "hub/router/router.h"
-#include "hub/ask/sealed_state.h"
-#include "hub/notices/subscription.h"
-#include "hub/tasks/task_watch.h"
-#include "hub/tasks/tasks.h"
-#include "hub/kernel/toolset.h"
+#include "modules/module_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+hub_toolset *hub_binding_toolset(const hub_binding *binding)
+{
+    return binding->toolset;
+}
+
+hub_instance *hub_binding_instance(const hub_binding *binding)
+{
+    return binding->instance;
+}
+
+hub_call *hub_binding_calls(const hub_binding *binding)
+{
+    return binding->calls;
+}
+
+size_t hub_binding_places(const hub_binding *binding)
+{
+    return binding->places;
+}
+
+bool hub_binding_is_retired(const hub_binding *binding)
+{
+    return binding->retired;
+}
+
+bool hub_binding_is_native(const hub_binding *binding)
+{
+    return binding->native;
+}
+
+bool hub_binding_expects_input(const hub_binding *binding)
+{
+    return binding->expects_input;
+}
+
+bool hub_binding_is_current(const hub_binding *binding)
+{
+    return binding->toolset->binding == binding;
+}
+
+bool hub_binding_is_deferred(const hub_binding *binding)
+{
+    return binding->deferred;
+}
+
+void *hub_binding_part(const hub_binding *binding, const hub_station *station)
+{
+    return (char *)(uintptr_t)binding->parts + station->place->offset[HUB_PART_BINDING];
+}
+
+/* ---- its end --------------------------------------------------------------------------------- */
+
+void hub_binding_cancel(hub_binding *binding, uint64_t call)
+{
+    if (binding->instance != NULL) {
+        hub_instance_cancel(binding->instance, call);
+    }
+}
+
+static void close_if_done(hub_binding *binding)
+{
+    if (binding->retired && binding->in_flight == 0 && binding->holds == 0) {
+        hub_instance *instance = binding->instance;
+        binding->instance = NULL;
+        hub_instance_close(instance);
+    }
+}
+
+void hub_binding_call_ended(hub_binding *binding)
+{
+    binding->in_flight--;
+    close_if_done(binding);
+}
+
+void hub_binding_hold(hub_binding *binding)
+{
+    binding->holds++;
+}
+
+void hub_binding_let_go(hub_binding *binding)
+{
+    hub_assert(binding->holds > 0);
+    binding->holds--;
+    close_if_done(binding);
+}
+
+void hub_binding_retire(hub_binding *binding, bool at_once)
+{
+    binding->retired = true;
+    binding->in_flight++; /* not closed before every call has been told */
+    HUB_STATIONS_TELL(binding_retires, binding);
+    while (at_once && binding->calls != NULL) {
+        hub_call_abort(binding->calls, PATCHBAY_UNAVAILABLE, HUB_STR("the toolset was disabled"));
+    }
+    hub_binding_call_ended(binding);
+}
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+void hub_binding_forget_first(hub_binding *binding)
+{
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_catalog_unref(binding->first_lists[kind]);
+        binding->first_lists[kind] = NULL;
+    }
+    hub_capabilities_fini(&binding->first_capabilities);
+}
+
+/* The module that the settings name, and what it is told: the newest one, or the one that runs it
+ * in a process of its own. `config` is where that one's configuration goes. */
+static hub_err find_module(hub_orchestrator *hub, const hub_toolset_settings *settings,
+                           hub_buf *config, const hub_module **ret_module, hub_error *reterr)
+{
+    const hub_module *module = hub_resolver_find(hub->resolver, hub_str_of(settings->module));
+    if (module == NULL) {
+        hub_err missing =
+            hub_module_list_explain(hub->resolver, hub_str_of(settings->module), reterr);
+        hub_error_prefix(reterr, "toolset \"%s\"", settings->key);
+        return missing;
+    }
+    hub_err err = HUB_OK;
+    if (hub_isolation_is_wanted(hub->settings, settings)) {
+        err = hub_isolation_configure(hub->settings, settings, module, config, reterr);
+        module = hub_resolver_find(hub->resolver, HUB_STR(HUB_ISOLATION_MODULE));
+    }
+    if (err == HUB_OK && module != NULL && module->is_outside) {
+        err = hub_resolver_link(hub->resolver, module, &module, reterr);
+        if (err != HUB_OK) {
+            hub_error_prefix(reterr, "%s", module->path);
+        }
+    }
+    if (err == HUB_OK && module == NULL) {
+        err = hub_module_list_explain(hub->resolver, HUB_STR(HUB_ISOLATION_MODULE), reterr);
+        hub_error_prefix(reterr, "isolation: process wants a module");
+    }
+    if (err != HUB_OK) {
+        hub_error_prefix(reterr, "toolset \"%s\"", settings->key);
+    }
+    *ret_module = module;
+    return err;
+}
+
+static hub_err bind_to(hub_toolset *toolset, const hub_toolset_settings *settings,
+                       const hub_module *module, hub_str config_json, hub_binding **ret_binding,
+                       hub_error *reterr)
+{
+    hub_binding *binding = calloc(1, sizeof *binding + hub_stations_bytes(HUB_PART_BINDING));
+    if (binding == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    binding->magic = HUB_MAGIC_BINDING;
+    binding->toolset = toolset;
+    binding->native = (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
+    uint32_t state = toolset->state;
+    hub_err err = hub_instance_create(toolset->hub->env, module, toolset->key, config_json,
+                                      toolset->hub->ops->instance_events, binding,
+                                      &binding->instance, reterr);
+    if (err != HUB_OK) {
+        hub_error_prefix(reterr, "toolset \"%s\"", settings->key);
+        toolset->state = state;
+        hub_binding_forget_first(binding);
+        free(binding);
+        return err;
+    }
+    binding->first_state = toolset->state;
+    toolset->state = state;
+    toolset->hub->open_bindings++;
+    toolset->open_bindings++;
+    *ret_binding = binding;
+    return HUB_OK;
+}
+
+hub_err hub_binding_make(hub_toolset *toolset, const hub_toolset_settings *settings,
+                         hub_binding **ret_binding, hub_error *reterr)
+{
+    const hub_module *module = NULL;
+    hub_buf config;
+    hub_buf_init(&config, 2 * HUB_LIMIT_CONFIG_BYTES); /* the module's own, as a string */
+    hub_err err = find_module(toolset->hub, settings, &config, &module, reterr);
+    if (err == HUB_OK) {
+        err = bind_to(toolset, settings, module,
+                      config.len > 0 ? hub_buf_str(&config) : hub_str_of(settings->config_json),
+                      ret_binding, reterr);
+    }
+    hub_buf_fini(&config);
+    return err;
+}
+
+/* ---- what the instance says ------------------------------------------------------------------ */
 
 static void on_drop(void *ctx, hub_str reason)
 {
@@ -27,14 +210,12 @@ static void on_drop(void *ctx, hub_str reason)
             HUB_F_STR("reason", reason));
 }
 
-static void on_list(void *ctx, uint32_t list_kind, hub_str list_json)
+void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
 {
-    hub_binding *binding = ctx;
     hub_toolset *toolset = binding->toolset;
-    hub_kind kind = (hub_kind)list_kind;
     hub_error why = {.code = HUB_OK};
     hub_catalog *list = NULL;
-    if (binding->retired || toolset->shared != NULL) { /* the shared instance's is shown to all */
+    if (binding->retired || toolset->is_own) { /* the shared instance's is shown to all */
         return;
     }
     bool is_first = binding->instance == NULL; /* create() has not returned, and may yet fail */
@@ -55,9 +236,8 @@ static void on_list(void *ctx, uint32_t list_kind, hub_str list_json)
     }
 }
 
-static void on_capabilities(void *ctx, hub_str capabilities_json)
+void hub_binding_capabilities(hub_binding *binding, hub_str capabilities_json)
 {
-    hub_binding *binding = ctx;
     hub_capabilities capabilities;
     if (binding->retired) {
         return;
@@ -73,92 +253,6 @@ static void on_capabilities(void *ctx, hub_str capabilities_json)
     }
 }
 
-static void on_updated(void *ctx, hub_str uri)
-{
-    const hub_binding *binding = ctx;
-    if (!binding->retired) {
-        hub_subscription_tell(binding->toolset, uri);
-    }
-}
-
-static bool on_finish(void *ctx, uint64_t id, int32_t status, hub_str json, bool has_type)
-{
-    const hub_binding *binding = ctx;
-    hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
-    if (call == NULL) {
-        return false;
-    }
-    hub_outcome outcome = {.status = status, .json = json, .has_type = has_type};
-    if (has_type && hub_reissue_begin(call, json)) {
-        return true;
-    }
-    hub_buf translated;
-    hub_buf_init(&translated, SIZE_MAX / 2);
-    hub_tasks_translate(call, &outcome, &translated);
-    hub_buf elicited;
-    hub_buf_init(&elicited, SIZE_MAX / 2);
-    hub_elicitation_translate(call, &outcome, &elicited);
-    hub_buf sealed;
-    hub_buf_init(&sealed, SIZE_MAX / 2);
-    hub_sealed_state_translate(call, &outcome, &sealed);
-    hub_buf named; /* who cannot be reached: the plugin does not know its toolset's name */
-    hub_buf_init(&named, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    if (status == PATCHBAY_UNAVAILABLE && call->on_outcome == NULL) {
-        hub_buf_printf(&named, "toolset \"%s\": ", binding->toolset->settings->key);
-        hub_buf_add(&named, json);
-        outcome.json = hub_buf_ok(&named) ? hub_buf_str(&named) : json;
-    }
-    hub_call_finish(call, &outcome);
-    hub_buf_fini(&named);
-    hub_buf_fini(&sealed);
-    hub_buf_fini(&elicited);
-    hub_buf_fini(&translated);
-    return true;
-}
-
-static bool on_message(void *ctx, uint64_t id, hub_str params_json)
-{
-    const hub_binding *binding = ctx;
-    if (hub_task_watch_message(binding, params_json)) {
-        return true;
-    }
-    if (id == 0) {
-        hub_logging_broadcast(binding->toolset, params_json);
-        return true;
-    }
-    if (id == PATCHBAY_SOME_CALL) {
-        return hub_logging_forward_to_only(binding, params_json);
-    }
-    const hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
-    if (call != NULL) {
-        hub_logging_forward(call, params_json);
-    }
-    return call != NULL;
-}
-
-static bool on_release(void *ctx, uint64_t id)
-{
-    const hub_binding *binding = ctx;
-    const hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
-    if (call != NULL && call->session != NULL && !call->session->closing &&
-        call->port->ops->release != NULL) {
-        call->port->ops->release(call->port);
-    }
-    return call != NULL;
-}
-
-static bool on_progress(void *ctx, uint64_t id, hub_str params_json)
-{
-    const hub_binding *binding = ctx;
-    hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
-    if (call == NULL) {
-        return hub_task_watch_progress(binding->toolset, id, params_json);
-    }
-    hub_call_touch(call);
-    hub_progress_take(call, params_json);
-    return true;
-}
-
 /* What a server or its module says of itself is shown to many: without secrets. */
 static void keep_text(char *kept, size_t size, hub_str text)
 {
@@ -169,28 +263,22 @@ static void keep_text(char *kept, size_t size, hub_str text)
     hub_buf_fini(&masked);
 }
 
-static void on_state(void *ctx, uint32_t state, hub_str detail)
+void hub_binding_state(hub_binding *binding, uint32_t state, hub_str detail)
 {
-    const hub_binding *binding = ctx;
     hub_toolset *toolset = binding->toolset;
     if (binding->retired) {
         return;
     }
     toolset->state = state;
     keep_text(toolset->detail, sizeof toolset->detail, detail);
-    if (state == PATCHBAY_STATE_READY && binding->deferred && binding == toolset->binding &&
-        toolset->shared == NULL) {
-        hub_discovery_confirm(toolset);
-    }
     if (state == PATCHBAY_STATE_FAILED) {
         hub_log(HUB_LOG_WARNING, "toolset.failed", HUB_F_TEXT("toolset", toolset->settings->key),
                 HUB_F_STR("reason", detail));
     }
 }
 
-static void on_health(void *ctx, const patchbay_health *health)
+void hub_binding_health(hub_binding *binding, const patchbay_health *health)
 {
-    const hub_binding *binding = ctx;
     if (binding->retired) {
         return;
     }
@@ -204,86 +292,30 @@ static void on_health(void *ctx, const patchbay_health *health)
     keep_text(kept->last_error, sizeof kept->last_error, health->last_error);
 }
 
-static void on_defer(void *ctx)
+void hub_binding_defer(hub_binding *binding)
 {
-    hub_binding *binding = ctx;
     binding->deferred = true;
 }
 
-static const hub_request_context *get_context(void *ctx, uint64_t id)
+void hub_binding_expect_input(hub_binding *binding, bool is_expected)
 {
-    const hub_binding *binding = ctx;
-    const hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
-    return call != NULL ? &call->context : NULL;
-}
-
-static hub_str get_header(void *ctx, uint64_t id, hub_str name)
-{
-    const hub_binding *binding = ctx;
-    const hub_call *call = hub_call_find(binding->toolset->hub->calls, id, binding);
-    return call != NULL ? hub_forward_find(call, &binding->toolset->settings->forward_headers, name)
-                        : HUB_STR_EMPTY;
-}
-
-static int32_t on_ask(void *ctx, uint64_t id, const patchbay_question *question)
-{
-    return hub_ask(ctx, id, question);
-}
-
-static void on_task(void *ctx, hub_str params_json)
-{
-    const hub_binding *binding = ctx;
-    if (!binding->retired) {
-        hub_task_watch_status(binding->toolset, params_json);
-    }
-}
-
-static int32_t on_withdraw(void *ctx, uint64_t id, hub_str key)
-{
-    return hub_ask_withdraw(ctx, id, key);
-}
-
-static int32_t on_elicitation_complete(void *ctx, uint64_t id, hub_str params_json)
-{
-    return hub_elicitation_complete(ctx, id, params_json);
-}
-
-static void on_expect_input(void *ctx, bool is_expected)
-{
-    hub_binding *binding = ctx;
     binding->expects_input = is_expected;
     if (!binding->retired) {
         binding->toolset->is_modern = is_expected;
+        binding->toolset->is_unsure = false;
+    }
+    if (hub_binding_is_current(binding)) {
+        hub_toolset_review(binding->toolset);
     }
 }
 
-static void on_closed(void *ctx)
+void hub_binding_closed(hub_binding *binding)
 {
-    hub_binding *binding = ctx;
+    HUB_IS(binding, BINDING);
     hub_toolset *toolset = binding->toolset;
-    hub_orchestrator *hub = toolset->hub;
+    binding->magic = 0;
     free(binding);
-    hub_toolset_binding_closed(toolset);
-    hub_orchestrator_binding_closed(hub);
+    toolset->hub->open_bindings--;
+    toolset->open_bindings--;
+    hub_toolset_end_if_left(toolset);
 }
-
-const hub_instance_events HUB_BINDING_EVENTS = {
-    .on_list = on_list,
-    .on_capabilities = on_capabilities,
-    .on_updated = on_updated,
-    .on_message = on_message,
-    .on_release = on_release,
-    .on_finish = on_finish,
-    .on_progress = on_progress,
-    .on_state = on_state,
-    .on_health = on_health,
-    .on_defer = on_defer,
-    .get_context = get_context,
-    .get_header = get_header,
-    .on_ask = on_ask,
-    .on_withdraw = on_withdraw,
-    .on_elicitation_complete = on_elicitation_complete,
-    .on_task = on_task,
-    .on_expect_input = on_expect_input,
-    .on_closed = on_closed,
-};

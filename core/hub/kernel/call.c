@@ -3,18 +3,9 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "hub/ask/ask.h"
-#include "hub/audit/audit.h"
 #include "hub/kernel/call_kept.h"
-#include "hub/kernel/hub.h"
-#include "hub/ask/input_required.h"
-#include "hub/middleware/middleware.h"
-#include "hub/catalogs/parking.h"
-#include "hub/notices/progress.h"
-#include "hub/limits/queue.h"
+#include "hub/kernel/objects.h"
 #include "hub/kernel/respond.h"
-#include "hub/kernel/session_calls.h"
-#include "hub/report/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +92,8 @@ static hub_err take_slot(hub_call_table *table, hub_call **ret_call)
     }
     uint32_t at = table->first_free;
     call_slot *slot = &table->slots[at];
-    hub_call *call = slot->spare != NULL ? slot->spare : malloc(sizeof *call);
+    hub_call *call = slot->spare != NULL ? slot->spare
+                                         : malloc(sizeof *call + hub_stations_bytes(HUB_PART_CALL));
     if (call == NULL) {
         return HUB_ENOMEM;
     }
@@ -111,6 +103,7 @@ static hub_err take_slot(hub_call_table *table, hub_call **ret_call)
     slot->generation = slot->generation < LAST_GENERATION ? slot->generation + 1 : 1;
     table->in_flight++;
     memset(call, 0, offsetof(hub_call, inline_kept));
+    call->magic = HUB_MAGIC_CALL;
     call->id = slot->generation << SLOT_BITS | at;
     call->table = table;
     call->kept = call->inline_kept;
@@ -123,12 +116,14 @@ static void give_slot_back(hub_call *call)
     hub_call_table *table = call->table;
     uint32_t at = (uint32_t)(call->id & (HUB_LIMIT_CALLS - 1));
     call_slot *slot = &table->slots[at];
+    for (hub_station_mask left = call->begun | call->used; left != 0; left &= left - 1) {
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        if (station->drop != NULL) {
+            station->drop(call);
+        }
+    }
     hub_call_forget_kept(call);
-    free(call->held);
-    hub_progress_forget(call);
-    free(call->task);
-    free(call->promised_tool);
-    free(call->log);
+    call->magic = 0;
     slot->call = NULL;
     slot->spare = call;
     slot->next_free = table->first_free;
@@ -136,24 +131,158 @@ static void give_slot_back(hub_call *call)
     table->in_flight--;
 }
 
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+uint64_t hub_call_id(const hub_call *call)
+{
+    return call->id;
+}
+
+hub_call_table *hub_call_table_of(const hub_call *call)
+{
+    return call->table;
+}
+
 struct ev_loop *hub_call_loop(const hub_call *call)
 {
     return call->table->loop;
 }
 
+hub_session *hub_call_session(const hub_call *call)
+{
+    return call->session;
+}
+
+hub_port *hub_call_port(const hub_call *call)
+{
+    return call->port;
+}
+
+hub_binding *hub_call_binding(const hub_call *call)
+{
+    return call->binding;
+}
+
+hub_toolset *hub_call_toolset(const hub_call *call)
+{
+    return call->binding != NULL ? call->binding->toolset : NULL;
+}
+
+const hub_request_context *hub_call_context(const hub_call *call)
+{
+    return &call->context;
+}
+
+hub_str hub_call_client_id(const hub_call *call)
+{
+    return call->client_id;
+}
+
+hub_call *hub_call_next_of_session(const hub_call *call)
+{
+    return call->session_next;
+}
+
+hub_call *hub_call_next_of_binding(const hub_call *call)
+{
+    return call->binding_next;
+}
+
+bool hub_call_is_internal(const hub_call *call)
+{
+    return call->on_outcome != NULL;
+}
+
+bool hub_call_is_unasked(const hub_call *call)
+{
+    return call->is_unasked;
+}
+
+bool hub_call_is_idle(const hub_call *call)
+{
+    return call->is_idle;
+}
+
+bool hub_call_is_of_tool(const hub_call *call)
+{
+    return call->is_tool_call;
+}
+
+bool hub_call_is_reading(const hub_call *call)
+{
+    return call->is_reading;
+}
+
+bool hub_call_has_structured_errors(const hub_call *call)
+{
+    return call->structured_errors;
+}
+
+bool hub_call_may_ask(const hub_call *call)
+{
+    return call->may_ask;
+}
+
+bool hub_call_is_ending(const hub_call *call)
+{
+    return call->is_ending;
+}
+
+uint64_t hub_call_begin_us(const hub_call *call)
+{
+    return call->begin_us;
+}
+
+uint64_t hub_call_begin_ms(const hub_call *call)
+{
+    return call->begin_ms;
+}
+
+void hub_call_set_idle(hub_call *call, bool is_idle)
+{
+    call->is_idle = is_idle;
+}
+
+void hub_call_set_of_tool(hub_call *call, bool is_tool_call, bool structured_errors)
+{
+    call->is_tool_call = is_tool_call;
+    call->structured_errors = structured_errors;
+}
+
+void hub_call_set_reading(hub_call *call)
+{
+    call->is_reading = true;
+}
+
+void *hub_call_part_of(hub_call *call, const hub_station *station)
+{
+    const hub_station_place *place = station->place;
+    char *part = call->parts + place->offset[HUB_PART_CALL];
+    if ((call->used & place->bit) == 0) {
+        call->used |= place->bit;
+        memset(part, 0, station->bytes[HUB_PART_CALL]);
+    }
+    return part;
+}
+
+void *hub_call_find_part(const hub_call *call, const hub_station *station)
+{
+    const hub_station_place *place = station->place;
+    return (call->used & place->bit) != 0
+               ? (char *)(uintptr_t)call->parts + place->offset[HUB_PART_CALL]
+               : NULL;
+}
+
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-hub_err hub_call_begin(hub_call_table *table, hub_session *session, hub_port *port, hub_str id,
+hub_err hub_call_begin(hub_session *session, hub_port *port, hub_str id,
                        const hub_request_context *context, hub_call **ret_call)
 {
     if (!hub_session_has_place(session)) {
         return HUB_ELIMIT;
     }
-    if (hub_call_find_client(session, id) != NULL) {
-        return HUB_EEXIST;
-    }
     hub_call *call;
-    hub_err err = take_slot(table, &call);
+    hub_err err = take_slot(session->profile->hub->calls, &call);
     if (err != HUB_OK) {
         return err;
     }
@@ -168,10 +297,10 @@ hub_err hub_call_begin(hub_call_table *table, hub_session *session, hub_port *po
     return HUB_OK;
 }
 
-hub_err hub_call_begin_internal(hub_call_table *table, hub_call_on_outcome *on_outcome, void *ctx,
+hub_err hub_call_begin_internal(hub_orchestrator *hub, hub_call_on_outcome *on_outcome, void *ctx,
                                 hub_call **ret_call)
 {
-    hub_err err = take_slot(table, ret_call);
+    hub_err err = take_slot(hub->calls, ret_call);
     if (err == HUB_OK) {
         (*ret_call)->on_outcome = on_outcome;
         (*ret_call)->ctx = ctx;
@@ -180,9 +309,19 @@ hub_err hub_call_begin_internal(hub_call_table *table, hub_call_on_outcome *on_o
     return err;
 }
 
-void hub_call_bind(hub_call *call, hub_binding *binding)
+void hub_call_attend(hub_call *call, hub_session *session)
 {
-    hub_assert(call->binding == NULL);
+    hub_assert(call->on_outcome != NULL && call->session == NULL);
+    call->is_unasked = true;
+    call->port = session->port;
+    call->context.revision = session->revision;
+    call->context.capabilities = hub_session_capabilities(session);
+    hub_call_join(call, session);
+}
+
+void hub_call_bind(hub_call *call, hub_binding *binding, bool takes_place)
+{
+    hub_assert(call->binding == NULL && binding != NULL);
     call->binding = binding;
     call->binding_prev = NULL;
     call->binding_next = binding->calls;
@@ -191,9 +330,8 @@ void hub_call_bind(hub_call *call, hub_binding *binding)
     }
     binding->calls = call;
     binding->in_flight++;
-    /* Who has a task must get at it, or nothing would ever end. */
-    call->takes_place = call->on_outcome == NULL && call->task == NULL;
-    binding->client_calls += call->takes_place ? 1 : 0;
+    call->takes_place = takes_place;
+    binding->places += takes_place ? 1 : 0;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -283,6 +421,26 @@ void hub_call_unpause(hub_call *call)
     }
 }
 
+uint64_t hub_call_deadline_ms(const hub_call *call, uint64_t since_ms)
+{
+    uint64_t deadline_ms = since_ms + call->timeout_ms;
+    return deadline_ms < call->ceiling_ms ? deadline_ms : call->ceiling_ms;
+}
+
+void hub_call_wait(hub_call *call, uint64_t wait_ms,
+                   void (*on_time)(struct ev_loop *loop, ev_timer *timer, int events))
+{
+    hub_assert(!ev_is_active(&call->deadline));
+    ev_timer_init(&call->deadline, on_time, (double)wait_ms / 1000., 0.);
+    call->deadline.data = call;
+    ev_timer_start(call->table->loop, &call->deadline);
+}
+
+void hub_call_stop_waiting(hub_call *call)
+{
+    ev_timer_stop(call->table->loop, &call->deadline);
+}
+
 /* ---- finding --------------------------------------------------------------------------------- */
 
 hub_call *hub_call_at(const hub_call_table *table, uint64_t id)
@@ -303,6 +461,17 @@ hub_call *hub_call_find(const hub_call_table *table, uint64_t id, const hub_bind
 
 /* ---- ending ---------------------------------------------------------------------------------- */
 
+/* A place of the toolset is free: those of its stations hear of it that see its calls. */
+static void tell_place(hub_toolset *toolset)
+{
+    for (hub_station_mask left = toolset->wanted; left != 0; left &= left - 1) {
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        if (station->place_is_free != NULL) {
+            station->place_is_free(toolset);
+        }
+    }
+}
+
 static void unlink_binding(hub_call *call)
 {
     hub_binding *binding = call->binding;
@@ -319,15 +488,16 @@ static void unlink_binding(hub_call *call)
     }
     call->binding = NULL;
     if (call->takes_place) {
-        binding->client_calls--;
-        hub_queue_wake(binding->toolset);
+        binding->places--;
+        tell_place(binding->toolset);
     }
     hub_binding_call_ended(binding);
 }
 
-void hub_call_leave_client(hub_call *call)
+void hub_call_send_away(hub_call *call, const hub_outcome *outcome)
 {
     hub_call_part(call);
+    hub_respond_outcome(call, outcome);
     call->port = NULL;
 }
 
@@ -358,36 +528,28 @@ void hub_call_renew(hub_call *call)
     call->id = slot->generation << SLOT_BITS | (call->id & (HUB_LIMIT_CALLS - 1));
 }
 
-/* Take the call out of every list; its spans stay valid until give_slot_back. */
-static void detach(hub_call *call)
+/* Tell its stations that it ends, and take it out of every list; its spans stay valid until
+ * give_slot_back. */
+static void detach(hub_call *call, const hub_outcome *outcome)
 {
     ev_timer_stop(call->table->loop, &call->deadline);
-    if (call->asking != NULL) {
-        hub_ask_end(call);
-    }
-    if (call->parked) {
-        hub_parking_remove(call);
-    }
-    if (call->waiting != NULL) {
-        hub_queue_leave(call);
+    for (hub_station_mask left = call->begun | call->used; left != 0;) {
+        unsigned row = HUB_STATIONS_MOST - 1 - (unsigned)__builtin_clz(left);
+        const hub_station *station = hub_stations_at(row);
+        left &= ~station->place->bit;
+        if (station->end != NULL) {
+            station->end(call, outcome);
+        }
     }
     hub_call_part(call);
     unlink_binding(call);
 }
 
-static void finish(hub_call *call, const hub_outcome *outcome)
+/* The last step: whoever asked has the answer. */
+static void complete(hub_call *call, const hub_outcome *outcome)
 {
     const hub_session *session = call->session;
-    if (call->asking != NULL && hub_input_required_keep(call, outcome)) {
-        return; /* for when the client comes back */
-    }
-    hub_status_count(call, outcome);
-    hub_audit_end(call, outcome);
-    bool is_answered = outcome->status == PATCHBAY_RESULT || outcome->status == PATCHBAY_RPC_ERROR;
-    if (is_answered && session != NULL) {
-        hub_progress_flush(call);
-    }
-    detach(call);
+    detach(call, outcome);
     if (call->on_outcome != NULL) {
         call->on_outcome(call->ctx, outcome);
     } else if (!session->closing) {
@@ -396,39 +558,103 @@ static void finish(hub_call *call, const hub_outcome *outcome)
     give_slot_back(call);
 }
 
+/* Which stations an outcome passes: those that the call was begun at or that have state with it, and
+ * those that react to what it is. */
+static hub_station_mask passed_by(const hub_call *call, const hub_outcome *outcome)
+{
+    unsigned triggers = 0;
+    if (call->on_outcome != NULL) {
+        return call->used;
+    }
+    if (outcome->status == PATCHBAY_RPC_ERROR) {
+        triggers = HUB_ON_RPC_ERROR;
+    } else if (outcome->is_partial) {
+        triggers = HUB_ON_TYPED;
+    }
+    return call->begun | call->used |
+           (call->binding != NULL ? hub_stations_triggered(triggers) : 0);
+}
+
+/* Take an outcome back, from those of the stations `left` that are before row `before`. */
+static void answer(hub_call *call, const hub_outcome *given, unsigned before)
+{
+    hub_outcome outcome = *given;
+    call->is_ending = true;
+    hub_station_mask left = passed_by(call, given);
+    while ((left = before < HUB_STATIONS_MOST ? left & (((hub_station_mask)1 << before) - 1)
+                                              : left) != 0) {
+        unsigned row = HUB_STATIONS_MOST - 1 - (unsigned)__builtin_clz(left);
+        const hub_station *station = hub_stations_at(row);
+        before = row;
+        call->at = row;
+        if (station->answer != NULL && station->answer(call, &outcome) != HUB_GO_ON) {
+            return; /* held, or it goes another way */
+        }
+    }
+    complete(call, &outcome);
+}
+
 void hub_call_finish(hub_call *call, const hub_outcome *outcome)
 {
-    if (hub_middleware_is_wanted(call, outcome)) {
-        hub_middleware_run(call, outcome, finish);
+    HUB_IS(call, CALL);
+    if (call->is_ending) { /* what is on its way back goes on with this instead */
+        answer(call, outcome, call->at);
     } else {
-        finish(call, outcome);
+        answer(call, outcome, HUB_STATIONS_MOST);
     }
+}
+
+void hub_call_finish_from(hub_call *call, const hub_station *station, const hub_outcome *outcome)
+{
+    HUB_IS(call, CALL);
+    hub_assert(call->at == station->place->index);
+    answer(call, outcome, station->place->index);
+}
+
+static void fail(hub_call *call, int32_t status, hub_str text, bool is_refused)
+{
+    hub_outcome outcome = {.status = status, .json = text, .is_refused = is_refused};
+    hub_call_finish(call, &outcome);
 }
 
 void hub_call_fail(hub_call *call, int32_t status, hub_str text)
 {
-    hub_outcome outcome = {.status = status, .json = text};
-    hub_call_finish(call, &outcome);
+    fail(call, status, text, false);
 }
 
-void hub_call_fail_rpc(hub_call *call, int code, hub_str message)
+void hub_call_refuse(hub_call *call, int32_t status, hub_str text)
+{
+    fail(call, status, text, true);
+}
+
+static void fail_rpc(hub_call *call, int code, hub_str message, bool is_refused)
 {
     hub_buf error;
     hub_buf_init(&error, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_dialect_add_error(&error, code, message, HUB_STR_EMPTY);
     if (hub_buf_ok(&error)) {
-        hub_outcome outcome = {.status = PATCHBAY_RPC_ERROR, .json = hub_buf_str(&error)};
-        hub_call_finish(call, &outcome);
+        fail(call, PATCHBAY_RPC_ERROR, hub_buf_str(&error), is_refused);
     } else {
-        hub_call_fail(call, PATCHBAY_FAILED, message);
+        fail(call, PATCHBAY_FAILED, message, is_refused);
     }
     hub_buf_fini(&error);
+}
+
+void hub_call_fail_rpc(hub_call *call, int code, hub_str message)
+{
+    fail_rpc(call, code, message, false);
+}
+
+void hub_call_refuse_rpc(hub_call *call, int code, hub_str message)
+{
+    fail_rpc(call, code, message, true);
 }
 
 /* End a call that somebody may be working on: with `outcome` for the client, or without a word. */
 static void end_early(hub_call *call, const hub_outcome *outcome)
 {
-    hub_binding *binding = call->idle ? NULL : call->binding;
+    HUB_IS(call, CALL);
+    hub_binding *binding = call->is_idle ? NULL : call->binding;
     uint64_t id = call->id;
     if (binding != NULL) {
         binding->in_flight++; /* a retired binding is not closed before it knows */
@@ -436,10 +662,7 @@ static void end_early(hub_call *call, const hub_outcome *outcome)
     if (outcome != NULL) {
         hub_call_finish(call, outcome);
     } else {
-        hub_status_count(call, NULL);
-        hub_audit_end(call, NULL);
-        hub_middleware_drop(call);
-        detach(call);
+        detach(call, NULL);
         give_slot_back(call);
     }
     if (binding != NULL) {

@@ -2,7 +2,7 @@
 /*
  * Calls: requests in flight through the hub, from admission to their single completion. This is
  * where a call is completed: hub_call_finish, whatever the cause (result, error, cancel, timeout,
- * death of the module).
+ * death of the module). Its way to a module is way.h.
  *
  * A call's id is the hub's own, below 2^53, and not used again for 2^37 calls: an upstream gets it
  * as JSON-RPC id and progress token, so an answer that comes too late, or is forged, finds nothing.
@@ -12,100 +12,23 @@
 #ifndef HUB_HUB_KERNEL_CALL_H
 #define HUB_HUB_KERNEL_CALL_H
 
-#include "hub/ask/request_state.h"
-#include "hub/kernel/transport.h"
+#include "hub/kernel/station.h"
+#include "hub/kernel/types.h"
 #include "wire/dialect.h"
 
 #include <ev.h>
-
-typedef struct hub_binding hub_binding;
-typedef struct hub_call hub_call;
-typedef struct hub_call_table hub_call_table;
-typedef struct hub_asking hub_asking;
-struct hub_audit;
-struct hub_audit_record;
-typedef struct hub_waiting hub_waiting;
 
 /* How a call ended. Spans are borrowed for the call of the function that gets it. */
 typedef struct hub_outcome {
     int32_t status; /* PATCHBAY_RESULT, PATCHBAY_RPC_ERROR: JSON; else a failure with plain text */
     hub_str json;
-    bool has_type; /* the result has a resultType member */
+    bool has_type;   /* the result has a resultType member … */
+    bool is_partial; /* … which may say something else than "complete" */
+    bool is_refused; /* the hub did not let it through to its toolset */
 } hub_outcome;
 
 /* For calls that the hub makes itself: told instead of a client. */
 typedef void hub_call_on_outcome(void *ctx, const hub_outcome *outcome);
-
-/* What a call has to do with a task of its toolset (tasks.h). */
-typedef enum hub_task_role {
-    HUB_TASK_NONE,
-    HUB_TASK_MADE,   /* it asks for one */
-    HUB_TASK_STATE,  /* it asks how one is, or changes it */
-    HUB_TASK_RESULT, /* it waits for the result of one */
-} hub_task_role;
-
-/* What a call keeps of a request that took it up again. */
-typedef struct hub_call_kept {
-    struct hub_call_kept *older;
-    size_t len;
-    char bytes[];
-} hub_call_kept;
-
-struct hub_call {
-    uint64_t id;
-    hub_call_table *table;
-    hub_session *session; /* who asked; NULL: the hub itself, or a client that has to come back */
-    hub_port *port;
-    hub_call_on_outcome *on_outcome;
-    void *ctx;
-    hub_binding *binding; /* who works on it; NULL while it waits for a catalog or a place */
-    hub_waiting *waiting; /* for a place (queue.h); else NULL */
-    hub_call *session_next;
-    hub_call *session_prev;
-    hub_call **bucket;     /* of session->calls_by_id */
-    hub_call *bucket_next; /* in it */
-    hub_call *binding_next;
-    hub_call *binding_prev;
-    hub_call *park_next; /* of those that wait, for whichever of the two */
-    hub_call *park_prev;
-    bool is_tool_call;           /* failures become tool results */
-    bool is_reading;             /* resources/read: it has caching hints, and a way to miss */
-    bool structured_errors;      /* … with structuredContent (the tool has no outputSchema) */
-    bool parked;                 /* see parking.h */
-    bool patient;                /* … and waits for catalogs that are late */
-    hub_request_context context; /* its spans point into `kept` */
-    hub_str client_id;           /* likewise */
-    hub_task_role task_role;     /* what it has to do with a task … */
-    char *task;                  /* … and with which: the toolset's own id; NULL: none yet */
-    size_t task_len;
-    bool takes_place;     /* one of its binding's client_calls */
-    bool is_refused;      /* it ends because it got none */
-    uint64_t progress_ms; /* see progress.c */
-    char *progress;       /* … and the newest that was held back; NULL: none */
-    size_t progress_len;
-    ev_timer progress_due; /* … runs while one is */
-    char *log;             /* what its line in the log will say (middleware.h); NULL: none */
-    char *promised_tool;   /* a tool that only an earlier hub heard of (discovery.h); NULL: none */
-    char *held;            /* a parked request, whole */
-    size_t held_len;
-    char *kept;                             /* inline_kept, or on the heap when that is too small */
-    hub_call_kept *kept_later;              /* newest first */
-    hub_asking *asking;                     /* what its client is asked (ask.h); NULL: nothing */
-    bool has_digest;                        /* a modern client that can be asked; then … */
-    unsigned char digest[HUB_DIGEST_BYTES]; /* … what its retries have to have */
-    bool may_ask;                           /* its method may be answered with input_required */
-    bool is_carrier;                        /* it is there for its questions alone (roots.h) */
-    bool idle;                              /* bound, but nobody works on it (reissue.h) */
-    struct hub_audit_record *audit;         /* what is noted of it, … */
-    struct hub_audit *auditor;              /* … by whom; NULL: nothing */
-    uint64_t begin_us;                      /* monotonic; the same in milliseconds: */
-    uint64_t begin_ms;
-    uint64_t ceiling_ms; /* after which progress does not help; monotonic, as begin_ms */
-    uint64_t paused_ms;  /* since when the clock stands still; 0: it runs */
-    uint32_t timeout_ms;
-    ev_timer deadline;
-    char inline_kept[480]; /* last: what precedes it is cleared for each call, this is not */
-};
 
 /* owns:    *ret_table. The hub is called back when a deadline passes. */
 HUB_MUST_CHECK hub_err hub_call_table_create(struct ev_loop *loop, hub_call_table **ret_table);
@@ -114,31 +37,84 @@ void hub_call_table_destroy(hub_call_table *table); /* no call may be in flight;
 /* Calls in flight in the whole hub. */
 size_t hub_call_count(const hub_call_table *table);
 
-/* Begin a call of a client: `id` and `context` are copied.
- * errors:  HUB_ELIMIT (too many in flight, for the hub or for the session), HUB_EEXIST (the session
- *          has a request with that id in flight), HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_call_begin(hub_call_table *table, hub_session *session, hub_port *port,
-                                      hub_str id, const hub_request_context *context,
-                                      hub_call **ret_call);
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+/* Begin a call of a client: `id`, which none of the session's calls has, and `context` are copied.
+ * errors:  HUB_ELIMIT (too many in flight, for the hub, the session or its principal), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_call_begin(hub_session *session, hub_port *port, hub_str id,
+                                      const hub_request_context *context, hub_call **ret_call);
 
 /* Begin a call of the hub's own. `on_outcome` is told exactly once, unless hub_call_drop comes. */
-HUB_MUST_CHECK hub_err hub_call_begin_internal(hub_call_table *table,
+HUB_MUST_CHECK hub_err hub_call_begin_internal(hub_orchestrator *hub,
                                                hub_call_on_outcome *on_outcome, void *ctx,
                                                hub_call **ret_call);
 
-/* The loop of its timers. */
-struct ev_loop *hub_call_loop(const hub_call *call);
+/* Note who works on it. With `takes_place` it counts against the toolset's max_calls. */
+void hub_call_bind(hub_call *call, hub_binding *binding, bool takes_place);
 
-/* Note who works on it. It takes a place of the toolset's max_calls if it is a client's, and not
- * about a task. */
-void hub_call_bind(hub_call *call, hub_binding *binding);
+/* Make a call of the hub's own end with a session, whose client it speaks to; nobody there waits for
+ * it. */
+void hub_call_attend(hub_call *call, hub_session *session);
+
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+uint64_t hub_call_id(const hub_call *call);
+hub_call_table *hub_call_table_of(const hub_call *call);
+struct ev_loop *hub_call_loop(const hub_call *call); /* of its timers */
+hub_session *hub_call_session(const hub_call *call); /* NULL: nobody's, or the client is away */
+hub_port *hub_call_port(const hub_call *call);
+hub_binding *hub_call_binding(const hub_call *call); /* NULL: nobody works on it */
+hub_toolset *hub_call_toolset(const hub_call *call); /* of the binding; NULL likewise */
+const hub_request_context *hub_call_context(const hub_call *call);
+hub_str hub_call_client_id(const hub_call *call);
+hub_call *hub_call_next_of_session(const hub_call *call);
+hub_call *hub_call_next_of_binding(const hub_call *call);
+
+/* The hub's own: no client waits for its outcome. */
+bool hub_call_is_internal(const hub_call *call);
+
+/* Of a session, but nobody there waits for it (hub_call_attend). */
+bool hub_call_is_unasked(const hub_call *call);
+
+/* Bound, but nobody works on it: its instance is not told when it ends. */
+bool hub_call_is_idle(const hub_call *call);
+void hub_call_set_idle(hub_call *call, bool is_idle);
+
+/* How failures are told: as tool results, with structuredContent; as those of a resource. */
+bool hub_call_is_of_tool(const hub_call *call);
+void hub_call_set_of_tool(hub_call *call, bool is_tool_call, bool structured_errors);
+void hub_call_set_reading(hub_call *call);
+bool hub_call_is_reading(const hub_call *call);
+bool hub_call_has_structured_errors(const hub_call *call);
+
+/* It is a modern client's, of a method that may be answered with `input_required`.
+ * spec: MCP 2026-07-28 basic/patterns/mrtr, Supported Requests */
+bool hub_call_may_ask(const hub_call *call);
+
+/* Its outcome is known, and on its way back. */
+bool hub_call_is_ending(const hub_call *call);
+
+/* A station's state with the call: zeros when it is first asked for. From then on the station hears
+ * of the call's end. */
+void *hub_call_part_of(hub_call *call, const hub_station *station);
+
+/* The same, or NULL while nobody has asked for it. */
+void *hub_call_find_part(const hub_call *call, const hub_station *station);
+
+/* ---- time ------------------------------------------------------------------------------------ */
 
 /* What the call takes is counted from now on. */
 void hub_call_begin_clock(hub_call *call);
+uint64_t hub_call_begin_us(const hub_call *call); /* monotonic; 0: it has not begun */
+uint64_t hub_call_begin_ms(const hub_call *call);
 
 /* After `timeout_ms` without progress, or `ceiling_ms` in all, the call fails. Both count from the
  * beginning of its clock, which is now unless it has begun. */
 void hub_call_set_deadline(hub_call *call, uint32_t timeout_ms, uint32_t ceiling_ms);
+
+/* When the module has to be done, as it is told; monotonic, milliseconds. `since_ms`: the call has
+ * been silent since then. */
+uint64_t hub_call_deadline_ms(const hub_call *call, uint64_t since_ms);
 
 /* Progress was reported: the timeout starts anew, the ceiling does not. */
 void hub_call_touch(hub_call *call);
@@ -148,8 +124,15 @@ void hub_call_touch(hub_call *call);
 void hub_call_pause(hub_call *call);
 void hub_call_unpause(hub_call *call);
 
-/* Let go of the client, which has been answered for now: the call lives on without one. */
-void hub_call_leave_client(hub_call *call);
+/* While the call is held, call `on_time` after that many milliseconds; it ends with the hold. */
+void hub_call_wait(hub_call *call, uint64_t wait_ms,
+                   void (*on_time)(struct ev_loop *loop, ev_timer *timer, int events));
+void hub_call_stop_waiting(hub_call *call);
+
+/* ---- its client ------------------------------------------------------------------------------ */
+
+/* Answer the client for now, and let go of it: the call lives on without one. */
+void hub_call_send_away(hub_call *call, const hub_outcome *outcome);
 
 /* The client is back with another request: it is the call's from now on. `id` and `context` are
  * copied; what of the older one was handed out stays valid.
@@ -157,11 +140,7 @@ void hub_call_leave_client(hub_call *call);
 HUB_MUST_CHECK hub_err hub_call_meet_client(hub_call *call, hub_session *session, hub_port *port,
                                             hub_str id, const hub_request_context *context);
 
-/* Nobody works on it any more: its outcome is known. */
-void hub_call_unbind(hub_call *call);
-
-/* Give it a new id: whatever is said under the old one finds nothing. */
-void hub_call_renew(hub_call *call);
+/* ---- finding --------------------------------------------------------------------------------- */
 
 /* The call with that id, or NULL. */
 hub_call *hub_call_at(const hub_call_table *table, uint64_t id);
@@ -169,14 +148,29 @@ hub_call *hub_call_at(const hub_call_table *table, uint64_t id);
 /* The call with that id if `binding` works on it, else NULL. */
 hub_call *hub_call_find(const hub_call_table *table, uint64_t id, const hub_binding *binding);
 
-/* Complete a call: answer the client (or tell on_outcome), then forget it. */
+/* Give it a new id: whatever is said under the old one finds nothing. */
+void hub_call_renew(hub_call *call);
+
+/* ---- ending ---------------------------------------------------------------------------------- */
+
+/* Complete a call: take the outcome back past its stations, answer the client (or tell on_outcome),
+ * forget it. A station may hold it on that way: then the call lives on, and is finished by
+ * hub_call_finish_from. */
 void hub_call_finish(hub_call *call, const hub_outcome *outcome);
 
-/* Complete it with a failure and a sentence. */
+/* Go on with an outcome that `station` has held. */
+void hub_call_finish_from(hub_call *call, const hub_station *station, const hub_outcome *outcome);
+
+/* Nobody works on it any more: its outcome is known. */
+void hub_call_unbind(hub_call *call);
+
+/* Complete it with a failure and a sentence; as one that the hub did not let through. */
 void hub_call_fail(hub_call *call, int32_t status, hub_str text);
+void hub_call_refuse(hub_call *call, int32_t status, hub_str text);
 
 /* Complete it with a JSON-RPC error. */
 void hub_call_fail_rpc(hub_call *call, int code, hub_str message);
+void hub_call_refuse_rpc(hub_call *call, int code, hub_str message);
 
 /* Complete it with a failure and a sentence, and tell who works on it that nobody waits. */
 void hub_call_abort(hub_call *call, int32_t status, hub_str text);

@@ -2,7 +2,7 @@
 #include "hub/kernel/call_kept.h"
 
 #include "base/limits.h"
-#include "hub/kernel/hub.h"
+#include "hub/kernel/objects.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call keeps of its requests: the copies that its id and its context point into.
- * Thread: [loop]. */
+/* A call and its client, as the kernel's files work with them: the copies that its id and context
+ * point into, and its place among its session's calls. Thread: [loop]. */
 #ifndef HUB_HUB_KERNEL_CALL_KEPT_H
 #define HUB_HUB_KERNEL_CALL_KEPT_H
 
@@ -19,5 +19,9 @@ HUB_MUST_CHECK hub_err hub_call_keep_later(hub_call *call, hub_str id,
                                            const hub_request_context *context);
 
 void hub_call_forget_kept(hub_call *call);
+
+/* Make a call one of a session's; take it out again, where nothing happens when it was nobody's. */
+void hub_call_join(hub_call *call, hub_session *session);
+void hub_call_part(hub_call *call);
 
 #endif

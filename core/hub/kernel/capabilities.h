@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capabilities: what a toolset said that it can do besides its lists, and what the hub announces to
- * a client of a profile: what the toolsets that are active there can do now. Of a toolset whose
- * catalog is not known yet everything is announced that it may turn out to have, since a client
- * does not ask for what is not announced. Thread: [loop].
+ * Capabilities: what a toolset said that it can do besides its lists, and what of such a client was
+ * told (catalogs/announce.h). Thread: [loop].
  * spec: MCP 2026-07-28 server/discover, schema ServerCapabilities; 2025-11-25 basic/lifecycle
  */
 #ifndef HUB_HUB_KERNEL_CAPABILITIES_H
 #define HUB_HUB_KERNEL_CAPABILITIES_H
 
 #include "base/buf.h"
-#include "hub/notices/notifier.h"
 #include "wire/mcp.h"
-
-struct hub_profile;
 
 /* What set_capabilities of patchbay/catalog.h was told. All zero: nothing. */
 typedef struct hub_capabilities {
@@ -33,6 +28,14 @@ typedef struct hub_capabilities {
 HUB_MUST_CHECK hub_err hub_capabilities_read(hub_str json, hub_capabilities *ret_capabilities);
 void hub_capabilities_fini(hub_capabilities *capabilities);
 
+/* What clients are told of separately. */
+typedef enum hub_topic {
+    HUB_TOPIC_TOOLS,
+    HUB_TOPIC_RESOURCES,
+    HUB_TOPIC_PROMPTS,
+    HUB_TOPICS
+} hub_topic;
+
 /* What of it brings notices that nobody asks for. A legacy client is told of capabilities once and
  * may rely on them: for as long as its session lasts it gets no notice of what was not among them,
  * whatever toolsets are active by then (2025-11-25 basic/lifecycle, Operation). Others it asks for
@@ -41,14 +44,5 @@ typedef struct hub_announced {
     bool lists[HUB_TOPICS]; /* that change */
     bool logs;
 } hub_announced;
-
-/* Append what the profile's clients of a revision are told: a ServerCapabilities object. An
- * extension that two toolsets have is announced as the first of them has it. Tasks are announced as
- * the client's revision has them, if it has. */
-hub_announced hub_capabilities_announce(const struct hub_profile *profile, hub_revision revision,
-                                        hub_buf *out);
-
-/* Whether a toolset of the profile has tasks of that era, or may turn out to. */
-bool hub_capabilities_has_tasks(const struct hub_profile *profile, hub_era era);
 
 #endif

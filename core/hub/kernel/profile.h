@@ -1,42 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles: named exposures, each with its registry, manager and notifier. One that a reload takes
- * away lives on, empty, until its last session has ended. Thread: [loop].
+ * Profiles: named exposures. One that a reload takes away lives on, empty, until its last session
+ * has ended. Thread: [loop].
  */
 #ifndef HUB_HUB_KERNEL_PROFILE_H
 #define HUB_HUB_KERNEL_PROFILE_H
 
-#include "hub/kernel/hub.h"
-#include "modules/resolver.h"
+#include "hub/kernel/settings.h"
+#include "hub/kernel/station.h"
+#include "hub/kernel/types.h"
+#include "tools/registry.h"
 
-/* A profile of `settings`, which the hub is to hold, without toolsets.
+/* A profile of `own`, which the hub's settings hold. Takes `registry`.
  * owns:    *ret_profile
- * errors:  HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_profile_create(hub_orchestrator *hub, const hub_settings *settings,
-                                          const hub_profile_settings *own,
-                                          hub_profile **ret_profile, hub_error *reterr);
+ * errors:  HUB_ENOMEM: the registry is the caller's still */
+HUB_MUST_CHECK hub_err hub_profile_make(hub_orchestrator *hub, const hub_profile_settings *own,
+                                        hub_registry *registry, hub_profile **ret_profile);
 
-/* At the end of the hub: give the toolsets back. Sessions must have been closed. */
-void hub_profile_fini(hub_profile *profile);
+/* At the end of the hub: its stations let go of it. Sessions must have been closed. Twice is once. */
+void hub_profile_end(hub_profile *profile);
+void hub_profile_free(hub_profile *profile); /* NULL is fine */
 
-/* NULL is fine. */
-void hub_profile_destroy(hub_profile *profile);
+hub_orchestrator *hub_profile_hub(const hub_profile *profile);
+const char *hub_profile_name(const hub_profile *profile);
+const hub_profile_settings *hub_profile_settings_of(const hub_profile *profile);
+bool hub_profile_is_leaving(const hub_profile *profile);
 
-/* A registry for the profile as these settings have it: the meta-tools, and `sources`, which has
- * room for one more, the first.
- * owns:    *ret_registry
- * errors:  those of hub_registry_create_with */
-HUB_MUST_CHECK hub_err hub_profile_make_registry(hub_profile *profile, const hub_settings *settings,
-                                                 const hub_profile_settings *own,
-                                                 hub_source *sources, size_t count,
-                                                 hub_registry **ret_registry, hub_error *reterr);
+/* What it shows; NULL once it has ended. */
+hub_registry *hub_profile_registry(const hub_profile *profile);
 
-/* A session has ended: it may have been the last of a profile that is no more. */
+/* Whether a toolset is active in it. */
+bool hub_profile_has(const hub_profile *profile, const hub_toolset *toolset);
+
+/* A station's state with the profile. */
+void *hub_profile_part(const hub_profile *profile, const hub_station *station);
+
+/* A reload: the profile is another one, or (NULL) no more; then it holds `old`, the settings that it
+ * was made from. */
+void hub_profile_take(hub_profile *profile, const hub_profile_settings *own,
+                      const hub_settings *old);
+
+/* Its sessions, newest first. */
+hub_session *hub_profile_sessions(const hub_profile *profile);
+
+/* A session has ended, or may have: it may have been the last of a profile that is no more. */
 void hub_profile_session_ended(hub_profile *profile);
-
-/* Without a list of toolsets, every module that needs no configuration is one: whether this one is,
- * and its settings, which borrow from the module. */
-bool hub_module_makes_toolset(const hub_module *module, const hub_settings *settings,
-                              hub_toolset_settings *ret_settings);
 
 #endif

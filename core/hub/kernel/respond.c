@@ -4,8 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/redact.h"
-#include "hub/audit/audit.h"
-#include "hub/kernel/hub.h"
+#include "hub/kernel/objects.h"
 
 static void send_message(hub_port *port, const hub_outgoing *message)
 {
@@ -67,20 +66,64 @@ void hub_respond_error(const hub_request *request, int code, hub_str message, hu
                   message, data);
 }
 
+void hub_respond_overload(const hub_request *request, const char *limit, hub_str text,
+                          uint32_t wait_ms)
+{
+    hub_buf data;
+    hub_buf_init(&data, HUB_LIMIT_LOG_LINE_BYTES);
+    hub_buf_add_char(&data, '{');
+    if (limit != NULL) {
+        hub_buf_printf(&data, "\"limit\":\"%s\",", limit);
+    }
+    if (wait_ms > 0) { /* in seconds, as HTTP's header of that name */
+        hub_buf_printf(&data, "\"retryAfter\":%u.%03u,", wait_ms / 1000, wait_ms % 1000);
+    }
+    hub_buf_add(&data, HUB_STR("\"retryable\":true}"));
+    request->session->profile->hub->refused++;
+    hub_request_refuse(request);
+    hub_respond_error(request, HUB_RPC_OVERLOADED, text,
+                      hub_buf_ok(&data) ? hub_buf_str(&data) : HUB_STR_EMPTY);
+    hub_buf_fini(&data);
+}
+
+/* Too many are in flight: of the session, of its principal, or of all. */
+static void respond_too_many(const hub_request *request)
+{
+    const hub_session *session = request->session;
+    const hub_limits *limits = &session->profile->hub->settings->limits;
+    const char *limit = NULL;
+    uint32_t most = 0;
+    if (session->call_count >= limits->calls_per_session) {
+        limit = "limits.calls_per_session";
+        most = limits->calls_per_session;
+    } else if (!hub_session_has_place(session)) {
+        limit = "limits.calls_per_principal";
+        most = limits->calls_per_principal;
+    }
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
+    hub_buf_add(&text, HUB_STR("too many requests in flight"));
+    if (limit != NULL) {
+        hub_buf_printf(&text, " (%s: %u)", limit, most);
+    }
+    hub_buf_add(&text, HUB_STR(": wait for an answer, then try again"));
+    hub_respond_overload(request, limit, hub_buf_str(&text), 0);
+    hub_buf_fini(&text);
+}
+
 void hub_respond_refusal(const hub_request *request, hub_err err)
 {
-    if (err != HUB_ELIMIT) { /* hub_rates_refuse does that itself */
-        hub_audit_refuse(request);
-    }
     switch (err) {
     case HUB_EEXIST:
+        hub_request_refuse(request);
         hub_respond_error(request, HUB_RPC_INVALID_REQUEST,
                           HUB_STR("a request with this id is in flight already"), HUB_STR_EMPTY);
         break;
     case HUB_ELIMIT:
-        hub_rates_refuse(request);
+        respond_too_many(request);
         break;
     default:
+        hub_request_refuse(request);
         hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, hub_str_of(hub_err_text(err)),
                           HUB_STR_EMPTY);
     }
@@ -143,6 +186,34 @@ void hub_respond_add_tool_error(hub_buf *out, const char *code, hub_str message,
     hub_buf_fini(&text);
     hub_buf_fini(&masked);
     hub_buf_fini(&error);
+}
+
+/* Almost no result has the member: looking for its name is cheaper than reading the result, and
+ * looking for its one capital is cheaper still. */
+static bool names_is_error(hub_str result)
+{
+    static const hub_str after = {.ptr = "Error\"", .len = 6};
+    const char *end = result.ptr + result.len;
+    for (const char *at = result.ptr; at < end; at++) {
+        at = memchr(at, 'E', (size_t)(end - at));
+        if (at == NULL) {
+            return false;
+        }
+        if (hub_str_starts(hub_str_between(at, end), after)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool hub_outcome_is_error(const hub_call *call, const hub_outcome *outcome)
+{
+    if (outcome->status != PATCHBAY_RESULT) {
+        return true;
+    }
+    hub_str result = outcome->json;
+    return call->is_tool_call && names_is_error(result) &&
+           hub_json_type_of(hub_json_get(result, HUB_STR("isError"))) == HUB_JSON_TRUE;
 }
 
 static hub_tool_error tool_error_of(int32_t status)

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/limits.h"
+#include "hub/kernel/session.h"
+
 #include "base/log.h"
-#include "hub/ask/ask.h"
-#include "hub/ask/elicitation.h"
-#include "hub/kernel/hub.h"
-#include "hub/notices/listen.h"
-#include "hub/notices/logging.h"
-#include "hub/kernel/profile.h"
+#include "hub/kernel/call_kept.h"
+#include "hub/kernel/objects.h"
 #include "hub/kernel/respond.h"
-#include "hub/router/router.h"
-#include "hub/instances/session_instance.h"
-#include "hub/tasks/task_watch.h"
 
 #include <stdlib.h>
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+static void link_profile(hub_session *session, hub_profile *profile)
+{
+    session->profile = profile;
+    session->next = profile->sessions;
+    if (session->next != NULL) {
+        session->next->prev = session;
+    }
+    profile->sessions = session;
+}
 
 hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *options,
                            hub_session **ret_session, hub_error *reterr)
@@ -24,40 +30,73 @@ hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *opt
     if (hub->stopping) {
         return hub_fail(reterr, HUB_ESTATE, "the hub is stopping");
     }
-    hub_session *session = calloc(1, sizeof *session);
+    hub_session *session = calloc(1, sizeof *session + hub_stations_bytes(HUB_PART_SESSION));
     if (session == NULL ||
-        (session->principal = hub_str_dup(hub_str_of(options->principal))) == NULL ||
-        (session->account = hub_rates_join(hub, session->principal)) == NULL) {
-        free(session != NULL ? session->principal : NULL);
+        (session->principal = hub_principal_join(hub, options->principal)) == NULL) {
         free(session);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
+    session->magic = HUB_MAGIC_SESSION;
     session->number = ++hub->last_session;
-    session->profile = profile;
     session->transport = options->transport;
     session->port = options->port;
     session->listener = options->listener;
     session->is_one_request = options->is_one_request;
-    session->next = profile->sessions;
-    if (session->next != NULL) {
-        session->next->prev = session;
-    }
-    profile->sessions = session;
+    link_profile(session, profile);
     *ret_session = session;
     return HUB_OK;
 }
 
+void hub_session_close(hub_session *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    HUB_IS(session, SESSION);
+    hub_profile *profile = session->profile;
+    session->closing = true; /* a module that hears of a cancel may finish other calls at once */
+    while (session->calls != NULL) {
+        hub_call_drop(session->calls);
+    }
+    HUB_STATIONS_TELL_BACK(session_ends, session);
+    hub_assert(session->calls == NULL && session->held_bytes == 0);
+    if (session->prev != NULL) {
+        session->prev->next = session->next;
+    } else {
+        profile->sessions = session->next;
+    }
+    if (session->next != NULL) {
+        session->next->prev = session->prev;
+    }
+    hub_principal_leave(profile->hub, session->principal);
+    free(session->capabilities);
+    session->magic = 0;
+    free(session);
+    hub_profile_session_ended(profile);
+}
+
+void hub_session_abort(hub_session *session)
+{
+    while (session->calls != NULL) {
+        hub_call_abort(session->calls, PATCHBAY_UNAVAILABLE,
+                       HUB_STR("the hub is shutting down: try again"));
+    }
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
 static void receive_one(hub_session *session, hub_port *port, const hub_message *message)
 {
+    const hub_hub_ops *ops = session->profile->hub->ops;
     switch (message->kind) {
     case HUB_MESSAGE_REQUEST:
-        hub_router_request(session, port, message);
+        ops->request(session, port, message);
         break;
     case HUB_MESSAGE_NOTIFICATION:
-        hub_router_notification(session, message);
+        ops->notification(session, message);
         break;
     default:
-        if (!hub_ask_take_answer(session, message)) { /* an answer to nothing that was asked */
+        if (!ops->response(session, message)) { /* an answer to nothing that was asked */
             hub_log(HUB_LOG_DEBUG, "client.stray_response",
                     HUB_F_TEXT("transport", session->transport));
         }
@@ -134,43 +173,212 @@ void hub_session_refuse_oversize(hub_session *session, hub_port *port, size_t ma
     hub_buf_fini(&text);
 }
 
-void hub_session_close(hub_session *session)
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+hub_orchestrator *hub_session_hub(const hub_session *session)
 {
-    if (session == NULL) {
-        return;
-    }
-    session->closing = true; /* a module that hears of a cancel may finish other calls at once */
-    while (session->calls != NULL) {
-        hub_call_drop(session->calls);
-    }
-    hub_listen_close_all(session, false);
-    hub_subscription_end_all(&session->subscribers);
-    hub_logging_forget(session);
-    hub_elicitation_forget(session);
-    hub_task_watch_forget_session(session);
-    hub_session_instance_end_all(session);
-    if (session->prev != NULL) {
-        session->prev->next = session->next;
-    } else {
-        session->profile->sessions = session->next;
-    }
-    if (session->next != NULL) {
-        session->next->prev = session->prev;
-    }
-    hub_profile *profile = session->profile;
-    hub_rates_leave(profile->hub, session->account);
-    free(session->capabilities);
-    free(session->principal);
-    free(session);
-    hub_profile_session_ended(profile);
+    return session->profile->hub;
 }
+
+hub_profile *hub_session_profile(const hub_session *session)
+{
+    return session->profile;
+}
+
+hub_session *hub_session_next(const hub_session *session)
+{
+    return session->next;
+}
+
+uint64_t hub_session_number(const hub_session *session)
+{
+    return session->number;
+}
+
+hub_port *hub_session_port(const hub_session *session)
+{
+    return session->port;
+}
+
+hub_principal *hub_session_principal(const hub_session *session)
+{
+    return session->principal;
+}
+
+const char *hub_session_who(const hub_session *session)
+{
+    return hub_principal_name(session->principal);
+}
+
+const char *hub_session_transport(const hub_session *session)
+{
+    return session->transport;
+}
+
+const void *hub_session_listener(const hub_session *session)
+{
+    return session->listener;
+}
+
+bool hub_session_is_one_request(const hub_session *session)
+{
+    return session->is_one_request;
+}
+
+bool hub_session_is_closing(const hub_session *session)
+{
+    return session->closing;
+}
+
+bool hub_session_is_initialized(const hub_session *session)
+{
+    return session->initialized;
+}
+
+void hub_session_note_initialized(hub_session *session)
+{
+    session->initialized = true;
+}
+
+hub_revision hub_session_revision(const hub_session *session)
+{
+    return session->revision;
+}
+
+void hub_session_agree(hub_session *session, hub_revision revision, char *capabilities)
+{
+    free(session->capabilities);
+    session->capabilities = capabilities;
+    session->revision = revision;
+}
+
+hub_str hub_session_capabilities(const hub_session *session)
+{
+    return session->capabilities != NULL ? hub_str_of(session->capabilities) : HUB_STR_EMPTY;
+}
+
+const hub_announced *hub_session_announced(const hub_session *session)
+{
+    return &session->announced;
+}
+
+void hub_session_note_announced(hub_session *session, hub_announced announced)
+{
+    session->announced = announced;
+}
+
+uint64_t hub_session_listed(const hub_session *session, hub_kind kind)
+{
+    return session->listed[kind];
+}
+
+void hub_session_note_listed(hub_session *session, hub_kind kind, uint64_t serial)
+{
+    session->listed[kind] = serial;
+}
+
+void *hub_session_part(const hub_session *session, const hub_station *station)
+{
+    return (char *)(uintptr_t)session->parts + station->place->offset[HUB_PART_SESSION];
+}
+
+hub_str hub_session_find_tool(const hub_session *session, hub_str name)
+{
+    const hub_view *view = hub_registry_view(session->profile->registry);
+    const hub_view_entry *entry = hub_view_find(view, name);
+    return entry != NULL ? hub_str_between(view->bytes + entry->begin, view->bytes + entry->end)
+                         : HUB_STR_EMPTY;
+}
+
+/* ---- its calls ------------------------------------------------------------------------------- */
 
 size_t hub_session_in_flight(const hub_session *session)
 {
     return session->call_count;
 }
 
-hub_revision hub_session_revision(const hub_session *session)
+hub_call *hub_session_calls(const hub_session *session)
 {
-    return session->revision;
+    return session->calls;
+}
+
+bool hub_session_has_place(const hub_session *session)
+{
+    const hub_limits *limits = &session->profile->hub->settings->limits;
+    uint32_t most = limits->calls_per_principal;
+    return session->call_count < limits->calls_per_session &&
+           (most == 0 || hub_principal_in_flight(session->principal) < most);
+}
+
+bool hub_session_hold(hub_session *session, size_t bytes)
+{
+    if (session->held_bytes + bytes > HUB_LIMIT_CLIENT_QUEUE_BYTES) {
+        return false;
+    }
+    session->held_bytes += bytes;
+    return true;
+}
+
+void hub_session_release(hub_session *session, size_t bytes)
+{
+    hub_assert(session->held_bytes >= bytes);
+    session->held_bytes -= bytes;
+}
+
+static size_t bucket_of(hub_str client_id)
+{
+    return hub_map_hash(client_id.ptr, client_id.len) % HUB_SESSION_BUCKETS;
+}
+
+void hub_call_join(hub_call *call, hub_session *session)
+{
+    call->bucket = &session->calls_by_id[bucket_of(call->client_id)];
+    call->bucket_next = *call->bucket;
+    *call->bucket = call;
+    call->session = session;
+    call->session_prev = NULL;
+    call->session_next = session->calls;
+    if (session->calls != NULL) {
+        session->calls->session_prev = call;
+    }
+    session->calls = call;
+    if (!call->is_unasked) {
+        session->call_count++;
+        hub_principal_call_began(session->principal);
+    }
+}
+
+void hub_call_part(hub_call *call)
+{
+    hub_session *session = call->session;
+    if (session == NULL) {
+        return;
+    }
+    hub_call **bucket = call->bucket;
+    while (*bucket != call) {
+        bucket = &(*bucket)->bucket_next;
+    }
+    *bucket = call->bucket_next;
+    if (call->session_prev != NULL) {
+        call->session_prev->session_next = call->session_next;
+    } else {
+        session->calls = call->session_next;
+    }
+    if (call->session_next != NULL) {
+        call->session_next->session_prev = call->session_prev;
+    }
+    if (!call->is_unasked) {
+        session->call_count--;
+        hub_principal_call_ended(session->principal);
+    }
+    call->session = NULL;
+}
+
+hub_call *hub_session_find_call(const hub_session *session, hub_str client_id)
+{
+    hub_call *call = session->calls_by_id[bucket_of(client_id)];
+    while (call != NULL && !hub_str_eq(call->client_id, client_id)) {
+        call = call->bucket_next;
+    }
+    return call;
 }

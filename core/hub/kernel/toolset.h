@@ -11,41 +11,12 @@
 #include "base/limits.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/capabilities.h"
-#include "hub/limits/queue.h"
 #include "hub/kernel/settings.h"
-#include "hub/report/status.h"
+#include "hub/kernel/types.h"
 #include "modules/instance.h"
 #include "tools/registry.h"
 
 #include <patchbay/catalog.h>
-
-typedef struct hub_task_watch hub_task_watch;
-
-/* A module instance at work for a toolset. Two exist while a replaced module finishes its calls. */
-struct hub_binding {
-    struct hub_toolset *toolset;
-    hub_instance *instance; /* NULL while it is being created, and once it is closing */
-    hub_call *calls;
-    size_t in_flight;
-    size_t client_calls; /* of them, those that count against max_calls */
-    size_t asks;         /* questions of which the module has not heard the end */
-    bool retired;        /* takes no new calls; closes with its last one */
-    bool expects_input;  /* its results may say input_required */
-    bool native;         /* its tools are the module's own */
-    uint64_t roots_of;   /* number of the session whose roots it was told last; 0: none (roots.h) */
-    bool deferred;       /* the catalog has to be asked for */
-    /* Set while the instance was being created. */
-    uint32_t first_state;
-    hub_catalog *first_lists[HUB_KINDS];
-    hub_capabilities first_capabilities;
-};
-
-/* Somebody who waits for a catalog. Embed it; `on_known` is called once, with a reason when the
- * catalog cannot be had. */
-typedef struct hub_catalog_waiter {
-    struct hub_catalog_waiter *next;
-    void (*on_known)(struct hub_catalog_waiter *waiter, hub_err err, hub_str reason);
-} hub_catalog_waiter;
 
 /* How its server fares, as its module says (patchbay_health of patchbay/catalog.h). */
 typedef struct hub_toolset_health {
@@ -57,64 +28,23 @@ typedef struct hub_toolset_health {
     char last_error[HUB_LIMIT_REASON_BYTES];
 } hub_toolset_health;
 
-typedef struct hub_toolset {
-    hub_orchestrator *hub;
-    char *key;                           /* settings->key, for as long as it lives */
-    hub_toolset_settings *settings;      /* its own copy: another one after a reload */
-    hub_binding *binding;                /* NULL while no profile uses it */
-    unsigned open_bindings;              /* its own, and those that finish their calls */
-    bool is_leaving;                     /* a reload took it away: it goes with its last binding */
-    unsigned users;                      /* profiles that use it */
-    hub_catalog *lists[HUB_KINDS];       /* the last good ones; NULL: not known, or none */
-    hub_capabilities capabilities;       /* what it can do besides */
-    bool was_used;                       /* has had a binding */
-    bool native;                         /* of the binding */
-    bool deferred;                       /* of the binding */
-    uint32_t state;                      /* PATCHBAY_STATE_… */
-    char detail[HUB_LIMIT_REASON_BYTES]; /* why, when failed */
-    hub_toolset_health health;           /* zeros: nothing was said */
-    hub_queue queue;                     /* calls that wait for a place */
-    hub_status_counts counts;            /* of its clients' calls */
-    hub_catalog_waiter *waiters;
-    /* Of discovery.c: */
-    int64_t learned_at_ms; /* when the lists were last known to be current, since 1970; 0: never */
-    bool is_recalled;      /* they are of an earlier hub's: no server has confirmed them yet */
-    bool is_modern;        /* its server was of a modern era when it was last heard of */
-    uint64_t failed_at_ms; /* when the last attempt to discover failed; 0: it did not */
-    unsigned failures;     /* attempts that failed, since the last that did not */
-    hub_call *discovery;   /* the request for the catalog; NULL: not asked */
-    bool is_refresh;       /* … of one that is known, which nobody waits for */
-    uint64_t asked_at_ms;  /* when it was made */
-    bool is_called_for;    /* the next one is made for somebody who named the toolset */
-    bool is_late;          /* see hub_toolset_note_wait */
-    struct hub_discovery_run *run;              /* that the request belongs to; NULL: none */
-    ev_timer retry;                             /* asks again, when there is no catalog yet */
-    struct hub_cache_slot *cache_slot;          /* of catalog_cache.c; NULL: nothing yet */
-    struct hub_subscription *subscriptions;     /* uthash over the URI (subscription.h) */
-    struct hub_subscription *next_subscription; /* … while they are walked over */
-    hub_task_watch *task_watches;               /* uthash over the id (task_watch.h) */
-    hub_task_watch *task_progress;              /* the same tasks, over the call that made them */
-    int level_told;                             /* of logging, to the instance (logging.h) */
-    unsigned level_users;                       /* `users` when that was looked at last */
-    int level_asked;                            /* the most talkative that a modern request had */
-    /* Of session_instance.c: */
-    struct hub_toolset *shared; /* this is one session's own instance of that one; else NULL */
-    hub_session *session;       /* … whose it is; NULL once it ends */
-    struct hub_toolset *next_of_session;
-    struct hub_toolset *next_instance; /* of the same toolset */
-    struct hub_toolset *instances;     /* that sessions have of this one */
-    size_t instance_count;
-    bool has_told_sharing; /* the log knows that clients without a session share it */
-} hub_toolset;
+/* Answer a call instead of a module, now or later. */
+typedef void hub_toolset_answer(hub_call *call, const struct hub_way *way);
 
-/* What instances report to (binding.c); the context is the binding. */
-extern const hub_instance_events HUB_BINDING_EVENTS;
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* owns:    *ret_toolset */
 HUB_MUST_CHECK hub_err hub_toolset_create(hub_orchestrator *hub,
                                           const hub_toolset_settings *settings,
                                           hub_toolset **ret_toolset);
 void hub_toolset_destroy(hub_toolset *toolset); /* not in use; NULL is fine */
+
+/* The hub itself answers its calls. */
+void hub_toolset_set_answer(hub_toolset *toolset, hub_toolset_answer *answer);
+
+/* It stands in for `shared`, for one client session: no profile, list or reload knows it. What that
+ * one knows of its server's era it knows, too. */
+void hub_toolset_make_own(hub_toolset *toolset, const hub_toolset *shared);
 
 /* Be used by one more profile; the first makes the binding.
  * errors:  HUB_EDENIED (switched off by configuration), HUB_ENOTFOUND (no such module), and those
@@ -138,35 +68,81 @@ HUB_MUST_CHECK hub_err hub_toolset_prepare(hub_toolset *toolset,
                                            hub_binding **ret_binding, hub_error *reterr);
 void hub_binding_abandon(hub_binding *binding);
 
-/* The registry's source for the toolset as it will be with these settings and that binding (NULL:
- * the one it has). It points into `settings` and borrows the lists. */
-hub_source hub_toolset_next_source(hub_toolset *toolset, const hub_toolset_settings *settings,
-                                   const hub_binding *binding);
-
 /* Work with a binding that was prepared; the one before finishes its calls. A catalog that is asked
  * for stays what it was until the new server says otherwise. Takes `binding`. */
 void hub_toolset_take(hub_toolset *toolset, hub_binding *binding);
 
-/* No profile uses it any more. Other than with hub_toolset_unuse its calls may end. Somebody may
- * have waited for its catalog: call hub_orchestrator_discovered. */
+/* Other settings, on the heap: they are its own from now on, and the caller's the ones before. */
+hub_toolset_settings *hub_toolset_exchange_settings(hub_toolset *toolset,
+                                                    hub_toolset_settings *settings);
+
+/* Profiles use it so often from now on; it is in use. */
+void hub_toolset_set_users(hub_toolset *toolset, unsigned users);
+
+/* No profile uses it any more. Other than with hub_toolset_unuse its calls may end. */
 void hub_toolset_let_go(hub_toolset *toolset);
 
 /* It is no more: forget it everywhere, and free it with its last call. Nobody uses it. */
 void hub_toolset_leave(hub_toolset *toolset);
 
-/* A binding has closed and is freed. */
-void hub_toolset_binding_closed(hub_toolset *toolset);
+/* Something that stations look at has changed: which of them its calls visit is decided anew. */
+void hub_toolset_review(hub_toolset *toolset);
+
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+hub_orchestrator *hub_toolset_hub(const hub_toolset *toolset);
+const char *hub_toolset_key(const hub_toolset *toolset);
+const hub_toolset_settings *hub_toolset_settings_of(const hub_toolset *toolset);
+hub_binding *hub_toolset_binding(const hub_toolset *toolset); /* NULL while no profile uses it */
+unsigned hub_toolset_users(const hub_toolset *toolset);
+bool hub_toolset_was_used(const hub_toolset *toolset);  /* it has had a binding */
+bool hub_toolset_is_native(const hub_toolset *toolset); /* its tools are the module's own */
+bool hub_toolset_is_own(const hub_toolset *toolset);    /* hub_toolset_make_own */
+bool hub_toolset_is_meta(const hub_toolset *toolset);   /* hub_toolset_set_answer */
+void *hub_toolset_part(const hub_toolset *toolset, const hub_station *station);
+
+/* How it fares: PATCHBAY_STATE_…, why it has failed, what its module says of its server. */
+uint32_t hub_toolset_state(const hub_toolset *toolset);
+const char *hub_toolset_detail(const hub_toolset *toolset);
+const hub_toolset_health *hub_toolset_health_of(const hub_toolset *toolset);
+
+/* ---- its catalog ----------------------------------------------------------------------------- */
+
+/* The last good list of a kind; NULL: not known, or none. Borrowed. */
+hub_catalog *hub_toolset_list(const hub_toolset *toolset, hub_kind kind);
+
+/* How many items of a kind the toolset is known to have. */
+size_t hub_toolset_count(const hub_toolset *toolset, hub_kind kind);
+
+const hub_capabilities *hub_toolset_capabilities(const hub_toolset *toolset);
 
 /* Make a list (NULL: none), or capabilities, the toolset's. Takes them. */
 void hub_toolset_set_list(hub_toolset *toolset, hub_kind kind, hub_catalog *list);
 void hub_toolset_set_capabilities(hub_toolset *toolset, hub_capabilities *capabilities);
 
-/* How many items of a kind the toolset is known to have. */
-size_t hub_toolset_count(const hub_toolset *toolset, hub_kind kind);
+/* The same of what an earlier hub has learnt: nobody is told. */
+void hub_toolset_recall(hub_toolset *toolset, hub_catalog *const lists[HUB_KINDS],
+                        hub_capabilities *capabilities, bool is_modern);
 
-/* What is known of it is another server's, or another program's: forget it. Nobody uses it; when
- * somebody does, what is remembered of the right one is recalled. */
+/* What is known of it is another server's, or another program's: forget it. Nobody uses it. */
 void hub_toolset_forget_catalog(hub_toolset *toolset);
+
+/* Its catalog has to be asked for; it turned out that there is none. */
+bool hub_toolset_is_deferred(const hub_toolset *toolset);
+void hub_toolset_end_deferral(hub_toolset *toolset);
+
+/* Its server was of a modern era when it was last heard of. */
+bool hub_toolset_is_modern(const hub_toolset *toolset);
+
+/* The registry's source for this toolset. */
+hub_source hub_toolset_source(hub_toolset *toolset);
+
+/* The registry's source for the toolset as it will be with these settings and that binding (NULL:
+ * the one it has). It points into `settings` and borrows the lists. */
+hub_source hub_toolset_next_source(hub_toolset *toolset, const hub_toolset_settings *settings,
+                                   const hub_binding *binding);
+
+/* ---- asking it ------------------------------------------------------------------------------- */
 
 /* Ask something of the toolset, which is in use, on the hub's own account. `request` has the method
  * and what belongs to it, the rest is filled in. `on_outcome` is told exactly once, perhaps before
@@ -176,39 +152,38 @@ HUB_MUST_CHECK hub_err hub_toolset_request(hub_toolset *toolset, patchbay_reques
                                            uint32_t timeout_ms, hub_call_on_outcome *on_outcome,
                                            void *ctx, hub_call **ret_call);
 
-/* Whether the catalog is not known and it is worth waiting for it: asked for, or to be asked for,
- * and not failed a moment ago. */
-bool hub_toolset_is_pending(const hub_toolset *toolset);
+/* ---- bindings: a module instance at work for a toolset --------------------------------------- */
 
-/* Whether it may turn out to have anything: the catalog has to be asked for, and was not told. */
-bool hub_toolset_is_unknown(const hub_toolset *toolset);
+hub_toolset *hub_binding_toolset(const hub_binding *binding);
+hub_instance *hub_binding_instance(const hub_binding *binding); /* NULL while it begins or ends */
+hub_call *
+hub_binding_calls(const hub_binding *binding);         /* newest first: hub_call_next_of_binding */
+size_t hub_binding_places(const hub_binding *binding); /* that calls of clients have taken */
+bool hub_binding_is_retired(const hub_binding *binding); /* it takes no new calls */
+bool hub_binding_is_native(const hub_binding *binding);
+bool hub_binding_expects_input(const hub_binding *binding); /* its results may ask for input */
+bool hub_binding_is_current(const hub_binding *binding);    /* it is its toolset's */
+bool hub_binding_is_deferred(const hub_binding *binding);   /* its catalog has to be asked for */
+void *hub_binding_part(const hub_binding *binding, const hub_station *station);
 
-/* A list has waited for the pending catalog as long as it may. If it was not asked for just now, it
- * is late from then on: no further list waits for it. */
-void hub_toolset_note_wait(hub_toolset *toolset);
+/* Not to be closed before it was let go of as often. */
+void hub_binding_hold(hub_binding *binding);
+void hub_binding_let_go(hub_binding *binding);
 
-/* The settings of the server are others: what is known of it is an earlier one's. Have it asked for
- * anew, and tell `waiter`, as hub_toolset_discover does. */
-void hub_toolset_rediscover(hub_toolset *toolset, hub_catalog_waiter *waiter,
-                            struct hub_discovery_run *run);
-
-/* Have the catalog asked for, if it is not known, and tell `waiter` (may be NULL). It is told
- * before this returns when there is nothing to wait for. `run` (may be NULL) is what the request
- * belongs to (discovery.h). */
-void hub_toolset_discover(hub_toolset *toolset, hub_catalog_waiter *waiter,
-                          struct hub_discovery_run *run);
-
-/* Forget a waiter that has not been told. */
-void hub_toolset_unwait(hub_toolset *toolset, hub_catalog_waiter *waiter);
-
-/* The registry's source for this toolset. */
-hub_source hub_toolset_source(hub_toolset *toolset);
+/* A call of it is over; the last of a retired binding closes it. */
+void hub_binding_call_ended(hub_binding *binding);
 
 /* Tell the module that nobody waits for a call any more. */
 void hub_binding_cancel(hub_binding *binding, uint64_t call);
 
-/* A call of the binding is over, or a question of one; the last of a retired binding closes it. */
-void hub_binding_call_ended(hub_binding *binding);
-void hub_binding_ask_ended(hub_binding *binding);
+/* What an instance says of itself, for hub_instance_events: the list and capabilities of a binding
+ * that is being created are kept until it is taken. */
+void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json);
+void hub_binding_capabilities(hub_binding *binding, hub_str capabilities_json);
+void hub_binding_state(hub_binding *binding, uint32_t state, hub_str detail);
+void hub_binding_health(hub_binding *binding, const patchbay_health *health);
+void hub_binding_defer(hub_binding *binding);
+void hub_binding_expect_input(hub_binding *binding, bool is_expected);
+void hub_binding_closed(hub_binding *binding);
 
 #endif

@@ -15,12 +15,10 @@
 #define HUB_HUB_KERNEL_TRANSPORT_H
 
 #include "base/buf.h"
+#include "hub/kernel/types.h"
 #include "tools/rules.h"
 #include "wire/mcp.h"
 
-typedef struct hub_orchestrator hub_orchestrator;
-typedef struct hub_session hub_session;
-typedef struct hub_port hub_port;
 struct hub_message;
 
 /* One message on its way out, in parts of which none is kept. */

@@ -3,38 +3,59 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "hub/kernel/hub.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/middleware/result_cut.h"
-#include "hub/report/status.h"
+#include "hub/tasks/tasks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #define DURATION "patchbay/duration_ms"
 
-/* The settings of who works on it; NULL: nobody does, or it is the hub's own. */
-static const hub_middleware_settings *settings_of(const hub_call *call)
+/* With a call. */
+typedef struct middleware_part {
+    hub_middleware_settings does;
+    char *log;     /* what its line in the log will say; NULL: none, or it was said */
+    hub_buf cut;   /* what its outcome has become */
+    hub_buf timed; /* … likewise */
+} middleware_part;
+
+static const hub_middleware_settings *settings_of(const hub_toolset *toolset)
 {
-    bool is_clients = call->binding != NULL && call->on_outcome == NULL;
-    return is_clients ? &call->binding->toolset->settings->middleware : NULL;
+    return &hub_toolset_settings_of(toolset)->middleware;
+}
+
+static bool wants_toolset(const hub_toolset *toolset)
+{
+    const hub_middleware_settings *does = settings_of(toolset);
+    return does->log || does->time || does->max_result_bytes > 0;
 }
 
 /* ---- log ------------------------------------------------------------------------------------- */
 
-void hub_middleware_begin(hub_call *call, const hub_toolset *toolset, hub_str method, hub_str name)
+static hub_verdict begin(hub_call *call, hub_way *way)
 {
-    if (toolset->settings->middleware.log && call->log == NULL) {
+    middleware_part *part = hub_call_part_of(call, &HUB_MIDDLEWARE_STATION);
+    part->does = *settings_of(way->toolset);
+    hub_buf_init(&part->cut, SIZE_MAX / 2);
+    hub_buf_init(&part->timed, SIZE_MAX / 2);
+    if (part->does.log) {
         hub_buf text;
         hub_buf_init(&text, SIZE_MAX / 2);
-        hub_buf_add(&text, hub_str_of(toolset->key));
+        hub_buf_add(&text, hub_str_of(hub_toolset_key(way->toolset)));
         hub_buf_add_char(&text, '\0');
-        hub_buf_add(&text, method);
+        hub_buf_add(&text, way->message->method);
         hub_buf_add_char(&text, '\0');
-        hub_buf_add(&text, name);
-        call->log = hub_buf_ok(&text) ? hub_buf_take(&text) : NULL; /* then it goes unlogged */
+        hub_buf_add(&text, way->name);
+        hub_buf_add_char(&text, '\0');
+        part->log = hub_buf_ok(&text) ? hub_buf_take(&text) : NULL; /* then it goes unlogged */
         hub_buf_fini(&text);
         hub_call_begin_clock(call);
     }
+    return HUB_GO_ON;
 }
 
 static const char *word_for(const hub_call *call, const hub_outcome *outcome)
@@ -42,12 +63,12 @@ static const char *word_for(const hub_call *call, const hub_outcome *outcome)
     if (outcome == NULL) {
         return "cancelled";
     }
-    if (call->is_refused) {
+    if (outcome->is_refused) {
         return "refused";
     }
     switch (outcome->status) {
     case PATCHBAY_RESULT:
-        return hub_status_is_error(call, outcome) ? "tool_error" : "ok";
+        return hub_outcome_is_error(call, outcome) ? "tool_error" : "ok";
     case PATCHBAY_RPC_ERROR:
         return "rpc_error";
     case PATCHBAY_NOT_IMPLEMENTED:
@@ -61,26 +82,20 @@ static const char *word_for(const hub_call *call, const hub_outcome *outcome)
     }
 }
 
-static void log_call(hub_call *call, const hub_outcome *outcome)
+static void log_call(const hub_call *call, middleware_part *part, const hub_outcome *outcome)
 {
-    const char *toolset = call->log;
+    const hub_session *session = hub_call_session(call);
+    const char *toolset = part->log;
     const char *method = toolset + strlen(toolset) + 1;
     const char *name = method + strlen(method) + 1;
     hub_log(HUB_LOG_INFO, "call.ended", HUB_F_TEXT("toolset", toolset),
             HUB_F_TEXT("method", method), HUB_F_TEXT("name", name),
-            HUB_F_TEXT("principal", call->session != NULL ? call->session->principal : ""),
-            HUB_F_INT("duration_us", hub_clock_now_us() - call->begin_us),
+            HUB_F_TEXT("principal", session != NULL ? hub_session_who(session) : ""),
+            HUB_F_INT("duration_us", hub_clock_now_us() - hub_call_begin_us(call)),
             HUB_F_TEXT("outcome", word_for(call, outcome)),
             HUB_F_INT("bytes", outcome != NULL ? outcome->json.len : 0));
-    free(call->log);
-    call->log = NULL;
-}
-
-void hub_middleware_drop(hub_call *call)
-{
-    if (call->log != NULL) {
-        log_call(call, NULL);
-    }
+    free(part->log);
+    part->log = NULL;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -104,7 +119,7 @@ static void add_others(hub_str meta, hub_buf *out)
 /* Append the result with the duration in it. */
 static void add_timed(const hub_call *call, hub_str result, hub_str meta, hub_buf *out)
 {
-    uint64_t took_us = hub_clock_now_us() - call->begin_us;
+    uint64_t took_us = hub_clock_now_us() - hub_call_begin_us(call);
     const char *end = result.ptr + result.len;
     if (meta.len > 0) {
         hub_buf_add(out, hub_str_between(result.ptr, meta.ptr));
@@ -137,7 +152,7 @@ static void time_result(const hub_call *call, hub_outcome *outcome, hub_buf *out
 
 static void cut_result(const hub_call *call, hub_outcome *outcome, uint32_t most, hub_buf *out)
 {
-    bool is_of_tool = call->is_tool_call || call->task_role == HUB_TASK_RESULT;
+    bool is_of_tool = hub_call_is_of_tool(call) || hub_tasks_is_result(call);
     if (most == 0 || outcome->json.len <= most || !is_of_tool ||
         !hub_result_is_cuttable(outcome->json)) {
         return;
@@ -151,34 +166,48 @@ static void cut_result(const hub_call *call, hub_outcome *outcome, uint32_t most
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- on the way back ------------------------------------------------------------------------- */
 
-bool hub_middleware_is_wanted(const hub_call *call, const hub_outcome *outcome)
+static hub_verdict answer(hub_call *call, hub_outcome *outcome)
 {
-    const hub_middleware_settings *does = settings_of(call);
-    return call->log != NULL || (does != NULL && outcome->status == PATCHBAY_RESULT &&
-                                 (does->time || does->max_result_bytes > 0));
-}
-
-void hub_middleware_run(hub_call *call, const hub_outcome *outcome,
-                        void (*next)(hub_call *call, const hub_outcome *outcome))
-{
-    const hub_middleware_settings *does = settings_of(call);
-    hub_outcome passed = *outcome;
-    hub_buf cut;
-    hub_buf timed;
-    hub_buf_init(&cut, SIZE_MAX / 2);
-    hub_buf_init(&timed, SIZE_MAX / 2);
-    if (call->log != NULL) {
-        log_call(call, outcome);
+    middleware_part *part = hub_call_find_part(call, &HUB_MIDDLEWARE_STATION);
+    if (part->log != NULL) {
+        log_call(call, part, outcome);
     }
-    if (does != NULL && outcome->status == PATCHBAY_RESULT) {
-        cut_result(call, &passed, does->max_result_bytes, &cut);
-        if (does->time && passed.status == PATCHBAY_RESULT) {
-            time_result(call, &passed, &timed);
+    if (hub_call_binding(call) != NULL && outcome->status == PATCHBAY_RESULT) {
+        cut_result(call, outcome, part->does.max_result_bytes, &part->cut);
+        if (part->does.time && outcome->status == PATCHBAY_RESULT) {
+            time_result(call, outcome, &part->timed);
         }
     }
-    next(call, &passed);
-    hub_buf_fini(&timed);
-    hub_buf_fini(&cut);
+    return HUB_GO_ON;
 }
+
+/* Without an outcome its client has cancelled it, or is gone. */
+static void end(hub_call *call, const hub_outcome *outcome)
+{
+    middleware_part *part = hub_call_find_part(call, &HUB_MIDDLEWARE_STATION);
+    if (part->log != NULL) {
+        log_call(call, part, outcome);
+    }
+}
+
+static void drop(hub_call *call)
+{
+    middleware_part *part = hub_call_find_part(call, &HUB_MIDDLEWARE_STATION);
+    hub_buf_fini(&part->cut);
+    hub_buf_fini(&part->timed);
+}
+
+static hub_station_place place;
+
+const hub_station HUB_MIDDLEWARE_STATION = {
+    .name = "middleware",
+    .place = &place,
+    .bytes = {[HUB_PART_CALL] = sizeof(middleware_part)},
+    .wants_toolset = wants_toolset,
+    .begin = begin,
+    .answer = answer,
+    .end = end,
+    .drop = drop,
+};

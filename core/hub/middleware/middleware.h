@@ -14,22 +14,8 @@
 #ifndef HUB_HUB_MIDDLEWARE_MIDDLEWARE_H
 #define HUB_HUB_MIDDLEWARE_MIDDLEWARE_H
 
-#include "hub/kernel/call.h"
+#include "hub/kernel/station.h"
 
-struct hub_toolset;
-
-/* A call is for a toolset: note what will be said of it, as the toolset's own `name`. */
-void hub_middleware_begin(hub_call *call, const struct hub_toolset *toolset, hub_str method,
-                          hub_str name);
-
-/* Whether something is to be done when the call ends with that. */
-bool hub_middleware_is_wanted(const hub_call *call, const hub_outcome *outcome);
-
-/* Do it, and hand what has become of the outcome to `next`. */
-void hub_middleware_run(hub_call *call, const hub_outcome *outcome,
-                        void (*next)(hub_call *call, const hub_outcome *outcome));
-
-/* The call ends without an outcome: its client has cancelled it, or is gone. */
-void hub_middleware_drop(hub_call *call);
+extern const hub_station HUB_MIDDLEWARE_STATION;
 
 #endif

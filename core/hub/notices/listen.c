@@ -2,9 +2,15 @@
 #include "hub/notices/listen.h"
 
 #include "base/limits.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/catalogs/parking.h"
-#include "hub/notices/subscription.h"
+#include "hub/notices/subscription_internal.h"
 #include "hub/tasks/tasks.h"
 #include "tools/route.h"
 
@@ -75,8 +81,8 @@ static bool lacks_resource(const hub_request *request)
         hub_buf own;
         hub_buf_init(&own, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
         lacks = hub_json_decode(raw, &uri) != HUB_OK ||
-                hub_route_resource(request->session->profile->registry, hub_buf_str(&uri), &own) ==
-                    NULL;
+                hub_route_resource(hub_profile_registry(hub_session_profile(request->session)),
+                                   hub_buf_str(&uri), &own) == NULL;
         hub_buf_fini(&own);
         hub_buf_fini(&uri);
     }
@@ -166,7 +172,8 @@ void hub_listen_tell(hub_listen *listen, hub_topic topic)
 /* Acknowledge it, and tell what it has missed. One that cannot be acknowledged is over. */
 static void acknowledge(hub_listen *listen)
 {
-    ev_timer_stop(listen->session->profile->hub->loop, &listen->patience);
+    ev_timer_stop(hub_loop(hub_profile_hub(hub_session_profile(listen->session))),
+                  &listen->patience);
     if (send_acknowledgement(listen) != HUB_OK) {
         hub_message message = {.kind = HUB_MESSAGE_REQUEST};
         hub_request request = make_request(listen, &message);
@@ -185,7 +192,7 @@ static void acknowledge(hub_listen *listen)
 
 void hub_listen_settled(hub_listen *listen)
 {
-    bool is_open = !listen->is_over && !listen->session->closing;
+    bool is_open = !listen->is_over && !hub_session_is_closing(listen->session);
     if (--listen->awaited == 0 && !listen->is_acknowledged && is_open) {
         acknowledge(listen);
     }
@@ -207,18 +214,20 @@ static hub_listen *create_listen(const hub_request *request)
     if (listen == NULL) {
         return NULL;
     }
-    *listen = (hub_listen){.next = session->listens, .port = request->port, .id_len = id.len};
+    *listen = (hub_listen){
+        .next = hub_notices_in(session)->listens, .port = request->port, .id_len = id.len};
     memcpy(listen->id, id.ptr, id.len);
     for (int topic = 0; topic < HUB_TOPICS; topic++) {
         listen->wants[topic] =
             hub_json_type_of(hub_json_get(filter, FLAGS[topic])) == HUB_JSON_TRUE;
     }
     listen->session = session;
-    double patience_s = session->profile->hub->settings->limits.discover_timeout_ms / 1000.0;
+    double patience_s =
+        hub_settings_of(hub_session_hub(session))->limits.discover_timeout_ms / 1000.0;
     ev_timer_init(&listen->patience, on_patience, patience_s, 0);
     listen->patience.data = listen;
-    session->listens = listen;
-    session->listen_count++;
+    hub_notices_in(session)->listens = listen;
+    hub_notices_in(session)->listen_count++;
     return listen;
 }
 
@@ -233,14 +242,14 @@ void hub_listen_open(const hub_request *request)
     if (hub_tasks_refuse_listen(request)) {
         return;
     }
-    if (session->listen_count >= HUB_LIMIT_LISTENS_PER_SESSION) {
+    if (hub_notices_in(session)->listen_count >= HUB_LIMIT_LISTENS_PER_SESSION) {
         hub_respond_error(request, HUB_RPC_OVERLOADED,
                           HUB_STR("too many open subscriptions on this connection: end one first"),
                           HUB_STR_EMPTY);
         return;
     }
-    if (!request->resumed && lacks_resource(request) &&
-        hub_parking_is_useful(session->profile, true)) {
+    if (request->call == NULL && lacks_resource(request) &&
+        hub_parking_is_useful(hub_session_profile(session), true)) {
         hub_parking_add(request, true);
         return;
     }
@@ -254,13 +263,14 @@ void hub_listen_open(const hub_request *request)
     hub_subscription_begin(listen);
     hub_listen_settled(listen);
     if (listen->awaited > 0) {
-        ev_timer_start(session->profile->hub->loop, &listen->patience);
+        ev_timer_start(hub_loop(hub_session_hub(session)), &listen->patience);
     }
 }
 
 static void destroy(hub_listen *listen)
 {
-    ev_timer_stop(listen->session->profile->hub->loop, &listen->patience);
+    ev_timer_stop(hub_loop(hub_profile_hub(hub_session_profile(listen->session))),
+                  &listen->patience);
     listen->is_over = true; /* a toolset that is told of the end may answer something else */
     hub_subscription_end_all(&listen->subscribers);
     free(listen);
@@ -268,7 +278,7 @@ static void destroy(hub_listen *listen)
 
 hub_listen *hub_listen_find(const hub_session *session, hub_str id)
 {
-    hub_listen *listen = session->listens;
+    hub_listen *listen = hub_notices_in(session)->listens;
     while (listen != NULL && !hub_str_eq(id_of(listen), id)) {
         listen = listen->next;
     }
@@ -277,14 +287,14 @@ hub_listen *hub_listen_find(const hub_session *session, hub_str id)
 
 void hub_listen_cancel(hub_session *session, hub_str id)
 {
-    hub_listen **link = &session->listens;
+    hub_listen **link = &hub_notices_in(session)->listens;
     while (*link != NULL && !hub_str_eq(id_of(*link), id)) {
         link = &(*link)->next;
     }
     hub_listen *listen = *link;
     if (listen != NULL) {
         *link = listen->next;
-        session->listen_count--;
+        hub_notices_in(session)->listen_count--;
         destroy(listen);
     }
 }
@@ -317,13 +327,13 @@ static void say_goodbye(const hub_listen *listen)
 
 void hub_listen_close_all(hub_session *session, bool say_so)
 {
-    while (session->listens != NULL) {
-        hub_listen *listen = session->listens;
-        session->listens = listen->next;
+    while (hub_notices_in(session)->listens != NULL) {
+        hub_listen *listen = hub_notices_in(session)->listens;
+        hub_notices_in(session)->listens = listen->next;
         if (say_so && !listen->is_over) {
             say_goodbye(listen);
         }
         destroy(listen);
     }
-    session->listen_count = 0;
+    hub_notices_in(session)->listen_count = 0;
 }

@@ -13,22 +13,22 @@
 #include "hub/notices/notifier.h"
 #include "hub/kernel/respond.h"
 
-struct hub_listen;
+typedef struct hub_listen hub_listen;
 
 /* Open one, or answer why not. */
 void hub_listen_open(const hub_request *request);
 
 /* Append the member `_meta` that says which stream a notification belongs to. */
-void hub_listen_add_meta(const struct hub_listen *listen, hub_buf *out);
+void hub_listen_add_meta(const hub_listen *listen, hub_buf *out);
 
 /* A list changed. */
-void hub_listen_tell(struct hub_listen *listen, hub_topic topic);
+void hub_listen_tell(hub_listen *listen, hub_topic topic);
 
 /* One answer that it waited for is there. The last one has it acknowledged. */
-void hub_listen_settled(struct hub_listen *listen);
+void hub_listen_settled(hub_listen *listen);
 
 /* The one with that raw id, or NULL. */
-struct hub_listen *hub_listen_find(const hub_session *session, hub_str id);
+hub_listen *hub_listen_find(const hub_session *session, hub_str id);
 
 /* End one without a word, because the client cancelled it. An unknown id is ignored. */
 void hub_listen_cancel(hub_session *session, hub_str id);

@@ -1,38 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hub/notices/logging.h"
+#include "hub/notices/logging_internal.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/bucket.h"
 #include "hub/ask/ask.h"
+#include "hub/instances/session_instance.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 
 #include <inttypes.h>
 
 static const hub_bucket_rate RATE = {.per_second = HUB_LIMIT_LOG_MESSAGES_PER_S,
                                      .at_once = HUB_LIMIT_LOG_MESSAGES_BURST};
+/* With a toolset. */
+typedef struct toolset_logging {
+    int told;       /* the level that its instance was told */
+    unsigned users; /* … when it had so many */
+    int asked;      /* the most talkative that a modern request had */
+} toolset_logging;
+
+/* With a profile. */
+typedef struct profile_logging {
+    size_t counts[HUB_LEVEL_NONE]; /* sessions that asked for that level */
+} profile_logging;
+
 static const hub_str METHOD = {.ptr = "notifications/message", .len = 21};
+
+static toolset_logging *of(const hub_toolset *toolset)
+{
+    return hub_toolset_part(toolset, &HUB_LOGGING_STATION);
+}
+
+session_logging *hub_logging_in(const hub_session *session)
+{
+    return hub_session_part(session, &HUB_LOGGING_STATION);
+}
+
+static profile_logging *within(const hub_profile *profile)
+{
+    return hub_profile_part(profile, &HUB_LOGGING_STATION);
+}
 
 /* ---- what toolsets are told ------------------------------------------------------------------ */
 
 /* The most talkative level that anybody asked the toolset for. */
 static int wanted_level(const hub_toolset *toolset)
 {
-    const hub_orchestrator *hub = toolset->hub;
-    int level = toolset->level_asked;
-    if (toolset->shared != NULL) {
-        const hub_session *session = toolset->session;
-        bool has_level = session != NULL && session->has_log_level && session->log_level < level;
-        return has_level ? session->log_level : level;
+    const hub_orchestrator *hub = hub_toolset_hub(toolset);
+    int level = of(toolset)->asked;
+    if (hub_toolset_is_own(toolset)) {
+        const hub_session *session = hub_session_instance_owner(toolset);
+        bool has_level = session != NULL && hub_logging_in(session)->has_level && hub_logging_in(session)->level < level;
+        return has_level ? hub_logging_in(session)->level : level;
     }
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        const hub_profile *profile = hub->profiles[i];
-        if (profile->registry == NULL ||
-            hub_registry_find(profile->registry, hub_str_of(toolset->settings->key)) == NULL) {
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        const hub_profile *profile = hub_profile_at(hub, i);
+        if (hub_profile_registry(profile) == NULL ||
+            hub_registry_find(hub_profile_registry(profile),
+                              hub_str_of(hub_toolset_settings_of(toolset)->key)) == NULL) {
             continue;
         }
         for (int at = 0; at < level; at++) {
-            if (profile->level_counts[at] > 0) {
+            if (within(profile)->counts[at] > 0) {
                 level = at;
             }
         }
@@ -45,19 +81,20 @@ static void on_told(void *ctx, const hub_outcome *outcome)
     const hub_toolset *toolset = ctx;
     if (outcome->status != PATCHBAY_RESULT) {
         hub_log(HUB_LOG_DEBUG, "toolset.level_refused",
-                HUB_F_TEXT("toolset", toolset->settings->key), HUB_F_STR("reason", outcome->json));
+                HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
+                HUB_F_STR("reason", outcome->json));
     }
 }
 
 void hub_logging_refresh(hub_toolset *toolset)
 {
-    if (!toolset->capabilities.logs || toolset->binding == NULL ||
-        toolset->binding->instance == NULL) {
+    if (!hub_toolset_capabilities(toolset)->logs || hub_toolset_binding(toolset) == NULL ||
+        hub_binding_instance(hub_toolset_binding(toolset)) == NULL) {
         return;
     }
     int level = wanted_level(toolset);
-    toolset->level_users = toolset->users;
-    if (level == HUB_LEVEL_NONE || level == toolset->level_told) {
+    of(toolset)->users = hub_toolset_users(toolset);
+    if (level == HUB_LEVEL_NONE || level == of(toolset)->told) {
         return;
     }
     hub_str name = hub_level_json(level);
@@ -70,31 +107,35 @@ void hub_logging_refresh(hub_toolset *toolset)
         .method = HUB_STR("logging/setLevel"),
         .params_json = hub_buf_str(&params),
     };
-    toolset->level_told = level;
+    of(toolset)->told = level;
     if (!hub_buf_ok(&params) ||
-        hub_toolset_request(toolset, &request, toolset->settings->call_timeout_ms, on_told, toolset,
-                            &call) != HUB_OK) {
-        toolset->level_told = HUB_LEVEL_NONE;
-        toolset->level_users = 0; /* the next call tries again */
+        hub_toolset_request(toolset, &request, hub_toolset_settings_of(toolset)->call_timeout_ms,
+                            on_told, toolset, &call) != HUB_OK) {
+        of(toolset)->told = HUB_LEVEL_NONE;
+        of(toolset)->users = 0; /* the next call tries again */
     }
     hub_buf_fini(&params);
 }
 
-/* Besides what calls ask for, only a further profile can have changed what is wanted. */
-void hub_logging_note_call(const hub_call *call, hub_toolset *toolset)
+/* A call leaves for a toolset, which is to know by then what the call wants. Besides that, only a
+ * further profile can have changed what is wanted. */
+static hub_verdict note_call(hub_call *call, hub_handover *handover)
 {
-    if (!toolset->capabilities.logs) {
-        return;
+    hub_toolset *toolset = handover->way->toolset;
+    const hub_request_context *context = hub_call_context(call);
+    if (!hub_toolset_capabilities(toolset)->logs) {
+        return HUB_GO_ON;
     }
-    int level = call->context.era == HUB_ERA_MODERN ? hub_level_read(call->context.log_level)
-                                                    : HUB_LEVEL_NONE;
-    bool is_new = level < toolset->level_asked;
+    int level =
+        context->era == HUB_ERA_MODERN ? hub_level_read(context->log_level) : HUB_LEVEL_NONE;
+    bool is_new = level < of(toolset)->asked;
     if (is_new) {
-        toolset->level_asked = level;
+        of(toolset)->asked = level;
     }
-    if (is_new || toolset->level_users != toolset->users) {
+    if (is_new || of(toolset)->users != hub_toolset_users(toolset)) {
         hub_logging_refresh(toolset);
     }
+    return HUB_GO_ON;
 }
 
 /* Tell the toolsets of a profile, whose clients want something else now. A toolset may change the
@@ -103,7 +144,7 @@ static void refresh_all(const hub_profile *profile)
 {
     for (size_t i = 0;; i++) {
         size_t count;
-        const hub_source *sources = hub_registry_sources(profile->registry, &count);
+        const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
         if (i >= count) {
             return;
         }
@@ -116,23 +157,24 @@ static void refresh_all(const hub_profile *profile)
 /* Tell those who work for a session: its own instances, and what all share. */
 static void refresh_for(const hub_session *session)
 {
-    for (hub_toolset *own = session->instances; own != NULL; own = own->next_of_session) {
+    for (hub_toolset *own = hub_session_instance_first(session); own != NULL;
+         own = hub_session_instance_next(own)) {
         hub_logging_refresh(own);
     }
-    refresh_all(session->profile);
+    refresh_all(hub_session_profile(session));
 }
 
 /* ---- what clients ask for -------------------------------------------------------------------- */
 
 hub_str hub_logging_level_json(const hub_session *session)
 {
-    return session->has_log_level ? hub_level_json(session->log_level) : HUB_STR_EMPTY;
+    return hub_logging_in(session)->has_level ? hub_level_json(hub_logging_in(session)->level) : HUB_STR_EMPTY;
 }
 
 void hub_logging_set_level(const hub_request *request)
 {
     hub_session *session = request->session;
-    hub_profile *profile = session->profile;
+    hub_profile *profile = hub_session_profile(session);
     int level = hub_level_read(request->message->at[HUB_M_LEVEL]);
     if (level == HUB_LEVEL_NONE) {
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
@@ -141,26 +183,27 @@ void hub_logging_set_level(const hub_request *request)
                           HUB_STR_EMPTY);
         return;
     }
-    if (session->has_log_level) {
-        profile->level_counts[session->log_level]--;
+    if (hub_logging_in(session)->has_level) {
+        within(profile)->counts[hub_logging_in(session)->level]--;
     }
-    session->has_log_level = true;
-    session->log_level = level;
-    profile->level_counts[level]++;
+    hub_logging_in(session)->has_level = true;
+    hub_logging_in(session)->level = level;
+    within(profile)->counts[level]++;
     hub_respond_result(request, HUB_STR("{}"));
     refresh_for(session);
 }
 
-void hub_logging_forget(hub_session *session)
+static void forget(hub_session *session)
 {
-    if (session->rates.log_dropped > 0) {
-        hub_log(HUB_LOG_INFO, "client.log_dropped", HUB_F_TEXT("transport", session->transport),
-                HUB_F_INT("count", session->rates.log_dropped));
+    if (hub_logging_in(session)->dropped > 0) {
+        hub_log(HUB_LOG_INFO, "client.log_dropped",
+                HUB_F_TEXT("transport", hub_session_transport(session)),
+                HUB_F_INT("count", hub_logging_in(session)->dropped));
     }
-    if (session->has_log_level) {
-        session->has_log_level = false;
-        session->profile->level_counts[session->log_level]--;
-        refresh_all(session->profile);
+    if (hub_logging_in(session)->has_level) {
+        hub_logging_in(session)->has_level = false;
+        within(hub_session_profile(session))->counts[hub_logging_in(session)->level]--;
+        refresh_all(hub_session_profile(session));
     }
 }
 
@@ -175,15 +218,16 @@ static int level_of(hub_str params_json)
  * are any and has not asked for them. */
 static int session_level(const hub_session *session)
 {
-    int unasked = session->announced.logs ? HUB_LEVEL_INFO : HUB_LEVEL_NONE;
-    return session->has_log_level ? session->log_level : unasked;
+    int unasked = hub_session_announced(session)->logs ? HUB_LEVEL_INFO : HUB_LEVEL_NONE;
+    return hub_logging_in(session)->has_level ? hub_logging_in(session)->level : unasked;
 }
 
 /* The level from which on the client of a call is sent messages for it. */
 static int call_level(const hub_call *call)
 {
-    return call->context.era == HUB_ERA_MODERN ? hub_level_read(call->context.log_level)
-                                               : session_level(call->session);
+    return hub_call_context(call)->era == HUB_ERA_MODERN
+               ? hub_level_read(hub_call_context(call)->log_level)
+               : session_level(hub_call_session(call));
 }
 
 /* Say in the place of messages that were left out how many they were, at the level of the one that
@@ -198,9 +242,9 @@ static void tell_dropped(hub_session *session, hub_port *port, hub_str params_js
     hub_buf_printf(&params,
                    ",\"logger\":\"patchbay\",\"data\":\"%" PRIu64
                    " messages were left out here: there were more than %u per second\"}",
-                   session->rates.log_dropped, HUB_LIMIT_LOG_MESSAGES_PER_S);
+                   hub_logging_in(session)->dropped, HUB_LIMIT_LOG_MESSAGES_PER_S);
     if (hub_buf_ok(&params)) {
-        session->rates.log_dropped = 0;
+        hub_logging_in(session)->dropped = 0;
         hub_respond_notify(port, METHOD, hub_buf_str(&params));
     }
     hub_buf_fini(&params);
@@ -209,11 +253,11 @@ static void tell_dropped(hub_session *session, hub_port *port, hub_str params_js
 /* Send a message of which the client wants to hear, unless it has had too many. */
 static void send_message(hub_session *session, hub_port *port, hub_str params_json)
 {
-    if (!hub_bucket_take(&session->rates.log_messages, hub_clock_now_ms(), RATE)) {
-        session->rates.log_dropped++;
+    if (!hub_bucket_take(&hub_logging_in(session)->messages, hub_clock_now_ms(), RATE)) {
+        hub_logging_in(session)->dropped++;
         return;
     }
-    if (session->rates.log_dropped > 0) {
+    if (hub_logging_in(session)->dropped > 0) {
         tell_dropped(session, port, params_json);
     }
     hub_respond_notify(port, METHOD, params_json);
@@ -221,9 +265,10 @@ static void send_message(hub_session *session, hub_port *port, hub_str params_js
 
 void hub_logging_forward(const hub_call *call, hub_str params_json)
 {
-    const hub_session *session = call->session;
-    if (session != NULL && !session->closing && level_of(params_json) >= call_level(call)) {
-        send_message(call->session, call->port, params_json);
+    const hub_session *session = hub_call_session(call);
+    if (session != NULL && !hub_session_is_closing(session) &&
+        level_of(params_json) >= call_level(call)) {
+        send_message(hub_call_session(call), hub_call_port(call), params_json);
     }
 }
 
@@ -233,44 +278,84 @@ bool hub_logging_forward_to_only(const hub_binding *binding, hub_str params_json
     if (newest == NULL) {
         return false;
     }
-    bool is_wanted = newest->session != NULL && !newest->session->closing;
-    for (const hub_call *at = binding->calls; is_wanted && at != NULL; at = at->binding_next) {
-        is_wanted = at->on_outcome != NULL || level_of(params_json) >= call_level(at);
+    bool is_wanted =
+        hub_call_session(newest) != NULL && !hub_session_is_closing(hub_call_session(newest));
+    for (const hub_call *at = hub_binding_calls(binding); is_wanted && at != NULL;
+         at = hub_call_next_of_binding(at)) {
+        is_wanted = hub_call_is_internal(at) || level_of(params_json) >= call_level(at);
     }
     if (is_wanted) {
-        send_message(newest->session, newest->port, params_json);
+        send_message(hub_call_session(newest), hub_call_port(newest), params_json);
     }
     return true;
 }
 
 void hub_logging_tell(hub_session *session, hub_str params_json)
 {
-    if (session->initialized && !session->closing &&
+    if (hub_session_is_initialized(session) && !hub_session_is_closing(session) &&
         level_of(params_json) >= session_level(session)) {
-        send_message(session, session->port, params_json);
+        send_message(session, hub_session_port(session), params_json);
     }
 }
 
 void hub_logging_broadcast(hub_toolset *toolset, hub_str params_json)
 {
-    const hub_orchestrator *hub = toolset->hub;
-    if (toolset->shared != NULL) {
-        if (toolset->session != NULL) {
-            hub_logging_tell(toolset->session, params_json);
+    const hub_orchestrator *hub = hub_toolset_hub(toolset);
+    if (hub_toolset_is_own(toolset)) {
+        hub_session *session = hub_session_instance_owner(toolset);
+        if (session != NULL) {
+            hub_logging_tell(session, params_json);
         }
         return;
     }
     int level = level_of(params_json);
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        const hub_profile *profile = hub->profiles[i];
-        if (profile->registry == NULL ||
-            hub_registry_find(profile->registry, hub_str_of(toolset->settings->key)) == NULL) {
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        const hub_profile *profile = hub_profile_at(hub, i);
+        if (hub_profile_registry(profile) == NULL ||
+            hub_registry_find(hub_profile_registry(profile),
+                              hub_str_of(hub_toolset_settings_of(toolset)->key)) == NULL) {
             continue;
         }
-        for (hub_session *session = profile->sessions; session != NULL; session = session->next) {
-            if (session->initialized && !session->closing && level >= session_level(session)) {
-                send_message(session, session->port, params_json);
+        for (hub_session *session = hub_profile_sessions(profile); session != NULL;
+             session = hub_session_next(session)) {
+            if (hub_session_is_initialized(session) && !hub_session_is_closing(session) &&
+                level >= session_level(session)) {
+                send_message(session, hub_session_port(session), params_json);
             }
         }
     }
 }
+
+/* ---- the station ----------------------------------------------------------------------------- */
+
+static bool wants_toolset(const hub_toolset *toolset)
+{
+    return hub_toolset_capabilities(toolset)->logs;
+}
+
+static void begin_toolset(hub_toolset *toolset)
+{
+    of(toolset)->told = HUB_LEVEL_NONE;
+    of(toolset)->asked = HUB_LEVEL_NONE;
+}
+
+static void begin_anew(hub_toolset *toolset)
+{
+    of(toolset)->told = HUB_LEVEL_NONE;
+}
+
+static hub_station_place place;
+
+const hub_station HUB_LOGGING_STATION = {
+    .name = "logging",
+    .place = &place,
+    .bytes = {[HUB_PART_PROFILE] = sizeof(profile_logging),
+              [HUB_PART_SESSION] = sizeof(session_logging),
+              [HUB_PART_TOOLSET] = sizeof(toolset_logging)},
+    .wants_toolset = wants_toolset,
+    .hand_over = note_call,
+    .session_ends = forget,
+    .toolset_begins = begin_toolset,
+    .toolset_begins_anew = begin_anew,
+    .toolset_can = hub_logging_refresh,
+};

@@ -13,28 +13,22 @@
 
 #include "hub/kernel/respond.h"
 
-struct hub_toolset;
-
 /* Answer logging/setLevel (legacy). */
 void hub_logging_set_level(const hub_request *request);
 
 /* The session's level as a raw string; empty while it asked for none. */
 hub_str hub_logging_level_json(const hub_session *session);
 
-/* A session that may have asked for a level is gone. */
-void hub_logging_forget(hub_session *session);
-
 /* Tell a toolset that logs the level that is wanted now, unless it knows. */
-void hub_logging_refresh(struct hub_toolset *toolset);
+void hub_logging_refresh(hub_toolset *toolset);
 
-/* A call is about to be handed to a toolset, which is to know by then what the call wants. */
-void hub_logging_note_call(const hub_call *call, struct hub_toolset *toolset);
+extern const hub_station HUB_LOGGING_STATION;
 
 /* Pass the params of a notifications/message to the client of a call, or to the legacy clients of
  * all profiles in which the toolset is active: a modern client gets none outside of its requests.
  */
 void hub_logging_forward(const hub_call *call, hub_str params_json);
-void hub_logging_broadcast(struct hub_toolset *toolset, hub_str params_json);
+void hub_logging_broadcast(hub_toolset *toolset, hub_str params_json);
 
 /* The same to the one session whose calls a toolset is working on, if each of these calls wants
  * that level: the message is about one of them. False when there is no single session. */

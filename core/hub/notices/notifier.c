@@ -3,8 +3,15 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/notices/listen.h"
+#include "hub/notices/subscription_internal.h"
 #include "hub/kernel/respond.h"
 
 #include <stdlib.h>
@@ -23,7 +30,7 @@ static const hub_topic TOPICS[HUB_KINDS] = {
 };
 
 struct hub_notifier {
-    hub_profile *profile;
+    hub_profile *profile; /* NULL: it has not begun, or has ended */
     ev_timer timer;
     hub_view *told[HUB_KINDS]; /* what clients know of */
     bool seen[HUB_KINDS];      /* a client was given another list meanwhile */
@@ -41,7 +48,7 @@ hub_str hub_topic_method(hub_topic topic)
 
 static hub_view *current(const hub_notifier *notifier, hub_kind kind)
 {
-    return hub_registry_view_of(notifier->profile->registry, kind);
+    return hub_registry_view_of(hub_profile_registry(notifier->profile), kind);
 }
 
 /* Tell a session of the changed kinds; one that waited for these very lists was given them. A
@@ -52,7 +59,8 @@ static void tell_session(const hub_notifier *notifier, const hub_session *sessio
 {
     bool is_news[HUB_TOPICS] = {false};
     for (int kind = 0; kind < HUB_KINDS; kind++) {
-        bool is_given = session->listed[kind] == current(notifier, (hub_kind)kind)->serial;
+        bool is_given =
+            hub_session_listed(session, kind) == current(notifier, (hub_kind)kind)->serial;
         if (changed[kind] && (is_asked_for || !is_given)) {
             is_news[TOPICS[kind]] = true;
         }
@@ -61,10 +69,12 @@ static void tell_session(const hub_notifier *notifier, const hub_session *sessio
         if (!is_news[topic]) {
             continue;
         }
-        if (session->initialized && session->announced.lists[topic]) {
-            hub_respond_notify(session->port, hub_topic_method((hub_topic)topic), HUB_STR_EMPTY);
+        if (hub_session_is_initialized(session) && hub_session_announced(session)->lists[topic]) {
+            hub_respond_notify(hub_session_port(session), hub_topic_method((hub_topic)topic),
+                               HUB_STR_EMPTY);
         }
-        for (hub_listen *listen = session->listens; listen != NULL; listen = listen->next) {
+        for (hub_listen *listen = hub_notices_in(session)->listens; listen != NULL;
+             listen = listen->next) {
             hub_listen_tell(listen, (hub_topic)topic);
         }
     }
@@ -86,8 +96,8 @@ static void tell(hub_notifier *notifier)
     }
     notifier->quiet_until = hub_clock_now_ms() + HUB_LIMIT_NOTIFY_STORM_MS;
     notifier->count++;
-    for (const hub_session *session = notifier->profile->sessions; session != NULL;
-         session = session->next) {
+    for (const hub_session *session = hub_profile_sessions(notifier->profile); session != NULL;
+         session = hub_session_next(session)) {
         tell_session(notifier, session, changed, is_asked_for);
     }
 }
@@ -99,34 +109,37 @@ static void on_window_end(struct ev_loop *loop, ev_timer *timer, int events)
     tell(timer->data);
 }
 
-hub_err hub_notifier_create(hub_profile *profile, hub_notifier **ret_notifier)
+hub_notifier *hub_notifier_of(const hub_profile *profile)
 {
-    hub_notifier *notifier = calloc(1, sizeof *notifier);
-    if (notifier == NULL) {
-        return HUB_ENOMEM;
-    }
+    return hub_profile_part(profile, &HUB_NOTICES_STATION);
+}
+
+static hub_err begin(hub_profile *profile)
+{
+    hub_notifier *notifier = hub_notifier_of(profile);
     notifier->profile = profile;
     ev_timer_init(&notifier->timer, on_window_end, 0., 0.);
     notifier->timer.data = notifier;
     hub_notifier_settle(notifier);
-    *ret_notifier = notifier;
     return HUB_OK;
 }
 
-void hub_notifier_destroy(hub_notifier *notifier)
+static void end(hub_profile *profile)
 {
-    if (notifier != NULL) {
-        ev_timer_stop(notifier->profile->hub->loop, &notifier->timer);
-        for (int kind = 0; kind < HUB_KINDS; kind++) {
-            hub_view_unref(notifier->told[kind]);
-        }
-        free(notifier);
+    hub_notifier *notifier = hub_notifier_of(profile);
+    if (notifier->profile == NULL) {
+        return;
     }
+    ev_timer_stop(hub_loop(hub_profile_hub(profile)), &notifier->timer);
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_view_unref(notifier->told[kind]);
+    }
+    notifier->profile = NULL;
 }
 
 void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
 {
-    struct ev_loop *loop = notifier->profile->hub->loop;
+    struct ev_loop *loop = hub_loop(hub_profile_hub(notifier->profile));
     uint64_t now = hub_clock_now_ms();
     uint64_t delay_ms = HUB_LIMIT_NOTIFY_WINDOW_MS;
     if (!is_asked_for && notifier->quiet_until > now + delay_ms) {
@@ -150,7 +163,7 @@ void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
 
 void hub_notifier_hold(hub_notifier *notifier)
 {
-    struct ev_loop *loop = notifier->profile->hub->loop;
+    struct ev_loop *loop = hub_loop(hub_profile_hub(notifier->profile));
     notifier->is_due = notifier->is_due || ev_is_active(&notifier->timer);
     ev_timer_stop(loop, &notifier->timer);
     notifier->holds++;
@@ -187,3 +200,27 @@ unsigned hub_notifier_count(const hub_notifier *notifier)
 {
     return notifier->count;
 }
+
+/* The end of a session is that of its streams and subscriptions. */
+static void end_session(hub_session *session)
+{
+    hub_listen_close_all(session, false);
+    hub_subscription_end_session(session);
+}
+
+static hub_station_place place;
+
+const hub_station HUB_NOTICES_STATION = {
+    .name = "notices",
+    .place = &place,
+    .bytes = {[HUB_PART_PROFILE] = sizeof(hub_notifier),
+              [HUB_PART_SESSION] = sizeof(session_notices),
+              [HUB_PART_TOOLSET] = sizeof(toolset_notices)},
+    .profile_begins = begin,
+    .profile_ends = end,
+    .session_ends = end_session,
+    .toolset_bound = hub_subscription_rebind,
+    .toolset_less = hub_subscription_sweep,
+    .toolset_leaves = hub_subscription_forget,
+    .toolset_ends = hub_subscription_check_gone,
+};

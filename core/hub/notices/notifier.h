@@ -13,25 +13,20 @@
 #ifndef HUB_HUB_NOTICES_NOTIFIER_H
 #define HUB_HUB_NOTICES_NOTIFIER_H
 
-#include "tools/catalog.h"
-
-/* What clients are told of separately. */
-typedef enum hub_topic {
-    HUB_TOPIC_TOOLS,
-    HUB_TOPIC_RESOURCES,
-    HUB_TOPIC_PROMPTS,
-    HUB_TOPICS
-} hub_topic;
+#include "hub/kernel/types.h"
+#include "hub/kernel/capabilities.h"
+#include "hub/kernel/profile.h"
 
 typedef struct hub_notifier hub_notifier;
-struct hub_profile;
+
+/* The station of all notices: list changes, streams and subscriptions. */
+extern const hub_station HUB_NOTICES_STATION;
+
+/* The profile's. */
+hub_notifier *hub_notifier_of(const hub_profile *profile);
 
 /* The method that tells of a change. */
 hub_str hub_topic_method(hub_topic topic);
-
-HUB_MUST_CHECK hub_err hub_notifier_create(struct hub_profile *profile,
-                                           hub_notifier **ret_notifier);
-void hub_notifier_destroy(hub_notifier *notifier); /* NULL is fine */
 
 /* One of the profile's views may have changed. `is_asked_for`: by an operation that a client or an
  * operator asked for; what modules do of their own accord is told less often. */

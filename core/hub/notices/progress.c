@@ -3,13 +3,27 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/kernel/respond.h"
 #include "hub/tasks/tasks.h"
 #include "hub/kernel/toolset.h"
 #include "wire/json.h"
 
 #include <stdlib.h>
+
+/* With a call. */
+typedef struct progress_part {
+    uint64_t next_ms; /* how far those that were told reach */
+    char *held;       /* the newest that was held back; NULL: none … */
+    size_t held_len;
+    ev_timer due; /* … and runs while one is */
+} progress_part;
 
 enum {
     INTERVAL_MS = 1000 / HUB_LIMIT_PROGRESS_PER_S,
@@ -42,51 +56,61 @@ void hub_progress_notify(hub_port *port, hub_str token, hub_str params_json)
 
 static void forward(const hub_call *call, hub_str params_json)
 {
-    const hub_session *session = call->session;
-    if (call->context.progress_token.len == 0 || session == NULL || session->closing) {
+    const hub_session *session = hub_call_session(call);
+    if (hub_call_context(call)->progress_token.len == 0 || session == NULL ||
+        hub_session_is_closing(session)) {
         return;
     }
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
     hub_str told =
-        call->binding != NULL && call->binding->toolset->capabilities.runs_tasks
-            ? hub_tasks_notification(call->binding->toolset, session, params_json, false, &text)
+        hub_call_binding(call) != NULL &&
+                hub_toolset_capabilities(hub_binding_toolset(hub_call_binding(call)))->runs_tasks
+            ? hub_tasks_notification(hub_binding_toolset(hub_call_binding(call)), session,
+                                     params_json, false, &text)
             : params_json;
     if (told.len > 0) {
-        hub_progress_notify(call->port, call->context.progress_token, told);
+        hub_progress_notify(hub_call_port(call), hub_call_context(call)->progress_token, told);
     }
     hub_buf_fini(&text);
 }
 
-void hub_progress_forget(hub_call *call)
+static void forget(const hub_call *call, progress_part *part)
 {
-    ev_timer_stop(hub_call_loop(call), &call->progress_due);
-    free(call->progress);
-    call->progress = NULL;
-    call->progress_len = 0;
+    ev_timer_stop(hub_call_loop(call), &part->due);
+    free(part->held);
+    part->held = NULL;
+    part->held_len = 0;
 }
 
 /* How long the next has to wait. Each that is told moves `progress_ms` on; it may be ahead of the
  * clock by one burst. */
-static uint64_t wait_ms(hub_call *call)
+static uint64_t wait_ms(progress_part *part)
 {
     uint64_t now = hub_clock_now_ms();
-    if (call->progress_ms < now) {
-        call->progress_ms = now;
+    if (part->next_ms < now) {
+        part->next_ms = now;
     }
-    uint64_t ahead = call->progress_ms - now;
+    uint64_t ahead = part->next_ms - now;
     return ahead > BURST_MS - INTERVAL_MS ? ahead - (BURST_MS - INTERVAL_MS) : 0;
 }
 
 static void on_due(struct ev_loop *loop, ev_timer *timer, int events);
 
-static void start_timer(hub_call *call, uint64_t delay_ms)
+static void start_timer(hub_call *call, progress_part *part, uint64_t delay_ms)
 {
     struct ev_loop *loop = hub_call_loop(call);
-    double late = ev_time() - ev_now(loop); /* a busy loop's clock is behind */
-    ev_timer_init(&call->progress_due, on_due, (double)delay_ms / 1000. + late, 0.);
-    call->progress_due.data = call;
-    ev_timer_start(loop, &call->progress_due);
+    ev_timer_init(&part->due, on_due, (double)delay_ms / 1000., 0.);
+    part->due.data = call;
+    ev_timer_start(loop, &part->due);
+}
+
+static void flush(hub_call *call, progress_part *part)
+{
+    if (part->held != NULL) {
+        forward(call, (hub_str){.ptr = part->held, .len = part->held_len});
+        forget(call, part);
+    }
 }
 
 static void on_due(struct ev_loop *loop, ev_timer *timer, int events)
@@ -94,46 +118,66 @@ static void on_due(struct ev_loop *loop, ev_timer *timer, int events)
     (void)loop;
     (void)events;
     hub_call *call = timer->data;
-    uint64_t delay_ms = wait_ms(call);
+    progress_part *part = hub_call_find_part(call, &HUB_PROGRESS_STATION);
+    uint64_t delay_ms = wait_ms(part);
     if (delay_ms > 0) {
-        start_timer(call, delay_ms);
-    } else if (call->session != NULL) { /* else the client has to come back first */
-        call->progress_ms += INTERVAL_MS;
-        hub_progress_flush(call);
+        start_timer(call, part, delay_ms);
+    } else if (hub_call_session(call) != NULL) { /* else the client has to come back first */
+        part->next_ms += INTERVAL_MS;
+        flush(call, part);
     }
 }
 
 /* Without room or memory for it, the one before stays the newest. */
-static void keep(hub_call *call, hub_str params_json, uint64_t delay_ms)
+static void keep(hub_call *call, progress_part *part, hub_str params_json, uint64_t delay_ms)
 {
     char *copy = params_json.len <= HUB_LIMIT_PROGRESS_BYTES ? hub_str_dup(params_json) : NULL;
     if (copy == NULL) {
         return;
     }
-    free(call->progress);
-    call->progress = copy;
-    call->progress_len = params_json.len;
-    if (!ev_is_active(&call->progress_due)) {
-        start_timer(call, delay_ms);
+    free(part->held);
+    part->held = copy;
+    part->held_len = params_json.len;
+    if (!ev_is_active(&part->due)) {
+        start_timer(call, part, delay_ms);
     }
 }
 
 void hub_progress_take(hub_call *call, hub_str params_json)
 {
-    uint64_t delay_ms = wait_ms(call);
+    progress_part *part = hub_call_part_of(call, &HUB_PROGRESS_STATION);
+    uint64_t delay_ms = wait_ms(part);
     if (delay_ms > 0) {
-        keep(call, params_json, delay_ms);
+        keep(call, part, params_json, delay_ms);
         return;
     }
-    call->progress_ms += INTERVAL_MS;
-    hub_progress_forget(call);
+    part->next_ms += INTERVAL_MS;
+    forget(call, part);
     forward(call, params_json);
 }
 
-void hub_progress_flush(hub_call *call)
+/* The call is about to be answered: tell what was held back. */
+static hub_verdict answer(hub_call *call, hub_outcome *outcome)
 {
-    if (call->progress != NULL) {
-        forward(call, (hub_str){.ptr = call->progress, .len = call->progress_len});
-        hub_progress_forget(call);
+    if ((outcome->status == PATCHBAY_RESULT || outcome->status == PATCHBAY_RPC_ERROR) &&
+        hub_call_session(call) != NULL) {
+        flush(call, hub_call_find_part(call, &HUB_PROGRESS_STATION));
     }
+    return HUB_GO_ON;
 }
+
+static void end(hub_call *call, const hub_outcome *outcome)
+{
+    (void)outcome;
+    forget(call, hub_call_find_part(call, &HUB_PROGRESS_STATION));
+}
+
+static hub_station_place place;
+
+const hub_station HUB_PROGRESS_STATION = {
+    .name = "progress",
+    .place = &place,
+    .bytes = {[HUB_PART_CALL] = sizeof(progress_part)},
+    .answer = answer,
+    .end = end,
+};

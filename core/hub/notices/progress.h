@@ -17,10 +17,6 @@ void hub_progress_notify(hub_port *port, hub_str token, hub_str params_json);
 /* Tell the client, or keep it for later. `params_json` is borrowed. */
 void hub_progress_take(hub_call *call, hub_str params_json);
 
-/* The call is over: forget what was held back. */
-void hub_progress_forget(hub_call *call);
-
-/* The call is about to be answered: tell what was held back. */
-void hub_progress_flush(hub_call *call);
+extern const hub_station HUB_PROGRESS_STATION;
 
 #endif

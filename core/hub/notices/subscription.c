@@ -9,6 +9,16 @@
 
 #include <stdlib.h>
 
+session_notices *hub_notices_in(const hub_session *session)
+{
+    return hub_session_part(session, &HUB_NOTICES_STATION);
+}
+
+toolset_notices *hub_notices_of(const hub_toolset *toolset)
+{
+    return hub_toolset_part(toolset, &HUB_NOTICES_STATION);
+}
+
 static hub_str uri_of(const hub_subscription *subscription)
 {
     return (hub_str){.ptr = subscription->uri, .len = subscription->uri_len};
@@ -37,7 +47,8 @@ static hub_err ask_toolset(const hub_subscription *subscription, const char *met
         .name_json = {.ptr = text.ptr + begin, .len = end - begin},
     };
     hub_err err = hub_buf_ok(&text)
-                      ? hub_toolset_request(toolset, &request, toolset->settings->call_timeout_ms,
+                      ? hub_toolset_request(toolset, &request,
+                                            hub_toolset_settings_of(toolset)->call_timeout_ms,
                                             on_outcome, ctx, ret_call)
                       : text.failed;
     hub_buf_fini(&text);
@@ -63,13 +74,13 @@ static void tell_end(hub_subscription *subscription)
     if (asking != NULL) {
         hub_call_drop(asking);
     }
-    if (is_told && toolset->binding != NULL) {
+    if (is_told && hub_toolset_binding(toolset) != NULL) {
         hub_call *call;
         hub_err err =
             ask_toolset(subscription, "resources/unsubscribe", ignore_outcome, NULL, &call);
         if (err != HUB_OK) {
             hub_log(HUB_LOG_WARNING, "resource.not_unsubscribed",
-                    HUB_F_TEXT("toolset", toolset->settings->key),
+                    HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
                     HUB_F_TEXT("reason", hub_err_text(err)));
         }
     }
@@ -80,10 +91,10 @@ static void tell_end(hub_subscription *subscription)
 
 static void take_out(hub_subscription *subscription)
 {
-    if (subscription->toolset->next_subscription == subscription) {
-        subscription->toolset->next_subscription = subscription->hh.next;
+    if (hub_notices_of(subscription->toolset)->next_subscription == subscription) {
+        hub_notices_of(subscription->toolset)->next_subscription = subscription->hh.next;
     }
-    HASH_DEL(subscription->toolset->subscriptions, subscription);
+    HASH_DEL(hub_notices_of(subscription->toolset)->subscriptions, subscription);
     subscription->is_over = true;
 }
 
@@ -142,7 +153,7 @@ void hub_subscription_end_all(hub_subscriber_list *list)
 static hub_subscription *find(const hub_toolset *toolset, hub_str uri)
 {
     hub_subscription *found = NULL;
-    HASH_FIND(hh, toolset->subscriptions, uri.ptr, (unsigned)uri.len, found);
+    HASH_FIND(hh, hub_notices_of(toolset)->subscriptions, uri.ptr, (unsigned)uri.len, found);
     return found;
 }
 
@@ -155,7 +166,7 @@ static hub_subscription *find_or_add(hub_toolset *toolset, hub_str uri)
             subscription->toolset = toolset;
             subscription->uri_len = uri.len;
             memcpy(subscription->uri, uri.ptr, uri.len);
-            HASH_ADD_KEYPTR(hh, toolset->subscriptions, subscription->uri,
+            HASH_ADD_KEYPTR(hh, hub_notices_of(toolset)->subscriptions, subscription->uri,
                             (unsigned)subscription->uri_len, subscription);
             if (!hub_map_has_taken(&subscription->hh)) {
                 free(subscription);
@@ -181,7 +192,8 @@ hub_subscriber *hub_subscriber_find(const hub_subscriber_list *list, const hub_t
 hub_subscriber *hub_subscriber_add(hub_session *session, hub_listen *listen, hub_toolset *toolset,
                                    hub_str own_uri, bool is_mapped)
 {
-    hub_subscriber_list *list = listen != NULL ? &listen->subscribers : &session->subscribers;
+    hub_subscriber_list *list =
+        listen != NULL ? &listen->subscribers : &hub_notices_in(session)->subscribers;
     hub_subscriber **end = &list->first;
     while (*end != NULL) { /* in the order in which they were asked for */
         end = &(*end)->list_next;
@@ -213,7 +225,7 @@ hub_subscriber *hub_subscriber_add(hub_session *session, hub_listen *listen, hub
 
 void hub_subscriber_answer(hub_subscriber *subscriber, const hub_outcome *outcome)
 {
-    const hub_call_table *calls = subscriber->subscription->toolset->hub->calls;
+    const hub_call_table *calls = hub_calls_of(hub_toolset_hub(subscriber->subscription->toolset));
     hub_call *call = subscriber->call != 0 ? hub_call_find(calls, subscriber->call, NULL) : NULL;
     subscriber->call = 0;
     if (call != NULL) {
@@ -260,7 +272,7 @@ static void on_subscribed(void *ctx, const hub_outcome *outcome)
     }
     if (!subscription->is_told) {
         hub_log(HUB_LOG_WARNING, "resource.not_subscribed",
-                HUB_F_TEXT("toolset", subscription->toolset->settings->key),
+                HUB_F_TEXT("toolset", hub_toolset_key(subscription->toolset)),
                 HUB_F_STR("uri", uri_of(subscription)), HUB_F_STR("reason", outcome->json));
     }
     hub_subscriber *next;
@@ -293,8 +305,9 @@ void hub_subscription_tell_begin(hub_subscription *subscription)
 void hub_subscriber_add_uri(const hub_subscriber *subscriber, hub_str own_uri, hub_buf *out)
 {
     if (subscriber->is_mapped) {
-        hub_route_add_mapped(hub_str_of(subscriber->subscription->toolset->settings->key), own_uri,
-                             out);
+        hub_route_add_mapped(
+            hub_str_of(hub_toolset_settings_of(subscriber->subscription->toolset)->key), own_uri,
+            out);
     } else {
         hub_buf_add(out, own_uri);
     }
@@ -306,8 +319,8 @@ static void tell(hub_subscriber *subscriber, hub_str uri)
     const hub_listen *listen = subscriber->listen;
     hub_buf known;
     hub_buf params;
-    if (subscriber->session->closing || subscriber->is_asleep || subscriber->is_repeat ||
-        (listen != NULL && listen->is_over)) {
+    if (hub_session_is_closing(subscriber->session) || subscriber->is_asleep ||
+        subscriber->is_repeat || (listen != NULL && listen->is_over)) {
         return;
     }
     if (listen != NULL && !listen->is_acknowledged) {
@@ -328,7 +341,7 @@ static void tell(hub_subscriber *subscriber, hub_str uri)
     hub_json_add_string(&params, hub_buf_str(&known));
     hub_buf_add_char(&params, '}');
     if (hub_buf_ok(&known) && hub_buf_ok(&params)) {
-        hub_respond_notify(listen != NULL ? listen->port : subscriber->session->port,
+        hub_respond_notify(listen != NULL ? listen->port : hub_session_port(subscriber->session),
                            HUB_STR("notifications/resources/updated"), hub_buf_str(&params));
     }
     hub_buf_fini(&params);
@@ -394,30 +407,30 @@ void hub_subscription_add_uris(const hub_listen *listen, hub_buf *out)
  * one is kept where take_out() finds it; a walk inside of a walk goes to the end for both. */
 static hub_subscription *step(hub_toolset *toolset, hub_subscription *at)
 {
-    toolset->next_subscription = at->hh.next;
+    hub_notices_of(toolset)->next_subscription = at->hh.next;
     return at;
 }
 
 /* Tell the toolset of all that it does not know of. */
 static void tell_all_begin(hub_toolset *toolset)
 {
-    hub_subscription *at = toolset->subscriptions;
-    for (; at != NULL; at = toolset->next_subscription) {
+    hub_subscription *at = hub_notices_of(toolset)->subscriptions;
+    for (; at != NULL; at = hub_notices_of(toolset)->next_subscription) {
         hub_subscription_tell_begin(step(toolset, at));
     }
 }
 
 void hub_subscription_rebind(hub_toolset *toolset)
 {
-    hub_subscription *at = toolset->subscriptions;
-    for (; at != NULL; at = toolset->next_subscription) {
+    hub_subscription *at = hub_notices_of(toolset)->subscriptions;
+    for (; at != NULL; at = hub_notices_of(toolset)->next_subscription) {
         hub_call *asking = step(toolset, at)->asking;
         at->asking = NULL;
         if (asking != NULL) {
             hub_call_drop(asking); /* the old instance hears of it */
         }
     }
-    for (at = toolset->subscriptions; at != NULL; at = at->hh.next) {
+    for (at = hub_notices_of(toolset)->subscriptions; at != NULL; at = at->hh.next) {
         at->is_told = false;
     }
     tell_all_begin(toolset);
@@ -427,11 +440,13 @@ void hub_subscription_rebind(hub_toolset *toolset)
  * and is none. */
 static void sweep_one(hub_subscription *subscription)
 {
-    hub_str key = hub_str_of(subscription->toolset->settings->key);
+    hub_str key = hub_str_of(hub_toolset_settings_of(subscription->toolset)->key);
     hub_subscriber *next;
     for (hub_subscriber *at = subscription->first; at != NULL; at = next) {
         next = at->next;
-        if (at->is_asleep || hub_registry_find(at->session->profile->registry, key) != NULL) {
+        if (at->is_asleep ||
+            hub_registry_find(hub_profile_registry(hub_session_profile(at->session)), key) !=
+                NULL) {
             continue;
         }
         if (at->call != 0) {
@@ -447,11 +462,31 @@ static void sweep_one(hub_subscription *subscription)
     }
 }
 
-void hub_subscription_sweep(hub_toolset *toolset)
+void hub_subscription_end_session(hub_session *session)
+{
+    hub_subscription_end_all(&hub_notices_in(session)->subscribers);
+}
+
+void hub_subscription_check_gone(hub_toolset *toolset)
+{
+    hub_assert(hub_notices_of(toolset)->subscriptions == NULL);
+}
+
+void hub_subscription_sweep(hub_toolset *toolset, bool at_once)
+{
+    (void)at_once;
+    if (hub_toolset_is_own(toolset)) {
+        hub_subscription_drop(toolset); /* its session has it no more */
+    } else {
+        hub_subscription_sleep(toolset);
+    }
+}
+
+void hub_subscription_sleep(hub_toolset *toolset)
 {
     hub_subscription *over = NULL; /* the toolset hears of them when nothing is walked any more */
     hub_subscription *next;
-    for (hub_subscription *at = toolset->subscriptions; at != NULL; at = next) {
+    for (hub_subscription *at = hub_notices_of(toolset)->subscriptions; at != NULL; at = next) {
         next = at->hh.next;
         sweep_one(at);
         if (at->first == NULL) {
@@ -471,8 +506,8 @@ void hub_subscription_sweep(hub_toolset *toolset)
 
 void hub_subscription_forget(hub_toolset *toolset)
 {
-    while (toolset->subscriptions != NULL) {
-        hub_subscription *subscription = toolset->subscriptions;
+    while (hub_notices_of(toolset)->subscriptions != NULL) {
+        hub_subscription *subscription = hub_notices_of(toolset)->subscriptions;
         hub_assert(subscription->awake == 0 && !subscription->is_told);
         while (subscription->first->next != NULL) {
             forget(subscription->first);
@@ -483,9 +518,10 @@ void hub_subscription_forget(hub_toolset *toolset)
 
 void hub_subscription_wake(const hub_profile *profile, hub_toolset *toolset)
 {
-    for (hub_subscription *at = toolset->subscriptions; at != NULL; at = at->hh.next) {
+    for (hub_subscription *at = hub_notices_of(toolset)->subscriptions; at != NULL;
+         at = at->hh.next) {
         for (hub_subscriber *one = at->first; one != NULL; one = one->next) {
-            if (one->is_asleep && one->session->profile == profile) {
+            if (one->is_asleep && hub_session_profile(one->session) == profile) {
                 one->is_asleep = false;
                 at->awake++;
             }

@@ -13,9 +13,7 @@
 
 #include "hub/kernel/respond.h"
 
-struct hub_listen;
-struct hub_profile;
-struct hub_toolset;
+typedef struct hub_listen hub_listen;
 typedef struct hub_subscriber hub_subscriber;
 
 /* The subscribers of one session or listen stream. All zero: none. */
@@ -43,39 +41,32 @@ typedef enum hub_subscription_fate {
 
 /* Make a listen stream a subscriber of a URI. The toolset is not told before
  * hub_subscription_begin. The same URI twice is one subscription. */
-hub_subscription_fate hub_subscription_add(hub_session *session, struct hub_listen *listen,
-                                           hub_str uri);
+hub_subscription_fate hub_subscription_add(hub_session *session, hub_listen *listen, hub_str uri);
 
 /* Tell the toolsets of a stream's subscriptions. For each that has to be waited for, `awaited`
  * grows by one, and hub_listen_settled() follows, perhaps before this returns; what a toolset
  * refuses is no subscription then. */
-void hub_subscription_begin(struct hub_listen *listen);
+void hub_subscription_begin(hub_listen *listen);
 
 /* Append the URIs that a stream is subscribed to, as JSON strings with commas between them. */
-void hub_subscription_add_uris(const struct hub_listen *listen, hub_buf *out);
+void hub_subscription_add_uris(const hub_listen *listen, hub_buf *out);
 
 /* The stream is acknowledged: tell it what changed before that. */
-void hub_subscription_tell_missed(const struct hub_listen *listen);
+void hub_subscription_tell_missed(const hub_listen *listen);
 
 /* End all of a list. */
 void hub_subscription_end_all(hub_subscriber_list *list);
 
 /* A toolset says that a resource, or something inside of it, has changed. */
-void hub_subscription_tell(struct hub_toolset *toolset, hub_str uri);
-
-/* The toolset has a new binding, which knows of no subscription. */
-void hub_subscription_rebind(struct hub_toolset *toolset);
-
-/* The toolset is in use by one profile less: subscribers there hear nothing for now. */
-void hub_subscription_sweep(struct hub_toolset *toolset);
+void hub_subscription_tell(hub_toolset *toolset, hub_str uri);
 
 /* All that was subscribed to at the toolset is at its end: who waits for an answer is told. */
-void hub_subscription_drop(struct hub_toolset *toolset);
+void hub_subscription_drop(hub_toolset *toolset);
 
-/* The toolset is no more: its subscribers, asleep by now, are none. */
-void hub_subscription_forget(struct hub_toolset *toolset);
+/* The toolset is in use by one profile less: subscribers there hear nothing for now. */
+void hub_subscription_sleep(hub_toolset *toolset);
 
 /* The toolset is active in a profile: its subscribers there hear of changes again. */
-void hub_subscription_wake(const struct hub_profile *profile, struct hub_toolset *toolset);
+void hub_subscription_wake(const hub_profile *profile, hub_toolset *toolset);
 
 #endif

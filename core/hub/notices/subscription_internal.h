@@ -1,11 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What subscription.c shares with subscription_request.c. Nobody else includes it. */
+/* What the files of this folder keep with sessions and toolsets, and share of subscriptions. Nobody else includes it. */
 #ifndef HUB_HUB_NOTICES_SUBSCRIPTION_INTERNAL_H
 #define HUB_HUB_NOTICES_SUBSCRIPTION_INTERNAL_H
 
+#include "base/bucket.h"
 #include "base/map.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/notices/listen.h"
+#include "hub/notices/subscription.h"
+
+/* One open `subscriptions/listen` (MCP 2026-07-28 basic/patterns/subscriptions). */
+struct hub_listen {
+    struct hub_listen *next;
+    hub_port *port;
+    bool wants[HUB_TOPICS]; /* that their lists changed */
+    bool is_acknowledged;
+    bool is_over;            /* nothing is sent on it any more */
+    bool missed[HUB_TOPICS]; /* changed before it was acknowledged */
+    size_t awaited;    /* toolsets' answers to what it subscribes to; it is acknowledged then */
+    ev_timer patience; /* … or when this is at its end */
+    hub_session *session;
+    hub_subscriber_list subscribers;
+    size_t id_len;
+    char id[]; /* raw JSON of the request's id */
+};
+
+/* With a session. */
+typedef struct session_notices {
+    hub_subscriber_list subscribers; /* legacy: resources/subscribe */
+    hub_listen *listens;             /* modern: open subscriptions/listen */
+    size_t listen_count;
+    hub_bucket updates;          /* notices of changed resources (update_pace.h) */
+    hub_subscriber *updates_due; /* who is to be told of a change, as soon as the rate allows … */
+    ev_timer updates_timer;      /* … which this waits for */
+} session_notices;
+
+/* With a toolset. */
+typedef struct toolset_notices {
+    struct hub_subscription *subscriptions;     /* uthash over the URI */
+    struct hub_subscription *next_subscription; /* … while they are walked over */
+} toolset_notices;
+
+session_notices *hub_notices_in(const hub_session *session);
+toolset_notices *hub_notices_of(const hub_toolset *toolset);
 
 /* A resource of a toolset that somebody wants to hear of. */
 typedef struct hub_subscription {
@@ -62,6 +105,13 @@ void hub_subscriber_answer(hub_subscriber *subscriber, const hub_outcome *outcom
 
 /* Append the URI by which a subscriber knows a toolset's own. */
 void hub_subscriber_add_uri(const hub_subscriber *subscriber, hub_str own_uri, hub_buf *out);
+
+/* The station tells of toolsets and sessions that come and go. */
+void hub_subscription_end_session(hub_session *session);
+void hub_subscription_rebind(hub_toolset *toolset);
+void hub_subscription_sweep(hub_toolset *toolset, bool at_once);
+void hub_subscription_forget(hub_toolset *toolset);
+void hub_subscription_check_gone(hub_toolset *toolset);
 
 /* Tell the toolset of a subscription, unless it knows. May end the subscription. */
 void hub_subscription_tell_begin(hub_subscription *subscription);

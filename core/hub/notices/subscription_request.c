@@ -2,7 +2,7 @@
 /* What clients ask for: subscriptions to resources, and their end. */
 #include "base/limits.h"
 #include "base/log.h"
-#include "hub/router/content.h"
+#include "hub/content/content.h"
 #include "hub/instances/session_instance.h"
 #include "hub/notices/subscription_internal.h"
 #include "tools/route.h"
@@ -20,8 +20,8 @@ typedef struct target {
 static hub_err find_target(const hub_session *session, hub_str uri, target *ret_target)
 {
     hub_buf_init(&ret_target->own_uri, HUB_LIMIT_URI_BYTES);
-    const hub_view_entry *entry =
-        hub_route_resource(session->profile->registry, uri, &ret_target->own_uri);
+    const hub_view_entry *entry = hub_route_resource(
+        hub_profile_registry(hub_session_profile(session)), uri, &ret_target->own_uri);
     ret_target->toolset = entry != NULL ? entry->owner : NULL;
     ret_target->is_mapped = ret_target->own_uri.len != uri.len;
     return ret_target->own_uri.failed;
@@ -34,7 +34,7 @@ static void respond_mute(const hub_request *request, const hub_toolset *toolset)
     hub_buf text;
     hub_buf_init(&text, 256);
     hub_buf_printf(&text, "toolset \"%s\" does not tell when its resources change",
-                   toolset->settings->key);
+                   hub_toolset_settings_of(toolset)->key);
     hub_respond_error(request, HUB_RPC_METHOD_NOT_FOUND, hub_buf_str(&text), HUB_STR_EMPTY);
     hub_buf_fini(&text);
 }
@@ -50,23 +50,21 @@ static void subscribe(const hub_request *request, const target *what)
         return;
     }
     hub_str own_uri = hub_buf_str(&what->own_uri);
-    const hub_subscriber *known =
-        hub_subscriber_find(&session->subscribers, toolset, own_uri, what->is_mapped, NULL);
+    const hub_subscriber *known = hub_subscriber_find(&hub_notices_in(session)->subscribers,
+                                                      toolset, own_uri, what->is_mapped, NULL);
     if (known != NULL && known->call == 0) {
         hub_respond_result(request, HUB_STR("{}"));
         return;
     }
-    if (session->subscribers.count >= HUB_LIMIT_SUBSCRIPTIONS) {
+    if (hub_notices_in(session)->subscribers.count >= HUB_LIMIT_SUBSCRIPTIONS) {
         hub_respond_error(request, HUB_RPC_OVERLOADED,
                           HUB_STR("too many subscriptions in this session: end one first"),
                           HUB_STR_EMPTY);
         return;
     }
     hub_call *call;
-    hub_err err = hub_call_begin(toolset->hub->calls, session, request->port,
-                                 request->message->at[HUB_M_ID], &request->context, &call);
-    if (err != HUB_OK) {
-        hub_respond_refusal(request, err);
+    call = hub_request_begin(request);
+    if (call == NULL) {
         return;
     }
     hub_subscriber *subscriber =
@@ -75,7 +73,7 @@ static void subscribe(const hub_request *request, const target *what)
         hub_call_fail_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
         return;
     }
-    subscriber->call = call->id;
+    subscriber->call = hub_call_id(call);
     subscriber->is_repeat = known != NULL;
     if (subscriber->subscription->is_told) {
         hub_subscriber_answer(subscriber, &DONE);
@@ -96,7 +94,7 @@ void hub_subscription_open(const hub_request *request)
         hub_respond_refusal(request, err);
     } else if (what.toolset == NULL) {
         hub_content_miss_resource(request, hub_buf_str(&uri));
-    } else if (!what.toolset->capabilities.subscribes) {
+    } else if (!hub_toolset_capabilities(what.toolset)->subscribes) {
         respond_mute(request, what.toolset);
     } else {
         subscribe(request, &what);
@@ -121,7 +119,7 @@ static bool is_known_by(const hub_subscriber *subscriber, hub_str uri)
 
 static hub_subscriber *find_known(const hub_session *session, hub_str uri)
 {
-    hub_subscriber *at = session->subscribers.first;
+    hub_subscriber *at = hub_notices_in(session)->subscribers.first;
     while (at != NULL && !is_known_by(at, uri)) {
         at = at->list_next;
     }
@@ -145,8 +143,8 @@ void hub_subscription_close(const hub_request *request)
 
 void hub_subscription_cancel(const hub_call *call)
 {
-    hub_subscriber *at = call->session->subscribers.first;
-    while (at != NULL && at->call != call->id) {
+    hub_subscriber *at = hub_notices_in(hub_call_session(call))->subscribers.first;
+    while (at != NULL && at->call != hub_call_id(call)) {
         at = at->list_next;
     }
     if (at != NULL) {
@@ -167,8 +165,8 @@ void hub_subscription_drop(hub_toolset *toolset)
 {
     static const hub_outcome gone = {.status = PATCHBAY_UNAVAILABLE,
                                      .json = {.ptr = "the toolset was disabled", .len = 24}};
-    while (toolset->subscriptions != NULL) {
-        hub_subscriber *subscriber = toolset->subscriptions->first;
+    while (hub_notices_of(toolset)->subscriptions != NULL) {
+        hub_subscriber *subscriber = hub_notices_of(toolset)->subscriptions->first;
         hub_subscriber_answer(subscriber, &gone);
         hub_subscriber_end(subscriber);
     }
@@ -184,12 +182,12 @@ static hub_subscription_fate add(hub_session *session, hub_listen *listen, const
     if (what->toolset == NULL) {
         return HUB_SUBSCRIPTION_UNKNOWN;
     }
-    if (!what->toolset->capabilities.subscribes) {
+    if (!hub_toolset_capabilities(what->toolset)->subscribes) {
         return HUB_SUBSCRIPTION_MUTE;
     }
     if (hub_session_instance_get(session, what->toolset, &toolset, &why) != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "resource.not_subscribed",
-                HUB_F_TEXT("toolset", what->toolset->settings->key), HUB_F_STR("uri", own_uri),
+                HUB_F_TEXT("toolset", hub_toolset_key(what->toolset)), HUB_F_STR("uri", own_uri),
                 HUB_F_TEXT("reason", why.text));
         return HUB_SUBSCRIPTION_MUTE;
     }

@@ -13,17 +13,16 @@ static void on_due(struct ev_loop *loop, ev_timer *timer, int events);
 
 static void start_timer(hub_session *session, uint32_t wait_ms)
 {
-    struct ev_loop *loop = session->profile->hub->loop;
-    double late = ev_time() - ev_now(loop); /* a busy loop's clock is behind */
-    ev_timer_init(&session->updates_timer, on_due, wait_ms / 1000. + late, 0.);
-    session->updates_timer.data = session;
-    ev_timer_start(loop, &session->updates_timer);
+    struct ev_loop *loop = hub_loop(hub_session_hub(session));
+    ev_timer_init(&hub_notices_in(session)->updates_timer, on_due, wait_ms / 1000., 0.);
+    hub_notices_in(session)->updates_timer.data = session;
+    ev_timer_start(loop, &hub_notices_in(session)->updates_timer);
 }
 
 static void take_off(hub_subscriber *subscriber)
 {
     hub_session *session = subscriber->session;
-    DL_DELETE2(session->updates_due, subscriber, due_prev, due_next);
+    DL_DELETE2(hub_notices_in(session)->updates_due, subscriber, due_prev, due_next);
     subscriber->is_due = false;
 }
 
@@ -33,8 +32,9 @@ static void on_due(struct ev_loop *loop, ev_timer *timer, int events)
     (void)events;
     hub_session *session = timer->data;
     hub_subscriber *first;
-    while ((first = session->updates_due) != NULL) {
-        uint32_t wait_ms = hub_bucket_wait_ms(&session->rates.updates, hub_clock_now_ms(), RATE);
+    while ((first = hub_notices_in(session)->updates_due) != NULL) {
+        uint32_t wait_ms =
+            hub_bucket_wait_ms(&hub_notices_in(session)->updates, hub_clock_now_ms(), RATE);
         if (wait_ms > 0) {
             start_timer(session, wait_ms);
             return;
@@ -51,16 +51,16 @@ bool hub_update_pace_admit(hub_subscriber *subscriber)
         return false; /* it will be told of this, too */
     }
     uint64_t now_ms = hub_clock_now_ms();
-    uint32_t wait_ms = hub_bucket_wait_ms(&session->rates.updates, now_ms, RATE);
+    uint32_t wait_ms = hub_bucket_wait_ms(&hub_notices_in(session)->updates, now_ms, RATE);
     if (wait_ms == 0) {
-        hub_bucket_spend(&session->rates.updates, now_ms, RATE);
+        hub_bucket_spend(&hub_notices_in(session)->updates, now_ms, RATE);
         return true;
     }
-    if (session->updates_due == NULL) {
+    if (hub_notices_in(session)->updates_due == NULL) {
         start_timer(session, wait_ms);
     }
     subscriber->is_due = true;
-    DL_APPEND2(session->updates_due, subscriber, due_prev, due_next);
+    DL_APPEND2(hub_notices_in(session)->updates_due, subscriber, due_prev, due_next);
     return false;
 }
 
@@ -71,7 +71,8 @@ void hub_update_pace_forget(hub_subscriber *subscriber)
         return;
     }
     take_off(subscriber);
-    if (session->updates_due == NULL) {
-        ev_timer_stop(session->profile->hub->loop, &session->updates_timer);
+    if (hub_notices_in(session)->updates_due == NULL) {
+        ev_timer_stop(hub_loop(hub_profile_hub(hub_session_profile(session))),
+                      &hub_notices_in(session)->updates_timer);
     }
 }

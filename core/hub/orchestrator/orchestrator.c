@@ -3,14 +3,19 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "hub/ask/ask.h"
 #include "hub/audit/audit.h"
-#include "hub/catalogs/catalog_cache.h"
+#include "hub/catalogs/discovery.h"
 #include "hub/orchestrator/drain.h"
-#include "hub/forward/forward.h"
+#include "hub/orchestrator/profiles.h"
+#include "hub/router/meta_tools.h"
+#include "hub/router/router.h"
+#include "hub/router/stations.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
 #include "hub/kernel/isolation.h"
-#include "hub/catalogs/parking.h"
 #include "hub/kernel/profile.h"
 #include "hub/reload/reload.h"
 #include "hub/report/misnamed.h"
@@ -18,63 +23,13 @@
 #include "tools/naming.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
-
-/* ---- finding --------------------------------------------------------------------------------- */
-
-hub_profile *hub_find_profile(hub_orchestrator *hub, const char *name)
-{
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_profile *profile = hub->profiles[i];
-        if (!profile->is_leaving && (name == NULL || strcmp(profile->settings->name, name) == 0)) {
-            return profile;
-        }
-    }
-    return NULL;
-}
-
-hub_toolset *hub_find_toolset(const hub_orchestrator *hub, hub_str key)
-{
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        if (hub_str_is(key, hub->toolsets[i]->settings->key)) {
-            return hub->toolsets[i];
-        }
-    }
-    return NULL;
-}
-
-hub_str hub_nearest_toolset(const hub_orchestrator *hub, hub_str key)
-{
-    const char **keys = calloc(hub->toolset_count + 1, sizeof *keys);
-    hub_str nearest = HUB_STR_EMPTY;
-    if (keys != NULL) {
-        for (size_t i = 0; i < hub->toolset_count; i++) {
-            keys[i] = hub->toolsets[i]->settings->key;
-        }
-        nearest = hub_str_nearest(key, keys);
-        free(keys);
-    }
-    return nearest;
-}
 
 hub_resolver *hub_orchestrator_resolver(hub_orchestrator *hub)
 {
-    return hub->resolver;
+    return hub_resolver_of(hub);
 }
 
 /* ---- toolsets -------------------------------------------------------------------------------- */
-
-/* Count the toolset that was put behind the others, which are sorted by key, and sort it in. */
-static void sort_in_last(hub_orchestrator *hub)
-{
-    hub_toolset *last = hub->toolsets[hub->toolset_count];
-    size_t at = hub->toolset_count++;
-    while (at > 0 && strcmp(hub->toolsets[at - 1]->settings->key, last->settings->key) > 0) {
-        hub->toolsets[at] = hub->toolsets[at - 1];
-        at--;
-    }
-    hub->toolsets[at] = last;
-}
 
 static hub_err add_toolset(hub_orchestrator *hub, const hub_toolset_settings *settings,
                            hub_error *reterr)
@@ -87,19 +42,18 @@ static hub_err add_toolset(hub_orchestrator *hub, const hub_toolset_settings *se
     if (hub_find_toolset(hub, key) != NULL) {
         return hub_fail(reterr, HUB_EINVAL, "two toolsets are called \"%s\"", settings->key);
     }
-    if (hub->toolset_count >= HUB_LIMIT_TOOLSETS) {
+    if (hub_toolset_total(hub) >= HUB_LIMIT_TOOLSETS) {
         return hub_fail(reterr, HUB_ELIMIT, "more than %d toolsets", HUB_LIMIT_TOOLSETS);
     }
-    hub_toolset **grown = realloc(hub->toolsets, (hub->toolset_count + 1) * sizeof(hub_toolset *));
-    if (grown == NULL) {
-        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    hub_toolset *toolset = NULL;
+    hub_err err = hub_toolset_create(hub, settings, &toolset);
+    if (err == HUB_OK) {
+        err = hub_add_toolset(hub, toolset);
     }
-    hub->toolsets = grown;
-    hub_err err = hub_toolset_create(hub, settings, &hub->toolsets[hub->toolset_count]);
     if (err != HUB_OK) {
+        hub_toolset_destroy(toolset);
         return hub_fail(reterr, err, "out of memory");
     }
-    sort_in_last(hub);
     return HUB_OK;
 }
 
@@ -108,9 +62,9 @@ static void add_new_toolset(hub_orchestrator *hub, const hub_module *module)
 {
     hub_error why = {.code = HUB_OK};
     hub_toolset_settings settings;
-    if (!hub->settings->toolsets_listed &&
+    if (!hub_settings_of(hub)->toolsets_listed &&
         hub_find_toolset(hub, hub_str_of(module->name)) == NULL &&
-        hub_module_makes_toolset(module, hub->settings, &settings) &&
+        hub_module_makes_toolset(module, hub_settings_of(hub), &settings) &&
         add_toolset(hub, &settings, &why) != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_TEXT("toolset", module->name),
                 HUB_F_TEXT("reason", why.text));
@@ -119,52 +73,17 @@ static void add_new_toolset(hub_orchestrator *hub, const hub_module *module)
 
 static hub_err add_toolsets(hub_orchestrator *hub, hub_error *reterr)
 {
-    const hub_settings *settings = hub->settings;
+    const hub_settings *settings = hub_settings_of(hub);
     hub_err err = HUB_OK;
     for (size_t i = 0; err == HUB_OK && i < settings->toolset_count; i++) {
         err = add_toolset(hub, &settings->toolsets[i], reterr);
     }
     size_t count;
-    const hub_module *const *modules = hub_resolver_modules(hub->resolver, &count);
+    const hub_module *const *modules = hub_resolver_modules(hub_resolver_of(hub), &count);
     for (size_t i = 0; err == HUB_OK && i < count; i++) {
         add_new_toolset(hub, modules[i]);
     }
     return err;
-}
-
-/* ---- what toolsets report -------------------------------------------------------------------- */
-
-void hub_orchestrator_catalog_changed(hub_orchestrator *hub, hub_toolset *toolset, hub_kind kind)
-{
-    hub_str key = hub_str_of(toolset->settings->key);
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_profile *profile = hub->profiles[i];
-        hub_error why = {.code = HUB_OK};
-        if (profile->registry == NULL || hub_registry_find(profile->registry, key) == NULL) {
-            continue;
-        }
-        hub_err err = hub_registry_update(profile->registry, key, kind, toolset->lists[kind], &why);
-        if (err != HUB_OK) {
-            hub_log(HUB_LOG_ERROR, "tools.update_failed", HUB_F_STR("toolset", key),
-                    HUB_F_TEXT("reason", why.text));
-            continue;
-        }
-        hub_notifier_changed(profile->notifier, false);
-    }
-}
-
-void hub_orchestrator_discovered(hub_orchestrator *hub)
-{
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        if (hub->profiles[i]->registry != NULL) {
-            hub_parking_wake(hub->profiles[i]);
-        }
-    }
-}
-
-void hub_orchestrator_binding_closed(hub_orchestrator *hub)
-{
-    hub->open_bindings--;
 }
 
 /* ---- what the plugins folders report --------------------------------------------------------- */
@@ -174,28 +93,31 @@ void hub_orchestrator_binding_closed(hub_orchestrator *hub)
 static void adopt_module(hub_orchestrator *hub, const hub_module *module)
 {
     add_new_toolset(hub, module);
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        const hub_toolset *toolset = hub->toolsets[i];
-        if (toolset->was_used || strcmp(toolset->settings->module, module->name) != 0) {
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        const hub_toolset *toolset = hub_toolset_at(hub, i);
+        if (hub_toolset_was_used(toolset) ||
+            strcmp(hub_toolset_settings_of(toolset)->module, module->name) != 0) {
             continue;
         }
-        for (size_t p = 0; p < hub->profile_count; p++) {
-            hub_startup_adopt(hub->profiles[p], hub_str_of(toolset->settings->key));
+        for (size_t p = 0; p < hub_profile_total(hub); p++) {
+            hub_startup_adopt(hub_profile_at(hub, p),
+                              hub_str_of(hub_toolset_settings_of(toolset)->key));
         }
     }
 }
 
 static void rebind(hub_orchestrator *hub, const hub_module *module)
 {
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        hub_toolset *toolset = hub->toolsets[i];
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        hub_toolset *toolset = hub_toolset_at(hub, i);
         hub_error why = {.code = HUB_OK};
-        if (strcmp(toolset->settings->module, module->name) != 0) {
+        if (strcmp(hub_toolset_settings_of(toolset)->module, module->name) != 0) {
             continue;
         }
         if (hub_toolset_rebind(toolset, &why) != HUB_OK) {
             hub_log(HUB_LOG_WARNING, "toolset.rebind_failed",
-                    HUB_F_TEXT("toolset", toolset->settings->key), HUB_F_TEXT("reason", why.text));
+                    HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
+                    HUB_F_TEXT("reason", why.text));
         }
     }
 }
@@ -203,7 +125,7 @@ static void rebind(hub_orchestrator *hub, const hub_module *module)
 static void on_module_change(void *ctx, const hub_module *module, hub_module_change change)
 {
     hub_orchestrator *hub = ctx;
-    if (hub->stopping) {
+    if (hub_is_stopping(hub)) {
         return; /* there are no profiles any more */
     }
     switch (change) {
@@ -221,77 +143,82 @@ static void on_module_change(void *ctx, const hub_module *module, hub_module_cha
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static hub_err make_parts(hub_orchestrator *hub, hub_error *reterr)
+/* What runs modules. */
+static hub_err make_modules(hub_orchestrator *hub, hub_error *reterr)
 {
-    const hub_settings *settings = hub->settings;
+    const hub_settings *settings = hub_settings_of(hub);
+    hub_resolver *resolver = NULL;
+    hub_worker_pool *workers = NULL;
+    hub_process_table *processes = NULL;
+    hub_module_env *env = NULL;
     hub_err err = hub_resolver_create(settings->modules.paths.items, settings->modules.paths.count,
-                                      settings->modules.allow_writable, &hub->resolver, reterr);
+                                      settings->modules.allow_writable, &resolver, reterr);
     if (err == HUB_OK) {
-        err = hub_worker_pool_create(settings->limits.worker_threads, &hub->workers, reterr);
+        err = hub_worker_pool_create(settings->limits.worker_threads, &workers, reterr);
     }
     if (err == HUB_OK) {
-        err = hub_process_table_create(hub->loop, &hub->processes, reterr);
+        err = hub_process_table_create(hub_loop(hub), &processes, reterr);
     }
-    if (err != HUB_OK) {
-        return err;
+    if (err == HUB_OK && hub_module_env_create(hub_loop(hub), workers, processes, &env) != HUB_OK) {
+        err = hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    if (hub_module_env_create(hub->loop, hub->workers, hub->processes, &hub->env) != HUB_OK ||
-        hub_call_table_create(hub->loop, &hub->calls) != HUB_OK ||
-        hub_forward_list(settings, &hub->forwarded, &hub->forwarded_items) != HUB_OK) {
-        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    hub_give_modules(hub, resolver, workers, processes, env);
+    if (err == HUB_OK) {
+        hub_module_env_limit_messages(env, settings->limits.upstream_message_bytes);
+        hub_module_env_set_lineage(env, hub_lineage_of(hub));
     }
-    err = hub_audit_create(hub->loop, &settings->audit, &hub->audit, reterr);
-    if (err != HUB_OK) {
-        return err;
-    }
-    err = hub_asks_create(hub, &hub->asks);
-    if (err != HUB_OK) {
-        return hub_fail(reterr, err, "questions to clients cannot be signed: %s",
-                        hub_err_text(err));
-    }
-    if (hub_catalog_cache_create(hub, &hub->cache) != HUB_OK) {
-        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
-    }
-    hub_module_env_limit_messages(hub->env, settings->limits.upstream_message_bytes);
-    hub_module_env_set_lineage(hub->env, &hub->lineage);
-    if (hub_lineage_init(&hub->lineage) != HUB_OK || hub_state_key_make(&hub->task_key) != HUB_OK ||
-        getrandom(hub->cursor_key, sizeof hub->cursor_key, 0) != (ssize_t)sizeof hub->cursor_key) {
-        return hub_fail(reterr, HUB_ESYSTEM, "no random numbers can be had");
-    }
-    return HUB_OK;
+    return err;
 }
 
 /* The toolset that the meta-tools belong to; it has no module and is in no list. */
 static hub_err make_meta(hub_orchestrator *hub, hub_error *reterr)
 {
     hub_toolset_settings settings = {.key = HUB_META_TOOLSET, .module = "", .config_json = "{}"};
-    hub_err err = hub_toolset_create(hub, &settings, &hub->meta);
-    return err == HUB_OK ? HUB_OK : hub_fail(reterr, err, "out of memory");
+    hub_toolset *meta = NULL;
+    hub_err err = hub_toolset_create(hub, &settings, &meta);
+    if (err != HUB_OK) {
+        return hub_fail(reterr, err, "out of memory");
+    }
+    hub_toolset_set_answer(meta, hub_meta_answer);
+    hub_give_meta(hub, meta);
+    return HUB_OK;
+}
+
+static hub_err make_profiles(hub_orchestrator *hub, hub_error *reterr)
+{
+    const hub_settings *settings = hub_settings_of(hub);
+    hub_profile **profiles = calloc(settings->profile_count, sizeof(hub_profile *));
+    size_t count = 0;
+    hub_err err = profiles == NULL ? hub_fail(reterr, HUB_ENOMEM, "out of memory") : HUB_OK;
+    for (size_t i = 0; err == HUB_OK && i < settings->profile_count; i++) {
+        err = hub_profile_create(hub, settings, &settings->profiles[i], &profiles[i], reterr);
+        count += err == HUB_OK;
+    }
+    hub_exchange_profiles(hub, &profiles, &count); /* it had none */
+    return err;
 }
 
 static hub_err find_modules(hub_orchestrator *hub, hub_error *reterr)
 {
-    hub_resolver_keep_outside(hub->resolver, hub_isolation_leaves_out, hub->settings);
-    hub_resolver_announce(hub->resolver, hub->settings->on_step);
-    if (hub->settings->modules.file != NULL) {
-        return hub_resolver_offer_file(hub->resolver, hub->settings->modules.file, reterr);
+    hub_resolver_keep_outside(hub_resolver_of(hub), hub_isolation_leaves_out, hub_settings_of(hub));
+    hub_resolver_announce(hub_resolver_of(hub), hub_settings_of(hub)->on_step);
+    if (hub_settings_of(hub)->modules.file != NULL) {
+        return hub_resolver_offer_file(hub_resolver_of(hub), hub_settings_of(hub)->modules.file,
+                                       reterr);
     }
-    hub_resolver_scan(hub->resolver);
+    hub_resolver_scan(hub_resolver_of(hub));
     return HUB_OK;
 }
 
 hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_settings *settings,
                                 hub_orchestrator **ret_hub, hub_error *reterr)
 {
-    hub_orchestrator *hub = calloc(1, sizeof *hub);
-    if (hub == NULL) {
-        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    hub_orchestrator *hub = NULL;
+    hub_stations_lay_out(HUB_STATIONS, HUB_STATION_COUNT);
+    hub_err err = hub_make(loop, settings, &HUB_ROUTER_OPS, &hub, reterr);
+    if (err == HUB_OK) {
+        err = make_modules(hub, reterr);
     }
-    hub->loop = loop;
-    hub->settings = hub_settings_ref(settings);
-    hub->begun_ms = hub_clock_now_ms();
-    hub_discovery_init(hub);
-    hub_err err = make_parts(hub, reterr);
     if (err == HUB_OK) {
         err = make_meta(hub, reterr);
     }
@@ -302,12 +229,7 @@ hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_settings *settin
         err = add_toolsets(hub, reterr);
     }
     if (err == HUB_OK) {
-        hub->profiles = calloc(settings->profile_count, sizeof(hub_profile *));
-        err = hub->profiles == NULL ? hub_fail(reterr, HUB_ENOMEM, "out of memory") : HUB_OK;
-    }
-    for (size_t i = 0; err == HUB_OK && i < settings->profile_count; i++) {
-        err = hub_profile_create(hub, settings, &settings->profiles[i], &hub->profiles[i], reterr);
-        hub->profile_count += err == HUB_OK;
+        err = make_profiles(hub, reterr);
     }
     if (err != HUB_OK) {
         (void)hub_orchestrator_destroy(hub, 0); /* no plugin has run yet */
@@ -319,32 +241,34 @@ hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_settings *settin
 
 hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr)
 {
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        if (hub->toolsets[i]->settings->enabled) {
-            hub_catalog_cache_recall(
-                hub->toolsets[i]); /* also for those who look before they use */
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        if (hub_toolset_settings_of(hub_toolset_at(hub, i))->enabled) {
+            hub_discovery_recall(
+                hub_toolset_at(hub, i)); /* also for those who look before they use */
         }
     }
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_err err = hub_startup_run(hub->profiles[i], reterr);
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        hub_err err = hub_startup_run(hub_profile_at(hub, i), reterr);
         if (err != HUB_OK) {
             return err;
         }
     }
     hub_misnamed_log(hub);
     hub_error why = {.code = HUB_OK};
-    hub_resolver_report(hub->resolver, on_module_change, hub); /* a reload looks, watched or not */
-    if (hub->settings->modules.watch &&
-        hub_resolver_watch(hub->resolver, hub->loop, on_module_change, hub, &why) != HUB_OK) {
+    hub_resolver_report(hub_resolver_of(hub), on_module_change,
+                        hub); /* a reload looks, watched or not */
+    if (hub_settings_of(hub)->modules.watch &&
+        hub_resolver_watch(hub_resolver_of(hub), hub_loop(hub), on_module_change, hub, &why) !=
+            HUB_OK) {
         hub_log(HUB_LOG_WARNING, "resolver.not_watching", HUB_F_TEXT("reason", why.text));
     }
-    hub->started = true;
+    hub_note_started(hub);
     return HUB_OK;
 }
 
 bool hub_orchestrator_is_ready(const hub_orchestrator *hub)
 {
-    return hub->started && !hub->stopping;
+    return hub_has_started(hub) && !hub_is_stopping(hub);
 }
 
 /* Profiles that start could not be run for; one that inherits what is wrong says nothing new. */
@@ -352,10 +276,10 @@ static void check_start(hub_orchestrator *hub, void (*on_bad)(void *ctx, const c
                         void *ctx)
 {
     const char *said = NULL;
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        const char *source = hub->profiles[i]->settings->source;
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        const char *source = hub_profile_settings_of(hub_profile_at(hub, i))->source;
         hub_error why = {.code = HUB_OK};
-        if (hub_startup_check(hub->profiles[i], &why) == HUB_OK) {
+        if (hub_startup_check(hub_profile_at(hub, i), &why) == HUB_OK) {
             continue;
         }
         bool is_inherited = source != NULL ? said != NULL && strcmp(source, said) == 0 : i > 0;
@@ -369,21 +293,22 @@ static void check_start(hub_orchestrator *hub, void (*on_bad)(void *ctx, const c
 void hub_orchestrator_check(hub_orchestrator *hub, void (*on_bad)(void *ctx, const char *reason),
                             void *ctx)
 {
-    for (size_t i = 0; i < hub->toolset_count; i++) {
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         hub_error why = {.code = HUB_OK};
-        if (!hub->toolsets[i]->settings->enabled) {
+        if (!hub_toolset_settings_of(hub_toolset_at(hub, i))->enabled) {
             continue;
         }
-        if (hub->settings->on_step != NULL) {
+        if (hub_settings_of(hub)->on_step != NULL) {
             hub_error step;
-            (void)hub_fail(&step, HUB_OK, "%s: toolset \"%s\"", hub->toolsets[i]->settings->source,
-                           hub->toolsets[i]->key);
-            hub->settings->on_step(step.text);
+            (void)hub_fail(&step, HUB_OK, "%s: toolset \"%s\"",
+                           hub_toolset_settings_of(hub_toolset_at(hub, i))->source,
+                           hub_toolset_key(hub_toolset_at(hub, i)));
+            hub_settings_of(hub)->on_step(step.text);
         }
-        if (hub_toolset_use(hub->toolsets[i], &why) == HUB_OK) {
-            hub_toolset_unuse(hub->toolsets[i]);
+        if (hub_toolset_use(hub_toolset_at(hub, i), &why) == HUB_OK) {
+            hub_toolset_unuse(hub_toolset_at(hub, i));
         } else {
-            hub_error_prefix(&why, "%s", hub->toolsets[i]->settings->source);
+            hub_error_prefix(&why, "%s", hub_toolset_settings_of(hub_toolset_at(hub, i))->source);
             on_bad(ctx, why.text);
         }
     }
@@ -394,7 +319,7 @@ void hub_orchestrator_stop(hub_orchestrator *hub)
 {
     hub_drain_begin(hub);
     hub_drain_abort_all(hub);
-    hub_asks_stop(hub->asks);
+    HUB_STATIONS_TELL(hub_stops, hub);
 }
 
 static void on_tick(struct ev_loop *loop, ev_timer *timer, int events)
@@ -410,13 +335,29 @@ static void wait_for_end(hub_orchestrator *hub, unsigned timeout_ms)
     uint64_t deadline = hub_clock_now_ms() + timeout_ms;
     ev_timer tick; /* wakes the loop to look at the clock */
     ev_timer_init(&tick, on_tick, 0.05, 0.05);
-    ev_timer_start(hub->loop, &tick);
-    while ((hub->open_bindings > 0 || hub_process_count(hub->processes) > 0 ||
-            !hub_catalog_cache_settle(hub->cache)) &&
+    ev_timer_start(hub_loop(hub), &tick);
+    while ((hub_open_bindings(hub) > 0 || hub_process_count(hub_processes_of(hub)) > 0 ||
+            !hub_discovery_settle(hub)) &&
            hub_clock_now_ms() < deadline) {
-        ev_run(hub->loop, EVRUN_ONCE);
+        ev_run(hub_loop(hub), EVRUN_ONCE);
     }
-    ev_timer_stop(hub->loop, &tick);
+    ev_timer_stop(hub_loop(hub), &tick);
+}
+
+/* Everything but what a plugin's thread may still use. */
+static void free_all(hub_orchestrator *hub)
+{
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        hub_toolset_destroy(hub_toolset_at(hub, i));
+    }
+    hub_toolset_destroy(hub_meta_toolset(hub));
+    HUB_STATIONS_TELL_BACK(hub_drops, hub);
+    hub_call_table_destroy(hub_calls_of(hub));
+    hub_resolver_destroy(hub_resolver_of(hub));
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        hub_profile_free(hub_profile_at(hub, i));
+    }
+    hub_free(hub);
 }
 
 bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
@@ -424,48 +365,32 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
     if (hub == NULL) {
         return true;
     }
-    hub->stopping = true;
+    hub_note_stopping(hub);
     hub_reload_end(hub);
-    hub_discovery_end(hub);
-    if (hub->asks != NULL) {
-        hub_asks_stop(hub->asks);
+    HUB_STATIONS_TELL(hub_stops, hub);
+    HUB_STATIONS_TELL_BACK(hub_ends, hub);
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        hub_profile_end(hub_profile_at(hub, i));
     }
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_profile_fini(hub->profiles[i]);
-    }
-    if (hub->env != NULL && hub->processes != NULL) {
+    hub_module_env *env = hub_module_env_of(hub);
+    hub_worker_pool *workers = hub_workers_of(hub);
+    if (env != NULL && hub_processes_of(hub) != NULL) {
         wait_for_end(hub, timeout_ms);
     }
-    bool ended = hub->open_bindings == 0;
-    hub_process_table_destroy(hub->processes);
-    ended = (hub->workers == NULL || hub_worker_pool_destroy(hub->workers, 100)) && ended;
+    bool ended = hub_open_bindings(hub) == 0;
+    hub_process_table_destroy(hub_processes_of(hub));
+    ended = (workers == NULL || hub_worker_pool_destroy(workers, 100)) && ended;
     if (!ended) {
-        (void)hub_audit_destroy(hub->audit); /* so that the last records are written */
-        return false;                        /* a plugin's thread still uses all of this */
+        (void)hub_audit_finish(hub); /* so that the last records are written */
+        return false;                /* a plugin's thread still uses all of this */
     }
-    if (hub->env != NULL) {
-        hub_module_env_drain(hub->env);
+    if (env != NULL) {
+        hub_module_env_drain(env);
     }
-    hub_module_env_destroy(hub->env);
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        hub_toolset_destroy(hub->toolsets[i]);
-    }
-    hub_toolset_destroy(hub->meta);
-    hub_asks_destroy(hub->asks);
-    hub_call_table_destroy(hub->calls);
-    if (!hub_audit_destroy(hub->audit)) {
+    hub_module_env_destroy(env);
+    if (!hub_audit_finish(hub)) {
         return false;
     }
-    hub_rates_end(hub);
-    hub_resolver_destroy(hub->resolver);
-    free(hub->forwarded_items);
-    hub_catalog_cache_destroy(hub->cache);
-    free(hub->toolsets);
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_profile_destroy(hub->profiles[i]);
-    }
-    free(hub->profiles);
-    hub_settings_unref(hub->settings);
-    free(hub);
+    free_all(hub);
     return true;
 }

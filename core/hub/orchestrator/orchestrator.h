@@ -14,8 +14,6 @@
 
 #include <ev.h>
 
-struct hub_toolset;
-
 /* Compose a hub on `loop`. `settings` is borrowed for its life.
  * blocks:  yes: looks through the plugins folders
  * owns:    *ret_hub, destroy it with hub_orchestrator_destroy
@@ -45,12 +43,5 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms);
 
 /* The resolver, for commands that show modules. */
 hub_resolver *hub_orchestrator_resolver(hub_orchestrator *hub);
-
-/* Called by toolsets: a list of the catalog is another one; discovery has ended; a binding is gone.
- */
-void hub_orchestrator_catalog_changed(hub_orchestrator *hub, struct hub_toolset *toolset,
-                                      hub_kind kind);
-void hub_orchestrator_discovered(hub_orchestrator *hub);
-void hub_orchestrator_binding_closed(hub_orchestrator *hub);
 
 #endif

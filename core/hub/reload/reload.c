@@ -4,16 +4,14 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "hub/audit/audit.h"
-#include "hub/catalogs/catalog_cache.h"
-#include "hub/forward/forward.h"
 #include "hub/kernel/isolation.h"
-#include "hub/orchestrator/orchestrator.h"
+#include "hub/catalogs/discovery.h"
+#include "hub/active/manager.h"
+#include "hub/report/reload_state.h"
 #include "hub/reload/reload_internal.h"
 #include "hub/report/misnamed.h"
 #include "hub/kernel/respond.h"
 #include "hub/instances/session_instance.h"
-#include "hub/notices/subscription.h"
 #include "tools/naming.h"
 
 #include <stdio.h>
@@ -41,8 +39,8 @@ void hub_reload_names_add(hub_reload_names *names, const char *name)
 
 static int by_key(const void *a, const void *b)
 {
-    return strcmp(((const reload_toolset *)a)->toolset->key,
-                  ((const reload_toolset *)b)->toolset->key);
+    return strcmp(hub_toolset_key(((const reload_toolset *)a)->toolset),
+                  hub_toolset_key(((const reload_toolset *)b)->toolset));
 }
 
 reload_toolset *reload_find(const reload *next, const char *key)
@@ -51,7 +49,7 @@ reload_toolset *reload_find(const reload *next, const char *key)
     size_t high = next->toolset_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = strcmp(next->toolsets[middle].toolset->key, key);
+        int order = strcmp(hub_toolset_key(next->toolsets[middle].toolset), key);
         if (order == 0) {
             return &next->toolsets[middle];
         }
@@ -76,7 +74,7 @@ static hub_err note_toolset(reload *next, const hub_toolset_settings *settings, 
     if (known == NULL) {
         err = hub_toolset_create(next->hub, settings, &item->toolset);
     } else {
-        item->difference = hub_toolset_settings_compare(known->settings, settings);
+        item->difference = hub_toolset_settings_compare(hub_toolset_settings_of(known), settings);
         item->settings = hub_toolset_settings_dup(settings);
         err = item->settings != NULL ? HUB_OK : HUB_ENOMEM;
     }
@@ -89,7 +87,7 @@ static hub_err note_toolset(reload *next, const hub_toolset_settings *settings, 
 
 const hub_toolset_settings *reload_settings(const reload_toolset *item)
 {
-    return item->settings != NULL ? item->settings : item->toolset->settings;
+    return item->settings != NULL ? item->settings : hub_toolset_settings_of(item->toolset);
 }
 
 static bool is_named(const hub_settings *settings, const char *key)
@@ -106,7 +104,8 @@ static hub_err note_toolsets(reload *next, hub_error *reterr)
 {
     const hub_settings *settings = next->settings;
     size_t module_count = 0;
-    const hub_module *const *modules = hub_resolver_modules(next->hub->resolver, &module_count);
+    const hub_module *const *modules =
+        hub_resolver_modules(hub_resolver_of(next->hub), &module_count);
     hub_err err = HUB_OK;
     next->toolsets = calloc(settings->toolset_count + module_count + 1, sizeof *next->toolsets);
     if (next->toolsets == NULL) {
@@ -134,7 +133,8 @@ static hub_err make_bindings(reload *next, hub_error *reterr)
     for (size_t i = 0; i < next->toolset_count; i++) {
         reload_toolset *item = &next->toolsets[i];
         const hub_toolset *toolset = item->toolset;
-        bool is_fit = toolset->binding != NULL && item->difference != HUB_TOOLSET_ANOTHER;
+        bool is_fit =
+            hub_toolset_binding(toolset) != NULL && item->difference != HUB_TOOLSET_ANOTHER;
         if (item->users == 0 || is_fit) {
             continue;
         }
@@ -144,8 +144,8 @@ static hub_err make_bindings(reload *next, hub_error *reterr)
             hub_error_prefix(reterr, "%s", reload_settings(item)->source);
             return err;
         }
-        if (toolset->binding == NULL && item->difference != HUB_TOOLSET_ANOTHER) {
-            hub_catalog_cache_recall(item->toolset); /* as hub_toolset_use does */
+        if (hub_toolset_binding(toolset) == NULL && item->difference != HUB_TOOLSET_ANOTHER) {
+            hub_discovery_recall(item->toolset); /* as hub_toolset_use does */
         }
     }
     return HUB_OK;
@@ -167,7 +167,6 @@ static void drop(reload *next)
     }
     free(next->wait);
     free(next->toolset_list);
-    free(next->forwarded_items);
     free(next->toolsets);
 }
 
@@ -189,7 +188,7 @@ static hub_err prepare(reload *next, hub_error *reterr)
     next->toolset_list = calloc(next->toolset_count + 1, sizeof(hub_toolset *));
     next->wait = reload_wait_create(next->hub, next->toolset_count);
     if (next->toolset_list == NULL || next->wait == NULL ||
-        hub_forward_list(next->settings, &next->forwarded, &next->forwarded_items) != HUB_OK) {
+        hub_offer_settings(next->hub, next->settings) != HUB_OK) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     return HUB_OK;
@@ -226,26 +225,25 @@ static void note_restart(const hub_settings *old, const hub_settings *now, hub_r
 static size_t swap_toolsets(reload *next, hub_reload_report *report)
 {
     hub_orchestrator *hub = next->hub;
-    hub_toolset **old = hub->toolsets;
-    size_t gone = 0;
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        if (reload_find(next, old[i]->key) == NULL) {
-            hub_reload_names_add(&report->removed, old[i]->key);
-            old[gone++] = old[i];
-        }
-    }
     for (size_t i = 0; i < next->toolset_count; i++) {
         const reload_toolset *item = &next->toolsets[i];
         next->toolset_list[i] = item->toolset;
         if (item->is_new) {
-            hub_reload_names_add(&report->added, item->toolset->key);
+            hub_reload_names_add(&report->added, hub_toolset_key(item->toolset));
         } else if (item->difference != HUB_TOOLSET_SAME) {
-            hub_reload_names_add(&report->changed, item->toolset->key);
+            hub_reload_names_add(&report->changed, hub_toolset_key(item->toolset));
         }
     }
-    hub->toolsets = next->toolset_list;
-    hub->toolset_count = next->toolset_count;
-    next->toolset_list = old;
+    size_t old_count = next->toolset_count;
+    size_t gone = 0;
+    hub_exchange_toolsets(hub, &next->toolset_list, &old_count);
+    for (size_t i = 0; i < old_count; i++) {
+        hub_toolset *old = next->toolset_list[i];
+        if (reload_find(next, hub_toolset_key(old)) == NULL) {
+            hub_reload_names_add(&report->removed, hub_toolset_key(old));
+            next->toolset_list[gone++] = old;
+        }
+    }
     return gone;
 }
 
@@ -256,15 +254,14 @@ static void take_toolset(reload_toolset *item)
     hub_toolset *toolset = item->toolset;
     hub_binding *binding = item->binding;
     if (item->settings != NULL) {
-        hub_toolset_settings *old = toolset->settings;
-        toolset->settings = item->settings;
-        item->settings = old;
-        hub_queue_wake(toolset); /* there may be more places now */
+        item->settings = hub_toolset_exchange_settings(toolset, item->settings);
     }
     if (item->difference == HUB_TOOLSET_ANOTHER) {
-        hub_catalog_cache_forget(toolset); /* what it would write would be under a wrong name */
+        hub_discovery_forget_file(toolset); /* what it would write would be under a wrong name */
     }
-    toolset->users = item->users > toolset->users ? item->users : toolset->users;
+    if (item->users > hub_toolset_users(toolset)) {
+        hub_toolset_set_users(toolset, item->users);
+    }
     item->binding = NULL;
     item->has_begun = binding != NULL;
     if (binding != NULL) {
@@ -273,23 +270,20 @@ static void take_toolset(reload_toolset *item)
     hub_session_instance_renew(toolset, binding != NULL);
 }
 
-static void swap_settings(reload *next)
+static const hub_settings *swap_settings(reload *next)
 {
     hub_orchestrator *hub = next->hub;
-    const char **items = hub->forwarded_items;
-    hub->settings = hub_settings_ref(next->settings);
-    hub_audit_configure(hub->audit, &hub->settings->audit);
-    hub->forwarded = next->forwarded;
-    hub->forwarded_items = next->forwarded_items;
-    next->forwarded_items = items;
-    hub_resolver_keep_outside(hub->resolver, hub_isolation_leaves_out, hub->settings);
-    hub_module_env_limit_messages(hub->env, next->settings->limits.upstream_message_bytes);
+    const hub_settings *old = hub_exchange_settings(hub, next->settings);
+    hub_resolver_keep_outside(hub_resolver_of(hub), hub_isolation_leaves_out, next->settings);
+    hub_module_env_limit_messages(hub_module_env_of(hub),
+                                  next->settings->limits.upstream_message_bytes);
+    return old;
 }
 
 /* Nobody uses it any more. */
 static void let_go(hub_toolset *toolset)
 {
-    if (toolset->binding != NULL) {
+    if (hub_toolset_binding(toolset) != NULL) {
         hub_discovery_log_removed(toolset);
     }
     hub_toolset_let_go(toolset);
@@ -301,7 +295,8 @@ static bool has_other_tools(const reload *next, size_t gone)
     bool is_other = gone > 0;
     for (size_t i = 0; !is_other && i < next->toolset_count; i++) {
         const reload_toolset *item = &next->toolsets[i];
-        is_other = item->has_begun || (item->users == 0 && item->toolset->binding != NULL);
+        is_other =
+            item->has_begun || (item->users == 0 && hub_toolset_binding(item->toolset) != NULL);
     }
     return is_other;
 }
@@ -309,9 +304,8 @@ static bool has_other_tools(const reload *next, size_t gone)
 /* Nothing of this can fail. */
 static void commit(reload *next, hub_reload_report *report)
 {
-    const hub_settings *old = next->hub->settings;
     size_t gone = swap_toolsets(next, report);
-    swap_settings(next);
+    const hub_settings *old = swap_settings(next);
     for (size_t i = 0; i < next->toolset_count; i++) {
         take_toolset(&next->toolsets[i]);
     }
@@ -325,9 +319,8 @@ static void commit(reload *next, hub_reload_report *report)
                 hub_toolset_forget_catalog(item->toolset);
             }
         } else {
-            hub_session_instance_sweep(item->toolset, false);
-            hub_subscription_sweep(item->toolset);
-            item->toolset->users = item->users;
+            HUB_STATIONS_TELL(toolset_less, item->toolset, false);
+            hub_toolset_set_users(item->toolset, item->users);
         }
     }
     for (size_t i = 0; i < gone; i++) {
@@ -340,17 +333,18 @@ static void commit(reload *next, hub_reload_report *report)
     reload_tell(next);
     hub_settings_unref(old);
     reload_wait_begin(next);
-    hub_orchestrator_discovered(next->hub); /* what somebody waits for may be no more */
+    hub_discovery_ended(next->hub); /* what somebody waits for may be no more */
 }
 
 void hub_reload_note_refusal(hub_orchestrator *hub, const hub_error *why)
 {
+    hub_reload_state *state = hub_reload_state_of(hub);
     hub_buf masked;
     hub_buf_init(&masked, SIZE_MAX / 4);
     hub_str text = hub_respond_mask(hub_str_of(why->text), &masked);
-    hub->refused_ms = hub_clock_now_ms();
-    hub->refusal.code = why->code;
-    (void)snprintf(hub->refusal.text, sizeof hub->refusal.text, HUB_STR_FMT, HUB_STR_ARG(text));
+    state->refused_ms = hub_clock_now_ms();
+    state->refusal.code = why->code;
+    (void)snprintf(state->refusal.text, sizeof state->refusal.text, HUB_STR_FMT, HUB_STR_ARG(text));
     hub_buf_fini(&masked);
 }
 
@@ -358,18 +352,18 @@ hub_err hub_reload(hub_orchestrator *hub, const hub_settings *settings,
                    hub_reload_report *ret_report, hub_error *reterr)
 {
     reload next = {.hub = hub, .settings = settings};
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_manager_hurry(hub->profiles[i]->manager);
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        hub_manager_hurry(hub_manager_of(hub_profile_at(hub, i)));
     }
-    hub_resolver_scan(hub->resolver); /* for toolsets of modules that have only just come */
+    hub_resolver_scan(hub_resolver_of(hub)); /* for toolsets of modules that have only just come */
     hub_err err = prepare(&next, reterr);
     if (err == HUB_OK) {
         hub_reload_end(hub); /* what the reload before this one waits for may be no more */
         *ret_report = (hub_reload_report){.added = {.count = 0}};
-        note_restart(hub->settings, settings, &ret_report->restart);
+        note_restart(hub_settings_of(hub), settings, &ret_report->restart);
         commit(&next, ret_report);
         next.is_done = true;
-        hub->refused_ms = 0;
+        hub_reload_state_of(hub)->refused_ms = 0;
         hub_misnamed_log(hub);
     }
     drop(&next);

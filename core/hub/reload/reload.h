@@ -28,8 +28,7 @@
 #define HUB_HUB_RELOAD_RELOAD_H
 
 #include "hub/kernel/settings.h"
-
-struct hub_orchestrator;
+#include "hub/kernel/types.h"
 
 enum { HUB_RELOAD_NAMES_BYTES = 512 };
 
@@ -54,14 +53,14 @@ typedef struct hub_reload_report {
  * errors:  HUB_EINVAL (a toolset's key, a static profile without toolsets), HUB_ENOTFOUND (no such
  *          module), HUB_ECOLLISION, HUB_ELIMIT, those of creating instances, HUB_ENOMEM: nothing
  *          has changed; the text begins with the place in the file where there is one */
-HUB_MUST_CHECK hub_err hub_reload(struct hub_orchestrator *hub, const hub_settings *settings,
+HUB_MUST_CHECK hub_err hub_reload(hub_orchestrator *hub, const hub_settings *settings,
                                   hub_reload_report *ret_report, hub_error *reterr);
 
 /* A reload was refused, by hub_reload or before it came to that: whoever asks for the hub's status
  * hears of it, until one succeeds. */
-void hub_reload_note_refusal(struct hub_orchestrator *hub, const hub_error *why);
+void hub_reload_note_refusal(hub_orchestrator *hub, const hub_error *why);
 
 /* The hub ends: wait no longer for servers. */
-void hub_reload_end(struct hub_orchestrator *hub);
+void hub_reload_end(hub_orchestrator *hub);
 
 #endif

@@ -4,10 +4,16 @@
 #ifndef HUB_HUB_RELOAD_RELOAD_INTERNAL_H
 #define HUB_HUB_RELOAD_RELOAD_INTERNAL_H
 
+#include "hub/kernel/call.h"
+#include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/orchestrator/profiles.h"
 #include "hub/reload/reload.h"
 
-/* What a reload waits for (hub->reload_wait): the catalogs of servers that are new. Until then the
+/* What a reload waits for: the catalogs of servers that are new. Until then the
  * notifiers are held. */
 typedef struct hub_reload_wait hub_reload_wait;
 
@@ -42,8 +48,6 @@ typedef struct reload {
     size_t profile_count;
     hub_toolset **toolset_list; /* what hub->toolsets is to be, later what it was */
     hub_profile **profile_list; /* likewise */
-    const char **forwarded_items;
-    hub_names forwarded;
     hub_reload_wait *wait;
     bool is_done; /* what is new is the hub's */
 } reload;

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/notices/logging.h"
+#include "hub/notices/notifier.h"
 #include "hub/reload/reload_internal.h"
 #include "hub/active/startup.h"
 #include "hub/notices/subscription.h"
@@ -30,15 +31,17 @@ static bool is_wanted(const hub_settings *settings, const hub_profile_settings *
 /* Whether the settings that are at work make it so. */
 static bool was_wanted(const reload *next, const reload_profile *item, const reload_toolset *about)
 {
-    return !item->is_new && !item->profile->is_leaving && !about->is_new &&
-           is_wanted(next->hub->settings, item->profile->settings, about->toolset->settings);
+    return !item->is_new && !hub_profile_is_leaving(item->profile) && !about->is_new &&
+           is_wanted(hub_settings_of(next->hub), hub_profile_settings_of(item->profile),
+                     hub_toolset_settings_of(about->toolset));
 }
 
 static void choose(const reload *next, reload_profile *item, reload_toolset *about)
 {
     if (!reload_settings(about)->enabled ||
-        admit(next->settings, item->settings, about->toolset->key, item->count) != HUB_OK) {
-        hub_reload_names_add(&item->skipped, about->toolset->key);
+        admit(next->settings, item->settings, hub_toolset_key(about->toolset), item->count) !=
+            HUB_OK) {
+        hub_reload_names_add(&item->skipped, hub_toolset_key(about->toolset));
         return;
     }
     item->choice[item->count++] = about;
@@ -49,10 +52,10 @@ static void choose(const reload *next, reload_profile *item, reload_toolset *abo
 static void choose_active(const reload *next, reload_profile *item)
 {
     size_t count;
-    const hub_source *sources = hub_registry_sources(item->profile->registry, &count);
+    const hub_source *sources = hub_registry_sources(hub_profile_registry(item->profile), &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *active = sources[i].owner;
-        reload_toolset *about = sources[i].bare ? NULL : reload_find(next, active->key);
+        reload_toolset *about = sources[i].bare ? NULL : reload_find(next, hub_toolset_key(active));
         if (about == NULL || !reload_settings(about)->enabled) {
             continue;
         }
@@ -66,9 +69,10 @@ static void choose_active(const reload *next, reload_profile *item)
 /* What the settings want newly; what could not be made before, and is another now, too. */
 static void choose_new(const reload *next, reload_profile *item, reload_toolset *about)
 {
-    const hub_registry *registry = item->profile->registry;
-    bool is_another_try = about->difference != HUB_TOOLSET_SAME && !about->toolset->was_used;
-    if (hub_registry_find(registry, hub_str_of(about->toolset->key)) == NULL &&
+    const hub_registry *registry = hub_profile_registry(item->profile);
+    bool is_another_try =
+        about->difference != HUB_TOOLSET_SAME && !hub_toolset_was_used(about->toolset);
+    if (hub_registry_find(registry, hub_str_of(hub_toolset_key(about->toolset))) == NULL &&
         hub_startup_wants(item->settings, reload_settings(about)) &&
         (is_another_try || !was_wanted(next, item, about))) {
         choose(next, item, about);
@@ -115,9 +119,10 @@ static void choose_all(const reload *next, reload_profile *item)
 static hub_profile *find_profile(const hub_orchestrator *hub, const char *name)
 {
     hub_profile *found = NULL;
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_profile *profile = hub->profiles[i];
-        if (strcmp(profile->settings->name, name) == 0 && (found == NULL || found->is_leaving)) {
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        hub_profile *profile = hub_profile_at(hub, i);
+        if (strcmp(hub_profile_settings_of(profile)->name, name) == 0 &&
+            (found == NULL || hub_profile_is_leaving(found))) {
             found = profile;
         }
     }
@@ -127,7 +132,7 @@ static hub_profile *find_profile(const hub_orchestrator *hub, const char *name)
 static bool is_known(const reload *next, hub_str name)
 {
     for (size_t i = 0; i < next->toolset_count; i++) {
-        if (hub_str_is(hub_str_trim(name), next->toolsets[i].toolset->key)) {
+        if (hub_str_is(hub_str_trim(name), hub_toolset_key(next->toolsets[i].toolset))) {
             return true;
         }
     }
@@ -191,7 +196,7 @@ hub_err reload_choose(reload *next, hub_error *reterr)
 {
     const hub_orchestrator *hub = next->hub;
     const hub_settings *settings = next->settings;
-    size_t most = hub->profile_count + settings->profile_count;
+    size_t most = hub_profile_total(hub) + settings->profile_count;
     hub_err err = HUB_OK;
     next->profiles = calloc(most, sizeof *next->profiles);
     next->profile_list = calloc(most, sizeof(hub_profile *));
@@ -201,9 +206,9 @@ hub_err reload_choose(reload *next, hub_error *reterr)
     for (size_t i = 0; err == HUB_OK && i < settings->profile_count; i++) {
         err = note_profile(next, &settings->profiles[i], reterr);
     }
-    for (size_t i = 0; err == HUB_OK && i < hub->profile_count; i++) {
-        if (!is_noted(next, hub->profiles[i])) {
-            next->profiles[next->profile_count++].profile = hub->profiles[i];
+    for (size_t i = 0; err == HUB_OK && i < hub_profile_total(hub); i++) {
+        if (!is_noted(next, hub_profile_at(hub, i))) {
+            next->profiles[next->profile_count++].profile = hub_profile_at(hub, i);
         }
     }
     return err;
@@ -225,15 +230,17 @@ static hub_err make_registry(const reload *next, reload_profile *item, hub_error
     if (sources == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    bool is_renamed = item->is_new || profile->settings->naming != item->settings->naming;
+    bool is_renamed =
+        item->is_new || hub_profile_settings_of(profile)->naming != item->settings->naming;
     for (size_t i = 0; i < item->count; i++) {
         const reload_toolset *about = item->choice[i];
         sources[i] =
             hub_toolset_next_source(about->toolset, reload_settings(about), about->binding);
-        sources[i].fresh = is_renamed || about->difference != HUB_TOOLSET_SAME ||
-                           hub_registry_find(profile->registry, sources[i].toolset) == NULL;
+        sources[i].fresh =
+            is_renamed || about->difference != HUB_TOOLSET_SAME ||
+            hub_registry_find(hub_profile_registry(profile), sources[i].toolset) == NULL;
     }
-    hub_err err = hub_profile_make_registry(profile, next->settings, item->settings, sources,
+    hub_err err = hub_profile_make_registry(next->hub, next->settings, item->settings, sources,
                                             item->count, &item->registry, reterr);
     free(sources);
     if (err != HUB_OK) {
@@ -259,7 +266,7 @@ void reload_drop_profiles(reload *next)
         hub_registry_destroy(item->registry);
         free(item->choice);
         if (item->is_new && !next->is_done) {
-            hub_profile_destroy(item->profile);
+            hub_profile_free(item->profile);
         }
     }
     free(next->profiles);
@@ -271,21 +278,12 @@ void reload_drop_profiles(reload *next)
 static void take_profile(const reload *next, reload_profile *item, const hub_settings *old)
 {
     hub_profile *profile = item->profile;
-    bool was_leaving = profile->is_leaving;
-    profile->is_leaving = item->settings == NULL;
-    if (!profile->is_leaving) {
-        profile->settings = item->settings;
-    }
-    if (profile->is_leaving && !was_leaving) {
-        profile->held = hub_settings_ref(old);
-    } else if (!profile->is_leaving && was_leaving) {
-        hub_settings_unref(profile->held);
-        profile->held = NULL;
-    }
-    hub_registry_replace(profile->registry, item->registry);
+    hub_profile_take(profile, item->settings, old);
+    hub_registry_replace(hub_profile_registry(profile), item->registry);
     item->registry = NULL;
     if (item->skipped.count > 0) {
-        hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_TEXT("profile", profile->settings->name),
+        hub_log(HUB_LOG_WARNING, "toolset.skipped",
+                HUB_F_TEXT("profile", hub_profile_name(profile)),
                 HUB_F_TEXT("toolsets", item->skipped.text),
                 HUB_F_TEXT("reason", "the policies do not admit them, or they are switched off"));
     }
@@ -295,13 +293,11 @@ static void take_profile(const reload *next, reload_profile *item, const hub_set
 void reload_take_profiles(reload *next, const hub_settings *old)
 {
     hub_orchestrator *hub = next->hub;
-    hub_profile **list = hub->profiles;
     for (size_t i = 0; i < next->profile_count; i++) {
         take_profile(next, &next->profiles[i], old);
     }
-    hub->profiles = next->profile_list;
-    hub->profile_count = next->profile_count;
-    next->profile_list = list;
+    size_t count = next->profile_count;
+    hub_exchange_profiles(hub, &next->profile_list, &count);
 }
 
 void reload_tell(const reload *next)
@@ -312,7 +308,7 @@ void reload_tell(const reload *next)
             hub_subscription_wake(item->profile, item->choice[k]->toolset);
             hub_logging_refresh(item->choice[k]->toolset);
         }
-        hub_notifier_changed(item->profile->notifier, true);
+        hub_notifier_changed(hub_notifier_of(item->profile), true);
         hub_profile_session_ended(item->profile); /* there may be none */
     }
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/catalogs/discovery.h"
+#include "hub/notices/notifier.h"
 #include "hub/reload/reload_internal.h"
+#include "hub/report/reload_state.h"
 
 #include <stdlib.h>
 
@@ -28,20 +31,20 @@ hub_reload_wait *reload_wait_create(hub_orchestrator *hub, size_t most)
 
 void hub_reload_end(hub_orchestrator *hub)
 {
-    hub_reload_wait *wait = hub->reload_wait;
+    hub_reload_wait *wait = hub_reload_state_of(hub)->wait;
     if (wait == NULL) {
         return;
     }
-    hub->reload_wait = NULL;
-    ev_timer_stop(hub->loop, &wait->timeout);
+    hub_reload_state_of(hub)->wait = NULL;
+    ev_timer_stop(hub_loop(hub), &wait->timeout);
     for (size_t i = 0; i < wait->count; i++) {
         if (wait->items[i].toolset != NULL) {
-            hub_toolset_unwait(wait->items[i].toolset, &wait->items[i].waiter);
+            hub_discovery_unwait(wait->items[i].toolset, &wait->items[i].waiter);
         }
     }
     free(wait);
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_notifier_let_go(hub->profiles[i]->notifier);
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        hub_notifier_let_go(hub_notifier_of(hub_profile_at(hub, i)));
     }
 }
 
@@ -75,17 +78,17 @@ static void ask(hub_reload_wait *wait, const reload_toolset *about, hub_discover
     *item = (wait_item){.waiter.on_known = on_known, .wait = wait, .toolset = about->toolset};
     wait->waiting++;
     if (about->difference == HUB_TOOLSET_ANOTHER) {
-        hub_toolset_rediscover(about->toolset, &item->waiter, run);
+        hub_discovery_ask_anew(about->toolset, &item->waiter, run);
     } else {
-        hub_toolset_discover(about->toolset, &item->waiter, run);
+        hub_discovery_want(about->toolset, &item->waiter, run);
     }
 }
 
 /* Whether its server has to be asked: its catalog is not known, or is that of other settings. */
 static bool is_to_ask(const reload_toolset *item)
 {
-    return item->has_begun && item->toolset->deferred &&
-           (item->difference == HUB_TOOLSET_ANOTHER || hub_toolset_is_unknown(item->toolset));
+    return item->has_begun && hub_toolset_is_deferred(item->toolset) &&
+           (item->difference == HUB_TOOLSET_ANOTHER || hub_discovery_is_unknown(item->toolset));
 }
 
 void reload_wait_begin(reload *next)
@@ -94,14 +97,14 @@ void reload_wait_begin(reload *next)
     hub_reload_wait *wait = next->wait;
     size_t count = 0;
     next->wait = NULL;
-    hub->reload_wait = wait;
-    for (size_t i = 0; i < hub->profile_count; i++) {
-        hub_notifier_hold(hub->profiles[i]->notifier);
+    hub_reload_state_of(hub)->wait = wait;
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        hub_notifier_hold(hub_notifier_of(hub_profile_at(hub, i)));
     }
     ev_timer_init(&wait->timeout, on_timeout, next->settings->limits.discover_timeout_ms / 1000.,
                   0.);
     wait->timeout.data = wait;
-    ev_timer_start(hub->loop, &wait->timeout);
+    ev_timer_start(hub_loop(hub), &wait->timeout);
     for (size_t i = 0; i < next->toolset_count; i++) {
         count += is_to_ask(&next->toolsets[i]);
     }

@@ -2,23 +2,31 @@
 #include "hub/report/describe.h"
 
 #include "base/limits.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/report/status.h"
 #include "tools/naming.h"
 
 static const char *describe(const hub_toolset *toolset)
 {
-    if (toolset->settings->description != NULL) {
-        return toolset->settings->description;
+    if (hub_toolset_settings_of(toolset)->description != NULL) {
+        return hub_toolset_settings_of(toolset)->description;
     }
     const hub_module *module =
-        hub_resolver_find(toolset->hub->resolver, hub_str_of(toolset->settings->module));
+        hub_resolver_find(hub_resolver_of(hub_toolset_hub(toolset)),
+                          hub_str_of(hub_toolset_settings_of(toolset)->module));
     return module != NULL ? module->table->description : NULL;
 }
 
 bool hub_describe_is_active(const hub_profile *profile, const hub_toolset *toolset)
 {
-    return hub_registry_find(profile->registry, hub_str_of(toolset->settings->key)) != NULL;
+    return hub_registry_find(hub_profile_registry(profile),
+                             hub_str_of(hub_toolset_settings_of(toolset)->key)) != NULL;
 }
 
 /* One line for people: "active, 7 tools, 1 prompt", "failed: no such command". */
@@ -31,12 +39,12 @@ static void add_summary(const hub_toolset *toolset, bool active, hub_buf *out)
     for (int i = 0; i < HUB_KINDS; i++) {
         hub_kind kind = (hub_kind)i;
         size_t count = hub_toolset_count(toolset, kind);
-        if (count > 0 || (kind == HUB_KIND_TOOL && toolset->lists[kind] != NULL)) {
+        if (count > 0 || (kind == HUB_KIND_TOOL && hub_toolset_list(toolset, kind) != NULL)) {
             hub_buf_printf(&text, ", %zu %s", count, hub_kind_noun(kind, count));
         }
     }
-    if (active && toolset->state == PATCHBAY_STATE_FAILED) {
-        hub_buf_printf(&text, ": %s", toolset->detail);
+    if (active && hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED) {
+        hub_buf_printf(&text, ": %s", hub_toolset_detail(toolset));
     } else if (describe(toolset) != NULL) {
         hub_buf_printf(&text, ": %s", describe(toolset));
     }
@@ -49,22 +57,22 @@ void hub_describe_add_toolset(const hub_profile *profile, const hub_toolset *too
 {
     bool active = hub_describe_is_active(profile, toolset);
     hub_json_add_key(out, HUB_STR("key"));
-    hub_json_add_string(out, hub_str_of(toolset->settings->key));
+    hub_json_add_string(out, hub_str_of(hub_toolset_settings_of(toolset)->key));
     hub_json_add_key(out, HUB_STR("module"));
-    hub_json_add_string(out, hub_str_of(toolset->settings->module));
+    hub_json_add_string(out, hub_str_of(hub_toolset_settings_of(toolset)->module));
     if (describe(toolset) != NULL) {
         hub_json_add_key(out, HUB_STR("description"));
         hub_json_add_string(out, hub_str_of(describe(toolset)));
     }
     hub_buf_printf(out, ",\"active\":%s,\"state\":\"%s\"", active ? "true" : "false",
                    hub_status_state(toolset, active));
-    if (toolset->state == PATCHBAY_STATE_FAILED && active) {
+    if (hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED && active) {
         hub_json_add_key(out, HUB_STR("reason"));
-        hub_json_add_string(out, hub_str_of(toolset->detail));
+        hub_json_add_string(out, hub_str_of(hub_toolset_detail(toolset)));
     }
-    if (toolset->lists[HUB_KIND_TOOL] != NULL) {
+    if (hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL) {
         hub_json_add_key(out, HUB_STR("toolCount"));
-        hub_buf_add_u64(out, toolset->lists[HUB_KIND_TOOL]->count);
+        hub_buf_add_u64(out, hub_toolset_list(toolset, HUB_KIND_TOOL)->count);
     }
     add_summary(toolset, active, out);
     hub_json_add_key(out, HUB_STR("status"));
@@ -75,10 +83,10 @@ void hub_describe_toolsets(hub_orchestrator *hub, const char *profile_name, hub_
 {
     const hub_profile *profile = hub_find_profile(hub, profile_name);
     hub_buf_add_char(out, '[');
-    for (size_t i = 0; profile != NULL && i < hub->toolset_count; i++) {
+    for (size_t i = 0; profile != NULL && i < hub_toolset_total(hub); i++) {
         hub_json_add_comma(out);
         hub_buf_add_char(out, '{');
-        hub_describe_add_toolset(profile, hub->toolsets[i], out);
+        hub_describe_add_toolset(profile, hub_toolset_at(hub, i), out);
         hub_buf_add_char(out, '}');
     }
     hub_buf_add_char(out, ']');
@@ -91,7 +99,7 @@ bool hub_describe_resolve(hub_orchestrator *hub, const char *profile_name, hub_s
     if (profile == NULL) {
         return false;
     }
-    const hub_view *view = hub_registry_view(profile->registry);
+    const hub_view *view = hub_registry_view(hub_profile_registry(profile));
     const hub_view_entry *entry = hub_view_find(view, reference);
     hub_str toolset;
     hub_str tool;
@@ -115,16 +123,17 @@ void hub_describe_add_failures(const hub_profile *profile, hub_buf *out)
 {
     size_t begin = out->len;
     size_t count;
-    const hub_source *sources = hub_registry_sources(profile->registry, &count);
+    const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
-        if (toolset == NULL || toolset->lists[HUB_KIND_TOOL] != NULL) {
+        if (toolset == NULL || hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL) {
             continue;
         }
-        bool failed = toolset->state == PATCHBAY_STATE_FAILED;
-        if (failed || toolset->state == PATCHBAY_STATE_CONNECTING) {
-            hub_buf_printf(out, "%s%s: %s", out->len > begin ? "; " : "", toolset->settings->key,
-                           failed ? toolset->detail : "it is still starting");
+        bool failed = hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED;
+        if (failed || hub_toolset_state(toolset) == PATCHBAY_STATE_CONNECTING) {
+            hub_buf_printf(out, "%s%s: %s", out->len > begin ? "; " : "",
+                           hub_toolset_settings_of(toolset)->key,
+                           failed ? hub_toolset_detail(toolset) : "it is still starting");
         }
     }
 }
@@ -138,7 +147,7 @@ static void add_text(hub_buf *out, const char *key, const char *text)
 void hub_describe_modules(hub_orchestrator *hub, hub_buf *out)
 {
     size_t count;
-    const hub_module *const *modules = hub_resolver_modules(hub->resolver, &count);
+    const hub_module *const *modules = hub_resolver_modules(hub_resolver_of(hub), &count);
     hub_buf_add_char(out, '[');
     for (size_t i = 0; i < count; i++) {
         const char *description = modules[i]->table->description;
@@ -150,7 +159,7 @@ void hub_describe_modules(hub_orchestrator *hub, hub_buf *out)
         add_text(out, "summary", description != NULL ? description : "");
         hub_buf_add_char(out, '}');
     }
-    const hub_refusal *refusals = hub_resolver_refusals(hub->resolver, &count);
+    const hub_refusal *refusals = hub_resolver_refusals(hub_resolver_of(hub), &count);
     for (size_t i = 0; i < count; i++) {
         hub_buf text;
         hub_buf_init(&text, 2048);

@@ -6,11 +6,9 @@
 #ifndef HUB_HUB_REPORT_DESCRIBE_H
 #define HUB_HUB_REPORT_DESCRIBE_H
 
+#include "hub/kernel/types.h"
 #include "base/buf.h"
 #include "hub/orchestrator/orchestrator.h"
-
-struct hub_profile;
-struct hub_toolset;
 
 /* Append an array with one object per toolset: key, module, description, active, state, reason,
  * toolCount, summary (one line for people), status (hub/report/status.h). `profile` NULL: the
@@ -29,13 +27,12 @@ bool hub_describe_resolve(hub_orchestrator *hub, const char *profile, hub_str re
 
 /* Append why toolsets that are active have no tools, be it that they are still starting ("git:
  * cannot start …"), separated by "; ". */
-void hub_describe_add_failures(const struct hub_profile *profile, hub_buf *out);
+void hub_describe_add_failures(const hub_profile *profile, hub_buf *out);
 
 /* Append the members of one toolset's object, without braces. */
-void hub_describe_add_toolset(const struct hub_profile *profile, const struct hub_toolset *toolset,
-                              hub_buf *out);
+void hub_describe_add_toolset(const hub_profile *profile, const hub_toolset *toolset, hub_buf *out);
 
 /* Whether the toolset is active in the profile. */
-bool hub_describe_is_active(const struct hub_profile *profile, const struct hub_toolset *toolset);
+bool hub_describe_is_active(const hub_profile *profile, const hub_toolset *toolset);
 
 #endif

@@ -2,7 +2,13 @@
 #include "hub/report/misnamed.h"
 
 #include "base/log.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/active/startup.h"
 #include "tools/schema.h"
 
@@ -19,7 +25,7 @@ static hub_err fail_module(const hub_orchestrator *hub, const hub_module *module
 {
     hub_error why = {.text = "the manifest lists others"};
     const char *config = "";
-    if (!hub->settings->toolsets_listed) {
+    if (!hub_settings_of(hub)->toolsets_listed) {
         bool is_wrong =
             module->config_schema != NULL &&
             hub_schema_validate(module->config_schema, HUB_STR("{}"), "config", &why) != HUB_OK;
@@ -33,7 +39,7 @@ static hub_err fail_module(const hub_orchestrator *hub, const hub_module *module
 
 hub_err hub_misnamed_fail(const hub_orchestrator *hub, hub_str key, hub_error *reterr)
 {
-    const hub_module *module = hub_resolver_find(hub->resolver, key);
+    const hub_module *module = hub_resolver_find(hub_resolver_of(hub), key);
     if (module != NULL) {
         return fail_module(hub, module, reterr);
     }
@@ -86,7 +92,8 @@ static void check_name(hearing *to, const char *place, hub_str key)
 {
     const hub_orchestrator *hub = to->hub;
     hub_error why = {.code = HUB_OK};
-    bool may_be = !hub->settings->toolsets_listed && hub_resolver_find(hub->resolver, key) != NULL;
+    bool may_be = !hub_settings_of(hub)->toolsets_listed &&
+                  hub_resolver_find(hub_resolver_of(hub), key) != NULL;
     if (to->count < MOST_NAMES && hub_find_toolset(hub, key) == NULL && !may_be) {
         (void)hub_misnamed_fail(hub, key, &why);
         hub_error_prefix(&why, "%s", place);
@@ -158,7 +165,7 @@ static void check_policy(hearing *to, const hub_policy_rules *policy)
 
 void hub_misnamed_in_policies(const hub_orchestrator *hub, hub_misnamed_on_name *on_name, void *ctx)
 {
-    const hub_settings *settings = hub->settings;
+    const hub_settings *settings = hub_settings_of(hub);
     hearing to = {.hub = hub, .on_name = on_name, .ctx = ctx};
     check_policy(&to, &settings->policy);
     for (size_t i = 0; i < settings->profile_count; i++) {
@@ -182,7 +189,7 @@ static bool is_inherited(const hub_settings *settings, size_t at)
 
 void hub_misnamed_at_start(const hub_orchestrator *hub, hub_misnamed_on_name *on_name, void *ctx)
 {
-    const hub_settings *settings = hub->settings;
+    const hub_settings *settings = hub_settings_of(hub);
     for (size_t i = 0; i < settings->profile_count; i++) {
         const hub_profile_settings *profile = &settings->profiles[i];
         const hub_names *names = &profile->toolsets;

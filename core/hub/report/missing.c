@@ -3,7 +3,13 @@
 
 #include "base/limits.h"
 #include "hub/report/describe.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/report/misnamed.h"
 #include "hub/active/startup.h"
 #include "modules/module_list.h"
@@ -33,11 +39,12 @@ static void on_refused(void *ctx, const hub_manager_result *result)
 /* NULL: it works, or nothing is known against it. */
 static const char *find_failure(const hub_toolset *toolset)
 {
-    if (toolset->state == PATCHBAY_STATE_FAILED) {
-        return toolset->detail;
+    if (hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED) {
+        return hub_toolset_detail(toolset);
     }
-    bool is_awaited = toolset->state == PATCHBAY_STATE_CONNECTING &&
-                      toolset->lists[HUB_KIND_TOOL] == NULL && !toolset->native;
+    bool is_awaited = hub_toolset_state(toolset) == PATCHBAY_STATE_CONNECTING &&
+                      hub_toolset_list(toolset, HUB_KIND_TOOL) == NULL &&
+                      !hub_toolset_is_native(toolset);
     return is_awaited ? "it has not answered yet" : NULL;
 }
 
@@ -49,12 +56,12 @@ void hub_missing_toolsets(hub_orchestrator *hub, const char *profile_name,
     if (profile == NULL) {
         return;
     }
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        const hub_toolset *toolset = hub->toolsets[i];
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        const hub_toolset *toolset = hub_toolset_at(hub, i);
         const char *failure =
             hub_describe_is_active(profile, toolset) ? find_failure(toolset) : NULL;
         if (failure != NULL) {
-            on_toolset(ctx, toolset->key, failure);
+            on_toolset(ctx, hub_toolset_key(toolset), failure);
         }
     }
     hub_startup_try_again(profile, on_refused, &heard);
@@ -65,16 +72,16 @@ void hub_missing_toolsets(hub_orchestrator *hub, const char *profile_name,
 void hub_missing_modules(hub_orchestrator *hub, hub_buf *out)
 {
     size_t count;
-    (void)hub_resolver_modules(hub->resolver, &count);
+    (void)hub_resolver_modules(hub_resolver_of(hub), &count);
     if (count > 0) {
         return;
     }
     size_t folder_count;
     size_t refused;
-    const hub_module_folder *folders = hub_resolver_folders(hub->resolver, &folder_count);
-    (void)hub_resolver_refusals(hub->resolver, &refused);
+    const hub_module_folder *folders = hub_resolver_folders(hub_resolver_of(hub), &folder_count);
+    (void)hub_resolver_refusals(hub_resolver_of(hub), &refused);
     hub_buf_add(out, HUB_STR("there are no modules in the plugins folders "));
-    hub_module_list_add_folders(hub->resolver, out);
+    hub_module_list_add_folders(hub_resolver_of(hub), out);
     for (size_t i = 0; i < folder_count; i++) {
         refused -= folders[i].reason != NULL; /* which the list says */
     }
@@ -89,7 +96,7 @@ void hub_missing_modules(hub_orchestrator *hub, hub_buf *out)
 /* The exposed name that is nearest, for whoever has mistyped it. */
 static void add_nearest(const hub_profile *profile, hub_str name, hub_buf *out)
 {
-    const hub_view *view = hub_registry_view(profile->registry);
+    const hub_view *view = hub_registry_view(hub_profile_registry(profile));
     char **names = calloc(view->count + 1, sizeof *names);
     size_t count = 0;
     for (size_t i = 0; names != NULL && i < view->count; i++) {
@@ -138,22 +145,25 @@ static void on_tried(void *ctx, const hub_manager_result *result)
 /* Why a toolset is not active. */
 static void add_inactive(hub_profile *profile, const hub_toolset *toolset, hub_buf *out)
 {
-    const hub_toolset_settings *settings = toolset->settings;
-    size_t active = hub_manager_active_count(profile->manager);
+    const hub_toolset_settings *settings = hub_toolset_settings_of(toolset);
+    size_t active = hub_manager_active_count(hub_manager_of(profile));
     hub_error why = {.code = HUB_OK};
     if (!settings->enabled) {
-        hub_buf_printf(out, "toolset \"%s\" is switched off (%s)", toolset->key, settings->source);
-    } else if (hub_policy_admit_toolset(&profile->hub->settings->policy, hub_str_of(toolset->key),
-                                        active, &why) != HUB_OK ||
-               hub_policy_admit_toolset(&profile->settings->policy, hub_str_of(toolset->key),
-                                        active, &why) != HUB_OK) {
-        hub_buf_printf(out, "toolset \"%s\" is not active: %s", toolset->key, why.text);
-    } else if (hub_startup_wants(profile->settings, settings)) {
-        search wanted = {.key = hub_str_of(toolset->key), .out = out};
+        hub_buf_printf(out, "toolset \"%s\" is switched off (%s)", hub_toolset_key(toolset),
+                       settings->source);
+    } else if (hub_policy_admit_toolset(&hub_settings_of(hub_profile_hub(profile))->policy,
+                                        hub_str_of(hub_toolset_key(toolset)), active,
+                                        &why) != HUB_OK ||
+               hub_policy_admit_toolset(&hub_profile_settings_of(profile)->policy,
+                                        hub_str_of(hub_toolset_key(toolset)), active,
+                                        &why) != HUB_OK) {
+        hub_buf_printf(out, "toolset \"%s\" is not active: %s", hub_toolset_key(toolset), why.text);
+    } else if (hub_startup_wants(hub_profile_settings_of(profile), settings)) {
+        search wanted = {.key = hub_str_of(hub_toolset_key(toolset)), .out = out};
         hub_startup_try_again(profile, on_tried, &wanted);
     } else {
         hub_buf_printf(out, "toolset \"%s\" is not active (%s): --toolsets %s makes it so",
-                       toolset->key, settings->source, toolset->key);
+                       hub_toolset_key(toolset), settings->source, hub_toolset_key(toolset));
     }
 }
 
@@ -168,22 +178,23 @@ void hub_missing_tool(hub_orchestrator *hub, const char *profile_name, hub_str n
     bool is_split = split(name, &key, &tool);
     const hub_toolset *toolset = is_split ? hub_find_toolset(hub, key) : NULL;
     hub_error why = {.code = HUB_OK};
-    if (toolset == NULL && is_split && !hub->settings->toolsets_listed &&
-        hub_module_list_was_refused(hub->resolver, key, &why)) {
+    if (toolset == NULL && is_split && !hub_settings_of(hub)->toolsets_listed &&
+        hub_module_list_was_refused(hub_resolver_of(hub), key, &why)) {
         hub_buf_add(out, hub_str_of(why.text)); /* else it would be a toolset */
-    } else if (toolset == NULL && is_split && hub_resolver_find(hub->resolver, key) != NULL) {
+    } else if (toolset == NULL && is_split &&
+               hub_resolver_find(hub_resolver_of(hub), key) != NULL) {
         (void)hub_misnamed_fail(hub, key, &why);
         hub_buf_add(out, hub_str_of(why.text));
     } else if (toolset == NULL) {
         add_nearest(profile, name, out);
     } else if (!hub_describe_is_active(profile, toolset)) {
         add_inactive(profile, toolset, out);
-    } else if (toolset->lists[HUB_KIND_TOOL] != NULL &&
-               hub_catalog_find(toolset->lists[HUB_KIND_TOOL], tool) != NULL) {
+    } else if (hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL &&
+               hub_catalog_find(hub_toolset_list(toolset, HUB_KIND_TOOL), tool) != NULL) {
         hub_buf_printf(out,
                        "toolset \"%s\" has such a tool, but a policy, or its own tools.allow or "
                        "tools.deny (%s), keeps it out",
-                       toolset->key, toolset->settings->source);
+                       hub_toolset_key(toolset), hub_toolset_settings_of(toolset)->source);
     } else {
         add_nearest(profile, name, out);
     }

@@ -6,23 +6,21 @@
 #ifndef HUB_HUB_REPORT_MISSING_H
 #define HUB_HUB_REPORT_MISSING_H
 
+#include "hub/kernel/types.h"
 #include "base/buf.h"
-
-struct hub_orchestrator;
 
 /* Report each toolset that the settings want to be active in the profile and that does not work:
  * it cannot be made, or its server cannot be reached. Not those that a policy keeps out, which is
  * what was asked for. `profile` NULL: the default one. `reason` is borrowed. */
 typedef void hub_missing_on_toolset(void *ctx, const char *key, const char *reason);
-void hub_missing_toolsets(struct hub_orchestrator *hub, const char *profile,
+void hub_missing_toolsets(hub_orchestrator *hub, const char *profile,
                           hub_missing_on_toolset *on_toolset, void *ctx);
 
 /* Append where modules were looked for, when there are none at all. */
-void hub_missing_modules(struct hub_orchestrator *hub, hub_buf *out);
+void hub_missing_modules(hub_orchestrator *hub, hub_buf *out);
 
 /* Append why the profile has no tool of that name: what its toolset lacks, or which tool was meant.
  * Nothing when there is no more to say. */
-void hub_missing_tool(struct hub_orchestrator *hub, const char *profile, hub_str name,
-                      hub_buf *out);
+void hub_missing_tool(hub_orchestrator *hub, const char *profile, hub_str name, hub_buf *out);
 
 #endif

@@ -3,7 +3,14 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "hub/catalogs/discovery.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 
 #include <stdlib.h>
 
@@ -29,7 +36,7 @@ static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
     if (err != HUB_OK) {
         (void)hub_fail(&item->why, err, HUB_STR_FMT, HUB_STR_ARG(reason));
     }
-    ev_break(item->reach->hub->loop, EVBREAK_ALL);
+    ev_break(hub_loop(item->reach->hub), EVBREAK_ALL);
 }
 
 static void start(reach *all, hub_toolset *toolset, reached *item)
@@ -40,7 +47,7 @@ static void start(reach *all, hub_toolset *toolset, reached *item)
     if (item->is_used) {
         item->waits = true;
         all->waiting++;
-        hub_toolset_discover(toolset, &item->waiter, NULL);
+        hub_discovery_want(toolset, &item->waiter, NULL);
     }
 }
 
@@ -54,9 +61,10 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 /* Every answer ends a run of the loop. */
 static void wait_for_answers(const reach *all)
 {
-    struct ev_loop *loop = all->hub->loop;
+    struct ev_loop *loop = hub_loop(all->hub);
     ev_timer timer;
-    ev_timer_init(&timer, on_timeout, all->hub->settings->limits.discover_timeout_ms / 1000., 0.);
+    ev_timer_init(&timer, on_timeout, hub_settings_of(all->hub)->limits.discover_timeout_ms / 1000.,
+                  0.);
     ev_now_update(loop);
     ev_timer_start(loop, &timer);
     while (all->waiting > 0 && ev_is_active(&timer)) {
@@ -85,35 +93,35 @@ static void report(const hub_toolset *toolset, const reached *item, hub_reach_on
     hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
     if (item->waits) {
         hub_buf_printf(&text, "it has not answered within %u ms",
-                       toolset->hub->settings->limits.discover_timeout_ms);
+                       hub_settings_of(hub_toolset_hub(toolset))->limits.discover_timeout_ms);
     } else if (err != HUB_OK) {
         hub_buf_add(&text, hub_str_of(item->why.text));
     } else {
         add_counts(toolset, &text);
     }
-    on_found(ctx, toolset->key, err, hub_buf_str(&text));
+    on_found(ctx, hub_toolset_key(toolset), err, hub_buf_str(&text));
     hub_buf_fini(&text);
 }
 
 hub_err hub_reach_all(hub_orchestrator *hub, hub_reach_on_found *on_found, void *ctx)
 {
-    reach all = {.hub = hub, .items = calloc(hub->toolset_count + 1, sizeof *all.items)};
+    reach all = {.hub = hub, .items = calloc(hub_toolset_total(hub) + 1, sizeof *all.items)};
     if (all.items == NULL) {
         return HUB_ENOMEM;
     }
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        start(&all, hub->toolsets[i], &all.items[i]);
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        start(&all, hub_toolset_at(hub, i), &all.items[i]);
     }
     wait_for_answers(&all);
-    for (size_t i = 0; i < hub->toolset_count; i++) {
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         if (all.items[i].waits) {
-            hub_toolset_unwait(hub->toolsets[i], &all.items[i].waiter);
+            hub_discovery_unwait(hub_toolset_at(hub, i), &all.items[i].waiter);
         }
-        report(hub->toolsets[i], &all.items[i], on_found, ctx);
+        report(hub_toolset_at(hub, i), &all.items[i], on_found, ctx);
     }
-    for (size_t i = 0; i < hub->toolset_count; i++) {
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         if (all.items[i].is_used) {
-            hub_toolset_unuse(hub->toolsets[i]);
+            hub_toolset_unuse(hub_toolset_at(hub, i));
         }
     }
     free(all.items);

@@ -6,9 +6,8 @@
 #ifndef HUB_HUB_REPORT_REACH_H
 #define HUB_HUB_REPORT_REACH_H
 
+#include "hub/kernel/types.h"
 #include "base/err.h"
-
-struct hub_orchestrator;
 
 /* What became of a toolset: what it offers ("7 tools, 1 prompt") when `err` is HUB_OK, else why it
  * cannot be had. `key` and `text` are borrowed. */
@@ -19,7 +18,7 @@ typedef void hub_reach_on_found(void *ctx, const char *key, hub_err err, hub_str
  * (switched off), HUB_EUNAVAILABLE (not reached), those of hub_toolset_use (its configuration is
  * wrong).
  * errors:  HUB_ENOMEM: nothing is reported */
-HUB_MUST_CHECK hub_err hub_reach_all(struct hub_orchestrator *hub, hub_reach_on_found *on_found,
+HUB_MUST_CHECK hub_err hub_reach_all(hub_orchestrator *hub, hub_reach_on_found *on_found,
                                      void *ctx);
 
 #endif

@@ -4,8 +4,18 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/audit/audit.h"
+#include "hub/catalogs/discovery.h"
+#include "hub/instances/session_instance.h"
+#include "hub/limits/queue.h"
+#include "hub/report/reload_state.h"
 #include "hub/report/describe.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/kernel/respond.h"
 
 #include <inttypes.h>
@@ -28,61 +38,82 @@ const char HUB_STATUS_SCHEMA[] =
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* Almost no result has the member: looking for its name is cheaper than reading the result, and
- * looking for its one capital is cheaper still. */
-static bool names_is_error(hub_str result)
-{
-    static const hub_str after = {.ptr = "Error\"", .len = 6};
-    const char *end = result.ptr + result.len;
-    for (const char *at = result.ptr; at < end; at++) {
-        at = memchr(at, 'E', (size_t)(end - at));
-        if (at == NULL) {
-            return false;
-        }
-        if (hub_str_starts(hub_str_between(at, end), after)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool hub_status_is_error(const hub_call *call, const hub_outcome *outcome)
-{
-    if (outcome->status != PATCHBAY_RESULT) {
-        return true;
-    }
-    hub_str result = outcome->json;
-    return call->is_tool_call && names_is_error(result) &&
-           hub_json_type_of(hub_json_get(result, HUB_STR("isError"))) == HUB_JSON_TRUE;
-}
+/* With a call: whose it counts as; NULL: it does not. */
+typedef struct call_status {
+    hub_status_counts *counts;
+} call_status;
 
 /* One session's own instance has none of its own. */
-static hub_status_counts *counts_of(hub_toolset *toolset)
+static hub_status_counts *counts_of(const hub_toolset *toolset)
 {
-    return toolset->session != NULL ? &toolset->shared->counts : &toolset->counts;
+    const hub_toolset *shared =
+        hub_toolset_is_own(toolset) ? hub_session_instance_shared(toolset) : toolset;
+    return hub_toolset_part(shared, &HUB_STATUS_STATION);
 }
 
-void hub_status_count_refused(hub_toolset *toolset)
+const hub_status_counts *hub_status_counts_of(const hub_toolset *toolset)
 {
-    counts_of(toolset)->refused++;
+    return counts_of(toolset);
 }
 
-void hub_status_count(const hub_call *call, const hub_outcome *outcome)
+static hub_verdict begin(hub_call *call, hub_way *way)
 {
-    if (call->binding == NULL || call->on_outcome != NULL) {
+    call_status *part = hub_call_part_of(call, &HUB_STATUS_STATION);
+    part->counts = hub_toolset_is_meta(way->toolset) ? NULL : counts_of(way->toolset);
+    return HUB_GO_ON;
+}
+
+/* Count a call that ends now; NULL: it was cancelled. What its toolset never got, because there was
+ * no place for it, is counted apart; what ended before it was sent for another reason, not at all. */
+static void count(hub_call *call, const hub_outcome *outcome)
+{
+    hub_status_counts *counts =
+        ((call_status *)hub_call_part_of(call, &HUB_STATUS_STATION))->counts;
+    if (counts == NULL) {
         return;
     }
-    hub_status_counts *counts = counts_of(call->binding->toolset);
+    if (hub_call_binding(call) == NULL) {
+        counts->refused +=
+            outcome != NULL && outcome->is_refused && outcome->status == PATCHBAY_UNAVAILABLE;
+        return;
+    }
     counts->calls++;
     if (outcome == NULL) {
         counts->cancelled++;
         return;
     }
-    uint64_t took_us = hub_clock_now_us() - call->begin_us;
-    counts->errors += hub_status_is_error(call, outcome);
+    uint64_t took_us = hub_clock_now_us() - hub_call_begin_us(call);
+    counts->errors += hub_outcome_is_error(call, outcome);
     counts->latency_us += took_us;
     counts->latency_max_us = took_us > counts->latency_max_us ? took_us : counts->latency_max_us;
 }
+
+/* Counted when the outcome is known: its client may be away. */
+static hub_verdict answer(hub_call *call, hub_outcome *outcome)
+{
+    count(call, outcome);
+    ((call_status *)hub_call_part_of(call, &HUB_STATUS_STATION))->counts = NULL;
+    return HUB_GO_ON;
+}
+
+static bool wants_hub(const hub_orchestrator *hub)
+{
+    (void)hub;
+    return true;
+}
+
+static hub_station_place place;
+
+const hub_station HUB_STATUS_STATION = {
+    .name = "status",
+    .place = &place,
+    .bytes =
+        {[HUB_PART_TOOLSET] = sizeof(hub_status_counts), [HUB_PART_CALL] = sizeof(call_status)},
+    .wants_hub = wants_hub,
+    .begin = begin,
+    .answer = answer,
+    .end = count,
+};
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
@@ -94,16 +125,17 @@ const char *hub_status_state(const hub_toolset *toolset, bool is_active)
         [PATCHBAY_STATE_READY] = "ready",
         [PATCHBAY_STATE_FAILED] = "failed",
     };
-    if (!toolset->settings->enabled) {
+    if (!hub_toolset_settings_of(toolset)->enabled) {
         return "off";
     }
     if (!is_active) {
         return "inactive";
     }
-    if (toolset->native) {
+    if (hub_toolset_is_native(toolset)) {
         return "ready";
     }
-    return toolset->state <= PATCHBAY_STATE_FAILED ? WORDS[toolset->state] : "unknown";
+    return hub_toolset_state(toolset) <= PATCHBAY_STATE_FAILED ? WORDS[hub_toolset_state(toolset)]
+                                                               : "unknown";
 }
 
 static void add_count(hub_buf *out, const char *key, uint64_t count)
@@ -121,7 +153,7 @@ static void add_text(hub_buf *out, const char *key, const char *text)
 /* Of the server behind it, if it has one. */
 static void add_server(const hub_toolset *toolset, hub_buf *out)
 {
-    const hub_toolset_health *health = &toolset->health;
+    const hub_toolset_health *health = hub_toolset_health_of(toolset);
     hub_revision revision = hub_revision_parse(hub_str_of(health->protocol));
     if (health->pid != 0) {
         add_count(out, "pid", health->pid);
@@ -134,9 +166,10 @@ static void add_server(const hub_toolset *toolset, hub_buf *out)
 
 static void add_troubles(const hub_toolset *toolset, hub_buf *out)
 {
-    const hub_toolset_health *health = &toolset->health;
-    bool has_failed = toolset->state == PATCHBAY_STATE_FAILED && toolset->detail[0] != '\0';
-    const char *last = has_failed ? toolset->detail : health->last_error;
+    const hub_toolset_health *health = hub_toolset_health_of(toolset);
+    bool has_failed = hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED &&
+                      hub_toolset_detail(toolset)[0] != '\0';
+    const char *last = has_failed ? hub_toolset_detail(toolset) : health->last_error;
     uint64_t now = hub_clock_now_ms();
     add_count(out, "restarts", health->restarts);
     add_count(out, "failures", health->failures);
@@ -151,8 +184,8 @@ static void add_troubles(const hub_toolset *toolset, hub_buf *out)
 /* How long ago the server has said what it offers. */
 static void add_age(const hub_toolset *toolset, hub_buf *out)
 {
-    if (toolset->learned_at_ms > 0) {
-        int64_t age = hub_clock_wall_ms() - toolset->learned_at_ms;
+    if (hub_discovery_learned_at(toolset) > 0) {
+        int64_t age = hub_clock_wall_ms() - hub_discovery_learned_at(toolset);
         add_count(out, "catalogAgeMs", age > 0 ? (uint64_t)age : 0); /* the clock may be set back */
     }
 }
@@ -160,19 +193,22 @@ static void add_age(const hub_toolset *toolset, hub_buf *out)
 /* What is under way, with the instances that sessions have of their own. */
 static void add_load(const hub_toolset *toolset, hub_buf *out)
 {
-    size_t in_flight = toolset->binding != NULL ? toolset->binding->client_calls : 0;
-    size_t queued = toolset->queue.count;
-    for (const hub_toolset *own = toolset->instances; own != NULL; own = own->next_instance) {
-        in_flight += own->binding != NULL ? own->binding->client_calls : 0;
-        queued += own->queue.count;
+    size_t in_flight =
+        hub_toolset_binding(toolset) != NULL ? hub_binding_places(hub_toolset_binding(toolset)) : 0;
+    size_t queued = hub_queue_count(toolset);
+    for (const hub_toolset *own = hub_session_instances_of(toolset); own != NULL;
+         own = hub_session_instances_next(own)) {
+        const hub_binding *binding = hub_toolset_binding(own);
+        in_flight += binding != NULL ? hub_binding_places(binding) : 0;
+        queued += hub_queue_count(own);
     }
     add_count(out, "inFlight", in_flight);
     add_count(out, "queued", queued);
-    if (toolset->settings->max_calls > 0) {
-        add_count(out, "queueLimit", toolset->settings->queue);
+    if (hub_toolset_settings_of(toolset)->max_calls > 0) {
+        add_count(out, "queueLimit", hub_toolset_settings_of(toolset)->queue);
     }
-    if (toolset->settings->sharing_session) {
-        add_count(out, "instances", toolset->instance_count);
+    if (hub_toolset_settings_of(toolset)->sharing_session) {
+        add_count(out, "instances", hub_session_instance_count(toolset));
     }
 }
 
@@ -184,7 +220,7 @@ static void add_milliseconds(hub_buf *out, const char *key, uint64_t us)
 
 void hub_status_add_toolset(const hub_profile *profile, const hub_toolset *toolset, hub_buf *out)
 {
-    const hub_status_counts *counts = &toolset->counts;
+    const hub_status_counts *counts = counts_of(toolset);
     uint64_t timed = counts->calls - counts->cancelled;
     hub_buf_add_char(out, '{');
     add_text(out, "state", hub_status_state(toolset, hub_describe_is_active(profile, toolset)));
@@ -208,14 +244,15 @@ void hub_status_add_toolset(const hub_profile *profile, const hub_toolset *tools
  * them. */
 static bool shows_inactive(const hub_profile *profile)
 {
-    return profile->settings->meta_tools && profile->settings->startup != HUB_STARTUP_STATIC;
+    return hub_profile_settings_of(profile)->meta_tools &&
+           hub_profile_settings_of(profile)->startup != HUB_STARTUP_STATIC;
 }
 
 /* Only if there is one. */
 static void add_audit(const hub_orchestrator *hub, hub_buf *out)
 {
-    hub_audit_numbers numbers = hub_audit_count(hub->audit);
-    if (hub->settings->audit.is_on) {
+    hub_audit_numbers numbers = hub_audit_count(hub_audit_of(hub));
+    if (hub_settings_of(hub)->audit.is_on) {
         hub_json_add_key(out, HUB_STR("audit"));
         hub_buf_add_char(out, '{');
         add_count(out, "written", numbers.written);
@@ -229,13 +266,13 @@ static void add_audit(const hub_orchestrator *hub, hub_buf *out)
 /* Why, only for those who may know of all toolsets: the reason can name any. */
 static void add_refused_reload(const hub_profile *profile, hub_buf *out)
 {
-    const hub_orchestrator *hub = profile->hub;
-    if (hub->refused_ms > 0) {
+    const hub_reload_state *state = hub_reload_state_of(hub_profile_hub(profile));
+    if (state->refused_ms > 0) {
         hub_json_add_key(out, HUB_STR("refusedReload"));
         hub_buf_add_char(out, '{');
-        add_count(out, "agoMs", hub_clock_now_ms() - hub->refused_ms);
+        add_count(out, "agoMs", hub_clock_now_ms() - state->refused_ms);
         if (shows_inactive(profile)) {
-            add_text(out, "reason", hub->refusal.text);
+            add_text(out, "reason", state->refusal.text);
         }
         hub_buf_add_char(out, '}');
     }
@@ -243,16 +280,16 @@ static void add_refused_reload(const hub_profile *profile, hub_buf *out)
 
 static void add_hub(const hub_profile *profile, hub_buf *out)
 {
-    const hub_orchestrator *hub = profile->hub;
-    const hub_generation *generation = hub->settings->generation;
+    const hub_orchestrator *hub = hub_profile_hub(profile);
+    const hub_generation *generation = hub_settings_of(hub)->generation;
     hub_buf_add_char(out, '{');
-    add_text(out, "name", hub->settings->name);
+    add_text(out, "name", hub_settings_of(hub)->name);
     add_text(out, "version", PATCHBAY_VERSION);
     add_count(out, "pid", (uint64_t)getpid());
-    add_count(out, "upMs", hub_clock_now_ms() - hub->begun_ms);
+    add_count(out, "upMs", hub_clock_now_ms() - hub_begun_ms(hub));
     add_count(out, "generation", generation != NULL ? generation->number : 1);
-    add_count(out, "inFlight", hub_call_count(hub->calls));
-    add_count(out, "refused", hub->accounts.refused);
+    add_count(out, "inFlight", hub_call_count(hub_calls_of(hub)));
+    add_count(out, "refused", hub_refused(hub));
     add_refused_reload(profile, out);
     add_audit(hub, out);
     hub_buf_add_char(out, '}');
@@ -260,17 +297,17 @@ static void add_hub(const hub_profile *profile, hub_buf *out)
 
 void hub_status_add(const hub_profile *profile, hub_buf *out)
 {
-    const hub_orchestrator *hub = profile->hub;
+    const hub_orchestrator *hub = hub_profile_hub(profile);
     hub_buf_add(out, HUB_STR("{\"hub\":"));
     add_hub(profile, out);
     hub_buf_add(out, HUB_STR(",\"toolsets\":["));
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        const hub_toolset *toolset = hub->toolsets[i];
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        const hub_toolset *toolset = hub_toolset_at(hub, i);
         bool is_active = hub_describe_is_active(profile, toolset);
         if (is_active || shows_inactive(profile)) {
             hub_json_add_comma(out);
             hub_buf_add_char(out, '{');
-            add_text(out, "key", toolset->settings->key);
+            add_text(out, "key", hub_toolset_settings_of(toolset)->key);
             hub_buf_printf(out, ",\"active\":%s,\"status\":", is_active ? "true" : "false");
             hub_status_add_toolset(profile, toolset, out);
             hub_buf_add_char(out, '}');
@@ -283,13 +320,14 @@ bool hub_orchestrator_add_not_ready(const hub_orchestrator *hub, hub_buf *out)
 {
     bool has_any = false;
     hub_buf_add_char(out, '[');
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        const hub_toolset *toolset = hub->toolsets[i];
-        if (!toolset->native && (toolset->state == PATCHBAY_STATE_FAILED ||
-                                 toolset->state == PATCHBAY_STATE_CONNECTING)) {
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        const hub_toolset *toolset = hub_toolset_at(hub, i);
+        if (!hub_toolset_is_native(toolset) &&
+            (hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED ||
+             hub_toolset_state(toolset) == PATCHBAY_STATE_CONNECTING)) {
             hub_json_add_comma(out);
             hub_buf_add_char(out, '{');
-            add_text(out, "toolset", toolset->settings->key);
+            add_text(out, "toolset", hub_toolset_settings_of(toolset)->key);
             add_text(out, "state", hub_status_state(toolset, true));
             hub_buf_add_char(out, '}');
             has_any = true;
@@ -303,7 +341,7 @@ hub_err hub_status_ask(hub_orchestrator *hub, hub_str toolset, uint32_t timeout_
                        hub_call_on_outcome *on_outcome, void *ctx)
 {
     hub_toolset *found = hub_find_toolset(hub, toolset);
-    if (found == NULL || found->binding == NULL) {
+    if (found == NULL || hub_toolset_binding(found) == NULL) {
         return found == NULL ? HUB_ENOTFOUND : HUB_EUNAVAILABLE;
     }
     hub_call *call;
@@ -317,7 +355,7 @@ void hub_status_respond(const hub_request *request)
 {
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    hub_status_add(request->session->profile, &out);
+    hub_status_add(hub_session_profile(request->session), &out);
     if (hub_buf_ok(&out)) {
         hub_respond_result(request, hub_buf_str(&out));
     } else {

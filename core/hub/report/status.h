@@ -10,9 +10,7 @@
 #include "base/buf.h"
 #include "hub/kernel/call.h"
 
-struct hub_profile;
 struct hub_request;
-struct hub_toolset;
 
 /* The method that `patchbay status` asks a hub with; its result is what hub_status_add appends. */
 #define HUB_STATUS_METHOD "patchbay/status"
@@ -28,30 +26,25 @@ typedef struct hub_status_counts {
                                 could wait */
 } hub_status_counts;
 
-/* Whether an outcome of the call is a failure. */
-bool hub_status_is_error(const hub_call *call, const hub_outcome *outcome);
+const hub_status_counts *hub_status_counts_of(const hub_toolset *toolset);
 
-/* Count a call that ends now, if a toolset works on it for a client; NULL: it was cancelled. */
-void hub_status_count(const hub_call *call, const hub_outcome *outcome);
-
-/* Count a call that got no place of its toolset. */
-void hub_status_count_refused(struct hub_toolset *toolset);
+/* The station that counts them. */
+extern const hub_station HUB_STATUS_STATION;
 
 /* The word for what the toolset is doing: off, inactive, idle, connecting, ready or failed. */
-const char *hub_status_state(const struct hub_toolset *toolset, bool is_active);
+const char *hub_status_state(const hub_toolset *toolset, bool is_active);
 
 /* Append one toolset's status, an object: state, pid, era, protocol, tools, calls, errors,
  * cancelled, refused, restarts, failures, lastError, nextAttemptMs, catalogAgeMs, inFlight, queued,
  * queueLimit, instances, latencyMs. What does not apply to it is left out. */
-void hub_status_add_toolset(const struct hub_profile *profile, const struct hub_toolset *toolset,
-                            hub_buf *out);
+void hub_status_add_toolset(const hub_profile *profile, const hub_toolset *toolset, hub_buf *out);
 
 /* The JSON Schema of that object. */
 extern const char HUB_STATUS_SCHEMA[];
 
 /* Append the status of the hub, an object: `hub`, and `toolsets` with `key`, `active` and `status`
  * of each. A profile whose clients cannot enable toolsets hears of its own ones alone. */
-void hub_status_add(const struct hub_profile *profile, hub_buf *out);
+void hub_status_add(const hub_profile *profile, hub_buf *out);
 
 /* Ask the hub behind a toolset, which is in use, for its status. `on_outcome` is told once, perhaps
  * before this returns. It takes at most `timeout_ms`.

@@ -3,8 +3,14 @@
 
 #include "base/digest.h"
 #include "base/limits.h"
-#include "hub/kernel/capabilities.h"
+#include "hub/catalogs/announce.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/notices/notifier.h"
 
 #include <openssl/crypto.h>
 
@@ -29,11 +35,12 @@ static bool sign(const hub_orchestrator *hub, hub_kind kind, hub_str canonical,
     unsigned char mac[HUB_DIGEST_BYTES];
     hub_buf text;
     hub_buf_init(&text, CURSOR_MAX_BYTES);
-    hub_buf_printf(&text, "%s:", LIST_KEYS[kind]);
+    hub_buf_printf(&text, "cursor/%s:", LIST_KEYS[kind]);
     hub_buf_add(&text, canonical);
     bool done = hub_buf_ok(&text);
     if (done) {
-        hub_hmac(hub->cursor_key, sizeof hub->cursor_key, hub_buf_str(&text), mac);
+        const hub_key *key = hub_key_of(hub);
+        hub_hmac(key->bytes, sizeof key->bytes, hub_buf_str(&text), mac);
         memcpy(ret_mac, mac, MAC_BYTES);
     }
     hub_buf_fini(&text);
@@ -112,11 +119,11 @@ static void add_modern_tail(const hub_settings *settings, hub_buf *out)
 
 void hub_listing_respond(const hub_request *request, hub_kind kind)
 {
-    const hub_profile *profile = request->session->profile;
-    const hub_orchestrator *hub = profile->hub;
-    const hub_view *view = hub_registry_view_of(profile->registry, kind);
+    const hub_profile *profile = hub_session_profile(request->session);
+    const hub_orchestrator *hub = hub_profile_hub(profile);
+    const hub_view *view = hub_registry_view_of(hub_profile_registry(profile), kind);
     hub_str cursor = request->message->at[HUB_M_CURSOR];
-    size_t page = hub->settings->limits.list_page;
+    size_t page = hub_settings_of(hub)->limits.list_page;
     size_t from = 0;
     if (cursor.len > 0 && hub_json_type_of(cursor) != HUB_JSON_NULL) {
         char bytes[CURSOR_MAX_BYTES / 2];
@@ -137,12 +144,12 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
         hub_buf_add_char(&tail, '"');
     }
     if (request->context.era == HUB_ERA_MODERN) {
-        add_modern_tail(hub->settings, &tail);
+        add_modern_tail(hub_settings_of(hub), &tail);
     }
     if (hub_buf_ok(&tail)) {
-        hub_notifier_seen(profile->notifier, kind);
+        hub_notifier_seen(hub_notifier_of(profile), kind);
         if (view->count - from <= page) {
-            request->session->listed[kind] = view->serial;
+            hub_session_note_listed(request->session, kind, view->serial);
         }
         hub_respond_list(request, hub_str_of(LIST_KEYS[kind]), hub_view_slice(view, from, page),
                          hub_buf_str(&tail));
@@ -174,8 +181,8 @@ static void add_instructions(const hub_settings *settings, hub_buf *out)
 
 void hub_listing_respond_discover(const hub_request *request)
 {
-    const hub_profile *profile = request->session->profile;
-    const hub_settings *settings = profile->hub->settings;
+    const hub_profile *profile = hub_session_profile(request->session);
+    const hub_settings *settings = hub_settings_of(hub_profile_hub(profile));
     hub_buf result;
     hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_printf(&result, "{\"supportedVersions\":[\"%s\"],\"capabilities\":",
@@ -189,13 +196,14 @@ void hub_listing_respond_discover(const hub_request *request)
 
 void hub_listing_respond_initialize(const hub_request *request, hub_revision revision)
 {
-    const hub_profile *profile = request->session->profile;
-    const hub_settings *settings = profile->hub->settings;
+    const hub_profile *profile = hub_session_profile(request->session);
+    const hub_settings *settings = hub_settings_of(hub_profile_hub(profile));
     hub_buf result;
     hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_printf(&result,
                    "{\"protocolVersion\":\"%s\",\"capabilities\":", hub_revision_date(revision));
-    request->session->announced = hub_capabilities_announce(profile, revision, &result);
+    hub_session_note_announced(request->session,
+                               hub_capabilities_announce(profile, revision, &result));
     hub_buf_add(&result, HUB_STR(",\"serverInfo\":"));
     add_server_info(settings, &result);
     add_instructions(settings, &result);

@@ -2,8 +2,15 @@
 #include "hub/router/meta_tools.h"
 
 #include "base/limits.h"
+#include "hub/active/manager.h"
 #include "hub/report/describe.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/kernel/respond.h"
 #include "hub/report/status.h"
 #include "tools/naming.h"
@@ -97,7 +104,7 @@ static void reply_failure(hub_call *call, hub_err err, const char *why)
 
 static hub_profile *profile_of(const hub_call *call)
 {
-    return call->session->profile;
+    return hub_session_profile(hub_call_session(call));
 }
 
 /* ---- enable_toolset, disable_toolset --------------------------------------------------------- */
@@ -196,13 +203,15 @@ static void on_changed(void *ctx, const hub_manager_result *results, size_t coun
 static void change_toolsets(hub_call *call, const hub_str *toolsets, size_t count, bool enabling,
                             bool single)
 {
-    hub_manager *manager = profile_of(call)->manager;
+    hub_manager *manager = hub_manager_of(profile_of(call));
     pending_change *pending = malloc(sizeof *pending);
     hub_error why = {.code = HUB_OK, .text = "out of memory"};
     hub_err err = HUB_ENOMEM;
     if (pending != NULL) {
-        *pending = (pending_change){
-            .calls = call->table, .call = call->id, .enabling = enabling, .single = single};
+        *pending = (pending_change){.calls = hub_call_table_of(call),
+                                    .call = hub_call_id(call),
+                                    .enabling = enabling,
+                                    .single = single};
         err = (enabling ? hub_manager_enable : hub_manager_disable)(manager, toolsets, count,
                                                                     on_changed, pending, &why);
     }
@@ -257,12 +266,13 @@ static void disable_toolset(hub_call *call, hub_str arguments)
 /* Append an array of the keys of all toolsets, or of the active ones. */
 static void add_keys(hub_buf *out, const hub_profile *profile, bool only_active)
 {
-    const hub_orchestrator *hub = profile->hub;
+    const hub_orchestrator *hub = hub_profile_hub(profile);
     hub_buf_add_char(out, '[');
-    for (size_t i = 0; i < hub->toolset_count; i++) {
-        if (!only_active || hub_describe_is_active(profile, hub->toolsets[i])) {
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        if (!only_active || hub_describe_is_active(profile, hub_toolset_at(hub, i))) {
             hub_json_add_comma(out);
-            hub_json_add_string(out, hub_str_of(hub->toolsets[i]->settings->key));
+            hub_json_add_string(out,
+                                hub_str_of(hub_toolset_settings_of(hub_toolset_at(hub, i))->key));
         }
     }
     hub_buf_add_char(out, ']');
@@ -271,15 +281,15 @@ static void add_keys(hub_buf *out, const hub_profile *profile, bool only_active)
 static void list_toolsets(hub_call *call, hub_str arguments)
 {
     const hub_profile *profile = profile_of(call);
-    const hub_orchestrator *hub = profile->hub;
+    const hub_orchestrator *hub = hub_profile_hub(profile);
     (void)arguments;
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_add(&out, HUB_STR("{\"toolsets\":["));
-    for (size_t i = 0; i < hub->toolset_count; i++) {
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         hub_json_add_comma(&out);
         hub_buf_add_char(&out, '{');
-        hub_describe_add_toolset(profile, hub->toolsets[i], &out);
+        hub_describe_add_toolset(profile, hub_toolset_at(hub, i), &out);
         hub_buf_add_char(&out, '}');
     }
     hub_buf_add(&out, HUB_STR("],\"availableToolsets\":"));
@@ -288,13 +298,13 @@ static void list_toolsets(hub_call *call, hub_str arguments)
     add_keys(&out, profile, true);
     hub_buf_add(&out, HUB_STR(",\"registeredModules\":["));
     size_t module_count;
-    const hub_module *const *modules = hub_resolver_modules(hub->resolver, &module_count);
+    const hub_module *const *modules = hub_resolver_modules(hub_resolver_of(hub), &module_count);
     for (size_t i = 0; i < module_count; i++) {
         hub_json_add_comma(&out);
         hub_json_add_string(&out, hub_str_of(modules[i]->name));
     }
-    hub_buf_printf(&out, "],\"totalToolsets\":%zu,\"activeCount\":%zu}", hub->toolset_count,
-                   hub_manager_active_count(profile->manager));
+    hub_buf_printf(&out, "],\"totalToolsets\":%zu,\"activeCount\":%zu}", hub_toolset_total(hub),
+                   hub_manager_active_count(hub_manager_of(profile)));
     reply(call, &out, false);
 }
 
@@ -317,7 +327,7 @@ static void add_tool_summary(hub_buf *out, hub_str exposed, const hub_item *tool
 /* The exposed entries of an active toolset; for one that is not active, what is known of it. */
 static void add_toolset_tools(hub_buf *out, const hub_profile *profile, hub_toolset *toolset)
 {
-    const hub_view *view = hub_registry_view(profile->registry);
+    const hub_view *view = hub_registry_view(hub_profile_registry(profile));
     bool active = hub_describe_is_active(profile, toolset);
     hub_buf_add_char(out, '[');
     for (size_t i = 0; active && i < view->count; i++) {
@@ -327,11 +337,11 @@ static void add_toolset_tools(hub_buf *out, const hub_profile *profile, hub_tool
         }
     }
     hub_source source = hub_toolset_source(toolset);
-    for (size_t i = 0; !active && toolset->lists[HUB_KIND_TOOL] != NULL &&
-                       i < toolset->lists[HUB_KIND_TOOL]->count;
+    for (size_t i = 0; !active && hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL &&
+                       i < hub_toolset_list(toolset, HUB_KIND_TOOL)->count;
          i++) {
-        const hub_item *tool = &toolset->lists[HUB_KIND_TOOL]->items[i];
-        if (hub_registry_exposes(profile->registry, &source, tool)) {
+        const hub_item *tool = &hub_toolset_list(toolset, HUB_KIND_TOOL)->items[i];
+        if (hub_registry_exposes(hub_profile_registry(profile), &source, tool)) {
             hub_json_add_comma(out);
             add_tool_summary(out, tool->name, tool);
         }
@@ -346,7 +356,7 @@ static void describe_toolset(hub_call *call, hub_str arguments)
     hub_buf_init(&key, arguments.len + 1);
     hub_toolset *toolset = NULL;
     if (hub_json_decode(hub_json_get(arguments, HUB_STR("toolset")), &key) == HUB_OK) {
-        toolset = hub_find_toolset(profile->hub, hub_str_trim(hub_buf_str(&key)));
+        toolset = hub_find_toolset(hub_profile_hub(profile), hub_str_trim(hub_buf_str(&key)));
     }
     if (toolset == NULL) {
         hub_error why;
@@ -370,7 +380,7 @@ static void describe_toolset(hub_call *call, hub_str arguments)
 static void list_tools(hub_call *call, hub_str arguments)
 {
     const hub_profile *profile = profile_of(call);
-    const hub_view *view = hub_registry_view(profile->registry);
+    const hub_view *view = hub_registry_view(hub_profile_registry(profile));
     (void)arguments;
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
@@ -386,7 +396,7 @@ static void list_tools(hub_call *call, hub_str arguments)
         const hub_toolset *toolset = entry->owner;
         if (entry->owner != owner) {
             hub_buf_add(&out, owner != NULL ? HUB_STR("]") : HUB_STR_EMPTY);
-            hub_json_add_key(&out, hub_str_of(toolset->settings->key));
+            hub_json_add_key(&out, hub_str_of(hub_toolset_settings_of(toolset)->key));
             hub_buf_add_char(&out, '[');
             owner = entry->owner;
         }
@@ -472,11 +482,11 @@ hub_err hub_meta_catalog(bool is_static, hub_catalog **ret_catalog)
     return err;
 }
 
-void hub_meta_call(hub_call *call, hub_str name, hub_str arguments)
+void hub_meta_answer(hub_call *call, const hub_way *way)
 {
     for (size_t i = 0; i < sizeof META_TOOLS / sizeof META_TOOLS[0]; i++) {
-        if (hub_str_is(name, META_TOOLS[i].name)) {
-            META_TOOLS[i].run(call, arguments);
+        if (hub_str_is(way->name, META_TOOLS[i].name)) {
+            META_TOOLS[i].run(call, way->arguments);
             return;
         }
     }

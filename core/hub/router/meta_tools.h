@@ -7,7 +7,7 @@
 #ifndef HUB_HUB_ROUTER_META_TOOLS_H
 #define HUB_HUB_ROUTER_META_TOOLS_H
 
-#include "hub/kernel/call.h"
+#include "hub/kernel/way.h"
 #include "tools/catalog.h"
 
 /* The catalog of the meta-tools.
@@ -15,8 +15,8 @@
  * errors:  HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_meta_catalog(bool is_static, hub_catalog **ret_catalog);
 
-/* Run one: `name` is in the catalog, `arguments` satisfy its schema (or are empty). Completes the
- * call now or later. */
-void hub_meta_call(hub_call *call, hub_str name, hub_str arguments);
+/* Answer a call of one, whose arguments satisfy its schema, now or later: what the toolset `_meta` has
+ * instead of a module. */
+void hub_meta_answer(hub_call *call, const hub_way *way);
 
 #endif

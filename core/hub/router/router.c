@@ -3,31 +3,25 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "hub/audit/audit.h"
-#include "hub/router/content.h"
-#include "hub/report/describe.h"
+#include "hub/ask/ask.h"
+#include "hub/ask/roots.h"
+#include "hub/catalogs/discovery.h"
+#include "hub/catalogs/parking.h"
+#include "hub/content/content.h"
 #include "hub/forward/forward.h"
 #include "hub/kernel/hub.h"
-#include "hub/ask/input_required.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/notices/listen.h"
-#include "hub/router/listing.h"
 #include "hub/notices/logging.h"
-#include "hub/router/meta_tools.h"
-#include "hub/middleware/middleware.h"
-#include "hub/catalogs/parking.h"
-#include "hub/limits/queue.h"
-#include "hub/limits/rates.h"
-#include "hub/ask/reissue.h"
-#include "hub/ask/roots.h"
-#include "hub/kernel/respond.h"
-#include "hub/ask/sealed_state.h"
-#include "hub/kernel/session_calls.h"
-#include "hub/instances/session_instance.h"
-#include "hub/report/status.h"
 #include "hub/notices/subscription.h"
+#include "hub/report/describe.h"
+#include "hub/report/status.h"
+#include "hub/router/binding_events.h"
+#include "hub/router/listing.h"
 #include "hub/tasks/tasks.h"
-
-#include <stdlib.h>
 
 enum {
     LEGACY = 1,
@@ -47,12 +41,13 @@ typedef struct method_row {
 
 static void handle_list(const hub_request *request, hub_kind kind)
 {
-    if (!request->resumed && hub_parking_is_useful(request->session->profile, false)) {
+    if (request->call == NULL &&
+        hub_parking_is_useful(hub_session_profile(request->session), false)) {
         hub_parking_add(request, false);
         return;
     }
     hub_listing_respond(request, kind);
-    hub_discovery_refresh(request->session->profile, request->message->at[HUB_M_META]);
+    hub_discovery_refresh(hub_session_profile(request->session), request->message->at[HUB_M_META]);
 }
 
 static void handle_tools_list(const hub_request *request)
@@ -78,7 +73,7 @@ static void handle_prompts_list(const hub_request *request)
 /* The entry that params.name means, or NULL with an answer given or the request parked. */
 static const hub_view_entry *find_tool(const hub_request *request)
 {
-    hub_profile *profile = request->session->profile;
+    hub_profile *profile = hub_session_profile(request->session);
     hub_str raw = request->message->at[HUB_M_NAME];
     hub_str name;
     hub_buf decoded;
@@ -92,8 +87,9 @@ static const hub_view_entry *find_tool(const hub_request *request)
         }
         name = hub_buf_str(&decoded);
     }
-    const hub_view_entry *entry = hub_view_find(hub_registry_view(profile->registry), name);
-    if (entry == NULL && !request->resumed && hub_parking_is_useful(profile, true)) {
+    const hub_view_entry *entry =
+        hub_view_find(hub_registry_view(hub_profile_registry(profile)), name);
+    if (entry == NULL && request->call == NULL && hub_parking_is_useful(profile, true)) {
         hub_parking_add(request, true);
     } else if (entry == NULL) {
         hub_buf text;
@@ -102,7 +98,7 @@ static const hub_view_entry *find_tool(const hub_request *request)
         hub_buf_init(&failures, HUB_LIMIT_LOG_LINE_BYTES / 2);
         hub_buf_printf(&text, "Unknown tool: %.*s", (int)(name.len < 200 ? name.len : 200),
                        name.ptr);
-        hub_audit_refuse(request);
+        hub_request_refuse(request);
         hub_describe_add_failures(profile, &failures);
         if (failures.len > 0) {
             hub_buf_printf(&text, " (toolsets that cannot be reached: %.*s)",
@@ -132,117 +128,29 @@ static hub_str arguments_of(const hub_message *message)
     }
 }
 
-void hub_router_dispatch(hub_call *call, hub_toolset *toolset, hub_str name, hub_str name_json,
-                         const hub_message *message)
-{
-    hub_middleware_begin(call, toolset, message->method, name);
-    toolset = hub_session_instance_of_call(call, toolset);
-    if (toolset == NULL) {
-        return;
-    }
-    if (!hub_queue_hold(call, toolset, name, name_json, message)) {
-        hub_router_hand_over(call, toolset, name, name_json, message);
-    }
-}
-
-void hub_router_hand_over(hub_call *call, hub_toolset *toolset, hub_str name, hub_str name_json,
-                          const hub_message *message)
-{
-    const hub_orchestrator *hub = toolset->hub;
-    const hub_toolset_settings *settings = toolset->settings;
-    hub_binding *binding = toolset->binding;
-    hub_str params = message->at[HUB_M_PARAMS];
-    patchbay_request request = {
-        .struct_size = sizeof request,
-        .flags = call->context.progress_token.len > 0 ? PATCHBAY_WANTS_PROGRESS : 0,
-        .tool = name,
-        .args_json = arguments_of(message),
-        .meta_json = message->at[HUB_M_META],
-        .method = message->method,
-        .params_json = params.len > 0 ? params : HUB_STR("{}"),
-        .name_json = name_json,
-    };
-    if (!hub_input_required_admit(call, binding, message)) {
-        return;
-    }
-    char *opened = NULL;
-    hub_str state = call->may_ask ? message->at[HUB_M_REQUEST_STATE] : HUB_STR_EMPTY;
-    if (state.len > 0 && hub_sealed_state_open(state, &request, &opened) != HUB_OK) {
-        hub_call_fail(call, PATCHBAY_UNAVAILABLE, HUB_STR("out of memory"));
-        return;
-    }
-    hub_logging_note_call(call, toolset);
-    if (call->is_tool_call && toolset->is_recalled) {
-        call->promised_tool = hub_str_dup(name); /* without it the server says so itself */
-    }
-    hub_call_bind(call, binding);
-    hub_input_required_supply(call, message);
-    hub_reissue_keep(call, message, &request);
-    uint32_t ceiling_ms = hub->settings->limits.call_ceiling_ms;
-    /* The result of a task takes as long as the task. */
-    hub_call_set_deadline(
-        call, call->task_role == HUB_TASK_RESULT ? ceiling_ms : settings->call_timeout_ms,
-        ceiling_ms);
-    uint64_t deadline_ms = call->begin_ms + call->timeout_ms;
-    request.deadline_ms = deadline_ms < call->ceiling_ms ? deadline_ms : call->ceiling_ms;
-    hub_instance_call(binding->instance, call->id, &request);
-    free(opened);
-}
-
-static hub_str key_of(const hub_view_entry *entry)
-{
-    const hub_toolset *toolset = entry->owner;
-    return hub_str_of(toolset->settings->key);
-}
-
-/* Make the request a call and hand it to whoever has the tool. */
+/* Make the request a call, and send it on its way to whoever has the tool. */
 static void call_tool(const hub_request *request, const hub_view_entry *entry)
 {
     const hub_message *message = request->message;
-    hub_orchestrator *hub = request->session->profile->hub;
     hub_str arguments = arguments_of(message);
     if (arguments.len == 0) {
-        hub_audit_refuse(request);
+        hub_request_refuse(request);
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
                           HUB_STR("params.arguments must be an object"), HUB_STR_EMPTY);
         return;
     }
-    hub_task_wish wish = hub_tasks_read_call(request, entry);
-    if (wish == HUB_TASK_REFUSED) {
+    hub_call *call = hub_request_begin(request);
+    if (call == NULL) {
         return;
     }
-    hub_call *call;
-    hub_err err = hub_call_begin(hub->calls, request->session, request->port, message->at[HUB_M_ID],
-                                 &request->context, &call);
-    if (err != HUB_OK) {
-        hub_respond_refusal(request, err);
-        return;
-    }
-    call->task_role = wish == HUB_TASK_WANTED ? HUB_TASK_MADE : HUB_TASK_NONE;
-    call->is_tool_call = wish != HUB_TASK_WANTED; /* what fails to become a task has no result */
-    call->structured_errors = !entry->item->has_output_schema;
-    if (!hub_audit_begin(call, key_of(entry), entry->item->name, message)) {
-        return;
-    }
-    hub_middleware_begin(call, entry->owner, message->method, entry->item->name);
-    hub_error why; /* not cleared for each call: a failure fills it */
-    if (entry->item->schema != NULL &&
-        hub_schema_validate(entry->item->schema, arguments, "arguments", &why) != HUB_OK) {
-        hub_call_fail(call, PATCHBAY_INVALID_INPUT, hub_str_of(why.text));
-        return;
-    }
-    if (wish == HUB_TASK_REQUIRED) {
-        hub_call_fail(call, PATCHBAY_NOT_IMPLEMENTED,
-                      HUB_STR("this tool runs as a task only, which takes a client of MCP "
-                              "2025-11-25 that supports tasks"));
-    } else if (entry->owner == hub->meta) {
-        hub_meta_call(call, entry->item->name, arguments);
-    } else if (wish == HUB_TASK_HIDDEN) {
-        hub_tasks_dispatch_hidden(call, entry, message);
-    } else {
-        hub_router_dispatch(call, entry->owner, entry->item->name, message->at[HUB_M_NAME],
-                            message);
-    }
+    hub_call_set_of_tool(call, true, !entry->item->has_output_schema);
+    hub_way way = {.toolset = entry->owner,
+                   .item = entry->item,
+                   .name = entry->item->name,
+                   .name_json = message->at[HUB_M_NAME],
+                   .arguments = arguments,
+                   .message = message};
+    hub_call_send(call, &way);
 }
 
 static void handle_tools_call(const hub_request *request)
@@ -250,7 +158,8 @@ static void handle_tools_call(const hub_request *request)
     const hub_view_entry *entry = find_tool(request);
     if (entry != NULL) {
         /* A tool may change the list while it runs; what it was given lies in this view. */
-        hub_view *view = hub_view_ref(hub_registry_view(request->session->profile->registry));
+        hub_view *view = hub_view_ref(
+            hub_registry_view(hub_profile_registry(hub_session_profile(request->session))));
         call_tool(request, entry);
         hub_view_unref(view);
     }
@@ -268,7 +177,7 @@ static void handle_initialize(const hub_request *request)
     hub_session *session = request->session;
     const hub_message *message = request->message;
     hub_str date;
-    if (session->revision != HUB_REVISION_NONE) {
+    if (hub_session_revision(session) != HUB_REVISION_NONE) {
         hub_respond_error(request, HUB_RPC_INVALID_REQUEST,
                           HUB_STR("the session is initialized already"), HUB_STR_EMPTY);
         return;
@@ -286,13 +195,13 @@ static void handle_initialize(const hub_request *request)
         revision = HUB_REVISION_NEWEST_LEGACY;
     }
     hub_str capabilities = message->at[HUB_M_CAPABILITIES];
-    session->capabilities = hub_tasks_dup_capabilities(
+    char *declared = hub_tasks_dup_capabilities(
         hub_json_type_of(capabilities) == HUB_JSON_OBJECT ? capabilities : HUB_STR("{}"));
-    if (session->capabilities == NULL) {
+    if (declared == NULL) {
         hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
         return;
     }
-    session->revision = revision;
+    hub_session_agree(session, revision, declared);
     hub_listing_respond_initialize(request, revision);
 }
 
@@ -354,13 +263,13 @@ static void respond_bad_context(const hub_request *request, int code, const char
 /* Whether the client may be shown what there is: no hub may be behind itself. */
 static bool is_welcome(const hub_request *request)
 {
-    hub_orchestrator *hub = request->session->profile->hub;
+    hub_orchestrator *hub = hub_session_hub(request->session);
     const hub_str *at = request->message->at;
     hub_str says = at[HUB_M_CAPABILITIES].len > 0
                        ? hub_json_get(at[HUB_M_CAPABILITIES], HUB_STR("experimental"))
                        : at[HUB_M_META];
     hub_error why = {.code = HUB_OK};
-    hub_err err = hub_lineage_take(&hub->lineage, says, hub_clock_now_ms(), &why);
+    hub_err err = hub_lineage_take(hub_lineage_of(hub), says, hub_clock_now_ms(), &why);
     if (err != HUB_OK) {
         hub_respond_error(request, HUB_RPC_INVALID_REQUEST, hub_str_of(why.text),
                           HUB_STR("{\"code\":\"" HUB_LOOP_CODE "\"}"));
@@ -368,12 +277,29 @@ static bool is_welcome(const hub_request *request)
     return err == HUB_OK;
 }
 
+/* The stations that look at each request, or at what this one has. */
+static bool arrive(const hub_request *request)
+{
+    const hub_orchestrator *hub = hub_session_hub(request->session);
+    const hub_str *at = request->message->at;
+    bool has_state = at[HUB_M_REQUEST_STATE].len + at[HUB_M_INPUT_RESPONSES].len > 0;
+    hub_station_mask left =
+        hub_wanted(hub) | (has_state ? hub_stations_triggered(HUB_ON_STATE) : 0);
+    for (; left != 0; left &= left - 1) {
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        if (station->arrive != NULL && station->arrive(request) != HUB_GO_ON) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Read the context, then call the method's handler. `initialize` and `ping` need no context. */
 static void handle_request(const hub_request *request)
 {
     hub_request known = *request;
     const method_row *method = find_method(request->message->method);
-    hub_revision legacy = request->session->revision;
+    hub_revision legacy = hub_session_revision(request->session);
     bool opens =
         method != NULL && (method->handle == handle_initialize || method->handle == handle_ping);
     int code = 0;
@@ -386,8 +312,9 @@ static void handle_request(const hub_request *request)
         respond_bad_context(&known, code, why.text);
         return;
     }
-    if (known.context.era == HUB_ERA_LEGACY && request->session->capabilities != NULL) {
-        known.context.capabilities = hub_str_of(request->session->capabilities);
+    hub_str declared = hub_session_capabilities(request->session);
+    if (known.context.era == HUB_ERA_LEGACY && declared.len > 0) {
+        known.context.capabilities = declared;
         known.context.log_level = hub_logging_level_json(request->session);
     }
     known.context.headers = request->context.headers;
@@ -399,32 +326,36 @@ static void handle_request(const hub_request *request)
         respond_unknown_method(&known);
         return;
     }
-    if ((!opens && !hub_rates_admit(&known)) || (method->shows && !is_welcome(&known)) ||
-        (dialect == MODERN && hub_input_required_resume(&known))) {
-        return;
+    if ((opens || arrive(&known)) && (!method->shows || is_welcome(&known))) {
+        known.handle = method->handle;
+        method->handle(&known);
     }
-    method->handle(&known);
 }
 
-void hub_router_request(hub_session *session, hub_port *port, const hub_message *message)
+static void take_request(hub_session *session, hub_port *port, const hub_message *message)
 {
+    const hub_orchestrator *hub = hub_session_hub(session);
     hub_request request = {.session = session, .port = port, .message = message};
     hub_str id = message->at[HUB_M_ID];
-    request.context.revision = session->revision; /* for framing an error */
-    if (session->profile->hub->stopping) {
-        hub_audit_refuse(&request);
+    request.context.revision = hub_session_revision(session); /* for framing an error */
+    if (hub_is_stopping(hub)) {
+        hub_request_refuse(&request);
         hub_respond_error(&request, HUB_RPC_SHUTTING_DOWN,
                           HUB_STR("the hub is shutting down: try again"),
                           HUB_STR("{\"retryable\":true}"));
         return;
     }
-    if (hub_listen_find(session, id) != NULL || hub_call_find_client(session, id) != NULL) {
+    if (hub_session_find_call(session, id) != NULL || hub_listen_find(session, id) != NULL) {
         hub_respond_refusal(&request, HUB_EEXIST);
+        return;
+    }
+    if (hub_forwarded_names(hub)->count == 0) {
+        handle_request(&request);
         return;
     }
     hub_buf headers;
     hub_buf_init(&headers, SIZE_MAX / 2);
-    hub_forward_collect(session->profile->hub, port, &headers);
+    hub_forward_collect(hub, port, &headers);
     request.context.headers = hub_buf_str(&headers);
     if (hub_buf_ok(&headers)) {
         handle_request(&request);
@@ -434,24 +365,13 @@ void hub_router_request(hub_session *session, hub_port *port, const hub_message 
     hub_buf_fini(&headers);
 }
 
-void hub_router_resume(hub_session *session, hub_port *port, hub_str bytes, hub_str headers)
-{
-    hub_message message;
-    if (hub_message_scan(bytes, &message, NULL) == HUB_OK) { /* it was scanned before */
-        hub_request request = {
-            .session = session, .port = port, .message = &message, .resumed = true};
-        request.context.headers = headers;
-        handle_request(&request);
-    }
-}
-
 /* ---- notifications --------------------------------------------------------------------------- */
 
 /* Only the session that made a request may cancel it: ids are looked up within it. */
 static void cancel(hub_session *session, const hub_message *message)
 {
     hub_str id = message->at[HUB_M_REQUEST_ID];
-    hub_call *call = id.len > 0 ? hub_call_find_client(session, id) : NULL;
+    hub_call *call = id.len > 0 ? hub_session_find_call(session, id) : NULL;
     if (call != NULL) {
         hub_subscription_cancel(call);
         hub_call_drop(call);
@@ -460,15 +380,24 @@ static void cancel(hub_session *session, const hub_message *message)
     }
 }
 
-void hub_router_notification(hub_session *session, const hub_message *message)
+static void take_notification(hub_session *session, const hub_message *message)
 {
     if (hub_str_is(message->method, "notifications/cancelled")) {
         cancel(session, message);
     } else if (hub_str_is(message->method, "notifications/initialized") &&
-               session->revision != HUB_REVISION_NONE) {
-        session->initialized = true;
+               hub_session_revision(session) != HUB_REVISION_NONE) {
+        hub_session_note_initialized(session);
     } else if (hub_str_is(message->method, "notifications/roots/list_changed") &&
-               session->initialized) {
+               hub_session_is_initialized(session)) {
         hub_roots_changed(session);
     }
 }
+
+/* ---- for the kernel -------------------------------------------------------------------------- */
+
+const hub_hub_ops HUB_ROUTER_OPS = {
+    .request = take_request,
+    .notification = take_notification,
+    .response = hub_ask_take_answer,
+    .instance_events = &HUB_BINDING_EVENTS,
+};

@@ -3,16 +3,22 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/notices/logging.h"
 #include "hub/notices/progress.h"
-#include "hub/tasks/tasks.h"
+#include "hub/tasks/tasks_internal.h"
 
 #include <stdlib.h>
 
 struct hub_task_watch {
-    UT_hash_handle by_id;   /* in toolset->task_watches */
-    UT_hash_handle by_call; /* in toolset->task_progress */
+    UT_hash_handle by_id;   /* among those of its toolset */
+    UT_hash_handle by_call; /* likewise */
     hub_toolset *toolset;
     hub_session *session;
     hub_task_watch *session_next; /* newer */
@@ -28,7 +34,7 @@ struct hub_task_watch {
 static hub_task_watch *find(const hub_toolset *toolset, hub_str id)
 {
     hub_task_watch *found = NULL;
-    HASH_FIND(by_id, toolset->task_watches, id.ptr, (unsigned)id.len, found);
+    HASH_FIND(by_id, hub_tasks_of(toolset)->watches, id.ptr, (unsigned)id.len, found);
     return found;
 }
 
@@ -36,20 +42,20 @@ static void forget(hub_task_watch *watch)
 {
     hub_session *session = watch->session;
     hub_toolset *toolset = watch->toolset;
-    HASH_DELETE(by_id, toolset->task_watches, watch);
-    HASH_DELETE(by_call, toolset->task_progress, watch);
+    HASH_DELETE(by_id, hub_tasks_of(toolset)->watches, watch);
+    HASH_DELETE(by_call, hub_tasks_of(toolset)->progress, watch);
     if (watch->session_prev != NULL) {
         watch->session_prev->session_next = watch->session_next;
     } else {
-        session->oldest_task = watch->session_next;
+        hub_tasks_in(session)->oldest_task = watch->session_next;
     }
     if (watch->session_next != NULL) {
         watch->session_next->session_prev = watch->session_prev;
     } else {
-        session->newest_task = watch->session_prev;
+        hub_tasks_in(session)->newest_task = watch->session_prev;
     }
-    session->task_count--;
-    toolset->hub->task_count--;
+    hub_tasks_in(session)->task_count--;
+    --*hub_tasks_count(toolset);
     free(watch);
 }
 
@@ -64,28 +70,29 @@ void hub_task_watch_end(hub_toolset *toolset, hub_str id)
 static void link_session(hub_task_watch *watch)
 {
     hub_session *session = watch->session;
-    watch->session_prev = session->newest_task;
-    if (session->newest_task != NULL) {
-        session->newest_task->session_next = watch;
+    watch->session_prev = hub_tasks_in(session)->newest_task;
+    if (hub_tasks_in(session)->newest_task != NULL) {
+        hub_tasks_in(session)->newest_task->session_next = watch;
     } else {
-        session->oldest_task = watch;
+        hub_tasks_in(session)->oldest_task = watch;
     }
-    session->newest_task = watch;
-    session->task_count++;
-    watch->toolset->hub->task_count++;
+    hub_tasks_in(session)->newest_task = watch;
+    hub_tasks_in(session)->task_count++;
+    ++*hub_tasks_count(watch->toolset);
 }
 
 /* Into both or neither. False when out of memory. */
 static bool add_to_tables(hub_task_watch *watch)
 {
     hub_toolset *toolset = watch->toolset;
-    HASH_ADD_KEYPTR(by_id, toolset->task_watches, watch->text, (unsigned)watch->id_len, watch);
+    HASH_ADD_KEYPTR(by_id, hub_tasks_of(toolset)->watches, watch->text, (unsigned)watch->id_len,
+                    watch);
     if (!hub_map_has_taken(&watch->by_id)) {
         return false;
     }
-    HASH_ADD(by_call, toolset->task_progress, call, sizeof watch->call, watch);
+    HASH_ADD(by_call, hub_tasks_of(toolset)->progress, call, sizeof watch->call, watch);
     if (!hub_map_has_taken(&watch->by_call)) {
-        HASH_DELETE(by_id, toolset->task_watches, watch);
+        HASH_DELETE(by_id, hub_tasks_of(toolset)->watches, watch);
         return false;
     }
     return true;
@@ -93,14 +100,14 @@ static bool add_to_tables(hub_task_watch *watch)
 
 void hub_task_watch_begin(const hub_call *call, hub_str id)
 {
-    hub_toolset *toolset = call->binding->toolset;
-    hub_session *session = call->session;
-    hub_str token = call->context.progress_token;
+    hub_toolset *toolset = hub_binding_toolset(hub_call_binding(call));
+    hub_session *session = hub_call_session(call);
+    hub_str token = hub_call_context(call)->progress_token;
     hub_task_watch_end(toolset, id); /* a server that uses an id again means another task */
-    if (session->task_count >= HUB_LIMIT_WATCHED_TASKS_PER_SESSION) {
-        forget(session->oldest_task);
+    if (hub_tasks_in(session)->task_count >= HUB_LIMIT_WATCHED_TASKS_PER_SESSION) {
+        forget(hub_tasks_in(session)->oldest_task);
     }
-    if (toolset->hub->task_count >= HUB_LIMIT_WATCHED_TASKS) {
+    if (*hub_tasks_count(toolset) >= HUB_LIMIT_WATCHED_TASKS) {
         return;
     }
     hub_task_watch *watch = calloc(1, sizeof *watch + id.len + token.len);
@@ -109,7 +116,7 @@ void hub_task_watch_begin(const hub_call *call, hub_str id)
     }
     watch->toolset = toolset;
     watch->session = session;
-    watch->call = call->id;
+    watch->call = hub_call_id(call);
     watch->id_len = id.len;
     memcpy(watch->text, id.ptr, id.len);
     if (token.len > 0) {
@@ -125,15 +132,15 @@ void hub_task_watch_begin(const hub_call *call, hub_str id)
 
 void hub_task_watch_forget_session(hub_session *session)
 {
-    while (session->oldest_task != NULL) {
-        forget(session->oldest_task);
+    while (hub_tasks_in(session)->oldest_task != NULL) {
+        forget(hub_tasks_in(session)->oldest_task);
     }
 }
 
 void hub_task_watch_forget_toolset(hub_toolset *toolset)
 {
-    while (toolset->task_watches != NULL) {
-        forget(toolset->task_watches);
+    while (hub_tasks_of(toolset)->watches != NULL) {
+        forget(hub_tasks_of(toolset)->watches);
     }
 }
 
@@ -160,8 +167,8 @@ void hub_task_watch_status(hub_toolset *toolset, hub_str params)
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
     hub_str told = hub_tasks_notification(toolset, session, params, true, &text);
-    if (told.len > 0 && !session->closing) {
-        hub_respond_notify(session->port, HUB_STR("notifications/tasks/status"), told);
+    if (told.len > 0 && !hub_session_is_closing(session)) {
+        hub_respond_notify(hub_session_port(session), HUB_STR("notifications/tasks/status"), told);
     }
     hub_buf_fini(&text);
     if (hub_tasks_has_ended(params)) {
@@ -172,7 +179,7 @@ void hub_task_watch_status(hub_toolset *toolset, hub_str params)
 bool hub_task_watch_progress(hub_toolset *toolset, uint64_t call, hub_str params)
 {
     hub_task_watch *watch = NULL;
-    HASH_FIND(by_call, toolset->task_progress, &call, sizeof call, watch);
+    HASH_FIND(by_call, hub_tasks_of(toolset)->progress, &call, sizeof call, watch);
     if (watch == NULL) {
         return false;
     }
@@ -180,8 +187,8 @@ bool hub_task_watch_progress(hub_toolset *toolset, uint64_t call, hub_str params
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
     hub_str told = hub_tasks_notification(toolset, session, params, false, &text);
-    if (told.len > 0 && watch->token.len > 0 && !session->closing) {
-        hub_progress_notify(session->port, watch->token, told);
+    if (told.len > 0 && watch->token.len > 0 && !hub_session_is_closing(session)) {
+        hub_progress_notify(hub_session_port(session), watch->token, told);
     }
     hub_buf_fini(&text);
     return true;
@@ -189,13 +196,13 @@ bool hub_task_watch_progress(hub_toolset *toolset, uint64_t call, hub_str params
 
 bool hub_task_watch_message(const hub_binding *binding, hub_str params)
 {
-    const hub_toolset *toolset = binding->toolset;
+    const hub_toolset *toolset = hub_binding_toolset(binding);
     hub_call *waiting;
     if (!hub_tasks_find_waiting(binding, params, &waiting)) {
         return false;
     }
     const hub_task_watch *watch = find_raw(toolset, hub_tasks_related_id(params));
-    hub_session *session = waiting != NULL ? waiting->session
+    hub_session *session = waiting != NULL ? hub_call_session(waiting)
                            : watch != NULL ? watch->session
                                            : NULL;
     hub_buf text;

@@ -13,21 +13,21 @@
 
 #include "hub/kernel/call.h"
 
-struct hub_toolset;
+typedef struct hub_task_watch hub_task_watch;
 
 /* A call of a legacy session has made a task: `id` is the toolset's, decoded. */
 void hub_task_watch_begin(const hub_call *call, hub_str id);
 
 /* The task has come to its end, or its session or toolset has. */
-void hub_task_watch_end(struct hub_toolset *toolset, hub_str id);
+void hub_task_watch_end(hub_toolset *toolset, hub_str id);
 void hub_task_watch_forget_session(hub_session *session);
-void hub_task_watch_forget_toolset(struct hub_toolset *toolset);
+void hub_task_watch_forget_toolset(hub_toolset *toolset);
 
 /* A toolset tells that a task has changed: params of notifications/tasks/status. */
-void hub_task_watch_status(struct hub_toolset *toolset, hub_str params);
+void hub_task_watch_status(hub_toolset *toolset, hub_str params);
 
 /* … of progress, under the id of a call that is over. False when no task is known by it. */
-bool hub_task_watch_progress(struct hub_toolset *toolset, uint64_t call, hub_str params);
+bool hub_task_watch_progress(hub_toolset *toolset, uint64_t call, hub_str params);
 
 /* … of something to log. False when that belongs to no task, and concerns others. */
 bool hub_task_watch_message(const hub_binding *binding, hub_str params);

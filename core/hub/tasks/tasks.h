@@ -28,24 +28,10 @@
 
 #include "hub/kernel/respond.h"
 
-struct hub_toolset;
-struct hub_view_entry;
+extern const hub_station HUB_TASKS_STATION;
 
-/* What a tools/call has to do with tasks. */
-typedef enum hub_task_wish {
-    HUB_TASK_UNWANTED, /* nothing */
-    HUB_TASK_WANTED,   /* it asks for one, and may */
-    HUB_TASK_HIDDEN,   /* it says `task`, but its toolset is not to see that */
-    HUB_TASK_REQUIRED, /* the tool runs as a task only, and this client cannot ask for one */
-    HUB_TASK_REFUSED,  /* it asks for one of a tool that has none: it has been answered */
-} hub_task_wish;
-
-/* Look at a tools/call before it is a call. */
-hub_task_wish hub_tasks_read_call(const hub_request *request, const struct hub_view_entry *entry);
-
-/* Hand a tools/call to its toolset without its member `task`; see HUB_TASK_HIDDEN. */
-void hub_tasks_dispatch_hidden(hub_call *call, const struct hub_view_entry *entry,
-                               const hub_message *message);
+/* Whether the call waits for the result of a task. */
+bool hub_tasks_is_result(const hub_call *call);
 
 /* Answer tasks/get, tasks/result, tasks/cancel and tasks/update: by whoever has the task. */
 void hub_tasks_forward(const hub_request *request);
@@ -53,10 +39,6 @@ void hub_tasks_forward(const hub_request *request);
 /* Answer a subscriptions/listen that names tasks, of a client that does not know what tasks are.
  * False when there is nothing to refuse. */
 bool hub_tasks_refuse_listen(const hub_request *request);
-
-/* A call is over: make the outcome the client's. `text` is initialised, and holds what the outcome
- * refers to from now on. */
-void hub_tasks_translate(hub_call *call, hub_outcome *outcome, hub_buf *text);
 
 /* A toolset asks something, or says something, with these params. Whether that belongs to a task;
  * *ret_call is then the call of a client that waits for its result, NULL when none does. */
@@ -70,7 +52,7 @@ hub_str hub_tasks_answer(const hub_call *call, hub_str result, hub_buf *text);
 /* The params of a notification for a session: with the session's ids in place of the toolset's, as
  * the member taskId (of `state`: notifications/tasks/status) and in `_meta`. As above; empty when
  * an id is none. */
-hub_str hub_tasks_notification(const struct hub_toolset *toolset, const hub_session *session,
+hub_str hub_tasks_notification(const hub_toolset *toolset, const hub_session *session,
                                hub_str params, bool is_state, hub_buf *text);
 
 /* The raw id in the `_meta` of such params, or empty. */

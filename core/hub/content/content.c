@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hub/router/content.h"
+#include "hub/content/content.h"
 
 #include "base/limits.h"
-#include "hub/audit/audit.h"
 #include "hub/report/describe.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
 #include "hub/catalogs/parking.h"
-#include "hub/router/router.h"
 #include "tools/route.h"
 
 #include <stdio.h>
@@ -47,7 +51,8 @@ bool hub_content_read_uri(const hub_request *request, hub_str raw, hub_buf *deco
 /* Park a request whose target may be in a catalog that is not known yet. */
 static bool park(const hub_request *request)
 {
-    if (request->resumed || !hub_parking_is_useful(request->session->profile, true)) {
+    if (request->call != NULL ||
+        !hub_parking_is_useful(hub_session_profile(request->session), true)) {
         return false;
     }
     hub_parking_add(request, true);
@@ -60,11 +65,11 @@ static void respond_missing(const hub_request *request, int code, const char *wh
 {
     hub_buf text;
     hub_buf failures;
-    hub_audit_refuse(request);
+    hub_request_refuse(request);
     hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
     hub_buf_init(&failures, HUB_LIMIT_LOG_LINE_BYTES / 2);
     hub_buf_printf(&text, "%s: %.*s", what, (int)(name.len < 200 ? name.len : 200), name.ptr);
-    hub_describe_add_failures(request->session->profile, &failures);
+    hub_describe_add_failures(hub_session_profile(request->session), &failures);
     if (failures.len > 0) {
         hub_buf_printf(&text, " (toolsets that cannot be reached: " HUB_STR_FMT ")",
                        HUB_STR_ARG(hub_buf_str(&failures)));
@@ -104,25 +109,31 @@ static void forward(const hub_request *request, const hub_view_entry *entry, hub
                     hub_str name_json)
 {
     hub_toolset *toolset = entry->owner;
-    hub_call *call;
-    hub_err err = hub_call_begin(toolset->hub->calls, request->session, request->port,
-                                 request->message->at[HUB_M_ID], &request->context, &call);
-    if (err != HUB_OK) {
-        hub_respond_refusal(request, err);
+    const hub_message *message = request->message;
+    hub_call *call = hub_request_begin(request);
+    if (call == NULL) {
         return;
     }
-    call->is_reading = hub_str_is(request->message->method, "resources/read");
-    if (!hub_audit_begin(call, hub_str_of(toolset->settings->key), name, request->message)) {
-        return;
+    if (hub_str_is(message->method, "resources/read")) {
+        hub_call_set_reading(call);
     }
-    hub_router_dispatch(call, toolset, name, name_json, request->message);
+    hub_str arguments = message->at[HUB_M_ARGUMENTS];
+    hub_way way = {.toolset = toolset,
+                   .item = entry->item,
+                   .name = name,
+                   .name_json = name_json,
+                   .arguments =
+                       hub_json_type_of(arguments) == HUB_JSON_OBJECT ? arguments : HUB_STR("{}"),
+                   .message = message};
+    hub_call_send(call, &way);
 }
 
 /* The toolset may change its list while it answers, so the view that the name lies in is kept. */
 static void forward_item(const hub_request *request, hub_kind kind, const hub_view_entry *entry,
                          hub_str name_json)
 {
-    hub_view *view = hub_view_ref(hub_registry_view_of(request->session->profile->registry, kind));
+    hub_view *view = hub_view_ref(
+        hub_registry_view_of(hub_profile_registry(hub_session_profile(request->session)), kind));
     forward(request, entry, entry->item->name, name_json);
     hub_view_unref(view);
 }
@@ -133,7 +144,7 @@ static void forward_resource(const hub_request *request, hub_str uri, hub_str ur
     hub_buf own;
     hub_buf_init(&own, HUB_LIMIT_URI_BYTES);
     const hub_view_entry *entry =
-        hub_route_resource(request->session->profile->registry, uri, &own);
+        hub_route_resource(hub_profile_registry(hub_session_profile(request->session)), uri, &own);
     if (!hub_buf_ok(&own)) {
         hub_respond_refusal(request, own.failed);
     } else if (entry == NULL) {
@@ -146,8 +157,10 @@ static void forward_resource(const hub_request *request, hub_str uri, hub_str ur
 
 static const hub_view_entry *find_prompt(const hub_request *request, hub_str name)
 {
-    return hub_view_find(hub_registry_view_of(request->session->profile->registry, HUB_KIND_PROMPT),
-                         name);
+    return hub_view_find(
+        hub_registry_view_of(hub_profile_registry(hub_session_profile(request->session)),
+                             HUB_KIND_PROMPT),
+        name);
 }
 
 /* ---- the methods ----------------------------------------------------------------------------- */
@@ -193,13 +206,13 @@ void hub_content_get_prompt(const hub_request *request)
 /* A reference to a resource is a template as it is listed, or a URI. */
 static void complete_resource(const hub_request *request, hub_str raw)
 {
-    const hub_profile *profile = request->session->profile;
+    const hub_profile *profile = hub_session_profile(request->session);
     hub_buf uri;
     if (!hub_content_read_uri(request, raw, &uri)) {
         return;
     }
     const hub_view_entry *entry = hub_view_find(
-        hub_registry_view_of(profile->registry, HUB_KIND_TEMPLATE), hub_buf_str(&uri));
+        hub_registry_view_of(hub_profile_registry(profile), HUB_KIND_TEMPLATE), hub_buf_str(&uri));
     if (entry != NULL) {
         forward_item(request, HUB_KIND_TEMPLATE, entry, raw);
     } else {

@@ -5,8 +5,8 @@
  * call does. Thread: [loop].
  * spec: MCP 2026-07-28 server/resources, server/prompts, server/utilities/completion
  */
-#ifndef HUB_HUB_ROUTER_CONTENT_H
-#define HUB_HUB_ROUTER_CONTENT_H
+#ifndef HUB_HUB_CONTENT_CONTENT_H
+#define HUB_HUB_CONTENT_CONTENT_H
 
 #include "hub/kernel/respond.h"
 

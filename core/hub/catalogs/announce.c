@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/catalogs/announce.h"
+
+#include "base/limits.h"
+#include "hub/catalogs/discovery.h"
+#include "hub/kernel/toolset.h"
+#include "wire/json.h"
+
+/* What all toolsets of a profile can do together. */
+typedef struct totals {
+    bool resources;
+    bool subscribes;
+    bool prompts;
+    bool completes;
+    bool logs;
+    bool runs_tasks;
+    bool cancels_tasks;
+    bool extends_tasks;
+    hub_buf extensions; /* members of the object, but for tasks */
+} totals;
+
+/* Whether one of the first `count` sources has that extension. */
+static bool has_extension(const hub_source *sources, size_t count, hub_str raw_key)
+{
+    for (size_t i = 0; i < count; i++) {
+        const hub_toolset *toolset = sources[i].owner;
+        hub_str key;
+        hub_str value;
+        hub_json_iter it = hub_json_iterate(hub_toolset_capabilities(toolset)->extensions);
+        while (hub_json_next(&it, &key, &value)) {
+            if (hub_str_eq(key, raw_key)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void add_extensions(totals *sum, const hub_source *sources, size_t at)
+{
+    const hub_toolset *toolset = sources[at].owner;
+    hub_str key;
+    hub_str value;
+    hub_json_iter it = hub_json_iterate(hub_toolset_capabilities(toolset)->extensions);
+    while (hub_json_next(&it, &key, &value)) {
+        if (!hub_json_string_is(key, HUB_STR(HUB_EXTENSION_TASKS)) &&
+            !has_extension(sources, at, key)) {
+            hub_json_add_comma(&sum->extensions);
+            hub_buf_add(&sum->extensions, key);
+            hub_buf_add_char(&sum->extensions, ':');
+            hub_buf_add(&sum->extensions, value);
+        }
+    }
+}
+
+static totals add_up(const hub_profile *profile)
+{
+    totals sum = {.resources = false};
+    size_t count;
+    const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
+    hub_buf_init(&sum.extensions, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        const hub_toolset *toolset = sources[i].owner;
+        const hub_capabilities *can = hub_toolset_capabilities(toolset);
+        bool is_open = hub_discovery_is_unknown(toolset);
+        sum.resources = sum.resources || is_open ||
+                        hub_toolset_list(toolset, HUB_KIND_RESOURCE) != NULL ||
+                        hub_toolset_list(toolset, HUB_KIND_TEMPLATE) != NULL;
+        sum.prompts = sum.prompts || is_open || hub_toolset_list(toolset, HUB_KIND_PROMPT) != NULL;
+        sum.subscribes = sum.subscribes || is_open || can->subscribes;
+        sum.completes = sum.completes || is_open || can->completes;
+        sum.logs = sum.logs || is_open || can->logs;
+        sum.runs_tasks = sum.runs_tasks || is_open || can->runs_tasks;
+        sum.cancels_tasks = sum.cancels_tasks || is_open || can->cancels_tasks;
+        sum.extends_tasks = sum.extends_tasks || is_open || can->extends_tasks;
+        add_extensions(&sum, sources, i);
+    }
+    return sum;
+}
+
+/* Tasks, as a revision has them; tasks/list is never offered (tasks.h). */
+static void add_tasks(totals *sum, hub_revision revision, hub_buf *out)
+{
+    if (hub_revision_era(revision) == HUB_ERA_MODERN && sum->extends_tasks) {
+        hub_json_add_comma(&sum->extensions);
+        hub_buf_add(&sum->extensions, HUB_STR("\"" HUB_EXTENSION_TASKS "\":{}"));
+    } else if (revision == HUB_REVISION_2025_11_25 && sum->runs_tasks) {
+        hub_buf_printf(out, ",\"tasks\":{%s\"requests\":{\"tools\":{\"call\":{}}}}",
+                       sum->cancels_tasks ? "\"cancel\":{}," : "");
+    }
+}
+
+bool hub_capabilities_has_tasks(const hub_profile *profile, hub_era era)
+{
+    size_t count;
+    const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
+    for (size_t i = 0; i < count; i++) {
+        const hub_toolset *toolset = sources[i].owner;
+        const hub_capabilities *can = hub_toolset_capabilities(toolset);
+        if (hub_discovery_is_unknown(toolset) ||
+            (era == HUB_ERA_MODERN ? can->extends_tasks : can->runs_tasks)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+hub_announced hub_capabilities_announce(const hub_profile *profile, hub_revision revision,
+                                        hub_buf *out)
+{
+    totals sum = add_up(profile);
+    hub_buf_add(out, HUB_STR("{\"tools\":{\"listChanged\":true}"));
+    if (sum.resources) {
+        hub_buf_printf(out, ",\"resources\":{%s\"listChanged\":true}",
+                       sum.subscribes ? "\"subscribe\":true," : "");
+    }
+    if (sum.prompts) {
+        hub_buf_add(out, HUB_STR(",\"prompts\":{\"listChanged\":true}"));
+    }
+    if (sum.completes) {
+        hub_buf_add(out, HUB_STR(",\"completions\":{}"));
+    }
+    if (sum.logs) {
+        hub_buf_add(out, HUB_STR(",\"logging\":{}"));
+    }
+    add_tasks(&sum, revision, out);
+    if (sum.extensions.len > 0) {
+        hub_buf_add(out, HUB_STR(",\"extensions\":{"));
+        hub_buf_add(out, hub_buf_str(&sum.extensions));
+        hub_buf_add_char(out, '}');
+    }
+    hub_buf_add_char(out, '}');
+    if (!hub_buf_ok(&sum.extensions)) {
+        out->failed = sum.extensions.failed;
+    }
+    hub_buf_fini(&sum.extensions);
+    return (hub_announced){
+        .lists = {[HUB_TOPIC_TOOLS] = true,
+                  [HUB_TOPIC_RESOURCES] = sum.resources,
+                  [HUB_TOPIC_PROMPTS] = sum.prompts},
+        .logs = sum.logs,
+    };
+}

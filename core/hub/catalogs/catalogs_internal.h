@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this folder keep with toolsets, profiles, calls and the hub. Nobody else includes
+ * it. */
+#ifndef HUB_HUB_CATALOGS_CATALOGS_INTERNAL_H
+#define HUB_HUB_CATALOGS_CATALOGS_INTERNAL_H
+
+#include "hub/catalogs/catalog_cache.h"
+#include "hub/catalogs/discovery.h"
+#include "hub/kernel/respond.h"
+
+#include <ev.h>
+
+/* With a toolset. */
+typedef struct toolset_catalogs {
+    int64_t learned_at_ms;  /* when the lists were last known to be current, since 1970; 0: never */
+    bool is_recalled;       /* they are of an earlier hub's: no server has confirmed them yet */
+    uint64_t failed_at_ms;  /* when the last attempt to discover failed; 0: it did not */
+    unsigned failures;      /* attempts that failed, since the last that did not */
+    hub_call *discovery;    /* the request for the catalog; NULL: not asked */
+    bool is_refresh;        /* … of one that is known, which nobody waits for */
+    bool was_asked;         /* it was asked for, and somebody may wait, when the binding went */
+    uint64_t asked_at_ms;   /* when it was made */
+    bool is_called_for;     /* the next one is made for somebody who named the toolset */
+    bool is_late;           /* see hub_discovery_note_wait */
+    hub_discovery_run *run; /* that the request belongs to; NULL: none */
+    hub_catalog_waiter *waiters;
+    ev_timer retry;             /* asks again, when there is no catalog yet */
+    hub_cache_slot *cache_slot; /* of catalog_cache.c; NULL: nothing yet */
+} toolset_catalogs;
+
+/* With the hub. */
+typedef struct hub_catalogs {
+    hub_catalog_cache *cache;               /* NULL: no catalog is remembered on disk */
+    ev_timer refresh;                       /* asks for what is too old … */
+    char refresh_trace[HUB_TRACE_ID_BYTES]; /* … for whom; empty: nobody said */
+} hub_catalogs;
+
+/* A request that waits for a catalog. */
+typedef struct parked {
+    hub_call *call;
+    hub_request_handler *handle; /* NULL: it does not wait */
+    char *bytes;                 /* the request, whole */
+    size_t len;
+    bool is_patient; /* it waits for catalogs that are late */
+    struct parked *next;
+    struct parked *prev;
+} parked;
+
+/* With a profile. */
+typedef struct profile_catalogs {
+    parked *waiting[2]; /* oldest first; the patient ones apart */
+    bool is_looked_at;  /* a list was asked for */
+} profile_catalogs;
+
+/* With a call. */
+typedef struct call_catalogs {
+    parked parked;
+    char *promised; /* a tool that only an earlier hub heard of; NULL: none */
+} call_catalogs;
+
+toolset_catalogs *hub_catalogs_of(const hub_toolset *toolset);
+hub_catalogs *hub_catalogs_with(const hub_orchestrator *hub);
+profile_catalogs *hub_catalogs_in(const hub_profile *profile);
+
+/* ---- discovery.c ----------------------------------------------------------------------------- */
+
+/* The toolset's module has given it a list: it is news, and remembered unless more is to come. */
+void hub_discovery_take(hub_toolset *toolset);
+
+/* Ask no more for the toolset's catalog. Whether it had been asked for, and somebody may wait. */
+bool hub_discovery_stop(hub_toolset *toolset);
+
+/* Tell those who wait for the catalog that it is known now, or why not. */
+void hub_discovery_tell(hub_toolset *toolset, hub_err err, hub_str reason);
+
+/* Prepare the timers of a new hub, of a new toolset. */
+void hub_discovery_init(hub_orchestrator *hub);
+void hub_discovery_init_toolset(hub_toolset *toolset);
+
+/* ---- parking.c ------------------------------------------------------------------------------- */
+
+/* A parked call is ending. */
+void hub_parking_end(hub_call *call);
+
+#endif

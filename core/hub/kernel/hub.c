@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/kernel/hub.h"
+
+#include "base/clock.h"
+#include "hub/kernel/objects.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+
+hub_err hub_key_make(hub_key *ret_key)
+{
+    ssize_t got = getrandom(ret_key->bytes, sizeof ret_key->bytes, 0);
+    return got == (ssize_t)sizeof ret_key->bytes ? HUB_OK : HUB_ESYSTEM;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static hub_err begin_stations(hub_orchestrator *hub, hub_error *reterr)
+{
+    hub_err err = HUB_OK;
+    for (size_t row = 0; err == HUB_OK && row < hub_stations_count(); row++) {
+        const hub_station *station = hub_stations_at(row);
+        err = station->hub_begins != NULL ? station->hub_begins(hub, reterr) : HUB_OK;
+    }
+    return err;
+}
+
+hub_err hub_make(struct ev_loop *loop, const hub_settings *settings, const hub_hub_ops *ops,
+                 hub_orchestrator **ret_hub, hub_error *reterr)
+{
+    hub_orchestrator *hub = calloc(1, sizeof *hub + hub_stations_bytes(HUB_PART_HUB));
+    if (hub == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    hub->magic = HUB_MAGIC_HUB;
+    hub->loop = loop;
+    hub->settings = hub_settings_ref(settings);
+    hub->ops = ops;
+    hub->begun_ms = hub_clock_now_ms();
+    *ret_hub = hub;
+    if (hub_call_table_create(loop, &hub->calls) != HUB_OK) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    if (hub_key_make(&hub->key) != HUB_OK || hub_lineage_init(&hub->lineage) != HUB_OK) {
+        return hub_fail(reterr, HUB_ESYSTEM, "no random numbers can be had");
+    }
+    hub_err err = begin_stations(hub, reterr);
+    if (err == HUB_OK) {
+        hub_review(hub);
+    }
+    return err;
+}
+
+void hub_free(hub_orchestrator *hub)
+{
+    if (hub != NULL) {
+        HUB_IS(hub, HUB);
+        hub_principals_end(hub);
+        free(hub->toolsets);
+        free(hub->profiles);
+        hub_settings_unref(hub->settings);
+        hub->magic = 0;
+        free(hub);
+    }
+}
+
+void hub_give_modules(hub_orchestrator *hub, hub_resolver *resolver, hub_worker_pool *workers,
+                      hub_process_table *processes, hub_module_env *env)
+{
+    hub->resolver = resolver;
+    hub->workers = workers;
+    hub->processes = processes;
+    hub->env = env;
+}
+
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+struct ev_loop *hub_loop(const hub_orchestrator *hub)
+{
+    return hub->loop;
+}
+
+const hub_settings *hub_settings_of(const hub_orchestrator *hub)
+{
+    return hub->settings;
+}
+
+hub_resolver *hub_resolver_of(const hub_orchestrator *hub)
+{
+    return hub->resolver;
+}
+
+hub_module_env *hub_module_env_of(const hub_orchestrator *hub)
+{
+    return hub->env;
+}
+
+hub_worker_pool *hub_workers_of(const hub_orchestrator *hub)
+{
+    return hub->workers;
+}
+
+hub_process_table *hub_processes_of(const hub_orchestrator *hub)
+{
+    return hub->processes;
+}
+
+hub_call_table *hub_calls_of(const hub_orchestrator *hub)
+{
+    return hub->calls;
+}
+
+hub_lineage *hub_lineage_of(hub_orchestrator *hub)
+{
+    return &hub->lineage;
+}
+
+const hub_key *hub_key_of(const hub_orchestrator *hub)
+{
+    return &hub->key;
+}
+
+uint64_t hub_begun_ms(const hub_orchestrator *hub)
+{
+    return hub->begun_ms;
+}
+
+void *hub_hub_part(const hub_orchestrator *hub, const hub_station *station)
+{
+    return (char *)(uintptr_t)hub->parts + station->place->offset[HUB_PART_HUB];
+}
+
+hub_err hub_offer_settings(hub_orchestrator *hub, const hub_settings *settings)
+{
+    hub_err err = HUB_OK;
+    for (size_t row = 0; err == HUB_OK && row < hub_stations_count(); row++) {
+        const hub_station *station = hub_stations_at(row);
+        if (station->settings_offered != NULL) {
+            err = station->settings_offered(hub, settings);
+        }
+    }
+    return err;
+}
+
+const hub_settings *hub_exchange_settings(hub_orchestrator *hub, const hub_settings *settings)
+{
+    const hub_settings *old = hub->settings;
+    hub->settings = hub_settings_ref(settings);
+    HUB_STATIONS_TELL(settings_changed, hub);
+    hub_review(hub);
+    return old;
+}
+
+hub_station_mask hub_wanted(const hub_orchestrator *hub)
+{
+    return hub->wanted;
+}
+
+void hub_review(hub_orchestrator *hub)
+{
+    hub->wanted = 0;
+    for (size_t row = 0; row < hub_stations_count(); row++) {
+        const hub_station *station = hub_stations_at(row);
+        if (station->wants_hub != NULL && station->wants_hub(hub)) {
+            hub->wanted |= station->place->bit;
+        }
+    }
+    for (size_t i = 0; i < hub->toolset_count; i++) {
+        hub_toolset_review(hub->toolsets[i]);
+    }
+}
+
+bool hub_has_started(const hub_orchestrator *hub)
+{
+    return hub->started;
+}
+
+bool hub_is_stopping(const hub_orchestrator *hub)
+{
+    return hub->stopping;
+}
+
+void hub_note_started(hub_orchestrator *hub)
+{
+    hub->started = true;
+}
+
+void hub_note_stopping(hub_orchestrator *hub)
+{
+    hub->stopping = true;
+}
+
+uint64_t hub_refused(const hub_orchestrator *hub)
+{
+    return hub->refused;
+}
+
+void hub_count_refused(hub_orchestrator *hub)
+{
+    hub->refused++;
+}
+
+/* ---- toolsets -------------------------------------------------------------------------------- */
+
+size_t hub_toolset_total(const hub_orchestrator *hub)
+{
+    return hub->toolset_count;
+}
+
+hub_toolset *hub_toolset_at(const hub_orchestrator *hub, size_t at)
+{
+    hub_assert(at < hub->toolset_count);
+    return hub->toolsets[at];
+}
+
+hub_toolset *hub_meta_toolset(const hub_orchestrator *hub)
+{
+    return hub->meta;
+}
+
+void hub_give_meta(hub_orchestrator *hub, hub_toolset *meta)
+{
+    hub->meta = meta;
+}
+
+/* Where the key is, or belongs, among the toolsets. */
+static size_t place_of(const hub_orchestrator *hub, hub_str key)
+{
+    size_t low = 0;
+    size_t high = hub->toolset_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (hub_str_cmp(hub_str_of(hub->toolsets[middle]->key), key) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+hub_toolset *hub_find_toolset(const hub_orchestrator *hub, hub_str key)
+{
+    size_t at = place_of(hub, key);
+    bool is_there = at < hub->toolset_count && hub_str_is(key, hub->toolsets[at]->key);
+    return is_there ? hub->toolsets[at] : NULL;
+}
+
+hub_str hub_nearest_toolset(const hub_orchestrator *hub, hub_str key)
+{
+    const char **keys = calloc(hub->toolset_count + 1, sizeof *keys);
+    hub_str nearest = HUB_STR_EMPTY;
+    if (keys != NULL) {
+        for (size_t i = 0; i < hub->toolset_count; i++) {
+            keys[i] = hub->toolsets[i]->key;
+        }
+        nearest = hub_str_nearest(key, keys);
+        free(keys);
+    }
+    return nearest;
+}
+
+hub_err hub_add_toolset(hub_orchestrator *hub, hub_toolset *toolset)
+{
+    size_t at = place_of(hub, hub_str_of(toolset->key));
+    hub_toolset **grown = realloc(hub->toolsets, (hub->toolset_count + 1) * sizeof(hub_toolset *));
+    if (grown == NULL) {
+        return HUB_ENOMEM;
+    }
+    hub->toolsets = grown;
+    memmove(&grown[at + 1], &grown[at], (hub->toolset_count - at) * sizeof(hub_toolset *));
+    grown[at] = toolset;
+    hub->toolset_count++;
+    return HUB_OK;
+}
+
+void hub_exchange_toolsets(hub_orchestrator *hub, hub_toolset ***list, size_t *count)
+{
+    hub_toolset **old = hub->toolsets;
+    size_t old_count = hub->toolset_count;
+    hub->toolsets = *list;
+    hub->toolset_count = *count;
+    *list = old;
+    *count = old_count;
+}
+
+size_t hub_open_bindings(const hub_orchestrator *hub)
+{
+    return hub->open_bindings;
+}
+
+/* ---- profiles -------------------------------------------------------------------------------- */
+
+size_t hub_profile_total(const hub_orchestrator *hub)
+{
+    return hub->profile_count;
+}
+
+hub_profile *hub_profile_at(const hub_orchestrator *hub, size_t at)
+{
+    hub_assert(at < hub->profile_count);
+    return hub->profiles[at];
+}
+
+hub_profile *hub_find_profile(const hub_orchestrator *hub, const char *name)
+{
+    for (size_t i = 0; i < hub->profile_count; i++) {
+        hub_profile *profile = hub->profiles[i];
+        if (!profile->is_leaving && (name == NULL || strcmp(profile->settings->name, name) == 0)) {
+            return profile;
+        }
+    }
+    return NULL;
+}
+
+void hub_exchange_profiles(hub_orchestrator *hub, hub_profile ***list, size_t *count)
+{
+    hub_profile **old = hub->profiles;
+    size_t old_count = hub->profile_count;
+    hub->profiles = *list;
+    hub->profile_count = *count;
+    *list = old;
+    *count = old_count;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the objects of the kernel are made of. Only files of the kernel include it: everybody else
+ * has functions. Who owns whom:
+ *
+ *   hub_orchestrator   one; the composition of all that follows
+ *     hub_principal    who is asking; one for all sessions of the same name
+ *     hub_toolset      every toolset that the settings or the plugins folders name, active or not
+ *       hub_binding    a module instance at work for it; two while one replaces the other
+ *     hub_profile      a named exposure
+ *       hub_session    a conversation with a client
+ *     hub_call         a request in flight, in one table for the whole hub
+ *
+ * Behind each object lies the state that stations keep with it (station.h). Each begins with a magic
+ * word, which is looked at where an object comes back through a `void *`.
+ */
+#ifndef HUB_HUB_KERNEL_OBJECTS_H
+#define HUB_HUB_KERNEL_OBJECTS_H
+
+#include "base/limits.h"
+#include "base/map.h"
+#include "hub/kernel/call.h"
+#include "hub/kernel/capabilities.h"
+#include "hub/kernel/hub.h"
+#include "hub/kernel/principal.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/settings.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/transport.h"
+#include "modules/instance.h"
+#include "tools/registry.h"
+#include "wire/lineage.h"
+
+#include <ev.h>
+#include <stdalign.h>
+
+enum {
+    HUB_MAGIC_HUB = 0x70620001,
+    HUB_MAGIC_TOOLSET = 0x70620002,
+    HUB_MAGIC_BINDING = 0x70620003,
+    HUB_MAGIC_PROFILE = 0x70620004,
+    HUB_MAGIC_SESSION = 0x70620005,
+    HUB_MAGIC_CALL = 0x70620006,
+    HUB_MAGIC_PRINCIPAL = 0x70620007,
+};
+
+/* An object that came through a `void *`, or from a list that others link. */
+#define HUB_IS(object, word) hub_assert((object) != NULL && (object)->magic == HUB_MAGIC_##word)
+
+struct hub_orchestrator {
+    uint32_t magic;
+    hub_station_mask wanted; /* the stations that every request visits */
+    struct ev_loop *loop;
+    const hub_settings *settings;
+    const hub_hub_ops *ops;
+    hub_resolver *resolver;
+    hub_worker_pool *workers;
+    hub_process_table *processes;
+    hub_module_env *env;
+    hub_call_table *calls;
+    hub_toolset **toolsets; /* sorted by key */
+    size_t toolset_count;
+    hub_toolset *meta; /* the toolset `_meta`: no module, answered by the hub itself */
+    hub_profile **profiles;
+    size_t profile_count;
+    hub_principal *principals; /* uthash over the name */
+    hub_principal *idle;       /* those without a session that still matter, longest first … */
+    size_t idle_count;         /* … at most HUB_LIMIT_IDLE_PRINCIPALS */
+    size_t open_bindings;      /* instances not yet closed */
+    hub_lineage lineage;       /* hubs in front of this one */
+    hub_key key;               /* signs what clients bring back; made at start */
+    uint64_t begun_ms;         /* when it was made; monotonic */
+    uint64_t last_session;     /* the number of the newest one */
+    uint64_t refused;          /* requests, for a rate or for too many in flight */
+    bool started;
+    bool stopping;
+    alignas(max_align_t) char parts[];
+};
+
+struct hub_principal {
+    uint32_t magic;
+    size_t sessions;
+    size_t calls; /* in flight */
+    const char *name;
+    hub_principal *next; /* of those without a session */
+    hub_principal *prev;
+    UT_hash_handle hh;
+    alignas(max_align_t) char parts[]; /* and behind them the name */
+};
+
+struct hub_profile {
+    uint32_t magic;
+    hub_orchestrator *hub;
+    const hub_profile_settings *settings;
+    hub_registry *registry;
+    hub_session *sessions;    /* list */
+    bool is_leaving;          /* the settings have it no more: it goes with its last session … */
+    const hub_settings *held; /* … and holds those that it was made from; else NULL */
+    alignas(max_align_t) char parts[];
+};
+
+/* Of the index of a session's calls: far more than a client has in flight at once, mostly. */
+enum { HUB_SESSION_BUCKETS = 64 };
+
+struct hub_session {
+    uint32_t magic;
+    uint64_t number; /* its own in the life of the hub */
+    hub_profile *profile;
+    hub_session *next;
+    hub_session *prev;
+    hub_port *port;
+    hub_principal *principal;
+    const char *transport;
+    const void *listener;       /* only compared */
+    hub_revision revision;      /* agreed on by `initialize`; NONE before, and for modern clients */
+    bool initialized;           /* notifications/initialized has come */
+    bool is_one_request;        /* it ends with the answer to its only request */
+    bool closing;               /* nothing is written any more */
+    char *capabilities;         /* legacy: what `initialize` declared, a JSON object */
+    hub_announced announced;    /* legacy: what the answer to `initialize` said */
+    uint64_t listed[HUB_KINDS]; /* serials of the views whose lists it was given, to their ends */
+    hub_call *calls;            /* in flight */
+    hub_call *calls_by_id[HUB_SESSION_BUCKETS]; /* … by the client's id */
+    size_t call_count;                          /* of them, those that somebody waits for */
+    size_t held_bytes;                          /* of requests that wait */
+    alignas(max_align_t) char parts[];
+};
+
+struct hub_toolset {
+    uint32_t magic;
+    hub_station_mask wanted; /* the stations that its calls visit */
+    hub_orchestrator *hub;
+    char *key;                           /* settings->key, for as long as it lives */
+    hub_toolset_settings *settings;      /* its own copy: another one after a reload */
+    hub_binding *binding;                /* NULL while no profile uses it */
+    unsigned open_bindings;              /* its own, and those that finish their calls */
+    unsigned users;                      /* profiles that use it */
+    bool is_leaving;                     /* a reload took it away: it goes with its last binding */
+    bool was_used;                       /* has had a binding */
+    bool native;                         /* of the binding */
+    bool deferred;                       /* the binding's catalog has to be asked for */
+    bool is_modern;                      /* its server was of a modern era when last heard of */
+    bool is_unsure;                      /* … by an earlier hub: it may be another by now */
+    bool is_own;                         /* one session's own instance of another one */
+    uint32_t state;                      /* PATCHBAY_STATE_… */
+    char detail[HUB_LIMIT_REASON_BYTES]; /* why, when failed */
+    hub_toolset_health health;           /* zeros: nothing was said */
+    hub_catalog *lists[HUB_KINDS];       /* the last good ones; NULL: not known, or none */
+    hub_capabilities capabilities;       /* what it can do besides */
+    hub_toolset_answer *answer;          /* instead of a module: the hub itself */
+    alignas(max_align_t) char parts[];
+};
+
+struct hub_binding {
+    uint32_t magic;
+    hub_toolset *toolset;
+    hub_instance *instance; /* NULL while it is being created, and once it is closing */
+    hub_call *calls;
+    size_t in_flight;
+    size_t places;      /* of them, those that count against max_calls */
+    size_t holds;       /* by others: it is not closed before they have let go */
+    bool retired;       /* takes no new calls; closes with its last one */
+    bool expects_input; /* its results may say input_required */
+    bool native;        /* its tools are the module's own */
+    bool deferred;      /* the catalog has to be asked for */
+    /* Set while the instance was being created. */
+    uint32_t first_state;
+    hub_catalog *first_lists[HUB_KINDS];
+    hub_capabilities first_capabilities;
+    alignas(max_align_t) char parts[];
+};
+
+/* What a call keeps of a request that took it up again. */
+typedef struct hub_call_kept {
+    struct hub_call_kept *older;
+    size_t len;
+    char bytes[];
+} hub_call_kept;
+
+struct hub_call {
+    uint32_t magic;
+    hub_station_mask begun; /* stations that it visits on its way back */
+    hub_station_mask used;  /* … and those whose state is in use */
+    unsigned at;            /* the station where it is held, or behind the last one */
+    uint64_t id;
+    hub_call_table *table;
+    hub_session *session; /* who asked; NULL: the hub itself, or a client that has to come back */
+    hub_port *port;
+    hub_call_on_outcome *on_outcome;
+    void *ctx;
+    hub_binding *binding; /* who works on it; NULL while it waits */
+    hub_call *session_next;
+    hub_call *session_prev;
+    hub_call **bucket;     /* of session->calls_by_id */
+    hub_call *bucket_next; /* in it */
+    hub_call *binding_next;
+    hub_call *binding_prev;
+    bool is_tool_call;           /* failures become tool results */
+    bool is_reading;             /* resources/read: it has caching hints, and a way to miss */
+    bool structured_errors;      /* … with structuredContent (the tool has no outputSchema) */
+    bool may_ask;                /* it may be answered with input_required */
+    bool takes_place;            /* one of its binding's places */
+    bool is_idle;                /* bound, but nobody works on it */
+    bool is_unasked;             /* of a session, but nobody there waits for it */
+    bool is_taken;               /* it was held as a request, and somebody has made it a call */
+    bool is_ending;              /* its answer is on its way back, or held there */
+    hub_request_context context; /* its spans point into `kept` */
+    hub_str client_id;           /* likewise */
+    char *kept;                  /* inline_kept, or on the heap when that is too small */
+    hub_call_kept *kept_later;   /* newest first */
+    uint64_t begin_us;           /* monotonic; the same in milliseconds: */
+    uint64_t begin_ms;
+    uint64_t ceiling_ms; /* after which progress does not help; monotonic, as begin_ms */
+    uint64_t paused_ms;  /* since when the clock stands still; 0: it runs */
+    uint32_t timeout_ms;
+    ev_timer deadline;
+    char
+        inline_kept[480]; /* what precedes it is cleared for each call; this and what follows not */
+    alignas(max_align_t) char parts[];
+};
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/kernel/principal.h"
+
+#include "base/map.h"
+#include "hub/kernel/objects.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+static void forget(hub_orchestrator *hub, hub_principal *principal)
+{
+    HASH_DEL(hub->principals, principal);
+    principal->magic = 0;
+    free(principal);
+}
+
+static void take_off_idle(hub_orchestrator *hub, hub_principal *principal)
+{
+    DL_DELETE(hub->idle, principal);
+    hub->idle_count--;
+}
+
+static bool matters(const hub_principal *principal)
+{
+    for (size_t row = 0; row < hub_stations_count(); row++) {
+        const hub_station *station = hub_stations_at(row);
+        if (station->principal_matters != NULL && station->principal_matters(principal)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Forget those that do not matter any more. The one that was left first is the first of them. */
+static void sweep(hub_orchestrator *hub)
+{
+    hub_principal *first;
+    while ((first = hub->idle) != NULL &&
+           (hub->idle_count > HUB_LIMIT_IDLE_ACCOUNTS || !matters(first))) {
+        take_off_idle(hub, first);
+        forget(hub, first);
+    }
+}
+
+static hub_principal *make(hub_orchestrator *hub, const char *name, size_t len)
+{
+    size_t parts = hub_stations_bytes(HUB_PART_PRINCIPAL);
+    hub_principal *principal = calloc(1, sizeof *principal + parts + len + 1);
+    if (principal == NULL) {
+        return NULL;
+    }
+    principal->magic = HUB_MAGIC_PRINCIPAL;
+    memcpy(principal->parts + parts, name, len);
+    principal->name = principal->parts + parts;
+    HASH_ADD_KEYPTR(hh, hub->principals, principal->name, (unsigned)len, principal);
+    if (!hub_map_has_taken(&principal->hh)) {
+        free(principal);
+        return NULL;
+    }
+    return principal;
+}
+
+hub_principal *hub_principal_join(hub_orchestrator *hub, const char *name)
+{
+    size_t len = strlen(name);
+    hub_principal *principal = NULL;
+    sweep(hub);
+    HASH_FIND(hh, hub->principals, name, (unsigned)len, principal);
+    if (principal == NULL) {
+        principal = make(hub, name, len);
+    } else if (principal->sessions == 0) {
+        take_off_idle(hub, principal);
+    }
+    if (principal != NULL) {
+        principal->sessions++;
+    }
+    return principal;
+}
+
+void hub_principal_leave(hub_orchestrator *hub, hub_principal *principal)
+{
+    if (principal == NULL || --principal->sessions > 0) {
+        return;
+    }
+    if (!matters(principal)) {
+        forget(hub, principal);
+        return;
+    }
+    DL_APPEND(hub->idle, principal);
+    hub->idle_count++;
+    sweep(hub);
+}
+
+void hub_principals_end(hub_orchestrator *hub)
+{
+    while (hub->idle != NULL) {
+        hub_principal *principal = hub->idle;
+        take_off_idle(hub, principal);
+        forget(hub, principal);
+    }
+    hub_assert(hub->principals == NULL);
+}
+
+const char *hub_principal_name(const hub_principal *principal)
+{
+    return principal->name;
+}
+
+size_t hub_principal_in_flight(const hub_principal *principal)
+{
+    return principal->calls;
+}
+
+void hub_principal_call_began(hub_principal *principal)
+{
+    principal->calls++;
+}
+
+void hub_principal_call_ended(hub_principal *principal)
+{
+    hub_assert(principal->calls > 0);
+    principal->calls--;
+}
+
+void *hub_principal_part(const hub_principal *principal, const hub_station *station)
+{
+    return (char *)(uintptr_t)principal->parts + station->place->offset[HUB_PART_PRINCIPAL];
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Principals: who is asking. All sessions under one name are one principal's; its calls in flight
+ * are counted together. It outlives its sessions for as long as a station says that something of it
+ * matters (a rate that has been used up), because a request over HTTP may be a session of its own.
+ * Thread: [loop].
+ */
+#ifndef HUB_HUB_KERNEL_PRINCIPAL_H
+#define HUB_HUB_KERNEL_PRINCIPAL_H
+
+#include "hub/kernel/station.h"
+#include "hub/kernel/types.h"
+
+/* A session of that principal begins. NULL when out of memory. */
+hub_principal *hub_principal_join(hub_orchestrator *hub, const char *name);
+
+/* It has ended. NULL is fine. */
+void hub_principal_leave(hub_orchestrator *hub, hub_principal *principal);
+
+/* The hub ends: no session is left. */
+void hub_principals_end(hub_orchestrator *hub);
+
+const char *hub_principal_name(const hub_principal *principal);
+
+/* Calls in flight. */
+size_t hub_principal_in_flight(const hub_principal *principal);
+void hub_principal_call_began(hub_principal *principal);
+void hub_principal_call_ended(hub_principal *principal);
+
+void *hub_principal_part(const hub_principal *principal, const hub_station *station);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sessions: conversations with clients, as the hub sees them; how transports see them is
+ * transport.h. Thread: [loop].
+ */
+#ifndef HUB_HUB_KERNEL_SESSION_H
+#define HUB_HUB_KERNEL_SESSION_H
+
+#include "hub/kernel/capabilities.h"
+#include "hub/kernel/principal.h"
+#include "hub/kernel/transport.h"
+#include "hub/kernel/types.h"
+#include "tools/catalog.h"
+
+hub_orchestrator *hub_session_hub(const hub_session *session);
+hub_profile *hub_session_profile(const hub_session *session);
+hub_session *hub_session_next(const hub_session *session); /* of the same profile */
+uint64_t hub_session_number(const hub_session *session);   /* its own in the life of the hub */
+hub_port *hub_session_port(const hub_session *session);
+hub_principal *hub_session_principal(const hub_session *session);
+const char *hub_session_who(const hub_session *session); /* the principal's name */
+const char *hub_session_transport(const hub_session *session);
+const void *hub_session_listener(const hub_session *session); /* only compared */
+
+/* It ends with the answer to its only request. */
+bool hub_session_is_one_request(const hub_session *session);
+
+/* Nothing is written to it any more. */
+bool hub_session_is_closing(const hub_session *session);
+
+/* Its client has said notifications/initialized: it may be sent requests and notifications. */
+bool hub_session_is_initialized(const hub_session *session);
+void hub_session_note_initialized(hub_session *session);
+
+/* Legacy: agree on a revision, of a client that declares `capabilities` (taken, on the heap). */
+void hub_session_agree(hub_session *session, hub_revision revision, char *capabilities);
+
+/* Legacy: what `initialize` declared, a JSON object; empty before. Borrowed from the session. */
+hub_str hub_session_capabilities(const hub_session *session);
+
+/* Legacy: what the answer to `initialize` said. */
+const hub_announced *hub_session_announced(const hub_session *session);
+void hub_session_note_announced(hub_session *session, hub_announced announced);
+
+/* The serial of the view whose list of a kind it was given, to its end. */
+uint64_t hub_session_listed(const hub_session *session, hub_kind kind);
+void hub_session_note_listed(hub_session *session, hub_kind kind, uint64_t serial);
+
+/* Its calls in flight, newest first (hub_call_next_of_session); how many somebody waits for is
+ * hub_session_in_flight. */
+hub_call *hub_session_calls(const hub_session *session);
+
+/* Its call with that raw id, or NULL. */
+hub_call *hub_session_find_call(const hub_session *session, hub_str client_id);
+
+/* Whether it may have one call more in flight: of its own, and of its principal. */
+bool hub_session_has_place(const hub_session *session);
+
+/* Keep bytes of it for later. False when it has kept as much as it may. */
+bool hub_session_hold(hub_session *session, size_t bytes);
+void hub_session_release(hub_session *session, size_t bytes);
+
+/* A station's state with the session. */
+void *hub_session_part(const hub_session *session, const hub_station *station);
+
+#endif

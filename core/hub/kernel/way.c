@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/kernel/way.h"
+
+#include "hub/kernel/objects.h"
+
+#include <stdlib.h>
+
+/* ---- which stations -------------------------------------------------------------------------- */
+
+/* What this call has that a station may react to. */
+static unsigned triggers_of(const hub_call *call, const hub_message *message)
+{
+    unsigned triggers = 0;
+    if (message->at[HUB_M_TASK].len > 0) {
+        triggers |= HUB_ON_TASK;
+    }
+    if (message->at[HUB_M_REQUEST_STATE].len + message->at[HUB_M_INPUT_RESPONSES].len > 0) {
+        triggers |= HUB_ON_STATE;
+    }
+    if (call->context.era == HUB_ERA_MODERN) {
+        triggers |= call->context.capabilities.len > 2 ? HUB_ON_CAPABLE : 0;
+        triggers |= call->context.log_level.len > 0 ? HUB_ON_LEVEL : 0;
+    }
+    return triggers;
+}
+
+static hub_station_mask wanted(const hub_call *call, const hub_way *way)
+{
+    return way->toolset->hub->wanted | way->toolset->wanted |
+           hub_stations_triggered(triggers_of(call, way->message));
+}
+
+/* ---- to the instance ------------------------------------------------------------------------- */
+
+static void deliver(hub_call *call, const hub_way *way)
+{
+    const hub_toolset *toolset = way->toolset;
+    const hub_settings *settings = toolset->hub->settings;
+    hub_binding *binding = toolset->binding;
+    hub_str params = way->message->at[HUB_M_PARAMS];
+    hub_handover handover = {
+        .way = way,
+        .request =
+            {
+                .struct_size = sizeof handover.request,
+                .flags = call->context.progress_token.len > 0 ? PATCHBAY_WANTS_PROGRESS : 0,
+                .tool = way->name,
+                .args_json = way->arguments,
+                .meta_json = way->message->at[HUB_M_META],
+                .method = way->message->method,
+                .params_json = params.len > 0 ? params : HUB_STR("{}"),
+                .name_json = way->name_json,
+            },
+    };
+    hub_call_bind(call, binding, !way->is_aside);
+    for (hub_station_mask left = call->begun; left != 0; left &= left - 1) {
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        if (station->hand_over != NULL && station->hand_over(call, &handover) != HUB_GO_ON) {
+            return;
+        }
+    }
+    hub_call_set_deadline(
+        call, way->timeout_ms > 0 ? way->timeout_ms : toolset->settings->call_timeout_ms,
+        settings->limits.call_ceiling_ms);
+    handover.request.deadline_ms = hub_call_deadline_ms(call, call->begin_ms);
+    hub_instance_call(binding->instance, call->id, &handover.request);
+}
+
+/* ---- past the stations ----------------------------------------------------------------------- */
+
+/* Go on from the station in row `row`. A station may put another toolset in the place of this one;
+ * whose stations those are that follow is decided then. */
+static void go_on(hub_call *call, hub_way *way, unsigned row)
+{
+    const hub_toolset *toolset = way->toolset;
+    hub_station_mask left = wanted(call, way) & ~(hub_station_mask)0 << row;
+    while (left != 0) {
+        unsigned at = (unsigned)__builtin_ctz(left);
+        const hub_station *station = hub_stations_at(at);
+        left &= left - 1;
+        call->begun |= station->place->bit;
+        call->at = at;
+        if (station->begin == NULL) {
+            continue;
+        }
+        if (station->begin(call, way) != HUB_GO_ON) {
+            return;
+        }
+        if (way->toolset != toolset) {
+            toolset = way->toolset;
+            left = at + 1 < HUB_STATIONS_MOST ? wanted(call, way) & ~(hub_station_mask)0 << (at + 1)
+                                              : 0;
+        }
+    }
+    if (way->toolset->answer != NULL) {
+        way->toolset->answer(call, way);
+    } else {
+        deliver(call, way);
+    }
+}
+
+void hub_call_send(hub_call *call, hub_way *way)
+{
+    HUB_IS(call, CALL);
+    hub_assert(call->binding == NULL && call->begun == 0);
+    call->may_ask =
+        call->context.era == HUB_ERA_MODERN &&
+        (call->is_tool_call || call->is_reading || hub_str_is(way->message->method, "prompts/get"));
+    go_on(call, way, 0);
+}
+
+/* ---- holding --------------------------------------------------------------------------------- */
+
+static hub_str copy(char **at, hub_str text)
+{
+    hub_str kept = {.ptr = *at, .len = text.len};
+    if (text.len > 0) {
+        memcpy(*at, text.ptr, text.len);
+        *at += text.len;
+    }
+    return kept;
+}
+
+hub_kept_way *hub_way_keep(const hub_way *way)
+{
+    hub_str message = way->message->whole;
+    hub_kept_way *kept = malloc(sizeof *kept + message.len + way->name.len);
+    if (kept != NULL) {
+        char *at = kept->text;
+        kept->way = *way;
+        kept->way.item = NULL; /* the catalog may be another one by then */
+        kept->way.message = NULL;
+        kept->message = copy(&at, message);
+        kept->way.name = copy(&at, way->name);
+        kept->way.name_json = hub_str_moved(way->name_json, message, kept->message.ptr);
+        kept->way.arguments = hub_str_moved(way->arguments, message, kept->message.ptr);
+    }
+    return kept;
+}
+
+size_t hub_kept_way_bytes(const hub_kept_way *kept)
+{
+    return kept->message.len + kept->way.name.len;
+}
+
+void hub_call_send_from(hub_call *call, const hub_station *station, const hub_kept_way *kept)
+{
+    hub_message message;
+    HUB_IS(call, CALL);
+    hub_assert(call->at == station->place->index);
+    if (hub_message_scan(kept->message, &message, NULL) == HUB_OK) {
+        hub_way way = kept->way;
+        way.message = &message;
+        if (station->place->index + 1 < HUB_STATIONS_MOST) {
+            go_on(call, &way, station->place->index + 1);
+        }
+    } else { /* it was scanned before: there is no memory for it now */
+        hub_call_fail(call, PATCHBAY_UNAVAILABLE, HUB_STR("out of memory"));
+    }
+}
+
+void hub_call_hand_over_again(hub_call *call, patchbay_request *request)
+{
+    HUB_IS(call, CALL);
+    call->is_idle = false;
+    call->is_ending = false; /* another outcome will come */
+    hub_call_touch(call);
+    hub_instance_call(call->binding->instance, call->id, request);
+}

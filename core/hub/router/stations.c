@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/router/stations.h"
+
+#include "hub/active/manager.h"
+#include "hub/arguments/arguments.h"
+#include "hub/ask/ask.h"
+#include "hub/audit/audit.h"
+#include "hub/catalogs/discovery.h"
+#include "hub/forward/forward.h"
+#include "hub/instances/session_instance.h"
+#include "hub/limits/queue.h"
+#include "hub/limits/rates.h"
+#include "hub/middleware/middleware.h"
+#include "hub/notices/logging.h"
+#include "hub/notices/notifier.h"
+#include "hub/notices/progress.h"
+#include "hub/report/reload_state.h"
+#include "hub/report/status.h"
+#include "hub/tasks/tasks.h"
+
+/* In the order in which a call passes them on its way to a module; its outcome passes them in the
+ * other. */
+const hub_station *const HUB_STATIONS[] = {
+    &HUB_RATES_STATION,      /* may it be asked for now? */
+    &HUB_FORWARD_STATION,    /* headers that go on to servers */
+    &HUB_PROGRESS_STATION,   /* held back, it leaves before the answer */
+    &HUB_AUDIT_STATION,      /* from here on it is noted, … */
+    &HUB_AWAY_STATION,       /* … its client may go and come back, … */
+    &HUB_STATUS_STATION,     /* … it is counted … */
+    &HUB_MIDDLEWARE_STATION, /* … and logged; its result is cut and timed */
+    &HUB_ARGUMENTS_STATION,  /* do they fit the tool? */
+    &HUB_TASKS_STATION,      /* is it, or does it become, a task? */
+    &HUB_CATALOGS_STATION,   /* is the tool still there? */
+    &HUB_INSTANCES_STATION,  /* has the session an instance of its own? */
+    &HUB_QUEUE_STATION,      /* has the toolset a place? */
+    &HUB_ASK_STATION,        /* answers that it brings, questions that it has */
+    &HUB_LOGGING_STATION,    /* the level that it wants */
+    &HUB_REISSUE_STATION,    /* kept, in case that it has to be made again */
+    &HUB_ACTIVE_STATION,     /* what is active in which profile */
+    &HUB_NOTICES_STATION,    /* what clients are told unasked */
+    &HUB_RELOAD_STATION,     /* what became of reloads */
+};
+
+const size_t HUB_STATION_COUNT = sizeof HUB_STATIONS / sizeof HUB_STATIONS[0];

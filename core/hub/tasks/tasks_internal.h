@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this folder keep with calls, toolsets, sessions and the hub. Nobody else includes
+ * it. */
+#ifndef HUB_HUB_TASKS_TASKS_INTERNAL_H
+#define HUB_HUB_TASKS_TASKS_INTERNAL_H
+
+#include "hub/tasks/task_watch.h"
+#include "hub/tasks/tasks.h"
+
+/* What a call has to do with a task of its toolset. */
+typedef enum task_role {
+    TASK_NONE,
+    TASK_MADE,   /* it asks for one */
+    TASK_STATE,  /* it asks how one is, or changes it */
+    TASK_RESULT, /* it waits for the result of one */
+} task_role;
+
+/* A request as its toolset sees it: without the member `task`. */
+typedef struct hidden_request {
+    hub_message message;
+    char *text;
+} hidden_request;
+
+/* With a call. */
+typedef struct call_task {
+    task_role role;
+    char *task; /* the toolset's own id; NULL: none yet */
+    size_t task_len;
+    hidden_request *hidden; /* NULL: the request is as it came */
+    hub_buf translated;     /* what its outcome has become */
+} call_task;
+
+/* With a toolset: the tasks that somebody hears of. */
+typedef struct toolset_tasks {
+    hub_task_watch *watches;  /* uthash over the id … */
+    hub_task_watch *progress; /* … and over the call that made them */
+} toolset_tasks;
+
+/* With a session, of a handshake revision: the tasks that it hears of. */
+typedef struct session_tasks {
+    hub_task_watch *oldest_task;
+    hub_task_watch *newest_task;
+    size_t task_count;
+} session_tasks;
+
+toolset_tasks *hub_tasks_of(const hub_toolset *toolset);
+session_tasks *hub_tasks_in(const hub_session *session);
+size_t *hub_tasks_count(const hub_toolset *toolset); /* of the whole hub */
+
+#endif

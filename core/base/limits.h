@@ -41,6 +41,10 @@
 #define HUB_LIMIT_SCHEMA_DEPTH 32
 #define HUB_LIMIT_SCHEMA_NODES 2000
 
+/* Hubs in a row, each a process that the one before has started as its server. People have two or
+ * three; more is a configuration that starts itself under ever new names. */
+#define HUB_LIMIT_CHAIN 8
+
 /* Requests. An id or progress token is echoed: it is kept, so it is bounded. */
 #define HUB_LIMIT_ID_BYTES          256
 #define HUB_LIMIT_CALLS_PER_SESSION 256
@@ -115,6 +119,7 @@
 #define HUB_LIMIT_DISCOVER_MS      5000 /* tools/list waits this long for catalogs not yet known */
 #define HUB_LIMIT_STRAGGLER_MS     300 /* what the last of many servers get at least (discovery.h) */
 #define HUB_LIMIT_STOP_GRACE_MS    2000  /* between closing stdin, SIGTERM and SIGKILL */
+#define HUB_LIMIT_LEAVE_MS         200 /* a hub that ends leaves its children to their guards then */
 #define HUB_LIMIT_DRAIN_MS         10000 /* what is under way may end when the hub stops */
 #define HUB_LIMIT_NOTIFY_WINDOW_MS 20    /* changes inside it cause one list_changed */
 #define HUB_LIMIT_NOTIFY_STORM_MS  1000  /* and at most one per this long */

@@ -136,6 +136,7 @@ int cli_call(cli_options *options)
     hub_buf_init(&text, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     int status = read_arguments(options, &text, &arguments);
     cli_local *local = NULL;
+    options->tool = options->arguments[0];
     if (status == EXIT_OK) {
         status = cli_local_open(options, true, &local);
     }

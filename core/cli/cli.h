@@ -43,6 +43,7 @@ typedef struct cli_options {
     const char *expires;      /* token new; NULL: never */
     const char *config_json;  /* module-host: "-", the first line of stdin, or a file; NULL: {} */
     const char *memory_limit; /* module-host: a size; NULL: none */
+    const char *tool;         /* call: its name; else NULL */
     const char *token_file;   /* status: holds the bearer token to ask with; NULL: none */
     bool stdio;
     bool json;
@@ -81,6 +82,12 @@ int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config);
  * be called. [any]; blocks, reads files. errors:  those of hub_config_load */
 HUB_MUST_CHECK hub_err cli_read_config(cli_options *options, hub_config **ret_config,
                                        hub_error *reterr);
+
+/* Take this hub's place below the hubs that started it, if any did (modules/process_chain.h): before
+ * the first child, and before there are threads. `tool` is what it calls if that is all that it
+ * does, else NULL. On failure a line on stderr says why.
+ * returns: EXIT_OK, EXIT_CONFIG (the hub would start itself, over and over), EXIT_INTERNAL */
+int cli_join_chain(const cli_options *options, const char *tool);
 
 /* Settings that the command line knows better than the files: where this program's own plugins are,
  * who may be enabled. */

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/loop.h"
+#include "modules/process_chain.h"
 #include "wire/message.h"
 
 #include <signal.h>
@@ -86,6 +87,17 @@ int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
     hub_log_setup(hush ? HUB_LOG_ERROR : settings->log_level, settings->log_json);
     for (size_t i = 0; i < (*ret_config)->warning_count; i++) {
         cli_complain("warning: %s", (*ret_config)->warnings[i]);
+    }
+    return EXIT_OK;
+}
+
+int cli_join_chain(const cli_options *options, const char *tool)
+{
+    hub_error why = {.code = HUB_OK};
+    hub_err err = hub_chain_join(options->configs, options->config_count, tool, &why);
+    if (err != HUB_OK) {
+        cli_complain("%s", why.text);
+        return err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
     }
     return EXIT_OK;
 }
@@ -198,6 +210,9 @@ int cli_local_open(cli_options *options, bool start, cli_local **ret_local)
     }
     local->profile = options->profile;
     int status = cli_load_config(options, true, &local->config);
+    if (status == EXIT_OK) {
+        status = cli_join_chain(options, options->tool);
+    }
     if (status == EXIT_OK) {
         hub_settings *settings = &local->config->settings;
         settings->limits.straggler_ms = 0; /* nobody will hear of those that come later */

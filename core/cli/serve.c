@@ -316,6 +316,9 @@ static int prepare(cli_server *server, cli_options *options)
 {
     int status = cli_load_config(options, false, &server->config);
     if (status == EXIT_OK) {
+        status = cli_join_chain(options, NULL);
+    }
+    if (status == EXIT_OK) {
         status = cli_load_network(server->config);
     }
     if (status == EXIT_OK) {

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "modules/process_chain.h"
 #include "modules/process_env.h"
 #include "modules/process_guard.h"
 #include "modules/process_spawn.h"
@@ -232,6 +233,9 @@ static hub_err start_program(const patchbay_spawn_options *options, int guard,
         goto out;
     }
     err = hub_process_env_find_program(env, options->argv[0], &program, reterr);
+    if (err == HUB_OK) {
+        err = hub_chain_admit(program, options->argv, options->cwd, reterr);
+    }
     if (err != HUB_OK) {
         goto out;
     }

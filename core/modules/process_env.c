@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "modules/process_env.h"
 
+#include "modules/process_chain.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,8 @@
 /* What every program may know about its user and place; see patchbay/process.h. A name that ends
  * with '*' stands for all that begin so. */
 static const char *const ALLOWED[] = {
-    "HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TERM", "TMPDIR", "TZ",
+    "HOME", "PATH",   "USER", "LOGNAME",          "SHELL", "LANG", "LC_*",
+    "TERM", "TMPDIR", "TZ",   HUB_CHAIN_VARIABLE,
 };
 
 /* Where to look for programs when the child has no PATH. */
@@ -95,6 +98,9 @@ hub_err hub_process_env_build(const char *const *inherited, bool inherit_all,
             free(env);
             /* The value may be a secret in the wrong place: say where, not what. */
             return hub_fail(reterr, HUB_EINVAL, "an environment entry is not NAME=value");
+        }
+        if (hub_str_is(name, HUB_CHAIN_VARIABLE)) {
+            continue; /* the hub's own: an entry cannot hide a circle */
         }
         size_t place = place_of(env, count, *additions);
         env[place] = *additions;

@@ -10,7 +10,7 @@
 
 /* The environment of a child: of `inherited` (NULL-terminated NAME=value) everything, or just the
  * allow-list of patchbay/process.h; then `additions` (may be NULL), each of which replaces an
- * earlier variable of its name.
+ * earlier variable of its name. HUB_CHAIN_VARIABLE is always as inherited (process_chain.h).
  * owns:    *ret_env (one block, free it); the strings stay borrowed
  * errors:  HUB_EINVAL (an addition is not NAME=value), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_process_env_build(const char *const *inherited, bool inherit_all,

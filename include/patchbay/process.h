@@ -4,7 +4,8 @@
  *
  * A child gets its own process group, pipes for stdin and stdout, no other descriptors, default
  * signal dispositions, and an environment made of a short allow-list (HOME, PATH, USER, LOGNAME,
- * SHELL, LANG, LC_*, TERM, TMPDIR, TZ) plus what the caller adds. Whatever it starts ends with it,
+ * SHELL, LANG, LC_*, TERM, TMPDIR, TZ) plus what the caller adds, and PATCHBAY_CHAIN, by which a
+ * hub that it may start notices that it is behind itself. Whatever it starts ends with it,
  * and it ends with the hub, however that dies (SIGTERM, two seconds later SIGKILL): a guard process
  * stands between them. Its stderr is drained always: lines go to the hub's log under the toolset's
  * name, at a bounded rate, and the last ones are kept for error messages. There is never a shell.

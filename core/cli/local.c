@@ -235,6 +235,7 @@ void cli_local_close(cli_local *local)
     if (local == NULL) {
         return;
     }
+    (void)fflush(stdout); /* whoever reads it need not wait for the servers' end */
     hub_session_close(local->session);
     if (!hub_orchestrator_destroy(local->hub, CLOSE_MS)) {
         (void)fflush(NULL);

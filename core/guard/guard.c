@@ -137,11 +137,12 @@ static bool set_up(void)
 }
 
 /* The pipes are the command's alone: the hub must see their ends. But somebody reads what the
- * command writes until it ends, or might: what it says when the hub has told it to is no broken
- * pipe. Where there is no /proc, it is. */
+ * command writes until it ends, or might: what it says when the hub has told it to, or has gone
+ * ahead, is no broken pipe. Where there is no /proc, it is. */
 static void let_go_of_stdio(void)
 {
     (void)open("/proc/self/fd/1", O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* closed by this one's end */
+    (void)open("/proc/self/fd/2", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd < STDIO_COUNT; fd++) {
         if (null < 0 || dup2(null, fd) != fd) {

@@ -334,6 +334,25 @@ void hub_process_table_destroy(hub_process_table *table)
     free(table);
 }
 
+void hub_process_table_leave(hub_process_table *table)
+{
+    size_t count = table->running;
+    for (hub_process *process = table->first; process != NULL; process = process->next) {
+        if (is_running(process)) {
+            forget_child(process);
+        }
+    }
+    if (count > 0) {
+        hub_log(HUB_LOG_INFO, "process.left_to_guards", HUB_F_INT("processes", count));
+    }
+}
+
+unsigned hub_process_patience(unsigned timeout_ms)
+{
+    bool takes_others_along = getpid() == 1 || hub_chain_is_below();
+    return takes_others_along || timeout_ms < HUB_LIMIT_LEAVE_MS ? timeout_ms : HUB_LIMIT_LEAVE_MS;
+}
+
 size_t hub_process_count(const hub_process_table *table)
 {
     return table->running;

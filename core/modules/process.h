@@ -41,6 +41,16 @@ typedef struct hub_process_table hub_process_table;
 HUB_MUST_CHECK hub_err hub_process_table_create(struct ev_loop *loop, hub_process_table **ret_table,
                                                 hub_error *reterr);
 
+/* Let go of all children that still run: their guards end them as if this process were gone (SIGTERM
+ * at once, SIGKILL two seconds later), whether or not it is. Nobody's on_exit is called; handles stay
+ * valid, for hub_process_free only. For the end of a process: nobody reaps the guards but its heir. */
+void hub_process_table_leave(hub_process_table *table);
+
+/* How long the end of this process may wait for its children, at most timeout_ms: clients wait less
+ * than a second for a hub, and servers may take several. A hub waits longer whose own end would kill
+ * the guards, too: as the first process of a container, or below another hub's guard. */
+unsigned hub_process_patience(unsigned timeout_ms);
+
 /* Children that still run are killed (SIGKILL) and reaped; nobody's on_exit is called.
  * Handles that were not given back stay valid, for hub_process_free only. NULL is fine.
  * blocks:  until the killed are gone, normally microseconds, at most 2 s all together */

@@ -24,6 +24,10 @@ enum {
 
 static const char UNKNOWN[] = "-";
 
+/* Whether the last entry of the environment's chain is this process, like the environment itself a
+ * fact of the whole process. */
+static bool has_joined;
+
 typedef struct chain {
     char text[CHAIN_BYTES];
     size_t count;
@@ -235,9 +239,17 @@ hub_err hub_chain_join(const char *const *files, size_t file_count, const char *
     }
     (void)snprintf(text, sizeof text, "%s%s%s", above.text, above.count > 0 ? "." : "",
                    entry); /* fits */
-    return setenv(HUB_CHAIN_VARIABLE, text, 1) == 0
-               ? HUB_OK
-               : hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
+    if (setenv(HUB_CHAIN_VARIABLE, text, 1) != 0) {
+        return hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
+    }
+    has_joined = true;
+    return HUB_OK;
+}
+
+bool hub_chain_is_below(void)
+{
+    const char *value = getenv(HUB_CHAIN_VARIABLE);
+    return value != NULL && (!has_joined || strchr(value, '.') != NULL);
 }
 
 /* Whether a file is the program of this process. */

@@ -32,6 +32,9 @@
 HUB_MUST_CHECK hub_err hub_chain_join(const char *const *files, size_t file_count, const char *tool,
                                       hub_error *reterr);
 
+/* Whether a hub started this process. */
+bool hub_chain_is_below(void);
+
 /* Judge a command before it is started: refuse one that is plainly this program with a
  * configuration of the chain. What hides behind a shell or another wrapper is left to
  * hub_chain_join in that process. `program` is the file of the command; `cwd` may be NULL.

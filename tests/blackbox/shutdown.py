@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from mcp import TIMEOUT, HubTest, LegacyClient, ModernClient, fixture, main, processes
+from mcp import MARKER, TIMEOUT, HubTest, LegacyClient, ModernClient, fixture, hub_command, hub_environment, main, processes
 from supervision_floods import is_sanitized
 
 TOOLSETS = {"alpha": fixture("one", "hold")}
@@ -44,6 +44,43 @@ class Ending(HubTest):
         hub.remember_descendants()
         self.assertEqual(len(hub.descendants), 3)  # the server, its child, its guard
         self.assertLess(self.time_to_end(hub), 30)  # nobody waits for the calls, which have ten minutes
+
+    def test_servers_that_are_slow_to_end_are_left_to_their_guards(self):
+        """Clients wait 0.7 s (mcporter) or 2 s (Python SDK) for a hub before they kill it: a server may take longer."""
+        recorder = self.recorder()
+        client = self.legacy(toolsets={"up": recorder.toolset("--ignore-term", "--ignore-eof", "--child")})
+        client.call("up__echo").result
+        client.hub.finish()  # which looks for what is left
+        self.assertIn("process.left_to_guards processes=1", client.hub.log)
+        self.assertNotIn("process.stuck", client.hub.log)
+        recorder.wait_event("eof")
+
+    def test_a_hub_behind_a_hub_waits_for_its_servers(self):
+        """Its end is the end of all below it: they have as long as a hub in front would give them."""
+        recorder = self.recorder()
+        manifest = {"toolsets": {"up": recorder.toolset()}}
+        inner = hub_command(manifest=manifest, home=self.home)
+        env = {MARKER: f"${{{MARKER}}}"}
+        client = self.modern(toolsets={"in": {"command": inner[0], "args": inner[1:], "env": env}})
+        client.call("in__up__echo").result
+        client.hub.finish()
+        recorder.wait_event("eof")
+
+    def test_the_answer_of_a_command_comes_before_its_servers_end(self):
+        recorder = self.recorder()
+        manifest = {"toolsets": {"up": recorder.toolset("--ignore-term", "--ignore-eof")}}
+        command = hub_command(manifest=manifest, home=self.home)
+        process = subprocess.Popen(
+            [command[0], "call", "up__echo", *command[1:]],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.home,
+            env=hub_environment(self.home, {MARKER: "call"}),
+        )
+        recorder.wait_event("eof")
+        os.set_blocking(process.stdout.fileno(), False)
+        self.assertTrue(process.stdout.read(), "nothing was printed when the server was told to end")
+        self.assertEqual(process.wait(TIMEOUT), 0, process.stderr.read())
+        process.stdout.close()
+        process.stderr.close()
 
     def test_requests_before_the_end_are_answered(self):
         client = self.legacy(toolsets=TOOLSETS)

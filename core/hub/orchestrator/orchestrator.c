@@ -329,19 +329,25 @@ static void on_tick(struct ev_loop *loop, ev_timer *timer, int events)
     (void)events;
 }
 
-/* Run the loop until bindings and children are gone, or the time is over. */
+/* Run the loop until bindings and children are gone, or the time is over. Children have less of it:
+ * their guards go on without the hub. */
 static void wait_for_end(hub_orchestrator *hub, unsigned timeout_ms)
 {
+    struct ev_loop *loop = hub_loop(hub);
+    hub_process_table *processes = hub_processes_of(hub);
     uint64_t deadline = hub_clock_now_ms() + timeout_ms;
+    uint64_t leave = hub_clock_now_ms() + hub_process_patience(timeout_ms);
     ev_timer tick; /* wakes the loop to look at the clock */
     ev_timer_init(&tick, on_tick, 0.05, 0.05);
-    ev_timer_start(hub_loop(hub), &tick);
-    while ((hub_open_bindings(hub) > 0 || hub_process_count(hub_processes_of(hub)) > 0 ||
+    ev_timer_start(loop, &tick);
+    while ((hub_open_bindings(hub) > 0 ||
+            (hub_process_count(processes) > 0 && hub_clock_now_ms() < leave) ||
             !hub_discovery_settle(hub)) &&
            hub_clock_now_ms() < deadline) {
-        ev_run(hub_loop(hub), EVRUN_ONCE);
+        ev_run(loop, EVRUN_ONCE);
     }
-    ev_timer_stop(hub_loop(hub), &tick);
+    ev_timer_stop(loop, &tick);
+    hub_process_table_leave(processes);
 }
 
 /* Everything but what a plugin's thread may still use. */

@@ -117,8 +117,9 @@
 #define HUB_LIMIT_CALL_MS          60000  /* a call without progress */
 #define HUB_LIMIT_CALL_CEILING_MS  600000 /* a call, whatever progress it reports */
 #define HUB_LIMIT_DISCOVER_MS      5000 /* tools/list waits this long for catalogs not yet known */
+#define HUB_LIMIT_COMMAND_WAIT_MS  3700000 /* list, call, check: longer than any startup_timeout */
 #define HUB_LIMIT_STRAGGLER_MS     300 /* what the last of many servers get at least (discovery.h) */
-#define HUB_LIMIT_STOP_GRACE_MS    2000  /* between closing stdin, SIGTERM and SIGKILL */
+#define HUB_LIMIT_STOP_GRACE_MS    2000 /* between closing stdin, SIGTERM and SIGKILL */
 #define HUB_LIMIT_LEAVE_MS         200 /* a hub that ends leaves its children to their guards then */
 #define HUB_LIMIT_DRAIN_MS         10000 /* what is under way may end when the hub stops */
 #define HUB_LIMIT_NOTIFY_WINDOW_MS 20    /* changes inside it cause one list_changed */

@@ -89,22 +89,37 @@ static void explain_missing(const cli_options *options, cli_local *local, hub_st
     hub_buf_fini(&text);
 }
 
+/* The tool that is meant. */
+typedef struct wanted {
+    const cli_options *options;
+    cli_local *local;
+    hub_buf name; /* exposed */
+} wanted;
+
+static bool is_known(void *ctx)
+{
+    wanted *tool = ctx;
+    hub_buf_clear(&tool->name);
+    return hub_describe_resolve(cli_local_hub(tool->local), tool->options->profile,
+                                hub_str_of(tool->options->arguments[0]), &tool->name);
+}
+
 static int run_call(const cli_options *options, cli_local *local, hub_str arguments)
 {
     hub_buf params;
-    hub_buf name;
     hub_str json;
-    hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    hub_buf_init(&name, 1024);
-    (void)cli_local_request(local, "tools/list", HUB_STR("{}"), &json); /* so that all are known */
     hub_str reference = hub_str_of(options->arguments[0]);
-    bool is_known = hub_describe_resolve(cli_local_hub(local), options->profile, reference, &name);
-    if (!is_known) {
-        hub_buf_add(&name, reference); /* the hub will say what is wrong */
+    wanted tool = {.options = options, .local = local};
+    hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_init(&tool.name, 1024);
+    cli_local_learn(local, is_known, &tool);
+    bool is_there = is_known(&tool);
+    if (!is_there) {
+        hub_buf_add(&tool.name, reference); /* the hub will say what is wrong */
     }
     hub_buf_add(&params, HUB_STR("{\"name\":"));
-    hub_json_add_string(&params, hub_buf_str(&name));
-    hub_buf_fini(&name);
+    hub_json_add_string(&params, hub_buf_str(&tool.name));
+    hub_buf_fini(&tool.name);
     hub_buf_add(&params, HUB_STR(",\"arguments\":"));
     hub_buf_add(&params, arguments);
     hub_buf_add_char(&params, '}');
@@ -119,7 +134,7 @@ static int run_call(const cli_options *options, cli_local *local, hub_str argume
     } else {
         complain_of(json);
     }
-    if (!good && !is_known) {
+    if (!good && !is_there) {
         explain_missing(options, local, reference);
     }
     return failed ? EXIT_TOOL : EXIT_OK;

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "cli/probe.h"
+#include "cli/waiting.h"
 #include "hub/audit/audit.h"
 #include "hub/report/misnamed.h"
 #include "hub/report/reach.h"
@@ -33,9 +34,14 @@ static int connect_all(cli_options *options)
     cli_local *local = NULL;
     options->asks_anew = true;
     int status = cli_local_open(options, false, &local);
-    if (status == EXIT_OK && hub_reach_all(cli_local_hub(local), on_found, &status) != HUB_OK) {
-        cli_complain("out of memory");
-        status = EXIT_INTERNAL;
+    if (status == EXIT_OK) {
+        cli_waiting waiting;
+        cli_waiting_begin(&waiting, cli_local_loop(local), cli_local_hub(local));
+        if (hub_reach_all(cli_local_hub(local), on_found, &status) != HUB_OK) {
+            cli_complain("out of memory");
+            status = EXIT_INTERNAL;
+        }
+        cli_waiting_end(&waiting);
     }
     cli_local_close(local);
     return status;

@@ -49,6 +49,7 @@ typedef struct cli_options {
     bool json;
     bool connect;
     bool links_all; /* modules are linked that no toolset names, too */
+    bool refresh;   /* list: the same, as the command line says it */
     bool asks_anew; /* servers are to be asked what they offer, whatever is remembered of them */
     void (*on_step)(const char *what); /* check: see hub_settings; else NULL */
     hub_config_overrides overrides;
@@ -124,6 +125,10 @@ hub_config *cli_local_config(cli_local *local);
  * `*ret_json` is the result or the error object, valid until the next request. False for an error.
  */
 bool cli_local_request(cli_local *local, const char *method, hub_str params, hub_str *ret_json);
+
+/* Wait until all servers have told what they offer, or as soon as is_enough(ctx) says that this
+ * suffices. It is asked before anything is started, too. */
+void cli_local_learn(cli_local *local, bool (*is_enough)(void *ctx), void *ctx);
 
 /* Write to stdout, with a newline. Text from elsewhere loses its control characters. */
 void cli_print(hub_str text);

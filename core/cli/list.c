@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "hub/report/describe.h"
 #include "hub/report/missing.h"
@@ -75,6 +76,66 @@ static int collect_tools(cli_local *local, hub_buf *out)
     hub_buf_add_char(out, ']');
     hub_buf_fini(&params);
     return EXIT_OK;
+}
+
+typedef struct remembered {
+    uint64_t elapsed_ms; /* since the command began */
+    uint64_t oldest_ms;
+    size_t count;
+} remembered;
+
+/* Count a toolset whose catalog is older than this process. */
+static void count_remembered(hub_str toolset, remembered *all)
+{
+    hub_str status = hub_json_get(toolset, HUB_STR("status"));
+    int64_t age_ms = 0;
+    bool is_shown = hub_json_type_of(hub_json_get(toolset, HUB_STR("active"))) == HUB_JSON_TRUE &&
+                    hub_json_to_i64(hub_json_get(status, HUB_STR("catalogAgeMs")), &age_ms);
+    if (is_shown && (uint64_t)age_ms > all->elapsed_ms) {
+        all->count++;
+        all->oldest_ms = (uint64_t)age_ms > all->oldest_ms ? (uint64_t)age_ms : all->oldest_ms;
+    }
+}
+
+/* A time in words: "20 s", "4 min", "3 h", "2 days". */
+static void add_age(uint64_t ms, hub_buf *out)
+{
+    static const struct {
+        uint64_t ms;
+        const char *unit;
+    } UNITS[] = {{2 * 86400000, "days"}, {3600000, "h"}, {60000, "min"}, {0, "s"}};
+    static const uint64_t DIVISORS[] = {86400000, 3600000, 60000, 1000};
+    size_t i = 0;
+    while (ms < UNITS[i].ms) {
+        i++;
+    }
+    hub_buf_printf(out, "%llu %s", (unsigned long long)(ms / DIVISORS[i]), UNITS[i].unit);
+}
+
+/* Say how old is what is shown, where no server was asked. */
+static void report_age(cli_local *local, const char *profile, uint64_t elapsed_ms)
+{
+    remembered all = {.elapsed_ms = elapsed_ms};
+    hub_buf json;
+    hub_buf age;
+    hub_str key;
+    hub_str toolset;
+    hub_buf_init(&json, SIZE_MAX / 4);
+    hub_buf_init(&age, 64);
+    hub_describe_toolsets(cli_local_hub(local), profile, &json);
+    hub_json_iter it = hub_json_iterate(hub_buf_str(&json));
+    while (hub_buf_ok(&json) && hub_json_next(&it, &key, &toolset)) {
+        count_remembered(toolset, &all);
+    }
+    if (all.count > 0) {
+        add_age(all.oldest_ms, &age);
+        cli_complain("%zu %s not asked but shown as remembered (%s" HUB_STR_FMT
+                     " old): --refresh asks",
+                     all.count, all.count == 1 ? "server was" : "servers were",
+                     all.count == 1 ? "" : "at most ", HUB_STR_ARG(hub_buf_str(&age)));
+    }
+    hub_buf_fini(&age);
+    hub_buf_fini(&json);
 }
 
 static void on_missing(void *ctx, const char *key, const char *reason)
@@ -153,13 +214,17 @@ int cli_list(cli_options *options)
         return EXIT_USAGE;
     }
     cli_local *local = NULL;
-    options->asks_anew = LISTS[i].collect == list_tools;
+    uint64_t begun_ms = hub_clock_now_ms();
+    options->asks_anew = options->refresh;
     options->links_all = LISTS[i].collect == list_modules;
     int status = cli_local_open(options, true, &local);
     hub_buf out;
     hub_buf_init(&out, SIZE_MAX / 4);
     if (status == EXIT_OK) {
         status = LISTS[i].collect(local, options->profile, &out);
+        if (!options->links_all) {
+            report_age(local, options->profile, hub_clock_now_ms() - begun_ms);
+        }
         bool wants_any = options->links_all || cli_local_config(local)->settings.toolset_count == 0;
         if (wants_any) { /* else each toolset was complained of that lacks one */
             report_no_modules(local);

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/loop.h"
+#include "cli/waiting.h"
 #include "modules/process_chain.h"
 #include "wire/message.h"
 
@@ -25,8 +26,10 @@ struct cli_local {
     hub_orchestrator *hub;
     hub_session *session;
     const char *profile; /* NULL: the default one */
-    hub_buf answer;      /* the last message that ended a request */
-    bool answered;
+    uint64_t last_id;
+    hub_buf answer; /* to the last request, once is_answered */
+    bool is_answered;
+    bool is_read; /* `message` is what the answer says */
     hub_message message;
 };
 
@@ -134,17 +137,26 @@ int cli_load_network(hub_config *config)
     return err == HUB_EDENIED ? EXIT_LISTEN : EXIT_CONFIG;
 }
 
+/* Keep the answer to the last request. One to an earlier request, which nobody waited for, is let
+ * go. */
 static hub_err take_message(hub_port *port, const hub_outgoing *message)
 {
     cli_local *local = (cli_local *)port;
-    if (message->last) {
-        hub_buf_clear(&local->answer);
-        for (size_t i = 0; i < message->count; i++) {
-            hub_buf_add(&local->answer, message->parts[i]);
-        }
-        local->answered = true;
-        ev_break(local->loop, EVBREAK_ALL);
+    if (!message->last || local->is_answered) {
+        return HUB_OK;
     }
+    hub_buf_clear(&local->answer);
+    for (size_t i = 0; i < message->count; i++) {
+        hub_buf_add(&local->answer, message->parts[i]);
+    }
+    int64_t id = 0;
+    bool is_read = hub_buf_ok(&local->answer) &&
+                   hub_message_scan(hub_buf_str(&local->answer), &local->message, NULL) == HUB_OK;
+    bool is_other = is_read && hub_json_to_i64(local->message.at[HUB_M_ID], &id) &&
+                    (uint64_t)id != local->last_id;
+    local->is_read = is_read;
+    local->is_answered = !is_other;
+    ev_break(local->loop, EVBREAK_ALL);
     return HUB_OK;
 }
 
@@ -216,6 +228,10 @@ int cli_local_open(cli_options *options, bool start, cli_local **ret_local)
     if (status == EXIT_OK) {
         hub_settings *settings = &local->config->settings;
         settings->limits.straggler_ms = 0; /* nobody will hear of those that come later */
+        settings->limits.discover_timeout_ms = HUB_LIMIT_COMMAND_WAIT_MS;
+        if (options->tool == NULL) {
+            settings->limits.call_ceiling_ms = HUB_LIMIT_COMMAND_WAIT_MS; /* questions are calls */
+        }
         settings->modules.links_all = options->links_all;
         settings->asks_anew = options->asks_anew;
         settings->on_step = options->on_step;
@@ -264,36 +280,61 @@ hub_config *cli_local_config(cli_local *local)
     return local->config;
 }
 
-bool cli_local_request(cli_local *local, const char *method, hub_str params, hub_str *ret_json)
+/* Send a request; false when out of memory. */
+static bool send_request(cli_local *local, const char *method, hub_str params)
 {
     hub_buf request;
     hub_buf_init(&request, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_printf(&request,
-                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
+                   "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\",\"params\":{\"_meta\":{"
                    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
                    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"patchbay command line\","
                    "\"version\":\"" PATCHBAY_VERSION "\"},"
                    "\"io.modelcontextprotocol/clientCapabilities\":{}}",
-                   method);
+                   (unsigned long long)++local->last_id, method);
     hub_str inside =
         params.len > 2 ? (hub_str){.ptr = params.ptr + 1, .len = params.len - 2} : HUB_STR_EMPTY;
     hub_buf_add(&request, inside.len > 0 ? HUB_STR(",") : HUB_STR_EMPTY);
     hub_buf_add(&request, inside);
     hub_buf_add(&request, HUB_STR("}}"));
-    local->answered = false;
-    *ret_json = HUB_STR("{\"message\":\"out of memory\"}");
-    if (hub_buf_ok(&request)) {
+    local->is_answered = false;
+    bool is_made = hub_buf_ok(&request);
+    if (is_made) {
         hub_session_receive(local->session, &local->port, hub_buf_str(&request));
-        while (!local->answered) {
-            ev_run(local->loop, 0);
-        }
     }
     hub_buf_fini(&request);
-    if (!local->answered || !hub_buf_ok(&local->answer) ||
-        hub_message_scan(hub_buf_str(&local->answer), &local->message, NULL) != HUB_OK) {
+    return is_made;
+}
+
+bool cli_local_request(cli_local *local, const char *method, hub_str params, hub_str *ret_json)
+{
+    *ret_json = HUB_STR("{\"message\":\"out of memory\"}");
+    if (!send_request(local, method, params)) {
+        return false;
+    }
+    cli_waiting waiting;
+    cli_waiting_begin(&waiting, local->loop, local->hub);
+    while (!local->is_answered) {
+        ev_run(local->loop, 0);
+    }
+    cli_waiting_end(&waiting);
+    if (!local->is_read) {
         return false;
     }
     bool good = local->message.kind == HUB_MESSAGE_RESULT;
     *ret_json = local->message.at[good ? HUB_M_RESULT : HUB_M_ERROR];
     return good;
+}
+
+void cli_local_learn(cli_local *local, bool (*is_enough)(void *ctx), void *ctx)
+{
+    if (is_enough(ctx) || !send_request(local, "tools/list", HUB_STR("{}"))) {
+        return;
+    }
+    cli_waiting waiting;
+    cli_waiting_begin(&waiting, local->loop, local->hub);
+    while (!local->is_answered && !is_enough(ctx)) {
+        ev_run(local->loop, EVRUN_ONCE);
+    }
+    cli_waiting_end(&waiting);
 }

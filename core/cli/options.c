@@ -97,6 +97,8 @@ static const option_row OPTIONS[] = {
      HUBS | STATUS | MODULE | MODULE_HOST, NULL,
      "load plugins that other users could have changed"},
     {"--connect", KIND_FLAG, AT(connect), 0, CHECK, NULL, "start every toolset"},
+    {"--refresh", KIND_FLAG, AT(refresh), 0, LIST, NULL,
+     "start the servers and ask them, whatever is remembered of them"},
     {"--json", KIND_FLAG, AT(json), 0, LIST | CALL | STATUS | TOKEN, NULL, "print JSON"},
     {"--token-file", KIND_TEXT, AT(token_file), 0, STATUS, "FILE", "the bearer token to ask with"},
     {"--config-json", KIND_TEXT, AT(config_json), 0, MODULE_HOST, "FILE",

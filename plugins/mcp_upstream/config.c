@@ -5,7 +5,8 @@
 #include <sys/un.h>
 
 #define SOCKET_PATH_BYTES                                                                          \
-    (sizeof((struct sockaddr_un *)0)->sun_path - 1) /* unix(7), less a NUL                         \
+    (sizeof((struct sockaddr_un *)0)->sun_path -                                                   \
+     1) /* unix(7), less a NUL                         \
                                                      */
 
 static int32_t fail(patchbay_error *reterr, int32_t code, const char *text)
@@ -184,6 +185,10 @@ static int32_t read_command(patchbay_str json, upstream_config *config, patchbay
     if (count_strings(config->env) != count_members(patchbay_json_get(json, "env"))) {
         return fail_texts(json, "env: names and values must be text without NUL characters",
                           reterr);
+    }
+    if (patchbay_json_get(json, "startup_timeout_ms").len == 0 &&
+        upstream_is_launcher((const char *const *)config->argv)) {
+        config->pace.startup_ms = UPSTREAM_DOWNLOAD_MS;
     }
     return PATCHBAY_OK;
 }

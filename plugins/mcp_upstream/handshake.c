@@ -91,6 +91,16 @@ static void go_on_without(mcp_server *server)
     }
 }
 
+static void fail_late(mcp_server *server)
+{
+    char text[96];
+    uint64_t ms = server->pace.startup_ms;
+    int is_whole = ms % 1000 == 0;
+    (void)snprintf(text, sizeof text, "was not ready within %llu %s (startup_timeout)",
+                   (unsigned long long)(is_whole ? ms / 1000 : ms), is_whole ? "s" : "ms");
+    upstream_fail(server, text);
+}
+
 void upstream_handshake_timeout(mcp_server *server)
 {
     uint64_t now = server->loop->now_ms(server->host);
@@ -101,7 +111,7 @@ void upstream_handshake_timeout(mcp_server *server)
     } else if (server->phase == PHASE_READY || has_tools) {
         upstream_lists_give_up(server);
     } else {
-        upstream_fail(server, "was not ready in time");
+        fail_late(server);
     }
 }
 

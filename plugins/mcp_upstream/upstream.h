@@ -38,8 +38,9 @@
 
 #include "channel.h"
 
-#define UPSTREAM_PROBE_MS        5000  /* for the answer to server/discover */
-#define UPSTREAM_STARTUP_MS      30000 /* from start to ready, unless configured */
+#define UPSTREAM_PROBE_MS        5000   /* for the answer to server/discover */
+#define UPSTREAM_STARTUP_MS      30000  /* from start to ready, unless configured */
+#define UPSTREAM_DOWNLOAD_MS     300000 /* … of a command that fetches its program (launcher.c) */
 #define UPSTREAM_AGAIN_MS        500 /* between two readings of a list, however often it changes */
 #define UPSTREAM_PAGES           100 /* of one list */
 #define UPSTREAM_CATALOG_BYTES   (16u << 20) /* of all pages of a list */
@@ -242,6 +243,11 @@ void upstream_log(mcp_server *server, int32_t level, const char *text);
 /* Read what the configuration says of it; what it does not say has its usual value. `health_ms`:
  * the usual one of this kind of server. */
 void upstream_pace_read(patchbay_str json, uint64_t health_ms, upstream_pace *pace);
+
+/* launcher.c */
+/* Whether a command fetches a program before it runs it (npx, uvx, docker, …), through `env` or a
+ * shell, too. `argv` has at least one word. */
+int upstream_is_launcher(const char *const *argv);
 
 /* restart.c */
 int upstream_restart_init(mcp_server *server); /* 0: out of memory */

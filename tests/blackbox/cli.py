@@ -3,11 +3,26 @@
 
 import contextlib
 import json
+import os
 import re
+import shutil
 import socket
+import subprocess
 import threading
 
-from mcp import META_TOOLS, HubTest, compile_plugin, fixture, main, module_folder, tool
+from mcp import (
+    MARKER,
+    META_TOOLS,
+    TIMEOUT,
+    HubTest,
+    compile_plugin,
+    fixture,
+    hub_command,
+    hub_environment,
+    main,
+    module_folder,
+    tool,
+)
 
 OK, USAGE, CONFIG, UNREACHABLE, FAILED = 0, 2, 3, 5, 6
 
@@ -108,6 +123,58 @@ class List(HubTest):
         done = self.cli("list", "tools", toolsets={"alpha": fixture(hostile)})
         self.assertEqual(done.returncode, OK)
         self.assertFalse(re.search("[\x00-\x08\x0b-\x1f\x7f]", done.stdout))
+
+
+class SlowToStart(HubTest):
+    """A server that has to be downloaded: no time but its own startup_timeout ends the wait for it."""
+
+    def entry(self, recorder):
+        """A server that does nothing until release() is called."""
+        self.gate = self.home / "gate"
+        os.mkfifo(self.gate)
+        entry = recorder.toolset()
+        words = [entry["command"], *entry["args"]]
+        return {**entry, "command": "sh", "args": ["-c", f'read -r line < {self.gate}; exec "$@"', "sh", *words]}
+
+    def release(self):
+        self.gate.write_text("go\n", encoding="utf-8")
+
+    def start(self, *words):
+        """A command, and its first line on stderr."""
+        manifest = {"toolsets": {"up": self.entry(self.recorder())}, "limits": {"discover_timeout": "1ms"}}
+        command = hub_command(manifest=manifest, home=self.home)
+        process = subprocess.Popen(
+            [command[0], *words, *command[1:]], cwd=self.home, text=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=hub_environment(self.home, {MARKER: "slow"}),
+        )
+        self.addCleanup(process.kill)
+        return process, process.stderr.readline()
+
+    def test_commands_wait_and_say_so(self):
+        for words, wanted in ((["list", "tools"], "up__echo"), (["check", "--connect"], "up: 11 tools"),
+                              (["list", "toolsets"], "11 tools"), (["call", "up__echo"], "{}")):
+            with self.subTest(words=words):
+                process, first = self.start(*words)
+                self.assertSays(first, "waiting for 1 server to start: up", "startup_timeout")
+                self.release()
+                out, err = process.communicate(timeout=TIMEOUT)
+                self.assertEqual(process.returncode, OK, err)
+                self.assertIn(wanted, out)
+                self.gate.unlink()
+                shutil.rmtree(self.home / ".cache")
+
+    def test_a_call_waits_for_its_own_server_only(self):
+        process, first = self.start("call", "other__echo")
+        self.assertSays(first, "waiting for 1 server")
+        process.terminate()
+        process.communicate(timeout=TIMEOUT)
+        entry = json.loads((self.home / "patchbay.json").read_text(encoding="utf-8"))["toolsets"]["up"]
+        other = self.recorder()
+        done = self.cli("call", "other__echo", toolsets={"up": entry, "other": other.toolset(), "own": fixture("x")})
+        self.assertEqual(done.returncode, OK, done.stderr)
+        done = self.cli("call", "own__x", toolsets={"up": entry, "other": other.toolset(), "own": fixture("x")})
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertEqual(len(other.starts), 1)  # nobody is started for a tool that the hub has itself
 
 
 class Call(HubTest):
@@ -272,11 +339,10 @@ class Check(HubTest):
         self.assertEqual(done.returncode, OK, done.stderr)
 
     def test_connect_to_one_that_does_not_answer(self):
-        manifest = {"toolsets": {"alpha": fixture("one"), "silent": {"command": "sleep", "args": ["600"]}},
-                    "limits": {"discover_timeout": "300ms"}}
-        done = self.cli("check", "--connect", manifest=manifest)
+        silent = {"command": "sleep", "args": ["600"], "startup_timeout": "300ms"}
+        done = self.cli("check", "--connect", toolsets={"alpha": fixture("one"), "silent": silent})
         self.assertEqual(done.returncode, UNREACHABLE, done.stderr)
-        self.assertSays(done.stdout, "alpha: 1 tool", "silent: failed", "300 ms")
+        self.assertSays(done.stdout, "alpha: 1 tool", "silent: failed", "300 ms", "startup_timeout")
 
     def test_tls_where_none_is_spoken(self):
         with socket.create_server(("127.0.0.1", 0)) as server:

@@ -127,3 +127,16 @@ hub_err hub_reach_all(hub_orchestrator *hub, hub_reach_on_found *on_found, void 
     free(all.items);
     return HUB_OK;
 }
+
+size_t hub_reach_add_waiting(const hub_orchestrator *hub, hub_buf *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        const hub_toolset *toolset = hub_toolset_at(hub, i);
+        if (hub_discovery_is_asked(toolset)) {
+            hub_buf_printf(out, "%s%s", count > 0 ? ", " : "", hub_toolset_key(toolset));
+            count++;
+        }
+    }
+    return count;
+}

@@ -6,8 +6,8 @@
 #ifndef HUB_HUB_REPORT_REACH_H
 #define HUB_HUB_REPORT_REACH_H
 
+#include "base/buf.h"
 #include "hub/kernel/types.h"
-#include "base/err.h"
 
 /* What became of a toolset: what it offers ("7 tools, 1 prompt") when `err` is HUB_OK, else why it
  * cannot be had. `key` and `text` are borrowed. */
@@ -20,5 +20,9 @@ typedef void hub_reach_on_found(void *ctx, const char *key, hub_err err, hub_str
  * errors:  HUB_ENOMEM: nothing is reported */
 HUB_MUST_CHECK hub_err hub_reach_all(hub_orchestrator *hub, hub_reach_on_found *on_found,
                                      void *ctx);
+
+/* Append the keys of the toolsets whose servers are starting, or have not told yet what they offer,
+ * separated by ", ". Returns how many there are. */
+size_t hub_reach_add_waiting(const hub_orchestrator *hub, hub_buf *out);
 
 #endif

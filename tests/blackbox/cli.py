@@ -152,7 +152,7 @@ class SlowToStart(HubTest):
 
     def test_commands_wait_and_say_so(self):
         for words, wanted in ((["list", "tools"], "up__echo"), (["check", "--connect"], "up: 11 tools"),
-                              (["list", "toolsets"], "11 tools"), (["call", "up__echo"], "{}")):
+                              (["list", "toolsets"], "11 tools"), (["call", "up__echo"], "echo")):
             with self.subTest(words=words):
                 process, first = self.start(*words)
                 self.assertSays(first, "waiting for 1 server to start: up", "startup_timeout")

@@ -121,7 +121,11 @@ class Talking(Tls):
                 pass
             while connection.fill():
                 pass
-            self.assertNotIn(b"HTTP", connection.buffer)
+            if data is request:  # a client with http:// where https:// is meant: it is told
+                self.assertTrue(connection.buffer.startswith(b"HTTP/1.1 400 "), connection.buffer)
+                self.assertIn(b"This port speaks TLS", connection.buffer)
+            else:
+                self.assertNotIn(b"HTTP", connection.buffer)
             connection.close()
         for ending in (leave, lambda c: c.close(), lambda c: c.socket.shutdown(socket.SHUT_WR)):
             for data in (b"", b"\x16", hello[:20], hello):

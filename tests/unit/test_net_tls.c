@@ -287,24 +287,42 @@ static void test_alpn(void **state)
 
 /* ---- the handshake --------------------------------------------------------------------------- */
 
+/* Send bytes without a handshake, and return what comes back until the hub has nothing to add. */
+static const char *say_plainly(net_fixture *f, int fd, const char *bytes)
+{
+    static char answer[1024];
+    size_t len = 0;
+    ssize_t n;
+    assert_int_equal(write(fd, bytes, strlen(bytes)), strlen(bytes));
+    do {
+        ev_run(f->loop, EVRUN_NOWAIT);
+        n = recv(fd, answer + len, sizeof answer - 1 - len, MSG_DONTWAIT);
+        len += n > 0 ? (size_t)n : 0;
+    } while (n > 0 || (n < 0 && errno == EAGAIN)); /* it may end with a reset */
+    answer[len] = '\0';
+    (void)close(fd);
+    RUN_UNTIL(f, hub_net_link_count(f->net) == 0);
+    return answer;
+}
+
 static void test_a_plain_peer(void **state)
 {
     net_fixture *f = *state;
-    static const char REQUEST[] = "GET / HTTP/1.1\r\n\r\n";
-    int fd = net_dial(f);
-    assert_int_equal(write(fd, REQUEST, sizeof REQUEST - 1), sizeof REQUEST - 1);
-    char answer[16];
-    while (recv(fd, answer, sizeof answer, MSG_DONTWAIT) < 0 && errno == EAGAIN) {
-        ev_run(f->loop, EVRUN_NOWAIT);
-    }
-    RUN_UNTIL(f, hub_net_link_count(f->net) == 0);
+    static const char *const OTHERS[] = {"hello there", " GET / HTTP", "get / HTTP/1.1\r\n",
+                                         "GET\t/ HTTP"};
+    const char *answer = say_plainly(f, net_dial(f), "GET / HTTP/1.1\r\n\r\n");
+    assert_int_equal(strncmp(answer, "HTTP/1.1 400 ", 13), 0);
+    assert_non_null(strstr(answer, "This port speaks TLS"));
+    assert_non_null(strstr(answer, "Connection: close"));
+    const char *body = strstr(answer, "\r\n\r\n") + 4;
+    assert_int_equal(strlen(body), strtoul(strstr(answer, "Content-Length: ") + 16, NULL, 10));
     assert_int_equal(f->owners[0].received, 0);
-    (void)close(fd);
-    fd = net_dial(f); /* says nothing at first */
+    int fd = net_dial(f); /* says nothing at first */
     RUN_UNTIL(f, hub_net_link_count(f->net) == 1);
-    assert_int_equal(write(fd, REQUEST, sizeof REQUEST - 1), sizeof REQUEST - 1);
-    RUN_UNTIL(f, hub_net_link_count(f->net) == 0);
-    (void)close(fd);
+    assert_non_null(strstr(say_plainly(f, fd, "POST /mcp HTTP/1.1\r\nHost: x\r\n\r\n{}"), "TLS"));
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
+        assert_string_equal(say_plainly(f, net_dial(f), OTHERS[i]), "");
+    }
     fd = net_dial(f); /* says nothing, and goes */
     RUN_UNTIL(f, hub_net_link_count(f->net) == 1);
     (void)close(fd);

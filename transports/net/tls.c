@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { PLAIN_READS = 16 }; /* of what a peer without TLS has sent: requests are small */
+
 static hub_err fail_tls(hub_error *reterr, const char *what, const char *file, const char *reason)
 {
     ERR_clear_error();
@@ -97,6 +99,35 @@ static hub_err try_files(const hub_tls_settings *tls, hub_error *reterr)
     return err;
 }
 
+/* Somebody speaks HTTP to a port with TLS: say so as nginx does, where a reset connection says
+ * nothing. What came is read first, or the kernel would take the answer back. */
+static void refuse_plain(int fd)
+{
+    static const char ANSWER[] =
+        "HTTP/1.1 400 Bad Request\r\n"
+        "Content-Type: text/plain; charset=utf-8\r\n"
+        "Content-Length: 70\r\n"
+        "Connection: close\r\n\r\n"
+        "This port speaks TLS: use https:// instead of http:// (wss: not ws:).\n";
+    char rest[4096];
+    for (int i = 0; i < PLAIN_READS && recv(fd, rest, sizeof rest, MSG_DONTWAIT) > 0; i++) {
+        /* nothing of it is looked at */
+    }
+    (void)!send(fd, ANSWER, sizeof ANSWER - 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* a courtesy */
+    (void)shutdown(fd, SHUT_WR);
+}
+
+/* OpenSSL knows a request by its method: GET, POST, HEAD, PUT. libwebsockets closes the connection
+ * after this. */
+static void on_handshake(const SSL *ssl, int where, int result)
+{
+    unsigned long error = ERR_peek_last_error();
+    if (where == SSL_CB_ACCEPT_EXIT && result <= 0 && ERR_GET_LIB(error) == ERR_LIB_SSL &&
+        ERR_GET_REASON(error) == SSL_R_HTTP_REQUEST) {
+        refuse_plain(SSL_get_fd(ssl));
+    }
+}
+
 hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls, hub_listener *listener,
                       hub_error *reterr)
 {
@@ -120,6 +151,9 @@ hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls, hub_listener *l
     net->made_tls = NULL;
     listener->vhost = lws_create_vhost(net->context, &info);
     listener->tls = net->made_tls;
+    if (listener->vhost != NULL && listener->tls != NULL) {
+        SSL_CTX_set_info_callback(listener->tls, on_handshake);
+    }
     return listener->vhost != NULL ? HUB_OK
                                    : hub_fail(reterr, HUB_EINVAL, "tls: %s and %s cannot be used",
                                               tls->certificate, tls->key);

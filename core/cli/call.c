@@ -143,7 +143,7 @@ static int run_call(const cli_options *options, cli_local *local, hub_str argume
 int cli_call(cli_options *options)
 {
     if (options->argument_count == 0) {
-        cli_complain("which tool? usage: patchbay call TOOL [JSON|-]");
+        cli_complain("no tool to call; usage: patchbay call TOOL [JSON|-]");
         return EXIT_USAGE;
     }
     hub_buf text;

@@ -19,7 +19,7 @@ static void on_found(void *ctx, const char *key, hub_err err, hub_str text)
     } else if (err == HUB_EUNAVAILABLE) {
         *status = EXIT_UNREACHABLE;
     } else if (err != HUB_OK) {
-        text = HUB_STR("its configuration is wrong"); /* it was complained of */
+        text = HUB_STR("its configuration is not valid, see above");
     }
     hub_buf line;
     hub_buf_init(&line, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
@@ -70,12 +70,12 @@ static void report_good(const hub_settings *settings)
     hub_buf line;
     hub_buf_init(&line, 256);
     if (settings->toolsets_listed) {
-        hub_buf_printf(&line, "the configuration is good: %zu toolset%s", settings->toolset_count,
+        hub_buf_printf(&line, "configuration OK: %zu toolset%s", settings->toolset_count,
                        settings->toolset_count == 1 ? "" : "s");
     } else {
         hub_buf_add(&line,
-                    HUB_STR("the configuration is good: no toolset is named, so every module "
-                            "that needs no configuration is one"));
+                    HUB_STR("configuration OK: no toolsets listed, so every plugin that needs no "
+                            "configuration is served"));
     }
     add_count(&line, settings->profile_count, "profile");
     if (settings->listen_count > 0) {
@@ -165,7 +165,7 @@ int cli_check(cli_options *options)
         options->configs[options->config_count++] = options->arguments[0];
     }
     if (options->config_count == 0) {
-        cli_complain("which file? usage: patchbay check FILE [--connect]");
+        cli_complain("no file to check; usage: patchbay check FILE [--connect]");
         return EXIT_USAGE;
     }
     int found = cli_probe_run(check_in_child, options);

@@ -44,6 +44,7 @@ typedef struct cli_options {
     const char *config_json;  /* module-host: "-", the first line of stdin, or a file; NULL: {} */
     const char *memory_limit; /* module-host: a size; NULL: none */
     const char *tool;         /* call: its name; else NULL */
+    const char *ca;           /* status: trusted authorities; NULL: the system's */
     const char *token_file;   /* status: holds the bearer token to ask with; NULL: none */
     bool stdio;
     bool json;

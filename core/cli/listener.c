@@ -54,11 +54,12 @@ static void warn_of_strangers(const hub_settings *settings, const hub_listen_set
     }
     if (!settings->auth.required) {
         hub_log(HUB_LOG_WARNING, "listen.insecure", HUB_F_TEXT("address", listen->address),
-                HUB_F_TEXT("reason", "other machines can call every tool: nobody has to "
-                                     "authenticate"));
+                HUB_F_TEXT("reason", "other machines can call every tool without "
+                                     "authentication"));
     } else if (listen->tls.certificate == NULL) {
-        hub_log(HUB_LOG_WARNING, "listen.plain", HUB_F_TEXT("address", listen->address),
-                HUB_F_TEXT("reason", "tokens cross the network unencrypted: there is no tls"));
+        hub_log(
+            HUB_LOG_WARNING, "listen.plain", HUB_F_TEXT("address", listen->address),
+            HUB_F_TEXT("reason", "tokens cross the network unencrypted: the listener has no tls"));
     }
 }
 

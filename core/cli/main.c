@@ -14,25 +14,24 @@
 const cli_command CLI_COMMANDS[] = {
     {"serve", "[OPTION]...", "Serve the toolsets to a client (this is the default command).",
      "Without a listener (--http, --unix, or `listen` in the manifest) it serves one client over\n"
-     "stdin and stdout, as MCP clients start it; with one, only if --stdio says so. Where it "
-     "listens\nis in the log: event listen.ready. It reloads its configuration on SIGHUP, and when "
-     "a "
-     "file\nof it changes: event config.reloaded, or config.refused.",
+     "stdin and stdout, as MCP clients start it; with a listener, only with --stdio. The log says\n"
+     "where it listens (event listen.ready). The hub reloads its configuration on SIGHUP, and\n"
+     "when one of its files changes (event config.reloaded or config.refused).",
      0, cli_serve},
     {"list", "[toolsets|tools|modules] [--json] [OPTION]...",
      "Show what the hub would offer. Without a word: tools.", NULL, 1, cli_list},
     {"status", "[--json] [--http URL|PORT [--token-file FILE] | --unix PATH]... [OPTION]...",
-     "Ask a running hub how its toolsets fare.",
-     "Without an address it asks where the manifest (--config) says that the hub listens. Of\n"
-     "several addresses the next is asked when nobody answers at one: first Unix sockets, then\n"
-     "HTTP. Exits with 0 when no toolset has failed, 1 when one has, 3 when no hub answers.",
+     "Show the state of a running hub's toolsets.",
+     "Without an address, it asks the hub at the listeners of the manifest (--config). It tries\n"
+     "Unix sockets first, then HTTP addresses, until a hub answers. Exit code: 0 when no toolset\n"
+     "has failed, 1 when one has, 3 when no hub answers.",
      0, cli_status},
     {"call", "TOOL [JSON|-] [--json] [OPTION]...",
      "Call one tool and print its result; '-' reads the arguments from stdin.",
-     "Exits with 6 when the tool reports an error, or there is no such tool.", 2, cli_call},
+     "Exit code: 6 when the tool reports an error, or there is no such tool.", 2, cli_call},
     {"check", "FILE [--connect] [OPTION]...",
-     "Check a manifest; with --connect, start every toolset too.", NULL, 1, cli_check},
-    {"module", "inspect FILE.so", "Check a plugin and show what it says of itself.", NULL, 2,
+     "Check a manifest; with --connect, also start every server in it.", NULL, 1, cli_check},
+    {"module", "inspect FILE.so", "Check a plugin file and show its description.", NULL, 2,
      cli_module},
     {"module-host", "FILE.so [--config-json -|FILE] [--memory-limit SIZE]",
      "Serve one plugin to a client over stdin and stdout.",
@@ -40,11 +39,11 @@ const cli_command CLI_COMMANDS[] = {
      "`--config-json -` the first line of stdin is the plugin's configuration.",
      1, cli_module_host},
     {"token", "new NAME [--expires 90d] | list [--json] | revoke NAME|ID  [--tokens FILE]",
-     "Make, show and revoke the bearer tokens of clients over HTTP.",
-     "`new` prints the token, once; the file keeps its digest. A name may have several;\n"
-     "`revoke` takes all of a name, or one by its id. A hub that runs takes changes over at\n"
-     "once. The file is that of --tokens, of auth.tokens in the manifest (--config), or\n"
-     "$XDG_CONFIG_HOME/patchbay/tokens.json.",
+     "Create, list and revoke bearer tokens for HTTP clients.",
+     "`new` prints the token once; the file keeps only its digest. A name may have several\n"
+     "tokens: `revoke NAME` revokes all of them, `revoke ID` one. A running hub applies changes\n"
+     "at once. The file is the one of --tokens, else of auth.tokens in the manifest (--config),\n"
+     "else $XDG_CONFIG_HOME/patchbay/tokens.json.",
      2, cli_token},
     {"version", "", "Print the version.", NULL, 0, cli_version},
     {"help", "[COMMAND [WORD]]", "Show help.", NULL, 2, cli_help},
@@ -124,7 +123,8 @@ static void print_overview(void)
     }
     (void)puts("\noptions:");
     cli_print_options(NULL);
-    (void)puts("\nSee also: patchbay help COMMAND");
+    (void)puts("  --version, -V          print the version");
+    (void)puts("\nAn option may mean something else to another command: see patchbay help COMMAND");
 }
 
 static int print_help(const cli_command *command)
@@ -196,7 +196,8 @@ int main(int argc, char **argv)
     const cli_command *command = &CLI_COMMANDS[0];
     int skip = 1;
     hub_loop_init();
-    bool asks_version = argc > 1 && strcmp(argv[1], "--version") == 0;
+    bool asks_version =
+        argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0);
     if (argc > 1 && (argv[1][0] != '-' || asks_version)) {
         command = find_command(asks_version ? "version" : argv[1]);
         skip = 2;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef enum option_kind {
     KIND_FLAG,
@@ -59,16 +61,18 @@ static const option_row OPTIONS[] = {
     {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count), HUBS | STATUS, "DIR",
      "look for plugins here; may be repeated"},
     {"--toolsets", KIND_LIST, AT(overrides.toolsets), 0, HUBS, "A,B|ALL",
-     "exactly these toolsets, for good (static start-up)"},
+     "serve exactly these toolsets, for the life of the process"},
     {"--startup", KIND_TEXT, AT(overrides.startup), 0, HUBS, "MODE",
-     "default: as the manifest says; dynamic: nothing until asked; static: see --toolsets"},
+     "default: the toolsets that the manifest makes active; dynamic: none until a client "
+     "enables one; static: see --toolsets"},
     {"--allow", KIND_LIST, AT(overrides.allow), 0, HUBS, "A,B",
-     "only these toolsets may be enabled"},
-    {"--deny", KIND_LIST, AT(overrides.deny), 0, HUBS, "A,B", "these may not"},
+     "clients may enable only these toolsets"},
+    {"--deny", KIND_LIST, AT(overrides.deny), 0, HUBS, "A,B",
+     "clients may not enable these toolsets"},
     {"--max-active", KIND_TEXT, AT(overrides.max_active), 0, HUBS, "N",
-     "at most N toolsets at a time"},
+     "at most N toolsets are active at a time"},
     {"--naming", KIND_TEXT, AT(overrides.naming), 0, HUBS, "MODE",
-     "prefix (default), flat, dot or none"},
+     "names of tools: prefix (default), flat, dot or none"},
     {"--http", KIND_REPEATED, AT(http), AT(http_count), SERVE | CHECK, "[HOST:]PORT",
      "serve over HTTP and WebSocket; may be repeated"},
     {"--http", KIND_REPEATED, AT(http), AT(http_count), STATUS, "URL|[HOST:]PORT",
@@ -80,33 +84,36 @@ static const option_row OPTIONS[] = {
     {"--stdio", KIND_FLAG, AT(stdio), 0, SERVE, NULL,
      "serve stdin and stdout (the default without a listener)"},
     {"--tokens", KIND_TEXT, AT(overrides.tokens), 0, SERVE | CHECK, "FILE",
-     "clients over HTTP need a token of this file: see help token"},
+     "HTTP clients need a token from this file: see help token"},
     {"--tokens", KIND_TEXT, AT(overrides.tokens), 0, TOKEN, "FILE",
-     "the tokens file; a hub is told of it in the same way"},
+     "the tokens file (give the hub the same option)"},
     {"--allowed-host", KIND_REPEATED, AT(allowed_hosts), AT(allowed_host_count), SERVE | CHECK,
-     "NAME", "a name that clients may call this hub by; may be repeated"},
+     "NAME", "a host name that clients may use for this hub; may be repeated"},
     {"--allowed-origin", KIND_REPEATED, AT(allowed_origins), AT(allowed_origin_count),
-     SERVE | CHECK, "URL", "a web page's origin that may use it; may be repeated"},
+     SERVE | CHECK, "URL", "the origin of a web page that may use this hub; may be repeated"},
     {"--insecure", KIND_FLAG, AT(overrides.insecure), 0, SERVE | CHECK, NULL,
-     "serve other machines although nobody has to authenticate"},
+     "serve other machines without authentication"},
     {"--profile", KIND_TEXT, AT(profile), 0, HUBS, "NAME",
-     "this profile of the manifest (serve: over stdio and --unix)"},
+     "use this profile of the manifest (serve: over stdio and --unix)"},
     {"--no-meta-tools", KIND_FLAG, AT(overrides.no_meta_tools), 0, HUBS, NULL,
-     "leave out enable_toolset and the like"},
+     "leave out the hub's own tools, such as enable_toolset"},
     {"--allow-writable-plugins", KIND_FLAG, AT(overrides.allow_writable), 0,
      HUBS | STATUS | MODULE | MODULE_HOST, NULL,
      "load plugins that other users could have changed"},
-    {"--connect", KIND_FLAG, AT(connect), 0, CHECK, NULL, "start every toolset"},
+    {"--connect", KIND_FLAG, AT(connect), 0, CHECK, NULL, "start every server"},
     {"--refresh", KIND_FLAG, AT(refresh), 0, LIST, NULL,
-     "start the servers and ask them, whatever is remembered of them"},
+     "ask the servers, instead of showing what is remembered"},
     {"--json", KIND_FLAG, AT(json), 0, LIST | CALL | STATUS | TOKEN, NULL, "print JSON"},
-    {"--token-file", KIND_TEXT, AT(token_file), 0, STATUS, "FILE", "the bearer token to ask with"},
+    {"--ca", KIND_TEXT, AT(ca), 0, STATUS, "FILE",
+     "for https addresses: the certificate authorities to trust (PEM)"},
+    {"--token-file", KIND_TEXT, AT(token_file), 0, STATUS, "FILE",
+     "a file whose first line is the bearer token to send"},
     {"--config-json", KIND_TEXT, AT(config_json), 0, MODULE_HOST, "FILE",
-     "the module's configuration; -: the first line of stdin"},
+     "a file with the module's configuration; -: the first line of stdin"},
     {"--memory-limit", KIND_TEXT, AT(memory_limit), 0, MODULE_HOST, "SIZE",
-     "the most memory that the module's process may have, like 128MiB"},
+     "the most memory that the module's process may use, like 128MiB"},
     {"--expires", KIND_TEXT, AT(expires), 0, TOKEN, "TIME",
-     "a new one is good for this long, like 90d or 12h"},
+     "lifetime of the new token, like 90d or 12h"},
     {"--log-level", KIND_TEXT, AT(overrides.log_level), 0, LOGS, "LEVEL",
      "debug, info, warning, error or off"},
     {"--log-format", KIND_TEXT, AT(overrides.log_format), 0, LOGS, "FORMAT", "text or json"},
@@ -144,21 +151,39 @@ static int bit_of(const char *command)
     return OTHERS;
 }
 
+/* Whether an earlier row has the same name: it means something else to other commands. */
+static bool is_repeated(size_t at)
+{
+    for (size_t i = 0; i < at; i++) {
+        if (strcmp(OPTIONS[i].name, OPTIONS[at].name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_option(size_t at, bool with_owners)
+{
+    const option_row *row = &OPTIONS[at];
+    bool has_alias = at + 1 < sizeof OPTIONS / sizeof OPTIONS[0] && OPTIONS[at + 1].help == NULL;
+    int used = printf("  %s%s%s%s%s", row->name, has_alias ? ", " : "",
+                      has_alias ? OPTIONS[at + 1].name : "", row->value != NULL ? " " : "",
+                      row->value != NULL ? row->value : "");
+    (void)printf("%*s", used < 24 ? 25 - used : 2, "");
+    if (with_owners && (row->commands & SERVE) == 0) {
+        (void)printf("%s: ", list_owners(row->commands).text);
+    }
+    (void)puts(row->help);
+}
+
 void cli_print_options(const char *command)
 {
     int wanted = command == NULL ? ANY : bit_of(command);
     for (size_t i = 0; i < sizeof OPTIONS / sizeof OPTIONS[0]; i++) {
-        const option_row *row = &OPTIONS[i];
-        if (row->help == NULL || (row->commands & wanted) == 0) {
-            continue;
+        bool is_meant = OPTIONS[i].help != NULL && (OPTIONS[i].commands & wanted) != 0;
+        if (is_meant && (command != NULL || !is_repeated(i))) {
+            print_option(i, command == NULL);
         }
-        int used = printf("  %s%s%s", row->name, row->value != NULL ? " " : "",
-                          row->value != NULL ? row->value : "");
-        (void)printf("%*s", used < 24 ? 25 - used : 2, "");
-        if (command == NULL && (row->commands & SERVE) == 0) {
-            (void)printf("%s: ", list_owners(row->commands).text);
-        }
-        (void)puts(row->help);
     }
 }
 
@@ -181,8 +206,11 @@ static const option_row *find_option(hub_str name, int command, int *ret_owners)
 static int unknown_option(hub_str name)
 {
     const char *names[sizeof OPTIONS / sizeof OPTIONS[0] + 1] = {NULL};
+    size_t count = 0;
     for (size_t i = 0; i < sizeof OPTIONS / sizeof OPTIONS[0]; i++) {
-        names[i] = OPTIONS[i].name;
+        if (strncmp(OPTIONS[i].name, "--", 2) == 0) {
+            names[count++] = OPTIONS[i].name; /* every letter is near every other one */
+        }
     }
     hub_str near = hub_str_nearest(name, names);
     if (near.len > 0) {
@@ -202,7 +230,7 @@ static int read_list(const char *name, const char *value, hub_names *ret_names)
     static size_t used;
     char *copy = hub_str_dup(hub_str_of(value));
     if (copy == NULL || used == sizeof items / sizeof items[0]) {
-        cli_complain("%s is given too often", name);
+        cli_complain("%s is given too often: give it once", name);
         free(copy);
         return EXIT_USAGE;
     }
@@ -292,6 +320,15 @@ static int make_dirs_absolute(cli_options *options)
     return EXIT_OK;
 }
 
+static int check_ca(const char *path)
+{
+    if (path != NULL && access(path, R_OK) != 0) {
+        cli_complain("--ca %s: the file cannot be read: %s", path, strerrordesc_np(errno));
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
 /* What was given more than once, as the configuration takes it; absent when it was not given. */
 static hub_names names_of(const char *const *items, size_t count)
 {
@@ -308,7 +345,7 @@ static int finish(cli_options *options)
     overrides->allowed_hosts = names_of(options->allowed_hosts, options->allowed_host_count);
     overrides->allowed_origins = names_of(options->allowed_origins, options->allowed_origin_count);
     overrides->profile = options->profile;
-    return status;
+    return status == EXIT_OK ? check_ca(options->ca) : status;
 }
 
 int cli_options_read(int argc, char **argv, const cli_command *command, cli_options *ret_options)

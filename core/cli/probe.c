@@ -91,8 +91,7 @@ static int watch(pid_t pid, const cli_probe *probe)
         (void)close(pidfd);
     }
     if (!has_ended) {
-        cli_complain("%s: it does not come to an end within %d ms", probe->what,
-                     HUB_LIMIT_PROBE_MS);
+        cli_complain("%s: loading takes longer than %d ms", probe->what, HUB_LIMIT_PROBE_MS);
         return EXIT_CONFIG;
     }
     return judge(status, probe);
@@ -114,7 +113,7 @@ int cli_probe_run(int (*work)(void *ctx, cli_probe *probe), void *ctx)
     }
     int status = EXIT_INTERNAL;
     if (pid < 0) {
-        cli_complain("no process can be had: %s", strerrordesc_np(errno));
+        cli_complain("cannot start a process: %s", strerrordesc_np(errno));
     } else {
         status = watch(pid, probe);
     }

@@ -296,8 +296,9 @@ static int choose_stdio(cli_server *server, const cli_options *options)
     bool has_listeners = server->config->settings.listen_count > 0;
     hub_error why = {.code = HUB_OK};
     if (!has_listeners && !options->stdio && isatty(STDIN_FILENO)) {
-        cli_complain("nobody to serve: stdin is a terminal, and there is no listener; try --http "
-                     "8787, let an MCP client start the hub, or say --stdio to type the protocol");
+        cli_complain(
+            "no client to serve: stdin is a terminal, and there is no listener. Use --http "
+            "8787, or let an MCP client start the hub, or use --stdio to type the protocol");
         return EXIT_USAGE;
     }
     server->serves_stdio = options->stdio || !has_listeners;
@@ -329,7 +330,7 @@ static int prepare(cli_server *server, cli_options *options)
     }
     server->loop = hub_loop_new();
     if (server->loop == NULL) {
-        cli_complain("no event loop can be had");
+        cli_complain("cannot create the event loop");
         return EXIT_INTERNAL;
     }
     return EXIT_OK;

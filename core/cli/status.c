@@ -92,8 +92,7 @@ static bool read_listener(const hub_listen_settings *listen, target *ret_target)
     return listen->port != 0 && len > 0 && (size_t)len < sizeof ret_target->url;
 }
 
-/* The listeners that can be asked; Unix sockets first: they need no token. One that cannot be
- * asked leaves its place to the next. */
+/* Add the listeners that can be asked, Unix sockets first: they need no token. */
 static void add_listeners(const hub_settings *settings, target_list *all)
 {
     static const hub_listen_kind KINDS[] = {HUB_LISTEN_UNIX, HUB_LISTEN_HTTP};
@@ -117,12 +116,12 @@ static void add_flags(const cli_options *options, target_list *all)
         all->count += read_unix(options->sockets[i], &all->items[all->count]);
     }
     for (size_t i = 0; i < options->http_count; i++) {
+        all->items[all->count].ca = options->ca;
         all->count += read_http(options->http[i], &all->items[all->count]);
     }
 }
 
-/* Load the configuration for its listeners and its log. What the flags name is asked, not opened.
- */
+/* Load the configuration for its listeners and log. What the flags name is only asked. */
 static int find_targets(cli_options *options, target_list *all)
 {
     _Static_assert(HUB_LIMIT_LISTENERS <= MOST_TARGETS, "all listeners of a manifest fit");
@@ -139,8 +138,9 @@ static int find_targets(cli_options *options, target_list *all)
     }
     hub_config_destroy(config);
     if (all->count == 0) {
-        cli_complain("which hub? The manifest names no listener with a fixed address: say --unix "
-                     "PATH or --http URL");
+        cli_complain(
+            "no hub to ask: the manifest names no listener with a fixed address. Use --unix "
+            "PATH or --http URL");
         return EXIT_USAGE;
     }
     return EXIT_OK;
@@ -162,7 +162,7 @@ static int read_token(const char *path, char *ret_token)
     }
     ret_token[strcspn(ret_token, " \t\r\n")] = '\0';
     if (!is_read || ret_token[0] == '\0') {
-        cli_complain("--token-file %s: it cannot be read, or its first line is no token", path);
+        cli_complain("--token-file %s: the file cannot be read, or its first line is empty", path);
         return EXIT_USAGE;
     }
     return EXIT_OK;
@@ -237,20 +237,21 @@ static void on_outcome(void *ctx, const hub_outcome *outcome)
     ev_break(into->loop, EVBREAK_ALL);
 }
 
-/* Append why there is no answer. What the connection says of a credential that is refused is for
- * entries of a manifest. */
+/* Append why there is no answer, with advice about flags instead of entries of a manifest. */
 static void add_reason(const char *url, hub_str reason, bool has_token, hub_buf *why)
 {
     const hub_str advice = HUB_STR("look at the headers of its entry");
     size_t at = hub_str_find(reason, advice);
     if (at == SIZE_MAX) {
-        hub_buf_printf(why, "no hub answers at %s: " HUB_STR_FMT, url, HUB_STR_ARG(reason));
+        bool is_strange = hub_str_find(reason, HUB_STR("certificate is not trusted")) != SIZE_MAX;
+        hub_buf_printf(why, "no hub answers at %s: " HUB_STR_FMT "%s", url, HUB_STR_ARG(reason),
+                       is_strange ? " (here: --ca FILE)" : "");
         return;
     }
-    hub_buf_printf(why, "no hub lets this command in at %s: ", url);
+    hub_buf_printf(why, "the hub at %s refuses this command: ", url);
     hub_buf_add(why, (hub_str){.ptr = reason.ptr, .len = at});
     if (hub_str_find(reason, HUB_STR("HTTP 401")) == SIZE_MAX) {
-        hub_buf_add(why, HUB_STR("its log says why"));
+        hub_buf_add(why, HUB_STR("the hub's log says why"));
     } else if (has_token) {
         hub_buf_add(why, HUB_STR("the token of --token-file is not one of the hub's"));
     } else {
@@ -268,13 +269,12 @@ static bool ask(cli_local *local, const char *url, bool has_token, asked *into, 
         ev_run(into->loop, 0);
     }
     if (err != HUB_OK || !hub_buf_ok(&into->json)) {
-        hub_buf_printf(why, "no hub could be asked at %s: %s", url,
+        hub_buf_printf(why, "cannot ask the hub at %s: %s", url,
                        hub_err_text(err != HUB_OK ? err : HUB_ENOMEM));
         return false;
     }
     if (into->status == PATCHBAY_RPC_ERROR) {
-        hub_buf_printf(why, "what answers at %s is no Patchbay hub, or is older than this command",
-                       url);
+        hub_buf_printf(why, "%s is not a Patchbay hub, or runs an older version", url);
     } else if (into->status != PATCHBAY_RESULT) {
         add_reason(url, hub_buf_str(&into->json), has_token, why);
     }

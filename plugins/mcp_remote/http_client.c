@@ -35,9 +35,9 @@ static const char *advice_on(CURLcode code)
 {
     switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION:
-        return ": its certificate is not trusted; `ca` names a file of who is";
+        return ": the server's certificate is not trusted; set `ca` to a file with its authority";
     case CURLE_SSL_CACERT_BADFILE:
-        return ": `ca` is no PEM file of certificates";
+        return ": `ca` is not a PEM file of certificates";
     case CURLE_SSL_CERTPROBLEM:
         return ": `certificate` and `key` are PEM files that belong together, without a password";
     default:

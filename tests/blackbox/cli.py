@@ -290,7 +290,7 @@ class Check(HubTest):
             path.write_text(text)
             done = self.cli("check", path)
             self.assertEqual(done.returncode, OK, done.stderr)
-            self.assertSays(done.stdout, "no toolset is named", "every module", "1 profile")
+            self.assertSays(done.stdout, "no toolsets listed", "every plugin", "1 profile")
             self.assertNotIn("0 toolsets", done.stdout)
 
     def test_it_starts_nothing(self):
@@ -365,7 +365,7 @@ class Check(HubTest):
     def test_without_a_file(self):
         done = self.cli("check", modules=False)
         self.assertEqual(done.returncode, USAGE)
-        self.assertSays(done.stderr, "which file", "check FILE")
+        self.assertSays(done.stderr, "no file to check", "check FILE")
 
 
 class Module(HubTest):
@@ -398,10 +398,18 @@ class Module(HubTest):
 
 class VersionAndHelp(HubTest):
     def test_version(self):
-        for arguments in (["version"], ["--version"]):
+        for arguments in (["version"], ["--version"], ["-V"]):
             done = self.cli(*arguments, modules=False)
             self.assertEqual(done.returncode, OK, done.stderr)
             self.assertRegex(done.stdout, r"^patchbay \d+\.\d+\.\d+")
+
+    def test_an_unknown_letter(self):
+        """Nothing is near a single letter: a guess would be as good as any other."""
+        for word in ("-v", "-x", "-C"):
+            done = self.cli("serve", word, modules=False)
+            self.assertEqual(done.returncode, USAGE)
+            self.assertSays(done.stderr, f'"{word}"', "patchbay help")
+            self.assertNotIn("did you mean", done.stderr)
 
     def test_help(self):
         for arguments in (["help"], ["--help"], ["-h"]):
@@ -424,7 +432,7 @@ class VersionAndHelp(HubTest):
             "list": (["--config", "--json", "--profile"], ["--connect", "--http", "--stdio", "--expires"]),
             "call": (["--config", "--json", "--profile"], ["--connect", "--http", "--tokens"]),
             "check": (["--connect", "--http", "--tokens", "--profile"], ["--json", "--stdio"]),
-            "status": (["--config", "--http", "--unix", "--token-file", "--json", "--plugins-dir"], ["--tokens", "--stdio"]),
+            "status": (["--config", "--http", "--unix", "--token-file", "--ca", "--json", "--plugins-dir"], ["--tokens", "--stdio"]),
             "token": (["--expires", "--tokens", "--json", "--config"], ["--connect", "--naming"]),
             "module": ([], ["--config", "--json"]),
             "module-host": (["--config-json", "--memory-limit"], ["--config", "--plugins-dir", "--json"]),
@@ -439,7 +447,11 @@ class VersionAndHelp(HubTest):
             for option in others:
                 self.assertNotRegex(text, rf"\n  {option}(?![\w-])", command)
         self.assertRegex(overview, r"--connect +check: ")
-        self.assertRegex(overview, r"--http URL\|\[HOST:\]PORT +status: ask ")
+        for option in re.findall(r"\n  (--?[\w-]+)", overview):
+            self.assertEqual(len(re.findall(rf"\n  {option}(?![\w-])", overview)), 1, option)
+        self.assertIn("--config, -c FILE", overview)
+        self.assertIn("--help, -h", overview)
+        self.assertIn("--version, -V", overview)
 
     def test_help_says_what_an_option_is_to_the_command(self):
         text = {command: self.cli("help", command, modules=False).stdout for command in ("serve", "status", "token", "module-host")}

@@ -383,18 +383,18 @@ class Probes(Isolated):
         self.inspect("not come to an end", reply="loop")
 
     def test_checking(self):
-        self.check("the configuration is good", code=0)
+        self.check("configuration OK", code=0)
         self.check("misbehave.so: it crashed (SIGABRT)", reply="crash")
         self.check("misbehave.so: it ended the process", reply="exit")
-        self.check("misbehave.so: it does not come to an end", reply="loop")
+        self.check("misbehave.so: loading takes longer than 5000 ms", reply="loop")
 
     def test_checking_what_a_toolset_makes_of_it(self):
         self.check('toolset "misbehave": it crashed (SIGABRT)', reply="create-crash")
         self.check('toolset "misbehave": it ended the process', reply="create-exit")
-        self.check('toolset "misbehave": it does not come to an end', reply="create-loop")
+        self.check('toolset "misbehave": loading takes longer than 5000 ms', reply="create-loop")
 
     def test_checking_what_is_isolated(self):
-        self.check("the configuration is good", code=0, entry=self.entry())
+        self.check("configuration OK", code=0, entry=self.entry())
         self.check("config.wrod: is not known", entry=self.entry(config={"wrod": 1}))
         self.check("told to fail", entry=self.entry(config={"fail": "so"}))
         self.check("it crashed (SIGABRT)", reply="create-crash", entry=self.entry())

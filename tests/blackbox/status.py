@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import subprocess
 import sys
 
 from http_client import Server
@@ -56,6 +57,27 @@ class Status(HubTest):
             self.assertEqual(rows["alpha"]["state"], "ready")
             self.assertEqual(rows["up"]["state"], "idle", "to ask must start nothing")
             self.assertNotIn("pid", rows["up"])
+
+    def test_a_certificate_of_its_own(self):
+        certificate, key = self.home / "hub.pem", self.home / "hub.key"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate],
+            check=True, capture_output=True)
+        key.chmod(0o600)
+        listen = [{"http": "127.0.0.1:0", "tls": {"certificate": str(certificate), "key": str(key)}}]
+        hub = self.daemon(manifest={"listen": listen, "toolsets": {"alpha": fixture("one")}})
+        url = f"https://localhost:{hub.address[1]}"
+        code, said = self.ask("--http", url)
+        self.assertEqual(code, NO_HUB)
+        self.assertSays(said, "certificate is not trusted", "--ca FILE")
+        for ca in (certificate, "hub.pem"):
+            code, status = self.ask("--http", url, "--ca", ca)
+            self.assertEqual(code, OK, status)
+            self.assertEqual(status["hub"]["pid"], hub.process.pid)
+        code, said = self.ask("--http", url, "--ca", "none.pem")
+        self.assertEqual(code, USAGE)
+        self.assertSays(said, "--ca none.pem", "cannot be read")
 
     def test_a_server_that_works(self):
         hub = self.serve(toolsets={"up": SERVER})
@@ -148,7 +170,7 @@ class Status(HubTest):
             self.assertSays(text, "no hub answers", str(place[1]).split("/")[-1].split(":")[-1])
         code, text = self.ask(toolsets={"alpha": fixture("one")})
         self.assertEqual(code, USAGE)
-        self.assertSays(text, "which hub", "--unix", "--http")
+        self.assertSays(text, "no hub to ask", "--unix", "--http")
 
     def test_one_of_several_addresses(self):
         """Whoever answers first; when nobody does, all that were asked are named."""

@@ -155,7 +155,7 @@ class WhoTheHubIs(Tls):
         self.fails(self.served, self.start(text, key), "PEM")
         self.fails(self.served, self.start(certificate, text), "PEM")
         client = super().start(self.served, ca=str(text))
-        self.fails(self.served, client, "`ca` is no PEM file")
+        self.fails(self.served, client, "`ca` is not a PEM file")
 
     def test_files_that_are_not_there(self):
         certificate, key = self.clients.issue("hub")

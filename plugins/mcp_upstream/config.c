@@ -186,11 +186,16 @@ static int32_t read_command(patchbay_str json, upstream_config *config, patchbay
         return fail_texts(json, "env: names and values must be text without NUL characters",
                           reterr);
     }
+    return PATCHBAY_OK;
+}
+
+/* A first start may download the program, unless the entry says how long a start takes. */
+static void allow_download(patchbay_str json, upstream_config *config)
+{
     if (patchbay_json_get(json, "startup_timeout_ms").len == 0 &&
         upstream_is_launcher((const char *const *)config->argv)) {
         config->pace.startup_ms = UPSTREAM_DOWNLOAD_MS;
     }
-    return PATCHBAY_OK;
 }
 
 int32_t upstream_config_read(patchbay_str json, upstream_config *config, patchbay_error *reterr)
@@ -201,8 +206,14 @@ int32_t upstream_config_read(patchbay_str json, upstream_config *config, patchba
     if (protocol.len > 0 && config->protocol == NULL) {
         return PATCHBAY_ENOMEM;
     }
-    return patchbay_json_get(json, "url").len > 0 ? read_url(json, config, reterr)
-                                                  : read_command(json, config, reterr);
+    if (patchbay_json_get(json, "url").len > 0) {
+        return read_url(json, config, reterr);
+    }
+    int32_t err = read_command(json, config, reterr);
+    if (err == PATCHBAY_OK) {
+        allow_download(json, config);
+    }
+    return err;
 }
 
 static void free_list(char **list)

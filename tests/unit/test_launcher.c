@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../../plugins/mcp_upstream/upstream.h"
@@ -82,14 +82,13 @@ static void looks_at_so_many_words_of_a_line(void **state)
     (void)state;
     char line[1024] = "uv";
     const char *const argv[] = {"sh", "-c", line, NULL};
-    for (int i = 0; i < 62; i++) {
-        strcat(line, " -x"); /* 63 words by now */
-    }
     size_t len = strlen(line);
-    strcat(line, " run");
+    for (int i = 0; i < 62; i++) { /* 63 words then */
+        len += (size_t)snprintf(line + len, sizeof line - len, " -x");
+    }
+    (void)snprintf(line + len, sizeof line - len, " run");
     assert_true(upstream_is_launcher(argv));
-    line[len] = '\0';
-    strcat(line, " -x run");
+    (void)snprintf(line + len, sizeof line - len, " -x run");
     assert_false(upstream_is_launcher(argv));
 }
 

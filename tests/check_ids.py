@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every id that a test cites (S1.20, U13) is explained in tests/REQUIREMENTS.md, once.
+
+The last line is "N passed, N failed".
+"""
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LIST = HERE / "REQUIREMENTS.md"
+CITED = re.compile(r"(?<![-\w])(S[1-9]\.\d+|[ACDGHLPRSUWX]\d\d)(?![\w.]*\w)")
+ENDINGS = {".py", ".c", ".h", ".mjs"}
+
+
+def cited():
+    """{id: where it is cited first}"""
+    found = {}
+    for path in sorted(HERE.rglob("*")):
+        if path.suffix not in ENDINGS or {"node_modules", "build"} & set(path.parts) or path.name == "check_ids.py":
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+            for match in CITED.finditer(line):
+                found.setdefault(match[1], f"{path.relative_to(HERE.parent)}:{number}")
+    return found
+
+
+def main():
+    explained = Counter(re.findall(r"^\| ([A-Z][\d.]+) \| \S", LIST.read_text(encoding="utf-8"), re.MULTILINE))
+    places = cited()
+    problems = [f"{place}: {name} is not explained in tests/REQUIREMENTS.md"
+                for name, place in sorted(places.items()) if name not in explained]
+    problems += [f"tests/REQUIREMENTS.md: {name} is explained {count} times"
+                 for name, count in explained.items() if count > 1]
+    if not places:
+        problems.append("no test cites anything: the pattern of tests/check_ids.py fits nothing")
+    print("\n".join(problems) + "\n" if problems else "", end="")
+    print(f"{len(places) - min(len(places), len(problems))} passed, {len(problems)} failed")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -34,6 +34,28 @@ MUTANTS = [
         "test_process_guard",
     ),
     Mutant(
+        "a_hub_starts_itself",
+        "core/modules/process_chain.c",
+        "    size_t ago = find_in_chain(&above, entry);\n",
+        "    size_t ago = 0;\n    (void)entry;\n",
+        "test_process_chain",
+    ),
+    Mutant(
+        "hubs_in_a_row_without_end",
+        "core/modules/process_chain.c",
+        "    if (above.count >= HUB_LIMIT_CHAIN) {\n",
+        "    if (above.count > HUB_LIMIT_CHAIN) {\n",
+        "test_process_chain",
+    ),
+    Mutant(
+        "a_hub_waits_for_its_servers",
+        "core/modules/process.c",
+        "    bool takes_others_along = getpid() == 1 || hub_chain_is_below();\n",
+        "    bool takes_others_along = true;\n",
+        "shutdown.py",
+        "test_servers_that_are_slow_to_end",
+    ),
+    Mutant(
         "server_outlives_its_guard",
         "core/guard/guard.c",
         "setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||",

@@ -16,21 +16,11 @@ enum {
     SCRATCH_MAX_BYTES = 512 * 1024 * 1024,
 };
 
-static void set_defaults(hub_config_reader *reader)
+static hub_err set_defaults(hub_config_reader *reader)
 {
     reader->config.arena = reader->arena;
-    reader->config.settings = (hub_settings){
-        .name = "patchbay",
-        .modules = {.watch = true},
-        .limits = hub_config_default_limits(),
-        .log_level = HUB_LOG_INFO,
-    };
-    reader->has_cache = true;
-    reader->base.profile = (hub_profile_settings){
-        .naming = HUB_NAMING_PREFIX,
-        .max_name_bytes = HUB_LIMIT_EXPOSED_NAME_BYTES,
-        .meta_tools = true,
-    };
+    reader->config.settings.limits.ask_gather_ms = HUB_LIMIT_ASK_GATHER_MS;
+    return hub_config_set_defaults(reader, HUB_CONFIG_MANIFEST_KEYS, reader);
 }
 
 /* A manifest's own section; other programs have some of these words, too, for something else. */
@@ -65,7 +55,7 @@ static hub_err check_unmixed(const hub_config_reader *reader, const hub_node *ro
 
 static hub_err read_text(hub_config_reader *reader, const char *file, hub_str text)
 {
-    static const hub_config_key TOP = {.offset = 0};
+    static const hub_config_key TOP = {.keys = HUB_CONFIG_MANIFEST_KEYS};
     const char *name = hub_arena_strdup(reader->scratch, hub_str_of(file));
     reader->folder = hub_file_folder(file, reader->scratch);
     if (name == NULL || reader->folder == NULL) {
@@ -82,9 +72,7 @@ static hub_err read_text(hub_config_reader *reader, const char *file, hub_str te
         err = check_unmixed(reader, root, servers);
         return err == HUB_OK ? hub_config_read_servers(reader, servers) : err;
     }
-    hub_config_key top = TOP;
-    top.keys = hub_config_manifest_keys();
-    return hub_config_read_map(reader, root, &top, reader);
+    return hub_config_read_map(reader, root, &TOP, reader);
 }
 
 hub_err hub_config_note_file(hub_config *config, const char *path, bool is_manifest,
@@ -132,9 +120,9 @@ static hub_err read_file(hub_config_reader *reader, const char *file)
 
 static int compare_toolsets(const void *a, const void *b)
 {
-    const hub_toolset_settings *const *left = a;
-    const hub_toolset_settings *const *right = b;
-    int order = strcmp((*left)->key, (*right)->key);
+    const hub_config_toolset *const *left = a;
+    const hub_config_toolset *const *right = b;
+    int order = strcmp((*left)->settings.key, (*right)->settings.key);
     return order != 0 ? order : (*left < *right ? -1 : 1);
 }
 
@@ -146,8 +134,8 @@ static hub_err check_unique(const hub_config_reader *reader)
     if (count < 2) {
         return HUB_OK;
     }
-    const hub_toolset_settings **sorted =
-        hub_arena_array(reader->scratch, count, sizeof(const hub_toolset_settings *));
+    const hub_config_toolset **sorted =
+        hub_arena_array(reader->scratch, count, sizeof(const hub_config_toolset *));
     if (sorted == NULL) {
         return hub_config_no_memory(reader);
     }
@@ -156,42 +144,53 @@ static hub_err check_unique(const hub_config_reader *reader)
     }
     qsort(sorted, count, sizeof *sorted, compare_toolsets);
     for (size_t i = 1; i < count; i++) {
-        if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0) {
-            return hub_node_fail(reader->toolset_nodes[sorted[i] - reader->toolsets],
-                                 reader->reterr, HUB_EINVAL,
-                                 "there is a toolset \"%s\" already, from %.160s", sorted[i]->key,
-                                 sorted[i - 1]->source);
+        if (strcmp(sorted[i - 1]->settings.key, sorted[i]->settings.key) == 0) {
+            return hub_node_fail(sorted[i]->node, reader->reterr, HUB_EINVAL,
+                                 "there is a toolset \"%s\" already, from %.160s",
+                                 sorted[i]->settings.key, sorted[i - 1]->settings.source);
         }
     }
     return HUB_OK;
 }
 
-static hub_err finish_toolsets(hub_config_reader *reader)
+static hub_err finish_toolset(hub_config_reader *reader, hub_config_toolset *toolset)
 {
     const hub_limits *limits = &reader->config.settings.limits;
+    if (toolset->settings.call_timeout_ms == 0) {
+        toolset->settings.call_timeout_ms = limits->call_timeout_ms;
+    }
+    hub_err err =
+        hub_config_finish_middleware(reader, &toolset->middleware, &toolset->settings.middleware);
+    if (err == HUB_OK) {
+        err = hub_config_finish_isolation(reader, toolset->node, toolset->is_isolation_said,
+                                          &toolset->settings);
+    }
+    if (err == HUB_OK && toolset->settings.call_timeout_ms > limits->call_ceiling_ms) {
+        err = hub_config_warn(reader, toolset->node,
+                              "its timeout is longer than limits.call_ceiling, which "
+                              "ends every call");
+    }
+    return err;
+}
+
+static hub_err finish_toolsets(hub_config_reader *reader)
+{
+    hub_settings *settings = &reader->config.settings;
+    hub_toolset_settings *toolsets =
+        hub_arena_array(reader->arena, reader->toolset_count, sizeof *toolsets);
+    if (toolsets == NULL) {
+        return hub_config_no_memory(reader);
+    }
     for (size_t i = 0; i < reader->toolset_count; i++) {
-        hub_toolset_settings *toolset = &reader->toolsets[i];
-        if (toolset->call_timeout_ms == 0) {
-            toolset->call_timeout_ms = limits->call_timeout_ms;
-        }
-        hub_err err = hub_config_finish_middleware(reader, &reader->toolset_middleware[i],
-                                                   &toolset->middleware);
-        if (err == HUB_OK) {
-            err = hub_config_finish_isolation(reader, reader->toolset_nodes[i],
-                                              reader->toolset_isolation_said[i], toolset);
-        }
-        if (err == HUB_OK && toolset->call_timeout_ms > limits->call_ceiling_ms) {
-            err = hub_config_warn(reader, reader->toolset_nodes[i],
-                                  "its timeout is longer than limits.call_ceiling, which "
-                                  "ends every call");
-        }
+        hub_err err = finish_toolset(reader, &reader->toolsets[i]);
         if (err != HUB_OK) {
             return err;
         }
+        toolsets[i] = reader->toolsets[i].settings;
     }
-    reader->config.settings.toolsets = reader->toolsets;
-    reader->config.settings.toolset_count = reader->toolset_count;
-    reader->config.settings.toolsets_listed = reader->toolset_count > 0;
+    settings->toolsets = toolsets;
+    settings->toolset_count = reader->toolset_count;
+    settings->toolsets_listed = reader->toolset_count > 0;
     return HUB_OK;
 }
 
@@ -272,8 +271,10 @@ static hub_err load(const sources *from, const char *const *env,
         err = hub_fail(reterr, HUB_ENOMEM, "the configuration: out of memory");
         goto out;
     }
-    set_defaults(&reader);
-    err = read_sources(&reader, from);
+    err = set_defaults(&reader);
+    if (err == HUB_OK) {
+        err = read_sources(&reader, from);
+    }
     if (err == HUB_OK) {
         err = finish(&reader, overrides);
     }

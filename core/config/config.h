@@ -22,16 +22,10 @@
 #include "config/file.h"
 #include "hub/kernel/settings.h"
 
-/* The config_json of a server entry. What was not written is absent. Module mcp_upstream:
- *     {"command": "…", "args": ["…"], "env": {"NAME": "…"}, "cwd": "/…", "inherit_env": true,
- *      "startup_timeout_ms": 5000, "protocol": "…", "type": "stdio"}
- * Module mcp_remote:
- *     {"url": "…", "headers": {"Name": "…"}, "type": "…", "ca": "/…", "certificate": "/…",
- *      "key": "/…", "connect_timeout_ms": 5000, "startup_timeout_ms": 5000, "protocol": "…"}
- * Both: "restart_delay_ms", "restart_delay_max_ms", "restart_reset_ms", "health_interval_ms" and
- * "idle_timeout_ms", the last two perhaps 0.
- * `type` is stdio, http, sse or websocket whatever the spelling in the file was; paths are
- * absolute; every string is valid UTF-8 without NUL, none is empty but
+/* The config_json of a server entry, for module mcp_upstream or mcp_remote: its keys are the
+ * `module_key`s of keys.h, in the order of the rows there. What was not written is absent. Times
+ * are milliseconds; `type` is stdio, http, sse or websocket whatever the spelling in the file was;
+ * paths are absolute; every string is valid UTF-8 without NUL, none is empty but
  * arguments and the values of env and headers; headers hold no line break. Of a toolset that is not
  * enabled, variables are not expanded. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manifest's `limits`: defaults, keys and bounds. */
+/* The manifest's `limits`: bytes take 4MiB, times take 30s. */
 #include "config/reader.h"
 
 #include "base/bucket.h"
@@ -7,55 +7,12 @@
 
 enum {
     DEFAULT_WORKERS = 4,
-    LEAST_BYTES = 1024, /* of a message: an error answer has to fit */
-    MOST_BYTES = 1024 * 1024 * 1024,
     MOST_CONNECTIONS = 1000000, /* more than a process has descriptors for */
     MOST_SESSIONS = 1000000,
     MOST_SESSION_INSTANCES = 100000,
     MOST_REPLAY_EVENTS = 100000,
     LEAST_DEADLINE_MS = 100, /* deadlines of connections are looked at every quarter of a second */
 };
-
-#define READER(member) offsetof(hub_config_reader, member)
-
-hub_limits hub_config_default_limits(void)
-{
-    return (hub_limits){
-        .client_message_bytes = HUB_LIMIT_CLIENT_MESSAGE_BYTES,
-        .upstream_message_bytes = HUB_LIMIT_UPSTREAM_MESSAGE_BYTES,
-        .client_queue_bytes = HUB_LIMIT_CLIENT_QUEUE_BYTES,
-        .call_timeout_ms = HUB_LIMIT_CALL_MS,
-        .call_ceiling_ms = HUB_LIMIT_CALL_CEILING_MS,
-        .discover_timeout_ms = HUB_LIMIT_DISCOVER_MS,
-        .straggler_ms = HUB_LIMIT_STRAGGLER_MS,
-        .catalog_ttl_ms = HUB_LIMIT_CATALOG_TTL_MS,
-        .ask_timeout_ms = HUB_LIMIT_ASK_MS,
-        .ask_gather_ms = HUB_LIMIT_ASK_GATHER_MS,
-        .drain_ms = HUB_LIMIT_DRAIN_MS,
-        .calls_per_session = HUB_LIMIT_CALLS_PER_SESSION,
-        .session_instances = HUB_LIMIT_SESSION_INSTANCES,
-        .calls_per_principal = HUB_LIMIT_CALLS_PER_PRINCIPAL,
-        .list_page = HUB_LIMIT_LIST_PAGE,
-        .worker_threads = DEFAULT_WORKERS,
-        .net =
-            {
-                .connections = HUB_LIMIT_CONNECTIONS,
-                .connections_per_address = HUB_LIMIT_CONNECTIONS_PER_ADDRESS,
-                .header_ms = HUB_LIMIT_HEADER_MS,
-                .body_ms = HUB_LIMIT_BODY_MS,
-                .idle_ms = HUB_LIMIT_IDLE_MS,
-                .stall_ms = HUB_LIMIT_STALL_MS,
-                .sse_comment_ms = HUB_LIMIT_SSE_COMMENT_MS,
-                .ping_ms = HUB_LIMIT_PING_MS,
-                .pong_ms = HUB_LIMIT_PONG_MS,
-                .session_idle_ms = HUB_LIMIT_SESSION_IDLE_MS,
-                .sessions = HUB_LIMIT_SESSIONS,
-                .sessions_per_principal = HUB_LIMIT_SESSIONS_PER_PRINCIPAL,
-                .replay_bytes = HUB_LIMIT_REPLAY_BYTES,
-                .replay_events = HUB_LIMIT_REPLAY_EVENTS,
-            },
-    };
-}
 
 /* The two times are held against each other when all files are read. */
 static hub_err read_call_limit(hub_config_reader *reader, const hub_node *node,
@@ -65,189 +22,177 @@ static hub_err read_call_limit(hub_config_reader *reader, const hub_node *node,
     return hub_config_read_duration(reader, node, key, target);
 }
 
-/* limits: bytes take 4MiB, times take 30s. */
+#define LIMIT(member) .offset = offsetof(hub_config_reader, config.settings.limits.member)
+
+/* The bounds that most rows share. */
+#define BYTES                                                                                      \
+    .kind = HUB_CONFIG_SIZE, .least = HUB_CONFIG_LEAST_BYTES, .most = HUB_CONFIG_MOST_BYTES
+#define TIME            .kind = HUB_CONFIG_DURATION, .least = 1, .most = HUB_CONFIG_MOST_MS
+#define TIME_OR_NONE    .kind = HUB_CONFIG_DURATION, .most = HUB_CONFIG_MOST_MS
+#define DEADLINE        .kind = HUB_CONFIG_DURATION, .least = LEAST_DEADLINE_MS, .most = HUB_CONFIG_MOST_MS
+#define COUNT_TO(limit) .kind = HUB_CONFIG_COUNT, .least = 1, .most = (limit)
+#define ANY_TO(limit)   .kind = HUB_CONFIG_COUNT, .most = (limit)
+
 const hub_config_key HUB_CONFIG_LIMIT_KEYS[] = {
-    /* One message from a client. Default: 4MiB. */
     {.name = "client_message",
-     .read = hub_config_read_size,
-     .offset = READER(config.settings.limits.client_message_bytes),
-     .least = LEAST_BYTES,
-     .most = MOST_BYTES},
-    /* One message from a server. Default: 16MiB. */
+     BYTES,
+     LIMIT(client_message_bytes),
+     .fallback = HUB_LIMIT_CLIENT_MESSAGE_BYTES,
+     .about = "One message from a client."},
     {.name = "upstream_message",
-     .read = hub_config_read_size,
-     .offset = READER(config.settings.limits.upstream_message_bytes),
-     .least = LEAST_BYTES,
-     .most = MOST_BYTES},
-    /* What may wait for a client that does not read. Default: 32MiB. */
+     BYTES,
+     LIMIT(upstream_message_bytes),
+     .fallback = HUB_LIMIT_UPSTREAM_MESSAGE_BYTES,
+     .about = "One message from a server."},
     {.name = "client_queue",
-     .read = hub_config_read_size,
-     .offset = READER(config.settings.limits.client_queue_bytes),
-     .least = LEAST_BYTES,
-     .most = MOST_BYTES},
-    /* A call without progress. Default: 1m. */
+     BYTES,
+     LIMIT(client_queue_bytes),
+     .fallback = HUB_LIMIT_CLIENT_QUEUE_BYTES,
+     .about = "What may wait for a client that does not read."},
     {.name = "call_timeout",
+     TIME,
      .read = read_call_limit,
-     .offset = READER(config.settings.limits.call_timeout_ms),
-     .least = 1,
-     .most = HUB_CONFIG_MOST_MS},
-    /* A call, whatever progress it reports. Default: 10m. */
+     LIMIT(call_timeout_ms),
+     .fallback = HUB_LIMIT_CALL_MS,
+     .about = "A call without progress."},
     {.name = "call_ceiling",
+     TIME,
      .read = read_call_limit,
-     .offset = READER(config.settings.limits.call_ceiling_ms),
-     .least = 1,
-     .most = HUB_CONFIG_MOST_MS},
-    /* How long a list waits for servers that are not connected yet. Default: 5s. */
+     LIMIT(call_ceiling_ms),
+     .fallback = HUB_LIMIT_CALL_CEILING_MS,
+     .about = "A call, whatever progress it reports; not shorter than call_timeout."},
     {.name = "discover_timeout",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.discover_timeout_ms),
-     .least = 1,
-     .most = HUB_CONFIG_MOST_MS},
-    /* The least that the last few of many servers get of that, when the others have answered: then
-     * a list goes without them. Default: 300ms. 0: they are waited for like any other. */
+     TIME,
+     LIMIT(discover_timeout_ms),
+     .fallback = HUB_LIMIT_DISCOVER_MS,
+     .about = "How long a list waits for servers that are not connected yet."},
     {.name = "straggler_timeout",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.straggler_ms),
-     .most = HUB_CONFIG_MOST_MS},
-    /* How long a client that is asked something in mid-call may take. Default: 10m. */
+     TIME_OR_NONE,
+     LIMIT(straggler_ms),
+     .fallback = HUB_LIMIT_STRAGGLER_MS,
+     .about = "The least that the last few of many servers get of discover_timeout once the "
+              "others have answered. 0s: they are waited for like any other."},
     {.name = "ask_timeout",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.ask_timeout_ms),
-     .least = 1,
-     .most = HUB_CONFIG_MOST_MS},
-    /* How long calls in flight may go on when the hub is told to stop. Default: 10s. 0: they end at
-     * once. */
+     TIME,
+     LIMIT(ask_timeout_ms),
+     .fallback = HUB_LIMIT_ASK_MS,
+     .about = "How long a client may take that is asked something in the middle of a call."},
     {.name = "drain_timeout",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.drain_ms),
-     .most = HUB_CONFIG_MOST_MS},
-    /* Calls in flight of one client. Default: 256. */
+     TIME_OR_NONE,
+     LIMIT(drain_ms),
+     .fallback = HUB_LIMIT_DRAIN_MS,
+     .about = "How long calls in flight may go on when the hub is told to stop; it exits at most "
+              "5s after that. 0s: they end at once."},
     {.name = "calls_per_session",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.calls_per_session),
-     .least = 1,
-     .most = HUB_LIMIT_CALLS},
-    /* The same of all clients of one principal: a token, or everybody when there are none. 0: any
-     * number. Default: 4096. */
+     COUNT_TO(HUB_LIMIT_CALLS),
+     LIMIT(calls_per_session),
+     .fallback = HUB_LIMIT_CALLS_PER_SESSION,
+     .about = "Calls in flight of one client."},
     {.name = "calls_per_principal",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.calls_per_principal),
-     .most = HUB_LIMIT_CALLS},
-    /* Requests of one client per second, in the long run. Default: 0, any number. */
+     ANY_TO(HUB_LIMIT_CALLS),
+     LIMIT(calls_per_principal),
+     .fallback = HUB_LIMIT_CALLS_PER_PRINCIPAL,
+     .about = "Calls in flight of all clients of one principal: a token, or everybody when there "
+              "are none. 0: any number."},
     {.name = "calls_per_second",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.calls_per_second),
-     .most = HUB_BUCKET_MOST},
-    /* … and at once. Default: 0, as many as per second. */
+     ANY_TO(HUB_BUCKET_MOST),
+     LIMIT(calls_per_second),
+     .about = "Requests of one client per second, in the long run. 0: any number."},
     {.name = "calls_burst",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.calls_burst),
-     .most = HUB_BUCKET_MOST},
-    /* The same of all clients of one principal. */
+     ANY_TO(HUB_BUCKET_MOST),
+     LIMIT(calls_burst),
+     .about = "Requests of one client at once, if calls_per_second is set. 0: as many as per "
+              "second."},
     {.name = "calls_per_second_per_principal",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.calls_per_second_per_principal),
-     .most = HUB_BUCKET_MOST},
+     ANY_TO(HUB_BUCKET_MOST),
+     LIMIT(calls_per_second_per_principal),
+     .about = "Requests of all clients of one principal per second, in the long run. 0: any "
+              "number."},
     {.name = "calls_burst_per_principal",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.calls_burst_per_principal),
-     .most = HUB_BUCKET_MOST},
-    /* Sessions that one toolset with `sharing: session` serves by an instance of their own, which
-     * may be a process each. Default: 64. */
+     ANY_TO(HUB_BUCKET_MOST),
+     LIMIT(calls_burst_per_principal),
+     .about = "The same at once, if calls_per_second_per_principal is set. 0: as many as per "
+              "second."},
     {.name = "session_instances",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.session_instances),
-     .least = 1,
-     .most = MOST_SESSION_INSTANCES},
-    /* Threads that run native tools. Default: 4. */
+     COUNT_TO(MOST_SESSION_INSTANCES),
+     LIMIT(session_instances),
+     .fallback = HUB_LIMIT_SESSION_INSTANCES,
+     .about = "Sessions that one toolset with sharing: session serves by an instance of their "
+              "own, which may be a process each."},
     {.name = "worker_threads",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.worker_threads),
-     .least = 1,
-     .most = HUB_LIMIT_WORKER_THREADS},
-    /* Connections of all listeners. Default: 12000. */
+     COUNT_TO(HUB_LIMIT_WORKER_THREADS),
+     LIMIT(worker_threads),
+     .fallback = DEFAULT_WORKERS,
+     .about = "Threads that run native tools."},
     {.name = "connections",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.net.connections),
-     .least = 1,
-     .most = MOST_CONNECTIONS},
-    /* Connections of one peer address; Unix sockets do not count. Default: 256. */
+     COUNT_TO(MOST_CONNECTIONS),
+     LIMIT(net.connections),
+     .fallback = HUB_LIMIT_CONNECTIONS,
+     .about = "Connections of all listeners."},
     {.name = "connections_per_address",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.net.connections_per_address),
-     .least = 1,
-     .most = MOST_CONNECTIONS},
-    /* From the first byte of a request to its last header. Default: 10s. */
+     COUNT_TO(MOST_CONNECTIONS),
+     LIMIT(net.connections_per_address),
+     .fallback = HUB_LIMIT_CONNECTIONS_PER_ADDRESS,
+     .about = "Connections of one peer address; Unix sockets do not count."},
     {.name = "header_timeout",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.net.header_ms),
-     .least = LEAST_DEADLINE_MS,
-     .most = HUB_CONFIG_MOST_MS},
-    /* From there to the end of its body. Default: 30s. */
+     DEADLINE,
+     LIMIT(net.header_ms),
+     .fallback = HUB_LIMIT_HEADER_MS,
+     .about = "From the first byte of a request to its last header."},
     {.name = "body_timeout",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.net.body_ms),
-     .least = LEAST_DEADLINE_MS,
-     .most = HUB_CONFIG_MOST_MS},
-    /* A kept connection without a request. Default: 1m. */
+     DEADLINE,
+     LIMIT(net.body_ms),
+     .fallback = HUB_LIMIT_BODY_MS,
+     .about = "From the last header to the end of the body."},
     {.name = "idle_timeout",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.net.idle_ms),
-     .least = LEAST_DEADLINE_MS,
-     .most = HUB_CONFIG_MOST_MS},
-    /* Bytes wait, and the peer takes none. Default: 30s. */
+     DEADLINE,
+     LIMIT(net.idle_ms),
+     .fallback = HUB_LIMIT_IDLE_MS,
+     .about = "A kept connection without a request."},
     {.name = "stall_timeout",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.net.stall_ms),
-     .least = LEAST_DEADLINE_MS,
-     .most = HUB_CONFIG_MOST_MS},
-    /* Between comments on a silent event stream. Default: 15s. */
+     DEADLINE,
+     LIMIT(net.stall_ms),
+     .fallback = HUB_LIMIT_STALL_MS,
+     .about = "Bytes wait, and the peer takes none."},
     {.name = "sse_comment",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.net.sse_comment_ms),
-     .least = LEAST_DEADLINE_MS,
-     .most = HUB_CONFIG_MOST_MS},
-    /* Between pings over WebSocket. Default: 30s. */
+     DEADLINE,
+     LIMIT(net.sse_comment_ms),
+     .fallback = HUB_LIMIT_SSE_COMMENT_MS,
+     .about = "Between comments on a silent event stream."},
     {.name = "ping_interval",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.net.ping_ms),
-     .least = LEAST_DEADLINE_MS,
-     .most = HUB_CONFIG_MOST_MS},
-    /* How long the answer to a ping may take. Default: 10s. */
+     DEADLINE,
+     LIMIT(net.ping_ms),
+     .fallback = HUB_LIMIT_PING_MS,
+     .about = "Between pings over WebSocket."},
     {.name = "pong_timeout",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.net.pong_ms),
-     .least = LEAST_DEADLINE_MS,
-     .most = HUB_CONFIG_MOST_MS},
-    /* A session of HTTP without a connection or a request. Default: 30m. */
+     DEADLINE,
+     LIMIT(net.pong_ms),
+     .fallback = HUB_LIMIT_PONG_MS,
+     .about = "How long the answer to a ping may take."},
     {.name = "session_idle",
-     .read = hub_config_read_duration,
-     .offset = READER(config.settings.limits.net.session_idle_ms),
-     .least = LEAST_DEADLINE_MS,
-     .most = HUB_CONFIG_MOST_MS},
-    /* Sessions of HTTP in all. Default: 10000. */
+     DEADLINE,
+     LIMIT(net.session_idle_ms),
+     .fallback = HUB_LIMIT_SESSION_IDLE_MS,
+     .about = "A session over HTTP without a connection or a request."},
     {.name = "sessions",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.net.sessions),
-     .least = 1,
-     .most = MOST_SESSIONS},
-    /* Of one principal: a token, or everybody when there are none. Default: 1000. */
+     COUNT_TO(MOST_SESSIONS),
+     LIMIT(net.sessions),
+     .fallback = HUB_LIMIT_SESSIONS,
+     .about = "Sessions over HTTP in all."},
     {.name = "sessions_per_principal",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.net.sessions_per_principal),
-     .least = 1,
-     .most = MOST_SESSIONS},
-    /* What is kept of one session for clients that come back. Default: 1MiB. */
+     COUNT_TO(MOST_SESSIONS),
+     LIMIT(net.sessions_per_principal),
+     .fallback = HUB_LIMIT_SESSIONS_PER_PRINCIPAL,
+     .about = "Sessions of one principal: a token's name, or everybody when there are no tokens."},
     {.name = "replay_bytes",
-     .read = hub_config_read_size,
-     .offset = READER(config.settings.limits.net.replay_bytes),
-     .least = LEAST_BYTES,
-     .most = MOST_BYTES},
-    /* How many events of it. Default: 256. */
+     BYTES,
+     LIMIT(net.replay_bytes),
+     .fallback = HUB_LIMIT_REPLAY_BYTES,
+     .about = "What is kept of one session for clients that come back."},
     {.name = "replay_events",
-     .read = hub_config_read_count,
-     .offset = READER(config.settings.limits.net.replay_events),
-     .least = 1,
-     .most = MOST_REPLAY_EVENTS},
+     COUNT_TO(MOST_REPLAY_EVENTS),
+     LIMIT(net.replay_events),
+     .fallback = HUB_LIMIT_REPLAY_EVENTS,
+     .about = "How many events of a session are kept."},
     {.name = NULL},
 };

@@ -8,22 +8,15 @@
 #include "base/limits.h"
 #include "config/file.h"
 
-#include <arpa/inet.h>
-#include <stdlib.h>
 #include <sys/un.h>
 
 enum {
     MOST_MODE = 0777,
-    DEFAULT_MODE = 0600,
-    MOST_PORT = 65535,
     /* With its NUL, as the kernel takes it: unix(7). */
     SOCKET_PATH_BYTES = sizeof((struct sockaddr_un *)0)->sun_path,
 };
 
 #define LISTEN(member) offsetof(hub_listen_settings, member)
-
-static const char WANTED_ADDRESS[] =
-    "a port, or an address and a port, like 8787, \"127.0.0.1:8787\", \"[::1]:8787\"";
 
 static hub_err expand_text(hub_config_reader *reader, const hub_node *node, const char **ret_text)
 {
@@ -65,82 +58,6 @@ hub_err hub_config_read_path(hub_config_reader *reader, const hub_node *node,
     return HUB_OK;
 }
 
-/* The digits behind the last colon. */
-static bool parse_port(hub_str text, uint16_t *ret_port)
-{
-    unsigned port = 0;
-    for (size_t i = 0; i < text.len && port <= MOST_PORT; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9') {
-            return false;
-        }
-        port = port * 10 + (unsigned)(text.ptr[i] - '0');
-    }
-    if (text.len == 0 || port > MOST_PORT) {
-        return false;
-    }
-    *ret_port = (uint16_t)port;
-    return true;
-}
-
-/* One that is too large, perhaps. */
-static bool is_number(const char *text)
-{
-    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
-}
-
-static bool is_literal(const char *host, int family)
-{
-    struct in6_addr address; /* the larger of the two */
-    return inet_pton(family, host, &address) == 1;
-}
-
-/* What is wrong with the host, NULL when nothing is. `host` has lost its brackets. */
-static const char *host_problem(const char *host, bool has_brackets)
-{
-    if (has_brackets) {
-        return is_literal(host, AF_INET6) ? NULL : "between the brackets is no IPv6 address";
-    }
-    if (strcmp(host, "localhost") == 0 || is_literal(host, AF_INET)) {
-        return NULL;
-    }
-    if (is_literal(host, AF_INET6) || strchr(host, ':') != NULL) {
-        return "an IPv6 address stands in brackets, like \"[::1]:8787\"";
-    }
-    if (host[0] == '\0' || strcmp(host, "*") == 0) {
-        return "say which address: 127.0.0.1 for this machine only, 0.0.0.0 or [::] for all "
-               "networks";
-    }
-    return "the address is a number like 127.0.0.1, or localhost: names are not looked up";
-}
-
-static hub_err split_address(hub_config_reader *reader, const hub_node *node, const char *text,
-                             hub_listen_settings *listen)
-{
-    const char *colon = strrchr(text, ':');
-    hub_str host = colon == NULL ? HUB_STR("127.0.0.1") : hub_str_between(text, colon);
-    if (strstr(text, "://") != NULL) {
-        return hub_node_fail(node, reader->reterr, HUB_EINVAL, "wanted %s, without a scheme",
-                             WANTED_ADDRESS);
-    }
-    const char *port = colon == NULL ? text : colon + 1;
-    if (!parse_port(hub_str_of(port), &listen->port)) {
-        return is_number(port) ? hub_node_fail(node, reader->reterr, HUB_EINVAL,
-                                               "%s is no port: they end at %d", port, MOST_PORT)
-                               : hub_config_wrong(reader, node, WANTED_ADDRESS);
-    }
-    bool has_brackets = host.len >= 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']';
-    if (has_brackets) {
-        host = (hub_str){.ptr = host.ptr + 1, .len = host.len - 2};
-    }
-    listen->address = hub_arena_strdup(reader->arena, host);
-    if (listen->address == NULL) {
-        return hub_config_no_memory(reader);
-    }
-    const char *problem = host_problem(listen->address, has_brackets);
-    return problem == NULL ? HUB_OK
-                           : hub_node_fail(node, reader->reterr, HUB_EINVAL, "%s", problem);
-}
-
 static hub_err read_http(hub_config_reader *reader, const hub_node *node, const hub_config_key *key,
                          void *target)
 {
@@ -148,11 +65,11 @@ static hub_err read_http(hub_config_reader *reader, const hub_node *node, const 
     hub_listen_settings *listen = target;
     const char *text = NULL;
     if (node->kind != HUB_NODE_TEXT && node->kind != HUB_NODE_NUMBER) {
-        return hub_config_wrong(reader, node, WANTED_ADDRESS);
+        return hub_config_wrong(reader, node, HUB_CONFIG_WANTED_ADDRESS);
     }
     hub_err err = expand_text(reader, node, &text);
     listen->kind = HUB_LISTEN_HTTP;
-    return err == HUB_OK ? split_address(reader, node, text, listen) : err;
+    return err == HUB_OK ? hub_config_split_address(reader, node, text, listen) : err;
 }
 
 static hub_err read_unix(hub_config_reader *reader, const hub_node *node, const hub_config_key *key,
@@ -173,8 +90,6 @@ static hub_err read_unix(hub_config_reader *reader, const hub_node *node, const 
 static hub_err read_mode(hub_config_reader *reader, const hub_node *node, const hub_config_key *key,
                          void *target)
 {
-    (void)key;
-    hub_listen_settings *listen = target;
     bool is_word = node->kind == HUB_NODE_TEXT || node->kind == HUB_NODE_NUMBER;
     uint32_t mode = 0;
     for (size_t i = 0; is_word && i < node->text.len; i++) {
@@ -185,7 +100,7 @@ static hub_err read_mode(hub_config_reader *reader, const hub_node *node, const 
     if (!is_word || node->text.len == 0 || mode > MOST_MODE) {
         return hub_config_wrong(reader, node, "octal permissions like \"0660\", at most \"0777\"");
     }
-    listen->mode = mode;
+    *(uint32_t *)(void *)((char *)target + key->offset) = mode;
     return HUB_OK;
 }
 
@@ -276,37 +191,33 @@ static hub_listen_settings *add_listener(hub_config_reader *reader, const hub_no
         *ret_err = hub_config_no_memory(reader);
         return NULL;
     }
-    listens[count] = (hub_listen_settings){
-        .mode = DEFAULT_MODE, .tls = {.min_version = "1.2"}, .source = source};
+    listens[count] = (hub_listen_settings){.source = source};
     nodes[count] = node;
     reader->listens = listens;
     reader->listen_nodes = nodes;
     reader->listen_count++;
-    *ret_err = HUB_OK;
-    return &listens[count];
+    *ret_err = hub_config_set_defaults(reader, HUB_CONFIG_LISTEN_KEYS, &listens[count]);
+    return *ret_err == HUB_OK ? &listens[count] : NULL;
 }
 
 /* Keys that say nothing of the listener's kind would be a wish that nobody hears. */
 static hub_err check_kind(const hub_config_reader *reader, const hub_node *item)
 {
-    static const char *const OF_HTTP[] = {"tls", "hosts", "origins", "insecure", NULL};
-    static const char *const OF_UNIX[] = {"profile", "mode", "group", NULL};
-    const hub_node *http = hub_node_find(item, "http");
-    const hub_node *unix_path = hub_node_find(item, "unix");
-    if ((http == NULL) == (unix_path == NULL)) {
+    bool is_http = hub_node_find(item, "http") != NULL;
+    if (is_http == (hub_node_find(item, "unix") != NULL)) {
         return hub_node_fail(item, reader->reterr, HUB_EINVAL,
                              "a listener has either \"http\" or \"unix\"");
     }
-    const char *const *others = http != NULL ? OF_UNIX : OF_HTTP;
-    for (; *others != NULL; others++) {
-        const hub_node *other = hub_node_find(item, *others);
+    const unsigned own = is_http ? HUB_CONFIG_OF_HTTP : HUB_CONFIG_OF_UNIX;
+    for (const hub_config_key *key = HUB_CONFIG_LISTEN_KEYS; key->name != NULL; key++) {
+        const hub_node *other = (key->of & own) == 0 ? hub_node_find(item, key->name) : NULL;
         if (other != NULL) {
-            const char *more = strcmp(*others, "profile") == 0
+            const char *more = strcmp(key->name, "profile") == 0
                                    ? "; over HTTP every profile is served, at /mcp/NAME"
                                    : "";
             return hub_node_fail(other, reader->reterr, HUB_EINVAL,
                                  "only a listener with \"%s\" has this key%s",
-                                 http != NULL ? "unix" : "http", more);
+                                 is_http ? "unix" : "http", more);
         }
     }
     return HUB_OK;
@@ -438,47 +349,113 @@ hub_err hub_config_finish_listens(hub_config_reader *reader)
 
 /* listen[].tls: for https and wss. */
 static const hub_config_key TLS_KEYS[] = {
-    /* PEM file: the certificate, and those that lead to its authority. */
     {.name = "certificate",
-     .read = hub_config_read_path,
-     .offset = offsetof(hub_tls_settings, certificate)},
-    /* PEM file: its private key. */
-    {.name = "key", .read = hub_config_read_path, .offset = offsetof(hub_tls_settings, key)},
-    /* Default: 1.2. */
+     .kind = HUB_CONFIG_PATH,
+     .offset = offsetof(hub_tls_settings, certificate),
+     .about = "PEM file: the certificate, and those that lead to its authority.",
+     .example = "hub.pem"},
+    {.name = "key",
+     .kind = HUB_CONFIG_PATH,
+     .offset = offsetof(hub_tls_settings, key),
+     .about = "PEM file: its private key, for its owner's eyes only.",
+     .example = "hub.key"},
     {.name = "min_version",
+     .kind = HUB_CONFIG_OTHER,
      .read = read_tls_version,
-     .offset = offsetof(hub_tls_settings, min_version)},
+     .offset = offsetof(hub_tls_settings, min_version),
+     .fallback_text = "1.2",
+     .about = "The oldest TLS that is spoken.",
+     .schema = "{\"enum\":[\"1.2\",\"1.3\",1.2,1.3]}"},
     {.name = NULL},
 };
 
 /* listen[]: an address over TCP, or a Unix socket. */
 const hub_config_key HUB_CONFIG_LISTEN_KEYS[] = {
-    /* PORT or ADDRESS:PORT; port 0 is any free one. Default address: 127.0.0.1. */
-    {.name = "http", .read = read_http},
-    /* Names that a request's Host may have. Default: localhost, 127.0.0.1, [::1]. */
-    {.name = "hosts", .read = hub_config_read_hosts, .offset = LISTEN(hosts)},
-    /* Origins of web pages that may use it, beside those of `hosts`. Default: none. */
-    {.name = "origins", .read = hub_config_read_origins, .offset = LISTEN(origins)},
-    {.name = "tls", .read = hub_config_read_map, .offset = LISTEN(tls), .keys = TLS_KEYS},
-    /* Serve other machines although nobody has to authenticate. Default: false. */
-    {.name = "insecure", .read = hub_config_read_bool, .offset = LISTEN(insecure)},
-    /* The socket's path. */
-    {.name = "unix", .read = read_unix, .offset = LISTEN(address)},
-    /* What it serves. Default: the default profile. */
-    {.name = "profile", .read = hub_config_read_text, .offset = LISTEN(profile)},
-    /* The socket's permissions. Default: 0600. */
-    {.name = "mode", .read = read_mode},
-    /* The socket's group. Default: that of the process. */
-    {.name = "group", .read = hub_config_read_text, .offset = LISTEN(group)},
+    {.name = "http",
+     .kind = HUB_CONFIG_OTHER,
+     .read = read_http,
+     .about = "HTTP and WebSocket on one port (/mcp, /mcp/PROFILE, /ws, /sse): PORT or "
+              "ADDRESS:PORT; the address is 127.0.0.1 unless given, port 0 is any free one. "
+              "Variables are expanded.",
+     .schema = "{\"type\":[\"integer\",\"string\"],\"minimum\":0,\"maximum\":65535,"
+               "\"minLength\":1}",
+     .example = "127.0.0.1:8787",
+     .of = HUB_CONFIG_OF_HTTP},
+    {.name = "unix",
+     .kind = HUB_CONFIG_PATH,
+     .read = read_unix,
+     .offset = LISTEN(address),
+     .about = "The path of a Unix socket, which is spoken to in lines, as stdio is; relative to "
+              "the manifest's folder. Variables are expanded.",
+     .example = "./patchbay.sock",
+     .of = HUB_CONFIG_OF_UNIX},
+    {.name = "hosts",
+     .kind = HUB_CONFIG_OTHER,
+     .read = hub_config_read_hosts,
+     .offset = LISTEN(hosts),
+     .about = "Names that a request's Host may have, with or without a port. Default: localhost, "
+              "127.0.0.1, [::1].",
+     .schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":\"^[!-~]+$\"}}",
+     .example = "[localhost, 127.0.0.1, \"[::1]\"]",
+     .of = HUB_CONFIG_OF_HTTP},
+    {.name = "origins",
+     .kind = HUB_CONFIG_OTHER,
+     .read = hub_config_read_origins,
+     .offset = LISTEN(origins),
+     .about = "Origins of web pages that may use it, beside those of `hosts`, such as "
+              "https://app.example.com.",
+     .schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\","
+               "\"pattern\":\"^[^/*:]+://[^/*@?#]+$\"}}",
+     .example = "[]",
+     .of = HUB_CONFIG_OF_HTTP},
+    {.name = "insecure",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = LISTEN(insecure),
+     .about = "Serve other machines although nobody has to authenticate.",
+     .of = HUB_CONFIG_OF_HTTP},
+    {.name = "tls",
+     .kind = HUB_CONFIG_MAP,
+     .offset = LISTEN(tls),
+     .keys = TLS_KEYS,
+     .about = "For https and wss.",
+     .is_comment = true,
+     .of = HUB_CONFIG_OF_HTTP},
+    {.name = "profile",
+     .kind = HUB_CONFIG_TEXT,
+     .offset = LISTEN(profile),
+     .about = "What the socket serves. Default: the default profile. Over HTTP each profile has "
+              "its path, /mcp/NAME.",
+     .example = "review",
+     .is_comment = true,
+     .of = HUB_CONFIG_OF_UNIX},
+    {.name = "mode",
+     .kind = HUB_CONFIG_OTHER,
+     .read = read_mode,
+     .offset = LISTEN(mode),
+     .fallback_text = "0600",
+     .about = "The socket's permissions, octal.",
+     .schema = "{\"type\":[\"string\",\"integer\"],\"pattern\":\"^[0-7]{1,4}$\"}",
+     .of = HUB_CONFIG_OF_UNIX},
+    {.name = "group",
+     .kind = HUB_CONFIG_TEXT,
+     .offset = LISTEN(group),
+     .about = "The socket's group, a name or a number. Default: the hub's own.",
+     .example = "developers",
+     .is_comment = true,
+     .of = HUB_CONFIG_OF_UNIX},
     {.name = NULL},
 };
 
 /* auth: who may use what listens over TCP. */
 const hub_config_key HUB_CONFIG_AUTH_KEYS[] = {
-    /* The digests of bearer tokens, written by `patchbay token new`. Default: nobody has to
-     * authenticate. */
     {.name = "tokens",
+     .kind = HUB_CONFIG_PATH,
      .read = hub_config_read_tokens_file,
-     .offset = offsetof(hub_config_reader, config.tokens_file)},
+     .offset = offsetof(hub_config_reader, config.tokens_file),
+     .about = "File with the digests of bearer tokens, written by `patchbay token new NAME`; "
+              "relative to the manifest's folder. Variables are expanded. Without it nobody has "
+              "to authenticate.",
+     .example = "tokens.json",
+     .is_comment = true},
     {.name = NULL},
 };

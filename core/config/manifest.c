@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hub's own manifest: every key that it may have, one row each. The same keys are described for
- * editors in schemas/manifest.schema.json, which a test holds against these tables, and shown with
- * their defaults in examples/manifest-reference.yaml.
+ * The hub's own manifest, from its top keys down. Of these rows schemas/manifest.schema.json and
+ * examples/manifest-reference.yaml are made: see keys.h.
  */
 #include "config/reader.h"
 
@@ -15,12 +14,9 @@ enum {
     MOST_FILTERS = 64,   /* every tool passes all of them */
 };
 
-#define MOST_MODULE_BYTES (4095u * 1024 * 1024) /* of memory_limit: whole mebibytes in 32 bits */
-
 #define READER(member)  offsetof(hub_config_reader, member)
 #define PROFILE(member) offsetof(hub_config_profile_draft, profile.member)
 #define POLICY(member)  offsetof(hub_policy_rules, member)
-#define DRAFT(member)   offsetof(hub_config_toolset_draft, member)
 
 const hub_config_word HUB_CONFIG_STARTUPS[] = {
     {"default", HUB_STARTUP_DEFAULT, false},
@@ -82,9 +78,8 @@ static hub_err read_filters(hub_config_reader *reader, const hub_node *node,
     if (node->kind != HUB_NODE_LIST) {
         return hub_config_wrong(reader, node, "a list");
     }
-    if (node->count > MOST_FILTERS) {
-        return hub_node_fail(node, reader->reterr, HUB_ELIMIT, "more than %d filters",
-                             MOST_FILTERS);
+    if (node->count > key->most) {
+        return hub_node_fail(node, reader->reterr, HUB_ELIMIT, "more than %u filters", key->most);
     }
     hub_filter_rule *filters = hub_arena_array(reader->arena, node->count, sizeof *filters);
     if (filters == NULL) {
@@ -106,9 +101,11 @@ static hub_err read_toolset(hub_config_reader *reader, const hub_node *node,
     if (err != HUB_OK) {
         return err;
     }
-    hub_config_toolset_draft draft = hub_config_toolset_draft_of(node);
-    const hub_config_key key = {.keys = keys};
-    err = hub_config_read_map(reader, node, &key, &draft);
+    hub_config_toolset_draft draft;
+    err = hub_config_begin_toolset(reader, node, &draft);
+    if (err == HUB_OK) {
+        err = hub_config_read_map_of(reader, node, keys, NULL, &draft);
+    }
     return err == HUB_OK ? hub_config_add_toolset(reader, &draft, node->key) : err;
 }
 
@@ -130,7 +127,6 @@ static hub_err read_toolsets(hub_config_reader *reader, const hub_node *node,
 static hub_err read_profiles(hub_config_reader *reader, const hub_node *node,
                              const hub_config_key *key, void *target)
 {
-    (void)key;
     (void)target; /* they are read when all files are known: profiles.c */
     if (node->kind != HUB_NODE_MAP && node->kind != HUB_NODE_NULL) {
         return hub_config_wrong(reader, node, "a map");
@@ -144,9 +140,9 @@ static hub_err read_profiles(hub_config_reader *reader, const hub_node *node,
                                  HUB_LIMIT_TOOLSET_KEY_BYTES);
         }
         size_t count = reader->profile_node_count;
-        if (count >= MOST_PROFILES) {
-            return hub_node_fail(child, reader->reterr, HUB_ELIMIT, "more than %d profiles",
-                                 MOST_PROFILES);
+        if (count >= key->most) {
+            return hub_node_fail(child, reader->reterr, HUB_ELIMIT, "more than %u profiles",
+                                 key->most);
         }
         const hub_node **grown =
             hub_config_grow(reader, reader->profile_nodes, count, sizeof *grown);
@@ -188,305 +184,274 @@ hub_err hub_config_read_startup_toolsets(hub_config_reader *reader, const hub_no
     return hub_config_read_toolset_names(reader, node, &LIST, &draft->profile.toolsets);
 }
 
-static hub_err read_memory_limit(hub_config_reader *reader, const hub_node *node,
-                                 const hub_config_key *key, void *target)
-{
-    static const hub_config_key ANY = {.most = UINT32_MAX};
-    const hub_config_key range = {
-        .offset = key->offset, .least = HUB_LIMIT_LEAST_MODULE_BYTES, .most = MOST_MODULE_BYTES};
-    uint32_t bytes = 0;
-    hub_err err = hub_config_read_size(reader, node, &ANY, &bytes);
-    return err == HUB_OK && bytes > 0 ? hub_config_read_size(reader, node, &range, target) : err;
-}
-
 /* modules: where toolsets come from. */
 static const hub_config_key MODULE_KEYS[] = {
-    /* Plugin folders, relative to the manifest's own. Default: the installed folder. */
     {.name = "paths",
-     .read = hub_config_read_folders,
-     .offset = READER(config.settings.modules.paths)},
-    /* Notice new and replaced plugins while the hub runs. Default: true. */
+     .kind = HUB_CONFIG_FOLDERS,
+     .offset = READER(config.settings.modules.paths),
+     .about = "Plugin folders, relative to the manifest's own. Default: the folder of the "
+              "installation.",
+     .example = "[./plugins]",
+     .is_comment = true},
     {.name = "watch",
-     .read = hub_config_read_bool,
-     .offset = READER(config.settings.modules.watch)},
-    /* Load plugins that other users may write to. Default: false. */
+     .kind = HUB_CONFIG_BOOL,
+     .offset = READER(config.settings.modules.watch),
+     .fallback = true,
+     .about = "Notice new and replaced plugins while the hub runs."},
     {.name = "allow_writable",
-     .read = hub_config_read_bool,
-     .offset = READER(config.settings.modules.allow_writable)},
-    /* Of toolsets that do not say it themselves. Default: none. */
+     .kind = HUB_CONFIG_BOOL,
+     .offset = READER(config.settings.modules.allow_writable),
+     .about = "Load plugins that other users could have changed."},
     {.name = "isolation",
-     .read = hub_config_read_choice,
+     .kind = HUB_CONFIG_CHOICE,
      .offset = READER(config.settings.modules.isolates),
-     .words = HUB_CONFIG_ISOLATIONS},
-    {.name = NULL},
-};
-
-/* toolsets.KEY.tools: which of the toolset's own tools exist at all; globs. */
-static const hub_config_key TOOL_KEYS[] = {
-    /* Default: all. */
-    {.name = "allow", .read = hub_config_read_names, .offset = DRAFT(toolset.tools_allow)},
-    /* Wins over allow. Default: none. */
-    {.name = "deny", .read = hub_config_read_names, .offset = DRAFT(toolset.tools_deny)},
-    {.name = NULL},
-};
-
-/* toolsets.KEY: a module with its config, or a server entry. */
-static const hub_config_key TOOLSET_KEYS[] = {
-    /* The module's name. Default: the toolset's key. */
-    {.name = "module", .read = hub_config_read_node, .offset = DRAFT(module)},
-    /* Handed to the module as JSON; variables in text are expanded. */
-    {.name = "config", .read = hub_config_read_node, .offset = DRAFT(config)},
-    /* Run the module in a process of its own. Default: modules.isolation. */
-    {.name = "isolation",
-     .read = hub_config_read_node,
-     .offset = DRAFT(isolation),
-     .words = HUB_CONFIG_ISOLATIONS},
-    /* … which can have so much memory. Default: 0, any amount. */
-    {.name = "memory_limit", .read = read_memory_limit, .offset = DRAFT(toolset.memory_limit)},
-    /* A server to start, instead of a module; expanded, like all down to headers. */
-    {.name = "command", .read = hub_config_read_node, .offset = DRAFT(command)},
-    {.name = "args", .read = hub_config_read_node, .offset = DRAFT(args)},
-    /* Further environment variables of the server. */
-    {.name = "env", .read = hub_config_read_node, .offset = DRAFT(env)},
-    /* Its working directory, relative to the manifest's folder. */
-    {.name = "cwd", .read = hub_config_read_node, .offset = DRAFT(cwd)},
-    /* A server to connect to, instead of one to start. */
-    {.name = "url", .read = hub_config_read_node, .offset = DRAFT(url)},
-    {.name = "headers", .read = hub_config_read_node, .offset = DRAFT(headers)},
-    /* How it is spoken to. Default: stdio for a command, http for a url. */
-    {.name = "type",
-     .read = hub_config_read_node,
-     .offset = DRAFT(type),
-     .words = HUB_CONFIG_TYPES},
-    /* Whether a started server gets the hub's whole environment. */
-    {.name = "inherit_env", .read = hub_config_read_node, .offset = DRAFT(inherit_env)},
-    /* How long it may take until it answers its first request. */
-    {.name = "startup_timeout", .read = hub_config_read_node, .offset = DRAFT(startup_timeout)},
-    /* From the first failure of a server to the next attempt; each one more doubles it, up to the
-     * most. Defaults: 500ms, 60s. */
-    {.name = "restart_delay", .read = hub_config_read_node, .offset = DRAFT(restart_delay)},
-    {.name = "restart_delay_max", .read = hub_config_read_node, .offset = DRAFT(restart_delay_max)},
-    /* Failures before a time of health as long as this are forgotten. Default: 60s. */
-    {.name = "restart_reset", .read = hub_config_read_node, .offset = DRAFT(restart_reset)},
-    /* Silence after which a server is asked whether it lives. 0s: never. Default: 30s; over the
-     * network: never. */
-    {.name = "health_interval", .read = hub_config_read_node, .offset = DRAFT(health_interval)},
-    /* How long a server is kept that nobody calls. 0s, the default: for ever. */
-    {.name = "idle_timeout", .read = hub_config_read_node, .offset = DRAFT(idle_timeout)},
-    /* How long a connection to a url may take. Default: 5s. */
-    {.name = "connect_timeout", .read = hub_config_read_node, .offset = DRAFT(connect_timeout)},
-    /* The revision to speak, instead of asking the server. */
-    {.name = "protocol",
-     .read = hub_config_read_node,
-     .offset = DRAFT(protocol),
-     .words = HUB_CONFIG_PROTOCOLS},
-    /* PEM files for https, relative to the manifest's folder: who is trusted, who the hub is. */
-    {.name = "ca", .read = hub_config_read_node, .offset = DRAFT(ca)},
-    {.name = "certificate", .read = hub_config_read_node, .offset = DRAFT(certificate)},
-    {.name = "key", .read = hub_config_read_node, .offset = DRAFT(private_key)},
-    /* Headers of clients' HTTP requests that a url gets with their calls. Default: none. */
-    {.name = "forward_headers", .read = hub_config_read_node, .offset = DRAFT(forward_headers)},
-    /* Switched off for good, two spellings. Default: enabled. */
-    {.name = "enabled", .read = hub_config_read_node, .offset = DRAFT(enabled)},
-    {.name = "disabled", .read = hub_config_read_node, .offset = DRAFT(disabled)},
-    /* Whether it is active at start. Default: true. */
-    {.name = "active", .read = hub_config_read_bool, .offset = DRAFT(toolset.active)},
-    /* Connect at the first need. Default: true. */
-    {.name = "lazy", .read = hub_config_read_bool, .offset = DRAFT(toolset.lazy)},
-    /* Remember on disk what it offers. Default: true, unless hub.cache is false. */
-    {.name = "cache", .read = hub_config_read_bool, .offset = DRAFT(toolset.cache)},
-    /* One instance for all clients, or one for each session. Default: shared. */
-    {.name = "sharing",
-     .read = hub_config_read_choice,
-     .offset = DRAFT(toolset.sharing_session),
-     .words = HUB_CONFIG_SHARINGS},
-    /* How long a call may last without progress. Default: limits.call_timeout. */
-    {.name = "timeout", .read = hub_config_read_node, .offset = DRAFT(timeout)},
-    /* Calls in flight; 0: no limit of its own. */
-    {.name = "max_calls",
-     .read = hub_config_read_count,
-     .offset = DRAFT(toolset.max_calls),
-     .most = HUB_LIMIT_CALLS},
-    /* How many more wait for one of these to end; 0: none, they are refused. Default: 100. */
-    {.name = "queue",
-     .read = hub_config_read_count,
-     .offset = DRAFT(toolset.queue),
-     .most = HUB_LIMIT_CALLS},
-    /* … and how long each. Default: 10s. */
-    {.name = "queue_timeout",
-     .read = hub_config_read_duration,
-     .offset = DRAFT(toolset.queue_timeout_ms),
-     .least = 1,
-     .most = HUB_CONFIG_MOST_MS},
-    /* What is done with each of its calls. Default: what hub.middleware says. */
-    {.name = "middleware",
-     .read = hub_config_read_map,
-     .offset = DRAFT(middleware),
-     .keys = HUB_CONFIG_MIDDLEWARE_KEYS},
-    {.name = "tools", .read = hub_config_read_map, .keys = TOOL_KEYS},
-    /* Added to each of its tools. */
-    {.name = "tags", .read = hub_config_read_names, .offset = DRAFT(toolset.tags)},
-    /* Of each of its tools. Default: each tool's own. */
-    {.name = "category", .read = hub_config_read_text, .offset = DRAFT(toolset.category)},
-    /* What it is for. */
-    {.name = "description", .read = hub_config_read_text, .offset = DRAFT(toolset.description)},
+     .words = HUB_CONFIG_ISOLATIONS,
+     .about = "Where the modules of toolsets run that do not say it themselves: in the hub, or "
+              "each in a process of its own."},
     {.name = NULL},
 };
 
 /* policy.filters[]: in the order of hub_filter_kind. */
 #define FILTER(word)                                                                               \
-    {                                                                                              \
-        .name = (word), .read = hub_config_read_names, .offset = offsetof(hub_filter_rule, values) \
-    }
+    .name = (word), .kind = HUB_CONFIG_NAMES, .offset = offsetof(hub_filter_rule, values)
 static const hub_config_key FILTER_KEYS[] = {
-    FILTER("namespace"),   /* the toolset is one of these */
-    FILTER("tags_any"),    /* the tool has at least one of these tags */
-    FILTER("tags_all"),    /* it has all of them */
-    FILTER("tags_none"),   /* it has none of them */
-    FILTER("category"),    /* its category is one of these */
-    FILTER("allow_tools"), /* one of these globs fits "toolset:tool" */
-    FILTER("deny_tools"),  /* none of them does */
+    {FILTER("namespace"), .about = "The tool's toolset is one of these.", .example = "[git, docs]"},
+    {FILTER("tags_any"), .about = "It has one of these tags.", .example = "[read, search]"},
+    {FILTER("tags_all"), .about = "It has all of these tags.", .example = "[reviewed]"},
+    {FILTER("tags_none"), .about = "It has none of these tags.", .example = "[beta]"},
+    {FILTER("category"), .about = "Its category is one of these.", .example = "[development]"},
+    {FILTER("allow_tools"), .about = "One of these globs fits \"toolset:tool\".",
+     .example = "[\"git:*\"]"},
+    {FILTER("deny_tools"), .about = "None of these globs fits \"toolset:tool\".",
+     .example = "[\"*:delete_*\"]"},
     {.name = NULL},
 };
 
 /* policy: what may be exposed at all. */
-static const hub_config_key POLICY_KEYS[] = {
-    /* Toolsets. Default: all; [] is none. */
-    {.name = "allow", .read = hub_config_read_toolset_names, .offset = POLICY(allow)},
-    /* Wins over allow. Default: none. */
-    {.name = "deny", .read = hub_config_read_toolset_names, .offset = POLICY(deny)},
-    /* How many toolsets may be active at a time. 0, the default: any number. */
+const hub_config_key HUB_CONFIG_POLICY_KEYS[] = {
+    {.name = "allow",
+     .kind = HUB_CONFIG_TOOLSET_NAMES,
+     .offset = POLICY(allow),
+     .about = "Toolsets that may be exposed. Default: all. []: none.",
+     .example = "[git, docs]",
+     .is_comment = true},
+    {.name = "deny",
+     .kind = HUB_CONFIG_TOOLSET_NAMES,
+     .offset = POLICY(deny),
+     .about = "Toolsets that may not; wins over allow.",
+     .example = "[]"},
     {.name = "max_active",
-     .read = hub_config_read_count,
+     .kind = HUB_CONFIG_COUNT,
      .offset = POLICY(max_active),
-     .most = HUB_LIMIT_TOOLSETS},
-    /* Each tool has to pass all of them. */
-    {.name = "filters", .read = read_filters, .keys = FILTER_KEYS, .shape = HUB_CONFIG_LIST_OF},
-    /* Of toolsets, only tools that are annotated as read-only. Default: false. */
-    {.name = "read_only", .read = hub_config_read_bool, .offset = POLICY(read_only)},
-    /* No tool of a toolset that may destroy something. Default: false. */
-    {.name = "deny_destructive", .read = hub_config_read_bool, .offset = POLICY(deny_destructive)},
+     .most = HUB_LIMIT_TOOLSETS,
+     .about = "How many toolsets may be active at a time. 0: any number."},
+    {.name = "filters",
+     .kind = HUB_CONFIG_LIST_OF,
+     .read = read_filters,
+     .most = MOST_FILTERS,
+     .keys = FILTER_KEYS,
+     .about = "Each tool has to pass all of them, in this order.",
+     .schema = "{\"minProperties\":1,\"maxProperties\":1}",
+     .example = "[]"},
+    {.name = "read_only",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = POLICY(read_only),
+     .about = "Of toolsets, only tools whose annotations say readOnlyHint."},
+    {.name = "deny_destructive",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = POLICY(deny_destructive),
+     .about = "No tool of a toolset that may destroy something."},
     {.name = NULL},
 };
 
 /* What every profile has, and the hub section for all of them; `at` is where the draft lies. */
 #define EXPOSURE_KEYS(at)                                                                          \
-    /* How tools are called. Default: prefix. */                                                   \
     {.name = "naming",                                                                             \
-     .read = hub_config_read_word,                                                                 \
+     .kind = HUB_CONFIG_WORD,                                                                      \
      .offset = (at) + PROFILE(naming),                                                             \
-     .words = HUB_CONFIG_NAMINGS}, /* Longer names are cut. Default: 64. */                        \
+     .fallback = HUB_NAMING_PREFIX,                                                                \
+     .words = HUB_CONFIG_NAMINGS,                                                                  \
+     .about = "How tools are called: prefix is git__search-repos, flat git_search_repos, dot "     \
+              "git.search-repos, none search-repos."},                                             \
         {.name = "max_name_length",                                                                \
-         .read = hub_config_read_count,                                                            \
+         .kind = HUB_CONFIG_COUNT,                                                                 \
          .offset = (at) + PROFILE(max_name_bytes),                                                 \
          .least = LEAST_NAME_BYTES,                                                                \
-         .most =                                                                                   \
-             HUB_LIMIT_TOOL_NAME_BYTES}, /* Which toolsets are active at start. Default:       \
-                                                static if `toolsets` is there. */   \
+         .most = HUB_LIMIT_TOOL_NAME_BYTES,                                                        \
+         .fallback = HUB_LIMIT_EXPOSED_NAME_BYTES,                                                 \
+         .about = "Bytes of an exposed name; longer ones are cut and end in a hash."},             \
         {.name = "startup",                                                                        \
+         .kind = HUB_CONFIG_WORD,                                                                  \
          .read = hub_config_read_startup,                                                          \
          .offset = (at),                                                                           \
-         .words = HUB_CONFIG_STARTUPS}, /* Those of a static start, or ALL. */                     \
-        {.name = "toolsets", .read = hub_config_read_startup_toolsets, .offset = (at)},            \
-    /* Offer tools that enable and disable toolsets. Default: true. */                             \
+         .fallback = HUB_STARTUP_DEFAULT, /* zero: there is nothing to set */                      \
+         .words = HUB_CONFIG_STARTUPS,                                                             \
+         .about = "Which toolsets are active at start. default: those that do not say `active: "   \
+                  "false`. dynamic: none. static: those in `toolsets`, for good; it is implied "   \
+                  "by `toolsets`."},                                                               \
+        {.name = "toolsets",                                                                       \
+         .kind = HUB_CONFIG_OTHER,                                                                 \
+         .read = hub_config_read_startup_toolsets,                                                 \
+         .offset = (at),                                                                           \
+         .about = "The toolsets of a static start, or ALL.",                                       \
+         .schema = "{\"anyOf\":[{\"const\":\"ALL\"},{\"type\":\"array\",\"minItems\":1,"           \
+                   "\"maxItems\":1,\"items\":{\"const\":\"ALL\"}},{\"type\":\"array\",\"items\":"  \
+                   "{\"$ref\":\"#/$defs/toolset_key\"}}]}",                                        \
+         .example = "[git, docs]",                                                                 \
+         .is_comment = true},                                                                      \
     {                                                                                              \
-        .name = "meta_tools", .read = hub_config_read_bool, .offset = (at) + PROFILE(meta_tools)   \
+        .name = "meta_tools", .kind = HUB_CONFIG_BOOL, .offset = (at) + PROFILE(meta_tools),       \
+        .fallback = true, .about = "Offer tools that enable, disable and describe toolsets."       \
     }
 
 /* profiles.NAME: an endpoint with an exposure of its own. */
-static const hub_config_key PROFILE_KEYS[] = {
+const hub_config_key HUB_CONFIG_PROFILE_KEYS[] = {
     EXPOSURE_KEYS(0),
-    {.name = "policy", .read = hub_config_read_map, .offset = PROFILE(policy), .keys = POLICY_KEYS},
+    {.name = "policy",
+     .kind = HUB_CONFIG_MAP,
+     .offset = PROFILE(policy),
+     .keys = HUB_CONFIG_POLICY_KEYS,
+     .about = "On top of the hub's own policy.",
+     .example = "{read_only: true}"},
     {.name = NULL},
 };
 
 /* hub: who it is, and what it shows. */
 static const hub_config_key HUB_KEYS[] = {
-    /* What clients are told: serverInfo. Default: patchbay. */
-    {.name = "name", .read = hub_config_read_text, .offset = READER(config.settings.name)},
-    {.name = "title", .read = hub_config_read_text, .offset = READER(config.settings.title)},
+    {.name = "name",
+     .kind = HUB_CONFIG_TEXT,
+     .offset = READER(config.settings.name),
+     .fallback_text = "patchbay",
+     .about = "serverInfo.name, as clients see it."},
+    {.name = "title",
+     .kind = HUB_CONFIG_TEXT,
+     .offset = READER(config.settings.title),
+     .about = "serverInfo.title.",
+     .example = "Our tools",
+     .is_comment = true},
     {.name = "instructions",
-     .read = hub_config_read_text,
-     .offset = READER(config.settings.instructions)},
-    /* Tools per page of tools/list. Default: 1000. */
+     .kind = HUB_CONFIG_TEXT,
+     .offset = READER(config.settings.instructions),
+     .about = "Instructions that clients hand to models.",
+     .example = "Ask before you delete anything.",
+     .is_comment = true},
     {.name = "page_size",
-     .read = hub_config_read_count,
+     .kind = HUB_CONFIG_COUNT,
      .offset = READER(config.settings.limits.list_page),
      .least = 1,
-     .most = MOST_PAGE},
-    /* Remember on disk what servers offer, to have it at the next start. Default: true. */
-    {.name = "cache", .read = hub_config_read_bool, .offset = READER(has_cache)},
-    /* In which folder. Default: $XDG_CACHE_HOME/patchbay, or ~/.cache/patchbay. */
+     .most = MOST_PAGE,
+     .fallback = HUB_LIMIT_LIST_PAGE,
+     .about = "Tools per page of tools/list. Some clients read only the first page."},
+    {.name = "cache",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = READER(has_cache),
+     .fallback = true,
+     .about = "Remember on disk what servers offer: at the next start it is listed at once, and "
+              "nothing is started for it."},
     {.name = "cache_dir",
-     .read = hub_config_read_path,
-     .offset = READER(config.settings.cache_folder)},
-    /* What is older is asked for anew when somebody lists. Default: 5m. */
+     .kind = HUB_CONFIG_PATH,
+     .offset = READER(config.settings.cache_folder),
+     .about = "The folder for that; only you may be able to write to it. Default: patchbay in "
+              "$XDG_CACHE_HOME, or in ~/.cache.",
+     .example = "/var/cache/patchbay",
+     .is_comment = true},
     {.name = "cache_ttl",
-     .read = hub_config_read_duration,
+     .kind = HUB_CONFIG_DURATION,
      .offset = READER(config.settings.limits.catalog_ttl_ms),
-     .most = HUB_CONFIG_MOST_MS},
-    /* What is done with each call of every toolset. Default: nothing. */
+     .most = HUB_CONFIG_MOST_MS,
+     .fallback = HUB_LIMIT_CATALOG_TTL_MS,
+     .about = "What is older is listed at once, too, and asked for again in the background."},
     {.name = "middleware",
-     .read = hub_config_read_map,
+     .kind = HUB_CONFIG_MAP,
      .offset = READER(middleware),
-     .keys = HUB_CONFIG_MIDDLEWARE_KEYS},
+     .keys = HUB_CONFIG_MIDDLEWARE_KEYS,
+     .about = "What is done with each call of every toolset that does not say otherwise."},
     EXPOSURE_KEYS(READER(base)),
     {.name = NULL},
 };
 
 /* log: lines on standard error. */
 static const hub_config_key LOG_KEYS[] = {
-    /* The least level that is written. Default: info. */
     {.name = "level",
-     .read = hub_config_read_word,
+     .kind = HUB_CONFIG_WORD,
      .offset = READER(config.settings.log_level),
-     .words = HUB_CONFIG_LEVELS},
-    /* Default: text. */
+     .fallback = HUB_LOG_INFO,
+     .words = HUB_CONFIG_LEVELS,
+     .about = "The least level that is written."},
     {.name = "format",
-     .read = hub_config_read_choice,
+     .kind = HUB_CONFIG_CHOICE,
      .offset = READER(config.settings.log_json),
-     .words = HUB_CONFIG_FORMATS},
-    /* A record of each call: off (the default), log, or the path of a file to append to. */
-    {.name = "audit", .read = hub_config_read_audit, .offset = READER(config.settings.audit)},
-    /* With the arguments of calls, masked and cut. Default: false. */
+     .words = HUB_CONFIG_FORMATS,
+     .about = "Text, or a JSON object per line."},
+    {.name = "audit",
+     .kind = HUB_CONFIG_OTHER,
+     .read = hub_config_read_audit,
+     .offset = READER(config.settings.audit),
+     .fallback_text = "off",
+     .about = "A record of each call (who, what, how long, how it ended): off, log, or the path "
+              "of a file, relative to the manifest's folder, that lines of JSON are appended to.",
+     .schema = "{\"type\":\"string\",\"minLength\":1}"},
     {.name = "audit_arguments",
-     .read = hub_config_read_bool,
-     .offset = READER(config.settings.audit.has_arguments)},
-    /* Refuse calls while the file cannot be written. Default: false: records are dropped. */
+     .kind = HUB_CONFIG_BOOL,
+     .offset = READER(config.settings.audit.has_arguments),
+     .about = "Records have the arguments of calls, too: known secrets masked, at most 4 KiB."},
     {.name = "audit_strict",
-     .read = hub_config_read_bool,
-     .offset = READER(config.settings.audit.is_strict)},
+     .kind = HUB_CONFIG_BOOL,
+     .offset = READER(config.settings.audit.is_strict),
+     .about = "While the audit file cannot be written, calls are refused. Else records are "
+              "dropped, and counted."},
     {.name = NULL},
 };
 
-static const hub_config_key MANIFEST_KEYS[] = {
-    {.name = "hub", .read = hub_config_read_map, .keys = HUB_KEYS},
-    {.name = "modules", .read = hub_config_read_map, .keys = MODULE_KEYS},
-    {.name = "toolsets", .read = read_toolsets, .keys = TOOLSET_KEYS, .shape = HUB_CONFIG_MAP_OF},
+const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
+    {.name = "hub",
+     .kind = HUB_CONFIG_MAP,
+     .keys = HUB_KEYS,
+     .about = "Who the hub is, and what it shows at /mcp and on stdio. Profiles start from the "
+              "last five keys."},
+    {.name = "modules",
+     .kind = HUB_CONFIG_MAP,
+     .keys = MODULE_KEYS,
+     .about = "Where modules (plugins) come from."},
+    {.name = "toolsets",
+     .kind = HUB_CONFIG_MAP_OF,
+     .read = read_toolsets,
+     .most = HUB_LIMIT_TOOLSETS,
+     .keys = HUB_CONFIG_TOOLSET_KEYS,
+     .about = "What there is to serve. A manifest without this key serves every module that is "
+              "found; an empty map serves none.",
+     .schema = "{\"$ref\":\"#/$defs/toolset_key\"}"},
     {.name = "policy",
-     .read = hub_config_read_map,
+     .kind = HUB_CONFIG_MAP,
      .offset = READER(config.settings.policy),
-     .keys = POLICY_KEYS},
-    {.name = "profiles", .read = read_profiles, .keys = PROFILE_KEYS, .shape = HUB_CONFIG_MAP_OF},
+     .keys = HUB_CONFIG_POLICY_KEYS,
+     .about = "What may be exposed at all: for all profiles, before their own policy."},
+    {.name = "profiles",
+     .kind = HUB_CONFIG_MAP_OF,
+     .read = read_profiles,
+     .most = MOST_PROFILES,
+     .keys = HUB_CONFIG_PROFILE_KEYS,
+     .about = "Further endpoints, /mcp/NAME, with an exposure of their own. Keys that are not "
+              "written are as in `hub`.",
+     .schema = "{\"pattern\":\"^[a-z][a-z0-9_-]{0,63}$\"}"},
     {.name = "listen",
+     .kind = HUB_CONFIG_LIST_OF,
      .read = hub_config_read_listens,
+     .most = HUB_LIMIT_LISTENERS,
      .keys = HUB_CONFIG_LISTEN_KEYS,
-     .shape = HUB_CONFIG_LIST_OF},
-    {.name = "auth", .read = hub_config_read_map, .keys = HUB_CONFIG_AUTH_KEYS},
-    {.name = "limits", .read = hub_config_read_map, .keys = HUB_CONFIG_LIMIT_KEYS},
-    {.name = "log", .read = hub_config_read_map, .keys = LOG_KEYS},
+     .about = "Where clients reach the hub. Without any, and without --http or --unix, it serves "
+              "stdin and stdout. --http and --unix stand instead of this list."},
+    {.name = "auth",
+     .kind = HUB_CONFIG_MAP,
+     .keys = HUB_CONFIG_AUTH_KEYS,
+     .about = "Who may use what listens over HTTP."},
+    {.name = "limits",
+     .kind = HUB_CONFIG_MAP,
+     .keys = HUB_CONFIG_LIMIT_KEYS,
+     .about = "Bounds on messages, queues and times."},
+    {.name = "log", .kind = HUB_CONFIG_MAP, .keys = LOG_KEYS, .about = "Lines on standard error."},
     /* Never keys of a manifest: a file that has them is another program's. */
-    {.name = "mcpServers", .read = NULL},
-    {.name = "servers", .read = NULL},
+    {.name = "mcpServers", .kind = HUB_CONFIG_NO_KEY},
+    {.name = "servers", .kind = HUB_CONFIG_NO_KEY},
     {.name = NULL},
 };
-
-const hub_config_key *hub_config_manifest_keys(void)
-{
-    return MANIFEST_KEYS;
-}
-
-const hub_config_key *hub_config_profile_keys(void)
-{
-    return PROFILE_KEYS;
-}

@@ -30,13 +30,22 @@ static hub_err read_unsupported(hub_config_reader *reader, const hub_node *node,
     return hub_config_warn(reader, node, "not supported, ignored");
 }
 
+/* Another word for a key of the hub's own. */
+static hub_err read_alias(hub_config_reader *reader, const hub_node *node,
+                          const hub_config_key *key, void *target)
+{
+    const hub_config_key *own =
+        hub_config_find_key(HUB_CONFIG_TOOLSET_KEYS, hub_str_of(key->stands_for));
+    return hub_config_read_value(reader, node, own, target);
+}
+
 /* Gemini: the streamable transport has a key of its own. */
 static hub_err read_http_url(hub_config_reader *reader, const hub_node *node,
                              const hub_config_key *key, void *target)
 {
     hub_config_toolset_draft *draft = target;
     draft->default_type = "http";
-    return hub_config_read_node(reader, node, key, target);
+    return read_alias(reader, node, key, target);
 }
 
 /* A list of names (Copilot), or details of single tools, which the hub leaves to the server. */
@@ -47,85 +56,63 @@ static hub_err read_tools(hub_config_reader *reader, const hub_node *node,
                                        : read_unsupported(reader, node, key, target);
 }
 
-static const hub_config_key SERVER_KEYS[] = {
-    {.name = "command", .read = hub_config_read_node, .offset = DRAFT(command)},
-    {.name = "args", .read = hub_config_read_node, .offset = DRAFT(args)},
-    {.name = "env", .read = hub_config_read_node, .offset = DRAFT(env)},
-    {.name = "cwd", .read = hub_config_read_node, .offset = DRAFT(cwd)},
-    {.name = "working_dir", .read = hub_config_read_node, .offset = DRAFT(cwd)},
-    {.name = "url", .read = hub_config_read_node, .offset = DRAFT(url)},
-    {.name = "serverUrl", .read = hub_config_read_node, .offset = DRAFT(url)},
-    {.name = "httpUrl", .read = read_http_url, .offset = DRAFT(url)},
-    {.name = "headers", .read = hub_config_read_node, .offset = DRAFT(headers)},
-    {.name = "http_headers", .read = hub_config_read_node, .offset = DRAFT(headers)},
-    {.name = "type", .read = hub_config_read_node, .offset = DRAFT(type)},
-    {.name = "transport", .read = hub_config_read_node, .offset = DRAFT(type)},
-    {.name = "transportType", .read = hub_config_read_node, .offset = DRAFT(type)},
-    {.name = "disabled", .read = hub_config_read_node, .offset = DRAFT(disabled)},
-    {.name = "enabled", .read = hub_config_read_node, .offset = DRAFT(enabled)},
-    {.name = "timeout", .read = hub_config_read_node, .offset = DRAFT(timeout)},
-    {.name = "requestTimeout", .read = hub_config_read_node, .offset = DRAFT(timeout)},
-    {.name = "connectionTimeout", .read = hub_config_read_node, .offset = DRAFT(startup_timeout)},
-    {.name = "startup_timeout", .read = hub_config_read_node, .offset = DRAFT(startup_timeout)},
-    {.name = "connect_timeout", .read = hub_config_read_node, .offset = DRAFT(connect_timeout)},
-    {.name = "health_interval", .read = hub_config_read_node, .offset = DRAFT(health_interval)},
-    {.name = "idle_timeout", .read = hub_config_read_node, .offset = DRAFT(idle_timeout)},
-    {.name = "protocol", .read = hub_config_read_node, .offset = DRAFT(protocol)},
-    {.name = "ca", .read = hub_config_read_node, .offset = DRAFT(ca)},
-    {.name = "certificate", .read = hub_config_read_node, .offset = DRAFT(certificate)},
-    {.name = "key", .read = hub_config_read_node, .offset = DRAFT(private_key)},
-    {.name = "forward_headers", .read = hub_config_read_node, .offset = DRAFT(forward_headers)},
-    {.name = "inheritParentEnv", .read = hub_config_read_node, .offset = DRAFT(inherit_env)},
-    {.name = "inherit_env", .read = hub_config_read_node, .offset = DRAFT(inherit_env)},
-    {.name = "includeTools", .read = hub_config_read_names, .offset = DRAFT(toolset.tools_allow)},
-    {.name = "enabledTools", .read = hub_config_read_names, .offset = DRAFT(toolset.tools_allow)},
-    {.name = "enabled_tools", .read = hub_config_read_names, .offset = DRAFT(toolset.tools_allow)},
-    {.name = "tools", .read = read_tools, .offset = DRAFT(toolset.tools_allow)},
-    {.name = "excludeTools", .read = hub_config_read_names, .offset = DRAFT(toolset.tools_deny)},
-    {.name = "disabledTools", .read = hub_config_read_names, .offset = DRAFT(toolset.tools_deny)},
-    {.name = "disabled_tools", .read = hub_config_read_names, .offset = DRAFT(toolset.tools_deny)},
-    {.name = "tags", .read = hub_config_read_names, .offset = DRAFT(toolset.tags)},
-    /* The hub's own, for those who keep one file for everything. */
-    {.name = "active", .read = hub_config_read_bool, .offset = DRAFT(toolset.active)},
-    {.name = "lazy", .read = hub_config_read_bool, .offset = DRAFT(toolset.lazy)},
-    {.name = "cache", .read = hub_config_read_bool, .offset = DRAFT(toolset.cache)},
-    {.name = "sharing",
-     .read = hub_config_read_choice,
-     .offset = DRAFT(toolset.sharing_session),
-     .words = HUB_CONFIG_SHARINGS},
-    {.name = "max_calls",
-     .read = hub_config_read_count,
-     .offset = DRAFT(toolset.max_calls),
-     .most = HUB_LIMIT_CALLS},
-    {.name = "queue",
-     .read = hub_config_read_count,
-     .offset = DRAFT(toolset.queue),
-     .most = HUB_LIMIT_CALLS},
-    {.name = "queue_timeout",
-     .read = hub_config_read_duration,
-     .offset = DRAFT(toolset.queue_timeout_ms),
-     .least = 1,
-     .most = HUB_CONFIG_MOST_MS},
-    {.name = "middleware",
-     .read = hub_config_read_map,
-     .offset = DRAFT(middleware),
-     .keys = HUB_CONFIG_MIDDLEWARE_KEYS},
-    {.name = "category", .read = hub_config_read_text, .offset = DRAFT(toolset.category)},
-    {.name = "description", .read = hub_config_read_text, .offset = DRAFT(toolset.description)},
+#define ALIAS(word, own)                                                                           \
+    {                                                                                              \
+        .name = (word), .kind = HUB_CONFIG_OTHER, .read = read_alias, .stands_for = (own)          \
+    }
+#define ALLOWS(word)                                                                               \
+    {                                                                                              \
+        .name = (word), .kind = HUB_CONFIG_NAMES, .offset = DRAFT(toolset.tools_allow)             \
+    }
+#define DENIES(word)                                                                               \
+    {                                                                                              \
+        .name = (word), .kind = HUB_CONFIG_NAMES, .offset = DRAFT(toolset.tools_deny)              \
+    }
+#define IGNORED(word)                                                                              \
+    {                                                                                              \
+        .name = (word), .kind = HUB_CONFIG_OTHER, .read = read_ignored                             \
+    }
+#define UNSUPPORTED(word)                                                                          \
+    {                                                                                              \
+        .name = (word), .kind = HUB_CONFIG_OTHER, .read = read_unsupported                         \
+    }
+
+/* What other programs have beside the hub's own keys, which all count here, too. */
+static const hub_config_key FOREIGN_KEYS[] = {
+    ALIAS("working_dir", "cwd"),
+    ALIAS("serverUrl", "url"),
+    {.name = "httpUrl", .kind = HUB_CONFIG_OTHER, .read = read_http_url, .stands_for = "url"},
+    ALIAS("http_headers", "headers"),
+    ALIAS("transport", "type"),
+    ALIAS("transportType", "type"),
+    ALIAS("requestTimeout", "timeout"),
+    ALIAS("connectionTimeout", "startup_timeout"),
+    ALIAS("inheritParentEnv", "inherit_env"),
+    ALLOWS("includeTools"),
+    ALLOWS("enabledTools"),
+    ALLOWS("enabled_tools"),
+    {.name = "tools",
+     .kind = HUB_CONFIG_OTHER,
+     .read = read_tools,
+     .offset = DRAFT(toolset.tools_allow)},
+    DENIES("excludeTools"),
+    DENIES("disabledTools"),
+    DENIES("disabled_tools"),
     /* Between the other program and its user. */
-    {.name = "name", .read = read_ignored},
-    {.name = "autoApprove", .read = read_ignored},
-    {.name = "alwaysAllow", .read = read_ignored},
-    {.name = "trust", .read = read_ignored},
-    {.name = "icon", .read = read_ignored},
-    {.name = "dev", .read = read_ignored},
-    {.name = "gallery", .read = read_ignored},
-    {.name = "version", .read = read_ignored},
+    IGNORED("name"),
+    IGNORED("autoApprove"),
+    IGNORED("alwaysAllow"),
+    IGNORED("trust"),
+    IGNORED("icon"),
+    IGNORED("dev"),
+    IGNORED("gallery"),
+    IGNORED("version"),
     /* Known, and missed when ignored: say so. */
-    {.name = "envFile", .read = read_unsupported},
-    {.name = "envFilter", .read = read_unsupported},
-    {.name = "oauth", .read = read_unsupported},
-    {.name = "auth", .read = read_unsupported},
+    UNSUPPORTED("envFile"),
+    UNSUPPORTED("envFilter"),
+    UNSUPPORTED("restartOnExit"),
+    UNSUPPORTED("oauth"),
+    UNSUPPORTED("auth"),
     {.name = NULL},
 };
 
@@ -171,7 +158,6 @@ static hub_err check_name(hub_config_reader *reader, const hub_node *node, hub_s
 
 static hub_err read_server(hub_config_reader *reader, const hub_node *node, hub_str name)
 {
-    static const hub_config_key ENTRY = {.keys = SERVER_KEYS};
     char *key = hub_arena_alloc(reader->scratch, name.len + sizeof "server-");
     if (key == NULL) {
         return hub_config_no_memory(reader);
@@ -181,9 +167,12 @@ static hub_err read_server(hub_config_reader *reader, const hub_node *node, hub_
     if (err == HUB_OK && node->kind != HUB_NODE_MAP) {
         err = hub_config_wrong_kind(reader, node, "a map");
     }
-    hub_config_toolset_draft draft = hub_config_toolset_draft_of(node);
+    hub_config_toolset_draft draft;
     if (err == HUB_OK) {
-        err = hub_config_read_map(reader, node, &ENTRY, &draft);
+        err = hub_config_begin_toolset(reader, node, &draft);
+    }
+    if (err == HUB_OK) {
+        err = hub_config_read_map_of(reader, node, FOREIGN_KEYS, HUB_CONFIG_TOOLSET_KEYS, &draft);
     }
     return err == HUB_OK ? hub_config_add_toolset(reader, &draft, key) : err;
 }

@@ -8,52 +8,56 @@
 
 #include "base/limits.h"
 
-enum { MOST_BYTES = 1024 * 1024 * 1024 };
+#define MIDDLEWARE(member) offsetof(hub_middleware_settings, member)
 
-#define SAID(member) offsetof(hub_config_middleware, member)
+/* Until then it is kept by the index of its row. */
+static hub_err keep(hub_config_reader *reader, const hub_node *node, const hub_config_key *key,
+                    void *target)
+{
+    (void)reader;
+    hub_config_middleware *kept = target;
+    kept->said[key - HUB_CONFIG_MIDDLEWARE_KEYS] = node;
+    return HUB_OK;
+}
 
 /* middleware: of the hub, or of a toolset. */
 const hub_config_key HUB_CONFIG_MIDDLEWARE_KEYS[] = {
-    /* A line in the log for each call: who, what, how long, how it ended. Default: false. */
-    {.name = "log", .read = hub_config_read_node, .offset = SAID(log)},
-    /* The duration of each call in its result. Default: false. */
-    {.name = "time", .read = hub_config_read_node, .offset = SAID(time)},
-    /* Larger results of tools are cut. Default: 0, none is. */
-    {.name = "max_result_bytes", .read = hub_config_read_node, .offset = SAID(max_result_bytes)},
+    {.name = "log",
+     .kind = HUB_CONFIG_BOOL,
+     .read = keep,
+     .offset = MIDDLEWARE(log),
+     .about = "A line in the log for each call: who, what, how long, how it ended; never arguments "
+              "or results."},
+    {.name = "time",
+     .kind = HUB_CONFIG_BOOL,
+     .read = keep,
+     .offset = MIDDLEWARE(time),
+     .about = "The duration of each call in its result, as _meta[\"patchbay/duration_ms\"]."},
+    {.name = "max_result_bytes",
+     .kind = HUB_CONFIG_SIZE,
+     .read = keep,
+     .offset = MIDDLEWARE(max_result_bytes),
+     .least = HUB_LIMIT_LEAST_RESULT_BYTES,
+     .most = HUB_CONFIG_MOST_BYTES,
+     .has_zero = true,
+     .about = "Larger results of tools are cut, between items or characters, and say so. 0: none "
+              "is."},
     {.name = NULL},
 };
 
-static const hub_node *first(const hub_node *own, const hub_node *of_hub)
-{
-    return own != NULL ? own : of_hub;
-}
-
-static hub_err read_most(hub_config_reader *reader, const hub_node *node, uint32_t *ret_most)
-{
-    static const hub_config_key ZERO = {.most = UINT32_MAX};
-    static const hub_config_key KEY = {.least = HUB_LIMIT_LEAST_RESULT_BYTES, .most = MOST_BYTES};
-    hub_err err = hub_config_read_size(reader, node, &ZERO, ret_most);
-    return err == HUB_OK && *ret_most == 0 ? HUB_OK
-                                           : hub_config_read_size(reader, node, &KEY, ret_most);
-}
+_Static_assert(sizeof HUB_CONFIG_MIDDLEWARE_KEYS / sizeof *HUB_CONFIG_MIDDLEWARE_KEYS ==
+                   HUB_CONFIG_MIDDLEWARE_KEY_COUNT + 1,
+               "hub_config_middleware has a place for each row");
 
 hub_err hub_config_finish_middleware(hub_config_reader *reader, const hub_config_middleware *own,
                                      hub_middleware_settings *middleware)
 {
-    static const hub_config_key KEY = {.offset = 0};
-    const hub_config_middleware *of_hub = &reader->middleware;
-    const hub_node *log = first(own->log, of_hub->log);
-    const hub_node *time = first(own->time, of_hub->time);
-    const hub_node *most = first(own->max_result_bytes, of_hub->max_result_bytes);
     hub_err err = HUB_OK;
-    if (log != NULL) {
-        err = hub_config_read_bool(reader, log, &KEY, &middleware->log);
-    }
-    if (err == HUB_OK && time != NULL) {
-        err = hub_config_read_bool(reader, time, &KEY, &middleware->time);
-    }
-    if (err == HUB_OK && most != NULL) {
-        err = read_most(reader, most, &middleware->max_result_bytes);
+    for (size_t i = 0; err == HUB_OK && i < HUB_CONFIG_MIDDLEWARE_KEY_COUNT; i++) {
+        const hub_node *node = own->said[i] != NULL ? own->said[i] : reader->middleware.said[i];
+        hub_config_key key = HUB_CONFIG_MIDDLEWARE_KEYS[i];
+        key.read = NULL; /* as values of its kind are */
+        err = node != NULL ? hub_config_read_value(reader, node, &key, middleware) : HUB_OK;
     }
     return err;
 }

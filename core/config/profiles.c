@@ -17,7 +17,7 @@ typedef struct profile_list {
 static hub_err read_sections(hub_config_reader *reader, const char *name,
                              hub_config_profile_draft *draft)
 {
-    const hub_config_key key = {.keys = hub_config_profile_keys()};
+    const hub_config_key key = {.keys = HUB_CONFIG_PROFILE_KEYS};
     hub_err err = HUB_OK;
     for (size_t i = 0; err == HUB_OK && i < reader->profile_node_count; i++) {
         const hub_node *node = reader->profile_nodes[i];

@@ -9,10 +9,8 @@
 
 #include "config/config.h"
 #include "config/expand.h"
+#include "config/keys.h"
 #include "config/node.h"
-
-/* The longest time that any key may give: one day. More is a mistake. */
-#define HUB_CONFIG_MOST_MS (24u * 3600 * 1000)
 
 /* A profile before its rules are checked; the nodes say where its start-up was written, NULL:
  * nowhere. */
@@ -22,46 +20,41 @@ typedef struct hub_config_profile_draft {
     const hub_node *toolsets_node;
 } hub_config_profile_draft;
 
-/* What is done with every call, as it was written; NULL: not. */
+/* What is done with every call, as it was written: by the rows of HUB_CONFIG_MIDDLEWARE_KEYS. */
 typedef struct hub_config_middleware {
-    const hub_node *log;
-    const hub_node *time;
-    const hub_node *max_result_bytes;
+    const hub_node *said[HUB_CONFIG_MIDDLEWARE_KEY_COUNT]; /* NULL: not */
 } hub_config_middleware;
 
 /* A toolset before its rules are checked, in whichever format it was written. NULL: not written. */
 typedef struct hub_config_toolset_draft {
-    hub_toolset_settings toolset;
-    const hub_node *node; /* the whole entry */
+    hub_toolset_settings toolset; /* first: no other member lies at its start */
+    const hub_node *node;         /* the whole entry */
+    /* What its module gets, by the rows of HUB_CONFIG_TOOLSET_KEYS; some of it has a member, too,
+     * since rules hold between them. */
+    const hub_node *said[HUB_CONFIG_MOST_KEYS];
+    const hub_node *command;
+    const hub_node *url;
+    const hub_node *type;
+    const hub_node *certificate;
+    const hub_node *private_key;
     const hub_node *enabled;
     const hub_node *disabled;
     const hub_node *module;
     const hub_node *config;
-    const hub_node *command;
-    const hub_node *args;
-    const hub_node *env;
-    const hub_node *cwd;
-    const hub_node *url;
-    const hub_node *headers;
-    const hub_node *type;
-    const hub_node *inherit_env;
-    const hub_node *startup_timeout;
-    const hub_node *connect_timeout;
-    const hub_node *restart_delay;
-    const hub_node *restart_delay_max;
-    const hub_node *restart_reset;
-    const hub_node *health_interval;
-    const hub_node *idle_timeout;
     const hub_node *isolation;
-    const hub_node *protocol;
-    const hub_node *ca;
-    const hub_node *certificate;
-    const hub_node *private_key;
-    const hub_node *forward_headers;
     const hub_node *timeout;
     hub_config_middleware middleware;
     const char *default_type; /* when `type` is NULL; may be NULL */
 } hub_config_toolset_draft;
+
+/* A toolset of the configuration, until all files have been read. */
+typedef struct hub_config_toolset {
+    hub_toolset_settings settings;
+    const hub_node *node;
+    hub_config_middleware middleware;
+    bool is_isolation_said;
+    bool is_foreign; /* of another program's file */
+} hub_config_toolset;
 
 typedef struct hub_config_reader {
     hub_config config;  /* under construction: the last file's word stands */
@@ -80,68 +73,28 @@ typedef struct hub_config_reader {
     const hub_node *call_limit_node; /* what was said last of limits.call_timeout or call_ceiling */
     const hub_node **profile_nodes;  /* profiles are read last, when `base` is complete */
     size_t profile_node_count;
-    hub_toolset_settings *toolsets;
-    const hub_node **toolset_nodes; /* by the same index … */
-    hub_config_middleware *toolset_middleware;
-    bool *toolset_isolation_said;
-    hub_config_middleware middleware; /* of the hub: what toolsets do not say themselves */
+    hub_config_toolset *toolsets;
     size_t toolset_count;
-    hub_listen_settings *listens;  /* of the last file that has any, or of the command line */
-    const hub_node **listen_nodes; /* by the same index */
+    hub_config_middleware middleware; /* of the hub: what toolsets do not say themselves */
+    hub_listen_settings *listens;     /* of the last file that has any, or of the command line */
+    const hub_node **listen_nodes;    /* by the same index */
     size_t listen_count;
     const char **warnings;
     size_t warning_count;
 } hub_config_reader;
 
-typedef struct hub_config_word {
-    const char *word; /* NULL ends a table */
-    unsigned value;
-    bool is_alias; /* accepted, but not offered in messages */
-} hub_config_word;
-
-typedef struct hub_config_key hub_config_key;
-
-/* Read `node` into `target` + key->offset. */
-typedef hub_err (*hub_config_read_fn)(hub_config_reader *reader, const hub_node *node,
-                                      const hub_config_key *key, void *target);
-
-struct hub_config_key {
-    const char *name;        /* NULL ends a table */
-    hub_config_read_fn read; /* NULL: not a key here, but what a misspelt one may have meant */
-    size_t offset;
-    uint32_t least; /* numbers, sizes, durations */
-    uint32_t most;
-    const hub_config_word *words; /* what a word may be */
-    const hub_config_key *keys;   /* of the map within */
-    enum {
-        HUB_CONFIG_ONE,     /* the value is that map */
-        HUB_CONFIG_MAP_OF,  /* it maps names of the user's choice to such maps */
-        HUB_CONFIG_LIST_OF, /* it is a list of such maps */
-    } shape;
-};
-
-/* The manifest's tables, from its top keys down; also what the schema is held against. */
-const hub_config_key *hub_config_manifest_keys(void);
-const hub_config_key *hub_config_profile_keys(void);
-extern const hub_config_word HUB_CONFIG_STARTUPS[];
-extern const hub_config_word HUB_CONFIG_NAMINGS[];
-extern const hub_config_word HUB_CONFIG_LEVELS[];
-extern const hub_config_word HUB_CONFIG_FORMATS[];
-
 /* config.c: remember that a file is read, just before it is. errors:  HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_config_note_file(hub_config *config, const char *path, bool is_manifest,
                                             hub_error *reterr);
 
-/* limits.c */
-extern const hub_config_key HUB_CONFIG_LIMIT_KEYS[];
-hub_limits hub_config_default_limits(void);
-
 /* listen.c: where clients reach the hub, and who they must be. */
-extern const hub_config_key HUB_CONFIG_LISTEN_KEYS[];
-extern const hub_config_key HUB_CONFIG_AUTH_KEYS[];
 hub_err hub_config_read_listens(hub_config_reader *reader, const hub_node *node,
                                 const hub_config_key *key, void *target);
-/* The listeners of the command line: they are added to those that are there. */
+/* listen_address.c: PORT or ADDRESS:PORT, into the listener's address and port. */
+extern const char HUB_CONFIG_WANTED_ADDRESS[];
+HUB_MUST_CHECK hub_err hub_config_split_address(hub_config_reader *reader, const hub_node *node,
+                                                const char *text, hub_listen_settings *listen);
+/* listen.c: the listeners of the command line: they are added to those that are there. */
 hub_err hub_config_read_http_flags(hub_config_reader *reader, const hub_node *node,
                                    const hub_config_key *key, void *target);
 hub_err hub_config_read_unix_flags(hub_config_reader *reader, const hub_node *node,
@@ -160,15 +113,13 @@ hub_err hub_config_read_tokens_file(hub_config_reader *reader, const hub_node *n
 /* Hold the listeners against each other and against the profiles, and hand them over. */
 HUB_MUST_CHECK hub_err hub_config_finish_listens(hub_config_reader *reader);
 
-/* middleware.c: its keys, and what is done with the calls of a toolset when all files are read. */
-extern const hub_config_key HUB_CONFIG_MIDDLEWARE_KEYS[];
+/* middleware.c: what is done with the calls of a toolset when all files are read. */
 HUB_MUST_CHECK hub_err hub_config_finish_middleware(hub_config_reader *reader,
                                                     const hub_config_middleware *own,
                                                     hub_middleware_settings *middleware);
 
 /* isolation.c: whether a toolset's module runs in a process of its own: what the toolset says
  * (`server_key`: what makes it a server, or NULL); and what is right when all files are read. */
-extern const hub_config_word HUB_CONFIG_ISOLATIONS[];
 HUB_MUST_CHECK hub_err hub_config_begin_isolation(hub_config_reader *reader,
                                                   hub_config_toolset_draft *draft,
                                                   const hub_node *server_key);
@@ -209,6 +160,15 @@ hub_err hub_config_read_node(hub_config_reader *reader, const hub_node *node,
 /* The map that key->keys describes, its members from target + key->offset on; null is empty. */
 hub_err hub_config_read_map(hub_config_reader *reader, const hub_node *node,
                             const hub_config_key *key, void *target);
+/* Like that, by two tables: a key that `keys` lacks is looked for in `more`. */
+HUB_MUST_CHECK hub_err hub_config_read_map_of(hub_config_reader *reader, const hub_node *node,
+                                              const hub_config_key *keys,
+                                              const hub_config_key *more, void *target);
+
+/* toolset.c: keep the node of a row of HUB_CONFIG_TOOLSET_KEYS in the draft: in `said` and, if the
+ * row has an offset, in the member there. */
+hub_err hub_config_keep(hub_config_reader *reader, const hub_node *node, const hub_config_key *key,
+                        void *target);
 
 /* manifest.c: a profile's start; key->offset leads to the hub_config_profile_draft. */
 hub_err hub_config_read_startup(hub_config_reader *reader, const hub_node *node,
@@ -257,21 +217,13 @@ HUB_MUST_CHECK hub_err hub_config_add_toolset(hub_config_reader *reader,
                                               hub_config_toolset_draft *draft, const char *key);
 
 /* An entry on which nothing was said. */
-hub_config_toolset_draft hub_config_toolset_draft_of(const hub_node *node);
-
-extern const hub_config_word HUB_CONFIG_SHARINGS[];
+HUB_MUST_CHECK hub_err hub_config_begin_toolset(hub_config_reader *reader, const hub_node *node,
+                                                hub_config_toolset_draft *draft);
 
 /* socket_url.c: "unix:PATH" or "unix://PATH"; the path is as it is, and absolute. */
 bool hub_config_is_socket_url(hub_str url);
 HUB_MUST_CHECK hub_err hub_config_check_socket_url(hub_config_reader *reader, const hub_node *node,
                                                    hub_str url);
-
-/* pace.c: append a duration, in milliseconds, under the name that the key has; or all that a server
- * entry says of when things are done. */
-HUB_MUST_CHECK hub_err hub_config_add_duration(hub_config_reader *reader, const hub_node *node,
-                                               const hub_config_key *key, hub_buf *out);
-HUB_MUST_CHECK hub_err hub_config_add_pace(hub_config_reader *reader,
-                                           const hub_config_toolset_draft *draft, hub_buf *out);
 
 /* toolset_json.c: append what a module gets as its configuration; for a server also decide which
  * module that is. */
@@ -279,14 +231,11 @@ HUB_MUST_CHECK hub_err hub_config_add_server_json(hub_config_reader *reader,
                                                   hub_config_toolset_draft *draft, hub_buf *out);
 /* … what is said of the process that an isolated module runs in */
 HUB_MUST_CHECK hub_err hub_config_add_process_json(hub_config_reader *reader,
-                                                   const hub_config_toolset_draft *draft,
-                                                   hub_buf *out);
+                                                   hub_config_toolset_draft *draft, hub_buf *out);
 bool hub_config_is_proxy(const char *module); /* it is what server entries become */
 HUB_MUST_CHECK hub_err hub_config_add_module_json(hub_config_reader *reader,
                                                   const hub_config_toolset_draft *draft,
                                                   hub_buf *out);
-extern const hub_config_word HUB_CONFIG_TYPES[];
-extern const hub_config_word HUB_CONFIG_PROTOCOLS[];
 
 /* Append the node's text to `value`, with its variables expanded unless the toolset being read is
  * switched off. */

@@ -4,17 +4,26 @@
 
 #include "base/limits.h"
 
-const hub_config_word HUB_CONFIG_SHARINGS[] = {
-    {"shared", 0, false},
-    {"session", 1, false},
-    {.word = NULL},
-};
-
-static const hub_node *first_of(const hub_node *const *keys, size_t count)
+hub_err hub_config_keep(hub_config_reader *reader, const hub_node *node, const hub_config_key *key,
+                        void *target)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (keys[i] != NULL) {
-            return keys[i];
+    (void)reader; /* nothing to say yet: the whole entry is looked at together */
+    hub_config_toolset_draft *draft = target;
+    draft->said[key - HUB_CONFIG_TOOLSET_KEYS] = node;
+    if (key->offset > 0) {
+        *(const hub_node **)(void *)((char *)target + key->offset) = node;
+    }
+    return HUB_OK;
+}
+
+/* The first key that was written of those for proxies; `is_process`: that a process has, too, or
+ * not. NULL: none. */
+static const hub_node *find_said(const hub_config_toolset_draft *draft, bool is_process)
+{
+    for (size_t i = 0; HUB_CONFIG_TOOLSET_KEYS[i].name != NULL; i++) {
+        bool fits = ((HUB_CONFIG_TOOLSET_KEYS[i].of & HUB_CONFIG_OF_PROCESS) != 0) == is_process;
+        if (draft->said[i] != NULL && fits) {
+            return draft->said[i];
         }
     }
     return NULL;
@@ -23,33 +32,13 @@ static const hub_node *first_of(const hub_node *const *keys, size_t count)
 /* The first key that only a server entry has, or NULL. */
 static const hub_node *server_key(const hub_config_toolset_draft *draft)
 {
-    const hub_node *const keys[] = {
-        draft->command,
-        draft->url,
-        draft->args,
-        draft->type,
-        draft->headers,
-        draft->connect_timeout,
-        draft->protocol,
-        draft->ca,
-        draft->certificate,
-        draft->private_key,
-        draft->forward_headers,
-    };
-    return first_of(keys, sizeof keys / sizeof *keys);
+    return find_said(draft, false);
 }
 
 /* The first key about a process: a server's, or that of an isolated module; or NULL. */
 static const hub_node *process_key(const hub_config_toolset_draft *draft)
 {
-    const hub_node *const keys[] = {
-        draft->env,           draft->cwd,
-        draft->inherit_env,   draft->startup_timeout,
-        draft->restart_delay, draft->restart_delay_max,
-        draft->restart_reset, draft->health_interval,
-        draft->idle_timeout,
-    };
-    return first_of(keys, sizeof keys / sizeof *keys);
+    return find_said(draft, true);
 }
 
 static hub_err check_server(hub_config_reader *reader, const hub_config_toolset_draft *draft)
@@ -81,10 +70,6 @@ static hub_err build_json(hub_config_reader *reader, hub_config_toolset_draft *d
     bool is_server = reader->is_foreign || server_key(draft) != NULL ||
                      (process_key(draft) != NULL && !draft->toolset.is_isolated);
     err = is_server ? check_server(reader, draft) : HUB_OK;
-    if (err == HUB_OK && draft->url != NULL && draft->forward_headers != NULL) {
-        err = hub_config_read_forward_headers(reader, draft->forward_headers,
-                                              &draft->toolset.forward_headers);
-    }
     if (err == HUB_OK) {
         err = is_server ? hub_config_add_server_json(reader, draft, out)
                         : hub_config_add_module_json(reader, draft, out);
@@ -138,12 +123,13 @@ static hub_err decide_module(hub_config_reader *reader, hub_config_toolset_draft
 
 static hub_err decide_timeout(hub_config_reader *reader, hub_config_toolset_draft *draft)
 {
-    static const hub_config_key KEY = {.least = 1, .most = HUB_CONFIG_MOST_MS};
     if (draft->timeout == NULL) {
         return HUB_OK;
     }
+    hub_config_key key = *hub_config_find_key(HUB_CONFIG_TOOLSET_KEYS, HUB_STR("timeout"));
+    key.offset = 0;
     hub_err err =
-        hub_config_read_duration(reader, draft->timeout, &KEY, &draft->toolset.call_timeout_ms);
+        hub_config_read_duration(reader, draft->timeout, &key, &draft->toolset.call_timeout_ms);
     if (err == HUB_OK && reader->is_foreign && draft->timeout->kind == HUB_NODE_NUMBER &&
         draft->toolset.call_timeout_ms < 1000) {
         err = hub_config_warn(reader, draft->timeout,
@@ -160,38 +146,27 @@ static hub_err store(hub_config_reader *reader, const hub_config_toolset_draft *
                              HUB_LIMIT_TOOLSETS);
     }
     size_t count = reader->toolset_count;
-    hub_toolset_settings *toolsets =
-        hub_config_grow(reader, reader->toolsets, count, sizeof *toolsets);
-    const hub_node **nodes = hub_config_grow(reader, reader->toolset_nodes, count, sizeof *nodes);
-    hub_config_middleware *middleware =
-        hub_config_grow(reader, reader->toolset_middleware, count, sizeof *middleware);
-    bool *said = hub_config_grow(reader, reader->toolset_isolation_said, count, sizeof *said);
-    if (toolsets == NULL || nodes == NULL || middleware == NULL || said == NULL) {
+    hub_config_toolset *grown = hub_config_grow(reader, reader->toolsets, count, sizeof *grown);
+    if (grown == NULL) {
         return hub_config_no_memory(reader);
     }
-    middleware[count] = draft->middleware;
-    reader->toolset_middleware = middleware;
-    said[count] = draft->isolation != NULL;
-    reader->toolset_isolation_said = said;
-    toolsets[count] = draft->toolset;
-    nodes[count] = draft->node;
-    reader->toolsets = toolsets;
-    reader->toolset_nodes = nodes;
+    grown[count] = (hub_config_toolset){
+        .settings = draft->toolset,
+        .node = draft->node,
+        .middleware = draft->middleware,
+        .is_isolation_said = draft->isolation != NULL,
+        .is_foreign = reader->is_foreign,
+    };
+    reader->toolsets = grown;
     reader->toolset_count++;
     return HUB_OK;
 }
 
-hub_config_toolset_draft hub_config_toolset_draft_of(const hub_node *node)
+hub_err hub_config_begin_toolset(hub_config_reader *reader, const hub_node *node,
+                                 hub_config_toolset_draft *draft)
 {
-    return (hub_config_toolset_draft){
-        .node = node,
-        .toolset = {.enabled = true,
-                    .active = true,
-                    .lazy = true,
-                    .cache = true,
-                    .queue = HUB_LIMIT_QUEUE,
-                    .queue_timeout_ms = HUB_LIMIT_QUEUE_MS},
-    };
+    *draft = (hub_config_toolset_draft){.node = node};
+    return hub_config_set_defaults(reader, HUB_CONFIG_TOOLSET_KEYS, draft);
 }
 
 hub_err hub_config_add_toolset(hub_config_reader *reader, hub_config_toolset_draft *draft,

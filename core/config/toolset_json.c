@@ -14,44 +14,6 @@
 static const char LINE_MODULE[] = "mcp_upstream";
 static const char REMOTE_MODULE[] = "mcp_remote";
 
-enum {
-    MAX_CONNECT_MS = 600000,
-};
-
-typedef enum server_type {
-    TYPE_STDIO,
-    TYPE_HTTP,
-    TYPE_SSE,
-    TYPE_WEBSOCKET,
-} server_type;
-
-static const char *const TYPE_NAMES[] = {"stdio", "http", "sse", "websocket"};
-
-/* All spellings met in the files of other programs; the module sees TYPE_NAMES only. */
-const hub_config_word HUB_CONFIG_TYPES[] = {
-    {"stdio", TYPE_STDIO, false},
-    {"http", TYPE_HTTP, false},
-    {"sse", TYPE_SSE, false},
-    {"websocket", TYPE_WEBSOCKET, false},
-    {"streamable-http", TYPE_HTTP, true},
-    {"streamableHttp", TYPE_HTTP, true},
-    {"streamable_http", TYPE_HTTP, true},
-    {"STREAMABLE_HTTP", TYPE_HTTP, true},
-    {"STDIO", TYPE_STDIO, true},
-    {"HTTP", TYPE_HTTP, true},
-    {"SSE", TYPE_SSE, true},
-    {"ws", TYPE_WEBSOCKET, true},
-    {"local", TYPE_STDIO, true},
-    {"remote", TYPE_HTTP, true},
-    {.word = NULL},
-};
-
-/* The revisions of MCP that an upstream can be spoken to in. */
-const hub_config_word HUB_CONFIG_PROTOCOLS[] = {
-    {"2024-11-05", 0, false}, {"2025-03-26", 1, false}, {"2025-06-18", 2, false},
-    {"2025-11-25", 3, false}, {"2026-07-28", 4, false}, {.word = NULL},
-};
-
 /* What becomes of a scalar. */
 typedef enum scalar_use {
     USE_TYPED,  /* a number stays a number */
@@ -122,22 +84,20 @@ static hub_err read_text(hub_config_reader *reader, const hub_node *node, hub_bu
     return err;
 }
 
-static hub_err add_text_member(hub_config_reader *reader, const hub_node *node, const char *name,
-                               hub_buf *out)
+static hub_err add_text(hub_config_reader *reader, const hub_node *node, hub_buf *out)
 {
     hub_buf value;
     hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
     hub_err err = read_text(reader, node, &value);
     if (err == HUB_OK) {
-        hub_json_add_key(out, hub_str_of(name));
         hub_json_add_string(out, hub_buf_str(&value));
     }
     hub_buf_fini(&value);
     return err;
 }
 
-static hub_err add_path_text(hub_config_reader *reader, const hub_node *node, const char *name,
-                             hub_buf *value, hub_buf *out)
+static hub_err add_path_text(hub_config_reader *reader, const hub_node *node, hub_buf *value,
+                             hub_buf *out)
 {
     hub_err err = hub_config_expand(reader, node, value);
     if (err != HUB_OK) {
@@ -158,21 +118,19 @@ static hub_err add_path_text(hub_config_reader *reader, const hub_node *node, co
     if (path == NULL) {
         return hub_config_no_memory(reader);
     }
-    hub_json_add_key(out, hub_str_of(name));
     hub_json_add_string(out, hub_str_of(path));
     return HUB_OK;
 }
 
 /* A path, relative to the file's folder. */
-static hub_err add_path(hub_config_reader *reader, const hub_node *node, const char *name,
-                        hub_buf *out)
+static hub_err add_path(hub_config_reader *reader, const hub_node *node, hub_buf *out)
 {
     if (node->kind != HUB_NODE_TEXT) {
         return hub_config_wrong_kind(reader, node, "text");
     }
     hub_buf value;
     hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
-    hub_err err = add_path_text(reader, node, name, &value, out);
+    hub_err err = add_path_text(reader, node, &value, out);
     hub_buf_fini(&value);
     return err;
 }
@@ -182,7 +140,6 @@ static hub_err add_args(hub_config_reader *reader, const hub_node *node, hub_buf
     if (node->kind != HUB_NODE_LIST) {
         return hub_config_wrong_kind(reader, node, "a list");
     }
-    hub_json_add_key(out, HUB_STR("args"));
     hub_buf_add_char(out, '[');
     hub_err err = HUB_OK;
     for (const hub_node *item = node->first; err == HUB_OK && item != NULL; item = item->next) {
@@ -226,7 +183,6 @@ static hub_err add_strings(hub_config_reader *reader, const hub_node *node, bool
     if (node->kind != HUB_NODE_MAP && node->kind != HUB_NODE_NULL) {
         return hub_config_wrong_kind(reader, node, "a map");
     }
-    hub_json_add_key(out, is_env ? HUB_STR("env") : HUB_STR("headers"));
     hub_buf_add_char(out, '{');
     hub_err err = HUB_OK;
     for (const hub_node *child = node->first; err == HUB_OK && child != NULL; child = child->next) {
@@ -249,168 +205,167 @@ static hub_err add_strings(hub_config_reader *reader, const hub_node *node, bool
     return err;
 }
 
-static hub_err add_type(hub_config_reader *reader, const hub_config_toolset_draft *draft,
-                        hub_buf *out)
-{
-    const char *name = draft->default_type;
-    if (draft->type != NULL) {
-        static const hub_config_key KEY = {.words = HUB_CONFIG_TYPES};
-        unsigned type = 0;
-        hub_err err = hub_config_read_word(reader, draft->type, &KEY, &type);
-        if (err != HUB_OK) {
-            return err;
-        }
-        if ((type == TYPE_STDIO) != (draft->command != NULL)) {
-            return hub_node_fail(draft->type, reader->reterr, HUB_EINVAL,
-                                 type == TYPE_STDIO ? "this type wants a \"command\""
-                                                    : "this type wants a \"url\"");
-        }
-        name = TYPE_NAMES[type];
-    }
-    if (name != NULL) {
-        hub_json_add_key(out, HUB_STR("type"));
-        hub_json_add_string(out, hub_str_of(name));
-    }
-    return HUB_OK;
-}
-
-static hub_err add_protocol(hub_config_reader *reader, const hub_node *node, hub_buf *out)
-{
-    static const hub_config_key KEY = {.words = HUB_CONFIG_PROTOCOLS};
-    unsigned index = 0;
-    hub_err err = hub_config_read_word(reader, node, &KEY, &index);
-    hub_json_add_key(out, HUB_STR("protocol"));
-    hub_json_add_string(out, hub_str_of(HUB_CONFIG_PROTOCOLS[index].word));
-    return err;
-}
-
-/* What entries of both kinds have. */
-static hub_err add_options(hub_config_reader *reader, const hub_config_toolset_draft *draft,
-                           hub_buf *out)
-{
-    hub_err err = hub_config_add_pace(reader, draft, out);
-    if (err == HUB_OK && draft->protocol != NULL) {
-        err = add_protocol(reader, draft->protocol, out);
-    }
-    return err == HUB_OK ? add_type(reader, draft, out) : err;
-}
-
-static hub_err add_inherit_env(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+static hub_err add_bool(hub_config_reader *reader, const hub_node *node, hub_buf *out)
 {
     static const hub_config_key KEY = {.offset = 0};
-    bool inherit = false;
-    hub_err err = hub_config_read_bool(reader, node, &KEY, &inherit);
-    hub_json_add_key(out, HUB_STR("inherit_env"));
-    hub_buf_add(out, inherit ? HUB_STR("true") : HUB_STR("false"));
+    bool value = false;
+    hub_err err = hub_config_read_bool(reader, node, &KEY, &value);
+    hub_buf_add(out, value ? HUB_STR("true") : HUB_STR("false"));
     return err;
 }
 
-/* Keys of another kind of entry: in a file of one's own a mistake, elsewhere not worth failing
- * for. `wanted`: what they would go with. */
-static hub_err check_unused(hub_config_reader *reader, const hub_node *const *nodes, size_t count,
-                            const char *wanted)
+/* A number, a size in bytes, a duration in milliseconds. */
+static hub_err add_number(hub_config_reader *reader, const hub_node *node,
+                          const hub_config_key *row, hub_buf *out)
 {
-    hub_err err = HUB_OK;
-    for (size_t i = 0; err == HUB_OK && i < count; i++) {
-        if (nodes[i] == NULL) {
-            continue;
-        }
-        err = reader->is_foreign
-                  ? hub_config_warn(reader, nodes[i], "means nothing without %s, ignored", wanted)
-                  : hub_node_fail(nodes[i], reader->reterr, HUB_EINVAL, "wants %s", wanted);
-    }
+    hub_config_key key = *row;
+    uint32_t number = 0;
+    key.read = NULL; /* as values of its kind are */
+    key.offset = 0;
+    hub_err err = hub_config_read_value(reader, node, &key, &number);
+    hub_buf_add_u64(out, number);
     return err;
 }
 
-/* Keys of a server that is started. */
-static hub_err check_no_command(hub_config_reader *reader, const hub_config_toolset_draft *draft)
+/* A word as the hub spells it. */
+static hub_err add_word(hub_config_reader *reader, const hub_node *node, const hub_config_key *row,
+                        hub_buf *out)
 {
-    const hub_node *const unused[] = {draft->args, draft->env, draft->cwd, draft->inherit_env};
-    return check_unused(reader, unused, sizeof unused / sizeof *unused, "a \"command\"");
-}
-
-/* Keys of a server on the network. */
-static hub_err check_no_network(hub_config_reader *reader, const hub_config_toolset_draft *draft,
-                                const char *wanted)
-{
-    const hub_node *const unused[] = {draft->headers,     draft->connect_timeout,
-                                      draft->ca,          draft->certificate,
-                                      draft->private_key, draft->forward_headers};
-    return check_unused(reader, unused, sizeof unused / sizeof *unused, wanted);
-}
-
-/* Where a process runs. */
-static hub_err add_surroundings(hub_config_reader *reader, const hub_config_toolset_draft *draft,
-                                hub_buf *out)
-{
-    hub_err err = draft->env != NULL ? add_strings(reader, draft->env, true, out) : HUB_OK;
-    if (err == HUB_OK && draft->cwd != NULL) {
-        err = add_path(reader, draft->cwd, "cwd", out);
-    }
-    if (err == HUB_OK && draft->inherit_env != NULL) {
-        err = add_inherit_env(reader, draft->inherit_env, out);
-    }
+    const hub_config_key key = {.words = row->words};
+    unsigned value = 0;
+    hub_err err = hub_config_read_word(reader, node, &key, &value);
+    hub_json_add_string(out, hub_str_of(hub_config_word_of(row->words, value)));
     return err;
 }
 
-static hub_err add_command_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
-                                hub_buf *out)
+static hub_err add_forwarded(hub_config_reader *reader, const hub_node *node,
+                             hub_config_toolset_draft *draft, hub_buf *out)
 {
-    hub_err err = check_no_network(reader, draft, "a \"url\"");
-    if (err == HUB_OK) {
-        err = add_text_member(reader, draft->command, "command", out);
-    }
-    if (err == HUB_OK && draft->args != NULL) {
-        err = add_args(reader, draft->args, out);
-    }
-    return err == HUB_OK ? add_surroundings(reader, draft, out) : err;
-}
-
-static void add_names(const hub_names *names, const char *name, hub_buf *out)
-{
-    hub_json_add_key(out, hub_str_of(name));
+    hub_names *names = &draft->toolset.forward_headers;
+    hub_err err = hub_config_read_forward_headers(reader, node, names);
     hub_buf_add_char(out, '[');
-    for (size_t i = 0; i < names->count; i++) {
+    for (size_t i = 0; err == HUB_OK && i < names->count; i++) {
         hub_json_add_comma(out);
         hub_json_add_string(out, hub_str_of(names->items[i]));
     }
     hub_buf_add_char(out, ']');
+    return err;
 }
 
-static hub_err add_network_json(hub_config_reader *reader, const hub_config_toolset_draft *draft,
-                                hub_buf *out)
+/* A value as its module gets it, by the kind that its row says. */
+static hub_err add_value(hub_config_reader *reader, const hub_node *node, const hub_config_key *row,
+                         hub_config_toolset_draft *draft, hub_buf *out)
 {
-    const struct {
-        const hub_node *node;
-        const char *name;
-    } paths[] = {
-        {draft->ca, "ca"}, {draft->certificate, "certificate"}, {draft->private_key, "key"}};
-    if ((draft->certificate == NULL) != (draft->private_key == NULL)) {
-        return hub_node_fail(draft->node, reader->reterr, HUB_EINVAL,
-                             "a \"certificate\" and a \"key\" come together");
+    switch (row->kind) {
+    case HUB_CONFIG_TEXT:
+        return add_text(reader, node, out);
+    case HUB_CONFIG_BOOL:
+        return add_bool(reader, node, out);
+    case HUB_CONFIG_COUNT:
+    case HUB_CONFIG_SIZE:
+    case HUB_CONFIG_DURATION:
+        return add_number(reader, node, row, out);
+    case HUB_CONFIG_WORD:
+        return add_word(reader, node, row, out);
+    case HUB_CONFIG_PATH:
+        return add_path(reader, node, out);
+    case HUB_CONFIG_ARGUMENTS:
+        return add_args(reader, node, out);
+    case HUB_CONFIG_VARIABLES:
+        return add_strings(reader, node, true, out);
+    case HUB_CONFIG_HEADERS:
+        return add_strings(reader, node, false, out);
+    default:
+        return add_forwarded(reader, node, draft, out);
     }
+}
+
+/* Append what was written of the rows that belong to `of`, one by one. */
+static hub_err add_settings(hub_config_reader *reader, hub_config_toolset_draft *draft, unsigned of,
+                            hub_buf *out)
+{
     hub_err err = HUB_OK;
-    if (err == HUB_OK && draft->headers != NULL) {
-        err = add_strings(reader, draft->headers, false, out);
-    }
-    for (size_t i = 0; err == HUB_OK && i < sizeof paths / sizeof *paths; i++) {
-        if (paths[i].node != NULL) {
-            err = add_path(reader, paths[i].node, paths[i].name, out);
+    for (size_t i = 0; err == HUB_OK && HUB_CONFIG_TOOLSET_KEYS[i].name != NULL; i++) {
+        const hub_config_key *row = &HUB_CONFIG_TOOLSET_KEYS[i];
+        bool is_url = draft->said[i] == draft->url; /* which was added already */
+        if (draft->said[i] != NULL && (row->of & of) != 0 && !is_url) {
+            hub_json_add_key(out, hub_str_of(row->module_key));
+            err = add_value(reader, draft->said[i], row, draft, out);
         }
-    }
-    if (err == HUB_OK && draft->connect_timeout != NULL) {
-        const hub_config_key key = {
-            .name = "connect_timeout_ms", .least = 1, .most = MAX_CONNECT_MS};
-        err = hub_config_add_duration(reader, draft->connect_timeout, &key, out);
-    }
-    if (err == HUB_OK && draft->toolset.forward_headers.count > 0) {
-        add_names(&draft->toolset.forward_headers, "forward_headers", out);
     }
     return err;
 }
 
-static hub_err check_socket(hub_config_reader *reader, const hub_config_toolset_draft *draft,
-                            hub_str url)
+/* Keys of another kind of entry: in a file of one's own a mistake, elsewhere not worth failing
+ * for. */
+static hub_err check_unused(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                            unsigned of)
+{
+    hub_err err = HUB_OK;
+    for (size_t i = 0; err == HUB_OK && HUB_CONFIG_TOOLSET_KEYS[i].name != NULL; i++) {
+        const hub_config_key *row = &HUB_CONFIG_TOOLSET_KEYS[i];
+        const hub_node *node = draft->said[i];
+        if (node == NULL || (row->of & of) != 0) {
+            continue;
+        }
+        const char *wanted = (row->of & HUB_CONFIG_OF_COMMAND) != 0 ? "a \"command\""
+                             : of == HUB_CONFIG_OF_SOCKET ? "a \"url\" of http, https, ws or wss"
+                                                          : "a \"url\"";
+        err = reader->is_foreign
+                  ? hub_config_warn(reader, node, "means nothing without %s, ignored", wanted)
+                  : hub_node_fail(node, reader->reterr, HUB_EINVAL, "wants %s", wanted);
+    }
+    return err;
+}
+
+/* stdio goes with a command, the others with a url. */
+static hub_err check_type(hub_config_reader *reader, const hub_config_toolset_draft *draft)
+{
+    const hub_config_key key = {
+        .words = hub_config_find_key(HUB_CONFIG_TOOLSET_KEYS, HUB_STR("type"))->words};
+    unsigned type = 0;
+    if (draft->type == NULL) {
+        return HUB_OK;
+    }
+    hub_err err = hub_config_read_word(reader, draft->type, &key, &type);
+    bool is_stdio = strcmp(hub_config_word_of(key.words, type), "stdio") == 0;
+    if (err == HUB_OK && is_stdio != (draft->command != NULL)) {
+        err =
+            hub_node_fail(draft->type, reader->reterr, HUB_EINVAL,
+                          is_stdio ? "this type wants a \"command\"" : "this type wants a \"url\"");
+    }
+    return err;
+}
+
+static hub_err add_command_json(hub_config_reader *reader, hub_config_toolset_draft *draft,
+                                hub_buf *out)
+{
+    hub_err err = check_unused(reader, draft, HUB_CONFIG_OF_COMMAND);
+    err = err == HUB_OK ? check_type(reader, draft) : err;
+    return err == HUB_OK ? add_settings(reader, draft, HUB_CONFIG_OF_COMMAND, out) : err;
+}
+
+static hub_err add_network_json(hub_config_reader *reader, hub_config_toolset_draft *draft,
+                                hub_buf *out)
+{
+    if ((draft->certificate == NULL) != (draft->private_key == NULL)) {
+        return hub_node_fail(draft->node, reader->reterr, HUB_EINVAL,
+                             "a \"certificate\" and a \"key\" come together");
+    }
+    hub_err err = check_unused(reader, draft, HUB_CONFIG_OF_URL);
+    err = err == HUB_OK ? check_type(reader, draft) : err;
+    if (err == HUB_OK) {
+        err = add_settings(reader, draft, HUB_CONFIG_OF_URL, out);
+    }
+    if (err == HUB_OK && draft->type == NULL && draft->default_type != NULL) {
+        hub_json_add_key(out, HUB_STR("type"));
+        hub_json_add_string(out, hub_str_of(draft->default_type));
+    }
+    return err;
+}
+
+static hub_err add_socket_json(hub_config_reader *reader, hub_config_toolset_draft *draft,
+                               hub_str url, hub_buf *out)
 {
     hub_err err = hub_config_check_socket_url(reader, draft->url, url);
     if (err == HUB_OK && (draft->type != NULL || draft->default_type != NULL)) {
@@ -418,8 +373,8 @@ static hub_err check_socket(hub_config_reader *reader, const hub_config_toolset_
                              HUB_EINVAL,
                              "a Unix socket carries lines of JSON, as pipes do: it has no type");
     }
-    return err == HUB_OK ? check_no_network(reader, draft, "a \"url\" of http, https, ws or wss")
-                         : err;
+    err = err == HUB_OK ? check_unused(reader, draft, HUB_CONFIG_OF_SOCKET) : err;
+    return err == HUB_OK ? add_settings(reader, draft, HUB_CONFIG_OF_SOCKET, out) : err;
 }
 
 static hub_err add_url_json(hub_config_reader *reader, hub_config_toolset_draft *draft,
@@ -427,12 +382,9 @@ static hub_err add_url_json(hub_config_reader *reader, hub_config_toolset_draft 
 {
     hub_buf url;
     hub_buf_init(&url, HUB_LIMIT_CONFIG_BYTES);
-    hub_err err = check_no_command(reader, draft);
-    if (err == HUB_OK) {
-        reader->is_confidential = true;
-        err = read_text(reader, draft->url, &url);
-        reader->is_confidential = false;
-    }
+    reader->is_confidential = true;
+    hub_err err = read_text(reader, draft->url, &url);
+    reader->is_confidential = false;
     if (err == HUB_OK) {
         err = hub_config_hide_url(reader, hub_buf_str(&url));
     }
@@ -441,7 +393,7 @@ static hub_err add_url_json(hub_config_reader *reader, hub_config_toolset_draft 
         draft->toolset.module = is_local ? LINE_MODULE : REMOTE_MODULE;
         hub_json_add_key(out, HUB_STR("url"));
         hub_json_add_string(out, hub_buf_str(&url));
-        err = is_local ? check_socket(reader, draft, hub_buf_str(&url))
+        err = is_local ? add_socket_json(reader, draft, hub_buf_str(&url), out)
                        : add_network_json(reader, draft, out);
     }
     hub_buf_fini(&url);
@@ -455,9 +407,6 @@ hub_err hub_config_add_server_json(hub_config_reader *reader, hub_config_toolset
     hub_buf_add_char(out, '{');
     hub_err err = draft->command != NULL ? add_command_json(reader, draft, out)
                                          : add_url_json(reader, draft, out);
-    if (err == HUB_OK) {
-        err = add_options(reader, draft, out);
-    }
     hub_buf_add_char(out, '}');
     return err;
 }
@@ -475,12 +424,11 @@ hub_err hub_config_add_module_json(hub_config_reader *reader, const hub_config_t
     return add_tree(reader, draft->config, out);
 }
 
-hub_err hub_config_add_process_json(hub_config_reader *reader,
-                                    const hub_config_toolset_draft *draft, hub_buf *out)
+hub_err hub_config_add_process_json(hub_config_reader *reader, hub_config_toolset_draft *draft,
+                                    hub_buf *out)
 {
     hub_buf_add_char(out, '{');
-    hub_err err = add_surroundings(reader, draft, out);
-    err = err == HUB_OK ? hub_config_add_pace(reader, draft, out) : err;
+    hub_err err = add_settings(reader, draft, HUB_CONFIG_OF_PROCESS, out);
     hub_buf_add_char(out, '}');
     return err;
 }

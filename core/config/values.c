@@ -10,7 +10,7 @@
 enum {
     SHOWN_TEXT_BYTES = 40, /* of a wrong value */
     MESSAGE_BYTES = 1024,
-    SUGGESTIONS = 64, /* keys in the largest table */
+    SUGGESTIONS = 2 * HUB_CONFIG_MOST_KEYS, /* keys of two tables */
 };
 
 typedef struct unit {
@@ -69,6 +69,11 @@ static bool parse_measure(hub_str text, const unit *units, uint64_t *ret_number)
     return false;
 }
 
+static const unit *units_of(hub_config_kind kind)
+{
+    return kind == HUB_CONFIG_SIZE ? SIZE_UNITS : kind == HUB_CONFIG_DURATION ? TIME_UNITS : NULL;
+}
+
 static void add_measure(hub_buf *out, uint32_t number, const unit *units)
 {
     while (units != NULL && units->factor > 1 && (number == 0 || number % units->factor != 0)) {
@@ -78,15 +83,26 @@ static void add_measure(hub_buf *out, uint32_t number, const unit *units)
                    units == NULL ? "" : units->name);
 }
 
+void hub_config_add_number(hub_buf *out, hub_config_kind kind, uint32_t number)
+{
+    if (number > 0) {
+        add_measure(out, number, units_of(kind));
+    } else {
+        hub_buf_add(out, kind == HUB_CONFIG_DURATION ? HUB_STR("0s") : HUB_STR("0"));
+    }
+}
+
 /* Store a number within its bounds. */
 static hub_err store_number(const hub_config_reader *reader, const hub_node *node,
                             const hub_config_key *key, uint64_t number, const unit *units,
                             void *target)
 {
-    if (number < key->least || number > key->most) {
+    bool is_none = key->has_zero && number == 0;
+    if (!is_none && (number < key->least || number > key->most)) {
         char text[MESSAGE_BYTES];
         hub_buf wanted;
         hub_buf_init(&wanted, sizeof text);
+        hub_buf_add(&wanted, key->has_zero ? HUB_STR("0, or ") : HUB_STR_EMPTY);
         add_measure(&wanted, key->least, units);
         hub_buf_add(&wanted, HUB_STR(" to "));
         add_measure(&wanted, key->most, units);
@@ -327,13 +343,20 @@ hub_err hub_config_read_node(hub_config_reader *reader, const hub_node *node,
     return HUB_OK;
 }
 
+/* Append the names of a table to those that a misspelt key is compared with. */
+static size_t add_names(const hub_config_key *keys, const char **names, size_t count)
+{
+    for (; keys != NULL && keys->name != NULL && count + 1 < SUGGESTIONS; keys++) {
+        names[count++] = keys->name;
+    }
+    return count;
+}
+
 static hub_err unknown_key(hub_config_reader *reader, const hub_node *node,
-                           const hub_config_key *keys)
+                           const hub_config_key *keys, const hub_config_key *more)
 {
     const char *names[SUGGESTIONS] = {NULL};
-    for (size_t i = 0; keys[i].name != NULL && i + 1 < SUGGESTIONS; i++) {
-        names[i] = keys[i].name;
-    }
+    (void)add_names(more, names, add_names(keys, names, 0));
     hub_str nearest = hub_str_nearest(hub_str_of(node->key), names);
     char hint[MESSAGE_BYTES] = "";
     if (nearest.len > 0) {
@@ -346,20 +369,31 @@ static hub_err unknown_key(hub_config_reader *reader, const hub_node *node,
     return hub_node_fail(node, reader->reterr, HUB_EINVAL, "unknown key%s", hint);
 }
 
-hub_err hub_config_read_map(hub_config_reader *reader, const hub_node *node,
-                            const hub_config_key *key, void *target)
+/* Another program's file has no modules, and so none of their keys. */
+static bool is_known(const hub_config_reader *reader, const hub_config_key *row)
+{
+    bool is_ours_alone = reader->is_foreign && row != NULL && row->of == HUB_CONFIG_OF_MODULE;
+    return row != NULL && row->kind != HUB_CONFIG_NO_KEY && !is_ours_alone;
+}
+
+hub_err hub_config_read_map_of(hub_config_reader *reader, const hub_node *node,
+                               const hub_config_key *keys, const hub_config_key *more, void *target)
 {
     if (node->kind != HUB_NODE_MAP && node->kind != HUB_NODE_NULL) {
         return hub_config_wrong(reader, node, "a map");
     }
     hub_err err = HUB_OK;
     for (const hub_node *child = node->first; err == HUB_OK && child != NULL; child = child->next) {
-        const hub_config_key *row = key->keys;
-        while (row->name != NULL && strcmp(row->name, child->key) != 0) {
-            row++;
-        }
-        err = row->read == NULL ? unknown_key(reader, child, key->keys)
-                                : row->read(reader, child, row, member_of(target, key));
+        const hub_config_key *row = hub_config_find_key(keys, hub_str_of(child->key));
+        row = row != NULL ? row : hub_config_find_key(more, hub_str_of(child->key));
+        err = is_known(reader, row) ? hub_config_read_value(reader, child, row, target)
+                                    : unknown_key(reader, child, keys, more);
     }
     return err;
+}
+
+hub_err hub_config_read_map(hub_config_reader *reader, const hub_node *node,
+                            const hub_config_key *key, void *target)
+{
+    return hub_config_read_map_of(reader, node, key->keys, NULL, member_of(target, key));
 }

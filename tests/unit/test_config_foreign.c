@@ -179,7 +179,7 @@ static void test_other_dialects(void **state)
     assert_string_equal(ours->description, "d");
     static const char *const WARNINGS[] = {
         ":4: mcpServers.onemcp.envFilter: not supported, ignored",
-        ":4: mcpServers.onemcp.restartOnExit: unknown key, ignored",
+        ":4: mcpServers.onemcp.restartOnExit: not supported, ignored",
         ":6: mcpServers.mcpproxy.oauth: not supported, ignored",
         ":7: mcpServers.toolbox.tools: not supported, ignored",
         ":8: mcpServers.copilot.headrs: unknown key, ignored; did you mean \"headers\"?",

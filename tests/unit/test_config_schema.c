@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schemas/manifest.schema.json against the loader's tables: the same keys at every place, the same
- * words, the same bounds. And examples/manifest-reference.yaml: it shows every key, and loads.
+ * schemas/manifest.schema.json and examples/manifest-reference.yaml are written from the tables of
+ * keys: they are up to date, the schema has every key with its words and bounds, and the reference
+ * shows every key, and loads. And what the tables say of servers is what their modules do.
  */
 #include "config_support.h"
 
 #include "base/limits.h"
+#include "config/describe/describe.h"
 #include "config/file.h"
 #include "config/reader.h"
 #include "wire/json.h"
+
+#include "../../plugins/mcp_upstream/upstream.h"
 
 static const char SCHEMA_FILE[] = "../../schemas/manifest.schema.json";
 static const char REFERENCE_FILE[] = "../../examples/manifest-reference.yaml";
@@ -60,7 +64,7 @@ static void compare_bounds(const hub_config_key *key, hub_str place)
 {
     uint64_t least = 0;
     uint64_t most = 0;
-    if (key->read != hub_config_read_count) {
+    if (key->kind != HUB_CONFIG_COUNT) {
         return;
     }
     assert_true(hub_json_to_u64(get(place, "minimum"), &least));
@@ -77,29 +81,24 @@ static bool is_type(hub_str place, const char *type)
 
 static void compare_kind(const hub_config_key *key, hub_str place)
 {
-    static const struct {
-        hub_config_read_fn read;
-        const char *type;
-    } KINDS[] = {
-        {hub_config_read_text, "string"},        {hub_config_read_bool, "boolean"},
-        {hub_config_read_count, "integer"},      {hub_config_read_duration, "string"},
-        {hub_config_read_word, "string"},        {hub_config_read_choice, "string"},
-        {hub_config_read_names, "array"},        {hub_config_read_toolset_names, "array"},
-        {hub_config_read_folders, "array"},      {hub_config_read_hosts, "array"},
-        {hub_config_read_origins, "array"},      {hub_config_read_path, "string"},
-        {hub_config_read_tokens_file, "string"},
+    static const char *const TYPES[] = {
+        [HUB_CONFIG_TEXT] = "string",   [HUB_CONFIG_BOOL] = "boolean",
+        [HUB_CONFIG_COUNT] = "integer", [HUB_CONFIG_DURATION] = "string",
+        [HUB_CONFIG_WORD] = "string",   [HUB_CONFIG_CHOICE] = "string",
+        [HUB_CONFIG_NAMES] = "array",   [HUB_CONFIG_TOOLSET_NAMES] = "array",
+        [HUB_CONFIG_FOLDERS] = "array", [HUB_CONFIG_PATH] = "string",
+        [HUB_CONFIG_OTHER] = NULL,
     };
-    for (size_t i = 0; i < COUNT(KINDS); i++) {
-        if (KINDS[i].read == key->read && !is_type(resolve(place), KINDS[i].type)) {
-            fail_msg("%s: the schema wants another type than %s", key->name, KINDS[i].type);
-        }
+    if (TYPES[key->kind] != NULL && !is_type(resolve(place), TYPES[key->kind])) {
+        fail_msg("%s: the schema wants another type than %s", key->name, TYPES[key->kind]);
     }
 }
 
 static const hub_config_key *find_key(const hub_config_key *keys, hub_str raw_name)
 {
     for (; keys->name != NULL; keys++) {
-        if (keys->read != NULL && hub_json_string_is(raw_name, hub_str_of(keys->name))) {
+        if (keys->kind != HUB_CONFIG_NO_KEY &&
+            hub_json_string_is(raw_name, hub_str_of(keys->name))) {
             return keys;
         }
     }
@@ -125,9 +124,9 @@ static void compare_key(const hub_config_key *key, hub_str place, const char *pa
         return;
     }
     hub_str inner = resolve(place);
-    if (key->shape == HUB_CONFIG_MAP_OF) {
+    if (key->kind == HUB_CONFIG_MAP_OF) {
         inner = resolve(get(inner, "additionalProperties"));
-    } else if (key->shape == HUB_CONFIG_LIST_OF) {
+    } else if (key->kind == HUB_CONFIG_LIST_OF) {
         inner = resolve(get(inner, "items"));
     }
     compare_map(key->keys, inner, path);
@@ -139,7 +138,7 @@ static void compare_map(const hub_config_key *keys, hub_str place, const char *p
     hub_str properties = get(place, "properties");
     assert_true(hub_str_is(get(place, "additionalProperties"), "false"));
     for (const hub_config_key *key = keys; key->name != NULL; key++) {
-        if (key->read == NULL) {
+        if (key->kind == HUB_CONFIG_NO_KEY) {
             continue; /* known for the sake of suggestions only */
         }
         hub_str found = get(properties, key->name);
@@ -162,7 +161,7 @@ static void test_schema_and_tables(void **state)
 {
     (void)state;
     keys_seen = 0;
-    compare_map(hub_config_manifest_keys(), schema, "");
+    compare_map(HUB_CONFIG_MANIFEST_KEYS, schema, "");
     assert_true(keys_seen > 110);
 }
 
@@ -178,11 +177,96 @@ static void test_bounds_of_maps(void **state)
     assert_int_equal(most, HUB_LIMIT_LISTENERS);
 }
 
+static void expect_file(const char *path, void (*describe)(hub_buf *out))
+{
+    hub_buf found;
+    hub_buf wanted;
+    hub_error error = {.text = ""};
+    hub_buf_init(&found, HUB_LIMIT_CONFIG_BYTES);
+    hub_buf_init(&wanted, HUB_LIMIT_CONFIG_BYTES);
+    assert_int_equal(hub_file_read(path, &found, NULL, &error), HUB_OK);
+    describe(&wanted);
+    if (!hub_str_eq(hub_buf_str(&found), hub_buf_str(&wanted))) {
+        fail_msg("%s is not as the tables have it: see CONTRIBUTING.md, \"Settings\"", path);
+    }
+    hub_buf_fini(&wanted);
+    hub_buf_fini(&found);
+}
+
+static void test_files_are_up_to_date(void **state)
+{
+    (void)state;
+    expect_file(SCHEMA_FILE, hub_describe_schema);
+    expect_file(REFERENCE_FILE, hub_describe_reference);
+}
+
+static upstream_pace pace_of(const char *module_key, uint32_t value)
+{
+    char json[128];
+    upstream_pace pace;
+    (void)snprintf(json, sizeof json, "{\"%s\":%u}", module_key, value);
+    upstream_pace_read((patchbay_str){json, strlen(json)}, 30000, &pace);
+    return pace;
+}
+
+static bool is_same_pace(const upstream_pace *a, const upstream_pace *b)
+{
+    return memcmp(a, b, offsetof(upstream_pace, skips_lists)) == 0;
+}
+
+/* The module that server entries go to reads what the row says, and has the default that the row
+ * says. */
+static void expect_in_pace(const hub_config_key *key)
+{
+    upstream_pace plain = pace_of("none", 0);
+    upstream_pace usual = pace_of(key->module_key, key->fallback);
+    upstream_pace most = pace_of(key->module_key, key->most);
+    if (!key->has_no_default && !is_same_pace(&plain, &usual)) {
+        fail_msg("%s: the module has another default", key->name);
+    }
+    if (is_same_pace(&plain, &most)) {
+        fail_msg("%s: the module does not read %s", key->name, key->module_key);
+    }
+}
+
+static void test_modules_read_their_settings(void **state)
+{
+    static const char *const SCHEMAS[] = {
+        [0] =
+#include "../../plugins/mcp_upstream/config_schema.h"
+            ,
+        [1] =
+#include "../../plugins/mcp_remote/config_schema.h"
+            ,
+    };
+    static const unsigned OF[] = {
+        HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_SOCKET | HUB_CONFIG_OF_PROCESS, HUB_CONFIG_OF_URL};
+    (void)state;
+    for (const hub_config_key *key = HUB_CONFIG_TOOLSET_KEYS; key->name != NULL; key++) {
+        for (size_t i = 0; key->module_key != NULL && i < COUNT(SCHEMAS); i++) {
+            uint64_t least = 0;
+            uint64_t most = 0;
+            hub_str known = get(get(hub_str_of(SCHEMAS[i]), "properties"), key->module_key);
+            if ((key->of & OF[i]) != 0 && known.len == 0) {
+                fail_msg("%s: the module does not know %s", key->name, key->module_key);
+            }
+            if (known.len > 0 && key->kind == HUB_CONFIG_DURATION) {
+                assert_true(hub_json_to_u64(get(known, "minimum"), &least));
+                assert_true(hub_json_to_u64(get(known, "maximum"), &most));
+                assert_true(least <= key->least && most >= key->most);
+            }
+        }
+        if (key->kind == HUB_CONFIG_DURATION && (key->of & HUB_CONFIG_OF_PROCESS) != 0) {
+            expect_in_pace(key);
+        }
+    }
+}
+
 /* Every key stands in the reference, be it in a comment. */
 static void expect_mentioned(const hub_config_key *keys, hub_str text)
 {
     for (; keys->name != NULL; keys++) {
-        if (keys->read == NULL) {
+        if (keys->kind == HUB_CONFIG_NO_KEY) {
             continue; /* known for the sake of suggestions only */
         }
         char line_start[64];
@@ -206,7 +290,7 @@ static void test_reference_is_complete(void **state)
     hub_error error = {.text = ""};
     hub_buf_init(&text, HUB_LIMIT_CONFIG_BYTES);
     assert_int_equal(hub_file_read(REFERENCE_FILE, &text, NULL, &error), HUB_OK);
-    expect_mentioned(hub_config_manifest_keys(), hub_buf_str(&text));
+    expect_mentioned(HUB_CONFIG_MANIFEST_KEYS, hub_buf_str(&text));
     hub_buf_fini(&text);
 }
 
@@ -272,6 +356,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_schema_and_tables),
         cmocka_unit_test(test_bounds_of_maps),
+        cmocka_unit_test(test_files_are_up_to_date),
+        cmocka_unit_test(test_modules_read_their_settings),
         cmocka_unit_test(test_reference_is_complete),
         cmocka_unit_test(test_reference_shows_the_defaults),
     };

@@ -215,7 +215,8 @@ static const broken TOOLSETS[] = {
     {"toolsets:\n  a:\n    queue_timeout: 0s", HUB_EINVAL,
      "m.yaml:3: toolsets.a.queue_timeout: wanted 1ms to 24h, found \"0s\""},
     {"toolsets:\n  a:\n    middleware: {max_result_bytes: 1023}", HUB_EINVAL,
-     "m.yaml:3: toolsets.a.middleware.max_result_bytes: wanted 1KiB to 1GiB, found the number "
+     "m.yaml:3: toolsets.a.middleware.max_result_bytes: wanted 0, or 1KiB to 1GiB, found the "
+     "number "
      "1023"},
     {"toolsets:\n  a:\n    middleware: {log: 1}", HUB_EINVAL,
      "m.yaml:3: toolsets.a.middleware.log: wanted true or false, found the number 1"},

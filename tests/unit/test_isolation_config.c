@@ -91,11 +91,11 @@ static void test_refusals(void **state)
            "m.yaml:2: toolsets.a: memory_limit wants `isolation: process`: it is the "
            "process that can be limited");
     refuse("toolsets:\n  a:\n    isolation: process\n    memory_limit: 67108863",
-           "m.yaml:4: toolsets.a.memory_limit: wanted 64MiB to 4095MiB, found "
+           "m.yaml:4: toolsets.a.memory_limit: wanted 0, or 64MiB to 4095MiB, found "
            "the number 67108863");
-    refuse(
-        "toolsets:\n  a:\n    isolation: process\n    memory_limit: 4293918721",
-        "m.yaml:4: toolsets.a.memory_limit: wanted 64MiB to 4095MiB, found the number 4293918721");
+    refuse("toolsets:\n  a:\n    isolation: process\n    memory_limit: 4293918721",
+           "m.yaml:4: toolsets.a.memory_limit: wanted 0, or 64MiB to 4095MiB, found the number "
+           "4293918721");
 }
 
 static bool is_outside(const char *manifest, const char *module)

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * toolsets.KEY: a module with its config, or a server entry. The same rows serve the entries of
+ * other programs' files (mcp_servers.c), and say what the proxies are handed (toolset_json.c).
+ */
+#include "config/reader.h"
+
+#include "base/limits.h"
+
+enum {
+    MOST_START_MS = 3600000,  /* a server that needs an hour to start is broken */
+    MOST_PACE_MS = 86400000,  /* what happens less than once a day is switched off instead */
+    MOST_CONNECT_MS = 600000, /* a connection that takes ten minutes will not come */
+};
+
+#define MOST_MODULE_BYTES (4095u * 1024 * 1024) /* whole mebibytes in 32 bits */
+
+#define DRAFT(member) offsetof(hub_config_toolset_draft, member)
+
+typedef enum server_type {
+    TYPE_STDIO,
+    TYPE_HTTP,
+    TYPE_SSE,
+    TYPE_WEBSOCKET,
+} server_type;
+
+/* All spellings met in the files of other programs; the module gets the first of each type. */
+static const hub_config_word TYPES[] = {
+    {"stdio", TYPE_STDIO, false},
+    {"http", TYPE_HTTP, false},
+    {"sse", TYPE_SSE, false},
+    {"websocket", TYPE_WEBSOCKET, false},
+    {"streamable-http", TYPE_HTTP, true},
+    {"streamableHttp", TYPE_HTTP, true},
+    {"streamable_http", TYPE_HTTP, true},
+    {"STREAMABLE_HTTP", TYPE_HTTP, true},
+    {"STDIO", TYPE_STDIO, true},
+    {"HTTP", TYPE_HTTP, true},
+    {"SSE", TYPE_SSE, true},
+    {"ws", TYPE_WEBSOCKET, true},
+    {"local", TYPE_STDIO, true},
+    {"remote", TYPE_HTTP, true},
+    {.word = NULL},
+};
+
+/* The revisions of MCP that an upstream can be spoken to in. */
+static const hub_config_word PROTOCOLS[] = {
+    {"2024-11-05", 0, false}, {"2025-03-26", 1, false}, {"2025-06-18", 2, false},
+    {"2025-11-25", 3, false}, {"2026-07-28", 4, false}, {.word = NULL},
+};
+
+static const hub_config_word SHARINGS[] = {
+    {"shared", 0, false},
+    {"session", 1, false},
+    {.word = NULL},
+};
+
+/* toolsets.KEY.tools: globs over the toolset's own tool names. */
+static const hub_config_key TOOL_KEYS[] = {
+    {.name = "allow",
+     .kind = HUB_CONFIG_NAMES,
+     .offset = DRAFT(toolset.tools_allow),
+     .about = "Tools that exist. Default: all. []: none.",
+     .example = "[\"*\"]"},
+    {.name = "deny",
+     .kind = HUB_CONFIG_NAMES,
+     .offset = DRAFT(toolset.tools_deny),
+     .about = "Tools that do not exist. Wins over allow.",
+     .example = "[]"},
+    {.name = NULL},
+};
+
+/* What a server entry says to the proxy, and an isolated module's entry to the proxy in front of
+ * it. `read` keeps the value until the whole entry is known. */
+#define FOR_PROXY(key) .name = (key), .read = hub_config_keep
+
+const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
+    {FOR_PROXY("command"), .kind = HUB_CONFIG_TEXT, .offset = DRAFT(command),
+     .about = "The program of a server that the hub starts. A path with a \"/\" is relative to the "
+              "manifest's folder; a bare name is looked for in PATH. Variables are expanded.",
+     .example = "uvx", .of = HUB_CONFIG_OF_COMMAND, .module_key = "command"},
+    {FOR_PROXY("url"), .kind = HUB_CONFIG_TEXT, .offset = DRAFT(url),
+     .about = "The address of a server that is running already: http, https, ws or wss, or "
+              "unix:///PATH for a Unix socket. Variables are expanded.",
+     .example = "https://docs.example.com/mcp", .of = HUB_CONFIG_OF_URL | HUB_CONFIG_OF_SOCKET,
+     .module_key = "url"},
+    {FOR_PROXY("args"), .kind = HUB_CONFIG_ARGUMENTS,
+     .about = "The program's arguments. Variables are expanded.",
+     .example = "[mcp-server-git, \"${GIT_SERVER_ARGS:---verbose}\"]", .of = HUB_CONFIG_OF_COMMAND,
+     .module_key = "args"},
+    {FOR_PROXY("env"), .kind = HUB_CONFIG_VARIABLES,
+     .about = "Further environment variables of the process. Variables are expanded.",
+     .example = "{GIT_AUTHOR_NAME: \"${GIT_AUTHOR_NAME:-patchbay}\"}",
+     .of = HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_PROCESS, .module_key = "env"},
+    {FOR_PROXY("cwd"), .kind = HUB_CONFIG_PATH,
+     .about = "The process's working folder, relative to the manifest's folder. Default: the "
+              "manifest's folder; of an isolated module, the hub's own working folder. Variables "
+              "are expanded.",
+     .example = ".", .of = HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_PROCESS, .module_key = "cwd"},
+    {FOR_PROXY("inherit_env"), .kind = HUB_CONFIG_BOOL,
+     .about = "Hand the process the hub's whole environment.",
+     .of = HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_PROCESS, .module_key = "inherit_env"},
+    {FOR_PROXY("headers"), .kind = HUB_CONFIG_HEADERS,
+     .about = "HTTP headers of each request; they are never sent to another origin. Variables are "
+              "expanded.",
+     .example = "{Authorization: \"Bearer ${DOCS_TOKEN:-none}\"}", .of = HUB_CONFIG_OF_URL,
+     .module_key = "headers"},
+    {FOR_PROXY("ca"), .kind = HUB_CONFIG_PATH,
+     .about = "PEM file of the authorities that the server is trusted by, instead of the "
+              "system's; relative to the manifest's folder. Variables are expanded.",
+     .example = "authority.pem", .is_comment = true, .of = HUB_CONFIG_OF_URL, .module_key = "ca"},
+    {FOR_PROXY("certificate"), .kind = HUB_CONFIG_PATH, .offset = DRAFT(certificate),
+     .about = "PEM file of the hub's own certificate, for a server that asks for one; `key` "
+              "belongs to it. Variables are expanded.",
+     .example = "hub.pem", .is_comment = true, .of = HUB_CONFIG_OF_URL,
+     .module_key = "certificate"},
+    {FOR_PROXY("key"), .kind = HUB_CONFIG_PATH, .offset = DRAFT(private_key),
+     .about = "PEM file of the certificate's private key. Variables are expanded.",
+     .example = "hub.key", .is_comment = true, .of = HUB_CONFIG_OF_URL, .module_key = "key"},
+    {FOR_PROXY("connect_timeout"), .kind = HUB_CONFIG_DURATION, .least = 1, .most = MOST_CONNECT_MS,
+     .fallback = 5000, .about = "How long a connection to the server may take.",
+     .of = HUB_CONFIG_OF_URL, .module_key = "connect_timeout_ms"},
+    {FOR_PROXY("forward_headers"), .kind = HUB_CONFIG_OTHER, .most = HUB_LIMIT_FORWARD_HEADERS,
+     .about = "Headers of a client's HTTP request that the server gets with each request made for "
+              "that client, in place of headers of the same name in `headers`. Not those that the "
+              "hub says itself, such as Host, Accept, Content-* and Mcp-*. Nothing else that a "
+              "client sends in a header goes there.",
+     .schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\","
+               "\"pattern\":\"^[!#$%&'+.^_`|~0-9A-Za-z-]+$\"}}",
+     .example = "[X-Request-Id]", .of = HUB_CONFIG_OF_URL, .module_key = "forward_headers"},
+    {FOR_PROXY("startup_timeout"), .kind = HUB_CONFIG_DURATION, .least = 1, .most = MOST_START_MS,
+     .fallback = 30000, .about = "How long a server may take until it answers its first request.",
+     .example = "30s", .of = HUB_CONFIG_OF_UPSTREAM, .module_key = "startup_timeout_ms"},
+    {FOR_PROXY("restart_delay"), .kind = HUB_CONFIG_DURATION, .least = 1, .most = MOST_START_MS,
+     .fallback = 500,
+     .about = "From the first failure of a server to the next attempt; each further failure "
+              "doubles it, and up to a tenth is added at random.",
+     .of = HUB_CONFIG_OF_UPSTREAM, .module_key = "restart_delay_ms"},
+    {FOR_PROXY("restart_delay_max"), .kind = HUB_CONFIG_DURATION, .least = 1, .most = MOST_START_MS,
+     .fallback = 60000, .about = "What restart_delay is doubled up to. The hub never stops trying.",
+     .of = HUB_CONFIG_OF_UPSTREAM, .module_key = "restart_delay_max_ms"},
+    {FOR_PROXY("restart_reset"), .kind = HUB_CONFIG_DURATION, .least = 1, .most = MOST_PACE_MS,
+     .fallback = 60000, .about = "Failures before a time of health as long as this are forgotten.",
+     .of = HUB_CONFIG_OF_UPSTREAM, .module_key = "restart_reset_ms"},
+    {FOR_PROXY("health_interval"), .kind = HUB_CONFIG_DURATION, .most = MOST_START_MS,
+     .has_no_default = true,
+     .about = "Silence after which a server is asked for a sign of life; without an answer for as "
+              "long again, it is taken to hang and is started anew. 0s: never, which is the "
+              "default of a url of http, https, ws or wss. Else the default is 30s.",
+     .example = "30s", .of = HUB_CONFIG_OF_UPSTREAM, .module_key = "health_interval_ms"},
+    {FOR_PROXY("idle_timeout"), .kind = HUB_CONFIG_DURATION, .most = MOST_PACE_MS,
+     .about = "How long a server is kept that nobody needs: one without calls, questions, "
+              "subscriptions and tasks. The next need starts it. 0s: for ever.",
+     .of = HUB_CONFIG_OF_UPSTREAM, .module_key = "idle_timeout_ms"},
+    {FOR_PROXY("protocol"), .kind = HUB_CONFIG_WORD, .has_no_default = true, .words = PROTOCOLS,
+     .about = "The revision of MCP to speak, instead of asking the server.",
+     .example = "2025-11-25", .is_comment = true, .of = HUB_CONFIG_OF_SERVER,
+     .module_key = "protocol"},
+    {FOR_PROXY("type"), .kind = HUB_CONFIG_WORD, .offset = DRAFT(type), .has_no_default = true,
+     .words = TYPES,
+     .about = "How the server is spoken to. Default: stdio for a command; for a url its scheme, "
+              "and http or sse as the server has it.",
+     .example = "stdio", .of = HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_URL, .module_key = "type"},
+    {.name = "module",
+     .kind = HUB_CONFIG_TEXT,
+     .read = hub_config_read_node,
+     .offset = DRAFT(module),
+     .about = "The name of the module. Default: the toolset's key.",
+     .example = "time",
+     .of = HUB_CONFIG_OF_MODULE},
+    {.name = "config",
+     .kind = HUB_CONFIG_OTHER,
+     .read = hub_config_read_node,
+     .offset = DRAFT(config),
+     .about = "Handed to the module as JSON. Variables in text are expanded.",
+     .schema = "{\"type\":[\"object\",\"null\"]}",
+     .example = "{default_zone: Europe/Berlin}",
+     .of = HUB_CONFIG_OF_MODULE},
+    {.name = "isolation",
+     .kind = HUB_CONFIG_CHOICE,
+     .read = hub_config_read_node,
+     .offset = DRAFT(isolation),
+     .has_no_default = true,
+     .words = HUB_CONFIG_ISOLATIONS,
+     .about = "process: the module runs in a process of its own, and a crash of that process "
+              "harms nothing else. The keys about processes (env, cwd, inherit_env and those from "
+              "startup_timeout to idle_timeout) are allowed then. Default: modules.isolation.",
+     .example = "process",
+     .is_comment = true,
+     .of = HUB_CONFIG_OF_MODULE},
+    {.name = "memory_limit",
+     .kind = HUB_CONFIG_SIZE,
+     .offset = DRAFT(toolset.memory_limit),
+     .least = HUB_LIMIT_LEAST_MODULE_BYTES,
+     .most = MOST_MODULE_BYTES,
+     .has_zero = true,
+     .about = "The memory that this process can have; the module is refused any more. 0: any "
+              "amount. It needs `isolation: process`.",
+     .of = HUB_CONFIG_OF_MODULE},
+    {.name = "enabled",
+     .kind = HUB_CONFIG_BOOL,
+     .read = hub_config_read_node,
+     .offset = DRAFT(enabled),
+     .fallback = true,
+     .about = "false: switched off, whatever is asked at run time. The environment can say it, "
+              "too: PATCHBAY_GIT_ENABLED=false."},
+    {.name = "disabled",
+     .kind = HUB_CONFIG_BOOL,
+     .read = hub_config_read_node,
+     .offset = DRAFT(disabled),
+     .about = "The opposite of `enabled`.",
+     .is_comment = true},
+    {.name = "active",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = DRAFT(toolset.active),
+     .fallback = true,
+     .about = "Whether it is active at start."},
+    {.name = "lazy",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = DRAFT(toolset.lazy),
+     .fallback = true,
+     .about = "Connect at the first need instead of at start."},
+    {.name = "cache",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = DRAFT(toolset.cache),
+     .fallback = true,
+     .about = "Remember on disk what it offers. false: ask it after each start of the hub."},
+    {.name = "sharing",
+     .kind = HUB_CONFIG_CHOICE,
+     .offset = DRAFT(toolset.sharing_session),
+     .words = SHARINGS,
+     .about = "One instance for all clients, or one for each client session, which is a process "
+              "of its own for a server (limits.session_instances). Clients of 2026-07-28 over HTTP "
+              "have no session and share one."},
+    {.name = "timeout",
+     .kind = HUB_CONFIG_DURATION,
+     .read = hub_config_read_node,
+     .offset = DRAFT(timeout),
+     .least = 1,
+     .most = HUB_CONFIG_MOST_MS,
+     .has_no_default = true,
+     .about = "How long a call may last without progress. Default: limits.call_timeout.",
+     .example = "1m"},
+    {.name = "max_calls",
+     .kind = HUB_CONFIG_COUNT,
+     .offset = DRAFT(toolset.max_calls),
+     .most = HUB_LIMIT_CALLS,
+     .about = "Calls of clients in flight, not counting requests about tasks. 0: only the hub's "
+              "own limits."},
+    {.name = "queue",
+     .kind = HUB_CONFIG_COUNT,
+     .offset = DRAFT(toolset.queue),
+     .most = HUB_LIMIT_CALLS,
+     .fallback = HUB_LIMIT_QUEUE,
+     .about = "How many calls wait when max_calls are in flight; clients take turns. 0: they are "
+              "refused at once."},
+    {.name = "queue_timeout",
+     .kind = HUB_CONFIG_DURATION,
+     .offset = DRAFT(toolset.queue_timeout_ms),
+     .least = 1,
+     .most = HUB_CONFIG_MOST_MS,
+     .fallback = HUB_LIMIT_QUEUE_MS,
+     .about = "How long a call waits at most, before it is refused."},
+    {.name = "middleware",
+     .kind = HUB_CONFIG_MAP,
+     .offset = DRAFT(middleware),
+     .keys = HUB_CONFIG_MIDDLEWARE_KEYS,
+     .about = "What is done with each of its calls. Keys that are not written are as in "
+              "hub.middleware."},
+    {.name = "tools",
+     .kind = HUB_CONFIG_MAP,
+     .keys = TOOL_KEYS,
+     .about = "Which of its tools exist at all: globs over its own tool names."},
+    {.name = "tags",
+     .kind = HUB_CONFIG_NAMES,
+     .offset = DRAFT(toolset.tags),
+     .about = "Added to each of its tools.",
+     .example = "[]"},
+    {.name = "category",
+     .kind = HUB_CONFIG_TEXT,
+     .offset = DRAFT(toolset.category),
+     .about = "The category of each of its tools. Default: each tool's own.",
+     .example = "development",
+     .is_comment = true},
+    {.name = "description",
+     .kind = HUB_CONFIG_TEXT,
+     .offset = DRAFT(toolset.description),
+     .about = "What the toolset is good for.",
+     .example = "Reads and changes the repository.",
+     .is_comment = true},
+    {.name = NULL},
+};
+
+_Static_assert(sizeof HUB_CONFIG_TOOLSET_KEYS / sizeof *HUB_CONFIG_TOOLSET_KEYS <=
+                   HUB_CONFIG_MOST_KEYS,
+               "a draft has no room for what all rows say");

@@ -53,11 +53,18 @@ static hub_err check_unmixed(const hub_config_reader *reader, const hub_node *ro
                                        own);
 }
 
-static hub_err read_text(hub_config_reader *reader, const char *file, hub_str text)
+/* What paths in a file are relative to. A pipe has no folder: the working folder. */
+static const char *folder_of(hub_config_reader *reader, const char *file, bool is_pipe)
+{
+    return is_pipe ? hub_file_absolute(NULL, ".", reader->scratch)
+                   : hub_file_folder(file, reader->scratch);
+}
+
+static hub_err read_text(hub_config_reader *reader, const char *file, bool is_pipe, hub_str text)
 {
     static const hub_config_key TOP = {.keys = HUB_CONFIG_MANIFEST_KEYS};
     const char *name = hub_arena_strdup(reader->scratch, hub_str_of(file));
-    reader->folder = hub_file_folder(file, reader->scratch);
+    reader->folder = folder_of(reader, file, is_pipe);
     if (name == NULL || reader->folder == NULL) {
         return hub_config_no_memory(reader);
     }
@@ -108,7 +115,7 @@ static hub_err read_file(hub_config_reader *reader, const char *file)
     hub_buf_init(&text, HUB_LIMIT_CONFIG_BYTES);
     hub_err err = hub_file_read(file, &text, &mode, reader->reterr);
     if (err == HUB_OK) {
-        err = read_text(reader, file, hub_buf_str(&text));
+        err = read_text(reader, file, !reader->config.files->stamp.is_regular, hub_buf_str(&text));
     }
     hub_buf_fini(&text);
     if (err == HUB_OK && (mode & S_IWOTH) != 0) {
@@ -234,7 +241,7 @@ static hub_err read_sources(hub_config_reader *reader, const sources *from)
 {
     hub_err err = HUB_OK;
     for (size_t i = 0; err == HUB_OK && i < from->count; i++) {
-        err = from->text != NULL ? read_text(reader, from->files[i], *from->text)
+        err = from->text != NULL ? read_text(reader, from->files[i], false, *from->text)
                                  : read_file(reader, from->files[i]);
     }
     return err;

@@ -201,12 +201,24 @@ const hub_node *hub_config_find_servers(const hub_node *root)
     return settings != NULL ? hub_node_find(settings, "servers") : NULL;
 }
 
+/* A folder such as .vscode or .cursor holds the settings of the folder around it. */
+static hub_err find_project(hub_config_reader *reader)
+{
+    const char *slash = strrchr(reader->folder, '/'); /* there is one: the path is absolute */
+    if (slash[1] != '.') {
+        return HUB_OK;
+    }
+    const char *end = slash == reader->folder ? slash + 1 : slash;
+    reader->folder = hub_arena_strdup(reader->scratch, hub_str_between(reader->folder, end));
+    return reader->folder != NULL ? HUB_OK : hub_config_no_memory(reader);
+}
+
 hub_err hub_config_read_servers(hub_config_reader *reader, const hub_node *servers)
 {
     if (servers->kind != HUB_NODE_MAP && servers->kind != HUB_NODE_LIST) {
         return hub_config_wrong_kind(reader, servers, "a map of servers");
     }
-    hub_err err = HUB_OK;
+    hub_err err = find_project(reader);
     for (const hub_node *node = servers->first; err == HUB_OK && node != NULL; node = node->next) {
         err = servers->kind == HUB_NODE_MAP ? read_server(reader, node, hub_str_of(node->key))
                                             : read_listed(reader, node);

@@ -280,17 +280,24 @@ static hub_err add_value(hub_config_reader *reader, const hub_node *node, const 
     }
 }
 
-/* Append what was written of the rows that belong to `of`, one by one. */
+/* Append what was written of the rows that belong to `of`, one by one. A server that is started
+ * gets the defaults that are text, too: what they mean depends on the file. */
 static hub_err add_settings(hub_config_reader *reader, hub_config_toolset_draft *draft, unsigned of,
                             hub_buf *out)
 {
     hub_err err = HUB_OK;
     for (size_t i = 0; err == HUB_OK && HUB_CONFIG_TOOLSET_KEYS[i].name != NULL; i++) {
         const hub_config_key *row = &HUB_CONFIG_TOOLSET_KEYS[i];
-        bool is_url = draft->said[i] == draft->url; /* which was added already */
-        if (draft->said[i] != NULL && (row->of & of) != 0 && !is_url) {
+        const hub_node *node = draft->said[i];
+        hub_node fallback = {.file = draft->node->file, .kind = HUB_NODE_TEXT};
+        if (node == NULL && row->fallback_text != NULL && of == HUB_CONFIG_OF_COMMAND) {
+            fallback.text = hub_str_of(row->fallback_text);
+            node = &fallback;
+        }
+        bool is_url = node == draft->url; /* which was added already */
+        if (node != NULL && (row->of & of) != 0 && !is_url) {
             hub_json_add_key(out, hub_str_of(row->module_key));
-            err = add_value(reader, draft->said[i], row, draft, out);
+            err = add_value(reader, node, row, draft, out);
         }
     }
     return err;

@@ -76,8 +76,9 @@ static const hub_config_key TOOL_KEYS[] = {
 
 const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
     {FOR_PROXY("command"), .kind = HUB_CONFIG_TEXT, .offset = DRAFT(command),
-     .about = "The program of a server that the hub starts. A path with a \"/\" is relative to the "
-              "manifest's folder; a bare name is looked for in PATH. Variables are expanded.",
+     .about =
+         "The program of a server that the hub starts. A path with a \"/\" is relative to `cwd`; "
+         "a bare name is looked for in PATH. Variables are expanded.",
      .example = "uvx", .of = HUB_CONFIG_OF_COMMAND, .module_key = "command"},
     {FOR_PROXY("url"), .kind = HUB_CONFIG_TEXT, .offset = DRAFT(url),
      .about = "The address of a server that is running already: http, https, ws or wss, or "
@@ -92,11 +93,11 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
      .about = "Further environment variables of the process. Variables are expanded.",
      .example = "{GIT_AUTHOR_NAME: \"${GIT_AUTHOR_NAME:-patchbay}\"}",
      .of = HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_PROCESS, .module_key = "env"},
-    {FOR_PROXY("cwd"), .kind = HUB_CONFIG_PATH,
-     .about = "The process's working folder, relative to the manifest's folder. Default: the "
-              "manifest's folder; of an isolated module, the hub's own working folder. Variables "
-              "are expanded.",
-     .example = ".", .of = HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_PROCESS, .module_key = "cwd"},
+    {FOR_PROXY("cwd"), .kind = HUB_CONFIG_PATH, .fallback_text = ".",
+     .about = "The process's working folder, relative to the manifest's folder, which is the "
+              "default. An isolated module has the hub's own working folder unless this key says "
+              "otherwise. Variables are expanded.",
+     .of = HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_PROCESS, .module_key = "cwd"},
     {FOR_PROXY("inherit_env"), .kind = HUB_CONFIG_BOOL,
      .about = "Hand the process the hub's whole environment.",
      .of = HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_PROCESS, .module_key = "inherit_env"},

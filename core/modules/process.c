@@ -220,6 +220,23 @@ static hub_err check_options(const patchbay_spawn_options *options, const int *r
     return HUB_OK;
 }
 
+/* A bare name is looked for in PATH alone. Where the working folder has such a file, say so. */
+static hub_err explain_missing(const patchbay_spawn_options *options, hub_err err,
+                               hub_error *reterr)
+{
+    char *path = NULL;
+    const char *name = options->argv[0];
+    if (err != HUB_ENOTFOUND || options->cwd == NULL ||
+        asprintf(&path, "%s/%s", options->cwd, name) < 0) {
+        return err;
+    }
+    if (access(path, F_OK) == 0) {
+        err = hub_fail(reterr, err, "not found in PATH; to run %s write \"./%s\"", path, name);
+    }
+    free(path);
+    return err;
+}
+
 /* Start what the options ask for; nothing is left behind on failure. */
 static hub_err start_program(const patchbay_spawn_options *options, int guard,
                              hub_process_started *ret_started, hub_error *reterr)
@@ -237,6 +254,7 @@ static hub_err start_program(const patchbay_spawn_options *options, int guard,
         err = hub_chain_admit(program, options->argv, options->cwd, reterr);
     }
     if (err != HUB_OK) {
+        err = explain_missing(options, err, reterr);
         goto out;
     }
     hub_process_plan plan = {.program = program,

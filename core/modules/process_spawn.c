@@ -212,6 +212,48 @@ static bool program_exists(const hub_process_plan *plan)
     return exists;
 }
 
+/* The program as a path that says in which folder it was looked for. owns: the result, free it;
+ * NULL: out of memory */
+static char *whole_path(const hub_process_plan *plan)
+{
+    const char *program = plan->program;
+    if (program[0] == '/') {
+        return strdup(program);
+    }
+    while (program[0] == '.' && program[1] == '/') {
+        program += 2;
+    }
+    char *path = NULL;
+    char *here = plan->cwd == NULL ? getcwd(NULL, 0) : NULL;
+    const char *folder = plan->cwd != NULL ? plan->cwd : here;
+    if (folder == NULL || asprintf(&path, "%s/%s", folder, program) < 0) {
+        path = NULL;
+    }
+    free(here);
+    return path;
+}
+
+static hub_err explain_exec(const hub_process_plan *plan, int cause, const char *program,
+                            const char *why, hub_error *reterr)
+{
+    switch (cause) {
+    case ENOENT:
+        return program_exists(plan)
+                   ? hub_fail(reterr, HUB_ESYSTEM,
+                              "%s exists, but its interpreter (\"#!\" line or loader) does not",
+                              program)
+                   : hub_fail(reterr, HUB_ENOTFOUND, "%s: no such file", program);
+    case ENOEXEC:
+        return hub_fail(reterr, HUB_ESYSTEM,
+                        "%s is neither a program of this machine nor a script with a \"#!\" line",
+                        program);
+    case EACCES:
+        return hub_fail(reterr, HUB_ESYSTEM, "%s is not executable", program);
+    default:
+        return hub_fail(reterr, HUB_ESYSTEM, "%s: %s", program, why);
+    }
+}
+
 static hub_err explain(const hub_process_plan *plan, const hub_guard_report *failed,
                        hub_error *reterr)
 {
@@ -223,22 +265,11 @@ static hub_err explain(const hub_process_plan *plan, const hub_guard_report *fai
     if (failed->detail == HUB_GUARD_STAGE_SETUP) {
         return hub_fail(reterr, HUB_ESYSTEM, "cannot prepare the process: %s", why);
     }
-    switch (failed->value) {
-    case ENOENT:
-        return program_exists(plan)
-                   ? hub_fail(reterr, HUB_ESYSTEM,
-                              "%s exists, but its interpreter (\"#!\" line or loader) does not",
-                              plan->program)
-                   : hub_fail(reterr, HUB_ENOTFOUND, "%s: no such file", plan->program);
-    case ENOEXEC:
-        return hub_fail(reterr, HUB_ESYSTEM,
-                        "%s is neither a program of this machine nor a script with a \"#!\" line",
-                        plan->program);
-    case EACCES:
-        return hub_fail(reterr, HUB_ESYSTEM, "%s is not executable", plan->program);
-    default:
-        return hub_fail(reterr, HUB_ESYSTEM, "%s: %s", plan->program, why);
-    }
+    char *path = whole_path(plan);
+    hub_err err =
+        explain_exec(plan, failed->value, path != NULL ? path : plan->program, why, reterr);
+    free(path);
+    return err;
 }
 
 /* The guard's arguments (guard/protocol.h). owns: the result, free it; NULL when out of memory */

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad configuration gets a clear answer: file, line, key, reason, and what was probably meant (C01-C06)."""
 
+import json
 import os
 import socket
+import sys
 
 from mcp import HubTest, fixture, main
 
@@ -368,14 +370,54 @@ class Foreign(Base):
         path = self.write("mcp.json", text)
         done = self.cli("list", "toolsets", "--json", "--config", path)
         self.assertEqual(done.returncode, 5, done.stderr)  # there are no such servers
-        import json
-
         names = {t["key"] for t in json.loads(done.stdout)}
         self.assertLessEqual({"my-server", "other-one"}, names)
 
     def test_two_names_that_become_one(self):
         text = '{"mcpServers": {\n"git": {"command": "x"},\n"GIT": {"command": "y"}}}'
         self.check(text, "mcp.json:3", "git", name="mcp.json")
+
+
+class Folders(HubTest):
+    """Where a server is started: in its file's folder, wherever the hub is."""
+
+    def setUp(self):
+        super().setUp()
+        self.project = self.home / "project"
+        self.elsewhere = self.home / "elsewhere"
+        for folder in (self.project, self.elsewhere, self.project / ".vscode"):
+            folder.mkdir()
+
+    def serve(self, name, text):
+        path = self.project / name
+        path.write_text(text, encoding="utf-8")
+        return self.modern(files=[path], cwd=self.elsewhere)
+
+    def cwd_of_server(self, name, top):
+        """What a server says of itself that is named by a relative path."""
+        server = self.project / "server"
+        server.write_text(f'#!/bin/sh\npwd > "{self.home}/cwd"\nexec "{sys.executable}" "$@"\n')
+        server.chmod(0o755)
+        entry = {**self.recorder().toolset(), "command": "./server"}
+        self.assertIn("up__echo", self.serve(name, json.dumps({top: {"up": entry}})).own_names())
+        return (self.home / "cwd").read_text().strip()
+
+    def test_of_a_manifest(self):
+        self.assertEqual(self.cwd_of_server("hub.json", "toolsets"), str(self.project))
+
+    def test_of_another_programs_file(self):
+        for name in (".mcp.json", ".vscode/mcp.json"):
+            self.assertEqual(self.cwd_of_server(name, "mcpServers"), str(self.project))
+
+    def test_what_is_missing_is_said_with_its_folder(self):
+        for name, config in {
+            "hub.json": {"toolsets": {"up": {"command": "./nope", "active": False}}},
+            "mcp.json": {"mcpServers": {"up": {"command": "./nope", "active": False}}},
+        }.items():
+            with self.subTest(name):
+                client = self.serve(name, json.dumps(config))
+                failure = client.call("enable_toolset", {"toolset": "up"}).tool_error
+                self.assertSays(failure["message"], f"{self.project}/nope", "no such file")
 
 
 class CommandLine(Base):

@@ -53,6 +53,24 @@ static inline void expect_refused(const char *name, hub_str text, const char *co
     assert_null(config);
 }
 
+/* What the module of a started server gets, but for the working folder that the file gave it. */
+static inline void assert_server_json(const char *found, const char *expected)
+{
+    static const char CWD[] = ",\"cwd\":\"";
+    const char *cwd = strstr(found, CWD);
+    if (cwd == NULL || strstr(expected, CWD) != NULL) {
+        assert_string_equal(found, expected);
+        return;
+    }
+    const char *rest = strchr(cwd + sizeof CWD - 1, '"') + 1;
+    char *without = malloc(strlen(found) + 1);
+    assert_non_null(without);
+    memcpy(without, found, (size_t)(cwd - found));
+    memcpy(without + (cwd - found), rest, strlen(rest) + 1);
+    assert_string_equal(without, expected);
+    free(without);
+}
+
 static inline void assert_list(hub_names list, size_t count, const char *const *expected)
 {
     assert_true(list.set);

@@ -394,6 +394,25 @@ static void test_edges(void **state)
     }
 }
 
+/* Its own folder, unless said otherwise; an isolated module stays where the hub is. */
+static void test_working_folders(void **state)
+{
+    (void)state;
+    hub_config *config = parse("/p/m.yaml", "toolsets:\n"
+                                            "  a: {command: ./s}\n"
+                                            "  b: {command: ./s, cwd: x}\n"
+                                            "  c: {module: time, isolation: process}\n"
+                                            "  d: {url: \"http://x\"}\n"
+                                            "  e: {command: ./s, enabled: false}\n");
+    const hub_toolset_settings *toolsets = config->settings.toolsets;
+    assert_string_equal(toolsets[0].config_json, "{\"command\":\"./s\",\"cwd\":\"/p\"}");
+    assert_string_equal(toolsets[1].config_json, "{\"command\":\"./s\",\"cwd\":\"/p/x\"}");
+    assert_string_equal(toolsets[2].process_json, "{}");
+    assert_string_equal(toolsets[3].config_json, "{\"url\":\"http://x\"}");
+    assert_string_equal(toolsets[4].config_json, "{\"command\":\"./s\",\"cwd\":\"/p\"}");
+    hub_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_timeouts_and_the_ceiling),
         cmocka_unit_test(test_json_manifest),
         cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_working_folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static void assert_toolset(const hub_config *config, size_t i, const char *key, 
 {
     assert_true(i < config->settings.toolset_count);
     assert_string_equal(config->settings.toolsets[i].key, key);
-    assert_string_equal(config->settings.toolsets[i].config_json, json);
+    assert_server_json(config->settings.toolsets[i].config_json, json);
 }
 
 static void test_claude_desktop(void **state)
@@ -193,6 +193,47 @@ static void test_other_dialects(void **state)
     hub_config_destroy(config);
 }
 
+/* A server is started where its file lies; a folder such as .vscode belongs to the one around it. */
+static void test_working_folders(void **state)
+{
+    static const struct {
+        const char *file;
+        const char *entry;
+        const char *json;
+    } CASES[] = {
+        {"/p/.mcp.json", "", "{\"command\":\"./s\",\"cwd\":\"/p\"}"},
+        {"/p/.vscode/mcp.json", "", "{\"command\":\"./s\",\"cwd\":\"/p\"}"},
+        {"/.cursor/mcp.json", "", "{\"command\":\"./s\",\"cwd\":\"/\"}"},
+        {"/p/a.b/mcp.json", "", "{\"command\":\"./s\",\"cwd\":\"/p/a.b\"}"},
+        {"/mcp.json", "", "{\"command\":\"./s\",\"cwd\":\"/\"}"},
+        {"/p/.vscode/m.json", ", \"cwd\": \"x\"", "{\"command\":\"./s\",\"cwd\":\"/p/x\"}"},
+        {"/p/m.json", ", \"cwd\": \"/x\"", "{\"command\":\"./s\",\"cwd\":\"/x\"}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text, "{\"mcpServers\": {\"a\": {\"command\": \"./s\"%s}}}",
+                       CASES[i].entry);
+        hub_config *config = parse(CASES[i].file, text);
+        assert_string_equal(config->settings.toolsets[0].config_json, CASES[i].json);
+        hub_config_destroy(config);
+    }
+}
+
+/* A server's settings are those of the manifest, whoever's file it is. */
+static void test_settings_of_servers(void **state)
+{
+    (void)state;
+    hub_config *config = parse(
+        "/p/m.json", "{\"mcpServers\": {\"a\": {\"command\": \"s\", \"restart_delay\": 7, "
+                     "\"restart_delay_max\": \"8s\", \"restart_reset\": 9, \"module\": \"x\"}}}");
+    assert_string_equal(config->settings.toolsets[0].config_json,
+                        "{\"command\":\"s\",\"cwd\":\"/p\",\"restart_delay_ms\":7,"
+                        "\"restart_delay_max_ms\":8000,\"restart_reset_ms\":9}");
+    assert_int_equal(config->warning_count, 1); /* there are no modules in such a file */
+    hub_config_destroy(config);
+}
+
 static void test_names(void **state)
 {
     static const struct {
@@ -319,12 +360,13 @@ static void test_no_servers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_claude_desktop), cmocka_unit_test(test_claude_code),
-        cmocka_unit_test(test_cursor),         cmocka_unit_test(test_vscode),
-        cmocka_unit_test(test_cline),          cmocka_unit_test(test_gemini),
-        cmocka_unit_test(test_windsurf),       cmocka_unit_test(test_continue),
-        cmocka_unit_test(test_other_dialects), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_refused),        cmocka_unit_test(test_no_servers),
+        cmocka_unit_test(test_claude_desktop),  cmocka_unit_test(test_claude_code),
+        cmocka_unit_test(test_cursor),          cmocka_unit_test(test_vscode),
+        cmocka_unit_test(test_cline),           cmocka_unit_test(test_gemini),
+        cmocka_unit_test(test_windsurf),        cmocka_unit_test(test_continue),
+        cmocka_unit_test(test_other_dialects),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_working_folders), cmocka_unit_test(test_settings_of_servers),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_no_servers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -248,8 +248,8 @@ static void test_number_of_toolsets(void **state)
     add_toolsets(&text, HUB_LIMIT_TOOLSETS);
     hub_config *config = parse_with("m.yaml", text.ptr, ENV("V=v"), NULL);
     assert_int_equal(config->settings.toolset_count, HUB_LIMIT_TOOLSETS);
-    assert_string_equal(config->settings.toolsets[HUB_LIMIT_TOOLSETS - 1].config_json,
-                        "{\"command\":\"x\",\"args\":[\"a\",\"b\"],\"env\":{\"A\":\"v\"}}");
+    assert_server_json(config->settings.toolsets[HUB_LIMIT_TOOLSETS - 1].config_json,
+                       "{\"command\":\"x\",\"args\":[\"a\",\"b\"],\"env\":{\"A\":\"v\"}}");
     hub_config_destroy(config);
     hub_buf_fini(&text);
     add_toolsets(&text, HUB_LIMIT_TOOLSETS + 1);
@@ -383,8 +383,8 @@ static void test_secret_file(void **state)
     for (size_t i = 0; i < COUNT(CASES); i++) {
         assert_int_equal(chmod(path, CASES[i].mode), 0);
         hub_config *config = load_good(manifest, NULL);
-        assert_string_equal(config->settings.toolsets[0].config_json,
-                            "{\"command\":\"x\",\"env\":{\"T\":\"" CANARY "\"}}");
+        assert_server_json(config->settings.toolsets[0].config_json,
+                           "{\"command\":\"x\",\"env\":{\"T\":\"" CANARY "\"}}");
         assert_int_equal(config->warning_count, CASES[i].warnings);
         if (CASES[i].warnings > 0) {
             assert_non_null(strstr(config->warnings[0],

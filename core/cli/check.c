@@ -121,6 +121,8 @@ static int check_all(cli_options *options, bool *ret_is_usable)
         *ret_is_usable = true;
     }
     if (local != NULL) {
+        status =
+            cli_local_config(local)->refused_count > 0 ? EXIT_CONFIG : status; /* it was said */
         check_profile(&cli_local_config(local)->settings, options->profile, &status);
         check_audit(&cli_local_config(local)->settings.audit, &status);
         hub_orchestrator_check(cli_local_hub(local), on_bad_toolset, &status);

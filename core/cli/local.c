@@ -91,6 +91,9 @@ int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
     for (size_t i = 0; i < (*ret_config)->warning_count; i++) {
         cli_complain("warning: %s", (*ret_config)->warnings[i]);
     }
+    for (size_t i = 0; i < (*ret_config)->refused_count; i++) {
+        cli_complain("left out: %s", (*ret_config)->refused[i].text);
+    }
     return EXIT_OK;
 }
 

@@ -64,6 +64,21 @@ static hub_err check_readable(const hub_config *config, hub_error *reterr)
     return err;
 }
 
+/* An entry that cannot be served is left out at a start. Of what is served, it would be a removal
+ * that nobody asked for. */
+static hub_err check_refused(const hub_config *current, const hub_config *next, hub_error *reterr)
+{
+    for (size_t i = 0; i < next->refused_count; i++) {
+        const hub_config_refused *refused = &next->refused[i];
+        for (size_t k = 0; refused->key != NULL && k < current->settings.toolset_count; k++) {
+            if (strcmp(refused->key, current->settings.toolsets[k].key) == 0) {
+                return hub_fail(reterr, HUB_EINVAL, "%s", refused->text);
+            }
+        }
+    }
+    return HUB_OK;
+}
+
 /* [worker] */
 static void read_files(void *arg)
 {
@@ -76,6 +91,9 @@ static void read_files(void *arg)
     }
     if (err == HUB_OK) {
         err = check_files(reloader->next, &reloader->why);
+    }
+    if (err == HUB_OK) {
+        err = check_refused(*reloader->config, reloader->next, &reloader->why);
     }
     if (err == HUB_OK) {
         err = hub_config_load_network(reloader->next, &reloader->why);
@@ -143,6 +161,9 @@ static void report_done(const hub_config *config, const hub_reload_report *repor
 {
     for (size_t i = 0; i < config->warning_count; i++) {
         hub_log(HUB_LOG_WARNING, "config.warning", HUB_F_TEXT("text", config->warnings[i]));
+    }
+    for (size_t i = 0; i < config->refused_count; i++) {
+        hub_log(HUB_LOG_ERROR, "config.left_out", HUB_F_TEXT("text", config->refused[i].text));
     }
     if (report->restart.count > 0) {
         hub_log(HUB_LOG_WARNING, "config.needs_restart", HUB_F_TEXT("keys", report->restart.text));

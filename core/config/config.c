@@ -133,16 +133,30 @@ static int compare_toolsets(const void *a, const void *b)
     return order != 0 ? order : (*left < *right ? -1 : 1);
 }
 
+static hub_err refuse_repeated(hub_config_reader *reader, hub_config_toolset *toolset,
+                               const hub_config_toolset *first)
+{
+    hub_config_attempt attempt;
+    if (toolset->is_foreign) {
+        hub_config_begin_attempt(reader, &attempt);
+    }
+    hub_err err = hub_node_fail(toolset->node, reader->reterr, HUB_EINVAL,
+                                "there is a toolset \"%s\" already, from %.160s",
+                                toolset->settings.key, first->settings.source);
+    toolset->is_refused = toolset->is_foreign;
+    return toolset->is_foreign ? hub_config_end_attempt(reader, &attempt, err, NULL) : err;
+}
+
 /* The same key twice: in one file two names may have become one, and files may repeat each other.
  */
-static hub_err check_unique(const hub_config_reader *reader)
+static hub_err check_unique(hub_config_reader *reader)
 {
     size_t count = reader->toolset_count;
     if (count < 2) {
         return HUB_OK;
     }
-    const hub_config_toolset **sorted =
-        hub_arena_array(reader->scratch, count, sizeof(const hub_config_toolset *));
+    hub_config_toolset **sorted =
+        hub_arena_array(reader->scratch, count, sizeof(hub_config_toolset *));
     if (sorted == NULL) {
         return hub_config_no_memory(reader);
     }
@@ -150,14 +164,16 @@ static hub_err check_unique(const hub_config_reader *reader)
         sorted[i] = &reader->toolsets[i];
     }
     qsort(sorted, count, sizeof *sorted, compare_toolsets);
-    for (size_t i = 1; i < count; i++) {
-        if (strcmp(sorted[i - 1]->settings.key, sorted[i]->settings.key) == 0) {
-            return hub_node_fail(sorted[i]->node, reader->reterr, HUB_EINVAL,
-                                 "there is a toolset \"%s\" already, from %.160s",
-                                 sorted[i]->settings.key, sorted[i - 1]->settings.source);
+    hub_err err = HUB_OK;
+    const hub_config_toolset *first = sorted[0];
+    for (size_t i = 1; err == HUB_OK && i < count; i++) {
+        if (strcmp(first->settings.key, sorted[i]->settings.key) == 0) {
+            err = refuse_repeated(reader, sorted[i], first);
+        } else {
+            first = sorted[i];
         }
     }
-    return HUB_OK;
+    return err;
 }
 
 static hub_err finish_toolset(hub_config_reader *reader, hub_config_toolset *toolset)
@@ -180,25 +196,42 @@ static hub_err finish_toolset(hub_config_reader *reader, hub_config_toolset *too
     return err;
 }
 
+/* The same with errors of its own, where one entry may not stop the others. */
+static hub_err try_to_finish(hub_config_reader *reader, hub_config_toolset *toolset)
+{
+    hub_config_attempt attempt;
+    if (!toolset->is_foreign) {
+        return finish_toolset(reader, toolset);
+    }
+    hub_config_begin_attempt(reader, &attempt);
+    hub_err err = finish_toolset(reader, toolset);
+    toolset->is_refused = err != HUB_OK;
+    return hub_config_end_attempt(reader, &attempt, err, toolset->settings.key);
+}
+
 static hub_err finish_toolsets(hub_config_reader *reader)
 {
     hub_settings *settings = &reader->config.settings;
+    size_t count = 0;
     hub_toolset_settings *toolsets =
         hub_arena_array(reader->arena, reader->toolset_count, sizeof *toolsets);
     if (toolsets == NULL) {
         return hub_config_no_memory(reader);
     }
     for (size_t i = 0; i < reader->toolset_count; i++) {
-        hub_err err = finish_toolset(reader, &reader->toolsets[i]);
+        hub_config_toolset *toolset = &reader->toolsets[i];
+        hub_err err = toolset->is_refused ? HUB_OK : try_to_finish(reader, toolset);
         if (err != HUB_OK) {
             return err;
         }
-        toolsets[i] = reader->toolsets[i].settings;
+        if (!toolset->is_refused) {
+            toolsets[count++] = toolset->settings;
+        }
     }
     settings->toolsets = toolsets;
-    settings->toolset_count = reader->toolset_count;
-    settings->toolsets_listed = reader->toolset_count > 0;
-    return HUB_OK;
+    settings->toolset_count = count;
+    settings->toolsets_listed = reader->is_listed;
+    return hub_config_finish_refused(reader);
 }
 
 static hub_err finish(hub_config_reader *reader, const hub_config_overrides *overrides)

@@ -38,6 +38,12 @@ typedef struct hub_config_file {
     bool is_manifest;
 } hub_config_file;
 
+/* An entry of another program's file that cannot be served; the others can. */
+typedef struct hub_config_refused {
+    const char *key;  /* of the toolset that it would be; NULL: its name makes none */
+    const char *text; /* where it stands, and what is wrong: a finished line */
+} hub_config_refused;
+
 typedef struct hub_config {
     hub_generation generation; /* first; of the settings, whose holders keep all of it */
     hub_settings settings;
@@ -46,6 +52,8 @@ typedef struct hub_config {
     const char *tokens_source;   /* who named it, for messages */
     const char *const *warnings; /* finished lines: unknown keys of a foreign file, … */
     size_t warning_count;
+    const hub_config_refused *refused;
+    size_t refused_count;
     hub_redact_set *secrets; /* what of it is masked wherever the hub writes it */
     struct hub_arena *arena; /* holds all of it; for hub_config_destroy only */
 } hub_config;
@@ -76,6 +84,10 @@ typedef struct hub_config_overrides {
 
 /* Read the files in order and apply environment and overrides. Toolsets of all files are joined
  * (the same key twice is an error); other keys of a later file win. No file is fine: defaults.
+ * An entry of another program's file that is wrong is left out and told in `refused`, since that
+ * program may know what the hub does not; nothing is served only when no entry is good, which is an
+ * error. The hub's own manifest is good as a whole or not at all: whoever wrote it wrote it for the
+ * hub, and a slip in it shall not stop a server in silence.
  * `environ` is a NULL-terminated NAME=value list (variables to expand, PATCHBAY_<TOOLSET>_ENABLED,
  * where the key is upper-cased and '-' becomes '_').
  * owns:    *ret_config, destroy it with hub_config_destroy

@@ -116,6 +116,7 @@ static hub_err read_toolsets(hub_config_reader *reader, const hub_node *node,
     if (node->kind != HUB_NODE_MAP && node->kind != HUB_NODE_NULL) {
         return hub_config_wrong(reader, node, "a map");
     }
+    reader->is_listed = true;
     hub_err err = HUB_OK;
     for (const hub_node *child = node->first; err == HUB_OK && child != NULL; child = child->next) {
         err = read_toolset(reader, child, key->keys);
@@ -419,7 +420,7 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
      .most = HUB_LIMIT_TOOLSETS,
      .keys = HUB_CONFIG_TOOLSET_KEYS,
      .about = "What there is to serve. A manifest without this key serves every module that is "
-              "found; an empty map serves none.",
+              "found; with an empty map there is nothing to serve.",
      .schema = "{\"$ref\":\"#/$defs/toolset_key\"}"},
     {.name = "policy",
      .kind = HUB_CONFIG_MAP,

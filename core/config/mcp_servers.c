@@ -156,13 +156,9 @@ static hub_err check_name(hub_config_reader *reader, const hub_node *node, hub_s
     return hub_config_check_toolset_key(reader, node, hub_str_of(key));
 }
 
-static hub_err read_server(hub_config_reader *reader, const hub_node *node, hub_str name)
+static hub_err read_entry(hub_config_reader *reader, const hub_node *node, hub_str name,
+                          const char *key)
 {
-    char *key = hub_arena_alloc(reader->scratch, name.len + sizeof "server-");
-    if (key == NULL) {
-        return hub_config_no_memory(reader);
-    }
-    make_key(name, key);
     hub_err err = check_name(reader, node, name, key);
     if (err == HUB_OK && node->kind != HUB_NODE_MAP) {
         err = hub_config_wrong_kind(reader, node, "a map");
@@ -177,15 +173,32 @@ static hub_err read_server(hub_config_reader *reader, const hub_node *node, hub_
     return err == HUB_OK ? hub_config_add_toolset(reader, &draft, key) : err;
 }
 
+/* An entry that is wrong is left out: the other program may know what the hub does not. */
+static hub_err read_server(hub_config_reader *reader, const hub_node *node, hub_str name)
+{
+    hub_config_attempt attempt;
+    char *key = hub_arena_alloc(reader->scratch, name.len + sizeof "server-");
+    if (key == NULL) {
+        return hub_config_no_memory(reader);
+    }
+    make_key(name, key);
+    hub_config_begin_attempt(reader, &attempt);
+    hub_err err = read_entry(reader, node, name, key);
+    return hub_config_end_attempt(reader, &attempt, err, key);
+}
+
 /* Continue and mcpproxy keep a list whose entries have a `name`. */
 static hub_err read_listed(hub_config_reader *reader, const hub_node *item)
 {
+    hub_config_attempt attempt;
     const hub_node *name = hub_node_find(item, "name");
-    if (name == NULL || name->kind != HUB_NODE_TEXT) {
-        return hub_node_fail(item, reader->reterr, HUB_EINVAL,
-                             "a server in a list wants a \"name\"");
+    if (name != NULL && name->kind == HUB_NODE_TEXT) {
+        return read_server(reader, item, name->text);
     }
-    return read_server(reader, item, name->text);
+    hub_config_begin_attempt(reader, &attempt);
+    hub_err err =
+        hub_node_fail(item, reader->reterr, HUB_EINVAL, "a server in a list wants a \"name\"");
+    return hub_config_end_attempt(reader, &attempt, err, NULL);
 }
 
 const hub_node *hub_config_find_servers(const hub_node *root)
@@ -218,6 +231,7 @@ hub_err hub_config_read_servers(hub_config_reader *reader, const hub_node *serve
     if (servers->kind != HUB_NODE_MAP && servers->kind != HUB_NODE_LIST) {
         return hub_config_wrong_kind(reader, servers, "a map of servers");
     }
+    reader->is_listed = true;
     hub_err err = find_project(reader);
     for (const hub_node *node = servers->first; err == HUB_OK && node != NULL; node = node->next) {
         err = servers->kind == HUB_NODE_MAP ? read_server(reader, node, hub_str_of(node->key))

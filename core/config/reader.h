@@ -54,6 +54,7 @@ typedef struct hub_config_toolset {
     hub_config_middleware middleware;
     bool is_isolation_said;
     bool is_foreign; /* of another program's file */
+    bool is_refused; /* and left out */
 } hub_config_toolset;
 
 typedef struct hub_config_reader {
@@ -79,8 +80,11 @@ typedef struct hub_config_reader {
     hub_listen_settings *listens;     /* of the last file that has any, or of the command line */
     const hub_node **listen_nodes;    /* by the same index */
     size_t listen_count;
+    bool is_listed; /* some file says what there is to serve, be it nothing */
     const char **warnings;
     size_t warning_count;
+    hub_config_refused *refused;
+    size_t refused_count;
 } hub_config_reader;
 
 /* config.c: remember that a file is read, just before it is. errors:  HUB_ENOMEM */
@@ -253,6 +257,20 @@ HUB_MUST_CHECK hub_err hub_config_hide_url(hub_config_reader *reader, hub_str ur
 
 /* hub_expand_source.on_value; the context is the reader. */
 hub_err hub_config_hide_variable(void *ctx, hub_str name, hub_str value, hub_error *reterr);
+
+/* refused.c: work on one entry of another program's file with errors of its own: between the two,
+ * reader->reterr is `why`. What ended with `err` then is noted as refused, and HUB_OK, unless memory
+ * is at its end. `key`: of the toolset, or NULL. */
+typedef struct hub_config_attempt {
+    hub_error why;
+    hub_error *outer;
+} hub_config_attempt;
+void hub_config_begin_attempt(hub_config_reader *reader, hub_config_attempt *attempt);
+HUB_MUST_CHECK hub_err hub_config_end_attempt(hub_config_reader *reader,
+                                              hub_config_attempt *attempt, hub_err err,
+                                              const char *key);
+/* Hand the refused entries over; an error when nothing else is left. */
+HUB_MUST_CHECK hub_err hub_config_finish_refused(hub_config_reader *reader);
 
 /* mcp_servers.c: the entries of another program's file (a map or a list), or NULL if it is none. */
 const hub_node *hub_config_find_servers(const hub_node *root);

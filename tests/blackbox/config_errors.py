@@ -375,7 +375,28 @@ class Foreign(Base):
 
     def test_two_names_that_become_one(self):
         text = '{"mcpServers": {\n"git": {"command": "x"},\n"GIT": {"command": "y"}}}'
-        self.check(text, "mcp.json:3", "git", name="mcp.json")
+        checked = self.cli("check", self.write("mcp.json", text))
+        self.assertEqual(checked.returncode, CONFIG_ERROR, checked.stderr)
+        self.assertSays(checked.stderr, "mcp.json:3", "git")
+
+    def test_one_bad_entry_does_not_stop_the_others(self):
+        bad = {
+            "token": {"command": "x", "env": {"T": "${GITHUB_TOKEN}"}},
+            "input": {"url": "http://127.0.0.1:9/mcp", "headers": {"A": "Bearer ${input:key}"}},
+            "folder": {"command": "${workspaceFolder}/server"},
+            "empty": {},
+        }
+        path = self.write("mcp.json", json.dumps({"mcpServers": {**bad, "up": self.recorder().toolset()}}, indent=1))
+        says = [f"mcpServers.{name}" for name in bad]
+        checked = self.cli("check", path)
+        self.assertEqual(checked.returncode, CONFIG_ERROR, checked.stderr)
+        self.assertSays(checked.stderr, *says, "GITHUB_TOKEN", "${input:key}", "workspaceFolder")
+        client = self.modern(files=[path])
+        self.assertIn("up__echo", client.own_names())
+        client.hub.wait_until(lambda: all(part in client.hub.log for part in says), "all are told")
+
+    def test_none_that_can_be_served(self):
+        self.check('{"mcpServers": {\n"a": {},\n"b": {}}}', "mcp.json:2", "1 more server", name="mcp.json")
 
 
 class Folders(HubTest):

@@ -200,6 +200,38 @@ class LeavingAlone(ReloadTest):
 
 
 class Refusing(ReloadTest):
+    def test_the_last_server_goes(self):
+        """An empty map serves nothing, with a check, a start and a reload alike."""
+        nothing = {"mcp.json": {"mcpServers": {}}, "hub.json": {"toolsets": {}}, "null.json": {"toolsets": None}}
+        for name, manifest in nothing.items():
+            with self.subTest(name):
+                path = self.home / name
+                path.write_text(json.dumps({next(iter(manifest)): {"up": upstream()}}), encoding="utf-8")
+                client = self.modern(files=[path])
+                self.assertIn("up__pid", client.own_names())
+                self.write(json.dumps(manifest), path)
+                self.assertSays(self.wait_reload(client.hub, 1), "removed=up")
+                self.assertEqual(client.own_names(), [])
+                checked = self.cli("check", path)
+                self.assertEqual(checked.returncode, 0, checked.stderr)
+                self.assertSays(checked.stdout, "0 toolsets")
+                self.assertEqual(self.modern(files=[path]).own_names(), [])
+
+    def test_an_entry_that_turns_bad(self):
+        """What is served goes on, and the file changes nothing; what never was is told, and no more."""
+        path = self.home / "mcp.json"
+        good = {"up": upstream()}
+        self.write(json.dumps({"mcpServers": {**good, "never": {}}}), path)
+        client = self.modern(files=[path])
+        pid = pid_of(client, "up")
+        self.write(json.dumps({"mcpServers": {"up": {**upstream(), "args": 5}, "new": upstream()}}), path)
+        self.assertSays(self.wait_reload(client.hub, 1, "config.refused"), "mcpServers.up.args", "nothing has changed")
+        self.assertEqual(pid_of(client, "up"), pid)
+        self.write(json.dumps({"mcpServers": {**good, "never": {}, "new": upstream()}}), path)
+        self.assertSays(self.wait_reload(client.hub, 1), "added=new")
+        self.assertSays(self.wait_reload(client.hub, 1, "config.left_out"), "mcpServers.never")
+        self.assertEqual(pid_of(client, "up"), pid)
+
     def test_bad_files(self):  # S5.11, C02
         toolsets = {"alpha": fixture("one"), "up": upstream()}
         client = self.legacy(toolsets=toolsets)

@@ -48,7 +48,11 @@ static void check_toolset(const hub_toolset_settings *toolset)
 
 static void check_config(const hub_config *config)
 {
-    hub_assert(config->settings.toolsets_listed == (config->settings.toolset_count > 0));
+    hub_assert(config->settings.toolsets_listed || config->settings.toolset_count == 0);
+    hub_assert(config->refused_count == 0 || config->settings.toolset_count > 0);
+    for (size_t i = 0; i < config->refused_count; i++) {
+        hub_assert(strncmp(config->refused[i].text, "/fuzz/m", 7) == 0);
+    }
     for (size_t i = 0; i < config->settings.toolset_count; i++) {
         check_toolset(&config->settings.toolsets[i]);
     }

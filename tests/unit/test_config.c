@@ -20,8 +20,7 @@ static hub_config *load_full(void)
 
 static void test_defaults(void **state)
 {
-    static const char *const EMPTY[] = {"",      "# nothing\n", "{}",           "hub:\nlog:\n",
-                                        "---\n", "null",        "toolsets: {}", "toolsets:\n"};
+    static const char *const EMPTY[] = {"", "# nothing\n", "{}", "hub:\nlog:\n", "---\n", "null"};
     (void)state;
     for (size_t i = 0; i < COUNT(EMPTY); i++) {
         hub_config *config = parse("m.yaml", EMPTY[i]);
@@ -394,6 +393,27 @@ static void test_edges(void **state)
     }
 }
 
+/* Whoever writes the key says what there is to serve, and be it nothing. */
+static void test_no_toolsets(void **state)
+{
+    static const struct {
+        const char *file;
+        const char *text;
+    } CASES[] = {
+        {"m.yaml", "toolsets: {}"},          {"m.yaml", "toolsets:\n"},
+        {"m.json", "{\"toolsets\": null}"},  {"m.json", "{\"mcpServers\": {}}"},
+        {"m.json", "{\"servers\": {}}"},     {"m.json", "{\"mcpServers\": []}"},
+        {"m.json", "{\"mcp.servers\": {}}"}, {"m.json", "{\"mcp\": {\"servers\": {}}}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        hub_config *config = parse(CASES[i].file, CASES[i].text);
+        assert_true(config->settings.toolsets_listed);
+        assert_int_equal(config->settings.toolset_count, 0);
+        hub_config_destroy(config);
+    }
+}
+
 /* Its own folder, unless said otherwise; an isolated module stays where the hub is. */
 static void test_working_folders(void **state)
 {
@@ -429,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_timeouts_and_the_ceiling),
         cmocka_unit_test(test_json_manifest),
         cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_no_toolsets),
         cmocka_unit_test(test_working_folders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

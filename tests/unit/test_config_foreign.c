@@ -300,10 +300,6 @@ static void test_refused(void **state)
          "\"kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk\": {}}}",
          "m.json:2: mcpServers.kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
          "...: " KEY_RULE},
-        {"{\"mcpServers\": {\n\"Git\": {\"command\": \"x\"},\n\"git\": {\"command\": \"y\"}}}",
-         "m.json:3: mcpServers.git: there is a toolset \"git\" already, from m.json:2"},
-        {"{\"mcpServers\": {\n\"a b\": {\"command\": \"x\"},\n\"a.b\": {\"command\": \"y\"}}}",
-         "m.json:3: mcpServers.a.b: there is a toolset \"a-b\" already, from m.json:2"},
         {"{\"servers\": {\"a\": {\"command\": \"x\",\n\"args\": \"y\"}}}",
          "m.json:2: servers.a.args: wanted a list, found text"},
         {"{\"mcp\": {\"servers\": {\"a\": {\"command\": \"x\",\n\"env\": {\"K\": null}}}}}",
@@ -337,11 +333,85 @@ static void test_refused(void **state)
         {"{\"mcpServers\": [\n{\"command\": \"x\"}]}",
          "m.json:2: mcpServers[0]: a server in a list wants a \"name\""},
         {"{\"mcpServers\": [\n5]}", "m.json:2: mcpServers[0]: a server in a list wants a \"name\""},
+        {"{\"mcpServers\": {\n\"a\": {},\n\"b\": 5, \"c\": []}}",
+         "m.json:2: mcpServers.a: a server wants a \"command\" or a \"url\"; 2 more servers cannot "
+         "be served, and no other is there"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(CASES); i++) {
         expect_refused("m.json", hub_str_of(CASES[i].text), NULL, HUB_EINVAL, CASES[i].expected);
     }
+}
+
+/* One entry that is wrong does not stop the others, whatever is wrong with it. */
+static void test_entries_left_out(void **state)
+{
+    static const struct {
+        const char *entry;
+        const char *key; /* NULL: the entry has none, or another one has it */
+        const char *text;
+    } CASES[] = {
+        {"\"bad\": {\"command\": \"x\", \"env\": {\"T\": \"${GITHUB_TOKEN}\"}}", "bad",
+         "bad.env.T: the variable GITHUB_TOKEN is not set, and there is no default"},
+        {"\"bad\": {\"command\": \"${workspaceFolder}/x\"}", "bad",
+         "bad.command: the variable workspaceFolder is not set, and there is no default"},
+        {"\"bad\": {\"url\": \"http://x\", \"headers\": {\"A\": \"${input:key}\"}}", "bad",
+         "bad.headers.A: ${input:key} is not a variable; known are ${VAR}, ${VAR:-default}, "
+         "${env:VAR} and ${file:/path}"},
+        {"\"bad\": {\"args\": [\"x\"]}", "bad", "bad: a server wants a \"command\" or a \"url\""},
+        {"\"bad\": {\"command\": 5}", "bad", "bad.command: wanted text, found a number"},
+        {"\"bad\": \"npx\"", "bad", "bad: wanted a map, found text"},
+        {"\"bad\": {\"command\": \"x\", \"tags\": 5}", "bad",
+         "bad.tags: wanted a list, found the number 5"},
+        {"\"bad\": {\"command\": \"x\", \"middleware\": {\"log\": 5}}", "bad",
+         "bad.middleware.log: wanted true or false, found the number 5"},
+        {"\"bad\": {\"command\": \"x\", \"args\": [\"${file:/none/at/all}\"]}", "bad",
+         "bad.args[0]: ${file:...} is not possible here"},
+        {"\"GOOD\": {\"command\": \"y\"}", NULL,
+         "GOOD: there is a toolset \"good\" already, from m.json:1"},
+        {"\"\xe6\x97\xa5\": {\"command\": \"y\"}", "",
+         "\xe6\x97\xa5: no toolset's key can be made of this name: it has no letter or digit of "
+         "ASCII"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        char text[512];
+        char expected[256];
+        (void)snprintf(
+            text, sizeof text,
+            "{\"mcpServers\": {\"good\": {\"command\": \"g\"},\n%s,\n\"last\": {\"url\": "
+            "\"http://l\"}}}",
+            CASES[i].entry);
+        hub_config *config = parse("m.json", text);
+        assert_int_equal(config->settings.toolset_count, 2);
+        assert_string_equal(config->settings.toolsets[0].key, "good");
+        assert_server_json(config->settings.toolsets[0].config_json, "{\"command\":\"g\"}");
+        assert_string_equal(config->settings.toolsets[1].key, "last");
+        assert_int_equal(config->refused_count, 1);
+        (void)snprintf(expected, sizeof expected, "m.json:2: mcpServers.%s", CASES[i].text);
+        assert_string_equal(config->refused[0].text, expected);
+        if (CASES[i].key == NULL) {
+            assert_null(config->refused[0].key);
+        } else {
+            assert_string_equal(config->refused[0].key, CASES[i].key);
+        }
+        hub_config_destroy(config);
+    }
+}
+
+/* What an entry needs that is switched off is nobody's business; a list of servers is no other. */
+static void test_entries_kept(void **state)
+{
+    (void)state;
+    hub_config *config = parse(
+        "m.json", "{\"mcpServers\": [{\"name\": \"a\", \"command\": \"x\"}, 5, {\"command\": "
+                  "\"y\"}, {\"name\": \"b\", \"command\": \"${NONE}\", \"disabled\": true}]}");
+    assert_int_equal(config->settings.toolset_count, 2);
+    assert_int_equal(config->refused_count, 2);
+    assert_null(config->refused[1].key);
+    assert_string_equal(config->refused[1].text,
+                        "m.json:1: mcpServers[2]: a server in a list wants a \"name\"");
+    hub_config_destroy(config);
 }
 
 /* Words that another program's file has for something else are left alone. */
@@ -360,13 +430,22 @@ static void test_no_servers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_claude_desktop),  cmocka_unit_test(test_claude_code),
-        cmocka_unit_test(test_cursor),          cmocka_unit_test(test_vscode),
-        cmocka_unit_test(test_cline),           cmocka_unit_test(test_gemini),
-        cmocka_unit_test(test_windsurf),        cmocka_unit_test(test_continue),
-        cmocka_unit_test(test_other_dialects),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_working_folders), cmocka_unit_test(test_settings_of_servers),
-        cmocka_unit_test(test_refused),         cmocka_unit_test(test_no_servers),
+        cmocka_unit_test(test_claude_desktop),
+        cmocka_unit_test(test_claude_code),
+        cmocka_unit_test(test_cursor),
+        cmocka_unit_test(test_vscode),
+        cmocka_unit_test(test_cline),
+        cmocka_unit_test(test_gemini),
+        cmocka_unit_test(test_windsurf),
+        cmocka_unit_test(test_continue),
+        cmocka_unit_test(test_other_dialects),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_entries_left_out),
+        cmocka_unit_test(test_entries_kept),
+        cmocka_unit_test(test_working_folders),
+        cmocka_unit_test(test_settings_of_servers),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_no_servers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

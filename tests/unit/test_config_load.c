@@ -140,7 +140,6 @@ static void test_same_toolset_in_two_files(void **state)
     } CASES[] = {
         {"toolsets: {a: }", "\ntoolsets: {b: , a: }", 2, "toolsets.a"},
         {"mcpServers: {A: {command: x}}", "toolsets: {a: }", 1, "toolsets.a"},
-        {"toolsets: {a: }", "mcpServers:\n  A:\n    command: x", 2, "mcpServers.A"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(CASES); i++) {
@@ -154,6 +153,25 @@ static void test_same_toolset_in_two_files(void **state)
         assert_string_equal(error.text, expected);
         assert_null(config);
     }
+}
+
+/* An entry of another program's file does not stop what others say. */
+static void test_same_toolset_in_a_foreign_file(void **state)
+{
+    (void)state;
+    hub_config *config = NULL;
+    hub_error error = {.text = ""};
+    char expected[512];
+    (void)snprintf(expected, sizeof expected,
+                   "%s/b.yaml:2: mcpServers.A: there is a toolset \"a\" already, from %s/a.yaml:1",
+                   folder, folder);
+    assert_int_equal(load_two("toolsets: {a: }", "mcpServers:\n  A:\n    command: x", NULL, NULL,
+                              &config, &error),
+                     HUB_OK);
+    assert_int_equal(config->settings.toolset_count, 1);
+    assert_int_equal(config->refused_count, 1);
+    assert_string_equal(config->refused[0].text, expected);
+    hub_config_destroy(config);
 }
 
 static void test_ceiling_in_another_file(void **state)
@@ -408,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_foreign_file_joins),
         cmocka_unit_test(test_same_toolset_in_two_files),
+        cmocka_unit_test(test_same_toolset_in_a_foreign_file),
         cmocka_unit_test(test_ceiling_in_another_file),
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_file_bytes),

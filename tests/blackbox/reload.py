@@ -217,6 +217,14 @@ class Refusing(ReloadTest):
                 self.assertSays(checked.stdout, "0 toolsets")
                 self.assertEqual(self.modern(files=[path]).own_names(), [])
 
+    def test_no_toolset_is_named_any_more(self):
+        """Every module that needs no configuration is one, as at a start: the others are no obstacle."""
+        client = self.modern(toolsets={"time": {}})
+        client.own_names()
+        self.write("{}")
+        self.assertSays(self.wait_reload(client.hub, 1), "generation=2")
+        self.assertEqual(sorted(client.own_names()), sorted(self.modern(files=[self.path]).own_names()))
+
     def test_an_entry_that_turns_bad(self):
         """What is served goes on, and the file changes nothing; what never was is told, and no more."""
         path = self.home / "mcp.json"

@@ -100,6 +100,21 @@ static bool is_named(const hub_settings *settings, const char *key)
     return false;
 }
 
+/* Whether a module is a toolset of its own. What one needs is not known before it is linked. */
+static bool makes_toolset(const reload *next, const hub_module *module,
+                          hub_toolset_settings *ret_settings)
+{
+    hub_error why = {.code = HUB_OK};
+    if (module->is_outside &&
+        !hub_isolation_is_outside(next->settings, hub_str_of(module->name)) &&
+        hub_resolver_link(next->hub->resolver, module, &module, &why) != HUB_OK) {
+        hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_TEXT("toolset", module->name),
+                HUB_F_TEXT("reason", why.text));
+        return false;
+    }
+    return hub_module_makes_toolset(module, next->settings, ret_settings);
+}
+
 static hub_err note_toolsets(reload *next, hub_error *reterr)
 {
     const hub_settings *settings = next->settings;
@@ -116,8 +131,7 @@ static hub_err note_toolsets(reload *next, hub_error *reterr)
     }
     for (size_t i = 0; err == HUB_OK && !settings->toolsets_listed && i < module_count; i++) {
         hub_toolset_settings own;
-        if (!is_named(settings, modules[i]->name) &&
-            hub_module_makes_toolset(modules[i], settings, &own)) {
+        if (!is_named(settings, modules[i]->name) && makes_toolset(next, modules[i], &own)) {
             err = note_toolset(next, &own, reterr);
         }
     }

@@ -93,6 +93,8 @@ static const head_case FRAMING[] = {
 static const head_case TWICE[] = {
     {BYTES(LINE HOST HOST END), 400},
     {BYTES(LINE HOST "hOST: evil.example\r\n" END), 400},
+    {BYTES(LINE HOST "Last-Event-ID: 0-1\r\nlast-event-id: 0-2\r\n" END), 400},
+    {BYTES(LINE HOST "Last-Event-ID: 0-1\r\nLast-Event-ID: 0-1\r\n" END), 400},
     {BYTES(TWO("Origin: http://localhost")), 400},
     {BYTES(TWO("Authorization: Bearer x")), 400},
     {BYTES(TWO("Content-Type: application/json")), 400},

@@ -294,6 +294,7 @@ static void test_known_names(void **state)
         {"mcp-protocol-version", HUB_HTTP_MCP_PROTOCOL_VERSION},
         {"mcp-method", HUB_HTTP_MCP_METHOD},
         {"mcp-name", HUB_HTTP_MCP_NAME},
+        {"last-event-id", HUB_HTTP_LAST_EVENT_ID},
         {"accept", HUB_HTTP_ACCEPT},
         {"connection", HUB_HTTP_CONNECTION},
         {"expect", HUB_HTTP_EXPECT},

@@ -18,6 +18,7 @@ static const struct {
     {"mcp-method", 10, HUB_HTTP_MCP_METHOD},
     {"content-type", 12, HUB_HTTP_CONTENT_TYPE},
     {"authorization", 13, HUB_HTTP_AUTHORIZATION},
+    {"last-event-id", 13, HUB_HTTP_LAST_EVENT_ID},
     {"content-length", 14, HUB_HTTP_CONTENT_LENGTH},
     {"mcp-session-id", 14, HUB_HTTP_MCP_SESSION_ID},
     {"transfer-encoding", 17, HUB_HTTP_TRANSFER_ENCODING},

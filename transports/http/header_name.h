@@ -22,6 +22,7 @@ typedef enum hub_http_name {
     HUB_HTTP_MCP_PROTOCOL_VERSION,
     HUB_HTTP_MCP_METHOD,
     HUB_HTTP_MCP_NAME,
+    HUB_HTTP_LAST_EVENT_ID,
     /* May occur again. */
     HUB_HTTP_ACCEPT,
     HUB_HTTP_CONNECTION,

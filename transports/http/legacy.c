@@ -221,8 +221,7 @@ void hub_http_legacy_initialize(const hub_http_task *task, const hub_message *me
 void hub_http_legacy_get(const hub_http_task *task)
 {
     hub_event_id after;
-    const hub_http_header *last =
-        hub_http_find_header(task->request, HUB_STR("last-event-id"), NULL);
+    const hub_http_header *last = hub_http_known(task->request, HUB_HTTP_LAST_EVENT_ID);
     hub_http_session *session = use_session(task, HUB_STR_EMPTY);
     if (session == NULL) {
         return;

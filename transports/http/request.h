@@ -84,8 +84,8 @@ static inline hub_str hub_http_known_value(const hub_http_request *request, hub_
 }
 
 /* The first header of this name in any case behind `after` (NULL: from the start); NULL when there
- * is none. Host, Origin, Authorization, Content-Type, Content-Length, Transfer-Encoding and Mcp-*
- * occur at most once. */
+ * is none. Host, Origin, Authorization, Content-Type, Content-Length, Transfer-Encoding,
+ * Last-Event-ID and Mcp-* occur at most once. */
 const hub_http_header *hub_http_find_header(const hub_http_request *request, hub_str name,
                                             const hub_http_header *after);
 

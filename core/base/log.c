@@ -92,14 +92,16 @@ static void add_field(hub_buf *line, const hub_log_field *field)
 {
     hub_buf masked; /* before it is cut: nobody knows a part of a secret */
     hub_buf_init(&masked, SIZE_MAX / 4);
-    bool is_masked = !field->is_number && hub_redact(field->text, &masked);
+    bool is_text = !field->is_number || field->text.len > 0;
+    bool is_masked = is_text && hub_redact(field->text, &masked);
     hub_str text = cut(!is_masked            ? field->text
                        : hub_buf_ok(&masked) ? hub_buf_str(&masked)
                                              : HUB_STR(HUB_REDACTED));
     hub_buf_printf(line, state.json ? ",\"%s\":" : " %s=", field->key);
-    if (field->is_number) {
+    bool is_whole = !is_masked && text.len == field->text.len;
+    if (!is_text) {
         hub_buf_printf(line, "%" PRId64, field->number);
-    } else if (!state.json && is_plain(text)) {
+    } else if ((field->is_number && is_whole) || (!state.json && is_plain(text))) {
         hub_buf_add(line, text);
     } else {
         add_quoted(line, text);

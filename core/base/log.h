@@ -22,7 +22,7 @@ typedef enum hub_log_level {
 
 typedef struct hub_log_field {
     const char *key; /* NULL ends a list */
-    hub_str text;    /* the value, unless is_number */
+    hub_str text;    /* the value; of a number, as JSON has it, or empty: then it is `number` */
     int64_t number;
     bool is_number;
 } hub_log_field;
@@ -30,6 +30,8 @@ typedef struct hub_log_field {
 #define HUB_F_STR(k, span)  ((hub_log_field){.key = (k), .text = (span)})
 #define HUB_F_TEXT(k, cstr) ((hub_log_field){.key = (k), .text = hub_str_of(cstr)})
 #define HUB_F_INT(k, n)     ((hub_log_field){.key = (k), .number = (int64_t)(n), .is_number = true})
+/* A number that is text already, and is written as it is: `span` is a JSON number. */
+#define HUB_F_NUMBER(k, span) ((hub_log_field){.key = (k), .text = (span), .is_number = true})
 
 /* hub_log(HUB_LOG_INFO, "resolver.loaded", HUB_F_TEXT("module", name), HUB_F_INT("tools", n)); */
 #define hub_log(level, event, ...)                                                                 \

@@ -95,6 +95,8 @@ class Audit(HubTest):
         client.hub.wait_log('"event":"audit"')
         line = json.loads(next(line for line in client.hub.log.splitlines() if '"event":"audit"' in line))
         self.assertEqual((line["toolset"], line["name"], line["outcome"], json.loads(line["arguments"])), ("alpha", "one", "ok", {"a": "b"}))
+        self.assertIsInstance(line["durationMs"], float)
+        self.assertIsInstance(line["request"], int)
 
     def test_a_thousand(self):
         """Records are as many as answers, in order, and the end of the hub loses none."""

@@ -136,6 +136,10 @@ static void test_json(void **state)
     assert_true(hub_str_is(json_member("x"), "\"y\""));
     assert_true(hub_str_is(json_member("n"), "-1"));
     assert_true(hub_str_glob(HUB_STR("\"20*-*-*T*:*:*.*Z\""), json_member("time")));
+    hub_buf_clear(&lines);
+    hub_log(HUB_LOG_WARNING, "a.b", HUB_F_NUMBER("n", HUB_STR("12.345")), HUB_F_TEXT("x", "1"));
+    assert_true(hub_str_is(json_member("n"), "12.345"));
+    assert_true(hub_str_is(json_member("x"), "\"1\""));
 }
 
 static void test_levels(void **state)

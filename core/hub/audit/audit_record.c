@@ -132,6 +132,13 @@ void hub_audit_record_add_line(const hub_audit_record *record, hub_buf *out)
     hub_buf_add(out, record->is_cut ? HUB_STR(",\"cut\":true}\n") : HUB_STR("}\n"));
 }
 
+static bool is_number(hub_str text)
+{
+    hub_str whole;
+    return hub_json_check(text, &whole, NULL) == HUB_OK &&
+           hub_json_type_of(whole) == HUB_JSON_NUMBER;
+}
+
 void hub_audit_record_log(const hub_audit_record *record)
 {
     hub_log_field fields[HUB_AUDIT_TEXTS + 6];
@@ -139,14 +146,15 @@ void hub_audit_record_log(const hub_audit_record *record)
     char duration[32];
     for (int which = 0; which < HUB_AUDIT_TEXTS; which++) {
         if (record->texts[which].len > 0) {
-            fields[n++] = HUB_F_STR(KEYS[which], record->texts[which]);
+            fields[n] = HUB_F_STR(KEYS[which], record->texts[which]);
+            fields[n++].is_number = which == HUB_AUDIT_REQUEST && is_number(record->texts[which]);
         }
     }
     (void)snprintf(duration, sizeof duration, "%" PRIu64 ".%03u", record->took_us / 1000,
                    (unsigned)(record->took_us % 1000)); /* has room */
     fields[n++] = HUB_F_INT("session", record->session);
     fields[n++] = HUB_F_TEXT("outcome", record->outcome);
-    fields[n++] = HUB_F_TEXT("durationMs", duration);
+    fields[n++] = HUB_F_NUMBER("durationMs", hub_str_of(duration));
     if (record->code != 0) {
         fields[n++] = HUB_F_INT("code", record->code);
     }

@@ -239,6 +239,9 @@ static hub_err finish(hub_config_reader *reader, const hub_config_overrides *ove
     const hub_limits *limits = &reader->config.settings.limits;
     hub_err err = check_unique(reader);
     if (err == HUB_OK) {
+        err = hub_config_check_variables(reader);
+    }
+    if (err == HUB_OK) {
         err = hub_config_apply_overrides(reader, overrides);
     }
     if (err == HUB_OK) {

@@ -89,7 +89,7 @@ typedef struct hub_config_overrides {
  * error. The hub's own manifest is good as a whole or not at all: whoever wrote it wrote it for the
  * hub, and a slip in it shall not stop a server in silence.
  * `environ` is a NULL-terminated NAME=value list (variables to expand, PATCHBAY_<TOOLSET>_ENABLED,
- * where the key is upper-cased and '-' becomes '_').
+ * where the key is upper-cased and '-' becomes '_'; one that means two toolsets is an error).
  * owns:    *ret_config, destroy it with hub_config_destroy
  * thread:  [init] or a worker      blocks: yes, reads files
  * errors:  HUB_EPARSE, HUB_EINVAL (unknown key, wrong type, bad value, duplicate toolset),

@@ -212,6 +212,8 @@ hub_err hub_config_apply_profile_overrides(hub_config_reader *reader,
     return err;
 }
 
+enum { VARIABLE_BYTES = HUB_LIMIT_TOOLSET_KEY_BYTES + sizeof "PATCHBAY__ENABLED" };
+
 /* PATCHBAY_GIT_HUB_ENABLED of "git-hub". False when the key is too long to be one. */
 static bool variable_of(const char *key, char *name, size_t size)
 {
@@ -229,6 +231,39 @@ static bool variable_of(const char *key, char *name, size_t size)
     return true;
 }
 
+/* The other toolset that the variable of one is about, too, or NULL. */
+static const char *find_namesake(const hub_config_reader *reader, size_t index, char *name,
+                                 size_t size)
+{
+    char other[VARIABLE_BYTES];
+    const char *key = reader->toolsets[index].settings.key;
+    bool is_set = variable_of(key, name, size) &&
+                  hub_expand_find(&reader->variables, hub_str_of(name)) != NULL;
+    for (size_t i = 0; is_set && i < index; i++) {
+        const char *one = reader->toolsets[i].settings.key;
+        if (strcmp(one, key) != 0 && variable_of(one, other, sizeof other) &&
+            strcmp(other, name) == 0) {
+            return one;
+        }
+    }
+    return NULL;
+}
+
+hub_err hub_config_check_variables(const hub_config_reader *reader)
+{
+    char name[VARIABLE_BYTES];
+    for (size_t i = 0; i < reader->toolset_count; i++) {
+        const char *other = find_namesake(reader, i, name, sizeof name);
+        if (other != NULL) {
+            return hub_fail(reader->reterr, HUB_EINVAL,
+                            "environment: %s: means the toolsets \"%s\" and \"%s\" alike: write "
+                            "`enabled` in the file instead",
+                            name, other, reader->toolsets[i].settings.key);
+        }
+    }
+    return HUB_OK;
+}
+
 hub_err hub_config_env_enabled(const char *const *env, const char *key, bool *ret_enabled,
                                hub_error *reterr)
 {
@@ -237,7 +272,7 @@ hub_err hub_config_env_enabled(const char *const *env, const char *key, bool *re
         bool enabled;
     } WORDS[] = {{"true", true},   {"1", true},  {"yes", true}, {"on", true},
                  {"false", false}, {"0", false}, {"no", false}, {"off", false}};
-    char name[HUB_LIMIT_TOOLSET_KEY_BYTES + sizeof "PATCHBAY__ENABLED"];
+    char name[VARIABLE_BYTES];
     const hub_expand_source variables = {.env = env};
     const char *value =
         variable_of(key, name, sizeof name) ? hub_expand_find(&variables, hub_str_of(name)) : NULL;

@@ -283,6 +283,9 @@ HUB_MUST_CHECK hub_err hub_config_apply_profile_overrides(hub_config_reader *rea
                                                           const hub_config_overrides *overrides,
                                                           hub_config_profile_draft *draft);
 
+/* Refuse a variable, PATCHBAY_A_B_ENABLED, that means more than one toolset: "a-b" and "a_b". */
+HUB_MUST_CHECK hub_err hub_config_check_variables(const hub_config_reader *reader);
+
 /* profiles.c: the default profile and all others, from `base` and profile_nodes. */
 HUB_MUST_CHECK hub_err hub_config_finish_profiles(hub_config_reader *reader,
                                                   const hub_config_overrides *overrides);

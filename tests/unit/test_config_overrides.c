@@ -175,6 +175,33 @@ static void test_overrides_refused(void **state)
     }
 }
 
+/* A variable of two toolsets says nothing of either. */
+static void test_variable_of_two(void **state)
+{
+    static const char TEXT[] =
+        "toolsets:\n  a-b: {module: x}\n  c: {module: x}\n  a_b: {module: x}\n"
+        "  a-c: {module: x}\n";
+    (void)state;
+    expect_refused(
+        "m.yaml", hub_str_of(TEXT), ENV("PATCHBAY_A_B_ENABLED=false"), HUB_EINVAL,
+        "environment: PATCHBAY_A_B_ENABLED: means the toolsets \"a-b\" and \"a_b\" alike: "
+        "write `enabled` in the file instead");
+    expect_refused(
+        "m.json",
+        HUB_STR("{\"mcpServers\": {\"a b\": {\"command\": \"x\"}, \"A_B\": {\"url\": "
+                "\"http://x\"}}}"),
+        ENV("PATCHBAY_A_B_ENABLED=true"), HUB_EINVAL,
+        "environment: PATCHBAY_A_B_ENABLED: means the toolsets \"a-b\" and \"a_b\" alike: "
+        "write `enabled` in the file instead");
+    hub_config *config =
+        parse_with("m.yaml", TEXT, ENV("PATCHBAY_A_C_ENABLED=false", "PATCHBAY_C_ENABLED=0"), NULL);
+    assert_true(config->settings.toolsets[0].enabled);
+    assert_false(config->settings.toolsets[1].enabled);
+    assert_true(config->settings.toolsets[2].enabled);
+    assert_false(config->settings.toolsets[3].enabled);
+    hub_config_destroy(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_overrides),
         cmocka_unit_test(test_overrides_of_the_start),
         cmocka_unit_test(test_overrides_refused),
+        cmocka_unit_test(test_variable_of_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/probe.h"
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "cli/cli.h"
 
@@ -19,7 +20,7 @@
 enum { STEP_BYTES = 4096 };
 
 struct cli_probe {
-    atomic_uint steps;
+    atomic_ullong step_ms; /* when the last step began */
     atomic_bool is_done; /* work() has returned: the exit status is its own */
     char what[STEP_BYTES];
 };
@@ -27,7 +28,7 @@ struct cli_probe {
 void cli_probe_step(cli_probe *probe, const char *what)
 {
     (void)snprintf(probe->what, sizeof probe->what, "%s", what);
-    atomic_fetch_add(&probe->steps, 1);
+    atomic_store(&probe->step_ms, hub_clock_now_ms());
 }
 
 static _Noreturn void run_child(int (*work)(void *ctx, cli_probe *probe), void *ctx,
@@ -43,22 +44,32 @@ static _Noreturn void run_child(int (*work)(void *ctx, cli_probe *probe), void *
     exit(status); /* with all that the end of a process does, so that leaks are seen */
 }
 
+/* What is left of a step's time. What is done has no more steps, and ends when it ends. */
+static int left_ms(const cli_probe *probe)
+{
+    if (atomic_load(&probe->is_done)) {
+        return -1;
+    }
+    uint64_t end_ms = atomic_load(&probe->step_ms) + HUB_LIMIT_PROBE_MS;
+    uint64_t now_ms = hub_clock_now_ms();
+    return end_ms > now_ms ? (int)(end_ms - now_ms) : 0;
+}
+
 /* Wait until the child has ended, or is over one step for too long. False for the latter. */
 static bool await_end(int pidfd, const cli_probe *probe)
 {
-    unsigned steps;
     struct pollfd end = {.fd = pidfd, .events = POLLIN};
-    do {
-        steps = atomic_load(&probe->steps);
-        int ready;
-        do {
-            ready = poll(&end, 1, HUB_LIMIT_PROBE_MS);
-        } while (ready < 0 && errno == EINTR);
+    for (;;) {
+        int left = left_ms(probe);
+        int ready = poll(&end, 1, left);
         if (ready > 0) {
             return true;
         }
-    } while (atomic_load(&probe->steps) != steps || atomic_load(&probe->is_done));
-    return false;
+        bool is_broken = ready < 0 && errno != EINTR;
+        if (is_broken || (ready == 0 && left == 0)) {
+            return false;
+        }
+    }
 }
 
 /* The child has ended; say how if that was none of its own doing. */
@@ -105,6 +116,7 @@ int cli_probe_run(int (*work)(void *ctx, cli_probe *probe), void *ctx)
         cli_complain("out of memory");
         return EXIT_INTERNAL;
     }
+    atomic_store(&probe->step_ms, hub_clock_now_ms());
     (void)fflush(NULL); /* else both would write what is not written yet */
     pid_t self = getpid();
     pid_t pid = fork();

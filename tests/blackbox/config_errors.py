@@ -54,6 +54,13 @@ class Files(Base):
         self.assertEqual(code, CONFIG_ERROR)
         self.assertSays(text, path.name, says)
 
+    def test_a_pipe_that_nobody_writes_to(self):
+        pipe = self.home / "pipe"
+        os.mkfifo(pipe)
+        done = self.cli("check", pipe)
+        self.assertEqual(done.returncode, CONFIG_ERROR, done.stderr)
+        self.assertSays(done.stderr, "within 5000 ms")
+
     def test_not_yaml(self):
         self.check("toolsets:\n  a: [1\nhub: x\n", "hub.yaml:", "not valid yaml")
 

@@ -285,13 +285,21 @@ class Check(HubTest):
 
     def test_a_file_without_toolsets(self):
         """Such a hub serves every module that it finds: that is what is said, not that there are none."""
-        for text in ("hub: {name: x}\n", "toolsets: {}\n", "mcpServers: {}\n"):
+        path = self.home / "hub.yaml"
+        path.write_text("hub: {name: x}\n")
+        done = self.cli("check", path)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        self.assertSays(done.stdout, "no toolsets listed", "every plugin", "1 profile")
+        self.assertNotIn("0 toolsets", done.stdout)
+
+    def test_a_file_with_an_empty_map(self):
+        """Somebody said what there is to serve: nothing."""
+        for text in ("toolsets: {}\n", "toolsets:\n", "mcpServers: {}\n"):
             path = self.home / "hub.yaml"
             path.write_text(text)
             done = self.cli("check", path)
             self.assertEqual(done.returncode, OK, done.stderr)
-            self.assertSays(done.stdout, "no toolsets listed", "every plugin", "1 profile")
-            self.assertNotIn("0 toolsets", done.stdout)
+            self.assertSays(done.stdout, "0 toolsets", "1 profile")
 
     def test_it_starts_nothing(self):
         recorder = self.recorder()

@@ -90,8 +90,8 @@ struct hub_config_key {
     const hub_config_word *words;
     const hub_config_key *keys; /* of the map within; of all rows of a table that has it */
     const char *about;          /* for users: the schema and the reference show it */
-    /* JSON Schema, where the kind does not say it: of the value; of the names of a map of maps; of
-     * the elements of a list of maps, beside their keys. */
+    /* JSON Schema, where the kind does not say it: of the value; of the names of a map of maps;
+     * what a map, or each of a list of maps, has beside its keys. */
     const char *schema;
     const char *example;    /* YAML: shown in the reference where there is no default */
     bool is_comment;        /* the reference shows the key in a comment */

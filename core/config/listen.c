@@ -418,6 +418,7 @@ const hub_config_key HUB_CONFIG_LISTEN_KEYS[] = {
      .offset = LISTEN(tls),
      .keys = TLS_KEYS,
      .about = "For https and wss.",
+     .schema = "{\"required\":[\"certificate\",\"key\"]}",
      .is_comment = true,
      .of = HUB_CONFIG_OF_HTTP},
     {.name = "profile",

@@ -10,6 +10,7 @@
 #include "config/describe/describe.h"
 #include "config/file.h"
 #include "config/reader.h"
+#include "tools/schema.h"
 #include "wire/json.h"
 
 #include "../../plugins/mcp_upstream/upstream.h"
@@ -262,6 +263,69 @@ static void test_modules_read_their_settings(void **state)
     }
 }
 
+/* Editors are told the same as the loader tells. */
+static void test_schema_and_loader_agree(void **state)
+{
+    static const struct {
+        const char *manifest;
+        bool is_good;
+    } CASES[] = {
+        {"{}", true},
+        {"{\"hub\":null,\"limits\":null,\"toolsets\":null}", true},
+        {"{\"hub\":{\"page_size\":0}}", false},
+        {"{\"hub\":{\"nam\":\"x\"}}", false},
+        {"{\"limits\":{\"client_message\":1024}}", true},
+        {"{\"limits\":{\"client_message\":1023}}", false},
+        {"{\"limits\":{\"client_message\":\"4 MiB\"}}", true},
+        {"{\"limits\":{\"client_message\":\"4 MB\"}}", false},
+        {"{\"limits\":{\"call_timeout\":30}}", false},
+        {"{\"log\":{\"level\":\"warn\",\"audit\":\"off\"}}", true},
+        {"{\"log\":{\"level\":\"loud\"}}", false},
+        {"{\"toolsets\":{\"a\":{\"memory_limit\":0}}}", true},
+        {"{\"toolsets\":{\"a\":{\"isolation\":\"process\",\"memory_limit\":1024}}}", false},
+        {"{\"toolsets\":{\"a\":{\"isolation\":\"process\",\"cwd\":\".\"}}}", true},
+        {"{\"toolsets\":{\"a\":{\"cwd\":\".\"}}}", false},
+        {"{\"toolsets\":{\"a\":{\"command\":\"x\",\"health_interval\":\"0s\"}}}", true},
+        {"{\"toolsets\":{\"a\":{\"health_interval\":\"0s\"}}}", false},
+        {"{\"toolsets\":{\"a\":{\"command\":\"x\",\"url\":\"http://x\"}}}", false},
+        {"{\"toolsets\":{\"a\":{\"command\":\"x\",\"headers\":{}}}}", false},
+        {"{\"toolsets\":{\"a\":{\"url\":\"http://x\",\"args\":[]}}}", false},
+        {"{\"toolsets\":{\"a\":{\"url\":\"http://x\",\"key\":\"k\"}}}", false},
+        {"{\"toolsets\":{\"a\":{\"url\":\"http://x\",\"key\":\"k\",\"certificate\":\"c\"}}}", true},
+        {"{\"toolsets\":{\"a\":{\"url\":\"unix:/x\",\"protocol\":\"2025-11-25\"}}}", true},
+        {"{\"toolsets\":{\"a\":{\"url\":\"unix:/x\",\"type\":\"http\"}}}", false},
+        {"{\"toolsets\":{\"a\":{\"command\":\"x\",\"module\":\"m\"}}}", false},
+        {"{\"toolsets\":{\"a\":{\"protocol\":\"2025-11-25\"}}}", false},
+        {"{\"toolsets\":{\"A\":{}}}", false},
+        {"{\"policy\":{\"filters\":[{\"category\":[\"x\"]}]}}", true},
+        {"{\"policy\":{\"filters\":[{}]}}", false},
+        {"{\"profiles\":{\"p\":{\"toolsets\":\"ALL\",\"policy\":{\"read_only\":true}}}}", true},
+        {"{\"listen\":[{\"http\":8787,\"insecure\":false},{\"unix\":\"s\",\"mode\":\"0660\"}]}",
+         true},
+        {"{\"listen\":[{\"http\":8787,\"mode\":\"0660\"}]}", false},
+        {"{\"listen\":[{\"unix\":\"s\",\"hosts\":[]}]}", false},
+        {"{\"listen\":[{\"http\":1,\"unix\":\"s\"}]}", false},
+        {"{\"listen\":[{\"http\":1,\"tls\":{\"key\":\"k\"}}]}", false},
+    };
+    hub_schema *compiled = NULL;
+    hub_error error = {.text = ""};
+    (void)state;
+    if (hub_schema_compile(schema, &compiled, &error) != HUB_OK) {
+        fail_msg("%s", error.text);
+    }
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        hub_config *config = NULL;
+        hub_str text = hub_str_of(CASES[i].manifest);
+        hub_err loaded = hub_config_parse("m.json", text, NULL, NULL, &config, NULL);
+        hub_err checked = hub_schema_validate(compiled, text, "manifest", &error);
+        if ((loaded == HUB_OK) != CASES[i].is_good || (checked == HUB_OK) != CASES[i].is_good) {
+            fail_msg("%s: %s", CASES[i].manifest, error.text);
+        }
+        hub_config_destroy(config);
+    }
+    hub_schema_destroy(compiled);
+}
+
 /* Every key stands in the reference, be it in a comment. */
 static void expect_mentioned(const hub_config_key *keys, hub_str text)
 {
@@ -357,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_schema_and_tables),
         cmocka_unit_test(test_bounds_of_maps),
         cmocka_unit_test(test_files_are_up_to_date),
+        cmocka_unit_test(test_schema_and_loader_agree),
         cmocka_unit_test(test_modules_read_their_settings),
         cmocka_unit_test(test_reference_is_complete),
         cmocka_unit_test(test_reference_shows_the_defaults),

@@ -21,7 +21,7 @@ enum { STEP_BYTES = 4096 };
 
 struct cli_probe {
     atomic_ullong step_ms; /* when the last step began */
-    atomic_bool is_done; /* work() has returned: the exit status is its own */
+    atomic_bool is_done;   /* work() has returned: the exit status is its own */
     char what[STEP_BYTES];
 };
 

@@ -149,7 +149,7 @@ static void test_which_modules_are_left_out(void **state)
     assert_true(is_left_out("toolsets: {a: {module: m}}", "other"));
     assert_true(is_left_out("toolsets: {a: {module: m, enabled: false}}", "m"));
     assert_false(is_left_out("toolsets: {a: {module: m, active: false}}", "m"));
-    assert_true(is_left_out("toolsets: {}", "m")); /* nothing is to be served */
+    assert_true(is_left_out("toolsets: {}", "m"));             /* nothing is to be served */
     assert_false(is_left_out("modules: {watch: false}", "m")); /* all are toolsets */
     assert_true(is_left_out("toolsets: {a: {module: m}}", "mcp_upstream"));
     assert_false(is_left_out("toolsets: {a: {command: x}}", "mcp_upstream"));

@@ -130,7 +130,8 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
                "\"pattern\":\"^[!#$%&'+.^_`|~0-9A-Za-z-]+$\"}}",
      .example = "[X-Request-Id]", .of = HUB_CONFIG_OF_URL, .module_key = "forward_headers"},
     {FOR_PROXY("startup_timeout"), .kind = HUB_CONFIG_DURATION, .least = 1, .most = MOST_START_MS,
-     .fallback = 30000, .about = "How long a server may take until it answers its first request. A command that "
+     .fallback = 30000,
+     .about = "How long a server may take until it answers its first request. A command that "
               "fetches a program first has 5m (npx, uvx, pipx, bunx, docker, podman, deno, uv run, "
               "npm exec, pnpm dlx, yarn dlx, bun x, go run, nix run).",
      .example = "30s", .of = HUB_CONFIG_OF_UPSTREAM, .module_key = "startup_timeout_ms"},

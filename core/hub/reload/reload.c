@@ -106,7 +106,7 @@ static bool makes_toolset(const reload *next, const hub_module *module,
 {
     hub_error why = {.code = HUB_OK};
     if (module->is_outside && !hub_isolation_is_outside(next->settings, hub_str_of(module->name)) &&
-        hub_resolver_link(next->hub->resolver, module, &module, &why) != HUB_OK) {
+        hub_resolver_link(hub_resolver_of(next->hub), module, &module, &why) != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_TEXT("toolset", module->name),
                 HUB_F_TEXT("reason", why.text));
         return false;

@@ -28,8 +28,8 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_AWAY_STATION,       /* … its client may go and come back, … */
     &HUB_STATUS_STATION,     /* … it is counted … */
     &HUB_MIDDLEWARE_STATION, /* … and logged; its result is cut and timed */
-    &HUB_ARGUMENTS_STATION,  /* do they fit the tool? */
     &HUB_TASKS_STATION,      /* is it, or does it become, a task? */
+    &HUB_ARGUMENTS_STATION,  /* do they fit the tool? */
     &HUB_CATALOGS_STATION,   /* is the tool still there? */
     &HUB_INSTANCES_STATION,  /* has the session an instance of its own? */
     &HUB_QUEUE_STATION,      /* has the toolset a place? */

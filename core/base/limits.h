@@ -172,6 +172,12 @@
 #define HUB_LIMIT_SUBSCRIPTIONS 256
 #define HUB_LIMIT_URI_BYTES     2048
 
+/* What it may cost to tell whether a URI belongs to the resource templates of one toolset: steps
+ * for each byte of the URI, and bytes that are added to each, for a short one meets templates, too.
+ * Ten thousand ordinary templates take a tenth of it; a step is a few instructions. */
+#define HUB_LIMIT_TEMPLATE_STEPS       16
+#define HUB_LIMIT_TEMPLATE_FLOOR_BYTES 64
+
 /* Lists. Clients exist that read only the first page, so pages are large. */
 #define HUB_LIMIT_LIST_PAGE 1000
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/route.h"
 
+#include "tools/template_routes.h"
+
 #define UI_SCHEME "ui://"
 
 static const struct {
@@ -44,23 +46,35 @@ static const hub_source *read_mapped(const hub_registry *registry, hub_str uri, 
     return NULL;
 }
 
+/* The template that a URI belongs to; without memory, the buffer says so. */
+static const hub_view_entry *find_template(hub_view *templates, const void *owner, hub_str uri,
+                                           hub_buf *own_uri)
+{
+    const hub_view_entry *entry = NULL;
+    hub_err err = hub_template_routes_find(templates, owner, uri, NULL, &entry);
+    if (err != HUB_OK) {
+        own_uri->failed = err;
+    }
+    return entry;
+}
+
 const hub_view_entry *hub_route_resource(const hub_registry *registry, hub_str uri,
                                          hub_buf *own_uri)
 {
     const hub_view *resources = hub_registry_view_of(registry, HUB_KIND_RESOURCE);
-    const hub_view *templates = hub_registry_view_of(registry, HUB_KIND_TEMPLATE);
+    hub_view *templates = hub_registry_view_of(registry, HUB_KIND_TEMPLATE);
     const hub_source *source = read_mapped(registry, uri, own_uri);
     const hub_view_entry *entry = NULL;
     if (source != NULL && hub_buf_ok(own_uri)) {
         hub_str own = hub_buf_str(own_uri);
         entry = hub_view_find_own(resources, source->toolset, own);
-        entry = entry != NULL ? entry : hub_view_match(templates, source->owner, own);
+        entry = entry != NULL ? entry : find_template(templates, source->owner, own, own_uri);
     }
-    if (entry == NULL) {
+    if (entry == NULL && hub_buf_ok(own_uri)) {
         hub_buf_clear(own_uri);
         hub_buf_add(own_uri, uri);
         entry = hub_view_find(resources, uri);
-        entry = entry != NULL ? entry : hub_view_match(templates, NULL, uri);
+        entry = entry != NULL ? entry : find_template(templates, NULL, uri, own_uri);
     }
     return entry;
 }

@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "tools/naming.h"
 #include "tools/route.h"
-#include "tools/uri_template.h"
+#include "tools/template_routes.h"
 #include "tools/view_serialise.h"
 
 #include <stdlib.h>
@@ -314,6 +314,7 @@ void hub_view_unref(hub_view *view)
     for (size_t i = 0; i < view->catalog_count; i++) {
         hub_catalog_unref(view->catalogs[i]);
     }
+    hub_template_routes_destroy(view->routes);
     free(view->catalogs);
     free(view->entries);
     free(view->names);
@@ -328,30 +329,9 @@ const hub_view_entry *hub_view_find(const hub_view *view, hub_str exposed)
     return found;
 }
 
-/* How much of a URI a template's own text matches; negative: the URI does not belong to it. */
-static int match(const hub_view_entry *entry, const void *owner, hub_str uri, bool is_lax)
+int hub_view_by_claim(const hub_view_entry *left, const hub_view_entry *right)
 {
-    if (owner == NULL) {
-        return hub_uri_template_match(entry->exposed, uri, is_lax);
-    }
-    return owner == entry->owner ? hub_uri_template_match(entry->item->name, uri, is_lax) : -1;
-}
-
-const hub_view_entry *hub_view_match(const hub_view *view, const void *owner, hub_str uri)
-{
-    const hub_view_entry *best = NULL;
-    int most = -1;
-    for (int is_lax = 0; is_lax <= 1 && best == NULL; is_lax++) {
-        for (size_t i = 0; i < view->count; i++) {
-            const hub_view_entry *entry = &view->entries[i];
-            int matched = match(entry, owner, uri, is_lax);
-            if (matched > most || (matched >= 0 && matched == most && by_claim(entry, best) < 0)) {
-                most = matched;
-                best = entry;
-            }
-        }
-    }
-    return best;
+    return by_claim(left, right);
 }
 
 size_t hub_view_after(const hub_view *view, hub_str canonical)

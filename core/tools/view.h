@@ -56,6 +56,7 @@ typedef struct hub_view {
     hub_view_entry *index; /* uthash over exposed */
     hub_catalog **catalogs;
     size_t catalog_count;
+    struct hub_template_routes *routes; /* of templates: template_routes.h; NULL before */
 } hub_view;
 
 /* What applies to every entry. */
@@ -98,11 +99,8 @@ const hub_view_entry *hub_view_find(const hub_view *view, hub_str exposed);
 /* The entry of a toolset's own name, however it is exposed; NULL when there is none. */
 const hub_view_entry *hub_view_find_own(const hub_view *view, hub_str toolset, hub_str name);
 
-/* Of resource templates: the entry that a URI belongs to, or NULL. Of several, the one whose own
- * text matches most of it, and of those the one with the best claim; variables of several segments
- * only count when nothing else matches. With `owner`, among that toolset's alone, as it has them.
- */
-const hub_view_entry *hub_view_match(const hub_view *view, const void *owner, hub_str uri);
+/* For qsort: who has the better claim to a name comes first. */
+int hub_view_by_claim(const hub_view_entry *left, const hub_view_entry *right);
 
 /* Index of the first entry whose canonical id is greater than `canonical`; count when none is. */
 size_t hub_view_after(const hub_view *view, hub_str canonical);

@@ -83,8 +83,8 @@ static const char *skip_value(const char *at, const char *end)
     case '[':
         return skip_container(at, end);
     default:
-        while (at < end && *at != ',' && !hub_json_is_space(*at)) {
-            at++;
+        while (at < end && *at != ',' && *at != '}' && !hub_json_is_space(*at)) {
+            at++; /* '}': of an object that was entered */
         }
         return at;
     }
@@ -197,21 +197,31 @@ hub_json_iter hub_json_iterate(hub_str raw)
     };
 }
 
+/* `at` is at the opening quote of a key; returns at the value behind its colon. */
+static const char *read_key(const char *at, const char *end, hub_str *ret_key)
+{
+    const char *from = at;
+    at = skip_string(at, end);
+    *ret_key = hub_str_between(from, at);
+    at = hub_json_skip_space(at, end);
+    at += at < end; /* the colon */
+    return hub_json_skip_space(at, end);
+}
+
+/* To the next element or member, over the comma in front of it. */
+static const char *skip_comma(const char *at, const char *end)
+{
+    at = hub_json_skip_space(at, end);
+    return at < end && *at == ',' ? hub_json_skip_space(at + 1, end) : at;
+}
+
 bool hub_json_next(hub_json_iter *it, hub_str *ret_key, hub_str *ret_value)
 {
     const char *end = it->end;
-    const char *at = hub_json_skip_space(it->at, end);
-    if (at < end && *at == ',') {
-        at = hub_json_skip_space(at + 1, end);
-    }
+    const char *at = skip_comma(it->at, end);
     hub_str key = HUB_STR_EMPTY;
     if (it->is_object && at < end) {
-        const char *from = at;
-        at = skip_string(at, end);
-        key = hub_str_between(from, at);
-        at = hub_json_skip_space(at, end);
-        at += at < end; /* the colon */
-        at = hub_json_skip_space(at, end);
+        at = read_key(at, end, &key);
     }
     it->at = at;
     if (at >= end) {
@@ -221,6 +231,33 @@ bool hub_json_next(hub_json_iter *it, hub_str *ret_key, hub_str *ret_value)
     *ret_key = key;
     *ret_value = hub_str_between(at, it->at);
     return true;
+}
+
+bool hub_json_next_key(hub_json_iter *it, hub_str *ret_key)
+{
+    const char *at = skip_comma(it->at, it->end);
+    bool is_member = it->is_object && at < it->end && *at != '}';
+    if (is_member) {
+        at = read_key(at, it->end, ret_key);
+    } else {
+        at += at < it->end; /* the bracket of one that was entered */
+    }
+    it->at = at;
+    return is_member;
+}
+
+hub_str hub_json_pass(hub_json_iter *it)
+{
+    const char *from = it->at;
+    it->at = from < it->end ? skip_value(from, it->end) : from;
+    return hub_str_between(from, it->at);
+}
+
+bool hub_json_enter(hub_json_iter *it)
+{
+    bool is_object = it->at < it->end && *it->at == '{';
+    it->at += is_object;
+    return is_object;
 }
 
 hub_str hub_json_get(hub_str object, hub_str key)

@@ -53,6 +53,14 @@ typedef struct hub_json_iter {
 hub_json_iter hub_json_iterate(hub_str raw);
 bool hub_json_next(hub_json_iter *it, hub_str *ret_key, hub_str *ret_value);
 
+/* Walk an object that has objects in it, all of it once: stop in front of the value of the next
+ * member, and go on either over it (hub_json_pass) or into it (hub_json_enter). False at the end of
+ * the innermost object that was entered; then the next member is the one behind it. For objects
+ * alone. */
+bool hub_json_next_key(hub_json_iter *it, hub_str *ret_key);
+hub_str hub_json_pass(hub_json_iter *it);
+bool hub_json_enter(hub_json_iter *it); /* false, and nothing happens, for what is no object */
+
 /* The raw value of a member (the first of that name), or the empty span. `key` is the decoded
  * name; an escaped spelling in the text is found too. */
 hub_str hub_json_get(hub_str object, hub_str key);

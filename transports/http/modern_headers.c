@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/limits.h"
 #include "http/mcp.h"
 #include "http/mcp_headers.h"
-
-#include <stdio.h>
-
-enum {
-    PROPERTY_DEPTH = HUB_LIMIT_SCHEMA_DEPTH, /* of nested `properties` */
-    NAME_BYTES = 256,                        /* of a header; longer ones nobody can send */
-};
-
-/* What is looked at while the annotations of a schema are walked. */
-typedef struct walk {
-    const hub_http_request *request;
-    hub_error *reterr;
-} walk;
+#include "http/param_headers.h"
 
 static hub_err check_header(const hub_http_header *header, const char *name,
                             hub_mcp_encoding encoding, hub_str json, hub_error *reterr)
@@ -23,66 +10,6 @@ static hub_err check_header(const hub_http_header *header, const char *name,
         hub_mcp_header_check(header != NULL ? &header->value : NULL, encoding, json, reterr);
     if (err != HUB_OK) {
         hub_error_prefix(reterr, "Header mismatch: %s", name);
-    }
-    return err;
-}
-
-/* The header that a property's annotation names, against the argument. */
-static hub_err check_annotation(const walk *at, hub_str annotation, hub_str argument)
-{
-    char name[NAME_BYTES];
-    hub_buf text;
-    hub_buf_init(&text, sizeof name);
-    hub_err err = hub_json_decode(annotation, &text);
-    if (err == HUB_OK && hub_http_is_token(hub_buf_str(&text))) {
-        (void)snprintf(name, sizeof name, "Mcp-Param-" HUB_STR_FMT,
-                       HUB_STR_ARG(hub_buf_str(&text)));
-        err = check_header(hub_http_find_header(at->request, hub_str_of(name), NULL), name,
-                           HUB_MCP_BASE64, argument, at->reterr);
-    } else {
-        err = HUB_OK; /* not a valid annotation: no client sends a header for it */
-    }
-    hub_buf_fini(&text);
-    return err;
-}
-
-/* The value of the member that a raw key names. */
-static hub_str get(hub_str object, hub_str raw_key)
-{
-    hub_buf key;
-    hub_str plain;
-    hub_buf_init(&key, raw_key.len);
-    if (!hub_json_plain(raw_key, &plain)) {
-        plain = hub_json_decode(raw_key, &key) == HUB_OK ? hub_buf_str(&key) : HUB_STR_EMPTY;
-    }
-    hub_str value =
-        hub_json_type_of(object) == HUB_JSON_OBJECT ? hub_json_get(object, plain) : HUB_STR_EMPTY;
-    hub_buf_fini(&key);
-    return value;
-}
-
-/* Annotations are reached by chains of `properties` alone (Schema Extension). */
-static hub_err check_properties(const walk *at, hub_str schema, hub_str arguments, int depth)
-{
-    hub_str properties = hub_json_type_of(schema) == HUB_JSON_OBJECT
-                             ? hub_json_get(schema, HUB_STR("properties"))
-                             : HUB_STR_EMPTY;
-    hub_json_iter it = hub_json_iterate(properties);
-    hub_str key;
-    hub_str property;
-    hub_err err = HUB_OK;
-    while (err == HUB_OK && depth > 0 && hub_json_next(&it, &key, &property)) {
-        if (hub_json_type_of(property) != HUB_JSON_OBJECT || key.len == 0) {
-            continue;
-        }
-        hub_str annotation = hub_json_get(property, HUB_STR("x-mcp-header"));
-        hub_str argument = get(arguments, key);
-        if (annotation.len > 0) {
-            err = check_annotation(at, annotation, argument);
-        }
-        if (err == HUB_OK) {
-            err = check_properties(at, property, argument, depth - 1);
-        }
     }
     return err;
 }
@@ -119,9 +46,8 @@ static hub_err check_arguments(const hub_http_request *request, const hub_sessio
     }
     hub_str tool = hub_session_find_tool(session, name);
     if (holds(tool, HUB_STR("x-mcp-header"), 1) || holds(tool, HUB_STR("\\u"), 0)) {
-        walk at = {.request = request, .reterr = reterr};
-        err = check_properties(&at, hub_json_get(tool, HUB_STR("inputSchema")),
-                               message->at[HUB_M_ARGUMENTS], PROPERTY_DEPTH);
+        err = hub_http_check_params(request, hub_json_get(tool, HUB_STR("inputSchema")),
+                                    message->at[HUB_M_ARGUMENTS], NULL, reterr);
     }
     hub_buf_fini(&decoded);
     return err;

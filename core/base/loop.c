@@ -138,3 +138,10 @@ bool hub_loop_mend(struct ev_loop *loop, ev_io *watcher, int events)
     plan_retry(loop);
     return true;
 }
+
+void hub_loop_start_timer(struct ev_loop *loop, ev_timer *timer, double seconds)
+{
+    ev_now_update(loop);
+    ev_timer_set(timer, seconds, 0.);
+    ev_timer_start(loop, timer);
+}

@@ -30,4 +30,10 @@ void hub_loop_destroy(struct ev_loop *loop); /* NULL is fine */
  * thread:  [loop] */
 bool hub_loop_mend(struct ev_loop *loop, ev_io *watcher, int events);
 
+/* Start a timer that is initialised and not active: it is due `seconds` from now, once. A loop that
+ * is busy has a clock that is behind, and a timer would be due so much too early. Only the
+ * monotonic clock is asked: that somebody sets the other one (ev_time) is no reason to wait.
+ * thread:  [loop] */
+void hub_loop_start_timer(struct ev_loop *loop, ev_timer *timer, double seconds);
+
 #endif

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../support/fake_wall.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/loop.h"
@@ -210,6 +211,87 @@ static void test_time_stands_still_within_a_turn(void **state)
     hub_loop_destroy(loop);
 }
 
+/* ---- a wall clock that somebody sets --------------------------------------------------------- */
+
+typedef struct wait {
+    ev_timer due;
+    ev_timer begin;
+    long step_s;
+    uint64_t begin_ms;
+    uint64_t due_ms;
+} wait;
+
+enum { WAIT_MS = 20 };
+
+static void on_wait_over(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    ((wait *)timer->data)->due_ms = hub_clock_now_ms();
+}
+
+/* The clock is set while the loop is at work, which then starts a timer. */
+static void on_wait_begin(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)events;
+    wait *of = timer->data;
+    fake_wall_step_s = of->step_s;
+    of->begin_ms = hub_clock_now_ms();
+    ev_timer_init(&of->due, on_wait_over, 0., 0.);
+    of->due.data = of;
+    hub_loop_start_timer(loop, &of->due, WAIT_MS / 1000.);
+}
+
+/* A timer is due when its time has passed, neither an hour later nor at once. */
+static void test_set_clock(void **state)
+{
+    static const long STEPS_S[] = {0, 3600, -3600, 10000000, -10000000};
+    (void)state;
+    (void)alarm(GUARD_SECONDS);
+    for (size_t i = 0; i < sizeof STEPS_S / sizeof STEPS_S[0]; i++) {
+        struct ev_loop *loop = hub_loop_new();
+        wait of = {.step_s = STEPS_S[i]};
+        double before_s = ev_time();
+        ev_timer_init(&of.begin, on_wait_begin, 0., 0.);
+        of.begin.data = &of;
+        ev_timer_start(loop, &of.begin);
+        (void)ev_run(loop, 0);
+        assert_true(of.due_ms + 1 >= of.begin_ms + WAIT_MS);
+        bool is_set = STEPS_S[i] == 0 || (ev_time() > before_s) == (STEPS_S[i] > 0);
+        assert_true(is_set); /* libev's clock is this one */
+        fake_wall_step_s = 0;
+        hub_loop_destroy(loop);
+    }
+}
+
+/* A loop that has been busy starts it from now, not from when it was woken. */
+static void on_busy(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)events;
+    wait *of = timer->data;
+    uint64_t woken_ms = hub_clock_turn_us() / 1000;
+    do {
+        of->begin_ms = hub_clock_now_ms();
+    } while (of->begin_ms < woken_ms + WAIT_MS);
+    ev_timer_init(&of->due, on_wait_over, 0., 0.);
+    of->due.data = of;
+    hub_loop_start_timer(loop, &of->due, WAIT_MS / 1000.);
+}
+
+static void test_busy_loop(void **state)
+{
+    (void)state;
+    (void)alarm(GUARD_SECONDS);
+    struct ev_loop *loop = hub_loop_new();
+    wait of = {.step_s = 0};
+    ev_timer_init(&of.begin, on_busy, 0., 0.);
+    of.begin.data = &of;
+    ev_timer_start(loop, &of.begin);
+    (void)ev_run(loop, 0);
+    assert_true(of.due_ms + 1 >= of.begin_ms + WAIT_MS);
+    hub_loop_destroy(loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +300,8 @@ int main(void)
         cmocka_unit_test(test_is_not_mended_when_closed),
         cmocka_unit_test(test_memory_is_put_aside),
         cmocka_unit_test(test_time_stands_still_within_a_turn),
+        cmocka_unit_test(test_set_clock),
+        cmocka_unit_test(test_busy_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

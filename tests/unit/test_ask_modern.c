@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asking clients of 2026-07-28: input_required and the retry. MCP basic/patterns/mrtr. */
+#include "../support/fake_wall.h"
 #include "ask_modern_support.h"
 
 #include "base/limits.h"
@@ -108,10 +109,12 @@ static void test_asked_one_by_one(void **state)
     fixture.settings.limits.ask_gather_ms = HUB_LIMIT_ASK_GATHER_MS;
     tool.on_answer = NULL;
     client *c = open_by("alice");
+    fake_wall_step_s = 3600; /* somebody sets the clock: it is the same */
     client_call(c, "\"1\"", "t__a", "{\"x\":1,\"y\":2}");
     fixture_spin(&fixture, 1);
     assert_int_equal(asker_ask(&tool, tool.call.id, 'r', "", "roots/list", ""), PATCHBAY_OK);
     char *one = state_of(client_wait(c, "\"1\""));
+    fake_wall_step_s = 0;
     assert_contains(client_reply(c, "\"1\""), "\"input-1\":{\"method\":\"sampling/createMessage\"");
     assert_contains(client_reply(c, "\"1\""), "\"input-2\":{\"method\":\"roots/list\"}}");
     retry(c, "\"2\"", one, "{\"input-1\":{\"a\":1},\"input-2\":{\"roots\":[]}}");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Progress: how much of it a client hears, and that it hears the newest (P16). */
+#include "../support/fake_wall.h"
 #include "keeper_support.h"
 
 static hub_fixture fixture;
@@ -88,13 +89,15 @@ static void test_the_newest_is_told(void **state)
     fixture_stop(&fixture);
 }
 
-/* … and without another report, too: a server may be silent for long. Once. */
-static void test_told_in_time(void **state)
+/* … and without another report, too: a server may be silent for long. Once; also when somebody has
+ * set the clock. */
+static void expect_told_in_time(long step_s)
 {
-    (void)state;
     client *c = start();
     call(c, "1");
+    fake_wall_step_s = step_s;
     report_many(0, 1000);
+    fake_wall_step_s = 0;
     size_t told = c->count;
     while (c->count == told) {
         ev_run(fixture.loop, EVRUN_ONCE);
@@ -104,6 +107,13 @@ static void test_told_in_time(void **state)
     assert_int_equal(c->count, told + 2);
     assert_contains(c->messages[told + 1], "\"result\"");
     fixture_stop(&fixture);
+}
+
+static void test_told_in_time(void **state)
+{
+    (void)state;
+    expect_told_in_time(0);
+    expect_told_in_time(3600);
 }
 
 /* A client that has cancelled hears nothing more. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that wait for a place of their toolset (REQUIREMENTS S5.17; RELIABILITY R07). */
+#include "../support/fake_wall.h"
 #include "keeper_support.h"
 #include "hub/report/status.h"
 #include "hub/limits/queue.h"
@@ -198,6 +199,26 @@ static void test_queue_timeout(void **state)
     fixture_stop(&fixture);
 }
 
+/* Somebody sets the clock: a wait is as long as it was. */
+static void test_queue_timeout_after_set_clock(void **state)
+{
+    static const long STEPS_S[] = {3600, -3600};
+    (void)state;
+    for (size_t i = 0; i < sizeof STEPS_S / sizeof STEPS_S[0]; i++) {
+        init(1, 1)->queue_timeout_ms = 20;
+        fixture_start(&fixture);
+        client *c = client_open(&fixture, LEGACY);
+        client_call(c, "1", "t__a", "{}");
+        fake_wall_step_s = STEPS_S[i];
+        uint64_t begin_ms = hub_clock_now_ms();
+        client_call(c, "2", "t__a", "{}");
+        assert_contains(client_wait(c, "2"), "queue_timeout");
+        assert_true(hub_clock_now_ms() - begin_ms >= 20);
+        fake_wall_step_s = 0;
+        fixture_stop(&fixture);
+    }
+}
+
 /* The time in the queue is part of the call's own: it waits no longer than its timeout, and what it
  * has waited is not given to the toolset again. */
 static void test_deadline_from_arrival(void **state)
@@ -303,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_no_overtaking),
         cmocka_unit_test(test_cancel_and_close),
         cmocka_unit_test(test_queue_timeout),
+        cmocka_unit_test(test_queue_timeout_after_set_clock),
         cmocka_unit_test(test_deadline_from_arrival),
         cmocka_unit_test(test_disabled),
         cmocka_unit_test(test_other_methods),

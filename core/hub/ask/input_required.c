@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/loop.h"
 #include "hub/ask/ask_internal.h"
 #include "hub/ask/sealed_state.h"
 
@@ -190,9 +191,9 @@ static void gather(hub_asking *asking)
     if (asking->has_gathered || wait <= 0.) {
         send_away(asking);
     } else if (!ev_is_active(&asking->gather)) {
-        ev_timer_init(&asking->gather, on_gathered, wait, 0.);
+        ev_timer_init(&asking->gather, on_gathered, 0., 0.);
         asking->gather.data = asking;
-        ev_timer_start(loop, &asking->gather);
+        hub_loop_start_timer(loop, &asking->gather, wait);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/loop.h"
 #include "hub/kernel/call_kept.h"
 #include "hub/kernel/objects.h"
 #include "hub/kernel/respond.h"
@@ -431,9 +432,9 @@ void hub_call_wait(hub_call *call, uint64_t wait_ms,
                    void (*on_time)(struct ev_loop *loop, ev_timer *timer, int events))
 {
     hub_assert(!ev_is_active(&call->deadline));
-    ev_timer_init(&call->deadline, on_time, (double)wait_ms / 1000., 0.);
+    ev_timer_init(&call->deadline, on_time, 0., 0.);
     call->deadline.data = call;
-    ev_timer_start(call->table->loop, &call->deadline);
+    hub_loop_start_timer(call->table->loop, &call->deadline, (double)wait_ms / 1000.);
 }
 
 void hub_call_stop_waiting(hub_call *call)

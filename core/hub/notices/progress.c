@@ -3,16 +3,15 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/loop.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
 #include "hub/kernel/respond.h"
 #include "hub/tasks/tasks.h"
-#include "hub/kernel/toolset.h"
 #include "wire/json.h"
 
 #include <stdlib.h>
@@ -100,9 +99,9 @@ static void on_due(struct ev_loop *loop, ev_timer *timer, int events);
 static void start_timer(hub_call *call, progress_part *part, uint64_t delay_ms)
 {
     struct ev_loop *loop = hub_call_loop(call);
-    ev_timer_init(&part->due, on_due, (double)delay_ms / 1000., 0.);
+    ev_timer_init(&part->due, on_due, 0., 0.);
     part->due.data = call;
-    ev_timer_start(loop, &part->due);
+    hub_loop_start_timer(loop, &part->due, (double)delay_ms / 1000.);
 }
 
 static void flush(hub_call *call, progress_part *part)

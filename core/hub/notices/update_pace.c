@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/loop.h"
 
 #include <utlist.h>
 
@@ -14,9 +15,9 @@ static void on_due(struct ev_loop *loop, ev_timer *timer, int events);
 static void start_timer(hub_session *session, uint32_t wait_ms)
 {
     struct ev_loop *loop = hub_loop(hub_session_hub(session));
-    ev_timer_init(&hub_notices_in(session)->updates_timer, on_due, wait_ms / 1000., 0.);
+    ev_timer_init(&hub_notices_in(session)->updates_timer, on_due, 0., 0.);
     hub_notices_in(session)->updates_timer.data = session;
-    ev_timer_start(loop, &hub_notices_in(session)->updates_timer);
+    hub_loop_start_timer(loop, &hub_notices_in(session)->updates_timer, wait_ms / 1000.);
 }
 
 static void take_off(hub_subscriber *subscriber)

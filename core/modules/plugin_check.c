@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "modules/plugin_check.h"
 
+#include "modules/plugin_code.h"
+#include "modules/plugin_dynamic.h"
 #include "modules/plugin_owner.h"
 
 #include <elf.h>
@@ -285,8 +287,10 @@ hub_err hub_plugin_check_elf(const unsigned char *bytes, size_t size, hub_error 
         return err;
     }
     /* Linkers put the section headers last: their end is the end of the file, cut or not. */
-    return check_size(size, end_of(header.e_shoff, (uint64_t)header.e_shnum * header.e_shentsize),
-                      reterr);
+    err = check_size(size, end_of(header.e_shoff, (uint64_t)header.e_shnum * header.e_shentsize),
+                     reterr);
+    err = err != HUB_OK ? err : hub_plugin_check_dynamic(bytes, size, reterr);
+    return err != HUB_OK ? err : hub_plugin_check_code(bytes, size, reterr);
 }
 
 static hub_err check_numbers(const patchbay_plugin *table, hub_error *reterr)

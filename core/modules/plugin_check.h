@@ -29,7 +29,8 @@ HUB_MUST_CHECK hub_err hub_plugin_open(const char *path, bool check_trust, int *
                                        hub_error *reterr);
 
 /* The bytes are an ELF shared object for this machine, and all there: the dynamic loader maps what
- * the headers promise without looking at the file's size, and would crash on what is missing.
+ * the headers promise without looking at the file's size, and would crash on what is missing; and
+ * likewise it follows the tables inside (plugin_dynamic.h).
  * errors:  HUB_EPARSE */
 HUB_MUST_CHECK hub_err hub_plugin_check_elf(const unsigned char *bytes, size_t size,
                                             hub_error *reterr);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "modules/plugin_check.h"
-#include "modules/plugin_image.h"
+#include "modules/plugin_trial.h"
 #include "wire/json.h"
 
 static bool is_same_time(struct timespec a, struct timespec b)
@@ -65,31 +65,56 @@ static hub_err add_plugin(const hub_plugin *about, const hub_plugin_image *image
     return HUB_OK;
 }
 
-/* Link a checked image, check what it exports, and make it a module. */
-static hub_err load_image(const hub_plugin_image *image, const char *path, hub_plugin **newest,
-                          hub_plugin **ret_plugin, hub_error *reterr)
+/* A library that is linked, and was found to be a plugin. */
+typedef struct linked {
+    void *handle;
+    const patchbay_plugin *table;
+    hub_schema *schema;
+} linked;
+
+/* Link a checked image, and check what it exports. */
+static hub_err link_image(const hub_plugin_image *image, const char *path, linked *ret_linked,
+                          hub_error *reterr)
 {
-    void *handle = NULL;
-    const patchbay_plugin *table = NULL;
-    hub_schema *schema = NULL;
-    hub_err err = hub_plugin_image_load(image, &handle, &table, reterr);
+    linked now = {.handle = NULL};
+    hub_err err = hub_plugin_image_load(image, &now.handle, &now.table, reterr);
     if (err != HUB_OK) {
         return err;
     }
-    err = hub_plugin_check_table(table, hub_plugin_stem(path), reterr);
-    err = err != HUB_OK ? err : compile_schema(table, &schema, reterr);
-    if (err == HUB_OK) {
-        const hub_plugin loaded = {
-            .about = {.name = table->name, .table = table, .config_schema = schema},
-            .schema = schema,
-        };
-        err = add_plugin(&loaded, image, path, newest, ret_plugin, reterr);
-    }
+    err = hub_plugin_check_table(now.table, hub_plugin_stem(path), reterr);
+    err = err != HUB_OK ? err : compile_schema(now.table, &now.schema, reterr);
     if (err != HUB_OK) {
-        hub_schema_destroy(schema);
-        hub_plugin_image_unload(handle);
+        hub_plugin_image_unload(now.handle);
+        return err;
+    }
+    *ret_linked = now;
+    return HUB_OK;
+}
+
+hub_err hub_plugin_link(const hub_plugin_image *image, const char *path, hub_plugin **newest,
+                        hub_plugin **ret_plugin, hub_error *reterr)
+{
+    linked now;
+    hub_err err = link_image(image, path, &now, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    const hub_plugin loaded = {
+        .about = {.name = now.table->name, .table = now.table, .config_schema = now.schema},
+        .schema = now.schema,
+    };
+    err = add_plugin(&loaded, image, path, newest, ret_plugin, reterr);
+    if (err != HUB_OK) {
+        hub_schema_destroy(now.schema);
+        hub_plugin_image_unload(now.handle);
     }
     return err; /* the handle is forgotten: the library stays mapped */
+}
+
+hub_err hub_plugin_try(const hub_plugin_image *image, const char *path, hub_error *reterr)
+{
+    linked now;
+    return link_image(image, path, &now, reterr); /* nothing is freed: the process ends */
 }
 
 /* Make a checked image a module whose code this process never runs. */
@@ -149,13 +174,8 @@ hub_str hub_plugin_stem(const char *path)
     return stem;
 }
 
-typedef hub_err use_image_fn(const hub_plugin_image *image, const char *path, hub_plugin **newest,
-                             hub_plugin **ret_plugin, hub_error *reterr);
-
-/* Open, copy and check a file, and make a module of it with `use_image` unless it is `before`. */
-static hub_err read_plugin(const char *path, bool check_trust, hub_plugin *before,
-                           use_image_fn *use_image, hub_plugin **newest, hub_plugin **ret_plugin,
-                           hub_error *reterr)
+hub_err hub_plugin_read(const char *path, bool check_trust, hub_plugin_image *image,
+                        hub_error *reterr)
 {
     int fd;
     hub_err err = hub_plugin_open(path, check_trust, &fd, reterr);
@@ -164,34 +184,50 @@ static hub_err read_plugin(const char *path, bool check_trust, hub_plugin *befor
     }
     char name[80]; /* the kernel takes at most 249 bytes */
     (void)snprintf(name, sizeof name, HUB_STR_FMT, HUB_STR_ARG(hub_plugin_stem(path))); /* cut */
-    hub_plugin_image image;
-    err = hub_plugin_image_init(&image, fd, name, reterr);
+    err = hub_plugin_image_init(image, fd, name, reterr);
     (void)close(fd); /* nothing was written */
     if (err != HUB_OK) {
         return err;
     }
-    bool is_outside = use_image == note_image;
-    err = hub_plugin_check_elf(image.bytes, image.size, reterr);
-    if (err == HUB_OK && before != NULL && before->about.is_outside == is_outside &&
-        before->size == image.size && before->hash == image.hash) {
-        *ret_plugin = before;
-    } else if (err == HUB_OK) {
-        err = use_image(&image, path, newest, ret_plugin, reterr);
+    err = hub_plugin_check_elf(image->bytes, image->size, reterr);
+    if (err != HUB_OK) {
+        hub_plugin_image_fini(image);
     }
-    hub_plugin_image_fini(&image);
     return err;
 }
 
-hub_err hub_plugin_load(const char *path, bool check_trust, hub_plugin *before, hub_plugin **newest,
-                        hub_plugin **ret_plugin, hub_error *reterr)
+bool hub_plugin_is_of(const hub_plugin *plugin, const hub_plugin_image *image)
 {
-    return read_plugin(path, check_trust, before, load_image, newest, ret_plugin, reterr);
+    return plugin != NULL && plugin->size == image->size && plugin->hash == image->hash;
 }
 
-hub_err hub_plugin_note(const char *path, bool check_trust, hub_plugin *before, hub_plugin **newest,
+hub_err hub_plugin_load(const char *path, unsigned how, hub_plugin *before, hub_plugin **newest,
                         hub_plugin **ret_plugin, hub_error *reterr)
 {
-    return read_plugin(path, check_trust, before, note_image, newest, ret_plugin, reterr);
+    hub_plugin_image image;
+    hub_plugin_trial *trial;
+    bool is_outside = (how & HUB_PLUGIN_NOTED) != 0;
+    hub_err err = hub_plugin_read(path, (how & HUB_PLUGIN_TRUSTED) == 0, &image, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    if (hub_plugin_is_of(before, &image) && before->about.is_outside == is_outside) {
+        *ret_plugin = before;
+        hub_plugin_image_fini(&image);
+        return HUB_OK;
+    }
+    if (!is_outside && (how & HUB_PLUGIN_TRIED) != 0) {
+        err = hub_plugin_trial_start(&image, path, hub_plugin_try, &trial, reterr);
+        if (err == HUB_OK) {
+            hub_plugin_trial_await(trial);
+            err = hub_plugin_trial_end(trial, reterr);
+        }
+    }
+    if (err == HUB_OK) {
+        err = (is_outside ? note_image : hub_plugin_link)(&image, path, newest, ret_plugin, reterr);
+    }
+    hub_plugin_image_fini(&image);
+    return err;
 }
 
 void hub_plugin_destroy_all(hub_plugin *newest)

@@ -6,6 +6,7 @@
 #ifndef HUB_MODULES_PLUGIN_LOAD_H
 #define HUB_MODULES_PLUGIN_LOAD_H
 
+#include "modules/plugin_image.h"
 #include "modules/resolver.h"
 
 #include <sys/types.h>
@@ -38,19 +39,38 @@ bool hub_plugin_stamp_is_same(const hub_plugin_stamp *a, const hub_plugin_stamp 
 /* "hello" of "/folder/hello.so"; the whole file name when it ends otherwise. Borrowed. */
 hub_str hub_plugin_stem(const char *path);
 
+/* How a file is made a module. */
+#define HUB_PLUGIN_TRUSTED 0x1u /* whoever may write it */
+#define HUB_PLUGIN_NOTED   0x2u /* it runs in a process of its own: it is checked, and not linked */
+#define HUB_PLUGIN_TRIED   0x4u /* it is linked in a child first (plugin_trial.h) */
+
 /* Load what is at `path` and put it in front of *newest; or find that it is byte for byte what
  * `before` (may be NULL) was loaded from, and return that: installing a package again, or touching
- * a file, is no reason to replace a module. owns:    nothing; *ret_plugin belongs to the list
+ * a file, is no reason to replace a module. What a module that is noted exports is for its own
+ * process to check.
+ * owns:    nothing; *ret_plugin belongs to the list
+ * blocks:  reads the file, runs constructors
  * errors:  as hub_resolver_load_file */
-HUB_MUST_CHECK hub_err hub_plugin_load(const char *path, bool check_trust, hub_plugin *before,
+HUB_MUST_CHECK hub_err hub_plugin_load(const char *path, unsigned how, hub_plugin *before,
                                        hub_plugin **newest, hub_plugin **ret_plugin,
                                        hub_error *reterr);
 
-/* The same for a module that runs in a process of its own: the file is checked and not linked. What
- * it exports is for that process to check. */
-HUB_MUST_CHECK hub_err hub_plugin_note(const char *path, bool check_trust, hub_plugin *before,
+/* The same in three steps. First: open, copy and check.
+ * owns:    *image, give it to hub_plugin_image_fini */
+HUB_MUST_CHECK hub_err hub_plugin_read(const char *path, bool check_trust, hub_plugin_image *image,
+                                       hub_error *reterr);
+
+/* Second, in a child (plugin_trial.h): link it and check what it exports. Nothing is freed. */
+HUB_MUST_CHECK hub_err hub_plugin_try(const hub_plugin_image *image, const char *path,
+                                      hub_error *reterr);
+
+/* Third: link it here. */
+HUB_MUST_CHECK hub_err hub_plugin_link(const hub_plugin_image *image, const char *path,
                                        hub_plugin **newest, hub_plugin **ret_plugin,
                                        hub_error *reterr);
+
+/* Whether a module, or none (NULL), was loaded from these bytes. */
+bool hub_plugin_is_of(const hub_plugin *plugin, const hub_plugin_image *image);
 
 /* Free a whole list. The libraries stay mapped. */
 void hub_plugin_destroy_all(hub_plugin *newest);

@@ -9,6 +9,7 @@
 #include "modules/module_list.h"
 #include "modules/plugin_check.h"
 #include "modules/plugin_load.h"
+#include "modules/plugin_tryout.h"
 #include "modules/plugin_watch.h"
 
 /* A *.so of a folder, as it was when last looked at. */
@@ -23,6 +24,13 @@ typedef struct file {
     struct file *next;
 } file;
 
+/* Why the folders are looked through. */
+typedef enum look {
+    LOOK_ASKED, /* somebody waits for the outcome */
+    LOOK_EVENT, /* something has changed: what is new is tried while the loop goes on */
+    LOOK_AGAIN, /* the same, for what there was no time for: one trial is under way at a time */
+} look;
+
 struct hub_resolver {
     hub_module_folder *folders;
     size_t folder_count;
@@ -35,6 +43,8 @@ struct hub_resolver {
     size_t refusal_count;
     const char **watched; /* the folders' paths, for the watch */
     hub_plugin_watch *watch;
+    hub_plugin_tryout tryout; /* of a file, while there is a watch */
+    look at_work;
     hub_resolver_on_change *on_change;
     void *ctx;
     bool (*is_outside)(const void *ctx, hub_str name); /* NULL: none is */
@@ -86,6 +96,43 @@ static void say_found(const hub_module *module)
             HUB_F_INT("generation", module->generation), HUB_F_TEXT("path", module->path));
 }
 
+/* What a file was loaded as. */
+static void take_loaded(file *seen, hub_plugin *loaded)
+{
+    accept(&seen->reason);
+    if (loaded != seen->loaded) {
+        seen->loaded = loaded;
+        say_found(&loaded->about);
+    }
+}
+
+static unsigned how_to_load(const hub_resolver *resolver, bool is_noted)
+{
+    return (resolver->allow_writable ? HUB_PLUGIN_TRUSTED : 0u) |
+           (is_noted ? HUB_PLUGIN_NOTED : 0u) | (resolver->watch != NULL ? HUB_PLUGIN_TRIED : 0u);
+}
+
+/* Begin to try a file; what comes of it, on_tried says. */
+static hub_err begin_trial(hub_resolver *resolver, file *seen, hub_error *reterr)
+{
+    hub_plugin_image image;
+    hub_err err = hub_plugin_read(seen->path, !resolver->allow_writable, &image, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    if (hub_plugin_is_of(seen->loaded, &image) && !seen->loaded->about.is_outside) {
+        take_loaded(seen, seen->loaded);
+    } else {
+        err = hub_plugin_tryout_start(&resolver->tryout, &image, seen->path, hub_plugin_try, seen,
+                                      reterr);
+        if (err == HUB_OK) {
+            return HUB_OK; /* it has the image */
+        }
+    }
+    hub_plugin_image_fini(&image);
+    return err;
+}
+
 /* Load a file, and note the outcome; a known reason for a file that is the same is no news. */
 static void load_file(hub_resolver *resolver, file *seen, bool is_same)
 {
@@ -93,19 +140,24 @@ static void load_file(hub_resolver *resolver, file *seen, bool is_same)
     hub_error error = {.text = ""};
     bool is_outside =
         resolver->is_outside != NULL && resolver->is_outside(resolver->outside_ctx, seen->stem);
+    /* One that takes a name over is awaited: nobody is to see the name gone in between. */
+    bool is_heir = seen->loaded == NULL && hub_resolver_find(resolver, seen->stem) != NULL;
+    bool is_tried_meanwhile =
+        resolver->watch != NULL && resolver->at_work != LOOK_ASKED && !is_outside && !is_heir;
+    if (is_tried_meanwhile) {
+        if (begin_trial(resolver, seen, &error) != HUB_OK) {
+            refuse(&seen->reason, seen->path, error.text, is_same);
+        }
+        return;
+    }
     if (resolver->before_link != NULL) {
         resolver->before_link(seen->path);
     }
-    if ((is_outside ? hub_plugin_note : hub_plugin_load)(seen->path, !resolver->allow_writable,
-                                                         seen->loaded, &resolver->newest, &loaded,
-                                                         &error) != HUB_OK) {
+    if (hub_plugin_load(seen->path, how_to_load(resolver, is_outside), seen->loaded,
+                        &resolver->newest, &loaded, &error) != HUB_OK) {
         refuse(&seen->reason, seen->path, error.text, is_same);
-        return;
-    }
-    accept(&seen->reason);
-    if (loaded != seen->loaded) {
-        seen->loaded = loaded;
-        say_found(&loaded->about);
+    } else {
+        take_loaded(seen, loaded);
     }
 }
 
@@ -157,10 +209,16 @@ static void visit_file(hub_resolver *resolver, size_t folder_at, const char *nam
      * again: a library that it needs, or the mode of a folder, may have changed. */
     hub_plugin_stamp now = hub_plugin_stamp_of(seen->path);
     bool is_same = hub_plugin_stamp_is_same(&seen->stamp, &now);
-    seen->stamp = now;
-    if (!is_same || seen->reason != NULL) {
-        load_file(resolver, seen, is_same);
+    bool is_on_trial = resolver->tryout.subject == seen;
+    if (is_on_trial && (!is_same || resolver->at_work == LOOK_ASKED)) {
+        hub_plugin_tryout_stop(&resolver->tryout);
+    } else if (is_same && (seen->reason == NULL || resolver->at_work == LOOK_AGAIN)) {
+        return;
+    } else if (resolver->tryout.subject != NULL && resolver->at_work != LOOK_ASKED) {
+        return; /* as if it had not been seen: there is another look when the trial has ended */
     }
+    seen->stamp = now;
+    load_file(resolver, seen, is_same);
 }
 
 /* A folder that cannot be looked into keeps the files that are known of it; one that is gone does
@@ -262,6 +320,9 @@ static void drop_absent(hub_resolver *resolver)
         if (looked_at->is_present) {
             at = &looked_at->next;
         } else {
+            if (resolver->tryout.subject == looked_at) {
+                hub_plugin_tryout_stop(&resolver->tryout);
+            }
             *at = looked_at->next;
             destroy_file(looked_at);
         }
@@ -332,11 +393,6 @@ static hub_err copy_folders(hub_resolver *resolver, const char *const *folders, 
     return HUB_OK;
 }
 
-static void on_watch(void *ctx)
-{
-    hub_resolver_scan(ctx);
-}
-
 hub_err hub_resolver_create(const char *const *folders, size_t count, bool allow_writable,
                             hub_resolver **ret_resolver, hub_error *reterr)
 {
@@ -360,6 +416,7 @@ void hub_resolver_destroy(hub_resolver *resolver)
         return;
     }
     hub_plugin_watch_destroy(resolver->watch);
+    hub_plugin_tryout_stop(&resolver->tryout);
     while (resolver->files != NULL) {
         file *next = resolver->files->next;
         destroy_file(resolver->files);
@@ -377,8 +434,9 @@ void hub_resolver_destroy(hub_resolver *resolver)
     free(resolver);
 }
 
-void hub_resolver_scan(hub_resolver *resolver)
+static void look_through(hub_resolver *resolver, look why)
 {
+    resolver->at_work = why;
     for (file *at = resolver->files; at != NULL; at = at->next) {
         at->is_present = false;
     }
@@ -391,6 +449,38 @@ void hub_resolver_scan(hub_resolver *resolver)
     }
 }
 
+void hub_resolver_scan(hub_resolver *resolver)
+{
+    look_through(resolver, LOOK_ASKED);
+}
+
+static void on_watch(void *ctx)
+{
+    look_through(ctx, LOOK_EVENT);
+}
+
+/* A file has been tried: link it here, if it was harmless, and look for the next. */
+static void on_tried(void *ctx, void *subject, const hub_plugin_image *image, hub_err err,
+                     const hub_error *why)
+{
+    hub_resolver *resolver = ctx;
+    file *seen = subject;
+    hub_plugin *loaded = NULL;
+    hub_error error = *why;
+    if (err == HUB_OK && resolver->before_link != NULL) {
+        resolver->before_link(seen->path);
+    }
+    if (err == HUB_OK) {
+        err = hub_plugin_link(image, seen->path, &resolver->newest, &loaded, &error);
+    }
+    if (err == HUB_OK) {
+        take_loaded(seen, loaded);
+    } else {
+        refuse(&seen->reason, seen->path, error.text, true);
+    }
+    look_through(resolver, LOOK_AGAIN);
+}
+
 void hub_resolver_report(hub_resolver *resolver, hub_resolver_on_change *on_change, void *ctx)
 {
     resolver->on_change = on_change;
@@ -401,6 +491,7 @@ hub_err hub_resolver_watch(hub_resolver *resolver, struct ev_loop *loop,
                            hub_resolver_on_change *on_change, void *ctx, hub_error *reterr)
 {
     hub_resolver_report(resolver, on_change, ctx);
+    hub_plugin_tryout_init(&resolver->tryout, loop, on_tried, resolver);
     return hub_plugin_watch_create(resolver->watched, resolver->folder_count, loop, on_watch,
                                    resolver, &resolver->watch, reterr);
 }
@@ -437,8 +528,8 @@ hub_err hub_resolver_load_file(hub_resolver *resolver, const char *path,
                                const hub_module **ret_module, hub_error *reterr)
 {
     hub_plugin *loaded = NULL;
-    hub_err err =
-        hub_plugin_load(path, !resolver->allow_writable, NULL, &resolver->newest, &loaded, reterr);
+    hub_err err = hub_plugin_load(path, how_to_load(resolver, false), NULL, &resolver->newest,
+                                  &loaded, reterr);
     if (err == HUB_OK) {
         *ret_module = &loaded->about;
     }
@@ -464,7 +555,7 @@ hub_err hub_resolver_link(hub_resolver *resolver, const hub_module *module,
     while (at != NULL && (at->loaded == NULL || &at->loaded->about != module)) {
         at = at->next;
     }
-    hub_err err = at != NULL ? hub_plugin_load(at->path, !resolver->allow_writable, NULL,
+    hub_err err = at != NULL ? hub_plugin_load(at->path, how_to_load(resolver, false), NULL,
                                                &resolver->newest, &at->loaded, reterr)
                              : hub_fail(reterr, HUB_ENOTFOUND, "the file is gone");
     for (size_t i = 0; err == HUB_OK && i < resolver->module_count; i++) {

@@ -11,17 +11,21 @@
  * earlier folder has the name; the folder and the file are owned by root or this user and not
  * writable by others, nor by a group (but the owner's own one, which nobody else is in), and so is
  * everything above the folder (but sticky folders like /tmp) and whatever symbolic links lead to;
- * an ELF shared object of this machine, complete; all its symbols resolve (dlopen RTLD_NOW |
+ * an ELF shared object of this machine, complete, with sound tables and without zeros for code; all its symbols resolve (dlopen RTLD_NOW |
  * RTLD_LOCAL); the symbol patchbay_plugin_v1; magic; ABI major; abi_min not newer than this hub;
  * struct_size at least that of 1.0; create, call and destroy present; name well-formed and equal to
  * the file's (hello.so is "hello"); version present; config_schema_json compiles. Constructors of
  * the library run when it is linked, before the checks that follow.
  *
+ * While the folders are watched, a file is linked in a child first (plugin_trial.h); the loop goes
+ * on, unless somebody asks for a scan. One that crashes there is refused, and the hub lives.
+ *
  * A file counts as changed when its bytes did. If the new bytes are refused, the module of the old
  * ones stays the newest of its name, and the refusal is listed.
  *
  * Files: resolver.c (folders, names, changes), module_list.c (why a name is not there),
- * plugin_check.c (the checks), plugin_owner.c (whose a group is), plugin_image.c (copy and dlopen),
+ * plugin_check.c, plugin_dynamic.c and plugin_code.c (the checks), plugin_trial.c and
+ * plugin_tryout.c (the child), plugin_owner.c (whose a group is), plugin_image.c (copy and dlopen),
  * plugin_watch.c (inotify).
  *
  * Thread: [loop]. Scanning and loading read the disk: at start-up, and when a folder changes.

@@ -11,8 +11,8 @@
  * earlier folder has the name; the folder and the file are owned by root or this user and not
  * writable by others, nor by a group (but the owner's own one, which nobody else is in), and so is
  * everything above the folder (but sticky folders like /tmp) and whatever symbolic links lead to;
- * an ELF shared object of this machine, complete, with sound tables and without zeros for code; all its symbols resolve (dlopen RTLD_NOW |
- * RTLD_LOCAL); the symbol patchbay_plugin_v1; magic; ABI major; abi_min not newer than this hub;
+ * an ELF shared object of this machine, complete, with sound tables and without zeros for code; all
+ * its symbols resolve (dlopen RTLD_NOW | RTLD_LOCAL); the symbol patchbay_plugin_v1; magic; ABI major; abi_min not newer than this hub;
  * struct_size at least that of 1.0; create, call and destroy present; name well-formed and equal to
  * the file's (hello.so is "hello"); version present; config_schema_json compiles. Constructors of
  * the library run when it is linked, before the checks that follow.

@@ -239,8 +239,8 @@ bool hub_json_next_key(hub_json_iter *it, hub_str *ret_key)
     bool is_member = it->is_object && at < it->end && *at != '}';
     if (is_member) {
         at = read_key(at, it->end, ret_key);
-    } else {
-        at += at < it->end; /* the bracket of one that was entered */
+    } else if (at < it->end) {
+        at++; /* the bracket of one that was entered */
     }
     it->at = at;
     return is_member;
@@ -256,7 +256,9 @@ hub_str hub_json_pass(hub_json_iter *it)
 bool hub_json_enter(hub_json_iter *it)
 {
     bool is_object = it->at < it->end && *it->at == '{';
-    it->at += is_object;
+    if (is_object) {
+        it->at++;
+    }
     return is_object;
 }
 

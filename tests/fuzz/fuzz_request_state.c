@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const unsigned char digest[HUB_DIGEST_BYTES] = "digest";
-    static const hub_state_key key = {.bytes = "key"};
+    static const hub_key key = {.bytes = "key"};
     const hub_state_binding binding = {
         .principal = HUB_STR("p"), .profile = HUB_STR("default"), .digest = digest};
     hub_str text = {.ptr = (const char *)data, .len = size};

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../plugins/mcp_remote/websocket_frames.h"
-#include "../../plugins/mcp_remote/websocket_upgrade.h"
+#include "../../plugins/upstream/remote/websocket_frames.h"
+#include "../../plugins/upstream/remote/websocket_upgrade.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

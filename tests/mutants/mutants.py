@@ -102,7 +102,7 @@ MUTANTS = [
     # ---- failing servers --------------------------------------------------------------------------
     Mutant(
         "no_backoff",
-        "plugins/mcp_upstream/restart.c",
+        "plugins/upstream/common/restart.c",
         "        delay *= 2;\n",
         "        delay += 1;\n",
         "supervision_restart.py",
@@ -110,7 +110,7 @@ MUTANTS = [
     ),
     Mutant(
         "failures_are_never_forgotten",
-        "plugins/mcp_upstream/restart.c",
+        "plugins/upstream/common/restart.c",
         "        server->failures = 0;\n    }\n}\n\nvoid upstream_restart_plan",
         "    }\n}\n\nvoid upstream_restart_plan",
         "supervision_restart.py",
@@ -118,7 +118,7 @@ MUTANTS = [
     ),
     Mutant(
         "failures_are_forgotten",
-        "plugins/mcp_upstream/restart.c",
+        "plugins/upstream/common/restart.c",
         "    server->failures++;\n",
         "    server->failures = 1;\n",
         "supervision_restart.py",
@@ -126,7 +126,7 @@ MUTANTS = [
     ),
     Mutant(
         "a_hung_server_is_kept",
-        "plugins/mcp_upstream/health.c",
+        "plugins/upstream/common/health.c",
         "    } else if (!may_be_at_work(server)) {",
         "    } else if (!may_be_at_work(server) && enough > 2) {",
         "supervision_health.py",
@@ -134,7 +134,7 @@ MUTANTS = [
     ),
     Mutant(
         "a_busy_server_is_ended",
-        "plugins/mcp_upstream/health.c",
+        "plugins/upstream/common/health.c",
         "    } else if (!may_be_at_work(server)) {",
         "    } else if (!may_be_at_work(server) || enough > 0) {",
         "supervision_health.py",
@@ -142,7 +142,7 @@ MUTANTS = [
     ),
     Mutant(
         "idle_stop_ignores_calls",
-        "plugins/mcp_upstream/health.c",
+        "plugins/upstream/common/health.c",
         "return server->in_flight.count > 0 || server->errands.count > 0 ||",
         "return server->errands.count > 0 ||",
         "supervision_health.py",
@@ -341,7 +341,7 @@ MUTANTS = [
     # ---- connections that break --------------------------------------------------------------------
     Mutant(
         "broken_websockets_go_on",
-        "plugins/mcp_remote/websocket_link.c",
+        "plugins/upstream/remote/websocket_link.c",
         "http_request_failure(link->request, (int)code));\n    link->loop->timer_start(link->again, 0);\n",
         "http_request_failure(link->request, (int)code));\n",
         "faults_calls.py",
@@ -357,7 +357,7 @@ MUTANTS = [
     ),
     Mutant(
         "signs_of_life_are_dropped",
-        "plugins/mcp_remote/channel.c",
+        "plugins/upstream/remote/channel.c",
         "x->role = x->is_pulse ? ROLE_OTHER : role_of(message->method);",
         "x->role = role_of(message->method);",
         "upstream_http_manners.py",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The upstream core (plugins/mcp_upstream) in the test's own process, between a puppet of the hub
+ * The upstream core (plugins/upstream/common) in the test's own process, between a puppet of the hub
  * and a server that is not there: the test says what the server says. Its handshake and its lists
  * are answered by themselves: a tool `t`, a resource `PREFIX:///r`, a prompt `p`. For programs that
  * stop at the first thing they do not like.
@@ -8,7 +8,7 @@
 #ifndef FIDELITY_SIDE_H
 #define FIDELITY_SIDE_H
 
-#include "../../plugins/mcp_upstream/duplex.h"
+#include "../../plugins/upstream/common/duplex.h"
 #include "hub_fixture.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef SSE_FEED_H
 #define SSE_FEED_H
 
-#include "../../plugins/mcp_remote/sse_reader.h"
+#include "../../plugins/upstream/remote/sse_reader.h"
 
 typedef struct sse_feed {
     sse_reader reader;

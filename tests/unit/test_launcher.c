@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that fetch a program before they run it (plugins/mcp_upstream/launcher.c). */
+/* Commands that fetch a program before they run it (plugins/upstream/common/launcher.c). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "../../plugins/mcp_remote/header_value.h"
-#include "../../plugins/mcp_remote/tool_headers.h"
-#include "../../plugins/mcp_remote/url.h"
+#include "../../plugins/upstream/remote/header_value.h"
+#include "../../plugins/upstream/remote/tool_headers.h"
+#include "../../plugins/upstream/remote/url.h"
 
 #include <unistd.h>
 

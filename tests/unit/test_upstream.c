@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 /* Before cmocka.h, which has a macro fail(). */
-#include "../../plugins/mcp_upstream/config.c"
-#include "../../plugins/mcp_upstream/upstream.h"
+#include "../../plugins/upstream/local/config.c"
+#include "../../plugins/upstream/common/upstream.h"
 
 #include <cmocka.h>
 

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "../../plugins/mcp_remote/websocket.c"
-#include "../../plugins/mcp_upstream/duplex.c"
+#include "../../plugins/upstream/remote/websocket.c"
+#include "../../plugins/upstream/common/duplex.c"
 
 /* ---- a loop with one timer ------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../plugins/mcp_remote/websocket_frames.h"
+#include "../../plugins/upstream/remote/websocket_frames.h"
 
 #define BYTES(text)                                                                                \
     {                                                                                              \

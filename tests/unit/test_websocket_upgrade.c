@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../plugins/mcp_remote/websocket_upgrade.h"
+#include "../../plugins/upstream/remote/websocket_upgrade.h"
 
 /* The standard's own example, section 1.3. */
 static const ws_upgrade EXAMPLE = {.key = "dGhlIHNhbXBsZSBub25jZQ==",

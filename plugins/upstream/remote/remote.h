@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A server that is reached over HTTP: streamable HTTP of both eras, and HTTP+SSE of 2024-11-05. One
- * instance is one server. What is said is the business of mcp_upstream_core; this is how.
+ * instance is one server. What is said is the business of ../common; this is how.
  *
  *   plugin.c          the module's table: create, call, cancel, destroy
  *   config.c          its configuration: a server entry with a `url`, as in any `mcpServers` file
@@ -27,7 +27,7 @@
 #include "http_client.h"
 #include "sse_reader.h"
 #include "tool_headers.h"
-#include "../mcp_upstream/upstream.h"
+#include "../common/upstream.h"
 
 #define REMOTE_CONNECT_MS       5000        /* to reach the server, unless configured */
 #define REMOTE_MESSAGE_BYTES    (16u << 20) /* of a message of the server, unless the hub says */

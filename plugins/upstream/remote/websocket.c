@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "websocket.h"
 
-#include "../mcp_upstream/duplex.h"
+#include "../common/duplex.h"
 #include "url.h"
 #include "websocket_link.h"
 #include "websocket_upgrade.h"

@@ -17,7 +17,7 @@
 #include <patchbay/process.h>
 #include <patchbay/stream.h>
 
-#include "duplex.h"
+#include "../common/duplex.h"
 
 #define UPSTREAM_STOP_GRACE_MS 2000       /* between closing stdin, SIGTERM and SIGKILL */
 #define UPSTREAM_HEALTH_MS     30000      /* of silence, before the server is asked for a sign */

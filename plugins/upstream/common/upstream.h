@@ -2,8 +2,8 @@
 /*
  * An upstream: another MCP server. One instance is one server; one connection serves every client.
  * Nothing here knows how the server is reached: that is the channel's business (channel.h). Two
- * modules are made of it: mcp_upstream (a child process and its pipes, or a Unix socket: pipes.h)
- * and mcp_remote (HTTP, WebSocket).
+ * modules are made of it: mcp_upstream (a child process and its pipes, or a Unix socket: ../local)
+ * and mcp_remote (HTTP, WebSocket: ../remote).
  *
  *   server.c         the instance: made, connected, disconnected, ended; what it sends
  *   restart.c        when a server that failed is tried again

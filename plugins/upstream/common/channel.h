@@ -2,7 +2,7 @@
 /*
  * The seam between what an upstream says and how it is reached. A channel carries messages to one
  * server and back; it knows nothing of catalogs, calls or subscriptions. Pipes and Unix
- * sockets are some (pipes.h), HTTP and WebSocket others (plugins/mcp_remote).
+ * sockets are some (../local), HTTP and WebSocket others (../remote).
  *
  * An operation may find that the connection is over: it then says so with upstream_disconnect(),
  * which may call close() before the operation has returned.

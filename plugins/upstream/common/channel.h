@@ -11,6 +11,7 @@
 #ifndef MCP_UPSTREAM_CHANNEL_H
 #define MCP_UPSTREAM_CHANNEL_H
 
+#include <patchbay/json.h>
 #include <patchbay/wire.h>
 
 typedef struct mcp_server mcp_server;
@@ -52,6 +53,27 @@ typedef struct upstream_channel {
     void (*begin_tools)(mcp_server *server);
     int (*take_tool)(mcp_server *server, patchbay_str tool);
 } upstream_channel;
+
+/* A notifications/cancelled under construction. */
+typedef struct upstream_cancellation {
+    patchbay_str parts[3];
+    upstream_outgoing message;
+} upstream_cancellation;
+
+/* Make one for the request `id` (raw, borrowed) in place: it points into itself. */
+static inline void upstream_cancellation_init(upstream_cancellation *made, patchbay_str id)
+{
+    made->parts[0] = patchbay_str_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                                     "\"params\":{\"requestId\":");
+    made->parts[1] = id;
+    made->parts[2] = patchbay_str_of("}}");
+    made->message = (upstream_outgoing){
+        .parts = made->parts,
+        .part_count = sizeof made->parts / sizeof made->parts[0],
+        .kind = PATCHBAY_MSG_NOTIFICATION,
+        .method = patchbay_str_of("notifications/cancelled"),
+    };
+}
 
 /* ---- what a channel reports ------------------------------------------------------------------ */
 

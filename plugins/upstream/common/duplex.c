@@ -31,19 +31,9 @@ void duplex_take(mcp_server *server, duplex_noise *noise, patchbay_str text, con
 
 void duplex_cancel(mcp_server *server, patchbay_str id)
 {
-    const patchbay_str parts[] = {
-        patchbay_str_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                        "\"params\":{\"requestId\":"),
-        id,
-        patchbay_str_of("}}"),
-    };
-    const upstream_outgoing message = {
-        .parts = parts,
-        .part_count = sizeof parts / sizeof parts[0],
-        .kind = PATCHBAY_MSG_NOTIFICATION,
-        .method = patchbay_str_of("notifications/cancelled"),
-    };
-    upstream_send(server, &message);
+    upstream_cancellation made;
+    upstream_cancellation_init(&made, id);
+    upstream_send(server, &made.message);
 }
 
 int duplex_retry_as_legacy(mcp_server *server)

@@ -16,6 +16,7 @@
  *   questions.c      what the server asks of clients
  *   quote.c          what a server says of its troubles, made fit to be repeated
  *   duplex.c         what channels share that are one connection, both ways
+ *   module.c         what both modules need to be modules
  *
  * Ids. A client's request goes out under the hub's call id, so an answer is matched by the hub
  * itself. The module's own requests have string ids, "NAME-NUMBER", and no id is used twice.

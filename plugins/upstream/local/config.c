@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pipes.h"
 
+#include "../common/module.h"
+
 #include <strings.h>
 #include <sys/un.h>
 
-#define SOCKET_PATH_BYTES                                                                          \
-    (sizeof((struct sockaddr_un *)0)->sun_path -                                                   \
-     1) /* unix(7), less a NUL                         \
-                                                     */
+/* unix(7), less a NUL */
+#define SOCKET_PATH_BYTES (sizeof((struct sockaddr_un *)0)->sun_path - 1)
 
 static int32_t fail(patchbay_error *reterr, int32_t code, const char *text)
 {
@@ -16,22 +16,11 @@ static int32_t fail(patchbay_error *reterr, int32_t code, const char *text)
     return code;
 }
 
-/* The text of a raw string, or NULL when out of memory or when it contains a NUL. */
+/* The text of a raw string, or NULL: fail_texts() says why. */
 static char *dup_text(patchbay_str raw)
 {
-    patchbay_out text = {0};
-    if (!patchbay_json_decode(raw, &text) || text.failed) {
-        patchbay_out_free(&text);
-        return NULL;
-    }
-    if (text.ptr == NULL) {
-        return calloc(1, 1);
-    }
-    if (memchr(text.ptr, '\0', text.len) != NULL) {
-        patchbay_out_free(&text);
-        return NULL;
-    }
-    return text.ptr; /* NUL-terminated by patchbay_out */
+    int32_t result;
+    return upstream_dup_text(raw, &result);
 }
 
 /* The same, as one line: JSON may have line breaks between its tokens, and means the same with

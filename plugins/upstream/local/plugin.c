@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pipes.h"
 
+#include "../common/module.h"
+
 static void free_lines(line_server *lines)
 {
     upstream_fini(&lines->server);
@@ -43,16 +45,6 @@ static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchba
     return PATCHBAY_OK;
 }
 
-static void call(void *inst, patchbay_call id, const patchbay_request *request)
-{
-    upstream_call(inst, id, request);
-}
-
-static void cancel(void *inst, patchbay_call id)
-{
-    upstream_cancel(inst, id);
-}
-
 static void destroy(void *inst)
 {
     free_lines(inst);
@@ -71,7 +63,7 @@ PATCHBAY_EXPORT const patchbay_plugin patchbay_plugin_v1 = {
         ,
     .flags = PATCHBAY_PLUGIN_PROXY,
     .create = create,
-    .call = call,
-    .cancel = cancel,
+    .call = upstream_module_call,
+    .cancel = upstream_module_cancel,
     .destroy = destroy,
 };

@@ -167,19 +167,9 @@ static int32_t send_message(mcp_server *server, const upstream_outgoing *message
 
 static void send_cancellation(mcp_remote *remote, patchbay_str id, patchbay_out *forwarded)
 {
-    const patchbay_str parts[] = {
-        patchbay_str_of("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                        "\"params\":{\"requestId\":"),
-        id,
-        patchbay_str_of("}}"),
-    };
-    const upstream_outgoing message = {
-        .parts = parts,
-        .part_count = sizeof parts / sizeof parts[0],
-        .kind = PATCHBAY_MSG_NOTIFICATION,
-        .method = patchbay_str_of("notifications/cancelled"),
-    };
-    int32_t sent = send_with(remote, &message, forwarded);
+    upstream_cancellation made;
+    upstream_cancellation_init(&made, id);
+    int32_t sent = send_with(remote, &made.message, forwarded);
     if (sent != PATCHBAY_OK) {
         upstream_fail(&remote->server, sent == PATCHBAY_ELIMIT
                                            ? "does not answer what is sent to it"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remote.h"
 
+#include "../common/module.h"
 #include "header_value.h"
 #include "url.h"
 
@@ -16,18 +17,8 @@ static int32_t fail(patchbay_error *reterr, const char *what, patchbay_str name)
 /* The text of a member; NULL when it is not there. `result` says if it cannot be had. */
 static char *dup_member(patchbay_str json, const char *key, int32_t *result)
 {
-    patchbay_out text = {0};
     patchbay_str raw = patchbay_json_get(json, key);
-    if (raw.len == 0) {
-        return NULL;
-    }
-    patchbay_out_text(&text, "");
-    if (!patchbay_json_decode(raw, &text) || text.failed ||
-        memchr(text.ptr, '\0', text.len) != NULL) {
-        *result = text.failed ? PATCHBAY_ENOMEM : PATCHBAY_EINVAL;
-        patchbay_out_free(&text);
-    }
-    return text.ptr; /* NUL-terminated by patchbay_out */
+    return raw.len > 0 ? upstream_dup_text(raw, result) : NULL;
 }
 
 static int32_t read_header(patchbay_out *lines, patchbay_str name, patchbay_str value,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "remote.h"
 
+#include "../common/module.h"
 #include "url.h"
 #include "websocket.h"
 
@@ -88,16 +89,6 @@ static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchba
     return PATCHBAY_OK;
 }
 
-static void call(void *inst, patchbay_call id, const patchbay_request *request)
-{
-    upstream_call(inst, id, request);
-}
-
-static void cancel(void *inst, patchbay_call id)
-{
-    upstream_cancel(inst, id);
-}
-
 static void destroy(void *inst)
 {
     free_remote(inst);
@@ -117,7 +108,7 @@ PATCHBAY_EXPORT const patchbay_plugin patchbay_plugin_v1 = {
         ,
     .flags = PATCHBAY_PLUGIN_PROXY,
     .create = create,
-    .call = call,
-    .cancel = cancel,
+    .call = upstream_module_call,
+    .cancel = upstream_module_cancel,
     .destroy = destroy,
 };

@@ -138,6 +138,95 @@ static void test_most_parameters(void **state)
 }
 
 /* As many as fit into the largest list, in no time: the loop waits for it. */
+/* What a call costs does not depend on how many parameters the schema has, nor on how often it
+ * writes them with escapes: the arguments are passed over once. */
+static void test_cost(void **state)
+{
+    enum { PROPERTIES = 2000, MEMBERS = 3000, HEADERS = 3 };
+    size_t costs[4];
+    (void)state;
+    for (size_t way = 0; way < 4; way++) { /* few or many properties, with or without escapes */
+        tool_headers all = {0};
+        patchbay_out tool = {0};
+        patchbay_out arguments = {0};
+        patchbay_out lines = {0};
+        patchbay_out_text(&tool, "{\"name\":\"t\",\"inputSchema\":{\"properties\":{");
+        for (int i = 0; i < ((way & 1) != 0 ? PROPERTIES : 0); i++) {
+            patchbay_out_printf(&tool, "\"p%d\":{\"type\":\"string\"},", i);
+        }
+        patchbay_out_text(&tool, (way & 2) != 0 ? "\"\\u0061\":{\"properties\":{"
+                                                : "\"a\":{\"properties\":{");
+        patchbay_out_text(&tool, PARAM("x", "string", "X") "}}," PARAM(
+                                     "b", "string", "B") "," PARAM("c", "integer", "C") "}}}");
+        patchbay_out_text(&arguments, "{");
+        for (int i = 0; i < MEMBERS; i++) {
+            patchbay_out_printf(&arguments, "\"p%d\":[{\"x\":\"y\"}],", i);
+        }
+        patchbay_out_text(&arguments, "\"a\":{\"x\":\"1\"},\"b\":\"2\",\"c\":3,\"b\":\"4\"}");
+        tool_headers_begin(&all);
+        assert_null(tool_headers_take(&all, patchbay_str_make(tool.ptr, tool.len)));
+        costs[way] = tool_headers_add(&all, patchbay_str_of("t"),
+                                      patchbay_str_make(arguments.ptr, arguments.len), &lines);
+        assert_string_equal(lines.ptr, "Mcp-Param-X: 1\nMcp-Param-B: 2\nMcp-Param-C: 3\n");
+        assert_in_range(costs[way], arguments.len, arguments.len + (MEMBERS + 8) * HEADERS);
+        assert_int_equal(costs[way], costs[0]);
+        patchbay_out_free(&tool);
+        patchbay_out_free(&arguments);
+        patchbay_out_free(&lines);
+        tool_headers_free(&all);
+    }
+}
+
+/* … nor on how deep they lie: each byte is read once. */
+static void test_cost_of_depth(void **state)
+{
+    enum { DEPTH = 25, BYTES = 10000 };
+    tool_headers all = {0};
+    patchbay_out tool = {0};
+    patchbay_out arguments = {0};
+    patchbay_out lines = {0};
+    (void)state;
+    patchbay_out_text(&tool, "{\"name\":\"t\",\"inputSchema\":{");
+    for (int i = 0; i < DEPTH; i++) {
+        patchbay_out_text(&tool, "\"properties\":{\"a\":{");
+        patchbay_out_text(&arguments, "{\"a\":");
+    }
+    patchbay_out_text(&tool, "\"type\":\"string\",\"x-mcp-header\":\"A\"");
+    patchbay_out_text(&arguments, "\"");
+    for (int i = 0; i < BYTES; i++) {
+        patchbay_out_text(&arguments, "y");
+    }
+    patchbay_out_text(&arguments, "\"");
+    for (int i = 0; i < DEPTH; i++) {
+        patchbay_out_text(&tool, "}}");
+        patchbay_out_text(&arguments, "}");
+    }
+    patchbay_out_text(&tool, "}}");
+    tool_headers_begin(&all);
+    assert_null(tool_headers_take(&all, patchbay_str_make(tool.ptr, tool.len)));
+    size_t cost = tool_headers_add(&all, patchbay_str_of("t"),
+                                   patchbay_str_make(arguments.ptr, arguments.len), &lines);
+    assert_in_range(cost, arguments.len, arguments.len + DEPTH);
+    assert_int_equal(lines.len, sizeof "Mcp-Param-A: \n" - 1 + BYTES);
+    patchbay_out_free(&tool);
+    patchbay_out_free(&arguments);
+    patchbay_out_free(&lines);
+    tool_headers_free(&all);
+}
+
+/* One parameter has one header: which, must be plain. */
+static void test_a_parameter_twice(void **state)
+{
+    tool_headers all = {0};
+    (void)state;
+    tool_headers_begin(&all);
+    assert_string_equal(
+        tool_headers_take(&all, patchbay_str_of(TOOL("t", PARAM("a", "string", "A") "," PARAM(
+                                                              "\\u0061", "string", "B")))),
+        "is on a parameter that the schema has twice");
+    tool_headers_free(&all);
+}
+
 static void test_many_tools(void **state)
 {
     enum { TOOLS = 200000, HANG_S = 120 };
@@ -209,13 +298,11 @@ static void test_origins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_generations),
-        cmocka_unit_test(test_most_parameters),
-        cmocka_unit_test(test_many_tools),
-        cmocka_unit_test(test_urls),
+        cmocka_unit_test(test_values),          cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_parameters),      cmocka_unit_test(test_generations),
+        cmocka_unit_test(test_most_parameters), cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_cost_of_depth),   cmocka_unit_test(test_a_parameter_twice),
+        cmocka_unit_test(test_many_tools),      cmocka_unit_test(test_urls),
         cmocka_unit_test(test_origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

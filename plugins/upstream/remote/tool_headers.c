@@ -7,16 +7,41 @@
 
 static const char ANNOTATION[] = "x-mcp-header";
 
+enum { NO_HEADER = UINT16_MAX, ROOT = 0 };
+
+/* A parameter that has a header, or parameters inside that have. Node 0 is the arguments. */
+typedef struct param_node {
+    uint32_t key; /* where its name is, decoded */
+    uint32_t key_len;
+    uint16_t header; /* its number, or NO_HEADER */
+    uint16_t first;  /* node inside; 0: none */
+    uint16_t next;   /* node beside; 0: none */
+    uint16_t reserved;
+} param_node;
+
 typedef struct annotated_tool {
     patchbay_str name;
-    patchbay_str schema;
-    char bytes[]; /* of both */
+    param_node *nodes;
+    char *bytes; /* names of parameters */
+    uint16_t node_count;
+    uint16_t header_count;
+    patchbay_str headers[TOOL_HEADERS_MAX];
+    char texts[]; /* of the tool's name and the headers */
 } annotated_tool;
 
-/* The check of one tool: the names met so far, and what is wrong. */
+/* Where in the schema the check is: names of properties, from the innermost out. */
+typedef struct schema_path {
+    const struct schema_path *up;
+    patchbay_str key; /* raw */
+} schema_path;
+
+/* The check of one tool: the headers met so far, where they are, and what is wrong. */
 typedef struct header_check {
     patchbay_str names[TOOL_HEADERS_MAX]; /* raw */
     size_t count;
+    param_node *nodes; /* TOOL_HEADERS_NODES of them; NULL: there was no header yet */
+    size_t node_count;
+    patchbay_out bytes;
     const char *wrong;
 } header_check;
 
@@ -49,7 +74,83 @@ static int is_same_name(patchbay_str a, patchbay_str b)
     return 1;
 }
 
-static void check_annotation(header_check *check, patchbay_str name, patchbay_str type)
+static patchbay_str key_of(const char *bytes, const param_node *node)
+{
+    return patchbay_str_make(bytes + node->key, node->key_len);
+}
+
+/* The node inside `parent` of that name, or 0. */
+static uint16_t find_node(const param_node *nodes, const char *bytes, uint16_t parent,
+                          patchbay_str name, size_t *steps)
+{
+    uint16_t at = nodes[parent].first;
+    while (at != 0 && !patchbay_str_eq(key_of(bytes, &nodes[at]), name)) {
+        at = nodes[at].next;
+        ++*steps;
+    }
+    return at;
+}
+
+/* The node of the path, made if it is not there yet; 0 when that cannot be. */
+static uint16_t make_node(header_check *check, const schema_path *path)
+{
+    if (path == NULL) {
+        return ROOT;
+    }
+    uint16_t parent = make_node(check, path->up);
+    size_t before = check->bytes.len;
+    size_t steps = 0;
+    if (check->wrong != NULL) {
+        return 0;
+    }
+    (void)patchbay_json_decode(path->key, &check->bytes);
+    if (check->bytes.failed) {
+        check->wrong = "cannot be remembered: out of memory";
+        return 0;
+    }
+    patchbay_str name = patchbay_str_make(check->bytes.ptr + before, check->bytes.len - before);
+    uint16_t found = find_node(check->nodes, check->bytes.ptr, parent, name, &steps);
+    if (found != 0) {
+        check->bytes.len = before;
+        return found;
+    }
+    if (check->node_count == TOOL_HEADERS_NODES) {
+        check->wrong = "is on parameters that lie too deep";
+        return 0;
+    }
+    uint16_t made = (uint16_t)check->node_count++;
+    check->nodes[made] = (param_node){
+        .key = (uint32_t)before,
+        .key_len = (uint32_t)name.len,
+        .header = NO_HEADER,
+        .next = check->nodes[parent].first,
+    };
+    check->nodes[parent].first = made;
+    return made;
+}
+
+/* The parameter at `path` has the next header. */
+static void note_place(header_check *check, const schema_path *path)
+{
+    if (check->nodes == NULL) {
+        check->nodes = calloc(TOOL_HEADERS_NODES, sizeof *check->nodes);
+        if (check->nodes == NULL) {
+            check->wrong = "cannot be remembered: out of memory";
+            return;
+        }
+        check->nodes[ROOT].header = NO_HEADER;
+        check->node_count = 1;
+    }
+    uint16_t node = make_node(check, path);
+    if (check->wrong == NULL && check->nodes[node].header != NO_HEADER) {
+        check->wrong = "is on a parameter that the schema has twice";
+    } else if (check->wrong == NULL) {
+        check->nodes[node].header = (uint16_t)check->count;
+    }
+}
+
+static void check_annotation(header_check *check, patchbay_str name, patchbay_str type,
+                             const schema_path *path)
 {
     static const char *const TYPES[] = {"string", "integer", "boolean", NULL};
     patchbay_str text = name.len >= 2 && name.ptr[0] == '"'
@@ -68,26 +169,41 @@ static void check_annotation(header_check *check, patchbay_str name, patchbay_st
         }
     }
     if (check->wrong == NULL) {
+        note_place(check, path);
         check->names[check->count++] = text;
     }
 }
 
-static void check_schema(header_check *check, patchbay_str schema, int is_property,
+/* `path`: of the property that it is the schema of. `is_reachable`: what it describes can be found in
+ * the arguments. */
+static void check_schema(header_check *check, patchbay_str schema, const schema_path *path,
                          int is_reachable);
 
 /* The elements or members of a value that holds schemas. */
-static void check_each(header_check *check, patchbay_str schemas, int is_reachable)
+static void check_each(header_check *check, patchbay_str schemas)
 {
     patchbay_json_iter it = patchbay_json_iterate(schemas);
     patchbay_str key;
     patchbay_str value;
     while (check->wrong == NULL && patchbay_json_next(&it, &key, &value)) {
-        check_schema(check, value, is_reachable, is_reachable);
+        check_schema(check, value, NULL, 0);
+    }
+}
+
+static void check_properties(header_check *check, patchbay_str schemas, const schema_path *path,
+                             int is_reachable)
+{
+    patchbay_json_iter it = patchbay_json_iterate(schemas);
+    schema_path inside = {.up = path};
+    patchbay_str value;
+    while (check->wrong == NULL && patchbay_json_next(&it, &inside.key, &value)) {
+        int is_named = is_reachable && it.is_object;
+        check_schema(check, value, is_named ? &inside : NULL, is_named);
     }
 }
 
 /* Recursion is bounded by the depth of JSON. */
-static void check_schema(header_check *check, patchbay_str schema, int is_property,
+static void check_schema(header_check *check, patchbay_str schema, const schema_path *path,
                          int is_reachable)
 {
     static const char *const DATA[] = {"const", "enum", "default", "examples", NULL};
@@ -98,19 +214,19 @@ static void check_schema(header_check *check, patchbay_str schema, int is_proper
     patchbay_str value;
     while (check->wrong == NULL && it.is_object && patchbay_json_next(&it, &key, &value)) {
         if (patchbay_json_is(key, patchbay_str_of(ANNOTATION))) {
-            if (is_property) {
-                check_annotation(check, value, patchbay_json_get(schema, "type"));
+            if (path != NULL) {
+                check_annotation(check, value, patchbay_json_get(schema, "type"), path);
             } else {
                 check->wrong = "is where no argument can be found";
             }
         } else if (patchbay_json_is(key, patchbay_str_of("properties"))) {
-            check_each(check, value, is_reachable);
+            check_properties(check, value, path, is_reachable);
         } else if (is_one_of(key, MAPS) || (value.len > 0 && value.ptr[0] == '[')) {
             if (!is_one_of(key, DATA)) {
-                check_each(check, value, 0);
+                check_each(check, value);
             }
         } else if (!is_one_of(key, DATA)) {
-            check_schema(check, value, 0, 0);
+            check_schema(check, value, NULL, 0);
         }
     }
 }
@@ -127,9 +243,17 @@ static int compare(const void *a, const void *b)
     return memcmp(left->name.ptr, right->name.ptr, left->name.len); /* no name is empty */
 }
 
+static void free_tool(void *tool)
+{
+    annotated_tool *gone = tool;
+    free(gone->nodes);
+    free(gone->bytes);
+    free(gone);
+}
+
 void tool_headers_begin(tool_headers *all)
 {
-    tdestroy(all->former, free);
+    tdestroy(all->former, free_tool);
     all->former = all->latest;
     all->latest = NULL;
 }
@@ -141,22 +265,45 @@ static void forget(void **tree, patchbay_str name)
     if (node != NULL) {
         annotated_tool *gone = *node;
         (void)tdelete(&key, tree, compare);
-        free(gone);
+        free_tool(gone);
     }
 }
 
-static int keep(tool_headers *all, patchbay_str name, patchbay_str schema)
+static patchbay_str copy_text(char **at, patchbay_str text)
 {
-    annotated_tool *made = malloc(sizeof *made + name.len + schema.len);
-    if (made == NULL) {
+    patchbay_str copy = patchbay_str_make(*at, text.len);
+    memcpy(*at, text.ptr, text.len);
+    *at += text.len;
+    return copy;
+}
+
+/* Takes what the check has found. */
+static int keep(tool_headers *all, patchbay_str name, header_check *check)
+{
+    size_t size = name.len;
+    for (size_t i = 0; i < check->count; i++) {
+        size += check->names[i].len;
+    }
+    annotated_tool *made = calloc(1, sizeof *made + size);
+    param_node *nodes = realloc(check->nodes, check->node_count * sizeof *nodes);
+    if (made == NULL || nodes == NULL) {
+        free(made);
+        check->nodes = nodes != NULL ? nodes : check->nodes;
         return 0;
     }
-    memcpy(made->bytes, name.ptr, name.len);
-    memcpy(made->bytes + name.len, schema.ptr, schema.len);
-    made->name = patchbay_str_make(made->bytes, name.len);
-    made->schema = patchbay_str_make(made->bytes + name.len, schema.len);
+    char *at = made->texts;
+    made->name = copy_text(&at, name);
+    made->header_count = (uint16_t)check->count;
+    for (size_t i = 0; i < check->count; i++) {
+        made->headers[i] = copy_text(&at, check->names[i]);
+    }
+    made->nodes = nodes;
+    made->node_count = (uint16_t)check->node_count;
+    made->bytes = check->bytes.ptr;
+    check->nodes = NULL;
+    check->bytes = (patchbay_out){0};
     if (tsearch(made, &all->latest, compare) == NULL) {
-        free(made);
+        free_tool(made);
         return 0;
     }
     return 1;
@@ -167,15 +314,17 @@ const char *tool_headers_take(tool_headers *all, patchbay_str tool)
     header_check check = {.count = 0};
     patchbay_out name = {0};
     patchbay_str schema = patchbay_json_get(tool, "inputSchema");
-    check_schema(&check, schema, 0, 1);
+    check_schema(&check, schema, NULL, 1);
     if (patchbay_json_decode(patchbay_json_get(tool, "name"), &name) && name.len > 0) {
         patchbay_str text = patchbay_str_make(name.ptr, name.len);
         forget(&all->latest, text);
         forget(&all->former, text);
-        if (check.wrong == NULL && check.count > 0 && !keep(all, text, schema)) {
+        if (check.wrong == NULL && check.count > 0 && !keep(all, text, &check)) {
             check.wrong = "cannot be remembered: out of memory";
         }
     }
+    free(check.nodes);
+    patchbay_out_free(&check.bytes);
     patchbay_out_free(&name);
     return check.wrong;
 }
@@ -205,59 +354,99 @@ static void add_value(patchbay_str header, patchbay_str value, patchbay_out *lin
     patchbay_out_free(&text);
 }
 
-/* The value of the member whose name is the raw string `key`. */
-static patchbay_str get_raw(patchbay_str object, patchbay_str key)
+/* The arguments of one call, passed over once. */
+typedef struct arguments_walk {
+    const annotated_tool *tool;
+    const char *end;
+    size_t steps;
+    patchbay_out name;                     /* of a member, decoded */
+    patchbay_str values[TOOL_HEADERS_MAX]; /* by header; empty: not there */
+    unsigned char
+        met[TOOL_HEADERS_NODES / 8]; /* nodes: of a name that comes again the first counts */
+} arguments_walk;
+
+/* The node of a member whose name is the raw string `key`, if it is met for the first time; or 0. */
+static uint16_t meet(arguments_walk *walk, uint16_t parent, patchbay_str key)
 {
-    patchbay_out name = {0};
-    patchbay_str found = patchbay_str_make(NULL, 0);
-    patchbay_json_iter it = patchbay_json_iterate(object);
-    patchbay_str at;
-    patchbay_str value;
-    (void)patchbay_json_decode(key, &name);
-    while (it.is_object && found.len == 0 && patchbay_json_next(&it, &at, &value)) {
-        if (patchbay_json_is(at, patchbay_str_make(name.ptr, name.len))) {
-            found = value;
-        }
+    patchbay_str name = patchbay_str_make(key.ptr + 1, key.len - 2);
+    if (memchr(name.ptr, '\\', name.len) != NULL) {
+        walk->name.len = 0;
+        (void)patchbay_json_decode(key, &walk->name);
+        name = patchbay_str_make(walk->name.ptr, walk->name.len);
     }
-    patchbay_out_free(&name);
-    return found;
+    const annotated_tool *tool = walk->tool;
+    uint16_t node = find_node(tool->nodes, tool->bytes, parent, name, &walk->steps);
+    unsigned char bit = (unsigned char)(1u << (node & 7));
+    if (node == 0 || (walk->met[node >> 3] & bit) != 0) {
+        return 0;
+    }
+    walk->met[node >> 3] |= bit;
+    return node;
 }
 
-/* Walk schema and arguments together. */
-static void add_values(patchbay_str schema, patchbay_str arguments, patchbay_out *lines)
+/* An object, from its brace on. Returns where it ends. Recursion goes no deeper than the nodes. */
+static const char *walk_object(arguments_walk *walk, uint16_t parent, const char *at)
 {
-    patchbay_json_iter it = patchbay_json_iterate(patchbay_json_get(schema, "properties"));
-    patchbay_str key;
-    patchbay_str property;
-    while (it.is_object && patchbay_json_next(&it, &key, &property)) {
-        patchbay_str header = patchbay_json_get(property, ANNOTATION);
-        patchbay_str value = get_raw(arguments, key);
-        int is_scalar = value.len > 0 && strchr("{[n", value.ptr[0]) == NULL;
-        if (header.len > 2 && is_scalar) {
-            add_value(patchbay_str_make(header.ptr + 1, header.len - 2), value, lines);
-        } else if (value.len > 0 && value.ptr[0] == '{') {
-            add_values(property, value, lines);
+    const param_node *nodes = walk->tool->nodes;
+    for (at++;;) {
+        at = patchbay_json_skip_space_(at, walk->end);
+        if (at < walk->end && *at == ',') {
+            at = patchbay_json_skip_space_(at + 1, walk->end);
+        }
+        if (at >= walk->end || *at == '}') {
+            return at < walk->end ? at + 1 : at;
+        }
+        const char *key_end = patchbay_json_skip_value_(at, walk->end);
+        uint16_t node = meet(walk, parent, patchbay_str_make(at, (size_t)(key_end - at)));
+        at = patchbay_json_skip_space_(key_end, walk->end);
+        const char *value = patchbay_json_skip_space_(at + 1, walk->end); /* the colon */
+        if (node != 0 && nodes[node].first != 0 && *value == '{') {
+            at = walk_object(walk, node, value);
+            continue;
+        }
+        at = patchbay_json_skip_value_(value, walk->end);
+        if (node != 0 && nodes[node].header != NO_HEADER && strchr("{[n", *value) == NULL) {
+            walk->values[nodes[node].header] = patchbay_str_make(value, (size_t)(at - value));
         }
     }
 }
 
-void tool_headers_add(const tool_headers *all, patchbay_str name, patchbay_str arguments,
-                      patchbay_out *lines)
+static size_t add_values(const annotated_tool *tool, patchbay_str arguments, patchbay_out *lines)
+{
+    arguments_walk walk = {.tool = tool};
+    while (arguments.len > 0 && patchbay_json_is_space_(arguments.ptr[0])) {
+        arguments = patchbay_str_make(arguments.ptr + 1, arguments.len - 1);
+    }
+    if (arguments.len == 0 || arguments.ptr[0] != '{') {
+        return 0;
+    }
+    walk.end = arguments.ptr + arguments.len;
+    walk.steps = (size_t)(walk_object(&walk, ROOT, arguments.ptr) - arguments.ptr) + walk.steps;
+    for (size_t i = 0; i < tool->header_count; i++) {
+        if (walk.values[i].len > 0) {
+            add_value(tool->headers[i], walk.values[i], lines);
+        }
+    }
+    lines->failed = lines->failed || walk.name.failed;
+    patchbay_out_free(&walk.name);
+    return walk.steps;
+}
+
+size_t tool_headers_add(const tool_headers *all, patchbay_str name, patchbay_str arguments,
+                        patchbay_out *lines)
 {
     const annotated_tool key = {.name = name};
     annotated_tool *const *node = name.len > 0 ? tfind(&key, &all->latest, compare) : NULL;
     if (node == NULL && name.len > 0) {
         node = tfind(&key, &all->former, compare);
     }
-    if (node != NULL) {
-        add_values((*node)->schema, arguments, lines);
-    }
+    return node != NULL ? add_values(*node, arguments, lines) : 0;
 }
 
 void tool_headers_free(tool_headers *all)
 {
-    tdestroy(all->latest, free);
-    tdestroy(all->former, free);
+    tdestroy(all->latest, free_tool);
+    tdestroy(all->former, free_tool);
     all->latest = NULL;
     all->former = NULL;
 }

@@ -2,6 +2,8 @@
 /* Host interface wire/1: the hub's scanner and dialects. */
 #include "modules/instance_internal.h"
 
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "base/limits.h"
 #include "wire/lineage.h"
@@ -31,6 +33,17 @@ static void explain(patchbay_error *reterr, int32_t code, const hub_error *why)
     reterr->text[len] = '\0';
 }
 
+/* Which limit it is that the scanner speaks of: `byte N: nested too deep`. */
+static void name_limits(hub_error *why)
+{
+    size_t len = strlen(why->text);
+    if (why->code == HUB_ELIMIT && strncmp(why->text, "byte ", 5) == 0) {
+        (void)snprintf(why->text + len, sizeof why->text - len,
+                       " (a message has at most %d values, nested %d deep)", HUB_LIMIT_JSON_VALUES,
+                       HUB_LIMIT_JSON_DEPTH);
+    }
+}
+
 static uint64_t number_or_max(hub_str raw)
 {
     uint64_t number;
@@ -49,6 +62,7 @@ static int32_t wire_scan(patchbay_host *host, patchbay_str bytes, patchbay_messa
     }
     if (err != HUB_OK) {
         int32_t code = err == HUB_ELIMIT ? PATCHBAY_ELIMIT : PATCHBAY_EINVAL;
+        name_limits(&why);
         explain(reterr, code, &why);
         return code;
     }

@@ -138,6 +138,6 @@ hub_err hub_process_env_find_program(const char *const *env, const char *command
     }
     free(program);
     /* Without its value: clients are told, too. */
-    return found ? hub_fail(reterr, HUB_ESYSTEM, "found in PATH, but not executable")
+    return found ? hub_fail(reterr, HUB_EINVAL, "found in PATH, but not executable")
                  : hub_fail(reterr, HUB_ENOTFOUND, "not found in PATH: give its whole path");
 }

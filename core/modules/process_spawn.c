@@ -239,19 +239,26 @@ static hub_err explain_exec(const hub_process_plan *plan, int cause, const char 
     switch (cause) {
     case ENOENT:
         return program_exists(plan)
-                   ? hub_fail(reterr, HUB_ESYSTEM,
+                   ? hub_fail(reterr, HUB_EINVAL,
                               "%s exists, but its interpreter (\"#!\" line or loader) does not",
                               program)
                    : hub_fail(reterr, HUB_ENOTFOUND, "%s: no such file", program);
     case ENOEXEC:
-        return hub_fail(reterr, HUB_ESYSTEM,
+        return hub_fail(reterr, HUB_EINVAL,
                         "%s is neither a program of this machine nor a script with a \"#!\" line",
                         program);
     case EACCES:
-        return hub_fail(reterr, HUB_ESYSTEM, "%s is not executable", program);
+        return hub_fail(reterr, HUB_EINVAL, "%s is not executable", program);
     default:
         return hub_fail(reterr, HUB_ESYSTEM, "%s: %s", program, why);
     }
+}
+
+/* Whether it is about the path that was asked for, and not about the state of the system. */
+static bool is_of_path(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP ||
+           error == ENAMETOOLONG;
 }
 
 static hub_err explain(const hub_process_plan *plan, const hub_guard_report *failed,
@@ -260,7 +267,8 @@ static hub_err explain(const hub_process_plan *plan, const hub_guard_report *fai
     const char *why = strerrordesc_np(failed->value);
     why = why == NULL ? "unknown error" : why;
     if (failed->detail == HUB_GUARD_STAGE_CWD) {
-        return hub_fail(reterr, HUB_ESYSTEM, "cwd \"%s\": %s", plan->cwd, why);
+        hub_err err = is_of_path(failed->value) ? HUB_EINVAL : HUB_ESYSTEM;
+        return hub_fail(reterr, err, "cwd \"%s\": %s", plan->cwd, why);
     }
     if (failed->detail == HUB_GUARD_STAGE_SETUP) {
         return hub_fail(reterr, HUB_ESYSTEM, "cannot prepare the process: %s", why);

@@ -49,8 +49,9 @@ typedef struct patchbay_process_v1 {
     /* Start a child. The descriptors become the caller's, non-blocking and close-on-exec.
      * `reterr` says what failed and for which command ("npx: no such file or directory in PATH").
      * thread: [loop]     blocks: until the child has exec'ed or failed to (bounded by the kernel)
-     * returns: PATCHBAY_OK, PATCHBAY_EINVAL, PATCHBAY_ENOTFOUND, PATCHBAY_ESYSTEM, PATCHBAY_ENOMEM
-     */
+     * returns: PATCHBAY_OK; PATCHBAY_ENOTFOUND (no such program), PATCHBAY_EINVAL (it cannot be
+     *          run, or not in that folder): trying again does not help; PATCHBAY_ESYSTEM,
+     *          PATCHBAY_ENOMEM */
     int32_t (*spawn)(patchbay_host *host, const patchbay_spawn_options *options,
                      patchbay_process **ret_process, int *ret_stdin_fd, int *ret_stdout_fd,
                      int *ret_stderr_fd, patchbay_error *reterr);

@@ -13,7 +13,7 @@ from mcp import MARKER, SUPPORT, TIMEOUT, LegacyClient, key_of, processes
 
 sys.path.insert(0, str(SUPPORT))
 
-from evil_misdeeds import MISDEEDS, NOT_ANSWERS, say  # noqa: E402,F401
+from evil_misdeeds import FORGED_ANSWERS, MISDEEDS, NOT_ANSWERS, UNUSABLE, WITHOUT_ID, say  # noqa: E402,F401
 from evil_transports import TRANSPORTS  # noqa: E402,F401
 from evil_upstream import META, Evil  # noqa: E402,F401
 
@@ -89,7 +89,9 @@ class EvilUpstreamTest(EvilTest):
     def assertFails(self, answer, *words, toolset="evil"):
         """The call failed, and the model is told what, and of which toolset."""
         failure = answer.tool_error
-        self.assertSays(failure["message"], f'toolset "{toolset}"', *words)
+        unavailable = failure["code"] == "TOOL_UNAVAILABLE"  # else it is told of the server
+        self.assertSays(failure["message"], f'toolset "{toolset}"' if unavailable else "", *words)
+        self.assertIs(failure["retryable"], unavailable)
         return failure
 
     def assertBehaves(self, toolset="evil"):

@@ -2,7 +2,7 @@
 """Upstreams that die, err or lie before they are ready, and catalogs that are none. A call says why its toolset is not
 there; others are listed and work; a server that behaves again is used again (RELIABILITY.md P14, P15, U04, U07, U24)."""
 
-from evil_upstream_base import TRANSPORTS, EvilUpstreamTest
+from evil_upstream_base import META, TRANSPORTS, EvilUpstreamTest
 from mcp import main, tool
 
 # What the answer to the first message of either handshake may be; `words` of the reason.
@@ -105,6 +105,38 @@ class DiesOnce(EvilUpstreamTest):
                 self.assertBehaves(name)
                 evil.on.clear()
         self.assertUnharmed(kept=len(self.evils))
+
+
+class SlowStart(EvilUpstreamTest):
+    """A server of today that answers the probe when the hub has taken its silence for an answer: what it says counts, up to its
+    answer to initialize, whatever the transport."""
+
+    def evil_toolsets(self):
+        modern = [t for t in TRANSPORTS if TRANSPORTS[t][1] == "modern"]
+        return {short(t): (self.evil(t, short(t)), {"startup_timeout": "4s"}) for t in modern}
+
+    def test_each(self):
+        kept = {}
+
+        def keep(q):
+            kept[q.server.name] = q
+
+        def answer_both(q):
+            late = kept[q.server.name]
+            late.server.be_good(late)
+            q.error(-32601, "Method not found: initialize")
+
+        for name, (evil, _) in self.evils.items():
+            self.assertBehaves(name)
+            evil.on.update({"server/discover": keep, "initialize": answer_both})
+            self.renew(name).result
+        for name, request_id in [(name, self.send(name, n=1)) for name in self.evils]:
+            with self.subTest(name):
+                self.assertRight(self.answer(request_id), n=1)
+                evil = self.evils[name][0]
+                self.assertEqual(len(evil.of("initialize")), 1)
+                version = evil.of("tools/call")[-1].params["_meta"][META + "protocolVersion"]
+                self.assertEqual(version, "2026-07-28")
 
 
 class Catalogs:

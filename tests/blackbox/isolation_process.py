@@ -284,7 +284,7 @@ class Starts(Isolated):
 
     def test_a_constructor_that_loops(self):  # G03
         self.plugin(reply="loop")
-        self.check("not ready within 500 ms (startup_timeout)", startup_timeout="500ms")
+        self.check("not ready within 0.5 s", "startup_timeout", startup_timeout="500ms")
 
     def test_a_creation_that_crashes(self):
         self.plugin(reply="create-crash")

@@ -637,24 +637,43 @@ class Evil(Upstreams):
                 self.assertNotIn("canary", client.hub.log)
                 client.hub.finish()
 
-    def test_a_credential_that_expires(self):
-        upstream = self.upstream()
-        client = self.start(upstream)
-        client.names()
-        upstream.on["tools/call"] = lambda x: x.status(401)
-        self.assertSays(self.failure(client.call("up__echo")), "credential refused", "HTTP 401", upstream.url)
-        since = len(upstream.requests)
-        self.assertSays(self.failure(client.call("up__echo")), "credential refused")
-        self.assertEqual([x.method for x in upstream.requests[since:] if x.method == "POST"], [])
+    def test_one_forbidden_call(self):
+        """A credential that is not good enough for one call says nothing about the others."""
+        for era in ("legacy", "modern"):
+            for status in (401, 403):
+                with self.subTest(era=era, status=status):
+                    upstream = self.upstream(era)
+                    client = self.start(upstream)
+                    client.names()
+                    good = upstream.call
 
-    def test_one_forbidden_tool(self):
-        upstream = self.upstream()
+                    def call(x, good=good, status=status):
+                        if x.params["arguments"].get("forbidden"):
+                            x.status(status)
+                        else:
+                            good(x)
+
+                    upstream.on["tools/call"] = call
+                    for _ in range(3):
+                        failure = client.call("up__echo", {"forbidden": True}).tool_error
+                        self.assertSays(failure["message"], "credential refused", f"HTTP {status}", upstream.url)
+                        self.assertEqual((failure["code"], failure["retryable"]), ("TOOL_INVALID_INPUT", False))
+                        self.assertNotIn("isError", client.call("up__echo").result)
+                    client.hub.finish()
+
+    def test_what_may_be_tried_again(self):
+        """By the status: what will be the same next time is not worth another try."""
+        upstream = self.upstream("modern")
         client = self.start(upstream)
         client.names()
-        good, upstream.on["tools/call"] = upstream.call, lambda x: x.status(403)
-        self.assertSays(self.failure(client.call("up__echo")), "credential refused", "HTTP 403")
-        upstream.on["tools/call"] = good
-        client.call("up__echo").result
+        statuses = {400: False, 402: False, 404: False, 405: False, 408: True, 409: False, 413: False, 422: False, 425: True, 429: True,
+                    451: False, 500: True, 501: False, 502: True, 503: True, 504: True}
+        for status, retryable in statuses.items():
+            with self.subTest(status):
+                upstream.on["tools/call"] = lambda x, status=status: x.status(status)
+                failure = client.call("up__echo").tool_error
+                self.assertSays(failure["message"], f"HTTP {status}")
+                self.assertEqual((failure["code"], failure["retryable"]), ("TOOL_UNAVAILABLE" if retryable else "TOOL_INVALID_INPUT", retryable))
 
     def test_redirects(self):
         other = self.upstream()

@@ -215,6 +215,30 @@ class Dying(HubTest):
         failure = client.call("enable_toolset", {"toolset": "up"}).tool_error
         self.assertSays(failure["message"], "up", "/nowhere/at/all")
 
+    def test_a_program_that_is_gone(self):  # S4.13
+        """Trying again does not help: a call says so, whatever is wrong with the program now."""
+        wrong = {
+            "gone": (lambda script: script.unlink(), "no such file"),
+            "not executable": (lambda script: script.chmod(0o644), "not executable"),
+            "no interpreter": (lambda script: script.write_text("#!/nowhere/sh\n"), "interpreter"),
+        }
+        for case, (break_it, words) in wrong.items():
+            with self.subTest(case):
+                script = self.home / f"server-{len(case)}"
+                script.write_text('#!/bin/sh\nexec "$@"\n')
+                script.chmod(0o755)
+                entry = self.recorder().toolset()
+                args = [entry["command"], *entry["args"]]
+                client = self.modern(toolsets={"up": {**entry, "command": str(script), "args": args}})
+                client.call("up__echo").result
+                break_it(script)
+                failure = client.call("up__die").tool_error
+                self.assertEqual((failure["code"], failure["retryable"]), ("TOOL_UNAVAILABLE", True))
+                failure = client.call("up__echo").tool_error
+                self.assertSays(failure["message"], str(script), words)
+                self.assertEqual((failure["code"], failure["retryable"]), ("TOOL_INVALID_INPUT", False))
+                client.hub.finish()
+
     def test_what_died_leaves_no_zombies(self):  # U11
         recorder = self.recorder()
         client = self.modern(toolsets={"up": recorder.toolset()})

@@ -64,7 +64,7 @@ class WhoTheServerIs(Tls):
 
     def test_an_authority_that_nobody_knows(self):
         upstream = self.upstream()
-        self.fails(upstream, self.start(upstream), "certificate", "not trusted", "`ca`")
+        self.fails(upstream, self.start(upstream), "certificate", "not trusted", "set `ca` to a file with its authority")
 
     def test_another_authority(self):
         other = Authority(self.home, "other")

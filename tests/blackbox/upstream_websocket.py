@@ -564,7 +564,7 @@ class Handshakes(WebSocketTest):
                     pass
             gone.set()
 
-        self.refused(greet, "no WebSocket within 200 ms", connect_timeout="200ms")
+        self.refused(greet, "no WebSocket within 0.2 s", connect_timeout="200ms")
         self.assertTrue(gone.wait(TIMEOUT))
 
     def test_hanging_up(self):

@@ -111,8 +111,8 @@ MUTANTS = [
     Mutant(
         "failures_are_never_forgotten",
         "plugins/upstream/common/restart.c",
-        "        server->failures = 0;\n    }\n}\n\nvoid upstream_restart_plan",
-        "    }\n}\n\nvoid upstream_restart_plan",
+        "        server->failures = 0;\n    }\n}\n\nstatic int32_t status_of",
+        "    }\n}\n\nstatic int32_t status_of",
         "supervision_restart.py",
         "test_health_is_a_new_beginning",
     ),

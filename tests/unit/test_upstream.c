@@ -103,7 +103,20 @@ static patchbay_str fake_introduce(patchbay_host *host, const patchbay_peer *pee
     return patchbay_str_of("{}");
 }
 
-static const patchbay_wire_v1 WIRE = {.struct_size = sizeof WIRE, .introduce = fake_introduce};
+static int32_t fake_frame(patchbay_host *host, patchbay_call call, const patchbay_request *request,
+                          const patchbay_peer *peer, patchbay_str name, patchbay_str *ret_parts)
+{
+    (void)host;
+    (void)call;
+    (void)request;
+    (void)peer;
+    (void)name;
+    ret_parts[0] = patchbay_str_of("{}");
+    return 1;
+}
+
+static const patchbay_wire_v1 WIRE = {
+    .struct_size = sizeof WIRE, .introduce = fake_introduce, .frame_request = fake_frame};
 
 static void fake_defer(patchbay_host *host)
 {
@@ -169,15 +182,16 @@ static const void *fake_get_interface(patchbay_host *host, const char *id)
                                                   : NULL;
 }
 
-static unsigned results;  /* calls that came to one */
-static unsigned refusals; /* … to an error */
+static char last_finish[1024]; /* the status and text of the last one */
+static unsigned results;       /* calls that came to one */
+static unsigned refusals;      /* … to an error */
 
 static int32_t fake_finish(patchbay_host *host, patchbay_call call, int32_t status,
                            patchbay_str json)
 {
     (void)host;
-    (void)call;
-    (void)json;
+    (void)snprintf(last_finish, sizeof last_finish, "%llu %d %.*s", (unsigned long long)call.id,
+                   (int)status, (int)json.len, json.ptr);
     results += status == PATCHBAY_RESULT;
     refusals += status == PATCHBAY_RPC_ERROR;
     return PATCHBAY_OK;
@@ -198,12 +212,15 @@ static int is_there;        /* else it cannot be reached */
 static uint64_t reached_ms; /* when it was, last */
 static int32_t sends;       /* what send() returns */
 static char last_id[48];
+static char ids[4][48];   /* of the last requests of these methods */
+static char methods[256]; /* that were sent, each with a space behind it */
+static const char *const KEPT[] = {"server/discover", "initialize", "tools/list", "prompts/list"};
 
 static int fake_open(mcp_server *up)
 {
     opened++;
     if (!is_there) {
-        upstream_disconnect(up, "it is not there", 1);
+        upstream_disconnect(up, "it is not there", CAUSE_FAILURE);
     } else {
         reached_ms = clock_ms;
     }
@@ -215,6 +232,14 @@ static int32_t fake_send(mcp_server *up, const upstream_outgoing *message)
     (void)up;
     (void)snprintf(last_id, sizeof last_id, "%.*s", (int)message->id.len,
                    message->id.len > 0 ? message->id.ptr : "");
+    size_t len = strlen(methods);
+    (void)snprintf(methods + len, sizeof methods - len, "%.*s ", (int)message->method.len,
+                   message->method.ptr);
+    for (size_t i = 0; i < sizeof KEPT / sizeof KEPT[0]; i++) {
+        if (patchbay_str_eq(message->method, patchbay_str_of(KEPT[i]))) {
+            memcpy(ids[i], last_id, sizeof ids[i]);
+        }
+    }
     return sends;
 }
 
@@ -226,7 +251,9 @@ static void fake_cancel(mcp_server *up, patchbay_str id)
 
 static void fake_close(mcp_server *up)
 {
-    (void)up;
+    if (up->phase == PHASE_PROBING || up->phase == PHASE_INITIALIZING) {
+        up->era = ERA_UNKNOWN;
+    }
 }
 
 static const upstream_channel CHANNEL = {
@@ -243,6 +270,8 @@ static int set_up(void **state)
     sends = PATCHBAY_OK;
     results = 0;
     refusals = 0;
+    last_finish[0] = '\0';
+    methods[0] = '\0';
     last_state = PATCHBAY_STATE_IDLE;
     memset(&server, 0, sizeof server);
     server.name = "up";
@@ -342,7 +371,7 @@ static void test_the_reset_without_a_failure(void **state)
         become_ready();
         assert_int_equal(server.failures, 1);
         pass_until(clock_ms + UPSTREAM_RESET_MS - less);
-        upstream_disconnect(&server, "nobody needs it", 0);
+        upstream_disconnect(&server, "nobody needs it", CAUSE_NONE);
         assert_int_equal(server.failures, less);
     }
     become_ready();
@@ -383,6 +412,266 @@ static void test_pace(void **state)
     assert_int_equal(pace.startup_ms, 1);
     assert_int_equal(pace.health_ms, 0);
     assert_int_equal(pace.idle_ms, 86400000);
+}
+
+/* ---- a slow server ----------------------------------------------------------------------------- */
+
+#define DISCOVERED  "{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{\"tools\":{}}}"
+#define INITIALIZED "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}"
+
+/* The answer to the last request of that method, however long ago. */
+static void answer_to(const char *method, const char *result)
+{
+    for (size_t i = 0; i < sizeof KEPT / sizeof KEPT[0]; i++) {
+        if (strcmp(KEPT[i], method) == 0) {
+            memcpy(last_id, ids[i], sizeof last_id);
+        }
+    }
+    answer(result);
+}
+
+/* Connect to a server that says nothing while it is asked what it is. */
+static void connect_in_silence(void)
+{
+    server.protocol = NULL;
+    is_there = 1;
+    methods[0] = '\0';
+    upstream_connect(&server);
+    assert_int_equal(server.phase, PHASE_PROBING);
+    pass_until(clock_ms + UPSTREAM_PROBE_MS);
+    assert_int_equal(server.phase, PHASE_INITIALIZING);
+    assert_string_equal(methods, "server/discover initialize ");
+}
+
+/* Its answer to the probe counts until initialize is answered. */
+static void test_a_late_discovery(void **state)
+{
+    (void)state;
+    connect_in_silence();
+    answer_to("server/discover", DISCOVERED);
+    assert_int_equal(server.era, ERA_MODERN);
+    assert_string_equal(server.version, "2026-07-28");
+    assert_int_equal(server.phase, PHASE_LISTING);
+    answer_to("initialize", INITIALIZED); /* nobody waits for it any more */
+    assert_int_equal(server.era, ERA_MODERN);
+    answer_to("tools/list", "{\"tools\":[]}");
+    assert_int_equal(server.phase, PHASE_READY);
+    assert_int_equal(server.is_guess, 0);
+    assert_null(strstr(methods, "notifications/initialized"));
+}
+
+/* Any other late answer says that the guess was right. */
+static void test_a_late_denial(void **state)
+{
+    (void)state;
+    connect_in_silence();
+    answer_to("server/discover", "{}");
+    assert_int_equal(server.era, ERA_LEGACY);
+    assert_int_equal(server.is_guess, 0);
+    answer_to("initialize", INITIALIZED);
+    answer_to("tools/list", "{\"tools\":[]}");
+    assert_int_equal(server.phase, PHASE_READY);
+    upstream_fail(&server, "ended");
+    methods[0] = '\0';
+    pass_until(server.retry_ms);
+    assert_string_equal(methods, "initialize "); /* what is known is not asked again */
+}
+
+static void discover_again(uint64_t id)
+{
+    const patchbay_request request = {
+        .struct_size = sizeof request,
+        .method = patchbay_str_of(PATCHBAY_METHOD_DISCOVER),
+        .params_json = patchbay_str_of("{\"refresh\":true}"),
+    };
+    upstream_call(&server, (patchbay_call){.id = id}, &request);
+}
+
+static void call_tool(uint64_t id)
+{
+    const patchbay_request request = {
+        .struct_size = sizeof request,
+        .tool = patchbay_str_of("t"),
+        .method = patchbay_str_of("tools/call"),
+        .params_json = patchbay_str_of("{}"),
+    };
+    upstream_call(&server, (patchbay_call){.id = id}, &request);
+}
+
+/* Once initialize is answered, the connection is left as it is while somebody needs it. */
+static void test_a_discovery_that_is_too_late(void **state)
+{
+    (void)state;
+    connect_in_silence();
+    answer_to("initialize", INITIALIZED);
+    answer_to("server/discover", DISCOVERED);
+    assert_int_equal(server.era, ERA_LEGACY);
+    answer_to("tools/list", "{\"tools\":[]}");
+    assert_int_equal(server.phase, PHASE_READY);
+    call_tool(7);
+    discover_again(8);
+    assert_int_equal(server.phase, PHASE_READY);
+    assert_int_equal(server.era, ERA_LEGACY);
+    answer_to("tools/list", "{\"tools\":[]}");
+    upstream_fail_call(&server, (patchbay_call){.id = 7}, PATCHBAY_UNAVAILABLE, "no");
+    methods[0] = '\0';
+    discover_again(9);
+    assert_int_equal(server.phase, PHASE_PROBING);
+    answer_to("server/discover", DISCOVERED);
+    answer_to("tools/list", "{\"tools\":[]}");
+    assert_int_equal(server.phase, PHASE_READY);
+    assert_int_equal(server.era, ERA_MODERN);
+    assert_string_equal(last_finish, "9 0 {}");
+}
+
+/* What was guessed is asked again: at the next start, and then after 2, 4 … of them. */
+static void test_silence_is_asked_again(void **state)
+{
+    static const int ASKED[] = {1, 1, 0, 1, 0, 0, 0, 1};
+    (void)state;
+    server.protocol = NULL;
+    is_there = 1;
+    for (size_t i = 0; i < sizeof ASKED / sizeof ASKED[0]; i++) {
+        methods[0] = '\0';
+        upstream_connect(&server);
+        pass_until(clock_ms + UPSTREAM_PROBE_MS);
+        assert_string_equal(methods, ASKED[i] ? "server/discover initialize " : "initialize ");
+        answer_to("initialize", INITIALIZED);
+        answer_to("tools/list", "{\"tools\":[]}");
+        assert_int_equal(server.phase, PHASE_READY);
+        upstream_disconnect(&server, "nobody needs it", CAUSE_NONE);
+    }
+}
+
+/* ---- answers that cannot be used ---------------------------------------------------------------- */
+
+static void take_refused(const char *text, size_t settled)
+{
+    assert_int_equal(
+        upstream_take_refused(&server, patchbay_str_of(text), "byte 1: bad", upstream_settle),
+        settled);
+}
+
+static void test_whose_answer_it_was(void **state)
+{
+    (void)state;
+    become_ready();
+    call_tool(7);
+    call_tool(8);
+    call_tool(9);
+    take_refused("{\"result\":null,\"id\":8}", 1);
+    assert_string_equal(
+        last_finish, "8 5 server \"up\" has answered, but the answer cannot be used: byte 1: bad");
+    take_refused("{\"result\":null,\"id\":8}", 0); /* it is over */
+    take_refused("{\"result\":null,\"id\":99}", 0);
+    take_refused("{\"result\":null,\"id\":null}", 0);
+    take_refused("{\"method\":\"x\",\"id\":7}", 0);
+    assert_int_equal(server.in_flight.count, 2);
+    assert_int_equal(server.refused, 4);
+    take_refused("[{\"result\":{},\"id\":9},{\"result\":{},\"id\":7}]", 2);
+    assert_int_equal(server.in_flight.count, 0);
+}
+
+/* A batch is looked at no further than there could be answers in it. */
+static void test_a_batch_without_end(void **state)
+{
+    patchbay_out text = {0};
+    (void)state;
+    become_ready();
+    for (unsigned more = 0; more < 2; more++) {
+        text.len = 0;
+        patchbay_out_text(&text, "[");
+        for (unsigned i = 0; i < UPSTREAM_OWN_REQUESTS + more; i++) {
+            patchbay_out_text(&text, "{\"result\":{},\"id\":99},");
+        }
+        patchbay_out_text(&text, "{\"result\":{},\"id\":7}]");
+        call_tool(7);
+        take_refused(text.ptr, 1 - more);
+    }
+    patchbay_out_free(&text);
+}
+
+/* Without an id it is the only one's, or nobody's. */
+static void test_an_answer_without_its_end(void **state)
+{
+    static const char CUT[] = "{\"result\":{\"x\":\"";
+    (void)state;
+    become_ready();
+    call_tool(7);
+    call_tool(8);
+    take_refused(CUT, 0);
+    pass_until(clock_ms);
+    assert_int_equal(server.in_flight.count, 2);
+    upstream_fail_call(&server, (patchbay_call){.id = 8}, PATCHBAY_UNAVAILABLE, "no");
+    take_refused(CUT, 1);
+    pass_until(clock_ms); /* it could have been the last that a server says */
+    assert_int_equal(server.in_flight.count, 0);
+    assert_memory_equal(last_finish, "7 5 ", 4);
+    call_tool(9);
+    take_refused("{\"id\":9,\"result\":{\"x\":\"", 1);
+    server.is_ending = 1;
+    pass_until(clock_ms);
+    assert_int_equal(server.in_flight.count, 1);
+    upstream_fail(&server, "exited with code 1");
+    assert_string_equal(last_finish, "9 4 server \"up\" exited with code 1");
+}
+
+/* Lists that cannot be used: so many attempts, one less, and what somebody can do. */
+static void test_bad_catalogs_at_their_edge(void **state)
+{
+    (void)state;
+    is_there = 1;
+    upstream_connect(&server);
+    for (unsigned i = 1; i <= UPSTREAM_CATALOG_TRIES; i++) {
+        answer_to("initialize", INITIALIZED);
+        patchbay_str id = patchbay_str_of(ids[2]);
+        upstream_undelivered(&server, (patchbay_call){.id = 0}, id, PATCHBAY_FAILED, "too deep");
+        assert_int_equal(server.phase, PHASE_IDLE);
+        assert_int_equal(opened, i);
+        assert_int_equal(server.is_given_up, i == UPSTREAM_CATALOG_TRIES);
+        assert_non_null(strstr(last_detail, "the list cannot be used: too deep"));
+        pass_until(clock_ms + (i < UPSTREAM_CATALOG_TRIES ? server.retry_ms - clock_ms : 0));
+    }
+    pass_until(clock_ms + 24 * 60 * MINUTE);
+    assert_int_equal(opened, UPSTREAM_CATALOG_TRIES);
+    call_tool(7);
+    assert_memory_equal(last_finish, "7 5 ", 4);
+    assert_non_null(strstr(last_finish, "; that was so 5 times: it is not tried again"));
+    upstream_restart_now(&server);
+    assert_int_equal(opened, UPSTREAM_CATALOG_TRIES + 1);
+    answer_to("initialize", INITIALIZED);
+    answer_to("tools/list", "{\"tools\":[]}");
+    assert_int_equal(server.phase, PHASE_READY);
+    upstream_fail(&server, "ended");
+    assert_true(server.retry_ms > clock_ms);
+}
+
+static void test_what_is_not_ready(void **state)
+{
+    (void)state;
+    is_there = 1;
+    upstream_connect(&server);
+    take_refused("{\"jsonrpc\":", 0);
+    pass_until(clock_ms + UPSTREAM_STARTUP_MS);
+    assert_string_equal(last_detail,
+                        "server \"up\" was not ready within 30 s (its entry's `startup_timeout` "
+                        "sets the time); a message of it cannot be used: byte 1: bad (its entry "
+                        "says `protocol: 2025-11-25`: without that, it is asked what it speaks)");
+}
+
+static void test_times(void **state)
+{
+    static const struct {
+        uint64_t ms;
+        const char *text;
+    } CASES[] = {{0, "0 s"},    {1, "0.001 s"},    {10, "0.01 s"},  {500, "0.5 s"},
+                 {1000, "1 s"}, {1001, "1.001 s"}, {30000, "30 s"}, {3600250, "3600.25 s"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        char text[UPSTREAM_TIME_BYTES];
+        upstream_write_time(CASES[i].ms, text);
+        assert_string_equal(text, CASES[i].text);
+    }
 }
 
 /* ---- what cannot be sent --------------------------------------------------------------------- */
@@ -556,6 +845,16 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_reset_at_its_edge, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_reset_without_a_failure, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_patience_at_its_edge, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_late_discovery, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_late_denial, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_discovery_that_is_too_late, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_silence_is_asked_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_whose_answer_it_was, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_batch_without_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_answer_without_its_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_catalogs_at_their_edge, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_not_ready, set_up, tear_down),
+        cmocka_unit_test(test_times),
         cmocka_unit_test_setup_teardown(test_sending, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_most_that_is_taken, set_up, tear_down),

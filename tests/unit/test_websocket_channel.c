@@ -14,6 +14,7 @@
 
 #include "../../plugins/upstream/remote/websocket.c"
 #include "../../plugins/upstream/common/duplex.c"
+#include "../../plugins/upstream/common/quote.c"
 
 /* ---- a loop with one timer ------------------------------------------------------------------- */
 
@@ -156,14 +157,15 @@ static const char *opcodes(void)
 
 static mcp_remote remote;
 static char last_reason[512];
+static upstream_cause last_cause;
 static int ends;       /* how often it was disconnected */
 static int beginnings; /* … and greeted */
 static int taken;      /* messages */
 
-void upstream_disconnect(mcp_server *server, const char *reason, int failed)
+void upstream_disconnect(mcp_server *server, const char *reason, upstream_cause cause)
 {
     (void)snprintf(last_reason, sizeof last_reason, "%s", reason);
-    (void)failed;
+    last_cause = cause;
     ends++;
     server->channel->close(server);
     server->phase = PHASE_IDLE;
@@ -171,9 +173,37 @@ void upstream_disconnect(mcp_server *server, const char *reason, int failed)
 
 void upstream_fail(mcp_server *server, const char *what)
 {
+    upstream_fail_as(server, what, CAUSE_FAILURE);
+}
+
+void upstream_fail_as(mcp_server *server, const char *what, upstream_cause cause)
+{
     char reason[512];
     (void)snprintf(reason, sizeof reason, "server \"%s\" %s", server->name, what);
-    upstream_disconnect(server, reason, 1);
+    upstream_disconnect(server, reason, cause);
+}
+
+upstream_cause upstream_cause_of_size(const mcp_server *server)
+{
+    return server->phase == PHASE_LISTING ? CAUSE_CATALOG : CAUSE_FAILURE;
+}
+
+size_t upstream_take_refused(mcp_server *server, patchbay_str text, const char *why,
+                             upstream_settler *settler)
+{
+    (void)server;
+    (void)text;
+    (void)why;
+    assert_ptr_equal(settler, upstream_settle);
+    return 0;
+}
+
+int upstream_settle(mcp_server *server, patchbay_str id, const char *why)
+{
+    (void)server;
+    (void)id;
+    (void)why;
+    return 0;
 }
 
 void upstream_handshake_begin(mcp_server *server)
@@ -254,7 +284,7 @@ static int tear_down(void **state)
 {
     (void)state;
     if (remote.server.phase != PHASE_IDLE) {
-        upstream_disconnect(&remote.server, "the end", 0);
+        upstream_disconnect(&remote.server, "the end", CAUSE_NONE);
     }
     websocket_fini(&remote);
     assert_int_equal(timer_count, 0);
@@ -329,7 +359,8 @@ static void test_an_attempt_takes_too_long(void **state)
         assert_int_equal(ends, is_connected);
         pass_time(1);
         assert_int_equal(ends, is_connected + 1);
-        assert_string_equal(last_reason, "cannot reach ws://h:1/x: no WebSocket within 5000 ms");
+        assert_string_equal(last_reason, "cannot reach ws://h:1/x: no WebSocket within 5 s "
+                                         "(connect_timeout)");
         assert_true(last_link()->is_closed);
         assert_int_equal(last_link()->sent_len, 0); /* no close frame: it was none yet */
         assert_int_equal(remote.server.era, ERA_UNKNOWN);
@@ -445,6 +476,7 @@ static void test_a_refused_credential_is_kept(void **state)
     be_connected();
     SAY("HTTP/1.1 401 x\r\n\r\n");
     assert_non_null(strstr(last_reason, "credential refused: HTTP 401 from ws://h:1/x"));
+    assert_int_equal(last_cause, CAUSE_CONFIG);
     last_reason[0] = '\0';
     pass_time(REMOTE_REFUSED_MS - 1);
     upstream_connect(&remote.server);

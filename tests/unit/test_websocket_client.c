@@ -178,7 +178,7 @@ static void expect_outcome(patchbay_str bytes, size_t step, const outcome *expec
 }
 
 #define BREAKS "breaks the WebSocket protocol"
-#define LARGE  "sends a message that is too large"
+#define LARGE  "sends a message that is too large (limits.upstream_message)"
 #define UTF8   "sends text that is not UTF-8"
 #define BINARY "sends binary messages: MCP has text only"
 

@@ -154,13 +154,15 @@ void upstream_forward_errand(mcp_server *server, patchbay_call call,
 /* ---- what is no mere forwarding
  * ------------------------------------------------------------------- */
 
-/* Whether the call can wait for the server. One that cannot is finished with the reason. */
-static int may_wait(mcp_server *server, patchbay_call call)
+/* Whether the call can wait for the server. One that cannot is finished with the reason; the hub's
+ * own request for the catalog knows one status for that. */
+static int may_wait(mcp_server *server, patchbay_call call, int is_discovery)
 {
-    char text[512];
+    char text[UPSTREAM_REASON_BYTES + 160];
     int is_far = upstream_restart_is_far(server, text, sizeof text);
     if (is_far) {
-        upstream_finish_text(server, call, PATCHBAY_UNAVAILABLE, text);
+        upstream_finish_text(server, call,
+                             is_discovery ? PATCHBAY_UNAVAILABLE : server->last_status, text);
     }
     return !is_far;
 }
@@ -183,8 +185,11 @@ static void discover(mcp_server *server, patchbay_call call, const patchbay_requ
     if (patchbay_json_true(patchbay_json_get(request->params_json, "now"))) {
         upstream_restart_now(server);
     }
+    if (is_old) {
+        upstream_handshake_mend(server);
+    }
     if (server->phase != PHASE_READY) {
-        if (may_wait(server, call)) {
+        if (may_wait(server, call, 1)) {
             hold_or_fail(server, call, list_add(server, &server->discoverers, call));
         }
     } else if (!is_old || !list_add(server, &server->discoverers, call)) {
@@ -213,7 +218,7 @@ static void subscribe(mcp_server *server, patchbay_call call, const patchbay_req
 {
     if (server->phase == PHASE_READY) {
         upstream_subscribe(server, call, request);
-    } else if (may_wait(server, call)) {
+    } else if (may_wait(server, call, 0)) {
         hold_or_fail(server, call, hold(server, call, request));
     }
 }
@@ -240,7 +245,7 @@ void upstream_call(mcp_server *server, patchbay_call call, const patchbay_reques
     }
     if (server->phase == PHASE_READY) {
         forward(server, &server->in_flight, call, request);
-    } else if (may_wait(server, call)) {
+    } else if (may_wait(server, call, 0)) {
         hold_or_fail(server, call, hold(server, call, request));
     }
 }
@@ -282,7 +287,8 @@ void upstream_answer(mcp_server *server, const patchbay_message *message)
     server->active_ms = server->loop->now_ms(server->host);
     if (!list_remove(&server->in_flight, call)) {
         if (!list_remove(&server->errands, call)) {
-            return; /* late, repeated, or made up */
+            upstream_stray(server, message->id);
+            return;
         }
         upstream_subscribed(server, call, !is_error);
     }
@@ -298,12 +304,42 @@ void upstream_answer(mcp_server *server, const patchbay_message *message)
     upstream_finish(server, call, PATCHBAY_RESULT | PATCHBAY_SCANNED | typed, message->result);
 }
 
-void upstream_fail_call(mcp_server *server, patchbay_call call, const char *why)
+void upstream_fail_call(mcp_server *server, patchbay_call call, int32_t status, const char *why)
 {
     if (list_remove(&server->in_flight, call) || list_remove(&server->errands, call)) {
         upstream_subscribed(server, call, 0);
-        upstream_finish_text(server, call, PATCHBAY_UNAVAILABLE, why);
+        upstream_finish_text(server, call, status, why);
     }
+}
+
+static int list_has(const call_list *list, patchbay_call call)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].call.id == call.id) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int upstream_is_out(const mcp_server *server, patchbay_call call)
+{
+    return list_has(&server->in_flight, call) || list_has(&server->errands, call);
+}
+
+patchbay_call upstream_only_call(const mcp_server *server)
+{
+    static const patchbay_call NONE = {.id = 0};
+    int is_asking = server->phase != PHASE_READY || server->pulse.questions > 0 ||
+                    server->opening != 0 || server->retelling > 0;
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS; kind++) {
+        is_asking = is_asking || server->lists[kind].request != 0;
+    }
+    if (is_asking || server->in_flight.count + server->errands.count != 1) {
+        return NONE;
+    }
+    return server->in_flight.count == 1 ? server->in_flight.items[0].call
+                                        : server->errands.items[0].call;
 }
 
 void upstream_calls_ready(mcp_server *server)
@@ -323,7 +359,7 @@ void upstream_calls_ready(mcp_server *server)
 }
 
 /* What the hub does when it hears of the end may bring new calls: those are not meant. */
-void upstream_fail_calls(mcp_server *server, const char *reason)
+void upstream_fail_calls(mcp_server *server, int32_t status, const char *reason)
 {
     call_list lists[] = {server->discoverers, server->in_flight, server->errands};
     held_call *held = server->held;
@@ -335,13 +371,13 @@ void upstream_fail_calls(mcp_server *server, const char *reason)
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         while (lists[i].count > 0) {
             upstream_finish_text(server, lists[i].items[--lists[i].count].call,
-                                 PATCHBAY_UNAVAILABLE, reason);
+                                 i == 0 ? PATCHBAY_UNAVAILABLE : status, reason);
         }
         free(lists[i].items);
     }
     while (held != NULL) {
         held_call *next = held->next;
-        upstream_finish_text(server, held->call, PATCHBAY_UNAVAILABLE, reason);
+        upstream_finish_text(server, held->call, status, reason);
         free(held);
         held = next;
     }

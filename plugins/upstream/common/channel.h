@@ -82,15 +82,40 @@ static inline void upstream_cancellation_init(upstream_cancellation *made, patch
 void upstream_take(mcp_server *server, const patchbay_message *message, patchbay_call origin);
 
 /* A request that was sent will have no answer: the `call`, or if that is 0 the request of the
- * module's own with `id` (raw). `why` is a sentence for people. */
-void upstream_undelivered(mcp_server *server, patchbay_call call, patchbay_str id, const char *why);
+ * module's own with `id` (raw). `why` is a sentence for people; `status` says what a call comes to:
+ * PATCHBAY_UNAVAILABLE (trying again may help), PATCHBAY_INVALID_INPUT (it does not: the request or
+ * the configuration is wrong), PATCHBAY_FAILED (the answer came, and cannot be used: of a request of
+ * the module's own `why` is what is wrong with it). */
+void upstream_undelivered(mcp_server *server, patchbay_call call, patchbay_str id, int32_t status,
+                          const char *why);
+
+/* Fail the request with that id (raw): what is wrong with its answer is `why`.
+ * returns: 0 when no call is out that could be meant */
+typedef int upstream_settler(mcp_server *server, patchbay_str id, const char *why);
+
+/* The hub's wire interface refuses a message: `why`. Requests whose answers it contains are given to
+ * `settle`; what else it may be is logged and counted.
+ * returns: the number of requests that were settled */
+size_t upstream_take_refused(mcp_server *server, patchbay_str text, const char *why,
+                             upstream_settler *settle);
+int upstream_settle(mcp_server *server, patchbay_str id, const char *why); /* the usual settler */
+
+/* An answer has come that nothing waits for; `id` is raw. Logged and counted. */
+void upstream_stray(mcp_server *server, patchbay_str id);
 
 /* The server has forgotten the handshake: do it again. Calls in flight stay, and are the channel's
  * to send once more; requests of the module's own are not. */
 void upstream_renew(mcp_server *server);
 
-/* End the connection; every call that waits for it fails with `reason`. `failed`: it is the
- * server's fault. Calls close(). */
-void upstream_disconnect(mcp_server *server, const char *reason, int failed);
+/* Why a connection ends, which decides what comes next. */
+typedef enum upstream_cause {
+    CAUSE_NONE = 0, /* the hub wants it so: it is not a failure */
+    CAUSE_FAILURE,  /* the server's: it is tried again, and so may calls be */
+    CAUSE_CONFIG,  /* what was configured does not work: it is tried again, but calls need not be */
+    CAUSE_CATALOG, /* its lists cannot be used: it is tried again a few times */
+} upstream_cause;
+
+/* End the connection; every call that waits for it fails with `reason`. Calls close(). */
+void upstream_disconnect(mcp_server *server, const char *reason, upstream_cause cause);
 
 #endif

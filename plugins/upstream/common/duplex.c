@@ -22,8 +22,16 @@ void duplex_take(mcp_server *server, duplex_noise *noise, patchbay_str text, con
     patchbay_error why = {.struct_size = sizeof why};
     int is_message = server->wire->scan(server->host, text, &message, &why) == PATCHBAY_OK;
     /* A modern server has no requests, and wants no answers. */
-    if (!is_message || (message.kind == PATCHBAY_MSG_REQUEST && server->era == ERA_MODERN)) {
+    uint32_t connection = server->connection;
+    int is_noise = is_message ? message.kind == PATCHBAY_MSG_REQUEST && server->era == ERA_MODERN
+                              : upstream_take_refused(server, text, why.text, upstream_settle) == 0;
+    if (server->connection != connection) {
+        return; /* it was an answer without which there is no going on */
+    }
+    if (is_noise) {
         count_noise(server, noise, flood);
+    } else if (!is_message) {
+        return;
     } else {
         upstream_take(server, &message, UNKNOWN);
     }

@@ -4,6 +4,11 @@
  * probe with server/discover; a DiscoverResult or a recognised modern error means modern; any other
  * answer, or silence, means legacy, and the initialize handshake follows. A configured revision
  * decides instead; a modern server may then do without server/discover.
+ *
+ * Silence may also mean that the server is slow to start. So an answer that comes after all counts
+ * until initialize is answered, and what was only guessed is asked again: at the next start, and
+ * less often the more often there was silence. An answer that comes later still is remembered, and
+ * acted upon when the lists are to be read again and nobody needs the connection.
  */
 #include "upstream.h"
 
@@ -11,6 +16,8 @@
 
 static const char *const LEGACY_VERSIONS[] = {"2025-11-25", "2025-06-18", "2025-03-26",
                                               "2024-11-05"};
+
+enum { PROBE_DOUBLINGS = 6 };
 
 enum { CODE_UNSUPPORTED_VERSION = -32022, CODE_MISSING_CAPABILITY = -32021 };
 
@@ -53,12 +60,37 @@ static void probe(mcp_server *server, uint64_t patience_ms)
     send_introduction(server, "discover", "server/discover");
 }
 
+/* Whether a server that was taken for legacy is asked again. */
+static int may_ask_again(mcp_server *server)
+{
+    if (!server->is_guess || server->spared_probes > 0) {
+        server->spared_probes -= server->is_guess ? 1 : 0;
+        return 0;
+    }
+    return 1;
+}
+
+/* It did not say: 1, 2, 4 … starts later it is asked again. */
+static void note_silence(mcp_server *server)
+{
+    server->is_guess = 1;
+    server->silent_probes += server->silent_probes < PROBE_DOUBLINGS;
+    server->spared_probes = (1u << (server->silent_probes - 1)) - 1;
+}
+
+static void note_answer(mcp_server *server)
+{
+    server->is_guess = 0;
+    server->is_late_modern = 0;
+    server->silent_probes = 0;
+}
+
 void upstream_handshake_begin(mcp_server *server)
 {
     server->skipped_probe = server->skips_probe;
     server->skips_probe = 0;
     server->said_modern = 0;
-    if (server->skipped_probe || server->era == ERA_LEGACY ||
+    if (server->skipped_probe || (server->era == ERA_LEGACY && !may_ask_again(server)) ||
         (server->protocol != NULL && !is_forced_modern(server))) {
         initialize(server);
         return;
@@ -91,13 +123,16 @@ static void go_on_without(mcp_server *server)
     }
 }
 
+/* What it has said that the hub refuses may be why. */
 static void fail_late(mcp_server *server)
 {
-    char text[96];
-    uint64_t ms = server->pace.startup_ms;
-    int is_whole = ms % 1000 == 0;
-    (void)snprintf(text, sizeof text, "was not ready within %llu %s (startup_timeout)",
-                   (unsigned long long)(is_whole ? ms / 1000 : ms), is_whole ? "s" : "ms");
+    char text[UPSTREAM_REASON_BYTES];
+    char time[UPSTREAM_TIME_BYTES];
+    upstream_write_time(server->pace.startup_ms, time);
+    (void)snprintf(text, sizeof text,
+                   "was not ready within %s (its entry's `startup_timeout` sets the time)%s%s",
+                   time, server->refusal[0] != '\0' ? "; a message of it cannot be used: " : "",
+                   server->refusal);
     upstream_fail(server, text);
 }
 
@@ -107,7 +142,8 @@ void upstream_handshake_timeout(mcp_server *server)
     int may_wait = now - server->started_ms < server->pace.startup_ms;
     int has_tools = server->phase == PHASE_LISTING && server->lists[PATCHBAY_TOOLS].request == 0;
     if (server->phase == PHASE_PROBING && may_wait) {
-        go_on_without(server); /* silence is an answer */
+        note_silence(server); /* which is an answer */
+        go_on_without(server);
     } else if (server->phase == PHASE_READY || has_tools) {
         upstream_lists_give_up(server);
     } else {
@@ -120,6 +156,7 @@ void upstream_become_ready(mcp_server *server)
     uint32_t connection = server->connection;
     server->loop->timer_stop(server->timer);
     server->phase = PHASE_READY;
+    server->bad_catalogs = 0;
     upstream_health_begin(server);
     server->catalog->set_state(server->host, PATCHBAY_STATE_READY, NOTHING);
     upstream_report(server);
@@ -171,12 +208,59 @@ static void take_modern(mcp_server *server, patchbay_str versions, patchbay_str 
     }
 }
 
+/* The revisions in the answer to server/discover, or the empty span. */
+static patchbay_str versions_in(const patchbay_message *message)
+{
+    int64_t code = 0;
+    if (message->kind == PATCHBAY_MSG_RESULT) {
+        return patchbay_json_get(message->result, "supportedVersions");
+    }
+    (void)patchbay_json_int(patchbay_json_get(message->error, "code"), &code);
+    return code == CODE_UNSUPPORTED_VERSION
+               ? patchbay_json_get(patchbay_json_get(message->error, "data"), "supported")
+               : NOTHING;
+}
+
+/* It was taken for silent. */
+static void take_late_discovery(mcp_server *server, const patchbay_message *message)
+{
+    if (server->era != ERA_LEGACY || !server->is_guess) {
+        return;
+    }
+    if (!lists_version(versions_in(message), UPSTREAM_MODERN_VERSION)) {
+        note_answer(server); /* it was guessed right */
+    } else if (server->phase == PHASE_INITIALIZING) {
+        patchbay_str capabilities = patchbay_json_get(message->result, "capabilities");
+        note_answer(server);
+        use_version(server, UPSTREAM_MODERN_VERSION);
+        begin_modern(server, capabilities.len > 0                   ? capabilities
+                             : message->kind == PATCHBAY_MSG_RESULT ? patchbay_str_of("{}")
+                                                                    : NOTHING);
+    } else if (server->phase == PHASE_LISTING || server->phase == PHASE_READY) {
+        server->is_late_modern = 1;
+        server->spared_probes = 0;
+        upstream_log(server, PATCHBAY_LOG_INFO,
+                     "the server speaks " UPSTREAM_MODERN_VERSION
+                     ", but has said so too late: that is used when nobody needs the connection");
+    }
+}
+
+void upstream_handshake_mend(mcp_server *server)
+{
+    if (server->phase == PHASE_READY && server->is_late_modern && !upstream_is_needed(server)) {
+        upstream_disconnect(server, "the server is asked again what it speaks", CAUSE_NONE);
+        upstream_connect(server);
+    }
+}
+
 void upstream_take_discovery(mcp_server *server, const patchbay_message *message)
 {
     int64_t code = 0;
     if (server->phase != PHASE_PROBING) {
-        return; /* it came too late: the handshake is on its way */
+        take_late_discovery(server, message);
+        return;
     }
+    note_answer(server);
     if (message->kind == PATCHBAY_MSG_RESULT) {
         patchbay_str versions = patchbay_json_get(message->result, "supportedVersions");
         patchbay_str capabilities = patchbay_json_get(message->result, "capabilities");

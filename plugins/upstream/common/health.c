@@ -58,9 +58,11 @@ static void feel(mcp_server *server)
     } else if (server->pulse.questions < enough) {
         ask(server);
     } else if (!may_be_at_work(server)) {
-        char text[96];
-        (void)snprintf(text, sizeof text, "hangs: it has said nothing for %llu ms",
-                       (unsigned long long)(server->pace.health_ms * (enough + 1)));
+        char text[128];
+        char time[UPSTREAM_TIME_BYTES];
+        upstream_write_time(server->pace.health_ms * (enough + 1), time);
+        (void)snprintf(text, sizeof text, "hangs: it has said nothing for %s (health_interval)",
+                       time);
         upstream_fail(server, text);
     }
     server->pulse.is_heard = 0;
@@ -68,7 +70,7 @@ static void feel(mcp_server *server)
 
 /* ---- needed? ------------------------------------------------------------------------------- */
 
-static int is_needed(const mcp_server *server)
+int upstream_is_needed(const mcp_server *server)
 {
     return server->in_flight.count > 0 || server->errands.count > 0 ||
            server->discoverers.count > 0 || server->held != NULL || server->watched != NULL ||
@@ -79,14 +81,14 @@ static int is_needed(const mcp_server *server)
 static uint64_t end_if_idle(mcp_server *server, uint64_t now)
 {
     uint64_t due = server->active_ms + server->pace.idle_ms;
-    if (is_needed(server)) {
+    if (upstream_is_needed(server)) {
         return now + server->pace.idle_ms;
     }
     if (now < due) {
         return due;
     }
     upstream_log(server, PATCHBAY_LOG_INFO, "nobody needs the server: it is stopped until then");
-    upstream_disconnect(server, "the server was stopped: nobody needed it", 0);
+    upstream_disconnect(server, "the server was stopped: nobody needed it", CAUSE_NONE);
     server->catalog->set_state(server->host, PATCHBAY_STATE_IDLE, patchbay_str_make(NULL, 0));
     upstream_report(server);
     return 0;

@@ -169,11 +169,38 @@ uint32_t upstream_read_id(patchbay_str raw, patchbay_str *ret_name)
     return (uint32_t)number;
 }
 
+/* An id that was never sent. A call of that number fails, for its answer will not come; an error
+ * without an id says that the server could not read something. */
+static void take_foreign_answer(mcp_server *server, const patchbay_message *message)
+{
+    char why[UPSTREAM_REASON_BYTES];
+    char words[UPSTREAM_QUOTE_BYTES];
+    if (message->id.len > 0 && message->id.ptr[0] == '"') {
+        upstream_quote(message->id, words, 64);
+        (void)snprintf(why, sizeof why, "its id is the string %s, and not the number that was sent",
+                       words);
+        if (upstream_settle(server, message->id, why) != 0) {
+            return;
+        }
+    }
+    if (message->id.len == 0 || message->id.ptr[0] == 'n') {
+        upstream_quote_error(message->error, words, sizeof words);
+        (void)snprintf(why, sizeof why, "the server reports an error of no request: %s", words);
+        upstream_log(server, PATCHBAY_LOG_WARNING, why);
+        return;
+    }
+    upstream_stray(server, message->id);
+}
+
 static void take_own_answer(mcp_server *server, const patchbay_message *message)
 {
     patchbay_str name = {.ptr = NULL};
     uint32_t number = upstream_read_id(message->id, &name);
-    if (number == 0 || upstream_list_take(server, name, number, message)) {
+    if (number == 0) {
+        take_foreign_answer(server, message);
+        return;
+    }
+    if (upstream_list_take(server, name, number, message)) {
         return;
     }
     if (patchbay_str_eq(name, patchbay_str_of("discover"))) {
@@ -213,16 +240,39 @@ void upstream_take(mcp_server *server, const patchbay_message *message, patchbay
     }
 }
 
-void upstream_undelivered(mcp_server *server, patchbay_call call, patchbay_str id, const char *why)
+/* The answer to a request of our own cannot be used. 0: that is an answer like any error. */
+static int take_unusable(mcp_server *server, patchbay_str name, uint32_t number, const char *why)
+{
+    if (patchbay_str_eq(name, patchbay_str_of(UPSTREAM_PULSE))) {
+        server->pulse.is_heard = 1; /* whatever it said: it lives */
+        return 1;
+    }
+    if (patchbay_str_eq(name, patchbay_str_of("initialize"))) {
+        if (server->phase == PHASE_INITIALIZING) {
+            char text[UPSTREAM_REASON_BYTES];
+            (void)snprintf(text, sizeof text,
+                           "gave an answer to initialize that cannot be used: %s", why);
+            upstream_fail(server, text);
+        }
+        return 1;
+    }
+    return upstream_list_refused(server, name, number, why);
+}
+
+void upstream_undelivered(mcp_server *server, patchbay_call call, patchbay_str id, int32_t status,
+                          const char *why)
 {
     enum { CODE_INTERNAL_ERROR = -32603 };
     if (call.id != 0) {
-        upstream_fail_call(server, call, why);
+        upstream_fail_call(server, call, status, why);
         return;
     }
     patchbay_str name = {.ptr = NULL};
-    if (upstream_read_id(id, &name) != 0 &&
-        patchbay_str_eq(name, patchbay_str_of(UPSTREAM_PULSE))) {
+    uint32_t number = upstream_read_id(id, &name);
+    if (status == PATCHBAY_FAILED && number != 0 && take_unusable(server, name, number, why)) {
+        return;
+    }
+    if (number != 0 && patchbay_str_eq(name, patchbay_str_of(UPSTREAM_PULSE))) {
         char text[256];
         (void)snprintf(text, sizeof text, "cannot be reached: %s", why);
         upstream_fail(server, text);

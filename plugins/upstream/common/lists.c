@@ -182,14 +182,14 @@ static void end_reading(mcp_server *server, uint32_t kind)
 /* The list cannot be had. The last good one stays. If there never was one there is none, unless the
  * server said that it has tools: it is of no use without them, and tried again later. What was only
  * guessed at is not there at all; but the hub waits for a list of tools, and is given one. */
-static void give_up(mcp_server *server, uint32_t kind, const char *why)
+static void give_up(mcp_server *server, uint32_t kind, const char *why, upstream_cause cause)
 {
     upstream_list *list = &server->lists[kind];
     int is_tools = kind == PATCHBAY_TOOLS;
     if (is_tools && !list->is_set && (!list->is_guess || list->is_blind)) {
         char text[UPSTREAM_REASON_BYTES];
         (void)snprintf(text, sizeof text, "does not tell its tools: the list %s", why);
-        upstream_fail(server, text);
+        upstream_fail_as(server, text, cause);
         return;
     }
     if (!list->is_guess) {
@@ -212,7 +212,7 @@ static void give_up_for(mcp_server *server, uint32_t kind, patchbay_str error)
     server->lists[kind].is_blind = server->lists[kind].is_blind && code != CODE_NO_METHOD;
     upstream_quote_error(error, words, sizeof words);
     (void)snprintf(text, sizeof text, "cannot be had: %s", words);
-    give_up(server, kind, text);
+    give_up(server, kind, text, CAUSE_FAILURE);
 }
 
 /* Append the elements of a page, as they are; the channel may have no use for some. */
@@ -291,7 +291,7 @@ static void take_page(mcp_server *server, uint32_t kind, const patchbay_message 
         return;
     }
     if (page.len == 0 || page.ptr[0] != '[') {
-        give_up(server, kind, "is not an array");
+        give_up(server, kind, "is not an array", CAUSE_CATALOG);
         return;
     }
     add_page(server, kind, page);
@@ -301,11 +301,11 @@ static void take_page(mcp_server *server, uint32_t kind, const patchbay_message 
     }
     patchbay_out_text(&list->items, "]");
     if (list->items.failed) {
-        give_up(server, kind, "was dropped: out of memory");
+        give_up(server, kind, "was dropped: out of memory", CAUSE_FAILURE);
     } else if (list->has_elements && !list->has_names && kind == PATCHBAY_TOOLS) {
-        give_up(server, kind, "has elements, but none with a name");
+        give_up(server, kind, "has elements, but none with a name", CAUSE_CATALOG);
     } else if (!set_list(server, kind, patchbay_str_make(list->items.ptr, list->items.len))) {
-        give_up(server, kind, "is too long, or otherwise more than this hub takes");
+        give_up(server, kind, "is too long, or otherwise more than this hub takes", CAUSE_CATALOG);
     } else {
         end_reading(server, kind);
     }
@@ -325,13 +325,35 @@ int upstream_list_take(mcp_server *server, patchbay_str name, uint32_t number,
     return 0;
 }
 
+int upstream_list_refused(mcp_server *server, patchbay_str name, uint32_t number, const char *why)
+{
+    for (uint32_t kind = 0; kind < UPSTREAM_LISTS; kind++) {
+        if (patchbay_str_eq(name, patchbay_str_of(LISTS[kind].id))) {
+            if (server->lists[kind].request == number) {
+                char text[UPSTREAM_REASON_BYTES];
+                server->lists[kind].is_guess = 0; /* the server has such things */
+                (void)snprintf(text, sizeof text, "cannot be used: %s", why);
+                give_up(server, kind, text, CAUSE_CATALOG);
+            }
+            return 1;
+        }
+    }
+    return 0;
+}
+
 void upstream_lists_give_up(mcp_server *server)
 {
+    char text[UPSTREAM_REASON_BYTES];
+    char time[UPSTREAM_TIME_BYTES];
+    upstream_write_time(server->pace.startup_ms, time);
+    (void)snprintf(text, sizeof text, "was not there within %s (startup_timeout)%s%s", time,
+                   server->refusal[0] != '\0' ? "; a message of the server cannot be used: " : "",
+                   server->refusal);
     uint32_t connection = server->connection;
     for (uint32_t kind = 0; kind < UPSTREAM_LISTS && server->connection == connection; kind++) {
         if (server->lists[kind].request != 0) {
             server->lists[kind].read_again = 0;
-            give_up(server, kind, "was not there in time");
+            give_up(server, kind, text, CAUSE_FAILURE);
         }
     }
 }

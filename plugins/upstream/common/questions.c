@@ -182,6 +182,11 @@ void upstream_ask(mcp_server *server, const patchbay_message *message, patchbay_
                 patchbay_str_of("there is no such method"));
 }
 
+void upstream_refuse(mcp_server *server, patchbay_str id, int32_t code, const char *why)
+{
+    refuse_with(server, ANY_CALL, id, code, patchbay_str_of(why));
+}
+
 void upstream_ask_cancelled(mcp_server *server, patchbay_str id)
 {
     for (server_question *at = server->questions; at != NULL; at = at->next) {

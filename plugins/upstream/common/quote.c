@@ -55,6 +55,20 @@ void upstream_quote_json(patchbay_str raw, char *ret_line, size_t size)
     patchbay_out_free(&text);
 }
 
+void upstream_write_time(uint64_t ms, char *ret_text)
+{
+    unsigned digits = 3;
+    unsigned rest = (unsigned)(ms % 1000);
+    while (digits > 0 && rest % 10 == 0) {
+        rest /= 10;
+        digits--;
+    }
+    unsigned long long seconds = (unsigned long long)(ms / 1000);
+    (void)(digits == 0 ? snprintf(ret_text, UPSTREAM_TIME_BYTES, "%llu s", seconds)
+                       : snprintf(ret_text, UPSTREAM_TIME_BYTES, "%llu.%0*u s", seconds,
+                                  (int)digits, rest));
+}
+
 void upstream_quote_error(patchbay_str error, char *ret_line, size_t size)
 {
     patchbay_str message = patchbay_json_get(error, "message");

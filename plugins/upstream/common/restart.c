@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When a server that has failed is tried again: after a while that doubles with each failure in a
- * row, up to a most, and for ever. Somebody who needs the server meanwhile waits for that if it is
+ * row, up to a most, and for ever; but a few times only if its lists cannot be used, since what it
+ * would list then is the same. Somebody who needs the server meanwhile waits for that if it is
  * soon, and else is told when it will be. A server that was well for long enough has its past
  * forgotten.
  */
@@ -53,15 +54,33 @@ void upstream_restart_settle(mcp_server *server)
     }
 }
 
-void upstream_restart_plan(mcp_server *server, const char *reason)
+static int32_t status_of(upstream_cause cause)
+{
+    return cause == CAUSE_CONFIG    ? PATCHBAY_INVALID_INPUT
+           : cause == CAUSE_CATALOG ? PATCHBAY_FAILED
+                                    : PATCHBAY_UNAVAILABLE;
+}
+
+void upstream_restart_plan(mcp_server *server, const char *reason, upstream_cause cause)
 {
     uint64_t now = server->loop->now_ms(server->host);
     server->failures++;
+    server->last_status = status_of(cause);
+    server->bad_catalogs += cause == CAUSE_CATALOG;
+    server->is_given_up = server->bad_catalogs >= UPSTREAM_CATALOG_TRIES;
+    if (server->is_given_up) {
+        (void)snprintf(server->last_error, sizeof server->last_error,
+                       "%.512s; that was so %d times: it is not tried again before its toolset is "
+                       "enabled or its entry changed",
+                       reason, UPSTREAM_CATALOG_TRIES);
+        server->retry_ms = 0;
+        return;
+    }
+    (void)snprintf(server->last_error, sizeof server->last_error, "%s", reason);
     server->retry_ms = now + delay_of(server);
     if (server->retry_ms < server->not_before_ms) {
         server->retry_ms = server->not_before_ms;
     }
-    (void)snprintf(server->last_error, sizeof server->last_error, "%s", reason);
     server->loop->timer_start(server->retry, server->retry_ms - now);
 }
 
@@ -73,8 +92,10 @@ void upstream_restart_forget(mcp_server *server)
 
 void upstream_restart_now(mcp_server *server)
 {
-    if (server->phase == PHASE_IDLE && server->retry_ms != 0) {
+    if (server->phase == PHASE_IDLE && (server->retry_ms != 0 || server->is_given_up)) {
         server->failures = 0;
+        server->bad_catalogs = 0;
+        server->is_given_up = 0;
         server->not_before_ms = 0;
         upstream_connect(server);
     }
@@ -83,6 +104,10 @@ void upstream_restart_now(mcp_server *server)
 int upstream_restart_is_far(mcp_server *server, char *ret_text, size_t size)
 {
     uint64_t now = server->loop->now_ms(server->host);
+    if (server->phase == PHASE_IDLE && server->is_given_up) {
+        (void)snprintf(ret_text, size, "%s", server->last_error);
+        return 1;
+    }
     if (server->phase != PHASE_IDLE || server->retry_ms <= now + UPSTREAM_PATIENCE_MS) {
         return 0;
     }

@@ -40,7 +40,7 @@ int32_t upstream_init(mcp_server *server, const upstream_channel *channel,
     server->timer = server->loop->timer(host, on_timer, server);
     server->again = server->loop->timer(host, on_again, server);
     if (server->timer == NULL || server->again == NULL || !upstream_restart_init(server) ||
-        !upstream_health_init(server)) {
+        !upstream_unusable_init(server) || !upstream_health_init(server)) {
         return PATCHBAY_ENOMEM;
     }
     server->catalog->defer(host);
@@ -50,12 +50,13 @@ int32_t upstream_init(mcp_server *server, const upstream_channel *channel,
 void upstream_fini(mcp_server *server)
 {
     if (server->watch != NULL) { /* the last that is made */
-        upstream_disconnect(server, "the toolset was disabled", 0);
+        upstream_disconnect(server, "the toolset was disabled", CAUSE_NONE);
     }
     if (server->loop != NULL) {
         server->loop->timer_free(server->timer);
         server->loop->timer_free(server->again);
         upstream_restart_fini(server);
+        upstream_unusable_fini(server);
         upstream_health_fini(server);
     }
     upstream_free_calls(server);
@@ -139,31 +140,47 @@ void upstream_connect(mcp_server *server)
     server->catalog->set_state(server->host, PATCHBAY_STATE_CONNECTING, NOTHING);
     server->started_ms = server->loop->now_ms(server->host);
     server->connection++;
+    server->refused = 0;
+    server->strays = 0;
+    server->refusal[0] = '\0';
     upstream_handshake_begin(server);
 }
 
-void upstream_disconnect(mcp_server *server, const char *reason, int failed)
+void upstream_disconnect(mcp_server *server, const char *reason, upstream_cause cause)
 {
+    int failed = cause != CAUSE_NONE;
     server->loop->timer_stop(server->timer);
     server->loop->timer_stop(server->again);
+    upstream_unusable_forget(server);
     upstream_restart_settle(server);
     upstream_health_end(server);
     server->channel->close(server);
     if (failed) {
-        upstream_restart_plan(server, reason);
+        upstream_restart_plan(server, reason, cause);
     }
     server->phase = PHASE_IDLE;
     server->connection++; /* whoever is in the middle of something notices */
     upstream_lists_disconnect(server);
     if (failed) {
-        server->catalog->set_state(server->host, PATCHBAY_STATE_FAILED, patchbay_str_of(reason));
+        server->catalog->set_state(server->host, PATCHBAY_STATE_FAILED,
+                                   patchbay_str_of(server->last_error));
         upstream_report(server);
     }
     upstream_subscriptions_disconnect(server, reason);
-    upstream_fail_calls(server, reason);
+    upstream_fail_calls(server, failed ? server->last_status : PATCHBAY_UNAVAILABLE, reason);
 }
 
 void upstream_fail(mcp_server *server, const char *what)
+{
+    upstream_fail_as(server, what, CAUSE_FAILURE);
+}
+
+upstream_cause upstream_cause_of_size(const mcp_server *server)
+{
+    return server->phase == PHASE_LISTING ? CAUSE_CATALOG : CAUSE_FAILURE;
+}
+
+void upstream_fail_as(mcp_server *server, const char *what, upstream_cause cause)
 {
     char reason[UPSTREAM_REASON_BYTES];
     int is_forced = server->protocol != NULL && !server->is_module && server->phase != PHASE_IDLE &&
@@ -173,7 +190,7 @@ void upstream_fail(mcp_server *server, const char *what)
                    is_forced ? " (its entry says `protocol: " : "",
                    is_forced ? server->protocol : "",
                    is_forced ? "`: without that, it is asked what it speaks)" : "");
-    upstream_disconnect(server, reason, 1);
+    upstream_disconnect(server, reason, cause);
 }
 
 void upstream_renew(mcp_server *server)

@@ -14,6 +14,7 @@
  *   calls.c          client requests: held while connecting, forwarded, answered
  *   subscriptions.c  which resources are watched, and how the server is told
  *   questions.c      what the server asks of clients
+ *   unusable.c       answers that are none, refused.c: whose they are
  *   quote.c          what a server says of its troubles, made fit to be repeated
  *   duplex.c         what channels share that are one connection, both ways
  *   module.c         what both modules need to be modules
@@ -54,6 +55,9 @@
 #define UPSTREAM_PATIENCE_MS     5000 /* who needs the server waits for an attempt that is so near */
 #define UPSTREAM_REASON_BYTES    768  /* of why a server failed; the hub keeps as much */
 #define UPSTREAM_QUOTE_BYTES     512  /* … of it in the server's own words */
+#define UPSTREAM_REFUSAL_BYTES   200  /* of why its last message was refused */
+#define UPSTREAM_OWN_REQUESTS    64   /* of the module itself that may be out */
+#define UPSTREAM_CATALOG_TRIES   5    /* of a server whose lists cannot be used */
 #define UPSTREAM_RETELLING       16 /* subscriptions told again at a time, to a server that is new */
 #define UPSTREAM_PULSE           "pulse" /* id of what is asked to see whether the server is alive */
 
@@ -165,11 +169,15 @@ struct mcp_server {
     upstream_pace pace;
 
     upstream_phase phase;
-    upstream_era era;      /* remembered from one connection to the next */
-    char version[16];      /* the revision in use */
-    int said_modern;       /* it refused initialize as a modern server does */
-    patchbay_timer *timer; /* of the phase: the probe's, the start-up's, then of reading lists */
-    patchbay_timer *again; /* to read lists again */
+    upstream_era era;       /* remembered from one connection to the next */
+    char version[16];       /* the revision in use */
+    int is_guess;           /* legacy, because it was silent when it was asked */
+    int is_late_modern;     /* … and then said, too late, that it is modern */
+    uint32_t silent_probes; /* in a row */
+    uint32_t spared_probes; /* attempts that believe the guess, before it is asked again */
+    int said_modern;        /* it refused initialize as a modern server does */
+    patchbay_timer *timer;  /* of the phase: the probe's, the start-up's, then of reading lists */
+    patchbay_timer *again;  /* to read lists again */
     uint64_t started_ms;
     uint32_t connection;   /* how many there have been */
     uint32_t last_request; /* number of the last request of our own */
@@ -182,7 +190,20 @@ struct mcp_server {
     uint32_t restarts;      /* attempts after a failure, in all */
     int skips_probe;        /* the next attempt takes it for a legacy one: the probe killed it */
     int skipped_probe;      /* … and so does this one, until it refuses that */
+    uint32_t bad_catalogs;  /* attempts in a row that failed because of its lists */
+    int is_given_up;        /* … so often that it is left alone until somebody asks for it */
+    int32_t last_status;    /* what calls come to meanwhile: PATCHBAY_… */
     char last_error[UPSTREAM_REASON_BYTES];
+
+    patchbay_timer
+        *cut_timer;  /* an answer came that was cut off: it fails, unless this is the end */
+    char cut_id[48]; /* … of this request, raw */
+    char cut_why[UPSTREAM_REFUSAL_BYTES];
+    int is_ending; /* the connection is over: the channel is about to say why */
+
+    uint32_t refused; /* messages that belong to no request, since it was connected */
+    uint32_t strays;  /* answers that nothing waited for */
+    char refusal[UPSTREAM_REFUSAL_BYTES]; /* of the last message that was refused; empty: none */
 
     patchbay_timer *watch; /* to the next look at its health or idleness */
     upstream_pulse pulse;
@@ -229,6 +250,9 @@ void upstream_connect(mcp_server *server); /* unless it is connected */
 /* As upstream_disconnect(), for something that the server did or said: `what` follows its name. If
  * it comes to nothing from the start, a configured revision may be why. */
 void upstream_fail(mcp_server *server, const char *what);
+void upstream_fail_as(mcp_server *server, const char *what, upstream_cause cause);
+/* What a message is that is larger than any may be: while lists are read, one of those. */
+upstream_cause upstream_cause_of_size(const mcp_server *server);
 /* Send a message of ours; on failure the connection ends. */
 void upstream_send(mcp_server *server, const upstream_outgoing *message);
 /* Send a request of our own: its id is `name` and a number, which is returned. `params` is a JSON
@@ -257,11 +281,12 @@ void upstream_restart_fini(mcp_server *server);
  * failed before. */
 void upstream_restart_settle(mcp_server *server);
 /* The connection that ends now has failed, or could not be made: plan the next attempt. */
-void upstream_restart_plan(mcp_server *server, const char *reason);
+void upstream_restart_plan(mcp_server *server, const char *reason, upstream_cause cause);
 void upstream_restart_forget(mcp_server *server);
 /* Somebody who looks after the hub asks for the server: try now what is planned for later. */
 void upstream_restart_now(mcp_server *server);
-/* Whether the next attempt is too far away to wait for it; the text says why and when. */
+/* Whether the next attempt is too far away to wait for it; the text says why and when, and
+ * server->last_status what a call comes to. */
 int upstream_restart_is_far(mcp_server *server, char *ret_text, size_t size);
 void upstream_report(mcp_server *server); /* tell the hub how the server fares */
 
@@ -270,6 +295,7 @@ int upstream_health_init(mcp_server *server); /* 0: out of memory */
 void upstream_health_fini(mcp_server *server);
 void upstream_health_begin(mcp_server *server); /* it is ready */
 void upstream_health_end(mcp_server *server);
+int upstream_is_needed(const mcp_server *server); /* by anybody */
 
 /* incoming.c */
 /* Take an id of ours apart. Returns its number, 0 when it is none; `ret_name` is its name. */
@@ -279,6 +305,8 @@ uint32_t upstream_read_id(patchbay_str raw, patchbay_str *ret_name);
 void upstream_handshake_begin(mcp_server *server);
 void upstream_handshake_renew(mcp_server *server);
 void upstream_handshake_timeout(mcp_server *server);
+/* Begin anew if the server has said too late that it is modern, and nobody needs it as it is. */
+void upstream_handshake_mend(mcp_server *server);
 void upstream_take_discovery(mcp_server *server, const patchbay_message *message);
 void upstream_take_initialization(mcp_server *server, const patchbay_message *message);
 void upstream_become_ready(mcp_server *server); /* the catalog is there */
@@ -291,6 +319,9 @@ void upstream_quote(patchbay_str text, char *ret_line, size_t size);
 void upstream_quote_json(patchbay_str raw, char *ret_line, size_t size);
 /* … of the message of a raw error object. */
 void upstream_quote_error(patchbay_str error, char *ret_line, size_t size);
+/* A time for people, in seconds: "30 s", "0.25 s". */
+#define UPSTREAM_TIME_BYTES 32
+void upstream_write_time(uint64_t ms, char *ret_text);
 
 /* lists.c */
 /* Read what the server says it has; `capabilities` may be empty: it said nothing. */
@@ -306,17 +337,29 @@ void upstream_list_changed(mcp_server *server, uint32_t kind);
 /* Take the answer to the request `name`-`number`; 0 when it is none about lists. */
 int upstream_list_take(mcp_server *server, patchbay_str name, uint32_t number,
                        const patchbay_message *message);
+/* The answer to the request `name`-`number` cannot be used: `why`. 0 when it is none about lists. */
+int upstream_list_refused(mcp_server *server, patchbay_str name, uint32_t number, const char *why);
 /* Time is up: keep what there was of lists that are still being read. */
 void upstream_lists_give_up(mcp_server *server);
 void upstream_lists_disconnect(mcp_server *server);
 void upstream_lists_refresh(mcp_server *server); /* read those that changed while they were read */
+
+/* unusable.c */
+int upstream_unusable_init(mcp_server *server); /* 0: out of memory */
+void upstream_unusable_fini(mcp_server *server);
+void upstream_unusable_forget(mcp_server *server); /* the connection ends */
+/* Say that an answer cannot be used, in at most UPSTREAM_REASON_BYTES. */
+void upstream_write_unusable(const mcp_server *server, const char *why, char *ret_text);
 
 /* calls.c */
 void upstream_call(mcp_server *server, patchbay_call call, const patchbay_request *request);
 void upstream_cancel(mcp_server *server, patchbay_call call);
 void upstream_answer(mcp_server *server, const patchbay_message *message);
 /* A call that was sent will not be answered. */
-void upstream_fail_call(mcp_server *server, patchbay_call call, const char *why);
+void upstream_fail_call(mcp_server *server, patchbay_call call, int32_t status, const char *why);
+/* Whether a call was sent and not answered; and the only one, id 0 if other requests are out. */
+int upstream_is_out(const mcp_server *server, patchbay_call call);
+patchbay_call upstream_only_call(const mcp_server *server);
 /* Forward a request that is the hub's own, or finish it. */
 void upstream_forward_errand(mcp_server *server, patchbay_call call,
                              const patchbay_request *request);
@@ -324,7 +367,7 @@ void upstream_finish(mcp_server *server, patchbay_call call, int32_t status, pat
 void upstream_finish_text(mcp_server *server, patchbay_call call, int32_t status, const char *text);
 void upstream_calls_ready(
     mcp_server *server); /* send what was held, answer who wants the catalog */
-void upstream_fail_calls(mcp_server *server, const char *reason);
+void upstream_fail_calls(mcp_server *server, int32_t status, const char *reason);
 void upstream_free_calls(mcp_server *server);
 
 /* subscriptions.c */
@@ -347,6 +390,8 @@ int upstream_listen_hears(const mcp_server *server, patchbay_str params);
 /* `origin`: the call it is asked for; id 0: the server does not say. */
 void upstream_ask(mcp_server *server, const patchbay_message *message, patchbay_call origin);
 void upstream_ask_cancelled(mcp_server *server, patchbay_str id);
+/* Answer a question with an error. */
+void upstream_refuse(mcp_server *server, patchbay_str id, int32_t code, const char *why);
 /* The hub says that the roots which the server was told have changed. */
 void upstream_roots_changed(mcp_server *server, patchbay_call call,
                             const patchbay_request *request);

@@ -67,7 +67,7 @@ static void quote_stderr(const line_server *lines, char *ret_text, size_t size)
     }
 }
 
-static void end_with(line_server *lines, patchbay_str how)
+static void end_with(line_server *lines, patchbay_str how, upstream_cause cause)
 {
     char reason[UPSTREAM_REASON_BYTES];
     char words[UPSTREAM_QUOTE_BYTES];
@@ -75,7 +75,7 @@ static void end_with(line_server *lines, patchbay_str how)
     (void)snprintf(reason, sizeof reason, "%s \"%.128s\" %.*s%s%s",
                    lines->server.is_module ? "module" : "server", lines->server.name, (int)how.len,
                    how.ptr, words[0] != '\0' ? "; it said: " : "", words);
-    upstream_disconnect(&lines->server, reason, 1);
+    upstream_disconnect(&lines->server, reason, cause);
 }
 
 /* The process has exited, or said its last, or both. */
@@ -83,14 +83,17 @@ static void end_as_it_did(void *ctx)
 {
     line_server *lines = ctx;
     if (!duplex_retry_as_legacy(&lines->server)) {
-        end_with(lines, patchbay_str_of(lines->exited[0] != '\0' ? lines->exited : lines->ended));
+        int is_size = lines->exited[0] == '\0' && lines->is_too_large;
+        end_with(lines, patchbay_str_of(lines->exited[0] != '\0' ? lines->exited : lines->ended),
+                 is_size ? upstream_cause_of_size(&lines->server) : CAUSE_FAILURE);
     }
 }
 
 /* One of the two was seen: the other should follow. */
 static void await_the_rest(line_server *lines)
 {
-    const mcp_server *server = &lines->server;
+    mcp_server *server = &lines->server;
+    server->is_ending = 1;
     lines->last_words = server->loop->timer(server->host, end_as_it_did, lines);
     if (lines->last_words == NULL) {
         end_as_it_did(lines);
@@ -107,8 +110,7 @@ static void on_stream_end(void *ctx, patchbay_str reason)
     if (is_eof) {
         (void)snprintf(lines->ended, sizeof lines->ended, "closed its output");
     } else {
-        (void)snprintf(lines->ended, sizeof lines->ended, "cannot be read: %.*s", (int)reason.len,
-                       reason.ptr);
+        lines_describe_end(lines, reason, lines->ended, sizeof lines->ended);
     }
     if (lines->exited[0] == '\0' &&
         (is_eof || patchbay_str_eq(reason, patchbay_str_of(strerror(EPIPE))))) {
@@ -152,13 +154,17 @@ static int open_pipes(mcp_server *server)
     patchbay_error why = {.struct_size = sizeof why, .text = "out of memory"};
     int in = -1;
     int out = -1;
-    if (lines->processes->spawn(server->host, &options, &lines->process, &in, &out, NULL, &why) !=
-        PATCHBAY_OK) {
-        upstream_disconnect(server, why.text, 1);
+    int32_t spawned =
+        lines->processes->spawn(server->host, &options, &lines->process, &in, &out, NULL, &why);
+    if (spawned != PATCHBAY_OK) {
+        /* There is no such program, or it is none. */
+        int is_config = spawned == PATCHBAY_ENOTFOUND || spawned == PATCHBAY_EINVAL;
+        upstream_disconnect(server, why.text, is_config ? CAUSE_CONFIG : CAUSE_FAILURE);
         return 0;
     }
     if (!lines_open(lines, out, in, on_stream_end)) {
-        upstream_disconnect(server, "the pipes of the server cannot be used: out of memory", 1);
+        upstream_disconnect(server, "the pipes of the server cannot be used: out of memory",
+                            CAUSE_FAILURE);
         return 0;
     }
     if (lines->config.first_line != NULL) {
@@ -175,6 +181,8 @@ static void close_pipes(mcp_server *server)
     duplex_forget_guess(server);
     lines->exited[0] = '\0';
     lines->ended[0] = '\0';
+    lines->is_too_large = 0;
+    server->is_ending = 0;
     server->loop->timer_free(lines->last_words);
     lines->last_words = NULL;
     lines->streams->close(lines->stream); /* closes the server's stdin: it should end */

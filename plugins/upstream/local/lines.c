@@ -31,6 +31,15 @@ int lines_open(line_server *lines, int read_fd, int write_fd,
     return lines->streams->open(lines->server.host, &options, &lines->stream) == PATCHBAY_OK;
 }
 
+void lines_describe_end(line_server *lines, patchbay_str reason, char *ret_text, size_t size)
+{
+    static const char TOO_LARGE[] = "a message is larger than"; /* the hub's words */
+    lines->is_too_large = reason.len >= sizeof TOO_LARGE - 1 &&
+                          memcmp(reason.ptr, TOO_LARGE, sizeof TOO_LARGE - 1) == 0;
+    (void)snprintf(ret_text, size, "cannot be read: %.*s%s", (int)reason.len, reason.ptr,
+                   lines->is_too_large ? " (limits.upstream_message)" : "");
+}
+
 int32_t lines_send(mcp_server *server, const upstream_outgoing *message)
 {
     const line_server *lines = lines_of(server);

@@ -48,6 +48,7 @@ typedef struct line_server {
     patchbay_stream *stream;
     char exited[64];            /* how the process did; empty: it has not */
     char ended[192];            /* how its output did; empty: it has not */
+    int is_too_large;           /* … of a message that is larger than any may be */
     patchbay_timer *last_words; /* one of the two has; NULL: neither */
     duplex_noise noise;
 } line_server;
@@ -60,6 +61,8 @@ line_server *lines_of(mcp_server *server);
 /* Read and write messages; both descriptors are the stream's now, or closed. 0 on failure. */
 int lines_open(line_server *lines, int read_fd, int write_fd,
                void (*on_end)(void *ctx, patchbay_str reason));
+/* What is wrong with the stream, for the end of a sentence. Notes whether it is a message's size. */
+void lines_describe_end(line_server *lines, patchbay_str reason, char *ret_text, size_t size);
 int32_t lines_send(mcp_server *server, const upstream_outgoing *message);
 
 /* config.c */

@@ -52,8 +52,10 @@ static void on_end(void *ctx, patchbay_str reason)
         upstream_fail(&lines->server, "closed the connection");
     } else {
         char text[192];
-        (void)snprintf(text, sizeof text, "cannot be read: %.*s", (int)reason.len, reason.ptr);
-        upstream_fail(&lines->server, text);
+        lines_describe_end(lines, reason, text, sizeof text);
+        upstream_fail_as(&lines->server, text,
+                         lines->is_too_large ? upstream_cause_of_size(&lines->server)
+                                             : CAUSE_FAILURE);
     }
 }
 
@@ -63,8 +65,9 @@ static int open_socket(mcp_server *server)
     int fd = connect_to(lines->config.path);
     if (fd < 0) {
         char text[192];
+        int is_config = errno == EACCES || errno == EPROTOTYPE;
         (void)snprintf(text, sizeof text, "cannot be reached: %s", meaning_of(errno));
-        upstream_fail(server, text);
+        upstream_fail_as(server, text, is_config ? CAUSE_CONFIG : CAUSE_FAILURE);
         return 0;
     }
     if (!lines_open(lines, fd, fd, on_end)) {
@@ -78,6 +81,7 @@ static void close_socket(mcp_server *server)
 {
     line_server *lines = lines_of(server);
     duplex_forget_guess(server);
+    lines->is_too_large = 0;
     lines->streams->close(lines->stream);
     lines->stream = NULL;
 }

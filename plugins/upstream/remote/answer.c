@@ -5,6 +5,8 @@
  */
 #include "remote.h"
 
+#include "../common/refused.h"
+
 #include <strings.h>
 
 void answer_reset(exchange *x)
@@ -41,6 +43,13 @@ static int is_answer_to(const exchange *x, const patchbay_message *message)
     int is_its_id = x->call.id != 0 ? message->id_number == x->call.id
                                     : patchbay_str_eq(message->id, patchbay_str_of(x->id));
     return is_response && is_its_id;
+}
+
+/* Whether an id is meant to be that of the request, however it is written. */
+static int means(const exchange *x, patchbay_str id)
+{
+    return x->call.id != 0 ? refused_number(id) == x->call.id
+                           : patchbay_str_eq(id, patchbay_str_of(x->id));
 }
 
 /* The answer is there. What follows is read to its end, for the connection's sake, but not long. */
@@ -87,13 +96,70 @@ static void end_asked(mcp_remote *remote, const patchbay_message *message)
     exchange_end(x);
 }
 
+/* The answer has come, and cannot be used. */
+static void fail_unusable(exchange *x, const char *why)
+{
+    char words[UPSTREAM_REASON_BYTES];
+    upstream_write_unusable(&x->remote->server, why, words);
+    exchange_fail_as(x, PATCHBAY_FAILED, "%s", x->call.id != 0 ? words : why);
+}
+
+/* upstream_settler: the request may be asked with another exchange than the one this came on. */
+static int settle(mcp_server *server, patchbay_str id, const char *why)
+{
+    exchange *x = ((mcp_remote *)server)->exchanges;
+    while (x != NULL && (x->kind != EXCHANGE_REQUEST || !means(x, id))) {
+        x = x->next;
+    }
+    if (x == NULL) {
+        return upstream_settle(server, id, why); /* HTTP+SSE: that it was accepted is all */
+    }
+    fail_unusable(x, why);
+    return 1;
+}
+
+/* On the stream of a request: an answer without a usable id can only be to that. */
+static int is_own_answer(patchbay_str text)
+{
+    refused_message message;
+    refused_iter it = refused_iterate(text);
+    return refused_next(&it, &message) && !message.is_in_batch && !message.has_method &&
+           message.has_outcome && (message.id.len == 0 || message.id.ptr[0] == 'n');
+}
+
+static void take_refused(exchange *x, patchbay_str text, const char *why)
+{
+    if (x->kind == EXCHANGE_REQUEST && is_own_answer(text)) {
+        fail_unusable(x, why);
+    } else {
+        (void)upstream_take_refused(&x->remote->server, text, why, settle);
+    }
+}
+
+/* A response has come on the stream of a request, and has not its id. */
+static void take_misdirected(exchange *x, const patchbay_message *message)
+{
+    if (means(x, message->id)) {
+        fail_unusable(x, "its id is a string, and not the number that was sent");
+    } else if (message->id.len == 0 || message->id.ptr[0] == 'n') {
+        patchbay_message own = *message; /* an error: the server could not read the request */
+        own.id_number = x->call.id != 0 ? x->call.id : UINT64_MAX;
+        char id[sizeof x->id];
+        memcpy(id, x->id, sizeof id);
+        own.id = patchbay_str_of(id);
+        answer_take(x, &own);
+    } else {
+        upstream_stray(&x->remote->server, message->id);
+    }
+}
+
 static void take_message(exchange *x, patchbay_str text)
 {
     mcp_server *server = &x->remote->server;
     patchbay_message message = {.struct_size = sizeof message};
     patchbay_error why = {.struct_size = sizeof why};
     if (server->wire->scan(server->host, text, &message, &why) != PATCHBAY_OK) {
-        upstream_log(server, PATCHBAY_LOG_DEBUG, "an event that is no message was dropped");
+        take_refused(x, text, why.text);
         return;
     }
     int is_response = message.kind == PATCHBAY_MSG_RESULT || message.kind == PATCHBAY_MSG_ERROR;
@@ -103,7 +169,7 @@ static void take_message(exchange *x, patchbay_str text)
     if (x->kind == EXCHANGE_REQUEST && is_answer_to(x, &message)) {
         answer_take(x, &message);
     } else if (x->kind == EXCHANGE_REQUEST && is_response) {
-        upstream_log(server, PATCHBAY_LOG_DEBUG, "an answer to another request was dropped");
+        take_misdirected(x, &message);
     } else {
         exchange_settle(x); /* a listen stream begins with its acknowledgement */
         upstream_take(server, &message, x->call);
@@ -163,7 +229,7 @@ static void on_head(void *ctx, http_request *request, long status)
     if (x == x->remote->stream && !x->remote->is_old) {
         session_hears(x->remote);
     }
-    if (x->role == ROLE_INITIALIZE) {
+    if (x->role == ROLE_INITIALIZE && x->remote->server.phase == PHASE_INITIALIZING) {
         session_take(x->remote, http_request_header(request, "mcp-session-id"));
     }
     if (x->kind != EXCHANGE_NOTE && is_event_stream(http_request_header(request, "content-type"))) {
@@ -183,13 +249,15 @@ static void feed(exchange *x, patchbay_str bytes)
         return;
     }
     if (x->kind == EXCHANGE_REQUEST) {
-        exchange_fail(x, "%s: a message is larger than %zu bytes", x->remote->shown,
-                      remote_message_bytes(x->remote));
+        exchange_fail_as(x, PATCHBAY_FAILED,
+                         "%s: a message is larger than %zu bytes (limits.upstream_message)",
+                         x->remote->shown, remote_message_bytes(x->remote));
     } else {
-        char what[80];
-        (void)snprintf(what, sizeof what, "sends a message that is larger than %zu bytes",
+        char what[112];
+        (void)snprintf(what, sizeof what,
+                       "sends a message that is larger than %zu bytes (limits.upstream_message)",
                        remote_message_bytes(x->remote));
-        upstream_fail(&x->remote->server, what);
+        upstream_fail_as(&x->remote->server, what, upstream_cause_of_size(&x->remote->server));
     }
 }
 
@@ -215,7 +283,9 @@ static void on_body(void *ctx, patchbay_str bytes)
         }
         patchbay_out_free(&x->text);
         if (x->kind == EXCHANGE_REQUEST) {
-            exchange_fail(x, "%s: a message is larger than %zu bytes", x->remote->shown, most);
+            exchange_fail_as(x, PATCHBAY_FAILED,
+                             "%s: a message is larger than %zu bytes (limits.upstream_message)",
+                             x->remote->shown, most);
         }
     } else if (!x->is_too_large) {
         patchbay_out_raw(&x->text, bytes);
@@ -224,8 +294,10 @@ static void on_body(void *ctx, patchbay_str bytes)
 
 /* ---- when it ends -------------------------------------------------------------------------- */
 
-static void take_unreached(exchange *x, const char *error)
+static void take_unreached(exchange *x, http_outcome outcome, const char *error)
 {
+    int is_config = outcome == HTTP_UNTRUSTED;
+    upstream_cause cause = is_config ? CAUSE_CONFIG : CAUSE_FAILURE;
     mcp_server *server = &x->remote->server;
     char why[512];
     (void)snprintf(why, sizeof why, "cannot reach %s: %s", x->remote->shown, error);
@@ -233,15 +305,15 @@ static void take_unreached(exchange *x, const char *error)
         return;
     }
     if (server->phase != PHASE_READY) {
-        upstream_disconnect(server, why, 1);
+        upstream_disconnect(server, why, cause);
         return;
     }
     int is_note = x->kind == EXCHANGE_NOTE; /* nobody needed the server for it */
-    exchange_fail(x, "%s", why);
+    exchange_fail_as(x, is_config ? PATCHBAY_INVALID_INPUT : PATCHBAY_UNAVAILABLE, "%s", why);
     /* Others may still be answered, on connections that they have. */
     if (server->phase == PHASE_READY && !is_note && server->in_flight.count == 0 &&
         server->errands.count == 0) {
-        upstream_disconnect(server, why, 1);
+        upstream_disconnect(server, why, cause);
     }
 }
 
@@ -258,7 +330,15 @@ static void take_broken(exchange *x, http_outcome outcome, const char *error)
     }
     (void)snprintf(why, sizeof why, "%s: the connection broke before the answer was there: %s",
                    x->remote->shown, error);
-    answer_fail(x, why);
+    answer_fail(x, why, CAUSE_FAILURE);
+}
+
+/* Whether a text that is no answer is the server's at all, and not a page of somebody in between. */
+static int is_of_server(patchbay_str text)
+{
+    refused_message message;
+    refused_iter it = refused_iterate(text);
+    return refused_next(&it, &message) && message.has_outcome;
 }
 
 static void take_whole(exchange *x)
@@ -274,16 +354,21 @@ static void take_whole(exchange *x)
         return;
     }
     patchbay_str text = patchbay_str_make(x->text.ptr, x->text.len);
-    int is_answer = text.len > 0 && !x->text.failed &&
-                    server->wire->scan(server->host, text, &message, &error) == PATCHBAY_OK &&
-                    is_answer_to(x, &message);
-    if (is_answer) {
+    if (text.len == 0 || x->text.failed) {
+        exchange_fail(x, "%s answered HTTP %ld with %s", x->remote->shown, x->status,
+                      x->text.failed ? "more than there is memory for" : "nothing");
+        return;
+    }
+    int is_message = server->wire->scan(server->host, text, &message, &error) == PATCHBAY_OK;
+    if (is_message && is_answer_to(x, &message)) {
         answer_take(x, &message);
         return;
     }
     answer_quote(x, words, sizeof words);
-    exchange_fail(x, "%s answered HTTP %ld with %s%s", x->remote->shown, x->status,
-                  text.len > 0 ? "what is no JSON-RPC answer to the request" : "nothing", words);
+    exchange_fail_as(x, is_of_server(text) ? PATCHBAY_FAILED : PATCHBAY_UNAVAILABLE,
+                     "%s answered HTTP %ld with what is no JSON-RPC answer to the request (%s)%s",
+                     x->remote->shown, x->status, is_message ? "it has another id" : error.text,
+                     words);
 }
 
 static void end_note(exchange *x)
@@ -319,8 +404,6 @@ static void end_stream(exchange *x, const char *error, const char *redirect)
     }
     if (remote->is_old) {
         old_transport_ended(x, why);
-    } else if (x->status == 401) {
-        answer_take_refusal(x);
     } else if (x->status == 404 && x->session != 0) {
         session_lost(x);
     } else {
@@ -345,6 +428,17 @@ static void end_complete(exchange *x, const char *redirect)
     }
 }
 
+/* Whether it was for a step of the handshake that is over. What a server says to the probe after all
+ * is heard (handshake.c); that it fails says nothing. */
+static int is_late(const exchange *x, http_outcome outcome)
+{
+    upstream_phase phase = x->remote->server.phase;
+    if (x->role == ROLE_DISCOVER) {
+        return phase != PHASE_PROBING && (outcome != HTTP_COMPLETE || !is_success(x->status));
+    }
+    return x->role == ROLE_INITIALIZE && phase != PHASE_INITIALIZING;
+}
+
 static void on_end(void *ctx, http_outcome outcome, const char *error)
 {
     exchange *x = ctx;
@@ -353,15 +447,14 @@ static void on_end(void *ctx, http_outcome outcome, const char *error)
     const char *redirect = x->request != NULL ? http_request_redirect(x->request) : NULL;
     x->request = NULL;
     x->busy = 1;
-    int is_late_probe = x->role == ROLE_DISCOVER && remote->server.phase != PHASE_PROBING;
-    if (x->kind == EXCHANGE_DONE || is_late_probe) {
+    if (x->kind == EXCHANGE_DONE || is_late(x, outcome)) {
         exchange_end(x); /* however it ended: nobody waits for it */
     } else if (x->kind == EXCHANGE_STREAM) {
         end_stream(x, outcome == HTTP_COMPLETE ? NULL : error, redirect);
     } else if (outcome == HTTP_COMPLETE) {
         end_complete(x, redirect);
-    } else if (outcome == HTTP_UNREACHED) {
-        take_unreached(x, error);
+    } else if (outcome == HTTP_UNREACHED || outcome == HTTP_UNTRUSTED) {
+        take_unreached(x, outcome, error);
     } else {
         take_broken(x, outcome, error);
     }

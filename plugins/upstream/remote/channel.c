@@ -20,7 +20,7 @@ static int open_channel(mcp_server *server)
     if (server->loop->now_ms(server->host) < server->not_before_ms) {
         char reason[sizeof remote->refusal];
         memcpy(reason, remote->refusal, sizeof reason);
-        upstream_disconnect(server, reason, 1);
+        upstream_disconnect(server, reason, CAUSE_CONFIG);
         return 0;
     }
     remote->is_open = 0;

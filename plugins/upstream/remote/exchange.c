@@ -66,24 +66,39 @@ void exchange_end(exchange *x)
     }
 }
 
-void exchange_fail(exchange *x, const char *format, ...)
+static void fail_with(exchange *x, int32_t status, const char *why)
 {
-    char why[UPSTREAM_REASON_BYTES];
     char id[sizeof x->id];
     mcp_server *server = &x->remote->server;
     patchbay_call call = x->call;
     int is_request = x->kind == EXCHANGE_REQUEST;
+    memcpy(id, x->id, sizeof id);
+    exchange_end(x);
+    if (is_request) {
+        upstream_undelivered(server, call, patchbay_str_of(id), status, why);
+    } else {
+        upstream_log(server, PATCHBAY_LOG_DEBUG, why);
+    }
+}
+
+void exchange_fail(exchange *x, const char *format, ...)
+{
+    char why[UPSTREAM_REASON_BYTES];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    memcpy(id, x->id, sizeof id);
-    exchange_end(x);
-    if (is_request) {
-        upstream_undelivered(server, call, patchbay_str_of(id), why);
-    } else {
-        upstream_log(server, PATCHBAY_LOG_DEBUG, why);
-    }
+    fail_with(x, PATCHBAY_UNAVAILABLE, why);
+}
+
+void exchange_fail_as(exchange *x, int32_t status, const char *format, ...)
+{
+    char why[UPSTREAM_REASON_BYTES];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    fail_with(x, status, why);
 }
 
 /* ---- sending ------------------------------------------------------------------------------- */

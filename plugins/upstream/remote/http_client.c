@@ -26,6 +26,10 @@ static http_outcome outcome_of(const http_request *request, CURLcode code)
     if (code == CURLE_SEND_FAIL_REWIND) {
         return HTTP_STALE;
     }
+    if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+        code == CURLE_SSL_CERTPROBLEM) {
+        return HTTP_UNTRUSTED;
+    }
     (void)curl_easy_getinfo(request->easy, CURLINFO_REQUEST_SIZE, &head_bytes);
     return head_bytes > 0 ? HTTP_BROKEN : HTTP_UNREACHED;
 }
@@ -39,7 +43,8 @@ static const char *advice_on(CURLcode code)
     case CURLE_SSL_CACERT_BADFILE:
         return ": `ca` is not a PEM file of certificates";
     case CURLE_SSL_CERTPROBLEM:
-        return ": `certificate` and `key` are PEM files that belong together, without a password";
+        return ": `certificate` and `key` must be PEM files that belong together, without a "
+               "password";
     default:
         return "";
     }

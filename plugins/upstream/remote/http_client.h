@@ -36,7 +36,8 @@ typedef struct http_client_options {
 /* How a request ended. */
 typedef enum http_outcome {
     HTTP_COMPLETE,  /* the answer came, whole; its status may be any */
-    HTTP_UNREACHED, /* nothing was sent: no such name, no connection, no trust */
+    HTTP_UNREACHED, /* nothing was sent: no such name, no connection */
+    HTTP_UNTRUSTED, /* nothing was sent: certificates do not fit, the server's or the hub's */
     HTTP_STALE,     /* a kept connection was closed under it: it may have been read */
     HTTP_BROKEN,    /* what was sent may have been read; the answer did not come whole */
 } http_outcome;

@@ -55,6 +55,6 @@ void old_transport_ended(exchange *stream, const char *why)
         upstream_fail(&remote->server, reason);
     } else {
         (void)snprintf(reason, sizeof reason, "%s", why);
-        upstream_disconnect(&remote->server, reason, 1);
+        upstream_disconnect(&remote->server, reason, CAUSE_FAILURE);
     }
 }

@@ -177,6 +177,9 @@ void exchange_start(exchange *x);
 void exchange_end(exchange *x);
 /* There will be no answer: tell who waits, and end it. */
 void exchange_fail(exchange *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* … with a status that says more (upstream_undelivered). */
+void exchange_fail_as(exchange *x, int32_t status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void exchange_start_held(mcp_remote *remote);
 /* Whether it may not leave yet. */
 int exchange_must_wait(const exchange *x);
@@ -197,7 +200,7 @@ void answer_take(exchange *x, const patchbay_message *message);
 /* status.c */
 /* There will be no answer. A handshake that fails ends the connection; any other request fails by
  * itself. */
-void answer_fail(exchange *x, const char *why);
+void answer_fail(exchange *x, const char *why, upstream_cause cause);
 /* Make one line of the beginning of what came, for the end of a sentence: ": " and the words, or
  * nothing. */
 void answer_quote(const exchange *x, char *ret_line, size_t size);

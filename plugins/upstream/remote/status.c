@@ -70,16 +70,34 @@ void answer_quote(const exchange *x, char *ret_line, size_t size)
     }
 }
 
+/* What a status says of trying again. */
+static upstream_cause cause_of(long status)
+{
+    static const long PASSING[] = {408, 425, 429}; /* among those that blame the request */
+    for (size_t i = 0; i < sizeof PASSING / sizeof PASSING[0]; i++) {
+        if (status == PASSING[i]) {
+            return CAUSE_FAILURE;
+        }
+    }
+    int is_lasting = (status >= 300 && status < 500) || status == 501 || status == 505;
+    return is_lasting ? CAUSE_CONFIG : CAUSE_FAILURE;
+}
+
+static int32_t outcome_of(upstream_cause cause)
+{
+    return cause == CAUSE_CONFIG ? PATCHBAY_INVALID_INPUT : PATCHBAY_UNAVAILABLE;
+}
+
 /* A handshake that fails ends the connection; any other request fails by itself. */
-void answer_fail(exchange *x, const char *why)
+void answer_fail(exchange *x, const char *why, upstream_cause cause)
 {
     mcp_server *server = &x->remote->server;
     if (x->role != ROLE_OTHER || x->remote->server.phase == PHASE_IDLE) {
         char reason[UPSTREAM_REASON_BYTES];
         (void)snprintf(reason, sizeof reason, "%s", why);
-        upstream_disconnect(server, reason, 1);
+        upstream_disconnect(server, reason, cause);
     } else {
-        exchange_fail(x, "%s", why);
+        exchange_fail_as(x, outcome_of(cause), "%s", why);
     }
 }
 
@@ -91,34 +109,41 @@ static int is_of_client(const exchange *x)
     return x->remote->config.forward_headers != NULL && (is_note || x->call.id != 0);
 }
 
-/* Nobody asks again and again with a credential that is refused. */
+/* One request is refused: the others may be allowed. */
+static void fail_refused(exchange *x, const char *words)
+{
+    const mcp_remote *remote = x->remote;
+    int is_of_call = x->call.id != 0 || x->kind == EXCHANGE_NOTE;
+    char why[UPSTREAM_REASON_BYTES];
+    (void)snprintf(why, sizeof why,
+                   "credential refused: HTTP %ld from %s: look at the headers %s%s", x->status,
+                   remote->shown, is_of_client(x) ? "that the client sends" : "of its entry",
+                   words);
+    if (!is_of_call && !x->is_pulse) {
+        upstream_log(&x->remote->server, PATCHBAY_LOG_WARNING, why); /* no client hears of it */
+    }
+    exchange_fail_as(x, x->is_pulse ? PATCHBAY_FAILED : PATCHBAY_INVALID_INPUT, "%s", why);
+}
+
+/* During the handshake nobody asks again and again with a credential that is refused. Later it is
+ * the one request that is: servers ask for more for some tools than for others. */
 void answer_take_refusal(exchange *x)
 {
     mcp_remote *remote = x->remote;
     mcp_server *server = &remote->server;
     char words[REMOTE_QUOTE_BYTES];
     answer_quote(x, words, sizeof words);
-    if (is_of_client(x)) {
-        exchange_fail(x,
-                      "credential refused: HTTP %ld from %s: look at the headers that the client "
-                      "sends%s",
-                      x->status, remote->shown, words);
+    if (is_of_client(x) || x->is_listen || server->phase == PHASE_READY) {
+        fail_refused(x, words);
         return;
     }
     (void)snprintf(remote->refusal, sizeof remote->refusal,
                    "credential refused: HTTP %ld from %s: look at the headers of its entry%s",
                    x->status, remote->shown, words);
-    if (x->status == 403 && (server->phase == PHASE_READY || x->is_listen)) {
-        if (x->call.id == 0) {
-            upstream_log(server, PATCHBAY_LOG_WARNING, remote->refusal); /* no client hears of it */
-        }
-        exchange_fail(x, "%s", remote->refusal); /* this one thing is not allowed */
-        return;
-    }
     char reason[sizeof remote->refusal];
     memcpy(reason, remote->refusal, sizeof reason);
     server->not_before_ms = server->loop->now_ms(server->host) + REMOTE_REFUSED_MS;
-    upstream_disconnect(server, reason, 1);
+    upstream_disconnect(server, reason, CAUSE_CONFIG);
 }
 
 /* Servers made with the older SDKs say it with 400, an error of their own, and the word. */
@@ -195,7 +220,7 @@ void answer_take_status(exchange *x)
         if (x->role == ROLE_DISCOVER && !is_out_of_order(x->status)) {
             exchange_fail(x, "%s", why); /* a legacy one may say anything */
         } else {
-            answer_fail(x, why);
+            answer_fail(x, why, cause_of(x->status));
         }
     }
 }
@@ -232,8 +257,8 @@ void answer_take_redirect(exchange *x, const char *url)
                    remote->shown, origin != NULL ? origin : "nowhere", x->status);
     free(origin);
     if (x->kind == EXCHANGE_REQUEST && x->role == ROLE_DISCOVER) {
-        upstream_disconnect(&remote->server, why, 1);
+        upstream_disconnect(&remote->server, why, CAUSE_CONFIG);
     } else {
-        answer_fail(x, why);
+        answer_fail(x, why, CAUSE_CONFIG);
     }
 }

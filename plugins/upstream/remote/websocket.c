@@ -46,16 +46,16 @@ static void free_connection(ws_connection *connection)
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-static void end_with(mcp_remote *remote, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void end_with(mcp_remote *remote, const char *format, ...)
+static void end_with(mcp_remote *remote, upstream_cause cause, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void end_with(mcp_remote *remote, upstream_cause cause, const char *format, ...)
 {
     char reason[512];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(reason, sizeof reason, format, args);
     va_end(args);
-    upstream_disconnect(&remote->server, reason, 1);
+    upstream_disconnect(&remote->server, reason, cause);
 }
 
 static void close_channel(mcp_server *server)
@@ -86,14 +86,17 @@ static void end_conversation(ws_connection *connection, const ws_frames_end *end
     mcp_remote *remote = connection->remote;
     connection->is_up = 0; /* a close frame has been sent already */
     if (!end->by_server) {
-        upstream_fail(&remote->server, end->text);
+        enum { CODE_TOO_BIG = 1009 }; /* RFC 6455 section 7.4.1 */
+        upstream_fail_as(&remote->server, end->text,
+                         end->code == CODE_TOO_BIG ? upstream_cause_of_size(&remote->server)
+                                                   : CAUSE_FAILURE);
     } else if (!duplex_retry_as_legacy(&remote->server)) {
         char code[16] = "";
         if (end->code != 0) {
             (void)snprintf(code, sizeof code, " with %d", end->code);
         }
-        end_with(remote, "server \"%s\" closed the connection%s%s%s", remote->server.name, code,
-                 end->text[0] != '\0' ? ": " : "", end->text);
+        end_with(remote, CAUSE_FAILURE, "server \"%s\" closed the connection%s%s%s",
+                 remote->server.name, code, end->text[0] != '\0' ? ": " : "", end->text);
     }
 }
 
@@ -103,12 +106,13 @@ static void on_end(void *ctx, int was_connected, const char *why)
     mcp_remote *remote = connection->remote;
     const char *name = remote->server.name;
     if (!was_connected) {
-        end_with(remote, "cannot reach %s: %s", name, why);
+        end_with(remote, CAUSE_FAILURE, "cannot reach %s: %s", name, why);
     } else if (!connection->is_up) {
-        end_with(remote, "server \"%s\" closed the connection before it was a WebSocket%s%s", name,
+        end_with(remote, CAUSE_FAILURE,
+                 "server \"%s\" closed the connection before it was a WebSocket%s%s", name,
                  why[0] != '\0' ? ": " : "", why);
     } else if (!duplex_retry_as_legacy(&remote->server)) {
-        end_with(remote, "the connection to server \"%s\" broke%s%s", name,
+        end_with(remote, CAUSE_FAILURE, "the connection to server \"%s\" broke%s%s", name,
                  why[0] != '\0' ? ": " : "", why);
     }
 }
@@ -151,7 +155,7 @@ static void take_refused_credential(mcp_remote *remote, int status)
                    "credential refused: HTTP %d from %s: look at the headers of its entry", status,
                    remote->shown);
     server->not_before_ms = server->loop->now_ms(server->host) + REMOTE_REFUSED_MS;
-    end_with(remote, "%s", remote->refusal);
+    end_with(remote, CAUSE_CONFIG, "%s", remote->refusal);
 }
 
 /* Where a redirect leads, for people; NULL when that cannot be said. */
@@ -176,7 +180,8 @@ static char *dup_target(const mcp_remote *remote, patchbay_str location)
 static void take_redirect(mcp_remote *remote, const ws_upgrade_answer *answer)
 {
     char *target = dup_target(remote, answer->location);
-    end_with(remote, "%s redirects to %s (HTTP %d), which is not followed: configure that address",
+    end_with(remote, CAUSE_CONFIG,
+             "%s redirects to %s (HTTP %d), which is not followed: configure that address",
              remote->shown, target != NULL ? target : "another address", answer->status);
     free(target);
 }
@@ -190,7 +195,9 @@ static void take_refusal(mcp_remote *remote, const ws_upgrade_answer *answer)
     } else if (answer->status >= 300 && answer->status < 400) {
         take_redirect(remote, answer);
     } else {
-        end_with(remote, "%s answered with HTTP %d instead of becoming a WebSocket", remote->shown,
+        int is_lasting = answer->status < 500 && answer->status != 408 && answer->status != 429;
+        end_with(remote, is_lasting ? CAUSE_CONFIG : CAUSE_FAILURE,
+                 "%s answered with HTTP %d instead of becoming a WebSocket", remote->shown,
                  answer->status);
     }
 }
@@ -284,8 +291,10 @@ static void on_time(void *ctx)
         return;
     }
     if (!connection->is_up) {
-        end_with(remote, "cannot reach %s: no WebSocket within %u ms", remote->server.name,
-                 (unsigned)remote->config.connect_timeout_ms);
+        char time[UPSTREAM_TIME_BYTES];
+        upstream_write_time(remote->config.connect_timeout_ms, time);
+        end_with(remote, CAUSE_FAILURE, "cannot reach %s: no WebSocket within %s (connect_timeout)",
+                 remote->server.name, time);
     } else if (connection->is_tested) {
         upstream_fail(&remote->server, "does not answer pings");
     } else {
@@ -301,7 +310,7 @@ static int open_channel(mcp_server *server)
         .on_connected = on_connected, .on_bytes = on_bytes, .on_end = on_end};
     mcp_remote *remote = remote_of(server);
     if (server->loop->now_ms(server->host) < server->not_before_ms) {
-        end_with(remote, "%s", remote->refusal);
+        end_with(remote, CAUSE_CONFIG, "%s", remote->refusal);
         return 0;
     }
     ws_connection *made = calloc(1, sizeof *made);

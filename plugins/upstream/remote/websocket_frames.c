@@ -83,7 +83,7 @@ static const char *meaning_of(int code)
     case WSLAY_CODE_INVALID_FRAME_PAYLOAD_DATA:
         return "sends text that is not UTF-8";
     case WSLAY_CODE_MESSAGE_TOO_BIG:
-        return "sends a message that is too large";
+        return "sends a message that is too large (limits.upstream_message)";
     default:
         return "breaks the WebSocket protocol";
     }

@@ -120,7 +120,10 @@ class Redaction(HubTest):
         self.clean(answer)
         said.update(status=401, type="text/plain", body="Bearer " + both)
         self.clean(client.call("up__echo").raw, "HTTP 401")
-        for name in ("list_toolsets", "up__echo"):
+        upstream.on["server/discover"] = refuse  # and now the whole toolset
+        for name in ("disable_toolset", "enable_toolset"):
+            client.call(name, {"toolset": "up"})
+        for name in ("up__echo", "list_toolsets"):
             self.clean(client.call(name).raw, MASK)
         self.clean(client.hub.log, MASK)
 

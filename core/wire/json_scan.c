@@ -2,6 +2,7 @@
 #include "wire/json_scan.h"
 
 #include "base/limits.h"
+#include "wire/json_string.h"
 
 /* One level of the tree near the root, while it is open. */
 typedef struct level {
@@ -11,6 +12,9 @@ typedef struct level {
 } level;
 
 enum { NO_MEMBER = UINT8_MAX };
+
+/* Of a string with escapes or other scripts, so much is read before the vectors are set up. */
+enum { SHORT_BYTES = 32 };
 
 typedef struct scanner {
     const char *end;
@@ -89,37 +93,49 @@ static size_t escape_length(const char *at, const char *end)
     }
 }
 
-/* A string from the first byte on that does not stand for itself. Sets `escaped`. */
+/* One piece of a string that does not stand for itself: an escape, or a run of characters that are
+ * not ASCII up to `limit` and at least one. Sets `escaped`. */
+static const char *scan_piece(scanner *s, const char *at, const char *limit)
+{
+    if (*at == '\\') {
+        size_t length = escape_length(at, s->end);
+        s->escaped = true;
+        return length > 0 ? at + length : fail(s, at, "not an escape that JSON knows");
+    }
+    if ((unsigned char)*at < 0x80) {
+        return fail(s, at, "a control character inside a string");
+    }
+    do {
+        size_t length = hub_json_utf8_length(at, s->end);
+        if (length == 0) {
+            return fail(s, at, "not UTF-8");
+        }
+        at += length;
+    } while (at < limit && (unsigned char)*at >= 0x80);
+    return at;
+}
+
+/* A string from the first byte on that does not stand for itself. Sets `escaped`. What is short is
+ * read here to its end; of what is longer the vectors pass over all that is right. */
 static const char *scan_odd_string(scanner *s, const char *at)
 {
     const char *end = s->end;
+    const char *limit = end - at > SHORT_BYTES + HUB_JSON_BLOCK_BYTES ? at + SHORT_BYTES : end;
     for (;; at = hub_json_skip_plain(at, end)) {
+        if (at >= limit && limit < end) {
+            at = hub_json_skip_plain(hub_json_skip_string(at, end, &s->escaped), end);
+            limit = end;
+        }
         if (at == end) {
             return fail(s, at, "a string has no end");
         }
         if (*at == '"') {
             return at + 1;
         }
-        if (*at == '\\') {
-            size_t length = escape_length(at, end);
-            if (length == 0) {
-                return fail(s, at, "not an escape that JSON knows");
-            }
-            s->escaped = true;
-            at += length;
-            continue;
+        at = scan_piece(s, at, limit);
+        if (at == NULL) {
+            return NULL;
         }
-        if ((unsigned char)*at < 0x80) {
-            return fail(s, at, "a control character inside a string");
-        }
-        /* Other scripts come in runs: stay here for the whole run. */
-        do {
-            size_t length = hub_json_utf8_length(at, end);
-            if (length == 0) {
-                return fail(s, at, "not UTF-8");
-            }
-            at += length;
-        } while (at < end && (unsigned char)*at >= 0x80);
     }
 }
 

@@ -9,7 +9,9 @@
 
 #include "wire/json.h"
 
-/* HUB_JSON_PORTABLE switches the vector code off, so that the other path can be tested. */
+/* Short runs of plain text are passed over right here; the insides of long strings by what
+ * wire/json_string.h chooses. HUB_JSON_PORTABLE switches this part of the vector code off, so that
+ * the other path can be tested. */
 #if defined(__SSE2__) && !defined(HUB_JSON_PORTABLE)
 #include <emmintrin.h>
 #define HUB_JSON_SSE2 1

@@ -7,10 +7,16 @@
 #ifndef HUB_BASE_LIMITS_H
 #define HUB_BASE_LIMITS_H
 
-/* JSON. Deeper or richer documents cost a reader far more than their bytes; no MCP message needs
- * more. The scanner keeps its state in one machine word: the depth cannot exceed 64. */
-#define HUB_LIMIT_JSON_DEPTH  64
-#define HUB_LIMIT_JSON_VALUES 200000
+/* JSON. Deeper documents cost a reader far more than their bytes; no MCP message needs more. The
+ * scanner keeps its state in one machine word: the depth cannot exceed 64. */
+#define HUB_LIMIT_JSON_DEPTH 64
+
+/* Values of one text: scanning that many takes some 15 ms, and no memory. Real catalogs and results
+ * have 10 bytes and more for each value, so the largest of 16 MiB pass; what is refused are texts
+ * made of next to nothing but brackets. Where messages may be longer than 16 MiB, one value for
+ * each so many bytes may be in them. */
+#define HUB_LIMIT_JSON_VALUES          (2u * 1024 * 1024)
+#define HUB_LIMIT_JSON_BYTES_PER_VALUE 8
 
 /* Messages. A client sends arguments; a server sends results with images in them. */
 #define HUB_LIMIT_CLIENT_MESSAGE_BYTES   (4u * 1024 * 1024)
@@ -197,8 +203,9 @@
 #define HUB_LIMIT_AUDIT_END_MS         1000
 
 /* A manifest, and everything it includes. */
-#define HUB_LIMIT_CONFIG_BYTES (8u * 1024 * 1024)
-#define HUB_LIMIT_CONFIG_DEPTH 32
+#define HUB_LIMIT_CONFIG_BYTES  (8u * 1024 * 1024)
+#define HUB_LIMIT_CONFIG_DEPTH  32
+#define HUB_LIMIT_CONFIG_VALUES 200000 /* each is a node of some 100 bytes */
 
 /* Put aside for the event loop, which must not run out of memory: enough for 4,000 descriptors. */
 #define HUB_LOOP_RESERVE_BYTES (256 * 1024)

@@ -142,9 +142,9 @@ static hub_err check_draft(const hub_node_builder *builder, const hub_node *node
         return hub_node_fail(node, builder->reterr, HUB_ELIMIT, "nested more than %d levels deep",
                              HUB_LIMIT_CONFIG_DEPTH);
     }
-    if (builder->count > HUB_LIMIT_JSON_VALUES) {
+    if (builder->count > HUB_LIMIT_CONFIG_VALUES) {
         return hub_node_fail(node, builder->reterr, HUB_ELIMIT, "more than %d values in one file",
-                             HUB_LIMIT_JSON_VALUES);
+                             HUB_LIMIT_CONFIG_VALUES);
     }
     if ((draft->text.len > 0 && memchr(draft->text.ptr, '\0', draft->text.len) != NULL) ||
         (draft->key.len > 0 && memchr(draft->key.ptr, '\0', draft->key.len) != NULL)) {

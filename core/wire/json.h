@@ -25,7 +25,8 @@ typedef enum hub_json_type {
 } hub_json_type;
 
 /* Check that `text` is one JSON value (RFC 8259) in valid UTF-8, at most HUB_LIMIT_JSON_DEPTH deep
- * and of at most HUB_LIMIT_JSON_VALUES values; white space around it is allowed. Lone surrogate
+ * and of at most HUB_LIMIT_JSON_VALUES values, or one for each HUB_LIMIT_JSON_BYTES_PER_VALUE
+ * bytes where that is more; white space around it is allowed. Lone surrogate
  * escapes (\ud83d) are allowed, since JavaScript emits them and they must pass unchanged; raw
  * surrogates, overlong forms and a byte order mark are not.
  * `ret_value` (may be NULL) is the value without the white space around it.

@@ -32,9 +32,14 @@ typedef struct tree {
     uint64_t containers; /* one bit each, the innermost lowest: 1 is an object */
     unsigned depth;
     unsigned watched_depth; /* 0 when nothing is watched: then no level ever matches */
-    unsigned value_count;
+    size_t values_left;
 } tree;
 
+static const char TOO_MANY_VALUES[] =
+    "more than 2,097,152 values, and more than one for each 8 bytes: ask for less at a time";
+
+_Static_assert(HUB_LIMIT_JSON_VALUES == 2097152 && HUB_LIMIT_JSON_BYTES_PER_VALUE == 8,
+               "the text above names them");
 _Static_assert(HUB_LIMIT_JSON_DEPTH <= 64, "the open containers are kept in 64 bits");
 
 /* Every function that reads on returns where it stopped, or what these return: NULL. */
@@ -305,8 +310,8 @@ static inline const char *scan_down(scanner *s, tree *t, const char *at)
                 return NULL;
             }
         }
-        if (++t->value_count > HUB_LIMIT_JSON_VALUES) {
-            return fail_with(s, HUB_ELIMIT, at, "too many values");
+        if (t->values_left-- == 0) {
+            return fail_with(s, HUB_ELIMIT, at, TOO_MANY_VALUES);
         }
         if (c == '"') {
             return scan_string(s, at);
@@ -357,7 +362,11 @@ static inline const char *scan_up(scanner *s, tree *t, const char *at)
 
 static const char *scan_tree(scanner *s, const char *at)
 {
-    tree t = {.watched_depth = s->watch != NULL ? HUB_JSON_WATCHED_DEPTH : 0};
+    size_t by_bytes = (size_t)(s->end - at) / HUB_LIMIT_JSON_BYTES_PER_VALUE;
+    tree t = {
+        .watched_depth = s->watch != NULL ? HUB_JSON_WATCHED_DEPTH : 0,
+        .values_left = by_bytes > HUB_LIMIT_JSON_VALUES ? by_bytes : HUB_LIMIT_JSON_VALUES,
+    };
     do {
         at = scan_down(s, &t, at);
         if (at != NULL) {

@@ -320,6 +320,25 @@ static void bounds_the_values(void **state)
     }
 }
 
+/* A longer text may have more: one value for each eight bytes, itself among them. */
+static void bounds_the_values_of_long_texts(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"\"abcde\",", "   1234,"};
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        size_t count = HUB_LIMIT_JSON_VALUES + 1000; /* of 8 bytes; and two more, in 16 bytes */
+        hub_str most = repeat("[             ", parts[i], count, "0]");
+        assert_int_equal(most.len, 8 * (count + 2));
+        assert_int_equal(check_exact(most, NULL), HUB_OK);
+        free_exact(most);
+        hub_str beyond = repeat("[            ", parts[i], count, "0]");
+        hub_error error = {.text = ""};
+        assert_int_equal(check_exact(beyond, &error), HUB_ELIMIT);
+        assert_non_null(strstr(error.text, "more than 2,097,152 values"));
+        free_exact(beyond);
+    }
+}
+
 /* Truncating valid JSON anywhere leaves no valid JSON, and nothing is read behind the end. */
 static void refuses_every_truncation(void **state)
 {
@@ -441,6 +460,7 @@ int main(void)
         cmocka_unit_test(bounds_the_depth),
         cmocka_unit_test(keeps_the_kind_of_each_level),
         cmocka_unit_test(bounds_the_values),
+        cmocka_unit_test(bounds_the_values_of_long_texts),
         cmocka_unit_test(refuses_every_truncation),
         cmocka_unit_test(finds_special_bytes_anywhere),
         cmocka_unit_test(validates_utf8_exhaustively),

@@ -349,6 +349,29 @@ static void bounds_depth_and_values(void **state)
     free(start);
 }
 
+/* What servers really have is not near the bounds: a catalog of 10,000 tools of 24 values each, and
+ * a result of 250,000 numbers, the shortest there are. */
+static void takes_large_catalogs_and_results(void **state)
+{
+    (void)state;
+    const char *tool = "{\"name\":\"t\",\"title\":\"T\",\"description\":\"d\",\"inputSchema\":{"
+                       "\"type\":\"object\",\"properties\":{"
+                       "\"a\":{\"type\":\"string\",\"description\":\"d\"},"
+                       "\"b\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":9},"
+                       "\"c\":{\"type\":\"boolean\",\"default\":true}},"
+                       "\"required\":[\"a\",\"b\"],\"additionalProperties\":false},"
+                       "\"annotations\":{\"readOnlyHint\":true,\"title\":\"T\"}},";
+    hub_str catalog =
+        repeat("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"tools\":[", tool, 10000, "{}]}}");
+    assert_int_equal(scan_only(catalog), HUB_OK);
+    hub_str result = repeat("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[],"
+                            "\"structuredContent\":{\"numbers\":[",
+                            "1,", 249999, "1]}}}");
+    assert_int_equal(scan_only(result), HUB_OK);
+    free_exact(result);
+    free_exact(catalog);
+}
+
 static void bounds_the_id(void **state)
 {
     (void)state;
@@ -437,6 +460,7 @@ int main(void)
         cmocka_unit_test(only_checks_a_batch),
         cmocka_unit_test(keeps_the_id_of_a_refused_message),
         cmocka_unit_test(bounds_depth_and_values),
+        cmocka_unit_test(takes_large_catalogs_and_results),
         cmocka_unit_test(bounds_the_id),
         cmocka_unit_test(bounds_the_method),
         cmocka_unit_test(refuses_every_truncation),

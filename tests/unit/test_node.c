@@ -240,7 +240,7 @@ static void test_number_of_values(void **state)
         hub_buf text;
         hub_buf_init(&text, HUB_LIMIT_CONFIG_BYTES);
         hub_buf_add_char(&text, '[');
-        for (size_t i = 1; i < HUB_LIMIT_JSON_VALUES + extra; i++) {
+        for (size_t i = 1; i < HUB_LIMIT_CONFIG_VALUES + extra; i++) {
             hub_buf_add(&text, i == 1 ? HUB_STR("1") : HUB_STR(",1"));
         }
         hub_buf_add_char(&text, ']');

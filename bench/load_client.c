@@ -88,6 +88,9 @@ static void make_request(client *to)
                           "\"name\":\"%s\",%s\"arguments\":{\"text\":\"",
                           FIRST_ID, opt.tool, opt.is_modern ? META "," : "");
         memset(message + len, 'a', (size_t)opt.bytes);
+        if (opt.text != NULL) {
+            memcpy(message + len, opt.text, (size_t)opt.bytes);
+        }
         (void)strcpy(message + len + opt.bytes, "\"}}}");
         to->request = frame(message, "tools/call", opt.tool, &to->request_len);
     }

@@ -19,6 +19,7 @@ typedef struct options {
     long outstanding;
     long calls;
     long bytes;
+    const char *text; /* of that length, escaped as it stands in JSON; NULL: all the same letter */
     const char *tool;
     int is_list; /* ask for tools/list instead of calling a tool */
     int is_modern;

@@ -8,8 +8,10 @@
  *
  *   --clients N      clients (1)
  *   --outstanding N  calls that one client has in flight; over HTTP always 1 (1)
- *   --calls N        calls in all, after a tenth as many to warm up (10000)
+ *   --calls N        calls in all (10000)
+ *   --warm-up N      calls before these, which are not measured (a tenth as many)
  *   --bytes N        length of the text in the arguments (200)
+ *   --text FILE      the text in the arguments, as it stands in JSON between the quotes
  *   --tool NAME      (tool_0)
  *   --list           ask for tools/list instead
  *   --start          start a server per measurement, up to the answer of its first tools/list
@@ -38,7 +40,7 @@ static double *latencies;
 static long measured;
 static long started;
 static long finished;
-static long warm_up;
+static long warm_up = -1;
 static long answer_bytes;
 static double begun_at;
 static double begun_busy; /* processor time by then */
@@ -210,6 +212,24 @@ static void report(double seconds)
         quantile(.99), quantile(.999), answer_bytes, (processor_time() - begun_busy) / seconds);
 }
 
+/* The text of the arguments, and how long it is. */
+static void read_text(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    long size = -1;
+    if (file != NULL && fseek(file, 0, SEEK_END) == 0) {
+        size = ftell(file);
+    }
+    char *text = allocate(size > 0 ? (size_t)size : 1);
+    if (size < 0 || fseek(file, 0, SEEK_SET) != 0 ||
+        fread(text, 1, (size_t)size, file) != (size_t)size) {
+        die(path);
+    }
+    (void)fclose(file);
+    opt.text = text;
+    opt.bytes = size;
+}
+
 static void read_options(int argc, char **argv)
 {
     static const struct {
@@ -218,6 +238,7 @@ static void read_options(int argc, char **argv)
     } NUMBERS[] = {{"--clients", &opt.clients},
                    {"--outstanding", &opt.outstanding},
                    {"--calls", &opt.calls},
+                   {"--warm-up", &warm_up},
                    {"--bytes", &opt.bytes}};
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
@@ -227,6 +248,10 @@ static void read_options(int argc, char **argv)
         is_start |= strcmp(argv[i], "--start") == 0;
         if (strcmp(argv[i], "--tool") == 0 && i + 1 < argc) {
             opt.tool = argv[++i];
+            continue;
+        }
+        if (strcmp(argv[i], "--text") == 0 && i + 1 < argc) {
+            read_text(argv[++i]);
             continue;
         }
         for (size_t n = 0; n < sizeof NUMBERS / sizeof NUMBERS[0]; n++) {
@@ -266,7 +291,7 @@ int main(int argc, char **argv)
 {
     read_options(argc, argv);
     (void)signal(SIGPIPE, SIG_IGN);
-    warm_up = opt.calls / 10;
+    warm_up = warm_up >= 0 ? warm_up : opt.calls / 10;
     latencies = allocate((size_t)opt.calls * sizeof *latencies);
     clients = allocate((size_t)opt.clients * sizeof *clients);
     if (is_start) {

@@ -3,10 +3,13 @@
  * An MCP server over stdio that costs next to nothing: every call of every tool answers with a text
  * that was made beforehand. It reads no more of a request than its id and method.
  *
- *   upstream [--tools N] [--bytes N] [--list-bytes N] [--delay-us N] [--modern]
+ *   upstream [--tools N] [--tools-file FILE] [--bytes N] [--text FILE] [--list-bytes N]
+ *            [--delay-us N] [--modern]
  *
  * --tools       how many tools it has, "tool_0" and on (1)
+ * --tools-file  the tools that it has instead: definitions with a comma between
  * --bytes       length of the text that a call answers with (200)
+ * --text        that text, as it stands in JSON between the quotes
  * --list-bytes  at least how long its list is; the rest is padding (0)
  * --delay-us    how long a call takes (0)
  * --modern      speaks 2026-07-28 only, instead of the handshake revisions only
@@ -35,13 +38,35 @@ static void add(text *to, const char *bytes, size_t len)
             abort();
         }
     }
-    memcpy(to->ptr + to->len, bytes, len);
+    if (len > 0) {
+        memcpy(to->ptr + to->len, bytes, len);
+    }
     to->len += len;
 }
 
 static void add_text(text *to, const char *string)
 {
     add(to, string, strlen(string));
+}
+
+/* The whole of a file; none without a path. */
+static text read_file(const char *path)
+{
+    static char block[READ_BYTES];
+    text content = {0};
+    FILE *file = path != NULL ? fopen(path, "rb") : NULL;
+    size_t got;
+    if (path != NULL && file == NULL) {
+        perror(path);
+        exit(2);
+    }
+    while (file != NULL && (got = fread(block, 1, sizeof block, file)) > 0) {
+        add(&content, block, got);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return content;
 }
 
 static text answer_of_call;
@@ -51,20 +76,8 @@ static text output;
 static long delay_us;
 static int is_modern;
 
-static void make_answers(long tools, long bytes, long list_bytes)
+static void add_tools(long tools)
 {
-    const char *type = is_modern ? "\"resultType\":\"complete\"," : "";
-    add_text(&answer_of_call, "{");
-    add_text(&answer_of_call, type);
-    add_text(&answer_of_call, "\"content\":[{\"type\":\"text\",\"text\":\"");
-    for (long i = 0; i < bytes; i++) {
-        add(&answer_of_call, &"abcdefghijklmnopqrstuvwxyz012345"[i % 32], 1);
-    }
-    add_text(&answer_of_call, "\"}]}");
-    add_text(&answer_of_list, "{");
-    add_text(&answer_of_list, type);
-    add_text(&answer_of_list, is_modern ? "\"ttlMs\":0,\"cacheScope\":\"private\"," : "");
-    add_text(&answer_of_list, "\"tools\":[");
     for (long i = 0; i < tools; i++) {
         char tool[256];
         (void)snprintf(tool, sizeof tool,
@@ -74,6 +87,34 @@ static void make_answers(long tools, long bytes, long list_bytes)
                        i > 0 ? "," : "", i);
         add_text(&answer_of_list, tool);
     }
+}
+
+static void add_letters(long bytes)
+{
+    for (long i = 0; i < bytes; i++) {
+        add(&answer_of_call, &"abcdefghijklmnopqrstuvwxyz012345"[i % 32], 1);
+    }
+}
+
+/* The files may be NULL; what they hold counts instead of the numbers. */
+static void make_answers(long tools, const char *tools_file, long bytes, const char *text_file,
+                         long list_bytes)
+{
+    text payload = read_file(text_file);
+    text definitions = read_file(tools_file);
+    const char *type = is_modern ? "\"resultType\":\"complete\"," : "";
+    add_text(&answer_of_call, "{");
+    add_text(&answer_of_call, type);
+    add_text(&answer_of_call, "\"content\":[{\"type\":\"text\",\"text\":\"");
+    add_letters(text_file == NULL ? bytes : 0);
+    add(&answer_of_call, payload.ptr, payload.len);
+    add_text(&answer_of_call, "\"}]}");
+    add_text(&answer_of_list, "{");
+    add_text(&answer_of_list, type);
+    add_text(&answer_of_list, is_modern ? "\"ttlMs\":0,\"cacheScope\":\"private\"," : "");
+    add_text(&answer_of_list, "\"tools\":[");
+    add_tools(tools_file == NULL ? tools : 0);
+    add(&answer_of_list, definitions.ptr, definitions.len);
     add_text(&answer_of_list, "],\"_meta\":{\"bench/padding\":\"");
     for (long left = list_bytes - (long)answer_of_list.len - 4; left > 0; left--) {
         add(&answer_of_list, "a", 1);
@@ -176,6 +217,8 @@ int main(int argc, char **argv)
     long tools = 1;
     long bytes = 200;
     long list_bytes = 0;
+    const char *tools_file = NULL;
+    const char *text_file = NULL;
     for (int i = 1; i < argc; i++) {
         long value = i + 1 < argc ? strtol(argv[i + 1], NULL, 10) : 0;
         if (strcmp(argv[i], "--modern") == 0) {
@@ -184,6 +227,10 @@ int main(int argc, char **argv)
         }
         if (strcmp(argv[i], "--tools") == 0) {
             tools = value;
+        } else if (strcmp(argv[i], "--tools-file") == 0) {
+            tools_file = argv[i + 1];
+        } else if (strcmp(argv[i], "--text") == 0) {
+            text_file = argv[i + 1];
         } else if (strcmp(argv[i], "--bytes") == 0) {
             bytes = value;
         } else if (strcmp(argv[i], "--list-bytes") == 0) {
@@ -196,7 +243,7 @@ int main(int argc, char **argv)
         }
         i++;
     }
-    make_answers(tools, bytes, list_bytes);
+    make_answers(tools, tools_file, bytes, text_file, list_bytes);
     for (;;) {
         ssize_t got = read(STDIN_FILENO, block, sizeof block);
         if (got <= 0) {

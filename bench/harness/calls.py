@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows about calls over stdio: what the hub adds, how many it passes, and whether that grows."""
 
+from . import payloads
+from .pairs import by_turns
 from .rows import Figure, row
 
 KIB = 1024
@@ -8,10 +10,10 @@ SIZES = {"200 B": 200, "4 KiB": 4 * KIB, "64 KiB": 64 * KIB, "1 MiB": KIB * KIB}
 CALLS = {200: 10000, 4 * KIB: 10000, 64 * KIB: 2000, KIB * KIB: 150}
 
 
-def chain(round_, who, size=200, tools=1):
+def chain(round_, who, size=200, kind="letters"):
     """The command between the load generator and the upstream, and the tool's name there."""
     p = round_.programs
-    server = ["--bytes", size, "--tools", tools]
+    server = p.text(kind, size)
     if who == "direct":
         return "tool_0", [p.upstream, *server]
     if who == "relay":
@@ -19,50 +21,60 @@ def chain(round_, who, size=200, tools=1):
     return "up__tool_0", p.hub_command({"up": p.server(*server)})
 
 
-def latency(round_, who, size):
+def latency(round_, who, size, kind="letters"):
     """Median of a call alone in flight, everything on one processor: what it costs, without what
     waking another processor takes, which is as much again and depends on where processes lie."""
 
     def measure():
-        tool, command = chain(round_, who, size)
+        tool, command = chain(round_, who, size, kind)
+        text = round_.programs.text(kind, size)
         return round_.programs.load(
-            "--calls", round_.calls(CALLS[size]), "--bytes", size, "--tool", tool, "stdio", *command, pinned=True
+            "--calls", round_.calls(CALLS[size]), *text, "--tool", tool, "stdio", *command, pinned=True
         )["p50_us"]
 
-    return round_.once((who, "latency", size), measure)
+    return round_.once((who, "latency", size, kind), measure)
 
 
-def rate(round_, who, clients):
-    def measure():
-        tool, command = chain(round_, who)
-        return round_.programs.load(
-            "--calls", round_.calls(100000), "--clients", clients, "--outstanding", 32, "--tool", tool, "stdio", *command
-        )
+def rate(round_, who, clients, kind):
+    """Calls per second, measured once."""
+    tool, command = chain(round_, who, 200, kind)
+    return round_.programs.load_once(
+        "--calls", round_.calls(200000), "--clients", clients, "--outstanding", 32, *round_.programs.text(kind, 200),
+        "--tool", tool, "stdio", *command,
+    )["calls_per_second"]
 
-    return round_.once((who, "rate", clients), measure)
 
-
-def added(size):
+def added(size, kind):
     def measure(round_):
-        direct, relay, hub = (latency(round_, who, size) for who in ("direct", "relay", "hub"))
+        direct, relay, hub = (latency(round_, who, size, kind) for who in ("direct", "relay", "hub"))
         return Figure(hub - direct, relay - direct, {"direct_us": direct, "relay_us": relay, "hub_us": hub})
 
     return measure
 
 
 for label, size in SIZES.items():
+    for kind in payloads.KINDS:
+        row(
+            f"added-{label.replace(' ', '')}-{kind}",
+            f"added latency, {label} in and out, 1 outstanding",
+            "us",
+            against="relay's",
+            at_most=1.3 if size == 200 else None,
+            payload=kind,
+        )(added(size, kind))
+
+
+def whole(kind):
+    def measure(round_):
+        return Figure(latency(round_, "hub", KIB * KIB, kind), latency(round_, "relay", KIB * KIB, kind))
+
+    return measure
+
+
+for kind in payloads.KINDS:
     row(
-        f"added-{label.replace(' ', '')}",
-        f"added latency, {label} in and out, 1 outstanding",
-        "us",
-        against="relay's",
-        at_most=1.3 if size == 200 else None,
-    )(added(size))
-
-
-@row("whole-1MiB", "1 MiB in and out, 1 outstanding", "us", against="relay", at_most=1.2)
-def whole(round_):
-    return Figure(latency(round_, "hub", KIB * KIB), latency(round_, "relay", KIB * KIB))
+        f"whole-1MiB-{kind}", "1 MiB in and out, 1 outstanding", "us", against="relay", at_most=1.2, payload=kind
+    )(whole(kind))
 
 
 @row("unpinned-200B", "added latency, 200 B, processes where the kernel puts them", "us", against="relay's")
@@ -75,10 +87,11 @@ def unpinned(round_):
     return Figure(times["hub"] - times["direct"], times["relay"] - times["direct"], times)
 
 
-def throughput(clients):
+def throughput(clients, kind):
     def measure(round_):
-        hub = rate(round_, "hub", clients)
-        return Figure(hub["calls_per_second"], rate(round_, "relay", clients)["calls_per_second"], {"hub": hub})
+        return by_turns(
+            round_, lambda: rate(round_, "hub", clients, kind), lambda: rate(round_, "relay", clients, kind)
+        )
 
     return measure
 
@@ -90,13 +103,17 @@ for clients in (1, 8, 64):
         "calls/s",
         against="relay",
         at_least=0.8,
-    )(throughput(clients))
+        once=True,
+        payload="prose",
+    )(throughput(clients, "prose"))
 
 
-@row("loadgen", "the load generator on the upstream itself, 32 outstanding", "calls/s", against="hub's", at_least=1)
+@row(
+    "loadgen", "the load generator on the upstream itself, 32 outstanding", "calls/s", against="hub's", at_least=1,
+    once=True, payload="prose",
+)
 def loadgen(round_):
-    direct = rate(round_, "direct", 1)
-    return Figure(direct["calls_per_second"], rate(round_, "hub", 1)["calls_per_second"], {"direct": direct})
+    return by_turns(round_, lambda: rate(round_, "direct", 1, "prose"), lambda: rate(round_, "hub", 1, "prose"))
 
 
 # ---- what must not grow
@@ -115,7 +132,7 @@ def with_tools(count):
     def measure(round_):
         p = round_.programs
         few, many = (
-            call_with(round_, ("tools", n), p.hub_command({"up": p.server("--tools", n)})) for n in (10, count)
+            call_with(round_, ("tools", n), p.hub_command({"up": p.server(*p.real_tools(n))})) for n in (10, count)
         )
         return Figure(many, few)
 
@@ -129,6 +146,7 @@ for count in (100, 1000, 10000):
         "us",
         against="10 tools",
         at_most=1.1,
+        payload="real schemas",
     )(with_tools(count))
 
 

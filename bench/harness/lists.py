@@ -16,7 +16,8 @@ def list_once(round_, tools):
     def measure():
         p = round_.programs
         calls = round_.calls(max(100, 100000 // tools))
-        hub = p.load("--list", "--calls", calls, "stdio", *p.hub_command({"up": p.server("--tools", tools)}), pinned=True)
+        toolsets = {"up": p.server(*p.real_tools(tools))}
+        hub = p.load("--list", "--calls", calls, "stdio", *p.hub_command(toolsets), pinned=True)
         size = hub["answer_bytes"]
         ready = p.load("--list", "--calls", calls, "stdio", p.upstream, "--tools", 1, "--list-bytes", size, pinned=True)
         return hub, ready
@@ -43,8 +44,11 @@ for tools in (100, 1000, 10000):
         "us",
         against="same bytes, ready",
         at_most=1.5 if tools == 10000 else None,
+        payload="real schemas",
     )(list_time(tools))
-    row(f"list-{tools}-bytes", f"tools/list with {tools:,} tools: its length", "bytes", once=True)(list_bytes(tools))
+    row(
+        f"list-{tools}-bytes", f"tools/list with {tools:,} tools: its length", "bytes", once=True, payload="real schemas"
+    )(list_bytes(tools))
 
 
 # ---- start
@@ -53,7 +57,7 @@ for tools in (100, 1000, 10000):
 def cached_hub(round_, upstreams):
     """The command of a hub that remembers what its upstreams offer."""
     p = round_.programs
-    toolsets = {f"up{i}": p.server("--tools", 10) for i in range(upstreams)}
+    toolsets = {f"up{i}": p.server(*p.real_tools(10)) for i in range(upstreams)}
     command = p.hub_command(toolsets, hub={"cache": True, "cache_dir": str(p.folder / f"cache-{upstreams}")})
     folder = p.folder / f"cache-{upstreams}"
     if upstreams > 0 and not folder.exists():
@@ -81,6 +85,7 @@ for upstreams in (0, 10, 100):
         f"from exec to the first tools/list, {upstreams} cached upstreams",
         "ms",
         at_most=15 if upstreams == 100 else None,
+        payload="real schemas",
     )(start(upstreams))
 
 
@@ -119,14 +124,15 @@ def resident(round_, key, toolsets):
     def measure():
         with StdioHub(round_.programs, round_.programs.hub_command(toolsets)) as hub:
             hub.ask("tools/list")
-            return hub.memory(), hub.memory("RssAnon")
+            return hub.memory(), hub.memory("RssAnon"), *hub.memory_of_all()
 
     return round_.once(("memory", key), measure)
 
 
-def in_kib(resident_and_anonymous):
-    whole, anonymous = resident_and_anonymous
-    return Figure(whole / KIB, None, {"anonymous_kib": anonymous / KIB})
+def in_kib(measured):
+    whole, anonymous, of_all, share_of_all = measured
+    more = {"anonymous_kib": anonymous / KIB, "all_kib": of_all / KIB, "all_pss_kib": share_of_all / KIB}
+    return Figure(whole / KIB, None, more)
 
 
 @row("memory-idle", "resident, stdio, no upstream", "KiB", once=True)
@@ -134,16 +140,34 @@ def memory_idle(round_):
     return in_kib(resident(round_, 0, {}))
 
 
-@row("memory-10", "resident, stdio, 10 idle upstreams", "KiB", at_most=6 * KIB, once=True)
+def with_idle_upstreams(round_):
+    p = round_.programs
+    return resident(round_, 10, {f"up{i}": p.server(*p.real_tools(10)) for i in range(10)})
+
+
+@row(
+    "memory-10", "resident, stdio, 10 idle upstreams: the hub alone", "KiB", at_most=6 * KIB, once=True,
+    payload="real schemas",
+)
 def memory_upstreams(round_):
-    toolsets = {f"up{i}": round_.programs.server("--tools", 10) for i in range(10)}
-    return in_kib(resident(round_, 10, toolsets))
+    return in_kib(with_idle_upstreams(round_))
 
 
-@row("memory-tool", "per tool, of 10,000", "KiB", at_most=2, once=True)
+@row("memory-10-all", "… and the guards of the 10 servers, summed", "KiB", once=True, payload="real schemas")
+def memory_of_all(round_):
+    return Figure(with_idle_upstreams(round_)[2] / KIB)
+
+
+@row("memory-10-pss", "… their proportional share: shared pages once", "KiB", once=True, payload="real schemas")
+def share_of_all(round_):
+    return Figure(with_idle_upstreams(round_)[3] / KIB)
+
+
+@row("memory-tool", "per tool, of 10,000", "KiB", at_most=2, once=True, payload="real schemas")
 def memory_tool(round_):
-    few, many = (resident(round_, ("tools", n), {"up": round_.programs.server("--tools", n)}) for n in (10, 10000))
-    return Figure((many[0] - few[0]) / 9990 / KIB)
+    p = round_.programs
+    few, many = (resident(round_, ("tools", n), {"up": p.server(*p.real_tools(n))}) for n in (10, 10000))
+    return Figure((many[0] - few[0]) / 9990 / KIB, None, {"bytes_of_a_tool": p.tool_bytes(10000)})
 
 
 @row("memory-calls", "growth over 100,000 proxied calls", "KiB", once=True)

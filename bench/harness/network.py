@@ -2,6 +2,7 @@
 """Rows about HTTP: native tools against an echo that does nothing, sessions, and what others wrote."""
 
 from . import peers
+from .pairs import by_turns, turned
 from .programs import echo, http_hub, open_sessions
 from .rows import Figure, row
 
@@ -54,15 +55,6 @@ def busy(round_):
     return Figure(100 * limit(round_, CONNECTIONS)["busy"])
 
 
-def proxied(round_):
-    def measure():
-        p = round_.programs
-        with http_hub(p, {"up": p.server()}) as hub:
-            return load(round_, hub.port, tool="up__tool_0")
-
-    return round_.once("proxied", measure)
-
-
 # ---- sessions
 
 
@@ -91,21 +83,35 @@ for count in (10, 100, 1000):
 
 # ---- what others wrote
 
+PEER_WARM_UP = 20000  # what is compiled as it runs has been by then
+PEER_CALLS = 2000  # of a turn, for a peer and the hub alike
+PEER_WAIT_SECONDS = 1800
+
+
+def proxied_rate(round_, server, path, kind, tool, calls, warm_up):
+    """Calls per second through something that listens, in front of a server on pipes."""
+    return round_.programs.load_once(
+        "--calls", calls, "--warm-up", warm_up, "--clients", CONNECTIONS, *round_.programs.text("prose", 200),
+        "--tool", tool, kind, server.port, path, wait=PEER_WAIT_SECONDS,
+    )["calls_per_second"]
+
 
 def through(round_, peer):
+    """The hub and the peer in front of a server each, both warm, by turns."""
+
     def measure():
-        with peer.start(round_.programs) as server:
-            return load(round_, server.port, peer.path, kind=peer.kind, tool=peer.tool, calls=2000)
+        p = round_.programs
+        with http_hub(p, {"up": p.server()}) as hub, peer.start(p) as other:
+            targets = ((hub, "/mcp", "http", "up__tool_0"), (other, peer.path, peer.kind, peer.tool))
+            for target in targets:
+                proxied_rate(round_, *target, 2, round_.calls(PEER_WARM_UP))
+            of_hub, of_peer = (
+                lambda target=target: proxied_rate(round_, *target, round_.calls(PEER_CALLS), CONNECTIONS)
+                for target in targets
+            )
+            return turned(by_turns(round_, of_peer, of_hub))
 
     return round_.once(("peer", peer.name), measure)
-
-
-def beside(peer):
-    def measure(round_):
-        other = through(round_, peer)
-        return Figure(proxied(round_)["calls_per_second"], other["calls_per_second"], {"peer": other})
-
-    return measure
 
 
 def add_peer_rows(installed):
@@ -115,10 +121,19 @@ def add_peer_rows(installed):
             f"peer-{peer.name}",
             f"a server on pipes behind HTTP, {CONNECTIONS} connections",
             "calls/s",
-            against=f"{peer.name} {peer.version}",
-        )(beside(peer))
+            against=f"{peer.label} {peer.version}",
+            once=True,
+            payload="prose",
+        )(lambda round_, peer=peer: through(round_, peer))
 
-    @row("peers", f"native no-op tool over HTTP, {CONNECTIONS} connections", "calls/s", against="fastest peer", at_least=5)
+    @row(
+        "peers",
+        f"a server on pipes behind HTTP, {CONNECTIONS} connections",
+        "calls/s",
+        against="fastest peer",
+        at_least=5,
+        once=True,
+        payload="prose",
+    )
     def fastest(round_):
-        rates = {peer.name: through(round_, peer)["calls_per_second"] for peer in installed}
-        return Figure(native(round_, CONNECTIONS)["calls_per_second"], max(rates.values()), rates)
+        return min((through(round_, peer) for peer in installed), key=lambda figure: figure.ratio)

@@ -175,6 +175,8 @@ def text_file(folder, kind, size):
 
 
 def tools_file(folder, count):
-    """Definitions of tools with a comma between, as they stand in a list."""
-    text = json.dumps(tools(count), ensure_ascii=False, separators=(",", ":"))
+    """Definitions of so many tools with a comma between, as they stand in a list. The last is the one that the load
+    generator calls: it takes a text."""
+    called = {"name": "tool_0", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
+    text = json.dumps([*tools(count - 1), called], ensure_ascii=False, separators=(",", ":"))
     return write(folder, f"tools-{count}", text[1:-1].encode())

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proxies that others wrote, installed below bench/peers. Each has a script there that starts it."""
+"""Proxies that others wrote, from npm (below bench/peers) and PyPI (below build). Each has a script that starts it."""
 
 import dataclasses
 import json
 import socket
 import subprocess
+import sys
 import time
 
 from .programs import ROOT, WAIT_SECONDS, Server
@@ -14,14 +15,33 @@ FOLDER = ROOT / "bench/peers"
 
 @dataclasses.dataclass
 class Peer:
-    name: str
+    name: str  # of its script, too
     kind: str  # as the load generator calls it
     path: str
     tool: str
+    package: str = ""  # on PyPI; those without one are npm's
+
+    @property
+    def label(self):
+        return f"{self.package} (PyPI)" if self.package else self.name
 
     @property
     def version(self):
-        return json.loads((FOLDER / "package.json").read_text())["dependencies"][self.name]
+        if not self.package:
+            return json.loads((FOLDER / "package.json").read_text())["dependencies"][self.name]
+        lines = (FOLDER / "requirements.txt").read_text().split()
+        return next(line.partition("==")[2] for line in lines if line.startswith(f"{self.package}=="))
+
+    @property
+    def environment(self):
+        """Its own: what one needs may be too old or new for another."""
+        return ROOT / f"build/peers/{self.package}"
+
+    @property
+    def is_installed(self):
+        if self.package:
+            return (self.environment / "installed").exists()
+        return (FOLDER / "node_modules" / self.name).exists()
 
     def start(self, programs):
         with socket.socket() as free:
@@ -34,7 +54,7 @@ class Peer:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env=programs.env | {"BENCH_FOLDER": str(programs.folder)},
+                env=programs.env | {"BENCH_FOLDER": str(programs.folder), "BENCH_PYTHON": str(self.environment / "bin")},
             )
         deadline = time.monotonic() + WAIT_SECONDS
         while not is_ready(port, self):
@@ -49,6 +69,8 @@ PEERS = [
     Peer("mcp-proxy", "http", "/mcp", "tool_0"),
     Peer("supergateway", "http", "/mcp", "tool_0"),
     Peer("mcp-hub", "sse", "/mcp", "up__tool_0"),
+    Peer("mcp-proxy-python", "http", "/mcp", "tool_0", "mcp-proxy"),
+    Peer("fastmcp", "http", "/mcp", "tool_0", "fastmcp"),
 ]
 
 
@@ -65,13 +87,35 @@ def is_ready(port, peer):
 
 
 def install():
-    """The peers that can be measured; why not, when there are none."""
-    if not (FOLDER / "node_modules/.package-lock.json").exists():
-        command = ["npm", "ci", "--no-audit", "--no-fund"]
-        try:
-            done = subprocess.run(command, cwd=FOLDER, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        except OSError as error:
-            return [], f"peers are skipped: {error}"
-        if done.returncode != 0:
-            return [], f"peers are skipped: npm ci failed: {done.stderr.strip()[-400:]}"
-    return [peer for peer in PEERS if (FOLDER / "node_modules" / peer.name).exists()], ""
+    """The peers that can be measured; why others cannot, a line each."""
+    reasons = [] if (FOLDER / "node_modules/.package-lock.json").exists() else install_from_npm()
+    for peer in PEERS:
+        if peer.package and not peer.is_installed:
+            reasons += install_from_pypi(peer)
+    return [peer for peer in PEERS if peer.is_installed], reasons
+
+
+def run(command):
+    """Why it failed, or nothing."""
+    try:
+        done = subprocess.run(command, cwd=FOLDER, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    except OSError as error:
+        return str(error)
+    words = " ".join(map(str, command[:2]))
+    return f"{words} failed: {done.stderr.strip()[-400:]}" if done.returncode != 0 else ""
+
+
+def install_from_npm():
+    why = run(["npm", "ci", "--no-audit", "--no-fund"])
+    return [f"peers from npm are skipped: {why}"] if why else []
+
+
+def install_from_pypi(peer):
+    python = peer.environment / "bin/python"
+    why = run([sys.executable, "-m", "venv", peer.environment]) or run(
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{peer.package}=={peer.version}"]
+    )
+    if why:
+        return [f"{peer.label} is skipped: {why}"]
+    (peer.environment / "installed").touch()
+    return []

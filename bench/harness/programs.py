@@ -10,6 +10,8 @@ import subprocess
 import sys
 import threading
 
+from . import payloads
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PINNED_CPU = min(os.sched_getaffinity(0))
 RUNS = 3  # of one measurement in a round
@@ -54,14 +56,14 @@ class Programs:
             key=lambda run: run["calls_per_second"],
         )
 
-    def load_once(self, *arguments, pinned=False, env=None):
+    def load_once(self, *arguments, pinned=False, env=None, wait=WAIT_SECONDS):
         done = subprocess.run(
             [self.loadgen, *map(str, arguments)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**self.env, **(env or {})},
-            timeout=WAIT_SECONDS,
+            timeout=wait,
             preexec_fn=pin if pinned else None,
         )
         if done.returncode != 0:
@@ -89,6 +91,18 @@ class Programs:
         """An upstream's entry in a manifest."""
         return {"command": self.upstream, "args": list(map(str, arguments))}
 
+    def text(self, kind, size):
+        """Options by which the load generator or an upstream carries a text of that kind."""
+        return ("--text", payloads.text_file(self.folder, kind, size))
+
+    def real_tools(self, count):
+        """Options by which an upstream has tools with the schemas of real functions."""
+        return ("--tools-file", payloads.tools_file(self.folder, count))
+
+    def tool_bytes(self, count):
+        """The mean length of their definitions."""
+        return os.path.getsize(payloads.tools_file(self.folder, count)) / count
+
 
 def memory(pid, what="VmRSS"):
     """Resident bytes of a process alone; RssAnon: those that are no file's."""
@@ -96,6 +110,28 @@ def memory(pid, what="VmRSS"):
         if line.startswith(what + ":"):
             return int(line.split()[1]) * 1024
     raise RuntimeError(f"process {pid} is gone")
+
+
+def descendants(pid):
+    """The process, and all that it and its children started, with their parents first."""
+    found = [pid]
+    for one in found:
+        for task in pathlib.Path(f"/proc/{one}/task").glob("*/children"):
+            found += map(int, task.read_text().split())
+    return found
+
+
+def memory_of_all(pid, folder):
+    """Bytes of all processes below `pid` whose program lies in that folder: resident, summed, and their proportional
+    share, in which a page that several have counts once."""
+    resident = proportional = 0
+    for one in descendants(pid):
+        if not os.readlink(f"/proc/{one}/exe").startswith(str(folder) + "/"):
+            continue  # a server: it is there without a hub, too
+        resident += memory(one)
+        for line in pathlib.Path(f"/proc/{one}/smaps_rollup").read_text().splitlines():
+            proportional += int(line.split()[1]) * 1024 if line.startswith("Pss:") else 0
+    return resident, proportional
 
 
 def request(number, method, **params):
@@ -112,6 +148,7 @@ class StdioHub:
     """A hub with one client, over pipes."""
 
     def __init__(self, programs, command):
+        self.folder = pathlib.Path(programs.hub).resolve().parent
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=programs.env)
         self.number = 1
         self.write(INITIALIZE)
@@ -137,6 +174,10 @@ class StdioHub:
 
     def memory(self, what="VmRSS"):
         return memory(self.process.pid, what)
+
+    def memory_of_all(self):
+        """Of the hub and of the guards of its servers, which are programs beside it."""
+        return memory_of_all(self.process.pid, self.folder)
 
     def __enter__(self):
         return self

@@ -34,11 +34,17 @@ class Outcome:
         return self.median("judged")
 
     @property
+    def void(self):
+        return next((figure.void for figure in self.figures if figure.void), "")
+
+    @property
     def reached(self):
-        return None if not self.figures else self.row.reached(self.judged)
+        return None if not self.figures or self.void else self.row.reached(self.judged)
 
     def spread(self):
         values = [figure.judged for figure in self.figures]
+        if self.figures and self.figures[0].interval:
+            return f"{number(self.figures[0].interval[0])} to {number(self.figures[0].interval[1])}"
         return f"{number(min(values))} to {number(max(values))}" if len(values) > 1 else ""
 
     def as_json(self):
@@ -48,13 +54,16 @@ class Outcome:
             "unit": self.row.unit,
             "against": self.row.against,
             "bar": self.row.bar(),
+            "payload": self.row.payload,
             "skipped": self.skipped,
+            "void": self.void,
             "reached": self.reached,
             "value": self.median("value"),
             "reference": self.median("reference"),
             "judged": self.judged,
             "rounds": [
-                {"value": figure.value, "reference": figure.reference, "more": figure.more} for figure in self.figures
+                {"value": one.value, "reference": one.reference, "interval": one.interval, "more": one.more}
+                for one in self.figures
             ],
         }
 
@@ -62,20 +71,21 @@ class Outcome:
 def cells(outcome):
     row = outcome.row
     if not outcome.figures:
-        return [row.what, "", "", "", "", row.bar(), outcome.skipped.splitlines()[0][:80]]
+        return [row.what, row.payload, "", "", "", "", row.bar(), outcome.skipped.splitlines()[0][:80]]
     reference = outcome.median("reference")
     return [
         row.what,
+        row.payload,
         f"{number(outcome.median('value'))} {row.unit}".strip(),
         f"{number(reference)} ({row.against})" if reference else "",
         number(outcome.judged) if reference else "",
         outcome.spread(),
         row.bar(),
-        {True: "yes", False: "NO", None: ""}[outcome.reached],
+        outcome.void or {True: "yes", False: "NO", None: ""}[outcome.reached],
     ]
 
 
-HEAD = ["what", "measured", "against", "ratio", "rounds from … to", "bar", "reached"]
+HEAD = ["what", "payload", "measured", "against", "ratio", "from … to", "bar", "reached"]
 
 
 def table(outcomes):

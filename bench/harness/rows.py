@@ -13,9 +13,14 @@ class Figure:
     value: float
     reference: float | None = None
     more: dict = dataclasses.field(default_factory=dict)
+    ratio: float | None = None  # where it is not that of the two above: the median of pairs, each with its own
+    interval: tuple | None = None  # of the ratio
+    void: str = ""  # why it says nothing
 
     @property
     def judged(self):
+        if self.ratio is not None:
+            return self.ratio
         return self.value / self.reference if self.reference else self.value
 
 
@@ -28,7 +33,8 @@ class Row:
     against: str = ""  # what the reference is
     at_most: float | None = None
     at_least: float | None = None
-    once: bool = False  # a count or a size: the same in every round
+    once: bool = False  # a count or a size, the same in every round; or one that repeats itself often enough
+    payload: str = ""  # the kind of text that messages carry (harness/payloads.py)
 
     def reached(self, judged):
         if self.at_most is None and self.at_least is None:

@@ -84,7 +84,7 @@ for count in (10, 100, 1000):
 # ---- what others wrote
 
 PEER_WARM_UP = 20000  # what is compiled as it runs has been by then
-PEER_CALLS = 2000  # of a turn, for a peer and the hub alike
+PEER_CALLS = 10000  # of a turn, for a peer and the hub alike
 PEER_WAIT_SECONDS = 1800
 
 

@@ -160,19 +160,11 @@ static const char *skip_digits(const char *at, const char *end)
     return at;
 }
 
-static const char *scan_number(scanner *s, const char *at)
+/* What follows the integer of a number, beginning with a dot or an e. */
+static const char *scan_fraction_and_exponent(scanner *s, const char *at)
 {
     const char *end = s->end;
-    at += *at == '-';
-    const char *integer = at;
-    at = skip_digits(at, end);
-    if (at == integer) {
-        return fail(s, at, "a digit was expected");
-    }
-    if (*integer == '0' && at - integer > 1) {
-        return fail(s, integer, "a number starts with a superfluous 0");
-    }
-    if (at < end && *at == '.') {
+    if (*at == '.') {
         const char *fraction = ++at;
         at = skip_digits(at, end);
         if (at == fraction) {
@@ -189,6 +181,22 @@ static const char *scan_number(scanner *s, const char *at)
         }
     }
     return at;
+}
+
+static const char *scan_number(scanner *s, const char *at)
+{
+    const char *end = s->end;
+    at += *at == '-';
+    const char *integer = at;
+    at = skip_digits(at, end);
+    if (at == integer) {
+        return fail(s, at, "a digit was expected");
+    }
+    if (*integer == '0' && at - integer > 1) {
+        return fail(s, integer, "a number starts with a superfluous 0");
+    }
+    bool is_integer = at == end || (*at != '.' && (*at | 0x20) != 'e');
+    return is_integer ? at : scan_fraction_and_exponent(s, at);
 }
 
 static const char *scan_literal(scanner *s, const char *at, hub_str word)
@@ -282,9 +290,12 @@ static inline const char *scan_key(scanner *s, const tree *t, const char *at, ch
     return at;
 }
 
-/* Neither a container nor a string. */
+/* Neither a container nor a string; most are numbers. */
 static const char *scan_word(scanner *s, const char *at, char c)
 {
+    if (hub_json_is_digit(c) || c == '-') {
+        return scan_number(s, at);
+    }
     switch (c) {
     case 't':
         return scan_literal(s, at, HUB_STR("true"));
@@ -293,8 +304,7 @@ static const char *scan_word(scanner *s, const char *at, char c)
     case 'n':
         return scan_literal(s, at, HUB_STR("null"));
     default:
-        return c == '-' || hub_json_is_digit(c) ? scan_number(s, at)
-                                                : fail(s, at, "a value was expected");
+        return fail(s, at, "a value was expected");
     }
 }
 

@@ -186,11 +186,14 @@ class Table(HubTest):
         self.assertEqual(client.hub.mark, since + 1)
 
     def test_a_message_of_too_many_values(self):  # P04
-        client = self.legacy(toolsets=TOOLSETS)
+        client = self.legacy(toolsets=TOOLSETS, manifest={"limits": {"client_message": "8MiB"}})
+        head = b'{"jsonrpc":"2.0","id":6,"method":"ping","params":{"x":['
+        client.request("ping", {"x": [1] * 250000})  # as many as real messages have
         since = client.hub.mark
-        client.hub.send_bytes(b'{"jsonrpc":"2.0","id":5,"method":"ping","params":{"x":[' + b"{}," * 300000 + b"{}]}}\n")
+        client.hub.send_bytes(head + b"{}," * 2097152 + b"{}]}}\n")
         answer = client.hub.wait_for(lambda m: "error" in m.data, "an error", since)
         self.assertEqual(answer.code, INVALID_REQUEST)
+        self.assertIn("more than 2,097,152 values", answer.data["error"]["message"])
         client.request("ping")
 
 

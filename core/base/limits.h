@@ -51,6 +51,10 @@
  * three; more is a configuration that starts itself under ever new names. */
 #define HUB_LIMIT_CHAIN 8
 
+/* What may be read to judge one outputSchema, in bytes: each as often as objects are around it, and
+ * again for each reference to it. One that takes more is not listed to legacy clients. */
+#define HUB_LIMIT_OUTPUT_SCHEMA_BYTES (8u * 1024 * 1024)
+
 /* Requests. An id or progress token is echoed: it is kept, so it is bounded. */
 #define HUB_LIMIT_ID_BYTES          256
 #define HUB_LIMIT_CALLS_PER_SESSION 256

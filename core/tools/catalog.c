@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "tools/definition.h"
 #include "tools/uri_template.h"
 #include "wire/json.h"
 
@@ -195,14 +196,6 @@ static const char *check_tool(const catalog_parser *parser, hub_item *tool, hub_
     if (!read_members(tool->json, members, TOOL_MEMBERS)) {
         return "a member of its definition occurs twice";
     }
-    if (hub_json_type_of(members[INPUT_SCHEMA].value) != HUB_JSON_OBJECT) {
-        return "its inputSchema is not an object";
-    }
-    hub_str type = hub_json_get(members[INPUT_SCHEMA].value, HUB_STR("type"));
-    if (type.len > 0 && !hub_json_string_is(type, HUB_STR("object"))) {
-        return "its inputSchema is of another type than \"object\""; /* clients drop the whole list
-                                                                      */
-    }
     const char *reason = read_traits(tool, members);
     if (reason == NULL && is_duplicate(parser, tool->name)) {
         reason = "the name occurs twice";
@@ -215,16 +208,22 @@ static const char *check_tool(const catalog_parser *parser, hub_item *tool, hub_
 }
 
 /* What is wrong with an item of another kind, or NULL. */
-static const char *check_other(const catalog_parser *parser, const hub_item *item, hub_str title)
+static const char *check_other(const catalog_parser *parser, const hub_item *item)
 {
-    hub_kind kind = parser->catalog->kind;
-    if (kind != HUB_KIND_PROMPT && hub_json_type_of(title) != HUB_JSON_STRING) {
-        return "it has no name";
-    }
-    if (kind == HUB_KIND_TEMPLATE && !hub_uri_template_is_valid(item->name)) {
+    if (parser->catalog->kind == HUB_KIND_TEMPLATE && !hub_uri_template_is_valid(item->name)) {
         return "its uriTemplate is no URI template";
     }
     return is_duplicate(parser, item->name) ? "the same occurs twice" : NULL;
+}
+
+/* Read in which revisions an item may be listed. Returns why in none, or NULL. */
+static const char *read_validity(const catalog_parser *parser, hub_item *item, hub_error *why)
+{
+    hub_definition definition = hub_definition_check(parser->catalog->kind, item->json, why);
+    item->valid = definition.valid;
+    item->valid_without_output = definition.valid_without_output;
+    item->output_member = definition.output_member;
+    return definition.valid == 0 ? why->text : NULL;
 }
 
 /* Append the item in `json` to the catalog, or report why not. */
@@ -251,10 +250,12 @@ static hub_err add_item(catalog_parser *parser, hub_str json)
         reason = why.text;
     } else if (!is_single) {
         reason = "a member of its definition occurs twice";
-    } else if (parser->catalog->kind == HUB_KIND_TOOL) {
-        reason = check_tool(parser, &item, &why);
     } else {
-        reason = check_other(parser, &item, members[TITLE].value);
+        reason = read_validity(parser, &item, &why);
+    }
+    if (reason == NULL) {
+        reason = parser->catalog->kind == HUB_KIND_TOOL ? check_tool(parser, &item, &why)
+                                                        : check_other(parser, &item);
     }
     if (why.code == HUB_ENOMEM) {
         return HUB_ENOMEM; /* nothing is wrong with the item */

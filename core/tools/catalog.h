@@ -34,7 +34,13 @@ typedef struct hub_item {
                           templates "uriTemplate" */
     hub_str json;      /* the whole definition, as given */
     hub_str name_json; /* the value that `name` is decoded from, a slice of json */
+    /* In which revisions it may be listed: as it is; and, of tools, without output_member, which is
+     * then the slice of `json` to leave out (definition.h). The one includes the other, and the
+     * second is never 0. */
+    uint8_t valid;
+    uint8_t valid_without_output;
     /* Of tools alone: */
+    hub_str output_member;
     hub_str tags_json;                 /* array from _meta["patchbay/tags"]; may be empty */
     hub_str category_json;             /* string from _meta["patchbay/category"]; may be empty */
     hub_str ui_uris[HUB_ITEM_UI_URIS]; /* raw strings; each may be empty */
@@ -65,9 +71,9 @@ typedef void hub_catalog_on_drop(void *ctx, hub_str reason);
  * hub_json_check, without white space around it); it is copied. An item that is not usable is left
  * out and reported: no valid name or URI (of 1 to HUB_LIMIT_TOOL_NAME_BYTES, HUB_LIMIT_URI_BYTES
  * bytes), one that another item has, or a member twice that the hub reads (it would have two
- * readings: the hub's and the client's). Also a tool without an object as inputSchema or with more
- * than HUB_LIMIT_TAGS_PER_TOOL tags, a resource or template without a name, and a template that is
- * none (uri_template.h).
+ * readings: the hub's and the client's). Also one whose definition no revision allows
+ * (definition.h), a tool with more than HUB_LIMIT_TAGS_PER_TOOL tags, and a template that is none
+ * (uri_template.h).
  * With `compile_schemas`, each inputSchema is compiled; a tool whose schema is invalid is left out.
  * owns:    *ret_catalog, one reference
  * errors:  HUB_EINVAL (not an array), HUB_ELIMIT (HUB_LIMIT_TOOLS_PER_TOOLSET,

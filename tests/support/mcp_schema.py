@@ -100,6 +100,11 @@ def _problems(revision, definition, value):
     return found
 
 
+def is_valid(revision, definition, value):
+    """Whether a value is what the schema of the revision calls `definition`."""
+    return _validator(revision, definition).is_valid(value)
+
+
 def _task_problems(method, result):
     """What is wrong with a result of the extension for tasks."""
     if method in ("tasks/update", "tasks/cancel"):

@@ -56,8 +56,9 @@ static void test_bytes_through(void **state)
 {
     static char result[] = "{ \"content\":[{\"type\":\"text\",\"text\":\"\\u00e4\"}],"
                            "\"x\":[1e400,-0,1.10,\"\\ud83d\"] }";
-    puppet master = {
-        .tools = "[{\"name\":\"Sea.rch\",\"inputSchema\":{}}]", .on_call = see, .ctx = result};
+    puppet master = {.tools = "[{\"name\":\"Sea.rch\",\"inputSchema\":{\"type\":\"object\"}}]",
+                     .on_call = see,
+                     .ctx = result};
     (void)state;
     start(&master, true);
     client *c = client_open(&fixture, LEGACY);
@@ -175,8 +176,9 @@ static void end_by_number(puppet_instance *instance, patchbay_call call,
 
 static void test_ends(void **state)
 {
-    puppet master = {.tools = "[" TOOL("a") ",{\"name\":\"b\",\"inputSchema\":{},"
-                                            "\"outputSchema\":{\"type\":\"object\"}}]",
+    puppet master = {.tools =
+                         "[" TOOL("a") ",{\"name\":\"b\",\"inputSchema\":{\"type\":\"object\"},"
+                                       "\"outputSchema\":{\"type\":\"object\"}}]",
                      .on_call = end_by_number};
     (void)state;
     start(&master, false);

@@ -59,19 +59,21 @@ static void test_bad_tools(void **state)
         {"null", "has no name"},
         {"[\"name\"]", "has no name"},
         {"{}", "has no name"},
-        {"{\"name\":7,\"inputSchema\":{}}", "\"7\" is left out: it has no name"},
-        {"{\"name\":null,\"inputSchema\":{}}", "has no name"},
-        {"{\"name\":\"\",\"inputSchema\":{}}", "its name is empty"},
-        {"{\"name\":\" x\",\"inputSchema\":{}}", "its name is empty, too long"},
-        {"{\"name\":\"x\\u0020\",\"inputSchema\":{}}", "its name"},
-        {"{\"name\":\"x\\ny\",\"inputSchema\":{}}", "control characters"},
-        {"{\"name\":\"x\\u0000y\",\"inputSchema\":{}}", "control characters"},
-        {"{\"name\":\"x\\u007f\",\"inputSchema\":{}}", "control characters"},
-        {"{\"name\":\"x\"}", "\"x\" is left out: its inputSchema is not an object"},
+        {"{\"name\":7,\"inputSchema\":{\"type\":\"object\"}}", "\"7\" is left out: it has no name"},
+        {"{\"name\":null,\"inputSchema\":{\"type\":\"object\"}}", "has no name"},
+        {"{\"name\":\"\",\"inputSchema\":{\"type\":\"object\"}}", "its name is empty"},
+        {"{\"name\":\" x\",\"inputSchema\":{\"type\":\"object\"}}", "its name is empty, too long"},
+        {"{\"name\":\"x\\u0020\",\"inputSchema\":{\"type\":\"object\"}}", "its name"},
+        {"{\"name\":\"x\\ny\",\"inputSchema\":{\"type\":\"object\"}}", "control characters"},
+        {"{\"name\":\"x\\u0000y\",\"inputSchema\":{\"type\":\"object\"}}", "control characters"},
+        {"{\"name\":\"x\\u007f\",\"inputSchema\":{\"type\":\"object\"}}", "control characters"},
+        {"{\"name\":\"x\"}", "\"x\" is left out: inputSchema must be an object, but it is missing"},
         {"{\"name\":\"x\",\"inputSchema\":true}", "inputSchema"},
         {"{\"name\":\"x\",\"inputSchema\":[]}", "inputSchema"},
-        {"{\"name\":\"good\",\"inputSchema\":{}}", "\"good\" is left out: the name occurs twice"},
-        {"{\"name\":\"g\\u006fod\",\"inputSchema\":{}}", "the name occurs twice"},
+        {"{\"name\":\"good\",\"inputSchema\":{\"type\":\"object\"}}",
+         "\"good\" is left out: the name occurs twice"},
+        {"{\"name\":\"g\\u006fod\",\"inputSchema\":{\"type\":\"object\"}}",
+         "the name occurs twice"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
@@ -94,19 +96,26 @@ static void test_bad_tools(void **state)
 static void test_members_twice(void **state)
 {
     static const char *const BAD[] = {
-        "{\"name\":\"x\",\"inputSchema\":{},\"name\":\"y\"}",
-        "{\"name\":\"x\",\"inputSchema\":{},\"n\\u0061me\":\"y\"}",
-        "{\"name\":\"x\",\"inputSchema\":{},\"inputSchema\":{}}",
-        "{\"name\":\"x\",\"inputSchema\":{},\"outputSchema\":{},\"outputSchema\":{}}",
-        "{\"name\":\"x\",\"inputSchema\":{},\"annotations\":{\"readOnlyHint\":true},"
+        "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"name\":\"y\"}",
+        "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"n\\u0061me\":\"y\"}",
+        "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"inputSchema\":{\"type\":"
+        "\"object\"}}",
+        "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":{},"
+        "\"outputSchema\":{}}",
+        "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"annotations\":{\"readOnlyHint\":"
+        "true},"
         "\"annotations\":{}}",
-        "{\"name\":\"x\",\"inputSchema\":{},\"annotations\":{\"readOnlyHint\":true,"
+        "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"annotations\":{\"readOnlyHint\":"
+        "true,"
         "\"readOnlyHint\":false}}",
-        "{\"name\":\"x\",\"inputSchema\":{},\"annotations\":{\"destructiveHint\":false,"
+        "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"annotations\":{"
+        "\"destructiveHint\":false,"
         "\"destructiveHint\":true}}",
-        "{\"name\":\"x\",\"inputSchema\":{},\"_meta\":{},\"_meta\":{}}",
-        "{\"name\":\"x\",\"inputSchema\":{},\"_meta\":{\"patchbay/tags\":[],\"patchbay/tags\":[]}}",
-        "{\"name\":\"x\",\"inputSchema\":{},\"_meta\":{\"patchbay/category\":\"a\","
+        "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"_meta\":{},\"_meta\":{}}",
+        "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"_meta\":{\"patchbay/"
+        "tags\":[],\"patchbay/tags\":[]}}",
+        "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"_meta\":{\"patchbay/"
+        "category\":\"a\","
         "\"patchbay/category\":\"b\"}}",
     };
     (void)state;
@@ -121,7 +130,8 @@ static void test_members_twice(void **state)
         assert_non_null(strstr(r.last, "twice"));
         hub_catalog_unref(catalog);
     }
-    hub_catalog *other = parse("[{\"name\":\"x\",\"inputSchema\":{},\"title\":1,\"title\":2}]");
+    hub_catalog *other = parse(
+        "[{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"title\":\"1\",\"title\":\"2\"}]");
     assert_int_equal(other->count, 1); /* what the hub does not read passes */
     hub_catalog_unref(other);
 }
@@ -130,7 +140,7 @@ static void test_members_twice(void **state)
 static void test_escaped_names(void **state)
 {
     hub_catalog *catalog = parse("[{\"n\\u0061me\":\"s\\u0065arch\\/\\ud83d\\ude00\","
-                                 "\"inputSchema\":{}}," TOOL("plain") "]");
+                                 "\"inputSchema\":{\"type\":\"object\"}}," TOOL("plain") "]");
     (void)state;
     assert_int_equal(catalog->count, 2);
     assert_true(hub_str_is(catalog->items[0].name, "search/\xf0\x9f\x98\x80"));
@@ -173,7 +183,7 @@ static void test_name_limit(void **state)
         assert_non_null(json);
         int head = snprintf(json, 64, "[{\"name\":\"");
         memset(json + head, 'x', LENGTHS[i]);
-        (void)snprintf(json + head + LENGTHS[i], 32, "\",\"inputSchema\":{}}]");
+        (void)snprintf(json + head + LENGTHS[i], 48, "\",\"inputSchema\":{\"type\":\"object\"}}]");
         hub_catalog *catalog = parse_reporting(json, false, &r);
         bool fits = LENGTHS[i] <= HUB_LIMIT_TOOL_NAME_BYTES;
         assert_int_equal(catalog->count, fits);
@@ -211,8 +221,9 @@ static void test_tag_limit(void **state)
     (void)state;
     for (size_t extra = 0; extra < 2; extra++) {
         reports r = {.count = 0};
-        char *json = repeat("[{\"name\":\"x\",\"inputSchema\":{},\"_meta\":{\"patchbay/tags\":[",
-                            "\"t%zu\"", HUB_LIMIT_TAGS_PER_TOOL + extra, "]}}]");
+        char *json = repeat(
+            "[{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"_meta\":{\"patchbay/tags\":[",
+            "\"t%zu\"", HUB_LIMIT_TAGS_PER_TOOL + extra, "]}}]");
         hub_catalog *catalog = parse_reporting(json, false, &r);
         assert_int_equal(catalog->count, 1 - extra);
         assert_int_equal(r.count, extra);
@@ -226,15 +237,15 @@ static void test_catalog_limits(void **state)
 {
     reports r = {.count = 0};
     (void)state;
-    char *most =
-        repeat("[", "{\"name\":\"t%zu\",\"inputSchema\":{}}", HUB_LIMIT_TOOLS_PER_TOOLSET, "]");
+    char *most = repeat("[", "{\"name\":\"t%zu\",\"inputSchema\":{\"type\":\"object\"}}",
+                        HUB_LIMIT_TOOLS_PER_TOOLSET, "]");
     hub_catalog *catalog = parse_reporting(most, false, &r);
     assert_int_equal(catalog->count, HUB_LIMIT_TOOLS_PER_TOOLSET);
     assert_int_equal(r.count, 0);
     hub_catalog_unref(catalog);
     free(most);
-    char *more =
-        repeat("[", "{\"name\":\"t%zu\",\"inputSchema\":{}}", HUB_LIMIT_TOOLS_PER_TOOLSET + 1, "]");
+    char *more = repeat("[", "{\"name\":\"t%zu\",\"inputSchema\":{\"type\":\"object\"}}",
+                        HUB_LIMIT_TOOLS_PER_TOOLSET + 1, "]");
     hub_error why;
     hub_catalog *none = NULL;
     assert_int_equal(
@@ -306,8 +317,9 @@ static void test_other_kinds(void **state)
         const char *reason; /* NULL: it is kept */
     } CASES[] = {
         {HUB_KIND_RESOURCE, "{\"uri\":\"k\",\"name\":\"\",\"x\":1,\"x\":2}", NULL},
-        {HUB_KIND_RESOURCE, "{\"uri\":\"k\"}", "resource \"k\" is left out: it has no name"},
-        {HUB_KIND_RESOURCE, "{\"uri\":\"k\",\"name\":1}", "it has no name"},
+        {HUB_KIND_RESOURCE, "{\"uri\":\"k\"}",
+         "resource \"k\" is left out: name must be a string, but it is missing"},
+        {HUB_KIND_RESOURCE, "{\"uri\":\"k\",\"name\":1}", "name must be a string, found 1"},
         {HUB_KIND_RESOURCE, "{\"name\":\"k\"}", "it has no uri"},
         {HUB_KIND_RESOURCE, "{\"uri\":\"\",\"name\":\"k\"}", "its uri is empty"},
         {HUB_KIND_RESOURCE, "{\"uri\":\"k\",\"name\":\"k\",\"name\":\"k\"}", "twice"},
@@ -318,7 +330,7 @@ static void test_other_kinds(void **state)
         {HUB_KIND_TEMPLATE, "{\"uriTemplate\":\"k{a\",\"name\":\"t\"}",
          "resource template \"k{a\" is left out: its uriTemplate is no URI template"},
         {HUB_KIND_TEMPLATE, "{\"uri\":\"k\",\"name\":\"t\"}", "it has no uriTemplate"},
-        {HUB_KIND_TEMPLATE, "{\"uriTemplate\":\"k\"}", "it has no name"},
+        {HUB_KIND_TEMPLATE, "{\"uriTemplate\":\"k\"}", "name must be a string, but it is missing"},
         {HUB_KIND_PROMPT, "{\"name\":\"k\",\"uri\":1,\"uri\":2}", NULL},
         {HUB_KIND_PROMPT, "{\"title\":\"k\"}", "it has no name"},
         {HUB_KIND_PROMPT, "{\"name\":\"k\\n\"}", "control characters"},

@@ -16,7 +16,7 @@ static client *start(void)
     memset(masters, 0, sizeof masters);
     masters[0].tools = "[" TOOL("status") "," TOOL("log") "]";
     masters[1].tools = "[{\"name\":\"ps\",\"title\":\"T\",\"description\":\"D\\u00e4\","
-                       "\"inputSchema\":{}}]";
+                       "\"inputSchema\":{\"type\":\"object\"}}]";
     masters[2].tools = "[]";
     fixture_init(&fixture);
     (void)fixture_toolset(&fixture, "git", &masters[0], false);

@@ -27,7 +27,8 @@ static void storm(bool proxy)
     uint64_t begin_ms = hub_clock_now_ms();
     for (unsigned i = 0; i < STORM_CHANGES; i++) {
         char tools[96];
-        (void)snprintf(tools, sizeof tools, "[{\"name\":\"t%u\",\"inputSchema\":{}}]", i);
+        (void)snprintf(tools, sizeof tools,
+                       "[{\"name\":\"t%u\",\"inputSchema\":{\"type\":\"object\"}}]", i);
         set_tools(&up, tools);
         fixture_spin(&fixture, 1);
     }

@@ -213,7 +213,7 @@ static void test_set_tools_garbage(void **state)
 static void change_list(puppet_instance *instance, patchbay_call call,
                         const patchbay_request *request)
 {
-    static const char OTHER[] = "[{\"name\":\"other\",\"inputSchema\":{}}]";
+    static const char OTHER[] = "[{\"name\":\"other\",\"inputSchema\":{\"type\":\"object\"}}]";
     assert_int_equal(instance->api->set_tools(instance->host, puppet_str(OTHER)), PATCHBAY_OK);
     assert_int_equal(instance->api->set_tools(instance->host, puppet_str("[]")), PATCHBAY_OK);
     hub_notifier_settle(hub_notifier_of(fixture_profile(&fixture))); /* nobody else holds the old one */

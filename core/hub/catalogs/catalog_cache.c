@@ -143,11 +143,12 @@ static void unref_slot(hub_cache_slot *slot)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* It was logged when the list was learnt. */
+/* Logged when the list was learnt, too; but by another hub, of which no log may be left. */
 static void on_drop(void *ctx, hub_str reason)
 {
-    (void)ctx;
-    (void)reason;
+    const hub_toolset *toolset = ctx;
+    hub_log(HUB_LOG_WARNING, "tools.dropped", HUB_F_TEXT("toolset", toolset->settings->key),
+            HUB_F_STR("reason", reason));
 }
 
 /* Make the record the toolset's catalog: all of it, or nothing. */
@@ -159,8 +160,8 @@ static hub_err adopt(hub_toolset *toolset, const hub_catalog_record *record, boo
     hub_err err = HUB_OK;
     for (int kind = 0; err == HUB_OK && kind < HUB_KINDS; kind++) {
         if (record->lists[kind].len > 0) {
-            err = hub_catalog_parse((hub_kind)kind, record->lists[kind], is_native, on_drop, NULL,
-                                    &lists[kind], reterr);
+            err = hub_catalog_parse((hub_kind)kind, record->lists[kind], is_native, on_drop,
+                                    toolset, &lists[kind], reterr);
         }
     }
     if (err == HUB_OK && record->capabilities.len > 0) {

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In which revisions a definition may be listed. Every shape is held against the official schemas
+ * in tests/definitions; here is what a catalog makes of it, and what a reason says.
+ */
+#include "catalog_support.h"
+#include "tools/definition.h"
+
+#define EVERY  HUB_REVISIONS_EVERY
+#define LEGACY HUB_REVISIONS_LEGACY
+#define MODERN HUB_REVISIONS_MODERN
+
+static hub_definition judge(hub_kind kind, const char *json, hub_error *why)
+{
+    assert_int_equal(hub_json_check(hub_str_of(json), NULL, NULL), HUB_OK);
+    return hub_definition_check(kind, hub_str_of(json), why);
+}
+
+static void test_masks(void **state)
+{
+    (void)state;
+    assert_int_equal(EVERY, LEGACY | MODERN);
+    assert_int_equal(LEGACY & MODERN, 0);
+    for (int r = HUB_REVISION_2024_11_05; r <= HUB_REVISION_NEWEST; r++) {
+        bool is_legacy = hub_revision_era((hub_revision)r) == HUB_ERA_LEGACY;
+        assert_int_equal((LEGACY & HUB_REVISION_BIT(r)) != 0, is_legacy);
+        assert_int_equal((MODERN & HUB_REVISION_BIT(r)) != 0, !is_legacy);
+    }
+    assert_int_equal(EVERY & HUB_REVISION_BIT(HUB_REVISION_NONE), 0);
+}
+
+/* A reason names the place, what was wanted, and what was found. */
+static void test_reasons(void **state)
+{
+    static const struct {
+        hub_kind kind;
+        const char *json;
+        const char *reason;
+    } CASES[] = {
+        {HUB_KIND_TOOL, TOOL_WITH("a", "\"description\":5,"),
+         "description must be a string, found 5"},
+        {HUB_KIND_TOOL, TOOL_WITH("a", "\"title\":null,"), "title must be a string, found null"},
+        {HUB_KIND_TOOL, "{\"name\":\"a\",\"inputSchema\":{}}",
+         "inputSchema.type must be \"object\", but it is missing"},
+        {HUB_KIND_TOOL, "{\"name\":\"a\",\"inputSchema\":{\"type\":\"string\"}}",
+         "inputSchema.type must be \"object\", found \"string\""},
+        {HUB_KIND_TOOL, "{\"name\":\"a\"}", "inputSchema must be an object, but it is missing"},
+        {HUB_KIND_TOOL, TOOL_WITH("a", "\"annotations\":{\"readOnlyHint\":\"yes\"},"),
+         "annotations.readOnlyHint must be true or false, found \"yes\""},
+        {HUB_KIND_TOOL, TOOL_WITH("a", "\"icons\":[{\"src\":\"x\"},{}],"),
+         "icons[1].src must be a string, but it is missing"},
+        {HUB_KIND_TOOL, TOOL_WITH("a", "\"icons\":{},"), "icons must be an array, found an object"},
+        {HUB_KIND_TOOL,
+         TOOL_WITH("a", "\"outputSchema\":\"a text of more than thirty-two bytes\","),
+         "outputSchema must be an object, found a string"},
+        {HUB_KIND_TOOL, TOOL_WITH("a", "\"_meta\":[],"), "_meta must be an object, found an array"},
+        {HUB_KIND_TOOL, "[1]", "the definition must be an object, found an array"},
+        {HUB_KIND_PROMPT, "{\"name\":\"a\",\"arguments\":[{\"name\":\"b\",\"required\":\"yes\"}]}",
+         "arguments[0].required must be true or false, found \"yes\""},
+        {HUB_KIND_RESOURCE, "{\"uri\":\"a\",\"name\":\"a\",\"annotations\":{\"priority\":1.5}}",
+         "annotations.priority must be a number from 0 to 1, found 1.5"},
+        {HUB_KIND_RESOURCE,
+         "{\"uri\":\"a\",\"name\":\"a\",\"annotations\":{\"audience\":[\"user\",\"all\"]}}",
+         "annotations.audience[1] must be \"user\" or \"assistant\", found \"all\""},
+        {HUB_KIND_TEMPLATE,
+         "{\"uriTemplate\":\"a\",\"name\":\"a\",\"annotations\":{\"lastModified\":\"now\"}}",
+         "annotations.lastModified must be a date and time such as \"2026-07-28T12:00:00Z\", "
+         "found \"now\""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        hub_error why = {.text = ""};
+        hub_definition found = judge(CASES[i].kind, CASES[i].json, &why);
+        assert_int_equal(found.valid, 0);
+        assert_int_equal(found.valid_without_output, 0);
+        assert_string_equal(why.text, CASES[i].reason);
+        found = judge(CASES[i].kind, CASES[i].json, NULL);
+        assert_int_equal(found.valid, 0);
+    }
+}
+
+/* The reason is about what no revision allows, not about what only some do not. */
+static void test_reason_of_several(void **state)
+{
+    hub_error why = {.text = ""};
+    hub_definition found =
+        judge(HUB_KIND_TOOL,
+              "{\"inputSchema\":{\"properties\":{\"a\":true},\"type\":\"object\"},"
+              "\"execution\":5,\"description\":5,\"name\":\"a\",\"title\":5}",
+              &why);
+    (void)state;
+    assert_int_equal(found.valid, 0);
+    assert_string_equal(why.text, "description must be a string, found 5");
+}
+
+/* Of a server's key, only the beginning is shown. */
+static void test_long_places(void **state)
+{
+    char json[1024];
+    char key[301];
+    hub_error why = {.text = ""};
+    (void)state;
+    memset(key, 'k', 300);
+    key[300] = '\0';
+    (void)snprintf(json, sizeof json,
+                   "{\"name\":\"a\",\"outputSchema\":{\"type\":\"object\",\"$schema\":5},"
+                   "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"%s\":5}}}",
+                   key);
+    hub_definition found = judge(HUB_KIND_TOOL, json, &why);
+    assert_int_equal(found.valid, 0);
+    key[64] = '\0';
+    assert_non_null(strstr(why.text, key));
+    assert_non_null(strstr(why.text, "k… must be an object, found 5"));
+    assert_true(strlen(why.text) < 200);
+}
+
+/* What a list leaves out for older revisions: the member with one comma, wherever it stands. */
+static void test_output_member(void **state)
+{
+    static const struct {
+        const char *before;
+        const char *member;
+        const char *after;
+    } CASES[] = {
+        {"{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"}",
+         " , \"outputSchema\" : {\"type\":\"array\"}", " }"},
+        {"{ ", "\"outputSchema\":{\"type\":\"array\"} , ",
+         "\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"}}"},
+        {"{\"name\":\"a\"", ",\"output\\u0053chema\":{\"type\":\"array\",\"x\":\"},{\"}",
+         ",\"inputSchema\":{\"type\":\"object\"}}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        char json[256];
+        (void)snprintf(json, sizeof json, "%s%s%s", CASES[i].before, CASES[i].member,
+                       CASES[i].after);
+        hub_definition found = judge(HUB_KIND_TOOL, json, NULL);
+        assert_int_equal(found.valid, MODERN);
+        assert_int_equal(found.valid_without_output, EVERY);
+        hub_str wanted = hub_str_trim(hub_str_of(CASES[i].member));
+        assert_non_null(found.output_member.ptr);
+        assert_true(hub_str_eq(hub_str_trim(found.output_member), wanted));
+    }
+    hub_definition none = judge(HUB_KIND_TOOL, TOOL("a"), NULL);
+    assert_int_equal(none.output_member.len, 0);
+    assert_int_equal(none.valid_without_output, EVERY);
+}
+
+/* A server's mistake is no translation: what no revision allows is not listed without it. */
+static void test_wrong_output(void **state)
+{
+    static const char *const WRONG[] = {"null", "5", "true", "[]", "\"object\""};
+    (void)state;
+    for (size_t i = 0; i < sizeof WRONG / sizeof WRONG[0]; i++) {
+        char json[256];
+        (void)snprintf(json, sizeof json,
+                       "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":%s}",
+                       WRONG[i]);
+        hub_definition found = judge(HUB_KIND_TOOL, json, NULL);
+        assert_int_equal(found.valid | found.valid_without_output, 0);
+    }
+}
+
+/* A client may read either of two members of one name: both have to be right. */
+static void test_twice(void **state)
+{
+    hub_definition found =
+        judge(HUB_KIND_TOOL, TOOL_WITH("a", "\"title\":\"A\",\"title\":5,"), NULL);
+    (void)state;
+    assert_int_equal(found.valid, 0);
+    found = judge(HUB_KIND_TOOL, TOOL_WITH("a", "\"title\":5,\"title\":\"A\","), NULL);
+    assert_int_equal(found.valid, 0);
+}
+
+/* An outputSchema that takes too long to read counts as one that cannot be compiled. */
+static void test_output_limit(void **state)
+{
+    static const char HEAD[] = "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"},"
+                               "\"outputSchema\":{\"type\":\"object\",\"description\":\"";
+    static const char TAIL[] = "\"}}";
+    static const char SCHEMA[] = "{\"type\":\"object\",\"description\":\"\"}";
+    size_t room = HUB_LIMIT_OUTPUT_SCHEMA_BYTES - (sizeof SCHEMA - 1);
+    char *json = malloc(sizeof HEAD + room + sizeof TAIL + 1);
+    (void)state;
+    assert_non_null(json);
+    for (size_t more = 0; more <= 1; more++) {
+        size_t len = sizeof HEAD - 1;
+        memcpy(json, HEAD, len);
+        memset(json + len, 'x', room + more);
+        len += room + more;
+        memcpy(json + len, TAIL, sizeof TAIL - 1);
+        len += sizeof TAIL - 1;
+        hub_definition found =
+            hub_definition_check(HUB_KIND_TOOL, (hub_str){.ptr = json, .len = len}, NULL);
+        assert_int_equal(found.valid, more == 0 ? EVERY : MODERN);
+        assert_int_equal(found.valid_without_output, EVERY);
+    }
+    free(json);
+}
+
+/* What a catalog keeps of it; and that one bad definition costs its neighbours nothing. */
+static void test_catalog(void **state)
+{
+    reports r = {.count = 0};
+    hub_catalog *catalog = parse_reporting(
+        "[" TOOL("a") "," TOOL_WITH("bad", "\"description\":5,") "," TOOL_WITH(
+            "b",
+            "\"outputSchema\":{\"type\":\"array\"},") ","
+                                                      "{\"name\":\"c\",\"inputSchema\":{\"type\":"
+                                                      "\"object\",\"properties\":{\"x\":true}}}]",
+        false, &r);
+    (void)state;
+    assert_int_equal(r.count, 1);
+    assert_string_equal(r.last, "tool \"bad\" is left out: description must be a string, found 5");
+    assert_int_equal(catalog->count, 3);
+    assert_int_equal(catalog->items[0].valid, EVERY);
+    assert_int_equal(catalog->items[0].valid_without_output, EVERY);
+    assert_int_equal(catalog->items[0].output_member.len, 0);
+    assert_int_equal(catalog->items[1].valid, MODERN);
+    assert_int_equal(catalog->items[1].valid_without_output, EVERY);
+    assert_true(
+        hub_str_is(catalog->items[1].output_member, ",\"outputSchema\":{\"type\":\"array\"}"));
+    assert_int_equal(catalog->items[2].valid, MODERN);
+    assert_int_equal(catalog->items[2].valid_without_output, MODERN);
+    hub_catalog_unref(catalog);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_reason_of_several),
+        cmocka_unit_test(test_long_places),
+        cmocka_unit_test(test_output_member),
+        cmocka_unit_test(test_wrong_output),
+        cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_output_limit),
+        cmocka_unit_test(test_catalog),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

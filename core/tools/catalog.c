@@ -47,8 +47,9 @@ typedef struct wanted_member {
     hub_str value; /* raw; empty when absent */
 } wanted_member;
 
-enum { INPUT_SCHEMA, OUTPUT_SCHEMA, ANNOTATIONS, META, TOOL_MEMBERS };
-enum { KEY, TITLE, COMMON_MEMBERS };
+/* Members that the hub reads: of tools, and of other kinds, of which the key may be the name. */
+enum { KEY, INPUT_SCHEMA, OUTPUT_SCHEMA, ANNOTATIONS, META, TOOL_MEMBERS };
+enum { TITLE = KEY + 1, OTHER_MEMBERS };
 enum { READ_ONLY, DESTRUCTIVE, HINT_MEMBERS };
 enum { TAGS, CATEGORY, UI, UI_URI, META_MEMBERS };
 
@@ -75,6 +76,7 @@ static bool read_members(hub_str object, wanted_member *wanted, size_t count)
 {
     hub_str key;
     hub_str value;
+    bool is_single = true;
     if (hub_json_type_of(object) != HUB_JSON_OBJECT) {
         return true;
     }
@@ -84,12 +86,13 @@ static bool read_members(hub_str object, wanted_member *wanted, size_t count)
                 continue;
             }
             if (wanted[i].value.len > 0) {
-                return false;
+                is_single = false;
+            } else {
+                wanted[i].value = value;
             }
-            wanted[i].value = value;
         }
     }
-    return true;
+    return is_single;
 }
 
 /* Whether a name can be shown and sent on: no control character, no blank end. */
@@ -185,17 +188,9 @@ static hub_err keep_item(catalog_parser *parser, const hub_item *item)
 }
 
 /* What is wrong with a tool, or NULL. */
-static const char *check_tool(const catalog_parser *parser, hub_item *tool, hub_error *why)
+static const char *check_tool(const catalog_parser *parser, hub_item *tool,
+                              const wanted_member members[TOOL_MEMBERS], hub_error *why)
 {
-    wanted_member members[TOOL_MEMBERS] = {
-        [INPUT_SCHEMA] = {.key = "inputSchema"},
-        [OUTPUT_SCHEMA] = {.key = "outputSchema"},
-        [ANNOTATIONS] = {.key = "annotations"},
-        [META] = {.key = "_meta"},
-    };
-    if (!read_members(tool->json, members, TOOL_MEMBERS)) {
-        return "a member of its definition occurs twice";
-    }
     const char *reason = read_traits(tool, members);
     if (reason == NULL && is_duplicate(parser, tool->name)) {
         reason = "the name occurs twice";
@@ -230,8 +225,18 @@ static const char *read_validity(const catalog_parser *parser, hub_item *item, h
 static hub_err add_item(catalog_parser *parser, hub_str json)
 {
     const char *key = parser->kind->key;
-    wanted_member members[COMMON_MEMBERS] = {[KEY] = {.key = key}, [TITLE] = {.key = "name"}};
-    bool is_single = read_members(json, members, strcmp(key, "name") == 0 ? TITLE : COMMON_MEMBERS);
+    bool is_tool = parser->catalog->kind == HUB_KIND_TOOL;
+    wanted_member of_tool[TOOL_MEMBERS] = {
+        [KEY] = {.key = key},
+        [INPUT_SCHEMA] = {.key = "inputSchema"},
+        [OUTPUT_SCHEMA] = {.key = "outputSchema"},
+        [ANNOTATIONS] = {.key = "annotations"},
+        [META] = {.key = "_meta"},
+    };
+    wanted_member of_other[OTHER_MEMBERS] = {[KEY] = {.key = key}, [TITLE] = {.key = "name"}};
+    wanted_member *members = is_tool ? of_tool : of_other;
+    size_t other_count = strcmp(key, "name") == 0 ? TITLE : OTHER_MEMBERS;
+    bool is_single = read_members(json, members, is_tool ? TOOL_MEMBERS : other_count);
     hub_item item = {.json = json, .name_json = members[KEY].value};
     hub_error why = {.code = HUB_OK};
     const char *reason = NULL;
@@ -254,8 +259,7 @@ static hub_err add_item(catalog_parser *parser, hub_str json)
         reason = read_validity(parser, &item, &why);
     }
     if (reason == NULL) {
-        reason = parser->catalog->kind == HUB_KIND_TOOL ? check_tool(parser, &item, &why)
-                                                        : check_other(parser, &item);
+        reason = is_tool ? check_tool(parser, &item, members, &why) : check_other(parser, &item);
     }
     if (why.code == HUB_ENOMEM) {
         return HUB_ENOMEM; /* nothing is wrong with the item */

@@ -96,6 +96,8 @@ static void test_bad_tools(void **state)
 static void test_members_twice(void **state)
 {
     static const char *const BAD[] = {
+        "{\"inputSchema\":{\"type\":\"object\"},\"inputSchema\":{\"type\":\"object\"},\"name\":"
+        "\"x\"}",
         "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"name\":\"y\"}",
         "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"n\\u0061me\":\"y\"}",
         "{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"inputSchema\":{\"type\":"

@@ -109,7 +109,7 @@ class Listing(HubTest):
 
     def test_bad_arguments(self):  # S1.39
         client = self.modern(toolsets=TOOLSETS)
-        for arguments in ({}, {"toolset": 1}, {"toolset": []}, {"toolsets": "alpha"}, {"toolset": "alpha", "x": 1}):
+        for arguments in ({}, {"toolset": 1}, {"toolset": []}, {"toolsets": 7}, {"toolset": "alpha", "x": 1}):
             failure = client.call("enable_toolset", arguments).tool_error
             self.assertIn(failure["code"], ("TOOL_INVALID_INPUT", "E_VALIDATION"), arguments)
         for name in ("", "   ", "ALPHA", "_meta"):

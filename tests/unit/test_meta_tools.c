@@ -125,7 +125,7 @@ static void test_arguments(void **state)
         "{\"toolset\":null}",
         "{\"toolsets\":[]}",
         "{\"toolsets\":[7]}",
-        "{\"toolsets\":\"git\"}",
+        "{\"toolsets\":7}",
         "{\"toolset\":\"git\",\"toolsets\":[\"git\"]}",
         "{\"toolset\":\"git\",\"x\":1}",
         "{\"tool\":\"git\"}",

@@ -11,34 +11,11 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
-#include "hub/kernel/respond.h"
 #include "hub/report/status.h"
+#include "hub/router/meta_tools_schemas.h"
 #include "tools/naming.h"
 
 #include <stdlib.h>
-
-#define ANNOTATIONS_READ "{\"readOnlyHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}"
-#define ANNOTATIONS_ADD                                                                            \
-    "{\"readOnlyHint\":false,\"destructiveHint\":false,\"idempotentHint\":true,"                   \
-    "\"openWorldHint\":false}"
-#define ANNOTATIONS_REMOVE                                                                         \
-    "{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":true,"                    \
-    "\"openWorldHint\":false}"
-#define NO_ARGUMENTS "{\"type\":\"object\",\"additionalProperties\":false}"
-#define ANY_OBJECT   "{\"type\":\"object\"}"
-/* Nothing is required: a failure is structured, too. */
-#define TOOLSETS_BEGIN                                                                             \
-    "{\"type\":\"object\",\"properties\":{\"toolsets\":{\"type\":\"array\",\"items\":"
-#define TOOLSET_BEGIN                                                                              \
-    "{\"type\":\"object\",\"properties\":{\"key\":{\"type\":\"string\"},"                          \
-    "\"active\":{\"type\":\"boolean\"},\"toolCount\":{\"type\":\"integer\"},\"status\":"
-#define ONE_OR_MORE_TOOLSETS                                                                       \
-    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"                         \
-    "\"toolset\":{\"type\":\"string\",\"description\":\"Key of one toolset.\"},"                   \
-    "\"toolsets\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1,"             \
-    "\"maxItems\":1000,"                                                                           \
-    "\"description\":\"Keys of several toolsets.\"}},"                                             \
-    "\"oneOf\":[{\"required\":[\"toolset\"]},{\"required\":[\"toolsets\"]}]}"
 
 /* ---- answering ------------------------------------------------------------------------------- */
 
@@ -226,6 +203,9 @@ static void run_change(hub_call *call, hub_str arguments, bool enabling)
 {
     hub_str one = hub_json_get(arguments, HUB_STR("toolset"));
     hub_str many = hub_json_get(arguments, HUB_STR("toolsets"));
+    if (hub_json_type_of(many) == HUB_JSON_STRING) {
+        one = many;
+    }
     size_t count = one.len > 0 ? 1 : hub_json_count(many);
     hub_str *toolsets = calloc(count + 1, sizeof *toolsets);
     hub_buf text;
@@ -416,25 +396,26 @@ static const struct {
     bool in_static;
     const char *description;
     const char *input_schema;
+    const char *accepted_schema; /* what arguments are checked against; NULL: input_schema */
     const char *annotations;
     shown_status status; /* what of its result is described */
     void (*run)(hub_call *call, hub_str arguments);
 } META_TOOLS[] = {
     {"enable_toolset", false,
      "Makes the tools of one or several toolsets available. The list of tools changes.",
-     ONE_OR_MORE_TOOLSETS, ANNOTATIONS_ADD, NO_STATUS, enable_toolset},
+     TOOLSETS_WANTED, TOOLSETS_ACCEPTED, ANNOTATIONS_ADD, NO_STATUS, enable_toolset},
     {"disable_toolset", false,
      "Removes the tools of one or several toolsets from the list until they are enabled again.",
-     ONE_OR_MORE_TOOLSETS, ANNOTATIONS_REMOVE, NO_STATUS, disable_toolset},
+     TOOLSETS_WANTED, TOOLSETS_ACCEPTED, ANNOTATIONS_REMOVE, NO_STATUS, disable_toolset},
     {"list_toolsets", false,
      "Lists all toolsets: what they are for, which are active, and how they fare.", NO_ARGUMENTS,
-     ANNOTATIONS_READ, STATUS_OF_ALL, list_toolsets},
+     NULL, ANNOTATIONS_READ, STATUS_OF_ALL, list_toolsets},
     {"describe_toolset", false, "Describes one toolset: the tools it has, and how it fares.",
      "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"toolset\"],"
      "\"properties\":{\"toolset\":{\"type\":\"string\",\"description\":\"Key of the toolset.\"}}}",
-     ANNOTATIONS_READ, STATUS_OF_ONE, describe_toolset},
+     NULL, ANNOTATIONS_READ, STATUS_OF_ONE, describe_toolset},
     {"list_tools", true, "Lists the names of all tools that can be called now, by toolset.",
-     NO_ARGUMENTS, ANNOTATIONS_READ, NO_STATUS, list_tools},
+     NO_ARGUMENTS, NULL, ANNOTATIONS_READ, NO_STATUS, list_tools},
 };
 
 static void ignore_drop(void *ctx, hub_str reason)
@@ -453,6 +434,29 @@ static void add_output_schema(hub_buf *out, shown_status status)
     hub_buf_add(out, is_list ? HUB_STR(TOOLSETS_BEGIN TOOLSET_BEGIN) : HUB_STR(TOOLSET_BEGIN));
     hub_buf_add(out, hub_str_of(HUB_STATUS_SCHEMA));
     hub_buf_add(out, is_list ? HUB_STR("}}}}}") : HUB_STR("}}"));
+}
+
+/* Check the arguments of tools that accept more than they show against that. */
+static hub_err accept_more(hub_catalog *catalog)
+{
+    for (size_t i = 0; i < sizeof META_TOOLS / sizeof META_TOOLS[0]; i++) {
+        hub_str name = hub_str_of(META_TOOLS[i].name);
+        for (size_t k = 0; META_TOOLS[i].accepted_schema != NULL && k < catalog->count; k++) {
+            hub_schema *accepted = NULL;
+            hub_item *item = &catalog->items[k];
+            if (!hub_str_eq(item->name, name)) {
+                continue;
+            }
+            hub_err err =
+                hub_schema_compile(hub_str_of(META_TOOLS[i].accepted_schema), &accepted, NULL);
+            if (err != HUB_OK) {
+                return err;
+            }
+            hub_schema_destroy(item->schema);
+            item->schema = accepted;
+        }
+    }
+    return HUB_OK;
 }
 
 hub_err hub_meta_catalog(bool is_static, hub_catalog **ret_catalog)
@@ -474,11 +478,18 @@ hub_err hub_meta_catalog(bool is_static, hub_catalog **ret_catalog)
     }
     hub_buf_add_char(&json, ']');
     hub_err err = json.failed;
+    hub_catalog *catalog = NULL;
     if (err == HUB_OK) {
         err = hub_catalog_parse(HUB_KIND_TOOL, hub_buf_str(&json), true, ignore_drop, NULL,
-                                ret_catalog, NULL);
+                                &catalog, NULL);
     }
     hub_buf_fini(&json);
+    if (err == HUB_OK && (err = accept_more(catalog)) != HUB_OK) {
+        hub_catalog_unref(catalog);
+    }
+    if (err == HUB_OK) {
+        *ret_catalog = catalog;
+    }
     return err;
 }
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../plugins/mcp_upstream/upstream.h"
+#include "../../plugins/upstream/common/upstream.h"
 
 enum { WORDS = 8 };
 

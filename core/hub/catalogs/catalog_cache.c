@@ -147,7 +147,8 @@ static void unref_slot(hub_cache_slot *slot)
 static void on_drop(void *ctx, hub_str reason)
 {
     const hub_toolset *toolset = ctx;
-    hub_log(HUB_LOG_WARNING, "tools.dropped", HUB_F_TEXT("toolset", toolset->settings->key),
+    hub_log(HUB_LOG_WARNING, "tools.dropped",
+            HUB_F_TEXT("toolset", hub_toolset_settings_of(toolset)->key),
             HUB_F_STR("reason", reason));
 }
 

@@ -8,6 +8,7 @@
 #ifdef PATCHBAY_HTTP
 #include "http/server.h"
 #include "net/net.h"
+#include "web/status/status.h"
 #endif
 
 #include <stdio.h>
@@ -67,13 +68,20 @@ static hub_err open_http(cli_listener_home *home, const hub_settings *settings, 
                          hub_error *reterr)
 {
     const hub_limits *limits = &settings->limits;
+    /* What is served beside MCP: a row for each face. */
+    const hub_web_served faces[] = {
+        {&HUB_WEB_STATUS, home->hub},
+    };
     hub_err err = HUB_OK;
     if (home->net == NULL) {
         err = hub_net_create(home->loop, &limits->net, limits->client_queue_bytes, &home->net,
                              reterr);
     }
-    return err == HUB_OK ? hub_http_server_open(home->net, home->hub, settings, one->listen,
-                                                &one->http, reterr)
+    const hub_http_home served = {.net = home->net,
+                                  .hub = home->hub,
+                                  .faces = faces,
+                                  .face_count = sizeof faces / sizeof faces[0]};
+    return err == HUB_OK ? hub_http_server_open(&served, settings, one->listen, &one->http, reterr)
                          : err;
 }
 

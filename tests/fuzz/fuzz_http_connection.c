@@ -13,6 +13,7 @@
 #include "http/server.h"
 #include "hub/orchestrator/orchestrator.h"
 #include "net/net.h"
+#include "web/status/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,7 +207,9 @@ static void start_hub(void)
     REQUIRE(hub_net_create(loop, &settings.limits.net, 0, &made, NULL) == HUB_OK);
     REQUIRE(hub_orchestrator_create(loop, &settings, &hub, NULL) == HUB_OK);
     REQUIRE(hub_orchestrator_start(hub, NULL) == HUB_OK);
-    REQUIRE(hub_http_server_open(made, hub, &settings, &listening, &server, NULL) == HUB_OK);
+    const hub_web_served face = {&HUB_WEB_STATUS, hub};
+    const hub_http_home home = {.net = made, .hub = hub, .faces = &face, .face_count = 1};
+    REQUIRE(hub_http_server_open(&home, &settings, &listening, &server, NULL) == HUB_OK);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 void fake_link_init(hub_link *link)
 {
-    *link = (hub_link){.max_queue_bytes = SIZE_MAX / 2};
+    *link = (hub_link){.max_queue_bytes = SIZE_MAX / 2, .peer = "192.0.2.1"};
     hub_buf_init(&link->out, SIZE_MAX / 2);
 }
 
@@ -116,8 +116,7 @@ void hub_link_close(hub_link *link, bool flush)
 
 const char *hub_link_peer(const hub_link *link)
 {
-    (void)link;
-    return "192.0.2.1";
+    return link->peer;
 }
 
 bool hub_link_is_tls(const hub_link *link)

@@ -23,6 +23,7 @@ struct hub_link {
     bool is_flushed; /* … and what waits may leave first */
     bool is_over;    /* on_end has been told */
     hub_err fails;   /* what writing answers, if not HUB_OK */
+    const char *peer;
 };
 
 struct hub_net {

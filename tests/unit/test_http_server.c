@@ -9,6 +9,7 @@
 #include "http/internal.h"
 #include "http/server.h"
 #include "net/net.h"
+#include "web/status/status.h"
 
 #include <patchbay/client.h>
 
@@ -187,6 +188,14 @@ static const char CALL_WITH_TOKEN[] =
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
+static hub_err open_server(const hub_listen_settings *listen, hub_http_server **ret_server,
+                           hub_error *reterr)
+{
+    const hub_web_served faces[] = {{&HUB_WEB_STATUS, f.hub}};
+    const hub_http_home home = {.net = net, .hub = f.hub, .faces = faces, .face_count = 1};
+    return hub_http_server_open(&home, &f.settings, listen, ret_server, reterr);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -213,7 +222,7 @@ static int set_up(void **state)
     listening = (hub_listen_settings){.kind = HUB_LISTEN_HTTP, .address = "127.0.0.1"};
     hub_error why = {.code = HUB_OK};
     if (hub_net_create(f.loop, &f.settings.limits.net, 1 << 20, &net, &why) != HUB_OK ||
-        hub_http_server_open(net, f.hub, &f.settings, &listening, &server, &why) != HUB_OK) {
+        open_server(&listening, &server, &why) != HUB_OK) {
         fail_msg("%s", why.text);
     }
     return 0;
@@ -486,16 +495,14 @@ static void test_addresses_that_need_authentication(void **state)
     hub_http_server *other;
     for (size_t i = 0; i < sizeof ADDRESSES / sizeof ADDRESSES[0]; i++) {
         hub_listen_settings open = {.kind = HUB_LISTEN_HTTP, .address = ADDRESSES[i]};
-        assert_int_equal(hub_http_server_open(net, f.hub, &f.settings, &open, &other, &why),
-                         HUB_EDENIED);
+        assert_int_equal(open_server(&open, &other, &why), HUB_EDENIED);
         assert_contains(why.text, ADDRESSES[i]);
         assert_contains(why.text, "--insecure");
     }
     static const char *const LOCAL[] = {"localhost", "127.0.0.1", "127.8.9.10"};
     for (size_t i = 0; i < sizeof LOCAL / sizeof LOCAL[0]; i++) {
         hub_listen_settings open = {.kind = HUB_LISTEN_HTTP, .address = LOCAL[i]};
-        assert_int_equal(hub_http_server_open(net, f.hub, &f.settings, &open, &other, &why),
-                         HUB_OK);
+        assert_int_equal(open_server(&open, &other, &why), HUB_OK);
         hub_http_server_close(other);
     }
 }

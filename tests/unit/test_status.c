@@ -209,7 +209,7 @@ static bool is_ready(char text[256])
 {
     hub_buf out;
     hub_buf_init(&out, 255);
-    bool has_any = hub_orchestrator_add_not_ready(fixture.hub, &out);
+    bool has_any = hub_status_add_not_ready(fixture.hub, &out);
     assert_true(hub_buf_ok(&out));
     (void)snprintf(text, 256, HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&out)));
     hub_buf_fini(&out);

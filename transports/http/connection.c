@@ -107,7 +107,9 @@ static bool admit(hub_http_connection *connection, hub_str rest)
     }
     connection->keep_alive = request->keep_alive;
     connection->grant = incoming->task.grant;
+    connection->asks_nobody = incoming->task.principal == NULL;
     keep_principal(incoming);
+    incoming->body.max = incoming->task.max_body_bytes;
     return true;
 }
 

@@ -48,6 +48,7 @@ struct hub_http_connection {
     bool closing;     /* the link has been closed, or is another's */
     bool handed_over; /* the link is another's */
     bool keep_alive;  /* of the request in work */
+    bool asks_nobody; /* the request in work needs no credential */
     bool is_head;
     bool is_1_0;
     bool streaming; /* events are being sent */

@@ -55,7 +55,7 @@ static void recheck(hub_http_connection *connection)
     const hub_http_server *server = connection->server;
     bool is_reading = hub_http_connection_is_in_body(connection);
     bool is_waiting = connection->responder != NULL;
-    if (!is_reading && !is_waiting) {
+    if ((!is_reading && !is_waiting) || connection->asks_nobody) {
         return;
     }
     bool is_good = hub_auth_renew(&server->settings->auth, &connection->grant);

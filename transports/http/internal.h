@@ -19,6 +19,7 @@
 
 #include "http/auth.h"
 #include "http/connection.h"
+#include "http/face_table.h"
 #include "http/failures.h"
 #include "http/origin.h"
 #include "http/server.h"
@@ -39,6 +40,7 @@ struct hub_http_server {
     hub_str *names; /* that `allowed` points into */
     char *literal;  /* the address as a Host */
     hub_http_origins allowed;
+    hub_http_face_table *faces;
     hub_http_failures *failures;
     hub_session_table *sessions;
     struct hub_http_upgraded *upgraded;
@@ -80,7 +82,10 @@ typedef struct hub_http_task {
     hub_http_connection *connection;
     struct hub_http_server *server;
     const hub_http_request *request;
-    const struct hub_http_route *route;
+    const struct hub_http_route *route; /* of MCP; NULL: a face's */
+    const hub_http_place *place;        /* of a face, … */
+    const hub_http_face_row *row;       /* … and who answers there */
+    size_t max_body_bytes;
     hub_str profile;       /* empty: the default one */
     const char *principal; /* lives as long as the request */
     hub_auth_grant grant;  /* what the credential is good for */
@@ -100,6 +105,9 @@ void hub_http_server_soon(hub_http_server *server);
 
 /* Whether the server can be freed, which its last upgraded link may have to do. */
 void hub_http_server_free_if_done(hub_http_server *server);
+
+/* Whether an address, as hub_link_peer has it, or the name localhost is this machine's own. */
+bool hub_http_is_loopback(const char *address);
 
 /* The value of a header, or the empty span. */
 hub_str hub_http_value(const hub_http_request *request, const char *name);

@@ -5,76 +5,22 @@
 #include "base/log.h"
 #include "http/auth.h"
 #include "http/cors.h"
+#include "http/face.h"
 #include "http/media.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { IS_OPEN = 1, HAS_PROFILE = 2, HAS_STREAM = 4 };
+enum { HAS_PROFILE = 1, HAS_STREAM = 2 };
 
 typedef struct hub_http_route {
     const char *path;
-    int flags; /* IS_OPEN: to everybody; HAS_PROFILE: /NAME may follow; HAS_STREAM: GET is one */
+    int flags; /* HAS_PROFILE: /NAME may follow; HAS_STREAM: GET is one */
     const char *allow;
     void (*serve)(const hub_http_task *task);
 } hub_http_route;
 
 static const hub_http_header NONE = {{.ptr = "", .len = 0}, {.ptr = "", .len = 0}};
-
-/* ---- liveness and readiness ------------------------------------------------------------------ */
-
-static void answer_json(const hub_http_task *task, int status, hub_str body)
-{
-    (void)hub_http_answer_whole(
-        task->connection,
-        &(hub_http_answer){.status = status, .type = HUB_HTTP_JSON, .parts = &body, .count = 1});
-}
-
-static void serve_health(const hub_http_task *task)
-{
-    answer_json(task, 200, HUB_STR("{\"status\":\"ok\"}"));
-}
-
-/* Whether the names of toolsets are the caller's to know. Guessing tokens here is guessing. */
-static bool may_know_names(const hub_http_task *task)
-{
-    hub_http_failures *failures = task->server->failures;
-    const char *peer = hub_link_peer(task->connection->link);
-    const hub_http_header *header = hub_http_known(task->request, HUB_HTTP_AUTHORIZATION);
-    const char *principal;
-    hub_auth_grant grant;
-    if (header != NULL && hub_http_failures_wait_s(failures, peer, hub_clock_now_ms()) > 0) {
-        return false;
-    }
-    hub_auth_result result =
-        hub_auth_check(&task->server->settings->auth, header != NULL ? &header->value : NULL,
-                       time(NULL), &principal, &grant);
-    if (result != HUB_AUTH_OK && result != HUB_AUTH_MISSING) {
-        hub_http_failures_note(failures, peer, hub_clock_now_ms());
-    }
-    return result == HUB_AUTH_OK;
-}
-
-/* The hub is ready although a toolset is not: to take it out of service would not mend that. */
-static void serve_ready(const hub_http_task *task)
-{
-    bool is_ready = hub_orchestrator_is_ready(task->server->hub);
-    hub_buf names;
-    hub_buf body;
-    hub_buf_init(&names, SIZE_MAX / 4);
-    hub_buf_init(&body, SIZE_MAX / 4);
-    hub_buf_add(&body,
-                is_ready ? HUB_STR("{\"status\":\"ready\"") : HUB_STR("{\"status\":\"not ready\""));
-    if (hub_orchestrator_add_not_ready(task->server->hub, &names) && may_know_names(task)) {
-        hub_buf_add(&body, HUB_STR(",\"notReady\":"));
-        hub_buf_add(&body, hub_buf_str(&names));
-    }
-    hub_buf_add_char(&body, '}');
-    answer_json(task, is_ready ? 200 : 503,
-                hub_buf_ok(&body) ? hub_buf_str(&body) : HUB_STR("{\"status\":\"no memory\"}"));
-    hub_buf_fini(&body);
-    hub_buf_fini(&names);
-}
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -83,8 +29,6 @@ static const hub_http_route ROUTES[] = {
     {"/sse", HAS_PROFILE | HAS_STREAM, "GET, OPTIONS", hub_http_serve_sse},
     {"/messages", 0, "POST, OPTIONS", hub_http_serve_messages},
     {"/ws", HAS_PROFILE, "GET, OPTIONS", hub_http_serve_upgrade},
-    {"/healthz", IS_OPEN, "GET, HEAD, OPTIONS", serve_health},
-    {"/readyz", IS_OPEN, "GET, HEAD, OPTIONS", serve_ready},
 };
 
 static const hub_http_route *find_route(hub_str path, hub_str *ret_profile)
@@ -218,6 +162,18 @@ static bool authenticate(hub_http_task *task)
     return refuse_credential(task, result);
 }
 
+static const char *allow_of(const hub_http_task *task)
+{
+    return task->place != NULL ? task->place->allow : task->route->allow;
+}
+
+/* What is nobody's has the methods of MCP: who is not known is not told what is there. */
+static hub_str preflight_methods(const hub_http_task *task)
+{
+    return task->place != NULL ? hub_str_of(task->place->allow)
+                               : HUB_STR("GET, POST, DELETE, OPTIONS");
+}
+
 static bool answer_preflight(const hub_http_task *task)
 {
     hub_buf allowed;
@@ -226,7 +182,7 @@ static bool answer_preflight(const hub_http_task *task)
         hub_buf_clear(&allowed); /* nothing is allowed then */
     }
     const hub_http_header headers[] = {
-        {HUB_STR("Access-Control-Allow-Methods"), HUB_STR("GET, POST, DELETE, OPTIONS")},
+        {HUB_STR("Access-Control-Allow-Methods"), preflight_methods(task)},
         {HUB_STR("Access-Control-Allow-Headers"), hub_buf_str(&allowed)},
         {HUB_STR("Access-Control-Max-Age"), HUB_STR("600")},
     };
@@ -238,7 +194,7 @@ static bool answer_preflight(const hub_http_task *task)
 
 static bool answer_options(const hub_http_task *task)
 {
-    hub_http_header allow = {HUB_STR("Allow"), hub_str_of(task->route->allow)};
+    hub_http_header allow = {HUB_STR("Allow"), hub_str_of(allow_of(task))};
     (void)hub_http_answer_whole(
         task->connection, &(hub_http_answer){.status = 204, .headers = &allow, .header_count = 1});
     return false;
@@ -265,36 +221,150 @@ static bool check_media(const hub_http_task *task)
     return true;
 }
 
-bool hub_http_routes_admit(hub_http_task *task)
+/* ---- the gate -------------------------------------------------------------------------------- */
+
+/* Where the hub asks nobody for a token, callers on this machine are those whom it was made for. */
+static bool check_local(hub_http_task *task)
+{
+    if (!authenticate(task)) {
+        return false;
+    }
+    if (!task->server->settings->auth.required &&
+        !hub_http_is_loopback(hub_link_peer(task->connection->link))) {
+        return refuse(task, 403, NONE,
+                      "This path is for callers on the hub's own machine, or for those with a "
+                      "token: make one with `patchbay token new NAME`, and name its file with "
+                      "--tokens.");
+    }
+    return true;
+}
+
+/* What is checked for each need, in two steps: a preflight is answered between them. */
+static const struct {
+    bool (*place)(
+        const hub_http_task *task);      /* whom the request takes the hub for, and from where */
+    bool (*caller)(hub_http_task *task); /* NULL: nobody is asked */
+} GATES[] = {
+    [HUB_WEB_OPEN] = {check_origin, NULL},
+    [HUB_WEB_CALLER] = {check_origin, authenticate},
+    [HUB_WEB_TOKEN_OR_LOOPBACK] = {check_origin, check_local},
+};
+
+/* Find who answers; what it needs. */
+static hub_web_need find_need(hub_http_task *task)
 {
     const hub_http_request *request = task->request;
-    if (!check_origin(task)) {
+    task->route = find_route(request->path, &task->profile);
+    if (task->route == NULL) {
+        task->place = hub_http_face_table_find(task->server->faces, request->path);
+    }
+    if (task->place == NULL) {
+        return HUB_WEB_CALLER;
+    }
+    task->row = hub_http_place_row(task->place, request->method);
+    return task->row != NULL ? task->row->row->need : task->place->need;
+}
+
+static bool check_method(const hub_http_task *task)
+{
+    hub_str method = task->request->method;
+    if (hub_str_is(method, "OPTIONS")) {
+        return answer_options(task);
+    }
+    if (task->place != NULL ? task->row == NULL : !allows(task->route, method)) {
+        return refuse(task, 405, (hub_http_header){HUB_STR("Allow"), hub_str_of(allow_of(task))},
+                      "The method is not allowed here.");
+    }
+    return true;
+}
+
+/* The body must not be more than the row takes. One without a length is measured as it comes. */
+static bool check_size(hub_http_task *task)
+{
+    const hub_http_request *request = task->request;
+    size_t most = task->row->row->max_body_bytes;
+    task->max_body_bytes = most < task->max_body_bytes ? most : task->max_body_bytes;
+    if (request->framing == HUB_HTTP_LENGTH && request->content_length > task->max_body_bytes) {
+        return refuse(task, 413, NONE,
+                      most > 0 ? "The body is larger than this path takes."
+                               : "This path takes no body.");
+    }
+    return true;
+}
+
+bool hub_http_routes_admit(hub_http_task *task)
+{
+    task->max_body_bytes = task->server->settings->limits.client_message_bytes;
+    hub_web_need need = find_need(task);
+    if (!GATES[need].place(task)) {
         return false;
     }
-    if (hub_http_is_preflight(request)) {
+    if (hub_http_is_preflight(task->request)) {
         return answer_preflight(task);
     }
-    task->route = find_route(request->path, &task->profile);
-    bool is_open = task->route != NULL && (task->route->flags & IS_OPEN) != 0;
-    if (!is_open && !authenticate(task)) {
+    if (GATES[need].caller != NULL && !GATES[need].caller(task)) {
         return false;
     }
-    if (task->route == NULL) {
+    if (task->route == NULL && task->place == NULL) {
         return refuse(task, 404, NONE,
                       "There is nothing at this path: MCP is at /mcp, and at /sse and /ws.");
     }
-    if (!allows(task->route, request->method)) {
-        return refuse(task, 405,
-                      (hub_http_header){HUB_STR("Allow"), hub_str_of(task->route->allow)},
-                      "The method is not allowed here.");
+    return check_method(task) && (task->row != NULL ? check_size(task) : check_media(task));
+}
+
+const char *hub_http_routes_identify(const hub_http_task *task)
+{
+    hub_http_failures *failures = task->server->failures;
+    const char *peer = hub_link_peer(task->connection->link);
+    const hub_http_header *header = hub_http_known(task->request, HUB_HTTP_AUTHORIZATION);
+    const char *principal;
+    hub_auth_grant grant;
+    if (task->principal != NULL) {
+        return task->principal;
     }
-    if (hub_str_is(request->method, "OPTIONS")) {
-        return answer_options(task);
+    if (header != NULL && hub_http_failures_wait_s(failures, peer, hub_clock_now_ms()) > 0) {
+        return NULL;
     }
-    return check_media(task);
+    hub_auth_result result =
+        hub_auth_check(&task->server->settings->auth, header != NULL ? &header->value : NULL,
+                       time(NULL), &principal, &grant);
+    if (result != HUB_AUTH_OK && result != HUB_AUTH_MISSING) {
+        hub_http_failures_note(failures, peer, hub_clock_now_ms());
+    }
+    return result == HUB_AUTH_OK ? principal : NULL;
+}
+
+/* Whether a path of a face is one of MCP's, or beneath it. */
+static bool is_taken(hub_str path)
+{
+    for (size_t i = 0; i < sizeof ROUTES / sizeof ROUTES[0]; i++) {
+        hub_str base = hub_str_of(ROUTES[i].path);
+        if (hub_str_starts(path, base) && (path.len == base.len || path.ptr[base.len] == '/')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+hub_err hub_http_routes_check_faces(const hub_web_served *faces, size_t count, hub_error *reterr)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < faces[i].face->count; k++) {
+            const char *path = faces[i].face->rows[k].path;
+            if (is_taken(hub_str_of(path))) {
+                return hub_fail(reterr, HUB_ECOLLISION, "face '%s', %s: the path is MCP's own",
+                                faces[i].face->name, path);
+            }
+        }
+    }
+    return HUB_OK;
 }
 
 void hub_http_routes_serve(const hub_http_task *task)
 {
-    task->route->serve(task);
+    if (task->row != NULL) {
+        hub_http_face_serve(task);
+    } else {
+        task->route->serve(task);
+    }
 }

@@ -5,6 +5,7 @@
 #include "http/internal.h"
 #include "http/legacy.h"
 #include "http/modern.h"
+#include "http/routes.h"
 #include "http/upgrade.h"
 
 #include <arpa/inet.h>
@@ -44,7 +45,7 @@ static void on_tick(hub_net_tick *tick, uint64_t now_ms)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static bool is_loopback(const char *address)
+bool hub_http_is_loopback(const char *address)
 {
     struct in_addr v4;
     struct in6_addr v6;
@@ -58,7 +59,7 @@ static bool is_loopback(const char *address)
 static hub_err check_exposure(const hub_settings *settings, const hub_listen_settings *listen,
                               hub_error *reterr)
 {
-    if (is_loopback(listen->address) || settings->auth.required) {
+    if (hub_http_is_loopback(listen->address) || settings->auth.required) {
         return HUB_OK;
     }
     if (!listen->insecure) {
@@ -131,6 +132,7 @@ static void destroy(hub_http_server *server)
     hub_websockets_destroy(server->websockets);
     hub_session_table_destroy(server->sessions);
     hub_http_failures_destroy(server->failures);
+    hub_http_face_table_destroy(server->faces);
     hub_buf_fini(&server->head);
     free(server->spare);
     free(server->names);
@@ -138,6 +140,14 @@ static void destroy(hub_http_server *server)
     free(server->url);
     hub_settings_unref(server->settings);
     free(server);
+}
+
+static hub_err take_faces(hub_http_server *server, const hub_http_home *home, hub_error *reterr)
+{
+    hub_err err = hub_http_routes_check_faces(home->faces, home->face_count, reterr);
+    return err == HUB_OK
+               ? hub_http_face_table_create(home->faces, home->face_count, &server->faces, reterr)
+               : err;
 }
 
 static hub_err build(hub_http_server *server)
@@ -152,7 +162,7 @@ static hub_err build(hub_http_server *server)
     return err == HUB_OK ? decide_names(server, server->listen) : err;
 }
 
-hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub, const hub_settings *settings,
+hub_err hub_http_server_open(const hub_http_home *home, const hub_settings *settings,
                              const hub_listen_settings *listen, hub_http_server **ret_server,
                              hub_error *reterr)
 {
@@ -164,8 +174,8 @@ hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub, const hub_sett
     if (server == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    server->net = net;
-    server->hub = hub;
+    server->net = home->net;
+    server->hub = home->hub;
     server->settings = hub_settings_ref(settings);
     server->listen = listen;
     ev_timer_init(&server->soon, on_soon, 0., 0.);
@@ -176,8 +186,11 @@ hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub, const hub_sett
         destroy(server);
         return hub_fail(reterr, err, "%s", hub_err_text(err));
     }
-    err =
-        hub_net_listen(net, listen, hub_http_connection_accept, server, &server->listener, reterr);
+    err = take_faces(server, home, reterr);
+    if (err == HUB_OK) {
+        err = hub_net_listen(home->net, listen, hub_http_connection_accept, server,
+                             &server->listener, reterr);
+    }
     if (err != HUB_OK) {
         destroy(server);
         return err;
@@ -188,7 +201,7 @@ hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub, const hub_sett
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     server->tick.on_tick = on_tick;
-    hub_net_add_tick(net, &server->tick);
+    hub_net_add_tick(home->net, &server->tick);
     *ret_server = server;
     return HUB_OK;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The HTTP transport: streamable HTTP of both eras at /mcp and /mcp/PROFILE, HTTP+SSE (2024-11-05)
- * at /sse and /messages, WebSocket at /ws and /ws/PROFILE, /healthz and /readyz. Links come from
- * net/, requests are read by request.h and chunked.h, guards (Host, Origin, bearer token) stand
- * before every route. Thread: [loop].
+ * at /sse and /messages, WebSocket at /ws and /ws/PROFILE, and the faces that it is given. Links
+ * come from net/, requests are read by request.h and chunked.h, guards (Host, Origin, bearer token)
+ * stand before every route. Thread: [loop].
  * spec: MCP 2026-07-28 basic/transports/streamable-http; 2025-11-25 basic/transports; 2024-11-05
  * basic/transports; RFC 9110, 9112
  */
@@ -13,15 +13,24 @@
 #include "hub/kernel/settings.h"
 #include "hub/kernel/transport.h"
 #include "net/net.h"
+#include "web/face.h"
 
 typedef struct hub_http_server hub_http_server;
 
-/* Serve `hub` on one listener. `settings`, which `listen` is of, are held.
+/* What a listener serves. */
+typedef struct hub_http_home {
+    hub_net *net;
+    hub_orchestrator *hub;
+    const hub_web_served *faces; /* beside MCP; the array is borrowed for the call */
+    size_t face_count;
+} hub_http_home;
+
+/* Serve the hub on one listener. `settings`, which `listen` is of, are held.
  * owns:    *ret_server, close it with hub_http_server_close
  * errors:  those of hub_net_listen; HUB_EDENIED (the address is not loopback and nobody has to
- *          authenticate: the text names --insecure); HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_http_server_open(hub_net *net, hub_orchestrator *hub,
-                                            const hub_settings *settings,
+ *          authenticate: the text names --insecure); HUB_EINVAL, HUB_ECOLLISION (the faces: see
+ *          hub_http_face_table_create); HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_http_server_open(const hub_http_home *home, const hub_settings *settings,
                                             const hub_listen_settings *listen,
                                             hub_http_server **ret_server, hub_error *reterr);
 

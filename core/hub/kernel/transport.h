@@ -107,10 +107,6 @@ const hub_names *hub_forwarded_names(const hub_orchestrator *hub);
 void hub_forwarded_add(hub_buf *lines, hub_str name, hub_str value);
 bool hub_forwarded_find(hub_str lines, hub_str name, hub_str *ret_value);
 
-/* Append an array with an object for each toolset that is in use but failed or not connected yet:
- * `toolset`, `state`. Whether there is any. */
-bool hub_orchestrator_add_not_ready(const hub_orchestrator *hub, hub_buf *out);
-
 /* Whether the hub takes work: its toolsets are loaded, and it is not stopping. */
 bool hub_orchestrator_is_ready(const hub_orchestrator *hub);
 

@@ -316,7 +316,7 @@ void hub_status_add(const hub_profile *profile, hub_buf *out)
     hub_buf_add(out, HUB_STR("]}"));
 }
 
-bool hub_orchestrator_add_not_ready(const hub_orchestrator *hub, hub_buf *out)
+bool hub_status_add_not_ready(const hub_orchestrator *hub, hub_buf *out)
 {
     bool has_any = false;
     hub_buf_add_char(out, '[');

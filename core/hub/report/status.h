@@ -46,6 +46,10 @@ extern const char HUB_STATUS_SCHEMA[];
  * of each. A profile whose clients cannot enable toolsets hears of its own ones alone. */
 void hub_status_add(const hub_profile *profile, hub_buf *out);
 
+/* Append an array with an object for each toolset that is in use but failed or not connected yet:
+ * `toolset`, `state`. Whether there is any. */
+bool hub_status_add_not_ready(const hub_orchestrator *hub, hub_buf *out);
+
 /* Ask the hub behind a toolset, which is in use, for its status. `on_outcome` is told once, perhaps
  * before this returns. It takes at most `timeout_ms`.
  * errors:  HUB_ENOTFOUND (no such toolset), HUB_EUNAVAILABLE (nobody uses it), HUB_ELIMIT,

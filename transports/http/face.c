@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/face.h"
+
+#include "http/face_table.h"
+#include "http/routes.h"
+
+#include <stdlib.h>
+
+typedef struct face_request {
+    hub_web_request base; /* first: a request of a face is this */
+    const hub_http_task *task;
+} face_request;
+
+typedef struct face_exchange {
+    hub_web_exchange base;           /* first: an exchange of a face is this */
+    hub_http_connection *connection; /* NULL when it is answered */
+    const hub_web_waiter *waiter;    /* NULL: it has not been left for later */
+    void *ctx;
+    bool inside; /* the row's function is at work */
+} face_exchange;
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+static bool find_header(const hub_web_request *base, hub_str name, hub_str *ret_value)
+{
+    const hub_http_request *request = ((const face_request *)base)->task->request;
+    bool is_secret = hub_str_eq_nocase(name, HUB_STR("Authorization")) ||
+                     hub_str_eq_nocase(name, HUB_STR("Proxy-Authorization")) ||
+                     hub_str_eq_nocase(name, HUB_STR("Cookie"));
+    const hub_http_header *header = is_secret ? NULL : hub_http_find_header(request, name, NULL);
+    if (header != NULL) {
+        *ret_value = header->value;
+    }
+    return header != NULL;
+}
+
+static const char *find_principal(const hub_web_request *base)
+{
+    return hub_http_routes_identify(((const face_request *)base)->task);
+}
+
+static const hub_web_request_ops REQUEST = {.find_header = find_header,
+                                            .find_principal = find_principal};
+
+/* ---- what is answered ------------------------------------------------------------------------ */
+
+static hub_err answer_with(hub_web_exchange *base, const hub_web_answer *said)
+{
+    face_exchange *exchange = (face_exchange *)base;
+    hub_http_header headers[HUB_WEB_ANSWER_HEADERS];
+    hub_assert(exchange->connection != NULL && said->header_count <= HUB_WEB_ANSWER_HEADERS);
+    for (size_t i = 0; i < said->header_count; i++) {
+        headers[i] = (hub_http_header){said->headers[i].name, said->headers[i].value};
+    }
+    hub_http_connection *connection = exchange->connection;
+    exchange->connection = NULL;
+    hub_err err = hub_http_answer_whole(connection, &(hub_http_answer){
+                                                        .status = said->status,
+                                                        .headers = headers,
+                                                        .header_count = said->header_count,
+                                                        .type = said->type,
+                                                        .parts = said->parts,
+                                                        .count = said->count,
+                                                    });
+    if (!exchange->inside) {
+        free(exchange);
+    }
+    return err;
+}
+
+static void on_gone(void *ctx)
+{
+    face_exchange *exchange = ctx;
+    const hub_web_waiter *waiter = exchange->waiter;
+    void *waiter_ctx = exchange->ctx;
+    free(exchange);
+    waiter->on_gone(waiter_ctx);
+}
+
+/* How long an answer may take is the face's to decide. */
+static void on_quiet(void *ctx)
+{
+    (void)ctx;
+}
+
+static const hub_http_responder RESPONDER = {.on_gone = on_gone, .on_quiet = on_quiet};
+
+static void wait_for(hub_web_exchange *base, const hub_web_waiter *waiter, void *ctx)
+{
+    face_exchange *exchange = (face_exchange *)base;
+    hub_assert(exchange->inside && exchange->connection != NULL && exchange->waiter == NULL);
+    exchange->waiter = waiter;
+    exchange->ctx = ctx;
+    hub_http_connection_wait(exchange->connection, &RESPONDER, exchange);
+}
+
+static const hub_web_exchange_ops EXCHANGE = {.answer = answer_with, .wait = wait_for};
+
+void hub_http_face_serve(const hub_http_task *task)
+{
+    const hub_http_request *request = task->request;
+    const hub_http_place *place = task->place;
+    const hub_http_face_row *at = task->row;
+    face_request asked = {
+        .base = {.ops = &REQUEST,
+                 .method = hub_str_of(at->row->method),
+                 .path = request->path,
+                 .rest = hub_str_from(request->path, place->path.len),
+                 .query = request->query,
+                 .body = task->body},
+        .task = task,
+    };
+    face_exchange *exchange = calloc(1, sizeof *exchange);
+    if (exchange == NULL) {
+        hub_http_answer_refusal(task->connection, 503, (hub_http_header){0}, "out of memory");
+        return;
+    }
+    exchange->base.ops = &EXCHANGE;
+    exchange->connection = task->connection;
+    exchange->inside = true;
+    at->row->handle(at->instance, &asked.base, &exchange->base);
+    exchange->inside = false;
+    if (exchange->connection == NULL) {
+        free(exchange);
+    } else {
+        hub_assert(exchange->waiter != NULL);
+    }
+}

@@ -138,6 +138,12 @@
 #define HUB_LIMIT_PROBE_MS         5000 /* what one plugin may take to load, for those that check it */
 #define HUB_LOOP_BLOCKED_MS        100 /* … and one that does so while it still runs */
 
+/* What the hub keeps for all its clients together: bodies and messages on their way in, output that
+ * waits for slow peers, events for those that come back. Each has a bound of its own; hundreds at
+ * their bounds would be gigabytes. With 12,000 idle connections besides, the hub stays below
+ * 512 MiB. */
+#define HUB_LIMIT_CLIENT_MEMORY_BYTES (256u * 1024 * 1024)
+
 /* The network. Peers' figures: nginx keeps a connection 60 s, Valkey takes 10,000 clients. */
 #define HUB_LIMIT_CONNECTIONS             12000
 #define HUB_LIMIT_CONNECTIONS_PER_ADDRESS 256

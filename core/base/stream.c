@@ -66,6 +66,18 @@ static void end_reading(hub_stream *stream, const char *reason)
     ev_timer_start(stream->loop, &stream->waker);
 }
 
+/* Say what the buffers hold, with `more` bytes that are to be queued. Small ones, which each stream
+ * has, do not count. */
+static hub_err settle(const hub_stream *stream, size_t more)
+{
+    size_t out =
+        stream->out.len + more > stream->out.cap ? stream->out.len + more : stream->out.cap;
+    size_t bytes = stream->in.cap + out;
+    return stream->options.account == NULL
+               ? HUB_OK
+               : hub_budget_settle(stream->options.account, bytes > KEEP_BYTES ? bytes : 0);
+}
+
 /* A large message goes through a pipe in fewer pieces when that holds more. Only once there is such
  * a message, because what all pipes of a user may hold together is limited: then, and when this is
  * no pipe, it stays as it is. */
@@ -153,6 +165,7 @@ static void take_messages(hub_stream *stream)
     hub_buf_consume(&stream->in, stream->in.len - rest.len);
     if (stream->in.len == 0 && stream->in.cap > KEEP_BYTES) {
         hub_buf_fini(&stream->in);
+        (void)settle(stream, 0); /* less is never refused */
     }
 }
 
@@ -186,6 +199,11 @@ static bool read_some(hub_stream *stream)
     char *at = hub_buf_reserve(&stream->in, room);
     if (at == NULL) {
         end_reading(stream, "out of memory");
+        return false;
+    }
+    if (settle(stream, 0) != HUB_OK) {
+        hub_buf_fini(&stream->in);
+        end_reading(stream, "limits.client_memory is used up");
         return false;
     }
     ssize_t count = read(stream->options.read_fd, at, room);
@@ -277,6 +295,7 @@ static void drop_queue(hub_stream *stream)
     ev_io_stop(stream->loop, &stream->writer);
     if (stream->out.cap > KEEP_BYTES) {
         hub_buf_fini(&stream->out);
+        (void)settle(stream, 0); /* less is never refused */
     }
 }
 
@@ -366,6 +385,9 @@ static hub_err queue_rest(hub_stream *stream, const hub_framed *message, size_t 
         hub_buf_consume(&stream->out, stream->out_done); /* moves less than was written */
         stream->out_done = 0;
     }
+    if (settle(stream, message->total_bytes - skip) != HUB_OK) {
+        return HUB_ELIMIT;
+    }
     char *at = hub_buf_reserve(&stream->out, message->total_bytes - skip);
     if (at == NULL) {
         stream->out.failed = HUB_OK;
@@ -415,7 +437,7 @@ hub_err hub_stream_send(hub_stream *stream, const hub_str *parts, size_t count)
     }
     hub_err err = done < message.total_bytes ? queue_rest(stream, &message, done) : HUB_OK;
     if (err != HUB_OK && done > 0) {
-        end_writing(stream, "out of memory in the middle of a message");
+        end_writing(stream, "no memory is left for the rest of a message");
     } else if (done == 0 && is_batch(stream)) {
         (void)flush(stream); /* a failure is told by on_end */
         return err;
@@ -520,6 +542,7 @@ void hub_stream_close(hub_stream *stream)
     release_fds(stream);
     stream->closed = true;
     stream->ended = true;
+    stream->options.account = NULL;
     if (!stream->in_callback) {
         free_stream(stream);
     }

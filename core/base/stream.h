@@ -17,6 +17,7 @@
 #ifndef HUB_BASE_STREAM_H
 #define HUB_BASE_STREAM_H
 
+#include "base/budget.h"
 #include "base/framing.h"
 
 #include <ev.h>
@@ -30,6 +31,9 @@ typedef struct hub_stream_options {
     bool detect_framing; /* accept Content-Length framing, too */
     size_t max_message_bytes; /* not counting the frame */
     size_t max_queue_bytes;   /* hub_stream_send refuses beyond this, which counts the frame */
+    /* Of what the stream's buffers hold; the caller opens it before the stream, and closes it after
+     * that. NULL: nobody counts. Beyond it hub_stream_send refuses, and reading ends. */
+    hub_budget_account *account;
     size_t pause_above_bytes; /* stop reading while more than this waits to leave; 0: never */
 
     /* One message, unchecked bytes without the frame, borrowed for the call. Blank lines are

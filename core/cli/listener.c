@@ -76,6 +76,9 @@ static hub_err open_http(cli_listener_home *home, const hub_settings *settings, 
     if (home->net == NULL) {
         err = hub_net_create(home->loop, &limits->net, limits->client_queue_bytes, &home->net,
                              reterr);
+        if (err == HUB_OK) {
+            hub_net_set_budget(home->net, home->budget);
+        }
     }
     const hub_http_home served = {.net = home->net,
                                   .hub = home->hub,
@@ -151,6 +154,7 @@ static bool reload_http(const cli_listener *one, const hub_settings *settings,
 
 void cli_listener_home_limit(cli_listener_home *home, const hub_limits *limits)
 {
+    hub_budget_limit(home->budget, limits->client_memory_bytes);
     if (home->net != NULL) {
         hub_net_limit(home->net, &limits->net, limits->client_queue_bytes);
     }
@@ -220,8 +224,7 @@ static bool reload_http(const cli_listener *one, const hub_settings *settings,
 
 void cli_listener_home_limit(cli_listener_home *home, const hub_limits *limits)
 {
-    (void)home;
-    (void)limits;
+    hub_budget_limit(home->budget, limits->client_memory_bytes);
 }
 
 void cli_listener_home_fini(cli_listener_home *home)
@@ -249,5 +252,8 @@ hub_err cli_listener_open(cli_listener_home *home, const hub_settings *settings,
                       ? open_http(home, settings, one, &why)
                       : hub_unix_server_open(home->loop, home->hub, settings, one->listen,
                                              &one->socket, &why);
+    if (err == HUB_OK && one->socket != NULL) {
+        hub_unix_server_set_budget(one->socket, home->budget);
+    }
     return err == HUB_OK ? HUB_OK : explain(one->listen, err, &why, reterr);
 }

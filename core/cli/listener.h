@@ -6,6 +6,7 @@
 #ifndef HUB_CLI_LISTENER_H
 #define HUB_CLI_LISTENER_H
 
+#include "base/budget.h"
 #include "hub/orchestrator/orchestrator.h"
 
 struct hub_unix_server;
@@ -16,6 +17,7 @@ struct hub_net;
 typedef struct cli_listener_home {
     struct ev_loop *loop;
     hub_orchestrator *hub;
+    hub_budget *budget;  /* what all clients together may hold */
     struct hub_net *net; /* NULL: no listener has needed it, or none can */
 } cli_listener_home;
 

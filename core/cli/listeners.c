@@ -220,7 +220,7 @@ void cli_listeners_switch(cli_listeners_next *next, hub_reload_names *restart)
 /* ---- begin and end --------------------------------------------------------------------------- */
 
 int cli_listeners_open(struct ev_loop *loop, hub_orchestrator *hub, const hub_settings *settings,
-                       cli_listeners **ret_listeners)
+                       hub_budget *budget, cli_listeners **ret_listeners)
 {
     cli_listeners *listeners = calloc(1, sizeof *listeners);
     if (listeners == NULL) {
@@ -229,6 +229,7 @@ int cli_listeners_open(struct ev_loop *loop, hub_orchestrator *hub, const hub_se
     }
     listeners->home.loop = loop;
     listeners->home.hub = hub;
+    listeners->home.budget = budget;
     ev_timer_init(&listeners->look, on_look, 0., LOOK_MS / 1000.);
     listeners->look.data = listeners;
     *ret_listeners = listeners;

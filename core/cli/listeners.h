@@ -6,17 +6,18 @@
 #ifndef HUB_CLI_LISTENERS_H
 #define HUB_CLI_LISTENERS_H
 
+#include "base/budget.h"
 #include "hub/orchestrator/orchestrator.h"
 #include "hub/reload/reload.h"
 
 typedef struct cli_listeners cli_listeners;
 
-/* Open every listener of settings->listens, and say of each in the log where it is: event
+/* Open every listener of settings->listens, whose clients hold no more than `budget` together, and say of each in the log where it is: event
  * `listen.ready` with `url` or `path`. On failure a line on stderr says which, why, and what to do.
  * owns:    *ret_listeners, close it with cli_listeners_close, also after a failure
  * returns: EXIT_OK, EXIT_LISTEN, EXIT_INTERNAL */
 int cli_listeners_open(struct ev_loop *loop, hub_orchestrator *hub, const hub_settings *settings,
-                       cli_listeners **ret_listeners);
+                       hub_budget *budget, cli_listeners **ret_listeners);
 
 /* What a reload makes of them. */
 typedef struct cli_listeners_next cli_listeners_next;

@@ -30,6 +30,7 @@ typedef struct cli_server {
     struct ev_loop *loop;
     hub_config *config;
     hub_orchestrator *hub;
+    hub_budget budget; /* what all clients together may hold */
     bool serves_stdio;
     hub_stdio_fds fds; /* of the client over stdio */
     hub_stdio *stdio;
@@ -166,6 +167,7 @@ static int open_stdio(cli_server *server, const cli_options *options)
         .profile = options->profile,
         .max_message_bytes = limits->client_message_bytes,
         .max_queue_bytes = limits->client_queue_bytes,
+        .budget = &server->budget,
         .on_end = on_client_end,
         .ctx = server,
     };
@@ -181,6 +183,7 @@ static int open_hub(cli_server *server, const cli_options *options)
 {
     const hub_settings *settings = &server->config->settings;
     hub_error why = {.code = HUB_OK};
+    hub_budget_init(&server->budget, settings->limits.client_memory_bytes);
     hub_err err = hub_audit_probe(&settings->audit, &why);
     if (err == HUB_OK) {
         err = hub_orchestrator_create(server->loop, settings, &server->hub, &why);
@@ -192,7 +195,8 @@ static int open_hub(cli_server *server, const cli_options *options)
         cli_complain("%s", why.text);
         return err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
     }
-    int status = cli_listeners_open(server->loop, server->hub, settings, &server->listeners);
+    int status = cli_listeners_open(server->loop, server->hub, settings, &server->budget,
+                                    &server->listeners);
     return status == EXIT_OK && server->serves_stdio ? open_stdio(server, options) : status;
 }
 

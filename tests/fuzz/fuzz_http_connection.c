@@ -64,6 +64,13 @@ hub_err hub_link_write(hub_link *link, const hub_str *parts, size_t count)
     return link->out.failed;
 }
 
+hub_err hub_link_keep(hub_link *link, size_t bytes)
+{
+    (void)link;
+    (void)bytes;
+    return HUB_OK;
+}
+
 size_t hub_link_queued(const hub_link *link)
 {
     (void)link;
@@ -113,6 +120,12 @@ size_t hub_net_link_count(const hub_net *unused)
 {
     (void)unused;
     return 0;
+}
+
+hub_budget *hub_net_budget(const hub_net *unused)
+{
+    (void)unused;
+    return NULL;
 }
 
 struct ev_loop *hub_net_loop(const hub_net *unused)

@@ -133,6 +133,12 @@ static hub_http_server *server;
 static hub_settings settings;
 static hub_listen_settings listening;
 
+hub_budget *hub_net_budget(const hub_net *unused)
+{
+    (void)unused;
+    return NULL;
+}
+
 struct ev_loop *hub_net_loop(const hub_net *unused)
 {
     (void)unused;

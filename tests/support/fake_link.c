@@ -7,7 +7,7 @@
 
 void fake_link_init(hub_link *link)
 {
-    *link = (hub_link){.max_queue_bytes = SIZE_MAX / 2, .peer = "192.0.2.1"};
+    *link = (hub_link){.max_queue_bytes = SIZE_MAX / 2, .most_kept = SIZE_MAX, .peer = "192.0.2.1"};
     hub_buf_init(&link->out, SIZE_MAX / 2);
 }
 
@@ -95,6 +95,13 @@ hub_err hub_link_write(hub_link *link, const hub_str *parts, size_t count)
     link->queued += link->is_stalled ? len : 0;
     link->max_write = len > link->max_write ? len : link->max_write;
     return HUB_OK;
+}
+
+hub_err hub_link_keep(hub_link *link, size_t bytes)
+{
+    bool may = bytes <= link->kept || bytes <= link->most_kept;
+    link->kept = may ? bytes : link->kept;
+    return may ? HUB_OK : HUB_ELIMIT;
 }
 
 size_t hub_link_queued(const hub_link *link)

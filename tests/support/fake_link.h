@@ -17,6 +17,8 @@ struct hub_link {
     size_t queued;
     size_t max_queue_bytes;
     size_t max_write; /* the largest write */
+    size_t kept;      /* by the owner */
+    size_t most_kept; /* more is refused */
     bool is_stalled;  /* what is written waits until fake_link_drain */
     bool is_paused;
     bool is_closing;

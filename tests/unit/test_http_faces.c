@@ -278,6 +278,46 @@ static void test_a_credential_that_goes_before_the_answer(void **state)
     end(&open);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* A request that is still on its way is kept as long as there is room for it among all clients. */
+static void test_requests_that_are_kept(void **state)
+{
+    (void)state;
+    static const char *const HEADS[] = {
+        "PUT /mixed HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60\r\n\r\n",
+        "PUT /mixed HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n32\r\n",
+        "PUT /mixed HTTP/1.1\r\nHost: localhost\r\nX-Long: 1",
+    };
+    for (size_t i = 0; i < sizeof HEADS / sizeof HEADS[0]; i++) {
+        hub_link link;
+        begin(&link);
+        assert_string_equal(say(&link, HEADS[i]), "");
+        assert_string_equal(say(&link, "0123456789"), "");
+        size_t needed = link.kept;
+        assert_true(needed > 0);
+        link.most_kept = needed;
+        assert_string_equal(say(&link, "0"), "");
+        fake_link_end(&link);
+        assert_int_equal(link.kept, 0);
+        fake_link_fini(&link);
+
+        begin(&link);
+        link.most_kept = needed - 1;
+        fake_link_says(&link, hub_str_of(HEADS[i]));
+        fake_link_says(&link, HUB_STR("0123456789"));
+        const char *reply = written(&link);
+        assert_int_equal(status_of(reply), 503);
+        assert_contains(reply, "\r\nRetry-After: 1\r\n");
+        assert_contains(reply, "\r\nConnection: close\r\n");
+        assert_contains(reply, "limits.client_memory");
+        assert_true(link.is_closing);
+        assert_int_equal(link.kept, 0);
+        end(&link);
+    }
+    assert_int_equal(face.count, 0);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -295,6 +335,7 @@ int main(void)
         CASE(test_an_answer_that_is_lost),
         CASE(test_a_server_that_ends_before_the_answer),
         CASE(test_a_credential_that_goes_before_the_answer),
+        CASE(test_requests_that_are_kept),
     };
 #undef CASE
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void test_streams_are_kept_apart(void **state)
 {
     (void)state;
     hub_replay replay;
-    hub_replay_init(&replay, 1000, 100);
+    hub_replay_init(&replay, 1000, 100, NULL);
     check(&replay, 0, 0, "");
     add(&replay, 1, 1, "a");
     add(&replay, 2, 1, "x");
@@ -59,7 +59,7 @@ static void test_the_oldest_make_way(void **state)
 {
     (void)state;
     hub_replay replay;
-    hub_replay_init(&replay, 1000, 3);
+    hub_replay_init(&replay, 1000, 3, NULL);
     for (uint64_t i = 1; i <= 3; i++) {
         add(&replay, 0, i, "e");
     }
@@ -68,7 +68,7 @@ static void test_the_oldest_make_way(void **state)
     check(&replay, 0, 0, "e.e.f.");
     hub_replay_fini(&replay);
 
-    hub_replay_init(&replay, 10, 100);
+    hub_replay_init(&replay, 10, 100, NULL);
     add(&replay, 0, 1, "1234");
     add(&replay, 0, 2, "5678");
     assert_int_equal(replay.bytes, 10);
@@ -81,10 +81,45 @@ static void test_the_oldest_make_way(void **state)
     hub_replay_fini(&replay);
     assert_int_equal(replay.count, 0);
 
-    hub_replay_init(&replay, 10, 0);
+    hub_replay_init(&replay, 10, 0, NULL);
     add(&replay, 0, 1, "a");
     check(&replay, 0, 0, "");
     hub_replay_fini(&replay);
+}
+
+/* Of what all may hold together, a store keeps the newest that fits, and gives all to who needs it. */
+static void test_what_others_need(void **state)
+{
+    (void)state;
+    enum { EACH = sizeof(hub_replay_event) + 2 };
+    hub_budget budget;
+    hub_replay replay;
+    hub_replay other;
+    hub_budget_init(&budget, 3 * EACH);
+    hub_replay_init(&replay, 1000, 100, &budget);
+    hub_replay_init(&other, 1000, 100, &budget);
+    for (uint64_t i = 1; i <= 3; i++) {
+        add(&replay, 0, i, "e");
+    }
+    check(&replay, 0, 0, "e.e.e.");
+    assert_int_equal(budget.bytes, 3 * EACH);
+    add(&replay, 0, 4, "f");
+    check(&replay, 0, 0, "e.e.f.");
+    add(&other, 0, 1, "g"); /* below its share */
+    check(&other, 0, 0, "g.");
+    check(&replay, 0, 0, "");
+    assert_int_equal(budget.bytes, EACH);
+    add(&replay, 0, 5, "h");
+    check(&replay, 0, 0, "h.");
+    hub_budget_limit(&budget, EACH - 1);
+    add(&replay, 0, 6, "i"); /* in the place of another */
+    check(&replay, 0, 0, "i.");
+    add(&replay, 0, 7, "jj");
+    check(&replay, 0, 0, "");
+    assert_int_equal(budget.bytes, EACH);
+    hub_replay_fini(&replay);
+    hub_replay_fini(&other);
+    assert_int_equal(budget.bytes, 0);
 }
 
 static void test_ids(void **state)
@@ -135,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_streams_are_kept_apart),
         cmocka_unit_test(test_the_oldest_make_way),
+        cmocka_unit_test(test_what_others_need),
         cmocka_unit_test(test_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,32 @@ static void enter(hub_http_connection *connection, hub_deadlines *list)
     hub_deadline_start(list, &connection->deadline, hub_clock_coarse_ms());
 }
 
+/* Say what is kept for this client. */
+static hub_err settle(const hub_http_connection *connection)
+{
+    const hub_http_incoming *incoming = connection->incoming;
+    size_t bytes = connection->held.cap;
+    if (incoming != NULL) {
+        bytes += sizeof *incoming + incoming->head.cap + incoming->body.cap;
+    }
+    return hub_link_keep(connection->link, bytes);
+}
+
+/* What is kept grows with a request that is still on its way. False when it has been refused. */
+static bool may_keep(hub_http_connection *connection)
+{
+    if (settle(connection) == HUB_OK) {
+        return true;
+    }
+    connection->keep_alive = false;
+    connection->is_head = false;
+    hub_http_answer_refusal(connection, 503,
+                            (hub_http_header){HUB_STR("Retry-After"), HUB_STR("1")},
+                            "The hub keeps as much for its clients as limits.client_memory "
+                            "allows: try again later.");
+    return false;
+}
+
 static void drop_incoming(hub_http_connection *connection)
 {
     hub_http_incoming *incoming = connection->incoming;
@@ -33,6 +59,9 @@ static void drop_incoming(hub_http_connection *connection)
     connection->incoming = NULL;
     if (incoming == NULL) {
         return;
+    }
+    if (!connection->handed_over) {
+        (void)settle(connection); /* less is never refused */
     }
     hub_buf_fini(&incoming->head);
     hub_buf_fini(&incoming->body);
@@ -150,6 +179,7 @@ static size_t read_body(hub_http_connection *connection, hub_str bytes)
             return bytes.len;
         }
         if (progress == HUB_HTTP_MORE) {
+            (void)may_keep(connection); /* what there is has been used either way */
             return bytes.len;
         }
     } else {
@@ -161,6 +191,7 @@ static size_t read_body(hub_http_connection *connection, hub_str bytes)
             return bytes.len;
         }
         if (used < missing) {
+            (void)may_keep(connection); /* what there is has been used either way */
             return used;
         }
     }
@@ -240,6 +271,9 @@ static size_t read_head(hub_http_connection *connection, hub_str bytes)
         if (before == 0) {
             hub_buf_add(&incoming->head, bytes);
         }
+        if (!may_keep(connection)) {
+            return bytes.len;
+        }
         if (has_begun(incoming) && connection->deadline.list != &connection->server->heads) {
             enter(connection, &connection->server->heads);
         }
@@ -253,7 +287,9 @@ static size_t read_head(hub_http_connection *connection, hub_str bytes)
 static void hold(hub_http_connection *connection, hub_str bytes)
 {
     hub_buf_add(&connection->held, bytes);
-    if (!hub_buf_ok(&connection->held)) {
+    if (!hub_buf_ok(&connection->held) || settle(connection) != HUB_OK) {
+        hub_log(HUB_LOG_INFO, "http.overflow", HUB_F_TEXT("peer", hub_link_peer(connection->link)),
+                HUB_F_TEXT("reason", "too much was sent ahead"));
         connection->closing = true;
         hub_link_close(connection->link, false);
         return;
@@ -394,6 +430,7 @@ void hub_http_connection_resume(hub_http_connection *connection)
     }
     hub_buf held = connection->held;
     hub_buf_init(&connection->held, held.max);
+    (void)settle(connection); /* less is never refused */
     hub_link_pause(connection->link, false);
     read_requests(connection, hub_buf_str(&held));
     hub_buf_fini(&held);
@@ -435,28 +472,7 @@ void hub_http_connection_wait(hub_http_connection *connection, const hub_http_re
     hub_http_expiry_watch(connection);
 }
 
-/* ---- deadlines ------------------------------------------------------------------------------- */
-
-static hub_http_connection *find_late(const hub_deadlines *list, uint64_t now_ms, uint32_t after_ms)
-{
-    hub_deadline *late = hub_deadline_late(list, now_ms, after_ms);
-    return late != NULL ? HUB_DEADLINE_OF(late, hub_http_connection, deadline) : NULL;
-}
-
-static void end_late(const hub_deadlines *list, uint64_t now_ms, uint32_t after_ms, bool say_so)
-{
-    hub_http_connection *connection;
-    while ((connection = find_late(list, now_ms, after_ms)) != NULL) {
-        if (say_so) {
-            hub_http_connection_refuse(connection, 408, "The request did not arrive in time.");
-            continue;
-        }
-        connection->closing = true;
-        hub_link_close(connection->link, false);
-        hub_deadline_stop(&connection->deadline);
-        drop_incoming(connection);
-    }
-}
+/* ---- giving up ------------------------------------------------------------------------------- */
 
 bool hub_http_connection_is_in_body(const hub_http_connection *connection)
 {
@@ -470,21 +486,10 @@ void hub_http_connection_refuse(hub_http_connection *connection, int status, con
     drop_incoming(connection);
 }
 
-void hub_http_connections_check(hub_http_server *server, uint64_t now_ms)
+void hub_http_connection_drop(hub_http_connection *connection)
 {
-    const hub_net_limits *limits = &server->settings->limits.net;
-    hub_http_connection *connection;
-    end_late(&server->fresh, now_ms, limits->header_ms, false);
-    end_late(&server->idle, now_ms, limits->idle_ms, false);
-    end_late(&server->heads, now_ms, limits->header_ms, true);
-    end_late(&server->bodies, now_ms, limits->body_ms, true);
-    hub_http_expiry_check(server);
-    while ((connection = find_late(&server->quiet, now_ms, limits->sse_comment_ms)) != NULL) {
-        hub_deadline_start(&server->quiet, &connection->deadline, now_ms);
-        if (!connection->streaming) {
-            connection->responder->on_quiet(connection->responder_ctx);
-        } else {
-            hub_http_answer_comment(connection);
-        }
-    }
+    connection->closing = true;
+    hub_link_close(connection->link, false);
+    hub_deadline_stop(&connection->deadline);
+    drop_incoming(connection);
 }

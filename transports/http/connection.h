@@ -57,9 +57,6 @@ struct hub_http_connection {
 /* hub_net_on_link: `ctx` is the server. */
 void hub_http_connection_accept(void *ctx, hub_link *link);
 
-/* Look for connections that are late, once per tick. */
-void hub_http_connections_check(struct hub_http_server *server, uint64_t now_ms);
-
 /* Go on with a connection whose answer was completed outside of its own reading. */
 void hub_http_connection_resume(hub_http_connection *connection);
 
@@ -80,8 +77,16 @@ void hub_http_connection_wait(hub_http_connection *connection, const hub_http_re
 /* Whether a request has been let in whose body is still to come. */
 bool hub_http_connection_is_in_body(const hub_http_connection *connection);
 
+/* Close at once; what has begun to come is forgotten. */
+void hub_http_connection_drop(hub_http_connection *connection);
+
 /* Answer what has begun to come, and close. */
 void hub_http_connection_refuse(hub_http_connection *connection, int status, const char *reason);
+
+/* ---- late.c ---------------------------------------------------------------------------------- */
+
+/* Look for connections that are late, once per tick. */
+void hub_http_connections_check(struct hub_http_server *server, uint64_t now_ms);
 
 /* ---- expiry.c -------------------------------------------------------------------------------- */
 

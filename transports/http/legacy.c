@@ -55,7 +55,8 @@ hub_http_session *hub_http_session_create(const hub_http_task *task, bool is_sse
     session->is_sse_2024 = is_sse_2024;
     session->own.port.ops = &HUB_HTTP_STREAM_PORT;
     session->own.session = session;
-    hub_replay_init(&session->replay, limits->replay_bytes, limits->replay_events);
+    hub_replay_init(&session->replay, limits->replay_bytes, limits->replay_events,
+                    hub_net_budget(server->net));
     session->hub =
         hub_http_task_begin_session(task, is_sse_2024 ? "sse" : "http", false, &session->own.port);
     if (session->hub == NULL) {

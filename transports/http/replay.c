@@ -7,11 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void hub_replay_init(hub_replay *replay, size_t max_bytes, size_t max_events)
-{
-    *replay = (hub_replay){.max_bytes = max_bytes, .max_events = max_events};
-}
-
 static void drop_oldest(hub_replay *replay)
 {
     hub_replay_event *event = replay->first;
@@ -24,11 +19,38 @@ static void drop_oldest(hub_replay *replay)
     free(event);
 }
 
-void hub_replay_fini(hub_replay *replay)
+static void drop_all(hub_replay *replay)
 {
     while (replay->first != NULL) {
         drop_oldest(replay);
     }
+}
+
+/* Others need what it holds. A client that comes back does not find these events. */
+static void on_evict(hub_budget_account *account)
+{
+    hub_replay *replay = (hub_replay *)((char *)account - offsetof(hub_replay, account));
+    drop_all(replay);
+    hub_budget_open(account, account->budget, on_evict);
+}
+
+void hub_replay_init(hub_replay *replay, size_t max_bytes, size_t max_events, hub_budget *budget)
+{
+    *replay = (hub_replay){.max_bytes = max_bytes, .max_events = max_events};
+    hub_budget_open(&replay->account, budget, on_evict);
+}
+
+/* Say what is held, with `more` bytes that are to be. */
+static hub_err settle(hub_replay *replay, size_t more)
+{
+    return hub_budget_settle(&replay->account,
+                             replay->bytes + replay->count * sizeof *replay->first + more);
+}
+
+void hub_replay_fini(hub_replay *replay)
+{
+    drop_all(replay);
+    hub_budget_close(&replay->account);
 }
 
 void hub_replay_add(hub_replay *replay, hub_event_id id, const hub_str *parts, size_t count)
@@ -39,6 +61,17 @@ void hub_replay_add(hub_replay *replay, hub_event_id id, const hub_str *parts, s
     }
     if (len > replay->max_bytes || replay->max_events == 0) {
         return;
+    }
+    while (replay->count > 0 &&
+           (replay->count >= replay->max_events || replay->bytes + len > replay->max_bytes)) {
+        drop_oldest(replay);
+    }
+    while (settle(replay, sizeof *replay->first + len) != HUB_OK) {
+        if (replay->count == 0) {
+            (void)settle(replay, 0); /* less is never refused */
+            return;
+        }
+        drop_oldest(replay);
     }
     hub_replay_event *event = malloc(sizeof *event + len);
     if (event == NULL) {
@@ -51,10 +84,6 @@ void hub_replay_add(hub_replay *replay, hub_event_id id, const hub_str *parts, s
             memcpy(event->text + at, parts[i].ptr, parts[i].len);
             at += parts[i].len;
         }
-    }
-    while (replay->count > 0 &&
-           (replay->count >= replay->max_events || replay->bytes + len > replay->max_bytes)) {
-        drop_oldest(replay);
     }
     if (replay->last != NULL) {
         replay->last->next = event;

@@ -77,6 +77,9 @@ struct hub_link {
     size_t in_flight; /* what libwebsockets was given last, at most, while it has some of it left */
     char *held;       /* came while the owner had paused */
     size_t held_len;
+    size_t kept;         /* by the owner */
+    size_t output_bytes; /* of memory, in chunks */
+    hub_budget_account account;
     bool is_tls;
     bool is_paused;
     bool is_rx_off;
@@ -103,6 +106,7 @@ struct hub_net {
     struct ev_loop *loop;
     hub_net_limits limits;
     size_t max_queue_bytes;
+    hub_budget *budget;
     struct lws_context *context;
     struct lws_vhost *plain;
     struct ssl_ctx_st *made_tls; /* of the vhost that was made last */
@@ -158,6 +162,8 @@ void net_link_run_todo(hub_net *net);
 /* The connection has broken; `error`: what errno says of that, 0: nothing. */
 void net_link_note_failure(const hub_link *link, int error);
 void net_link_update_rx(hub_link *link);
+/* Say what is held for the link, with `more` bytes that are to be. */
+hub_err net_link_settle(hub_link *link, size_t more);
 void net_link_linger(hub_link *link);
 
 /* output.c */

@@ -54,6 +54,7 @@ static void deliver_held(hub_link *link)
     size_t len = link->held_len;
     link->held = NULL;
     link->held_len = 0;
+    (void)net_link_settle(link, 0); /* less is never refused */
     if (!link->is_closing && link->events != NULL) {
         link->events->on_bytes(link->owner, (hub_str){.ptr = held, .len = len});
     }
@@ -75,11 +76,43 @@ void net_link_run_todo(hub_net *net)
     }
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+hub_err net_link_settle(hub_link *link, size_t more)
+{
+    return hub_budget_settle(&link->account,
+                             link->kept + link->held_len + link->output_bytes + more);
+}
+
+hub_err hub_link_keep(hub_link *link, size_t bytes)
+{
+    size_t before = link->kept;
+    link->kept = bytes;
+    hub_err err = net_link_settle(link, 0);
+    if (err != HUB_OK) {
+        link->kept = before;
+    }
+    return err;
+}
+
+/* Others need what is held for this one. */
+static void on_evict(hub_budget_account *account)
+{
+    hub_link *link = (hub_link *)((char *)account - offsetof(hub_link, account));
+    hub_log(
+        HUB_LOG_WARNING, "net.evicted", HUB_F_TEXT("peer", hub_link_peer(link)),
+        HUB_F_INT("bytes", link->kept + link->held_len + link->output_bytes),
+        HUB_F_TEXT("reason", "limits.client_memory is used up, and this client holds the most"));
+    net_link_doom(link);
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static void hold(hub_link *link, hub_str bytes)
 {
-    char *grown = realloc(link->held, link->held_len + bytes.len);
+    char *grown = net_link_settle(link, bytes.len) == HUB_OK
+                      ? realloc(link->held, link->held_len + bytes.len)
+                      : NULL;
     if (grown == NULL) {
         net_link_doom(link);
         return;
@@ -218,6 +251,7 @@ static void on_closed(hub_link *link, int error)
     }
     unlist(link);
     net_link_drop_output(link);
+    hub_budget_close(&link->account);
     free(link->held);
     free(link);
     net_set_accepting(net, true); /* a descriptor is free again */
@@ -298,6 +332,7 @@ void net_link_adopt(hub_listener *listener, int fd, net_address *address)
     link->net = net;
     link->address = address;
     link->is_tls = listener->is_tls;
+    hub_budget_open(&link->account, net->budget, on_evict);
     enlist(net, link);
     net->adopting = link;
     lws_sock_file_fd_type socket_fd = {.sockfd = fd};

@@ -40,6 +40,10 @@ HUB_MUST_CHECK hub_err hub_link_write(hub_link *link, const hub_str *parts, size
 /* Bytes that wait to be taken by the peer. */
 size_t hub_link_queued(const hub_link *link);
 
+/* The owner keeps so many bytes for this peer: they count with what waits for it.
+ * errors:  HUB_ELIMIT (all clients together would hold more than they may): let go of them */
+hub_err hub_link_keep(hub_link *link, size_t bytes);
+
 /* Whether the peer's bytes are read. Ends of the connection are noticed all the same. */
 void hub_link_pause(hub_link *link, bool is_paused);
 

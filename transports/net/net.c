@@ -158,6 +158,16 @@ void hub_net_limit(hub_net *net, const hub_net_limits *limits, size_t max_queue_
     net->max_queue_bytes = max_queue_bytes;
 }
 
+void hub_net_set_budget(hub_net *net, hub_budget *budget)
+{
+    net->budget = budget;
+}
+
+hub_budget *hub_net_budget(const hub_net *net)
+{
+    return net->budget;
+}
+
 size_t hub_net_link_count(const hub_net *net)
 {
     return net->link_count;

@@ -7,6 +7,7 @@
 #ifndef TRANSPORTS_NET_NET_H
 #define TRANSPORTS_NET_NET_H
 
+#include "base/budget.h"
 #include "hub/kernel/settings.h"
 #include "net/link.h"
 
@@ -26,6 +27,11 @@ void hub_net_destroy(hub_net *net);
 
 /* Other bounds from now on; links that are beyond them stay. */
 void hub_net_limit(hub_net *net, const hub_net_limits *limits, size_t max_queue_bytes);
+
+/* What all clients of the hub together may hold, for links from now on; NULL: nobody counts. */
+void hub_net_set_budget(hub_net *net, hub_budget *budget);
+
+hub_budget *hub_net_budget(const hub_net *net);
 
 /* Open links. */
 size_t hub_net_link_count(const hub_net *net);

@@ -38,18 +38,26 @@ static size_t append(net_chunk *chunk, hub_str text)
 }
 
 /* Room for `len` more bytes: what the last chunk has left, and a new one for the rest. */
-static bool make_room(hub_link *link, size_t len)
+static hub_err make_room(hub_link *link, size_t len)
 {
     net_chunk *last = link->last_chunk;
     size_t room = last != NULL ? last->room - last->end : 0;
     if (len <= room) {
-        return true;
+        return HUB_OK;
     }
     size_t size = len - room > HUB_NET_CHUNK_BYTES ? len - room : HUB_NET_CHUNK_BYTES;
+    if (net_link_settle(link, sizeof *last + size) != HUB_OK) {
+        hub_log(HUB_LOG_INFO, "net.overflow", HUB_F_TEXT("peer", hub_link_peer(link)),
+                HUB_F_INT("bytes", hub_link_queued(link)),
+                HUB_F_TEXT("reason", "limits.client_memory is used up"));
+        net_link_doom(link);
+        return HUB_ELIMIT;
+    }
     net_chunk *chunk = malloc(sizeof *chunk + size);
     if (chunk == NULL) {
-        return false;
+        return HUB_ENOMEM;
     }
+    link->output_bytes += sizeof *chunk + size;
     chunk->next = NULL;
     chunk->begin = 0;
     chunk->end = 0;
@@ -60,7 +68,7 @@ static bool make_room(hub_link *link, size_t len)
         link->chunks = chunk;
     }
     link->last_chunk = chunk;
-    return true;
+    return HUB_OK;
 }
 
 /* Keep the parts without their first `skip` bytes, which are out; `len` bytes are left. */
@@ -70,8 +78,9 @@ static hub_err enqueue(hub_link *link, const hub_str *parts, size_t count, size_
     if (len == 0) {
         return HUB_OK;
     }
-    if (!make_room(link, len)) {
-        return HUB_ENOMEM;
+    hub_err err = make_room(link, len);
+    if (err != HUB_OK) {
+        return err;
     }
     if (chunk == NULL) {
         chunk = link->chunks;
@@ -107,7 +116,9 @@ static hub_err write_front(hub_link *link)
         if (link->chunks == NULL) {
             link->last_chunk = NULL;
         }
+        link->output_bytes -= sizeof *chunk + chunk->room;
         free(chunk);
+        (void)net_link_settle(link, 0); /* less is never refused */
     }
     return err;
 }
@@ -122,6 +133,7 @@ void net_link_drop_output(hub_link *link)
     link->last_chunk = NULL;
     link->queued = 0;
     link->in_flight = 0;
+    link->output_bytes = 0;
     for (size_t i = 0; i < link->net->batch_count; i++) {
         if (link->net->batch[i].link == link) {
             link->net->batch[i].link = NULL;

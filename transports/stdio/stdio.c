@@ -44,6 +44,7 @@ hub_err hub_stdio_open(struct ev_loop *loop, hub_orchestrator *hub,
         .principal = "local",
         .max_message_bytes = options->max_message_bytes,
         .max_queue_bytes = options->max_queue_bytes,
+        .budget = options->budget,
         .on_end = options->on_end,
         .ctx = options->ctx,
     };

@@ -6,6 +6,7 @@
 #ifndef TRANSPORTS_STDIO_STDIO_H
 #define TRANSPORTS_STDIO_STDIO_H
 
+#include "base/budget.h"
 #include "hub/kernel/transport.h"
 
 #include <ev.h>
@@ -23,6 +24,7 @@ typedef struct hub_stdio_options {
     const char *profile; /* NULL: the default profile */
     size_t max_message_bytes;
     size_t max_queue_bytes;
+    hub_budget *budget; /* what all clients of the hub together may hold; NULL: nobody counts */
     /* The client is gone: end of file, an error, or it does not read. Once, from the loop. */
     void (*on_end)(void *ctx, hub_str reason);
     void *ctx;

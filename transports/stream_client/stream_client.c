@@ -14,8 +14,10 @@ struct hub_stream_client {
     hub_stream *stream;
     hub_session *session;
     ev_timer overflow; /* ends a client whose answers cannot be sent, from the loop */
-    bool lost_answer;  /* for want of memory: else the client does not read */
-    ev_timer linger;   /* active after the end of file while answers are owed */
+    hub_budget_account account;
+    bool is_evicted;  /* others need the memory that it holds */
+    bool lost_answer; /* for want of memory: else the client does not read */
+    ev_timer linger;  /* active after the end of file while answers are owed */
 };
 
 static void end(hub_stream_client *client, hub_str reason)
@@ -89,8 +91,23 @@ static void on_overflow(struct ev_loop *loop, ev_timer *timer, int events)
     (void)loop;
     (void)events;
     hub_stream_client *client = timer->data;
-    end(client, client->lost_answer ? HUB_STR("out of memory: an answer cannot be sent")
-                                    : HUB_STR("the client does not read its answers"));
+    if (client->is_evicted) {
+        end(client,
+            HUB_STR("limits.client_memory is used up, and this client holds the most of it"));
+    } else {
+        end(client, client->lost_answer ? HUB_STR("out of memory: an answer cannot be sent")
+                                        : HUB_STR("the client does not read its answers"));
+    }
+}
+
+static void on_evict(hub_budget_account *account)
+{
+    hub_stream_client *client =
+        (hub_stream_client *)((char *)account - offsetof(hub_stream_client, account));
+    client->is_evicted = true;
+    if (!ev_is_active(&client->overflow)) {
+        ev_timer_start(client->loop, &client->overflow);
+    }
 }
 
 static void close_fds(const hub_stream_client_options *options)
@@ -123,6 +140,7 @@ static hub_err open_stream(hub_stream_client *client)
         .detect_framing = true,
         .max_message_bytes = options->max_message_bytes,
         .max_queue_bytes = options->max_queue_bytes,
+        .account = &client->account,
         .pause_above_bytes = HUB_STREAM_CLIENT_PAUSE_BYTES,
         .on_message = on_message,
         .on_oversize = on_oversize,
@@ -144,6 +162,7 @@ hub_err hub_stream_client_open(struct ev_loop *loop, hub_orchestrator *hub,
     client->port.ops = &PORT;
     client->loop = loop;
     client->options = *options;
+    hub_budget_open(&client->account, options->budget, on_evict);
     ev_timer_init(&client->overflow, on_overflow, 0., 0.);
     ev_timer_init(&client->linger, on_linger, 0., HUB_STREAM_CLIENT_LINGER_MS / 1000.);
     client->overflow.data = client;
@@ -192,5 +211,6 @@ void hub_stream_client_close(hub_stream_client *client)
     ev_timer_stop(client->loop, &client->linger);
     hub_session_close(client->session);
     hub_stream_close(client->stream);
+    hub_budget_close(&client->account);
     free(client);
 }

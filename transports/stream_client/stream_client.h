@@ -9,6 +9,7 @@
 #ifndef TRANSPORTS_STREAM_CLIENT_STREAM_CLIENT_H
 #define TRANSPORTS_STREAM_CLIENT_STREAM_CLIENT_H
 
+#include "base/budget.h"
 #include "hub/kernel/transport.h"
 
 #include <ev.h>
@@ -35,6 +36,7 @@ typedef struct hub_stream_client_options {
     const char *principal; /* copied */
     size_t max_message_bytes;
     size_t max_queue_bytes;
+    hub_budget *budget; /* what all clients together may hold; NULL: nobody counts */
 
     /* The client is gone: end of file, an error, or it does not read. Once, from the loop. */
     void (*on_end)(void *ctx, hub_str reason);

@@ -38,6 +38,7 @@ struct hub_unix_server {
     ev_timer pause; /* active while no connection can be accepted */
     unix_client *clients;
     size_t client_count;
+    hub_budget *budget;
     bool told_full;  /* the log knows that connections are refused, */
     bool told_pause; /* … that they have to wait */
 };
@@ -128,6 +129,7 @@ static void take_client(hub_unix_server *server, int fd)
         .principal = principal,
         .max_message_bytes = server->settings->limits.client_message_bytes,
         .max_queue_bytes = server->settings->limits.client_queue_bytes,
+        .budget = server->budget,
         .on_end = on_client_end,
         .ctx = client,
     };
@@ -240,6 +242,11 @@ hub_err hub_unix_server_open(struct ev_loop *loop, hub_orchestrator *hub,
     ev_io_start(loop, &server->acceptor);
     *ret_server = server;
     return HUB_OK;
+}
+
+void hub_unix_server_set_budget(hub_unix_server *server, hub_budget *budget)
+{
+    server->budget = budget;
 }
 
 void hub_unix_server_reload(hub_unix_server *server, const hub_settings *settings,

@@ -9,6 +9,7 @@
 #ifndef TRANSPORTS_UNIX_UNIX_H
 #define TRANSPORTS_UNIX_UNIX_H
 
+#include "base/budget.h"
 #include "hub/kernel/settings.h"
 #include "hub/kernel/transport.h"
 
@@ -24,6 +25,9 @@ HUB_MUST_CHECK hub_err hub_unix_server_open(struct ev_loop *loop, hub_orchestrat
                                             const hub_settings *settings,
                                             const hub_listen_settings *listen,
                                             hub_unix_server **ret_server, hub_error *reterr);
+
+/* What all clients of the hub together may hold, for those that come from now on. */
+void hub_unix_server_set_budget(hub_unix_server *server, hub_budget *budget);
 
 /* Other settings from now on: profile and bounds of clients that come. Path, mode and group stay.
  */

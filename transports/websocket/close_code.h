@@ -13,6 +13,7 @@ typedef enum hub_ws_code {
     HUB_WS_POLICY = 1008,
     HUB_WS_TOO_BIG = 1009,
     HUB_WS_INTERNAL = 1011,
+    HUB_WS_TRY_AGAIN = 1013,
     HUB_WS_EXPIRED = 4401, /* private use: what HTTP says with 401 */
 } hub_ws_code;
 

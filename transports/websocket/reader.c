@@ -101,6 +101,12 @@ static void close_frames(ws_frames *frames)
     }
 }
 
+size_t hub_ws_reader_bytes(const hub_ws_reader *reader)
+{
+    const ws_frames *frames = reader->frames;
+    return frames != NULL ? sizeof *frames + frames->text.cap : 0;
+}
+
 static hub_ws_fault make_fault(hub_ws_code code, const char *reason)
 {
     return (hub_ws_fault){.code = code, .reason = reason};

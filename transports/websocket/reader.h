@@ -52,6 +52,9 @@ size_t hub_ws_reader_next(hub_ws_reader *reader, hub_str bytes, hub_ws_event *re
 /* Whether a message, or a frame, has begun and not ended. */
 bool hub_ws_reader_is_amid(const hub_ws_reader *reader);
 
+/* Bytes of memory that it holds. */
+size_t hub_ws_reader_bytes(const hub_ws_reader *reader);
+
 /* Give memory back, if nothing is under way. */
 void hub_ws_reader_rest(hub_ws_reader *reader);
 

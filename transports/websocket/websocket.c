@@ -203,6 +203,11 @@ static void read_bytes(hub_websocket *socket, hub_str bytes)
         return;
     }
     hub_ws_reader_rest(&socket->reader);
+    if (hub_link_keep(socket->link, hub_ws_reader_bytes(&socket->reader) + socket->held.cap) !=
+        HUB_OK) {
+        close_with(socket, HUB_WS_TRY_AGAIN, "limits.client_memory is used up");
+        return;
+    }
     if (bytes.len > 0) {
         hub_link_pause(socket->link, true);
         hub_buf_add(&socket->held, bytes);

@@ -143,6 +143,7 @@ typedef struct hub_limits {
     uint32_t client_message_bytes;
     uint32_t upstream_message_bytes;
     uint32_t client_queue_bytes;
+    uint32_t client_memory_bytes; /* for all clients together */
     uint32_t call_timeout_ms;
     uint32_t call_ceiling_ms;
     uint32_t discover_timeout_ms;

@@ -43,6 +43,10 @@
 #define HUB_LIMIT_TOOLSETS      1000
 #define HUB_LIMIT_TAGS_PER_TOOL 64
 
+/* Names of tools and prompts that are gone: while they are remembered, no other tool can have them. A
+ * server can make up new ones for ever, so the oldest are forgotten. */
+#define HUB_LIMIT_NAMES_REMEMBERED 16384
+
 /* Schemas that are checked against arguments. */
 #define HUB_LIMIT_SCHEMA_DEPTH 32
 #define HUB_LIMIT_SCHEMA_NODES 2000

@@ -116,9 +116,8 @@ static const hub_config_key FOREIGN_KEYS[] = {
     {.name = NULL},
 };
 
-/* A toolset key from any name: lower case, one '-' for each character that a key cannot have, runs
- * of
- * '_' made one, a letter in front. `key` has room for the name and a prefix. */
+/* A toolset key from any name: lower case, one '-' for each character that a key cannot have, runs of
+ * '_' made one and none at the end, a letter in front. `key` has room for the name and a prefix. */
 static void make_key(hub_str name, char *key)
 {
     size_t used = 0;
@@ -139,6 +138,7 @@ static void make_key(hub_str name, char *key)
             key[used++] = (char)c;
         }
     }
+    used -= used > 0 && key[used - 1] == '_';
     key[used] = '\0';
 }
 

@@ -70,15 +70,16 @@ hub_err hub_naming_check_key(hub_str key, hub_error *reterr)
                         "the toolset key \"_meta\" is reserved for the hub's meta-tools");
     }
     bool good = key.len > 0 && key.len <= HUB_LIMIT_TOOLSET_KEY_BYTES && key.ptr[0] >= 'a' &&
-                key.ptr[0] <= 'z' && hub_str_find(key, HUB_STR("__")) == SIZE_MAX;
+                key.ptr[0] <= 'z' && key.ptr[key.len - 1] != '_' &&
+                hub_str_find(key, HUB_STR("__")) == SIZE_MAX;
     for (size_t i = 0; good && i < key.len; i++) {
         char c = key.ptr[i];
         good = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     }
     if (!good) {
         return hub_fail(reterr, HUB_EINVAL,
-                        "\"" HUB_STR_FMT "\" is no toolset key: use a lower-case letter, then up "
-                        "to 63 of a-z, 0-9, '-' and single '_'",
+                        "\"" HUB_STR_FMT "\" is not a toolset key: use a lower-case letter, then "
+                        "up to 63 of a-z, 0-9, '-' and single '_', which must not be the last",
                         HUB_STR_ARG(key));
     }
     return HUB_OK;
@@ -94,6 +95,11 @@ void hub_naming_expose_suffixed(hub_naming naming, hub_str toolset, hub_str tool
                                 hub_buf *out)
 {
     expose(naming, toolset, tool, max_bytes, true, out);
+}
+
+void hub_naming_add_key(hub_naming naming, hub_str toolset, hub_buf *out)
+{
+    add_clean(naming, toolset, out);
 }
 
 void hub_naming_canonical(hub_str toolset, hub_str tool, hub_buf *out)

@@ -2,7 +2,7 @@
 /*
  * Names: which toolset keys are valid, what a tool is called outside (this is where an exposed name
  * is decided), and how a `server__tool` reference in a manifest or on the command line is split.
- * The way back from an exposed name to its tool is always the view's table, never parsing. Pure
+ * The way back from an exposed name to its tool is always the base's table, never parsing. Pure
  * functions, any thread.
  */
 #ifndef HUB_TOOLS_NAMING_H
@@ -14,7 +14,14 @@
 /* The toolset of the hub's own meta-tools. */
 #define HUB_META_TOOLSET "_meta"
 
-/* Check a toolset key: [a-z][a-z0-9_-]{0,63} without "__"; `_meta` is reserved.
+/* How the names of a base are made (base.h). */
+typedef struct hub_naming_rule {
+    hub_naming naming;
+    size_t max_name_bytes;
+} hub_naming_rule;
+
+/* Check a toolset key: [a-z][a-z0-9_-]{0,63} without "__" and without '_' at its end, so that
+ * `prefix` and `dot` give no two toolsets one name; `_meta` is reserved.
  * errors:  HUB_EINVAL with a sentence that says what is wrong */
 HUB_MUST_CHECK hub_err hub_naming_check_key(hub_str key, hub_error *reterr);
 
@@ -24,10 +31,12 @@ HUB_MUST_CHECK hub_err hub_naming_check_key(hub_str key, hub_error *reterr);
 void hub_naming_expose(hub_naming naming, hub_str toolset, hub_str tool, size_t max_bytes,
                        hub_buf *out);
 
-/* The same, with the hash suffix whatever the length: for the second of two tools that would get
- * one name. */
+/* The same, with the hash suffix whatever the length: for tools that would share a name. */
 void hub_naming_expose_suffixed(hub_naming naming, hub_str toolset, hub_str tool, size_t max_bytes,
                                 hub_buf *out);
+
+/* Append the key as it begins the names of a mode: in `flat`, with '_' for '-'. */
+void hub_naming_add_key(hub_naming naming, hub_str toolset, hub_buf *out);
 
 /* Append the canonical id "toolset:tool". */
 void hub_naming_canonical(hub_str toolset, hub_str tool, hub_buf *out);

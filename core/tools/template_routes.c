@@ -8,33 +8,23 @@
 
 /* The templates of one toolset. */
 typedef struct group {
-    const hub_view_entry *const *entries; /* as they are in the sets, the best claim first */
+    const hub_entry *const *entries; /* those that go by another URI (mapped_uri.h) last */
     const void *owner;
+    size_t part;                /* of what is shown */
     hub_uri_templates *own;     /* all of them, by the URIs that the toolset has */
-    hub_uri_templates *exposed; /* without those that go by another URI (route.h); may be `own` */
+    hub_uri_templates *exposed; /* without those that go by another URI; may be `own` */
     bool is_told;               /* that they cost too much */
 } group;
 
 struct hub_template_routes {
-    const hub_view_entry **entries; /* by claim; those that go by another URI last in each group */
+    const hub_entry **entries; /* in groups */
     size_t group_count;
     group groups[];
 };
 
-static bool is_mapped(const hub_view_entry *entry)
+static bool is_mapped(const hub_entry *entry)
 {
     return !hub_str_eq(entry->exposed, entry->item->name);
-}
-
-static int by_group(const void *a, const void *b)
-{
-    const hub_view_entry *left = *(const hub_view_entry *const *)a;
-    const hub_view_entry *right = *(const hub_view_entry *const *)b;
-    bool is_same = left->native == right->native && left->order == right->order;
-    if (is_same && is_mapped(left) != is_mapped(right)) {
-        return is_mapped(left) ? 1 : -1;
-    }
-    return hub_view_by_claim(left, right);
 }
 
 static hub_err compile(group *of, size_t count)
@@ -58,50 +48,45 @@ static hub_err compile(group *of, size_t count)
     return err;
 }
 
-/* The entries are sorted: those of one owner stand together. */
-static hub_err make_groups(hub_template_routes *routes, size_t count)
+static size_t add_entries(const hub_shown_part *part, bool mapped, const hub_entry **out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < part->section->count; i++) {
+        const hub_entry *entry = &part->section->entries[i];
+        if (hub_mask_has(part->bits, i) && is_mapped(entry) == mapped) {
+            out[count++] = entry;
+        }
+    }
+    return count;
+}
+
+static hub_err make_groups(hub_template_routes *routes, const hub_shown *shown)
 {
     hub_err err = HUB_OK;
-    for (size_t from = 0, to; err == HUB_OK && from < count; from = to) {
-        group *next = &routes->groups[routes->group_count++];
-        *next = (group){.entries = routes->entries + from, .owner = routes->entries[from]->owner};
-        for (to = from + 1; to < count && routes->entries[to]->owner == next->owner;) {
-            to++;
+    const hub_entry **entries = routes->entries;
+    for (size_t i = 0; err == HUB_OK && i < shown->part_count; i++) {
+        const hub_shown_part *part = &shown->parts[i];
+        if (part->section == NULL || part->count == 0) {
+            continue;
         }
-        err = compile(next, to - from);
+        group *next = &routes->groups[routes->group_count++];
+        *next = (group){.entries = entries, .owner = part->section->owner, .part = i};
+        entries += add_entries(part, false, entries);
+        entries += add_entries(part, true, entries);
+        err = compile(next, (size_t)(entries - next->entries));
     }
     return err;
 }
 
-static size_t count_owners(const hub_template_routes *routes, size_t count)
+static hub_err create(const hub_shown *shown, hub_template_routes **ret_routes)
 {
-    size_t owners = 0;
-    for (size_t i = 0; i < count; i++) {
-        owners += i == 0 || routes->entries[i]->owner != routes->entries[i - 1]->owner;
+    hub_template_routes *routes =
+        calloc(1, sizeof *routes + shown->part_count * sizeof routes->groups[0]);
+    if (routes == NULL) {
+        return HUB_ENOMEM;
     }
-    return owners;
-}
-
-static hub_err create(const hub_view *view, hub_template_routes **ret_routes)
-{
-    hub_template_routes *routes = calloc(1, sizeof *routes);
-    hub_template_routes *grown = NULL;
-    hub_err err = HUB_ENOMEM;
-    if (routes == NULL || (routes->entries = calloc(view->count + 1, sizeof(void *))) == NULL) {
-        goto out;
-    }
-    for (size_t i = 0; i < view->count; i++) {
-        routes->entries[i] = &view->entries[i];
-    }
-    qsort(routes->entries, view->count, sizeof *routes->entries, by_group);
-    size_t owners = count_owners(routes, view->count);
-    grown = realloc(routes, sizeof *routes + owners * sizeof routes->groups[0]);
-    if (grown == NULL) {
-        goto out;
-    }
-    routes = grown;
-    err = make_groups(routes, view->count);
-out:
+    routes->entries = calloc(shown->count + 1, sizeof *routes->entries);
+    hub_err err = routes->entries != NULL ? make_groups(routes, shown) : HUB_ENOMEM;
     if (err != HUB_OK) {
         hub_template_routes_destroy(routes);
         return err;
@@ -128,7 +113,7 @@ void hub_template_routes_destroy(hub_template_routes *routes)
 
 static void tell_cut(group *of)
 {
-    const hub_view_entry *first = of->entries[0];
+    const hub_entry *first = of->entries[0];
     hub_str toolset = first->canonical; /* with a colon and the name behind it */
     toolset.len -= first->item->name.len + 1;
     if (!of->is_told) {
@@ -139,40 +124,62 @@ static void tell_cut(group *of)
     }
 }
 
-hub_err hub_template_routes_find(hub_view *templates, const void *owner, hub_str uri, size_t *steps,
-                                 const hub_view_entry **ret_entry)
+/* The groups that may have the URI are asked, in one of the two ways. */
+typedef struct search {
+    const hub_uri *uri;
+    const void *owner;
+    hub_template_is_before *is_before;
+    const void *ctx;
+    const group *best; /* NULL: none has it */
+    hub_uri_match match;
+    size_t steps;
+} search;
+
+static void ask_group(search *in, group *of, bool is_lax)
+{
+    hub_uri_match match =
+        hub_uri_templates_find(in->owner != NULL ? of->own : of->exposed, in->uri, is_lax);
+    in->steps += match.steps;
+    if (match.is_cut) {
+        tell_cut(of);
+    }
+    if (!match.is_found || (in->best != NULL && match.literals < in->match.literals)) {
+        return;
+    }
+    if (in->best == NULL || match.literals > in->match.literals ||
+        in->is_before(in->ctx, of->part, in->best->part)) {
+        in->best = of;
+        in->match = match;
+    }
+}
+
+hub_err hub_template_routes_find(hub_shown *templates, const void *owner, hub_str uri,
+                                 hub_template_is_before *is_before, const void *ctx, size_t *steps,
+                                 const hub_entry **ret_entry)
 {
     hub_uri prepared;
     *ret_entry = NULL;
     if (templates->count == 0 || !hub_uri_init(&prepared, uri)) {
         return HUB_OK;
     }
-    hub_template_routes *routes = templates->routes;
-    hub_err err = routes == NULL ? create(templates, &routes) : HUB_OK;
-    if (err != HUB_OK) {
-        return err;
+    if (templates->routes == NULL) {
+        hub_err err = create(templates, &templates->routes);
+        if (err != HUB_OK) {
+            return err;
+        }
     }
-    templates->routes = routes;
-    size_t most = 0;
-    for (int is_lax = 0; is_lax <= 1 && *ret_entry == NULL; is_lax++) {
+    hub_template_routes *routes = templates->routes;
+    search in = {.uri = &prepared, .owner = owner, .is_before = is_before, .ctx = ctx};
+    for (int is_lax = 0; is_lax <= 1 && in.best == NULL; is_lax++) {
         for (size_t i = 0; i < routes->group_count; i++) {
-            group *of = &routes->groups[i];
-            if (owner != NULL && of->owner != owner) {
-                continue;
-            }
-            hub_uri_match match = hub_uri_templates_find(owner != NULL ? of->own : of->exposed,
-                                                         &prepared, is_lax != 0);
-            if (match.is_cut) {
-                tell_cut(of);
-            }
-            if (match.is_found && (*ret_entry == NULL || match.literals > most)) {
-                *ret_entry = of->entries[match.place];
-                most = match.literals;
-            }
-            if (steps != NULL) {
-                *steps += match.steps;
+            if (owner == NULL || routes->groups[i].owner == owner) {
+                ask_group(&in, &routes->groups[i], is_lax != 0);
             }
         }
+    }
+    *ret_entry = in.best != NULL ? in.best->entries[in.match.place] : NULL;
+    if (steps != NULL) {
+        *steps += in.steps;
     }
     return HUB_OK;
 }

@@ -182,8 +182,8 @@ size_t hub_dialect_cacheable(hub_str id, hub_str result, bool has_type,
     return n;
 }
 
-size_t hub_dialect_list(hub_era era, hub_str id, hub_str key, hub_str items, hub_str tail,
-                        hub_str parts[HUB_FRAME_PARTS])
+size_t hub_dialect_list(hub_era era, hub_str id, hub_str key, const hub_str *items,
+                        size_t item_count, hub_str tail, hub_str parts[HUB_FRAME_PARTS])
 {
     size_t n = 0;
     parts[n++] = HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":");
@@ -192,7 +192,9 @@ size_t hub_dialect_list(hub_era era, hub_str id, hub_str key, hub_str items, hub
                                        : HUB_STR(",\"result\":{\"");
     parts[n++] = key;
     parts[n++] = HUB_STR("\":[");
-    parts[n++] = items;
+    for (size_t i = 0; i < item_count; i++) {
+        parts[n++] = items[i];
+    }
     parts[n++] = HUB_STR("]");
     parts[n++] = tail;
     parts[n++] = HUB_STR("}}");

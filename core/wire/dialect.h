@@ -14,7 +14,8 @@
 #include "wire/mcp.h"
 #include "wire/message.h"
 
-#define HUB_FRAME_PARTS 16
+#define HUB_FRAME_PARTS 24
+#define HUB_FRAME_ITEMS (HUB_FRAME_PARTS - 8)
 
 /* What a request says of itself, whatever the dialect. Spans are slices of the message. */
 typedef struct hub_request_context {
@@ -52,10 +53,11 @@ size_t hub_dialect_result(hub_era era, hub_str id, hub_str result, bool has_type
 size_t hub_dialect_cacheable(hub_str id, hub_str result, bool has_type,
                              hub_str parts[HUB_FRAME_PARTS]);
 
-/* Frame the result of a list: `items` (comma-separated) as the array `key`, then `tail`, which is
- * empty or further members with a comma in front. Returns the number of parts. */
-size_t hub_dialect_list(hub_era era, hub_str id, hub_str key, hub_str items, hub_str tail,
-                        hub_str parts[HUB_FRAME_PARTS]);
+/* Frame the result of a list: `items`, at most HUB_FRAME_ITEMS spans that are comma-separated
+ * together, as the array `key`, then `tail`, which is empty or further members with a comma in
+ * front. Returns the number of parts. */
+size_t hub_dialect_list(hub_era era, hub_str id, hub_str key, const hub_str *items,
+                        size_t item_count, hub_str tail, hub_str parts[HUB_FRAME_PARTS]);
 
 /* Frame an error from an error object. An id that could not be read (empty) is null for the
  * revisions that demand one, and left out for 2025-11-25 and later. */

@@ -256,7 +256,6 @@ class Refusing(ReloadTest):
             ({"toolsets": toolsets, "listen": [{"unix": "/nowhere/at/all"}]}, "/nowhere/at"),
             ({"toolsets": toolsets, "auth": {"tokens": "nothing.json"}}, "nothing.json"),
             ({"toolsets": toolsets, "listen": [{"http": "0.0.0.0:0"}]}, "auth"),
-            ({"toolsets": {"alpha": fixture("x"), "beta": fixture("x")}, "hub": {"naming": "none"}}, "alpha", "beta"),
         ]
         for count, (manifest, *words) in enumerate(cases, 1):
             with self.subTest(manifest=manifest):

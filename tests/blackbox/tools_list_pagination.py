@@ -16,7 +16,7 @@ def with_page_size(size):
 class Order(HubTest):
     def test_bytewise_by_canonical_id(self):  # S2.2, S2.3, D06
         tools = ["b", "a", "B", "a-1", "a.1", "a_1", "a1", "Z", "0"]
-        toolsets = {"m": fixture(*tools), "m-x": fixture("t"), "m1": fixture("t"), "ma": fixture("t"), "m_": fixture("t")}
+        toolsets = {"m": fixture(*tools), "m-x": fixture("t"), "m1": fixture("t"), "ma": fixture("t"), "m_0": fixture("t")}
         ids = sorted(
             (f"{key}:{tool['name']}".encode() for key, entry in toolsets.items() for tool in entry["config"]["tools"])
         )

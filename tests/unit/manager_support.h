@@ -32,13 +32,15 @@ static inline hub_err start_enabling(hub_fixture *f, outcome *o, const hub_str *
                                      hub_error *why)
 {
     memset(o, 0, sizeof *o);
-    return hub_manager_enable(hub_manager_of(fixture_profile(f)), keys, count, keep_outcome, o, why);
+    return hub_manager_enable(hub_manager_of(fixture_profile(f)), keys, count, keep_outcome, o,
+                              why);
 }
 
 static inline hub_err start_disabling(hub_fixture *f, outcome *o, const hub_str *keys, size_t count)
 {
     memset(o, 0, sizeof *o);
-    return hub_manager_disable(hub_manager_of(fixture_profile(f)), keys, count, keep_outcome, o, NULL);
+    return hub_manager_disable(hub_manager_of(fixture_profile(f)), keys, count, keep_outcome, o,
+                               NULL);
 }
 
 /* Enable one toolset that answers at once. */
@@ -64,13 +66,13 @@ static inline hub_err disable(hub_fixture *f, const char *key, outcome *o)
 
 static inline bool is_active(hub_fixture *f, const char *key)
 {
-    return hub_registry_find(fixture_profile(f)->registry, hub_str_of(key)) != NULL;
+    return hub_exposure_source(hub_profile_exposure(fixture_profile(f)), hub_str_of(key)) != NULL;
 }
 
 static inline bool has_tool(hub_fixture *f, const char *exposed)
 {
-    return hub_view_find(hub_registry_view(fixture_profile(f)->registry), hub_str_of(exposed)) !=
-           NULL;
+    return hub_exposure_find(hub_profile_exposure(fixture_profile(f)), HUB_KIND_TOOL,
+                             hub_str_of(exposed)) != NULL;
 }
 
 static inline unsigned notifications(hub_fixture *f)

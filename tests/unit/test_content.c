@@ -409,7 +409,7 @@ static void test_prompts(void **state)
     fixture_stop(&fixture);
 }
 
-/* Two prompts of one name without prefixes: as two tools. */
+/* Two prompts of one name without prefixes: as two tools, the name is nobody's. */
 static void test_prompt_collision(void **state)
 {
     echo a = make_echo();
@@ -422,12 +422,14 @@ static void test_prompt_collision(void **state)
     (void)fixture_toolset(&fixture, "a", &a.puppet, true);
     (void)fixture_toolset(&fixture, "b", &b.puppet, true);
     fixture_start(&fixture);
-    assert_true(fixture_logged(&fixture, "prompt name \\\"p\\\" of \\\"b:p\\\" is taken by"));
-    assert_null(hub_registry_find(fixture_profile(&fixture)->registry, HUB_STR("b")));
     client *c = client_open(&fixture, LEGACY);
-    assert_contains(ask(c, "prompts/list", ""), "[" PROMPT("p") "]");
-    (void)ask(c, "prompts/get", "\"name\":\"p\"");
-    assert_int_equal(a.count, 1);
+    assert_contains(ask(c, "prompts/list", ""), "[" PROMPT("a__p") "," PROMPT("b__p") "]");
+    assert_contains(ask(c, "prompts/get", "\"name\":\"p\""),
+                    "-32602,\"message\":\"The prompt name \\\"p\\\" is ambiguous: use a__p or "
+                    "b__p\"");
+    (void)ask(c, "prompts/get", "\"name\":\"b__p\"");
+    assert_int_equal(a.count, 0);
+    assert_int_equal(b.count, 1);
     fixture_stop(&fixture);
 }
 
@@ -680,9 +682,8 @@ static void *set_from_thread(void *arg)
 static bool has_resource(void *ctx)
 {
     (void)ctx;
-    const hub_view *view =
-        hub_registry_view_of(fixture_profile(&fixture)->registry, HUB_KIND_RESOURCE);
-    return hub_view_find(view, HUB_STR("n:1")) != NULL;
+    const hub_exposure *exposure = hub_profile_exposure(fixture_profile(&fixture));
+    return hub_exposure_find(exposure, HUB_KIND_RESOURCE, HUB_STR("n:1")) != NULL;
 }
 
 static void test_set_from_thread(void **state)

@@ -263,8 +263,13 @@ static void test_lists(void **state)
     for (int era = HUB_ERA_LEGACY; era <= HUB_ERA_MODERN; era++) {
         for (size_t i = 0; i < 3; i++) {
             hub_str parts[HUB_FRAME_PARTS];
-            size_t count = hub_dialect_list((hub_era)era, HUB_STR("7"), HUB_STR("tools"),
-                                            hub_str_of(ITEMS[i]), hub_str_of(TAILS[i]), parts);
+            hub_str items[HUB_FRAME_ITEMS];
+            size_t item_count = strlen(ITEMS[i]); /* as many pieces as there can be here */
+            for (size_t k = 0; k < item_count; k++) {
+                items[k] = (hub_str){.ptr = ITEMS[i] + k, .len = 1};
+            }
+            size_t count = hub_dialect_list((hub_era)era, HUB_STR("7"), HUB_STR("tools"), items,
+                                            item_count, hub_str_of(TAILS[i]), parts);
             assert_frame(parts, count, HUB_MESSAGE_RESULT, FRAMES[era][i]);
         }
     }

@@ -192,7 +192,8 @@ static void test_failing_module(void **state)
     assert_int_equal(bad.destroys, 1); /* destroy() of what was never made is not called */
 }
 
-/* S1.10, S1.17, S3.69: a collision leaves the old state; the error names both owners. */
+/* S1.10: a name that two toolsets want, without prefixes, is nobody's once both are known; each of
+ * the tools gets its prefix, the others are not concerned. */
 static void test_collision(void **state)
 {
     puppet a = {.tools = "[" TOOL("one") "," TOOL("search") "]"};
@@ -203,21 +204,29 @@ static void test_collision(void **state)
     (void)add_inactive(&fixture, "b", &b, false);
     fixture.profiles[0].naming = HUB_NAMING_NONE;
     fixture_start(&fixture);
-    assert_int_equal(enable(&fixture, "b", &done), HUB_ECOLLISION);
-    assert_contains(done.results[0].why.text, "b:search");
-    assert_contains(done.results[0].why.text, "a:search");
-    assert_false(is_active(&fixture, "b"));
-    assert_false(has_tool(&fixture, "two"));
-    fixture_settle(&fixture);
-    assert_int_equal(notifications(&fixture), 0); /* S3.75 */
-    assert_int_equal(b.destroys, 1);
-    assert_int_equal(disable(&fixture, "a", &done), HUB_OK);
+    assert_true(has_tool(&fixture, "search"));
     assert_int_equal(enable(&fixture, "b", &done), HUB_OK);
+    assert_int_equal(done.results[0].tool_count, 2);
+    assert_true(has_tool(&fixture, "one"));
+    assert_true(has_tool(&fixture, "two"));
+    assert_false(has_tool(&fixture, "search"));
+    assert_true(has_tool(&fixture, "a__search"));
+    assert_true(has_tool(&fixture, "b__search"));
+    fixture_settle(&fixture);
+    assert_int_equal(notifications(&fixture), 1);
+    client *c = client_open(&fixture, LEGACY);
+    assert_contains(client_ask(c, "1", "search", "{}"),
+                    "-32602,\"message\":\"The tool name \\\"search\\\" is ambiguous: use "
+                    "a__search or b__search\"");
+    assert_int_equal(disable(&fixture, "a", &done), HUB_OK);
+    assert_false(has_tool(&fixture, "search")); /* it does not go on to b's */
+    assert_contains(client_ask(c, "2", "search", "{}"), "is ambiguous: use b__search\"");
+    assert_int_equal(a.calls, 0);
+    assert_int_equal(b.calls, 0);
     fixture_stop(&fixture);
 }
 
-/* Of a batch, each toolset comes entirely or not at all; one that collides does not hold up others.
- */
+/* A batch whose toolsets want one name. */
 static void test_collision_in_batch(void **state)
 {
     puppet a = {.tools = "[" TOOL("one") "]"};
@@ -232,17 +241,17 @@ static void test_collision_in_batch(void **state)
     fixture.profiles[0].naming = HUB_NAMING_NONE;
     fixture_start(&fixture);
     assert_int_equal(start_enabling(&fixture, &done, batch, 3, NULL), HUB_OK);
-    assert_int_equal(done.results[0].err, HUB_OK);
-    assert_int_equal(done.results[0].tool_count, 1);
-    assert_int_equal(done.results[1].err, HUB_ECOLLISION);
-    assert_int_equal(done.results[2].err, HUB_OK);
-    assert_false(has_tool(&fixture, "two"));
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(done.results[i].err, HUB_OK);
+    }
+    assert_int_equal(done.results[1].tool_count, 2);
+    assert_true(has_tool(&fixture, "a__one"));
+    assert_true(has_tool(&fixture, "b__one"));
+    assert_true(has_tool(&fixture, "two"));
+    assert_false(has_tool(&fixture, "one"));
     fixture_settle(&fixture);
     assert_int_equal(notifications(&fixture), 1);
     assert_int_equal(start_disabling(&fixture, &done, batch, 3), HUB_OK);
-    assert_int_equal(done.results[0].err, HUB_OK);
-    assert_int_equal(done.results[1].err, HUB_ENOTFOUND);
-    assert_int_equal(done.results[2].err, HUB_OK);
     assert_int_equal(hub_manager_active_count(hub_manager_of(fixture_profile(&fixture))), 0);
     fixture_stop(&fixture);
     assert_int_equal(b.destroys, 1);

@@ -2,7 +2,7 @@
 /* Memory that runs out, at every allocation in turn: an error, nothing half done, nothing left
  * behind (the leak checker looks). */
 #include "fail_memory.h"
-#include "view_support.h"
+#include "section_support.h"
 
 #include "base/map.h"
 #include "http/failures.h"
@@ -173,7 +173,7 @@ static void test_catalogs(void **state)
     assert_true(failed > 10);
 }
 
-static void test_views(void **state)
+static void test_exposures(void **state)
 {
     (void)state;
     setup s = make_setup(HUB_NAMING_DOT);
@@ -182,20 +182,63 @@ static void test_views(void **state)
     size_t failed = 0;
     bool is_failing = true;
     for (size_t n = 1; is_failing; n++) {
-        hub_view *view = NULL;
+        hub_exposure *view = NULL;
         is_failing = memory_fails_at(n);
         hub_err err = try_build(&s, &view);
         bool has_failed = memory_has_failed();
         assert_int_equal(err, has_failed ? HUB_ENOMEM : HUB_OK);
         assert_int_equal(s.left_out.count, 0);
         if (!has_failed) {
-            assert_int_equal(view->count, 4);
+            assert_int_equal(count_tools(view), 4);
         }
-        hub_view_unref(view);
+        hub_exposure_destroy(view);
         failed += has_failed;
     }
     assert_true(failed > 5);
     clear(&s);
+}
+
+/* A change takes names from tools of other toolsets, in several exposures. It happens entirely or not
+ * at all, whatever allocation fails; a later one finds all in order. */
+static void test_changes(void **state)
+{
+    static const char BEFORE[] = "[" TOOL("a") "," TOOL("b") "]";
+    static const char AFTER[] = "[" TOOL("b") "," TOOL("c") "," TOOL("d") "," TOOL("x y") "]";
+    (void)state;
+    size_t failed = 0;
+    bool is_failing = true;
+    for (size_t n = 1; is_failing; n++) {
+        setup s = make_setup(HUB_NAMING_NONE);
+        hub_exposure *one = NULL;
+        hub_exposure *two = NULL;
+        (void)add(&s, "one", BEFORE, false);
+        (void)add(&s, "two", "[" TOOL("c") "," TOOL("x_y") "]", false);
+        (void)add(&s, "three", "[" TOOL("d") "]", true);
+        one = build(&s);
+        hub_base *base = hub_exposure_base(one);
+        assert_int_equal(
+            hub_exposure_create(base, &s.policies, &s.sources[1], 1, NULL, NULL, &two, NULL),
+            HUB_OK);
+        hub_catalog *next = parse(AFTER);
+        is_failing = memory_fails_at(n);
+        hub_err err = hub_base_update(base, HUB_STR("one"), HUB_KIND_TOOL, next, NULL);
+        bool has_failed = memory_has_failed();
+        assert_int_equal(err, has_failed ? HUB_ENOMEM : HUB_OK);
+        if (has_failed) {
+            expect_names(one, "a b d c x_y");
+            expect_names(two, "c x_y");
+            assert_int_equal(hub_base_update(base, HUB_STR("one"), HUB_KIND_TOOL, next, NULL),
+                             HUB_OK);
+        }
+        expect_names(one, "b one__c one__d one__x_y d two__c two__x_y");
+        expect_names(two, "two__c two__x_y");
+        hub_catalog_unref(next);
+        hub_exposure_destroy(two);
+        hub_exposure_destroy(one);
+        clear(&s);
+        failed += has_failed;
+    }
+    assert_true(failed > 10);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -298,7 +341,8 @@ int main(void)
         cmocka_unit_test(test_streams_close_what_they_were_given),
         cmocka_unit_test(test_answers_from_threads),
         cmocka_unit_test(test_catalogs),
-        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_exposures),
+        cmocka_unit_test(test_changes),
         cmocka_unit_test(test_maps),
         cmocka_unit_test(test_sessions),
         cmocka_unit_test(test_failures),

@@ -50,7 +50,7 @@ static void test_key_good_and_bad(void **state)
         {"git", HUB_OK},         {"a", HUB_OK},
         {"task-master", HUB_OK}, {"a_b", HUB_OK},
         {"context7", HUB_OK},    {"a-_b", HUB_OK},
-        {"git_", HUB_OK},        {"", HUB_EINVAL},
+        {"git_", HUB_EINVAL},    {"", HUB_EINVAL},
         {"_meta", HUB_EINVAL},   {"Git", HUB_EINVAL},
         {"gIt", HUB_EINVAL},     {"7git", HUB_EINVAL},
         {"-git", HUB_EINVAL},    {"_git", HUB_EINVAL},

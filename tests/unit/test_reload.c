@@ -309,9 +309,6 @@ static void test_bad(void **state)
     fixture.toolsets[0].config_json = fixture.configs[0];
     fixture.toolsets[2].config_json = fixture.configs[2];
 
-    fixture.profiles[0].naming = HUB_NAMING_NONE; /* three of them are called x */
-    assert_untouched(c, HUB_ECOLLISION, "profile \"default\"");
-    fixture.profiles[0].naming = HUB_NAMING_PREFIX;
     fixture.profiles[0].startup = HUB_STARTUP_STATIC;
     fixture.profiles[0].toolsets = (hub_names){.items = NOBODY, .count = 1, .set = true};
     fixture.profiles[0].policy.deny = (hub_names){.items = NOBODY, .count = 1, .set = true};

@@ -2,7 +2,7 @@
 /* Where URIs lead when toolsets share them, and what tools say of their user interfaces (MCP Apps).
  */
 #include "echo_puppet.h"
-#include "tools/route.h"
+#include "tools/mapped_uri.h"
 
 #include <stdlib.h>
 
@@ -53,7 +53,7 @@ static void test_forms(void **state)
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         hub_buf mapped;
         hub_buf_init(&mapped, 256);
-        hub_route_add_mapped(HUB_STR("a"), hub_str_of(CASES[i].uri), &mapped);
+        hub_mapped_uri_add(HUB_STR("a"), hub_str_of(CASES[i].uri), &mapped);
         assert_true(hub_str_is(hub_buf_str(&mapped), CASES[i].mapped));
         hub_buf_fini(&mapped);
     }

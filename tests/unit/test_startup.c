@@ -178,7 +178,7 @@ static void test_bad_settings(void **state)
     expect_refused(HUB_EINVAL, "reserved");
     init_three();
     fixture.toolsets[1].key = "a__b";
-    expect_refused(HUB_EINVAL, "no toolset key");
+    expect_refused(HUB_EINVAL, "not a toolset key");
     init_three();
     fixture.toolsets[1].key = "a";
     expect_refused(HUB_EINVAL, "two toolsets are called \"a\"");

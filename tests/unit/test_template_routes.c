@@ -3,6 +3,7 @@
 #include "catalog_support.h"
 
 #include "base/log.h"
+#include "tools/exposure.h"
 #include "tools/template_routes.h"
 #include "tools/uri_template.h"
 
@@ -40,15 +41,17 @@ static void add_hostile(hub_buf *list)
     }
 }
 
-/* The view of toolsets a, b, …, each with a list: its templates, apart by spaces, or NULL for those
+/* An exposure of toolsets a, b, …, each with a list: its templates, apart by spaces, or NULL for those
  * that are hostile. */
-static hub_view *build(const char *const *lists, size_t count)
+static hub_exposure *make(const char *const *lists, size_t count)
 {
-    hub_view_rules rules = {.naming = HUB_NAMING_PREFIX,
+    static const hub_exposure_rules NO_POLICIES;
+    hub_naming_rule rule = {.naming = HUB_NAMING_PREFIX,
                             .max_name_bytes = HUB_LIMIT_EXPOSED_NAME_BYTES};
     hub_source sources[TOOLSETS] = {{.native = false}};
     reports left_out = {.count = 0};
-    hub_view *view = NULL;
+    hub_base *base = NULL;
+    hub_exposure *exposure = NULL;
     for (size_t i = 0; i < count; i++) {
         hub_buf json;
         char words[1024];
@@ -71,21 +74,30 @@ static hub_view *build(const char *const *lists, size_t count)
                          HUB_OK);
         hub_buf_fini(&json);
     }
-    assert_int_equal(hub_view_build(HUB_KIND_TEMPLATE, sources, count, &rules, NULL, keep_report,
-                                    &left_out, &view, NULL),
+    assert_int_equal(hub_base_create(&rule, sources, count, NULL, &base, NULL), HUB_OK);
+    assert_int_equal(hub_exposure_create(base, &NO_POLICIES, sources, count, keep_report, &left_out,
+                                         &exposure, NULL),
                      HUB_OK);
+    hub_base_unref(base);
     for (size_t i = 0; i < count; i++) {
         hub_catalog_unref(sources[i].lists[HUB_KIND_TEMPLATE]);
     }
-    return view;
+    return exposure;
+}
+
+/* Toolsets stand in the order of their keys, and became active so. */
+static bool is_before(const void *ctx, size_t part, size_t other)
+{
+    (void)ctx;
+    return part < other;
 }
 
 /* What a URI belongs to, as "toolset:template"; "" for nothing. */
-static const char *find(hub_view *view, const void *owner, hub_str uri, size_t *steps)
+static const char *find(hub_exposure *exposure, const void *owner, hub_str uri, size_t *steps)
 {
     static char text[256];
-    const hub_view_entry *entry = NULL;
-    assert_int_equal(hub_template_routes_find(view, owner, uri, steps, &entry), HUB_OK);
+    const hub_entry *entry = NULL;
+    assert_int_equal(hub_template_routes_find(exposure, owner, uri, steps, &entry), HUB_OK);
     (void)snprintf(text, sizeof text, HUB_STR_FMT,
                    HUB_STR_ARG(entry != NULL ? entry->canonical : HUB_STR_EMPTY));
     return text;
@@ -95,23 +107,24 @@ static void test_claims(void **state)
 {
     static const char *const LISTS[] = {"x:{zz} y:{+p}", "x:{aa} x:{zz} y:{q}/e only:{b}",
                                         "x:1{n} y:{+p}"};
-    hub_view *view = build(LISTS, 3);
+    hub_exposure *exposure = make(LISTS, 3);
     (void)state;
-    assert_string_equal(find(view, NULL, HUB_STR("x:7"), NULL), "a:x:{zz}");
-    assert_string_equal(find(view, NULL, HUB_STR("x:12"), NULL), "c:x:1{n}");
-    assert_string_equal(find(view, NULL, HUB_STR("y:d/e"), NULL), "b:y:{q}/e");
-    assert_string_equal(find(view, NULL, HUB_STR("y:d/f"), NULL), "a:y:{+p}");
-    assert_string_equal(find(view, NULL, HUB_STR("x:7/8"), NULL), "a:x:{zz}"); /* nothing else */
-    assert_string_equal(find(view, NULL, HUB_STR("z:7"), NULL), "");
+    assert_string_equal(find(exposure, NULL, HUB_STR("x:7"), NULL), "a:x:{zz}");
+    assert_string_equal(find(exposure, NULL, HUB_STR("x:12"), NULL), "c:x:1{n}");
+    assert_string_equal(find(exposure, NULL, HUB_STR("y:d/e"), NULL), "b:y:{q}/e");
+    assert_string_equal(find(exposure, NULL, HUB_STR("y:d/f"), NULL), "a:y:{+p}");
+    assert_string_equal(find(exposure, NULL, HUB_STR("x:7/8"), NULL),
+                        "a:x:{zz}"); /* nothing else */
+    assert_string_equal(find(exposure, NULL, HUB_STR("z:7"), NULL), "");
     /* Of one toolset alone, also what is exposed with the toolset in it. */
-    assert_string_equal(find(view, &owners[1], HUB_STR("x:12"), NULL), "b:x:{aa}");
-    assert_string_equal(find(view, &owners[2], HUB_STR("y:d/f"), NULL), "c:y:{+p}");
-    assert_string_equal(find(view, &owners[2], HUB_STR("only:1"), NULL), "");
-    assert_string_equal(find(view, &owners[3], HUB_STR("x:1"), NULL), "");
-    hub_view_unref(view);
-    view = build(LISTS, 0);
-    assert_string_equal(find(view, NULL, HUB_STR("x:7"), NULL), "");
-    hub_view_unref(view);
+    assert_string_equal(find(exposure, &owners[1], HUB_STR("x:12"), NULL), "b:x:{aa}");
+    assert_string_equal(find(exposure, &owners[2], HUB_STR("y:d/f"), NULL), "c:y:{+p}");
+    assert_string_equal(find(exposure, &owners[2], HUB_STR("only:1"), NULL), "");
+    assert_string_equal(find(exposure, &owners[3], HUB_STR("x:1"), NULL), "");
+    hub_exposure_destroy(exposure);
+    exposure = make(LISTS, 0);
+    assert_string_equal(find(exposure, NULL, HUB_STR("x:7"), NULL), "");
+    hub_exposure_destroy(exposure);
 }
 
 /* The longest URI, and one that is too long. */
@@ -119,13 +132,13 @@ static void test_long(void **state)
 {
     static const char *const LISTS[] = {"{+all}"};
     static char uri[HUB_LIMIT_URI_BYTES + 1];
-    hub_view *view = build(LISTS, 1);
+    hub_exposure *exposure = make(LISTS, 1);
     (void)state;
     memset(uri, 'u', sizeof uri);
     hub_str fits = {.ptr = uri, .len = HUB_LIMIT_URI_BYTES};
-    assert_string_equal(find(view, NULL, fits, NULL), "a:{+all}");
-    assert_string_equal(find(view, NULL, (hub_str){.ptr = uri, .len = sizeof uri}, NULL), "");
-    hub_view_unref(view);
+    assert_string_equal(find(exposure, NULL, fits, NULL), "a:{+all}");
+    assert_string_equal(find(exposure, NULL, (hub_str){.ptr = uri, .len = sizeof uri}, NULL), "");
+    hub_exposure_destroy(exposure);
 }
 
 /* One whose templates cost too much has none; the others have theirs, and it is told once. */
@@ -133,7 +146,7 @@ static void test_hostile(void **state)
 {
     static const char *const LISTS[] = {NULL, "{+all}/a", NULL, "{all}"};
     static char text[HUB_LIMIT_URI_BYTES];
-    hub_view *view = build(LISTS, 4);
+    hub_exposure *exposure = make(LISTS, 4);
     hub_str uri = {.ptr = text, .len = 1500};
     (void)state;
     memset(text, 'a', sizeof text);
@@ -142,7 +155,7 @@ static void test_hostile(void **state)
     hub_log_capture(keep_log, NULL);
     for (int i = 0; i < 3; i++) {
         size_t steps = 0;
-        assert_string_equal(find(view, NULL, uri, &steps), "b:{+all}/a");
+        assert_string_equal(find(exposure, NULL, uri, &steps), "b:{+all}/a");
         size_t most = hub_uri_steps(uri.len) + HUB_URI_WORDS + 1;
         assert_in_range(steps, 1,
                         most * 4); /* of each toolset, and once: there is no need to be lax */
@@ -151,7 +164,7 @@ static void test_hostile(void **state)
     assert_non_null(strstr(log_text, "resource.templates_too_costly"));
     assert_non_null(strstr(log_text, "toolset="));
     hub_log_capture(NULL, NULL);
-    hub_view_unref(view);
+    hub_exposure_destroy(exposure);
 }
 
 /* What the longest subscription costs, of ordinary templates: a few steps for each byte of it. */
@@ -160,17 +173,17 @@ static void test_request(void **state)
     static const char *const LISTS[] = {"t:{a}-{b}-{c}/x t:{a}.{b}.{c}/y {+a}-{+b}-{+c}/z",
                                         "{+a}x{+b}x{+c} {a}{b}{c}{d}{e}{f} {+a}{?b}{#c}"};
     static char text[HUB_LIMIT_URI_BYTES];
-    hub_view *view = build(LISTS, 2);
+    hub_exposure *exposure = make(LISTS, 2);
     size_t bytes = 0;
     size_t steps = 0;
     (void)state;
     memset(text, '-', sizeof text);
     for (size_t i = 0; i < HUB_LIMIT_SUBSCRIPTIONS; i++) {
-        (void)find(view, NULL, (hub_str){.ptr = text, .len = sizeof text - i}, &steps);
+        (void)find(exposure, NULL, (hub_str){.ptr = text, .len = sizeof text - i}, &steps);
         bytes += sizeof text - i;
     }
     assert_in_range(steps, 1, 20 * bytes);
-    hub_view_unref(view);
+    hub_exposure_destroy(exposure);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
+#include "hub/active/lists.h"
 #include "hub/active/operation.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/notices/notifier.h"
@@ -33,7 +34,7 @@ size_t hub_manager_active_count(const hub_manager *manager)
 {
     size_t count;
     const hub_source *sources =
-        hub_registry_sources(hub_profile_registry(manager->profile), &count);
+        hub_exposure_sources(hub_profile_exposure(manager->profile), &count);
     size_t active = 0;
     for (size_t i = 0; i < count; i++) {
         active += !sources[i].bare;
@@ -52,7 +53,7 @@ static hub_err admit(const hub_manager *manager, hub_str key, size_t active, hub
 {
     const hub_policy_rules *rules[] = {&hub_settings_of(hub_of(manager))->policy,
                                        &hub_profile_settings_of(manager->profile)->policy};
-    if (hub_registry_find(hub_profile_registry(manager->profile), key) != NULL) {
+    if (hub_exposure_source(hub_profile_exposure(manager->profile), key) != NULL) {
         return fail_enabled(key, reterr);
     }
     hub_err err = HUB_OK;
@@ -116,11 +117,13 @@ static void ask_item(hub_operation_item *item, hub_discovery_run *run)
     hub_discovery_want(item->toolset, &item->waiter, run);
 }
 
-static size_t count_exposed(const hub_view *view, const hub_toolset *toolset)
+static size_t count_exposed(const hub_shown *tools, const hub_toolset *toolset)
 {
     size_t count = 0;
-    for (size_t i = 0; i < view->count; i++) {
-        count += view->entries[i].owner == toolset;
+    hub_shown_place at = {.part = 0};
+    for (const hub_entry *entry = hub_shown_next(tools, &at); entry != NULL;
+         entry = hub_shown_next(tools, &at)) {
+        count += entry->owner == toolset;
     }
     return count;
 }
@@ -142,7 +145,7 @@ static void stop_waiting(hub_operation *operation)
 static void add_sources(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
-    hub_registry *registry = hub_profile_registry(manager->profile);
+    hub_exposure *exposure = hub_profile_exposure(manager->profile);
     size_t active = hub_manager_active_count(manager);
     size_t count = 0;
     hub_source *sources = calloc(operation->count + 1, sizeof *sources);
@@ -155,13 +158,13 @@ static void add_sources(hub_operation *operation)
             sources[count++] = hub_toolset_source(operation->items[i].toolset);
         }
     }
-    bool done = sources != NULL && hub_registry_add(registry, sources, count, NULL) == HUB_OK;
+    bool done = sources != NULL && hub_exposure_add(exposure, sources, count, NULL) == HUB_OK;
     free(sources);
     for (size_t i = 0; !done && i < operation->count; i++) {
         hub_manager_result *result = &operation->results[i];
         if (result->err == HUB_OK) {
             hub_source source = hub_toolset_source(operation->items[i].toolset);
-            result->err = hub_registry_add(registry, &source, 1, &result->why);
+            result->err = hub_exposure_add(exposure, &source, 1, &result->why);
         }
     }
 }
@@ -169,13 +172,14 @@ static void add_sources(hub_operation *operation)
 /* Steps 4 and 5: register the tools, or give the toolsets back. */
 static void commit(hub_operation *operation)
 {
-    const hub_registry *registry = hub_profile_registry(operation->manager->profile);
+    const hub_exposure *exposure = hub_profile_exposure(operation->manager->profile);
     add_sources(operation);
     for (size_t i = 0; i < operation->count; i++) {
         hub_toolset *toolset = operation->items[i].toolset;
         hub_manager_result *result = &operation->results[i];
         if (result->err == HUB_OK) {
-            result->tool_count = count_exposed(hub_registry_view(registry), toolset);
+            result->tool_count =
+                count_exposed(hub_exposure_shown(exposure, HUB_KIND_TOOL), toolset);
             hub_subscription_wake(operation->manager->profile, toolset);
         } else if (toolset != NULL) {
             hub_toolset_unuse(toolset);
@@ -293,7 +297,7 @@ static hub_str *find_active(hub_operation *operation, size_t *ret_count)
             continue;
         }
         if (hub_operation_repeats(operation, i) ||
-            hub_registry_find(hub_profile_registry(manager->profile), result->toolset) == NULL) {
+            hub_exposure_source(hub_profile_exposure(manager->profile), result->toolset) == NULL) {
             result->err =
                 hub_fail(&result->why, HUB_ENOTFOUND, "toolset \"" HUB_STR_FMT "\" is not enabled",
                          HUB_STR_ARG(result->toolset));
@@ -314,7 +318,7 @@ static void run_disable(hub_operation *operation)
     hub_str *keys = find_active(operation, &count);
     hub_err err = HUB_ENOMEM;
     if (keys != NULL) {
-        err = hub_registry_remove(hub_profile_registry(manager->profile), keys, count, &why);
+        err = hub_exposure_remove(hub_profile_exposure(manager->profile), keys, count, &why);
     }
     free(keys);
     for (size_t i = 0; i < operation->count; i++) {
@@ -455,36 +459,13 @@ static void end(hub_profile *profile)
         manager->disables = next;
     }
     size_t count;
-    const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
     for (size_t i = 0; i < count; i++) {
         if (!sources[i].bare) {
             hub_toolset_unuse(sources[i].owner);
         }
     }
     manager->profile = NULL;
-}
-
-/* A list of a toolset is another one: the profiles that show it take it over, and tell. */
-static void update(hub_toolset *toolset, hub_kind kind)
-{
-    const hub_orchestrator *hub = hub_toolset_hub(toolset);
-    for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        const hub_profile *profile = hub_profile_at(hub, i);
-        hub_error why = {.code = HUB_OK};
-        if (!hub_profile_has(profile, toolset)) {
-            continue;
-        }
-        hub_err err =
-            hub_registry_update(hub_profile_registry(profile), hub_str_of(hub_toolset_key(toolset)),
-                                kind, hub_toolset_list(toolset, kind), &why);
-        if (err != HUB_OK) {
-            hub_log(HUB_LOG_ERROR, "tools.update_failed",
-                    HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
-                    HUB_F_TEXT("reason", why.text));
-            continue;
-        }
-        hub_notifier_changed(hub_notifier_of(profile), false);
-    }
 }
 
 static hub_station_place place;
@@ -495,5 +476,7 @@ const hub_station HUB_ACTIVE_STATION = {
     .bytes = {[HUB_PART_PROFILE] = sizeof(hub_manager)},
     .profile_begins = begin,
     .profile_ends = end,
-    .toolset_listed = update,
+    .toolset_listed = hub_active_take_list,
+    .toolset_recalled = hub_active_take_lists,
+    .toolset_forgotten = hub_active_take_lists,
 };

@@ -218,7 +218,7 @@ void hub_startup_try_again(hub_profile *profile, hub_startup_on_result *on_resul
     hub_str *keys = list_wanted(profile, &count);
     retry again = {.on_result = on_result, .ctx = ctx};
     for (size_t i = 0; keys != NULL && i < count; i++) {
-        if (hub_registry_find(hub_profile_registry(profile), hub_str_trim(keys[i])) == NULL) {
+        if (hub_exposure_source(hub_profile_exposure(profile), hub_str_trim(keys[i])) == NULL) {
             hub_err err =
                 hub_manager_activate(hub_manager_of(profile), &keys[i], 1, on_tried, &again, NULL);
             (void)err; /* HUB_ENOMEM: nothing is told */

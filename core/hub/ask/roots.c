@@ -40,8 +40,8 @@ static hub_session *find_session(const hub_binding *binding)
     size_t count = 0;
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
         const hub_profile *profile = hub_profile_at(hub, i);
-        if (hub_profile_registry(profile) == NULL ||
-            hub_registry_find(hub_profile_registry(profile), key) == NULL) {
+        if (hub_profile_exposure(profile) == NULL ||
+            hub_exposure_source(hub_profile_exposure(profile), key) == NULL) {
             continue;
         }
         for (hub_session *at = hub_profile_sessions(profile); at != NULL;
@@ -157,7 +157,7 @@ void hub_roots_changed(const hub_session *session)
     for (size_t i = 0;; i++) {
         size_t count;
         const hub_source *sources =
-            hub_registry_sources(hub_profile_registry(hub_session_profile(session)), &count);
+            hub_exposure_sources(hub_profile_exposure(hub_session_profile(session)), &count);
         if (i >= count) {
             return;
         }

@@ -14,7 +14,7 @@
 #include "tools/route.h"
 
 /* Note it as what the toolset calls it, or as the client said it when nobody has it. */
-static void note(const hub_request *request, const hub_view_entry *entry, hub_str name)
+static void note(const hub_request *request, const hub_entry *entry, hub_str name)
 {
     const hub_toolset *toolset = entry != NULL ? entry->owner : NULL;
     hub_audit_refused(
@@ -24,19 +24,18 @@ static void note(const hub_request *request, const hub_view_entry *entry, hub_st
 
 static void note_named(const hub_request *request, hub_kind kind, hub_str name)
 {
-    const hub_view *view =
-        hub_registry_view_of(hub_profile_registry(hub_session_profile(request->session)), kind);
-    const hub_view_entry *entry = hub_view_find(view, name);
+    const hub_entry *entry =
+        hub_exposure_find(hub_profile_exposure(hub_session_profile(request->session)), kind, name);
     note(request, entry, entry != NULL ? entry->item->name : name);
 }
 
 static void note_resource(const hub_request *request, hub_str uri)
 {
-    const hub_view_entry *entry = NULL;
+    const hub_entry *entry = NULL;
     hub_buf own;
     hub_buf_init(&own, HUB_LIMIT_URI_BYTES);
     if (uri.len <= HUB_LIMIT_URI_BYTES) {
-        entry = hub_route_resource(hub_profile_registry(hub_session_profile(request->session)), uri,
+        entry = hub_route_resource(hub_profile_exposure(hub_session_profile(request->session)), uri,
                                    &own);
     }
     note(request, entry, entry != NULL && own.len > 0 ? hub_buf_str(&own) : uri);

@@ -57,7 +57,7 @@ static totals add_up(const hub_profile *profile)
 {
     totals sum = {.resources = false};
     size_t count;
-    const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
     hub_buf_init(&sum.extensions, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].owner;
@@ -93,7 +93,7 @@ static void add_tasks(totals *sum, hub_revision revision, hub_buf *out)
 bool hub_capabilities_has_tasks(const hub_profile *profile, hub_era era)
 {
     size_t count;
-    const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].owner;
         const hub_capabilities *can = hub_toolset_capabilities(toolset);

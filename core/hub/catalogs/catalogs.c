@@ -27,7 +27,7 @@ profile_catalogs *hub_catalogs_in(const hub_profile *profile)
 void hub_discovery_ended(hub_orchestrator *hub)
 {
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        if (hub_profile_registry(hub_profile_at(hub, i)) != NULL) {
+        if (hub_profile_exposure(hub_profile_at(hub, i)) != NULL) {
             hub_parking_wake(hub_profile_at(hub, i));
         }
     }

@@ -352,9 +352,9 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 
 static bool is_shown(const hub_profile *profile, const hub_toolset *toolset)
 {
-    return hub_profile_registry(profile) != NULL &&
-           hub_registry_find(hub_profile_registry(profile),
-                             hub_str_of(hub_toolset_settings_of(toolset)->key)) != NULL;
+    return hub_profile_exposure(profile) != NULL &&
+           hub_exposure_source(hub_profile_exposure(profile),
+                               hub_str_of(hub_toolset_settings_of(toolset)->key)) != NULL;
 }
 
 static bool is_awaited(const hub_profile *profile, const hub_toolset *toolset)

@@ -13,7 +13,7 @@
 bool hub_parking_is_useful(const hub_profile *profile, bool patient)
 {
     size_t count;
-    const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
         if (toolset != NULL && hub_discovery_is_pending(toolset) &&
@@ -71,7 +71,7 @@ static void resume(parked *one)
 static void note_wait(const hub_profile *profile)
 {
     size_t count;
-    const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
     for (size_t i = 0; i < count; i++) {
         hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
         if (toolset != NULL && hub_discovery_is_pending(toolset)) {

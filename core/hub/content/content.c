@@ -94,9 +94,29 @@ void hub_content_miss_resource(const hub_request *request, hub_str uri)
     hub_buf_fini(&data);
 }
 
+bool hub_content_refuse_ambiguous(const hub_request *request, hub_kind kind, hub_str name)
+{
+    hub_buf rivals;
+    hub_buf_init(&rivals, HUB_LIMIT_LOG_LINE_BYTES / 2);
+    size_t count = hub_exposure_add_rivals(
+        hub_profile_exposure(hub_session_profile(request->session)), kind, name, &rivals);
+    if (count > 0) {
+        hub_buf text;
+        hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
+        hub_buf_printf(&text, "The %s name \"%.*s\" is ambiguous: use " HUB_STR_FMT,
+                       hub_kind_noun(kind, 1), (int)(name.len < 200 ? name.len : 200), name.ptr,
+                       HUB_STR_ARG(hub_buf_str(&rivals)));
+        hub_request_refuse(request);
+        hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_buf_str(&text), HUB_STR_EMPTY);
+        hub_buf_fini(&text);
+    }
+    hub_buf_fini(&rivals);
+    return count > 0;
+}
+
 static void miss_prompt(const hub_request *request, hub_str name)
 {
-    if (!park(request)) {
+    if (!hub_content_refuse_ambiguous(request, HUB_KIND_PROMPT, name) && !park(request)) {
         respond_missing(request, HUB_RPC_INVALID_PARAMS, "Unknown prompt", name, HUB_STR_EMPTY);
     }
 }
@@ -105,7 +125,7 @@ static void miss_prompt(const hub_request *request, hub_str name)
 
 /* Make the request a call of the toolset behind an entry: `name` is the toolset's own name or URI,
  * `name_json` where the client said it. */
-static void forward(const hub_request *request, const hub_view_entry *entry, hub_str name,
+static void forward(const hub_request *request, const hub_entry *entry, hub_str name,
                     hub_str name_json)
 {
     hub_toolset *toolset = entry->owner;
@@ -128,14 +148,14 @@ static void forward(const hub_request *request, const hub_view_entry *entry, hub
     hub_call_send(call, &way);
 }
 
-/* The toolset may change its list while it answers, so the view that the name lies in is kept. */
-static void forward_item(const hub_request *request, hub_kind kind, const hub_view_entry *entry,
+/* The toolset may change its list while it answers, so what the name lies in is kept. */
+static void forward_item(const hub_request *request, hub_kind kind, const hub_entry *entry,
                          hub_str name_json)
 {
-    hub_view *view = hub_view_ref(
-        hub_registry_view_of(hub_profile_registry(hub_session_profile(request->session)), kind));
+    hub_shown *shown = hub_shown_ref(
+        hub_exposure_shown(hub_profile_exposure(hub_session_profile(request->session)), kind));
     forward(request, entry, entry->item->name, name_json);
-    hub_view_unref(view);
+    hub_shown_unref(shown);
 }
 
 /* The same for the resource that a URI belongs to. */
@@ -143,8 +163,8 @@ static void forward_resource(const hub_request *request, hub_str uri, hub_str ur
 {
     hub_buf own;
     hub_buf_init(&own, HUB_LIMIT_URI_BYTES);
-    const hub_view_entry *entry =
-        hub_route_resource(hub_profile_registry(hub_session_profile(request->session)), uri, &own);
+    const hub_entry *entry =
+        hub_route_resource(hub_profile_exposure(hub_session_profile(request->session)), uri, &own);
     if (!hub_buf_ok(&own)) {
         hub_respond_refusal(request, own.failed);
     } else if (entry == NULL) {
@@ -155,12 +175,10 @@ static void forward_resource(const hub_request *request, hub_str uri, hub_str ur
     hub_buf_fini(&own);
 }
 
-static const hub_view_entry *find_prompt(const hub_request *request, hub_str name)
+static const hub_entry *find_prompt(const hub_request *request, hub_str name)
 {
-    return hub_view_find(
-        hub_registry_view_of(hub_profile_registry(hub_session_profile(request->session)),
-                             HUB_KIND_PROMPT),
-        name);
+    return hub_exposure_find(hub_profile_exposure(hub_session_profile(request->session)),
+                             HUB_KIND_PROMPT, name);
 }
 
 /* ---- the methods ----------------------------------------------------------------------------- */
@@ -184,7 +202,7 @@ static void use_prompt(const hub_request *request, hub_str raw)
                 "the name of the prompt must be a string", &name)) {
         return;
     }
-    const hub_view_entry *entry = find_prompt(request, hub_buf_str(&name));
+    const hub_entry *entry = find_prompt(request, hub_buf_str(&name));
     if (entry == NULL) {
         miss_prompt(request, hub_buf_str(&name));
     } else {
@@ -211,8 +229,8 @@ static void complete_resource(const hub_request *request, hub_str raw)
     if (!hub_content_read_uri(request, raw, &uri)) {
         return;
     }
-    const hub_view_entry *entry = hub_view_find(
-        hub_registry_view_of(hub_profile_registry(profile), HUB_KIND_TEMPLATE), hub_buf_str(&uri));
+    const hub_entry *entry =
+        hub_exposure_find(hub_profile_exposure(profile), HUB_KIND_TEMPLATE, hub_buf_str(&uri));
     if (entry != NULL) {
         forward_item(request, HUB_KIND_TEMPLATE, entry, raw);
     } else {

@@ -9,6 +9,7 @@
 #define HUB_HUB_CONTENT_CONTENT_H
 
 #include "hub/kernel/respond.h"
+#include "tools/catalog.h"
 
 /* Answer resources/read, prompts/get, completion/complete. */
 void hub_content_read(const hub_request *request);
@@ -22,5 +23,9 @@ bool hub_content_read_uri(const hub_request *request, hub_str raw, hub_buf *deco
 /* Answer that there is no such resource, in the words of the client's revision; or, if a catalog
  * that may have it is not known yet, park the request. */
 void hub_content_miss_resource(const hub_request *request, hub_str uri);
+
+/* Whether a name is nobody's because several tools, or prompts, want it. Then the request has been
+ * answered, with the names of those that the caller may see. */
+bool hub_content_refuse_ambiguous(const hub_request *request, hub_kind kind, hub_str name);
 
 #endif

@@ -29,7 +29,7 @@
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/transport.h"
 #include "modules/instance.h"
-#include "tools/registry.h"
+#include "tools/exposure.h"
 #include "wire/lineage.h"
 
 #include <ev.h>
@@ -93,7 +93,7 @@ struct hub_profile {
     uint32_t magic;
     hub_orchestrator *hub;
     const hub_profile_settings *settings;
-    hub_registry *registry;
+    hub_exposure *exposure;
     hub_session *sessions;    /* list */
     bool is_leaving;          /* the settings have it no more: it goes with its last session … */
     const hub_settings *held; /* … and holds those that it was made from; else NULL */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 hub_err hub_profile_make(hub_orchestrator *hub, const hub_profile_settings *own,
-                         hub_registry *registry, hub_profile **ret_profile)
+                         hub_exposure *exposure, hub_profile **ret_profile)
 {
     hub_profile *profile = calloc(1, sizeof *profile + hub_stations_bytes(HUB_PART_PROFILE));
     if (profile == NULL) {
@@ -15,7 +15,7 @@ hub_err hub_profile_make(hub_orchestrator *hub, const hub_profile_settings *own,
     profile->magic = HUB_MAGIC_PROFILE;
     profile->hub = hub;
     profile->settings = own;
-    profile->registry = registry;
+    profile->exposure = exposure;
     hub_err err = HUB_OK;
     for (size_t row = 0; err == HUB_OK && row < hub_stations_count(); row++) {
         const hub_station *station = hub_stations_at(row);
@@ -33,10 +33,10 @@ hub_err hub_profile_make(hub_orchestrator *hub, const hub_profile_settings *own,
 void hub_profile_end(hub_profile *profile)
 {
     hub_assert(profile->sessions == NULL);
-    if (profile->registry != NULL) {
+    if (profile->exposure != NULL) {
         HUB_STATIONS_TELL_BACK(profile_ends, profile);
-        hub_registry_destroy(profile->registry);
-        profile->registry = NULL;
+        hub_exposure_destroy(profile->exposure);
+        profile->exposure = NULL;
     }
 }
 
@@ -71,15 +71,15 @@ bool hub_profile_is_leaving(const hub_profile *profile)
     return profile->is_leaving;
 }
 
-hub_registry *hub_profile_registry(const hub_profile *profile)
+hub_exposure *hub_profile_exposure(const hub_profile *profile)
 {
-    return profile->registry;
+    return profile->exposure;
 }
 
 bool hub_profile_has(const hub_profile *profile, const hub_toolset *toolset)
 {
-    return profile->registry != NULL &&
-           hub_registry_find(profile->registry, hub_str_of(toolset->key)) != NULL;
+    return profile->exposure != NULL &&
+           hub_exposure_source(profile->exposure, hub_str_of(toolset->key)) != NULL;
 }
 
 void *hub_profile_part(const hub_profile *profile, const hub_station *station)

@@ -9,13 +9,13 @@
 #include "hub/kernel/settings.h"
 #include "hub/kernel/station.h"
 #include "hub/kernel/types.h"
-#include "tools/registry.h"
+#include "tools/exposure.h"
 
-/* A profile of `own`, which the hub's settings hold. Takes `registry`.
+/* A profile of `own`, which the hub's settings hold. Takes `exposure`.
  * owns:    *ret_profile
- * errors:  HUB_ENOMEM: the registry is the caller's still */
+ * errors:  HUB_ENOMEM: the exposure is the caller's still */
 HUB_MUST_CHECK hub_err hub_profile_make(hub_orchestrator *hub, const hub_profile_settings *own,
-                                        hub_registry *registry, hub_profile **ret_profile);
+                                        hub_exposure *exposure, hub_profile **ret_profile);
 
 /* At the end of the hub: its stations let go of it. Sessions must have been closed. Twice is once. */
 void hub_profile_end(hub_profile *profile);
@@ -27,7 +27,7 @@ const hub_profile_settings *hub_profile_settings_of(const hub_profile *profile);
 bool hub_profile_is_leaving(const hub_profile *profile);
 
 /* What it shows; NULL once it has ended. */
-hub_registry *hub_profile_registry(const hub_profile *profile);
+hub_exposure *hub_profile_exposure(const hub_profile *profile);
 
 /* Whether a toolset is active in it. */
 bool hub_profile_has(const hub_profile *profile, const hub_toolset *toolset);

@@ -27,11 +27,12 @@ void hub_respond_result(const hub_request *request, hub_str result)
     send_answer(request->port, parts, count, 0);
 }
 
-void hub_respond_list(const hub_request *request, hub_str key, hub_str items, hub_str tail)
+void hub_respond_list(const hub_request *request, hub_str key, const hub_str *items,
+                      size_t item_count, hub_str tail)
 {
     hub_str parts[HUB_FRAME_PARTS];
     size_t count = hub_dialect_list(request->context.era, request->message->at[HUB_M_ID], key,
-                                    items, tail, parts);
+                                    items, item_count, tail, parts);
     send_answer(request->port, parts, count, 0);
 }
 

@@ -159,6 +159,7 @@ void hub_toolset_recall(hub_toolset *toolset, hub_catalog *const lists[HUB_KINDS
     toolset->is_unsure = true;
     *capabilities = (hub_capabilities){.json = NULL};
     hub_toolset_review(toolset);
+    HUB_STATIONS_TELL(toolset_recalled, toolset);
 }
 
 void hub_toolset_end_deferral(hub_toolset *toolset)
@@ -411,14 +412,26 @@ hub_err hub_toolset_request(hub_toolset *toolset, patchbay_request *request, uin
     return HUB_OK;
 }
 
-/* ---- for the registry ------------------------------------------------------------------------ */
+/* ---- for bases and exposures ----------------------------------------------------------------- */
+
+/* Whether its tools are its module's own, also before it has an instance. */
+static bool is_native(const hub_toolset *toolset, const hub_toolset_settings *settings)
+{
+    if (settings->is_isolated || toolset->binding != NULL) {
+        return settings->is_isolated || toolset->native;
+    }
+    const hub_module *module =
+        hub_resolver_find(toolset->hub->resolver, hub_str_of(settings->module));
+    return module != NULL && !module->is_outside &&
+           (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
+}
 
 static hub_source make_source(hub_toolset *toolset, const hub_toolset_settings *settings)
 {
     hub_source source = {
         .toolset = hub_str_of(toolset->key),
         .owner = toolset,
-        .native = toolset->native || settings->is_isolated,
+        .native = is_native(toolset, settings),
         .tools_allow = &settings->tools_allow,
         .tools_deny = &settings->tools_deny,
         .tags = &settings->tags,

@@ -14,7 +14,7 @@
 #include "hub/kernel/settings.h"
 #include "hub/kernel/types.h"
 #include "modules/instance.h"
-#include "tools/registry.h"
+#include "tools/exposure.h"
 
 #include <patchbay/catalog.h>
 
@@ -134,11 +134,10 @@ void hub_toolset_end_deferral(hub_toolset *toolset);
 /* Its server was of a modern era when it was last heard of. */
 bool hub_toolset_is_modern(const hub_toolset *toolset);
 
-/* The registry's source for this toolset. */
+/* The toolset as a source of bases and exposures. */
 hub_source hub_toolset_source(hub_toolset *toolset);
 
-/* The registry's source for the toolset as it will be with these settings and that binding (NULL:
- * the one it has). It points into `settings` and borrows the lists. */
+/* The same as it will be with these settings and that binding (NULL: the one it has). It points into `settings` and borrows the lists. */
 hub_source hub_toolset_next_source(hub_toolset *toolset, const hub_toolset_settings *settings,
                                    const hub_binding *binding);
 

@@ -81,7 +81,7 @@ static bool lacks_resource(const hub_request *request)
         hub_buf own;
         hub_buf_init(&own, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
         lacks = hub_json_decode(raw, &uri) != HUB_OK ||
-                hub_route_resource(hub_profile_registry(hub_session_profile(request->session)),
+                hub_route_resource(hub_profile_exposure(hub_session_profile(request->session)),
                                    hub_buf_str(&uri), &own) == NULL;
         hub_buf_fini(&own);
         hub_buf_fini(&uri);

@@ -57,14 +57,15 @@ static int wanted_level(const hub_toolset *toolset)
     int level = of(toolset)->asked;
     if (hub_toolset_is_own(toolset)) {
         const hub_session *session = hub_session_instance_owner(toolset);
-        bool has_level = session != NULL && hub_logging_in(session)->has_level && hub_logging_in(session)->level < level;
+        bool has_level = session != NULL && hub_logging_in(session)->has_level &&
+                         hub_logging_in(session)->level < level;
         return has_level ? hub_logging_in(session)->level : level;
     }
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
         const hub_profile *profile = hub_profile_at(hub, i);
-        if (hub_profile_registry(profile) == NULL ||
-            hub_registry_find(hub_profile_registry(profile),
-                              hub_str_of(hub_toolset_settings_of(toolset)->key)) == NULL) {
+        if (hub_profile_exposure(profile) == NULL ||
+            hub_exposure_source(hub_profile_exposure(profile),
+                                hub_str_of(hub_toolset_settings_of(toolset)->key)) == NULL) {
             continue;
         }
         for (int at = 0; at < level; at++) {
@@ -144,7 +145,7 @@ static void refresh_all(const hub_profile *profile)
 {
     for (size_t i = 0;; i++) {
         size_t count;
-        const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
+        const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
         if (i >= count) {
             return;
         }
@@ -168,7 +169,8 @@ static void refresh_for(const hub_session *session)
 
 hub_str hub_logging_level_json(const hub_session *session)
 {
-    return hub_logging_in(session)->has_level ? hub_level_json(hub_logging_in(session)->level) : HUB_STR_EMPTY;
+    return hub_logging_in(session)->has_level ? hub_level_json(hub_logging_in(session)->level)
+                                              : HUB_STR_EMPTY;
 }
 
 void hub_logging_set_level(const hub_request *request)
@@ -311,9 +313,9 @@ void hub_logging_broadcast(hub_toolset *toolset, hub_str params_json)
     int level = level_of(params_json);
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
         const hub_profile *profile = hub_profile_at(hub, i);
-        if (hub_profile_registry(profile) == NULL ||
-            hub_registry_find(hub_profile_registry(profile),
-                              hub_str_of(hub_toolset_settings_of(toolset)->key)) == NULL) {
+        if (hub_profile_exposure(profile) == NULL ||
+            hub_exposure_source(hub_profile_exposure(profile),
+                                hub_str_of(hub_toolset_settings_of(toolset)->key)) == NULL) {
             continue;
         }
         for (hub_session *session = hub_profile_sessions(profile); session != NULL;

@@ -32,10 +32,10 @@ static const hub_topic TOPICS[HUB_KINDS] = {
 struct hub_notifier {
     hub_profile *profile; /* NULL: it has not begun, or has ended */
     ev_timer timer;
-    hub_view *told[HUB_KINDS]; /* what clients know of */
-    bool seen[HUB_KINDS];      /* a client was given another list meanwhile */
-    bool is_asked_for;         /* a user made one of the changes that are to be told */
-    uint64_t quiet_until;      /* monotonic ms: what nobody asked for is not told before */
+    hub_shown *told[HUB_KINDS]; /* what clients know of */
+    bool seen[HUB_KINDS];       /* a client was given another list meanwhile */
+    bool is_asked_for;          /* a user made one of the changes that are to be told */
+    uint64_t quiet_until;       /* monotonic ms: what nobody asked for is not told before */
     unsigned count;
     unsigned holds;
     bool is_due; /* held: there is something to tell */
@@ -46,9 +46,9 @@ hub_str hub_topic_method(hub_topic topic)
     return hub_str_of(METHODS[topic]);
 }
 
-static hub_view *current(const hub_notifier *notifier, hub_kind kind)
+static hub_shown *current(const hub_notifier *notifier, hub_kind kind)
 {
-    return hub_registry_view_of(hub_profile_registry(notifier->profile), kind);
+    return hub_exposure_shown(hub_profile_exposure(notifier->profile), kind);
 }
 
 /* Tell a session of the changed kinds; one that waited for these very lists was given them. A
@@ -60,7 +60,8 @@ static void tell_session(const hub_notifier *notifier, const hub_session *sessio
     bool is_news[HUB_TOPICS] = {false};
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         bool is_given =
-            hub_session_listed(session, kind) == current(notifier, (hub_kind)kind)->serial;
+            hub_session_listed(session, kind) ==
+            hub_exposure_serial(hub_profile_exposure(notifier->profile), (hub_kind)kind);
         if (changed[kind] && (is_asked_for || !is_given)) {
             is_news[TOPICS[kind]] = true;
         }
@@ -87,7 +88,7 @@ static void tell(hub_notifier *notifier)
     bool is_asked_for = notifier->is_asked_for;
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         changed[kind] = notifier->seen[kind] ||
-                        !hub_view_equal(current(notifier, (hub_kind)kind), notifier->told[kind]);
+                        !hub_shown_equal(current(notifier, (hub_kind)kind), notifier->told[kind]);
         any = any || changed[kind];
     }
     hub_notifier_settle(notifier);
@@ -132,7 +133,7 @@ static void end(hub_profile *profile)
     }
     ev_timer_stop(hub_loop(hub_profile_hub(profile)), &notifier->timer);
     for (int kind = 0; kind < HUB_KINDS; kind++) {
-        hub_view_unref(notifier->told[kind]);
+        hub_shown_unref(notifier->told[kind]);
     }
     notifier->profile = NULL;
 }
@@ -161,6 +162,17 @@ void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
     ev_timer_start(loop, &notifier->timer);
 }
 
+void hub_notifier_look(hub_notifier *notifier)
+{
+    int kind = 0;
+    while (kind < HUB_KINDS && current(notifier, (hub_kind)kind) == notifier->told[kind]) {
+        kind++;
+    }
+    if (kind < HUB_KINDS) {
+        hub_notifier_changed(notifier, false);
+    }
+}
+
 void hub_notifier_hold(hub_notifier *notifier)
 {
     struct ev_loop *loop = hub_loop(hub_profile_hub(notifier->profile));
@@ -181,9 +193,9 @@ void hub_notifier_let_go(hub_notifier *notifier)
 void hub_notifier_settle(hub_notifier *notifier)
 {
     for (int kind = 0; kind < HUB_KINDS; kind++) {
-        hub_view *view = hub_view_ref(current(notifier, (hub_kind)kind));
-        hub_view_unref(notifier->told[kind]);
-        notifier->told[kind] = view;
+        hub_shown *shown = hub_shown_ref(current(notifier, (hub_kind)kind));
+        hub_shown_unref(notifier->told[kind]);
+        notifier->told[kind] = shown;
         notifier->seen[kind] = false;
     }
     notifier->is_asked_for = false;
@@ -193,7 +205,7 @@ void hub_notifier_seen(hub_notifier *notifier, hub_kind kind)
 {
     notifier->seen[kind] =
         notifier->seen[kind] || ((ev_is_active(&notifier->timer) || notifier->is_due) &&
-                                 !hub_view_equal(current(notifier, kind), notifier->told[kind]));
+                                 !hub_shown_equal(current(notifier, kind), notifier->told[kind]));
 }
 
 unsigned hub_notifier_count(const hub_notifier *notifier)

@@ -28,7 +28,10 @@ hub_notifier *hub_notifier_of(const hub_profile *profile);
 /* The method that tells of a change. */
 hub_str hub_topic_method(hub_topic topic);
 
-/* One of the profile's views may have changed. `is_asked_for`: by an operation that a client or an
+/* Nobody asked for it, but something else may be shown than clients know of. */
+void hub_notifier_look(hub_notifier *notifier);
+
+/* What the profile shows may have changed. `is_asked_for`: by an operation that a client or an
  * operator asked for; what modules do of their own accord is told less often. */
 void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for);
 

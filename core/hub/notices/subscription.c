@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "hub/notices/subscription_internal.h"
 #include "hub/notices/update_pace.h"
-#include "tools/route.h"
+#include "tools/mapped_uri.h"
 
 #include <stdlib.h>
 
@@ -305,7 +305,7 @@ void hub_subscription_tell_begin(hub_subscription *subscription)
 void hub_subscriber_add_uri(const hub_subscriber *subscriber, hub_str own_uri, hub_buf *out)
 {
     if (subscriber->is_mapped) {
-        hub_route_add_mapped(
+        hub_mapped_uri_add(
             hub_str_of(hub_toolset_settings_of(subscriber->subscription->toolset)->key), own_uri,
             out);
     } else {
@@ -445,7 +445,7 @@ static void sweep_one(hub_subscription *subscription)
     for (hub_subscriber *at = subscription->first; at != NULL; at = next) {
         next = at->next;
         if (at->is_asleep ||
-            hub_registry_find(hub_profile_registry(hub_session_profile(at->session)), key) !=
+            hub_exposure_source(hub_profile_exposure(hub_session_profile(at->session)), key) !=
                 NULL) {
             continue;
         }

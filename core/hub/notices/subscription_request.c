@@ -20,8 +20,8 @@ typedef struct target {
 static hub_err find_target(const hub_session *session, hub_str uri, target *ret_target)
 {
     hub_buf_init(&ret_target->own_uri, HUB_LIMIT_URI_BYTES);
-    const hub_view_entry *entry = hub_route_resource(
-        hub_profile_registry(hub_session_profile(session)), uri, &ret_target->own_uri);
+    const hub_entry *entry = hub_route_resource(hub_profile_exposure(hub_session_profile(session)),
+                                                uri, &ret_target->own_uri);
     ret_target->toolset = entry != NULL ? entry->owner : NULL;
     ret_target->is_mapped = ret_target->own_uri.len != uri.len;
     return ret_target->own_uri.failed;

@@ -92,7 +92,11 @@ static hub_err add_toolsets(hub_orchestrator *hub, hub_error *reterr)
  * One that was in use before is left as its users left it. */
 static void adopt_module(hub_orchestrator *hub, const hub_module *module)
 {
+    hub_error why = {.code = HUB_OK};
     add_new_toolset(hub, module);
+    if (hub_profiles_renew(hub, &why) != HUB_OK) {
+        hub_log(HUB_LOG_ERROR, "tools.update_failed", HUB_F_TEXT("reason", why.text));
+    }
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         const hub_toolset *toolset = hub_toolset_at(hub, i);
         if (hub_toolset_was_used(toolset) ||

@@ -4,9 +4,13 @@
 #include "base/log.h"
 #include "hub/kernel/isolation.h"
 #include "hub/kernel/profile.h"
+#include "hub/kernel/toolset.h"
+#include "hub/notices/notifier.h"
 #include "hub/router/meta_tools.h"
 #include "tools/naming.h"
 #include "tools/schema.h"
+
+#include <stdlib.h>
 
 static void on_left_out(void *ctx, hub_str reason)
 {
@@ -15,13 +19,19 @@ static void on_left_out(void *ctx, hub_str reason)
             HUB_F_STR("reason", reason));
 }
 
-/* ---- registries ------------------------------------------------------------------------------ */
+/* ---- bases ----------------------------------------------------------------------------------- */
 
-static hub_err make_meta(const hub_orchestrator *hub, const hub_profile_settings *own,
-                         hub_source *ret_source, hub_error *reterr)
+static hub_naming_rule rule_of(const hub_profile_settings *own)
+{
+    return (hub_naming_rule){.naming = own->naming, .max_name_bytes = own->max_name_bytes};
+}
+
+/* The hub's own tools as a source. The base has all of them, a profile those that it shows. */
+static hub_err make_meta(const hub_orchestrator *hub, bool is_static, hub_source *ret_source,
+                         hub_error *reterr)
 {
     hub_catalog *catalog;
-    hub_err err = hub_meta_catalog(own->startup == HUB_STARTUP_STATIC, &catalog);
+    hub_err err = hub_meta_catalog(is_static, &catalog);
     if (err != HUB_OK) {
         return hub_fail(reterr, err, "the meta-tools cannot be made: %s", hub_err_text(err));
     }
@@ -31,22 +41,93 @@ static hub_err make_meta(const hub_orchestrator *hub, const hub_profile_settings
         .owner = hub_meta_toolset(hub),
         .native = true,
         .bare = true,
-        .fresh = true,
     };
     return HUB_OK;
 }
 
-hub_err hub_profile_make_registry(const hub_orchestrator *hub, const hub_settings *settings,
-                                  const hub_profile_settings *own, hub_source *sources,
-                                  size_t count, hub_registry **ret_registry, hub_error *reterr)
+/* Whether some profile whose names are made by that rule shows the hub's own tools. */
+static bool has_meta(const hub_settings *settings, const hub_profile_settings *own)
 {
-    const hub_view_rules rules = {
-        .naming = own->naming,
-        .max_name_bytes = own->max_name_bytes,
-        .policies = {&settings->policy, &own->policy},
-    };
+    bool has = own->meta_tools;
+    for (size_t i = 0; !has && i < settings->profile_count; i++) {
+        const hub_profile_settings *other = &settings->profiles[i];
+        has = other->meta_tools && other->naming == own->naming &&
+              other->max_name_bytes == own->max_name_bytes;
+    }
+    return has;
+}
+
+hub_err hub_profile_make_base(const hub_orchestrator *hub, const hub_settings *settings,
+                              const hub_profile_settings *own, hub_source *toolsets, size_t count,
+                              hub_base **ret_base, hub_error *reterr)
+{
+    const hub_naming_rule rule = rule_of(own);
+    hub_source *meta = &toolsets[count];
+    *meta = (hub_source){.owner = NULL};
+    bool is_shown = has_meta(settings, own);
+    hub_err err = is_shown ? make_meta(hub, false, meta, reterr) : HUB_OK;
+    if (err == HUB_OK) {
+        err = hub_base_create(&rule, toolsets, count + is_shown, hub_profile_find_base(hub, own),
+                              ret_base, reterr);
+        hub_catalog_unref(meta->lists[HUB_KIND_TOOL]);
+    }
+    return err;
+}
+
+hub_base *hub_profile_find_base(const hub_orchestrator *hub, const hub_profile_settings *own)
+{
+    const hub_naming_rule rule = rule_of(own);
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        const hub_profile *profile = hub_profile_at(hub, i);
+        const hub_exposure *exposure = hub_profile_exposure(profile);
+        if (!hub_profile_is_leaving(profile) && exposure != NULL &&
+            hub_base_has_rule(hub_exposure_base(exposure), &rule)) {
+            return hub_exposure_base(exposure);
+        }
+    }
+    return NULL;
+}
+
+hub_err hub_profile_get_base(const hub_orchestrator *hub, const hub_settings *settings,
+                             const hub_profile_settings *own, hub_base **ret_base,
+                             hub_error *reterr)
+{
+    hub_base *known = hub_profile_find_base(hub, own);
+    if (known != NULL && (!own->meta_tools || hub_base_has(known, HUB_STR(HUB_META_TOOLSET)))) {
+        *ret_base = hub_base_ref(known);
+        return HUB_OK;
+    }
+    return hub_profile_renew_base(hub, settings, own, ret_base, reterr);
+}
+
+hub_err hub_profile_renew_base(const hub_orchestrator *hub, const hub_settings *settings,
+                               const hub_profile_settings *own, hub_base **ret_base,
+                               hub_error *reterr)
+{
+    hub_source *toolsets = calloc(hub_toolset_total(hub) + 1, sizeof *toolsets);
+    if (toolsets == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        toolsets[i] = hub_toolset_source(hub_toolset_at(hub, i));
+    }
+    hub_err err = hub_profile_make_base(hub, settings, own, toolsets, hub_toolset_total(hub),
+                                        ret_base, reterr);
+    free(toolsets);
+    return err;
+}
+
+/* ---- exposures ------------------------------------------------------------------------------- */
+
+hub_err hub_profile_make_exposure(const hub_orchestrator *hub, hub_base *base,
+                                  const hub_settings *settings, const hub_profile_settings *own,
+                                  hub_source *sources, size_t count, hub_exposure **ret_exposure,
+                                  hub_error *reterr)
+{
+    const hub_exposure_rules rules = {.policies = {&settings->policy, &own->policy}};
+    bool is_static = own->startup == HUB_STARTUP_STATIC;
     hub_source meta = {.owner = NULL};
-    hub_err err = own->meta_tools ? make_meta(hub, own, &meta, reterr) : HUB_OK;
+    hub_err err = own->meta_tools ? make_meta(hub, is_static, &meta, reterr) : HUB_OK;
     if (err != HUB_OK) {
         return err;
     }
@@ -55,8 +136,8 @@ hub_err hub_profile_make_registry(const hub_orchestrator *hub, const hub_setting
         sources[0] = meta;
         count++;
     }
-    err = hub_registry_create_with(&rules, sources, count, on_left_out, (void *)(uintptr_t)own,
-                                   ret_registry, reterr);
+    err = hub_exposure_create(base, &rules, sources, count, on_left_out, (void *)(uintptr_t)own,
+                              ret_exposure, reterr);
     hub_catalog_unref(meta.lists[HUB_KIND_TOOL]);
     return err;
 }
@@ -66,16 +147,75 @@ hub_err hub_profile_create(hub_orchestrator *hub, const hub_settings *settings,
                            hub_error *reterr)
 {
     hub_source sources[1];
-    hub_registry *registry = NULL;
-    hub_err err = hub_profile_make_registry(hub, settings, own, sources, 0, &registry, reterr);
-    if (err != HUB_OK) {
-        return err;
+    hub_base *base = NULL;
+    hub_exposure *exposure = NULL;
+    hub_err err = hub_profile_get_base(hub, settings, own, &base, reterr);
+    if (err == HUB_OK) {
+        err = hub_profile_make_exposure(hub, base, settings, own, sources, 0, &exposure, reterr);
+        hub_base_unref(base); /* the exposure has it now */
     }
-    if (hub_profile_make(hub, own, registry, ret_profile) != HUB_OK) {
-        hub_registry_destroy(registry);
-        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    if (err == HUB_OK && hub_profile_make(hub, own, exposure, ret_profile) != HUB_OK) {
+        hub_exposure_destroy(exposure);
+        err = hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    return HUB_OK;
+    return err;
+}
+
+/* The same toolsets, active in another base. */
+static hub_err move(hub_profile *profile, hub_base *base, hub_error *reterr)
+{
+    const hub_profile_settings *own = hub_profile_settings_of(profile);
+    const hub_exposure_rules rules = {
+        .policies = {&hub_settings_of(hub_profile_hub(profile))->policy, &own->policy}};
+    size_t count;
+    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
+    hub_exposure *next = NULL;
+    hub_err err = hub_exposure_create(base, &rules, sources, count, on_left_out,
+                                      (void *)(uintptr_t)own, &next, reterr);
+    if (err == HUB_OK) {
+        hub_exposure_replace(hub_profile_exposure(profile), next);
+    }
+    return err;
+}
+
+/* The base of a profile before this one whose names are made in the same way: it has been renewed. */
+static hub_base *find_renewed(const hub_orchestrator *hub, size_t at)
+{
+    const hub_naming_rule rule = rule_of(hub_profile_settings_of(hub_profile_at(hub, at)));
+    for (size_t i = 0; i < at; i++) {
+        const hub_profile *other = hub_profile_at(hub, i);
+        hub_base *base = hub_exposure_base(hub_profile_exposure(other));
+        if (!hub_profile_is_leaving(other) && hub_base_has_rule(base, &rule)) {
+            return base;
+        }
+    }
+    return NULL;
+}
+
+hub_err hub_profiles_renew(hub_orchestrator *hub, hub_error *reterr)
+{
+    hub_err err = HUB_OK;
+    for (size_t i = 0; err == HUB_OK && i < hub_profile_total(hub); i++) {
+        hub_profile *profile = hub_profile_at(hub, i);
+        if (hub_profile_is_leaving(profile)) {
+            continue; /* it shows nothing */
+        }
+        hub_base *base = find_renewed(hub, i);
+        if (base != NULL) {
+            (void)hub_base_ref(base);
+        } else {
+            err = hub_profile_renew_base(hub, hub_settings_of(hub),
+                                         hub_profile_settings_of(profile), &base, reterr);
+        }
+        if (err == HUB_OK) {
+            err = move(profile, base, reterr);
+            hub_base_unref(base);
+        }
+        if (err == HUB_OK) {
+            hub_notifier_look(hub_notifier_of(profile));
+        }
+    }
+    return err;
 }
 
 /* ---- modules that are toolsets --------------------------------------------------------------- */

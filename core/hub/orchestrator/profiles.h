@@ -5,7 +5,7 @@
 #define HUB_HUB_ORCHESTRATOR_PROFILES_H
 
 #include "hub/kernel/hub.h"
-#include "tools/registry.h"
+#include "tools/exposure.h"
 
 /* A profile of `settings`, which the hub is to hold, without toolsets.
  * owns:    *ret_profile
@@ -14,15 +14,43 @@ HUB_MUST_CHECK hub_err hub_profile_create(hub_orchestrator *hub, const hub_setti
                                           const hub_profile_settings *own,
                                           hub_profile **ret_profile, hub_error *reterr);
 
-/* A registry for the profile as these settings have it: the meta-tools, and `sources`, which has
+/* A base for profiles whose names are made as in `own`: `toolsets`, which has room for one more, are
+ * all that are configured. What the one that is at work has is used again.
+ * owns:    *ret_base, one reference
+ * errors:  those of hub_base_create */
+HUB_MUST_CHECK hub_err hub_profile_make_base(const hub_orchestrator *hub,
+                                             const hub_settings *settings,
+                                             const hub_profile_settings *own, hub_source *toolsets,
+                                             size_t count, hub_base **ret_base, hub_error *reterr);
+
+/* The base that is at work for such profiles; borrowed, NULL when there is none. */
+hub_base *hub_profile_find_base(const hub_orchestrator *hub, const hub_profile_settings *own);
+
+/* The same, which is made of the hub's toolsets if there is none; or one that is made anyway, as
+ * when there are other toolsets. */
+HUB_MUST_CHECK hub_err hub_profile_get_base(const hub_orchestrator *hub,
+                                            const hub_settings *settings,
+                                            const hub_profile_settings *own, hub_base **ret_base,
+                                            hub_error *reterr);
+HUB_MUST_CHECK hub_err hub_profile_renew_base(const hub_orchestrator *hub,
+                                              const hub_settings *settings,
+                                              const hub_profile_settings *own, hub_base **ret_base,
+                                              hub_error *reterr);
+
+/* An exposure for the profile as these settings have it: the meta-tools, and `sources`, which has
  * room for one more, the first.
- * owns:    *ret_registry
- * errors:  those of hub_registry_create_with */
-HUB_MUST_CHECK hub_err hub_profile_make_registry(const hub_orchestrator *hub,
+ * owns:    *ret_exposure
+ * errors:  those of hub_exposure_create */
+HUB_MUST_CHECK hub_err hub_profile_make_exposure(const hub_orchestrator *hub, hub_base *base,
                                                  const hub_settings *settings,
                                                  const hub_profile_settings *own,
                                                  hub_source *sources, size_t count,
-                                                 hub_registry **ret_registry, hub_error *reterr);
+                                                 hub_exposure **ret_exposure, hub_error *reterr);
+
+/* There are other toolsets, or modules: give all profiles bases that know them. What is active stays
+ * so.
+ * errors:  HUB_ENOMEM: some may not know it */
+HUB_MUST_CHECK hub_err hub_profiles_renew(hub_orchestrator *hub, hub_error *reterr);
 
 /* Without a list of toolsets, every module that needs no configuration is one: whether this one is,
  * and its settings, which borrow from the module. */

@@ -193,7 +193,7 @@ static hub_err prepare(reload *next, hub_error *reterr)
         err = make_bindings(next, reterr);
     }
     if (err == HUB_OK) {
-        err = reload_make_registries(next, reterr);
+        err = reload_make_exposures(next, reterr);
     }
     if (err != HUB_OK) {
         return err;
@@ -261,7 +261,7 @@ static size_t swap_toolsets(reload *next, hub_reload_report *report)
 }
 
 /* The toolset's settings become the next ones; the old ones are what the item has then, because the
- * registries still point into them. */
+ * exposures still point into them. */
 static void take_toolset(reload_toolset *item)
 {
     hub_toolset *toolset = item->toolset;

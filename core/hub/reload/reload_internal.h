@@ -33,7 +33,7 @@ typedef struct reload_profile {
     hub_profile *profile;
     bool is_new;
     const hub_profile_settings *settings; /* NULL: it is gone */
-    hub_registry *registry;               /* its next one, made for it */
+    hub_exposure *exposure;               /* its next one, made for it */
     reload_toolset **choice;              /* the toolsets that are active in it */
     size_t count;
     hub_reload_names skipped; /* those that the policies keep out of it */
@@ -62,8 +62,8 @@ const hub_toolset_settings *reload_settings(const reload_toolset *item);
 /* Choose the toolsets of every profile, and count their users. */
 HUB_MUST_CHECK hub_err reload_choose(reload *next, hub_error *reterr);
 
-/* Make every profile's next registry; the bindings have been made. */
-HUB_MUST_CHECK hub_err reload_make_registries(reload *next, hub_error *reterr);
+/* Make every profile's next exposure; the bindings have been made. */
+HUB_MUST_CHECK hub_err reload_make_exposures(reload *next, hub_error *reterr);
 
 /* Make them current; `old` are the settings until now. */
 void reload_take_profiles(reload *next, const hub_settings *old);

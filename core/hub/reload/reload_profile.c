@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which toolsets are active in which profile after a reload, and the registries of that. */
+/* Which toolsets are active in which profile after a reload, and the exposures of that. */
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/notices/logging.h"
@@ -52,7 +52,7 @@ static void choose(const reload *next, reload_profile *item, reload_toolset *abo
 static void choose_active(const reload *next, reload_profile *item)
 {
     size_t count;
-    const hub_source *sources = hub_registry_sources(hub_profile_registry(item->profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(item->profile), &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *active = sources[i].owner;
         reload_toolset *about = sources[i].bare ? NULL : reload_find(next, hub_toolset_key(active));
@@ -69,10 +69,10 @@ static void choose_active(const reload *next, reload_profile *item)
 /* What the settings want newly; what could not be made before, and is another now, too. */
 static void choose_new(const reload *next, reload_profile *item, reload_toolset *about)
 {
-    const hub_registry *registry = hub_profile_registry(item->profile);
+    const hub_exposure *exposure = hub_profile_exposure(item->profile);
     bool is_another_try =
         about->difference != HUB_TOOLSET_SAME && !hub_toolset_was_used(about->toolset);
-    if (hub_registry_find(registry, hub_str_of(hub_toolset_key(about->toolset))) == NULL &&
+    if (hub_exposure_source(exposure, hub_str_of(hub_toolset_key(about->toolset))) == NULL &&
         hub_startup_wants(item->settings, reload_settings(about)) &&
         (is_another_try || !was_wanted(next, item, about))) {
         choose(next, item, about);
@@ -214,34 +214,66 @@ hub_err reload_choose(reload *next, hub_error *reterr)
     return err;
 }
 
-/* One that is gone shows nothing any more, by the rules that it had. */
+/* One that is gone shows nothing any more. */
 static hub_err make_empty(reload_profile *item, hub_error *reterr)
 {
-    static const hub_policy_rules NONE = {.max_active = 0};
-    const hub_view_rules rules = {
-        .naming = HUB_NAMING_PREFIX, .max_name_bytes = 64, .policies = {&NONE, &NONE}};
-    return hub_registry_create_with(&rules, NULL, 0, NULL, NULL, &item->registry, reterr);
+    static const hub_naming_rule ANY = {.naming = HUB_NAMING_PREFIX, .max_name_bytes = 64};
+    const hub_exposure_rules rules = {.policies = {NULL, NULL}};
+    hub_base *base = NULL;
+    hub_err err = hub_base_create(&ANY, NULL, 0, NULL, &base, reterr);
+    if (err == HUB_OK) {
+        err = hub_exposure_create(base, &rules, NULL, 0, NULL, NULL, &item->exposure, reterr);
+    }
+    hub_base_unref(base);
+    return err;
 }
 
-static hub_err make_registry(const reload *next, reload_profile *item, hub_error *reterr)
+/* The base that a profile before this one has, or a new one of all toolsets as they are to be. */
+static hub_err get_base(const reload *next, const reload_profile *item, hub_base **ret_base,
+                        hub_error *reterr)
 {
-    hub_profile *profile = item->profile;
+    const hub_naming_rule rule = {.naming = item->settings->naming,
+                                  .max_name_bytes = item->settings->max_name_bytes};
+    for (const reload_profile *other = next->profiles; other != item; other++) {
+        hub_base *base = other->settings != NULL ? hub_exposure_base(other->exposure) : NULL;
+        if (base != NULL && hub_base_has_rule(base, &rule)) {
+            *ret_base = hub_base_ref(base);
+            return HUB_OK;
+        }
+    }
+    hub_source *sources = calloc(next->toolset_count + 1, sizeof *sources);
+    if (sources == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < next->toolset_count; i++) {
+        const reload_toolset *about = &next->toolsets[i];
+        sources[i] =
+            hub_toolset_next_source(about->toolset, reload_settings(about), about->binding);
+    }
+    hub_err err = hub_profile_make_base(next->hub, next->settings, item->settings, sources,
+                                        next->toolset_count, ret_base, reterr);
+    free(sources);
+    return err;
+}
+
+static hub_err make_exposure(const reload *next, reload_profile *item, hub_error *reterr)
+{
     hub_source *sources = calloc(item->count + 1, sizeof *sources);
     if (sources == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    bool is_renamed =
-        item->is_new || hub_profile_settings_of(profile)->naming != item->settings->naming;
     for (size_t i = 0; i < item->count; i++) {
         const reload_toolset *about = item->choice[i];
         sources[i] =
             hub_toolset_next_source(about->toolset, reload_settings(about), about->binding);
-        sources[i].fresh =
-            is_renamed || about->difference != HUB_TOOLSET_SAME ||
-            hub_registry_find(hub_profile_registry(profile), sources[i].toolset) == NULL;
     }
-    hub_err err = hub_profile_make_registry(next->hub, next->settings, item->settings, sources,
-                                            item->count, &item->registry, reterr);
+    hub_base *base = NULL;
+    hub_err err = get_base(next, item, &base, reterr);
+    if (err == HUB_OK) {
+        err = hub_profile_make_exposure(next->hub, base, next->settings, item->settings, sources,
+                                        item->count, &item->exposure, reterr);
+    }
+    hub_base_unref(base);
     free(sources);
     if (err != HUB_OK) {
         hub_error_prefix(reterr, "profile \"%s\"", item->settings->name);
@@ -249,12 +281,12 @@ static hub_err make_registry(const reload *next, reload_profile *item, hub_error
     return err;
 }
 
-hub_err reload_make_registries(reload *next, hub_error *reterr)
+hub_err reload_make_exposures(reload *next, hub_error *reterr)
 {
     hub_err err = HUB_OK;
     for (size_t i = 0; err == HUB_OK && i < next->profile_count; i++) {
         reload_profile *item = &next->profiles[i];
-        err = item->settings != NULL ? make_registry(next, item, reterr) : make_empty(item, reterr);
+        err = item->settings != NULL ? make_exposure(next, item, reterr) : make_empty(item, reterr);
     }
     return err;
 }
@@ -263,7 +295,7 @@ void reload_drop_profiles(reload *next)
 {
     for (size_t i = 0; i < next->profile_count; i++) {
         reload_profile *item = &next->profiles[i];
-        hub_registry_destroy(item->registry);
+        hub_exposure_destroy(item->exposure);
         free(item->choice);
         if (item->is_new && !next->is_done) {
             hub_profile_free(item->profile);
@@ -279,8 +311,8 @@ static void take_profile(const reload *next, reload_profile *item, const hub_set
 {
     hub_profile *profile = item->profile;
     hub_profile_take(profile, item->settings, old);
-    hub_registry_replace(hub_profile_registry(profile), item->registry);
-    item->registry = NULL;
+    hub_exposure_replace(hub_profile_exposure(profile), item->exposure);
+    item->exposure = NULL;
     if (item->skipped.count > 0) {
         hub_log(HUB_LOG_WARNING, "toolset.skipped",
                 HUB_F_TEXT("profile", hub_profile_name(profile)),

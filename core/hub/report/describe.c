@@ -25,8 +25,8 @@ static const char *describe(const hub_toolset *toolset)
 
 bool hub_describe_is_active(const hub_profile *profile, const hub_toolset *toolset)
 {
-    return hub_registry_find(hub_profile_registry(profile),
-                             hub_str_of(hub_toolset_settings_of(toolset)->key)) != NULL;
+    return hub_exposure_source(hub_profile_exposure(profile),
+                               hub_str_of(hub_toolset_settings_of(toolset)->key)) != NULL;
 }
 
 /* One line for people: "active, 7 tools, 1 prompt", "failed: no such command". */
@@ -99,23 +99,16 @@ bool hub_describe_resolve(hub_orchestrator *hub, const char *profile_name, hub_s
     if (profile == NULL) {
         return false;
     }
-    const hub_view *view = hub_registry_view(hub_profile_registry(profile));
-    const hub_view_entry *entry = hub_view_find(view, reference);
+    const hub_exposure *exposure = hub_profile_exposure(profile);
+    const hub_entry *entry = hub_exposure_find(exposure, HUB_KIND_TOOL, reference);
     hub_str toolset;
     hub_str tool;
-    hub_buf canonical;
-    hub_buf_init(&canonical, reference.len + 1);
     if (entry == NULL && hub_naming_split(reference, &toolset, &tool) == HUB_OK) {
-        hub_naming_canonical(toolset, tool, &canonical);
-        size_t after = hub_view_after(view, hub_buf_str(&canonical));
-        if (after > 0 && hub_str_eq(view->entries[after - 1].canonical, hub_buf_str(&canonical))) {
-            entry = &view->entries[after - 1];
-        }
+        entry = hub_exposure_find_own(exposure, HUB_KIND_TOOL, toolset, tool);
     }
     if (entry != NULL) {
         hub_buf_add(out, entry->exposed);
     }
-    hub_buf_fini(&canonical);
     return entry != NULL;
 }
 
@@ -123,7 +116,7 @@ void hub_describe_add_failures(const hub_profile *profile, hub_buf *out)
 {
     size_t begin = out->len;
     size_t count;
-    const hub_source *sources = hub_registry_sources(hub_profile_registry(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
         if (toolset == NULL || hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL) {

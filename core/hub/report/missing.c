@@ -96,11 +96,13 @@ void hub_missing_modules(hub_orchestrator *hub, hub_buf *out)
 /* The exposed name that is nearest, for whoever has mistyped it. */
 static void add_nearest(const hub_profile *profile, hub_str name, hub_buf *out)
 {
-    const hub_view *view = hub_registry_view(hub_profile_registry(profile));
-    char **names = calloc(view->count + 1, sizeof *names);
+    const hub_shown *tools = hub_exposure_shown(hub_profile_exposure(profile), HUB_KIND_TOOL);
+    char **names = calloc(tools->count + 1, sizeof *names);
+    hub_shown_place at = {.part = 0};
     size_t count = 0;
-    for (size_t i = 0; names != NULL && i < view->count; i++) {
-        names[count] = hub_str_dup(view->entries[i].exposed);
+    for (const hub_entry *entry = names != NULL ? hub_shown_next(tools, &at) : NULL; entry != NULL;
+         entry = hub_shown_next(tools, &at)) {
+        names[count] = hub_str_dup(entry->exposed);
         count += names[count] != NULL;
     }
     hub_str nearest =

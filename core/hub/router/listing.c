@@ -19,6 +19,8 @@ enum {
     CURSOR_MAX_BYTES = 2 * (MAC_BYTES + HUB_LIMIT_TOOLSET_KEY_BYTES + 1 + HUB_LIMIT_URI_BYTES),
 };
 
+_Static_assert(HUB_SHOWN_SPANS <= HUB_FRAME_ITEMS, "a page fits into an answer");
+
 static const char *const LIST_KEYS[HUB_KINDS] = {
     [HUB_KIND_TOOL] = "tools",
     [HUB_KIND_RESOURCE] = "resources",
@@ -121,10 +123,11 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
 {
     const hub_profile *profile = hub_session_profile(request->session);
     const hub_orchestrator *hub = hub_profile_hub(profile);
-    const hub_view *view = hub_registry_view_of(hub_profile_registry(profile), kind);
+    const hub_exposure *exposure = hub_profile_exposure(profile);
+    const hub_shown *shown = hub_exposure_shown(exposure, kind);
     hub_str cursor = request->message->at[HUB_M_CURSOR];
-    size_t page = hub_settings_of(hub)->limits.list_page;
-    size_t from = 0;
+    hub_shown_place from = {.part = 0};
+    hub_shown_page page;
     if (cursor.len > 0 && hub_json_type_of(cursor) != HUB_JSON_NULL) {
         char bytes[CURSOR_MAX_BYTES / 2];
         hub_str last;
@@ -134,13 +137,18 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
                               HUB_STR_EMPTY);
             return;
         }
-        from = hub_view_after(view, last);
+        from = hub_shown_after(shown, last);
+    }
+    hub_err err = hub_shown_take(shown, from, hub_settings_of(hub)->limits.list_page, &page);
+    if (err != HUB_OK) {
+        hub_respond_refusal(request, err);
+        return;
     }
     hub_buf tail;
     hub_buf_init(&tail, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    if (view->count - from > page) {
+    if (!page.is_end) {
         hub_buf_add(&tail, HUB_STR(",\"nextCursor\":\""));
-        add_cursor(hub, kind, view->entries[from + page - 1].canonical, &tail);
+        add_cursor(hub, kind, page.last->canonical, &tail);
         hub_buf_add_char(&tail, '"');
     }
     if (request->context.era == HUB_ERA_MODERN) {
@@ -148,15 +156,16 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
     }
     if (hub_buf_ok(&tail)) {
         hub_notifier_seen(hub_notifier_of(profile), kind);
-        if (view->count - from <= page) {
-            hub_session_note_listed(request->session, kind, view->serial);
+        if (page.is_end) {
+            hub_session_note_listed(request->session, kind, hub_exposure_serial(exposure, kind));
         }
-        hub_respond_list(request, hub_str_of(LIST_KEYS[kind]), hub_view_slice(view, from, page),
+        hub_respond_list(request, hub_str_of(LIST_KEYS[kind]), page.spans, page.span_count,
                          hub_buf_str(&tail));
     } else {
         hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
     }
     hub_buf_fini(&tail);
+    hub_shown_page_fini(&page);
 }
 
 /* ---- identity -------------------------------------------------------------------------------- */

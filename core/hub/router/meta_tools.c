@@ -307,13 +307,15 @@ static void add_tool_summary(hub_buf *out, hub_str exposed, const hub_item *tool
 /* The exposed entries of an active toolset; for one that is not active, what is known of it. */
 static void add_toolset_tools(hub_buf *out, const hub_profile *profile, hub_toolset *toolset)
 {
-    const hub_view *view = hub_registry_view(hub_profile_registry(profile));
+    const hub_shown *tools = hub_exposure_shown(hub_profile_exposure(profile), HUB_KIND_TOOL);
     bool active = hub_describe_is_active(profile, toolset);
+    hub_shown_place at = {.part = 0};
     hub_buf_add_char(out, '[');
-    for (size_t i = 0; active && i < view->count; i++) {
-        if (view->entries[i].owner == toolset) {
+    for (const hub_entry *entry = active ? hub_shown_next(tools, &at) : NULL; entry != NULL;
+         entry = hub_shown_next(tools, &at)) {
+        if (entry->owner == toolset) {
             hub_json_add_comma(out);
-            add_tool_summary(out, view->entries[i].exposed, view->entries[i].item);
+            add_tool_summary(out, entry->exposed, entry->item);
         }
     }
     hub_source source = hub_toolset_source(toolset);
@@ -321,7 +323,7 @@ static void add_toolset_tools(hub_buf *out, const hub_profile *profile, hub_tool
                        i < hub_toolset_list(toolset, HUB_KIND_TOOL)->count;
          i++) {
         const hub_item *tool = &hub_toolset_list(toolset, HUB_KIND_TOOL)->items[i];
-        if (hub_registry_exposes(hub_profile_registry(profile), &source, tool)) {
+        if (hub_exposure_exposes(hub_profile_exposure(profile), &source, tool)) {
             hub_json_add_comma(out);
             add_tool_summary(out, tool->name, tool);
         }
@@ -360,19 +362,22 @@ static void describe_toolset(hub_call *call, hub_str arguments)
 static void list_tools(hub_call *call, hub_str arguments)
 {
     const hub_profile *profile = profile_of(call);
-    const hub_view *view = hub_registry_view(hub_profile_registry(profile));
+    const hub_shown *tools = hub_exposure_shown(hub_profile_exposure(profile), HUB_KIND_TOOL);
+    hub_shown_place at = {.part = 0};
     (void)arguments;
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_add(&out, HUB_STR("{\"tools\":["));
-    for (size_t i = 0; i < view->count; i++) {
+    for (const hub_entry *entry = hub_shown_next(tools, &at); entry != NULL;
+         entry = hub_shown_next(tools, &at)) {
         hub_json_add_comma(&out);
-        hub_json_add_string(&out, view->entries[i].exposed);
+        hub_json_add_string(&out, entry->exposed);
     }
     hub_buf_add(&out, HUB_STR("],\"toolsetToTools\":{"));
     const void *owner = NULL;
-    for (size_t i = 0; i < view->count; i++) { /* entries of one toolset lie together */
-        const hub_view_entry *entry = &view->entries[i];
+    at = (hub_shown_place){.part = 0};
+    for (const hub_entry *entry = hub_shown_next(tools, &at); entry != NULL;
+         entry = hub_shown_next(tools, &at)) { /* entries of one toolset lie together */
         const hub_toolset *toolset = entry->owner;
         if (entry->owner != owner) {
             hub_buf_add(&out, owner != NULL ? HUB_STR("]") : HUB_STR_EMPTY);

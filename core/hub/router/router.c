@@ -71,7 +71,7 @@ static void handle_prompts_list(const hub_request *request)
 }
 
 /* The entry that params.name means, or NULL with an answer given or the request parked. */
-static const hub_view_entry *find_tool(const hub_request *request)
+static const hub_entry *find_tool(const hub_request *request)
 {
     hub_profile *profile = hub_session_profile(request->session);
     hub_str raw = request->message->at[HUB_M_NAME];
@@ -87,11 +87,14 @@ static const hub_view_entry *find_tool(const hub_request *request)
         }
         name = hub_buf_str(&decoded);
     }
-    const hub_view_entry *entry =
-        hub_view_find(hub_registry_view(hub_profile_registry(profile)), name);
-    if (entry == NULL && request->call == NULL && hub_parking_is_useful(profile, true)) {
+    const hub_entry *entry = hub_exposure_find(hub_profile_exposure(profile), HUB_KIND_TOOL, name);
+    if (entry != NULL || hub_content_refuse_ambiguous(request, HUB_KIND_TOOL, name)) {
+        hub_buf_fini(&decoded);
+        return entry;
+    }
+    if (request->call == NULL && hub_parking_is_useful(profile, true)) {
         hub_parking_add(request, true);
-    } else if (entry == NULL) {
+    } else {
         hub_buf text;
         hub_buf failures; /* it may be the tool of a toolset that cannot be reached */
         hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
@@ -109,7 +112,7 @@ static const hub_view_entry *find_tool(const hub_request *request)
         hub_buf_fini(&text);
     }
     hub_buf_fini(&decoded);
-    return entry;
+    return NULL;
 }
 
 /* The arguments of a call; some clients write null for none. The empty span when they are of
@@ -129,7 +132,7 @@ static hub_str arguments_of(const hub_message *message)
 }
 
 /* Make the request a call, and send it on its way to whoever has the tool. */
-static void call_tool(const hub_request *request, const hub_view_entry *entry)
+static void call_tool(const hub_request *request, const hub_entry *entry)
 {
     const hub_message *message = request->message;
     hub_str arguments = arguments_of(message);
@@ -155,13 +158,13 @@ static void call_tool(const hub_request *request, const hub_view_entry *entry)
 
 static void handle_tools_call(const hub_request *request)
 {
-    const hub_view_entry *entry = find_tool(request);
+    const hub_entry *entry = find_tool(request);
     if (entry != NULL) {
-        /* A tool may change the list while it runs; what it was given lies in this view. */
-        hub_view *view = hub_view_ref(
-            hub_registry_view(hub_profile_registry(hub_session_profile(request->session))));
+        /* A tool may change the list while it runs; what it was given lies in this one. */
+        hub_shown *shown = hub_shown_ref(hub_exposure_shown(
+            hub_profile_exposure(hub_session_profile(request->session)), HUB_KIND_TOOL));
         call_tool(request, entry);
-        hub_view_unref(view);
+        hub_shown_unref(shown);
     }
 }
 

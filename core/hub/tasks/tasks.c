@@ -139,8 +139,8 @@ static hub_toolset *find_task(const hub_session *session, hub_era era, hub_str t
         text.ptr[dot + 1 + MAC_DIGITS] != '.') {
         return NULL;
     }
-    const hub_source *source = hub_registry_find(hub_profile_registry(hub_session_profile(session)),
-                                                 (hub_str){.ptr = text.ptr, .len = dot});
+    const hub_source *source = hub_exposure_source(
+        hub_profile_exposure(hub_session_profile(session)), (hub_str){.ptr = text.ptr, .len = dot});
     if (source == NULL || source->bare) {
         return NULL;
     }

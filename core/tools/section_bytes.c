@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/view_serialise.h"
+#include "tools/section_bytes.h"
 
-#include "tools/naming.h"
 #include "wire/json.h"
 
-static hub_str toolset_of(const hub_view_entry *entry)
-{
-    return (hub_str){.ptr = entry->canonical.ptr,
-                     .len = entry->canonical.len - entry->item->name.len - 1};
-}
+#include <stdlib.h>
 
 /* What clients call the resource that a tool names (a raw string); the empty span when that is what
  * the tool calls it, too. */
-static hub_str exposed_uri(const hub_view_entry *tool, const hub_view *resources, hub_str raw)
+static hub_str exposed_uri(const hub_section *resources, hub_str raw)
 {
     hub_buf uri;
     hub_str exposed = HUB_STR_EMPTY;
     hub_buf_init(&uri, raw.len);
     if (hub_json_decode(raw, &uri) == HUB_OK) {
-        const hub_view_entry *resource =
-            hub_view_find_own(resources, toolset_of(tool), hub_buf_str(&uri));
-        if (resource != NULL && !hub_str_eq(resource->exposed, resource->item->name)) {
-            exposed = resource->exposed;
+        size_t at = hub_section_find_own(resources, hub_buf_str(&uri));
+        if (at < resources->count && resources->forms[at] == HUB_FORM_MAPPED) {
+            exposed = resources->entries[at].exposed;
         }
     }
     hub_buf_fini(&uri);
@@ -47,7 +41,7 @@ static void insert(replacement *list, size_t *count, hub_str raw, hub_str text)
     list[at] = (replacement){.raw = raw, .text = text};
 }
 
-static void add_definition(const hub_view_entry *entry, const hub_view *resources, hub_buf *out)
+static void add_definition(const hub_entry *entry, const hub_section *resources, hub_buf *out)
 {
     const hub_item *item = entry->item;
     const char *at = item->json.ptr;
@@ -57,8 +51,8 @@ static void add_definition(const hub_view_entry *entry, const hub_view *resource
         insert(list, &count, item->name_json, entry->exposed);
     }
     for (size_t i = 0; resources != NULL && i < HUB_ITEM_UI_URIS; i++) {
-        hub_str exposed = item->ui_uris[i].len > 0 ? exposed_uri(entry, resources, item->ui_uris[i])
-                                                   : HUB_STR_EMPTY;
+        hub_str exposed =
+            item->ui_uris[i].len > 0 ? exposed_uri(resources, item->ui_uris[i]) : HUB_STR_EMPTY;
         if (exposed.len > 0) {
             insert(list, &count, item->ui_uris[i], exposed);
         }
@@ -71,24 +65,42 @@ static void add_definition(const hub_view_entry *entry, const hub_view *resource
     hub_buf_add(out, hub_str_between(at, item->json.ptr + item->json.len));
 }
 
-hub_err hub_view_serialise(hub_view *view, const hub_view *resources)
+/* About how many bytes that will be. */
+static size_t guess_bytes(const hub_section *section)
+{
+    size_t bytes = 1;
+    for (size_t i = 0; i < section->count; i++) {
+        const hub_entry *entry = &section->entries[i];
+        if (entry->exposed.len > 0) {
+            bytes += entry->item->json.len + entry->exposed.len + 1;
+        }
+    }
+    return bytes;
+}
+
+hub_err hub_section_serialise(hub_section *section)
 {
     hub_buf bytes;
     hub_buf_init(&bytes, SIZE_MAX / 4);
-    for (size_t i = 0; i < view->count; i++) {
-        hub_view_entry *entry = &view->entries[i];
-        if (i > 0) {
-            hub_buf_add_char(&bytes, ',');
+    if (hub_buf_reserve(&bytes, guess_bytes(section)) == NULL) {
+        return HUB_ENOMEM;
+    }
+    for (size_t i = 0; i < section->count; i++) {
+        hub_entry *entry = &section->entries[i];
+        if (entry->exposed.len == 0) {
+            continue;
         }
+        hub_buf_add_char(&bytes, ',');
         entry->begin = bytes.len;
-        add_definition(entry, resources, &bytes);
+        add_definition(entry, section->resources, &bytes);
         entry->end = bytes.len;
     }
     if (!hub_buf_ok(&bytes)) {
         hub_buf_fini(&bytes);
         return HUB_ENOMEM;
     }
-    view->bytes = bytes.ptr;
-    view->len = bytes.len;
-    return HUB_OK;
+    char *fitted = realloc(bytes.ptr, bytes.len + 1); /* for as long as the toolset is there */
+    section->bytes = fitted != NULL ? fitted : bytes.ptr;
+    section->len = bytes.len;
+    return fitted != NULL ? HUB_OK : HUB_ENOMEM;
 }

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/exposure.h"
+
+#include "tools/exposure_internal.h"
+#include "tools/mapped_uri.h"
+#include "tools/template_routes.h"
+
+#include <stdlib.h>
+
+/* The most rivals for a name that an answer names. */
+enum { RIVALS_SHOWN = 8 };
+
+/* ---- which toolsets are active --------------------------------------------------------------- */
+
+static void free_active(exposure_active *active)
+{
+    for (size_t i = 0; i < active->count; i++) {
+        hub_catalog_unref(active->sources[i].lists[HUB_KIND_TOOL]);
+    }
+    free(active->sources);
+    free(active->places);
+    *active = (exposure_active){.count = 0};
+}
+
+/* A copy with room for `extra` more. */
+static hub_err copy_active(const hub_base *base, const exposure_active *from, size_t extra,
+                           exposure_active *ret_copy, hub_error *reterr)
+{
+    exposure_active copy = {.sources = calloc(from->count + extra + 1, sizeof *copy.sources),
+                            .places = calloc(base->slot_count + 1, sizeof *copy.places)};
+    if (copy.sources == NULL || copy.places == NULL) {
+        free_active(&copy);
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    for (; copy.count < from->count; copy.count++) {
+        copy.sources[copy.count] = from->sources[copy.count];
+        hub_catalog *own = copy.sources[copy.count].lists[HUB_KIND_TOOL];
+        if (own != NULL) {
+            (void)hub_catalog_ref(own);
+        }
+    }
+    if (from->places != NULL) {
+        memcpy(copy.places, from->places, base->slot_count * sizeof *copy.places);
+    }
+    *ret_copy = copy;
+    return HUB_OK;
+}
+
+/* Add a toolset to those that are active; there is room for it. */
+static hub_err add_source(const hub_base *base, exposure_active *active, const hub_source *source,
+                          hub_error *reterr)
+{
+    uint32_t slot = base_find_slot(base, source->toolset);
+    if (slot == base->slot_count) {
+        return hub_fail(reterr, HUB_ENOTFOUND, "there is no toolset \"" HUB_STR_FMT "\"",
+                        HUB_STR_ARG(source->toolset));
+    }
+    if (active->places[slot] != 0) {
+        return hub_fail(reterr, HUB_EEXIST, "toolset \"" HUB_STR_FMT "\" is already enabled",
+                        HUB_STR_ARG(source->toolset));
+    }
+    hub_source *own = &active->sources[active->count++];
+    *own = *source;
+    memset(own->lists, 0, sizeof own->lists); /* the base has them … */
+    if (source->bare && source->lists[HUB_KIND_TOOL] != NULL) {
+        own->lists[HUB_KIND_TOOL] = hub_catalog_ref(source->lists[HUB_KIND_TOOL]); /* … in full */
+    }
+    active->places[slot] = (uint32_t)active->count;
+    return HUB_OK;
+}
+
+static hub_err add_sources(const hub_base *base, exposure_active *active, const hub_source *sources,
+                           size_t count, hub_error *reterr)
+{
+    hub_err err = HUB_OK;
+    for (size_t i = 0; err == HUB_OK && i < count; i++) {
+        err = add_source(base, active, &sources[i], reterr);
+    }
+    return err;
+}
+
+/* Make the toolsets active, which are taken; without memory nothing has changed. */
+static hub_err swap_in(hub_exposure *exposure, exposure_active *active, hub_error *reterr)
+{
+    hub_err err = exposure_prepare(exposure, active, NULL);
+    if (err != HUB_OK) {
+        exposure_abandon(exposure);
+        free_active(active);
+        return hub_fail(reterr, err, "%s", hub_err_text(err));
+    }
+    free_active(&exposure->active);
+    exposure->active = *active;
+    exposure_commit(exposure);
+    return HUB_OK;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void join(hub_exposure *exposure)
+{
+    exposure->prev = NULL;
+    exposure->next = exposure->base->exposures;
+    if (exposure->next != NULL) {
+        exposure->next->prev = exposure;
+    }
+    exposure->base->exposures = exposure;
+}
+
+static void part(hub_exposure *exposure)
+{
+    if (exposure->prev != NULL) {
+        exposure->prev->next = exposure->next;
+    } else {
+        exposure->base->exposures = exposure->next;
+    }
+    if (exposure->next != NULL) {
+        exposure->next->prev = exposure->prev;
+    }
+}
+
+hub_err hub_exposure_create(hub_base *base, const hub_exposure_rules *rules,
+                            const hub_source *sources, size_t count,
+                            hub_exposure_on_left_out *on_left_out, void *ctx,
+                            hub_exposure **ret_exposure, hub_error *reterr)
+{
+    static const exposure_active NONE = {.count = 0};
+    hub_exposure *exposure = calloc(1, sizeof *exposure);
+    if (exposure == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    exposure->base = hub_base_ref(base);
+    exposure->rules = *rules;
+    exposure->on_left_out = on_left_out;
+    exposure->ctx = ctx;
+    join(exposure);
+    exposure_active active = {.count = 0};
+    exposure->masks = calloc(base->slot_count + 1, sizeof *exposure->masks);
+    hub_err err = exposure->masks != NULL ? copy_active(base, &NONE, count, &active, reterr)
+                                          : hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    if (err == HUB_OK) {
+        err = add_sources(base, &active, sources, count, reterr);
+        if (err != HUB_OK) {
+            free_active(&active);
+        }
+    }
+    if (err == HUB_OK) {
+        err = swap_in(exposure, &active, reterr);
+    }
+    if (err != HUB_OK) {
+        hub_exposure_destroy(exposure);
+        return err;
+    }
+    *ret_exposure = exposure;
+    return HUB_OK;
+}
+
+void hub_exposure_destroy(hub_exposure *exposure)
+{
+    if (exposure == NULL) {
+        return;
+    }
+    part(exposure);
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_shown_unref(exposure->shown[kind]);
+    }
+    for (size_t i = 0; exposure->masks != NULL && i < exposure->base->slot_count; i++) {
+        hub_section_unref(exposure->masks[i].section);
+        free(exposure->masks[i].bits);
+    }
+    free(exposure->masks);
+    free_active(&exposure->active);
+    hub_base_unref(exposure->base);
+    free(exposure);
+}
+
+void hub_exposure_replace(hub_exposure *exposure, hub_exposure *next)
+{
+    part(exposure);
+    part(next);
+    hub_exposure old = *exposure;
+    *exposure = *next;
+    *next = old;
+    join(exposure);
+    join(next);
+    exposure->serial = old.serial;
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        bool is_news = !hub_shown_equal(old.shown[kind], exposure->shown[kind]);
+        exposure->serials[kind] = is_news ? ++exposure->serial : old.serials[kind];
+    }
+    hub_exposure_destroy(next);
+}
+
+/* ---- enabling and disabling ------------------------------------------------------------------ */
+
+/* Let the base have the lists of toolsets that become active. */
+static hub_err tell_base(hub_base *base, const hub_source *sources, size_t count, hub_error *reterr)
+{
+    hub_err err = HUB_OK;
+    for (size_t i = 0; i < count; i++) {
+        for (int kind = 0; err == HUB_OK && !sources[i].bare && kind < HUB_KINDS; kind++) {
+            err = hub_base_update(base, sources[i].toolset, (hub_kind)kind, sources[i].lists[kind],
+                                  reterr);
+        }
+    }
+    return err;
+}
+
+hub_err hub_exposure_add(hub_exposure *exposure, const hub_source *sources, size_t count,
+                         hub_error *reterr)
+{
+    hub_base *base = exposure->base;
+    exposure_active active;
+    hub_err err = copy_active(base, &exposure->active, count, &active, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    err = add_sources(base, &active, sources, count, reterr);
+    if (err == HUB_OK) {
+        err = tell_base(base, sources, count, reterr);
+    }
+    if (err != HUB_OK) {
+        free_active(&active);
+        return err;
+    }
+    return swap_in(exposure, &active, reterr);
+}
+
+static void take_out(exposure_active *active, uint32_t slot, size_t slot_count)
+{
+    uint32_t place = active->places[slot];
+    hub_source *source = &active->sources[place - 1];
+    hub_catalog_unref(source->lists[HUB_KIND_TOOL]);
+    memmove(source, source + 1, (active->count - place) * sizeof *source);
+    active->count--;
+    active->places[slot] = 0;
+    for (size_t i = 0; i < slot_count; i++) {
+        active->places[i] -= active->places[i] > place;
+    }
+}
+
+hub_err hub_exposure_remove(hub_exposure *exposure, const hub_str *toolsets, size_t count,
+                            hub_error *reterr)
+{
+    const hub_base *base = exposure->base;
+    exposure_active active;
+    hub_err err = copy_active(base, &exposure->active, 0, &active, reterr);
+    for (size_t i = 0; err == HUB_OK && i < count; i++) {
+        uint32_t slot = base_find_slot(base, toolsets[i]);
+        if (slot < base->slot_count && active.places[slot] != 0) {
+            take_out(&active, slot, base->slot_count);
+            continue;
+        }
+        free_active(&active);
+        return hub_fail(reterr, HUB_ENOTFOUND, "toolset \"" HUB_STR_FMT "\" is not enabled",
+                        HUB_STR_ARG(toolsets[i]));
+    }
+    return err == HUB_OK ? swap_in(exposure, &active, reterr) : err;
+}
+
+/* ---- what it has ----------------------------------------------------------------------------- */
+
+hub_base *hub_exposure_base(const hub_exposure *exposure)
+{
+    return exposure->base;
+}
+
+const hub_source *hub_exposure_sources(const hub_exposure *exposure, size_t *ret_count)
+{
+    *ret_count = exposure->active.count;
+    return exposure->active.sources;
+}
+
+const hub_source *hub_exposure_source(const hub_exposure *exposure, hub_str toolset)
+{
+    uint32_t slot = base_find_slot(exposure->base, toolset);
+    uint32_t place = slot < exposure->base->slot_count ? exposure->active.places[slot] : 0;
+    return place != 0 ? &exposure->active.sources[place - 1] : NULL;
+}
+
+hub_shown *hub_exposure_shown(const hub_exposure *exposure, hub_kind kind)
+{
+    return exposure->shown[kind];
+}
+
+uint64_t hub_exposure_serial(const hub_exposure *exposure, hub_kind kind)
+{
+    return exposure->serials[kind];
+}
+
+uint64_t hub_exposure_newest_serial(const hub_exposure *exposure)
+{
+    return exposure->serial;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+/* The entry of a claim, if it is shown. */
+static const hub_entry *get_shown(const hub_exposure *exposure, hub_kind kind,
+                                  const base_claim *claim)
+{
+    const hub_shown_part *part = &exposure->shown[kind]->parts[claim->slot];
+    bool is_shown = part->section != NULL && hub_mask_has(part->bits, claim->entry);
+    return is_shown ? &part->section->entries[claim->entry] : NULL;
+}
+
+/* Who has a URI: that one of the toolsets that have it which is shown by it. */
+static const hub_entry *find_uri(const hub_exposure *exposure, hub_kind kind, const base_name *name,
+                                 hub_str exposed)
+{
+    const hub_entry *entry = NULL;
+    for (const base_claim *at = name != NULL ? name->claims : NULL; at != NULL; at = at->next) {
+        entry = get_shown(exposure, kind, at);
+        if (entry != NULL && hub_str_eq(entry->exposed, exposed)) {
+            return entry;
+        }
+    }
+    hub_str toolset;
+    hub_buf own;
+    hub_buf_init(&own, exposed.len + 1);
+    entry = hub_mapped_uri_read(exposed, &toolset, &own) && hub_buf_ok(&own)
+                ? hub_exposure_find_own(exposure, kind, toolset, hub_buf_str(&own))
+                : NULL;
+    hub_buf_fini(&own);
+    return entry != NULL && hub_str_eq(entry->exposed, exposed) ? entry : NULL;
+}
+
+const hub_entry *hub_exposure_find(const hub_exposure *exposure, hub_kind kind, hub_str exposed)
+{
+    const base_name *name = base_find_name(exposure->base, kind, exposed);
+    if (base_is_uri(kind)) {
+        return find_uri(exposure, kind, name, exposed);
+    }
+    return name != NULL && name->holder != NULL ? get_shown(exposure, kind, name->holder) : NULL;
+}
+
+hub_str hub_exposure_tool_definition(const hub_exposure *exposure, hub_str exposed)
+{
+    const hub_entry *entry = hub_exposure_find(exposure, HUB_KIND_TOOL, exposed);
+    if (entry == NULL) {
+        return HUB_STR_EMPTY;
+    }
+    uint32_t slot = base_find_name(exposure->base, HUB_KIND_TOOL, exposed)->holder->slot;
+    return hub_section_definition(exposure->shown[HUB_KIND_TOOL]->parts[slot].section, entry);
+}
+
+const hub_entry *hub_exposure_find_own(const hub_exposure *exposure, hub_kind kind, hub_str toolset,
+                                       hub_str name)
+{
+    uint32_t slot = base_find_slot(exposure->base, toolset);
+    if (slot == exposure->base->slot_count) {
+        return NULL;
+    }
+    const hub_shown_part *part = &exposure->shown[kind]->parts[slot];
+    size_t at = part->section != NULL ? hub_section_find_own(part->section, name) : 0;
+    bool is_shown =
+        part->section != NULL && at < part->section->count && hub_mask_has(part->bits, at);
+    return is_shown ? &part->section->entries[at] : NULL;
+}
+
+/* Of parts that show something: their toolsets are active. */
+static bool is_before(const void *ctx, size_t part, size_t other)
+{
+    const exposure_active *active = ctx;
+    return exposure_is_before(active, active->places[part], active->places[other]);
+}
+
+hub_err hub_exposure_match(const hub_exposure *exposure, const void *owner, hub_str uri,
+                           const hub_entry **ret_entry)
+{
+    return hub_template_routes_find(exposure->shown[HUB_KIND_TEMPLATE], owner, uri, is_before,
+                                    &exposure->active, NULL, ret_entry);
+}
+
+size_t hub_exposure_add_rivals(const hub_exposure *exposure, hub_kind kind, hub_str name,
+                               hub_buf *out)
+{
+    const base_name *known = base_find_name(exposure->base, kind, name);
+    const hub_entry *rivals[RIVALS_SHOWN];
+    size_t count = 0;
+    for (const base_claim *at = known != NULL ? known->claims : NULL;
+         at != NULL && count < RIVALS_SHOWN; at = at->next) {
+        const hub_entry *entry = get_shown(exposure, kind, at);
+        size_t place = count;
+        if (entry == NULL) {
+            continue;
+        }
+        for (; place > 0 && hub_str_cmp(rivals[place - 1]->canonical, entry->canonical) > 0;
+             place--) {
+            rivals[place] = rivals[place - 1];
+        }
+        rivals[place] = entry;
+        count++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        hub_buf_add(out, i == 0 ? HUB_STR_EMPTY : i == count - 1 ? HUB_STR(" or ") : HUB_STR(", "));
+        hub_buf_add(out, rivals[i]->exposed);
+    }
+    return count;
+}

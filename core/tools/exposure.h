@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An exposure: what somebody sees of a base (base.h). It is the set of toolsets that are active for
+ * them, in the order in which they became active, and for each kind of things what is shown of the
+ * sections: the active ones, less what filters and policies hide. There is no other way to a
+ * callable tool: meta-tools and native tools are toolsets like any other. Enabling and disabling are
+ * operations of an exposure; each makes what is shown next beside what is shown now and then swaps,
+ * so it happens entirely or not at all.
+ *
+ * Resources and templates are shown under their own URIs. Of several with one URI, native toolsets
+ * come before others, and else who became active first; the second is shown with its toolset in the
+ * URI (mapped_uri.h), or left out when that is over HUB_LIMIT_URI_BYTES or taken. Filters apply to
+ * tools alone.
+ *
+ * Thread: [loop].
+ */
+#ifndef HUB_TOOLS_EXPOSURE_H
+#define HUB_TOOLS_EXPOSURE_H
+
+#include "tools/base.h"
+#include "tools/shown.h"
+
+typedef struct hub_exposure hub_exposure;
+
+/* Called for each item of an active toolset that is left out because others have its names. */
+typedef void hub_exposure_on_left_out(void *ctx, hub_str reason);
+
+/* What applies to all tools but the hub's own: the hub's policy and the profile's, each may be NULL;
+ * both must expose a tool. */
+typedef struct hub_exposure_rules {
+    const hub_policy_rules *policies[2];
+} hub_exposure_rules;
+
+/* An exposure with these toolsets active, which the base must have, and whose lists are those of the
+ * base. `rules` is copied; what it and the sources point to is borrowed for its life, and the base
+ * kept.
+ * owns:    *ret_exposure, destroy it with hub_exposure_destroy
+ * errors:  HUB_ENOTFOUND (not in the base), HUB_EEXIST (twice), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_exposure_create(hub_base *base, const hub_exposure_rules *rules,
+                                           const hub_source *sources, size_t count,
+                                           hub_exposure_on_left_out *on_left_out, void *ctx,
+                                           hub_exposure **ret_exposure, hub_error *reterr);
+void hub_exposure_destroy(hub_exposure *exposure); /* NULL is fine */
+
+/* Make `next` what the exposure is from now on: base, rules, toolsets. Takes `next`. A list of the
+ * same bytes as before counts as the same one. */
+void hub_exposure_replace(hub_exposure *exposure, hub_exposure *next);
+
+/* Make toolsets active: all of them or none. Where the lists of a source are not those of the base,
+ * the base gets them.
+ * errors:  HUB_EEXIST (one is active), HUB_ENOTFOUND (not in the base), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_exposure_add(hub_exposure *exposure, const hub_source *sources,
+                                        size_t count, hub_error *reterr);
+
+/* Make toolsets inactive, and with them what they offer: all of them or none.
+ * errors:  HUB_ENOTFOUND (one is not active), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_exposure_remove(hub_exposure *exposure, const hub_str *toolsets,
+                                           size_t count, hub_error *reterr);
+
+hub_base *hub_exposure_base(const hub_exposure *exposure); /* borrowed */
+
+/* Whether filters and policies would expose a tool of this source, active or not. */
+bool hub_exposure_exposes(const hub_exposure *exposure, const hub_source *source,
+                          const hub_item *tool);
+
+/* The active toolsets in the order in which they became so; borrowed until the next change. */
+const hub_source *hub_exposure_sources(const hub_exposure *exposure, size_t *ret_count);
+const hub_source *hub_exposure_source(const hub_exposure *exposure, hub_str toolset);
+
+/* What is shown of a kind; borrowed until the next change, reference it to keep it. Never NULL. */
+hub_shown *hub_exposure_shown(const hub_exposure *exposure, hub_kind kind);
+
+/* A number that is greater each time when other bytes are shown of a kind, or of any. */
+uint64_t hub_exposure_serial(const hub_exposure *exposure, hub_kind kind);
+uint64_t hub_exposure_newest_serial(const hub_exposure *exposure);
+
+/* The entry that clients call so, or NULL. Entries are borrowed until the next change. */
+const hub_entry *hub_exposure_find(const hub_exposure *exposure, hub_kind kind, hub_str exposed);
+
+/* The definition of the tool that clients call so, as they are shown it; empty: there is none. */
+hub_str hub_exposure_tool_definition(const hub_exposure *exposure, hub_str exposed);
+
+/* The entry of a toolset's own name, however it is exposed; NULL when there is none. */
+const hub_entry *hub_exposure_find_own(const hub_exposure *exposure, hub_kind kind, hub_str toolset,
+                                       hub_str name);
+
+/* The resource template that a URI belongs to, or NULL. Of several, the one whose own text matches
+ * most of it, and of those the one with the best claim; variables of several segments only count
+ * when nothing else matches. With `owner`, among that toolset's alone, as it has them.
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_exposure_match(const hub_exposure *exposure, const void *owner,
+                                          hub_str uri, const hub_entry **ret_entry);
+
+/* When a name is nobody's because several want it: append what those that are shown are called
+ * instead, "a__x, b__x or c__x", and return how many these are. */
+size_t hub_exposure_add_rivals(const hub_exposure *exposure, hub_kind kind, hub_str name,
+                               hub_buf *out);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What base.c, exposure.c, exposure_make.c and exposure_uris.c share: the inside of an exposure. */
+#ifndef HUB_TOOLS_EXPOSURE_INTERNAL_H
+#define HUB_TOOLS_EXPOSURE_INTERNAL_H
+
+#include "tools/base_internal.h"
+#include "tools/exposure.h"
+
+/* Which toolsets are active. */
+typedef struct exposure_active {
+    hub_source *sources; /* in the order in which they became so; with lists only where they matter:
+                            those of the hub's own */
+    size_t count;
+    uint32_t *places; /* of each slot of the base: its place in `sources` and one; 0: not active */
+} exposure_active;
+
+/* What filters and policies let through of a section. */
+typedef struct exposure_mask {
+    hub_section *section; /* referenced; NULL: not known */
+    uint64_t *bits;
+} exposure_mask;
+
+struct hub_exposure {
+    hub_base *base;
+    struct hub_exposure *next; /* of the base's */
+    struct hub_exposure *prev;
+    hub_exposure_rules rules;
+    hub_exposure_on_left_out *on_left_out;
+    void *ctx;
+    exposure_active active;
+    exposure_mask *masks; /* of tools, of each slot of the base */
+    hub_shown *shown[HUB_KINDS];
+    hub_shown *prepared[HUB_KINDS]; /* what comes next; NULL outside of a change */
+    uint64_t serials[HUB_KINDS];
+    uint64_t serial;
+};
+
+/* Make what is shown when these are active, after that change of the base (NULL: none). Then commit,
+ * or abandon, also after a failure.
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err exposure_prepare(hub_exposure *exposure, const exposure_active *active,
+                                        const base_change *change);
+void exposure_commit(hub_exposure *exposure);
+void exposure_abandon(hub_exposure *exposure);
+
+/* Forget the masks of sections that the change replaces. */
+void exposure_forget_masks(hub_exposure *exposure, const base_change *change);
+
+/* Whether a toolset comes before another where both want a URI: native ones first, else who became
+ * active first. Places as in exposure_active. */
+static inline bool exposure_is_before(const exposure_active *active, uint32_t a, uint32_t b)
+{
+    bool native_a = active->sources[a - 1].native;
+    bool native_b = active->sources[b - 1].native;
+    return native_a != native_b ? native_a : a < b;
+}
+
+/* Of several entries that want one URI, the first has it. Give the toolsets of the others a section
+ * in which their URIs have the toolset in them. `parts`, one for each slot, then has a reference to
+ * such a section, which `owned` says.
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err exposure_part_uris(hub_exposure *exposure, const exposure_active *active,
+                                          const base_change *change, hub_kind kind,
+                                          hub_shown_part *parts, bool *owned);
+
+/* The section of a slot that is made like `from`, but for the forms, or for the resources that its
+ * tools' user interfaces are named by.
+ * owns:    *ret_section, one reference
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err exposure_get_variant(hub_exposure *exposure, uint32_t slot,
+                                            const hub_section *from, const uint8_t *forms,
+                                            hub_section *resources, hub_section **ret_section);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an exposure shows: sections of its base, and masks. */
+#include "tools/exposure_internal.h"
+
+#include <stdlib.h>
+
+/* Tools may name resources. */
+static const hub_kind ORDER[HUB_KINDS] = {HUB_KIND_RESOURCE, HUB_KIND_TEMPLATE, HUB_KIND_PROMPT,
+                                          HUB_KIND_TOOL};
+
+static const char *const NAME_WORDS[HUB_KINDS] = {
+    [HUB_KIND_TOOL] = "tool name",
+    [HUB_KIND_RESOURCE] = "resource URI",
+    [HUB_KIND_TEMPLATE] = "resource template",
+    [HUB_KIND_PROMPT] = "prompt name",
+};
+
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+static bool is_open(const hub_policy_rules *policy)
+{
+    return policy == NULL ||
+           (policy->filter_count == 0 && !policy->read_only && !policy->deny_destructive);
+}
+
+static bool passes(const hub_exposure *exposure, const hub_source *source, const hub_item *tool)
+{
+    if (source->bare) {
+        const hub_catalog *own = source->lists[HUB_KIND_TOOL];
+        return own != NULL && hub_catalog_find(own, tool->name) != NULL;
+    }
+    hub_filter_subject subject = {
+        .toolset = source->toolset, .tags = source->tags, .category = source->category};
+    for (size_t i = 0; i < 2; i++) {
+        const hub_policy_rules *policy = exposure->rules.policies[i];
+        if (policy != NULL && !hub_policy_exposes(policy, &subject, tool)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool hub_exposure_exposes(const hub_exposure *exposure, const hub_source *source,
+                          const hub_item *tool)
+{
+    if (source->bare) {
+        return true;
+    }
+    bool is_left_out =
+        (source->tools_allow != NULL && source->tools_allow->set &&
+         !hub_names_match(source->tools_allow, tool->name)) ||
+        (source->tools_deny != NULL && hub_names_match(source->tools_deny, tool->name));
+    return !is_left_out && passes(exposure, source, tool);
+}
+
+static void drop_mask(exposure_mask *mask)
+{
+    hub_section_unref(mask->section);
+    free(mask->bits);
+    *mask = (exposure_mask){.section = NULL};
+}
+
+/* The mask of a section, which is kept for the next time; NULL: out of memory. */
+static const uint64_t *get_mask(hub_exposure *exposure, const hub_source *source, uint32_t slot,
+                                hub_section *section)
+{
+    exposure_mask *mask = &exposure->masks[slot];
+    bool is_all = !source->bare && is_open(exposure->rules.policies[0]) &&
+                  is_open(exposure->rules.policies[1]);
+    if (is_all) {
+        return section->named;
+    }
+    if (mask->section == section) {
+        return mask->bits;
+    }
+    drop_mask(mask);
+    mask->bits = calloc(hub_mask_words(section->count) + 1, sizeof *mask->bits);
+    if (mask->bits == NULL) {
+        return NULL;
+    }
+    mask->section = hub_section_ref(section);
+    for (size_t i = 0; i < section->count; i++) {
+        if (hub_mask_has(section->named, i) && passes(exposure, source, section->entries[i].item)) {
+            hub_mask_set(mask->bits, i);
+        }
+    }
+    return mask->bits;
+}
+
+void exposure_forget_masks(hub_exposure *exposure, const base_change *change)
+{
+    for (size_t i = 0; change->kind == HUB_KIND_TOOL && i < change->touched_count; i++) {
+        exposure_mask *mask = &exposure->masks[change->touched[i].slot];
+        if (mask->section != change->touched[i].section) {
+            drop_mask(mask);
+        }
+    }
+}
+
+/* ---- sections that are this exposure's ------------------------------------------------------- */
+
+hub_err exposure_get_variant(hub_exposure *exposure, uint32_t slot, const hub_section *from,
+                             const uint8_t *forms, hub_section *resources,
+                             hub_section **ret_section)
+{
+    hub_base *base = exposure->base;
+    hub_section_list *list = &base->slots[slot].lists[from->kind].sections;
+    hub_section_plan plan = base_plan(base, slot, from->kind);
+    plan.catalog = from->catalog;
+    plan.forms = forms;
+    plan.resources = resources;
+    hub_section *same = hub_section_find_same(list, NULL, &plan);
+    if (same != NULL) {
+        *ret_section = hub_section_ref(same);
+        return HUB_OK;
+    }
+    const hub_item **order = calloc(from->count + 1, sizeof(const hub_item *));
+    if (order == NULL) {
+        return HUB_ENOMEM;
+    }
+    for (size_t i = 0; i < from->count; i++) {
+        order[i] = from->entries[i].item;
+    }
+    plan.order = order;
+    hub_err err = hub_section_create(list, &plan, &base->counts, ret_section);
+    free(order);
+    return err;
+}
+
+/* Tools whose user interface is a resource that clients know by another URI say so. */
+static hub_err name_interfaces(hub_exposure *exposure, hub_shown_part *parts, bool *owned)
+{
+    hub_err err = HUB_OK;
+    for (uint32_t slot = 0; err == HUB_OK && slot < exposure->base->slot_count; slot++) {
+        hub_section *section = parts[slot].section;
+        hub_section *resources = exposure->prepared[HUB_KIND_RESOURCE]->parts[slot].section;
+        if (section == NULL || !section->catalog->has_uis || resources == NULL ||
+            resources->mapped_count == 0) {
+            continue;
+        }
+        hub_section *variant = NULL;
+        err = exposure_get_variant(exposure, slot, section, section->forms, resources, &variant);
+        if (err == HUB_OK) {
+            parts[slot].section = variant; /* of the same entries: the mask fits */
+            owned[slot] = true;
+        }
+    }
+    return err;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static hub_err make_parts(hub_exposure *exposure, const exposure_active *active,
+                          const base_change *change, hub_kind kind, hub_shown_part *parts)
+{
+    const hub_base *base = exposure->base;
+    for (uint32_t slot = 0; slot < base->slot_count; slot++) {
+        hub_section *section =
+            active->places[slot] != 0 ? base_next_section(base, change, slot, kind) : NULL;
+        if (section == NULL) {
+            continue;
+        }
+        const hub_source *source = &active->sources[active->places[slot] - 1];
+        parts[slot].section = section;
+        parts[slot].bits =
+            kind == HUB_KIND_TOOL ? get_mask(exposure, source, slot, section) : section->named;
+        if (parts[slot].bits == NULL) {
+            return HUB_ENOMEM;
+        }
+    }
+    return HUB_OK;
+}
+
+static hub_err prepare_kind(hub_exposure *exposure, const exposure_active *active,
+                            const base_change *change, hub_kind kind)
+{
+    size_t count = exposure->base->slot_count;
+    hub_shown_part *parts = calloc(count + 1, sizeof *parts);
+    bool *owned = calloc(count + 1, sizeof *owned);
+    hub_err err = parts != NULL && owned != NULL ? make_parts(exposure, active, change, kind, parts)
+                                                 : HUB_ENOMEM;
+    if (err == HUB_OK && base_is_uri(kind)) {
+        err = exposure_part_uris(exposure, active, change, kind, parts, owned);
+    } else if (err == HUB_OK && kind == HUB_KIND_TOOL) {
+        err = name_interfaces(exposure, parts, owned);
+    }
+    if (err == HUB_OK) {
+        err = hub_shown_get(&exposure->base->shown[kind], kind, parts, count,
+                            &exposure->prepared[kind]);
+    }
+    for (size_t i = 0; owned != NULL && parts != NULL && i < count; i++) {
+        if (owned[i]) {
+            hub_section_unref(parts[i].section);
+        }
+    }
+    free(parts);
+    free(owned);
+    return err;
+}
+
+/* Whether a change of the base concerns that kind; tools name resources. */
+static bool is_concerned(const base_change *change, hub_kind kind)
+{
+    return change == NULL || change->kind == kind ||
+           (kind == HUB_KIND_TOOL && change->kind == HUB_KIND_RESOURCE);
+}
+
+hub_err exposure_prepare(hub_exposure *exposure, const exposure_active *active,
+                         const base_change *change)
+{
+    hub_err err = HUB_OK;
+    for (int i = 0; err == HUB_OK && i < HUB_KINDS; i++) {
+        hub_kind kind = ORDER[i];
+        if (is_concerned(change, kind)) {
+            err = prepare_kind(exposure, active, change, kind);
+        } else {
+            exposure->prepared[kind] = hub_shown_ref(exposure->shown[kind]);
+        }
+    }
+    return err;
+}
+
+void exposure_abandon(hub_exposure *exposure)
+{
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_shown_unref(exposure->prepared[kind]);
+        exposure->prepared[kind] = NULL;
+    }
+}
+
+/* ---- what is left out ------------------------------------------------------------------------ */
+
+/* As much of a name as a report shows: a URI may be long. */
+static hub_str shown(hub_str name)
+{
+    enum { SHOWN_BYTES = 200 };
+    return (hub_str){.ptr = name.ptr, .len = name.len < SHOWN_BYTES ? name.len : SHOWN_BYTES};
+}
+
+static void report(const hub_exposure *exposure, uint32_t slot, const hub_section *section,
+                   const hub_entry *entry)
+{
+    hub_section_plan plan = base_plan(exposure->base, slot, section->kind);
+    hub_buf name;
+    hub_buf text;
+    hub_buf_init(&name, SIZE_MAX / 4);
+    hub_buf_init(&text, 1024);
+    hub_section_add_name(&plan, entry->item, HUB_FORM_PLAIN, &name);
+    if (hub_buf_ok(&name)) {
+        hub_buf_printf(&text,
+                       "%s \"" HUB_STR_FMT "\" of \"" HUB_STR_FMT
+                       "\" is another's, and so is what it could be called instead; it is left out",
+                       NAME_WORDS[section->kind], HUB_STR_ARG(shown(hub_buf_str(&name))),
+                       HUB_STR_ARG(shown(entry->canonical)));
+    }
+    if (hub_buf_ok(&name) && hub_buf_ok(&text)) {
+        exposure->on_left_out(exposure->ctx, hub_buf_str(&text));
+    }
+    hub_buf_fini(&text);
+    hub_buf_fini(&name);
+}
+
+/* Report what a section that was not shown before leaves out. */
+static void report_left_out(const hub_exposure *exposure, const hub_shown *before,
+                            const hub_shown *now)
+{
+    for (uint32_t slot = 0; exposure->on_left_out != NULL && slot < now->part_count; slot++) {
+        const hub_section *section = now->parts[slot].section;
+        if (section == NULL || section->named_count == section->count ||
+            (before != NULL && before->parts[slot].section == section)) {
+            continue;
+        }
+        for (size_t i = 0; i < section->count; i++) {
+            if (section->forms[i] == HUB_FORM_NOBODY) {
+                report(exposure, slot, section, &section->entries[i]);
+            }
+        }
+    }
+}
+
+void exposure_commit(hub_exposure *exposure)
+{
+    for (int i = 0; i < HUB_KINDS; i++) {
+        hub_shown *before = exposure->shown[i];
+        hub_shown *now = exposure->prepared[i];
+        exposure->shown[i] = now;
+        exposure->prepared[i] = NULL;
+        if (before == NULL || !hub_shown_equal(before, now)) {
+            exposure->serials[i] = ++exposure->serial;
+        }
+        if (before != now) {
+            report_left_out(exposure, before, now);
+        }
+        hub_shown_unref(before);
+    }
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an exposure shows of one kind of things: sections, and of each a mask with a bit for each
+ * entry that is shown. Immutable and reference-counted, and small: definitions and names stay in
+ * the sections, so a page of a list is a run of spans over them. Several exposures of one base that
+ * show the same have the same one.
+ *
+ * Thread: [loop].
+ */
+#ifndef HUB_TOOLS_SHOWN_H
+#define HUB_TOOLS_SHOWN_H
+
+#include "base/map.h"
+#include "tools/section.h"
+
+/* One toolset's part: its section (NULL: nothing is shown), and a bit for each entry. */
+typedef struct hub_shown_part {
+    hub_section *section;
+    const uint64_t *bits;
+    size_t count; /* of bits that are set; hub_shown_get counts them */
+} hub_shown_part;
+
+/* All that live of a base, so that equal ones are one. They are not kept by it. */
+typedef struct hub_shown_table {
+    struct hub_shown *first;
+} hub_shown_table;
+
+typedef struct hub_shown {
+    unsigned refs;
+    hub_kind kind;
+    size_t count;          /* entries that are shown */
+    hub_shown_part *parts; /* in order of canonical id */
+    size_t part_count;
+    uint64_t digest;                    /* of sections and masks */
+    hub_shown_table *table;             /* NULL: it is in none */
+    struct hub_template_routes *routes; /* of templates: template_routes.h; NULL before */
+    UT_hash_handle hh;
+} hub_shown;
+
+/* The one that shows these parts: one that is there, or a new one.
+ * owns:    *ret_shown, one reference
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_shown_get(hub_shown_table *table, hub_kind kind,
+                                     const hub_shown_part *parts, size_t part_count,
+                                     hub_shown **ret_shown);
+
+/* Whether an item is to be shown. */
+typedef bool hub_shown_keeps(void *ctx, const hub_entry *entry);
+
+/* Those of its entries that `keeps` says: for masks that depend on who asks, or how.
+ * owns:    *ret_shown, one reference
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_shown_narrow(hub_shown *shown, hub_shown_keeps *keeps, void *ctx,
+                                        hub_shown **ret_shown);
+
+/* The table is no more; what was in it may live on. */
+void hub_shown_table_fini(hub_shown_table *table);
+
+hub_shown *hub_shown_ref(hub_shown *shown);
+void hub_shown_unref(hub_shown *shown); /* NULL is fine */
+
+/* Whether both list the same bytes. Sections that both show alike cost nothing. */
+bool hub_shown_equal(const hub_shown *a, const hub_shown *b);
+
+/* A place in the list. Zeros: the beginning. */
+typedef struct hub_shown_place {
+    size_t part;
+    size_t entry;
+} hub_shown_place;
+
+/* The entry at that place, or the next one, and go on behind it; NULL at the end. */
+const hub_entry *hub_shown_next(const hub_shown *shown, hub_shown_place *place);
+
+/* The place behind an entry that is or was there. */
+hub_shown_place hub_shown_after(const hub_shown *shown, hub_str canonical);
+
+/* The most spans that a page is made of. */
+#define HUB_SHOWN_SPANS 12
+
+/* A page of a list. */
+typedef struct hub_shown_page {
+    hub_str spans[HUB_SHOWN_SPANS]; /* one behind the other, the definitions with commas between */
+    size_t span_count;
+    const hub_entry *last; /* NULL: the page is empty */
+    bool is_end;           /* nothing comes behind it */
+    hub_buf joined;        /* what had to be copied, because it lies in too many pieces */
+} hub_shown_page;
+
+/* The page of at most `limit` entries from a place on. Release it with hub_shown_page_fini.
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_shown_take(const hub_shown *shown, hub_shown_place from, size_t limit,
+                                      hub_shown_page *ret_page);
+void hub_shown_page_fini(hub_shown_page *page);
+
+#endif

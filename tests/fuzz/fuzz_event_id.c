@@ -33,7 +33,7 @@ static void check_store(hub_str events)
     static const char zeros[64];
     hub_replay replay;
     uint64_t last[4] = {0};
-    hub_replay_init(&replay, MOST_BYTES, MOST_EVENTS);
+    hub_replay_init(&replay, MOST_BYTES, MOST_EVENTS, NULL);
     for (size_t i = 0; i < events.len; i++) {
         unsigned char c = (unsigned char)events.ptr[i];
         hub_event_id id = {.stream = c & 3u, .sequence = ++last[c & 3u]};

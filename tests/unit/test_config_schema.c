@@ -13,7 +13,7 @@
 #include "tools/schema.h"
 #include "wire/json.h"
 
-#include "../../plugins/mcp_upstream/upstream.h"
+#include "../../plugins/upstream/common/upstream.h"
 
 static const char SCHEMA_FILE[] = "../../schemas/manifest.schema.json";
 static const char REFERENCE_FILE[] = "../../examples/manifest-reference.yaml";
@@ -234,10 +234,10 @@ static void test_modules_read_their_settings(void **state)
 {
     static const char *const SCHEMAS[] = {
         [0] =
-#include "../../plugins/mcp_upstream/config_schema.h"
+#include "../../plugins/upstream/local/config_schema.h"
             ,
         [1] =
-#include "../../plugins/mcp_remote/config_schema.h"
+#include "../../plugins/upstream/remote/config_schema.h"
             ,
     };
     static const unsigned OF[] = {

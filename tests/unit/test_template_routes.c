@@ -97,7 +97,9 @@ static const char *find(hub_exposure *exposure, const void *owner, hub_str uri, 
 {
     static char text[256];
     const hub_entry *entry = NULL;
-    assert_int_equal(hub_template_routes_find(exposure, owner, uri, steps, &entry), HUB_OK);
+    assert_int_equal(hub_template_routes_find(hub_exposure_shown(exposure, HUB_KIND_TEMPLATE),
+                                              owner, uri, is_before, NULL, steps, &entry),
+                     HUB_OK);
     (void)snprintf(text, sizeof text, HUB_STR_FMT,
                    HUB_STR_ARG(entry != NULL ? entry->canonical : HUB_STR_EMPTY));
     return text;

@@ -47,8 +47,10 @@ static hub_catalog *make_catalog(void)
     hub_catalog *catalog = NULL;
     hub_buf_init(&json, HUB_LIMIT_CATALOG_BYTES);
     for (unsigned i = 0; i < TOOLS; i++) {
-        hub_buf_printf(&json, "%c{\"name\":\"tool%u\",\"description\":\"%*s\",\"inputSchema\":{}}",
-                       i > 0 ? ',' : '[', i, DESCRIPTION_BYTES, "");
+        hub_buf_printf(
+            &json,
+            "%c{\"name\":\"tool%u\",\"description\":\"%*s\",\"inputSchema\":{\"type\":\"object\"}}",
+            i > 0 ? ',' : '[', i, DESCRIPTION_BYTES, "");
     }
     hub_buf_add_char(&json, ']');
     must(hub_catalog_parse(HUB_KIND_TOOL, hub_buf_str(&json), false, ignore_drop, NULL, &catalog,

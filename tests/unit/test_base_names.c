@@ -314,8 +314,8 @@ static void test_remembered(void **state)
         hub_buf json;
         hub_buf_init(&json, HUB_LIMIT_CATALOG_BYTES);
         for (unsigned i = 0; i < EACH; i++) {
-            hub_buf_printf(&json, "%c{\"name\":\"t%u_%u\",\"inputSchema\":{}}", i > 0 ? ',' : '[',
-                           round, i);
+            hub_buf_printf(&json, "%c{\"name\":\"t%u_%u\",\"inputSchema\":{\"type\":\"object\"}}",
+                           i > 0 ? ',' : '[', round, i);
         }
         hub_buf_add_char(&json, ']');
         char *text = hub_buf_take(&json);
@@ -401,7 +401,8 @@ static void make_random_list(char *out, size_t size, hub_str key, bool is_plain)
         if ((is_plain && is_odd(key, TOOLS[i])) || random_below(3) != 0) {
             continue;
         }
-        len += (size_t)snprintf(out + len, size - len, "%s{\"name\":\"%s\",\"inputSchema\":{}}",
+        len += (size_t)snprintf(out + len, size - len,
+                                "%s{\"name\":\"%s\",\"inputSchema\":{\"type\":\"object\"}}",
                                 len > 1 ? "," : "", TOOLS[i]);
     }
     (void)snprintf(out + len, size - len, "]");

@@ -284,7 +284,9 @@ static char *make_tools(size_t count, size_t description_bytes)
     hub_buf json;
     hub_buf_init(&json, HUB_LIMIT_CATALOG_BYTES);
     for (size_t i = 0; i < count; i++) {
-        hub_buf_printf(&json, "%c{\"name\":\"tool%zu\",\"description\":\"%*s\",\"inputSchema\":{}}",
+        hub_buf_printf(&json,
+                       "%c{\"name\":\"tool%zu\",\"description\":\"%*s\",\"inputSchema\":{\"type\":"
+                       "\"object\"}}",
                        i > 0 ? ',' : '[', i, (int)description_bytes, "");
     }
     hub_buf_add_char(&json, ']');

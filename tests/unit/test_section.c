@@ -53,20 +53,23 @@ static void test_any_order_same_bytes(void **state)
 /* S3.50, S3.61 … S3.65, S2.26: only the name differs; the catalog's bytes are not touched. */
 static void test_definitions(void **state)
 {
-    static const char CATALOG[] = "[ {\"x\":1e400, \"name\" : \"b\\u0062\",\"inputSchema\":{ } } ,"
-                                  "{\"inputSchema\":{},\"name\":\"a\"}]";
+    static const char CATALOG[] =
+        "[ {\"x\":1e400, \"name\" : \"b\\u0062\",\"inputSchema\":{ \"type\":\"object\" } } ,"
+        "{\"inputSchema\":{\"type\":\"object\"},\"name\":\"a\"}]";
     setup s = make_setup(HUB_NAMING_PREFIX);
     (void)state;
     add(&s, "git", CATALOG, true);
     hub_exposure *view = build(&s);
-    expect_bytes(view, "{\"inputSchema\":{},\"name\":\"git__a\"},"
-                       "{\"x\":1e400, \"name\" : \"git__bb\",\"inputSchema\":{ } }");
+    expect_bytes(view,
+                 "{\"inputSchema\":{\"type\":\"object\"},\"name\":\"git__a\"},"
+                 "{\"x\":1e400, \"name\" : \"git__bb\",\"inputSchema\":{ \"type\":\"object\" } }");
     assert_string_equal(s.sources[0].lists[0]->bytes, CATALOG);
     hub_exposure_destroy(view);
     s.rule.naming = HUB_NAMING_NONE;
     view = build(&s);
-    expect_bytes(view, "{\"inputSchema\":{},\"name\":\"a\"},"
-                       "{\"x\":1e400, \"name\" : \"b\\u0062\",\"inputSchema\":{ } }");
+    expect_bytes(view,
+                 "{\"inputSchema\":{\"type\":\"object\"},\"name\":\"a\"},"
+                 "{\"x\":1e400, \"name\" : \"b\\u0062\",\"inputSchema\":{ \"type\":\"object\" } }");
     hub_exposure_destroy(view);
     clear(&s);
 }
@@ -164,8 +167,8 @@ static void test_masks(void **state)
     hub_buf_init(&json, HUB_LIMIT_CATALOG_BYTES);
     hub_buf_add_char(&json, '[');
     for (size_t i = 0; i < 300; i++) {
-        hub_buf_printf(&json, "%s{\"name\":\"t%03zu\",\"inputSchema\":{}}", i > 0 ? "," : "",
-                       (i * 7) % 10 * 100 + i / 10);
+        hub_buf_printf(&json, "%s{\"name\":\"t%03zu\",\"inputSchema\":{\"type\":\"object\"}}",
+                       i > 0 ? "," : "", (i * 7) % 10 * 100 + i / 10);
     }
     hub_buf_add_char(&json, ']');
     char *tools = hub_buf_take(&json);
@@ -293,7 +296,8 @@ static void test_longest_names(void **state)
     memset(tool, 'x', sizeof tool);
     tool[HUB_LIMIT_TOOL_NAME_BYTES] = '\0';
     (void)snprintf(json, sizeof json,
-                   "[{\"name\":\"%s\",\"inputSchema\":{}},{\"name\":\"%.*sy\",\"inputSchema\":{}}]",
+                   "[{\"name\":\"%s\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"%.*sy\","
+                   "\"inputSchema\":{\"type\":\"object\"}}]",
                    tool, HUB_LIMIT_TOOL_NAME_BYTES - 1, tool);
     for (int naming = HUB_NAMING_PREFIX; naming <= HUB_NAMING_NONE; naming++) {
         for (size_t max = 16; max <= HUB_LIMIT_TOOL_NAME_BYTES; max++) {
@@ -317,8 +321,8 @@ static void test_many(void **state)
     hub_buf_init(&json, HUB_LIMIT_CATALOG_BYTES);
     hub_buf_add_char(&json, '[');
     for (size_t i = 0; i < MANY; i++) { /* in an order that is far from sorted */
-        hub_buf_printf(&json, "%s{\"name\":\"t%zu\",\"inputSchema\":{}}", i > 0 ? "," : "",
-                       i * 7919 % MANY);
+        hub_buf_printf(&json, "%s{\"name\":\"t%zu\",\"inputSchema\":{\"type\":\"object\"}}",
+                       i > 0 ? "," : "", i * 7919 % MANY);
     }
     hub_buf_add_char(&json, ']');
     char *text = hub_buf_take(&json);

@@ -357,7 +357,7 @@ static void add_line(hub_buf *out)
     hub_buf_add_char(out, '{');
     add_raw_key(out, "toolset_key");
     hub_buf_printf(out,
-                   "{\"type\":\"string\",\"pattern\":\"^(?!.*__)[a-z][a-z0-9_-]{0,%d}$\","
+                   "{\"type\":\"string\",\"pattern\":\"^(?!.*__)(?!.*_$)[a-z][a-z0-9_-]{0,%d}$\","
                    "\"description\":\"Key of a toolset.\"}",
                    HUB_LIMIT_TOOLSET_KEY_BYTES - 1);
     add_raw_key(out, "duration");

@@ -116,6 +116,16 @@ static const hub_config_key FOREIGN_KEYS[] = {
     {.name = NULL},
 };
 
+/* What becomes of a byte in a key. */
+static char to_key_byte(unsigned char c)
+{
+    if (c >= 'A' && c <= 'Z') {
+        return (char)(c - 'A' + 'a');
+    }
+    bool is_kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    return is_kept ? (char)c : '-';
+}
+
 /* A toolset key from any name: lower case, one '-' for each character that a key cannot have, runs of
  * '_' made one and none at the end, a letter in front. `key` has room for the name and a prefix. */
 static void make_key(hub_str name, char *key)
@@ -123,19 +133,17 @@ static void make_key(hub_str name, char *key)
     size_t used = 0;
     for (size_t i = 0; i < name.len; i++) {
         unsigned char c = (unsigned char)name.ptr[i];
-        c = (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-        bool is_letter = c >= 'a' && c <= 'z';
         bool is_digit = c >= '0' && c <= '9';
         if ((c & 0xc0) == 0x80 || (c == '_' && used > 0 && key[used - 1] == '_')) {
             continue; /* the rest of a character, or of a run */
         }
-        c = is_letter || is_digit || c == '_' ? c : '-';
+        char byte = to_key_byte(c);
         if (used == 0 && is_digit) {
             memcpy(key, "server-", sizeof "server-" - 1);
             used = sizeof "server-" - 1;
         }
-        if (used > 0 || is_letter || is_digit) {
-            key[used++] = (char)c;
+        if (used > 0 || (byte != '-' && byte != '_')) {
+            key[used++] = byte;
         }
     }
     used -= used > 0 && key[used - 1] == '_';

@@ -163,6 +163,31 @@ static bool is_name(int64_t tag)
     return tag == DT_NEEDED || tag == DT_SONAME || tag == DT_RPATH || tag == DT_RUNPATH;
 }
 
+/* Whether the section's entries name texts that are there. */
+static bool has_its_names(const image *of, const unsigned char *entries, uint64_t count,
+                          const unsigned char *names)
+{
+    ElfW(Dyn) entry;
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(&entry, entries + i * sizeof entry, sizeof entry);
+        if (entry.d_tag == DT_NULL) {
+            break;
+        }
+        if (is_name(entry.d_tag) &&
+            (entry.d_un.d_val >= of->tags[DT_STRSZ] || names[entry.d_un.d_val] == '\0')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the loader finds symbols by, and the size of them that this code reads. */
+static bool has_symbols(const image *of)
+{
+    return of->has[DT_STRTAB] && of->has[DT_STRSZ] && of->has[DT_SYMTAB] &&
+           of->tags[DT_SYMENT] == sizeof(ElfW(Sym)) && (of->gnu_hash != 0 || of->has[DT_HASH]);
+}
+
 static hub_err read_dynamic(image *of)
 {
     ElfW(Dyn) entry = {.d_tag = DT_NULL};
@@ -177,23 +202,15 @@ static hub_err read_dynamic(image *of)
     if (!has_end) {
         return damaged(of, "its dynamic section has no end");
     }
-    if (!of->has[DT_STRTAB] || !of->has[DT_STRSZ] || !of->has[DT_SYMTAB] ||
-        of->tags[DT_SYMENT] != sizeof(ElfW(Sym)) || (of->gnu_hash == 0 && !of->has[DT_HASH])) {
+    if (!has_symbols(of)) {
         return damaged(of, "its dynamic section lacks symbols, their names or their hash table");
     }
     const unsigned char *names = at(of, of->tags[DT_STRTAB], of->tags[DT_STRSZ]);
     if (names == NULL || of->tags[DT_STRSZ] == 0 || names[of->tags[DT_STRSZ] - 1] != '\0') {
         return damaged(of, "the names of its symbols are not all there");
     }
-    for (uint64_t i = 0; i < count; i++) {
-        memcpy(&entry, entries + i * sizeof entry, sizeof entry);
-        if (entry.d_tag == DT_NULL) {
-            break;
-        }
-        if (is_name(entry.d_tag) &&
-            (entry.d_un.d_val >= of->tags[DT_STRSZ] || names[entry.d_un.d_val] == '\0')) {
-            return damaged(of, "the name of a library that it needs is missing");
-        }
+    if (!has_its_names(of, entries, count, names)) {
+        return damaged(of, "the name of a library that it needs is missing");
     }
     of->writes_text =
         of->has[DT_TEXTREL] || (of->has[DT_FLAGS] && (of->tags[DT_FLAGS] & DF_TEXTREL) != 0);
@@ -201,6 +218,21 @@ static hub_err read_dynamic(image *of)
 }
 
 /* ---- symbols --------------------------------------------------------------------------------- */
+
+/* The number of symbols: the one behind the end of the chain that `last` is in, of chains that begin
+ * with `first`; without a chain (`last` is 0) that one. Zero: it has no end. */
+static uint64_t find_chain_end(const image *of, uint64_t chains, uint64_t first, uint64_t last)
+{
+    if (last == 0) {
+        return first;
+    }
+    for (;; last++) {
+        const unsigned char *link = at(of, chains + (last - first) * sizeof(uint32_t), 4);
+        if (link == NULL || (word_at(link, 0) & 1) != 0) {
+            return link != NULL ? last + 1 : 0;
+        }
+    }
+}
 
 /* Buckets, a Bloom filter, and chains, of which the last entry is odd. The number of symbols is
  * where the last chain ends. */
@@ -225,21 +257,8 @@ static hub_err check_gnu_hash(image *of)
         }
         last = symbol > last ? symbol : last;
     }
-    of->symbol_count = first;
-    if (last == 0) {
-        return HUB_OK;
-    }
-    uint64_t chains = offset + buckets * sizeof(uint32_t);
-    for (;; last++) {
-        const unsigned char *link = at(of, chains + (last - first) * sizeof(uint32_t), 4);
-        if (link == NULL) {
-            return damaged(of, what);
-        }
-        if ((word_at(link, 0) & 1) != 0) {
-            of->symbol_count = last + 1;
-            return HUB_OK;
-        }
-    }
+    of->symbol_count = find_chain_end(of, offset + buckets * sizeof(uint32_t), first, last);
+    return last == 0 || of->symbol_count != 0 ? HUB_OK : damaged(of, what);
 }
 
 /* Buckets and chains of indices that end with 0; a chain that comes back to itself has no end. */
@@ -410,6 +429,28 @@ static void note_array(image *of, uint64_t address)
     }
 }
 
+static hub_err check_relocation(image *of, const ElfW(Rela) * one)
+{
+    uint64_t symbol = ELF64_R_SYM(one->r_info);
+    hub_err err = symbol != 0 && symbol >= of->symbol_count ? check_symbol(of, symbol) : HUB_OK;
+    if (err != HUB_OK) {
+        return err;
+    }
+    if (!is_writable(of, one->r_offset, sizeof(uint64_t))) {
+        return damaged(of, "a relocation is nowhere");
+    }
+    bool is_of_code = is_code(of, (uint64_t)one->r_addend);
+    if (symbol != 0 || is_of_code) {
+        note_array(of, one->r_offset);
+    }
+#ifdef __x86_64__
+    if (ELF64_R_TYPE(one->r_info) == R_X86_64_IRELATIVE && !is_of_code) {
+        return damaged(of, "a relocation is by a function that is nowhere");
+    }
+#endif
+    return HUB_OK;
+}
+
 static hub_err check_relocations(image *of, int table_tag, int size_tag)
 {
     ElfW(Rela) one;
@@ -430,25 +471,10 @@ static hub_err check_relocations(image *of, int table_tag, int size_tag)
         if (ELF64_R_TYPE(one.r_info) == 0) {
             continue; /* R_*_NONE of every machine */
         }
-        hub_err err = HUB_OK;
-        if (ELF64_R_SYM(one.r_info) >= of->symbol_count && ELF64_R_SYM(one.r_info) != 0) {
-            err = check_symbol(of, ELF64_R_SYM(one.r_info));
-        }
+        hub_err err = check_relocation(of, &one);
         if (err != HUB_OK) {
             return err;
         }
-        if (!is_writable(of, one.r_offset, sizeof(uint64_t))) {
-            return damaged(of, "a relocation is nowhere");
-        }
-        if (ELF64_R_SYM(one.r_info) != 0 || is_code(of, (uint64_t)one.r_addend)) {
-            note_array(of, one.r_offset);
-        }
-#ifdef __x86_64__
-        if (ELF64_R_TYPE(one.r_info) == R_X86_64_IRELATIVE &&
-            !is_code(of, (uint64_t)one.r_addend)) {
-            return damaged(of, "a relocation is by a function that is nowhere");
-        }
-#endif
     }
     return HUB_OK;
 }

@@ -113,6 +113,7 @@ static bool take_escape(pattern *p, uint32_t *ret_code)
 {
     static const char CONTROLS[] = "fnrtv";
     static const char CONTROL_BYTES[] = "\f\n\r\t\v";
+    static const char SETS[] = "dDwWsS";
     uint32_t c = hub_text_next(&p->text);
     *ret_code = c;
     if (c == 0 || c >= 0x80) {
@@ -126,15 +127,11 @@ static bool take_escape(pattern *p, uint32_t *ret_code)
         *ret_code = (unsigned char)CONTROL_BYTES[control - CONTROLS];
         return true;
     }
-    switch (c) {
-    case 'd':
-    case 'D':
-    case 'w':
-    case 'W':
-    case 's':
-    case 'S':
+    if (strchr(SETS, (int)c) != NULL) {
         *ret_code = A_SET;
         return true;
+    }
+    switch (c) {
     case 'p':
     case 'P':
         *ret_code = A_SET;

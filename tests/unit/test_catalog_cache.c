@@ -317,7 +317,8 @@ static void test_age(void **state)
         client *c = client_open(&fixture, LEGACY);
         assert_contains(client_list(c, "1"), "up__a");
         assert_int_equal(up.asked, 0); /* the list has left before anybody is asked */
-        assert_int_equal(ev_is_active(&hub_catalogs_with(fixture.hub)->refresh) != 0, CASES[i].asked);
+        assert_int_equal(ev_is_active(&hub_catalogs_with(fixture.hub)->refresh) != 0,
+                         CASES[i].asked);
         if (CASES[i].asked > 0) {
             wait_asked(1);
             assert_contains(client_list(c, "2"), "up__a"); /* and nobody waits for the answer */

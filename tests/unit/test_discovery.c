@@ -189,7 +189,8 @@ static void test_asked_again(void **state)
     fixture_settle(&fixture);
     assert_int_equal(client_count(c, "list_changed"), 1);
     assert_contains(client_list(c, "3"), "u0__a");
-    assert_false(ev_is_active(&hub_catalogs_of(hub_find_toolset(fixture.hub, HUB_STR("u0")))->retry) != 0);
+    assert_false(
+        ev_is_active(&hub_catalogs_of(hub_find_toolset(fixture.hub, HUB_STR("u0")))->retry) != 0);
     fixture_stop(&fixture);
 }
 
@@ -255,12 +256,14 @@ static void test_ever_later(void **state)
         double delay_s = planned_s();
         double most_s = i < sizeof DELAYS_S / sizeof DELAYS_S[0] ? DELAYS_S[i] : 60;
         assert_true(delay_s <= most_s + .01 && delay_s >= most_s * .75 - 1);
-        ev_invoke(fixture.loop, &hub_catalogs_of(toolset)->retry, EV_TIMER); /* as if it were time */
+        ev_invoke(fixture.loop, &hub_catalogs_of(toolset)->retry,
+                  EV_TIMER); /* as if it were time */
         assert_int_equal(ups[0].asked, i + 2);
         fail_asked(&ups[0], "dead");
     }
     client_call(c, "2", "disable_toolset", "{\"toolset\":\"u0\"}");
-    assert_false(ev_is_active(&hub_catalogs_of(toolset)->retry) != 0); /* nobody wants it any more */
+    assert_false(ev_is_active(&hub_catalogs_of(toolset)->retry) !=
+                 0); /* nobody wants it any more */
     fixture_stop(&fixture);
 }
 

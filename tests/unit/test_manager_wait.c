@@ -315,8 +315,8 @@ static void test_policy_is_asked_again(void **state)
     fixture_start(&fixture);
     assert_int_equal(start_one(&fixture, &first, "up"), HUB_OK);
     hub_str key = HUB_STR("git");
-    assert_int_equal(hub_manager_activate(hub_manager_of(fixture_profile(&fixture)), &key, 1, keep_outcome,
-                                          &second, NULL),
+    assert_int_equal(hub_manager_activate(hub_manager_of(fixture_profile(&fixture)), &key, 1,
+                                          keep_outcome, &second, NULL),
                      HUB_OK);
     give_catalog(&up, "[" TOOL("a") "]");
     assert_int_equal(first.results[0].err, HUB_ELIMIT);

@@ -230,7 +230,8 @@ static void test_failed_then_removed(void **state)
     assert_true(ev_is_active(&hub_catalogs_of(up)->retry));
     remove_from_draft(&fixture, 0);
     assert_int_equal(reload_draft(&fixture), HUB_OK);
-    assert_false(ev_is_active(&hub_catalogs_of(up)->retry)); /* it is there until its instance has ended */
+    assert_false(
+        ev_is_active(&hub_catalogs_of(up)->retry)); /* it is there until its instance has ended */
     fixture_spin(&fixture, 3);
     assert_int_equal(master.destroys, 1);
     fixture_settle(&fixture);

@@ -350,7 +350,8 @@ static void update(size_t uri)
     for (size_t i = 0; i < SESSIONS; i++) {
         client_clear(m.sessions[i].c);
     }
-    hub_notices_in(m.modern->session)->updates = (hub_bucket){0}; /* how often is another test's business */
+    hub_notices_in(m.modern->session)->updates =
+        (hub_bucket){0}; /* how often is another test's business */
     for (size_t i = 0; i < SESSIONS; i++) {
         hub_notices_in(m.sessions[i].c->session)->updates = (hub_bucket){0};
     }

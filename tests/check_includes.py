@@ -5,6 +5,8 @@
     code in           may include
     include/          stddef.h, stdint.h and include/; the two header-only helpers also libc
     core/<room>/      include/, its own room and the rooms below it, libc, and the libraries named below
+    core/hub/kernel/  nothing else of core/hub: it knows no feature; and nobody else its objects.h
+    core/hub/<feature>/   of core/hub the kernel and other features, not what is made of them (MADE_OF_FEATURES)
     transports/       include/, core's hub/kernel/transport.h, hub/kernel/settings.h, web/face.h, wire/ and base/, libc, libev, libwebsockets
     plugins/, examples/   include/ and files of their own folder: each must build against an installed SDK
     tests/            core/, include/ and their own
@@ -37,6 +39,10 @@ HEADER_ONLY_HELPERS = {f"include/patchbay/{name}.h" for name in (
     "ask", "call", "content", "json", "prompt", "resource", "tool", "toolset")}
 MAY_INCLUDE_TRANSPORTS = {  # the composition roots
     "core/cli/main.c", "core/cli/serve.c", "core/cli/listener.c", "core/cli/module_host.c"}
+
+# In core/hub, lowest first; what is not named is a feature, between the first and the second.
+KERNEL, MADE_OF_FEATURES = "kernel", ("router", "reload", "orchestrator")
+OBJECTS = "hub/kernel/objects.h"
 
 TRANSPORTS_MAY_INCLUDE = ("hub/kernel/transport.h", "hub/kernel/settings.h", "web/face.h")
 
@@ -74,6 +80,20 @@ def library_breach(path, header, used):
     return None
 
 
+def hub_breach(path, header):
+    """Within core/hub, or from outside of it."""
+    source, target = path.split("/")[2], header.split("/")[1]
+    if header == OBJECTS and not path.startswith("core/hub/kernel/"):
+        return "objects are opaque outside of the kernel"
+    if not path.startswith("core/hub/") or source == target:
+        return None
+    if source == KERNEL:
+        return "the kernel knows no feature"
+    if target in MADE_OF_FEATURES and source not in MADE_OF_FEATURES:
+        return f"{target}/ is made of features: a feature does not know it"
+    return None
+
+
 def room_breach(path, header):
     """A quoted include, resolved against core/ and transports/."""
     folder = folder_of(path)
@@ -91,6 +111,9 @@ def room_breach(path, header):
                 return None
             return f"a transport sees {', '.join(TRANSPORTS_MAY_INCLUDE)}, wire/ and base/ only"
         room = folder.split("/")[1]
+        breach = hub_breach(path, header) if target == "hub" else None
+        if breach:
+            return breach
         if room == "cli" or ROOMS.index(target) <= ROOMS.index(room):
             return None
         return f"{room}/ is below {target}/"

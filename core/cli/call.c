@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "cli/missing.h"
 #include "hub/report/describe.h"
-#include "hub/report/missing.h"
 #include "wire/json.h"
 
 #include <unistd.h>

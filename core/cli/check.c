@@ -4,10 +4,10 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "cli/probe.h"
+#include "cli/reach.h"
 #include "cli/waiting.h"
 #include "hub/audit/audit.h"
 #include "hub/report/misnamed.h"
-#include "hub/report/reach.h"
 
 static void on_found(void *ctx, const char *key, hub_err err, hub_str text)
 {

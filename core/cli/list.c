@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "cli/missing.h"
 #include "hub/report/describe.h"
-#include "hub/report/missing.h"
 #include "wire/json.h"
 
 /* Append the decoded text of a raw string, up to its first line end. */

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "hub/report/reach.h"
+#include "cli/reach.h"
 
 #include <unistd.h>
 

@@ -6,6 +6,8 @@
 #ifndef HUB_HUB_ACTIVE_OPERATION_H
 #define HUB_HUB_ACTIVE_OPERATION_H
 
+#include "hub/active/manager.h"
+#include "hub/catalogs/discovery.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -13,8 +15,6 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
-#include "hub/active/manager.h"
-#include "hub/catalogs/discovery.h"
 
 /* One toolset of an operation. */
 typedef struct hub_operation_item {

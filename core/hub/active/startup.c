@@ -2,13 +2,9 @@
 #include "hub/active/startup.h"
 
 #include "base/log.h"
-#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
 #include "hub/notices/notifier.h"
 #include "hub/report/misnamed.h"
 

@@ -4,6 +4,8 @@
 #define HUB_HUB_ASK_ASK_INTERNAL_H
 
 #include "hub/ask/ask.h"
+#include "hub/ask/input_required.h"
+#include "hub/ask/request_state.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -11,8 +13,6 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
-#include "hub/ask/input_required.h"
-#include "hub/ask/request_state.h"
 #include "wire/input_request.h"
 
 typedef struct hub_question hub_question;

@@ -9,8 +9,6 @@
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
-#include "hub/kernel/respond.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,14 +3,12 @@
 
 #include "base/log.h"
 #include "hub/ask/ask_internal.h"
+#include "hub/instances/session_instance.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
-#include "hub/instances/session_instance.h"
 
 /* ---- whose roots ----------------------------------------------------------------------------- */
 

@@ -2,14 +2,12 @@
 #include "hub/ask/sealed_state.h"
 
 #include "base/digest.h"
+#include "hub/ask/ask_internal.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
-#include "hub/ask/ask_internal.h"
 
 #include <openssl/crypto.h>
 #include <stdlib.h>

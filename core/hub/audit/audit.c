@@ -7,12 +7,10 @@
 #include "hub/audit/audit_record.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
-#include "hub/kernel/respond.h"
 #include "modules/worker.h"
 
 #include <pthread.h>

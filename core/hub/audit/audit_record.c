@@ -6,13 +6,8 @@
 #include "base/log.h"
 #include "base/redact.h"
 #include "hub/catalogs/discovery_run.h"
-#include "hub/kernel/call.h"
-#include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
-#include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
 #include "wire/json.h"
 
 #include <inttypes.h>

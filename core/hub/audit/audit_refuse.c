@@ -3,14 +3,10 @@
 #include "hub/audit/audit.h"
 
 #include "base/limits.h"
-#include "hub/kernel/call.h"
-#include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
-#include "hub/kernel/respond.h"
 #include "tools/route.h"
 
 /* Note it as what the toolset calls it, or as the client said it when nobody has it. */

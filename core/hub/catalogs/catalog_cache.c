@@ -6,13 +6,8 @@
 #include "base/limits.h"
 #include "hub/catalogs/catalog_file.h"
 #include "hub/catalogs/catalogs_internal.h"
-#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
 
 #include <assert.h>
 #include <stdatomic.h>

@@ -10,8 +10,8 @@
 #ifndef HUB_HUB_CATALOGS_CATALOG_CACHE_H
 #define HUB_HUB_CATALOGS_CATALOG_CACHE_H
 
-#include "hub/kernel/types.h"
 #include "base/err.h"
+#include "hub/kernel/types.h"
 
 typedef struct hub_catalog_cache hub_catalog_cache;
 

@@ -9,10 +9,7 @@
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
 
 enum {
     RETRY_AFTER_MS = 10000, /* how long a failed attempt keeps lists from waiting for the next */

@@ -4,13 +4,8 @@
 #include "hub/catalogs/catalogs_internal.h"
 
 #include "base/clock.h"
-#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #ifndef HUB_HUB_CATALOGS_DISCOVERY_RUN_H
 #define HUB_HUB_CATALOGS_DISCOVERY_RUN_H
 
-#include "hub/kernel/types.h"
 #include "hub/catalogs/discovery.h"
+#include "hub/kernel/types.h"
 
 /* The id in a raw `_meta` object's traceparent (00-ID-PARENT-FLAGS); empty when there is none. */
 hub_str hub_discovery_trace_of(hub_str meta);

@@ -2,15 +2,13 @@
 #include "hub/content/content.h"
 
 #include "base/limits.h"
-#include "hub/report/describe.h"
+#include "hub/catalogs/parking.h"
 #include "hub/kernel/call.h"
-#include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
-#include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
-#include "hub/catalogs/parking.h"
+#include "hub/report/describe.h"
 #include "tools/route.h"
 
 #include <stdio.h>

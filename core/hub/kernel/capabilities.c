@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/kernel/capabilities.h"
 
+#include "wire/json.h"
+
 #include "base/limits.h"
-#include "hub/kernel/hub.h"
 
 #include <stdlib.h>
 

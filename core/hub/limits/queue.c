@@ -5,7 +5,6 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/principal.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"

@@ -10,8 +10,8 @@
 #ifndef HUB_HUB_NOTICES_LISTEN_H
 #define HUB_HUB_NOTICES_LISTEN_H
 
-#include "hub/notices/notifier.h"
 #include "hub/kernel/respond.h"
+#include "hub/notices/notifier.h"
 
 typedef struct hub_listen hub_listen;
 

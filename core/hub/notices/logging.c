@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/notices/logging_internal.h"
 
+#include "base/bucket.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/bucket.h"
 #include "hub/ask/ask.h"
 #include "hub/instances/session_instance.h"
 #include "hub/kernel/call.h"

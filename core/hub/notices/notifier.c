@@ -3,16 +3,13 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
 #include "hub/notices/listen.h"
 #include "hub/notices/subscription_internal.h"
-#include "hub/kernel/respond.h"
 
 #include <stdlib.h>
 

@@ -13,9 +13,9 @@
 #ifndef HUB_HUB_NOTICES_NOTIFIER_H
 #define HUB_HUB_NOTICES_NOTIFIER_H
 
-#include "hub/kernel/types.h"
 #include "hub/kernel/capabilities.h"
 #include "hub/kernel/profile.h"
+#include "hub/kernel/types.h"
 
 typedef struct hub_notifier hub_notifier;
 

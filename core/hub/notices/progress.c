@@ -5,12 +5,9 @@
 #include "base/limits.h"
 #include "base/loop.h"
 #include "hub/kernel/call.h"
-#include "hub/kernel/hub.h"
-#include "hub/kernel/profile.h"
+#include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
-#include "hub/kernel/respond.h"
 #include "hub/tasks/tasks.h"
 #include "wire/json.h"
 

@@ -4,10 +4,7 @@
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
-#include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
 #include "hub/notices/listen.h"
 
 void hub_drain_begin(hub_orchestrator *hub)

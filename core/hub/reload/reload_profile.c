@@ -2,11 +2,11 @@
 /* Which toolsets are active in which profile after a reload, and the exposures of that. */
 #include "base/limits.h"
 #include "base/log.h"
+#include "hub/active/startup.h"
 #include "hub/notices/logging.h"
 #include "hub/notices/notifier.h"
-#include "hub/reload/reload_internal.h"
-#include "hub/active/startup.h"
 #include "hub/notices/subscription.h"
+#include "hub/reload/reload_internal.h"
 
 #include <stdlib.h>
 

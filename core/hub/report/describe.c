@@ -2,13 +2,9 @@
 #include "hub/report/describe.h"
 
 #include "base/limits.h"
-#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
 #include "hub/report/status.h"
 #include "tools/naming.h"
 

@@ -6,9 +6,9 @@
 #ifndef HUB_HUB_REPORT_DESCRIBE_H
 #define HUB_HUB_REPORT_DESCRIBE_H
 
-#include "hub/kernel/types.h"
 #include "base/buf.h"
-#include "hub/orchestrator/orchestrator.h"
+#include "hub/kernel/types.h"
+#include "hub/kernel/types.h"
 
 /* Append an array with one object per toolset: key, module, description, active, state, reason,
  * toolCount, summary (one line for people), status (hub/report/status.h). `profile` NULL: the

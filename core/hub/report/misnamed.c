@@ -2,14 +2,8 @@
 #include "hub/report/misnamed.h"
 
 #include "base/log.h"
-#include "hub/kernel/call.h"
-#include "hub/kernel/hub.h"
-#include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
-#include "hub/kernel/session.h"
-#include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
 #include "hub/active/startup.h"
+#include "hub/kernel/hub.h"
 #include "tools/schema.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #ifndef HUB_HUB_REPORT_MISNAMED_H
 #define HUB_HUB_REPORT_MISNAMED_H
 
-#include "hub/kernel/types.h"
 #include "base/err.h"
+#include "hub/kernel/types.h"
 
 /* Say that there is no such toolset, and which one may have been meant, or what makes one of a
  * module of that name.

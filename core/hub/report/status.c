@@ -6,9 +6,6 @@
 #include "hub/audit/audit.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/instances/session_instance.h"
-#include "hub/limits/queue.h"
-#include "hub/report/reload_state.h"
-#include "hub/report/describe.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -16,7 +13,9 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
-#include "hub/kernel/respond.h"
+#include "hub/limits/queue.h"
+#include "hub/report/describe.h"
+#include "hub/report/reload_state.h"
 
 #include <inttypes.h>
 #include <unistd.h>

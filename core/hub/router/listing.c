@@ -4,7 +4,6 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "hub/catalogs/announce.h"
-#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"

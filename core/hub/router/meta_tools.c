@@ -3,7 +3,6 @@
 
 #include "base/limits.h"
 #include "hub/active/manager.h"
-#include "hub/report/describe.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -11,6 +10,7 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
+#include "hub/report/describe.h"
 #include "hub/report/status.h"
 #include "hub/router/meta_tools_schemas.h"
 #include "tools/naming.h"

@@ -12,7 +12,6 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
-#include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
 #include "hub/notices/listen.h"
 #include "hub/notices/logging.h"

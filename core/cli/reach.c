@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hub/report/reach.h"
+#include "cli/reach.h"
 
 #include "base/buf.h"
 #include "base/limits.h"
 #include "hub/catalogs/discovery.h"
-#include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
 
 #include <stdlib.h>
 

@@ -3,11 +3,11 @@
  * Why something is not there that one might expect: for whoever runs the hub, on the command line.
  * Clients are told less, since a policy may want them not to know. Thread: [loop].
  */
-#ifndef HUB_HUB_REPORT_MISSING_H
-#define HUB_HUB_REPORT_MISSING_H
+#ifndef HUB_CLI_MISSING_H
+#define HUB_CLI_MISSING_H
 
-#include "hub/kernel/types.h"
 #include "base/buf.h"
+#include "hub/kernel/types.h"
 
 /* Report each toolset that the settings want to be active in the profile and that does not work:
  * it cannot be made, or its server cannot be reached. Not those that a policy keeps out, which is

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hub/report/missing.h"
+#include "cli/missing.h"
 
 #include "base/limits.h"
-#include "hub/report/describe.h"
-#include "hub/kernel/call.h"
+#include "hub/active/startup.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
+#include "hub/report/describe.h"
 #include "hub/report/misnamed.h"
-#include "hub/active/startup.h"
 #include "modules/module_list.h"
 #include "tools/naming.h"
 

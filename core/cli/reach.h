@@ -3,8 +3,8 @@
  * Reaching for every toolset: whether it can be had, whatever the profiles make of it, and what it
  * offers. For the command line, on a hub that was not started. Thread: [loop].
  */
-#ifndef HUB_HUB_REPORT_REACH_H
-#define HUB_HUB_REPORT_REACH_H
+#ifndef HUB_CLI_REACH_H
+#define HUB_CLI_REACH_H
 
 #include "base/buf.h"
 #include "hub/kernel/types.h"

@@ -350,7 +350,7 @@ class Check(HubTest):
         silent = {"command": "sleep", "args": ["600"], "startup_timeout": "300ms"}
         done = self.cli("check", "--connect", toolsets={"alpha": fixture("one"), "silent": silent})
         self.assertEqual(done.returncode, UNREACHABLE, done.stderr)
-        self.assertSays(done.stdout, "alpha: 1 tool", "silent: failed", "300 ms", "startup_timeout")
+        self.assertSays(done.stdout, "alpha: 1 tool", "silent: failed", "0.3 s", "startup_timeout")
 
     def test_tls_where_none_is_spoken(self):
         with socket.create_server(("127.0.0.1", 0)) as server:

@@ -3,6 +3,7 @@
 nobody else's does. Lists that cannot be used are the reason why a toolset is not there, and its server is not started
 for ever because of them (docs/RELIABILITY.md, Answers that cannot be used)."""
 
+from evil_misdeeds import MOST_VALUES
 from evil_upstream_base import FORGED_ANSWERS, KEPT_CONNECTIONS, TRANSPORTS, UNUSABLE, EvilUpstreamTest
 from mcp import main
 
@@ -137,7 +138,7 @@ class ModernWebSocket(Answers, EvilUpstreamTest):
 
 # What is wrong with a list, and the words of the reason.
 LISTS = {
-    "too many values": (lambda q: q.say(q.reply(result={"tools": [], "x": [0] * 200000})), ["too many values", "200000"]),
+    "too many values": (lambda q: q.say(q.reply(result={"tools": [], "x": [0] * MOST_VALUES})), ["too many values", str(MOST_VALUES)]),
     "nested too deep": (lambda q: q.say(q.reply(result='{"tools":[],"x":' + "[" * 64 + "]" * 64 + "}")), ["nested too deep", "64"]),
     "null": (lambda q: q.say(q.reply(result="null")), ["result", "of type object"]),
     "no array": (lambda q: q.result({"tools": 7}), ["is not an array"]),

@@ -87,7 +87,7 @@ class Forgery(HubTest):
         held = client.send_call("up__hold")
         line = recorder.wait_calls(2)[-1]
         real = int(slice_at(line, "id"))
-        for guess in [*range(real - 50, real), *range(real + 1, real + 50), f'"{real}"', "null", '"x"', "1.5"]:
+        for guess in [*range(real - 50, real), *range(real + 1, real + 50), f'"{real + 1}"', "null", '"x"', "1.5"]:
             recorder.write(f'{{"jsonrpc":"2.0","id":{guess},"result":{{"content":[],"forged":true}}}}')
         client.barrier()
         self.assertEqual(client.hub.mark, since + 1)

@@ -3,8 +3,7 @@
 nobody else's does. Lists that cannot be used are the reason why a toolset is not there, and its server is not started
 for ever because of them (docs/RELIABILITY.md, Answers that cannot be used)."""
 
-from evil_misdeeds import MOST_VALUES
-from evil_upstream_base import FORGED_ANSWERS, KEPT_CONNECTIONS, TRANSPORTS, UNUSABLE, EvilUpstreamTest
+from evil_upstream_base import FORGED_ANSWERS, KEPT_CONNECTIONS, MOST_VALUES, TRANSPORTS, UNUSABLE, EvilUpstreamTest
 from mcp import main
 
 TRIES = 5  # UPSTREAM_CATALOG_TRIES
@@ -138,18 +137,18 @@ class ModernWebSocket(Answers, EvilUpstreamTest):
 
 # What is wrong with a list, and the words of the reason.
 LISTS = {
-    "too many values": (lambda q: q.say(q.reply(result={"tools": [], "x": [0] * MOST_VALUES})), ["too many values", str(MOST_VALUES)]),
+    "too many values": (lambda q: q.say(q.reply(result={"tools": [], "x": [0] * MOST_VALUES})), ["more than 2,097,152 values", str(MOST_VALUES)]),
     "nested too deep": (lambda q: q.say(q.reply(result='{"tools":[],"x":' + "[" * 64 + "]" * 64 + "}")), ["nested too deep", "64"]),
     "null": (lambda q: q.say(q.reply(result="null")), ["result", "of type object"]),
     "no array": (lambda q: q.result({"tools": 7}), ["is not an array"]),
-    "too large": (lambda q: q.say(q.reply(result={"tools": [], "x": "y" * (1 << 20)})), ["limits.upstream_message"]),
+    "too large": (lambda q: q.say(q.reply(result={"tools": [], "x": "y" * (8 << 20)})), ["limits.upstream_message"]),
 }
 
 
 class Lists(EvilUpstreamTest):
     """Each list, on every transport."""
 
-    limits = {**EvilUpstreamTest.limits, "upstream_message": "1MiB", "discover_timeout": "30s"}
+    limits = {**EvilUpstreamTest.limits, "upstream_message": "8MiB", "discover_timeout": "30s"}
 
     def evil_toolsets(self):
         return {short(t): (self.evil(t, short(t)), {"startup_timeout": "60s"}) for t in TRANSPORTS}

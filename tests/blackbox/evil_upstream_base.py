@@ -13,7 +13,7 @@ from mcp import MARKER, SUPPORT, TIMEOUT, LegacyClient, key_of, processes
 
 sys.path.insert(0, str(SUPPORT))
 
-from evil_misdeeds import FORGED_ANSWERS, MISDEEDS, NOT_ANSWERS, UNUSABLE, WITHOUT_ID, say  # noqa: E402,F401
+from evil_misdeeds import FORGED_ANSWERS, MISDEEDS, MOST_VALUES, NOT_ANSWERS, UNUSABLE, WITHOUT_ID, say  # noqa: E402,F401
 from evil_transports import TRANSPORTS  # noqa: E402,F401
 from evil_upstream import META, Evil  # noqa: E402,F401
 

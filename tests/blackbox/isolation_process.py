@@ -386,12 +386,12 @@ class Probes(Isolated):
         self.check("configuration OK", code=0)
         self.check("misbehave.so: it crashed (SIGABRT)", reply="crash")
         self.check("misbehave.so: it ended the process", reply="exit")
-        self.check("misbehave.so: loading takes longer than 5000 ms", reply="loop")
+        self.check("misbehave.so: loading does not come to an end within 5000 ms", reply="loop")
 
     def test_checking_what_a_toolset_makes_of_it(self):
         self.check('toolset "misbehave": it crashed (SIGABRT)', reply="create-crash")
         self.check('toolset "misbehave": it ended the process', reply="create-exit")
-        self.check('toolset "misbehave": loading takes longer than 5000 ms', reply="create-loop")
+        self.check('toolset "misbehave": loading does not come to an end within 5000 ms', reply="create-loop")
 
     def test_checking_what_is_isolated(self):
         self.check("configuration OK", code=0, entry=self.entry())

@@ -72,8 +72,8 @@ NOT_ANSWERS = {
 
 # Answers that cannot be used, and words of what is said about them. Nothing comes after them.
 UNUSABLE = {
-    "too many values": (say(lambda q: q.reply(result={"content": [], "x": [0] * MOST_VALUES}), last=False), ["too many values", f"at most {MOST_VALUES} values"]),
-    "many values, the id last": (say(lambda q: f'{{"result":{{"x":[{"0," * MOST_VALUES}0]}},"jsonrpc":"2.0","id":{q.id}}}', last=False), ["too many values"]),
+    "too many values": (say(lambda q: q.reply(result={"content": [], "x": [0] * MOST_VALUES}), last=False), ["more than 2,097,152 values", f"at most {MOST_VALUES} values"]),
+    "many values, the id last": (say(lambda q: f'{{"result":{{"x":[{"0," * MOST_VALUES}0]}},"jsonrpc":"2.0","id":{q.id}}}', last=False), ["more than 2,097,152 values"]),
     "nested too deep": (say(lambda q: q.reply(result='{"x":' + "[" * 70 + "]" * 70 + "}"), last=False), ["nested too deep", "nested 64 deep"]),
     "deep, the id last": (say(lambda q: f'{{"result":{{"x":{"[" * 1000}{"]" * 1000}}},"jsonrpc":"2.0","id":{q.id}}}', last=False), ["nested too deep"]),
     "a Latin-1 byte": (say(lambda q: to_bytes(q.good()).replace(b'"content"', b'"caf\xe9":1,"content"'), last=False), ["not UTF-8"]),

@@ -285,7 +285,7 @@ static cache_job *make_job(hub_toolset *toolset)
         .capabilities = hub_str_of(hub_toolset_capabilities(toolset)->json),
     };
     for (int kind = 0; kind < HUB_KINDS; kind++) {
-        record.lists[kind] = list_json(hub_toolset_list(toolset, kind));
+        record.lists[kind] = list_json(hub_toolset_list(toolset, (hub_kind)kind));
     }
     hub_buf_init(&job->text, HUB_LIMIT_CATALOG_FILE_BYTES);
     hub_catalog_file_write(&record, &job->text);

@@ -57,7 +57,7 @@ static void tell_session(const hub_notifier *notifier, const hub_session *sessio
     bool is_news[HUB_TOPICS] = {false};
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         bool is_given =
-            hub_session_listed(session, kind) ==
+            hub_session_listed(session, (hub_kind)kind) ==
             hub_exposure_serial(hub_profile_exposure(notifier->profile), (hub_kind)kind);
         if (changed[kind] && (is_asked_for || !is_given)) {
             is_news[TOPICS[kind]] = true;

@@ -102,7 +102,8 @@ static int watch(pid_t pid, const cli_probe *probe)
         (void)close(pidfd);
     }
     if (!has_ended) {
-        cli_complain("%s: loading does not come to an end within %d ms", probe->what, HUB_LIMIT_PROBE_MS);
+        cli_complain("%s: loading does not come to an end within %d ms", probe->what,
+                     HUB_LIMIT_PROBE_MS);
         return EXIT_CONFIG;
     }
     return judge(status, probe);

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What all clients together make the hub keep (limits.client_memory): who has more than a fair share is refused, who has
 less is served, and what was kept is given back."""

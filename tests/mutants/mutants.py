@@ -182,8 +182,8 @@ MUTANTS = [
     Mutant(
         "catalogs_do_not_reach_the_disk_first",
         "core/hub/catalogs/catalog_file.c",
-        "    return fsync(fd) == 0;\n",
-        "    return fd >= 0;\n",
+        " && fsync(fd) == 0\n",
+        "\n",
         "test_catalog_file",
     ),
     Mutant(
@@ -204,15 +204,15 @@ MUTANTS = [
     Mutant(
         "calls_wait_in_any_number",
         "core/hub/limits/queue.c",
-        "    if (queue->count >= toolset->settings->queue) {",
-        "    if (queue->count >= SIZE_MAX / 2) {",
+        "    if (of->count >= hub_toolset_settings_of(toolset)->queue) {",
+        "    if (of->count >= SIZE_MAX / 2) {",
         "test_queue",
     ),
     Mutant(
         "principals_take_no_turns",
         "core/hub/limits/queue.c",
-        "    DL_DELETE(queue->turn, lane);\n    DL_APPEND(queue->turn, lane);\n    return lane->first;",
-        "    return lane->first;",
+        "    DL_DELETE(of->turn, first);\n    DL_APPEND(of->turn, first);\n    return first->first;",
+        "    return first->first;",
         "test_queue",
     ),
     Mutant(
@@ -224,8 +224,8 @@ MUTANTS = [
     ),
     Mutant(
         "refusals_leave_no_record",
-        "core/hub/limits/rates.c",
-        "    hub_audit_refuse(request);\n",
+        "core/hub/audit/audit.c",
+        "    .refuse = hub_audit_note_refused,\n",
         "",
         "test_audit",
     ),

@@ -138,6 +138,21 @@ class SlowStart(EvilUpstreamTest):
                 version = evil.of("tools/call")[-1].params["_meta"][META + "protocolVersion"]
                 self.assertEqual(version, "2026-07-28")
 
+    def test_refusal_first(self):
+        """The refusal of initialize overtakes the late answer, or that never comes: the server is asked again."""
+        for name, (evil, _) in self.evils.items():
+            self.assertBehaves(name)
+
+            def once(q, evil=evil):
+                del evil.on["server/discover"]
+
+            evil.on.update({"server/discover": once, "initialize": lambda q: q.error(-32601, "Method not found: initialize")})
+            self.renew(name).result
+        for name, request_id in [(name, self.send(name, n=1)) for name in self.evils]:
+            with self.subTest(name):
+                self.assertRight(self.answer(request_id), n=1)
+                self.assertEqual(len(self.evils[name][0].of("initialize")), 1)
+
 
 class Catalogs:
     """Lists are read alike whatever the transport, so one has most of it."""

@@ -19,7 +19,11 @@ static const char *const LEGACY_VERSIONS[] = {"2025-11-25", "2025-06-18", "2025-
 
 enum { PROBE_DOUBLINGS = 6 };
 
-enum { CODE_UNSUPPORTED_VERSION = -32022, CODE_MISSING_CAPABILITY = -32021 };
+enum {
+    CODE_METHOD_NOT_FOUND = -32601,
+    CODE_UNSUPPORTED_VERSION = -32022,
+    CODE_MISSING_CAPABILITY = -32021,
+};
 
 static const patchbay_str NOTHING = {.ptr = NULL, .len = 0};
 
@@ -304,6 +308,14 @@ static int is_modern_refusal(const mcp_server *server, patchbay_str error)
            lists_version(supported, UPSTREAM_MODERN_VERSION);
 }
 
+/* One that was silent, and knows no initialize: it is modern, and still has to say so. */
+static int is_unknown_method(const mcp_server *server, patchbay_str error)
+{
+    int64_t code = 0;
+    (void)patchbay_json_int(patchbay_json_get(error, "code"), &code);
+    return code == CODE_METHOD_NOT_FOUND && server->is_guess && server->protocol == NULL;
+}
+
 void upstream_take_initialization(mcp_server *server, const patchbay_message *message)
 {
     if (server->phase != PHASE_INITIALIZING) {
@@ -317,6 +329,10 @@ void upstream_take_initialization(mcp_server *server, const patchbay_message *me
     if (message->kind == PATCHBAY_MSG_ERROR && server->skipped_probe) {
         server->skipped_probe = 0; /* it was not the probe that killed it */
         probe(server, server->pace.startup_ms);
+        return;
+    }
+    if (message->kind == PATCHBAY_MSG_ERROR && is_unknown_method(server, message->error)) {
+        probe(server, server->pace.startup_ms); /* over HTTP the late answer may come second */
         return;
     }
     if (message->kind == PATCHBAY_MSG_ERROR) {

@@ -8,6 +8,7 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 
 /* ---- whose roots ----------------------------------------------------------------------------- */
@@ -154,8 +155,7 @@ void hub_roots_changed(const hub_session *session)
 {
     for (size_t i = 0;; i++) {
         size_t count;
-        const hub_source *sources =
-            hub_exposure_sources(hub_profile_exposure(hub_session_profile(session)), &count);
+        const hub_source *sources = hub_exposure_sources(hub_session_exposure(session), &count);
         if (i >= count) {
             return;
         }

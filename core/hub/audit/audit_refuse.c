@@ -6,8 +6,8 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
-#include "tools/route.h"
 
 /* Note it as what the toolset calls it, or as the client said it when nobody has it. */
 static void note(const hub_request *request, const hub_entry *entry, hub_str name)
@@ -20,8 +20,7 @@ static void note(const hub_request *request, const hub_entry *entry, hub_str nam
 
 static void note_named(const hub_request *request, hub_kind kind, hub_str name)
 {
-    const hub_entry *entry =
-        hub_exposure_find(hub_profile_exposure(hub_session_profile(request->session)), kind, name);
+    const hub_entry *entry = hub_sight_find(hub_request_sight(request), kind, name);
     note(request, entry, entry != NULL ? entry->item->name : name);
 }
 
@@ -31,8 +30,7 @@ static void note_resource(const hub_request *request, hub_str uri)
     hub_buf own;
     hub_buf_init(&own, HUB_LIMIT_URI_BYTES);
     if (uri.len <= HUB_LIMIT_URI_BYTES) {
-        entry = hub_route_resource(hub_profile_exposure(hub_session_profile(request->session)), uri,
-                                   &own);
+        entry = hub_sight_find_resource(hub_request_sight(request), uri, &own);
     }
     note(request, entry, entry != NULL && own.len > 0 ? hub_buf_str(&own) : uri);
     hub_buf_fini(&own);

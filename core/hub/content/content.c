@@ -7,9 +7,9 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/way.h"
 #include "hub/report/describe.h"
-#include "tools/route.h"
 
 #include <stdio.h>
 
@@ -96,8 +96,7 @@ bool hub_content_refuse_ambiguous(const hub_request *request, hub_kind kind, hub
 {
     hub_buf rivals;
     hub_buf_init(&rivals, HUB_LIMIT_LOG_LINE_BYTES / 2);
-    size_t count = hub_exposure_add_rivals(
-        hub_profile_exposure(hub_session_profile(request->session)), kind, name, &rivals);
+    size_t count = hub_sight_add_rivals(hub_request_sight(request), kind, name, &rivals);
     if (count > 0) {
         hub_buf text;
         hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
@@ -150,8 +149,7 @@ static void forward(const hub_request *request, const hub_entry *entry, hub_str 
 static void forward_item(const hub_request *request, hub_kind kind, const hub_entry *entry,
                          hub_str name_json)
 {
-    hub_shown *shown = hub_shown_ref(
-        hub_exposure_shown(hub_profile_exposure(hub_session_profile(request->session)), kind));
+    hub_shown *shown = hub_shown_ref(hub_sight_shown(hub_request_sight(request), kind));
     forward(request, entry, entry->item->name, name_json);
     hub_shown_unref(shown);
 }
@@ -161,8 +159,7 @@ static void forward_resource(const hub_request *request, hub_str uri, hub_str ur
 {
     hub_buf own;
     hub_buf_init(&own, HUB_LIMIT_URI_BYTES);
-    const hub_entry *entry =
-        hub_route_resource(hub_profile_exposure(hub_session_profile(request->session)), uri, &own);
+    const hub_entry *entry = hub_sight_find_resource(hub_request_sight(request), uri, &own);
     if (!hub_buf_ok(&own)) {
         hub_respond_refusal(request, own.failed);
     } else if (entry == NULL) {
@@ -175,8 +172,7 @@ static void forward_resource(const hub_request *request, hub_str uri, hub_str ur
 
 static const hub_entry *find_prompt(const hub_request *request, hub_str name)
 {
-    return hub_exposure_find(hub_profile_exposure(hub_session_profile(request->session)),
-                             HUB_KIND_PROMPT, name);
+    return hub_sight_find(hub_request_sight(request), HUB_KIND_PROMPT, name);
 }
 
 /* ---- the methods ----------------------------------------------------------------------------- */
@@ -222,13 +218,12 @@ void hub_content_get_prompt(const hub_request *request)
 /* A reference to a resource is a template as it is listed, or a URI. */
 static void complete_resource(const hub_request *request, hub_str raw)
 {
-    const hub_profile *profile = hub_session_profile(request->session);
     hub_buf uri;
     if (!hub_content_read_uri(request, raw, &uri)) {
         return;
     }
     const hub_entry *entry =
-        hub_exposure_find(hub_profile_exposure(profile), HUB_KIND_TEMPLATE, hub_buf_str(&uri));
+        hub_sight_find(hub_request_sight(request), HUB_KIND_TEMPLATE, hub_buf_str(&uri));
     if (entry != NULL) {
         forward_item(request, HUB_KIND_TEMPLATE, entry, raw);
     } else {

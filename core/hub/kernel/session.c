@@ -5,6 +5,7 @@
 #include "hub/kernel/call_kept.h"
 #include "hub/kernel/objects.h"
 #include "hub/kernel/respond.h"
+#include "hub/kernel/sight.h"
 
 #include <stdlib.h>
 
@@ -284,7 +285,7 @@ void *hub_session_part(const hub_session *session, const hub_station *station)
 
 hub_str hub_session_find_tool(const hub_session *session, hub_str name)
 {
-    return hub_exposure_tool_definition(session->profile->exposure, name);
+    return hub_sight_tool_definition(hub_session_sight(session), name);
 }
 
 /* ---- its calls ------------------------------------------------------------------------------- */

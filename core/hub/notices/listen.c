@@ -7,9 +7,9 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/notices/subscription_internal.h"
 #include "hub/tasks/tasks.h"
-#include "tools/route.h"
 
 #include <stdlib.h>
 
@@ -77,9 +77,9 @@ static bool lacks_resource(const hub_request *request)
         hub_buf_init(&uri, raw.len);
         hub_buf own;
         hub_buf_init(&own, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-        lacks = hub_json_decode(raw, &uri) != HUB_OK ||
-                hub_route_resource(hub_profile_exposure(hub_session_profile(request->session)),
-                                   hub_buf_str(&uri), &own) == NULL;
+        lacks =
+            hub_json_decode(raw, &uri) != HUB_OK ||
+            hub_sight_find_resource(hub_request_sight(request), hub_buf_str(&uri), &own) == NULL;
         hub_buf_fini(&own);
         hub_buf_fini(&uri);
     }
@@ -99,7 +99,7 @@ static hub_err subscribe(const hub_request *request, hub_listen *listen)
         hub_buf_init(&uri, raw.len);
         hub_subscription_fate fate = HUB_SUBSCRIPTION_NO_MEMORY;
         if (hub_json_decode(raw, &uri) == HUB_OK) {
-            fate = hub_subscription_add(request->session, listen, hub_buf_str(&uri));
+            fate = hub_subscription_add(request, listen, hub_buf_str(&uri));
         }
         err = fate == HUB_SUBSCRIPTION_NO_MEMORY ? HUB_ENOMEM : HUB_OK;
         hub_buf_fini(&uri);

@@ -7,6 +7,7 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/notices/listen.h"
 #include "hub/notices/subscription_internal.h"
@@ -51,14 +52,13 @@ static hub_shown *current(const hub_notifier *notifier, hub_kind kind)
 /* Tell a session of the changed kinds; one that waited for these very lists was given them. A
  * legacy client hears of the lists that were announced to it, a modern one of those that it asked
  * for. */
-static void tell_session(const hub_notifier *notifier, const hub_session *session,
-                         const bool changed[HUB_KINDS], bool is_asked_for)
+static void tell_session(const hub_session *session, const bool changed[HUB_KINDS],
+                         bool is_asked_for)
 {
     bool is_news[HUB_TOPICS] = {false};
     for (int kind = 0; kind < HUB_KINDS; kind++) {
-        bool is_given =
-            hub_session_listed(session, (hub_kind)kind) ==
-            hub_exposure_serial(hub_profile_exposure(notifier->profile), (hub_kind)kind);
+        bool is_given = hub_session_listed(session, (hub_kind)kind) ==
+                        hub_sight_serial(hub_session_sight(session), (hub_kind)kind);
         if (changed[kind] && (is_asked_for || !is_given)) {
             is_news[TOPICS[kind]] = true;
         }
@@ -96,7 +96,7 @@ static void tell(hub_notifier *notifier)
     notifier->count++;
     for (const hub_session *session = hub_profile_sessions(notifier->profile); session != NULL;
          session = hub_session_next(session)) {
-        tell_session(notifier, session, changed, is_asked_for);
+        tell_session(session, changed, is_asked_for);
     }
 }
 

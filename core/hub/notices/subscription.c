@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "hub/kernel/sight.h"
 #include "hub/notices/subscription_internal.h"
 #include "hub/notices/update_pace.h"
 #include "tools/mapped_uri.h"
@@ -444,9 +445,7 @@ static void sweep_one(hub_subscription *subscription)
     hub_subscriber *next;
     for (hub_subscriber *at = subscription->first; at != NULL; at = next) {
         next = at->next;
-        if (at->is_asleep ||
-            hub_exposure_source(hub_profile_exposure(hub_session_profile(at->session)), key) !=
-                NULL) {
+        if (at->is_asleep || hub_exposure_source(hub_session_exposure(at->session), key) != NULL) {
             continue;
         }
         if (at->call != 0) {

@@ -39,9 +39,10 @@ typedef enum hub_subscription_fate {
     HUB_SUBSCRIPTION_NO_MEMORY,
 } hub_subscription_fate;
 
-/* Make a listen stream a subscriber of a URI. The toolset is not told before
+/* Make the listen stream of a request a subscriber of a URI. The toolset is not told before
  * hub_subscription_begin. The same URI twice is one subscription. */
-hub_subscription_fate hub_subscription_add(hub_session *session, hub_listen *listen, hub_str uri);
+hub_subscription_fate hub_subscription_add(const hub_request *request, hub_listen *listen,
+                                           hub_str uri);
 
 /* Tell the toolsets of a stream's subscriptions. For each that has to be waited for, `awaited`
  * grows by one, and hub_listen_settled() follows, perhaps before this returns; what a toolset

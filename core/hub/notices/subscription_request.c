@@ -4,8 +4,8 @@
 #include "base/log.h"
 #include "hub/content/content.h"
 #include "hub/instances/session_instance.h"
+#include "hub/kernel/sight.h"
 #include "hub/notices/subscription_internal.h"
-#include "tools/route.h"
 
 static const hub_outcome DONE = {.status = PATCHBAY_RESULT, .json = {.ptr = "{}", .len = 2}};
 
@@ -17,11 +17,11 @@ typedef struct target {
 } target;
 
 /* Find out what a URI means; release it with hub_buf_fini(&ret_target->own_uri). */
-static hub_err find_target(const hub_session *session, hub_str uri, target *ret_target)
+static hub_err find_target(const hub_request *request, hub_str uri, target *ret_target)
 {
     hub_buf_init(&ret_target->own_uri, HUB_LIMIT_URI_BYTES);
-    const hub_entry *entry = hub_route_resource(hub_profile_exposure(hub_session_profile(session)),
-                                                uri, &ret_target->own_uri);
+    const hub_entry *entry =
+        hub_sight_find_resource(hub_request_sight(request), uri, &ret_target->own_uri);
     ret_target->toolset = entry != NULL ? entry->owner : NULL;
     ret_target->is_mapped = ret_target->own_uri.len != uri.len;
     return ret_target->own_uri.failed;
@@ -89,7 +89,7 @@ void hub_subscription_open(const hub_request *request)
     if (!hub_content_read_uri(request, request->message->at[HUB_M_URI], &uri)) {
         return;
     }
-    hub_err err = find_target(request->session, hub_buf_str(&uri), &what);
+    hub_err err = find_target(request, hub_buf_str(&uri), &what);
     if (err != HUB_OK) {
         hub_respond_refusal(request, err);
     } else if (what.toolset == NULL) {
@@ -199,13 +199,14 @@ static hub_subscription_fate add(hub_session *session, hub_listen *listen, const
     return HUB_SUBSCRIPTION_TAKEN;
 }
 
-hub_subscription_fate hub_subscription_add(hub_session *session, hub_listen *listen, hub_str uri)
+hub_subscription_fate hub_subscription_add(const hub_request *request, hub_listen *listen,
+                                           hub_str uri)
 {
     target what;
-    hub_err err = find_target(session, uri, &what);
+    hub_err err = find_target(request, uri, &what);
     hub_subscription_fate fate = err == HUB_ENOMEM ? HUB_SUBSCRIPTION_NO_MEMORY
                                  : err != HUB_OK   ? HUB_SUBSCRIPTION_UNKNOWN /* it is too long */
-                                                   : add(session, listen, &what);
+                                                   : add(request->session, listen, &what);
     hub_buf_fini(&what.own_uri);
     return fate;
 }

@@ -8,6 +8,7 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/notices/notifier.h"
 
@@ -122,8 +123,8 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
 {
     const hub_profile *profile = hub_session_profile(request->session);
     const hub_orchestrator *hub = hub_profile_hub(profile);
-    const hub_exposure *exposure = hub_profile_exposure(profile);
-    const hub_shown *shown = hub_exposure_shown(exposure, kind);
+    hub_sight sight = hub_request_sight(request);
+    const hub_shown *shown = hub_sight_shown(sight, kind);
     hub_str cursor = request->message->at[HUB_M_CURSOR];
     hub_shown_place from = {.part = 0};
     hub_shown_page page;
@@ -156,7 +157,7 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
     if (hub_buf_ok(&tail)) {
         hub_notifier_seen(hub_notifier_of(profile), kind);
         if (page.is_end) {
-            hub_session_note_listed(request->session, kind, hub_exposure_serial(exposure, kind));
+            hub_session_note_listed(request->session, kind, hub_sight_serial(sight, kind));
         }
         hub_respond_list(request, hub_str_of(LIST_KEYS[kind]), page.spans, page.span_count,
                          hub_buf_str(&tail));

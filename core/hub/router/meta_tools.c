@@ -8,6 +8,7 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
 #include "hub/report/describe.h"
@@ -305,9 +306,10 @@ static void add_tool_summary(hub_buf *out, hub_str exposed, const hub_item *tool
 }
 
 /* The exposed entries of an active toolset; for one that is not active, what is known of it. */
-static void add_toolset_tools(hub_buf *out, const hub_profile *profile, hub_toolset *toolset)
+static void add_toolset_tools(hub_buf *out, const hub_call *call, hub_toolset *toolset)
 {
-    const hub_shown *tools = hub_exposure_shown(hub_profile_exposure(profile), HUB_KIND_TOOL);
+    const hub_profile *profile = profile_of(call);
+    const hub_shown *tools = hub_sight_shown(hub_call_sight(call), HUB_KIND_TOOL);
     bool active = hub_describe_is_active(profile, toolset);
     hub_shown_place at = {.part = 0};
     hub_buf_add_char(out, '[');
@@ -323,7 +325,7 @@ static void add_toolset_tools(hub_buf *out, const hub_profile *profile, hub_tool
                        i < hub_toolset_list(toolset, HUB_KIND_TOOL)->count;
          i++) {
         const hub_item *tool = &hub_toolset_list(toolset, HUB_KIND_TOOL)->items[i];
-        if (hub_exposure_exposes(hub_profile_exposure(profile), &source, tool)) {
+        if (hub_exposure_exposes(hub_call_sight(call).exposure, &source, tool)) {
             hub_json_add_comma(out);
             add_tool_summary(out, tool->name, tool);
         }
@@ -352,7 +354,7 @@ static void describe_toolset(hub_call *call, hub_str arguments)
         hub_buf_add_char(&out, '{');
         hub_describe_add_toolset(profile, toolset, &out);
         hub_buf_add(&out, HUB_STR(",\"tools\":"));
-        add_toolset_tools(&out, profile, toolset);
+        add_toolset_tools(&out, call, toolset);
         hub_buf_add_char(&out, '}');
         reply(call, &out, false);
     }
@@ -361,8 +363,7 @@ static void describe_toolset(hub_call *call, hub_str arguments)
 
 static void list_tools(hub_call *call, hub_str arguments)
 {
-    const hub_profile *profile = profile_of(call);
-    const hub_shown *tools = hub_exposure_shown(hub_profile_exposure(profile), HUB_KIND_TOOL);
+    const hub_shown *tools = hub_sight_shown(hub_call_sight(call), HUB_KIND_TOOL);
     hub_shown_place at = {.part = 0};
     (void)arguments;
     hub_buf out;

@@ -12,6 +12,7 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/way.h"
 #include "hub/notices/listen.h"
 #include "hub/notices/logging.h"
@@ -86,7 +87,7 @@ static const hub_entry *find_tool(const hub_request *request)
         }
         name = hub_buf_str(&decoded);
     }
-    const hub_entry *entry = hub_exposure_find(hub_profile_exposure(profile), HUB_KIND_TOOL, name);
+    const hub_entry *entry = hub_sight_find(hub_request_sight(request), HUB_KIND_TOOL, name);
     if (entry != NULL || hub_content_refuse_ambiguous(request, HUB_KIND_TOOL, name)) {
         hub_buf_fini(&decoded);
         return entry;
@@ -160,8 +161,8 @@ static void handle_tools_call(const hub_request *request)
     const hub_entry *entry = find_tool(request);
     if (entry != NULL) {
         /* A tool may change the list while it runs; what it was given lies in this one. */
-        hub_shown *shown = hub_shown_ref(hub_exposure_shown(
-            hub_profile_exposure(hub_session_profile(request->session)), HUB_KIND_TOOL));
+        hub_shown *shown =
+            hub_shown_ref(hub_sight_shown(hub_request_sight(request), HUB_KIND_TOOL));
         call_tool(request, entry);
         hub_shown_unref(shown);
     }

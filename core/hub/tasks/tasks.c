@@ -9,6 +9,7 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
 #include "hub/tasks/tasks_internal.h"
@@ -139,8 +140,8 @@ static hub_toolset *find_task(const hub_session *session, hub_era era, hub_str t
         text.ptr[dot + 1 + MAC_DIGITS] != '.') {
         return NULL;
     }
-    const hub_source *source = hub_exposure_source(
-        hub_profile_exposure(hub_session_profile(session)), (hub_str){.ptr = text.ptr, .len = dot});
+    const hub_source *source =
+        hub_exposure_source(hub_session_exposure(session), (hub_str){.ptr = text.ptr, .len = dot});
     if (source == NULL || source->bare) {
         return NULL;
     }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/kernel/sight.h"
+
+#include "hub/kernel/objects.h"
+#include "hub/kernel/respond.h"
+#include "tools/route.h"
+
+static hub_sight sight_of(const hub_session *session, hub_revision revision)
+{
+    return (hub_sight){.exposure = hub_session_exposure(session),
+                       .revision = revision != HUB_REVISION_NONE ? revision : HUB_REVISION_NEWEST};
+}
+
+hub_exposure *hub_session_exposure(const hub_session *session)
+{
+    return session->profile->exposure;
+}
+
+hub_sight hub_session_sight(const hub_session *session)
+{
+    return sight_of(session, session->revision);
+}
+
+hub_sight hub_request_sight(const hub_request *request)
+{
+    return sight_of(request->session, request->context.revision);
+}
+
+hub_sight hub_call_sight(const hub_call *call)
+{
+    return sight_of(call->session, call->context.revision);
+}
+
+hub_shown *hub_sight_shown(hub_sight sight, hub_kind kind)
+{
+    return hub_exposure_shown(sight.exposure, kind);
+}
+
+uint64_t hub_sight_serial(hub_sight sight, hub_kind kind)
+{
+    return hub_exposure_serial(sight.exposure, kind);
+}
+
+const hub_entry *hub_sight_find(hub_sight sight, hub_kind kind, hub_str exposed)
+{
+    return hub_exposure_find(sight.exposure, kind, exposed);
+}
+
+const hub_entry *hub_sight_find_own(hub_sight sight, hub_kind kind, hub_str toolset, hub_str name)
+{
+    return hub_exposure_find_own(sight.exposure, kind, toolset, name);
+}
+
+const hub_entry *hub_sight_find_resource(hub_sight sight, hub_str uri, hub_buf *own_uri)
+{
+    return hub_route_resource(sight.exposure, uri, own_uri);
+}
+
+hub_str hub_sight_tool_definition(hub_sight sight, hub_str exposed)
+{
+    return hub_exposure_tool_definition(sight.exposure, exposed);
+}
+
+size_t hub_sight_add_rivals(hub_sight sight, hub_kind kind, hub_str name, hub_buf *out)
+{
+    return hub_exposure_add_rivals(sight.exposure, kind, name, out);
+}

@@ -2,7 +2,7 @@
 /* Memory that runs out, at every allocation in turn: an error, nothing half done, nothing left
  * behind (the leak checker looks). */
 #include "fail_memory.h"
-#include "section_support.h"
+#include "tools/section_support.h"
 
 #include "base/map.h"
 #include "http/failures.h"

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ["guard", "base", "wire", "tools", "modules", "hub", "config", "web", "cli"]  # lowest first
+ROOMS = ["guard", "base", "wire", "tools", "modules", "search", "hub", "config", "web", "cli"]  # lowest first
 
 # Headers of libraries, and where they may appear. A number bounds how many files of a folder may.
 LIBRARIES = {
@@ -31,7 +31,8 @@ LIBRARIES = {
     r"openssl/.*": {"core/base": 1, "core/config": 1, "core/hub": None, "plugins": 1, "transports": None, "tests": None},
     r"curl/.*": {"core/modules": None, "plugins": None},
     r"libwebsockets\.h": {"transports": None},
-    r"dlfcn\.h": {"core/modules": None, "tests": None},
+    r"libstemmer\.h": {"core/search": 1},
+    r"dlfcn\.h": {"core/modules": None, "core/search": 1, "tests": None},
     r"cmocka\.h": {"tests": None},
 }
 

@@ -201,6 +201,20 @@
 /* Lists. Clients exist that read only the first page, so pages are large. */
 #define HUB_LIMIT_LIST_PAGE 1000
 
+/* Search. The longest word that is told from others; different words of one tool, and of a query;
+ * how deep arguments are read, in levels of their schema; what counts of the text about a toolset,
+ * for each of its tools; how many tools are told at most; and what one index has room for: tools, and
+ * words of tools (8 bytes each while it is made, 2 to 3 afterwards), of which each tool has its
+ * share. */
+#define HUB_LIMIT_SEARCH_WORD_BYTES     64
+#define HUB_LIMIT_SEARCH_WORDS_PER_TOOL 512
+#define HUB_LIMIT_SEARCH_QUERY_WORDS    64
+#define HUB_LIMIT_SEARCH_DEPTH          16
+#define HUB_LIMIT_SEARCH_TOOLSET_BYTES  512
+#define HUB_LIMIT_SEARCH_RESULTS        100
+#define HUB_LIMIT_SEARCH_TOOLS          (1u << 20)
+#define HUB_LIMIT_SEARCH_POSTINGS       (8u * 1024 * 1024)
+
 /* The log. */
 #define HUB_LIMIT_LOG_VALUE_BYTES 1024
 #define HUB_LIMIT_LOG_LINE_BYTES  16384

@@ -444,8 +444,8 @@ class Folders(HubTest):
         }.items():
             with self.subTest(name):
                 client = self.serve(name, json.dumps(config))
-                failure = client.call("enable_toolset", {"toolset": "up"}).tool_error
-                self.assertSays(failure["message"], f"{self.project}/nope", "no such file")
+                wanted = self.meta_call(client, "enable_toolset", toolset="up")
+                self.assertSays(wanted["message"], f"{self.project}/nope", "no such file")
 
 
 class CommandLine(Base):

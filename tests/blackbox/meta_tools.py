@@ -147,9 +147,9 @@ class Enabling(HubTest):
         client.call("enable_toolset", {"toolset": "alpha"})
         client.wait_list_changed(since)
         since = client.hub.mark
-        failure = client.call("enable_toolset", {"toolset": "alpha"}).tool_error
-        self.assertEqual(failure["code"], "E_VALIDATION")
-        self.assertSays(failure["message"], "alpha", "already enabled")
+        result = self.meta_call(client, "enable_toolset", toolset="alpha")
+        self.assertEqual((result["ok"], result["toolCount"]), (True, 2))
+        self.assertSays(result["message"], "alpha", "already enabled", "2 tools")
         client.barrier()
         self.assertEqual(client.list_changes(since), 0)
 
@@ -165,10 +165,15 @@ class Enabling(HubTest):
 
     def test_disable_what_is_not_enabled(self):
         client = self.legacy(toolsets=TOOLSETS)
-        for name, says in (("beta", "not enabled"), ("nope", "nope")):
-            failure = client.call("disable_toolset", {"toolset": name}).tool_error
-            self.assertEqual(failure["code"], "E_VALIDATION")
-            self.assertSays(failure["message"], name, says)
+        since = client.hub.mark
+        result = self.meta_call(client, "disable_toolset", toolset="beta")
+        self.assertIs(result["ok"], True)
+        self.assertSays(result["message"], "beta", "not enabled")
+        failure = client.call("disable_toolset", {"toolset": "nope"}).tool_error
+        self.assertEqual(failure["code"], "E_VALIDATION")
+        self.assertSays(failure["message"], "nope")
+        client.barrier()
+        self.assertEqual(client.list_changes(since), 0)
 
     def test_meta_cannot_be_disabled(self):  # S1.31
         client = self.legacy(toolsets=TOOLSETS)
@@ -207,7 +212,7 @@ class Enabling(HubTest):
         client = self.legacy(toolsets=toolsets)
         since = client.hub.mark
         failure = client.call("enable_toolset", {"toolset": "broken"}).tool_error
-        self.assertEqual(failure["code"], "E_INTERNAL")
+        self.assertEqual(failure["code"], "E_UNAVAILABLE")
         self.assertSays(failure["message"], "broken", "no paper")
         found = {t["key"]: t for t in self.meta_call(client, "list_toolsets")["toolsets"]}
         self.assertIs(found["broken"]["active"], False)
@@ -274,7 +279,7 @@ class Batches(HubTest):
     def test_duplicates_within_a_batch(self):  # S1.45
         client = self.legacy(toolsets=TOOLSETS)
         result, enabled = self.outcome(client, "alpha", "beta", "alpha", " beta ")
-        self.assertEqual(enabled, [True, True, False, False])
+        self.assertEqual(enabled, [True, True, True, True])
         self.assertSays(result["results"][2]["message"], "alpha", "already enabled")
         self.assertEqual(client.own_names(), ["alpha__one", "alpha__two", "beta__three"])
         client.call("disable_toolset", {"toolset": "alpha"}).result
@@ -285,7 +290,7 @@ class Batches(HubTest):
         client = self.legacy(toolsets=toolsets)
         result, enabled = self.outcome(client, "alpha", "broken", "beta")
         self.assertEqual(enabled, [True, False, True])
-        self.assertEqual(result["results"][1]["code"], "E_INTERNAL")
+        self.assertEqual(result["results"][1]["code"], "E_UNAVAILABLE")
         self.assertSays(result["results"][1]["message"], "broken", "no paper")
         self.assertEqual(client.own_names(), ["alpha__one", "alpha__two", "beta__three"])
 
@@ -299,8 +304,88 @@ class Batches(HubTest):
         client.call("enable_toolset", {"toolsets": ["alpha", "beta"]})
         answer = client.call("disable_toolset", {"toolsets": ["alpha", "gamma", "beta"]})
         rows = answer.result["structuredContent"]["results"]
-        self.assertEqual([r["ok"] for r in rows], [True, False, True])
+        self.assertEqual([r["ok"] for r in rows], [True, True, True])
+        self.assertSays(rows[1]["message"], "gamma", "not enabled")
         self.assertEqual(client.own_names(), [])
+
+
+class Traces(HubTest):
+    """What a client's call causes is logged under its trace (S4.59 to S4.64)."""
+
+    def lines(self, client, event, trace):
+        client.hub.wait_log(f"traceId={trace}")
+        return [line for line in client.hub.log.splitlines() if event in line and f"traceId={trace}" in line]
+
+    def test_enable_and_disable(self):
+        toolsets = {**TOOLSETS, "up": self.recorder().toolset(**OFF), "gone": {"command": "patchbay-none", **OFF}}
+        client = self.legacy(toolsets=toolsets)
+        for number, (name, keys, events) in enumerate((
+            ("enable_toolset", ["up", "alpha"], ("toolset.enabled toolset=up", "toolset.enabled toolset=alpha",
+                                                 "tools.discovery.started", "tools.discovery.server.success",
+                                                 "tools.registry.updated")),
+            ("enable_toolset", ["gone"], ("toolset.wanted toolset=gone", "tools.discovery.server.failed")),
+            ("enable_toolset", ["nope"], ("toolset.refused toolset=nope",)),
+            ("disable_toolset", ["alpha"], ("toolset.disabled toolset=alpha", "tools.registry.updated")),
+        )):
+            trace = f"{number + 1:032x}"
+            client.call(name, {"toolsets": keys}, meta={"traceparent": f"00-{trace}-b7ad6b7169203331-01"})
+            for event in events:
+                with self.subTest(event):
+                    self.assertTrue(self.lines(client, event, trace))
+
+
+class Wanted(HubTest):
+    """A server that cannot be reached may be enabled: it is there when it comes."""
+
+    def gate(self):
+        """A server whose program is not there yet, and what makes it come."""
+        path = self.home / "server"
+        server = self.recorder().toolset()
+
+        def come():
+            made = self.home / "made"
+            made.write_text("#!/bin/sh\nexec " + " ".join([server["command"], *server["args"]]) + "\n")
+            made.chmod(0o700)
+            made.rename(path)
+
+        entry = {"command": str(path), "env": server["env"], "restart_delay": "20ms", "restart_delay_max": "50ms", **OFF}
+        return entry, come
+
+    def test_it_is_there_when_it_comes(self):
+        entry, come = self.gate()
+        client = self.legacy(toolsets={"up": entry})
+        result = self.meta_call(client, "enable_toolset", toolset="up")
+        self.assertEqual((result["ok"], result["ready"], result["toolCount"]), (True, False, 0))
+        self.assertSays(result["message"], "up", "not there yet", "no such file", "will appear")
+        found = self.meta_call(client, "describe_toolset", toolset="up")
+        self.assertEqual((found["active"], found["state"]), (True, "failed"))
+        since = client.hub.mark
+        come()
+        client.wait_list_changed(since)
+        self.assertIn("up__echo", client.names())
+        self.assertIn("result", client.call("up__echo").data)
+
+    def test_enabling_it_again_tries_it_now(self):
+        entry, come = self.gate()
+        client = self.legacy(toolsets={"up": {**entry, "restart_delay": "1h", "restart_delay_max": "1h"}})
+        self.meta_call(client, "enable_toolset", toolset="up")
+        result = self.meta_call(client, "enable_toolset", toolset="up")
+        self.assertEqual((result["ok"], result["ready"]), (True, False))
+        self.assertSays(result["message"], "already enabled", "no such file")
+        come()
+        result = self.meta_call(client, "enable_toolset", toolset="up")
+        self.assertNotIn("ready", result)
+        self.assertSays(result["message"], "already enabled with 11 tools")
+        self.assertIn("up__echo", client.names())
+
+    def test_a_dead_one_leaves_its_place_to_another_of_the_batch(self):
+        entry, _come = self.gate()
+        client = self.legacy("--max-active", "1", toolsets={**TOOLSETS, "up": entry})
+        rows = client.call("enable_toolset", {"toolsets": ["up", "alpha"]}).result["structuredContent"]["results"]
+        self.assertEqual([r["ok"] for r in rows], [False, True])
+        self.assertEqual(rows[0]["code"], "E_POLICY_MAX_ACTIVE")
+        self.assertSays(rows[0]["message"], "no such file", "max_active (1)")
+        self.assertEqual(client.own_names(), ["alpha__one", "alpha__two"])
 
 
 class Busy(HubTest):

@@ -99,9 +99,9 @@ class Restart(HubTest):
         client.hub.wait_log("toolset.failed")
         client.call("disable_toolset", {"toolset": "up"}).result
         count = starts(stamps)
-        failure = client.call("enable_toolset", {"toolset": "up"}).tool_error  # somebody asks: it is tried at once
+        wanted = self.meta_call(client, "enable_toolset", toolset="up")  # somebody asks: it is tried at once
         self.assertGreater(starts(stamps), count)
-        self.assertSays(failure["message"], "exited with code 7")
+        self.assertSays(wanted["message"], "exited with code 7")
 
     def test_calls_fail_at_once_while_it_is_left_alone(self):
         """Its last good catalog stays; what is called says why, and when the server is tried again."""

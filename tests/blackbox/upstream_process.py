@@ -187,8 +187,8 @@ class Dying(HubTest):
 
     def test_missing_command(self):  # S3.19, S4.12
         client = self.legacy(toolsets={"up": {"command": "patchbay-no-such-command", **OFF}, "alpha": fixture("one")})
-        failure = client.call("enable_toolset", {"toolset": "up"}).tool_error
-        self.assertSays(failure["message"], "up", "patchbay-no-such-command", "not found")
+        wanted = self.meta_call(client, "enable_toolset", toolset="up")
+        self.assertSays(wanted["message"], "up", "patchbay-no-such-command", "not found")
         self.assertEqual(client.own_names(), ["alpha__one"])
 
     def test_missing_command_at_start(self):
@@ -199,21 +199,21 @@ class Dying(HubTest):
     def test_a_server_that_exits_at_once(self):
         recorder = self.recorder()
         client = self.legacy(toolsets={"up": recorder.toolset("--exit", 7, **OFF)})
-        failure = client.call("enable_toolset", {"toolset": "up"}).tool_error
-        self.assertSays(failure["message"], "up", "told to exit")  # the end of its stderr says why
+        wanted = self.meta_call(client, "enable_toolset", toolset="up")
+        self.assertSays(wanted["message"], "up", "told to exit")  # the end of its stderr says why
 
     def test_not_executable(self):
         script = self.home / "script"
         script.write_text("#!/bin/sh\n")
         client = self.legacy(toolsets={"up": {"command": str(script), **OFF}})
-        failure = client.call("enable_toolset", {"toolset": "up"}).tool_error
-        self.assertSays(failure["message"], "up", str(script), "not executable")
+        wanted = self.meta_call(client, "enable_toolset", toolset="up")
+        self.assertSays(wanted["message"], "up", str(script), "not executable")
 
     def test_a_working_directory_that_is_not_there(self):
         entry = self.recorder().toolset(**OFF)
         client = self.legacy(toolsets={"up": {**entry, "cwd": "/nowhere/at/all"}})
-        failure = client.call("enable_toolset", {"toolset": "up"}).tool_error
-        self.assertSays(failure["message"], "up", "/nowhere/at/all")
+        wanted = self.meta_call(client, "enable_toolset", toolset="up")
+        self.assertSays(wanted["message"], "up", "/nowhere/at/all")
 
     def test_a_program_that_is_gone(self):  # S4.13
         """Trying again does not help: a call says so, whatever is wrong with the program now."""

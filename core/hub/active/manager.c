@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/active/manager.h"
 
-#include "base/log.h"
 #include "hub/active/lists.h"
 #include "hub/active/operation.h"
 #include "hub/catalogs/discovery.h"
+#include "hub/catalogs/discovery_run.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
@@ -38,20 +38,16 @@ size_t hub_manager_active_count(const hub_manager *manager)
     return active;
 }
 
-static hub_err fail_enabled(hub_str key, hub_error *reterr)
+static bool is_active(const hub_manager *manager, hub_str key)
 {
-    return hub_fail(reterr, HUB_EEXIST, "toolset \"" HUB_STR_FMT "\" is already enabled",
-                    HUB_STR_ARG(key));
+    return hub_exposure_source(hub_profile_exposure(manager->profile), key) != NULL;
 }
 
-/* Step 2: is it inactive, and do the policies of hub and profile agree? Nothing is touched. */
+/* Step 2: do the policies of hub and profile agree? Nothing is touched. */
 static hub_err admit(const hub_manager *manager, hub_str key, size_t active, hub_error *reterr)
 {
     const hub_policy_rules *rules[] = {&hub_settings_of(hub_of(manager))->policy,
                                        &hub_profile_settings_of(manager->profile)->policy};
-    if (hub_exposure_source(hub_profile_exposure(manager->profile), key) != NULL) {
-        return fail_enabled(key, reterr);
-    }
     hub_err err = HUB_OK;
     for (size_t i = 0; err == HUB_OK && i < sizeof rules / sizeof rules[0]; i++) {
         err = hub_policy_admit_toolset(rules[i], key, active, reterr);
@@ -59,7 +55,7 @@ static hub_err admit(const hub_manager *manager, hub_str key, size_t active, hub
     return err;
 }
 
-static void finish_enabling(hub_operation *operation);
+static void on_all_known(hub_operation *operation);
 
 static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
 {
@@ -67,12 +63,13 @@ static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
     hub_operation *operation = item->operation;
     hub_manager_result *result = &operation->results[item - operation->items];
     if (err != HUB_OK) {
-        result->err = hub_fail(&result->why, err, "toolset \"%s\" cannot be reached: " HUB_STR_FMT,
-                               hub_toolset_key(item->toolset), HUB_STR_ARG(reason));
+        (void)hub_fail(&result->why, err, "toolset \"%s\" cannot be reached: " HUB_STR_FMT,
+                       hub_toolset_key(item->toolset), HUB_STR_ARG(reason));
+        result->is_down = true;
     }
     item->waiting = false;
     if (--operation->waiting == 0 && !operation->held) {
-        finish_enabling(operation);
+        on_all_known(operation);
     }
 }
 
@@ -82,35 +79,72 @@ static void use_item(hub_operation *operation, size_t at, size_t active)
     const hub_manager *manager = operation->manager;
     hub_manager_result *result = &operation->results[at];
     hub_toolset *toolset = NULL;
-    if (hub_operation_repeats(operation, at)) {
-        result->err = fail_enabled(result->toolset, &result->why);
+    result->err = hub_operation_find(operation, at, hub_of(manager), &toolset, &result->why);
+    if (result->err != HUB_OK) {
         return;
     }
-    result->err = hub_operation_find(operation, at, hub_of(manager), &toolset, &result->why);
-    if (result->err == HUB_OK) {
+    result->is_unchanged =
+        hub_operation_repeats(operation, at) || is_active(manager, result->toolset);
+    if (!result->is_unchanged) {
         result->err = admit(manager, result->toolset, active, &result->why);
     }
-    if (result->err == HUB_OK) {
+    if (!result->is_unchanged && result->err == HUB_OK) {
         result->err = hub_toolset_use(toolset, &result->why);
+        operation->items[at].is_used = result->err == HUB_OK;
     }
     if (result->err == HUB_OK) {
         operation->items[at].toolset = toolset;
     }
 }
 
-static bool is_to_ask(const hub_toolset *toolset)
+/* Whether an item takes one of the places that max_active counts. */
+static bool takes_place(const hub_operation *operation, size_t at)
 {
-    return hub_discovery_is_unknown(toolset) && !hub_discovery_is_asked(toolset);
+    const hub_manager_result *result = &operation->results[at];
+    return result->err == HUB_OK && !result->is_unchanged && !result->is_down;
 }
 
-/* Ask for the catalog of a toolset that is in use. */
-static void ask_item(hub_operation_item *item, hub_discovery_run *run)
+/* Whether it is to be asked what it offers: nobody knows, or it has failed since. */
+static bool is_to_ask(const hub_operation *operation, size_t at)
 {
-    item->waiter.on_known = on_known;
-    item->waiting = true;
-    item->operation->waiting++;
-    hub_discovery_call_for(item->toolset);
-    hub_discovery_want(item->toolset, &item->waiter, run);
+    const hub_operation_item *item = &operation->items[at];
+    return operation->results[at].err == HUB_OK && !hub_operation_repeats(operation, at) &&
+           (hub_discovery_is_unknown(item->toolset) ||
+            (!item->is_used && hub_discovery_has_failed(item->toolset)));
+}
+
+/* Use those of an operation that were not used yet, or had no place, and ask them. */
+static void use_items(hub_operation *operation)
+{
+    hub_manager *manager = operation->manager;
+    size_t active = hub_manager_active_count(manager);
+    size_t unknown = 0;
+    bool is_first = !operation->has_begun;
+    operation->has_begun = true;
+    for (size_t i = 0; i < operation->count; i++) {
+        active += takes_place(operation, i) && operation->items[i].is_used;
+    }
+    for (size_t i = 0; i < operation->count; i++) {
+        operation->items[i].is_new = is_first || operation->results[i].err == HUB_ELIMIT;
+        if (operation->items[i].is_new) {
+            use_item(operation, i, active);
+            active += operation->items[i].is_used;
+            unknown +=
+                is_to_ask(operation, i) && !hub_discovery_is_asked(operation->items[i].toolset);
+        }
+    }
+    hub_discovery_run *run =
+        hub_discovery_begin_traced(hub_of(manager), unknown, hub_str_of(operation->trace));
+    for (size_t i = 0; i < operation->count; i++) {
+        hub_operation_item *item = &operation->items[i];
+        if (item->is_new && is_to_ask(operation, i)) {
+            item->waiter.on_known = on_known;
+            item->waiting = true;
+            operation->waiting++;
+            hub_discovery_try(item->toolset, &item->waiter, run);
+        }
+    }
+    hub_discovery_asked(run);
 }
 
 static size_t count_exposed(const hub_shown *tools, const hub_toolset *toolset)
@@ -137,7 +171,25 @@ static void stop_waiting(hub_operation *operation)
     }
 }
 
-/* Add the toolsets that may be added: all in one step, or, if one cannot be, one by one. */
+/* Whether a toolset still may become active: the world may have changed while catalogs were asked
+ * for. */
+static void admit_again(hub_operation *operation, size_t at, size_t active)
+{
+    hub_manager_result *result = &operation->results[at];
+    hub_error why;
+    hub_err err = admit(operation->manager, result->toolset, active, &why);
+    if (err != HUB_OK && result->is_down) {
+        hub_error down = result->why;
+        result->err = hub_fail(&result->why, err, "%s; %s", down.text, why.text);
+    } else if (err != HUB_OK) {
+        result->err = err;
+        result->why = why;
+    }
+    result->is_down = result->is_down && err == HUB_OK;
+}
+
+/* Add the toolsets that may be added, those that have answered first: all in one step, or, if one
+ * cannot be, one by one. */
 static void add_sources(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
@@ -145,20 +197,23 @@ static void add_sources(hub_operation *operation)
     size_t active = hub_manager_active_count(manager);
     size_t count = 0;
     hub_source *sources = calloc(operation->count + 1, sizeof *sources);
-    for (size_t i = 0; i < operation->count; i++) {
-        hub_manager_result *result = &operation->results[i];
-        if (result->err == HUB_OK) { /* the world may have changed while catalogs were asked for */
-            result->err = admit(manager, result->toolset, active + count, &result->why);
+    for (size_t turn = 0; turn < 2 * operation->count; turn++) {
+        size_t at = turn % operation->count;
+        hub_manager_result *result = &operation->results[at];
+        bool is_turn = result->is_down == (turn >= operation->count);
+        if (!is_turn || result->err != HUB_OK || !operation->items[at].is_used) {
+            continue;
         }
+        admit_again(operation, at, active + count);
         if (result->err == HUB_OK && sources != NULL) {
-            sources[count++] = hub_toolset_source(operation->items[i].toolset);
+            sources[count++] = hub_toolset_source(operation->items[at].toolset);
         }
     }
     bool done = sources != NULL && hub_exposure_add(exposure, sources, count, NULL) == HUB_OK;
     free(sources);
     for (size_t i = 0; !done && i < operation->count; i++) {
         hub_manager_result *result = &operation->results[i];
-        if (result->err == HUB_OK) {
+        if (result->err == HUB_OK && operation->items[i].is_used) {
             hub_source source = hub_toolset_source(operation->items[i].toolset);
             result->err = hub_exposure_add(exposure, &source, 1, &result->why);
         }
@@ -171,26 +226,19 @@ static void commit(hub_operation *operation)
     const hub_exposure *exposure = hub_profile_exposure(operation->manager->profile);
     add_sources(operation);
     for (size_t i = 0; i < operation->count; i++) {
-        hub_toolset *toolset = operation->items[i].toolset;
+        const hub_operation_item *item = &operation->items[i];
         hub_manager_result *result = &operation->results[i];
         if (result->err == HUB_OK) {
             result->tool_count =
-                count_exposed(hub_exposure_shown(exposure, HUB_KIND_TOOL), toolset);
-            hub_subscription_wake(operation->manager->profile, toolset);
-        } else if (toolset != NULL) {
-            hub_toolset_unuse(toolset);
+                count_exposed(hub_exposure_shown(exposure, HUB_KIND_TOOL), item->toolset);
         }
-    }
-}
-
-static void log_result(const hub_manager_result *result, const char *done)
-{
-    if (result->err == HUB_OK) {
-        hub_log(HUB_LOG_INFO, done, HUB_F_STR("toolset", result->toolset),
-                HUB_F_INT("tools", result->tool_count));
-    } else {
-        hub_log(HUB_LOG_WARNING, "toolset.refused", HUB_F_STR("toolset", result->toolset),
-                HUB_F_TEXT("reason", result->why.text));
+        if (result->err == HUB_OK && item->is_used) {
+            hub_subscription_wake(operation->manager->profile, item->toolset);
+        } else if (item->is_used) {
+            hub_toolset_unuse(item->toolset);
+        } else {
+            hub_operation_follow_first(operation, i);
+        }
     }
 }
 
@@ -214,16 +262,42 @@ static void finish_enabling(hub_operation *operation)
     stop_waiting(operation);
     commit(operation);
     for (size_t i = 0; i < operation->count; i++) {
-        log_result(&operation->results[i], "toolset.enabled");
-        changed = changed || operation->results[i].err == HUB_OK;
+        hub_operation_log(operation, i, "toolset.enabled");
+        changed = changed || (operation->items[i].is_used && operation->results[i].err == HUB_OK);
     }
     manager->enabling = NULL;
     if (changed) {
-        hub_discovery_log_registry(hub_of(manager), HUB_STR_EMPTY);
+        hub_discovery_log_registry(hub_of(manager), hub_str_of(operation->trace));
         hub_notifier_changed(hub_notifier_of(manager->profile), true);
     }
     hub_operation_done(operation);
     run_waiting(manager);
+}
+
+/* Places that were kept for servers that cannot be reached go to those that had none. */
+static bool gives_places(hub_operation *operation)
+{
+    size_t down = 0;
+    bool is_wanted = false;
+    for (size_t i = 0; i < operation->count; i++) {
+        down += operation->items[i].is_used && operation->results[i].is_down;
+        is_wanted = is_wanted || operation->results[i].err == HUB_ELIMIT;
+    }
+    bool is_more = down > operation->down;
+    operation->down = down;
+    return is_more && is_wanted;
+}
+
+static void on_all_known(hub_operation *operation)
+{
+    operation->held = true;
+    while (operation->waiting == 0 && gives_places(operation)) {
+        use_items(operation);
+    }
+    operation->held = false;
+    if (operation->waiting == 0) {
+        finish_enabling(operation);
+    }
 }
 
 static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
@@ -234,46 +308,32 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
 }
 
 hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t count,
-                           hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
+                           hub_str meta, hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
 {
+    hub_orchestrator *hub = hub_of(manager);
     if (manager->enabling != NULL) {
         return hub_fail(reterr, HUB_EBUSY,
                         "registration operation in progress: try again when it "
                         "has ended");
     }
     hub_operation *operation =
-        hub_operation_create(manager, hub_loop(hub_of(manager)), toolsets, count, on_done, ctx);
+        hub_operation_create(manager, hub_loop(hub), toolsets, count, on_done, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     manager->enabling = operation;
+    hub_discovery_keep_trace(hub_discovery_trace_of(meta), operation->trace);
     operation->held = true;
-    size_t active = hub_manager_active_count(manager);
-    size_t unknown = 0;
-    for (size_t i = 0; i < count; i++) {
-        use_item(operation, i, active);
-        if (operation->results[i].err == HUB_OK) {
-            active++;
-            unknown += is_to_ask(operation->items[i].toolset);
-        }
-    }
-    hub_discovery_run *run = hub_discovery_begin(hub_of(manager), unknown, HUB_STR_EMPTY);
-    for (size_t i = 0; i < count; i++) {
-        if (operation->results[i].err == HUB_OK) {
-            ask_item(&operation->items[i], run);
-        }
-    }
-    hub_discovery_asked(run);
-    operation->held = false;
-    if (operation->waiting == 0) {
-        finish_enabling(operation);
-        return HUB_OK;
-    }
-    const hub_orchestrator *hub = hub_of(manager);
+    use_items(operation);
     ev_timer_init(&operation->timeout, on_timeout,
                   hub_settings_of(hub)->limits.discover_timeout_ms / 1000., 0.);
     operation->timeout.data = operation;
     ev_timer_start(hub_loop(hub), &operation->timeout);
+    if (operation->waiting == 0) {
+        on_all_known(operation);
+    } else {
+        operation->held = false;
+    }
     return HUB_OK;
 }
 
@@ -292,11 +352,9 @@ static hub_str *find_active(hub_operation *operation, size_t *ret_count)
         if (result->err != HUB_OK) {
             continue;
         }
-        if (hub_operation_repeats(operation, i) ||
-            hub_exposure_source(hub_profile_exposure(manager->profile), result->toolset) == NULL) {
-            result->err =
-                hub_fail(&result->why, HUB_ENOTFOUND, "toolset \"" HUB_STR_FMT "\" is not enabled",
-                         HUB_STR_ARG(result->toolset));
+        result->is_unchanged =
+            hub_operation_repeats(operation, i) || !is_active(manager, result->toolset);
+        if (result->is_unchanged) {
             continue;
         }
         operation->items[i].toolset = toolset;
@@ -319,30 +377,33 @@ static void run_disable(hub_operation *operation)
     free(keys);
     for (size_t i = 0; i < operation->count; i++) {
         hub_manager_result *result = &operation->results[i];
-        if (result->err == HUB_OK && err != HUB_OK) {
+        bool is_meant = result->err == HUB_OK && !result->is_unchanged;
+        if (is_meant && err != HUB_OK) {
             result->err = err;
             result->why = why;
-        } else if (result->err == HUB_OK) {
+        } else if (is_meant) {
             hub_discovery_log_removed(operation->items[i].toolset);
             hub_toolset_unuse(operation->items[i].toolset);
         }
-        log_result(result, "toolset.disabled");
+        hub_operation_log(operation, i, "toolset.disabled");
     }
     if (err == HUB_OK && count > 0) {
-        hub_discovery_log_registry(hub_of(manager), HUB_STR_EMPTY);
+        hub_discovery_log_registry(hub_of(manager), hub_str_of(operation->trace));
         hub_notifier_changed(hub_notifier_of(manager->profile), true);
     }
     hub_operation_done(operation);
 }
 
 hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_t count,
-                            hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
+                            hub_str meta, hub_manager_on_done *on_done, void *ctx,
+                            hub_error *reterr)
 {
     hub_operation *operation =
         hub_operation_create(manager, hub_loop(hub_of(manager)), toolsets, count, on_done, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
+    hub_discovery_keep_trace(hub_discovery_trace_of(meta), operation->trace);
     if (manager->enabling == NULL) {
         run_disable(operation);
         return HUB_OK;
@@ -367,8 +428,8 @@ void hub_manager_hurry(hub_manager *manager)
 static bool is_eager(const hub_operation *operation, size_t at)
 {
     const hub_toolset *toolset = operation->items[at].toolset;
-    return operation->results[at].err == HUB_OK && !hub_toolset_settings_of(toolset)->lazy &&
-           hub_discovery_is_due(toolset);
+    return operation->items[at].is_used && operation->results[at].err == HUB_OK &&
+           !hub_toolset_settings_of(toolset)->lazy && hub_discovery_is_due(toolset);
 }
 
 /* Ask those that are not to wait for somebody who needs them. */
@@ -398,7 +459,7 @@ hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size
     size_t active = hub_manager_active_count(manager);
     for (size_t i = 0; i < count; i++) {
         use_item(operation, i, active);
-        active += operation->results[i].err == HUB_OK;
+        active += operation->items[i].is_used;
     }
     commit(operation);
     ask_eager(operation);
@@ -429,7 +490,7 @@ static void abandon(hub_operation *operation)
         if (item->waiting) {
             hub_discovery_unwait(item->toolset, &item->waiter);
         }
-        if (item->toolset != NULL) {
+        if (item->is_used) {
             hub_toolset_unuse(item->toolset);
         }
         if (result->err == HUB_OK) {

@@ -4,7 +4,12 @@
  * are active from the start is decided in startup.h.
  *
  * Enabling a toolset: validate the name, ask the policy, make the module's instance, learn the
- * catalog, register the tools, then it is active; a step that fails leaves everything as it was.
+ * catalog, register the tools, then it is active; a step that fails leaves everything as it was. But
+ * a server that cannot be reached is no failure: its toolset is wanted, so it is active, tried again,
+ * and its tools appear when it comes. Of a batch, the places that max_active leaves go to servers
+ * that answer first. Enabling what is active, and disabling what is not, succeeds; a server that has
+ * failed is then tried at once.
+ *
  * Since an upstream may take a while to answer, enabling is asynchronous: a second enable meanwhile
  * is refused with HUB_EBUSY, a disable waits its turn. A batch causes one list_changed.
  * Thread: [loop].
@@ -20,12 +25,14 @@ typedef struct hub_manager hub_manager;
 
 /* What became of one toolset of a batch. */
 typedef struct hub_manager_result {
-    hub_str toolset; /* as asked for, trimmed */
-    hub_err err; /* HUB_OK, or HUB_EINVAL (empty name), HUB_ENOTFOUND, HUB_EEXIST (active already),
-                    HUB_EDENIED, HUB_ELIMIT (max_active), HUB_ECOLLISION, HUB_EUNAVAILABLE, … */
-    hub_error why;     /* when err is not HUB_OK */
+    hub_str toolset;   /* as asked for, trimmed */
+    hub_err err;       /* HUB_OK, or HUB_EINVAL (empty name), HUB_ENOTFOUND, HUB_EDENIED, HUB_ELIMIT
+                    (max_active), HUB_ECOLLISION, HUB_EUNAVAILABLE (its module cannot be made), … */
+    hub_error why;     /* when err is not HUB_OK, or is_down */
     size_t tool_count; /* exposed ones */
+    bool is_unchanged; /* it was what it should be: active already, or not active */
     bool is_starting;  /* active, but its upstream has not answered yet */
+    bool is_down;      /* active, but its upstream cannot be reached: it is tried again */
 } hub_manager_result;
 
 /* Told once, possibly before hub_manager_enable returns. `results` is borrowed. */
@@ -44,17 +51,18 @@ HUB_MUST_CHECK hub_err hub_manager_activate(hub_manager *manager, const hub_str 
                                             size_t count, hub_manager_on_done *on_done, void *ctx,
                                             hub_error *reterr);
 
-/* Enable toolsets; each of them entirely or not at all.
+/* Enable toolsets; each of them entirely or not at all. `meta` is the raw `_meta` of the request that
+ * is the cause, for its trace; may be empty.
  * errors:  HUB_EBUSY (an operation is in progress), HUB_ENOMEM: on_done is not told */
 HUB_MUST_CHECK hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets,
-                                          size_t count, hub_manager_on_done *on_done, void *ctx,
-                                          hub_error *reterr);
+                                          size_t count, hub_str meta, hub_manager_on_done *on_done,
+                                          void *ctx, hub_error *reterr);
 
 /* Disable toolsets, now or when the operation in progress has ended.
  * errors:  HUB_ENOMEM: on_done is not told */
 HUB_MUST_CHECK hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets,
-                                           size_t count, hub_manager_on_done *on_done, void *ctx,
-                                           hub_error *reterr);
+                                           size_t count, hub_str meta, hub_manager_on_done *on_done,
+                                           void *ctx, hub_error *reterr);
 
 /* End the operation in progress at once, as if its time were up, and run those that wait: the
  * toolsets are about to be others. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/active/operation.h"
 
+#include "base/log.h"
+
 #include <stdlib.h>
 
 /* An operation on more toolsets than this gets no suggestions for misspelt names: each of them is
@@ -91,4 +93,43 @@ bool hub_operation_repeats(const hub_operation *operation, size_t at)
         }
     }
     return false;
+}
+
+void hub_operation_follow_first(hub_operation *operation, size_t at)
+{
+    hub_manager_result *result = &operation->results[at];
+    for (size_t i = 0; i < at; i++) {
+        const hub_manager_result *first = &operation->results[i];
+        if (operation->items[i].toolset != NULL && hub_str_eq(first->toolset, result->toolset)) {
+            *result = *first;
+            result->is_unchanged = result->err == HUB_OK;
+            return;
+        }
+    }
+}
+
+void hub_operation_log(const hub_operation *operation, size_t at, const char *done)
+{
+    const hub_manager_result *result = &operation->results[at];
+    bool is_good = result->err == HUB_OK && !result->is_down;
+    if (result->err == HUB_OK && result->is_unchanged) {
+        return;
+    }
+    hub_log_field fields[] = {
+        HUB_F_STR("toolset", result->toolset),
+        HUB_F_TEXT("reason", result->why.text),
+        HUB_F_TEXT("traceId", operation->trace),
+        {.key = NULL},
+    };
+    if (is_good) {
+        fields[1] = HUB_F_INT("tools", result->tool_count);
+    }
+    if (operation->trace[0] == '\0') {
+        fields[2].key = NULL;
+    }
+    hub_log_fields(is_good ? HUB_LOG_INFO : HUB_LOG_WARNING,
+                   is_good                 ? done
+                   : result->err == HUB_OK ? "toolset.wanted"
+                                           : "toolset.refused",
+                   fields);
 }

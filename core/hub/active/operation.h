@@ -21,6 +21,8 @@ typedef struct hub_operation_item {
     hub_catalog_waiter waiter; /* first: a waiter is its item */
     struct hub_operation *operation;
     hub_toolset *toolset; /* the one that is meant, when the operation may work on it; or NULL */
+    bool is_used;         /* the operation holds a use of it */
+    bool is_new;          /* its turn has just come */
     bool waiting;         /* for its catalog */
 } hub_operation_item;
 
@@ -33,11 +35,14 @@ typedef struct hub_operation {
     void *ctx;
     ev_timer timeout;
     size_t waiting; /* items that wait */
+    size_t down;    /* items whose place was given to others, because they cannot be reached */
     bool held;      /* its items are being looked at: who answers now does not finish it */
+    bool has_begun; /* each had its first turn */
     size_t count;
     hub_operation_item *items;
     hub_manager_result *results;
-    char *names; /* the toolset names, copied */
+    char *names;                    /* the toolset names, copied */
+    char trace[HUB_TRACE_ID_BYTES]; /* of who asked; empty: nobody said */
 } hub_operation;
 
 /* An operation on the toolsets of these names, which are copied and trimmed; NULL when out of
@@ -60,5 +65,12 @@ HUB_MUST_CHECK hub_err hub_operation_find(const hub_operation *operation, size_t
 
 /* Whether an earlier item of the operation is the same toolset. */
 bool hub_operation_repeats(const hub_operation *operation, size_t at);
+
+/* What was named twice is what it is the first time. */
+void hub_operation_follow_first(hub_operation *operation, size_t at);
+
+/* Log what became of an item: `done` when it is what it was asked to be; nothing when it was so
+ * already. */
+void hub_operation_log(const hub_operation *operation, size_t at, const char *done);
 
 #endif

@@ -20,7 +20,6 @@ typedef struct toolset_catalogs {
     bool is_refresh;        /* … of one that is known, which nobody waits for */
     bool was_asked;         /* it was asked for, and somebody may wait, when the binding went */
     uint64_t asked_at_ms;   /* when it was made */
-    bool is_called_for;     /* the next one is made for somebody who named the toolset */
     bool is_late;           /* see hub_discovery_note_wait */
     hub_discovery_run *run; /* that the request belongs to; NULL: none */
     hub_catalog_waiter *waiters;

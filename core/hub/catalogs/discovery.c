@@ -54,9 +54,12 @@ bool hub_discovery_is_late(const hub_toolset *toolset)
     return hub_catalogs_of(toolset)->is_late;
 }
 
-void hub_discovery_call_for(hub_toolset *toolset)
+bool hub_discovery_has_failed(const hub_toolset *toolset)
 {
-    hub_catalogs_of(toolset)->is_called_for = true;
+    return hub_toolset_is_deferred(toolset) && hub_toolset_binding(toolset) != NULL &&
+           hub_catalogs_of(toolset)->discovery == NULL &&
+           (hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED ||
+            hub_catalogs_of(toolset)->failed_at_ms != 0);
 }
 
 /* A clock that was set back makes a catalog old, too. */
@@ -138,6 +141,7 @@ typedef enum ask_reason {
     AWAITED,   /* somebody needs it */
     RETRIED,   /* somebody needed it */
     REFRESHED, /* it is known, and old */
+    CALLED,    /* somebody has named the toolset */
 } ask_reason;
 
 void hub_discovery_tell(hub_toolset *toolset, hub_err err, hub_str reason)
@@ -234,20 +238,23 @@ static void on_discovered(void *ctx, const hub_outcome *outcome)
 static void ask(hub_toolset *toolset, hub_discovery_run *run, ask_reason reason)
 {
     static const char *const PARAMS[] = {
-        [AWAITED] = "{}", [RETRIED] = "{}", [REFRESHED] = "{\"refresh\":true}"};
+        [AWAITED] = "{}",
+        [RETRIED] = "{}",
+        [REFRESHED] = "{\"refresh\":true}",
+        [CALLED] = "{\"now\":true}",
+    };
+    bool is_known = !hub_discovery_is_unknown(toolset);
     uint32_t ceiling_ms = hub_settings_of(hub_toolset_hub(toolset))->limits.call_ceiling_ms;
     patchbay_request request = {
         .args_json = HUB_STR("{}"),
         .method = HUB_STR(PATCHBAY_METHOD_DISCOVER),
-        .params_json =
-            hub_str_of(hub_catalogs_of(toolset)->is_called_for ? "{\"now\":true}" : PARAMS[reason]),
+        .params_json = hub_str_of(PARAMS[reason]),
     };
-    hub_catalogs_of(toolset)->is_called_for = false;
     ev_timer_stop(hub_loop(hub_toolset_hub(toolset)), &hub_catalogs_of(toolset)->retry);
     hub_catalogs_of(toolset)->asked_at_ms = hub_clock_now_ms();
     hub_catalogs_of(toolset)->is_late =
         reason == RETRIED; /* it failed before: no list waits for it */
-    hub_catalogs_of(toolset)->is_refresh = reason == REFRESHED;
+    hub_catalogs_of(toolset)->is_refresh = reason == REFRESHED || (reason == CALLED && is_known);
     hub_discovery_join(run, toolset);
     hub_err err = hub_toolset_request(toolset, &request, ceiling_ms, on_discovered, toolset,
                                       &hub_catalogs_of(toolset)->discovery);
@@ -275,6 +282,15 @@ void hub_discovery_want(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_di
     }
     if (hub_catalogs_of(toolset)->discovery == NULL) {
         ask(toolset, run, AWAITED);
+    }
+}
+
+void hub_discovery_try(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_discovery_run *run)
+{
+    waiter->next = hub_catalogs_of(toolset)->waiters;
+    hub_catalogs_of(toolset)->waiters = waiter;
+    if (hub_catalogs_of(toolset)->discovery == NULL) {
+        ask(toolset, run, CALLED);
     }
 }
 

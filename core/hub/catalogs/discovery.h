@@ -51,13 +51,17 @@ int64_t hub_discovery_learned_at(const hub_toolset *toolset);
 void hub_discovery_note_wait(hub_toolset *toolset);
 bool hub_discovery_is_late(const hub_toolset *toolset);
 
-/* The next request for the catalog is made for somebody who named the toolset. */
-void hub_discovery_call_for(hub_toolset *toolset);
-
 /* The settings of the server are others: what is known of it is an earlier one's. Have it asked for
  * anew, and tell `waiter`, as hub_discovery_want does. */
 void hub_discovery_ask_anew(hub_toolset *toolset, hub_catalog_waiter *waiter,
                             hub_discovery_run *run);
+
+/* Whether the last that was heard of its server is a failure. */
+bool hub_discovery_has_failed(const hub_toolset *toolset);
+
+/* Somebody has named the toolset: its server is asked now, also one that has failed and is not tried
+ * again yet, and `waiter` is told. What is known of it stays until then. */
+void hub_discovery_try(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_discovery_run *run);
 
 /* Have the catalog asked for, if it is not known, and tell `waiter` (may be NULL). It is told
  * before this returns when there is nothing to wait for. `run` (may be NULL) is what the request

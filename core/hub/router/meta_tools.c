@@ -56,6 +56,10 @@ static const char *code_of(hub_err err)
         return "E_POLICY_MAX_ACTIVE";
     case HUB_ECOLLISION:
         return "E_TOOL_NAME_CONFLICT";
+    case HUB_EUNAVAILABLE:
+        return "E_UNAVAILABLE";
+    case HUB_EBUSY:
+        return "E_BUSY";
     default:
         return "E_INTERNAL";
     }
@@ -95,42 +99,59 @@ typedef struct pending_change {
     bool single;
 } pending_change;
 
+/* What has become of a toolset that is as it was asked to be. */
+static void add_outcome(hub_buf *text, const hub_manager_result *result, bool enabling)
+{
+    const char *again = result->is_unchanged ? "already " : "";
+    hub_buf_printf(text, "toolset \"" HUB_STR_FMT "\" is ", HUB_STR_ARG(result->toolset));
+    if (!enabling) {
+        hub_buf_add(text, result->is_unchanged ? HUB_STR("not enabled: there is nothing to disable")
+                                               : HUB_STR("disabled: its tools are gone"));
+    } else if (result->is_down) {
+        hub_buf_printf(text,
+                       "%senabled, but its server is not there yet and is tried again: its "
+                       "tools will appear when it answers (%s)",
+                       again, result->why.text);
+    } else if (result->is_starting) {
+        hub_buf_printf(text,
+                       "%senabled; its server is still starting, and its tools will appear "
+                       "when it answers",
+                       again);
+    } else {
+        hub_buf_printf(text, "%senabled with %zu tool%s", again, result->tool_count,
+                       result->tool_count == 1 ? "" : "s");
+    }
+}
+
 static void add_result(hub_buf *out, const hub_manager_result *result, bool enabling)
 {
+    hub_buf text;
+    hub_buf masked;
+    hub_buf_init(&text, 2048);
+    hub_buf_init(&masked, SIZE_MAX / 4);
     hub_buf_add(out, HUB_STR("{\"toolset\":"));
     hub_json_add_string(out, result->toolset);
-    hub_buf text;
-    hub_buf_init(&text, 2048);
     if (result->err != HUB_OK) {
-        hub_buf masked;
-        hub_buf_init(&masked, SIZE_MAX / 4);
-        hub_buf_add(&text, hub_respond_mask(hub_str_of(result->why.text), &masked));
-        hub_buf_fini(&masked);
+        hub_buf_add(&text, hub_str_of(result->why.text));
         hub_buf_printf(out, ",\"ok\":false,\"code\":\"%s\",\"retryable\":%s", code_of(result->err),
                        is_retryable(result->err) ? "true" : "false");
     } else {
-        hub_buf_add(out, HUB_STR(",\"ok\":true"));
-        hub_buf_printf(&text, "toolset \"" HUB_STR_FMT "\" is ", HUB_STR_ARG(result->toolset));
-        if (!enabling) {
-            hub_buf_add(&text, HUB_STR("disabled: its tools are gone"));
-        } else if (result->is_starting) {
-            hub_buf_add(&text, HUB_STR("enabled; its server is still starting, and its tools will "
-                                       "appear when it answers"));
-        } else {
-            hub_buf_printf(&text, "enabled with %zu tool%s", result->tool_count,
-                           result->tool_count == 1 ? "" : "s");
-        }
+        bool is_ready = !result->is_starting && !result->is_down;
+        add_outcome(&text, result, enabling);
+        hub_buf_add(out,
+                    is_ready ? HUB_STR(",\"ok\":true") : HUB_STR(",\"ok\":true,\"ready\":false"));
         if (enabling) {
             hub_json_add_key(out, HUB_STR("toolCount"));
             hub_buf_add_u64(out, result->tool_count);
         }
     }
     hub_json_add_key(out, HUB_STR("message"));
-    hub_json_add_string(out, hub_buf_str(&text));
+    hub_json_add_string(out, hub_respond_mask(hub_buf_str(&text), &masked));
     hub_buf_add_char(out, '}');
     if (!hub_buf_ok(&text)) {
         out->failed = text.failed;
     }
+    hub_buf_fini(&masked);
     hub_buf_fini(&text);
 }
 
@@ -178,8 +199,8 @@ static void on_changed(void *ctx, const hub_manager_result *results, size_t coun
     free(pending);
 }
 
-static void change_toolsets(hub_call *call, const hub_str *toolsets, size_t count, bool enabling,
-                            bool single)
+static void change_toolsets(hub_call *call, const hub_way *way, const hub_str *toolsets,
+                            size_t count, bool enabling, bool single)
 {
     hub_manager *manager = hub_manager_of(profile_of(call));
     pending_change *pending = malloc(sizeof *pending);
@@ -190,8 +211,8 @@ static void change_toolsets(hub_call *call, const hub_str *toolsets, size_t coun
                                     .call = hub_call_id(call),
                                     .enabling = enabling,
                                     .single = single};
-        err = (enabling ? hub_manager_enable : hub_manager_disable)(manager, toolsets, count,
-                                                                    on_changed, pending, &why);
+        err = (enabling ? hub_manager_enable : hub_manager_disable)(
+            manager, toolsets, count, way->message->at[HUB_M_META], on_changed, pending, &why);
     }
     if (err != HUB_OK) {
         free(pending);
@@ -200,8 +221,9 @@ static void change_toolsets(hub_call *call, const hub_str *toolsets, size_t coun
 }
 
 /* Read `toolset` or `toolsets` and run the change. */
-static void run_change(hub_call *call, hub_str arguments, bool enabling)
+static void run_change(hub_call *call, const hub_way *way, bool enabling)
 {
+    hub_str arguments = way->arguments;
     hub_str one = hub_json_get(arguments, HUB_STR("toolset"));
     hub_str many = hub_json_get(arguments, HUB_STR("toolsets"));
     if (hub_json_type_of(many) == HUB_JSON_STRING) {
@@ -226,20 +248,20 @@ static void run_change(hub_call *call, hub_str arguments, bool enabling)
                 toolsets[i] = hub_str_from(hub_buf_str(&text), begin);
             }
         }
-        change_toolsets(call, toolsets, count, enabling, one.len > 0);
+        change_toolsets(call, way, toolsets, count, enabling, one.len > 0);
     }
     hub_buf_fini(&text);
     free(toolsets);
 }
 
-static void enable_toolset(hub_call *call, hub_str arguments)
+static void enable_toolset(hub_call *call, const hub_way *way)
 {
-    run_change(call, arguments, true);
+    run_change(call, way, true);
 }
 
-static void disable_toolset(hub_call *call, hub_str arguments)
+static void disable_toolset(hub_call *call, const hub_way *way)
 {
-    run_change(call, arguments, false);
+    run_change(call, way, false);
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -259,11 +281,11 @@ static void add_keys(hub_buf *out, const hub_profile *profile, bool only_active)
     hub_buf_add_char(out, ']');
 }
 
-static void list_toolsets(hub_call *call, hub_str arguments)
+static void list_toolsets(hub_call *call, const hub_way *way)
 {
     const hub_profile *profile = profile_of(call);
     const hub_orchestrator *hub = hub_profile_hub(profile);
-    (void)arguments;
+    (void)way;
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_add(&out, HUB_STR("{\"toolsets\":["));
@@ -333,8 +355,9 @@ static void add_toolset_tools(hub_buf *out, const hub_call *call, hub_toolset *t
     hub_buf_add_char(out, ']');
 }
 
-static void describe_toolset(hub_call *call, hub_str arguments)
+static void describe_toolset(hub_call *call, const hub_way *way)
 {
+    hub_str arguments = way->arguments;
     const hub_profile *profile = profile_of(call);
     hub_buf key;
     hub_buf_init(&key, arguments.len + 1);
@@ -361,11 +384,11 @@ static void describe_toolset(hub_call *call, hub_str arguments)
     hub_buf_fini(&key);
 }
 
-static void list_tools(hub_call *call, hub_str arguments)
+static void list_tools(hub_call *call, const hub_way *way)
 {
     const hub_shown *tools = hub_sight_shown(hub_call_sight(call), HUB_KIND_TOOL);
     hub_shown_place at = {.part = 0};
-    (void)arguments;
+    (void)way;
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_add(&out, HUB_STR("{\"tools\":["));
@@ -405,7 +428,7 @@ static const struct {
     const char *accepted_schema; /* what arguments are checked against; NULL: input_schema */
     const char *annotations;
     shown_status status; /* what of its result is described */
-    void (*run)(hub_call *call, hub_str arguments);
+    void (*run)(hub_call *call, const hub_way *way);
 } META_TOOLS[] = {
     {"enable_toolset", false,
      "Makes the tools of one or several toolsets available. The list of tools changes.",
@@ -503,7 +526,7 @@ void hub_meta_answer(hub_call *call, const hub_way *way)
 {
     for (size_t i = 0; i < sizeof META_TOOLS / sizeof META_TOOLS[0]; i++) {
         if (hub_str_is(way->name, META_TOOLS[i].name)) {
-            META_TOOLS[i].run(call, way->arguments);
+            META_TOOLS[i].run(call, way);
             return;
         }
     }

@@ -54,7 +54,6 @@ static void test_names(void **state)
         {"something else", HUB_ENOTFOUND, "unknown toolset \"something else\""},
         {"_meta", HUB_ENOTFOUND, "unknown toolset"}, /* S1.31 */
         {"GIT", HUB_ENOTFOUND, "did you mean"},
-        {"on", HUB_EEXIST, "already enabled"},
     };
     puppet git = {.tools = "[]"};
     puppet on = {.tools = "[]"};
@@ -67,15 +66,19 @@ static void test_names(void **state)
         assert_int_equal(enable(&fixture, CASES[i].key, &done), CASES[i].err);
         assert_contains(done.results[0].why.text, CASES[i].text);
     }
+    assert_int_equal(enable(&fixture, "on", &done), HUB_OK); /* it is already */
+    assert_true(done.results[0].is_unchanged);
     assert_int_equal(git.creates, 0);
     assert_int_equal(on.creates, 1);
     assert_int_equal(enable(&fixture, "  git\n", &done), HUB_OK); /* trimmed */
+    assert_false(done.results[0].is_unchanged);
     assert_true(is_active(&fixture, "git"));
     assert_int_equal(disable(&fixture, "nobody", &done), HUB_ENOTFOUND);
     assert_int_equal(disable(&fixture, "_meta", &done), HUB_ENOTFOUND);
     assert_int_equal(disable(&fixture, " git ", &done), HUB_OK);
-    assert_int_equal(disable(&fixture, "git", &done), HUB_ENOTFOUND);
-    assert_contains(done.results[0].why.text, "not enabled");
+    assert_false(done.results[0].is_unchanged);
+    assert_int_equal(disable(&fixture, "git", &done), HUB_OK); /* it is not */
+    assert_true(done.results[0].is_unchanged);
     assert_true(has_tool(&fixture, "enable_toolset"));
     fixture_stop(&fixture);
 }
@@ -147,12 +150,17 @@ static void test_twice_in_batch(void **state)
     fixture_start(&fixture);
     assert_int_equal(start_enabling(&fixture, &done, batch, 3, NULL), HUB_OK);
     assert_int_equal(done.results[0].err, HUB_OK);
-    assert_int_equal(done.results[1].err, HUB_EEXIST);
-    assert_int_equal(done.results[2].err, HUB_EEXIST);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(done.results[i].err, HUB_OK);
+        assert_int_equal(done.results[i].is_unchanged, i > 0);
+        assert_int_equal(done.results[i].tool_count, 1);
+    }
     assert_int_equal(git.creates, 1);
     assert_int_equal(start_disabling(&fixture, &done, batch, 3), HUB_OK);
-    assert_int_equal(done.results[0].err, HUB_OK);
-    assert_int_equal(done.results[1].err, HUB_ENOTFOUND);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(done.results[i].err, HUB_OK);
+        assert_int_equal(done.results[i].is_unchanged, i > 0);
+    }
     assert_int_equal(start_enabling(&fixture, &done, NULL, 0, NULL), HUB_OK);
     assert_int_equal(done.times, 1);
     assert_int_equal(done.count, 0);
@@ -369,7 +377,8 @@ static void test_profiles(void **state)
     assert_int_equal(client_count(one, LIST_CHANGED), 1);
     assert_int_equal(client_count(two, LIST_CHANGED), 0);
     assert_lacks(client_list(two, "1"), "git__x");
-    assert_int_equal(hub_manager_enable(second, &key, 1, keep_outcome, &done, NULL), HUB_OK);
+    assert_int_equal(hub_manager_enable(second, &key, 1, HUB_STR_EMPTY, keep_outcome, &done, NULL),
+                     HUB_OK);
     assert_int_equal(done.results[0].err, HUB_OK);
     assert_int_equal(git.creates, 1);
     assert_int_equal(disable(&fixture, "git", &done), HUB_OK);

@@ -15,6 +15,7 @@ typedef struct slow {
     patchbay_call asked; /* id 0: not asked */
     unsigned times_asked;
     unsigned times_cancelled;
+    bool is_now; /* it was asked for somebody who named it */
 } slow;
 
 static void on_slow_call(puppet_instance *instance, patchbay_call call,
@@ -25,6 +26,8 @@ static void on_slow_call(puppet_instance *instance, patchbay_call call,
         s->instance = instance;
         s->asked = call;
         s->times_asked++;
+        s->is_now =
+            hub_json_type_of(hub_json_get(request->params_json, HUB_STR("now"))) == HUB_JSON_TRUE;
     } else {
         (void)puppet_finish(instance, call, "{\"content\":[]}");
     }
@@ -119,13 +122,20 @@ static void test_disables_in_order(void **state)
     give_catalog(&up, "[" TOOL("a") "]");
     assert_int_equal(first.results[0].err, HUB_OK);
     assert_int_equal(second.results[0].err, HUB_OK);
-    assert_int_equal(third.results[0].err, HUB_ENOTFOUND);
+    assert_int_equal(third.results[0].err, HUB_OK);
+    assert_true(third.results[0].is_unchanged);
     assert_false(is_active(&fixture, "up"));
     fixture_stop(&fixture);
 }
 
-/* S1.19, S3.72: who cannot be reached is not active; the lock is open, the reason is told. */
-static void test_unreachable(void **state)
+static bool is_told_twice(void *ctx)
+{
+    return client_count(ctx, LIST_CHANGED) == 2;
+}
+
+/* DESIGN, Exposure, amended: who cannot be reached is wanted: active, told why, tried again, and there
+ * with its tools when it comes; the lock is open (S3.72). */
+static void test_wanted(void **state)
 {
     slow up;
     slow other;
@@ -137,22 +147,146 @@ static void test_unreachable(void **state)
     (void)add_inactive(&fixture, "up", &up.master, true);
     (void)add_inactive(&fixture, "other", &other.master, true);
     fixture_start(&fixture);
+    client *c = client_open(&fixture, LEGACY);
     assert_int_equal(start_enabling(&fixture, &first, batch, 2, NULL), HUB_OK);
     refuse_catalog(&up, "no such command");
     assert_int_equal(first.times, 0); /* the other one is still awaited */
     give_catalog(&other, "[" TOOL("a") "]");
     assert_int_equal(first.times, 1);
-    assert_int_equal(first.results[0].err, HUB_EUNAVAILABLE);
+    assert_int_equal(first.results[0].err, HUB_OK);
+    assert_true(first.results[0].is_down);
     assert_string_equal(first.results[0].why.text,
                         "toolset \"up\" cannot be reached: no such command");
     assert_int_equal(first.results[1].err, HUB_OK);
-    assert_false(is_active(&fixture, "up"));
-    fixture_spin(&fixture, 2);
-    assert_int_equal(up.master.destroys, 1);
-    assert_int_equal(start_one(&fixture, &first, "up"), HUB_OK); /* tries anew at once */
-    give_catalog(&up, "[" TOOL("b") "]");
-    assert_int_equal(first.results[0].err, HUB_OK);
+    assert_false(first.results[1].is_down);
+    assert_true(is_active(&fixture, "up"));
+    assert_int_equal(up.master.destroys, 0);
+    assert_true(fixture_logged(&fixture, "toolset.wanted"));
+    fixture_settle(&fixture);
+    assert_int_equal(client_count(c, LIST_CHANGED), 1); /* of the other one */
+    assert_int_equal(up.instance->api->set_tools(up.instance->host, puppet_str("[" TOOL("b") "]")),
+                     PATCHBAY_OK); /* it comes by itself */
+    assert_true(has_tool(&fixture, "up__b"));
+    fixture_run_until(&fixture, is_told_twice, c);
     fixture_stop(&fixture);
+}
+
+/* Enabling what is active and has failed tries it at once, whether or not its tools are known. */
+static void test_tried_now(void **state)
+{
+    slow up;
+    (void)state;
+    init_slow(&up);
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "up", &up.master, true);
+    fixture_start(&fixture);
+    assert_int_equal(start_one(&fixture, &first, "up"), HUB_OK);
+    refuse_catalog(&up, "no such command");
+    assert_true(first.results[0].is_down);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        unsigned asked = up.times_asked;
+        assert_int_equal(start_one(&fixture, &first, "up"), HUB_OK);
+        assert_int_equal(first.times, 0);
+        assert_int_equal(up.times_asked, asked + 1);
+        assert_true(up.is_now);
+        refuse_catalog(&up, "still no such command");
+        assert_int_equal(first.results[0].err, HUB_OK);
+        assert_true(first.results[0].is_down);
+        assert_true(first.results[0].is_unchanged);
+        assert_contains(first.results[0].why.text, "still no such command");
+        assert_int_equal(start_one(&fixture, &first, "up"), HUB_OK);
+        up.instance->catalog->set_state(up.instance->host, PATCHBAY_STATE_READY, puppet_str(""));
+        give_catalog(&up, "[" TOOL("a") "]");
+        assert_int_equal(first.results[0].err, HUB_OK);
+        assert_false(first.results[0].is_down);
+        assert_int_equal(first.results[0].tool_count, 1);
+        asked = up.times_asked;
+        assert_int_equal(start_one(&fixture, &first, "up"), HUB_OK); /* it is well */
+        assert_int_equal(first.times, 1);
+        assert_int_equal(up.times_asked, asked);
+        up.instance->catalog->set_state(up.instance->host, PATCHBAY_STATE_FAILED,
+                                        puppet_str("it died"));
+    }
+    assert_true(has_tool(&fixture, "up__a")); /* its last good list stays */
+    assert_int_equal(up.master.creates, 1);
+    fixture_stop(&fixture);
+}
+
+/* One that is active and still starting is awaited, not asked twice. */
+static void test_enabled_while_starting(void **state)
+{
+    slow up;
+    (void)state;
+    init_slow(&up);
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "up", &up.master, true);
+    fixture_start(&fixture);
+    client *c = client_open(&fixture, LEGACY);
+    client_request(c, "1", "tools/list", "");
+    assert_int_equal(up.times_asked, 1);
+    assert_int_equal(start_one(&fixture, &first, "up"), HUB_OK);
+    assert_int_equal(first.times, 0);
+    assert_int_equal(up.times_asked, 1);
+    give_catalog(&up, "[" TOOL("a") "]");
+    assert_true(first.results[0].is_unchanged);
+    assert_int_equal(first.results[0].tool_count, 1);
+    fixture_stop(&fixture);
+}
+
+/* What cannot be reached gives its place to those of the batch that had none, and gets what is left;
+ * who has a place keeps it. */
+static void test_places_of_a_batch(void **state)
+{
+    static const struct {
+        unsigned max_active;
+        hub_err errs[4]; /* of dead, worse, good, better */
+        unsigned good_asked;
+        unsigned better_asked;
+    } CASES[] = {
+        {1, {HUB_ELIMIT, HUB_ELIMIT, HUB_OK, HUB_ELIMIT}, 1, 0},
+        {2, {HUB_ELIMIT, HUB_ELIMIT, HUB_OK, HUB_OK}, 1, 1},
+        {3, {HUB_OK, HUB_ELIMIT, HUB_OK, HUB_OK}, 1, 1},
+        {4, {HUB_OK, HUB_OK, HUB_OK, HUB_OK}, 1, 1},
+    };
+    static const char *const KEYS[] = {"dead", "worse", "good", "better"};
+    hub_str batch[] = {HUB_STR("dead"), HUB_STR("worse"), HUB_STR("good"), HUB_STR("better")};
+    (void)state;
+    for (size_t at = 0; at < sizeof CASES / sizeof CASES[0]; at++) {
+        slow servers[4];
+        fixture_init(&fixture);
+        for (size_t i = 0; i < 4; i++) {
+            init_slow(&servers[i]);
+            (void)add_inactive(&fixture, KEYS[i], &servers[i].master, true);
+        }
+        fixture.settings.policy.max_active = CASES[at].max_active;
+        fixture_start(&fixture);
+        assert_int_equal(start_enabling(&fixture, &first, batch, 4, NULL), HUB_OK);
+        for (unsigned turn = 0; first.times == 0; turn++) {
+            slow *next = &servers[turn % 4];
+            assert_true(turn < 16);
+            if (next->asked.id != 0 && turn % 4 < 2) {
+                refuse_catalog(next, "no such command");
+            } else if (next->asked.id != 0) {
+                give_catalog(next, "[" TOOL("a") "]");
+            }
+            next->asked.id = 0;
+        }
+        size_t active = 0;
+        for (size_t i = 0; i < 4; i++) {
+            assert_int_equal(first.results[i].err, CASES[at].errs[i]);
+            assert_int_equal(is_active(&fixture, KEYS[i]), first.results[i].err == HUB_OK);
+            assert_int_equal(first.results[i].is_down, first.results[i].err == HUB_OK && i < 2);
+            active += is_active(&fixture, KEYS[i]);
+        }
+        assert_int_equal(active, CASES[at].max_active);
+        assert_int_equal(servers[2].times_asked, CASES[at].good_asked);
+        assert_int_equal(servers[3].times_asked, CASES[at].better_asked);
+        if (CASES[at].max_active < 3) {
+            assert_contains(first.results[0].why.text, "no such command");
+            assert_contains(first.results[0].why.text, "max_active");
+        }
+        fixture_stop(&fixture);
+    }
 }
 
 static bool is_told(void *ctx)
@@ -204,7 +338,8 @@ static void test_two_profiles_wait(void **state)
     hub_manager *other = hub_manager_of(hub_find_profile(fixture.hub, "second"));
     assert_int_equal(start_one(&fixture, &first, "up"), HUB_OK);
     memset(&second, 0, sizeof second);
-    assert_int_equal(hub_manager_enable(other, &key, 1, keep_outcome, &second, NULL), HUB_OK);
+    assert_int_equal(hub_manager_enable(other, &key, 1, HUB_STR_EMPTY, keep_outcome, &second, NULL),
+                     HUB_OK);
     assert_int_equal(up.times_asked, 1);
     give_catalog(&up, "[" TOOL("a") "]");
     assert_int_equal(first.times, 1);
@@ -329,7 +464,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lock),
         cmocka_unit_test(test_disables_in_order),
-        cmocka_unit_test(test_unreachable),
+        cmocka_unit_test(test_wanted),
+        cmocka_unit_test(test_tried_now),
+        cmocka_unit_test(test_enabled_while_starting),
+        cmocka_unit_test(test_places_of_a_batch),
         cmocka_unit_test(test_times_out_while_starting),
         cmocka_unit_test(test_two_profiles_wait),
         cmocka_unit_test(test_catalog_is_kept),

@@ -3,7 +3,6 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
-#include "base/redact.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +23,8 @@ enum {
 static struct {
     _Atomic(hub_log_level) least;
     atomic_bool json;
-    pthread_mutex_t lock; /* guards everything below, and the order of lines */
+    _Atomic(hub_log_mask *) mask; /* NULL: there are no secrets */
+    pthread_mutex_t lock;         /* guards everything below, and the order of lines */
     void (*sink)(void *ctx, hub_str line);
     void *sink_ctx;
     bool torn;  /* stderr ends in a part of a line */
@@ -93,7 +93,8 @@ static void add_field(hub_buf *line, const hub_log_field *field)
     hub_buf masked; /* before it is cut: nobody knows a part of a secret */
     hub_buf_init(&masked, SIZE_MAX / 4);
     bool is_text = !field->is_number || field->text.len > 0;
-    bool is_masked = is_text && hub_redact(field->text, &masked);
+    hub_log_mask *mask = state.mask;
+    bool is_masked = is_text && mask != NULL && mask(field->text, &masked);
     hub_str text = cut(!is_masked            ? field->text
                        : hub_buf_ok(&masked) ? hub_buf_str(&masked)
                                              : HUB_STR(HUB_REDACTED));
@@ -186,6 +187,11 @@ void hub_log_setup(hub_log_level least, bool json)
 {
     state.least = least;
     state.json = json;
+}
+
+void hub_log_mask_by(hub_log_mask *mask)
+{
+    state.mask = mask;
 }
 
 void hub_log_capture(void (*sink)(void *ctx, hub_str line), void *ctx)

@@ -4,13 +4,16 @@
  * ("resolver.refused": area first) and fields. Values are escaped, so that no peer can forge a line
  * or send a terminal sequence; they are cut at HUB_LIMIT_LOG_VALUE_BYTES, and a line that would be
  * over HUB_LIMIT_LOG_LINE_BYTES ends early with `cut`. Secrets that are
- * known (redact.h) are masked. Never log arguments, results or secrets: log ids and names. hub_log
+ * known to the mask (hub_log_mask_by) are masked. Never log arguments, results or secrets: log ids and names. hub_log
  * may be called from any thread; lines never interleave.
  */
 #ifndef HUB_BASE_LOG_H
 #define HUB_BASE_LOG_H
 
+#include "base/buf.h"
 #include "base/err.h"
+
+#define HUB_REDACTED "[redacted]" /* instead of a secret */
 
 typedef enum hub_log_level {
     HUB_LOG_DEBUG,
@@ -41,6 +44,13 @@ void hub_log_fields(hub_log_level level, const char *event, const hub_log_field 
 
 /* Choose the least level that is written, and JSON lines instead of text. [any] */
 void hub_log_setup(hub_log_level least, bool json);
+
+/* Append `text` masked, and say so; false, and nothing appended, when there is nothing to mask.
+ * thread:  [any] */
+typedef bool hub_log_mask(hub_str text, hub_buf *out);
+
+/* Who masks values before they are written. The log knows no secrets itself. [any] */
+void hub_log_mask_by(hub_log_mask *mask);
 
 /* Where finished lines go instead of stderr: for tests. NULL goes back to stderr. */
 void hub_log_capture(void (*sink)(void *ctx, hub_str line), void *ctx);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
-#include "base/redact.h"
-
+#include "base/log.h"
 #include "base/loop.h"
+#include "redact/redact.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -196,6 +196,7 @@ int main(int argc, char **argv)
     const cli_command *command = &CLI_COMMANDS[0];
     int skip = 1;
     hub_loop_init();
+    hub_log_mask_by(hub_redact);
     bool asks_version =
         argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0);
     if (argc > 1 && (argv[1][0] != '-' || asks_version)) {

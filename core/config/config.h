@@ -18,9 +18,9 @@
 #ifndef HUB_CONFIG_CONFIG_H
 #define HUB_CONFIG_CONFIG_H
 
-#include "base/redact.h"
 #include "config/file.h"
 #include "hub/kernel/settings.h"
+#include "redact/redact.h"
 
 /* The config_json of a server entry, for module mcp_upstream or mcp_remote: its keys are the
  * `module_key`s of keys.h, in the order of the rows there. What was not written is absent. Times

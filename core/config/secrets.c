@@ -2,12 +2,12 @@
 /*
  * What of a configuration is a secret: the values of variables and files in what a module is told,
  * and what stands in the manifest under a name that says so. All of it is masked in whatever the
- * hub writes for people (base/redact.h), from the moment that it was read.
+ * hub writes for people (redact/redact.h), from the moment that it was read.
  */
 #include "config/reader.h"
 
 #include "base/limits.h"
-#include "base/redact.h"
+#include "redact/redact.h"
 
 /* Of variables that everybody's environment has: a log without the home folder is of no use. */
 static const char *const PUBLIC[] = {"HOME", "USER",   "LOGNAME",  "PATH", "PWD", "SHELL",

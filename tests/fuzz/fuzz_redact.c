@@ -4,7 +4,7 @@
  * untouched. Input: secrets, one a line, an empty line, the text.
  */
 #include "base/limits.h"
-#include "base/redact.h"
+#include "redact/redact.h"
 
 #include <stdlib.h>
 

@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/redact.h"
 #include "hub/catalogs/discovery_run.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
+#include "redact/redact.h"
 #include "wire/json.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/redact.h"
 #include "hub/kernel/objects.h"
+#include "redact/redact.h"
 
 static void send_message(hub_port *port, const hub_outgoing *message)
 {

@@ -126,6 +126,32 @@ static void test_values_cannot_forge_anything(void **state)
     }
 }
 
+/* Masks what contains "hush": as a whole, or, of "hush-oom", with no memory for it. */
+static bool mask_hush(hub_str text, hub_buf *out)
+{
+    if (hub_str_find(text, HUB_STR("hush")) == SIZE_MAX) {
+        return false;
+    }
+    hub_buf_add(out, HUB_STR("(secret)"));
+    if (hub_str_is(text, "hush-oom")) {
+        out->failed = HUB_ENOMEM;
+    }
+    return true;
+}
+
+static void test_a_mask(void **state)
+{
+    (void)state;
+    hub_log_mask_by(mask_hush);
+    hub_log(HUB_LOG_INFO, "a.b", HUB_F_TEXT("x", "a hush b"), HUB_F_TEXT("y", "loud"));
+    assert_line("info a.b x=(secret) y=loud");
+    hub_log(HUB_LOG_INFO, "a.b", HUB_F_TEXT("x", "hush-oom"), HUB_F_INT("n", 7));
+    assert_line("info a.b x=" HUB_REDACTED " n=7");
+    hub_log_mask_by(NULL);
+    hub_log(HUB_LOG_INFO, "a.b", HUB_F_TEXT("x", "a hush b"));
+    assert_line("info a.b x=\"a hush b\"");
+}
+
 static void test_json(void **state)
 {
     (void)state;
@@ -361,6 +387,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_text, begin, end),
         cmocka_unit_test_setup_teardown(test_values_cannot_forge_anything, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_mask, begin, end),
         cmocka_unit_test_setup_teardown(test_json, begin, end),
         cmocka_unit_test_setup_teardown(test_levels, begin, end),
         cmocka_unit_test_setup_teardown(test_long_values_are_cut, begin, end),

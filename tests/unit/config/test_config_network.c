@@ -2,7 +2,7 @@
 /* What serving over the network takes beside the configuration: guards (C05) and secrets (C04). */
 #include "config_support.h"
 
-#include "base/redact.h"
+#include "redact/redact.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,7 +2,8 @@
 /*
  * Secrets that must not be shown: one registry for the process, of which whoever writes something
  * for people asks what to leave out. The configuration registers what it was told in confidence;
- * bearer tokens are known by their form. A secret is masked wherever it stands, also as a part of a
+ * bearer tokens are known by their form. The log
+ * masks what it writes because main gives it hub_redact (hub_log_mask_by). A secret is masked wherever it stands, also as a part of a
  * word, also when the text ends in the middle of it (or goes on with "..."), and also as JSON
  * writes it.
  *
@@ -11,12 +12,10 @@
  * whatever the number of secrets (Aho and Corasick, "Efficient string matching", CACM 18(6)), and
  * nobody who chooses the text can make it more. Any thread.
  */
-#ifndef HUB_BASE_REDACT_H
-#define HUB_BASE_REDACT_H
+#ifndef HUB_REDACT_REDACT_H
+#define HUB_REDACT_REDACT_H
 
 #include "base/buf.h"
-
-#define HUB_REDACTED "[redacted]"
 
 /* Secrets that belong together, as those of one configuration. */
 typedef struct hub_redact_set hub_redact_set;

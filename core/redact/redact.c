@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/redact.h"
+#include "redact/redact.h"
 
 #include "base/limits.h"
+#include "base/log.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

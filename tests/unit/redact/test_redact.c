@@ -9,7 +9,8 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/redact.h"
+#include "base/log.h"
+#include "redact/redact.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #ifndef HUB_HUB_TASKS_TASKS_INTERNAL_H
 #define HUB_HUB_TASKS_TASKS_INTERNAL_H
 
+#include "hub/tasks/task_ids.h"
 #include "hub/tasks/task_watch.h"
 #include "hub/tasks/tasks.h"
 
@@ -46,5 +47,11 @@ typedef struct session_tasks {
 toolset_tasks *hub_tasks_of(const hub_toolset *toolset);
 session_tasks *hub_tasks_in(const hub_session *session);
 size_t *hub_tasks_count(const hub_toolset *toolset); /* of the whole hub */
+
+/* What a call has to do with tasks; NULL: nothing so far. */
+const call_task *hub_task_of(const hub_call *call);
+task_role hub_task_role_of(const hub_call *call);
+hub_str hub_task_id_of(const call_task *part);
+hub_task_owner hub_task_owner_of(const hub_call *call);
 
 #endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ids of tasks: how a client's id is made of the toolset's own and read back, and how messages are
+ * given one for the other. Nothing is stored: the id says whose the task is, and is signed. For the
+ * files of this folder. Thread: [loop]. */
+#ifndef HUB_HUB_TASKS_TASK_IDS_H
+#define HUB_HUB_TASKS_TASK_IDS_H
+
+#include "base/limits.h"
+#include "hub/kernel/types.h"
+#include "wire/dialect.h"
+
+enum {
+    HUB_TASK_SIGNATURE_DIGITS = 32,
+    /* of a client's id: TOOLSET.SIGNATURE.ID */
+    HUB_TASK_CLIENT_ID_BYTES =
+        HUB_LIMIT_TOOLSET_KEY_BYTES + 1 + HUB_TASK_SIGNATURE_DIGITS + 1 + HUB_LIMIT_TASK_ID_BYTES,
+};
+
+/* Whom a task is for, and of whom. */
+typedef struct hub_task_owner {
+    const hub_toolset *toolset;
+    const hub_session *session;
+    hub_era era;
+} hub_task_owner;
+
+/* Decode a raw string of 1 to `max_bytes` bytes; false when it is none. `text` is initialised here, and
+ * the caller's in any case. */
+bool hub_task_read_id(hub_str raw, size_t max_bytes, hub_buf *text);
+
+/* The toolset of the task that a client means by the decoded id `text`, and its own id there (a slice
+ * of `text`). NULL when it is the id of no task of this client's. */
+hub_toolset *hub_task_find(const hub_session *session, hub_era era, hub_str text, hub_str *ret_id);
+
+/* Append `json` with the client's ids in the place of the toolset's: of `id`, and of that in
+ * `_meta`. Both may be empty. False when one of them is no id. */
+bool hub_task_add_for_client(const hub_task_owner *owner, hub_str json, hub_str id, hub_buf *out);
+
+/* Append an object without one of its members. */
+void hub_task_add_without(hub_str object, hub_str member, hub_buf *out);
+
+#endif

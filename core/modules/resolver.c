@@ -1,270 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "modules/resolver.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/log.h"
-#include "modules/module_list.h"
-#include "modules/plugin_check.h"
-#include "modules/plugin_load.h"
-#include "modules/plugin_tryout.h"
-#include "modules/plugin_watch.h"
+#include "modules/resolver_internal.h"
 
-/* A *.so of a folder, as it was when last looked at. */
-typedef struct file {
-    char *path;
-    hub_str stem; /* in path: the file's name without ".so" */
-    size_t folder;
-    hub_plugin_stamp stamp;
-    hub_plugin *loaded; /* from its bytes, or the ones before when those were refused; or NULL */
-    char *reason;       /* of the refusal; NULL: none */
-    bool is_present;
-    struct file *next;
-} file;
-
-/* Why the folders are looked through. */
-typedef enum look {
-    LOOK_ASKED, /* somebody waits for the outcome */
-    LOOK_EVENT, /* something has changed: what is new is tried while the loop goes on */
-    LOOK_AGAIN, /* the same, for what there was no time for: one trial is under way at a time */
-} look;
-
-struct hub_resolver {
-    hub_module_folder *folders;
-    size_t folder_count;
-    bool allow_writable;
-    file *files;
-    hub_plugin *newest; /* list of all modules */
-    const hub_module **modules;
-    size_t module_count;
-    hub_refusal *refusals;
-    size_t refusal_count;
-    const char **watched; /* the folders' paths, for the watch */
-    hub_plugin_watch *watch;
-    hub_plugin_tryout tryout; /* of a file, while there is a watch */
-    look at_work;
-    hub_resolver_on_change *on_change;
-    void *ctx;
-    bool (*is_outside)(const void *ctx, hub_str name); /* NULL: none is */
-    const void *outside_ctx;
-    void (*before_link)(const char *path);
-};
-
-/* Keep a reason, and log it unless it is known. */
-static void refuse(char **reason, const char *path, const char *text, bool is_known)
-{
-    if (*reason != NULL && is_known && strcmp(*reason, text) == 0) {
-        return;
-    }
-    free(*reason);
-    *reason = hub_str_dup(hub_str_of(text)); /* NULL, without memory: logged, but not listed */
-    hub_log(HUB_LOG_WARNING, "resolver.refused", HUB_F_TEXT("path", path),
-            HUB_F_TEXT("reason", text));
-}
-
-static void accept(char **reason)
-{
-    free(*reason);
-    *reason = NULL;
-}
-
-static void destroy_file(file *gone)
-{
-    free(gone->path);
-    free(gone->reason);
-    free(gone);
-}
-
-/* The file of an earlier folder from which that name is loaded. */
-static const file *find_owner(const hub_resolver *resolver, const file *of)
-{
-    for (const file *at = resolver->files; at != NULL; at = at->next) {
-        if (at->is_present && at->loaded != NULL && at->folder < of->folder &&
-            hub_str_eq(at->stem, of->stem)) {
-            return at;
-        }
-    }
-    return NULL;
-}
-
-static void say_found(const hub_module *module)
-{
-    hub_log(HUB_LOG_INFO, module->is_outside ? "resolver.found" : "resolver.loaded",
-            HUB_F_TEXT("module", module->name), HUB_F_TEXT("version", module->table->version),
-            HUB_F_INT("generation", module->generation), HUB_F_TEXT("path", module->path));
-}
-
-/* What a file was loaded as. */
-static void take_loaded(file *seen, hub_plugin *loaded)
-{
-    accept(&seen->reason);
-    if (loaded != seen->loaded) {
-        seen->loaded = loaded;
-        say_found(&loaded->about);
-    }
-}
-
-static unsigned how_to_load(const hub_resolver *resolver, bool is_noted)
-{
-    return (resolver->allow_writable ? HUB_PLUGIN_TRUSTED : 0u) |
-           (is_noted ? HUB_PLUGIN_NOTED : 0u) | (resolver->watch != NULL ? HUB_PLUGIN_TRIED : 0u);
-}
-
-/* Begin to try a file; what comes of it, on_tried says. */
-static hub_err begin_trial(hub_resolver *resolver, file *seen, hub_error *reterr)
-{
-    hub_plugin_image image;
-    hub_err err = hub_plugin_read(seen->path, !resolver->allow_writable, &image, reterr);
-    if (err != HUB_OK) {
-        return err;
-    }
-    if (hub_plugin_is_of(seen->loaded, &image) && !seen->loaded->about.is_outside) {
-        take_loaded(seen, seen->loaded);
-    } else {
-        err = hub_plugin_tryout_start(&resolver->tryout, &image, seen->path, hub_plugin_try, seen,
-                                      reterr);
-        if (err == HUB_OK) {
-            return HUB_OK; /* it has the image */
-        }
-    }
-    hub_plugin_image_fini(&image);
-    return err;
-}
-
-/* Load a file, and note the outcome; a known reason for a file that is the same is no news. */
-static void load_file(hub_resolver *resolver, file *seen, bool is_same)
-{
-    hub_plugin *loaded = NULL;
-    hub_error error = {.text = ""};
-    bool is_outside =
-        resolver->is_outside != NULL && resolver->is_outside(resolver->outside_ctx, seen->stem);
-    /* One that takes a name over is awaited: nobody is to see the name gone in between. */
-    bool is_heir = seen->loaded == NULL && hub_resolver_find(resolver, seen->stem) != NULL;
-    bool is_tried_meanwhile =
-        resolver->watch != NULL && resolver->at_work != LOOK_ASKED && !is_outside && !is_heir;
-    if (is_tried_meanwhile) {
-        if (begin_trial(resolver, seen, &error) != HUB_OK) {
-            refuse(&seen->reason, seen->path, error.text, is_same);
-        }
-        return;
-    }
-    if (resolver->before_link != NULL) {
-        resolver->before_link(seen->path);
-    }
-    if (hub_plugin_load(seen->path, how_to_load(resolver, is_outside), seen->loaded,
-                        &resolver->newest, &loaded, &error) != HUB_OK) {
-        refuse(&seen->reason, seen->path, error.text, is_same);
-    } else {
-        take_loaded(seen, loaded);
-    }
-}
-
-/* The record of a file that was found in a folder; NULL without memory. */
-static file *find_file(hub_resolver *resolver, size_t folder_at, const char *name)
-{
-    const char *in = resolver->folders[folder_at].path;
-    file **end = &resolver->files;
-    for (; *end != NULL; end = &(*end)->next) {
-        if ((*end)->folder == folder_at && strcmp((*end)->path + strlen(in) + 1, name) == 0) {
-            return *end;
-        }
-    }
-    file *added = calloc(1, sizeof *added);
-    size_t room = strlen(in) + strlen(name) + 2;
-    char *path = malloc(room);
-    if (added == NULL || path == NULL) {
-        free(added);
-        free(path);
-        return NULL;
-    }
-    (void)snprintf(path, room, "%s/%s", in, name); /* fits */
-    *added = (file){.path = path, .stem = hub_plugin_stem(path), .folder = folder_at};
-    *end = added;
-    return added;
-}
-
-static void visit_file(hub_resolver *resolver, size_t folder_at, const char *name)
-{
-    file *seen = find_file(resolver, folder_at, name);
-    if (seen == NULL) {
-        hub_log(HUB_LOG_ERROR, "resolver.failed", HUB_F_TEXT("reason", hub_err_text(HUB_ENOMEM)));
-        return;
-    }
-    seen->is_present = true;
-    const file *owner = find_owner(resolver, seen);
-    if (owner != NULL) {
-        hub_error error;
-        (void)hub_fail(&error, HUB_EEXIST, "name \"" HUB_STR_FMT "\" is taken by %s",
-                       HUB_STR_ARG(seen->stem), owner->path);
-        refuse(&seen->reason, seen->path, error.text, true);
-        seen->loaded = NULL;
-        return;
-    }
-    if (resolver->watch != NULL && hub_plugin_watch_is_busy(resolver->watch, seen->path)) {
-        return; /* half a file; its writer closes it some time */
-    }
-    /* Before the load: what is written meanwhile makes it differ again. What was refused is tried
-     * again: a library that it needs, or the mode of a folder, may have changed. */
-    hub_plugin_stamp now = hub_plugin_stamp_of(seen->path);
-    bool is_same = hub_plugin_stamp_is_same(&seen->stamp, &now);
-    bool is_on_trial = resolver->tryout.subject == seen;
-    if (is_on_trial && (!is_same || resolver->at_work == LOOK_ASKED)) {
-        hub_plugin_tryout_stop(&resolver->tryout);
-    } else if (is_same && (seen->reason == NULL || resolver->at_work == LOOK_AGAIN)) {
-        return;
-    } else if (resolver->tryout.subject != NULL && resolver->at_work != LOOK_ASKED) {
-        return; /* as if it had not been seen: there is another look when the trial has ended */
-    }
-    seen->stamp = now;
-    load_file(resolver, seen, is_same);
-}
-
-/* A folder that cannot be looked into keeps the files that are known of it; one that is gone does
- * not. */
-static void keep_files(hub_resolver *resolver, size_t folder_at)
-{
-    for (file *at = resolver->files; at != NULL; at = at->next) {
-        at->is_present = at->is_present || at->folder == folder_at;
-    }
-}
-
-static void visit_folder(hub_resolver *resolver, size_t at)
-{
-    hub_module_folder *visited = &resolver->folders[at];
-    struct dirent **names = NULL;
-    hub_error error;
-    bool was_missing = visited->is_missing;
-    int count = hub_module_list_files(visited->path, &names);
-    visited->is_missing = count < 0 && errno == ENOENT;
-    if (visited->is_missing) {
-        accept(&visited->reason);
-        if (!was_missing) {
-            hub_log(HUB_LOG_INFO, "resolver.no_folder", HUB_F_TEXT("path", visited->path));
-        }
-        return;
-    }
-    hub_err err = HUB_OK;
-    if (count < 0) {
-        err = hub_fail(&error, HUB_ESYSTEM, "folder cannot be read: %s", strerrordesc_np(errno));
-    } else if (!resolver->allow_writable) {
-        err = hub_plugin_check_folder(visited->path, &error);
-    }
-    if (err != HUB_OK) {
-        refuse(&visited->reason, visited->path, error.text, true);
-        keep_files(resolver, at);
-    } else {
-        accept(&visited->reason);
-    }
-    for (int i = 0; i < count; i++) {
-        if (err == HUB_OK) {
-            visit_file(resolver, at, names[i]->d_name);
-        }
-        free(names[i]);
-    }
-    free(names);
-}
+#include <stdlib.h>
 
 static int compare_refusals(const void *a, const void *b)
 {
@@ -276,7 +16,7 @@ static bool build_lists(hub_resolver *resolver, const hub_module ***ret_modules,
                         size_t *ret_module_count)
 {
     size_t files = 0;
-    for (const file *at = resolver->files; at != NULL; at = at->next) {
+    for (const hub_resolver_file *at = resolver->files; at != NULL; at = at->next) {
         files++;
     }
     const hub_module **modules = calloc(files + 1, sizeof modules[0]);
@@ -294,7 +34,7 @@ static bool build_lists(hub_resolver *resolver, const hub_module ***ret_modules,
             refusals[refused++] = (hub_refusal){.path = of->path, .reason = of->reason};
         }
     }
-    for (const file *at = resolver->files; at != NULL; at = at->next) {
+    for (const hub_resolver_file *at = resolver->files; at != NULL; at = at->next) {
         if (at->is_present && at->loaded != NULL) {
             modules[module_count++] = &at->loaded->about;
         }
@@ -315,8 +55,8 @@ static bool build_lists(hub_resolver *resolver, const hub_module ***ret_modules,
 /* Forget files that are gone; their modules stay. */
 static void drop_absent(hub_resolver *resolver)
 {
-    for (file **at = &resolver->files; *at != NULL;) {
-        file *looked_at = *at;
+    for (hub_resolver_file **at = &resolver->files; *at != NULL;) {
+        hub_resolver_file *looked_at = *at;
         if (looked_at->is_present) {
             at = &looked_at->next;
         } else {
@@ -324,7 +64,7 @@ static void drop_absent(hub_resolver *resolver)
                 hub_plugin_tryout_stop(&resolver->tryout);
             }
             *at = looked_at->next;
-            destroy_file(looked_at);
+            hub_resolver_destroy_file(looked_at);
         }
     }
 }
@@ -418,8 +158,8 @@ void hub_resolver_destroy(hub_resolver *resolver)
     hub_plugin_watch_destroy(resolver->watch);
     hub_plugin_tryout_stop(&resolver->tryout);
     while (resolver->files != NULL) {
-        file *next = resolver->files->next;
-        destroy_file(resolver->files);
+        hub_resolver_file *next = resolver->files->next;
+        hub_resolver_destroy_file(resolver->files);
         resolver->files = next;
     }
     hub_plugin_destroy_all(resolver->newest);
@@ -434,14 +174,14 @@ void hub_resolver_destroy(hub_resolver *resolver)
     free(resolver);
 }
 
-static void look_through(hub_resolver *resolver, look why)
+static void look_through(hub_resolver *resolver, hub_resolver_look why)
 {
     resolver->at_work = why;
-    for (file *at = resolver->files; at != NULL; at = at->next) {
+    for (hub_resolver_file *at = resolver->files; at != NULL; at = at->next) {
         at->is_present = false;
     }
     for (size_t i = 0; i < resolver->folder_count; i++) {
-        visit_folder(resolver, i);
+        hub_resolver_visit_folder(resolver, i);
     }
     if (publish(resolver) != HUB_OK) {
         /* The old lists stay, and the next scan finds the same changes. */
@@ -451,12 +191,12 @@ static void look_through(hub_resolver *resolver, look why)
 
 void hub_resolver_scan(hub_resolver *resolver)
 {
-    look_through(resolver, LOOK_ASKED);
+    look_through(resolver, HUB_LOOK_ASKED);
 }
 
 static void on_watch(void *ctx)
 {
-    look_through(ctx, LOOK_EVENT);
+    look_through(ctx, HUB_LOOK_EVENT);
 }
 
 /* A file has been tried: link it here, if it was harmless, and look for the next. */
@@ -464,7 +204,7 @@ static void on_tried(void *ctx, void *subject, const hub_plugin_image *image, hu
                      const hub_error *why)
 {
     hub_resolver *resolver = ctx;
-    file *seen = subject;
+    hub_resolver_file *seen = subject;
     hub_plugin *loaded = NULL;
     hub_error error = *why;
     if (err == HUB_OK && resolver->before_link != NULL) {
@@ -474,11 +214,11 @@ static void on_tried(void *ctx, void *subject, const hub_plugin_image *image, hu
         err = hub_plugin_link(image, seen->path, &resolver->newest, &loaded, &error);
     }
     if (err == HUB_OK) {
-        take_loaded(seen, loaded);
+        hub_resolver_take(seen, loaded);
     } else {
-        refuse(&seen->reason, seen->path, error.text, true);
+        hub_resolver_refuse(&seen->reason, seen->path, error.text, true);
     }
-    look_through(resolver, LOOK_AGAIN);
+    look_through(resolver, HUB_LOOK_AGAIN);
 }
 
 void hub_resolver_report(hub_resolver *resolver, hub_resolver_on_change *on_change, void *ctx)
@@ -528,8 +268,8 @@ hub_err hub_resolver_load_file(hub_resolver *resolver, const char *path,
                                const hub_module **ret_module, hub_error *reterr)
 {
     hub_plugin *loaded = NULL;
-    hub_err err = hub_plugin_load(path, how_to_load(resolver, false), NULL, &resolver->newest,
-                                  &loaded, reterr);
+    hub_err err = hub_plugin_load(path, hub_resolver_how_to_load(resolver, false), NULL,
+                                  &resolver->newest, &loaded, reterr);
     if (err == HUB_OK) {
         *ret_module = &loaded->about;
     }
@@ -551,17 +291,17 @@ void hub_resolver_announce(hub_resolver *resolver, void (*before_link)(const cha
 hub_err hub_resolver_link(hub_resolver *resolver, const hub_module *module,
                           const hub_module **ret_module, hub_error *reterr)
 {
-    file *at = resolver->files;
+    hub_resolver_file *at = resolver->files;
     while (at != NULL && (at->loaded == NULL || &at->loaded->about != module)) {
         at = at->next;
     }
-    hub_err err = at != NULL ? hub_plugin_load(at->path, how_to_load(resolver, false), NULL,
-                                               &resolver->newest, &at->loaded, reterr)
+    hub_err err = at != NULL ? hub_plugin_load(at->path, hub_resolver_how_to_load(resolver, false),
+                                               NULL, &resolver->newest, &at->loaded, reterr)
                              : hub_fail(reterr, HUB_ENOTFOUND, "the file is gone");
     for (size_t i = 0; err == HUB_OK && i < resolver->module_count; i++) {
         if (resolver->modules[i] == module) {
             resolver->modules[i] = *ret_module = &at->loaded->about;
-            say_found(*ret_module);
+            hub_resolver_say_found(*ret_module);
         }
     }
     return err;

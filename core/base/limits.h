@@ -201,6 +201,13 @@
 /* Lists. Clients exist that read only the first page, so pages are large. */
 #define HUB_LIMIT_LIST_PAGE 1000
 
+/* Tokens that an issuer has signed, and its keys: the largest of identity providers, with a hundred
+ * groups in it, has 8 KiB; a set has some five keys, and one of each tenant where it is shared. */
+#define HUB_LIMIT_JWS_BYTES     (16u * 1024)
+#define HUB_LIMIT_JWS_KID_BYTES 256
+#define HUB_LIMIT_JWKS_BYTES    (256u * 1024)
+#define HUB_LIMIT_JWKS_KEYS     64
+
 /* Search. The longest word that is told from others; different words of one tool, and of a query;
  * how deep arguments are read, in levels of their schema; what counts of the text about a toolset,
  * for each of its tools; how many tools are told at most; and what one index has room for: tools, and

@@ -11,6 +11,8 @@
     plugins/, examples/   include/ and files of their own folder: each must build against an installed SDK
     tests/            core/, include/ and their own
 
+In core/ no more than LARGEST_CIRCLE units (a .c and a .h of one name) include each other in a circle.
+
 The last line is "N passed, N failed", counting files.
 """
 
@@ -44,6 +46,8 @@ MAY_INCLUDE_TRANSPORTS = {  # the composition roots
 # In core/hub, lowest first; what is not named is a feature, between the first and the second.
 KERNEL, MADE_OF_FEATURES = "kernel", ("router", "reload", "orchestrator")
 OBJECTS = "hub/kernel/objects.h"
+
+LARGEST_CIRCLE = 8  # units of core/ that may be reached from each other
 
 TRANSPORTS_MAY_INCLUDE = ("hub/kernel/transport.h", "hub/kernel/settings.h", "web/face.h")
 
@@ -149,6 +153,54 @@ def check(path, used):
             yield code.count("\n", 0, match.start()) + 1, reason
 
 
+def circles(edges):
+    """The strongly connected components of more than one node, of {node: set of nodes} (Kosaraju)."""
+    def walk(node, graph, seen, out):
+        stack = [(node, iter(sorted(graph.get(node, ()))))]
+        seen.add(node)
+        while stack:
+            following = next((n for n in stack[-1][1] if n not in seen), None)
+            if following is None:
+                out.append(stack.pop()[0])
+            else:
+                seen.add(following)
+                stack.append((following, iter(sorted(graph.get(following, ())))))
+
+    order, seen, back, found = [], set(), {}, []
+    for node in sorted(edges):
+        for target in edges[node]:
+            back.setdefault(target, set()).add(node)
+        if node not in seen:
+            walk(node, edges, seen, order)
+    seen = set()
+    for node in reversed(order):
+        if node not in seen:
+            circle = []
+            walk(node, back, seen, circle)
+            if len(circle) > 1:
+                found.append(sorted(circle))
+    return found
+
+
+def units_of_core():
+    """Which unit of core/ includes which: {"wire/json": {"base/str", …}, …}"""
+    edges = {}
+    for path in (ROOT / "core").rglob("*.[ch]"):
+        unit = path.relative_to(ROOT / "core").with_suffix("").as_posix()
+        for line in path.read_text(encoding="utf-8").splitlines():
+            match = INCLUDE.match(line)
+            if match and match.group(1) == '"' and (ROOT / "core" / match.group(2)).exists():
+                edges.setdefault(unit, set()).add(match.group(2).rpartition(".")[0])
+        edges.setdefault(unit, set()).discard(unit)
+    return edges
+
+
+def circle_breaches(edges):
+    for circle in circles(edges):
+        if len(circle) > LARGEST_CIRCLE:
+            yield f"core/: {len(circle)} units include each other in a circle, {LARGEST_CIRCLE} may: {', '.join(circle)}"
+
+
 def main():
     files = []
     for folder in ("include", "core", "transports", "plugins", "examples", "tests"):
@@ -161,6 +213,9 @@ def main():
         failed += bool(breaches)
         for number, reason in breaches:
             print(f"{path}:{number}: {reason}")
+    for breach in circle_breaches(units_of_core()):
+        failed += 1
+        print(breach)
     print(f"{len(files) - failed} passed, {failed} failed")
     return 1 if failed or not files else 0
 

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/kernel/binding.h"
+#include "hub/kernel/hub.h"
 #include "hub/kernel/isolation.h"
 #include "hub/kernel/objects.h"
 #include "hub/kernel/respond.h"

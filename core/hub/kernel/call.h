@@ -14,21 +14,10 @@
 
 #include "hub/kernel/station.h"
 #include "hub/kernel/types.h"
+#include "hub/kernel/values.h"
 #include "wire/dialect.h"
 
 #include <ev.h>
-
-/* How a call ended. Spans are borrowed for the call of the function that gets it. */
-typedef struct hub_outcome {
-    int32_t status; /* PATCHBAY_RESULT, PATCHBAY_RPC_ERROR: JSON; else a failure with plain text */
-    hub_str json;
-    bool has_type;   /* the result has a resultType member … */
-    bool is_partial; /* … which may say something else than "complete" */
-    bool is_refused; /* the hub did not let it through to its toolset */
-} hub_outcome;
-
-/* For calls that the hub makes itself: told instead of a client. */
-typedef void hub_call_on_outcome(void *ctx, const hub_outcome *outcome);
 
 /* owns:    *ret_table. The hub is called back when a deadline passes. */
 HUB_MUST_CHECK hub_err hub_call_table_create(struct ev_loop *loop, hub_call_table **ret_table);

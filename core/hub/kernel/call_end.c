@@ -7,6 +7,7 @@
 #include "hub/kernel/call_table.h"
 #include "hub/kernel/objects.h"
 #include "hub/kernel/respond.h"
+#include "hub/kernel/toolset.h"
 
 /* A place of the toolset is free: those of its stations hear of it that see its calls. */
 static void tell_place(hub_toolset *toolset)

@@ -2,7 +2,10 @@
 #include "hub/kernel/hub.h"
 
 #include "base/clock.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/objects.h"
+#include "hub/kernel/principal.h"
+#include "hub/kernel/toolset.h"
 
 #include <stdlib.h>
 #include <sys/random.h>

@@ -10,16 +10,12 @@
 #include "hub/kernel/settings.h"
 #include "hub/kernel/station.h"
 #include "hub/kernel/types.h"
+#include "hub/kernel/values.h"
 #include "modules/instance.h"
 #include "modules/resolver.h"
 #include "wire/lineage.h"
 
 #include <ev.h>
-
-/* A key that signs what clients bring back: nothing is stored of what it signs. */
-typedef struct hub_key {
-    unsigned char bytes[32];
-} hub_key;
 
 /* errors:  HUB_ESYSTEM (no random numbers can be had) */
 HUB_MUST_CHECK hub_err hub_key_make(hub_key *ret_key);

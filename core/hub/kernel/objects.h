@@ -19,17 +19,14 @@
 
 #include "base/limits.h"
 #include "base/map.h"
-#include "hub/kernel/call.h"
 #include "hub/kernel/capabilities.h"
-#include "hub/kernel/hub.h"
-#include "hub/kernel/principal.h"
-#include "hub/kernel/profile.h"
-#include "hub/kernel/session.h"
 #include "hub/kernel/settings.h"
-#include "hub/kernel/toolset.h"
-#include "hub/kernel/transport.h"
+#include "hub/kernel/station.h"
+#include "hub/kernel/types.h"
+#include "hub/kernel/values.h"
 #include "modules/instance.h"
 #include "tools/exposure.h"
+#include "wire/dialect.h"
 #include "wire/lineage.h"
 
 #include <ev.h>
@@ -53,7 +50,7 @@ struct hub_orchestrator {
     hub_station_mask wanted; /* the stations that every request visits */
     struct ev_loop *loop;
     const hub_settings *settings;
-    const hub_hub_ops *ops;
+    const struct hub_hub_ops *ops;
     hub_resolver *resolver;
     hub_worker_pool *workers;
     hub_process_table *processes;

@@ -4,6 +4,8 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/kernel/objects.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/transport.h"
 #include "redact/redact.h"
 
 static void send_message(hub_port *port, const hub_outgoing *message)

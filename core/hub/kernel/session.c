@@ -3,7 +3,10 @@
 
 #include "base/log.h"
 #include "hub/kernel/call_kept.h"
+#include "hub/kernel/hub.h"
 #include "hub/kernel/objects.h"
+#include "hub/kernel/principal.h"
+#include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/sight.h"
 

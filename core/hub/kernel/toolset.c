@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/kernel/binding.h"
+#include "hub/kernel/call.h"
 #include "hub/kernel/objects.h"
 
 #include <stdlib.h>

@@ -8,28 +8,14 @@
 #ifndef HUB_HUB_KERNEL_TOOLSET_H
 #define HUB_HUB_KERNEL_TOOLSET_H
 
-#include "base/limits.h"
-#include "hub/kernel/call.h"
 #include "hub/kernel/capabilities.h"
 #include "hub/kernel/settings.h"
 #include "hub/kernel/types.h"
+#include "hub/kernel/values.h"
 #include "modules/instance.h"
 #include "tools/exposure.h"
 
 #include <patchbay/catalog.h>
-
-/* How its server fares, as its module says (patchbay_health of patchbay/catalog.h). */
-typedef struct hub_toolset_health {
-    uint32_t pid;
-    uint32_t restarts;
-    uint32_t failures;
-    uint64_t next_attempt_ms; /* by hub_clock_now_ms */
-    char protocol[16];
-    char last_error[HUB_LIMIT_REASON_BYTES];
-} hub_toolset_health;
-
-/* Answer a call instead of a module, now or later. */
-typedef void hub_toolset_answer(hub_call *call, const struct hub_way *way);
 
 /* ---- life ------------------------------------------------------------------------------------ */
 

@@ -77,6 +77,10 @@
 /* Principals that nobody is connected for, and whose rate is still remembered. */
 #define HUB_LIMIT_IDLE_ACCOUNTS 10000
 
+/* Audiences that nobody is connected for, and whose choice of toolsets is kept at hand: with a store,
+ * a choice that is let go of is read again. About 1 KiB each, more with many toolsets. */
+#define HUB_LIMIT_IDLE_AUDIENCES 16384
+
 /* Log messages that one session is sent per second and at once, and notices that a resource has
  * changed. Nobody reads more; a list of what is there is asked for once, however often it changed.
  */

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "hub/active/startup.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
@@ -55,7 +56,7 @@ void hub_missing_toolsets(hub_orchestrator *hub, const char *profile_name,
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         const hub_toolset *toolset = hub_toolset_at(hub, i);
         const char *failure =
-            hub_describe_is_active(profile, toolset) ? find_failure(toolset) : NULL;
+            hub_audience_has(hub_profile_audience(profile), toolset) ? find_failure(toolset) : NULL;
         if (failure != NULL) {
             on_toolset(ctx, hub_toolset_key(toolset), failure);
         }
@@ -144,7 +145,7 @@ static void on_tried(void *ctx, const hub_manager_result *result)
 static void add_inactive(hub_profile *profile, const hub_toolset *toolset, hub_buf *out)
 {
     const hub_toolset_settings *settings = hub_toolset_settings_of(toolset);
-    size_t active = hub_manager_active_count(hub_manager_of(profile));
+    size_t active = hub_manager_active_count(hub_manager_of(hub_profile_audience(profile)));
     hub_error why = {.code = HUB_OK};
     if (!settings->enabled) {
         hub_buf_printf(out, "toolset \"%s\" is switched off (%s)", hub_toolset_key(toolset),
@@ -185,7 +186,7 @@ void hub_missing_tool(hub_orchestrator *hub, const char *profile_name, hub_str n
         hub_buf_add(out, hub_str_of(why.text));
     } else if (toolset == NULL) {
         add_nearest(profile, name, out);
-    } else if (!hub_describe_is_active(profile, toolset)) {
+    } else if (!hub_audience_has(hub_profile_audience(profile), toolset)) {
         add_inactive(profile, toolset, out);
     } else if (hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL &&
                hub_catalog_find(hub_toolset_list(toolset, HUB_KIND_TOOL), tool) != NULL) {

@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "config/file.h"
 #include "hub/active/manager.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "stdio/stdio.h"
 #include "wire/json.h"
@@ -200,7 +201,8 @@ static int open_hub(module_host *host)
     }
     if (err == HUB_OK) {
         hub_profile *profile = hub_find_profile(host->hub, NULL);
-        err = hub_manager_activate(hub_manager_of(profile), &key, 1, on_activated, &status, &why);
+        err = hub_manager_activate(hub_manager_of(hub_profile_audience(profile)), &key, 1,
+                                   on_activated, &status, &why);
     }
     if (err == HUB_OK && status == EXIT_OK) {
         err = hub_stdio_open(host->loop, host->hub, &options, &host->stdio, &why);

@@ -154,6 +154,34 @@ hub_err hub_exposure_create(hub_base *base, const hub_exposure_rules *rules,
     return HUB_OK;
 }
 
+hub_err hub_exposure_copy(const hub_exposure *exposure, hub_exposure **ret_copy)
+{
+    hub_exposure *copy = calloc(1, sizeof *copy);
+    if (copy == NULL) {
+        return HUB_ENOMEM;
+    }
+    copy->base = hub_base_ref(exposure->base);
+    copy->rules = exposure->rules;
+    copy->on_left_out = exposure->on_left_out;
+    copy->ctx = exposure->ctx;
+    join(copy);
+    copy->masks = calloc(exposure->base->slot_count + 1, sizeof *copy->masks);
+    hub_err err = copy->masks != NULL
+                      ? copy_active(exposure->base, &exposure->active, 0, &copy->active, NULL)
+                      : HUB_ENOMEM;
+    if (err != HUB_OK) {
+        hub_exposure_destroy(copy);
+        return err;
+    }
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        copy->shown[kind] = hub_shown_ref(exposure->shown[kind]);
+        copy->serials[kind] = exposure->serials[kind];
+    }
+    copy->serial = exposure->serial;
+    *ret_copy = copy;
+    return HUB_OK;
+}
+
 void hub_exposure_destroy(hub_exposure *exposure)
 {
     if (exposure == NULL) {

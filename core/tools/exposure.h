@@ -40,6 +40,11 @@ HUB_MUST_CHECK hub_err hub_exposure_create(hub_base *base, const hub_exposure_ru
                                            const hub_source *sources, size_t count,
                                            hub_exposure_on_left_out *on_left_out, void *ctx,
                                            hub_exposure **ret_exposure, hub_error *reterr);
+/* One that shows the same, and goes its own way from now on. What is shown is shared.
+ * owns:    *ret_copy
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_exposure_copy(const hub_exposure *exposure, hub_exposure **ret_copy);
+
 void hub_exposure_destroy(hub_exposure *exposure); /* NULL is fine */
 
 /* Make `next` what the exposure is from now on: base, rules, toolsets. Takes `next`. A list of the

@@ -32,15 +32,15 @@ static inline hub_err start_enabling(hub_fixture *f, outcome *o, const hub_str *
                                      hub_error *why)
 {
     memset(o, 0, sizeof *o);
-    return hub_manager_enable(hub_manager_of(fixture_profile(f)), keys, count, HUB_STR_EMPTY,
-                              keep_outcome, o, why);
+    return hub_manager_enable(hub_manager_of(hub_profile_audience(fixture_profile(f))), keys, count,
+                              HUB_STR_EMPTY, keep_outcome, o, why);
 }
 
 static inline hub_err start_disabling(hub_fixture *f, outcome *o, const hub_str *keys, size_t count)
 {
     memset(o, 0, sizeof *o);
-    return hub_manager_disable(hub_manager_of(fixture_profile(f)), keys, count, HUB_STR_EMPTY,
-                               keep_outcome, o, NULL);
+    return hub_manager_disable(hub_manager_of(hub_profile_audience(fixture_profile(f))), keys,
+                               count, HUB_STR_EMPTY, keep_outcome, o, NULL);
 }
 
 /* Enable one toolset that answers at once. */
@@ -77,7 +77,7 @@ static inline bool has_tool(hub_fixture *f, const char *exposed)
 
 static inline unsigned notifications(hub_fixture *f)
 {
-    return hub_notifier_count(hub_notifier_of(fixture_profile(f)));
+    return hub_notifier_count(hub_notifier_of(hub_profile_audience(fixture_profile(f))));
 }
 
 /* A toolset that is there but not active at start. */

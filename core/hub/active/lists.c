@@ -2,6 +2,7 @@
 #include "hub/active/lists.h"
 
 #include "base/log.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/notices/notifier.h"
@@ -27,7 +28,10 @@ void hub_active_take_list(hub_toolset *toolset, hub_kind kind)
                     HUB_F_TEXT("reason", why.text));
             continue;
         }
-        hub_notifier_look(hub_notifier_of(profile));
+        for (const hub_audience *at = hub_profile_audience(profile); at != NULL;
+             at = hub_audience_next(at)) {
+            hub_notifier_look(hub_notifier_of(at));
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 #include "hub/active/operation.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/catalogs/discovery_run.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
@@ -14,14 +15,14 @@
 #include <stdlib.h>
 
 struct hub_manager {
-    hub_profile *profile;    /* NULL: it has not begun, or has ended */
+    hub_audience *audience;  /* NULL: it has not begun, or has ended */
     hub_operation *enabling; /* NULL: none in progress */
     hub_operation *disables; /* those that wait for it, in order */
 };
 
 static hub_orchestrator *hub_of(const hub_manager *manager)
 {
-    return hub_profile_hub(manager->profile);
+    return hub_audience_hub(manager->audience);
 }
 
 /* ---- enabling -------------------------------------------------------------------------------- */
@@ -30,7 +31,7 @@ size_t hub_manager_active_count(const hub_manager *manager)
 {
     size_t count;
     const hub_source *sources =
-        hub_exposure_sources(hub_profile_exposure(manager->profile), &count);
+        hub_exposure_sources(hub_audience_exposure(manager->audience), &count);
     size_t active = 0;
     for (size_t i = 0; i < count; i++) {
         active += !sources[i].bare;
@@ -40,14 +41,15 @@ size_t hub_manager_active_count(const hub_manager *manager)
 
 static bool is_active(const hub_manager *manager, hub_str key)
 {
-    return hub_exposure_source(hub_profile_exposure(manager->profile), key) != NULL;
+    return hub_exposure_source(hub_audience_exposure(manager->audience), key) != NULL;
 }
 
 /* Step 2: do the policies of hub and profile agree? Nothing is touched. */
 static hub_err admit(const hub_manager *manager, hub_str key, size_t active, hub_error *reterr)
 {
-    const hub_policy_rules *rules[] = {&hub_settings_of(hub_of(manager))->policy,
-                                       &hub_profile_settings_of(manager->profile)->policy};
+    const hub_policy_rules *rules[] = {
+        &hub_settings_of(hub_of(manager))->policy,
+        &hub_profile_settings_of(hub_audience_profile(manager->audience))->policy};
     hub_err err = HUB_OK;
     for (size_t i = 0; err == HUB_OK && i < sizeof rules / sizeof rules[0]; i++) {
         err = hub_policy_admit_toolset(rules[i], key, active, reterr);
@@ -193,7 +195,7 @@ static void admit_again(hub_operation *operation, size_t at, size_t active)
 static void add_sources(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
-    hub_exposure *exposure = hub_profile_exposure(manager->profile);
+    hub_exposure *exposure = hub_audience_exposure(manager->audience);
     size_t active = hub_manager_active_count(manager);
     size_t count = 0;
     hub_source *sources = calloc(operation->count + 1, sizeof *sources);
@@ -223,7 +225,7 @@ static void add_sources(hub_operation *operation)
 /* Steps 4 and 5: register the tools, or give the toolsets back. */
 static void commit(hub_operation *operation)
 {
-    const hub_exposure *exposure = hub_profile_exposure(operation->manager->profile);
+    const hub_exposure *exposure = hub_audience_exposure(operation->manager->audience);
     add_sources(operation);
     for (size_t i = 0; i < operation->count; i++) {
         const hub_operation_item *item = &operation->items[i];
@@ -233,7 +235,7 @@ static void commit(hub_operation *operation)
                 count_exposed(hub_exposure_shown(exposure, HUB_KIND_TOOL), item->toolset);
         }
         if (result->err == HUB_OK && item->is_used) {
-            hub_subscription_wake(operation->manager->profile, item->toolset);
+            hub_subscription_wake(operation->manager->audience, item->toolset);
         } else if (item->is_used) {
             hub_toolset_unuse(item->toolset);
         } else {
@@ -268,7 +270,7 @@ static void finish_enabling(hub_operation *operation)
     manager->enabling = NULL;
     if (changed) {
         hub_discovery_log_registry(hub_of(manager), hub_str_of(operation->trace));
-        hub_notifier_changed(hub_notifier_of(manager->profile), true);
+        hub_notifier_changed(hub_notifier_of(manager->audience), true);
     }
     hub_operation_done(operation);
     run_waiting(manager);
@@ -372,7 +374,7 @@ static void run_disable(hub_operation *operation)
     hub_str *keys = find_active(operation, &count);
     hub_err err = HUB_ENOMEM;
     if (keys != NULL) {
-        err = hub_exposure_remove(hub_profile_exposure(manager->profile), keys, count, &why);
+        err = hub_exposure_remove(hub_audience_exposure(manager->audience), keys, count, &why);
     }
     free(keys);
     for (size_t i = 0; i < operation->count; i++) {
@@ -389,7 +391,7 @@ static void run_disable(hub_operation *operation)
     }
     if (err == HUB_OK && count > 0) {
         hub_discovery_log_registry(hub_of(manager), hub_str_of(operation->trace));
-        hub_notifier_changed(hub_notifier_of(manager->profile), true);
+        hub_notifier_changed(hub_notifier_of(manager->audience), true);
     }
     hub_operation_done(operation);
 }
@@ -469,14 +471,22 @@ hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-hub_manager *hub_manager_of(const hub_profile *profile)
+hub_manager *hub_manager_of(const hub_audience *audience)
 {
-    return hub_profile_part(profile, &HUB_ACTIVE_STATION);
+    return hub_audience_part(audience, &HUB_ACTIVE_STATION);
 }
 
-static hub_err begin(hub_profile *profile)
+/* What it sees from the beginning is in use by it, too. */
+static hub_err begin(hub_audience *audience)
 {
-    hub_manager_of(profile)->profile = profile;
+    size_t count;
+    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
+    hub_manager_of(audience)->audience = audience;
+    for (size_t i = 0; i < count; i++) {
+        if (!sources[i].bare) {
+            hub_toolset_share(sources[i].owner);
+        }
+    }
     return HUB_OK;
 }
 
@@ -501,10 +511,10 @@ static void abandon(hub_operation *operation)
 }
 
 /* What is in progress or waits is abandoned: it fails with HUB_ESTATE. */
-static void end(hub_profile *profile)
+static void end(hub_audience *audience)
 {
-    hub_manager *manager = hub_manager_of(profile);
-    if (manager->profile == NULL) {
+    hub_manager *manager = hub_manager_of(audience);
+    if (manager->audience == NULL) {
         return;
     }
     if (manager->enabling != NULL) {
@@ -516,13 +526,13 @@ static void end(hub_profile *profile)
         manager->disables = next;
     }
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
     for (size_t i = 0; i < count; i++) {
         if (!sources[i].bare) {
             hub_toolset_unuse(sources[i].owner);
         }
     }
-    manager->profile = NULL;
+    manager->audience = NULL;
 }
 
 static hub_station_place place;
@@ -530,9 +540,9 @@ static hub_station_place place;
 const hub_station HUB_ACTIVE_STATION = {
     .name = "active",
     .place = &place,
-    .bytes = {[HUB_PART_PROFILE] = sizeof(hub_manager)},
-    .profile_begins = begin,
-    .profile_ends = end,
+    .bytes = {[HUB_PART_AUDIENCE] = sizeof(hub_manager)},
+    .audience_begins = begin,
+    .audience_ends = end,
     .toolset_listed = hub_active_take_list,
     .toolset_recalled = hub_active_take_lists,
     .toolset_forgotten = hub_active_take_lists,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DynamicToolManager: makes toolsets active and inactive in one profile, while the hub runs. Which
- * are active from the start is decided in startup.h.
+ * DynamicToolManager: makes toolsets active and inactive for one audience (kernel/audience.h), while
+ * the hub runs. Which are active from the start is decided in startup.h.
  *
  * Enabling a toolset: validate the name, ask the policy, make the module's instance, learn the
  * catalog, register the tools, then it is active; a step that fails leaves everything as it was. But
@@ -38,11 +38,11 @@ typedef struct hub_manager_result {
 /* Told once, possibly before hub_manager_enable returns. `results` is borrowed. */
 typedef void hub_manager_on_done(void *ctx, const hub_manager_result *results, size_t count);
 
-/* The station: every profile has a manager, from beginning to end. */
+/* The station: every audience has a manager, from beginning to end. */
 extern const hub_station HUB_ACTIVE_STATION;
 
-/* The profile's. */
-hub_manager *hub_manager_of(const hub_profile *profile);
+/* The audience's. */
+hub_manager *hub_manager_of(const hub_audience *audience);
 
 /* Make toolsets active at once, without waiting for their catalogs, and without telling clients: at
  * start, and when they appear while the hub runs. Each of them entirely or not at all.

@@ -2,6 +2,7 @@
 #include "hub/active/startup.h"
 
 #include "base/log.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
@@ -36,8 +37,8 @@ static hub_err start(hub_profile *profile, const hub_str *keys, size_t count, si
                      hub_error *reterr)
 {
     starting all = {.hub = hub_profile_hub(profile)};
-    hub_err err =
-        hub_manager_activate(hub_manager_of(profile), keys, count, log_skipped, &all, reterr);
+    hub_err err = hub_manager_activate(hub_manager_of(hub_profile_audience(profile)), keys, count,
+                                       log_skipped, &all, reterr);
     *ret_started = all.started;
     return err;
 }
@@ -176,7 +177,7 @@ hub_err hub_startup_run(hub_profile *profile, hub_error *reterr)
     }
     free(keys);
     if (err == HUB_OK) {
-        hub_notifier_settle(hub_notifier_of(profile));
+        hub_notifier_settle(hub_notifier_of(hub_profile_audience(profile)));
     }
     return err;
 }
@@ -191,7 +192,7 @@ void hub_startup_adopt(hub_profile *profile, hub_str toolset)
     if (found != NULL &&
         hub_startup_wants(hub_profile_settings_of(profile), hub_toolset_settings_of(found)) &&
         start(profile, &toolset, 1, &started, NULL) == HUB_OK && started > 0) {
-        hub_notifier_changed(hub_notifier_of(profile), true);
+        hub_notifier_changed(hub_notifier_of(hub_profile_audience(profile)), true);
     }
 }
 
@@ -215,8 +216,8 @@ void hub_startup_try_again(hub_profile *profile, hub_startup_on_result *on_resul
     retry again = {.on_result = on_result, .ctx = ctx};
     for (size_t i = 0; keys != NULL && i < count; i++) {
         if (hub_exposure_source(hub_profile_exposure(profile), hub_str_trim(keys[i])) == NULL) {
-            hub_err err =
-                hub_manager_activate(hub_manager_of(profile), &keys[i], 1, on_tried, &again, NULL);
+            hub_err err = hub_manager_activate(hub_manager_of(hub_profile_audience(profile)),
+                                               &keys[i], 1, on_tried, &again, NULL);
             (void)err; /* HUB_ENOMEM: nothing is told */
         }
     }

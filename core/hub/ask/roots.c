@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "hub/ask/ask_internal.h"
 #include "hub/instances/session_instance.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -17,6 +18,28 @@
 static bool can_be_asked(const hub_session *session)
 {
     return hub_session_is_initialized(session) && !hub_session_is_closing(session);
+}
+
+/* Sessions that see a toolset. */
+typedef struct seers {
+    hub_session *told; /* whose roots its binding was told; NULL: of none of them */
+    hub_session *only;
+    size_t count;
+} seers;
+
+static void count_sessions(const hub_binding *binding, const hub_audience *audience, seers *seen)
+{
+    if (!hub_audience_has(audience, hub_binding_toolset(binding))) {
+        return;
+    }
+    for (hub_session *at = hub_audience_sessions(audience); at != NULL;
+         at = hub_session_next_of_audience(at)) {
+        if (hub_session_number(at) == hub_ask_told(binding)->roots_of) {
+            seen->told = at;
+        }
+        seen->only = at;
+        seen->count++;
+    }
 }
 
 /* The session whose calls the binding has; or whose roots it was told last; or the only one there
@@ -34,25 +57,17 @@ static hub_session *find_session(const hub_binding *binding)
         return session != NULL && can_be_asked(session) ? session : NULL;
     }
     const hub_orchestrator *hub = hub_toolset_hub(toolset);
-    hub_str key = hub_str_of(hub_toolset_settings_of(toolset)->key);
-    hub_session *only = NULL;
-    size_t count = 0;
+    seers seen = {.count = 0};
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        const hub_profile *profile = hub_profile_at(hub, i);
-        if (hub_profile_exposure(profile) == NULL ||
-            hub_exposure_source(hub_profile_exposure(profile), key) == NULL) {
-            continue;
-        }
-        for (hub_session *at = hub_profile_sessions(profile); at != NULL;
-             at = hub_session_next(at)) {
-            if (hub_session_number(at) == hub_ask_told(binding)->roots_of) {
-                return can_be_asked(at) ? at : NULL;
-            }
-            only = at;
-            count++;
+        for (const hub_audience *audience = hub_profile_audience(hub_profile_at(hub, i));
+             audience != NULL; audience = hub_audience_next(audience)) {
+            count_sessions(binding, audience, &seen);
         }
     }
-    return count == 1 && can_be_asked(only) ? only : NULL;
+    if (seen.told != NULL) {
+        return can_be_asked(seen.told) ? seen.told : NULL;
+    }
+    return seen.count == 1 && can_be_asked(seen.only) ? seen.only : NULL;
 }
 
 void hub_roots_note(hub_binding *binding, const hub_call *call)

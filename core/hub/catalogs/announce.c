@@ -6,7 +6,7 @@
 #include "hub/kernel/toolset.h"
 #include "wire/json.h"
 
-/* What all toolsets of a profile can do together. */
+/* What all toolsets that an audience sees can do together. */
 typedef struct totals {
     bool resources;
     bool subscribes;
@@ -53,11 +53,11 @@ static void add_extensions(totals *sum, const hub_source *sources, size_t at)
     }
 }
 
-static totals add_up(const hub_profile *profile)
+static totals add_up(const hub_audience *audience)
 {
     totals sum = {.resources = false};
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
     hub_buf_init(&sum.extensions, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].owner;
@@ -90,10 +90,10 @@ static void add_tasks(totals *sum, hub_revision revision, hub_buf *out)
     }
 }
 
-bool hub_capabilities_has_tasks(const hub_profile *profile, hub_era era)
+bool hub_capabilities_has_tasks(const hub_audience *audience, hub_era era)
 {
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].owner;
         const hub_capabilities *can = hub_toolset_capabilities(toolset);
@@ -105,10 +105,10 @@ bool hub_capabilities_has_tasks(const hub_profile *profile, hub_era era)
     return false;
 }
 
-hub_announced hub_capabilities_announce(const hub_profile *profile, hub_revision revision,
+hub_announced hub_capabilities_announce(const hub_audience *audience, hub_revision revision,
                                         hub_buf *out)
 {
-    totals sum = add_up(profile);
+    totals sum = add_up(audience);
     hub_buf_add(out, HUB_STR("{\"tools\":{\"listChanged\":true}"));
     if (sum.resources) {
         hub_buf_printf(out, ",\"resources\":{%s\"listChanged\":true}",

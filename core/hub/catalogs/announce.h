@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the hub announces to a client of a profile: what the toolsets that are active there can do
+ * What the hub announces to a client: what the toolsets that are active for its audience can do
  * now. Of a toolset whose catalog is not known yet everything is announced that it may turn out to
  * have, since a client does not ask for what is not announced. Thread: [loop].
  * spec: MCP 2026-07-28 server/discover, schema ServerCapabilities; 2025-11-25 basic/lifecycle
@@ -9,15 +9,15 @@
 #define HUB_HUB_CATALOGS_ANNOUNCE_H
 
 #include "hub/kernel/capabilities.h"
-#include "hub/kernel/profile.h"
+#include "hub/kernel/audience.h"
 
-/* Append what the profile's clients of a revision are told: a ServerCapabilities object. An
+/* Append what an audience's clients of a revision are told: a ServerCapabilities object. An
  * extension that two toolsets have is announced as the first of them has it. Tasks are announced as
  * the client's revision has them, if it has. */
-hub_announced hub_capabilities_announce(const hub_profile *profile, hub_revision revision,
+hub_announced hub_capabilities_announce(const hub_audience *audience, hub_revision revision,
                                         hub_buf *out);
 
-/* Whether a toolset of the profile has tasks of that era, or may turn out to. */
-bool hub_capabilities_has_tasks(const hub_profile *profile, hub_era era);
+/* Whether a toolset that the audience sees has tasks of that era, or may turn out to. */
+bool hub_capabilities_has_tasks(const hub_audience *audience, hub_era era);
 
 #endif

@@ -2,6 +2,7 @@
 /* The station of catalogs: when the others of this folder are told of what. */
 #include "hub/catalogs/catalogs_internal.h"
 #include "hub/catalogs/parking.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
@@ -19,16 +20,19 @@ hub_catalogs *hub_catalogs_with(const hub_orchestrator *hub)
     return hub_hub_part(hub, &HUB_CATALOGS_STATION);
 }
 
-profile_catalogs *hub_catalogs_in(const hub_profile *profile)
+audience_catalogs *hub_catalogs_in(const hub_audience *audience)
 {
-    return hub_profile_part(profile, &HUB_CATALOGS_STATION);
+    return hub_audience_part(audience, &HUB_CATALOGS_STATION);
 }
 
 void hub_discovery_ended(hub_orchestrator *hub)
 {
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        if (hub_profile_exposure(hub_profile_at(hub, i)) != NULL) {
-            hub_parking_wake(hub_profile_at(hub, i));
+        hub_audience *next;
+        for (hub_audience *at = hub_profile_audience(hub_profile_at(hub, i)); at != NULL;
+             at = next) {
+            next = hub_audience_next(at); /* it may go with its last request */
+            hub_parking_wake(at);
         }
     }
 }
@@ -163,7 +167,7 @@ const hub_station HUB_CATALOGS_STATION = {
     .name = "catalogs",
     .place = &place,
     .bytes = {[HUB_PART_HUB] = sizeof(hub_catalogs),
-              [HUB_PART_PROFILE] = sizeof(profile_catalogs),
+              [HUB_PART_AUDIENCE] = sizeof(audience_catalogs),
               [HUB_PART_TOOLSET] = sizeof(toolset_catalogs),
               [HUB_PART_CALL] = sizeof(call_catalogs)},
     .wants_toolset = wants_toolset,
@@ -173,6 +177,7 @@ const hub_station HUB_CATALOGS_STATION = {
     .hub_begins = begin_hub,
     .hub_ends = end_hub,
     .hub_drops = drop_hub,
+    .session_moved = hub_parking_move,
     .toolset_begins = hub_discovery_init_toolset,
     .toolset_linked = hub_catalog_cache_recall,
     .toolset_rebinds = stop_asking,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this folder keep with toolsets, profiles, calls and the hub. Nobody else includes
+/* What the files of this folder keep with toolsets, audiences, calls and the hub. Nobody else includes
  * it. */
 #ifndef HUB_HUB_CATALOGS_CATALOGS_INTERNAL_H
 #define HUB_HUB_CATALOGS_CATALOGS_INTERNAL_H
 
 #include "hub/catalogs/catalog_cache.h"
 #include "hub/catalogs/discovery.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/respond.h"
 
 #include <ev.h>
@@ -45,11 +46,11 @@ typedef struct parked {
     struct parked *prev;
 } parked;
 
-/* With a profile. */
-typedef struct profile_catalogs {
+/* With an audience. */
+typedef struct audience_catalogs {
     parked *waiting[2]; /* oldest first; the patient ones apart */
     bool is_looked_at;  /* a list was asked for */
-} profile_catalogs;
+} audience_catalogs;
 
 /* With a call. */
 typedef struct call_catalogs {
@@ -59,7 +60,7 @@ typedef struct call_catalogs {
 
 toolset_catalogs *hub_catalogs_of(const hub_toolset *toolset);
 hub_catalogs *hub_catalogs_with(const hub_orchestrator *hub);
-profile_catalogs *hub_catalogs_in(const hub_profile *profile);
+audience_catalogs *hub_catalogs_in(const hub_audience *audience);
 
 /* ---- discovery.c ----------------------------------------------------------------------------- */
 
@@ -80,5 +81,8 @@ void hub_discovery_init_toolset(hub_toolset *toolset);
 
 /* A parked call is ending. */
 void hub_parking_end(hub_call *call);
+
+/* What of a session is parked goes with it to its audience. */
+void hub_parking_move(hub_session *session, hub_audience *from);
 
 #endif

@@ -6,6 +6,7 @@
 #include "hub/catalogs/catalog_cache.h"
 #include "hub/catalogs/catalogs_internal.h"
 #include "hub/catalogs/discovery_run.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -363,29 +364,23 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- asking many ----------------------------------------------------------------------------- */
 
-static bool is_shown(const hub_profile *profile, const hub_toolset *toolset)
-{
-    return hub_profile_exposure(profile) != NULL &&
-           hub_exposure_source(hub_profile_exposure(profile),
-                               hub_str_of(hub_toolset_settings_of(toolset)->key)) != NULL;
-}
-
-static bool is_awaited(const hub_profile *profile, const hub_toolset *toolset)
+static bool is_awaited(const hub_audience *audience, const hub_toolset *toolset)
 {
     return hub_discovery_is_pending(toolset) && hub_catalogs_of(toolset)->discovery == NULL &&
-           is_shown(profile, toolset);
+           hub_audience_has(audience, toolset);
 }
 
-void hub_discovery_ask(hub_profile *profile, hub_str meta)
+void hub_discovery_ask(const hub_audience *audience, hub_str meta)
 {
-    const hub_orchestrator *hub = hub_profile_hub(profile);
+    hub_orchestrator *hub = hub_audience_hub(audience);
     size_t count = 0;
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        count += is_awaited(profile, hub_toolset_at(hub, i));
+        count += is_awaited(audience, hub_toolset_at(hub, i));
     }
-    hub_discovery_run *run = hub_discovery_begin(hub_profile_hub(profile), count, meta);
+    hub_discovery_run *run = hub_discovery_begin(hub, count, meta);
     for (size_t i = 0; count > 0 && i < hub_toolset_total(hub); i++) {
-        if (is_awaited(profile, hub_toolset_at(hub, i))) { /* still: others may have changed that */
+        if (is_awaited(audience,
+                       hub_toolset_at(hub, i))) { /* still: others may have changed that */
             ask(hub_toolset_at(hub, i), run, AWAITED);
         }
     }
@@ -395,9 +390,11 @@ void hub_discovery_ask(hub_profile *profile, hub_str meta)
 static bool is_looked_at(const hub_orchestrator *hub, const hub_toolset *toolset)
 {
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        if (hub_catalogs_in(hub_profile_at(hub, i))->is_looked_at &&
-            is_shown(hub_profile_at(hub, i), toolset)) {
-            return true;
+        for (const hub_audience *at = hub_profile_audience(hub_profile_at(hub, i)); at != NULL;
+             at = hub_audience_next(at)) {
+            if (hub_catalogs_in(at)->is_looked_at && hub_audience_has(at, toolset)) {
+                return true;
+            }
         }
     }
     return false;
@@ -421,23 +418,26 @@ static void on_refresh(struct ev_loop *loop, ev_timer *timer, int events)
     }
     hub_discovery_asked(run);
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        hub_catalogs_in(hub_profile_at(hub, i))->is_looked_at = false;
+        for (const hub_audience *at = hub_profile_audience(hub_profile_at(hub, i)); at != NULL;
+             at = hub_audience_next(at)) {
+            hub_catalogs_in(at)->is_looked_at = false;
+        }
     }
     hub_catalogs_with(hub)->refresh_trace[0] = '\0';
 }
 
-void hub_discovery_refresh(hub_profile *profile, hub_str meta)
+void hub_discovery_refresh(const hub_audience *audience, hub_str meta)
 {
-    hub_orchestrator *hub = hub_profile_hub(profile);
+    hub_orchestrator *hub = hub_audience_hub(audience);
     bool is_needed = false;
     for (size_t i = 0; !is_needed && i < hub_toolset_total(hub); i++) {
-        is_needed =
-            wants_refresh(hub_toolset_at(hub, i)) && is_shown(profile, hub_toolset_at(hub, i));
+        is_needed = wants_refresh(hub_toolset_at(hub, i)) &&
+                    hub_audience_has(audience, hub_toolset_at(hub, i));
     }
     if (!is_needed) {
         return;
     }
-    hub_catalogs_in(profile)->is_looked_at = true;
+    hub_catalogs_in(audience)->is_looked_at = true;
     if (!ev_is_active(&hub_catalogs_with(hub)->refresh)) {
         hub_discovery_keep_trace(hub_discovery_trace_of(meta),
                                  hub_catalogs_with(hub)->refresh_trace);

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "hub/catalogs/catalogs_internal.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
@@ -10,10 +11,10 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-bool hub_parking_is_useful(const hub_profile *profile, bool patient)
+bool hub_parking_is_useful(const hub_audience *audience, bool patient)
 {
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
         if (toolset != NULL && hub_discovery_is_pending(toolset) &&
@@ -26,7 +27,7 @@ bool hub_parking_is_useful(const hub_profile *profile, bool patient)
 
 static parked **list_of(const parked *one)
 {
-    profile_catalogs *in = hub_catalogs_in(hub_session_profile(hub_call_session(one->call)));
+    audience_catalogs *in = hub_catalogs_in(hub_session_audience(hub_call_session(one->call)));
     return &in->waiting[one->is_patient];
 }
 
@@ -68,10 +69,10 @@ static void resume(parked *one)
 }
 
 /* Nobody waits any longer for the catalogs that a list has waited for. */
-static void note_wait(const hub_profile *profile)
+static void note_wait(const hub_audience *audience)
 {
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
     for (size_t i = 0; i < count; i++) {
         hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
         if (toolset != NULL && hub_discovery_is_pending(toolset)) {
@@ -86,12 +87,12 @@ static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
     (void)events;
     hub_call *call = timer->data;
     call_catalogs *part = hub_call_find_part(call, &HUB_CATALOGS_STATION);
-    hub_profile *profile = hub_session_profile(hub_call_session(call));
+    hub_audience *audience = hub_session_audience(hub_call_session(call));
     if (!part->parked.is_patient) {
-        note_wait(profile);
+        note_wait(audience);
     }
     resume(&part->parked);
-    hub_parking_wake(profile);
+    hub_parking_wake(audience);
 }
 
 static void wait(hub_call *call, const hub_request *request, char *bytes, bool patient)
@@ -111,7 +112,6 @@ static void wait(hub_call *call, const hub_request *request, char *bytes, bool p
 void hub_parking_add(const hub_request *request, bool patient)
 {
     hub_session *session = request->session;
-    hub_profile *profile = hub_session_profile(session);
     hub_str whole = request->message->whole;
     if (!hub_session_hold(session, whole.len)) {
         hub_respond_refusal(request, HUB_ELIMIT);
@@ -127,15 +127,33 @@ void hub_parking_add(const hub_request *request, bool patient)
         return;
     }
     wait(call, request, bytes, patient);
-    hub_discovery_ask(profile, request->message->at[HUB_M_META]);
-    hub_parking_wake(profile);
+    hub_audience *audience = hub_session_audience(session);
+    hub_discovery_ask(audience, request->message->at[HUB_M_META]);
+    hub_parking_wake(audience);
 }
 
-void hub_parking_wake(hub_profile *profile)
+void hub_parking_move(hub_session *session, hub_audience *from)
 {
     for (int patient = 0; patient <= 1; patient++) {
-        const profile_catalogs *in = hub_catalogs_in(profile);
-        bool is_over = in->waiting[patient] != NULL && !hub_parking_is_useful(profile, patient);
+        parked **to = &hub_catalogs_in(hub_session_audience(session))->waiting[patient];
+        parked **list = &hub_catalogs_in(from)->waiting[patient];
+        parked *one;
+        parked *next;
+        DL_FOREACH_SAFE(*list, one, next)
+        {
+            if (hub_call_session(one->call) == session) {
+                DL_DELETE(*list, one);
+                DL_APPEND(*to, one);
+            }
+        }
+    }
+}
+
+void hub_parking_wake(hub_audience *audience)
+{
+    for (int patient = 0; patient <= 1; patient++) {
+        const audience_catalogs *in = hub_catalogs_in(audience);
+        bool is_over = in->waiting[patient] != NULL && !hub_parking_is_useful(audience, patient);
         while (is_over && in->waiting[patient] != NULL) {
             resume(in->waiting[patient]);
         }

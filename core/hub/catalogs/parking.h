@@ -11,15 +11,15 @@
 
 #include "hub/kernel/respond.h"
 
-/* Whether a catalog that belongs to the profile is not known and worth waiting for. `patient`: also
+/* Whether a catalog that belongs to what an audience sees is not known and worth waiting for. `patient`: also
  * one that is late already. */
-bool hub_parking_is_useful(const hub_profile *profile, bool patient);
+bool hub_parking_is_useful(const hub_audience *audience, bool patient);
 
 /* Park a request, and have the catalogs asked for; or answer why not. It may have been handled when
  * this returns. */
 void hub_parking_add(const hub_request *request, bool patient);
 
 /* Take up again what waits for nothing any more. */
-void hub_parking_wake(hub_profile *profile);
+void hub_parking_wake(hub_audience *audience);
 
 #endif

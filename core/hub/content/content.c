@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "hub/catalogs/parking.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
@@ -50,7 +51,7 @@ bool hub_content_read_uri(const hub_request *request, hub_str raw, hub_buf *deco
 static bool park(const hub_request *request)
 {
     if (request->call != NULL ||
-        !hub_parking_is_useful(hub_session_profile(request->session), true)) {
+        !hub_parking_is_useful(hub_session_audience(request->session), true)) {
         return false;
     }
     hub_parking_add(request, true);
@@ -67,7 +68,7 @@ static void respond_missing(const hub_request *request, int code, const char *wh
     hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
     hub_buf_init(&failures, HUB_LIMIT_LOG_LINE_BYTES / 2);
     hub_buf_printf(&text, "%s: %.*s", what, (int)(name.len < 200 ? name.len : 200), name.ptr);
-    hub_describe_add_failures(hub_session_profile(request->session), &failures);
+    hub_describe_add_failures(hub_session_audience(request->session), &failures);
     if (failures.len > 0) {
         hub_buf_printf(&text, " (toolsets that cannot be reached: " HUB_STR_FMT ")",
                        HUB_STR_ARG(hub_buf_str(&failures)));

@@ -2,6 +2,7 @@
 #include "hub/instances/session_instance.h"
 
 #include "base/log.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
@@ -205,8 +206,8 @@ static void end_all(hub_session *session)
 static bool has_place(const hub_toolset *own)
 {
     const hub_toolset *shared = of(own)->shared;
-    const hub_profile *profile = hub_session_profile(of(own)->session);
-    return hub_toolset_settings_of(shared)->sharing_session && hub_profile_has(profile, shared);
+    const hub_audience *audience = hub_session_audience(of(own)->session);
+    return hub_toolset_settings_of(shared)->sharing_session && hub_audience_has(audience, shared);
 }
 
 static void sweep(hub_toolset *toolset, bool at_once)

@@ -7,8 +7,9 @@
  *     hub_principal    who is asking; one for all sessions of the same name
  *     hub_toolset      every toolset that the settings or the plugins folders name, active or not
  *       hub_binding    a module instance at work for it; two while one replaces the other
- *     hub_profile      a named exposure
- *       hub_session    a conversation with a client
+ *     hub_profile      what is offered under a name; the base of the exposures of its audiences
+ *       hub_audience   those who see the same: the profile's own, or one principal's
+ *         hub_session  a conversation with a client
  *     hub_call         a request in flight, in one table for the whole hub
  *
  * Behind each object lies the state that stations keep with it (station.h). Each begins with a magic
@@ -40,6 +41,7 @@ enum {
     HUB_MAGIC_SESSION = 0x70620005,
     HUB_MAGIC_CALL = 0x70620006,
     HUB_MAGIC_PRINCIPAL = 0x70620007,
+    HUB_MAGIC_AUDIENCE = 0x70620008,
 };
 
 /* An object that came through a `void *`, or from a list that others link. */
@@ -61,15 +63,17 @@ struct hub_orchestrator {
     hub_toolset *meta; /* the toolset `_meta`: no module, answered by the hub itself */
     hub_profile **profiles;
     size_t profile_count;
-    hub_principal *principals; /* uthash over the name */
-    hub_principal *idle;       /* those without a session that still matter, longest first … */
-    size_t idle_count;         /* … at most HUB_LIMIT_IDLE_PRINCIPALS */
-    size_t open_bindings;      /* instances not yet closed */
-    hub_lineage lineage;       /* hubs in front of this one */
-    hub_key key;               /* signs what clients bring back; made at start */
-    uint64_t begun_ms;         /* when it was made; monotonic */
-    uint64_t last_session;     /* the number of the newest one */
-    uint64_t refused;          /* requests, for a rate or for too many in flight */
+    hub_principal *principals;    /* uthash over the name */
+    hub_principal *idle;          /* those without a session that still matter, longest first … */
+    size_t idle_count;            /* … at most HUB_LIMIT_IDLE_PRINCIPALS */
+    hub_audience *idle_audiences; /* likewise … */
+    size_t idle_audience_count;   /* … at most HUB_LIMIT_IDLE_AUDIENCES */
+    size_t open_bindings;         /* instances not yet closed */
+    hub_lineage lineage;          /* hubs in front of this one */
+    hub_key key;                  /* signs what clients bring back; made at start */
+    uint64_t begun_ms;            /* when it was made; monotonic */
+    uint64_t last_session;        /* the number of the newest one */
+    uint64_t refused;             /* requests, for a rate or for too many in flight */
     bool started;
     bool stopping;
     alignas(max_align_t) char parts[];
@@ -80,7 +84,8 @@ struct hub_principal {
     size_t sessions;
     size_t calls; /* in flight */
     const char *name;
-    hub_principal *next; /* of those without a session */
+    hub_audience *audiences; /* of its choices, in one profile each */
+    hub_principal *next;     /* of those without a session */
     hub_principal *prev;
     UT_hash_handle hh;
     alignas(max_align_t) char parts[]; /* and behind them the name */
@@ -90,10 +95,25 @@ struct hub_profile {
     uint32_t magic;
     hub_orchestrator *hub;
     const hub_profile_settings *settings;
-    hub_exposure *exposure;
+    hub_audience *audiences;  /* list; the first is its own; NULL: it has ended */
     hub_session *sessions;    /* list */
     bool is_leaving;          /* the settings have it no more: it goes with its last session … */
     const hub_settings *held; /* … and holds those that it was made from; else NULL */
+    alignas(max_align_t) char parts[];
+};
+
+struct hub_audience {
+    uint32_t magic;
+    bool is_idle; /* it has no session, and is in the hub's list of those */
+    hub_profile *profile;
+    hub_principal *principal; /* NULL: it is the profile's own */
+    hub_audience *next_of_principal;
+    hub_audience *next; /* of the profile */
+    hub_audience *prev;
+    hub_audience *idle_next; /* of those without a session */
+    hub_audience *idle_prev;
+    hub_exposure *exposure;
+    hub_session *sessions; /* list */
     alignas(max_align_t) char parts[];
 };
 
@@ -106,6 +126,9 @@ struct hub_session {
     hub_profile *profile;
     hub_session *next;
     hub_session *prev;
+    hub_audience *audience;
+    hub_session *audience_next;
+    hub_session *audience_prev;
     hub_port *port;
     hub_principal *principal;
     const char *transport;

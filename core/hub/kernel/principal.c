@@ -77,6 +77,11 @@ hub_principal *hub_principal_join(hub_orchestrator *hub, const char *name)
     return principal;
 }
 
+void hub_principal_hold(hub_principal *principal)
+{
+    principal->sessions++;
+}
+
 void hub_principal_leave(hub_orchestrator *hub, hub_principal *principal)
 {
     if (principal == NULL || --principal->sessions > 0) {

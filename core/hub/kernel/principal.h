@@ -14,6 +14,9 @@
 /* A session of that principal begins. NULL when out of memory. */
 hub_principal *hub_principal_join(hub_orchestrator *hub, const char *name);
 
+/* Something else of it begins that ends with hub_principal_leave. */
+void hub_principal_hold(hub_principal *principal);
+
 /* It has ended. NULL is fine. */
 void hub_principal_leave(hub_orchestrator *hub, hub_principal *principal);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/kernel/profile.h"
 
+#include "hub/kernel/audience.h"
 #include "hub/kernel/objects.h"
 
 #include <stdlib.h>
@@ -15,14 +16,8 @@ hub_err hub_profile_make(hub_orchestrator *hub, const hub_profile_settings *own,
     profile->magic = HUB_MAGIC_PROFILE;
     profile->hub = hub;
     profile->settings = own;
-    profile->exposure = exposure;
-    hub_err err = HUB_OK;
-    for (size_t row = 0; err == HUB_OK && row < hub_stations_count(); row++) {
-        const hub_station *station = hub_stations_at(row);
-        err = station->profile_begins != NULL ? station->profile_begins(profile) : HUB_OK;
-    }
+    hub_err err = hub_audience_make_own(profile, exposure);
     if (err != HUB_OK) {
-        HUB_STATIONS_TELL_BACK(profile_ends, profile);
         free(profile);
         return err;
     }
@@ -33,11 +28,7 @@ hub_err hub_profile_make(hub_orchestrator *hub, const hub_profile_settings *own,
 void hub_profile_end(hub_profile *profile)
 {
     hub_assert(profile->sessions == NULL);
-    if (profile->exposure != NULL) {
-        HUB_STATIONS_TELL_BACK(profile_ends, profile);
-        hub_exposure_destroy(profile->exposure);
-        profile->exposure = NULL;
-    }
+    hub_audiences_end(profile);
 }
 
 void hub_profile_free(hub_profile *profile)
@@ -73,13 +64,7 @@ bool hub_profile_is_leaving(const hub_profile *profile)
 
 hub_exposure *hub_profile_exposure(const hub_profile *profile)
 {
-    return profile->exposure;
-}
-
-bool hub_profile_has(const hub_profile *profile, const hub_toolset *toolset)
-{
-    return profile->exposure != NULL &&
-           hub_exposure_source(profile->exposure, hub_str_of(toolset->key)) != NULL;
+    return profile->audiences != NULL ? profile->audiences->exposure : NULL;
 }
 
 void *hub_profile_part(const hub_profile *profile, const hub_station *station)

@@ -26,11 +26,8 @@ const char *hub_profile_name(const hub_profile *profile);
 const hub_profile_settings *hub_profile_settings_of(const hub_profile *profile);
 bool hub_profile_is_leaving(const hub_profile *profile);
 
-/* What it shows; NULL once it has ended. */
+/* What its own audience sees (audience.h); NULL once it has ended. */
 hub_exposure *hub_profile_exposure(const hub_profile *profile);
-
-/* Whether a toolset is active in it. */
-bool hub_profile_has(const hub_profile *profile, const hub_toolset *toolset);
 
 /* A station's state with the profile. */
 void *hub_profile_part(const hub_profile *profile, const hub_station *station);

@@ -2,6 +2,7 @@
 #include "hub/kernel/session.h"
 
 #include "base/log.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/call_kept.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/objects.h"
@@ -47,6 +48,7 @@ hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *opt
     session->listener = options->listener;
     session->is_one_request = options->is_one_request;
     link_profile(session, profile);
+    hub_audience_join(session);
     *ret_session = session;
     return HUB_OK;
 }
@@ -64,6 +66,7 @@ void hub_session_close(hub_session *session)
     }
     HUB_STATIONS_TELL_BACK(session_ends, session);
     hub_assert(session->calls == NULL && session->held_bytes == 0);
+    hub_audience_leave(session);
     if (session->prev != NULL) {
         session->prev->next = session->next;
     } else {

@@ -13,7 +13,7 @@ static hub_sight sight_of(const hub_session *session, hub_revision revision)
 
 hub_exposure *hub_session_exposure(const hub_session *session)
 {
-    return session->profile->exposure;
+    return session->audience->exposure;
 }
 
 hub_sight hub_session_sight(const hub_session *session)

@@ -28,6 +28,7 @@
 #include "tools/catalog.h"
 #include "wire/message.h"
 
+struct hub_audience;
 struct hub_binding;
 struct hub_call;
 struct hub_handover;
@@ -51,6 +52,7 @@ typedef enum hub_part {
     HUB_PART_HUB,
     HUB_PART_PRINCIPAL,
     HUB_PART_PROFILE,
+    HUB_PART_AUDIENCE,
     HUB_PART_SESSION,
     HUB_PART_TOOLSET,
     HUB_PART_BINDING,
@@ -137,9 +139,12 @@ struct hub_station {
 
     bool (*principal_matters)(const struct hub_principal *principal); /* also without a session */
 
-    hub_err (*profile_begins)(struct hub_profile *profile);
-    void (*profile_ends)(struct hub_profile *profile); /* also one that did not begin */
+    hub_err (*audience_begins)(struct hub_audience *audience); /* it sees what its profile's does */
+    void (*audience_ends)(struct hub_audience *audience);      /* also one that did not begin */
+    bool (*audience_matters)(const struct hub_audience *audience); /* also without a session */
 
+    /* It belongs to another audience from now on, which sees the same. */
+    void (*session_moved)(struct hub_session *session, struct hub_audience *from);
     void (*session_ends)(struct hub_session *session); /* its calls have; in reverse order */
 
     void (*toolset_begins)(struct hub_toolset *toolset);

@@ -268,6 +268,12 @@ hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr)
     return HUB_OK;
 }
 
+void hub_toolset_share(hub_toolset *toolset)
+{
+    hub_assert(toolset->users > 0);
+    toolset->users++;
+}
+
 /* Go without a binding; its calls fail `at_once`, or may end. */
 static void drop_binding(hub_toolset *toolset, bool at_once)
 {

@@ -37,6 +37,9 @@ void hub_toolset_make_own(hub_toolset *toolset, const hub_toolset *shared);
  * of hub_instance_create; the text names the toolset */
 HUB_MUST_CHECK hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr);
 
+/* Be used by one more of those who see what another one sees: it is at work for that one. */
+void hub_toolset_share(hub_toolset *toolset);
+
 /* Be used by one less; the last ends the binding and fails its calls. */
 void hub_toolset_unuse(hub_toolset *toolset);
 

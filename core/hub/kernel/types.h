@@ -3,6 +3,7 @@
 #ifndef HUB_HUB_KERNEL_TYPES_H
 #define HUB_HUB_KERNEL_TYPES_H
 
+typedef struct hub_audience hub_audience;
 typedef struct hub_binding hub_binding;
 typedef struct hub_call hub_call;
 typedef struct hub_call_table hub_call_table;

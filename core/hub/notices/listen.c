@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "hub/catalogs/parking.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
@@ -246,7 +247,7 @@ void hub_listen_open(const hub_request *request)
         return;
     }
     if (request->call == NULL && lacks_resource(request) &&
-        hub_parking_is_useful(hub_session_profile(session), true)) {
+        hub_parking_is_useful(hub_session_audience(session), true)) {
         hub_parking_add(request, true);
         return;
     }

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "hub/ask/ask.h"
 #include "hub/instances/session_instance.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -26,10 +27,10 @@ typedef struct toolset_logging {
     int asked;      /* the most talkative that a modern request had */
 } toolset_logging;
 
-/* With a profile. */
-typedef struct profile_logging {
-    size_t counts[HUB_LEVEL_NONE]; /* sessions that asked for that level */
-} profile_logging;
+/* With an audience. */
+typedef struct audience_logging {
+    uint32_t counts[HUB_LEVEL_NONE]; /* sessions that asked for that level */
+} audience_logging;
 
 static const hub_str METHOD = {.ptr = "notifications/message", .len = 21};
 
@@ -43,12 +44,23 @@ session_logging *hub_logging_in(const hub_session *session)
     return hub_session_part(session, &HUB_LOGGING_STATION);
 }
 
-static profile_logging *within(const hub_profile *profile)
+static audience_logging *within(const hub_audience *audience)
 {
-    return hub_profile_part(profile, &HUB_LOGGING_STATION);
+    return hub_audience_part(audience, &HUB_LOGGING_STATION);
 }
 
 /* ---- what toolsets are told ------------------------------------------------------------------ */
+
+/* The most talkative level of that one and those that sessions which see the toolset asked for. */
+static int more_talkative(const hub_audience *audience, const hub_toolset *toolset, int level)
+{
+    for (int at = 0; at < level; at++) {
+        if (within(audience)->counts[at] > 0 && hub_audience_has(audience, toolset)) {
+            return at;
+        }
+    }
+    return level;
+}
 
 /* The most talkative level that anybody asked the toolset for. */
 static int wanted_level(const hub_toolset *toolset)
@@ -62,16 +74,9 @@ static int wanted_level(const hub_toolset *toolset)
         return has_level ? hub_logging_in(session)->level : level;
     }
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        const hub_profile *profile = hub_profile_at(hub, i);
-        if (hub_profile_exposure(profile) == NULL ||
-            hub_exposure_source(hub_profile_exposure(profile),
-                                hub_str_of(hub_toolset_settings_of(toolset)->key)) == NULL) {
-            continue;
-        }
-        for (int at = 0; at < level; at++) {
-            if (within(profile)->counts[at] > 0) {
-                level = at;
-            }
+        for (const hub_audience *audience = hub_profile_audience(hub_profile_at(hub, i));
+             audience != NULL; audience = hub_audience_next(audience)) {
+            level = more_talkative(audience, toolset, level);
         }
     }
     return level;
@@ -119,7 +124,7 @@ void hub_logging_refresh(hub_toolset *toolset)
 }
 
 /* A call leaves for a toolset, which is to know by then what the call wants. Besides that, only a
- * further profile can have changed what is wanted. */
+ * further audience can have changed what is wanted. */
 static hub_verdict note_call(hub_call *call, hub_handover *handover)
 {
     hub_toolset *toolset = handover->way->toolset;
@@ -139,13 +144,13 @@ static hub_verdict note_call(hub_call *call, hub_handover *handover)
     return HUB_GO_ON;
 }
 
-/* Tell the toolsets of a profile, whose clients want something else now. A toolset may change the
+/* Tell the toolsets that an audience sees, whose clients want something else now. A toolset may change the
  * registry when it hears of it, so the list is read anew each time. */
-static void refresh_all(const hub_profile *profile)
+static void refresh_all(const hub_audience *audience)
 {
     for (size_t i = 0;; i++) {
         size_t count;
-        const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
+        const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
         if (i >= count) {
             return;
         }
@@ -162,7 +167,7 @@ static void refresh_for(const hub_session *session)
          own = hub_session_instance_next(own)) {
         hub_logging_refresh(own);
     }
-    refresh_all(hub_session_profile(session));
+    refresh_all(hub_session_audience(session));
 }
 
 /* ---- what clients ask for -------------------------------------------------------------------- */
@@ -176,7 +181,7 @@ hub_str hub_logging_level_json(const hub_session *session)
 void hub_logging_set_level(const hub_request *request)
 {
     hub_session *session = request->session;
-    hub_profile *profile = hub_session_profile(session);
+    hub_audience *audience = hub_session_audience(session);
     int level = hub_level_read(request->message->at[HUB_M_LEVEL]);
     if (level == HUB_LEVEL_NONE) {
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
@@ -186,11 +191,11 @@ void hub_logging_set_level(const hub_request *request)
         return;
     }
     if (hub_logging_in(session)->has_level) {
-        within(profile)->counts[hub_logging_in(session)->level]--;
+        within(audience)->counts[hub_logging_in(session)->level]--;
     }
     hub_logging_in(session)->has_level = true;
     hub_logging_in(session)->level = level;
-    within(profile)->counts[level]++;
+    within(audience)->counts[level]++;
     hub_respond_result(request, HUB_STR("{}"));
     refresh_for(session);
 }
@@ -204,8 +209,8 @@ static void forget(hub_session *session)
     }
     if (hub_logging_in(session)->has_level) {
         hub_logging_in(session)->has_level = false;
-        within(hub_session_profile(session))->counts[hub_logging_in(session)->level]--;
-        refresh_all(hub_session_profile(session));
+        within(hub_session_audience(session))->counts[hub_logging_in(session)->level]--;
+        refresh_all(hub_session_audience(session));
     }
 }
 
@@ -300,6 +305,17 @@ void hub_logging_tell(hub_session *session, hub_str params_json)
     }
 }
 
+static void tell_audience(const hub_audience *audience, int level, hub_str params_json)
+{
+    for (hub_session *session = hub_audience_sessions(audience); session != NULL;
+         session = hub_session_next_of_audience(session)) {
+        if (hub_session_is_initialized(session) && !hub_session_is_closing(session) &&
+            level >= session_level(session)) {
+            send_message(session, hub_session_port(session), params_json);
+        }
+    }
+}
+
 void hub_logging_broadcast(hub_toolset *toolset, hub_str params_json)
 {
     const hub_orchestrator *hub = hub_toolset_hub(toolset);
@@ -312,17 +328,10 @@ void hub_logging_broadcast(hub_toolset *toolset, hub_str params_json)
     }
     int level = level_of(params_json);
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        const hub_profile *profile = hub_profile_at(hub, i);
-        if (hub_profile_exposure(profile) == NULL ||
-            hub_exposure_source(hub_profile_exposure(profile),
-                                hub_str_of(hub_toolset_settings_of(toolset)->key)) == NULL) {
-            continue;
-        }
-        for (hub_session *session = hub_profile_sessions(profile); session != NULL;
-             session = hub_session_next(session)) {
-            if (hub_session_is_initialized(session) && !hub_session_is_closing(session) &&
-                level >= session_level(session)) {
-                send_message(session, hub_session_port(session), params_json);
+        for (const hub_audience *audience = hub_profile_audience(hub_profile_at(hub, i));
+             audience != NULL; audience = hub_audience_next(audience)) {
+            if (hub_audience_sessions(audience) != NULL && hub_audience_has(audience, toolset)) {
+                tell_audience(audience, level, params_json);
             }
         }
     }
@@ -333,6 +342,15 @@ void hub_logging_broadcast(hub_toolset *toolset, hub_str params_json)
 static bool wants_toolset(const hub_toolset *toolset)
 {
     return hub_toolset_capabilities(toolset)->logs;
+}
+
+static void move_level(hub_session *session, hub_audience *from)
+{
+    const session_logging *own = hub_logging_in(session);
+    if (own->has_level) {
+        within(from)->counts[own->level]--;
+        within(hub_session_audience(session))->counts[own->level]++;
+    }
 }
 
 static void begin_toolset(hub_toolset *toolset)
@@ -351,12 +369,13 @@ static hub_station_place place;
 const hub_station HUB_LOGGING_STATION = {
     .name = "logging",
     .place = &place,
-    .bytes = {[HUB_PART_PROFILE] = sizeof(profile_logging),
+    .bytes = {[HUB_PART_AUDIENCE] = sizeof(audience_logging),
               [HUB_PART_SESSION] = sizeof(session_logging),
               [HUB_PART_TOOLSET] = sizeof(toolset_logging)},
     .wants_toolset = wants_toolset,
     .hand_over = note_call,
     .session_ends = forget,
+    .session_moved = move_level,
     .toolset_begins = begin_toolset,
     .toolset_begins_anew = begin_anew,
     .toolset_can = hub_logging_refresh,

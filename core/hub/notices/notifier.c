@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
@@ -28,7 +29,7 @@ static const hub_topic TOPICS[HUB_KINDS] = {
 };
 
 struct hub_notifier {
-    hub_profile *profile; /* NULL: it has not begun, or has ended */
+    hub_audience *audience; /* NULL: it has not begun, or has ended */
     ev_timer timer;
     hub_shown *told[HUB_KINDS]; /* what clients know of */
     bool seen[HUB_KINDS];       /* a client was given another list meanwhile */
@@ -46,7 +47,7 @@ hub_str hub_topic_method(hub_topic topic)
 
 static hub_shown *current(const hub_notifier *notifier, hub_kind kind)
 {
-    return hub_exposure_shown(hub_profile_exposure(notifier->profile), kind);
+    return hub_exposure_shown(hub_audience_exposure(notifier->audience), kind);
 }
 
 /* Tell a session of the changed kinds; one that waited for these very lists was given them. A
@@ -94,8 +95,8 @@ static void tell(hub_notifier *notifier)
     }
     notifier->quiet_until = hub_clock_now_ms() + HUB_LIMIT_NOTIFY_STORM_MS;
     notifier->count++;
-    for (const hub_session *session = hub_profile_sessions(notifier->profile); session != NULL;
-         session = hub_session_next(session)) {
+    for (const hub_session *session = hub_audience_sessions(notifier->audience); session != NULL;
+         session = hub_session_next_of_audience(session)) {
         tell_session(session, changed, is_asked_for);
     }
 }
@@ -107,37 +108,60 @@ static void on_window_end(struct ev_loop *loop, ev_timer *timer, int events)
     tell(timer->data);
 }
 
-hub_notifier *hub_notifier_of(const hub_profile *profile)
+hub_notifier *hub_notifier_of(const hub_audience *audience)
 {
-    return hub_profile_part(profile, &HUB_NOTICES_STATION);
+    return hub_audience_part(audience, &HUB_NOTICES_STATION);
 }
 
-static hub_err begin(hub_profile *profile)
+/* Its sessions have been told what those of the profile's own audience have. */
+static void follow(hub_notifier *notifier, const hub_notifier *own)
 {
-    hub_notifier *notifier = hub_notifier_of(profile);
-    notifier->profile = profile;
+    struct ev_loop *loop = hub_loop(hub_audience_hub(notifier->audience));
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        notifier->told[kind] = hub_shown_ref(own->told[kind]);
+        notifier->seen[kind] = own->seen[kind];
+    }
+    notifier->is_asked_for = own->is_asked_for;
+    notifier->quiet_until = own->quiet_until;
+    notifier->holds = own->holds;
+    notifier->is_due = own->is_due;
+    if (ev_is_active(&own->timer)) {
+        ev_timer_set(&notifier->timer, HUB_LIMIT_NOTIFY_WINDOW_MS / 1000., 0.);
+        ev_timer_start(loop, &notifier->timer);
+    }
+}
+
+static hub_err begin(hub_audience *audience)
+{
+    hub_notifier *notifier = hub_notifier_of(audience);
+    const hub_audience *own = hub_profile_audience(hub_audience_profile(audience));
+    notifier->audience = audience;
     ev_timer_init(&notifier->timer, on_window_end, 0., 0.);
     notifier->timer.data = notifier;
-    hub_notifier_settle(notifier);
+    if (own != audience) {
+        follow(notifier, hub_notifier_of(own));
+    } else {
+        hub_notifier_settle(notifier);
+    }
     return HUB_OK;
 }
 
-static void end(hub_profile *profile)
+static void end(hub_audience *audience)
 {
-    hub_notifier *notifier = hub_notifier_of(profile);
-    if (notifier->profile == NULL) {
+    hub_notifier *notifier = hub_notifier_of(audience);
+    if (notifier->audience == NULL) {
         return;
     }
-    ev_timer_stop(hub_loop(hub_profile_hub(profile)), &notifier->timer);
+    ev_timer_stop(hub_loop(hub_audience_hub(audience)), &notifier->timer);
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         hub_shown_unref(notifier->told[kind]);
     }
-    notifier->profile = NULL;
+    notifier->audience = NULL;
 }
 
 void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
 {
-    struct ev_loop *loop = hub_loop(hub_profile_hub(notifier->profile));
+    struct ev_loop *loop = hub_loop(hub_audience_hub(notifier->audience));
     uint64_t now = hub_clock_now_ms();
     uint64_t delay_ms = HUB_LIMIT_NOTIFY_WINDOW_MS;
     if (!is_asked_for && notifier->quiet_until > now + delay_ms) {
@@ -172,7 +196,7 @@ void hub_notifier_look(hub_notifier *notifier)
 
 void hub_notifier_hold(hub_notifier *notifier)
 {
-    struct ev_loop *loop = hub_loop(hub_profile_hub(notifier->profile));
+    struct ev_loop *loop = hub_loop(hub_audience_hub(notifier->audience));
     notifier->is_due = notifier->is_due || ev_is_active(&notifier->timer);
     ev_timer_stop(loop, &notifier->timer);
     notifier->holds++;
@@ -222,11 +246,11 @@ static hub_station_place place;
 const hub_station HUB_NOTICES_STATION = {
     .name = "notices",
     .place = &place,
-    .bytes = {[HUB_PART_PROFILE] = sizeof(hub_notifier),
+    .bytes = {[HUB_PART_AUDIENCE] = sizeof(hub_notifier),
               [HUB_PART_SESSION] = sizeof(session_notices),
               [HUB_PART_TOOLSET] = sizeof(toolset_notices)},
-    .profile_begins = begin,
-    .profile_ends = end,
+    .audience_begins = begin,
+    .audience_ends = end,
     .session_ends = end_session,
     .toolset_bound = hub_subscription_rebind,
     .toolset_less = hub_subscription_sweep,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells the clients of a profile that its lists changed, those of tools, of resources (and their
+ * Tells the clients of an audience (kernel/audience.h) that its lists changed, those of tools, of resources (and their
  * templates) and of prompts, each by itself: once per change, however many
  * steps it took. Changes inside HUB_LIMIT_NOTIFY_WINDOW_MS merge; changes that modules cause are
  * told at most once per HUB_LIMIT_NOTIFY_STORM_MS; nothing is told when the bytes of the list are
@@ -22,8 +22,8 @@ typedef struct hub_notifier hub_notifier;
 /* The station of all notices: list changes, streams and subscriptions. */
 extern const hub_station HUB_NOTICES_STATION;
 
-/* The profile's. */
-hub_notifier *hub_notifier_of(const hub_profile *profile);
+/* The audience's. */
+hub_notifier *hub_notifier_of(const hub_audience *audience);
 
 /* The method that tells of a change. */
 hub_str hub_topic_method(hub_topic topic);
@@ -31,7 +31,7 @@ hub_str hub_topic_method(hub_topic topic);
 /* Nobody asked for it, but something else may be shown than clients know of. */
 void hub_notifier_look(hub_notifier *notifier);
 
-/* What the profile shows may have changed. `is_asked_for`: by an operation that a client or an
+/* What the audience sees may have changed. `is_asked_for`: by an operation that a client or an
  * operator asked for; what modules do of their own accord is told less often. */
 void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for);
 

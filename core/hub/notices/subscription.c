@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/sight.h"
 #include "hub/notices/subscription_internal.h"
 #include "hub/notices/update_pace.h"
@@ -515,12 +516,12 @@ void hub_subscription_forget(hub_toolset *toolset)
     }
 }
 
-void hub_subscription_wake(const hub_profile *profile, hub_toolset *toolset)
+void hub_subscription_wake(const hub_audience *audience, hub_toolset *toolset)
 {
     for (hub_subscription *at = hub_notices_of(toolset)->subscriptions; at != NULL;
          at = at->hh.next) {
         for (hub_subscriber *one = at->first; one != NULL; one = one->next) {
-            if (one->is_asleep && hub_session_profile(one->session) == profile) {
+            if (one->is_asleep && hub_session_audience(one->session) == audience) {
                 one->is_asleep = false;
                 at->awake++;
             }

@@ -67,7 +67,7 @@ void hub_subscription_drop(hub_toolset *toolset);
 /* The toolset is in use by one profile less: subscribers there hear nothing for now. */
 void hub_subscription_sleep(hub_toolset *toolset);
 
-/* The toolset is active in a profile: its subscribers there hear of changes again. */
-void hub_subscription_wake(const hub_profile *profile, hub_toolset *toolset);
+/* The toolset is active for an audience: its subscribers there hear of changes again. */
+void hub_subscription_wake(const hub_audience *audience, hub_toolset *toolset);
 
 #endif

@@ -2,6 +2,7 @@
 #include "hub/orchestrator/profiles.h"
 
 #include "base/log.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/isolation.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
@@ -162,18 +163,31 @@ hub_err hub_profile_create(hub_orchestrator *hub, const hub_settings *settings,
 }
 
 /* The same toolsets, active in another base. */
-static hub_err move(hub_profile *profile, hub_base *base, hub_error *reterr)
+static hub_err move(const hub_audience *audience, hub_base *base, hub_error *reterr)
 {
-    const hub_profile_settings *own = hub_profile_settings_of(profile);
+    const hub_profile_settings *own = hub_profile_settings_of(hub_audience_profile(audience));
     const hub_exposure_rules rules = {
-        .policies = {&hub_settings_of(hub_profile_hub(profile))->policy, &own->policy}};
+        .policies = {&hub_settings_of(hub_audience_hub(audience))->policy, &own->policy}};
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
     hub_exposure *next = NULL;
     hub_err err = hub_exposure_create(base, &rules, sources, count, on_left_out,
                                       (void *)(uintptr_t)own, &next, reterr);
     if (err == HUB_OK) {
-        hub_exposure_replace(hub_profile_exposure(profile), next);
+        hub_exposure_replace(hub_audience_exposure(audience), next);
+    }
+    return err;
+}
+
+static hub_err move_all(const hub_profile *profile, hub_base *base, hub_error *reterr)
+{
+    hub_err err = HUB_OK;
+    for (const hub_audience *at = hub_profile_audience(profile); err == HUB_OK && at != NULL;
+         at = hub_audience_next(at)) {
+        err = move(at, base, reterr);
+        if (err == HUB_OK) {
+            hub_notifier_look(hub_notifier_of(at));
+        }
     }
     return err;
 }
@@ -208,11 +222,8 @@ hub_err hub_profiles_renew(hub_orchestrator *hub, hub_error *reterr)
                                          hub_profile_settings_of(profile), &base, reterr);
         }
         if (err == HUB_OK) {
-            err = move(profile, base, reterr);
+            err = move_all(profile, base, reterr);
             hub_base_unref(base);
-        }
-        if (err == HUB_OK) {
-            hub_notifier_look(hub_notifier_of(profile));
         }
     }
     return err;

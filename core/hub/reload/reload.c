@@ -366,7 +366,10 @@ hub_err hub_reload(hub_orchestrator *hub, const hub_settings *settings,
 {
     reload next = {.hub = hub, .settings = settings};
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        hub_manager_hurry(hub_manager_of(hub_profile_at(hub, i)));
+        for (const hub_audience *at = hub_profile_audience(hub_profile_at(hub, i)); at != NULL;
+             at = hub_audience_next(at)) {
+            hub_manager_hurry(hub_manager_of(at));
+        }
     }
     hub_resolver_scan(hub_resolver_of(hub)); /* for toolsets of modules that have only just come */
     hub_err err = prepare(&next, reterr);

@@ -4,6 +4,7 @@
 #ifndef HUB_HUB_RELOAD_RELOAD_INTERNAL_H
 #define HUB_HUB_RELOAD_RELOAD_INTERNAL_H
 
+#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -25,7 +26,7 @@ typedef struct reload_toolset {
     hub_toolset_difference difference;
     hub_toolset_settings *settings; /* its next ones, later its old ones; NULL: it is new */
     hub_binding *binding;           /* made for it; NULL: it needs none, or keeps its own */
-    unsigned users;                 /* profiles that will use it */
+    unsigned users;                 /* audiences that will use it */
 } reload_toolset;
 
 /* A profile of the next settings, or one that they do not have any more. */
@@ -33,11 +34,19 @@ typedef struct reload_profile {
     hub_profile *profile;
     bool is_new;
     const hub_profile_settings *settings; /* NULL: it is gone */
-    hub_exposure *exposure;               /* its next one, made for it */
-    reload_toolset **choice;              /* the toolsets that are active in it */
-    size_t count;
-    hub_reload_names skipped; /* those that the policies keep out of it */
+    struct reload_audience *audiences;    /* its own first */
+    size_t audience_count;
+    hub_reload_names skipped; /* toolsets that the policies keep out of it */
 } reload_profile;
+
+/* One of its audiences. */
+typedef struct reload_audience {
+    reload_profile *of;
+    hub_audience *audience;
+    hub_exposure *exposure;  /* its next one, made for it */
+    reload_toolset **choice; /* the toolsets that are active for it */
+    size_t count;
+} reload_audience;
 
 typedef struct reload {
     hub_orchestrator *hub;
@@ -59,10 +68,10 @@ const hub_toolset_settings *reload_settings(const reload_toolset *item);
 
 /* ---- reload_profile.c ------------------------------------------------------------------------ */
 
-/* Choose the toolsets of every profile, and count their users. */
+/* Choose the toolsets of every audience, and count their users. */
 HUB_MUST_CHECK hub_err reload_choose(reload *next, hub_error *reterr);
 
-/* Make every profile's next exposure; the bindings have been made. */
+/* Make every audience's next exposure; the bindings have been made. */
 HUB_MUST_CHECK hub_err reload_make_exposures(reload *next, hub_error *reterr);
 
 /* Make them current; `old` are the settings until now. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which toolsets are active in which profile after a reload, and the exposures of that. */
+/* Which toolsets are active for which audience after a reload, and the exposures of that. */
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/active/startup.h"
@@ -36,12 +36,14 @@ static bool was_wanted(const reload *next, const reload_profile *item, const rel
                      hub_toolset_settings_of(about->toolset));
 }
 
-static void choose(const reload *next, reload_profile *item, reload_toolset *about)
+static void choose(const reload *next, reload_audience *item, reload_toolset *about)
 {
     if (!reload_settings(about)->enabled ||
-        admit(next->settings, item->settings, hub_toolset_key(about->toolset), item->count) !=
+        admit(next->settings, item->of->settings, hub_toolset_key(about->toolset), item->count) !=
             HUB_OK) {
-        hub_reload_names_add(&item->skipped, hub_toolset_key(about->toolset));
+        if (hub_audience_principal(item->audience) == NULL) {
+            hub_reload_names_add(&item->of->skipped, hub_toolset_key(about->toolset));
+        }
         return;
     }
     item->choice[item->count++] = about;
@@ -49,37 +51,37 @@ static void choose(const reload *next, reload_profile *item, reload_toolset *abo
 }
 
 /* What is active stays so, unless the settings want it otherwise now, and did not before. */
-static void choose_active(const reload *next, reload_profile *item)
+static void choose_active(const reload *next, reload_audience *item)
 {
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(item->profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(item->audience), &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *active = sources[i].owner;
         reload_toolset *about = sources[i].bare ? NULL : reload_find(next, hub_toolset_key(active));
         if (about == NULL || !reload_settings(about)->enabled) {
             continue;
         }
-        bool is_to_be = is_wanted(next->settings, item->settings, reload_settings(about));
-        if (is_to_be || !was_wanted(next, item, about)) {
+        bool is_to_be = is_wanted(next->settings, item->of->settings, reload_settings(about));
+        if (is_to_be || !was_wanted(next, item->of, about)) {
             choose(next, item, about);
         }
     }
 }
 
 /* What the settings want newly; what could not be made before, and is another now, too. */
-static void choose_new(const reload *next, reload_profile *item, reload_toolset *about)
+static void choose_new(const reload *next, reload_audience *item, reload_toolset *about)
 {
-    const hub_exposure *exposure = hub_profile_exposure(item->profile);
+    const hub_exposure *exposure = hub_audience_exposure(item->audience);
     bool is_another_try =
         about->difference != HUB_TOOLSET_SAME && !hub_toolset_was_used(about->toolset);
     if (hub_exposure_source(exposure, hub_str_of(hub_toolset_key(about->toolset))) == NULL &&
-        hub_startup_wants(item->settings, reload_settings(about)) &&
-        (is_another_try || !was_wanted(next, item, about))) {
+        hub_startup_wants(item->of->settings, reload_settings(about)) &&
+        (is_another_try || !was_wanted(next, item->of, about))) {
         choose(next, item, about);
     }
 }
 
-static bool is_chosen(const reload_profile *item, const reload_toolset *about)
+static bool is_chosen(const reload_audience *item, const reload_toolset *about)
 {
     size_t i = 0;
     while (i < item->count && item->choice[i] != about) {
@@ -89,10 +91,10 @@ static bool is_chosen(const reload_profile *item, const reload_toolset *about)
 }
 
 /* As start-up does it: those of a list in its order, else by their keys. */
-static void choose_all(const reload *next, reload_profile *item)
+static void choose_all(const reload *next, reload_audience *item)
 {
-    const hub_names *names = &item->settings->toolsets;
-    bool is_static = item->settings->startup == HUB_STARTUP_STATIC;
+    const hub_names *names = &item->of->settings->toolsets;
+    bool is_static = item->of->settings->startup == HUB_STARTUP_STATIC;
     choose_active(next, item);
     for (size_t i = 0; is_static && i < names->count; i++) {
         hub_str name = hub_str_trim(hub_str_of(names->items[i]));
@@ -159,6 +161,35 @@ static hub_err fail_unusable(const reload *next, const hub_profile_settings *set
     return hub_fail(reterr, err, "%s", all.text);
 }
 
+/* All audiences of a profile, which goes on or is gone, and what they are to see. */
+static hub_err note_audiences(const reload *next, reload_profile *item, hub_error *reterr)
+{
+    hub_audience *first = hub_profile_audience(item->profile);
+    size_t count = 0;
+    for (const hub_audience *at = first; at != NULL; at = hub_audience_next(at)) {
+        count++;
+    }
+    item->audiences = calloc(count + 1, sizeof *item->audiences);
+    if (item->audiences == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    for (hub_audience *at = first; at != NULL; at = hub_audience_next(at)) {
+        reload_audience *one = &item->audiences[item->audience_count++];
+        *one = (reload_audience){.of = item, .audience = at};
+        if (item->settings == NULL) {
+            continue;
+        }
+        one->choice = calloc(next->toolset_count + 1, sizeof(reload_toolset *));
+        if (one->choice == NULL) {
+            return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+        }
+        choose_all(next, one);
+        reload_toolset **fit = realloc(one->choice, (one->count + 1) * sizeof(reload_toolset *));
+        one->choice = fit != NULL ? fit : one->choice; /* there may be very many audiences */
+    }
+    return HUB_OK;
+}
+
 static hub_err note_profile(reload *next, const hub_profile_settings *settings, hub_error *reterr)
 {
     reload_profile *item = &next->profiles[next->profile_count];
@@ -172,14 +203,10 @@ static hub_err note_profile(reload *next, const hub_profile_settings *settings, 
     }
     *item = (reload_profile){.profile = profile, .is_new = is_new, .settings = settings};
     next->profile_count++;
-    item->choice = calloc(next->toolset_count + 1, sizeof(reload_toolset *));
-    if (item->choice == NULL) {
-        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
-    }
-    choose_all(next, item);
-    return settings->startup == HUB_STARTUP_STATIC && item->count == 0
+    hub_err err = note_audiences(next, item, reterr);
+    return err == HUB_OK && settings->startup == HUB_STARTUP_STATIC && item->audiences[0].count == 0
                ? fail_unusable(next, settings, reterr)
-               : HUB_OK;
+               : err;
 }
 
 static bool is_noted(const reload *next, const hub_profile *profile)
@@ -208,14 +235,16 @@ hub_err reload_choose(reload *next, hub_error *reterr)
     }
     for (size_t i = 0; err == HUB_OK && i < hub_profile_total(hub); i++) {
         if (!is_noted(next, hub_profile_at(hub, i))) {
-            next->profiles[next->profile_count++].profile = hub_profile_at(hub, i);
+            reload_profile *gone = &next->profiles[next->profile_count++];
+            gone->profile = hub_profile_at(hub, i);
+            err = note_audiences(next, gone, reterr);
         }
     }
     return err;
 }
 
 /* One that is gone shows nothing any more. */
-static hub_err make_empty(reload_profile *item, hub_error *reterr)
+static hub_err make_empty(reload_audience *item, hub_error *reterr)
 {
     static const hub_naming_rule ANY = {.naming = HUB_NAMING_PREFIX, .max_name_bytes = 64};
     const hub_exposure_rules rules = {.policies = {NULL, NULL}};
@@ -235,7 +264,8 @@ static hub_err get_base(const reload *next, const reload_profile *item, hub_base
     const hub_naming_rule rule = {.naming = item->settings->naming,
                                   .max_name_bytes = item->settings->max_name_bytes};
     for (const reload_profile *other = next->profiles; other != item; other++) {
-        hub_base *base = other->settings != NULL ? hub_exposure_base(other->exposure) : NULL;
+        hub_base *base =
+            other->settings != NULL ? hub_exposure_base(other->audiences[0].exposure) : NULL;
         if (base != NULL && hub_base_has_rule(base, &rule)) {
             *ret_base = hub_base_ref(base);
             return HUB_OK;
@@ -256,8 +286,10 @@ static hub_err get_base(const reload *next, const reload_profile *item, hub_base
     return err;
 }
 
-static hub_err make_exposure(const reload *next, reload_profile *item, hub_error *reterr)
+static hub_err make_exposure(const reload *next, reload_audience *item, hub_base *base,
+                             hub_error *reterr)
 {
+    const hub_profile_settings *own = item->of->settings;
     hub_source *sources = calloc(item->count + 1, sizeof *sources);
     if (sources == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
@@ -267,17 +299,24 @@ static hub_err make_exposure(const reload *next, reload_profile *item, hub_error
         sources[i] =
             hub_toolset_next_source(about->toolset, reload_settings(about), about->binding);
     }
-    hub_base *base = NULL;
-    hub_err err = get_base(next, item, &base, reterr);
-    if (err == HUB_OK) {
-        err = hub_profile_make_exposure(next->hub, base, next->settings, item->settings, sources,
-                                        item->count, &item->exposure, reterr);
-    }
-    hub_base_unref(base);
+    hub_err err = hub_profile_make_exposure(next->hub, base, next->settings, own, sources,
+                                            item->count, &item->exposure, reterr);
     free(sources);
     if (err != HUB_OK) {
-        hub_error_prefix(reterr, "profile \"%s\"", item->settings->name);
+        hub_error_prefix(reterr, "profile \"%s\"", own->name);
     }
+    return err;
+}
+
+static hub_err make_exposures(const reload *next, reload_profile *item, hub_error *reterr)
+{
+    hub_base *base = NULL;
+    hub_err err = item->settings != NULL ? get_base(next, item, &base, reterr) : HUB_OK;
+    for (size_t i = 0; err == HUB_OK && i < item->audience_count; i++) {
+        err = item->settings != NULL ? make_exposure(next, &item->audiences[i], base, reterr)
+                                     : make_empty(&item->audiences[i], reterr);
+    }
+    hub_base_unref(base);
     return err;
 }
 
@@ -285,8 +324,7 @@ hub_err reload_make_exposures(reload *next, hub_error *reterr)
 {
     hub_err err = HUB_OK;
     for (size_t i = 0; err == HUB_OK && i < next->profile_count; i++) {
-        reload_profile *item = &next->profiles[i];
-        err = item->settings != NULL ? make_exposure(next, item, reterr) : make_empty(item, reterr);
+        err = make_exposures(next, &next->profiles[i], reterr);
     }
     return err;
 }
@@ -295,8 +333,11 @@ void reload_drop_profiles(reload *next)
 {
     for (size_t i = 0; i < next->profile_count; i++) {
         reload_profile *item = &next->profiles[i];
-        hub_exposure_destroy(item->exposure);
-        free(item->choice);
+        for (size_t k = 0; k < item->audience_count; k++) {
+            hub_exposure_destroy(item->audiences[k].exposure);
+            free(item->audiences[k].choice);
+        }
+        free(item->audiences);
         if (item->is_new && !next->is_done) {
             hub_profile_free(item->profile);
         }
@@ -311,8 +352,11 @@ static void take_profile(const reload *next, reload_profile *item, const hub_set
 {
     hub_profile *profile = item->profile;
     hub_profile_take(profile, item->settings, old);
-    hub_exposure_replace(hub_profile_exposure(profile), item->exposure);
-    item->exposure = NULL;
+    for (size_t i = 0; i < item->audience_count; i++) {
+        hub_exposure_replace(hub_audience_exposure(item->audiences[i].audience),
+                             item->audiences[i].exposure);
+        item->audiences[i].exposure = NULL;
+    }
     if (item->skipped.count > 0) {
         hub_log(HUB_LOG_WARNING, "toolset.skipped",
                 HUB_F_TEXT("profile", hub_profile_name(profile)),
@@ -332,15 +376,22 @@ void reload_take_profiles(reload *next, const hub_settings *old)
     hub_exchange_profiles(hub, &next->profile_list, &count);
 }
 
+static void tell_audience(const reload_audience *item)
+{
+    for (size_t i = 0; i < item->count; i++) {
+        hub_subscription_wake(item->audience, item->choice[i]->toolset);
+        hub_logging_refresh(item->choice[i]->toolset);
+    }
+    hub_notifier_changed(hub_notifier_of(item->audience), true);
+}
+
 void reload_tell(const reload *next)
 {
     for (size_t i = 0; i < next->profile_count; i++) {
         const reload_profile *item = &next->profiles[i];
-        for (size_t k = 0; k < item->count; k++) {
-            hub_subscription_wake(item->profile, item->choice[k]->toolset);
-            hub_logging_refresh(item->choice[k]->toolset);
+        for (size_t k = 0; k < item->audience_count; k++) {
+            tell_audience(&item->audiences[k]);
         }
-        hub_notifier_changed(hub_notifier_of(item->profile), true);
         hub_profile_session_ended(item->profile); /* there may be none */
     }
 }

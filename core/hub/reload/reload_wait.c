@@ -44,7 +44,10 @@ void hub_reload_end(hub_orchestrator *hub)
     }
     free(wait);
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        hub_notifier_let_go(hub_notifier_of(hub_profile_at(hub, i)));
+        for (const hub_audience *at = hub_profile_audience(hub_profile_at(hub, i)); at != NULL;
+             at = hub_audience_next(at)) {
+            hub_notifier_let_go(hub_notifier_of(at));
+        }
     }
 }
 
@@ -99,7 +102,10 @@ void reload_wait_begin(reload *next)
     next->wait = NULL;
     hub_reload_state_of(hub)->wait = wait;
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        hub_notifier_hold(hub_notifier_of(hub_profile_at(hub, i)));
+        for (const hub_audience *at = hub_profile_audience(hub_profile_at(hub, i)); at != NULL;
+             at = hub_audience_next(at)) {
+            hub_notifier_hold(hub_notifier_of(at));
+        }
     }
     ev_timer_init(&wait->timeout, on_timeout, next->settings->limits.discover_timeout_ms / 1000.,
                   0.);

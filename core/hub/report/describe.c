@@ -2,6 +2,7 @@
 #include "hub/report/describe.h"
 
 #include "base/limits.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
@@ -17,12 +18,6 @@ static const char *describe(const hub_toolset *toolset)
         hub_resolver_find(hub_resolver_of(hub_toolset_hub(toolset)),
                           hub_str_of(hub_toolset_settings_of(toolset)->module));
     return module != NULL ? module->table->description : NULL;
-}
-
-bool hub_describe_is_active(const hub_profile *profile, const hub_toolset *toolset)
-{
-    return hub_exposure_source(hub_profile_exposure(profile),
-                               hub_str_of(hub_toolset_settings_of(toolset)->key)) != NULL;
 }
 
 /* One line for people: "active, 7 tools, 1 prompt", "failed: no such command". */
@@ -49,9 +44,10 @@ static void add_summary(const hub_toolset *toolset, bool active, hub_buf *out)
     hub_buf_fini(&text);
 }
 
-void hub_describe_add_toolset(const hub_profile *profile, const hub_toolset *toolset, hub_buf *out)
+void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *toolset,
+                              hub_buf *out)
 {
-    bool active = hub_describe_is_active(profile, toolset);
+    bool active = hub_audience_has(audience, toolset);
     hub_json_add_key(out, HUB_STR("key"));
     hub_json_add_string(out, hub_str_of(hub_toolset_settings_of(toolset)->key));
     hub_json_add_key(out, HUB_STR("module"));
@@ -72,7 +68,7 @@ void hub_describe_add_toolset(const hub_profile *profile, const hub_toolset *too
     }
     add_summary(toolset, active, out);
     hub_json_add_key(out, HUB_STR("status"));
-    hub_status_add_toolset(profile, toolset, out);
+    hub_status_add_toolset(audience, toolset, out);
 }
 
 void hub_describe_toolsets(hub_orchestrator *hub, const char *profile_name, hub_buf *out)
@@ -82,7 +78,7 @@ void hub_describe_toolsets(hub_orchestrator *hub, const char *profile_name, hub_
     for (size_t i = 0; profile != NULL && i < hub_toolset_total(hub); i++) {
         hub_json_add_comma(out);
         hub_buf_add_char(out, '{');
-        hub_describe_add_toolset(profile, hub_toolset_at(hub, i), out);
+        hub_describe_add_toolset(hub_profile_audience(profile), hub_toolset_at(hub, i), out);
         hub_buf_add_char(out, '}');
     }
     hub_buf_add_char(out, ']');
@@ -108,11 +104,11 @@ bool hub_describe_resolve(hub_orchestrator *hub, const char *profile_name, hub_s
     return entry != NULL;
 }
 
-void hub_describe_add_failures(const hub_profile *profile, hub_buf *out)
+void hub_describe_add_failures(const hub_audience *audience, hub_buf *out)
 {
     size_t begin = out->len;
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_profile_exposure(profile), &count);
+    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
         if (toolset == NULL || hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL) {

@@ -27,12 +27,10 @@ bool hub_describe_resolve(hub_orchestrator *hub, const char *profile, hub_str re
 
 /* Append why toolsets that are active have no tools, be it that they are still starting ("git:
  * cannot start …"), separated by "; ". */
-void hub_describe_add_failures(const hub_profile *profile, hub_buf *out);
+void hub_describe_add_failures(const hub_audience *audience, hub_buf *out);
 
-/* Append the members of one toolset's object, without braces. */
-void hub_describe_add_toolset(const hub_profile *profile, const hub_toolset *toolset, hub_buf *out);
-
-/* Whether the toolset is active in the profile. */
-bool hub_describe_is_active(const hub_profile *profile, const hub_toolset *toolset);
+/* Append the members of one toolset's object, as the audience sees it, without braces. */
+void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *toolset,
+                              hub_buf *out);
 
 #endif

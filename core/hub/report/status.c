@@ -6,6 +6,7 @@
 #include "hub/audit/audit.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/instances/session_instance.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -217,12 +218,12 @@ static void add_milliseconds(hub_buf *out, const char *key, uint64_t us)
     hub_buf_printf(out, "%" PRIu64 ".%03u", us / 1000, (unsigned)(us % 1000));
 }
 
-void hub_status_add_toolset(const hub_profile *profile, const hub_toolset *toolset, hub_buf *out)
+void hub_status_add_toolset(const hub_audience *audience, const hub_toolset *toolset, hub_buf *out)
 {
     const hub_status_counts *counts = counts_of(toolset);
     uint64_t timed = counts->calls - counts->cancelled;
     hub_buf_add_char(out, '{');
-    add_text(out, "state", hub_status_state(toolset, hub_describe_is_active(profile, toolset)));
+    add_text(out, "state", hub_status_state(toolset, hub_audience_has(audience, toolset)));
     add_server(toolset, out);
     add_count(out, "tools", hub_toolset_count(toolset, HUB_KIND_TOOL));
     add_count(out, "calls", counts->calls);
@@ -294,21 +295,22 @@ static void add_hub(const hub_profile *profile, hub_buf *out)
     hub_buf_add_char(out, '}');
 }
 
-void hub_status_add(const hub_profile *profile, hub_buf *out)
+void hub_status_add(const hub_audience *audience, hub_buf *out)
 {
+    const hub_profile *profile = hub_audience_profile(audience);
     const hub_orchestrator *hub = hub_profile_hub(profile);
     hub_buf_add(out, HUB_STR("{\"hub\":"));
     add_hub(profile, out);
     hub_buf_add(out, HUB_STR(",\"toolsets\":["));
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         const hub_toolset *toolset = hub_toolset_at(hub, i);
-        bool is_active = hub_describe_is_active(profile, toolset);
+        bool is_active = hub_audience_has(audience, toolset);
         if (is_active || shows_inactive(profile)) {
             hub_json_add_comma(out);
             hub_buf_add_char(out, '{');
             add_text(out, "key", hub_toolset_settings_of(toolset)->key);
             hub_buf_printf(out, ",\"active\":%s,\"status\":", is_active ? "true" : "false");
-            hub_status_add_toolset(profile, toolset, out);
+            hub_status_add_toolset(audience, toolset, out);
             hub_buf_add_char(out, '}');
         }
     }
@@ -354,7 +356,7 @@ void hub_status_respond(const hub_request *request)
 {
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    hub_status_add(hub_session_profile(request->session), &out);
+    hub_status_add(hub_session_audience(request->session), &out);
     if (hub_buf_ok(&out)) {
         hub_respond_result(request, hub_buf_str(&out));
     } else {

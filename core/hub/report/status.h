@@ -37,14 +37,14 @@ const char *hub_status_state(const hub_toolset *toolset, bool is_active);
 /* Append one toolset's status, an object: state, pid, era, protocol, tools, calls, errors,
  * cancelled, refused, restarts, failures, lastError, nextAttemptMs, catalogAgeMs, inFlight, queued,
  * queueLimit, instances, latencyMs. What does not apply to it is left out. */
-void hub_status_add_toolset(const hub_profile *profile, const hub_toolset *toolset, hub_buf *out);
+void hub_status_add_toolset(const hub_audience *audience, const hub_toolset *toolset, hub_buf *out);
 
 /* The JSON Schema of that object. */
 extern const char HUB_STATUS_SCHEMA[];
 
 /* Append the status of the hub, an object: `hub`, and `toolsets` with `key`, `active` and `status`
  * of each. A profile whose clients cannot enable toolsets hears of its own ones alone. */
-void hub_status_add(const hub_profile *profile, hub_buf *out);
+void hub_status_add(const hub_audience *audience, hub_buf *out);
 
 /* Append an array with an object for each toolset that is in use but failed or not connected yet:
  * `toolset`, `state`. Whether there is any. */

@@ -4,6 +4,7 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "hub/catalogs/announce.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
@@ -155,7 +156,7 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
         add_modern_tail(hub_settings_of(hub), &tail);
     }
     if (hub_buf_ok(&tail)) {
-        hub_notifier_seen(hub_notifier_of(profile), kind);
+        hub_notifier_seen(hub_notifier_of(hub_session_audience(request->session)), kind);
         if (page.is_end) {
             hub_session_note_listed(request->session, kind, hub_sight_serial(sight, kind));
         }
@@ -196,7 +197,8 @@ void hub_listing_respond_discover(const hub_request *request)
     hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_printf(&result, "{\"supportedVersions\":[\"%s\"],\"capabilities\":",
                    hub_revision_date(HUB_REVISION_NEWEST));
-    (void)hub_capabilities_announce(profile, HUB_REVISION_NEWEST, &result);
+    (void)hub_capabilities_announce(hub_session_audience(request->session), HUB_REVISION_NEWEST,
+                                    &result);
     add_instructions(settings, &result);
     add_modern_tail(settings, &result);
     hub_buf_add_char(&result, '}');
@@ -211,8 +213,9 @@ void hub_listing_respond_initialize(const hub_request *request, hub_revision rev
     hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_printf(&result,
                    "{\"protocolVersion\":\"%s\",\"capabilities\":", hub_revision_date(revision));
-    hub_session_note_announced(request->session,
-                               hub_capabilities_announce(profile, revision, &result));
+    hub_session_note_announced(
+        request->session,
+        hub_capabilities_announce(hub_session_audience(request->session), revision, &result));
     hub_buf_add(&result, HUB_STR(",\"serverInfo\":"));
     add_server_info(settings, &result);
     add_instructions(settings, &result);

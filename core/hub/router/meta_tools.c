@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "hub/active/manager.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -84,9 +85,9 @@ static void reply_failure(hub_call *call, hub_err err, const char *why)
     hub_buf_fini(&result);
 }
 
-static hub_profile *profile_of(const hub_call *call)
+static hub_audience *audience_of(const hub_call *call)
 {
-    return hub_session_profile(hub_call_session(call));
+    return hub_session_audience(hub_call_session(call));
 }
 
 /* ---- enable_toolset, disable_toolset --------------------------------------------------------- */
@@ -202,7 +203,7 @@ static void on_changed(void *ctx, const hub_manager_result *results, size_t coun
 static void change_toolsets(hub_call *call, const hub_way *way, const hub_str *toolsets,
                             size_t count, bool enabling, bool single)
 {
-    hub_manager *manager = hub_manager_of(profile_of(call));
+    hub_manager *manager = hub_manager_of(audience_of(call));
     pending_change *pending = malloc(sizeof *pending);
     hub_error why = {.code = HUB_OK, .text = "out of memory"};
     hub_err err = HUB_ENOMEM;
@@ -267,12 +268,12 @@ static void disable_toolset(hub_call *call, const hub_way *way)
 /* ---- looking --------------------------------------------------------------------------------- */
 
 /* Append an array of the keys of all toolsets, or of the active ones. */
-static void add_keys(hub_buf *out, const hub_profile *profile, bool only_active)
+static void add_keys(hub_buf *out, const hub_audience *audience, bool only_active)
 {
-    const hub_orchestrator *hub = hub_profile_hub(profile);
+    const hub_orchestrator *hub = hub_audience_hub(audience);
     hub_buf_add_char(out, '[');
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        if (!only_active || hub_describe_is_active(profile, hub_toolset_at(hub, i))) {
+        if (!only_active || hub_audience_has(audience, hub_toolset_at(hub, i))) {
             hub_json_add_comma(out);
             hub_json_add_string(out,
                                 hub_str_of(hub_toolset_settings_of(hub_toolset_at(hub, i))->key));
@@ -283,8 +284,8 @@ static void add_keys(hub_buf *out, const hub_profile *profile, bool only_active)
 
 static void list_toolsets(hub_call *call, const hub_way *way)
 {
-    const hub_profile *profile = profile_of(call);
-    const hub_orchestrator *hub = hub_profile_hub(profile);
+    const hub_audience *audience = audience_of(call);
+    const hub_orchestrator *hub = hub_audience_hub(audience);
     (void)way;
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
@@ -292,13 +293,13 @@ static void list_toolsets(hub_call *call, const hub_way *way)
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         hub_json_add_comma(&out);
         hub_buf_add_char(&out, '{');
-        hub_describe_add_toolset(profile, hub_toolset_at(hub, i), &out);
+        hub_describe_add_toolset(audience, hub_toolset_at(hub, i), &out);
         hub_buf_add_char(&out, '}');
     }
     hub_buf_add(&out, HUB_STR("],\"availableToolsets\":"));
-    add_keys(&out, profile, false);
+    add_keys(&out, audience, false);
     hub_buf_add(&out, HUB_STR(",\"activeToolsets\":"));
-    add_keys(&out, profile, true);
+    add_keys(&out, audience, true);
     hub_buf_add(&out, HUB_STR(",\"registeredModules\":["));
     size_t module_count;
     const hub_module *const *modules = hub_resolver_modules(hub_resolver_of(hub), &module_count);
@@ -307,7 +308,7 @@ static void list_toolsets(hub_call *call, const hub_way *way)
         hub_json_add_string(&out, hub_str_of(modules[i]->name));
     }
     hub_buf_printf(&out, "],\"totalToolsets\":%zu,\"activeCount\":%zu}", hub_toolset_total(hub),
-                   hub_manager_active_count(hub_manager_of(profile)));
+                   hub_manager_active_count(hub_manager_of(audience)));
     reply(call, &out, false);
 }
 
@@ -330,9 +331,9 @@ static void add_tool_summary(hub_buf *out, hub_str exposed, const hub_item *tool
 /* The exposed entries of an active toolset; for one that is not active, what is known of it. */
 static void add_toolset_tools(hub_buf *out, const hub_call *call, hub_toolset *toolset)
 {
-    const hub_profile *profile = profile_of(call);
+    const hub_audience *audience = audience_of(call);
     const hub_shown *tools = hub_sight_shown(hub_call_sight(call), HUB_KIND_TOOL);
-    bool active = hub_describe_is_active(profile, toolset);
+    bool active = hub_audience_has(audience, toolset);
     hub_shown_place at = {.part = 0};
     hub_buf_add_char(out, '[');
     for (const hub_entry *entry = active ? hub_shown_next(tools, &at) : NULL; entry != NULL;
@@ -358,12 +359,12 @@ static void add_toolset_tools(hub_buf *out, const hub_call *call, hub_toolset *t
 static void describe_toolset(hub_call *call, const hub_way *way)
 {
     hub_str arguments = way->arguments;
-    const hub_profile *profile = profile_of(call);
+    const hub_audience *audience = audience_of(call);
     hub_buf key;
     hub_buf_init(&key, arguments.len + 1);
     hub_toolset *toolset = NULL;
     if (hub_json_decode(hub_json_get(arguments, HUB_STR("toolset")), &key) == HUB_OK) {
-        toolset = hub_find_toolset(hub_profile_hub(profile), hub_str_trim(hub_buf_str(&key)));
+        toolset = hub_find_toolset(hub_audience_hub(audience), hub_str_trim(hub_buf_str(&key)));
     }
     if (toolset == NULL) {
         hub_error why;
@@ -375,7 +376,7 @@ static void describe_toolset(hub_call *call, const hub_way *way)
         hub_buf out;
         hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
         hub_buf_add_char(&out, '{');
-        hub_describe_add_toolset(profile, toolset, &out);
+        hub_describe_add_toolset(audience, toolset, &out);
         hub_buf_add(&out, HUB_STR(",\"tools\":"));
         add_toolset_tools(&out, call, toolset);
         hub_buf_add_char(&out, '}');

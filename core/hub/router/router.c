@@ -9,6 +9,7 @@
 #include "hub/catalogs/parking.h"
 #include "hub/content/content.h"
 #include "hub/forward/forward.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
@@ -42,12 +43,12 @@ typedef struct method_row {
 static void handle_list(const hub_request *request, hub_kind kind)
 {
     if (request->call == NULL &&
-        hub_parking_is_useful(hub_session_profile(request->session), false)) {
+        hub_parking_is_useful(hub_session_audience(request->session), false)) {
         hub_parking_add(request, false);
         return;
     }
     hub_listing_respond(request, kind);
-    hub_discovery_refresh(hub_session_profile(request->session), request->message->at[HUB_M_META]);
+    hub_discovery_refresh(hub_session_audience(request->session), request->message->at[HUB_M_META]);
 }
 
 static void handle_tools_list(const hub_request *request)
@@ -73,7 +74,7 @@ static void handle_prompts_list(const hub_request *request)
 /* The entry that params.name means, or NULL with an answer given or the request parked. */
 static const hub_entry *find_tool(const hub_request *request)
 {
-    hub_profile *profile = hub_session_profile(request->session);
+    const hub_audience *audience = hub_session_audience(request->session);
     hub_str raw = request->message->at[HUB_M_NAME];
     hub_str name;
     hub_buf decoded;
@@ -92,7 +93,7 @@ static const hub_entry *find_tool(const hub_request *request)
         hub_buf_fini(&decoded);
         return entry;
     }
-    if (request->call == NULL && hub_parking_is_useful(profile, true)) {
+    if (request->call == NULL && hub_parking_is_useful(audience, true)) {
         hub_parking_add(request, true);
     } else {
         hub_buf text;
@@ -102,7 +103,7 @@ static const hub_entry *find_tool(const hub_request *request)
         hub_buf_printf(&text, "Unknown tool: %.*s", (int)(name.len < 200 ? name.len : 200),
                        name.ptr);
         hub_request_refuse(request);
-        hub_describe_add_failures(profile, &failures);
+        hub_describe_add_failures(audience, &failures);
         if (failures.len > 0) {
             hub_buf_printf(&text, " (toolsets that cannot be reached: %.*s)",
                            HUB_STR_ARG(hub_buf_str(&failures)));

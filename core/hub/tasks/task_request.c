@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "hub/catalogs/announce.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -105,7 +106,7 @@ void hub_tasks_forward(const hub_request *request)
     hub_str raw = request->message->at[HUB_M_TASK_ID];
     hub_buf text;
     hub_str id;
-    if (!hub_capabilities_has_tasks(hub_session_profile(session), request->context.era)) {
+    if (!hub_capabilities_has_tasks(hub_session_audience(session), request->context.era)) {
         refuse_call(request, HUB_RPC_METHOD_NOT_FOUND, "no active toolset has tasks");
         return;
     }

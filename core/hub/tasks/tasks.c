@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "hub/catalogs/announce.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -87,7 +88,7 @@ static task_wish read_wish(const hub_call *call, const hub_way *way)
         }
         return task.len > 0 && offered ? HIDDEN : UNWANTED;
     }
-    if (!hub_capabilities_has_tasks(hub_session_profile(hub_call_session(call)), HUB_ERA_LEGACY)) {
+    if (!hub_capabilities_has_tasks(hub_session_audience(hub_call_session(call)), HUB_ERA_LEGACY)) {
         return UNWANTED; /* nobody was promised anything: the word means nothing */
     }
     if (hub_json_type_of(task) != HUB_JSON_OBJECT) {

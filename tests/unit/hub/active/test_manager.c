@@ -25,11 +25,15 @@ static void test_enable_disable(void **state)
         assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
         assert_int_equal(done.results[0].tool_count, 2); /* S1.36 */
         assert_false(done.results[0].is_starting);
-        assert_int_equal(hub_manager_active_count(hub_manager_of(fixture_profile(&fixture))), 1);
+        assert_int_equal(hub_manager_active_count(
+                             hub_manager_of(hub_profile_audience(fixture_profile(&fixture)))),
+                         1);
         assert_contains(client_list(c, "2"), "git__status");
         assert_contains(client_ask(c, "3", "git__status", "{}"), "\"content\":[]");
         assert_int_equal(disable(&fixture, "git", &done), HUB_OK);
-        assert_int_equal(hub_manager_active_count(hub_manager_of(fixture_profile(&fixture))), 0);
+        assert_int_equal(hub_manager_active_count(
+                             hub_manager_of(hub_profile_audience(fixture_profile(&fixture)))),
+                         0);
         assert_lacks(client_list(c, "4"), "git__status");
         assert_contains(client_ask(c, "5", "git__status", "{}"), "Unknown tool");
         client_clear(c);
@@ -260,7 +264,9 @@ static void test_collision_in_batch(void **state)
     fixture_settle(&fixture);
     assert_int_equal(notifications(&fixture), 1);
     assert_int_equal(start_disabling(&fixture, &done, batch, 3), HUB_OK);
-    assert_int_equal(hub_manager_active_count(hub_manager_of(fixture_profile(&fixture))), 0);
+    assert_int_equal(
+        hub_manager_active_count(hub_manager_of(hub_profile_audience(fixture_profile(&fixture)))),
+        0);
     fixture_stop(&fixture);
     assert_int_equal(b.destroys, 1);
 }
@@ -371,7 +377,8 @@ static void test_profiles(void **state)
     fixture_start(&fixture);
     client *one = client_open(&fixture, LEGACY);
     client *two = client_open_in(&fixture, LEGACY, "second");
-    hub_manager *second = hub_manager_of(hub_find_profile(fixture.hub, "second"));
+    hub_manager *second =
+        hub_manager_of(hub_profile_audience(hub_find_profile(fixture.hub, "second")));
     assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
     fixture_settle(&fixture);
     assert_int_equal(client_count(one, LIST_CHANGED), 1);

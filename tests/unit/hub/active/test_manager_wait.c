@@ -335,7 +335,8 @@ static void test_two_profiles_wait(void **state)
     fixture.profiles[1].name = "second";
     fixture.settings.profile_count = 2;
     fixture_start(&fixture);
-    hub_manager *other = hub_manager_of(hub_find_profile(fixture.hub, "second"));
+    hub_manager *other =
+        hub_manager_of(hub_profile_audience(hub_find_profile(fixture.hub, "second")));
     assert_int_equal(start_one(&fixture, &first, "up"), HUB_OK);
     memset(&second, 0, sizeof second);
     assert_int_equal(hub_manager_enable(other, &key, 1, HUB_STR_EMPTY, keep_outcome, &second, NULL),
@@ -450,12 +451,15 @@ static void test_policy_is_asked_again(void **state)
     fixture_start(&fixture);
     assert_int_equal(start_one(&fixture, &first, "up"), HUB_OK);
     hub_str key = HUB_STR("git");
-    assert_int_equal(hub_manager_activate(hub_manager_of(fixture_profile(&fixture)), &key, 1,
-                                          keep_outcome, &second, NULL),
-                     HUB_OK);
+    assert_int_equal(
+        hub_manager_activate(hub_manager_of(hub_profile_audience(fixture_profile(&fixture))), &key,
+                             1, keep_outcome, &second, NULL),
+        HUB_OK);
     give_catalog(&up, "[" TOOL("a") "]");
     assert_int_equal(first.results[0].err, HUB_ELIMIT);
-    assert_int_equal(hub_manager_active_count(hub_manager_of(fixture_profile(&fixture))), 1);
+    assert_int_equal(
+        hub_manager_active_count(hub_manager_of(hub_profile_audience(fixture_profile(&fixture)))),
+        1);
     fixture_stop(&fixture);
 }
 

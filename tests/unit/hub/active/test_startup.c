@@ -31,7 +31,8 @@ static void list_toolsets(const char *const *keys, size_t count)
 
 static size_t active_count(void)
 {
-    return hub_manager_active_count(hub_manager_of(fixture_profile(&fixture)));
+    return hub_manager_active_count(
+        hub_manager_of(hub_profile_audience(fixture_profile(&fixture))));
 }
 
 /* ---- modes ----------------------------------------------------------------------------------- */

@@ -216,8 +216,8 @@ static void change_list(puppet_instance *instance, patchbay_call call,
     static const char OTHER[] = "[{\"name\":\"other\",\"inputSchema\":{\"type\":\"object\"}}]";
     assert_int_equal(instance->api->set_tools(instance->host, puppet_str(OTHER)), PATCHBAY_OK);
     assert_int_equal(instance->api->set_tools(instance->host, puppet_str("[]")), PATCHBAY_OK);
-    hub_notifier_settle(
-        hub_notifier_of(fixture_profile(&fixture))); /* nobody else holds the old one */
+    hub_notifier_settle(hub_notifier_of(
+        hub_profile_audience(fixture_profile(&fixture)))); /* nobody else holds the old one */
     assert_true(hub_str_is(request->tool, "a"));
     (void)puppet_finish(instance, call, "{\"content\":[]}");
 }

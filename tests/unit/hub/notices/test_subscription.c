@@ -575,7 +575,8 @@ static void test_acknowledged_when_known(void **state)
     assert_int_equal(
         t->catalog->set(t->host, PATCHBAY_RESOURCES, puppet_str("[" RESOURCE("x:1") "]")),
         PATCHBAY_OK);
-    while (hub_notifier_count(hub_notifier_of(hub_find_profile(fixture.hub, NULL))) == 0) {
+    while (hub_notifier_count(
+               hub_notifier_of(hub_profile_audience(hub_find_profile(fixture.hub, NULL)))) == 0) {
         ev_run(fixture.loop, EVRUN_ONCE);
     }
     assert_int_equal(m->count, 0);

@@ -452,7 +452,9 @@ static void test_policy(void **state)
     assert_true(fixture_logged(&fixture, "toolset.skipped profile=default toolsets=b"));
     fixture.profiles[0].policy.max_active = 1;
     assert_int_equal(reload(), HUB_OK);
-    assert_int_equal(hub_manager_active_count(hub_manager_of(fixture_profile(&fixture))), 1);
+    assert_int_equal(
+        hub_manager_active_count(hub_manager_of(hub_profile_audience(fixture_profile(&fixture)))),
+        1);
     fixture.profiles[0].policy.max_active = 0;
     fixture.profiles[0].policy.read_only = true; /* no tool says that it is */
     assert_int_equal(reload(), HUB_OK);

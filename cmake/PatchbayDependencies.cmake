@@ -5,6 +5,10 @@ pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson) # what wants a tree, off the way of calls
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+# SQLite is loaded when there is something to keep (core/state/sqlite_library.c), never linked.
+pkg_check_modules(SQLITE REQUIRED sqlite3)
+add_library(patchbay_sqlite_headers INTERFACE)
+target_include_directories(patchbay_sqlite_headers SYSTEM INTERFACE ${SQLITE_INCLUDE_DIRS})
 if(PATCHBAY_HTTP)
     pkg_check_modules(WEBSOCKETS REQUIRED IMPORTED_TARGET libwebsockets)
     pkg_check_modules(SSL REQUIRED IMPORTED_TARGET libssl)

@@ -21,20 +21,21 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ["guard", "base", "redact", "wire", "tools", "modules", "identity", "search", "hub", "config", "web", "cli"]  # lowest first
+ROOMS = ["guard", "base", "redact", "wire", "tools", "modules", "state", "identity", "search", "hub", "config", "web", "cli"]  # lowest first
 
 # Headers of libraries, and where they may appear. A number bounds how many files of a folder may.
 LIBRARIES = {
     r"jansson\.h": {"core/identity": None, "tests": None},
     r"yaml\.h": {"core/config": 1},
     r"pcre2\.h": {"core/tools": 1, "plugins": None, "tests": None},
-    r"ev\.h": {"core/base": None, "core/modules": None, "core/hub": None, "core/cli": None, "transports": None, "tests": None},
+    r"sqlite3\.h": {"core/state": None},  # its engine; loaded when there is something to keep
+    r"ev\.h": {"core/base": None, "core/modules": None, "core/state": None, "core/hub": None, "core/cli": None, "transports": None, "tests": None},
     r"uthash\.h|utlist\.h": {"core": None, "tests": None},
-    r"openssl/.*": {"core/base": 1, "core/config": 1, "core/identity": None, "core/hub": None, "plugins": 1, "transports": None, "tests": None},
+    r"openssl/.*": {"core/base": 1, "core/config": 1, "core/state": 1, "core/identity": None, "core/hub": None, "plugins": 1, "transports": None, "tests": None},
     r"curl/.*": {"core/modules": None, "plugins": None},
     r"libwebsockets\.h": {"transports": None},
     r"libstemmer\.h": {"core/search": 1},
-    r"dlfcn\.h": {"core/modules": None, "core/search": 1, "tests": None},
+    r"dlfcn\.h": {"core/modules": None, "core/state": 1, "core/search": 1, "tests": None},
     r"cmocka\.h": {"tests": None},
 }
 

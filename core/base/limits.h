@@ -112,6 +112,33 @@
 #define HUB_LIMIT_CATALOG_FILES      10000
 #define HUB_LIMIT_CATALOG_TTL_MS     300000
 
+/* The store. A document is a choice that somebody made or a thing that a user named, not a payload.
+ * An owner is a principal, with the issuer's URL in it; a scope is a path. Records of one owner and
+ * kind are what a person can look through; in all: several for each of ten thousand principals. */
+#define HUB_LIMIT_STATE_DOCUMENT_BYTES    (64u * 1024)
+#define HUB_LIMIT_STATE_SCOPE_BYTES       4096
+#define HUB_LIMIT_STATE_KIND_BYTES        32
+#define HUB_LIMIT_STATE_OWNER_BYTES       1024
+#define HUB_LIMIT_STATE_KEY_BYTES         256
+#define HUB_LIMIT_STATE_RECORDS_PER_OWNER 1000
+#define HUB_LIMIT_STATE_RECORDS           200000
+
+/* Operations of one hub that wait for the store: more principals at once than that find it busy.
+ * What a page of a list holds; of bytes about, one record more is there always. */
+#define HUB_LIMIT_STATE_OPERATIONS 4096
+#define HUB_LIMIT_STATE_PAGE       256
+#define HUB_LIMIT_STATE_PAGE_BYTES (1024u * 1024)
+
+/* Deletions that are remembered for those who follow the store: who is behind by more lists again. */
+#define HUB_LIMIT_STATE_DELETIONS 1000
+
+/* Keys that open secrets, the current one and older ones; and records of one import. */
+#define HUB_LIMIT_STATE_KEYS   16
+#define HUB_LIMIT_STATE_IMPORT HUB_LIMIT_STATE_RECORDS
+
+/* How long a process waits for another one that is writing to the store. */
+#define HUB_LIMIT_STATE_BUSY_MS 5000
+
 /* Subscriptions of one connection. */
 #define HUB_LIMIT_LISTENS_PER_SESSION 64
 

@@ -268,6 +268,19 @@
 #define HUB_LIMIT_AUDIT_ARGUMENT_BYTES 4096
 #define HUB_LIMIT_AUDIT_END_MS         1000
 
+/* Access rules: each tool that is listed passes all of them, and one call its own. What one call's
+ * rules look at in its arguments is a walk over what a client sends. */
+#define HUB_LIMIT_ACCESS_RULES  256
+#define HUB_LIMIT_ACCESS_VALUES 100000
+
+/* Scopes, and groups, of one credential: a token's are read at each change of its file, and compared
+ * at each request. Scope names are those of OAuth (RFC 6749 section 3.3). */
+#define HUB_LIMIT_SCOPES_PER_TOKEN 64
+#define HUB_LIMIT_SCOPE_BYTES      128
+
+/* What of a call's arguments is shown to somebody who is asked to confirm it. */
+#define HUB_LIMIT_CONFIRM_BYTES 2048
+
 /* A manifest, and everything it includes. */
 #define HUB_LIMIT_CONFIG_BYTES  (8u * 1024 * 1024)
 #define HUB_LIMIT_CONFIG_DEPTH  32

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "identity/identity.h"
+
+#include <stdlib.h>
+
+hub_identity HUB_IDENTITY_LOCAL = {.name = "local"};
+hub_identity HUB_IDENTITY_ANONYMOUS = {.name = "anonymous"};
+
+/* ---- one block for all of it ----------------------------------------------------------------- */
+
+static size_t names_bytes(const hub_names *names)
+{
+    size_t bytes = names->count * sizeof *names->items;
+    for (size_t i = 0; i < names->count; i++) {
+        bytes += strlen(names->items[i]) + 1;
+    }
+    return bytes;
+}
+
+static const char *copy_text(char **at, hub_str text)
+{
+    char *copy = *at;
+    if (text.len > 0) {
+        memcpy(copy, text.ptr, text.len);
+    }
+    copy[text.len] = '\0';
+    *at += text.len + 1;
+    return copy;
+}
+
+/* The array is in front of all texts, where it is aligned. */
+static hub_names copy_names(const char ***array, char **at, const hub_names *names)
+{
+    hub_names copy = {.items = *array, .count = names->count, .set = names->set};
+    for (size_t i = 0; i < names->count; i++) {
+        (*array)[i] = copy_text(at, hub_str_of(names->items[i]));
+    }
+    *array += names->count;
+    return copy;
+}
+
+hub_identity *hub_identity_make(const hub_identity *draft)
+{
+    size_t profile = draft->profile != NULL ? strlen(draft->profile) + 1 : 0;
+    hub_identity *identity =
+        malloc(sizeof *identity + names_bytes(&draft->scopes) + names_bytes(&draft->groups) +
+               strlen(draft->name) + 1 + draft->claims.len + 1 + profile);
+    if (identity == NULL) {
+        return NULL;
+    }
+    const char **array = (void *)(identity + 1);
+    char *at = (char *)(array + draft->scopes.count + draft->groups.count);
+    *identity = *draft;
+    identity->refs = 1;
+    identity->scopes = copy_names(&array, &at, &draft->scopes);
+    identity->groups = copy_names(&array, &at, &draft->groups);
+    identity->name = copy_text(&at, hub_str_of(draft->name));
+    identity->claims.ptr = copy_text(&at, draft->claims);
+    identity->profile = profile > 0 ? copy_text(&at, hub_str_of(draft->profile)) : NULL;
+    return identity;
+}
+
+hub_identity *hub_identity_ref(hub_identity *identity)
+{
+    identity->refs += identity->refs > 0;
+    return identity;
+}
+
+void hub_identity_unref(hub_identity *identity)
+{
+    if (identity != NULL && identity->refs > 0 && --identity->refs == 0) {
+        free(identity);
+    }
+}
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+bool hub_identity_is_of_token(const hub_identity *identity)
+{
+    static const uint8_t NONE[HUB_IDENTITY_DIGEST_BYTES];
+    return memcmp(identity->credential, NONE, sizeof NONE) != 0;
+}
+
+static bool are_same_names(const hub_names *a, const hub_names *b)
+{
+    bool are_same = a->count == b->count;
+    for (size_t i = 0; are_same && i < a->count; i++) {
+        are_same = strcmp(a->items[i], b->items[i]) == 0;
+    }
+    return are_same;
+}
+
+bool hub_identity_has_same_rights(const hub_identity *a, const hub_identity *b)
+{
+    hub_str profiles[] = {hub_str_of(a->profile), hub_str_of(b->profile)};
+    return a == b ||
+           (strcmp(a->name, b->name) == 0 && are_same_names(&a->scopes, &b->scopes) &&
+            are_same_names(&a->groups, &b->groups) && hub_str_eq(a->claims, b->claims) &&
+            (a->profile == NULL) == (b->profile == NULL) && hub_str_eq(profiles[0], profiles[1]));
+}

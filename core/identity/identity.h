@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An identity: who is asking, as a credential says it. The name has its kind in front (`token:NAME`,
+ * `jwt:ISSUER#SUB`, `cert:NAME`, `uid:N`), or is `local` (stdio) or `anonymous` (HTTP without
+ * authentication): no kind can imitate another. Two credentials of one principal have the same name
+ * and may have different rights. Immutable and reference-counted. Decides nothing: access.h does.
+ *
+ * Thread: [loop].
+ */
+#ifndef HUB_IDENTITY_IDENTITY_H
+#define HUB_IDENTITY_IDENTITY_H
+
+#include "tools/rules.h"
+
+/* Bytes of the digest that tells credentials apart. */
+#define HUB_IDENTITY_DIGEST_BYTES 32
+
+typedef struct hub_identity {
+    unsigned refs;       /* 0: a constant, which nobody frees */
+    const char *name;    /* never NULL */
+    hub_names scopes;    /* what the credential was given */
+    hub_names groups;    /* whom its owner belongs to */
+    hub_str claims;      /* a JSON object that was checked; empty: there are none */
+    const char *profile; /* the only profile that it is good for; NULL: any */
+    int64_t expires;     /* seconds since 1970; 0: never */
+    uint8_t credential[HUB_IDENTITY_DIGEST_BYTES]; /* of a token; zeros: of no token */
+} hub_identity;
+
+/* The two that need no credential. */
+extern hub_identity HUB_IDENTITY_LOCAL;
+extern hub_identity HUB_IDENTITY_ANONYMOUS;
+
+/* A copy of a draft, whose refs are ignored, in one block.
+ * owns:    the result, one reference; NULL: out of memory */
+hub_identity *hub_identity_make(const hub_identity *draft);
+
+hub_identity *hub_identity_ref(hub_identity *identity);
+void hub_identity_unref(hub_identity *identity); /* NULL is fine */
+
+/* Whether a token made it. */
+bool hub_identity_is_of_token(const hub_identity *identity);
+
+/* Whether it says the same in everything but the time when it ends. */
+bool hub_identity_has_same_rights(const hub_identity *a, const hub_identity *b);
+
+/* Whether it has expired. `now`: seconds since 1970. */
+static inline bool hub_identity_is_over(const hub_identity *identity, int64_t now)
+{
+    return identity->expires != 0 && identity->expires <= now;
+}
+
+#endif

@@ -41,6 +41,8 @@ typedef struct cli_options {
     size_t allowed_origin_count;
     const char *profile;      /* NULL: default */
     const char *expires;      /* token new; NULL: never */
+    const char *scopes;       /* token new: names with commas between; NULL: none */
+    const char *groups;       /* likewise */
     const char *config_json;  /* module-host: "-", the first line of stdin, or a file; NULL: {} */
     const char *memory_limit; /* module-host: a size; NULL: none */
     const char *tool;         /* call: its name; else NULL */

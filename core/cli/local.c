@@ -169,7 +169,7 @@ static int make_hub(cli_local *local, bool start)
 {
     hub_error why = {.code = HUB_OK};
     hub_session_options session = {.transport = "command line",
-                                   .principal = "local",
+                                   .identity = &HUB_IDENTITY_LOCAL,
                                    .profile = local->profile,
                                    .port = &local->port};
     hub_err err = hub_orchestrator_create(local->loop, &local->config->settings, &local->hub, &why);

@@ -38,9 +38,13 @@ const cli_command CLI_COMMANDS[] = {
      "Toolsets with `isolation: process` are run so. The tools have the plugin's own names. With\n"
      "`--config-json -` the first line of stdin is the plugin's configuration.",
      1, cli_module_host},
-    {"token", "new NAME [--expires 90d] | list [--json] | revoke NAME|ID  [--tokens FILE]",
+    {"token",
+     "new NAME [--expires 90d] [--scopes A,B] [--groups A,B] [--profile NAME] | list [--json] | "
+     "revoke NAME|ID  [--tokens FILE]",
      "Create, list and revoke bearer tokens for HTTP clients.",
-     "`new` prints the token once; the file keeps only its digest. A name may have several\n"
+     "`new` prints the token once; the file keeps only its digest. Its owner is the\n"
+     "principal token:NAME, with these scopes and groups; --profile pins it to one profile.\n"
+     "A name may have several\n"
      "tokens: `revoke NAME` revokes all of them, `revoke ID` one. A running hub applies changes\n"
      "at once. The file is the one of --tokens, else of auth.tokens in the manifest (--config),\n"
      "else $XDG_CONFIG_HOME/patchbay/tokens.json.",

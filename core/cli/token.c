@@ -89,18 +89,58 @@ static bool print_secret(const char *text)
     return write(STDOUT_FILENO, "\n", 1) == 1;
 }
 
-static int make_token(const char *path, const char *name, const char *lifetime)
+/* "a,b" as names, which lie in the arena. */
+static bool split_names(const char *text, hub_arena *arena, hub_names *names)
 {
+    hub_str rest = hub_str_of(text);
+    size_t room = 1;
+    for (size_t i = 0; i < rest.len; i++) {
+        room += rest.ptr[i] == ',';
+    }
+    const char **items = hub_arena_array(arena, room, sizeof *items);
+    *names = (hub_names){.items = items, .set = true};
+    while (items != NULL && rest.len > 0) {
+        size_t length = hub_str_find(rest, HUB_STR(","));
+        length = length == SIZE_MAX ? rest.len : length;
+        hub_str name = hub_str_trim((hub_str){.ptr = rest.ptr, .len = length});
+        items[names->count] = hub_arena_strdup(arena, name);
+        if (items[names->count++] == NULL) {
+            return false;
+        }
+        rest = hub_str_from(rest, length < rest.len ? length + 1 : length);
+    }
+    return items != NULL;
+}
+
+/* What the options say that the token is good for. */
+static int read_rights(const cli_options *options, hub_arena *arena, hub_token *token)
+{
+    token->profile = options->profile;
+    if ((options->scopes != NULL && !split_names(options->scopes, arena, &token->scopes)) ||
+        (options->groups != NULL && !split_names(options->groups, arena, &token->groups))) {
+        cli_complain("out of memory");
+        return EXIT_INTERNAL;
+    }
+    const char *problem = hub_tokens_rights_problem(token);
+    if (problem != NULL) {
+        cli_complain("%s", problem);
+        return EXIT_USAGE;
+    }
+    return EXIT_OK;
+}
+
+static int make_token(const char *path, hub_token *wanted, const char *lifetime)
+{
+    const char *name = wanted->name;
     hub_error why = {.code = HUB_OK};
     hub_new_token token = {.text = ""};
     int64_t now = (int64_t)time(NULL);
-    int64_t expires = 0;
-    if (lifetime != NULL && !parse_expiry(lifetime, now, &expires)) {
+    if (lifetime != NULL && !parse_expiry(lifetime, now, &wanted->expires)) {
         cli_complain("--expires: wanted a time like \"90d\", \"12h\" or \"30m\", found \"%s\"",
                      lifetime);
         return EXIT_USAGE;
     }
-    hub_err err = hub_tokens_add(path, name, now, expires, &token, &why);
+    hub_err err = hub_tokens_add(path, wanted, now, &token, &why);
     if (err != HUB_OK) {
         return err == HUB_EINVAL && hub_tokens_name_problem(hub_str_of(name)) != NULL
                    ? (cli_complain("%s", why.text), EXIT_USAGE)
@@ -131,6 +171,27 @@ static void add_time(hub_buf *out, int64_t seconds, const char *zero)
                    utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
+static void add_list(hub_buf *out, const char *what, const hub_names *names)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        hub_buf_printf(out, "%s%s", i == 0 ? what : ",", names->items[i]);
+    }
+}
+
+static void add_json_list(hub_buf *out, const char *key, const hub_names *names)
+{
+    if (!names->set) {
+        return;
+    }
+    hub_json_add_key(out, hub_str_of(key));
+    hub_buf_add_char(out, '[');
+    for (size_t i = 0; i < names->count; i++) {
+        hub_json_add_comma(out);
+        hub_json_add_string(out, hub_str_of(names->items[i]));
+    }
+    hub_buf_add_char(out, ']');
+}
+
 static void print_table(const hub_tokens *tokens, int64_t now)
 {
     hub_buf line;
@@ -144,6 +205,11 @@ static void print_table(const hub_tokens *tokens, int64_t now)
         add_time(&line, tokens->created[i], "?");
         add_time(&line, token->expires, "never");
         hub_buf_printf(&line, "%s%s", token->name, is_over ? " (expired)" : "");
+        add_list(&line, "  scopes ", &token->scopes);
+        add_list(&line, "  groups ", &token->groups);
+        if (token->profile != NULL) {
+            hub_buf_printf(&line, "  profile %s", token->profile);
+        }
         cli_print(hub_buf_str(&line));
     }
     hub_buf_fini(&line);
@@ -164,6 +230,12 @@ static void print_json(const hub_tokens *tokens)
         hub_buf_printf(&out, ",\"created\":%" PRId64, tokens->created[i]);
         if (token->expires != 0) {
             hub_buf_printf(&out, ",\"expires\":%" PRId64, token->expires);
+        }
+        add_json_list(&out, "scopes", &token->scopes);
+        add_json_list(&out, "groups", &token->groups);
+        if (token->profile != NULL) {
+            hub_json_add_key(&out, HUB_STR("profile"));
+            hub_json_add_string(&out, hub_str_of(token->profile));
         }
         hub_buf_add(&out, HUB_STR("}"));
     }
@@ -218,12 +290,17 @@ static int run(cli_options *options, const char *verb, hub_arena *arena)
                               : "the name or id of a token");
         return EXIT_USAGE;
     }
-    int status = find_file(options, arena, &path);
+    hub_token wanted = {.name = name};
+    int status = read_rights(options, arena, &wanted);
+    if (status == EXIT_OK) {
+        options->profile = NULL; /* of the token, and nothing that the manifest has to have */
+        status = find_file(options, arena, &path);
+    }
     if (status != EXIT_OK) {
         return status;
     }
     return is_list  ? list_tokens(path, arena, options->json)
-           : is_new ? make_token(path, name, options->expires)
+           : is_new ? make_token(path, &wanted, options->expires)
                     : revoke_token(path, name);
 }
 

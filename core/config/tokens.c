@@ -31,6 +31,19 @@ const char *hub_tokens_name_problem(hub_str name)
     return NULL;
 }
 
+/* As hub_config_is_key has it. */
+static bool is_profile(hub_str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool is_letter = c >= 'a' && c <= 'z';
+        if (!is_letter && (i == 0 || (c != '-' && c != '_' && (c < '0' || c > '9')))) {
+            return false;
+        }
+    }
+    return name.len > 0 && name.len <= HUB_LIMIT_TOOLSET_KEY_BYTES;
+}
+
 static bool is_id(hub_str id)
 {
     for (size_t i = 0; i < id.len; i++) {
@@ -56,6 +69,74 @@ static bool parse_digest(hub_str hex, uint8_t *digest)
             return false;
         }
         digest[i / 2] = (uint8_t)(digest[i / 2] << 4 | (is_letter ? c - 'a' + 10 : c - '0'));
+    }
+    return true;
+}
+
+static const char *names_problem(const hub_names *names, const char *(*problem_of)(hub_str name))
+{
+    const char *problem = names->count > HUB_LIMIT_SCOPES_PER_TOKEN
+                              ? "a token has at most 64 scopes and 64 groups"
+                              : NULL;
+    for (size_t i = 0; problem == NULL && i < names->count; i++) {
+        problem = problem_of(hub_str_of(names->items[i]));
+    }
+    return problem;
+}
+
+const char *hub_tokens_rights_problem(const hub_token *token)
+{
+    const char *problem = names_problem(&token->scopes, hub_scope_problem);
+    if (problem == NULL) {
+        problem = names_problem(&token->groups, hub_group_problem);
+    }
+    return problem != NULL || token->profile == NULL || is_profile(hub_str_of(token->profile))
+               ? problem
+               : "a profile's name is a lower-case letter, then lower-case letters, digits, \"-\" "
+                 "and \"_\"";
+}
+
+/* A list of names, decoded; NULL, or what is wrong with it. */
+static const char *read_names(hub_str list, hub_arena *arena, hub_names *names)
+{
+    static const char WANTED[] = "\"scopes\" and \"groups\" are lists of text";
+    hub_json_iter it = hub_json_iterate(list);
+    hub_str key;
+    hub_str value;
+    const char **items = hub_arena_array(arena, hub_json_count(list), sizeof *items);
+    *names = (hub_names){.items = items, .set = true};
+    if (items == NULL || hub_json_type_of(list) != HUB_JSON_ARRAY) {
+        return WANTED;
+    }
+    while (hub_json_next(&it, &key, &value)) {
+        hub_buf text;
+        hub_buf_init(&text, value.len);
+        bool is_text = hub_json_decode(value, &text) == HUB_OK && text.len > 0 &&
+                       memchr(text.ptr, '\0', text.len) == NULL;
+        items[names->count] = is_text ? hub_arena_strdup(arena, hub_buf_str(&text)) : NULL;
+        hub_buf_fini(&text);
+        if (items[names->count++] == NULL) {
+            return WANTED;
+        }
+    }
+    return NULL;
+}
+
+/* What a token is good for: true when it is such a member. */
+static bool read_right(hub_str key, hub_str value, hub_arena *arena, hub_token *token,
+                       const char **ret_problem)
+{
+    if (hub_json_string_is(key, HUB_STR("scopes"))) {
+        *ret_problem = read_names(value, arena, &token->scopes);
+    } else if (hub_json_string_is(key, HUB_STR("groups"))) {
+        *ret_problem = read_names(value, arena, &token->groups);
+    } else if (hub_json_string_is(key, HUB_STR("profile"))) {
+        hub_str text = HUB_STR_EMPTY;
+        bool is_text = hub_json_plain(value, &text);
+        token->profile = hub_arena_strdup(arena, text);
+        *ret_problem = is_text && token->profile != NULL ? NULL : "\"profile\" is not text";
+    } else {
+        return false;
     }
     return true;
 }
@@ -86,7 +167,10 @@ static const char *read_member(hub_str key, hub_str value, hub_arena *arena, hub
         bool is_time = hub_json_to_i64(value, &token->expires) && token->expires > 0;
         return is_time ? NULL : "\"expires\" is not seconds since 1970; leave it out for never";
     }
-    return "it has a member that is none of name, id, sha256, created, expires";
+    const char *problem = "it has a member that is none of name, id, sha256, created, expires, "
+                          "scopes, groups, profile";
+    (void)read_right(key, value, arena, token, &problem);
+    return problem;
 }
 
 static const char *read_entry(hub_str entry, hub_arena *arena, hub_token *token, int64_t *created)
@@ -109,7 +193,7 @@ static const char *read_entry(hub_str entry, hub_arena *arena, hub_token *token,
             return "it lacks \"name\", \"id\" or \"sha256\"";
         }
     }
-    return NULL;
+    return hub_tokens_rights_problem(token);
 }
 
 const hub_token *hub_tokens_find(const hub_tokens *tokens, const char *id)

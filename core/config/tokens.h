@@ -2,8 +2,8 @@
 /*
  * The tokens file: who may use the hub over TCP. It holds names and digests, never a token:
  *     [{"name": "laptop", "id": "9f8e…", "sha256": "64 hex digits", "created": 1767225600,
- *       "expires": 1775001600}]
- * Times are seconds since 1970; without "expires" a token is good for ever. One name may have
+ *       "expires": 1775001600, "scopes": ["tools:read"], "groups": ["dev"], "profile": "work"}]
+ * What a token is good for (scopes, groups, profile) may be left out. Times are seconds since 1970; without "expires" a token is good for ever. One name may have
  * several tokens, so that they can be changed without a gap. The digest is that of the whole token,
  * which reads pbt_ID_SECRET. The file is its owner's alone (0600). [init]; blocks.
  */
@@ -15,8 +15,8 @@
 
 enum {
     HUB_TOKEN_NAME_BYTES = 64,
-    HUB_TOKEN_ID_BYTES = 32,            /* the longest that is read; 12 are written */
-    HUB_TOKENS_FILE_BYTES = 512 * 1024, /* HUB_LIMIT_TOKENS of the longest fit */
+    HUB_TOKEN_ID_BYTES = 32,                 /* the longest that is read; 12 are written */
+    HUB_TOKENS_FILE_BYTES = 2 * 1024 * 1024, /* HUB_LIMIT_TOKENS with a dozen scopes each fit */
 };
 
 /* What a file says. `tokens` and `created` go together, by index. */
@@ -44,18 +44,21 @@ const hub_token *hub_tokens_find(const hub_tokens *tokens, const char *id);
 /* What is wrong with a token's name: a static sentence, or NULL. */
 const char *hub_tokens_name_problem(hub_str name);
 
+/* What is wrong with what a token is to be good for: a static sentence, or NULL. */
+const char *hub_tokens_rights_problem(const hub_token *token);
+
 /* The token itself, to be shown once. */
 typedef struct hub_new_token {
     char text[64]; /* NUL-terminated; wipe it with hub_tokens_wipe */
 } hub_new_token;
 
 /* Make a token of 256 random bits and append it to the file, which is created when there is none,
- * with its folders. `expires` is 0 for never. Another process that writes meanwhile is waited for;
+ * with its folders. Of `wanted` the id and the digest are not read. Another process that writes meanwhile is waited for;
  * the file is replaced at once or not at all.
- * errors:  HUB_EINVAL (no good name), HUB_ELIMIT (enough tokens); those of hub_tokens_read and of
+ * errors:  HUB_EINVAL (no good name, scope, group or profile), HUB_ELIMIT (enough tokens); those of hub_tokens_read and of
  *          writing (HUB_ESYSTEM) */
-HUB_MUST_CHECK hub_err hub_tokens_add(const char *path, const char *name, int64_t now,
-                                      int64_t expires, hub_new_token *ret_token, hub_error *reterr);
+HUB_MUST_CHECK hub_err hub_tokens_add(const char *path, const hub_token *wanted, int64_t now,
+                                      hub_new_token *ret_token, hub_error *reterr);
 void hub_tokens_wipe(hub_new_token *token);
 
 /* Take every token of this name out of the file, or the one with this id.

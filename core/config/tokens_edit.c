@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/limits.h"
 #include "config/file.h"
+#include "wire/json.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -33,6 +34,19 @@ static void add_hex(hub_buf *out, const uint8_t *bytes, size_t count)
     }
 }
 
+static void add_names(hub_buf *out, const char *key, const hub_names *names)
+{
+    if (!names->set) {
+        return;
+    }
+    hub_buf_printf(out, ", \"%s\": [", key);
+    for (size_t i = 0; i < names->count; i++) {
+        hub_buf_add(out, i == 0 ? HUB_STR_EMPTY : HUB_STR(", "));
+        hub_json_add_string(out, hub_str_of(names->items[i]));
+    }
+    hub_buf_add_char(out, ']');
+}
+
 /* One token per line, for people and for diffs. */
 static hub_err write_tokens(const char *path, const hub_tokens *tokens, hub_error *reterr)
 {
@@ -47,6 +61,11 @@ static hub_err write_tokens(const char *path, const hub_tokens *tokens, hub_erro
         hub_buf_printf(&out, "\", \"created\": %lld", (long long)tokens->created[i]);
         if (token->expires != 0) {
             hub_buf_printf(&out, ", \"expires\": %lld", (long long)token->expires);
+        }
+        add_names(&out, "scopes", &token->scopes);
+        add_names(&out, "groups", &token->groups);
+        if (token->profile != NULL) {
+            hub_buf_printf(&out, ", \"profile\": \"%s\"", token->profile);
         }
         hub_buf_add(&out, HUB_STR("}"));
     }
@@ -182,9 +201,8 @@ static hub_err make_token(char *id, hub_new_token *token, hub_error *reterr)
 }
 
 typedef struct token_addition {
-    const char *name;
+    const hub_token *wanted;
     int64_t now;
-    int64_t expires;
     hub_new_token *token;
 } token_addition;
 
@@ -200,7 +218,7 @@ static hub_err add_token(hub_tokens *tokens, hub_arena *arena, void *ctx, hub_er
     if (err != HUB_OK) {
         return err;
     }
-    hub_token token = {.name = addition->name, .expires = addition->expires};
+    hub_token token = *addition->wanted;
     token.id = hub_arena_strdup(arena, hub_str_of(id));
     const char *text = addition->token->text;
     hub_digest_of(hub_str_of(text), token.sha256);
@@ -213,14 +231,15 @@ static hub_err add_token(hub_tokens *tokens, hub_arena *arena, void *ctx, hub_er
     return HUB_OK;
 }
 
-hub_err hub_tokens_add(const char *path, const char *name, int64_t now, int64_t expires,
+hub_err hub_tokens_add(const char *path, const hub_token *wanted, int64_t now,
                        hub_new_token *ret_token, hub_error *reterr)
 {
-    const char *problem = hub_tokens_name_problem(hub_str_of(name));
+    const char *problem = hub_tokens_name_problem(hub_str_of(wanted->name));
+    problem = problem != NULL ? problem : hub_tokens_rights_problem(wanted);
     if (problem != NULL) {
         return hub_fail(reterr, HUB_EINVAL, "%s", problem);
     }
-    token_addition what = {.name = name, .now = now, .expires = expires, .token = ret_token};
+    token_addition what = {.wanted = wanted, .now = now, .token = ret_token};
     const file_edit edit = {.path = path, .may_create = true, .change = add_token, .ctx = &what};
     hub_err err = edit_file(&edit, reterr);
     if (err != HUB_OK) {

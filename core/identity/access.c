@@ -210,15 +210,38 @@ bool hub_access_shows(const hub_access_settings *settings, const hub_access_clas
     return otherwise(settings, subject) != HUB_ACCESS_DENY;
 }
 
+/* Walk the scopes that this tool needs beside its toolset's: `line` and `rest` are 0 and empty at the
+ * beginning. */
+static bool next_scope(const hub_access_subject *subject, size_t *line, hub_str *rest,
+                       hub_str *ret_scope)
+{
+    while (rest->len == 0) {
+        if (subject->tool_scopes == NULL || *line >= subject->tool_scopes->count) {
+            return false;
+        }
+        hub_str text = hub_str_of(subject->tool_scopes->items[(*line)++]);
+        size_t end = hub_str_find(text, HUB_STR("\n"));
+        hub_assert(end != SIZE_MAX);
+        if (hub_str_glob((hub_str){.ptr = text.ptr, .len = end}, subject->name)) {
+            *rest = hub_str_from(text, end + 1);
+        }
+    }
+    size_t end = hub_str_find(*rest, HUB_STR(" "));
+    *ret_scope = (hub_str){.ptr = rest->ptr, .len = end < rest->len ? end : rest->len};
+    *rest = hub_str_from(*rest, end < rest->len ? end + 1 : rest->len);
+    return true;
+}
+
 static bool has_scopes(const hub_access_subject *subject, const hub_access_decision *decision,
                        const hub_names *had)
 {
     if (subject->scopes != NULL && !has_all(subject->scopes, had)) {
         return false;
     }
-    for (size_t i = 0; i < subject->tool_scope_count; i++) {
-        const hub_tool_scopes *some = &subject->tool_scopes[i];
-        if (hub_str_glob(hub_str_of(some->glob), subject->name) && !has_all(&some->scopes, had)) {
+    hub_str scope;
+    size_t line = 0;
+    for (hub_str rest = HUB_STR_EMPTY; next_scope(subject, &line, &rest, &scope);) {
+        if (!hub_names_have(had, scope)) {
             return false;
         }
     }
@@ -227,13 +250,11 @@ static bool has_scopes(const hub_access_subject *subject, const hub_access_decis
 
 static bool needs_scopes(const hub_access_subject *subject, const hub_access_decision *decision)
 {
-    bool needs = (subject->scopes != NULL && subject->scopes->count > 0) ||
-                 decision->rule->who.scopes.count > 0;
-    for (size_t i = 0; !needs && i < subject->tool_scope_count; i++) {
-        needs = subject->tool_scopes[i].scopes.count > 0 &&
-                hub_str_glob(hub_str_of(subject->tool_scopes[i].glob), subject->name);
-    }
-    return needs;
+    hub_str rest = HUB_STR_EMPTY;
+    hub_str scope;
+    size_t line = 0;
+    return (subject->scopes != NULL && subject->scopes->count > 0) ||
+           decision->rule->who.scopes.count > 0 || next_scope(subject, &line, &rest, &scope);
 }
 
 hub_err hub_access_decide(const hub_access_settings *settings, const hub_identity *identity,
@@ -289,17 +310,21 @@ static bool has_word(hub_str text, hub_str word)
     return false;
 }
 
+static void add_scope(hub_str scope, hub_buf *out)
+{
+    if (out->len > 0 && has_word(hub_buf_str(out), scope)) {
+        return;
+    }
+    if (out->len > 0) {
+        hub_buf_add_char(out, ' ');
+    }
+    hub_buf_add(out, scope);
+}
+
 static void add_scopes(const hub_names *scopes, hub_buf *out)
 {
     for (size_t i = 0; i < scopes->count; i++) {
-        hub_str scope = hub_str_of(scopes->items[i]);
-        if (out->len > 0 && has_word(hub_buf_str(out), scope)) {
-            continue;
-        }
-        if (out->len > 0) {
-            hub_buf_add_char(out, ' ');
-        }
-        hub_buf_add(out, scope);
+        add_scope(hub_str_of(scopes->items[i]), out);
     }
 }
 
@@ -309,10 +334,10 @@ void hub_access_add_scopes(const hub_access_subject *subject, const hub_access_d
     if (subject->scopes != NULL) {
         add_scopes(subject->scopes, out);
     }
-    for (size_t i = 0; i < subject->tool_scope_count; i++) {
-        if (hub_str_glob(hub_str_of(subject->tool_scopes[i].glob), subject->name)) {
-            add_scopes(&subject->tool_scopes[i].scopes, out);
-        }
+    hub_str scope;
+    size_t line = 0;
+    for (hub_str rest = HUB_STR_EMPTY; next_scope(subject, &line, &rest, &scope);) {
+        add_scope(scope, out);
     }
     if (decision->rule != NULL && decision->rule->then == HUB_ACCESS_CHALLENGE) {
         add_scopes(&decision->rule->who.scopes, out);

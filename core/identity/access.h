@@ -34,17 +34,16 @@ void hub_access_class_of(const hub_access_settings *settings, const hub_identity
  * here only where it is trusted. */
 typedef struct hub_access_subject {
     hub_str toolset;
-    hub_str name;            /* the toolset's own */
-    const hub_names *tags;   /* of the manifest; may be NULL */
-    hub_str tags_json;       /* of a tool that is trusted: an array; or empty */
-    const char *category;    /* of the manifest, instead of the tool's own; may be NULL */
-    hub_str category_json;   /* of a tool that is trusted: a string; or empty */
-    bool is_read_only;       /* … */
-    bool is_destructive;     /* … and true where nobody that is trusted said otherwise */
-    bool is_own;             /* the hub's own: only rules that name "_meta:…" are about it */
-    const hub_names *scopes; /* that all of the toolset needs; may be NULL */
-    const hub_tool_scopes *tool_scopes;
-    size_t tool_scope_count;
+    hub_str name;                 /* the toolset's own */
+    const hub_names *tags;        /* of the manifest; may be NULL */
+    hub_str tags_json;            /* of a tool that is trusted: an array; or empty */
+    const char *category;         /* of the manifest, instead of the tool's own; may be NULL */
+    hub_str category_json;        /* of a tool that is trusted: a string; or empty */
+    bool is_read_only;            /* … */
+    bool is_destructive;          /* … and true where nobody that is trusted said otherwise */
+    bool is_own;                  /* the hub's own: only rules that name "_meta:…" are about it */
+    const hub_names *scopes;      /* that all of the toolset needs; may be NULL */
+    const hub_names *tool_scopes; /* of some tools: "GLOB\nSCOPE SCOPE"; may be NULL */
 } hub_access_subject;
 
 typedef struct hub_access_decision {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/identity.h"
 
+#include "base/limits.h"
+
 #include <stdlib.h>
 
 hub_identity HUB_IDENTITY_LOCAL = {.name = "local"};
@@ -97,4 +99,30 @@ bool hub_identity_has_same_rights(const hub_identity *a, const hub_identity *b)
            (strcmp(a->name, b->name) == 0 && are_same_names(&a->scopes, &b->scopes) &&
             are_same_names(&a->groups, &b->groups) && hub_str_eq(a->claims, b->claims) &&
             (a->profile == NULL) == (b->profile == NULL) && hub_str_eq(profiles[0], profiles[1]));
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+const char *hub_scope_problem(hub_str scope)
+{
+    bool is_good = scope.len > 0 && scope.len <= HUB_LIMIT_SCOPE_BYTES;
+    for (size_t i = 0; is_good && i < scope.len; i++) {
+        char c = scope.ptr[i];
+        is_good = c > 0x20 && c < 0x7f && c != '"' && c != '\\' && c != ',';
+    }
+    return is_good ? NULL
+                   : "a scope has 1 to 128 printable ASCII characters, no space, comma, quote or "
+                     "backslash";
+}
+
+const char *hub_group_problem(hub_str group)
+{
+    bool is_good = group.len > 0 && group.len <= HUB_LIMIT_SCOPE_BYTES;
+    for (size_t i = 0; is_good && i < group.len;) {
+        hub_str rest = hub_str_from(group, i);
+        size_t length = hub_str_utf8_length(rest);
+        is_good = length > 0 && rest.ptr[0] != ',' && !hub_str_is_control(rest, length);
+        i += length;
+    }
+    return is_good ? NULL : "a group has 1 to 128 bytes, no comma and no control character";
 }

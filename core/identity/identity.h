@@ -43,6 +43,11 @@ bool hub_identity_is_of_token(const hub_identity *identity);
 /* Whether it says the same in everything but the time when it ends. */
 bool hub_identity_has_same_rights(const hub_identity *a, const hub_identity *b);
 
+/* What is wrong with the name of a scope (RFC 6749 section 3.3), or of a group: a static sentence, or
+ * NULL. */
+const char *hub_scope_problem(hub_str scope);
+const char *hub_group_problem(hub_str group);
+
 /* Whether it has expired. `now`: seconds since 1970. */
 static inline bool hub_identity_is_over(const hub_identity *identity, int64_t now)
 {

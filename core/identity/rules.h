@@ -78,10 +78,4 @@ typedef struct hub_access_settings {
     size_t count; /* at most HUB_LIMIT_ACCESS_RULES */
 } hub_access_settings;
 
-/* Scopes that some tools of a toolset need. */
-typedef struct hub_tool_scopes {
-    const char *glob; /* over the toolset's own tool names */
-    hub_names scopes; /* all */
-} hub_tool_scopes;
-
 #endif

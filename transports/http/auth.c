@@ -14,7 +14,6 @@ enum {
 
 static const char SCHEME[] = "Bearer";
 static const char PREFIX[] = "pbt_";
-static const char ANONYMOUS[] = "anonymous";
 
 /* b64token of RFC 6750 section 2.1: 1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "+" / "/" ) *"=" */
 static bool is_b64token(hub_str text)
@@ -85,11 +84,10 @@ static bool fits(hub_str text, const hub_token *token)
 }
 
 hub_auth_result hub_auth_check(const hub_auth_settings *auth, const hub_str *authorization,
-                               int64_t now, const char **ret_principal, hub_auth_grant *ret_grant)
+                               int64_t now, hub_identity **ret_identity)
 {
     if (!auth->required) {
-        *ret_principal = ANONYMOUS;
-        *ret_grant = (hub_auth_grant){.expires = 0};
+        *ret_identity = hub_identity_ref(&HUB_IDENTITY_ANONYMOUS);
         return HUB_AUTH_OK;
     }
     if (authorization == NULL) {
@@ -103,37 +101,10 @@ hub_auth_result hub_auth_check(const hub_auth_settings *auth, const hub_str *aut
     if (!fits(text, token) || (token->expires != 0 && token->expires <= now)) {
         return HUB_AUTH_REFUSED;
     }
-    *ret_principal = token->name;
-    *ret_grant = (hub_auth_grant){.expires = token->expires};
-    memcpy(ret_grant->sha256, token->sha256, DIGEST_BYTES);
+    hub_identity *identity = hub_token_identify(token);
+    if (identity == NULL) {
+        return HUB_AUTH_REFUSED;
+    }
+    *ret_identity = identity;
     return HUB_AUTH_OK;
-}
-
-bool hub_auth_renew(const hub_auth_settings *auth, hub_auth_grant *grant)
-{
-    static const uint8_t NONE[DIGEST_BYTES];
-    bool is_nobodys = memcmp(grant->sha256, NONE, DIGEST_BYTES) == 0;
-    if (!auth->required || is_nobodys) {
-        return !auth->required && is_nobodys;
-    }
-    for (size_t i = 0; i < auth->token_count; i++) {
-        if (memcmp(auth->tokens[i].sha256, grant->sha256, DIGEST_BYTES) == 0) {
-            grant->expires = auth->tokens[i].expires;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool hub_auth_knows(const hub_auth_settings *auth, const char *principal)
-{
-    if (!auth->required) {
-        return strcmp(principal, ANONYMOUS) == 0;
-    }
-    for (size_t i = 0; i < auth->token_count; i++) {
-        if (strcmp(auth->tokens[i].name, principal) == 0) {
-            return true;
-        }
-    }
-    return false;
 }

@@ -18,7 +18,6 @@ typedef struct hub_http_incoming {
     hub_http_request request; /* once the head is complete; points into `head` then */
     hub_http_task task;       /* likewise */
     hub_http_chunked chunked; /* while in_body */
-    char principal[HUB_AUTH_PRINCIPAL_BYTES]; /* of an admitted request: the settings may go */
 } hub_http_incoming;
 
 static void enter(hub_http_connection *connection, hub_deadlines *list)
@@ -107,17 +106,6 @@ static void serve(hub_http_connection *connection, hub_http_task *task, hub_str 
     drop_incoming(connection);
 }
 
-static void keep_principal(hub_http_incoming *incoming)
-{
-    if (incoming->task.principal == NULL) {
-        return; /* nobody was asked who he is */
-    }
-    size_t len = strlen(incoming->task.principal);
-    hub_assert(len < sizeof incoming->principal);
-    memcpy(incoming->principal, incoming->task.principal, len + 1);
-    incoming->task.principal = incoming->principal;
-}
-
 /* The head is complete; `rest` is what came behind it. Decide whether its body is wanted. */
 static bool admit(hub_http_connection *connection, hub_str rest)
 {
@@ -131,13 +119,13 @@ static bool admit(hub_http_connection *connection, hub_str rest)
     connection->keep_alive = request->keep_alive && is_whole;
     incoming->task =
         (hub_http_task){.connection = connection, .server = connection->server, .request = request};
+    hub_identity_unref(connection->identity);
+    connection->identity = NULL;
     if (!hub_http_routes_admit(&incoming->task)) {
         return false;
     }
     connection->keep_alive = request->keep_alive;
-    connection->grant = incoming->task.grant;
-    connection->asks_nobody = incoming->task.principal == NULL;
-    keep_principal(incoming);
+    connection->asks_nobody = incoming->task.identity == NULL;
     incoming->body.max = incoming->task.max_body_bytes;
     return true;
 }
@@ -313,6 +301,7 @@ static void destroy(hub_http_connection *connection)
     drop_incoming(connection);
     hub_buf_fini(&connection->held);
     free(connection->origin);
+    hub_identity_unref(connection->identity);
     free(connection);
 }
 

@@ -31,9 +31,9 @@ typedef struct hub_http_responder {
 } hub_http_responder;
 
 struct hub_http_connection {
-    hub_deadline deadline; /* in the list of the server that says what it waits for */
-    hub_deadline expiring; /* while an answer is awaited by a credential that expires */
-    hub_auth_grant grant;  /* … and what that is good for */
+    hub_deadline deadline;  /* in the list of the server that says what it waits for */
+    hub_deadline expiring;  /* while an answer is awaited by a credential that expires */
+    hub_identity *identity; /* who has sent it; NULL: nobody was asked. A reference */
     struct hub_http_server *server;
     hub_link *link;
     hub_http_connection *next; /* all of the server */

@@ -5,7 +5,7 @@
 
 void hub_http_expiry_watch(hub_http_connection *connection)
 {
-    if (connection->grant.expires != 0) {
+    if (connection->identity != NULL && connection->identity->expires != 0) {
         hub_deadline_start(&connection->server->expiring, &connection->expiring, 0);
     } else {
         hub_deadline_stop(&connection->expiring);
@@ -40,7 +40,7 @@ void hub_http_expiry_check(hub_http_server *server)
     while (at != NULL) {
         hub_http_connection *connection = HUB_DEADLINE_OF(at, hub_http_connection, expiring);
         hub_deadline *next = at->next;
-        if (connection->grant.expires <= now) {
+        if (hub_identity_is_over(connection->identity, now)) {
             expire(connection, "The token has expired.");
         }
         /* Where a call ends early, others may be answered: the next one may wait no more. */
@@ -58,7 +58,7 @@ static void recheck(hub_http_connection *connection)
     if ((!is_reading && !is_waiting) || connection->asks_nobody) {
         return;
     }
-    bool is_good = hub_auth_renew(&server->settings->auth, &connection->grant);
+    bool is_good = hub_auth_renew(&server->settings->auth, &connection->identity);
     if (is_waiting && is_good) {
         hub_http_expiry_watch(connection);
     } else if (is_waiting) {

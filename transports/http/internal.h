@@ -86,9 +86,8 @@ typedef struct hub_http_task {
     const hub_http_place *place;        /* of a face, … */
     const hub_http_face_row *row;       /* … and who answers there */
     size_t max_body_bytes;
-    hub_str profile;       /* empty: the default one */
-    const char *principal; /* lives as long as the request */
-    hub_auth_grant grant;  /* what the credential is good for */
+    hub_str profile;        /* empty: the default one */
+    hub_identity *identity; /* who is asking: the connection's; NULL: nobody was asked */
     hub_str body;
     hub_str early; /* what came behind the request: for upgrades */
 } hub_http_task;

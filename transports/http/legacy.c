@@ -28,7 +28,7 @@ static bool make_room(const hub_http_task *task)
 {
     hub_session_entry *victim;
     hub_session_room room;
-    while ((room = hub_session_table_room(task->server->sessions, task->principal, &victim)) ==
+    while ((room = hub_session_table_room(task->server->sessions, task->identity->name, &victim)) ==
            HUB_SESSION_EVICT) {
         hub_http_session_destroy((hub_http_session *)victim);
     }
@@ -64,7 +64,7 @@ hub_http_session *hub_http_session_create(const hub_http_task *task, bool is_sse
         free(session);
         return NULL;
     }
-    hub_err err = hub_session_table_add(server->sessions, &session->entry, task->principal);
+    hub_err err = hub_session_table_add(server->sessions, &session->entry, task->identity->name);
     if (err != HUB_OK) {
         hub_session_close(session->hub);
         free(session->profile);
@@ -105,9 +105,11 @@ void hub_http_session_destroy(hub_http_session *session)
 
 hub_http_session *hub_http_session_find(const hub_http_task *task, hub_str id, bool is_sse_2024)
 {
-    hub_session_entry *entry = hub_session_table_find(task->server->sessions, id, task->principal);
+    hub_session_entry *entry =
+        hub_session_table_find(task->server->sessions, id, task->identity->name);
     hub_http_session *session = (hub_http_session *)entry;
-    bool fits = session != NULL && session->is_sse_2024 == is_sse_2024;
+    bool fits = session != NULL && session->is_sse_2024 == is_sse_2024 &&
+                hub_session_judge(session->hub, task->identity);
     return fits ? session : NULL;
 }
 

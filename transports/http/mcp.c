@@ -73,7 +73,7 @@ hub_session *hub_http_task_begin_session(const hub_http_task *task, const char *
         hub_session_options options = {
             .profile = profile[0] != '\0' ? profile : NULL,
             .transport = transport,
-            .principal = task->principal,
+            .identity = task->identity,
             .is_one_request = is_one_request,
             .port = port,
             .listener = task->server,

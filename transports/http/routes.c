@@ -150,8 +150,9 @@ static bool authenticate(hub_http_task *task)
     }
     hub_auth_result result =
         hub_auth_check(auth, header != NULL ? &header->value : NULL,
-                       auth->required ? time(NULL) : 0, &task->principal, &task->grant);
+                       auth->required ? time(NULL) : 0, &task->connection->identity);
     if (result == HUB_AUTH_OK) {
+        task->identity = task->connection->identity;
         return true;
     }
     if (result != HUB_AUTH_MISSING) {
@@ -317,21 +318,20 @@ const char *hub_http_routes_identify(const hub_http_task *task)
     hub_http_failures *failures = task->server->failures;
     const char *peer = hub_link_peer(task->connection->link);
     const hub_http_header *header = hub_http_known(task->request, HUB_HTTP_AUTHORIZATION);
-    const char *principal;
-    hub_auth_grant grant;
-    if (task->principal != NULL) {
-        return task->principal;
+    hub_identity **identity = &task->connection->identity;
+    if (*identity != NULL) {
+        return (*identity)->name;
     }
     if (header != NULL && hub_http_failures_wait_s(failures, peer, hub_clock_now_ms()) > 0) {
         return NULL;
     }
     hub_auth_result result =
         hub_auth_check(&task->server->settings->auth, header != NULL ? &header->value : NULL,
-                       time(NULL), &principal, &grant);
+                       time(NULL), identity);
     if (result != HUB_AUTH_OK && result != HUB_AUTH_MISSING) {
         hub_http_failures_note(failures, peer, hub_clock_now_ms());
     }
-    return result == HUB_AUTH_OK ? principal : NULL;
+    return result == HUB_AUTH_OK ? (*identity)->name : NULL;
 }
 
 /* Whether a path of a face is one of MCP's, or beneath it. */

@@ -7,7 +7,7 @@
 struct hub_http_upgraded {
     hub_http_server *server;
     hub_websocket *websocket;
-    hub_auth_grant grant;
+    hub_identity *identity; /* a reference */
     struct hub_http_upgraded *next;
     struct hub_http_upgraded *prev;
 };
@@ -25,6 +25,7 @@ static void forget(struct hub_http_upgraded *upgraded)
     if (upgraded->next != NULL) {
         upgraded->next->prev = upgraded->prev;
     }
+    hub_identity_unref(upgraded->identity);
     free(upgraded);
 }
 
@@ -99,9 +100,9 @@ static hub_err open_websocket(const hub_http_task *task, struct hub_http_upgrade
         .hub = task->server->hub,
         .pool = task->server->websockets,
         .profile = profile[0] != '\0' ? profile : NULL,
-        .principal = task->principal,
+        .identity = task->identity,
         .listener = task->server,
-        .expires = task->grant.expires,
+        .expires = task->identity->expires,
         .key = hub_http_value(task->request, "sec-websocket-key"),
         .offers_mcp =
             hub_http_has_element(task->request, HUB_STR("sec-websocket-protocol"), HUB_STR("mcp")),
@@ -129,7 +130,7 @@ void hub_http_serve_upgrade(const hub_http_task *task)
         return;
     }
     *upgraded = (struct hub_http_upgraded){
-        .server = server, .grant = task->grant, .next = server->upgraded};
+        .server = server, .identity = hub_identity_ref(task->identity), .next = server->upgraded};
     if (server->upgraded != NULL) {
         server->upgraded->prev = upgraded;
     }
@@ -153,8 +154,8 @@ void hub_http_upgraded_close(hub_http_server *server)
 void hub_http_upgraded_recheck(hub_http_server *server)
 {
     for (struct hub_http_upgraded *at = server->upgraded; at != NULL; at = at->next) {
-        bool is_good = hub_auth_renew(&server->settings->auth, &at->grant);
-        hub_websocket_expire(at->websocket, is_good ? at->grant.expires : 1); /* 1: long ago */
+        bool is_good = hub_auth_renew(&server->settings->auth, &at->identity);
+        hub_websocket_expire(at->websocket, is_good ? at->identity->expires : 1); /* 1: long ago */
     }
 }
 

@@ -126,6 +126,7 @@ static hub_err open_session(hub_stream_client *client, hub_orchestrator *hub, hu
     const hub_session_options session = {.profile = client->options.profile,
                                          .transport = client->options.transport,
                                          .principal = client->options.principal,
+                                         .identity = client->options.identity,
                                          .port = &client->port};
     return hub_session_create(hub, &session, &client->session, reterr);
 }
@@ -173,7 +174,8 @@ hub_err hub_stream_client_open(struct ev_loop *loop, hub_orchestrator *hub,
         free(client);
         return err;
     }
-    client->options.principal = NULL; /* the session has its own copy */
+    client->options.principal = NULL; /* the session has its own copy … */
+    client->options.identity = NULL;  /* … and its own reference */
     err = open_stream(client);
     if (err != HUB_OK) {
         hub_session_close(client->session);

@@ -31,9 +31,10 @@ typedef struct hub_stream_client_options {
      * on_end is called. Otherwise on_end comes with the end of file. */
     bool answers_after_end;
 
-    const char *profile;   /* NULL: the default profile */
-    const char *transport; /* for the log; lives as long as the client */
-    const char *principal; /* copied */
+    const char *profile;    /* NULL: the default profile */
+    const char *transport;  /* for the log; lives as long as the client */
+    const char *principal;  /* a name that is copied; NULL: `identity` says who is asking */
+    hub_identity *identity; /* it is held */
     size_t max_message_bytes;
     size_t max_queue_bytes;
     hub_budget *budget; /* what all clients together may hold; NULL: nobody counts */

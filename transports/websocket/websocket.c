@@ -311,7 +311,7 @@ hub_err hub_websocket_open(hub_link *link, const hub_websocket_options *options,
     socket->port.ops = &PORT;
     const hub_session_options session = {.profile = options->profile,
                                          .transport = "websocket",
-                                         .principal = options->principal,
+                                         .identity = options->identity,
                                          .port = &socket->port,
                                          .listener = options->listener};
     hub_err err = hub_session_create(options->hub, &session, &socket->session, reterr);

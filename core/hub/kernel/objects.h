@@ -131,6 +131,7 @@ struct hub_session {
     hub_session *audience_prev;
     hub_port *port;
     hub_principal *principal;
+    hub_identity *identity; /* a reference */
     const char *transport;
     const void *listener;       /* only compared */
     hub_revision revision;      /* agreed on by `initialize`; NONE before, and for modern clients */

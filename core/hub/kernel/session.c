@@ -25,23 +25,38 @@ static void link_profile(hub_session *session, hub_profile *profile)
     profile->sessions = session;
 }
 
+static hub_identity *identify(const hub_session_options *options)
+{
+    const hub_identity draft = {.name = options->principal};
+    return options->principal != NULL ? hub_identity_make(&draft)
+                                      : hub_identity_ref(options->identity);
+}
+
 hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *options,
                            hub_session **ret_session, hub_error *reterr)
 {
-    hub_profile *profile = hub_find_profile(hub, options->profile);
+    const hub_identity *who = options->identity;
+    const char *wanted = options->profile;
+    const char *own = who != NULL ? who->profile : NULL;
+    bool is_its_own = own == NULL || wanted == NULL || strcmp(own, wanted) == 0;
+    hub_profile *profile = is_its_own ? hub_find_profile(hub, wanted != NULL ? wanted : own) : NULL;
     if (profile == NULL) {
-        return hub_fail(reterr, HUB_ENOTFOUND, "there is no profile \"%s\"", options->profile);
+        return hub_fail(reterr, HUB_ENOTFOUND, "there is no profile \"%s\"",
+                        wanted != NULL ? wanted : own);
     }
     if (hub->stopping) {
         return hub_fail(reterr, HUB_ESTATE, "the hub is stopping");
     }
     hub_session *session = calloc(1, sizeof *session + hub_stations_bytes(HUB_PART_SESSION));
-    if (session == NULL ||
-        (session->principal = hub_principal_join(hub, options->principal)) == NULL) {
+    hub_identity *identity = identify(options);
+    if (session == NULL || identity == NULL ||
+        (session->principal = hub_principal_join(hub, identity->name)) == NULL) {
+        hub_identity_unref(identity);
         free(session);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     session->magic = HUB_MAGIC_SESSION;
+    session->identity = identity;
     session->number = ++hub->last_session;
     session->transport = options->transport;
     session->port = options->port;
@@ -76,10 +91,25 @@ void hub_session_close(hub_session *session)
         session->next->prev = session->prev;
     }
     hub_principal_leave(profile->hub, session->principal);
+    hub_identity_unref(session->identity);
     free(session->capabilities);
     session->magic = 0;
     free(session);
     hub_profile_session_ended(profile);
+}
+
+bool hub_session_judge(hub_session *session, hub_identity *identity)
+{
+    HUB_IS(session, SESSION);
+    hub_assert(strcmp(identity->name, session->identity->name) == 0);
+    if (identity->profile != NULL &&
+        strcmp(identity->profile, hub_profile_name(session->profile)) != 0) {
+        return false;
+    }
+    (void)hub_identity_ref(identity);
+    hub_identity_unref(session->identity);
+    session->identity = identity;
+    return true;
 }
 
 void hub_session_abort(hub_session *session)
@@ -215,6 +245,11 @@ hub_principal *hub_session_principal(const hub_session *session)
 const char *hub_session_who(const hub_session *session)
 {
     return hub_principal_name(session->principal);
+}
+
+hub_identity *hub_session_identity(const hub_session *session)
+{
+    return session->identity;
 }
 
 const char *hub_session_transport(const hub_session *session)

@@ -19,6 +19,9 @@ uint64_t hub_session_number(const hub_session *session);   /* its own in the lif
 hub_port *hub_session_port(const hub_session *session);
 hub_principal *hub_session_principal(const hub_session *session);
 const char *hub_session_who(const hub_session *session); /* the principal's name */
+
+/* The newest credential that it was used with; borrowed until the loop goes on. */
+hub_identity *hub_session_identity(const hub_session *session);
 const char *hub_session_transport(const hub_session *session);
 const void *hub_session_listener(const hub_session *session); /* only compared */
 

@@ -9,6 +9,7 @@
 #define HUB_HUB_KERNEL_SETTINGS_H
 
 #include "base/log.h"
+#include "identity/credentials.h"
 #include "tools/rules.h"
 
 typedef enum hub_startup {
@@ -98,14 +99,6 @@ typedef struct hub_listen_settings {
     const char *source;
 } hub_listen_settings;
 
-/* A static bearer token: only its digest is known. */
-typedef struct hub_token {
-    const char *name; /* the principal */
-    const char *id;   /* the part of the token that says which it is */
-    uint8_t sha256[32];
-    int64_t expires; /* seconds since 1970; 0: never */
-} hub_token;
-
 /* Where a record of each call goes. */
 typedef struct hub_audit_settings {
     bool is_on;
@@ -114,12 +107,6 @@ typedef struct hub_audit_settings {
     bool is_strict;     /* no call without a record; for a file */
     const char *source; /* "FILE:LINE: KEY", for messages; NULL: nobody named it */
 } hub_audit_settings;
-
-typedef struct hub_auth_settings {
-    bool required; /* clients over TCP must authenticate: there is a tokens file */
-    const hub_token *tokens;
-    size_t token_count;
-} hub_auth_settings;
 
 /* Bounds of the network side; bytes, milliseconds, counts. */
 typedef struct hub_net_limits {

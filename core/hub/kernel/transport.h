@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "hub/kernel/types.h"
+#include "identity/identity.h"
 #include "tools/rules.h"
 #include "wire/mcp.h"
 
@@ -56,12 +57,14 @@ struct hub_port {
 };
 
 typedef struct hub_session_options {
-    const char *profile;   /* name; NULL: the default profile */
-    const char *transport; /* "stdio", …: for the log */
-    const char *principal; /* who is asking; copied */
-    bool is_one_request;   /* it ends with the answer to its only request: there is no session */
-    hub_port *port;        /* for what belongs to no request; outlives the session */
-    const void *listener;  /* where it came in, for hub_drain_owed_at; NULL: nobody will ask */
+    const char *profile;    /* name; NULL: the default profile */
+    const char *transport;  /* "stdio", …: for the log */
+    hub_identity *identity; /* who is asking; it is held */
+    const char *principal;  /* the same of somebody without a credential: a name, which is copied;
+                              NULL: `identity` says it */
+    bool is_one_request;    /* it ends with the answer to its only request: there is no session */
+    hub_port *port;         /* for what belongs to no request; outlives the session */
+    const void *listener;   /* where it came in, for hub_drain_owed_at; NULL: nobody will ask */
 } hub_session_options;
 
 /* Begin a conversation.
@@ -77,6 +80,10 @@ void hub_session_receive(hub_session *session, hub_port *port, hub_str bytes);
 /* The same, for a transport that has scanned the message itself. A batch is refused: such a
  * transport hands over its elements one by one. */
 void hub_session_take(hub_session *session, hub_port *port, const struct hub_message *message);
+
+/* Who is asking has shown another credential of the same principal, which is held: what the session
+ * sees and may do is what that one is good for. False when it does not open the session's profile. */
+bool hub_session_judge(hub_session *session, hub_identity *identity);
 
 /* Answer that a message was larger than the transport takes; it was not read. */
 void hub_session_refuse_oversize(hub_session *session, hub_port *port, size_t max_bytes);

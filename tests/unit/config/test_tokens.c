@@ -111,7 +111,8 @@ static void test_bad_content(void **state)
         {"[{\"name\":\"a\",\"id\":\"a\"}]", "token 1: it lacks \"name\", \"id\" or \"sha256\""},
         {"[{\"name\":5}]", "token 1: \"name\" is not text"},
         {"[{\"token\":\"pbt_a_b\"}]",
-         "token 1: it has a member that is none of name, id, sha256, created, expires"},
+         "token 1: it has a member that is none of name, id, sha256, created, expires, scopes, "
+         "groups, profile"},
         {ENTRY("", "a", HEX64), "token 1: a token's name has 1 to 64 characters"},
         {ENTRY("a b", "a", HEX64), NAME_RULE},
         {ENTRY("-a", "a", HEX64), NAME_RULE},
@@ -226,8 +227,12 @@ static void test_new_tokens(void **state)
     hub_error error = {.text = ""};
     struct stat status;
     mode_t old_mask = umask(0); /* whatever the user's is */
-    assert_int_equal(hub_tokens_add(path, "laptop", NOW, 0, &first, &error), HUB_OK);
-    assert_int_equal(hub_tokens_add(path, "laptop", NOW + 1, NOW + 90, &second, &error), HUB_OK);
+    assert_int_equal(
+        hub_tokens_add(path, &(hub_token){.name = "laptop", .expires = 0}, NOW, &first, &error),
+        HUB_OK);
+    assert_int_equal(hub_tokens_add(path, &(hub_token){.name = "laptop", .expires = NOW + 90},
+                                    NOW + 1, &second, &error),
+                     HUB_OK);
     (void)umask(old_mask);
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0600);
@@ -255,6 +260,53 @@ static void test_new_tokens(void **state)
     assert_memory_equal(&first, &WIPED, sizeof first);
 }
 
+/* What a token is good for is read back as it was written, and files without it read on. */
+static void test_rights(void **state)
+{
+    static const char *const SCOPES[] = {"tools:read", "https://example.com/a"};
+    static const char *const GROUPS[] = {"dev", "Gr\xc3\xbc\xc3\x9f"
+                                                "e \"x\""};
+    static const char *const BAD_SCOPE[] = {"a b"};
+    static const char *const BAD_GROUP[] = {"a\nb"};
+    static const char *too_many[HUB_LIMIT_SCOPES_PER_TOKEN + 1];
+    (void)state;
+    hub_new_token token;
+    hub_error error = {.text = ""};
+    hub_token wanted = {.name = "ci",
+                        .scopes = {.items = SCOPES, .count = 2, .set = true},
+                        .groups = {.items = GROUPS, .count = 2, .set = true},
+                        .profile = "work"};
+    assert_int_equal(hub_tokens_add(path, &(hub_token){.name = "old"}, NOW, &token, &error),
+                     HUB_OK);
+    assert_int_equal(hub_tokens_add(path, &wanted, NOW, &token, &error), HUB_OK);
+    hub_tokens tokens = read_good();
+    assert_int_equal(tokens.tokens[0].scopes.count, 0);
+    assert_null(tokens.tokens[0].profile);
+    const hub_token *read = &tokens.tokens[1];
+    assert_int_equal(read->scopes.count, 2);
+    assert_string_equal(read->scopes.items[1], SCOPES[1]);
+    assert_int_equal(read->groups.count, 2);
+    assert_string_equal(read->groups.items[1], GROUPS[1]);
+    assert_string_equal(read->profile, "work");
+
+    for (size_t i = 0; i <= HUB_LIMIT_SCOPES_PER_TOKEN; i++) {
+        too_many[i] = "s";
+    }
+    wanted.scopes =
+        (hub_names){.items = too_many, .count = HUB_LIMIT_SCOPES_PER_TOKEN, .set = true};
+    assert_int_equal(hub_tokens_add(path, &wanted, NOW, &token, &error), HUB_OK);
+    wanted.scopes.count++;
+    assert_int_equal(hub_tokens_add(path, &wanted, NOW, &token, &error), HUB_EINVAL);
+    wanted.scopes = (hub_names){.items = BAD_SCOPE, .count = 1, .set = true};
+    assert_int_equal(hub_tokens_add(path, &wanted, NOW, &token, &error), HUB_EINVAL);
+    wanted.scopes.count = 0;
+    wanted.groups = (hub_names){.items = BAD_GROUP, .count = 1, .set = true};
+    assert_int_equal(hub_tokens_add(path, &wanted, NOW, &token, &error), HUB_EINVAL);
+    wanted.groups.count = 0;
+    wanted.profile = "No";
+    assert_int_equal(hub_tokens_add(path, &wanted, NOW, &token, &error), HUB_EINVAL);
+}
+
 static void test_bad_names(void **state)
 {
     (void)state;
@@ -263,16 +315,30 @@ static void test_bad_names(void **state)
     hub_error error = {.text = ""};
     memset(name, 'n', sizeof name);
     name[65] = '\0';
-    assert_int_equal(hub_tokens_add(path, name, NOW, 0, &token, &error), HUB_EINVAL);
+    assert_int_equal(
+        hub_tokens_add(path, &(hub_token){.name = name, .expires = 0}, NOW, &token, &error),
+        HUB_EINVAL);
     assert_string_equal(error.text, "a token's name has 1 to 64 characters");
-    assert_int_equal(hub_tokens_add(path, "", NOW, 0, &token, &error), HUB_EINVAL);
-    assert_int_equal(hub_tokens_add(path, "a\nb", NOW, 0, &token, &error), HUB_EINVAL);
-    assert_int_equal(hub_tokens_add(path, "a\"b", NOW, 0, &token, &error), HUB_EINVAL);
-    assert_int_equal(hub_tokens_add(path, "LOCAL", NOW, 0, &token, &error), HUB_EINVAL);
+    assert_int_equal(
+        hub_tokens_add(path, &(hub_token){.name = "", .expires = 0}, NOW, &token, &error),
+        HUB_EINVAL);
+    assert_int_equal(
+        hub_tokens_add(path, &(hub_token){.name = "a\nb", .expires = 0}, NOW, &token, &error),
+        HUB_EINVAL);
+    assert_int_equal(
+        hub_tokens_add(path, &(hub_token){.name = "a\"b", .expires = 0}, NOW, &token, &error),
+        HUB_EINVAL);
+    assert_int_equal(
+        hub_tokens_add(path, &(hub_token){.name = "LOCAL", .expires = 0}, NOW, &token, &error),
+        HUB_EINVAL);
     assert_int_equal(access(path, F_OK), -1);
     name[64] = '\0';
-    assert_int_equal(hub_tokens_add(path, name, NOW, 0, &token, &error), HUB_OK);
-    assert_int_equal(hub_tokens_add(path, "me@example.com", NOW, 0, &token, &error), HUB_OK);
+    assert_int_equal(
+        hub_tokens_add(path, &(hub_token){.name = name, .expires = 0}, NOW, &token, &error),
+        HUB_OK);
+    assert_int_equal(hub_tokens_add(path, &(hub_token){.name = "me@example.com", .expires = 0}, NOW,
+                                    &token, &error),
+                     HUB_OK);
     assert_int_equal(read_good().count, 2);
 }
 
@@ -284,7 +350,8 @@ static void test_revoke(void **state)
     size_t removed = 0;
     static const char *const NAMES[] = {"a", "b", "a", "c"};
     for (size_t i = 0; i < COUNT(NAMES); i++) {
-        assert_int_equal(hub_tokens_add(path, NAMES[i], NOW + (int64_t)i, 0, &token, &error),
+        assert_int_equal(hub_tokens_add(path, &(hub_token){.name = NAMES[i], .expires = 0},
+                                        NOW + (int64_t)i, &token, &error),
                          HUB_OK);
     }
     char last_id[16];
@@ -312,10 +379,14 @@ static void test_a_bad_file_is_kept(void **state)
     size_t removed = 0;
     hub_error error = {.text = ""};
     write_file("[1]", 0600);
-    assert_int_equal(hub_tokens_add(path, "a", NOW, 0, &token, &error), HUB_EINVAL);
+    assert_int_equal(
+        hub_tokens_add(path, &(hub_token){.name = "a", .expires = 0}, NOW, &token, &error),
+        HUB_EINVAL);
     assert_int_equal(hub_tokens_remove(path, "a", &removed, &error), HUB_EINVAL);
     write_file("[1]", 0644);
-    assert_int_equal(hub_tokens_add(path, "a", NOW, 0, &token, &error), HUB_EDENIED);
+    assert_int_equal(
+        hub_tokens_add(path, &(hub_token){.name = "a", .expires = 0}, NOW, &token, &error),
+        HUB_EDENIED);
     hub_buf_init(&text, 16);
     assert_int_equal(hub_file_read(path, &text, NULL, &error), HUB_OK);
     assert_true(hub_str_is(hub_buf_str(&text), "[1]"));
@@ -333,14 +404,17 @@ static void test_links_and_folders(void **state)
     (void)snprintf(link_path, sizeof link_path, "%s/link", folder);
     write_file("[]", 0600);
     assert_int_equal(symlink("tokens.json", link_path), 0);
-    assert_int_equal(hub_tokens_add(link_path, "a", NOW, 0, &token, &error), HUB_OK);
+    assert_int_equal(
+        hub_tokens_add(link_path, &(hub_token){.name = "a", .expires = 0}, NOW, &token, &error),
+        HUB_OK);
     assert_int_equal(lstat(link_path, &status), 0);
     assert_true(S_ISLNK(status.st_mode)); /* still one */
     assert_int_equal(read_good().count, 1);
     assert_int_equal(unlink(link_path), 0);
 
     (void)snprintf(deep, sizeof deep, "%s/a/b/t.json", folder);
-    assert_int_equal(hub_tokens_add(deep, "a", NOW, 0, &token, &error), HUB_OK);
+    assert_int_equal(
+        hub_tokens_add(deep, &(hub_token){.name = "a", .expires = 0}, NOW, &token, &error), HUB_OK);
     assert_int_equal(unlink(deep), 0);
     (void)snprintf(deep, sizeof deep, "%s/a/b", folder);
     assert_int_equal(stat(deep, &status), 0);
@@ -350,14 +424,17 @@ static void test_links_and_folders(void **state)
     assert_int_equal(rmdir(deep), 0);
     (void)snprintf(deep, sizeof deep, "%s/tokens.json/t",
                    folder); /* a file where a folder must be */
-    assert_int_equal(hub_tokens_add(deep, "a", NOW, 0, &token, &error), HUB_ESYSTEM);
+    assert_int_equal(
+        hub_tokens_add(deep, &(hub_token){.name = "a", .expires = 0}, NOW, &token, &error),
+        HUB_ESYSTEM);
 }
 
 static void add_many(unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         hub_new_token token;
-        if (hub_tokens_add(path, "many", NOW, 0, &token, NULL) != HUB_OK) {
+        if (hub_tokens_add(path, &(hub_token){.name = "many", .expires = 0}, NOW, &token, NULL) !=
+            HUB_OK) {
             _exit(1);
         }
     }
@@ -401,9 +478,13 @@ static void test_most_tokens(void **state)
     char *content = hub_buf_take(&text);
     write_file(content, 0600);
     free(content);
-    assert_int_equal(hub_tokens_add(path, "last", NOW, 0, &token, &error), HUB_OK);
+    assert_int_equal(
+        hub_tokens_add(path, &(hub_token){.name = "last", .expires = 0}, NOW, &token, &error),
+        HUB_OK);
     assert_int_equal(read_good().count, HUB_LIMIT_TOKENS);
-    assert_int_equal(hub_tokens_add(path, "more", NOW, 0, &token, &error), HUB_ELIMIT);
+    assert_int_equal(
+        hub_tokens_add(path, &(hub_token){.name = "more", .expires = 0}, NOW, &token, &error),
+        HUB_ELIMIT);
     assert_string_equal(error.text, "there are 1000 tokens already: revoke some");
     assert_string_equal(token.text, "");
 
@@ -443,10 +524,19 @@ static void test_largest_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_a_good_file),         TEST(test_bad_content),     TEST(test_who_may_use_the_file),
-        TEST(test_somebody_elses_file), TEST(test_no_file),         TEST(test_new_tokens),
-        TEST(test_bad_names),           TEST(test_revoke),          TEST(test_a_bad_file_is_kept),
-        TEST(test_links_and_folders),   TEST(test_writers_at_once), TEST(test_most_tokens),
+        TEST(test_a_good_file),
+        TEST(test_bad_content),
+        TEST(test_who_may_use_the_file),
+        TEST(test_somebody_elses_file),
+        TEST(test_no_file),
+        TEST(test_new_tokens),
+        TEST(test_rights),
+        TEST(test_bad_names),
+        TEST(test_revoke),
+        TEST(test_a_bad_file_is_kept),
+        TEST(test_links_and_folders),
+        TEST(test_writers_at_once),
+        TEST(test_most_tokens),
         TEST(test_largest_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

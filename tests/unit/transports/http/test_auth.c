@@ -51,13 +51,13 @@ typedef struct judged {
 
 static const judged CASES[] = {
     {NULL, HUB_AUTH_MISSING, NULL},
-    {"Bearer " LAPTOP, HUB_AUTH_OK, "laptop"},
-    {"bearer " LAPTOP, HUB_AUTH_OK, "laptop"}, /* RFC 9110 section 11.1 */
-    {"BEARER " LAPTOP, HUB_AUTH_OK, "laptop"},
-    {"bEaReR " LAPTOP, HUB_AUTH_OK, "laptop"},
-    {"Bearer   " LAPTOP, HUB_AUTH_OK, "laptop"}, /* 1*SP: RFC 9110 section 11.4 */
-    {"Bearer " ODD, HUB_AUTH_OK, "odd"},
-    {"Bearer " EXPIRING, HUB_AUTH_OK, "expiring"},
+    {"Bearer " LAPTOP, HUB_AUTH_OK, "token:laptop"},
+    {"bearer " LAPTOP, HUB_AUTH_OK, "token:laptop"}, /* RFC 9110 section 11.1 */
+    {"BEARER " LAPTOP, HUB_AUTH_OK, "token:laptop"},
+    {"bEaReR " LAPTOP, HUB_AUTH_OK, "token:laptop"},
+    {"Bearer   " LAPTOP, HUB_AUTH_OK, "token:laptop"}, /* 1*SP: RFC 9110 section 11.4 */
+    {"Bearer " ODD, HUB_AUTH_OK, "token:odd"},
+    {"Bearer " EXPIRING, HUB_AUTH_OK, "token:expiring"},
 
     {"", HUB_AUTH_MALFORMED, NULL},
     {" ", HUB_AUTH_MALFORMED, NULL},
@@ -126,15 +126,29 @@ static const judged CASES[] = {
     {"Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJsYXB0b3AifQ.", HUB_AUTH_REFUSED, NULL}, /* A04 */
 };
 
-static hub_auth_result judge(const hub_auth_settings *auth, hub_str value, int64_t now,
-                             const char **ret_principal, hub_auth_grant *ret_grant)
+/* Who was let in last; NULL: nobody. */
+static hub_identity *let_in;
+
+static void forget(void)
+{
+    hub_identity_unref(let_in);
+    let_in = NULL;
+}
+
+static hub_auth_result check(const hub_auth_settings *auth, const hub_str *header, int64_t now)
+{
+    forget();
+    return hub_auth_check(auth, header, now, &let_in);
+}
+
+static hub_auth_result judge(const hub_auth_settings *auth, hub_str value, int64_t now)
 {
     /* In memory of its own, so that reading past its end is noticed. */
     char *copy = malloc(value.len > 0 ? value.len : 1);
     assert_non_null(copy);
     memcpy(copy, value.ptr, value.len);
     hub_str header = {.ptr = copy, .len = value.len};
-    hub_auth_result result = hub_auth_check(auth, &header, now, ret_principal, ret_grant);
+    hub_auth_result result = check(auth, &header, now);
     free(copy);
     return result;
 }
@@ -144,22 +158,19 @@ static void test_table(void **state)
     (void)state;
     assert_true(COUNT(CASES) >= 60);
     for (size_t i = 0; i < COUNT(CASES); i++) {
-        const char *principal = NULL;
-        hub_auth_grant grant = {.expires = -1};
-        hub_auth_result result =
-            CASES[i].value == NULL
-                ? hub_auth_check(&AUTH, NULL, NOW, &principal, &grant)
-                : judge(&AUTH, hub_str_of(CASES[i].value), NOW, &principal, &grant);
+        hub_auth_result result = CASES[i].value == NULL
+                                     ? check(&AUTH, NULL, NOW)
+                                     : judge(&AUTH, hub_str_of(CASES[i].value), NOW);
         if (result != CASES[i].result) {
             fail_msg("%s: %d, not %d", CASES[i].value, result, CASES[i].result);
         }
         if (CASES[i].principal == NULL) {
-            assert_null(principal); /* nothing is said of those who are not let in */
-            assert_int_equal(grant.expires, -1);
+            assert_null(let_in); /* nothing is said of those who are not let in */
         } else {
-            assert_string_equal(principal, CASES[i].principal);
+            assert_string_equal(let_in->name, CASES[i].principal);
         }
     }
+    forget();
 }
 
 /* Every character of a token counts. */
@@ -167,21 +178,18 @@ static void test_every_change_is_noticed(void **state)
 {
     (void)state;
     static const char VALUE[] = "Bearer " LAPTOP;
-    const char *principal = NULL;
-    hub_auth_grant grant;
     for (size_t i = sizeof "Bearer"; i < sizeof VALUE - 1; i++) {
         char changed[sizeof VALUE];
         memcpy(changed, VALUE, sizeof VALUE);
         changed[i] = changed[i] == 'Q' ? 'R' : 'Q';
-        assert_int_equal(judge(&AUTH, hub_str_of(changed), NOW, &principal, &grant),
-                         HUB_AUTH_REFUSED);
+        assert_int_equal(judge(&AUTH, hub_str_of(changed), NOW), HUB_AUTH_REFUSED);
         hub_str cut = {.ptr = VALUE, .len = i};
-        assert_int_not_equal(judge(&AUTH, cut, NOW, &principal, &grant), HUB_AUTH_OK);
+        assert_int_not_equal(judge(&AUTH, cut, NOW), HUB_AUTH_OK);
+        assert_null(let_in);
     }
-    assert_null(principal);
     static const char NUL_INSIDE[] = "Bearer " LAPTOP "\0";
     hub_str with_nul = {.ptr = NUL_INSIDE, .len = sizeof NUL_INSIDE - 1};
-    assert_int_equal(judge(&AUTH, with_nul, NOW, &principal, &grant), HUB_AUTH_MALFORMED);
+    assert_int_equal(judge(&AUTH, with_nul, NOW), HUB_AUTH_MALFORMED);
 }
 
 static void test_expiry(void **state)
@@ -198,16 +206,12 @@ static void test_expiry(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(TIMES); i++) {
-        const char *principal = NULL;
-        hub_auth_grant grant;
-        assert_int_equal(
-            judge(&AUTH, HUB_STR("Bearer " EXPIRING), TIMES[i].now, &principal, &grant),
-            TIMES[i].result);
-        assert_int_equal(grant.expires, TIMES[i].result == HUB_AUTH_OK ? NOW + 60 : 0);
-        assert_int_equal(judge(&AUTH, HUB_STR("Bearer " LAPTOP), TIMES[i].now, &principal, &grant),
-                         HUB_AUTH_OK);
-        assert_int_equal(grant.expires, 0); /* never */
+        assert_int_equal(judge(&AUTH, HUB_STR("Bearer " EXPIRING), TIMES[i].now), TIMES[i].result);
+        assert_true(TIMES[i].result != HUB_AUTH_OK || let_in->expires == NOW + 60);
+        assert_int_equal(judge(&AUTH, HUB_STR("Bearer " LAPTOP), TIMES[i].now), HUB_AUTH_OK);
+        assert_int_equal(let_in->expires, 0); /* never */
     }
+    forget();
 }
 
 /* H05: a token of 8 KiB is looked at, one byte more is not. */
@@ -216,14 +220,12 @@ static void test_longest_token(void **state)
     (void)state;
     enum { SCHEME = 7, LONGEST = 8192 };
     static char value[SCHEME + LONGEST + 1];
-    const char *principal = NULL;
-    hub_auth_grant grant;
     memset(value, 'x', sizeof value);
     memcpy(value, "Bearer ", SCHEME);
     hub_str longest = {.ptr = value, .len = SCHEME + LONGEST};
-    assert_int_equal(judge(&AUTH, longest, NOW, &principal, &grant), HUB_AUTH_REFUSED);
+    assert_int_equal(judge(&AUTH, longest, NOW), HUB_AUTH_REFUSED);
     longest.len++;
-    assert_int_equal(judge(&AUTH, longest, NOW, &principal, &grant), HUB_AUTH_MALFORMED);
+    assert_int_equal(judge(&AUTH, longest, NOW), HUB_AUTH_MALFORMED);
 }
 
 static void test_nobody_has_to(void **state)
@@ -231,16 +233,14 @@ static void test_nobody_has_to(void **state)
     static const hub_auth_settings OPEN = {.required = false};
     static const char *const VALUES[] = {"", "Bearer x", "Basic x", "Bearer " LAPTOP};
     (void)state;
-    const char *principal = NULL;
-    hub_auth_grant grant = {.expires = -1};
-    assert_int_equal(hub_auth_check(&OPEN, NULL, NOW, &principal, &grant), HUB_AUTH_OK);
-    assert_string_equal(principal, "anonymous");
-    assert_int_equal(grant.expires, 0);
+    assert_int_equal(check(&OPEN, NULL, NOW), HUB_AUTH_OK);
+    assert_string_equal(let_in->name, "anonymous");
+    assert_int_equal(let_in->expires, 0);
     for (size_t i = 0; i < COUNT(VALUES); i++) {
-        principal = NULL;
-        assert_int_equal(judge(&OPEN, hub_str_of(VALUES[i]), NOW, &principal, &grant), HUB_AUTH_OK);
-        assert_string_equal(principal, "anonymous");
+        assert_int_equal(judge(&OPEN, hub_str_of(VALUES[i]), NOW), HUB_AUTH_OK);
+        assert_string_equal(let_in->name, "anonymous");
     }
+    forget();
 }
 
 /* A file without a token lets nobody in. */
@@ -248,43 +248,45 @@ static void test_no_tokens(void **state)
 {
     static const hub_auth_settings EMPTY = {.required = true};
     (void)state;
-    const char *principal = NULL;
-    hub_auth_grant grant;
-    assert_int_equal(judge(&EMPTY, HUB_STR("Bearer " LAPTOP), NOW, &principal, &grant),
-                     HUB_AUTH_REFUSED);
-    assert_int_equal(hub_auth_check(&EMPTY, NULL, NOW, &principal, &grant), HUB_AUTH_MISSING);
-    assert_null(principal);
+    assert_int_equal(judge(&EMPTY, HUB_STR("Bearer " LAPTOP), NOW), HUB_AUTH_REFUSED);
+    assert_int_equal(check(&EMPTY, NULL, NOW), HUB_AUTH_MISSING);
+    assert_null(let_in);
 }
 
 /* A reload: what was granted lasts as long as its token is there, and until when that says. */
 static void test_renew(void **state)
 {
+    static const char *const READ[] = {"read"};
     const hub_auth_settings nobody = {.required = true};
     const hub_auth_settings open = {.required = false};
     hub_token longer = TOKENS[2];
-    longer.name = "another";
     longer.expires = NOW + 1000;
+    longer.scopes = (hub_names){.items = READ, .count = 1, .set = true};
+    hub_token other = longer;
+    other.name = "another";
     const hub_auth_settings renewed = {.required = true, .tokens = &longer, .token_count = 1};
-    const char *principal;
-    hub_auth_grant grant;
-    hub_auth_grant anonymous;
+    const hub_auth_settings renamed = {.required = true, .tokens = &other, .token_count = 1};
     (void)state;
-    assert_int_equal(judge(&AUTH, HUB_STR("Bearer " EXPIRING), NOW, &principal, &grant),
-                     HUB_AUTH_OK);
-    assert_int_equal(grant.expires, NOW + 60);
-    assert_true(hub_auth_renew(&AUTH, &grant));
-    assert_true(hub_auth_renew(&renewed, &grant));
-    assert_int_equal(grant.expires, NOW + 1000);
-    assert_false(hub_auth_renew(&nobody, &grant));
-    assert_false(hub_auth_renew(&open, &grant));
-    assert_int_equal(hub_auth_check(&open, NULL, NOW, &principal, &anonymous), HUB_AUTH_OK);
-    assert_true(hub_auth_renew(&open, &anonymous));
-    assert_false(hub_auth_renew(&AUTH, &anonymous)); /* also of the token whose digest is zeros */
-    assert_true(hub_auth_knows(&AUTH, "expiring"));
-    assert_false(hub_auth_knows(&renewed, "expiring"));
+    assert_int_equal(judge(&AUTH, HUB_STR("Bearer " EXPIRING), NOW), HUB_AUTH_OK);
+    assert_int_equal(let_in->expires, NOW + 60);
+    assert_int_equal(let_in->scopes.count, 0);
+    assert_true(hub_auth_renew(&AUTH, &let_in));
+    assert_true(hub_auth_renew(&renewed, &let_in));
+    assert_int_equal(let_in->expires, NOW + 1000);
+    assert_string_equal(let_in->scopes.items[0], "read");
+    assert_false(hub_auth_renew(&renamed, &let_in)); /* it is another principal's now */
+    assert_false(hub_auth_renew(&nobody, &let_in));
+    assert_false(hub_auth_renew(&open, &let_in));
+    assert_int_equal(check(&open, NULL, NOW), HUB_AUTH_OK);
+    assert_true(hub_auth_renew(&open, &let_in));
+    assert_false(hub_auth_renew(&AUTH, &let_in)); /* also of the token whose digest is zeros */
+    forget();
+    assert_true(hub_auth_knows(&AUTH, "token:expiring"));
+    assert_false(hub_auth_knows(&AUTH, "expiring")); /* a name without its kind is nobody */
+    assert_false(hub_auth_knows(&renamed, "token:expiring"));
     assert_false(hub_auth_knows(&AUTH, "anonymous"));
     assert_true(hub_auth_knows(&open, "anonymous"));
-    assert_false(hub_auth_knows(&open, "expiring"));
+    assert_false(hub_auth_knows(&open, "token:expiring"));
 }
 
 int main(void)

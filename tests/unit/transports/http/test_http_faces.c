@@ -59,13 +59,13 @@ static void test_needs_with_tokens(void **state)
         assert_int_equal(status_of(GET(PEERS[i], "/open", "")), 200);
         assert_contains(face.seen, "by=nobody");
         assert_int_equal(status_of(GET(PEERS[i], "/open", BEARER)), 200);
-        assert_contains(face.seen, "by=ada");
+        assert_contains(face.seen, "by=token:ada");
         assert_int_equal(status_of(GET(PEERS[i], "/caller", "")), 401);
         assert_int_equal(status_of(GET(PEERS[i], "/local", "")), 401);
         assert_int_equal(status_of(GET(PEERS[i], "/caller", "Authorization: Bearer x\r\n")), 401);
         assert_int_equal(status_of(GET(PEERS[i], "/caller", "Authorization: Basic x\r\n")), 400);
         assert_int_equal(status_of(GET(PEERS[i], "/caller", BEARER)), 200);
-        assert_contains(face.seen, "by=ada");
+        assert_contains(face.seen, "by=token:ada");
         assert_int_equal(status_of(GET(PEERS[i], "/local", BEARER)), 200);
     }
 }

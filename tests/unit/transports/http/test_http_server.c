@@ -459,6 +459,7 @@ static void test_credentials_that_expire_together(void **state)
         "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"t\",\"version\":\"1\"},"
         "\"io.modelcontextprotocol/clientCapabilities\":{}}}}";
     enum { PEERS = 3 };
+    static hub_identity over = {.name = "token:over", .expires = 1};
     peer *peers[PEERS];
     master.on_cancel = fail_all;
     for (size_t i = 0; i < PEERS; i++) {
@@ -470,7 +471,7 @@ static void test_credentials_that_expire_together(void **state)
         wait_calls(i + 1);
     }
     for (hub_http_connection *at = server->connections; at != NULL; at = at->next) {
-        at->grant.expires = 1;
+        at->identity = &over; /* instead of a constant */
         hub_http_expiry_watch(at);
     }
     server->expiring_s = 0;

@@ -94,6 +94,8 @@ static inline void count_end(void *ctx, hub_websocket *websocket)
     p->ends++;
 }
 
+static hub_identity TESTER = {.name = "tester"};
+
 static inline void ws_init_peer(ws_peer *p)
 {
     *p = (ws_peer){.ends = 0};
@@ -101,7 +103,7 @@ static inline void ws_init_peer(ws_peer *p)
     p->link.max_queue_bytes = s.f.settings.limits.client_queue_bytes;
     p->options = (hub_websocket_options){.hub = s.f.hub,
                                          .pool = s.pool,
-                                         .principal = "tester",
+                                         .identity = &TESTER,
                                          .key = HUB_STR(WS_KEY),
                                          .early = HUB_STR_EMPTY,
                                          .on_end = count_end,

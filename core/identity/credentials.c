@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "identity/credentials.h"
+
+#include <stdio.h>
+
+enum { NAME_BYTES = 128 }; /* the kind, and a token's name of 64 characters (config/tokens.h) */
+
+static const char KIND[] = "token:";
+
+hub_identity *hub_token_identify(const hub_token *token)
+{
+    char name[NAME_BYTES];
+    int len = snprintf(name, sizeof name, "%s%s", KIND, token->name);
+    hub_assert(len > 0 && (size_t)len < sizeof name);
+    hub_identity draft = {.name = name,
+                          .scopes = token->scopes,
+                          .groups = token->groups,
+                          .profile = token->profile,
+                          .expires = token->expires};
+    memcpy(draft.credential, token->sha256, sizeof draft.credential);
+    return hub_identity_make(&draft);
+}
+
+static const hub_token *find_token(const hub_auth_settings *auth, const hub_identity *identity)
+{
+    for (size_t i = 0; i < auth->token_count; i++) {
+        if (memcmp(auth->tokens[i].sha256, identity->credential, HUB_IDENTITY_DIGEST_BYTES) == 0) {
+            return &auth->tokens[i];
+        }
+    }
+    return NULL;
+}
+
+bool hub_auth_renew(const hub_auth_settings *auth, hub_identity **identity)
+{
+    if (!auth->required || !hub_identity_is_of_token(*identity)) {
+        return !auth->required && !hub_identity_is_of_token(*identity);
+    }
+    const hub_token *token = find_token(auth, *identity);
+    hub_identity *next = token != NULL ? hub_token_identify(token) : NULL;
+    if (next == NULL || strcmp(next->name, (*identity)->name) != 0) {
+        hub_identity_unref(next);
+        return false;
+    }
+    hub_identity_unref(*identity);
+    *identity = next;
+    return true;
+}
+
+bool hub_auth_knows(const hub_auth_settings *auth, const char *principal)
+{
+    if (!auth->required) {
+        return strcmp(principal, HUB_IDENTITY_ANONYMOUS.name) == 0;
+    }
+    for (size_t i = 0; i < auth->token_count; i++) {
+        if (hub_str_starts(hub_str_of(principal), hub_str_of(KIND)) &&
+            strcmp(auth->tokens[i].name, principal + sizeof KIND - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -60,7 +60,7 @@ class Audit(HubTest):
         server = Server(self, hub)
         server.modern("tools/call", {"name": "alpha__one", "arguments": {}}, headers={"Authorization": f"Bearer {token}"})
         record = self.records(client, 1)[0]
-        self.assertEqual((record["who"], record["outcome"]), ("ann", "ok"))
+        self.assertEqual((record["who"], record["outcome"]), ("token:ann", "ok"))
         self.assertNotIn(token[-20:], self.file.read_text())
 
     def test_how_it_ended(self):

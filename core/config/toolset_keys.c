@@ -283,9 +283,17 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
     {.name = "category",
      .kind = HUB_CONFIG_TEXT,
      .offset = DRAFT(toolset.category),
-     .about = "The category of each of its tools. Default: each tool's own.",
+     .about = "The category of each of its tools. Default: each tool's own, where it is trusted "
+              "(trust_tags).",
      .example = "development",
      .is_comment = true},
+    {.name = "trust_tags",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = DRAFT(toolset.trusts_tags),
+     .about =
+         "Whether tags and categories that the server gives its tools count for filters. "
+         "false: those of this file alone do, because a server could tag itself past a filter. "
+         "Those of native plugins always count."},
     {.name = "description",
      .kind = HUB_CONFIG_TEXT,
      .offset = DRAFT(toolset.description),

@@ -51,6 +51,7 @@ typedef struct hub_source {
     bool bare;                     /* the hub's own: names as they are, no filters (_meta) */
     const hub_names *tools_allow;  /* globs over its own tool names; NULL: all */
     const hub_names *tools_deny;
+    bool trusts_tags;      /* tags and category of its own definitions count for filters */
     const hub_names *tags; /* added to each tool, for filters */
     const char *category;
 } hub_source;

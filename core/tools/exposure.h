@@ -68,6 +68,15 @@ hub_base *hub_exposure_base(const hub_exposure *exposure); /* borrowed */
 bool hub_exposure_exposes(const hub_exposure *exposure, const hub_source *source,
                           const hub_item *tool);
 
+/* The tools of a toolset that are shown or, while it is not active, would be: its section and a bit
+ * for each entry. False: no list is known, or out of memory. Borrowed until the next change. */
+bool hub_exposure_tools_of(hub_exposure *exposure, hub_str toolset, hub_shown_part *ret_part);
+
+/* Whether anything may be said of a toolset to who has this exposure: the policies allow it, and
+ * some tool of it is exposed, or could be as far as is known, or it has other things, which no
+ * filter hides. False also for the hub's own, and where there is no such toolset. */
+bool hub_exposure_may_tell_of(hub_exposure *exposure, hub_str toolset);
+
 /* The active toolsets in the order in which they became so; borrowed until the next change. */
 const hub_source *hub_exposure_sources(const hub_exposure *exposure, size_t *ret_count);
 const hub_source *hub_exposure_source(const hub_exposure *exposure, hub_str toolset);

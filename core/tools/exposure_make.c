@@ -23,14 +23,21 @@ static bool is_open(const hub_policy_rules *policy)
            (policy->filter_count == 0 && !policy->read_only && !policy->deny_destructive);
 }
 
+static hub_filter_subject subject_of(const hub_source *source)
+{
+    return (hub_filter_subject){.toolset = source->toolset,
+                                .tags = source->tags,
+                                .category = source->category,
+                                .trusts_tags = source->trusts_tags};
+}
+
 static bool passes(const hub_exposure *exposure, const hub_source *source, const hub_item *tool)
 {
     if (source->bare) {
         const hub_catalog *own = source->lists[HUB_KIND_TOOL];
         return own != NULL && hub_catalog_find(own, tool->name) != NULL;
     }
-    hub_filter_subject subject = {
-        .toolset = source->toolset, .tags = source->tags, .category = source->category};
+    hub_filter_subject subject = subject_of(source);
     for (size_t i = 0; i < 2; i++) {
         const hub_policy_rules *policy = exposure->rules.policies[i];
         if (policy != NULL && !hub_policy_exposes(policy, &subject, tool)) {
@@ -85,6 +92,69 @@ static const uint64_t *get_mask(hub_exposure *exposure, const hub_source *source
         }
     }
     return mask->bits;
+}
+
+bool hub_exposure_tools_of(hub_exposure *exposure, hub_str toolset, hub_shown_part *ret_part)
+{
+    const hub_base *base = exposure->base;
+    uint32_t slot = base_find_slot(base, toolset);
+    if (slot == base->slot_count || base->slots[slot].lists[HUB_KIND_TOOL].section == NULL) {
+        return false;
+    }
+    const hub_source *active = hub_exposure_source(exposure, toolset);
+    hub_section *section = base->slots[slot].lists[HUB_KIND_TOOL].section;
+    const uint64_t *bits =
+        get_mask(exposure, active != NULL ? active : &base->slots[slot].source, slot, section);
+    *ret_part = (hub_shown_part){.section = section, .bits = bits};
+    for (size_t i = 0; bits != NULL && i < hub_mask_words(section->count); i++) {
+        ret_part->count += (size_t)__builtin_popcountll(bits[i]);
+    }
+    return bits != NULL;
+}
+
+/* Whether a toolset has anything that filters do not apply to. */
+static bool has_others(const base_slot *slot)
+{
+    bool has = false;
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        const hub_section *section = slot->lists[kind].section;
+        has = has || (kind != HUB_KIND_TOOL && section != NULL && section->count > 0);
+    }
+    return has;
+}
+
+/* Whether some tool could be exposed of a toolset that has none, or of which none is known. */
+static bool may_expose_some(const hub_exposure *exposure, const hub_source *source)
+{
+    bool may =
+        source->tools_allow == NULL || !source->tools_allow->set || source->tools_allow->count > 0;
+    hub_filter_subject subject = subject_of(source);
+    may = may && (source->tools_deny == NULL || !hub_names_have(source->tools_deny, HUB_STR("*")));
+    for (size_t i = 0; i < 2; i++) {
+        const hub_policy_rules *policy = exposure->rules.policies[i];
+        may = may && (policy == NULL || hub_policy_may_expose(policy, &subject));
+    }
+    return may;
+}
+
+bool hub_exposure_may_tell_of(hub_exposure *exposure, hub_str toolset)
+{
+    const hub_base *base = exposure->base;
+    uint32_t at = base_find_slot(base, toolset);
+    const base_slot *slot = at < base->slot_count ? &base->slots[at] : NULL;
+    if (slot == NULL || slot->source.bare) {
+        return false;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const hub_policy_rules *policy = exposure->rules.policies[i];
+        if (policy != NULL && !hub_policy_allows_toolset(policy, toolset)) {
+            return false;
+        }
+    }
+    hub_shown_part tools = {.section = NULL};
+    bool has_tools = hub_exposure_tools_of(exposure, toolset, &tools) && tools.section->count > 0;
+    return has_others(slot) ||
+           (has_tools ? tools.count > 0 : may_expose_some(exposure, &slot->source));
 }
 
 void exposure_forget_masks(hub_exposure *exposure, const base_change *change)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/policy.h"
 
+#include "base/limits.h"
 #include "tools/naming.h"
 #include "wire/json.h"
 
@@ -29,7 +30,7 @@ static bool has_tag(const hub_filter_subject *subject, const hub_item *tool, hub
     if (subject->tags != NULL && hub_names_have(subject->tags, tag)) {
         return true;
     }
-    hub_json_iter it = hub_json_iterate(tool->tags_json);
+    hub_json_iter it = hub_json_iterate(subject->trusts_tags ? tool->tags_json : HUB_STR("[]"));
     hub_str key;
     hub_str value;
     while (hub_json_next(&it, &key, &value)) {
@@ -57,7 +58,7 @@ static bool has_category(const hub_filter_subject *subject, const hub_item *tool
     if (subject->category != NULL) {
         return hub_names_have(categories, hub_str_of(subject->category));
     }
-    for (size_t i = 0; i < categories->count; i++) {
+    for (size_t i = 0; subject->trusts_tags && i < categories->count; i++) {
         if (hub_json_string_is(tool->category_json, hub_str_of(categories->items[i]))) {
             return true;
         }
@@ -93,6 +94,78 @@ hub_err hub_policy_admit_toolset(const hub_policy_rules *rules, hub_str toolset,
                         HUB_STR_ARG(toolset), rules->max_active);
     }
     return HUB_OK;
+}
+
+bool hub_policy_allows_toolset(const hub_policy_rules *rules, hub_str toolset)
+{
+    return (!rules->allow.set || hub_names_have(&rules->allow, toolset)) &&
+           !hub_names_have(&rules->deny, toolset);
+}
+
+/* How "toolset:" stands to a pattern over canonical ids. */
+typedef enum pattern_reach { REACHES_NONE, REACHES_SOME, REACHES_ALL } pattern_reach;
+
+/* Which ids of the toolset a pattern can match. SOME may be too much, never too little. */
+static pattern_reach reach_of(hub_str pattern, hub_str id_begin)
+{
+    size_t fixed = 0;
+    while (fixed < pattern.len && pattern.ptr[fixed] != '*' && pattern.ptr[fixed] != '?') {
+        fixed++;
+    }
+    size_t shared = fixed < id_begin.len ? fixed : id_begin.len;
+    if (shared > 0 && memcmp(pattern.ptr, id_begin.ptr, shared) != 0) {
+        return REACHES_NONE;
+    }
+    if (fixed == pattern.len && fixed <= id_begin.len) {
+        return REACHES_NONE; /* no tool has an empty name */
+    }
+    bool is_open = pattern.len > 0 && pattern.ptr[pattern.len - 1] == '*';
+    return is_open && hub_str_glob(pattern, id_begin) ? REACHES_ALL : REACHES_SOME;
+}
+
+/* The most that one of the patterns reaches. */
+static pattern_reach reach_of_any(const hub_names *patterns, hub_str id_begin)
+{
+    pattern_reach most = REACHES_NONE;
+    for (size_t i = 0; i < patterns->count && most != REACHES_ALL; i++) {
+        pattern_reach reach = reach_of(hub_str_of(patterns->items[i]), id_begin);
+        most = reach > most ? reach : most;
+    }
+    return most;
+}
+
+/* Whether a filter over tags or category decides alike for all tools of a toolset, whatever these say
+ * of themselves: then a tool that says nothing stands for them. */
+static bool may_pass(const hub_filter_rule *rule, const hub_filter_subject *subject)
+{
+    static const hub_item SILENT = {.tags_json = {.ptr = "[]", .len = 2}};
+    bool has_more = subject->trusts_tags &&
+                    (rule->kind == HUB_FILTER_TAGS_ANY || rule->kind == HUB_FILTER_TAGS_ALL ||
+                     (rule->kind == HUB_FILTER_CATEGORY && subject->category == NULL));
+    return has_more ? rule->values.count > 0 || rule->kind == HUB_FILTER_TAGS_ALL
+                    : hub_filter_matches(rule, subject, &SILENT);
+}
+
+bool hub_policy_may_expose(const hub_policy_rules *rules, const hub_filter_subject *subject)
+{
+    char bytes[HUB_LIMIT_TOOLSET_KEY_BYTES + 1];
+    bool may = subject->toolset.len < sizeof bytes;
+    if (may) {
+        memcpy(bytes, subject->toolset.ptr, subject->toolset.len);
+        bytes[subject->toolset.len] = ':';
+    }
+    hub_str begin = {.ptr = bytes, .len = subject->toolset.len + 1};
+    for (size_t i = 0; may && i < rules->filter_count; i++) {
+        const hub_filter_rule *rule = &rules->filters[i];
+        if (rule->kind == HUB_FILTER_ALLOW_TOOLS) {
+            may = reach_of_any(&rule->values, begin) != REACHES_NONE;
+        } else if (rule->kind == HUB_FILTER_DENY_TOOLS) {
+            may = reach_of_any(&rule->values, begin) != REACHES_ALL;
+        } else {
+            may = may_pass(rule, subject);
+        }
+    }
+    return may;
 }
 
 bool hub_filter_matches(const hub_filter_rule *rule, const hub_filter_subject *subject,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may be exposed: allowlist, denylist, maxActive, filters, guardrails, start-up modes."""
 
+import json
+
 from mcp import INVALID_PARAMS, META_TOOLS, HubTest, fixture, main, tool
 
 OFF = {"active": False}
@@ -23,25 +25,32 @@ class Policy(HubTest):
         self.assertSays(failure["message"], name, *says)
         self.assertIs(failure["retryable"], False)
 
-    def test_allowlist(self):  # S1.24, S1.36
+    def check_hidden(self, client, name):
+        """What a policy hides is answered as what does not exist."""
+        failure = enable(client, name).tool_error
+        self.assertEqual(failure["code"], "E_VALIDATION")
+        self.assertEqual(failure["message"], f'unknown toolset "{name}": list_toolsets names them all')
+
+    def test_allowlist(self):  # S1.24
         client = self.legacy("--allow", "alpha,beta", toolsets=TOOLSETS)
-        self.check_refused(client, "gamma", "E_POLICY_DENIED", "not allowed by policy")
+        self.check_hidden(client, "gamma")
         enable(client, "alpha").result
         self.assertEqual(client.own_names(), ["alpha__one"])
 
     def test_denylist(self):
         client = self.legacy("--deny", "beta", toolsets=TOOLSETS)
-        self.check_refused(client, "beta", "E_POLICY_DENIED", "denied by policy")
+        self.check_hidden(client, "beta")
+        self.assertSays(client.hub.wait_log("toolset.hidden"), "toolset=beta", "a policy or a filter hides it")
         enable(client, "alpha").result
 
     def test_in_both_lists_is_denied(self):
         client = self.legacy("--allow", "alpha,beta", "--deny", "beta", toolsets=TOOLSETS)
-        self.check_refused(client, "beta", "E_POLICY_DENIED", "denied by policy")
+        self.check_hidden(client, "beta")
 
     def test_an_empty_allowlist_allows_none(self):
         client = self.legacy(toolsets=TOOLSETS, manifest={"policy": {"allow": []}})
         for name in TOOLSETS:
-            self.check_refused(client, name, "E_POLICY_DENIED", "not allowed by policy")
+            self.check_hidden(client, name)
 
     def test_max_active(self):  # S1.24, S1.36, S1.37
         client = self.legacy("--max-active", "2", toolsets=TOOLSETS)
@@ -64,8 +73,8 @@ class Policy(HubTest):
             "--allow", "alpha,beta", "--deny", "beta,gamma", "--max-active", "1", toolsets=TOOLSETS
         )
         enable(client, "alpha").result
-        self.check_refused(client, "gamma", "E_POLICY_DENIED", "not allowed by policy")
-        self.check_refused(client, "beta", "E_POLICY_DENIED", "denied by policy")
+        self.check_hidden(client, "gamma")
+        self.check_hidden(client, "beta")
 
     def test_validation_comes_before_policy(self):  # S1.23, S1.24
         client = self.legacy("--allow", "alpha", toolsets=TOOLSETS)
@@ -75,8 +84,8 @@ class Policy(HubTest):
         recorder = self.recorder()
         toolsets = {"up": recorder.toolset(**OFF), "broken": fixture("x", fail="was created", **OFF)}
         client = self.legacy("--deny", "up,broken", toolsets=toolsets)
-        self.check_refused(client, "up", "E_POLICY_DENIED", "denied")
-        self.check_refused(client, "broken", "E_POLICY_DENIED", "denied")
+        self.check_hidden(client, "up")
+        self.check_hidden(client, "broken")
         client.barrier()
         client.hub.finish()
         self.assertEqual(recorder.starts, [])
@@ -92,8 +101,8 @@ class Policy(HubTest):
     def test_policy_from_the_manifest(self):
         manifest = {"policy": {"allow": ["alpha", "beta"], "deny": ["beta"], "max_active": 1}}
         client = self.legacy(toolsets=TOOLSETS, manifest=manifest)
-        self.check_refused(client, "gamma", "E_POLICY_DENIED", "not allowed")
-        self.check_refused(client, "beta", "E_POLICY_DENIED", "denied")
+        self.check_hidden(client, "gamma")
+        self.check_hidden(client, "beta")
 
 
 class Filters(HubTest):
@@ -143,6 +152,20 @@ class Filters(HubTest):
     def test_tool_ids(self):
         self.check({"filters": [{"allow_tools": ["files:w*", "net:get"]}]}, "files__wipe", "files__write", "net__get")
         self.check({"filters": [{"deny_tools": ["files:wipe", "net:*"]}]}, "files__read", "files__write")
+
+    def test_what_servers_say_of_themselves(self):
+        """A server cannot tag its tools past a filter: operators' words count, unless it is trusted."""
+        policies = ([{"tags_any": ["safe"]}], [{"tags_all": ["safe"]}], [{"category": ["web"]}])
+        tagged = self.home / "tagged.json"
+        tagged.write_text(json.dumps([tool("x", _meta={"patchbay/tags": ["safe", "web"], "patchbay/category": "web"})]))
+        for filters in policies:
+            for keys, is_there in (({}, False), ({"trust_tags": False}, False), ({"trust_tags": True}, True),
+                                   ({"tags": ["safe"], "category": "web"}, True)):
+                with self.subTest(filters, keys=keys):
+                    toolsets = {"up": self.recorder().toolset("--tools", tagged, **keys)}
+                    client = self.modern(toolsets=toolsets, manifest={"policy": {"filters": filters}})
+                    self.assertEqual(client.own_names(), ["up__x"] if is_there else [])
+                    client.hub.finish()
 
     def test_filters_are_anded(self):
         self.check({"filters": [{"namespace": ["files"]}, {"tags_none": ["danger"]}, {"deny_tools": ["*:write"]}]}, "files__read")

@@ -51,6 +51,7 @@ static const member MEMBERS[] = {
     MEMBER(PLAIN, lazy, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, sharing_session, HUB_TOOLSET_ANOTHER),
     MEMBER(PLAIN, cache, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, trusts_tags, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, is_isolated, HUB_TOOLSET_ANOTHER),
     MEMBER(PLAIN, memory_limit, HUB_TOOLSET_ANOTHER),
     MEMBER(PLAIN, call_timeout_ms, HUB_TOOLSET_TUNED),

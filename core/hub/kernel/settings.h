@@ -38,6 +38,7 @@ typedef struct hub_toolset_settings {
     bool lazy;             /* upstreams: connect at the first need (default) */
     bool sharing_session;  /* sharing: session — one instance per client session */
     bool cache;            /* its catalog is remembered on disk, if there is a folder for it */
+    bool trusts_tags;      /* tags and category that its server gives its tools count for filters */
     bool is_isolated;      /* isolation: process — its module runs in a process of its own */
     uint32_t memory_limit; /* … which has so many bytes at most; 0: no limit */
     uint32_t call_timeout_ms;

@@ -444,6 +444,7 @@ static hub_source make_source(hub_toolset *toolset, const hub_toolset_settings *
         .tags = &settings->tags,
         .category = settings->category,
     };
+    source.trusts_tags = source.native || settings->trusts_tags;
     memcpy(source.lists, toolset->lists, sizeof source.lists);
     return source;
 }
@@ -461,6 +462,7 @@ hub_source hub_toolset_next_source(hub_toolset *toolset, const hub_toolset_setti
         return source;
     }
     source.native = binding->native || settings->is_isolated;
+    source.trusts_tags = source.native || settings->trusts_tags;
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         if (binding->first_lists[kind] != NULL || !binding->deferred) {
             source.lists[kind] = binding->first_lists[kind];

@@ -16,7 +16,8 @@ typedef struct subject {
 
 static subject make_subject(const char *json)
 {
-    subject s = {.catalog = parse(json), .filter = {.toolset = HUB_STR("git")}};
+    subject s = {.catalog = parse(json),
+                 .filter = {.toolset = HUB_STR("git"), .trusts_tags = true}};
     s.tool = &s.catalog->items[0];
     return s;
 }
@@ -113,6 +114,74 @@ static void test_category(void **state)
     subject number = make_subject("[" META("a", "\"patchbay/category\":7") "]");
     assert_false(matches(&number, HUB_FILTER_CATEGORY, "7"));
     hub_catalog_unref(number.catalog);
+}
+
+/* What a tool says of itself counts where its toolset is trusted; the operator's word always does. */
+static void test_untrusted(void **state)
+{
+    static const char *const OPERATORS[] = {"safe"};
+    hub_names tags = {.items = OPERATORS, .count = 1, .set = true};
+    subject s = make_subject(RICH);
+    (void)state;
+    s.filter.trusts_tags = false;
+    assert_false(matches(&s, HUB_FILTER_TAGS_ANY, "read", "net/web"));
+    assert_false(matches(&s, HUB_FILTER_TAGS_ALL, "read"));
+    assert_true(matches(&s, HUB_FILTER_TAGS_NONE, "read", "net/web"));
+    assert_false(matches(&s, HUB_FILTER_CATEGORY, "finder"));
+    s.filter.tags = &tags;
+    s.filter.category = "operations";
+    assert_true(matches(&s, HUB_FILTER_TAGS_ANY, "read", "safe"));
+    assert_false(matches(&s, HUB_FILTER_TAGS_ALL, "read", "safe"));
+    assert_false(matches(&s, HUB_FILTER_TAGS_NONE, "safe"));
+    assert_true(matches(&s, HUB_FILTER_CATEGORY, "operations"));
+    assert_false(matches(&s, HUB_FILTER_CATEGORY, "finder"));
+    hub_catalog_unref(s.catalog);
+}
+
+/* Whether anything could be exposed of a toolset, before a tool of it is known. */
+static void test_may_expose(void **state)
+{
+    static const struct {
+        hub_filter_kind kind;
+        const char *value;
+        bool trusts_tags;
+        bool expected;
+    } ROWS[] = {
+        {HUB_FILTER_NAMESPACE, "git", false, true},
+        {HUB_FILTER_NAMESPACE, "docker", false, false},
+        {HUB_FILTER_ALLOW_TOOLS, "git:log", false, true},
+        {HUB_FILTER_ALLOW_TOOLS, "g*", false, true},
+        {HUB_FILTER_ALLOW_TOOLS, "*:log", false, true},
+        {HUB_FILTER_ALLOW_TOOLS, "git", false, false},
+        {HUB_FILTER_ALLOW_TOOLS, "git:", false, false},
+        {HUB_FILTER_ALLOW_TOOLS, "gitt:*", false, false},
+        {HUB_FILTER_ALLOW_TOOLS, "docker:*", false, false},
+        {HUB_FILTER_DENY_TOOLS, "git:*", false, false},
+        {HUB_FILTER_DENY_TOOLS, "*", false, false},
+        {HUB_FILTER_DENY_TOOLS, "g?t:*", false, false},
+        {HUB_FILTER_DENY_TOOLS, "git:?*", false, true}, /* all, too, but that is not seen */
+        {HUB_FILTER_DENY_TOOLS, "git:log*", false, true},
+        {HUB_FILTER_DENY_TOOLS, "docker:*", false, true},
+        {HUB_FILTER_TAGS_ANY, "red", false, false},
+        {HUB_FILTER_TAGS_ANY, "red", true, true},
+        {HUB_FILTER_TAGS_ANY, "own", false, true},
+        {HUB_FILTER_TAGS_ALL, "red", false, false},
+        {HUB_FILTER_TAGS_ALL, "red", true, true},
+        {HUB_FILTER_TAGS_NONE, "own", true, false},
+        {HUB_FILTER_TAGS_NONE, "red", true, true},
+        {HUB_FILTER_CATEGORY, "red", false, false},
+        {HUB_FILTER_CATEGORY, "red", true, true},
+    };
+    static const char *const OWN[] = {"own"};
+    hub_names tags = {.items = OWN, .count = 1, .set = true};
+    (void)state;
+    for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
+        hub_filter_rule rule = {ROWS[i].kind, {.items = &ROWS[i].value, .count = 1, .set = true}};
+        hub_policy_rules rules = {.filters = &rule, .filter_count = 1};
+        hub_filter_subject git = {
+            .toolset = HUB_STR("git"), .tags = &tags, .trusts_tags = ROWS[i].trusts_tags};
+        assert_int_equal(hub_policy_may_expose(&rules, &git), ROWS[i].expected);
+    }
 }
 
 /* S2.11, S2.12; globs over the canonical id. */
@@ -298,6 +367,8 @@ int main(void)
         cmocka_unit_test(test_without_tags),
         cmocka_unit_test(test_tags_of_toolset),
         cmocka_unit_test(test_category),
+        cmocka_unit_test(test_untrusted),
+        cmocka_unit_test(test_may_expose),
         cmocka_unit_test(test_tool_ids),
         cmocka_unit_test(test_empty_lists),
         cmocka_unit_test(test_chain_order),

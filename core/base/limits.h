@@ -43,6 +43,23 @@
 #define HUB_LIMIT_TOOLSETS      1000
 #define HUB_LIMIT_TAGS_PER_TOOL 64
 
+/* Answers of the hub's own lists are read by models: a page ends with so many entries or bytes,
+ * whichever comes first, and says how to go on. */
+#define HUB_LIMIT_META_PAGE_ENTRIES 1000
+#define HUB_LIMIT_META_PAGE_BYTES   (16u * 1024)
+
+/* What is looked for in them: bytes and words of a query, and comparisons of bytes for one page, which
+ * ends there. Ten thousand tools with ordinary descriptions take a few pages. */
+#define HUB_LIMIT_QUERY_BYTES 256
+#define HUB_LIMIT_QUERY_WORDS 8
+#define HUB_LIMIT_QUERY_STEPS (4u * 1024 * 1024)
+
+/* What a toolset is for, in bytes: as a list says it of many, as it is said of one toolset, and of each
+ * of its tools. Five toolsets with it are to take less than 1.5 KB of a model's context. */
+#define HUB_LIMIT_SUMMARY_BYTES      56
+#define HUB_LIMIT_DESCRIPTION_BYTES  1024
+#define HUB_LIMIT_TOOL_SUMMARY_BYTES 200
+
 /* Names of tools and prompts that are gone: while they are remembered, no other tool can have them. A
  * server can make up new ones for ever, so the oldest are forgotten. */
 #define HUB_LIMIT_NAMES_REMEMBERED 16384

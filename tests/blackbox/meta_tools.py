@@ -51,11 +51,8 @@ class Listing(HubTest):
             self.assertIs(hints[name]["readOnlyHint"], True)
             self.assertIs(hints[name]["idempotentHint"], True)
 
-    def test_results_are_structured_and_fit_their_schema(self):
-        import jsonschema
-
+    def test_results_are_structured(self):
         client = self.modern(toolsets=TOOLSETS)
-        schemas = {t["name"]: t["outputSchema"] for t in client.tools()}
         calls = {
             "enable_toolset": {"toolset": "alpha"},
             "list_toolsets": {},
@@ -65,8 +62,7 @@ class Listing(HubTest):
         }
         for name, arguments in calls.items():
             result = client.call(name, arguments).result
-            jsonschema.Draft202012Validator(schemas[name]).validate(result["structuredContent"])
-            self.assertTrue(result["content"][0]["text"])
+            self.assertEqual(json.loads(result["content"][0]["text"]), result["structuredContent"])
 
     def test_list_toolsets(self):  # S1.14, S1.40
         client = self.modern(toolsets=TOOLSETS)
@@ -77,9 +73,6 @@ class Listing(HubTest):
         self.assertEqual(found[0]["description"], "The first letters.")
         self.assertEqual(found[2]["toolCount"], 3)
         status = self.meta_call(client, "list_toolsets")
-        self.assertEqual(status["availableToolsets"], ["alpha", "beta", "gamma"])
-        self.assertEqual(status["activeToolsets"], ["gamma"])
-        self.assertIn("fixture", status["registeredModules"])
         self.assertEqual((status["totalToolsets"], status["activeCount"]), (3, 1))
 
     def test_describe_toolset(self):
@@ -105,7 +98,7 @@ class Listing(HubTest):
         client.call("enable_toolset", {"toolset": "alpha"})
         found = self.meta_call(client, "list_tools")
         self.assertEqual(found["tools"], META_TOOLS + ["alpha__one", "alpha__two"])
-        self.assertEqual(found["toolsetToTools"], {"_meta": META_TOOLS, "alpha": ["alpha__one", "alpha__two"]})
+        self.assertEqual(found["totalTools"], len(META_TOOLS) + 2)
 
     def test_bad_arguments(self):  # S1.39
         client = self.modern(toolsets=TOOLSETS)

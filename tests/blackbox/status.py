@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`patchbay status`, the status in list_toolsets, and /readyz (S1.14, S1.40; RELIABILITY.md U07, C02)."""
+"""`patchbay status` and /readyz (S1.14, S1.40; RELIABILITY.md U07, C02)."""
 
 import contextlib
 import json
@@ -105,8 +105,6 @@ class Status(HubTest):
         for session in sessions:
             self.assertIn("result", session.call("own__echo").answer.data)
         self.assertEqual(self.rows(self.ask("--unix", self.socket)[1])["own"]["instances"], 3)
-        described = server.call("describe_toolset", {"toolset": "own"}).message.result["structuredContent"]
-        self.assertEqual(described["status"]["instances"], 3)
         self.assertEqual(sessions[0].delete().status, 204)
         self.assertEqual(self.rows(self.ask("--unix", self.socket)[1])["own"]["instances"], 2)
 

@@ -48,7 +48,7 @@ class Failures(HubTest):
         client.hub.wait_log("toolset.failed")
         row = self.row(client)
         self.assertEqual(row["state"], "failed")
-        self.assertNotIn("0 tools", row["summary"])
+        self.assertNotIn("toolCount", row)
         return row["reason"]
 
 
@@ -122,7 +122,8 @@ class Tools(Failures):
                 upstream.on["prompts/list"] = lambda x: x.result({"prompts": []})
                 client = self.start(upstream)
                 client.names()
-                self.assertEqual((self.row(client)["state"], self.row(client)["toolCount"]), ("ready", 0))
+                self.assertEqual(self.row(client)["toolCount"], 0)
+                self.assertNotIn("state", self.row(client))
                 client.hub.finish()
 
 
@@ -181,7 +182,7 @@ class LastWords(Failures):
         said = "import sys; sys.stderr.write(''.join(chr(97 + n) * 5000 + chr(10) for n in range(3))); sys.exit(1)"
         message = self.dies(said)
         self.assertLess(len(message), 1000)
-        self.assertSays(message, "it said: ", "ccc...")
+        self.assertSays(message, "it said: ", "ccc…")
 
     def test_nothing_moves_a_cursor(self):
         message = self.dies(r"import sys; sys.stderr.buffer.write(b'\x1b]0;x\x07\xc2\x9b\xff\x00 end\n'); sys.exit(1)")

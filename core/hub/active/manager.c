@@ -81,7 +81,7 @@ static void use_item(hub_operation *operation, size_t at, size_t active)
     const hub_manager *manager = operation->manager;
     hub_manager_result *result = &operation->results[at];
     hub_toolset *toolset = NULL;
-    result->err = hub_operation_find(operation, at, hub_of(manager), &toolset, &result->why);
+    result->err = hub_operation_find(operation, at, manager->audience, &toolset, &result->why);
     if (result->err != HUB_OK) {
         return;
     }
@@ -179,6 +179,13 @@ static void admit_again(hub_operation *operation, size_t at, size_t active)
 {
     hub_manager_result *result = &operation->results[at];
     hub_error why;
+    hub_toolset *toolset = NULL;
+    result->err = hub_operation_find(operation, at, operation->manager->audience, &toolset, &why);
+    if (result->err != HUB_OK) { /* its catalog is known now: nothing of it may be seen */
+        result->why = why;
+        result->is_down = false;
+        return;
+    }
     hub_err err = admit(operation->manager, result->toolset, active, &why);
     if (err != HUB_OK && result->is_down) {
         hub_error down = result->why;
@@ -325,6 +332,7 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
     }
     manager->enabling = operation;
     hub_discovery_keep_trace(hub_discovery_trace_of(meta), operation->trace);
+    operation->is_asked = true;
     operation->held = true;
     use_items(operation);
     ev_timer_init(&operation->timeout, on_timeout,
@@ -350,7 +358,7 @@ static hub_str *find_active(hub_operation *operation, size_t *ret_count)
     for (size_t i = 0; keys != NULL && i < operation->count; i++) {
         hub_manager_result *result = &operation->results[i];
         hub_toolset *toolset;
-        result->err = hub_operation_find(operation, i, hub_of(manager), &toolset, &result->why);
+        result->err = hub_operation_find(operation, i, manager->audience, &toolset, &result->why);
         if (result->err != HUB_OK) {
             continue;
         }
@@ -406,6 +414,7 @@ hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     hub_discovery_keep_trace(hub_discovery_trace_of(meta), operation->trace);
+    operation->is_asked = true;
     if (manager->enabling == NULL) {
         run_disable(operation);
         return HUB_OK;

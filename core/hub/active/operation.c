@@ -2,6 +2,8 @@
 #include "hub/active/operation.h"
 
 #include "base/log.h"
+#include "hub/kernel/audience.h"
+#include "hub/kernel/sight.h"
 
 #include <stdlib.h>
 
@@ -60,28 +62,30 @@ void hub_operation_done(hub_operation *operation)
     hub_operation_destroy(operation);
 }
 
-hub_err hub_operation_find(const hub_operation *operation, size_t at, const hub_orchestrator *hub,
+hub_err hub_operation_find(const hub_operation *operation, size_t at, const hub_audience *audience,
                            hub_toolset **ret_toolset, hub_error *reterr)
 {
+    const hub_orchestrator *hub = hub_audience_hub(audience);
+    hub_sight sight = {.exposure = hub_audience_exposure(audience),
+                       .revision = HUB_REVISION_NEWEST};
     hub_str key = operation->results[at].toolset;
     if (key.len == 0) {
         return hub_fail(reterr, HUB_EINVAL, "the name of a toolset is empty");
     }
     hub_toolset *toolset = hub_find_toolset(hub, key);
-    if (toolset != NULL) {
+    bool is_hidden =
+        toolset != NULL && operation->is_asked && !hub_sight_may_tell_of(sight, toolset);
+    if (toolset != NULL && !is_hidden) {
         *ret_toolset = toolset;
         return HUB_OK;
     }
-    hub_str nearest =
-        operation->count <= SUGGEST_FOR_COUNT ? hub_nearest_toolset(hub, key) : HUB_STR_EMPTY;
-    if (nearest.len > 0) {
-        return hub_fail(reterr, HUB_ENOTFOUND,
-                        "unknown toolset \"" HUB_STR_FMT "\"; did you mean \"" HUB_STR_FMT "\"?",
-                        HUB_STR_ARG(key), HUB_STR_ARG(nearest));
+    if (is_hidden) {
+        hub_log(HUB_LOG_INFO, "toolset.hidden", HUB_F_STR("toolset", key),
+                HUB_F_TEXT("profile", hub_profile_name(hub_audience_profile(audience))),
+                HUB_F_TEXT("reason", "a policy or a filter hides it: the client that asked for it "
+                                     "is told that there is no such toolset"));
     }
-    return hub_fail(reterr, HUB_ENOTFOUND,
-                    "unknown toolset \"" HUB_STR_FMT "\": list_toolsets names them all",
-                    HUB_STR_ARG(key));
+    return hub_sight_fail_toolset(sight, hub, key, operation->count <= SUGGEST_FOR_COUNT, reterr);
 }
 
 bool hub_operation_repeats(const hub_operation *operation, size_t at)

@@ -36,6 +36,7 @@ typedef struct hub_operation {
     ev_timer timeout;
     size_t waiting; /* items that wait */
     size_t down;    /* items whose place was given to others, because they cannot be reached */
+    bool is_asked;  /* by a client, who is told of no toolset that is hidden from it */
     bool held;      /* its items are being looked at: who answers now does not finish it */
     bool has_begun; /* each had its first turn */
     size_t count;
@@ -57,10 +58,10 @@ void hub_operation_destroy(hub_operation *operation);
 /* Tell what became of it, then free it. */
 void hub_operation_done(hub_operation *operation);
 
-/* The toolset that an item names.
+/* The toolset that an item names, as that audience sees it.
  * errors:  HUB_EINVAL (empty name), HUB_ENOTFOUND; the text suggests a name that was meant */
 HUB_MUST_CHECK hub_err hub_operation_find(const hub_operation *operation, size_t at,
-                                          const hub_orchestrator *hub, hub_toolset **ret_toolset,
+                                          const hub_audience *audience, hub_toolset **ret_toolset,
                                           hub_error *reterr);
 
 /* Whether an earlier item of the operation is the same toolset. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/kernel/sight.h"
 
+#include "hub/kernel/hub.h"
 #include "hub/kernel/objects.h"
 #include "hub/kernel/respond.h"
 #include "tools/route.h"
+
+#include <stdlib.h>
 
 static hub_sight sight_of(const hub_session *session, hub_revision revision)
 {
@@ -64,4 +67,48 @@ hub_str hub_sight_tool_definition(hub_sight sight, hub_str exposed)
 size_t hub_sight_add_rivals(hub_sight sight, hub_kind kind, hub_str name, hub_buf *out)
 {
     return hub_exposure_add_rivals(sight.exposure, kind, name, out);
+}
+
+bool hub_sight_may_tell_of(hub_sight sight, const hub_toolset *toolset)
+{
+    return sight.exposure != NULL &&
+           hub_exposure_may_tell_of(sight.exposure, hub_str_of(toolset->key));
+}
+
+hub_toolset *hub_sight_find_toolset(hub_sight sight, const hub_orchestrator *hub, hub_str key)
+{
+    hub_toolset *toolset = hub_find_toolset(hub, key);
+    return toolset != NULL && hub_sight_may_tell_of(sight, toolset) ? toolset : NULL;
+}
+
+/* The key of one of those that a mistyped one may have meant, or the empty span. */
+static hub_str find_nearest(hub_sight sight, const hub_orchestrator *hub, hub_str key)
+{
+    const char **keys = calloc(hub->toolset_count + 1, sizeof *keys);
+    hub_str nearest = HUB_STR_EMPTY;
+    size_t count = 0;
+    for (size_t i = 0; keys != NULL && i < hub->toolset_count; i++) {
+        if (hub_sight_may_tell_of(sight, hub->toolsets[i])) {
+            keys[count++] = hub->toolsets[i]->key;
+        }
+    }
+    if (keys != NULL) {
+        nearest = hub_str_nearest(key, keys);
+    }
+    free(keys);
+    return nearest;
+}
+
+hub_err hub_sight_fail_toolset(hub_sight sight, const hub_orchestrator *hub, hub_str key,
+                               bool suggests, hub_error *reterr)
+{
+    hub_str nearest = suggests ? find_nearest(sight, hub, key) : HUB_STR_EMPTY;
+    if (nearest.len > 0) {
+        return hub_fail(reterr, HUB_ENOTFOUND,
+                        "unknown toolset \"" HUB_STR_FMT "\"; did you mean \"" HUB_STR_FMT "\"?",
+                        HUB_STR_ARG(key), HUB_STR_ARG(nearest));
+    }
+    return hub_fail(reterr, HUB_ENOTFOUND,
+                    "unknown toolset \"" HUB_STR_FMT "\": list_toolsets names them all",
+                    HUB_STR_ARG(key));
 }

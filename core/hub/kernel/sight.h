@@ -49,4 +49,17 @@ hub_str hub_sight_tool_definition(hub_sight sight, hub_str exposed);
 /* Append what those are called instead that want this name: see hub_exposure_add_rivals. */
 size_t hub_sight_add_rivals(hub_sight sight, hub_kind kind, hub_str name, hub_buf *out);
 
+/* Whether anything may be said of a toolset: see hub_exposure_may_tell_of. Whoever answers a client
+ * treats one of which nothing may be said like one that does not exist. */
+bool hub_sight_may_tell_of(hub_sight sight, const hub_toolset *toolset);
+
+/* The toolset with that key of which something may be said, or NULL. */
+hub_toolset *hub_sight_find_toolset(hub_sight sight, const hub_orchestrator *hub, hub_str key);
+
+/* Say that there is no such toolset, in the same words whether it does not exist or nothing may be
+ * said of it. With `suggests`, with the key that a mistyped one may have meant.
+ * errors:  HUB_ENOTFOUND, always */
+hub_err hub_sight_fail_toolset(hub_sight sight, const hub_orchestrator *hub, hub_str key,
+                               bool suggests, hub_error *reterr);
+
 #endif

@@ -3,11 +3,15 @@
 
 #include "base/limits.h"
 #include "hub/kernel/audience.h"
+#include "base/line.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
 #include "hub/report/status.h"
 #include "tools/naming.h"
+
+/* Of why a toolset is not well, as a model is told. */
+enum { TROUBLE_BYTES = 240 };
 
 static const char *describe(const hub_toolset *toolset)
 {
@@ -18,6 +22,27 @@ static const char *describe(const hub_toolset *toolset)
         hub_resolver_find(hub_resolver_of(hub_toolset_hub(toolset)),
                           hub_str_of(hub_toolset_settings_of(toolset)->module));
     return module != NULL ? module->table->description : NULL;
+}
+
+hub_str hub_describe_purpose(const hub_toolset *toolset)
+{
+    const char *text = describe(toolset);
+    return text != NULL ? hub_str_of(text) : HUB_STR_EMPTY;
+}
+
+const char *hub_describe_trouble(const hub_toolset *toolset, bool active, hub_buf *why)
+{
+    if (!hub_toolset_settings_of(toolset)->enabled) {
+        return "off";
+    }
+    if (!active || hub_toolset_is_native(toolset)) {
+        return NULL;
+    }
+    if (hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED) {
+        hub_line_add(why, hub_str_of(hub_toolset_detail(toolset)), TROUBLE_BYTES);
+        return "failed";
+    }
+    return hub_toolset_state(toolset) == PATCHBAY_STATE_CONNECTING ? "connecting" : NULL;
 }
 
 /* One line for people: "active, 7 tools, 1 prompt", "failed: no such command". */

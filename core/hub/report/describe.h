@@ -8,7 +8,6 @@
 
 #include "base/buf.h"
 #include "hub/kernel/types.h"
-#include "hub/kernel/types.h"
 
 /* Append an array with one object per toolset: key, module, description, active, state, reason,
  * toolCount, summary (one line for people), status (hub/report/status.h). `profile` NULL: the
@@ -32,5 +31,12 @@ void hub_describe_add_failures(const hub_audience *audience, hub_buf *out);
 /* Append the members of one toolset's object, as the audience sees it, without braces. */
 void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *toolset,
                               hub_buf *out);
+
+/* What the toolset is for, as far as anybody has said; may be empty. Borrowed. */
+hub_str hub_describe_purpose(const hub_toolset *toolset);
+
+/* What is wrong with a toolset, in a word (off, failed, connecting), or NULL; why it is, as far as that
+ * is known, is appended to `why`, one bounded line. */
+const char *hub_describe_trouble(const hub_toolset *toolset, bool active, hub_buf *why);
 
 #endif

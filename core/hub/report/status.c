@@ -21,21 +21,6 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#define COUNT "{\"type\":\"integer\",\"minimum\":0}"
-#define TEXT  "{\"type\":\"string\"}"
-
-const char HUB_STATUS_SCHEMA[] =
-    "{\"type\":\"object\",\"required\":[\"state\",\"tools\",\"calls\",\"errors\",\"cancelled\","
-    "\"refused\",\"restarts\",\"failures\",\"inFlight\",\"latencyMs\"],\"properties\":{"
-    "\"state\":{\"enum\":[\"off\",\"inactive\",\"idle\",\"connecting\",\"ready\",\"failed\","
-    "\"unknown\"]},\"pid\":" COUNT ",\"era\":{\"enum\":[\"legacy\",\"modern\"]},\"protocol\":" TEXT
-    ",\"tools\":" COUNT ",\"calls\":" COUNT ",\"errors\":" COUNT ",\"cancelled\":" COUNT
-    ",\"refused\":" COUNT ",\"restarts\":" COUNT ",\"failures\":" COUNT ",\"lastError\":" TEXT
-    ",\"nextAttemptMs\":" COUNT ",\"catalogAgeMs\":" COUNT ",\"inFlight\":" COUNT
-    ",\"queued\":" COUNT ",\"queueLimit\":" COUNT ",\"instances\":" COUNT
-    ",\"latencyMs\":{\"type\":\"object\",\"required\":[\"mean\",\"max\"],\"properties\":{"
-    "\"mean\":{\"type\":\"number\"},\"max\":{\"type\":\"number\"}}}}}";
-
 /* ---- counting -------------------------------------------------------------------------------- */
 
 /* With a call: whose it counts as; NULL: it does not. */
@@ -248,6 +233,23 @@ static bool shows_inactive(const hub_profile *profile)
            hub_profile_settings_of(profile)->startup != HUB_STARTUP_STATIC;
 }
 
+/* Whether the policies let an audience know of a toolset. */
+static bool may_tell_of(const hub_audience *audience, const hub_toolset *toolset)
+{
+    return hub_exposure_may_tell_of(hub_audience_exposure(audience),
+                                    hub_str_of(hub_toolset_key(toolset)));
+}
+
+static bool may_tell_of_all(const hub_audience *audience)
+{
+    const hub_orchestrator *hub = hub_audience_hub(audience);
+    bool may = shows_inactive(hub_audience_profile(audience));
+    for (size_t i = 0; may && i < hub_toolset_total(hub); i++) {
+        may = may_tell_of(audience, hub_toolset_at(hub, i));
+    }
+    return may;
+}
+
 /* Only if there is one. */
 static void add_audit(const hub_orchestrator *hub, hub_buf *out)
 {
@@ -264,23 +266,23 @@ static void add_audit(const hub_orchestrator *hub, hub_buf *out)
 }
 
 /* Why, only for those who may know of all toolsets: the reason can name any. */
-static void add_refused_reload(const hub_profile *profile, hub_buf *out)
+static void add_refused_reload(const hub_audience *audience, hub_buf *out)
 {
-    const hub_reload_state *state = hub_reload_state_of(hub_profile_hub(profile));
+    const hub_reload_state *state = hub_reload_state_of(hub_audience_hub(audience));
     if (state->refused_ms > 0) {
         hub_json_add_key(out, HUB_STR("refusedReload"));
         hub_buf_add_char(out, '{');
         add_count(out, "agoMs", hub_clock_now_ms() - state->refused_ms);
-        if (shows_inactive(profile)) {
+        if (may_tell_of_all(audience)) {
             add_text(out, "reason", state->refusal.text);
         }
         hub_buf_add_char(out, '}');
     }
 }
 
-static void add_hub(const hub_profile *profile, hub_buf *out)
+static void add_hub(const hub_audience *audience, hub_buf *out)
 {
-    const hub_orchestrator *hub = hub_profile_hub(profile);
+    const hub_orchestrator *hub = hub_audience_hub(audience);
     const hub_generation *generation = hub_settings_of(hub)->generation;
     hub_buf_add_char(out, '{');
     add_text(out, "name", hub_settings_of(hub)->name);
@@ -290,7 +292,7 @@ static void add_hub(const hub_profile *profile, hub_buf *out)
     add_count(out, "generation", generation != NULL ? generation->number : 1);
     add_count(out, "inFlight", hub_call_count(hub_calls_of(hub)));
     add_count(out, "refused", hub_refused(hub));
-    add_refused_reload(profile, out);
+    add_refused_reload(audience, out);
     add_audit(hub, out);
     hub_buf_add_char(out, '}');
 }
@@ -300,12 +302,12 @@ void hub_status_add(const hub_audience *audience, hub_buf *out)
     const hub_profile *profile = hub_audience_profile(audience);
     const hub_orchestrator *hub = hub_profile_hub(profile);
     hub_buf_add(out, HUB_STR("{\"hub\":"));
-    add_hub(profile, out);
+    add_hub(audience, out);
     hub_buf_add(out, HUB_STR(",\"toolsets\":["));
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         const hub_toolset *toolset = hub_toolset_at(hub, i);
         bool is_active = hub_audience_has(audience, toolset);
-        if (is_active || shows_inactive(profile)) {
+        if (is_active || (shows_inactive(profile) && may_tell_of(audience, toolset))) {
             hub_json_add_comma(out);
             hub_buf_add_char(out, '{');
             add_text(out, "key", hub_toolset_settings_of(toolset)->key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How the toolsets fare, in numbers: counted where calls end, told to whoever looks after the hub
- * (`patchbay status`, list_toolsets, describe_toolset, /readyz). Counting is a clock reading and a
+ * (`patchbay status`, /readyz). Counting is a clock reading and a
  * few additions for each call. Thread: [loop].
  */
 #ifndef HUB_HUB_REPORT_STATUS_H
@@ -39,11 +39,9 @@ const char *hub_status_state(const hub_toolset *toolset, bool is_active);
  * queueLimit, instances, latencyMs. What does not apply to it is left out. */
 void hub_status_add_toolset(const hub_audience *audience, const hub_toolset *toolset, hub_buf *out);
 
-/* The JSON Schema of that object. */
-extern const char HUB_STATUS_SCHEMA[];
-
 /* Append the status of the hub, an object: `hub`, and `toolsets` with `key`, `active` and `status`
- * of each. A profile whose clients cannot enable toolsets hears of its own ones alone. */
+ * of each. A profile whose clients cannot enable toolsets hears of its own ones alone, and none of
+ * those that its policies hide unless they are active. */
 void hub_status_add(const hub_audience *audience, hub_buf *out);
 
 /* Append an array with an object for each toolset that is in use but failed or not connected yet:

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/router/listing.h"
 
-#include "base/digest.h"
 #include "base/limits.h"
 #include "hub/catalogs/announce.h"
 #include "hub/kernel/audience.h"
@@ -12,13 +11,7 @@
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/notices/notifier.h"
-
-#include <openssl/crypto.h>
-
-enum {
-    MAC_BYTES = 8, /* a forger has no oracle that is worth more */
-    CURSOR_MAX_BYTES = 2 * (MAC_BYTES + HUB_LIMIT_TOOLSET_KEY_BYTES + 1 + HUB_LIMIT_URI_BYTES),
-};
+#include "hub/router/cursor.h"
 
 _Static_assert(HUB_SHOWN_SPANS <= HUB_FRAME_ITEMS, "a page fits into an answer");
 
@@ -28,73 +21,6 @@ static const char *const LIST_KEYS[HUB_KINDS] = {
     [HUB_KIND_TEMPLATE] = "resourceTemplates",
     [HUB_KIND_PROMPT] = "prompts",
 };
-
-/* ---- cursors --------------------------------------------------------------------------------- */
-
-/* Sign the place in the list of a kind: a cursor is good for that list alone. */
-static bool sign(const hub_orchestrator *hub, hub_kind kind, hub_str canonical,
-                 unsigned char ret_mac[MAC_BYTES])
-{
-    unsigned char mac[HUB_DIGEST_BYTES];
-    hub_buf text;
-    hub_buf_init(&text, CURSOR_MAX_BYTES);
-    hub_buf_printf(&text, "cursor/%s:", LIST_KEYS[kind]);
-    hub_buf_add(&text, canonical);
-    bool done = hub_buf_ok(&text);
-    if (done) {
-        const hub_key *key = hub_key_of(hub);
-        hub_hmac(key->bytes, sizeof key->bytes, hub_buf_str(&text), mac);
-        memcpy(ret_mac, mac, MAC_BYTES);
-    }
-    hub_buf_fini(&text);
-    return done;
-}
-
-static void add_hex(hub_buf *out, const void *bytes, size_t len)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < len; i++) {
-        hub_buf_printf(out, "%02x", at[i]);
-    }
-}
-
-static void add_cursor(const hub_orchestrator *hub, hub_kind kind, hub_str canonical, hub_buf *out)
-{
-    unsigned char mac[MAC_BYTES];
-    if (!sign(hub, kind, canonical, mac)) {
-        out->failed = HUB_ENOMEM;
-        return;
-    }
-    add_hex(out, mac, sizeof mac);
-    add_hex(out, canonical.ptr, canonical.len);
-}
-
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The canonical id in a cursor, decoded into `bytes`. False when the hub did not make it. */
-static bool read_cursor(const hub_orchestrator *hub, hub_kind kind, hub_str raw,
-                        char bytes[CURSOR_MAX_BYTES / 2], hub_str *ret_canonical)
-{
-    hub_str text;
-    unsigned char mac[MAC_BYTES];
-    if (!hub_json_plain(raw, &text) || text.len % 2 != 0 || text.len > CURSOR_MAX_BYTES ||
-        text.len <= 2 * MAC_BYTES) {
-        return false;
-    }
-    for (size_t i = 0; i < text.len / 2; i++) {
-        int high = hex_digit(text.ptr[2 * i]);
-        int low = hex_digit(text.ptr[2 * i + 1]);
-        if (high < 0 || low < 0) {
-            return false;
-        }
-        bytes[i] = (char)(high << 4 | low);
-    }
-    *ret_canonical = (hub_str){.ptr = bytes + MAC_BYTES, .len = text.len / 2 - MAC_BYTES};
-    return sign(hub, kind, *ret_canonical, mac) && CRYPTO_memcmp(mac, bytes, MAC_BYTES) == 0;
-}
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
@@ -130,9 +56,9 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
     hub_shown_place from = {.part = 0};
     hub_shown_page page;
     if (cursor.len > 0 && hub_json_type_of(cursor) != HUB_JSON_NULL) {
-        char bytes[CURSOR_MAX_BYTES / 2];
+        hub_cursor_text text;
         hub_str last;
-        if (!read_cursor(hub, kind, cursor, bytes, &last)) {
+        if (!hub_cursor_read(hub, LIST_KEYS[kind], cursor, &text, &last)) {
             hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
                               HUB_STR("Invalid cursor: list again from the beginning"),
                               HUB_STR_EMPTY);
@@ -149,7 +75,7 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
     hub_buf_init(&tail, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     if (!page.is_end) {
         hub_buf_add(&tail, HUB_STR(",\"nextCursor\":\""));
-        add_cursor(hub, kind, page.last->canonical, &tail);
+        hub_cursor_add(hub, LIST_KEYS[kind], page.last->canonical, &tail);
         hub_buf_add_char(&tail, '"');
     }
     if (request->context.era == HUB_ERA_MODERN) {

@@ -12,10 +12,8 @@
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
-#include "hub/report/describe.h"
-#include "hub/report/status.h"
+#include "hub/router/meta_tools_look.h"
 #include "hub/router/meta_tools_schemas.h"
-#include "tools/naming.h"
 
 #include <stdlib.h>
 
@@ -166,13 +164,12 @@ static void reply_batch(hub_call *call, const hub_manager_result *results, size_
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_printf(&out,
-                   "{\"message\":\"%s of the toolsets %s %s\",\"succeeded\":%zu,\"failed\":%zu,"
-                   "\"results\":[",
+                   "{\"message\":\"%s of the toolsets were %s\",\"succeeded\":%zu,"
+                   "\"failed\":%zu,\"results\":[",
                    good == count ? "all"
                    : good == 0   ? "none"
                                  : "some",
-                   good == 1 ? "was" : "were", enabling ? "enabled" : "disabled", good,
-                   count - good);
+                   enabling ? "enabled" : "disabled", good, count - good);
     for (size_t i = 0; i < count; i++) {
         hub_json_add_comma(&out);
         add_result(&out, &results[i], enabling);
@@ -267,159 +264,20 @@ static void disable_toolset(hub_call *call, const hub_way *way)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-/* Append an array of the keys of all toolsets, or of the active ones. */
-static void add_keys(hub_buf *out, const hub_audience *audience, bool only_active)
+static void answer_look(hub_call *call, hub_str arguments, hub_meta_look *look)
 {
-    const hub_orchestrator *hub = hub_audience_hub(audience);
-    hub_buf_add_char(out, '[');
-    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        if (!only_active || hub_audience_has(audience, hub_toolset_at(hub, i))) {
-            hub_json_add_comma(out);
-            hub_json_add_string(out,
-                                hub_str_of(hub_toolset_settings_of(hub_toolset_at(hub, i))->key));
-        }
-    }
-    hub_buf_add_char(out, ']');
-}
-
-static void list_toolsets(hub_call *call, const hub_way *way)
-{
-    const hub_audience *audience = audience_of(call);
-    const hub_orchestrator *hub = hub_audience_hub(audience);
-    (void)way;
+    hub_error why = {.code = HUB_OK};
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    hub_buf_add(&out, HUB_STR("{\"toolsets\":["));
-    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        hub_json_add_comma(&out);
-        hub_buf_add_char(&out, '{');
-        hub_describe_add_toolset(audience, hub_toolset_at(hub, i), &out);
-        hub_buf_add_char(&out, '}');
-    }
-    hub_buf_add(&out, HUB_STR("],\"availableToolsets\":"));
-    add_keys(&out, audience, false);
-    hub_buf_add(&out, HUB_STR(",\"activeToolsets\":"));
-    add_keys(&out, audience, true);
-    hub_buf_add(&out, HUB_STR(",\"registeredModules\":["));
-    size_t module_count;
-    const hub_module *const *modules = hub_resolver_modules(hub_resolver_of(hub), &module_count);
-    for (size_t i = 0; i < module_count; i++) {
-        hub_json_add_comma(&out);
-        hub_json_add_string(&out, hub_str_of(modules[i]->name));
-    }
-    hub_buf_printf(&out, "],\"totalToolsets\":%zu,\"activeCount\":%zu}", hub_toolset_total(hub),
-                   hub_manager_active_count(hub_manager_of(audience)));
-    reply(call, &out, false);
-}
-
-/* Append name, title and description of a tool from its definition. */
-static void add_tool_summary(hub_buf *out, hub_str exposed, const hub_item *tool)
-{
-    static const char *const MEMBERS[] = {"title", "description"};
-    hub_buf_add(out, HUB_STR("{\"name\":"));
-    hub_json_add_string(out, exposed);
-    for (size_t i = 0; i < sizeof MEMBERS / sizeof MEMBERS[0]; i++) {
-        hub_str value = hub_json_get(tool->json, hub_str_of(MEMBERS[i]));
-        if (hub_json_type_of(value) == HUB_JSON_STRING) {
-            hub_json_add_key(out, hub_str_of(MEMBERS[i]));
-            hub_buf_add(out, value);
-        }
-    }
-    hub_buf_add_char(out, '}');
-}
-
-/* The exposed entries of an active toolset; for one that is not active, what is known of it. */
-static void add_toolset_tools(hub_buf *out, const hub_call *call, hub_toolset *toolset)
-{
-    const hub_audience *audience = audience_of(call);
-    const hub_shown *tools = hub_sight_shown(hub_call_sight(call), HUB_KIND_TOOL);
-    bool active = hub_audience_has(audience, toolset);
-    hub_shown_place at = {.part = 0};
-    hub_buf_add_char(out, '[');
-    for (const hub_entry *entry = active ? hub_shown_next(tools, &at) : NULL; entry != NULL;
-         entry = hub_shown_next(tools, &at)) {
-        if (entry->owner == toolset) {
-            hub_json_add_comma(out);
-            add_tool_summary(out, entry->exposed, entry->item);
-        }
-    }
-    hub_source source = hub_toolset_source(toolset);
-    for (size_t i = 0; !active && hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL &&
-                       i < hub_toolset_list(toolset, HUB_KIND_TOOL)->count;
-         i++) {
-        const hub_item *tool = &hub_toolset_list(toolset, HUB_KIND_TOOL)->items[i];
-        if (hub_exposure_exposes(hub_call_sight(call).exposure, &source, tool)) {
-            hub_json_add_comma(out);
-            add_tool_summary(out, tool->name, tool);
-        }
-    }
-    hub_buf_add_char(out, ']');
-}
-
-static void describe_toolset(hub_call *call, const hub_way *way)
-{
-    hub_str arguments = way->arguments;
-    const hub_audience *audience = audience_of(call);
-    hub_buf key;
-    hub_buf_init(&key, arguments.len + 1);
-    hub_toolset *toolset = NULL;
-    if (hub_json_decode(hub_json_get(arguments, HUB_STR("toolset")), &key) == HUB_OK) {
-        toolset = hub_find_toolset(hub_audience_hub(audience), hub_str_trim(hub_buf_str(&key)));
-    }
-    if (toolset == NULL) {
-        hub_error why;
-        hub_err err = hub_fail(&why, HUB_ENOTFOUND,
-                               "unknown toolset \"" HUB_STR_FMT "\": list_toolsets names them all",
-                               HUB_STR_ARG(hub_buf_str(&key)));
-        reply_failure(call, err, why.text);
-    } else {
-        hub_buf out;
-        hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-        hub_buf_add_char(&out, '{');
-        hub_describe_add_toolset(audience, toolset, &out);
-        hub_buf_add(&out, HUB_STR(",\"tools\":"));
-        add_toolset_tools(&out, call, toolset);
-        hub_buf_add_char(&out, '}');
+    if (look(call, arguments, &out, &why) == HUB_OK) {
         reply(call, &out, false);
+    } else {
+        hub_buf_fini(&out);
+        reply_failure(call, why.code, why.text);
     }
-    hub_buf_fini(&key);
-}
-
-static void list_tools(hub_call *call, const hub_way *way)
-{
-    const hub_shown *tools = hub_sight_shown(hub_call_sight(call), HUB_KIND_TOOL);
-    hub_shown_place at = {.part = 0};
-    (void)way;
-    hub_buf out;
-    hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    hub_buf_add(&out, HUB_STR("{\"tools\":["));
-    for (const hub_entry *entry = hub_shown_next(tools, &at); entry != NULL;
-         entry = hub_shown_next(tools, &at)) {
-        hub_json_add_comma(&out);
-        hub_json_add_string(&out, entry->exposed);
-    }
-    hub_buf_add(&out, HUB_STR("],\"toolsetToTools\":{"));
-    const void *owner = NULL;
-    at = (hub_shown_place){.part = 0};
-    for (const hub_entry *entry = hub_shown_next(tools, &at); entry != NULL;
-         entry = hub_shown_next(tools, &at)) { /* entries of one toolset lie together */
-        const hub_toolset *toolset = entry->owner;
-        if (entry->owner != owner) {
-            hub_buf_add(&out, owner != NULL ? HUB_STR("]") : HUB_STR_EMPTY);
-            hub_json_add_key(&out, hub_str_of(hub_toolset_settings_of(toolset)->key));
-            hub_buf_add_char(&out, '[');
-            owner = entry->owner;
-        }
-        hub_json_add_comma(&out);
-        hub_json_add_string(&out, entry->exposed);
-    }
-    hub_buf_add(&out, owner != NULL ? HUB_STR("]}}") : HUB_STR("}}"));
-    reply(call, &out, false);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
-
-typedef enum shown_status { NO_STATUS, STATUS_OF_ALL, STATUS_OF_ONE } shown_status;
 
 static const struct {
     const char *name;
@@ -428,42 +286,25 @@ static const struct {
     const char *input_schema;
     const char *accepted_schema; /* what arguments are checked against; NULL: input_schema */
     const char *annotations;
-    shown_status status; /* what of its result is described */
-    void (*run)(hub_call *call, const hub_way *way);
+    void (*change)(hub_call *call, const hub_way *way);
+    hub_meta_look *look;
 } META_TOOLS[] = {
-    {"enable_toolset", false,
-     "Makes the tools of one or several toolsets available. The list of tools changes.",
-     TOOLSETS_WANTED, TOOLSETS_ACCEPTED, ANNOTATIONS_ADD, NO_STATUS, enable_toolset},
-    {"disable_toolset", false,
-     "Removes the tools of one or several toolsets from the list until they are enabled again.",
-     TOOLSETS_WANTED, TOOLSETS_ACCEPTED, ANNOTATIONS_REMOVE, NO_STATUS, disable_toolset},
-    {"list_toolsets", false,
-     "Lists all toolsets: what they are for, which are active, and how they fare.", NO_ARGUMENTS,
-     NULL, ANNOTATIONS_READ, STATUS_OF_ALL, list_toolsets},
-    {"describe_toolset", false, "Describes one toolset: the tools it has, and how it fares.",
-     "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"toolset\"],"
-     "\"properties\":{\"toolset\":{\"type\":\"string\",\"description\":\"Key of the toolset.\"}}}",
-     NULL, ANNOTATIONS_READ, STATUS_OF_ONE, describe_toolset},
-    {"list_tools", true, "Lists the names of all tools that can be called now, by toolset.",
-     NO_ARGUMENTS, NULL, ANNOTATIONS_READ, NO_STATUS, list_tools},
+    {"enable_toolset", false, "Makes the tools of toolsets available. The list of tools changes.",
+     TOOLSETS_WANTED, TOOLSETS_ACCEPTED, ANNOTATIONS_ADD, .change = enable_toolset},
+    {"disable_toolset", false, "Takes the tools of toolsets off the list of tools.",
+     TOOLSETS_WANTED, TOOLSETS_ACCEPTED, ANNOTATIONS_REMOVE, .change = disable_toolset},
+    {"list_toolsets", false, "Lists toolsets, active or not, with purpose and number of tools.",
+     LIST_WANTED, LIST_ACCEPTED, ANNOTATIONS_READ, .look = hub_meta_list_toolsets},
+    {"describe_toolset", false, "Describes a toolset and its tools, also before it is enabled.",
+     TOOLSET_WANTED, TOOLSET_ACCEPTED, ANNOTATIONS_READ, .look = hub_meta_describe_toolset},
+    {"list_tools", true, "Lists the names of the tools that can be called now.", LIST_WANTED,
+     LIST_ACCEPTED, ANNOTATIONS_READ, .look = hub_meta_list_tools},
 };
 
 static void ignore_drop(void *ctx, hub_str reason)
 {
     (void)ctx;
     (void)reason;
-}
-
-static void add_output_schema(hub_buf *out, shown_status status)
-{
-    if (status == NO_STATUS) {
-        hub_buf_add(out, HUB_STR(ANY_OBJECT));
-        return;
-    }
-    bool is_list = status == STATUS_OF_ALL;
-    hub_buf_add(out, is_list ? HUB_STR(TOOLSETS_BEGIN TOOLSET_BEGIN) : HUB_STR(TOOLSET_BEGIN));
-    hub_buf_add(out, hub_str_of(HUB_STATUS_SCHEMA));
-    hub_buf_add(out, is_list ? HUB_STR("}}}}}") : HUB_STR("}}"));
 }
 
 /* Check the arguments of tools that accept more than they show against that. */
@@ -499,11 +340,9 @@ hub_err hub_meta_catalog(bool is_static, hub_catalog **ret_catalog)
             hub_json_add_comma(&json);
             hub_buf_printf(&json,
                            "{\"name\":\"%s\",\"description\":\"%s\",\"inputSchema\":%s,"
-                           "\"annotations\":%s,\"outputSchema\":",
+                           "\"annotations\":%s}",
                            META_TOOLS[i].name, META_TOOLS[i].description,
                            META_TOOLS[i].input_schema, META_TOOLS[i].annotations);
-            add_output_schema(&json, META_TOOLS[i].status);
-            hub_buf_add_char(&json, '}');
         }
     }
     hub_buf_add_char(&json, ']');
@@ -527,7 +366,11 @@ void hub_meta_answer(hub_call *call, const hub_way *way)
 {
     for (size_t i = 0; i < sizeof META_TOOLS / sizeof META_TOOLS[0]; i++) {
         if (hub_str_is(way->name, META_TOOLS[i].name)) {
-            META_TOOLS[i].run(call, way);
+            if (META_TOOLS[i].look != NULL) {
+                answer_look(call, way->arguments, META_TOOLS[i].look);
+            } else {
+                META_TOOLS[i].change(call, way);
+            }
             return;
         }
     }

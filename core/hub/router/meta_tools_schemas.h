@@ -5,34 +5,41 @@
 #ifndef HUB_ROUTER_META_TOOLS_SCHEMAS_H
 #define HUB_ROUTER_META_TOOLS_SCHEMAS_H
 
-#define ANNOTATIONS_READ "{\"readOnlyHint\":true,\"idempotentHint\":true,\"openWorldHint\":false}"
-#define ANNOTATIONS_ADD                                                                            \
-    "{\"readOnlyHint\":false,\"destructiveHint\":false,\"idempotentHint\":true,"                   \
-    "\"openWorldHint\":false}"
+#define ANNOTATIONS_READ "{\"readOnlyHint\":true,\"idempotentHint\":true}"
+#define ANNOTATIONS_ADD  "{\"readOnlyHint\":false,\"destructiveHint\":false,\"idempotentHint\":true}"
 #define ANNOTATIONS_REMOVE                                                                         \
-    "{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":true,"                    \
-    "\"openWorldHint\":false}"
-#define ANY_OBJECT "{\"type\":\"object\"}"
-/* Model APIs want to see properties where there are none. */
-#define NO_ARGUMENTS "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{}}"
-/* Nothing is required: a failure is structured, too. */
-#define TOOLSETS_BEGIN                                                                             \
-    "{\"type\":\"object\",\"properties\":{\"toolsets\":{\"type\":\"array\",\"items\":"
-#define TOOLSET_BEGIN                                                                              \
-    "{\"type\":\"object\",\"properties\":{\"key\":{\"type\":\"string\"},"                          \
-    "\"active\":{\"type\":\"boolean\"},\"toolCount\":{\"type\":\"integer\"},\"status\":"
-/* Model APIs refuse a schema with oneOf and the like at its top, and clients drop such a tool. */
+    "{\"readOnlyHint\":false,\"destructiveHint\":true,\"idempotentHint\":true}"
+
+/* What is shown is flat, and has no keyword that some model API refuses; clients drop tools whose
+ * schema their API does not take. What is accepted may be more, and is checked more exactly. */
+#define OBJECT "{\"type\":\"object\",\"additionalProperties\":false,"
 #define TOOLSETS_WANTED                                                                            \
-    "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"toolsets\"],"             \
-    "\"properties\":{\"toolsets\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"            \
-    "\"minItems\":1,\"maxItems\":1000,"                                                            \
-    "\"description\":\"Keys of the toolsets, as list_toolsets shows them.\"}}}"
-/* What is accepted besides: one key as a text, and `toolset`, as earlier versions had it. */
+    OBJECT                                                                                         \
+    "\"required\":[\"toolsets\"],\"properties\":{\"toolsets\":{\"type\":\"array\","                \
+    "\"items\":{\"type\":\"string\"},\"description\":\"Keys, as list_toolsets shows them\"}}}"
+/* One key as a text, and `toolset`, as earlier versions had it, will do, too. */
 #define TOOLSETS_ACCEPTED                                                                          \
-    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"                         \
-    "\"toolset\":{\"type\":\"string\"},"                                                           \
-    "\"toolsets\":{\"type\":[\"array\",\"string\"],\"items\":{\"type\":\"string\"},"               \
-    "\"minItems\":1,\"maxItems\":1000}},"                                                          \
-    "\"oneOf\":[{\"required\":[\"toolset\"]},{\"required\":[\"toolsets\"]}]}"
+    OBJECT "\"properties\":{\"toolset\":{\"type\":\"string\"},"                                    \
+           "\"toolsets\":{\"type\":[\"array\",\"string\"],\"items\":{\"type\":\"string\"},"        \
+           "\"minItems\":1,\"maxItems\":1000}},"                                                   \
+           "\"oneOf\":[{\"required\":[\"toolset\"]},{\"required\":[\"toolsets\"]}]}"
+
+/* The arguments of every list. */
+#define PAGE_SHOWN                                                                                 \
+    "\"query\":{\"type\":\"string\",\"description\":\"Words to look for\"},"                       \
+    "\"limit\":{\"type\":\"integer\",\"description\":\"Most entries\"},"                           \
+    "\"cursor\":{\"type\":\"string\",\"description\":\"nextCursor of the page before\"}"
+#define PAGE_ACCEPTED                                                                              \
+    "\"query\":{\"type\":[\"string\",\"null\"]},"                                                  \
+    "\"limit\":{\"type\":[\"integer\",\"null\"],\"minimum\":1},"                                   \
+    "\"cursor\":{\"type\":[\"string\",\"null\"]}"
+#define LIST_WANTED   OBJECT "\"properties\":{" PAGE_SHOWN "}}"
+#define LIST_ACCEPTED OBJECT "\"properties\":{" PAGE_ACCEPTED "}}"
+#define TOOLSET_WANTED                                                                             \
+    OBJECT "\"required\":[\"toolset\"],\"properties\":{\"toolset\":{\"type\":\"string\","          \
+           "\"description\":\"Its key\"}," PAGE_SHOWN "}}"
+#define TOOLSET_ACCEPTED                                                                           \
+    OBJECT "\"required\":[\"toolset\"],\"properties\":{\"toolset\":{\"type\":\"string\"}"          \
+           "," PAGE_ACCEPTED "}}"
 
 #endif

@@ -106,14 +106,14 @@ static void test_policy(void **state)
     fixture.profiles[0].policy.deny = (hub_names){.items = DENY, .count = 1, .set = true};
     fixture.profiles[0].policy.max_active = 1;
     fixture_start(&fixture);
-    assert_int_equal(enable(&fixture, "d", &done), HUB_EDENIED);
-    assert_contains(done.results[0].why.text, "not allowed by policy");
-    assert_int_equal(enable(&fixture, "c", &done), HUB_EDENIED);
-    assert_contains(done.results[0].why.text, "denied by policy");
+    assert_int_equal(enable(&fixture, "d", &done), HUB_ENOTFOUND); /* nothing is said of it */
+    assert_string_equal(done.results[0].why.text, "unknown toolset \"d\"; did you mean \"a\"?");
+    assert_int_equal(enable(&fixture, "c", &done), HUB_ENOTFOUND);
+    assert_true(fixture_logged(&fixture, "toolset.hidden toolset=c profile=default"));
     assert_int_equal(enable(&fixture, "a", &done), HUB_OK);
     assert_int_equal(enable(&fixture, "b", &done), HUB_ELIMIT);
     assert_contains(done.results[0].why.text, "max_active (1)");
-    assert_int_equal(enable(&fixture, "c", &done), HUB_EDENIED); /* before the limit */
+    assert_int_equal(enable(&fixture, "c", &done), HUB_ENOTFOUND); /* before the limit */
     assert_int_equal(b.creates + c.creates + d.creates, 0);
     assert_int_equal(disable(&fixture, "a", &done), HUB_OK);
     assert_int_equal(enable(&fixture, "b", &done), HUB_OK); /* there is room again */

@@ -639,8 +639,10 @@ static void test_summary(void **state)
     e.puppet.resources = "[" RESOURCE("x:1") "," RESOURCE("x:2") "]";
     start_one(&e);
     client *c = client_open(&fixture, LEGACY);
-    assert_contains(client_ask(c, "1", "list_toolsets", "{}"),
-                    "active, 0 tools, 2 resources, 1 prompt: ");
+    assert_contains(client_ask(c, "1", "describe_toolset", "{\"toolset\":\"t\"}"),
+                    "\"toolCount\":0,");
+    assert_contains(client_ask(c, "2", "describe_toolset", "{\"toolset\":\"t\"}"),
+                    "\"resourceCount\":2,\"promptCount\":1");
     fixture_stop(&fixture);
 }
 

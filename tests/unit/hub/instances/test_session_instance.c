@@ -2,6 +2,7 @@
 /* `sharing: session`: who is served by which instance, how many there may be, and when they end. */
 #include "reload_support.h"
 #include "hub/instances/session_instance.h"
+#include "hub/report/status.h"
 
 #include <inttypes.h>
 
@@ -260,8 +261,8 @@ static void test_other_limits(void **state)
     fixture.toolsets[0].queue = 2;
     assert_int_equal(reload_draft(&fixture), HUB_OK);
     client_call(c, "3", "up__now", "{}");
-    assert_contains(client_ask(c, "4", "describe_toolset", "{\"toolset\":\"up\"}"),
-                    "\"inFlight\":1,\"queued\":1,\"queueLimit\":2");
+    client_request(c, "4", HUB_STATUS_METHOD, "");
+    assert_contains(client_wait(c, "4"), "\"inFlight\":1,\"queued\":1,\"queueLimit\":2");
     fixture.toolsets[0].max_calls = 2; /* who waits hears of it */
     assert_int_equal(reload_draft(&fixture), HUB_OK);
     assert_contains(client_wait(c, "3"), "\"content\":[]");

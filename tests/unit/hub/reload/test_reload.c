@@ -442,7 +442,7 @@ static void test_policy(void **state)
     fixture.settings.policy.deny = (hub_names){.items = DENY, .count = 1, .set = true};
     assert_int_equal(reload(), HUB_OK);
     assert_false(is_active(&fixture, "b"));
-    assert_int_equal(enable(&fixture, "b", &done), HUB_EDENIED);
+    assert_int_equal(enable(&fixture, "b", &done), HUB_ENOTFOUND); /* nothing is said of it */
     answer(0, "{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}");
     assert_contains(client_wait(c, "1"), "done");
     fixture.settings.policy.deny = (hub_names){.items = NULL};

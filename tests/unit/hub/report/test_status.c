@@ -274,21 +274,6 @@ static void test_the_method(void **state)
     fixture_stop(&fixture);
 }
 
-static void test_meta_tools_tell(void **state)
-{
-    (void)state;
-    answer with = {PATCHBAY_RESULT, "{\"content\":[]}"};
-    puppet master = {.ctx = &with};
-    start(&master);
-    client *c = client_open(&fixture, LEGACY);
-    (void)client_ask(c, "1", "t__a", "{}");
-    assert_contains(client_ask(c, "2", "list_toolsets", "{}"),
-                    "\"tools\":1,\"calls\":1,\"errors\":0");
-    assert_contains(client_ask(c, "3", "describe_toolset", "{\"toolset\":\"t\"}"),
-                    "\"tools\":1,\"calls\":1,\"errors\":0");
-    fixture_stop(&fixture);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,7 +284,6 @@ int main(void)
         cmocka_unit_test(test_server),
         cmocka_unit_test(test_who_is_not_ready),
         cmocka_unit_test(test_the_method),
-        cmocka_unit_test(test_meta_tools_tell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

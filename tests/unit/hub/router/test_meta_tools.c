@@ -54,8 +54,6 @@ static void test_definitions(void **state)
             found++;
             assert_int_equal(hub_json_type_of(hub_json_get(tool, HUB_STR("inputSchema"))),
                              HUB_JSON_OBJECT);
-            assert_int_equal(hub_json_type_of(hub_json_get(tool, HUB_STR("outputSchema"))),
-                             HUB_JSON_OBJECT);
             assert_int_equal(hub_json_type_of(hub_json_get(hints, HUB_STR("idempotentHint"))),
                              HUB_JSON_TRUE);
             assert_int_equal(hub_json_type_of(hub_json_get(hints, HUB_STR("readOnlyHint"))),
@@ -168,27 +166,42 @@ static void test_many_names(void **state)
     fixture_stop(&fixture);
 }
 
-/* S1.14, S1.40: status. */
+/* S1.14, S1.40: status, as a model reads it. */
 static void test_status(void **state)
 {
     (void)state;
     client *c = start_now();
     const char *reply = client_ask(c, "1", "list_toolsets", "{}");
-    assert_contains(reply, "\"availableToolsets\":[\"docker\",\"git\",\"off\"]");
-    assert_contains(reply, "\"activeToolsets\":[\"git\"]");
-    assert_contains(reply, "\"registeredModules\":[\"puppet\",\"puppet_proxy\"]");
+    assert_contains(reply,
+                    "\"structuredContent\":{\"toolsets\":[{\"key\":\"docker\",\"active\":false");
+    assert_contains(reply, "{\"key\":\"git\",\"active\":true,\"toolCount\":2");
     assert_contains(reply, "\"totalToolsets\":3,\"activeCount\":1");
     assert_contains(reply, "\"key\":\"off\"");
     assert_contains(reply, "\"state\":\"off\"");
-    assert_contains(reply, "\"state\":\"inactive\"");
+    assert_lacks(reply, "latency");
     reply = client_ask(c, "2", "list_tools", "{}");
-    assert_contains(reply, "\"toolsetToTools\":{\"_meta\":[\"describe_toolset\"");
-    assert_contains(reply, "\"git\":[\"git__log\",\"git__status\"]}");
+    assert_contains(reply, "\"structuredContent\":{\"tools\":[\"describe_toolset\"");
+    assert_contains(reply, "\"git__log\",\"git__status\"],\"totalTools\":7}");
     client_call(c, "3", "enable_toolset", "{\"toolset\":\"docker\"}");
     reply = client_ask(c, "4", "describe_toolset", "{\"toolset\":\" docker \"}");
-    assert_contains(reply, "\"name\":\"docker__ps\",\"title\":\"T\",\"description\":\"D\\u00e4\"");
+    assert_contains(reply, "\"tools\":[{\"name\":\"docker__ps\",\"description\":\"Dä\"}]");
     assert_contains(client_ask(c, "5", "describe_toolset", "{\"toolset\":\"nobody\"}"),
                     "E_VALIDATION");
+    fixture_stop(&fixture);
+}
+
+/* An inactive toolset whose catalog is known is described under the names that its tools will have. */
+static void test_names_to_come(void **state)
+{
+    (void)state;
+    (void)start();
+    fixture.profiles[0].naming = HUB_NAMING_DOT;
+    fixture_start(&fixture);
+    client *c = client_open(&fixture, LEGACY);
+    client_call(c, "1", "disable_toolset", "{\"toolset\":\"git\"}");
+    const char *reply = client_ask(c, "2", "describe_toolset", "{\"toolset\":\"git\"}");
+    assert_contains(reply, "\"active\":false,\"toolCount\":2");
+    assert_contains(reply, "\"tools\":[{\"name\":\"git.log\"},{\"name\":\"git.status\"}]");
     fixture_stop(&fixture);
 }
 
@@ -205,10 +218,14 @@ static void test_hidden_tools(void **state)
     fixture.settings.policy.filter_count = 1;
     fixture_start(&fixture);
     client *c = client_open(&fixture, LEGACY);
-    assert_contains(client_ask(c, "1", "enable_toolset", "{\"toolset\":\"docker\"}"),
-                    "enabled with 0 tools");
-    assert_contains(client_ask(c, "2", "disable_toolset", "{\"toolset\":\"docker\"}"), "true");
-    assert_lacks(client_ask(c, "3", "describe_toolset", "{\"toolset\":\"docker\"}"), "\"ps\"");
+    /* Only the catalog shows that nothing of it can be seen: then it is as if there were none. */
+    const char *reply = client_ask(c, "1", "enable_toolset", "{\"toolset\":\"docker\"}");
+    assert_contains(reply, "unknown toolset \\\"docker\\\"");
+    fixture_spin(&fixture, 3);
+    assert_int_equal(masters[1].creates - masters[1].destroys, 0);
+    assert_contains(client_ask(c, "2", "disable_toolset", "{\"toolset\":\"docker\"}"),
+                    "unknown toolset \\\"docker\\\"");
+    assert_lacks(client_ask(c, "3", "describe_toolset", "{\"toolset\":\"docker\"}"), "ps");
     assert_lacks(client_ask(c, "4", "describe_toolset", "{\"toolset\":\"git\"}"), "log");
     assert_lacks(client_ask(c, "5", "list_tools", "{}"), "git__log");
     fixture_stop(&fixture);
@@ -220,7 +237,7 @@ int main(void)
         cmocka_unit_test(test_definitions),  cmocka_unit_test(test_single),
         cmocka_unit_test(test_batch),        cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_many_names),   cmocka_unit_test(test_status),
-        cmocka_unit_test(test_hidden_tools),
+        cmocka_unit_test(test_hidden_tools), cmocka_unit_test(test_names_to_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/line.h"
+
+#define ELLIPSIS "…"
+
+enum {
+    ELLIPSIS_BYTES = sizeof ELLIPSIS - 1,
+    READ_FOR_EACH = 16, /* bytes that are read for each that may be added: the rest is not seen */
+};
+
+/* The character at the beginning of a text, and its bytes. What is not UTF-8 is one byte. */
+static uint32_t read_char(hub_str text, size_t *ret_len)
+{
+    unsigned char first = (unsigned char)text.ptr[0];
+    size_t len = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if (len == 1 || len > text.len) {
+        *ret_len = 1;
+        return first;
+    }
+    uint32_t code = first & (0xffu >> (len + 1));
+    for (size_t i = 1; i < len; i++) {
+        code = code << 6 | ((unsigned char)text.ptr[i] & 0x3fu);
+    }
+    *ret_len = len;
+    return code;
+}
+
+static bool is_space(uint32_t code)
+{
+    return code == ' ' || (code >= '\t' && code <= '\r') || code == 0x85 || code == 0xa0 ||
+           code == 0x2028 || code == 0x2029 || code == 0x3000;
+}
+
+static bool is_invisible(uint32_t code)
+{
+    static const struct {
+        uint32_t from;
+        uint32_t to;
+    } RANGES[] = {
+        {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
+        {0x180e, 0x180e}, {0x200b, 0x200f}, {0x202a, 0x202e}, {0x2060, 0x206f},
+        {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+    };
+    bool is_in = false;
+    for (size_t i = 0; i < sizeof RANGES / sizeof RANGES[0]; i++) {
+        is_in = is_in || (code >= RANGES[i].from && code <= RANGES[i].to);
+    }
+    return is_in;
+}
+
+/* Cut what was added from `begin` on, so that the ellipsis fits behind it. `room` is the end of the
+ * last whole character that leaves room for it, `word` that of the last word. */
+static void cut(hub_buf *out, size_t begin, size_t room, size_t word)
+{
+    out->len = word > begin && word - begin >= (room - begin) / 2 ? word : room;
+    hub_buf_add(out, HUB_STR(ELLIPSIS));
+}
+
+void hub_line_add(hub_buf *out, hub_str text, size_t max_bytes)
+{
+    size_t begin = out->len;
+    size_t room = begin;
+    size_t word = begin;
+    bool is_apart = false;
+    text.len = text.len / READ_FOR_EACH <= max_bytes ? text.len : max_bytes * READ_FOR_EACH;
+    while (text.len > 0 && hub_buf_ok(out)) {
+        size_t len = 0;
+        uint32_t code = read_char(text, &len);
+        hub_str bytes = {.ptr = text.ptr, .len = len};
+        text = hub_str_from(text, len);
+        if (is_space(code)) {
+            word = !is_apart && out->len <= room ? out->len : word;
+            is_apart = out->len > begin;
+            continue;
+        }
+        if (is_invisible(code)) {
+            continue;
+        }
+        if (out->len - begin + is_apart + len > max_bytes) {
+            cut(out, begin, room, word);
+            return;
+        }
+        if (is_apart) {
+            hub_buf_add_char(out, ' ');
+            is_apart = false;
+        }
+        hub_buf_add(out, bytes);
+        room = out->len - begin + ELLIPSIS_BYTES <= max_bytes ? out->len : room;
+    }
+}

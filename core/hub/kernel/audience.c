@@ -28,6 +28,8 @@ static bool matters(const hub_audience *audience)
 
 static void link_principal(hub_audience *audience, hub_principal *principal)
 {
+    HUB_IS(principal, PRINCIPAL);
+    hub_assert(audience->principal == NULL && audience->next_of_principal == NULL);
     audience->principal = principal;
     audience->next_of_principal = principal->audiences;
     principal->audiences = audience;
@@ -37,6 +39,7 @@ static void unlink_principal(hub_audience *audience)
 {
     hub_audience **at = &audience->principal->audiences;
     while (*at != audience) {
+        hub_assert(*at != NULL);
         at = &(*at)->next_of_principal;
     }
     *at = audience->next_of_principal;
@@ -47,6 +50,7 @@ static void take_off_idle(hub_audience *audience)
     hub_orchestrator *hub = audience->profile->hub;
     if (audience->is_idle) {
         DL_DELETE2(hub->idle_audiences, audience, idle_prev, idle_next);
+        hub_assert(hub->idle_audience_count > 0 && audience->sessions == NULL);
         hub->idle_audience_count--;
         audience->is_idle = false;
     }
@@ -95,6 +99,7 @@ static hub_audience *allocate(hub_profile *profile)
 
 hub_err hub_audience_make_own(hub_profile *profile, hub_exposure *exposure)
 {
+    hub_assert(profile->audiences == NULL);
     hub_audience *audience = allocate(profile);
     if (audience == NULL) {
         return HUB_ENOMEM;
@@ -130,6 +135,7 @@ static void sweep(hub_orchestrator *hub)
 
 static void add_session(hub_audience *audience, hub_session *session)
 {
+    HUB_IS(audience, AUDIENCE);
     take_off_idle(audience);
     session->audience = audience;
     DL_PREPEND2(audience->sessions, session, audience_prev, audience_next);
@@ -146,6 +152,7 @@ static hub_audience *find(const hub_principal *principal, const hub_profile *pro
 
 void hub_audience_join(hub_session *session)
 {
+    hub_assert(session->audience == NULL);
     hub_profile *profile = session->profile;
     sweep(profile->hub);
     hub_audience *audience = find(session->principal, profile);
@@ -156,6 +163,8 @@ void hub_audience_leave(hub_session *session)
 {
     hub_audience *audience = session->audience;
     hub_orchestrator *hub = audience->profile->hub;
+    HUB_IS(audience, AUDIENCE);
+    hub_assert(audience->sessions != NULL && !audience->is_idle);
     DL_DELETE2(audience->sessions, session, audience_prev, audience_next);
     if (audience->sessions != NULL || is_own(audience)) {
         return;
@@ -184,6 +193,7 @@ static void carry_serials(hub_session *session, const hub_exposure *from, const 
 
 static void move_session(hub_session *session, hub_audience *to)
 {
+    hub_assert(session->audience != to && session->profile == to->profile);
     hub_audience *from = session->audience;
     DL_DELETE2(from->sessions, session, audience_prev, audience_next);
     add_session(to, session);
@@ -193,6 +203,7 @@ static void move_session(hub_session *session, hub_audience *to)
 
 hub_err hub_audience_of_choice(hub_session *session, hub_audience **ret_audience)
 {
+    HUB_IS(session, SESSION);
     hub_profile *profile = session->profile;
     hub_audience *own = profile->audiences;
     if (session->audience != own) {

@@ -68,6 +68,7 @@ void *hub_binding_part(const hub_binding *binding, const hub_station *station)
 
 void hub_binding_cancel(hub_binding *binding, uint64_t call)
 {
+    HUB_IS(binding, BINDING);
     if (binding->instance != NULL) {
         hub_instance_cancel(binding->instance, call);
     }
@@ -77,6 +78,8 @@ static void close_if_done(hub_binding *binding)
 {
     if (binding->retired && binding->in_flight == 0 && binding->holds == 0) {
         hub_instance *instance = binding->instance;
+        hub_assert(instance != NULL);
+        hub_assert(binding->calls == NULL && binding->places == 0);
         binding->instance = NULL;
         hub_instance_close(instance);
     }
@@ -84,12 +87,15 @@ static void close_if_done(hub_binding *binding)
 
 void hub_binding_call_ended(hub_binding *binding)
 {
+    hub_assert(binding->in_flight > 0);
     binding->in_flight--;
     close_if_done(binding);
 }
 
 void hub_binding_hold(hub_binding *binding)
 {
+    HUB_IS(binding, BINDING);
+    hub_assert(binding->instance != NULL || !binding->retired);
     binding->holds++;
 }
 
@@ -102,6 +108,9 @@ void hub_binding_let_go(hub_binding *binding)
 
 void hub_binding_retire(hub_binding *binding, bool at_once)
 {
+    HUB_IS(binding, BINDING);
+    hub_assert(!binding->retired);
+    hub_assert(binding->toolset->binding != binding);
     binding->retired = true;
     binding->in_flight++; /* not closed before every call has been told */
     HUB_STATIONS_TELL(binding_retires, binding);
@@ -160,6 +169,8 @@ static hub_err bind_to(hub_toolset *toolset, const hub_toolset_settings *setting
                        const hub_module *module, hub_str config_json, hub_binding **ret_binding,
                        hub_error *reterr)
 {
+    HUB_IS(toolset, TOOLSET);
+    hub_assert(module != NULL);
     hub_binding *binding = calloc(1, sizeof *binding + hub_stations_bytes(HUB_PART_BINDING));
     if (binding == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
@@ -213,6 +224,8 @@ static void on_drop(void *ctx, hub_str reason)
 
 void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
 {
+    HUB_IS(binding, BINDING);
+    hub_assert(kind < HUB_KINDS);
     hub_toolset *toolset = binding->toolset;
     hub_error why = {.code = HUB_OK};
     hub_catalog *list = NULL;
@@ -239,6 +252,7 @@ void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
 
 void hub_binding_capabilities(hub_binding *binding, hub_str capabilities_json)
 {
+    HUB_IS(binding, BINDING);
     hub_capabilities capabilities;
     if (binding->retired) {
         return;
@@ -266,6 +280,7 @@ static void keep_text(char *kept, size_t size, hub_str text)
 
 void hub_binding_state(hub_binding *binding, uint32_t state, hub_str detail)
 {
+    HUB_IS(binding, BINDING);
     hub_toolset *toolset = binding->toolset;
     if (binding->retired) {
         return;
@@ -280,6 +295,7 @@ void hub_binding_state(hub_binding *binding, uint32_t state, hub_str detail)
 
 void hub_binding_health(hub_binding *binding, const patchbay_health *health)
 {
+    HUB_IS(binding, BINDING);
     if (binding->retired) {
         return;
     }
@@ -295,11 +311,13 @@ void hub_binding_health(hub_binding *binding, const patchbay_health *health)
 
 void hub_binding_defer(hub_binding *binding)
 {
+    HUB_IS(binding, BINDING);
     binding->deferred = true;
 }
 
 void hub_binding_expect_input(hub_binding *binding, bool is_expected)
 {
+    HUB_IS(binding, BINDING);
     binding->expects_input = is_expected;
     if (!binding->retired) {
         binding->toolset->is_modern = is_expected;
@@ -314,6 +332,9 @@ void hub_binding_closed(hub_binding *binding)
 {
     HUB_IS(binding, BINDING);
     hub_toolset *toolset = binding->toolset;
+    hub_assert(binding->retired && toolset->binding != binding);
+    hub_assert(binding->calls == NULL && binding->in_flight == 0 && binding->holds == 0);
+    hub_assert(toolset->open_bindings > 0 && toolset->hub->open_bindings > 0);
     binding->magic = 0;
     free(binding);
     toolset->hub->open_bindings--;

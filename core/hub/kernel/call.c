@@ -124,6 +124,7 @@ void hub_call_set_reading(hub_call *call)
 void *hub_call_part_of(hub_call *call, const hub_station *station)
 {
     const hub_station_place *place = station->place;
+    hub_assert(station->bytes[HUB_PART_CALL] > 0);
     char *part = call->parts + place->offset[HUB_PART_CALL];
     if ((call->used & place->bit) == 0) {
         call->used |= place->bit;

@@ -10,6 +10,8 @@
 hub_err hub_call_begin(hub_session *session, hub_port *port, hub_str id,
                        const hub_request_context *context, hub_call **ret_call)
 {
+    HUB_IS(session, SESSION);
+    hub_assert(id.len > 0);
     if (!hub_session_has_place(session)) {
         return HUB_ELIMIT;
     }
@@ -43,6 +45,7 @@ hub_err hub_call_begin_internal(hub_orchestrator *hub, hub_call_on_outcome *on_o
 
 void hub_call_attend(hub_call *call, hub_session *session)
 {
+    HUB_IS(session, SESSION);
     hub_assert(call->on_outcome != NULL && call->session == NULL);
     call->is_unasked = true;
     call->port = session->port;
@@ -53,7 +56,9 @@ void hub_call_attend(hub_call *call, hub_session *session)
 
 void hub_call_bind(hub_call *call, hub_binding *binding, bool takes_place)
 {
-    hub_assert(call->binding == NULL && binding != NULL);
+    HUB_IS(binding, BINDING);
+    hub_assert(call->binding == NULL && !binding->retired);
+    hub_assert(binding->calls == NULL || binding->calls->binding_prev == NULL);
     call->binding = binding;
     call->binding_prev = NULL;
     call->binding_next = binding->calls;
@@ -69,6 +74,8 @@ void hub_call_bind(hub_call *call, hub_binding *binding, bool takes_place)
 hub_err hub_call_meet_client(hub_call *call, hub_session *session, hub_port *port, hub_str id,
                              const hub_request_context *context)
 {
+    HUB_IS(session, SESSION);
+    hub_assert(call->session == NULL && call->on_outcome == NULL);
     if (!hub_session_has_place(session)) {
         return HUB_ELIMIT;
     }

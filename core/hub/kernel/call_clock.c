@@ -30,6 +30,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
     (void)loop;
     (void)events;
     hub_call *call = timer->data;
+    HUB_IS(call, CALL);
     char text[128 + HUB_LIMIT_TOOLSET_KEY_BYTES];
     int len = 0;
     if (call->binding != NULL) {
@@ -78,6 +79,7 @@ void hub_call_touch(hub_call *call)
 
 void hub_call_pause(hub_call *call)
 {
+    HUB_IS(call, CALL);
     if (call->paused_ms == 0) {
         call->paused_ms = turn_ms();
         ev_timer_stop(hub_call_loop(call), &call->deadline);

@@ -27,15 +27,19 @@ static void unlink_binding(hub_call *call)
         return;
     }
     if (call->binding_prev != NULL) {
+        hub_assert(call->binding_prev->binding_next == call);
         call->binding_prev->binding_next = call->binding_next;
     } else {
+        hub_assert(binding->calls == call);
         binding->calls = call->binding_next;
     }
     if (call->binding_next != NULL) {
+        hub_assert(call->binding_next->binding_prev == call);
         call->binding_next->binding_prev = call->binding_prev;
     }
     call->binding = NULL;
     if (call->takes_place) {
+        hub_assert(binding->places > 0);
         binding->places--;
         tell_place(binding->toolset);
     }
@@ -44,6 +48,8 @@ static void unlink_binding(hub_call *call)
 
 void hub_call_send_away(hub_call *call, const hub_outcome *outcome)
 {
+    HUB_IS(call, CALL);
+    hub_assert(call->session != NULL && call->on_outcome == NULL);
     hub_call_part(call);
     hub_respond_outcome(call, outcome);
     call->port = NULL;
@@ -51,6 +57,7 @@ void hub_call_send_away(hub_call *call, const hub_outcome *outcome)
 
 void hub_call_unbind(hub_call *call)
 {
+    HUB_IS(call, CALL);
     hub_call_stop_waiting(call);
     unlink_binding(call);
 }
@@ -74,6 +81,7 @@ static void detach(hub_call *call, const hub_outcome *outcome)
 
 void hub_call_release(hub_call *call)
 {
+    hub_assert(call->session == NULL && call->binding == NULL);
     for (hub_station_mask left = call->begun | call->used; left != 0; left &= left - 1) {
         const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
         if (station->drop != NULL) {
@@ -88,6 +96,7 @@ void hub_call_release(hub_call *call)
 static void complete(hub_call *call, const hub_outcome *outcome)
 {
     const hub_session *session = call->session;
+    hub_assert(session != NULL || call->on_outcome != NULL);
     detach(call, outcome);
     if (call->on_outcome != NULL) {
         call->on_outcome(call->ctx, outcome);
@@ -146,7 +155,7 @@ void hub_call_finish(hub_call *call, const hub_outcome *outcome)
 void hub_call_finish_from(hub_call *call, const hub_station *station, const hub_outcome *outcome)
 {
     HUB_IS(call, CALL);
-    hub_assert(call->at == station->place->index);
+    hub_assert(call->at == station->place->index && call->is_ending);
     answer(call, outcome, station->place->index);
 }
 

@@ -39,6 +39,7 @@ static void keep_at(hub_call *call, char *at, hub_str id, const hub_request_cont
 hub_err hub_call_keep(hub_call *call, const hub_session *session, hub_str id,
                       const hub_request_context *context)
 {
+    hub_assert(call->kept == call->inline_kept && call->kept_later == NULL);
     bool is_declared =
         session->capabilities != NULL && context->capabilities.ptr == session->capabilities;
     size_t need = size_to_keep(id, context, !is_declared);
@@ -55,6 +56,7 @@ hub_err hub_call_keep(hub_call *call, const hub_session *session, hub_str id,
 
 hub_err hub_call_keep_later(hub_call *call, hub_str id, const hub_request_context *context)
 {
+    hub_assert(call->session == NULL);
     hub_request_context known = *context;
     bool is_new = !hub_str_eq(context->capabilities, call->context.capabilities);
     size_t total = size_to_keep(id, context, is_new);

@@ -61,6 +61,7 @@ size_t hub_call_count(const hub_call_table *table)
 static hub_err grow(hub_call_table *table)
 {
     uint32_t count = table->slot_count == 0 ? 64 : table->slot_count * 2;
+    hub_assert(count > table->in_flight);
     if (count > HUB_LIMIT_CALLS) {
         return HUB_ELIMIT;
     }
@@ -86,6 +87,7 @@ hub_err hub_call_take_slot(hub_call_table *table, hub_call **ret_call)
     }
     uint32_t at = table->first_free;
     call_slot *slot = &table->slots[at];
+    hub_assert(slot->call == NULL);
     hub_call *call = slot->spare != NULL ? slot->spare
                                          : malloc(sizeof *call + hub_stations_bytes(HUB_PART_CALL));
     if (call == NULL) {
@@ -143,6 +145,7 @@ struct ev_loop *hub_call_loop(const hub_call *call)
 void hub_call_renew(hub_call *call)
 {
     call_slot *slot = &call->table->slots[call->id & (HUB_LIMIT_CALLS - 1)];
+    hub_assert(slot->call == call);
     slot->generation = slot->generation < LAST_GENERATION ? slot->generation + 1 : 1;
     call->id = slot->generation << SLOT_BITS | (call->id & (HUB_LIMIT_CALLS - 1));
 }

@@ -31,6 +31,7 @@ static hub_err begin_stations(hub_orchestrator *hub, hub_error *reterr)
 hub_err hub_make(struct ev_loop *loop, const hub_settings *settings, const hub_hub_ops *ops,
                  hub_orchestrator **ret_hub, hub_error *reterr)
 {
+    hub_assert(settings != NULL && ops != NULL);
     hub_orchestrator *hub = calloc(1, sizeof *hub + hub_stations_bytes(HUB_PART_HUB));
     if (hub == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
@@ -135,6 +136,8 @@ void *hub_hub_part(const hub_orchestrator *hub, const hub_station *station)
 
 hub_err hub_offer_settings(hub_orchestrator *hub, const hub_settings *settings)
 {
+    HUB_IS(hub, HUB);
+    hub_assert(settings != NULL);
     hub_err err = HUB_OK;
     for (size_t row = 0; err == HUB_OK && row < hub_stations_count(); row++) {
         const hub_station *station = hub_stations_at(row);
@@ -147,6 +150,8 @@ hub_err hub_offer_settings(hub_orchestrator *hub, const hub_settings *settings)
 
 const hub_settings *hub_exchange_settings(hub_orchestrator *hub, const hub_settings *settings)
 {
+    HUB_IS(hub, HUB);
+    hub_assert(settings != NULL);
     const hub_settings *old = hub->settings;
     hub->settings = hub_settings_ref(settings);
     HUB_STATIONS_TELL(settings_changed, hub);
@@ -161,6 +166,7 @@ hub_station_mask hub_wanted(const hub_orchestrator *hub)
 
 void hub_review(hub_orchestrator *hub)
 {
+    HUB_IS(hub, HUB);
     hub->wanted = 0;
     for (size_t row = 0; row < hub_stations_count(); row++) {
         const hub_station *station = hub_stations_at(row);
@@ -185,11 +191,13 @@ bool hub_is_stopping(const hub_orchestrator *hub)
 
 void hub_note_started(hub_orchestrator *hub)
 {
+    HUB_IS(hub, HUB);
     hub->started = true;
 }
 
 void hub_note_stopping(hub_orchestrator *hub)
 {
+    HUB_IS(hub, HUB);
     hub->stopping = true;
 }
 
@@ -223,6 +231,8 @@ hub_toolset *hub_meta_toolset(const hub_orchestrator *hub)
 
 void hub_give_meta(hub_orchestrator *hub, hub_toolset *meta)
 {
+    HUB_IS(meta, TOOLSET);
+    hub_assert(hub->meta == NULL || hub->meta == meta);
     hub->meta = meta;
 }
 
@@ -265,6 +275,9 @@ hub_str hub_nearest_toolset(const hub_orchestrator *hub, hub_str key)
 
 hub_err hub_add_toolset(hub_orchestrator *hub, hub_toolset *toolset)
 {
+    HUB_IS(toolset, TOOLSET);
+    hub_assert(toolset->hub == hub && !toolset->is_own);
+    hub_assert(hub_find_toolset(hub, hub_str_of(toolset->key)) == NULL);
     size_t at = place_of(hub, hub_str_of(toolset->key));
     hub_toolset **grown = realloc(hub->toolsets, (hub->toolset_count + 1) * sizeof(hub_toolset *));
     if (grown == NULL) {
@@ -279,6 +292,8 @@ hub_err hub_add_toolset(hub_orchestrator *hub, hub_toolset *toolset)
 
 void hub_exchange_toolsets(hub_orchestrator *hub, hub_toolset ***list, size_t *count)
 {
+    HUB_IS(hub, HUB);
+    hub_assert(*list != NULL || *count == 0);
     hub_toolset **old = hub->toolsets;
     size_t old_count = hub->toolset_count;
     hub->toolsets = *list;
@@ -318,6 +333,8 @@ hub_profile *hub_find_profile(const hub_orchestrator *hub, const char *name)
 
 void hub_exchange_profiles(hub_orchestrator *hub, hub_profile ***list, size_t *count)
 {
+    HUB_IS(hub, HUB);
+    hub_assert(*list != NULL || *count == 0);
     hub_profile **old = hub->profiles;
     size_t old_count = hub->profile_count;
     hub->profiles = *list;

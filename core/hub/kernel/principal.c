@@ -9,6 +9,8 @@
 
 static void forget(hub_orchestrator *hub, hub_principal *principal)
 {
+    HUB_IS(principal, PRINCIPAL);
+    hub_assert(principal->sessions == 0 && principal->calls == 0);
     HASH_DEL(hub->principals, principal);
     principal->magic = 0;
     free(principal);
@@ -16,6 +18,8 @@ static void forget(hub_orchestrator *hub, hub_principal *principal)
 
 static void take_off_idle(hub_orchestrator *hub, hub_principal *principal)
 {
+    HUB_IS(principal, PRINCIPAL);
+    hub_assert(hub->idle_count > 0 && principal->sessions == 0);
     DL_DELETE(hub->idle, principal);
     hub->idle_count--;
 }
@@ -62,6 +66,8 @@ static hub_principal *make(hub_orchestrator *hub, const char *name, size_t len)
 
 hub_principal *hub_principal_join(hub_orchestrator *hub, const char *name)
 {
+    HUB_IS(hub, HUB);
+    hub_assert(name != NULL);
     size_t len = strlen(name);
     hub_principal *principal = NULL;
     sweep(hub);
@@ -79,12 +85,19 @@ hub_principal *hub_principal_join(hub_orchestrator *hub, const char *name)
 
 void hub_principal_hold(hub_principal *principal)
 {
+    HUB_IS(principal, PRINCIPAL);
+    hub_assert(principal->sessions > 0);
     principal->sessions++;
 }
 
 void hub_principal_leave(hub_orchestrator *hub, hub_principal *principal)
 {
-    if (principal == NULL || --principal->sessions > 0) {
+    if (principal == NULL) {
+        return;
+    }
+    HUB_IS(principal, PRINCIPAL);
+    hub_assert(principal->sessions > 0);
+    if (--principal->sessions > 0) {
         return;
     }
     if (!matters(principal)) {
@@ -103,6 +116,7 @@ void hub_principals_end(hub_orchestrator *hub)
         take_off_idle(hub, principal);
         forget(hub, principal);
     }
+    hub_assert(hub->idle_count == 0);
     hub_assert(hub->principals == NULL);
 }
 
@@ -118,6 +132,7 @@ size_t hub_principal_in_flight(const hub_principal *principal)
 
 void hub_principal_call_began(hub_principal *principal)
 {
+    hub_assert(principal->sessions > 0);
     principal->calls++;
 }
 

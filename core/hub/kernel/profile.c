@@ -9,6 +9,8 @@
 hub_err hub_profile_make(hub_orchestrator *hub, const hub_profile_settings *own,
                          hub_exposure *exposure, hub_profile **ret_profile)
 {
+    HUB_IS(hub, HUB);
+    hub_assert(own != NULL && exposure != NULL);
     hub_profile *profile = calloc(1, sizeof *profile + hub_stations_bytes(HUB_PART_PROFILE));
     if (profile == NULL) {
         return HUB_ENOMEM;
@@ -27,6 +29,7 @@ hub_err hub_profile_make(hub_orchestrator *hub, const hub_profile_settings *own,
 
 void hub_profile_end(hub_profile *profile)
 {
+    HUB_IS(profile, PROFILE);
     hub_assert(profile->sessions == NULL);
     hub_audiences_end(profile);
 }
@@ -75,6 +78,9 @@ void *hub_profile_part(const hub_profile *profile, const hub_station *station)
 void hub_profile_take(hub_profile *profile, const hub_profile_settings *own,
                       const hub_settings *old)
 {
+    HUB_IS(profile, PROFILE);
+    hub_assert(own != NULL || old != NULL);
+    hub_assert(profile->is_leaving == (profile->held != NULL));
     bool was_leaving = profile->is_leaving;
     profile->is_leaving = own == NULL;
     if (own != NULL) {
@@ -95,6 +101,7 @@ hub_session *hub_profile_sessions(const hub_profile *profile)
 
 void hub_profile_session_ended(hub_profile *profile)
 {
+    HUB_IS(profile, PROFILE);
     hub_orchestrator *hub = profile->hub;
     size_t at = 0;
     if (!profile->is_leaving || profile->sessions != NULL) {
@@ -102,6 +109,7 @@ void hub_profile_session_ended(hub_profile *profile)
     }
     while (hub->profiles[at] != profile) {
         at++;
+        hub_assert(at < hub->profile_count);
     }
     hub->profile_count--;
     memmove(&hub->profiles[at], &hub->profiles[at + 1],

@@ -7,6 +7,8 @@ hub_call *hub_request_begin(const hub_request *request)
 {
     hub_call *call = request->call;
     if (call != NULL) {
+        HUB_IS(call, CALL);
+        hub_assert(!call->is_taken && call->session == request->session);
         call->is_taken = true;
         return call;
     }
@@ -21,6 +23,8 @@ hub_call *hub_request_begin(const hub_request *request)
 
 void hub_request_resume(hub_call *call, const hub_message *message, hub_request_handler *handle)
 {
+    HUB_IS(call, CALL);
+    hub_assert(call->session != NULL && !call->is_taken);
     hub_call_table *table = call->table;
     uint64_t id = call->id;
     hub_request request = {.session = call->session,

@@ -17,6 +17,8 @@
 
 static void link_profile(hub_session *session, hub_profile *profile)
 {
+    hub_assert(session->profile == NULL && session->prev == NULL);
+    hub_assert(profile->sessions == NULL || profile->sessions->prev == NULL);
     session->profile = profile;
     session->next = profile->sessions;
     if (session->next != NULL) {
@@ -74,20 +76,26 @@ void hub_session_close(hub_session *session)
         return;
     }
     HUB_IS(session, SESSION);
+    hub_assert(!session->closing);
     hub_profile *profile = session->profile;
+    HUB_IS(profile, PROFILE);
     session->closing = true; /* a module that hears of a cancel may finish other calls at once */
     while (session->calls != NULL) {
         hub_call_drop(session->calls);
     }
     HUB_STATIONS_TELL_BACK(session_ends, session);
-    hub_assert(session->calls == NULL && session->held_bytes == 0);
+    hub_assert(session->calls == NULL && session->call_count == 0);
+    hub_assert(session->held_bytes == 0);
     hub_audience_leave(session);
     if (session->prev != NULL) {
+        hub_assert(session->prev->next == session);
         session->prev->next = session->next;
     } else {
+        hub_assert(profile->sessions == session);
         profile->sessions = session->next;
     }
     if (session->next != NULL) {
+        hub_assert(session->next->prev == session);
         session->next->prev = session->prev;
     }
     hub_principal_leave(profile->hub, session->principal);
@@ -114,6 +122,7 @@ bool hub_session_judge(hub_session *session, hub_identity *identity)
 
 void hub_session_abort(hub_session *session)
 {
+    HUB_IS(session, SESSION);
     while (session->calls != NULL) {
         hub_call_abort(session->calls, PATCHBAY_UNAVAILABLE,
                        HUB_STR("the hub is shutting down: try again"));
@@ -179,6 +188,7 @@ static void receive_batch(hub_session *session, hub_port *port, hub_str array)
 
 void hub_session_receive(hub_session *session, hub_port *port, hub_str bytes)
 {
+    HUB_IS(session, SESSION);
     hub_message message;
     hub_error why; /* not cleared for each message: a failure fills it */
     hub_err err = hub_message_scan(bytes, &message, &why);
@@ -193,6 +203,7 @@ void hub_session_receive(hub_session *session, hub_port *port, hub_str bytes)
 
 void hub_session_take(hub_session *session, hub_port *port, const hub_message *message)
 {
+    HUB_IS(session, SESSION);
     if (message->kind == HUB_MESSAGE_BATCH) {
         refuse(session, port, HUB_STR_EMPTY, HUB_EINVAL, "a batch within a batch");
     } else {
@@ -202,6 +213,7 @@ void hub_session_take(hub_session *session, hub_port *port, const hub_message *m
 
 void hub_session_refuse_oversize(hub_session *session, hub_port *port, size_t max_bytes)
 {
+    HUB_IS(session, SESSION);
     hub_buf text;
     hub_buf_init(&text, 256);
     hub_buf_printf(&text, "a message may have at most %zu bytes", max_bytes);
@@ -289,6 +301,9 @@ hub_revision hub_session_revision(const hub_session *session)
 
 void hub_session_agree(hub_session *session, hub_revision revision, char *capabilities)
 {
+    HUB_IS(session, SESSION);
+    hub_assert(revision != HUB_REVISION_NONE);
+    hub_assert(capabilities == NULL || capabilities != session->capabilities);
     free(session->capabilities);
     session->capabilities = capabilities;
     session->revision = revision;
@@ -311,11 +326,13 @@ void hub_session_note_announced(hub_session *session, hub_announced announced)
 
 uint64_t hub_session_listed(const hub_session *session, hub_kind kind)
 {
+    hub_assert(kind < HUB_KINDS);
     return session->listed[kind];
 }
 
 void hub_session_note_listed(hub_session *session, hub_kind kind, uint64_t serial)
 {
+    hub_assert(kind < HUB_KINDS);
     session->listed[kind] = serial;
 }
 
@@ -351,6 +368,8 @@ bool hub_session_has_place(const hub_session *session)
 
 bool hub_session_hold(hub_session *session, size_t bytes)
 {
+    HUB_IS(session, SESSION);
+    hub_assert(session->held_bytes <= HUB_LIMIT_CLIENT_QUEUE_BYTES);
     if (session->held_bytes + bytes > HUB_LIMIT_CLIENT_QUEUE_BYTES) {
         return false;
     }
@@ -371,6 +390,8 @@ static size_t bucket_of(hub_str client_id)
 
 void hub_call_join(hub_call *call, hub_session *session)
 {
+    hub_assert(call->session == NULL);
+    hub_assert(session->calls == NULL || session->calls->session_prev == NULL);
     call->bucket = &session->calls_by_id[bucket_of(call->client_id)];
     call->bucket_next = *call->bucket;
     *call->bucket = call;
@@ -395,18 +416,23 @@ void hub_call_part(hub_call *call)
     }
     hub_call **bucket = call->bucket;
     while (*bucket != call) {
+        hub_assert(*bucket != NULL);
         bucket = &(*bucket)->bucket_next;
     }
     *bucket = call->bucket_next;
     if (call->session_prev != NULL) {
+        hub_assert(call->session_prev->session_next == call);
         call->session_prev->session_next = call->session_next;
     } else {
+        hub_assert(session->calls == call);
         session->calls = call->session_next;
     }
     if (call->session_next != NULL) {
+        hub_assert(call->session_next->session_prev == call);
         call->session_next->session_prev = call->session_prev;
     }
     if (!call->is_unasked) {
+        hub_assert(session->call_count > 0);
         session->call_count--;
         hub_principal_call_ended(session->principal);
     }

@@ -16,6 +16,7 @@ static hub_sight sight_of(const hub_session *session, hub_revision revision)
 
 hub_exposure *hub_session_exposure(const hub_session *session)
 {
+    HUB_IS(session->audience, AUDIENCE);
     return session->audience->exposure;
 }
 

@@ -19,6 +19,9 @@ static size_t aligned(size_t bytes)
 
 static void place(const hub_station *station, unsigned row)
 {
+    hub_assert(station->name != NULL && station->place != NULL);
+    hub_assert(station->place->bit == 0); /* each has one row */
+    hub_assert(station->triggers < 1u << TRIGGER_COUNT);
     station->place->index = row;
     station->place->bit = (hub_station_mask)1 << row;
     for (int kind = 0; kind < HUB_PARTS; kind++) {
@@ -47,6 +50,7 @@ void hub_stations_lay_out(const hub_station *const *table, size_t count)
 
 size_t hub_stations_bytes(hub_part kind)
 {
+    hub_assert(kind < HUB_PARTS);
     hub_assert(layout.table != NULL);
     return layout.bytes[kind];
 }
@@ -63,5 +67,6 @@ const hub_station *hub_stations_at(size_t row)
 
 hub_station_mask hub_stations_triggered(unsigned triggers)
 {
+    hub_assert(triggers < 1u << TRIGGER_COUNT);
     return layout.triggered[triggers];
 }

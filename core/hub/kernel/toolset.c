@@ -93,6 +93,7 @@ void *hub_toolset_part(const hub_toolset *toolset, const hub_station *station)
 
 void hub_toolset_review(hub_toolset *toolset)
 {
+    HUB_IS(toolset, TOOLSET);
     toolset->wanted = 0;
     for (size_t row = 0; row < hub_stations_count(); row++) {
         const hub_station *station = hub_stations_at(row);
@@ -106,16 +107,21 @@ void hub_toolset_review(hub_toolset *toolset)
 
 hub_catalog *hub_toolset_list(const hub_toolset *toolset, hub_kind kind)
 {
+    hub_assert(kind < HUB_KINDS);
     return toolset->lists[kind];
 }
 
 size_t hub_toolset_count(const hub_toolset *toolset, hub_kind kind)
 {
+    hub_assert(kind < HUB_KINDS);
     return toolset->lists[kind] != NULL ? toolset->lists[kind]->count : 0;
 }
 
 void hub_toolset_set_list(hub_toolset *toolset, hub_kind kind, hub_catalog *list)
 {
+    HUB_IS(toolset, TOOLSET);
+    hub_assert(kind < HUB_KINDS);
+    hub_assert(list == NULL || list != toolset->lists[kind]);
     hub_catalog_unref(toolset->lists[kind]);
     toolset->lists[kind] = list;
     hub_log(HUB_LOG_DEBUG, "tools.catalog", HUB_F_TEXT("toolset", toolset->settings->key),
@@ -127,6 +133,8 @@ void hub_toolset_set_list(hub_toolset *toolset, hub_kind kind, hub_catalog *list
 
 void hub_toolset_set_capabilities(hub_toolset *toolset, hub_capabilities *capabilities)
 {
+    HUB_IS(toolset, TOOLSET);
+    hub_assert(capabilities != &toolset->capabilities);
     hub_capabilities_fini(&toolset->capabilities);
     toolset->capabilities = *capabilities;
     *capabilities = (hub_capabilities){.json = NULL};
@@ -150,6 +158,8 @@ void hub_toolset_forget_catalog(hub_toolset *toolset)
 void hub_toolset_recall(hub_toolset *toolset, hub_catalog *const lists[HUB_KINDS],
                         hub_capabilities *capabilities, bool is_modern)
 {
+    HUB_IS(toolset, TOOLSET);
+    hub_assert(!toolset->is_own);
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         hub_assert(toolset->lists[kind] == NULL);
         toolset->lists[kind] = lists[kind];
@@ -173,6 +183,9 @@ void hub_toolset_end_deferral(hub_toolset *toolset)
 /* Work with a new binding from now on. What it has not said is none, unless it is to be asked. */
 static void take_binding(hub_toolset *toolset, hub_binding *binding)
 {
+    HUB_IS(binding, BINDING);
+    hub_assert(binding->toolset == toolset && toolset->binding != binding);
+    hub_assert(!binding->retired && binding->instance != NULL);
     toolset->binding = binding;
     toolset->health = (hub_toolset_health){.pid = 0};
     toolset->was_used = true;
@@ -202,6 +215,7 @@ static void take_binding(hub_toolset *toolset, hub_binding *binding)
 hub_err hub_toolset_create(hub_orchestrator *hub, const hub_toolset_settings *settings,
                            hub_toolset **ret_toolset)
 {
+    HUB_IS(hub, HUB);
     hub_toolset *toolset = calloc(1, sizeof *toolset + hub_stations_bytes(HUB_PART_TOOLSET));
     if (toolset == NULL) {
         return HUB_ENOMEM;
@@ -226,7 +240,7 @@ void hub_toolset_destroy(hub_toolset *toolset)
 {
     if (toolset != NULL) {
         HUB_IS(toolset, TOOLSET);
-        hub_assert(toolset->binding == NULL);
+        hub_assert(toolset->binding == NULL && toolset->open_bindings == 0);
         HUB_STATIONS_TELL_BACK(toolset_ends, toolset);
         for (int kind = 0; kind < HUB_KINDS; kind++) {
             hub_catalog_unref(toolset->lists[kind]);
@@ -251,6 +265,8 @@ static hub_err check_usable(const hub_toolset_settings *settings, hub_error *ret
 
 hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr)
 {
+    HUB_IS(toolset, TOOLSET);
+    hub_assert(!toolset->is_leaving);
     hub_err err = check_usable(toolset->settings, reterr);
     if (err != HUB_OK) {
         return err;
@@ -278,6 +294,8 @@ void hub_toolset_share(hub_toolset *toolset)
 static void drop_binding(hub_toolset *toolset, bool at_once)
 {
     hub_binding *binding = toolset->binding;
+    HUB_IS(binding, BINDING);
+    hub_assert(binding->toolset == toolset);
     toolset->binding = NULL;
     toolset->health = (hub_toolset_health){.pid = 0};
     toolset->state = PATCHBAY_STATE_IDLE;
@@ -301,6 +319,7 @@ void hub_toolset_unuse(hub_toolset *toolset)
 
 hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr)
 {
+    HUB_IS(toolset, TOOLSET);
     hub_binding *old = toolset->binding;
     hub_binding *binding = NULL;
     if (old == NULL) {
@@ -339,6 +358,7 @@ void hub_binding_abandon(hub_binding *binding)
 
 void hub_toolset_take(hub_toolset *toolset, hub_binding *binding)
 {
+    HUB_IS(toolset, TOOLSET);
     hub_binding *old = toolset->binding;
     if (old != NULL) {
         HUB_STATIONS_TELL(toolset_rebinds, toolset);
@@ -351,6 +371,7 @@ void hub_toolset_take(hub_toolset *toolset, hub_binding *binding)
 
 void hub_toolset_let_go(hub_toolset *toolset)
 {
+    HUB_IS(toolset, TOOLSET);
     HUB_STATIONS_TELL(toolset_less, toolset, false);
     toolset->users = 0;
     if (toolset->binding != NULL) {
@@ -361,6 +382,8 @@ void hub_toolset_let_go(hub_toolset *toolset)
 hub_toolset_settings *hub_toolset_exchange_settings(hub_toolset *toolset,
                                                     hub_toolset_settings *settings)
 {
+    hub_assert(settings != NULL && settings != toolset->settings);
+    hub_assert(strcmp(settings->key, toolset->key) == 0);
     hub_toolset_settings *old = toolset->settings;
     toolset->settings = settings;
     hub_toolset_review(toolset);
@@ -375,12 +398,17 @@ void hub_toolset_set_users(hub_toolset *toolset, unsigned users)
 
 void hub_toolset_set_answer(hub_toolset *toolset, hub_toolset_answer *answer)
 {
+    hub_assert(answer != NULL && toolset->answer == NULL);
+    hub_assert(toolset->binding == NULL);
     toolset->answer = answer;
     hub_toolset_review(toolset);
 }
 
 void hub_toolset_make_own(hub_toolset *toolset, const hub_toolset *shared)
 {
+    HUB_IS(shared, TOOLSET);
+    hub_assert(!toolset->is_own && !shared->is_own);
+    hub_assert(toolset->users == 0);
     toolset->is_own = true;
     toolset->is_modern = shared->is_modern;
     toolset->users = 1;
@@ -395,6 +423,8 @@ void hub_toolset_end_if_left(hub_toolset *toolset)
 
 void hub_toolset_leave(hub_toolset *toolset)
 {
+    HUB_IS(toolset, TOOLSET);
+    hub_assert(!toolset->is_leaving && toolset->users == 0);
     HUB_STATIONS_TELL(toolset_leaves, toolset);
     toolset->is_leaving = true;
     hub_toolset_end_if_left(toolset);
@@ -405,6 +435,7 @@ void hub_toolset_leave(hub_toolset *toolset)
 hub_err hub_toolset_request(hub_toolset *toolset, patchbay_request *request, uint32_t timeout_ms,
                             hub_call_on_outcome *on_outcome, void *ctx, hub_call **ret_call)
 {
+    hub_assert(toolset->binding != NULL && on_outcome != NULL);
     hub_call *call;
     hub_err err = hub_call_begin_internal(toolset->hub, on_outcome, ctx, &call);
     if (err != HUB_OK) {
@@ -461,6 +492,7 @@ hub_source hub_toolset_next_source(hub_toolset *toolset, const hub_toolset_setti
     if (binding == NULL) {
         return source;
     }
+    hub_assert(binding->toolset == toolset);
     source.native = binding->native || settings->is_isolated;
     source.trusts_tags = source.native || settings->trusts_tags;
     for (int kind = 0; kind < HUB_KINDS; kind++) {

@@ -37,6 +37,7 @@ static void deliver(hub_call *call, const hub_way *way)
     const hub_toolset *toolset = way->toolset;
     const hub_settings *settings = toolset->hub->settings;
     hub_binding *binding = toolset->binding;
+    hub_assert(binding != NULL && binding->instance != NULL);
     hub_str params = way->message->at[HUB_M_PARAMS];
     hub_handover handover = {
         .way = way,
@@ -123,6 +124,7 @@ static hub_str copy(char **at, hub_str text)
 
 hub_kept_way *hub_way_keep(const hub_way *way)
 {
+    hub_assert(way->toolset != NULL && way->message != NULL);
     hub_str message = way->message->whole;
     hub_kept_way *kept = malloc(sizeof *kept + message.len + way->name.len);
     if (kept != NULL) {

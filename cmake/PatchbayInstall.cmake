@@ -17,6 +17,39 @@ if(TARGET patchbay)
     install(TARGETS patchbay RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
+# Completion of command lines, and manual pages where scdoc is there: written by what is described.
+if(TARGET patchbay AND NOT CMAKE_CROSSCOMPILING)
+    set(_completions bash share/bash-completion/completions patchbay
+                     zsh share/zsh/vendor-completions _patchbay
+                     fish share/fish/vendor_completions.d patchbay.fish)
+    set(_written)
+    while(_completions)
+        list(POP_FRONT _completions _shell _folder _name)
+        set(_file "${PROJECT_BINARY_DIR}/completion/${_shell}/${_name}")
+        add_custom_command(OUTPUT "${_file}"
+            COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/completion/${_shell}"
+            COMMAND patchbay completion ${_shell} > "${_file}" DEPENDS patchbay VERBATIM)
+        install(FILES "${_file}" DESTINATION "${_folder}")
+        list(APPEND _written "${_file}")
+    endwhile()
+    find_program(SCDOC scdoc)
+    if(SCDOC)
+        set(_file "${PROJECT_BINARY_DIR}/man/patchbay.1")
+        add_custom_command(OUTPUT "${_file}"
+            COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/man"
+            COMMAND patchbay manual | "${SCDOC}" > "${_file}" DEPENDS patchbay VERBATIM)
+        install(FILES "${_file}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+        list(APPEND _written "${_file}")
+        set(_file "${PROJECT_BINARY_DIR}/man/patchbay.yaml.5")
+        add_custom_command(OUTPUT "${_file}"
+            COMMAND patchbay-settings manual | "${SCDOC}" > "${_file}"
+            DEPENDS patchbay-settings "${PROJECT_BINARY_DIR}/man/patchbay.1" VERBATIM)
+        install(FILES "${_file}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man5")
+        list(APPEND _written "${_file}")
+    endif()
+    add_custom_target(manuals ALL DEPENDS ${_written})
+endif()
+
 # The SDK: headers, the target patchbay::plugin, the package.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/patchbay"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")

@@ -10,6 +10,7 @@
 #define HUB_CLI_CLI_H
 
 #include "config/config.h"
+#include "config/keys.h"
 #include "hub/orchestrator/orchestrator.h"
 
 /* Exit codes; documented in README.md. */
@@ -74,6 +75,24 @@ typedef struct cli_command {
  * returns: EXIT_OK or EXIT_USAGE; -1 when --help was asked for */
 int cli_options_read(int argc, char **argv, const cli_command *command, cli_options *ret_options);
 
+/* An option of a command, as help shows it. */
+typedef struct cli_option {
+    const char *name;
+    const char *alias; /* NULL: none */
+    const char *value; /* what it is called; NULL: it takes none */
+    const char *help;
+    const hub_config_word *words; /* all values that there are; NULL: others */
+} cli_option;
+
+/* The command's option at *at or behind it, and go on behind that; begin with 0. False: no more. */
+bool cli_option_next(size_t *at, const char *command, cli_option *ret_option);
+
+const cli_command *cli_find_command(const char *name); /* NULL: there is none */
+
+/* The word of a synopsis at *at or behind it that is to be typed as it is, like `new` of token; begin
+ * with the synopsis. False: no more. */
+bool cli_verb_next(const char **at, hub_str *ret_verb);
+
 /* Print the options that mean something to a command; NULL: all of them. */
 void cli_print_options(const char *command);
 
@@ -123,6 +142,7 @@ struct ev_loop *cli_local_loop(cli_local *local);
 void cli_local_close(cli_local *local); /* NULL is fine */
 hub_orchestrator *cli_local_hub(cli_local *local);
 hub_config *cli_local_config(cli_local *local);
+hub_session *cli_local_session(cli_local *local); /* NULL: no client was made */
 
 /* Make a request and wait for its answer. `params` is a JSON object without `_meta`, or empty.
  * `*ret_json` is the result or the error object, valid until the next request. False for an error.
@@ -153,6 +173,12 @@ int cli_module(cli_options *options);
 int cli_module_host(cli_options *options);
 int cli_token(cli_options *options);
 int cli_version(cli_options *options);
+int cli_completion(cli_options *options);
+int cli_manual(cli_options *options);
+
+/* Print what the last of these words of a command line may become, for the scripts of
+ * cli_completion: one candidate a line, a tab, what it is; or ":file" or ":dir". */
+int cli_complete(int argc, char **argv);
 int cli_help(cli_options *options);
 
 #endif

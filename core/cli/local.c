@@ -284,6 +284,11 @@ hub_config *cli_local_config(cli_local *local)
 }
 
 /* Send a request; false when out of memory. */
+hub_session *cli_local_session(cli_local *local)
+{
+    return local->session;
+}
+
 static bool send_request(cli_local *local, const char *method, hub_str params)
 {
     hub_buf request;

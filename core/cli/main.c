@@ -49,12 +49,18 @@ const cli_command CLI_COMMANDS[] = {
      "at once. The file is the one of --tokens, else of auth.tokens in the manifest (--config),\n"
      "else $XDG_CONFIG_HOME/patchbay/tokens.json.",
      2, cli_token},
+    {"completion", "bash|zsh|fish", "Print a script for the shell that completes command lines.",
+     "For the shell at hand: source <(patchbay completion bash). Packages install the scripts\n"
+     "where shells look for them. Names of tools and toolsets are those of the manifest\n"
+     "(--config); no server is started to learn them.",
+     1, cli_completion},
+    {"manual", "", "Print the manual page, as the source that scdoc reads.", NULL, 0, cli_manual},
     {"version", "", "Print the version.", NULL, 0, cli_version},
     {"help", "[COMMAND [WORD]]", "Show help.", NULL, 2, cli_help},
     {NULL, NULL, NULL, NULL, 0, NULL},
 };
 
-static const cli_command *find_command(const char *name)
+const cli_command *cli_find_command(const char *name)
 {
     for (const cli_command *command = CLI_COMMANDS; command->name != NULL; command++) {
         if (strcmp(command->name, name) == 0) {
@@ -143,17 +149,30 @@ static int print_help(const cli_command *command)
     return EXIT_OK;
 }
 
+bool cli_verb_next(const char **at, hub_str *ret_verb)
+{
+    const char *word = *at;
+    while (*(word += strspn(word, " |[]")) != '\0') {
+        size_t len = strcspn(word, " |[]");
+        size_t letters = strspn(word, "abcdefghijklmnopqrstuvwxyz-");
+        *at = word + len;
+        if (letters == len && word[0] != '-') {
+            *ret_verb = (hub_str){.ptr = word, .len = len};
+            return true;
+        }
+        word = *at;
+    }
+    return false;
+}
+
 /* Whether a word of a command's synopsis is one to be typed as it is: `token new`. */
 static bool has_verb(const cli_command *command, const char *word)
 {
-    size_t len = strlen(word);
-    const char *at = command->synopsis;
-    while (len > 0 && (at = strstr(at, word)) != NULL) {
-        bool begins = at == command->synopsis || strchr(" |[", at[-1]) != NULL;
-        if (begins && (at[len] == '\0' || strchr(" |]", at[len]) != NULL)) {
-            return word[0] >= 'a' && word[0] <= 'z';
+    hub_str verb;
+    for (const char *at = command->synopsis; cli_verb_next(&at, &verb);) {
+        if (hub_str_is(verb, word)) {
+            return true;
         }
-        at += len;
     }
     return false;
 }
@@ -164,7 +183,7 @@ int cli_help(cli_options *options)
         print_overview();
         return EXIT_OK;
     }
-    const cli_command *command = find_command(options->arguments[0]);
+    const cli_command *command = cli_find_command(options->arguments[0]);
     if (command == NULL) {
         cli_complain("there is no command \"%s\": see patchbay help", options->arguments[0]);
         return EXIT_USAGE;
@@ -195,16 +214,14 @@ static int unknown_command(const char *word)
     return EXIT_USAGE;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     const cli_command *command = &CLI_COMMANDS[0];
     int skip = 1;
-    hub_loop_init();
-    hub_log_mask_by(hub_redact);
     bool asks_version =
         argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0);
     if (argc > 1 && (argv[1][0] != '-' || asks_version)) {
-        command = find_command(asks_version ? "version" : argv[1]);
+        command = cli_find_command(asks_version ? "version" : argv[1]);
         skip = 2;
         if (command == NULL) {
             return unknown_command(argv[1]);
@@ -224,4 +241,12 @@ int main(int argc, char **argv)
         return print_help(command);
     }
     return status == EXIT_OK ? command->run(&options) : status;
+}
+
+int main(int argc, char **argv)
+{
+    hub_loop_init();
+    hub_log_mask_by(hub_redact);
+    bool completes = argc > 1 && strcmp(argv[1], "complete") == 0;
+    return completes ? cli_complete(argc - 2, argv + 2) : run(argc, argv);
 }

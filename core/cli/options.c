@@ -125,6 +125,17 @@ static const option_row OPTIONS[] = {
     {"-h", KIND_HELP, 0, 0, ANY, NULL, NULL},
 };
 
+/* Options that take one of a few words. */
+static const struct {
+    const char *name;
+    const hub_config_word *words;
+} WORDS[] = {
+    {"--startup", HUB_CONFIG_STARTUPS},
+    {"--naming", HUB_CONFIG_NAMINGS},
+    {"--log-level", HUB_CONFIG_LEVELS},
+    {"--log-format", HUB_CONFIG_FORMATS},
+};
+
 /* ---- help ------------------------------------------------------------------------------------ */
 
 typedef struct owner_list {
@@ -189,6 +200,34 @@ void cli_print_options(const char *command)
             print_option(i, command == NULL);
         }
     }
+}
+
+static const hub_config_word *words_of(const char *option)
+{
+    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++) {
+        if (strcmp(WORDS[i].name, option) == 0) {
+            return WORDS[i].words;
+        }
+    }
+    return NULL;
+}
+
+bool cli_option_next(size_t *at, const char *command, cli_option *ret_option)
+{
+    int wanted = bit_of(command);
+    while (*at < sizeof OPTIONS / sizeof OPTIONS[0]) {
+        const option_row *row = &OPTIONS[(*at)++];
+        if (row->help != NULL && (row->commands & wanted) != 0) {
+            bool has_alias = *at < sizeof OPTIONS / sizeof OPTIONS[0] && OPTIONS[*at].help == NULL;
+            *ret_option = (cli_option){.name = row->name,
+                                       .alias = has_alias ? OPTIONS[*at].name : NULL,
+                                       .value = row->value,
+                                       .help = row->help,
+                                       .words = words_of(row->name)};
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

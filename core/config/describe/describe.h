@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the tables of keys say (config/keys.h), for editors and for people:
- * schemas/manifest.schema.json and examples/manifest-reference.yaml. Used by patchbay-settings when
+ * schemas/manifest.schema.json, examples/manifest-reference.yaml, patchbay.yaml(5). Used by patchbay-settings when
  * the project is built, and by tests; no part of the hub.
  */
 #ifndef HUB_CONFIG_DESCRIBE_H
@@ -14,6 +14,12 @@ void hub_describe_schema(hub_buf *out);
 
 /* Append the reference manifest: every key with its default or an example. */
 void hub_describe_reference(hub_buf *out);
+
+/* Append the manual page patchbay.yaml(5), as scdoc reads it. */
+void hub_describe_manual(hub_buf *out);
+
+/* Append what a key means, with its bounds and its words. */
+void hub_describe_about(const hub_config_key *key, hub_buf *out);
 
 /* Append " From 1KiB to 1GiB." of a number, a size or a duration; nothing of other kinds. */
 void hub_describe_bounds(const hub_config_key *key, hub_buf *out);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * patchbay-settings: writes schemas/manifest.schema.json and examples/manifest-reference.yaml from
- * the tables of keys, or says whether they are as the tables have it.
+ * the tables of keys, or says whether they are as the tables have it; or prints the manual page
+ * patchbay.yaml(5), as scdoc reads it.
  */
 #include "config/describe/describe.h"
 
@@ -67,13 +68,29 @@ static int check_file(const char *path, hub_str text)
     return status;
 }
 
+static int print_manual(void)
+{
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_CONFIG_BYTES);
+    hub_describe_manual(&text);
+    int status = hub_buf_ok(&text) ? EXIT_SUCCESS : complain("manual", "out of memory");
+    if (status == EXIT_SUCCESS) {
+        (void)fwrite(text.ptr, 1, text.len, stdout);
+    }
+    hub_buf_fini(&text);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     bool is_write = argc > 1 && strcmp(argv[1], "write") == 0;
     bool is_check = argc > 1 && strcmp(argv[1], "check") == 0;
     const char *root = argc > 2 ? argv[2] : ".";
+    if (argc == 2 && strcmp(argv[1], "manual") == 0) {
+        return print_manual();
+    }
     if (argc > 3 || (!is_write && !is_check)) {
-        (void)fputs("usage: patchbay-settings write|check [ROOT OF THE TREE]\n", stderr);
+        (void)fputs("usage: patchbay-settings write|check [ROOT OF THE TREE] | manual\n", stderr);
         return 2;
     }
     int status = EXIT_SUCCESS;

@@ -113,6 +113,13 @@ static void add_words(const hub_config_key *key, hub_buf *out)
     hub_buf_add(out, key->words != NULL ? HUB_STR(".") : HUB_STR_EMPTY);
 }
 
+void hub_describe_about(const hub_config_key *key, hub_buf *out)
+{
+    hub_buf_add(out, hub_str_of(key->about));
+    hub_describe_bounds(key, out);
+    add_words(key, out);
+}
+
 static void add_indent(const page *at, bool is_comment)
 {
     hub_buf_printf(at->out, "%*s%s%*s", (int)(at->depth * INDENT), "", is_comment ? "# " : "",
@@ -201,9 +208,7 @@ static void add_key(page *at, const hub_config_key *key)
     hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
     hub_buf_init(&about, HUB_LIMIT_CONFIG_BYTES);
     add_value(key, &value);
-    hub_buf_add(&about, hub_str_of(key->about));
-    hub_describe_bounds(key, &about);
-    add_words(key, &about);
+    hub_describe_about(key, &about);
     add_line(at, key->name, hub_str_trim(hub_buf_str(&value)), hub_buf_str(&about),
              key->is_comment);
     if (key->keys != NULL && (key->kind == HUB_CONFIG_LIST_OF || key->example == NULL)) {

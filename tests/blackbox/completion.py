@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Completion of command lines, in the shells that people have, and the manual pages: both as the tables have it."""
+
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+from mcp import TIMEOUT, HubTest, fixture, hub_command, main, tool
+
+TOOLSETS = {
+    "alpha": fixture(tool("one"), tool("two")),
+    "beta": fixture("three"),
+    "gamma": fixture("four", active=False),
+}
+# What mandoc says of every page that scdoc writes.
+OF_SCDOC = re.compile(r"STYLE: lower case character in document title|WARNING: skipping paragraph macro")
+
+
+def commands_of(help_text):
+    part = help_text.split("commands:\n")[1].split("\n\n")[0]
+    return [line.split()[0] for line in part.splitlines()]
+
+
+def options_of(help_text):
+    return re.findall(r"^  (--[a-z-]+)", help_text.split("options:\n")[1], re.M)
+
+
+class Tables(HubTest):
+    """What the tables say, as help shows it."""
+
+    def print(self, *words):
+        done = self.cli(*words, modules=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def help(self, *words):
+        return self.print("help", *words)
+
+
+class Completion(Tables):
+    def complete(self, *words, options=()):
+        """Candidates for the last of the words, without what they mean."""
+        head = hub_command(manifest={"toolsets": TOOLSETS}, home=self.home)
+        words = [words[0], *head[1:], *words[1:]] if options else words
+        done = subprocess.run([head[0], "complete", *words], capture_output=True, text=True, timeout=TIMEOUT, cwd=self.home)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [line.split("\t")[0] for line in done.stdout.splitlines()]
+
+    def test_commands(self):
+        known = commands_of(self.help())
+        self.assertEqual(self.complete(""), known)
+        self.assertEqual(self.complete("ca"), ["call"])
+        self.assertEqual(self.complete("help", "ca"), ["call"])
+        self.assertEqual(self.complete("nonsense", ""), [])
+
+    def test_options_of_each_command(self):
+        for command in commands_of(self.help()):
+            with self.subTest(command=command):
+                self.assertEqual(self.complete(command, "--"), options_of(self.help(command)))
+
+    def test_values(self):
+        self.assertEqual(self.complete("serve", "--naming", ""), ["prefix", "flat", "dot", "none"])
+        self.assertEqual(self.complete("--log-level", "w"), ["warning"])
+        self.assertEqual(self.complete("serve", "--naming=f"), ["--naming=flat"])
+        self.assertEqual(self.complete("serve", "--naming", "=", "f"), ["flat"])  # as bash splits it
+        self.assertEqual(self.complete("serve", "--naming", "="), ["prefix", "flat", "dot", "none"])
+        self.assertEqual(self.complete("serve", "--config", ""), [":file"])
+        self.assertEqual(self.complete("serve", "--plugins-dir", "x"), [":dir"])
+        self.assertEqual(self.complete("check", ""), [":file"])
+        self.assertEqual(self.complete("serve", "--max-active", ""), [])
+
+    def test_verbs(self):
+        self.assertEqual(self.complete("token", ""), ["new", "list", "revoke"])
+        self.assertEqual(self.complete("list", "tool"), ["toolsets", "tools"])
+        self.assertEqual(self.complete("completion", "z"), ["zsh"])
+
+    def test_names_of_toolsets(self):
+        self.assertEqual(self.complete("serve", "--deny", "", options=True), ["alpha", "beta", "gamma"])
+        self.assertEqual(self.complete("serve", "--toolsets", "alpha,g", options=True), ["alpha,gamma"])
+
+    def test_names_of_tools(self):
+        self.assertEqual(self.complete("call", "alpha", options=True), ["alpha__one", "alpha__two"])
+        self.assertEqual(self.complete("call", "gamma", options=True), [])
+
+    def test_a_bad_manifest_offers_nothing(self):
+        bad = Path(self.home) / "bad.yaml"
+        bad.write_text("toolsets: [")
+        self.assertEqual(self.complete("call", "--config", str(bad), ""), [])
+
+    def test_completion_wants_a_shell(self):
+        done = self.cli("completion", modules=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("completion bash, zsh or fish", done.stderr)
+
+
+class Shells(HubTest):
+    def in_shell(self, shell, script, *arguments):
+        """What a shell prints that has the program in its path."""
+        program = Path(hub_command(home=self.home)[0])
+        path = f"{program.parent}:{os.environ['PATH']}"
+        done = subprocess.run([shell, *arguments, "-c", script], capture_output=True, text=True, timeout=TIMEOUT, cwd=self.home,
+                              env={**os.environ, "PATH": path, "HOME": str(self.home)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split("\n")
+
+    def test_bash(self):
+        words = ["patchbay", "serve", "--na"]
+        script = (f"source <(patchbay completion bash); COMP_WORDS=({shlex.join(words)}); COMP_CWORD=2; _patchbay; "
+                  'printf "%s\\n" "${COMPREPLY[@]}"; complete -p patchbay')
+        self.assertEqual(self.in_shell("bash", script)[:2], ["--naming", "complete -F _patchbay patchbay"])
+
+    def test_zsh(self):  # what completes is a stand-in that shows what it is given
+        script = ("compdef() { :; }; _describe() { print -l -- ${(P)2}; }; source <(patchbay completion zsh); "
+                  "words=(patchbay serve --nam); CURRENT=3; _patchbay")
+        self.assertEqual(self.in_shell("zsh", script, "-f")[0],
+                         "--naming:names of tools: prefix (default), flat, dot or none")
+
+    def test_fish(self):
+        script = "patchbay completion fish | source; complete -C 'patchbay serve --nam'; complete -C 'patchbay token '"
+        lines = self.in_shell("fish", script, "--no-config")
+        self.assertEqual([line.split("\t")[0] for line in lines[:4]], ["--naming", "list", "new", "revoke"])
+
+
+class Manual(Tables):
+    def page(self, source):
+        """The page that scdoc makes of it, as text, once mandoc has nothing to say that is not scdoc's."""
+        page = subprocess.run(["scdoc"], input=source, capture_output=True, text=True, timeout=TIMEOUT, check=True).stdout
+        lint = subprocess.run(["mandoc", "-T", "lint"], input=page, capture_output=True, text=True, timeout=TIMEOUT)
+        self.assertEqual([line for line in lint.stdout.splitlines() if not OF_SCDOC.search(line)], [])
+        text = subprocess.run(["mandoc", "-T", "ascii"], input=page, capture_output=True, text=True, timeout=TIMEOUT,
+                              check=True).stdout
+        return re.sub(r".\x08", "", text)
+
+    def test_commands_and_options(self):
+        text = self.page(self.print("manual"))
+        for command in commands_of(self.help()):
+            self.assertIn(f"patchbay {command}", text)
+            for option in options_of(self.help(command)):
+                self.assertIn(option, text)
+
+    def test_keys_of_the_manifest(self):
+        program = Path(hub_command(home=self.home)[0]).parent / "patchbay-settings"
+        source = subprocess.run([program, "manual"], capture_output=True, text=True, timeout=TIMEOUT, check=True).stdout
+        text = self.page(source)
+        for key in ("hub.naming: prefix", "limits.call_timeout: 1m", "toolsets.NAME.command", "listen[].http", "profiles.NAME.naming: prefix"):
+            self.assertIn(key, text)
+
+
+if __name__ == "__main__":
+    main()

@@ -4,8 +4,9 @@
 
     check_links.py [FOLDER]    default: the source tree
 
-Links of *.md, and the schemas that *.yaml name, which lead to files beside them. The last line is
-"N passed, N failed", counting files.
+Links of *.md, and the schemas that *.yaml name, which lead to files beside them; and every file that a row of a table
+of ARCHITECTURE.md names in backticks, where a name without a folder is of the folder of the one before it. The last line
+is "N passed, N failed", counting files.
 """
 
 import re
@@ -38,6 +39,21 @@ def breaches(root, path):
             yield number, f"there is no {target}"
 
 
+NAMED = re.compile(r"`([\w./-]+/[\w./-]*|[\w-]+\.(?:c|h|py|md))`")
+
+
+def named_breaches(root, path):
+    """Files and folders that rows of a table name, from the root of the tree."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        folder = root
+        for name in NAMED.findall(line) if line.startswith("|") else ():
+            at = root / name if "/" in name else folder / name
+            if name.startswith(("core/", "plugins/", "transports/", "tests/", "include/", "bench/")) or "/" not in name:
+                folder = at if at.is_dir() else at.parent
+                if not at.exists():
+                    yield number, f"there is no {at.relative_to(root)}"
+
+
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
     files = [path for ending in ("md", "yaml") for path in sorted(root.rglob(f"*.{ending}"))
@@ -45,6 +61,8 @@ def main():
     failed = 0
     for path in files:
         found = list(breaches(root, path))
+        if path == root / "ARCHITECTURE.md" and (root / "core").is_dir():
+            found += named_breaches(root, path)
         failed += bool(found)
         for number, reason in found:
             print(f"{path.relative_to(root)}:{number}: {reason}")

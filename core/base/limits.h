@@ -88,10 +88,17 @@
 #define HUB_LIMIT_QUEUE               100
 #define HUB_LIMIT_QUEUE_MS            10000
 
+/* Entries of tools.limits of one toolset: a call is held against each of them. */
+#define HUB_LIMIT_TOOL_LIMITS 100
+
 /* The least that max_result_bytes may be: what says that a result was cut has to fit. */
 #define HUB_LIMIT_LEAST_RESULT_BYTES 1024
 
-/* Principals that nobody is connected for, and whose rate is still remembered. */
+/* When to try again, as it is told: where nobody can know when there will be room, and at most. */
+#define HUB_LIMIT_RETRY_MS 1000
+#define HUB_LIMIT_RETRY_S  3600
+
+/* Principals that nobody is connected for, and whose rate is still remembered; as many addresses. */
 #define HUB_LIMIT_IDLE_ACCOUNTS 10000
 
 /* Audiences that nobody is connected for, and whose choice of toolsets is kept at hand: with a store,

@@ -241,6 +241,10 @@ HUB_MUST_CHECK hub_err hub_config_add_module_json(hub_config_reader *reader,
                                                   const hub_config_toolset_draft *draft,
                                                   hub_buf *out);
 
+/* tool_limits.c: what tools may be asked for. */
+hub_err hub_config_read_tool_limits(hub_config_reader *reader, const hub_node *node,
+                                    const hub_config_key *key, void *target); /* hub_tool_limits */
+
 /* Append the node's text to `value`, with its variables expanded unless the toolset being read is
  * switched off. */
 HUB_MUST_CHECK hub_err hub_config_expand(hub_config_reader *reader, const hub_node *node,

@@ -55,7 +55,15 @@ static const hub_config_word SHARINGS[] = {
     {.word = NULL},
 };
 
-/* toolsets.KEY.tools: globs over the toolset's own tool names. */
+#define TOOL_LIMITS_SCHEMA                                                                         \
+    "{\"type\":[\"object\",\"null\"],\"maxProperties\":100,"                                       \
+    "\"propertyNames\":{\"minLength\":1,\"maxLength\":128},"                                       \
+    "\"additionalProperties\":{\"type\":\"object\",\"required\":[\"calls_per_second\"],"           \
+    "\"additionalProperties\":false,\"properties\":{"                                              \
+    "\"calls_per_second\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000},"               \
+    "\"calls_burst\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":1000000}}}}"
+
+/* toolsets.KEY.tools: globs over the toolset's own tool names, and the most that they may do. */
 static const hub_config_key TOOL_KEYS[] = {
     {.name = "allow",
      .kind = HUB_CONFIG_NAMES,
@@ -67,6 +75,16 @@ static const hub_config_key TOOL_KEYS[] = {
      .offset = DRAFT(toolset.tools_deny),
      .about = "Tools that do not exist. Wins over allow.",
      .example = "[]"},
+    {.name = "limits",
+     .kind = HUB_CONFIG_OTHER,
+     .read = hub_config_read_tool_limits,
+     .offset = DRAFT(toolset.tool_limits),
+     .schema = TOOL_LIMITS_SCHEMA,
+     .about = "How often tools may be called, by all clients together: by name, or by a glob for "
+              "all that it matches. Each entry that matches counts. calls_per_second is required; "
+              "calls_burst is how many at once, by default as many as per second.",
+     .example = "{ search: { calls_per_second: 10, calls_burst: 20 } }",
+     .is_comment = true},
     {.name = NULL},
 };
 
@@ -274,7 +292,8 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
     {.name = "tools",
      .kind = HUB_CONFIG_MAP,
      .keys = TOOL_KEYS,
-     .about = "Which of its tools exist at all: globs over its own tool names."},
+     .about = "Which of its tools exist at all, and how often they may be called: globs over its "
+              "own tool names."},
     {.name = "tags",
      .kind = HUB_CONFIG_NAMES,
      .offset = DRAFT(toolset.tags),

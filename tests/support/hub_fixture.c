@@ -241,8 +241,14 @@ client *client_open_as(hub_fixture *f, const client_options *as)
     hub_session_options options = {.profile = as->profile,
                                    .transport = "test",
                                    .principal = or_default(as->principal, "tester"),
+                                   .is_one_request = as->peer != NULL,
                                    .port = &c->port};
+    if (as->peer != NULL) {
+        options.client = hub_client_join(f->hub, options.principal, as->peer);
+        assert_non_null(options.client);
+    }
     assert_int_equal(hub_session_create(f->hub, &options, &c->session, NULL), HUB_OK);
+    hub_client_leave(options.client); /* the session holds it */
     c->next = f->clients;
     f->clients = c;
     if (as->kind == LEGACY) {

@@ -128,6 +128,7 @@ typedef struct client_options {
     client_kind kind;
     const char *profile;
     const char *principal;
+    const char *peer;         /* its session is for one request, of the client at this address */
     const char *capabilities; /* a JSON object; used as long as the client */
     const char *revision;     /* of a LEGACY client */
 } client_options;

@@ -7,6 +7,7 @@
 #include "http/internal.h"
 #include "wire/dialect.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -120,6 +121,12 @@ hub_err hub_http_answer_whole(hub_http_connection *connection, const hub_http_an
     }
     finish(connection);
     return err;
+}
+
+hub_http_header hub_http_retry_after(uint32_t seconds, hub_http_retry_text *text)
+{
+    int len = snprintf(text->digits, sizeof text->digits, "%" PRIu32, seconds);
+    return (hub_http_header){HUB_STR("Retry-After"), {.ptr = text->digits, .len = (size_t)len}};
 }
 
 void hub_http_answer_status(hub_http_connection *connection, int status)

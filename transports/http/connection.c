@@ -300,6 +300,7 @@ static void destroy(hub_http_connection *connection)
     }
     drop_incoming(connection);
     hub_buf_fini(&connection->held);
+    hub_client_leave(connection->client);
     free(connection->origin);
     hub_identity_unref(connection->identity);
     free(connection);

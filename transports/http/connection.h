@@ -14,6 +14,7 @@
 #include "http/auth.h"
 #include "net/deadline.h"
 #include "http/response.h"
+#include "hub/kernel/transport.h"
 #include "net/link.h"
 
 typedef struct hub_http_connection hub_http_connection;
@@ -41,6 +42,7 @@ struct hub_http_connection {
     struct hub_http_incoming *incoming; /* a request that has begun to come, else NULL */
     hub_buf held;                       /* came before its turn */
     char *origin;                       /* of the request in work, when there is one */
+    hub_client *client; /* whose requests without a session come over it; held, or NULL */
     const hub_http_responder *responder;
     void *responder_ctx;
     bool reading;     /* read_requests is at work */

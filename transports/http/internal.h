@@ -119,10 +119,16 @@ bool hub_http_add_value(const hub_http_request *request, hub_str name, hub_buf *
 enum { HUB_HTTP_PROFILE_BYTES = 128 };
 bool hub_http_task_profile(const hub_http_task *task, char ret_name[HUB_HTTP_PROFILE_BYTES + 1]);
 
-/* Begin a session of the hub for the request's principal and profile, or answer why not. It may be
- * for this request alone. */
+/* Begin a session of the hub for the request's principal and profile, or answer why not. With a
+ * client it is for this request alone. */
 hub_session *hub_http_task_begin_session(const hub_http_task *task, const char *transport,
-                                         bool is_one_request, hub_port *port);
+                                         hub_client *client, hub_port *port);
+
+/* The header that says after how many seconds (at least 1) to try again; `text` holds its value. */
+typedef struct hub_http_retry_text {
+    char digits[11];
+} hub_http_retry_text;
+hub_http_header hub_http_retry_after(uint32_t seconds, hub_http_retry_text *text);
 
 /* Whether the hub takes no new work any more: then the request with this id (empty: unknown) is
  * answered with 503 and a JSON-RPC error that says to try again. */

@@ -58,7 +58,7 @@ hub_http_session *hub_http_session_create(const hub_http_task *task, bool is_sse
     hub_replay_init(&session->replay, limits->replay_bytes, limits->replay_events,
                     hub_net_budget(server->net));
     session->hub =
-        hub_http_task_begin_session(task, is_sse_2024 ? "sse" : "http", false, &session->own.port);
+        hub_http_task_begin_session(task, is_sse_2024 ? "sse" : "http", NULL, &session->own.port);
     if (session->hub == NULL) {
         free(session->profile);
         free(session);

@@ -33,6 +33,7 @@ struct hub_http_stream {
     uint64_t sequence;  /* of its latest event */
     uint64_t delivered; /* stream 0: the latest event that was written to a connection */
     size_t pending;     /* answers still to come */
+    uint32_t retry_s;   /* the longest that an answer of a batch says to wait; 0: none does */
     hub_str ids;        /* of the requests: a JSON array, behind the struct */
     const hub_http_request *request; /* while the hub takes what came with it, else NULL */
     hub_buf answers;                 /* of a batch: collected, comma-separated */

@@ -173,15 +173,26 @@ static hub_err send_event(hub_http_stream *stream, const hub_str *parts, size_t 
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
+/* The status stays 200 when a limit was exceeded: clients of these revisions take any other for the
+ * end of the session, or of the connection, and not for the answer to one request. */
 static hub_err answer_json(hub_http_stream *stream, const hub_str *parts, size_t count)
 {
     hub_http_session *session = stream->session;
     bool begins = stream->initializes && hub_session_revision(session->hub) != HUB_REVISION_NONE;
-    const hub_http_header id = {HUB_STR("Mcp-Session-Id"), hub_str_of(session->entry.id)};
+    hub_http_header headers[2];
+    size_t header_count = 0;
+    hub_http_retry_text text;
+    if (begins) {
+        headers[header_count++] =
+            (hub_http_header){HUB_STR("Mcp-Session-Id"), hub_str_of(session->entry.id)};
+    }
+    if (stream->retry_s > 0) {
+        headers[header_count++] = hub_http_retry_after(stream->retry_s, &text);
+    }
     return hub_http_answer_whole(stream->connection, &(hub_http_answer){
                                                          .status = 200,
-                                                         .headers = &id,
-                                                         .header_count = begins ? 1 : 0,
+                                                         .headers = headers,
+                                                         .header_count = header_count,
                                                          .type = HUB_HTTP_JSON,
                                                          .parts = parts,
                                                          .count = count,
@@ -224,6 +235,7 @@ static hub_err send_last(hub_http_stream *stream, const hub_outgoing *message)
     bool is_final = stream->pending <= 1;
     hub_err err;
     stream->session->answered++;
+    stream->retry_s = message->retry_s > stream->retry_s ? message->retry_s : stream->retry_s;
     if (stream->pending > 0) {
         stream->pending--;
     }

@@ -63,7 +63,7 @@ void hub_http_task_refuse_session(const hub_http_task *task, hub_err err, const 
 }
 
 hub_session *hub_http_task_begin_session(const hub_http_task *task, const char *transport,
-                                         bool is_one_request, hub_port *port)
+                                         hub_client *client, hub_port *port)
 {
     char profile[HUB_HTTP_PROFILE_BYTES + 1];
     hub_session *session = NULL;
@@ -74,7 +74,8 @@ hub_session *hub_http_task_begin_session(const hub_http_task *task, const char *
             .profile = profile[0] != '\0' ? profile : NULL,
             .transport = transport,
             .identity = task->identity,
-            .is_one_request = is_one_request,
+            .client = client,
+            .is_one_request = client != NULL,
             .port = port,
             .listener = task->server,
         };

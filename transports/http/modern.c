@@ -37,6 +37,8 @@ static int status_of(int code)
     case HUB_RPC_MISSING_CAPABILITY:
     case HUB_RPC_UNSUPPORTED_VERSION:
         return 400;
+    case HUB_RPC_OVERLOADED:
+        return 429;
     default:
         return 200;
     }
@@ -78,8 +80,12 @@ static hub_err send_message(hub_port *port, const hub_outgoing *message)
         err = send_event(this, message);
         hub_http_answer_end(connection);
     } else {
+        hub_http_retry_text text;
+        const hub_http_header retry = hub_http_retry_after(message->retry_s, &text);
         err = hub_http_answer_whole(connection, &(hub_http_answer){
                                                     .status = status_of(message->code),
+                                                    .headers = &retry,
+                                                    .header_count = message->retry_s > 0,
                                                     .type = HUB_HTTP_JSON,
                                                     .parts = message->parts,
                                                     .count = message->count,
@@ -126,6 +132,22 @@ void hub_http_modern_reap(hub_http_server *server)
     }
 }
 
+/* All that the principal sends from that address is one client: limits hold for it. NULL when out of
+ * memory. */
+static hub_client *client_of(const hub_http_task *task)
+{
+    hub_http_connection *connection = task->connection;
+    if (connection->client != NULL && !hub_client_is_of(connection->client, task->identity->name)) {
+        hub_client_leave(connection->client); /* another token than before */
+        connection->client = NULL;
+    }
+    if (connection->client == NULL) {
+        connection->client = hub_client_join(task->server->hub, task->identity->name,
+                                             hub_link_peer(connection->link));
+    }
+    return connection->client;
+}
+
 static void serve_request(const hub_http_task *task, const hub_message *message)
 {
     hub_error why = {.code = HUB_OK};
@@ -136,7 +158,13 @@ static void serve_request(const hub_http_task *task, const hub_message *message)
     }
     this->port.ops = &PORT;
     this->connection = task->connection;
-    this->session = hub_http_task_begin_session(task, "http", true, &this->port);
+    hub_client *client = client_of(task);
+    if (client == NULL) {
+        free(this);
+        hub_http_answer_last(task->connection, 503, "out of memory");
+        return;
+    }
+    this->session = hub_http_task_begin_session(task, "http", client, &this->port);
     if (this->session == NULL) {
         free(this);
         return;

@@ -161,6 +161,9 @@ void hub_call_refuse(hub_call *call, int32_t status, hub_str text);
 void hub_call_fail_rpc(hub_call *call, int code, hub_str message);
 void hub_call_refuse_rpc(hub_call *call, int code, hub_str message);
 
+/* … that it is over a limit: as hub_respond_overload of a request. */
+void hub_call_refuse_overload(hub_call *call, hub_str limit, hub_str text, uint32_t wait_ms);
+
 /* Complete it with a failure and a sentence, and tell who works on it that nobody waits. */
 void hub_call_abort(hub_call *call, int32_t status, hub_str text);
 

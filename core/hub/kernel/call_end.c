@@ -198,6 +198,27 @@ void hub_call_refuse_rpc(hub_call *call, int code, hub_str message)
     fail_rpc(call, code, message, true);
 }
 
+void hub_call_refuse_overload(hub_call *call, hub_str limit, hub_str text, uint32_t wait_ms)
+{
+    hub_buf data;
+    hub_buf error;
+    hub_buf_init(&data, HUB_LIMIT_LOG_LINE_BYTES);
+    hub_buf_init(&error, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_respond_add_overload(&data, limit, wait_ms);
+    hub_dialect_add_error(&error, HUB_RPC_OVERLOADED, text,
+                          hub_buf_ok(&data) ? hub_buf_str(&data) : HUB_STR_EMPTY);
+    if (call->session != NULL) {
+        call->session->profile->hub->refused++;
+    }
+    if (hub_buf_ok(&error)) {
+        fail(call, PATCHBAY_RPC_ERROR, hub_buf_str(&error), true);
+    } else {
+        fail(call, PATCHBAY_UNAVAILABLE, text, true);
+    }
+    hub_buf_fini(&error);
+    hub_buf_fini(&data);
+}
+
 /* End a call that somebody may be working on: with `outcome` for the client, or without a word. */
 static void end_early(hub_call *call, const hub_outcome *outcome)
 {

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "hub/kernel/call.h"
+#include "hub/kernel/client.h"
 #include "hub/kernel/objects.h"
 #include "hub/kernel/principal.h"
 #include "hub/kernel/toolset.h"
@@ -59,6 +60,7 @@ void hub_free(hub_orchestrator *hub)
 {
     if (hub != NULL) {
         HUB_IS(hub, HUB);
+        hub_clients_end(hub);
         hub_principals_end(hub);
         free(hub->toolsets);
         free(hub->profiles);

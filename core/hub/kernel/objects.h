@@ -5,6 +5,7 @@
  *
  *   hub_orchestrator   one; the composition of all that follows
  *     hub_principal    who is asking; one for all sessions of the same name
+ *       hub_client     … from one address, where requests belong to no session
  *     hub_toolset      every toolset that the settings or the plugins folders name, active or not
  *       hub_binding    a module instance at work for it; two while one replaces the other
  *     hub_profile      what is offered under a name; the base of the exposures of its audiences
@@ -42,6 +43,7 @@ enum {
     HUB_MAGIC_CALL = 0x70620006,
     HUB_MAGIC_PRINCIPAL = 0x70620007,
     HUB_MAGIC_AUDIENCE = 0x70620008,
+    HUB_MAGIC_CLIENT = 0x70620009,
 };
 
 /* An object that came through a `void *`, or from a list that others link. */
@@ -68,6 +70,8 @@ struct hub_orchestrator {
     size_t idle_count;            /* … at most HUB_LIMIT_IDLE_PRINCIPALS */
     hub_audience *idle_audiences; /* likewise … */
     size_t idle_audience_count;   /* … at most HUB_LIMIT_IDLE_AUDIENCES */
+    hub_client *idle_clients;     /* those whom nobody holds, likewise … */
+    size_t idle_client_count;     /* … at most as many as principals */
     size_t open_bindings;         /* instances not yet closed */
     hub_lineage lineage;          /* hubs in front of this one */
     hub_key key;                  /* signs what clients bring back; made at start */
@@ -85,10 +89,24 @@ struct hub_principal {
     size_t calls; /* in flight */
     const char *name;
     hub_audience *audiences; /* of its choices, in one profile each */
+    hub_client *clients;     /* uthash over the peer */
     hub_principal *next;     /* of those without a session */
     hub_principal *prev;
     UT_hash_handle hh;
     alignas(max_align_t) char parts[]; /* and behind them the name */
+};
+
+struct hub_client {
+    uint32_t magic;
+    size_t holders; /* sessions, and connections over which the next may come */
+    size_t calls;   /* in flight */
+    hub_orchestrator *hub;
+    hub_principal *principal; /* held */
+    const char *peer;
+    hub_client *next; /* of those whom nobody holds */
+    hub_client *prev;
+    UT_hash_handle hh;
+    alignas(max_align_t) char parts[]; /* and behind them the peer */
 };
 
 struct hub_profile {
@@ -132,6 +150,7 @@ struct hub_session {
     hub_port *port;
     hub_principal *principal;
     hub_identity *identity; /* a reference */
+    hub_client *client;     /* whose request it is; NULL: the session itself is the client */
     const char *transport;
     const void *listener;       /* only compared */
     hub_revision revision;      /* agreed on by `initialize`; NONE before, and for modern clients */

@@ -24,11 +24,11 @@ static void take_off_idle(hub_orchestrator *hub, hub_principal *principal)
     hub->idle_count--;
 }
 
-static bool matters(const hub_principal *principal)
+static bool matters(const hub_orchestrator *hub, const hub_principal *principal)
 {
     for (size_t row = 0; row < hub_stations_count(); row++) {
         const hub_station *station = hub_stations_at(row);
-        if (station->principal_matters != NULL && station->principal_matters(principal)) {
+        if (station->principal_matters != NULL && station->principal_matters(hub, principal)) {
             return true;
         }
     }
@@ -40,7 +40,7 @@ static void sweep(hub_orchestrator *hub)
 {
     hub_principal *first;
     while ((first = hub->idle) != NULL &&
-           (hub->idle_count > HUB_LIMIT_IDLE_ACCOUNTS || !matters(first))) {
+           (hub->idle_count > HUB_LIMIT_IDLE_ACCOUNTS || !matters(hub, first))) {
         take_off_idle(hub, first);
         forget(hub, first);
     }
@@ -100,7 +100,7 @@ void hub_principal_leave(hub_orchestrator *hub, hub_principal *principal)
     if (--principal->sessions > 0) {
         return;
     }
-    if (!matters(principal)) {
+    if (!matters(hub, principal)) {
         forget(hub, principal);
         return;
     }
@@ -118,6 +118,11 @@ void hub_principals_end(hub_orchestrator *hub)
     }
     hub_assert(hub->idle_count == 0);
     hub_assert(hub->principals == NULL);
+}
+
+hub_principal *hub_principal_next(const hub_orchestrator *hub, const hub_principal *principal)
+{
+    return principal == NULL ? hub->principals : principal->hh.next;
 }
 
 const char *hub_principal_name(const hub_principal *principal)

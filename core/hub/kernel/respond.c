@@ -21,6 +21,39 @@ static void send_answer(hub_port *port, const hub_str *parts, size_t count, int 
     send_message(port, &(hub_outgoing){.parts = parts, .count = count, .last = true, .code = code});
 }
 
+/* When to try again, as the data of an error say it: in seconds, perhaps a fraction. An error may be
+ * a server's own, so there may be anything. */
+static uint32_t retry_s_of(hub_str data)
+{
+    hub_str text = hub_json_get(data, HUB_STR("retryAfter"));
+    uint32_t seconds = 0;
+    size_t at = 0;
+    for (; at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9'; at++) {
+        if (seconds < HUB_LIMIT_RETRY_S) {
+            seconds = seconds * 10 + (uint32_t)(text.ptr[at] - '0');
+        }
+    }
+    while (at < text.len && (text.ptr[at] == '.' || text.ptr[at] == '0')) {
+        at++;
+    }
+    seconds += at < text.len; /* rounded up */
+    if (seconds == 0) {
+        return 1;
+    }
+    return seconds < HUB_LIMIT_RETRY_S ? seconds : HUB_LIMIT_RETRY_S;
+}
+
+static void send_error(hub_port *port, const hub_str *parts, size_t count, int code, hub_str data)
+{
+    send_message(port, &(hub_outgoing){
+                           .parts = parts,
+                           .count = count,
+                           .last = true,
+                           .code = code,
+                           .retry_s = code == HUB_RPC_OVERLOADED ? retry_s_of(data) : 0,
+                       });
+}
+
 void hub_respond_result(const hub_request *request, hub_str result)
 {
     hub_str parts[HUB_FRAME_PARTS];
@@ -56,7 +89,7 @@ static void respond_error(hub_port *port, hub_revision revision, hub_str id, int
     if (hub_buf_ok(&error)) {
         hub_str parts[HUB_FRAME_PARTS];
         size_t count = hub_dialect_error(revision, id, hub_buf_str(&error), parts);
-        send_answer(port, parts, count, code);
+        send_error(port, parts, count, code, data);
     } else {
         respond_no_memory(port, revision, id);
     }
@@ -69,19 +102,25 @@ void hub_respond_error(const hub_request *request, int code, hub_str message, hu
                   message, data);
 }
 
+void hub_respond_add_overload(hub_buf *data, hub_str limit, uint32_t wait_ms)
+{
+    hub_buf_add_char(data, '{');
+    if (limit.len > 0) {
+        hub_buf_add(data, HUB_STR("\"limit\":"));
+        hub_json_add_string(data, limit);
+        hub_buf_add_char(data, ',');
+    }
+    /* In seconds, as HTTP's header of that name. */
+    hub_buf_printf(data, "\"retryAfter\":%u.%03u,\"retryable\":true}", wait_ms / 1000,
+                   wait_ms % 1000);
+}
+
 void hub_respond_overload(const hub_request *request, const char *limit, hub_str text,
                           uint32_t wait_ms)
 {
     hub_buf data;
     hub_buf_init(&data, HUB_LIMIT_LOG_LINE_BYTES);
-    hub_buf_add_char(&data, '{');
-    if (limit != NULL) {
-        hub_buf_printf(&data, "\"limit\":\"%s\",", limit);
-    }
-    if (wait_ms > 0) { /* in seconds, as HTTP's header of that name */
-        hub_buf_printf(&data, "\"retryAfter\":%u.%03u,", wait_ms / 1000, wait_ms % 1000);
-    }
-    hub_buf_add(&data, HUB_STR("\"retryable\":true}"));
+    hub_respond_add_overload(&data, limit != NULL ? hub_str_of(limit) : HUB_STR_EMPTY, wait_ms);
     request->session->profile->hub->refused++;
     hub_request_refuse(request);
     hub_respond_error(request, HUB_RPC_OVERLOADED, text,
@@ -96,7 +135,7 @@ static void respond_too_many(const hub_request *request)
     const hub_limits *limits = &session->profile->hub->settings->limits;
     const char *limit = NULL;
     uint32_t most = 0;
-    if (session->call_count >= limits->calls_per_session) {
+    if (hub_session_client_in_flight(session) >= limits->calls_per_session) {
         limit = "limits.calls_per_session";
         most = limits->calls_per_session;
     } else if (!hub_session_has_place(session)) {
@@ -110,7 +149,7 @@ static void respond_too_many(const hub_request *request)
         hub_buf_printf(&text, " (%s: %u)", limit, most);
     }
     hub_buf_add(&text, HUB_STR(": wait for an answer, then try again"));
-    hub_respond_overload(request, limit, hub_buf_str(&text), 0);
+    hub_respond_overload(request, limit, hub_buf_str(&text), HUB_LIMIT_RETRY_MS);
     hub_buf_fini(&text);
 }
 
@@ -303,7 +342,8 @@ static void respond_rpc_error(const hub_call *call, hub_str error)
     size_t count = hub_dialect_error(call->context.revision, call->client_id, error, parts);
     int code = code_of(error);
     /* To a transport it would say that the hub does not know the client's method. */
-    send_answer(call->port, parts, count, code == HUB_RPC_METHOD_NOT_FOUND ? 0 : code);
+    send_error(call->port, parts, count, code == HUB_RPC_METHOD_NOT_FOUND ? 0 : code,
+               hub_json_get(error, HUB_STR("data")));
     hub_buf_fini(&text);
 }
 

@@ -49,9 +49,12 @@ void hub_respond_error(const hub_request *request, int code, hub_str message, hu
 void hub_respond_refusal(const hub_request *request, hub_err err);
 
 /* Refuse and answer a request that is over a limit, which the data of the error name (may be NULL);
- * it may be worth another try. `text` says so, `wait_ms` when (0: nobody knows). */
+ * it may be worth another try. `text` says so, `wait_ms` when. */
 void hub_respond_overload(const hub_request *request, const char *limit, hub_str text,
                           uint32_t wait_ms);
+
+/* Append those data: {"limit": …, "retryAfter": SECONDS, "retryable": true}. `limit` may be empty. */
+void hub_respond_add_overload(hub_buf *data, hub_str limit, uint32_t wait_ms);
 
 /* Answer something that is not a request: `id` may be empty. */
 void hub_respond_fault(hub_session *session, hub_port *port, hub_str id, int code, hub_str message);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call_kept.h"
+#include "hub/kernel/client.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/objects.h"
 #include "hub/kernel/principal.h"
@@ -64,6 +65,7 @@ hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *opt
     session->port = options->port;
     session->listener = options->listener;
     session->is_one_request = options->is_one_request;
+    session->client = hub_client_ref(options->client);
     link_profile(session, profile);
     hub_audience_join(session);
     *ret_session = session;
@@ -98,6 +100,7 @@ void hub_session_close(hub_session *session)
         hub_assert(session->next->prev == session);
         session->next->prev = session->prev;
     }
+    hub_client_leave(session->client);
     hub_principal_leave(profile->hub, session->principal);
     hub_identity_unref(session->identity);
     free(session->capabilities);
@@ -254,6 +257,11 @@ hub_principal *hub_session_principal(const hub_session *session)
     return session->principal;
 }
 
+hub_client *hub_session_client(const hub_session *session)
+{
+    return session->client;
+}
+
 const char *hub_session_who(const hub_session *session)
 {
     return hub_principal_name(session->principal);
@@ -358,11 +366,16 @@ hub_call *hub_session_calls(const hub_session *session)
     return session->calls;
 }
 
+size_t hub_session_client_in_flight(const hub_session *session)
+{
+    return session->client != NULL ? hub_client_in_flight(session->client) : session->call_count;
+}
+
 bool hub_session_has_place(const hub_session *session)
 {
     const hub_limits *limits = &session->profile->hub->settings->limits;
     uint32_t most = limits->calls_per_principal;
-    return session->call_count < limits->calls_per_session &&
+    return hub_session_client_in_flight(session) < limits->calls_per_session &&
            (most == 0 || hub_principal_in_flight(session->principal) < most);
 }
 
@@ -405,6 +418,9 @@ void hub_call_join(hub_call *call, hub_session *session)
     if (!call->is_unasked) {
         session->call_count++;
         hub_principal_call_began(session->principal);
+        if (session->client != NULL) {
+            hub_client_call_began(session->client);
+        }
     }
 }
 
@@ -435,6 +451,9 @@ void hub_call_part(hub_call *call)
         hub_assert(session->call_count > 0);
         session->call_count--;
         hub_principal_call_ended(session->principal);
+        if (session->client != NULL) {
+            hub_client_call_ended(session->client);
+        }
     }
     call->session = NULL;
 }

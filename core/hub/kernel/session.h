@@ -7,6 +7,7 @@
 #define HUB_HUB_KERNEL_SESSION_H
 
 #include "hub/kernel/capabilities.h"
+#include "hub/kernel/client.h"
 #include "hub/kernel/principal.h"
 #include "hub/kernel/transport.h"
 #include "hub/kernel/types.h"
@@ -18,7 +19,8 @@ hub_session *hub_session_next(const hub_session *session); /* of the same profil
 uint64_t hub_session_number(const hub_session *session);   /* its own in the life of the hub */
 hub_port *hub_session_port(const hub_session *session);
 hub_principal *hub_session_principal(const hub_session *session);
-const char *hub_session_who(const hub_session *session); /* the principal's name */
+hub_client *hub_session_client(const hub_session *session); /* NULL: the session is one itself */
+const char *hub_session_who(const hub_session *session);    /* the principal's name */
 
 /* The newest credential that it was used with; borrowed until the loop goes on. */
 hub_identity *hub_session_identity(const hub_session *session);
@@ -56,7 +58,10 @@ hub_call *hub_session_calls(const hub_session *session);
 /* Its call with that raw id, or NULL. */
 hub_call *hub_session_find_call(const hub_session *session, hub_str client_id);
 
-/* Whether it may have one call more in flight: of its own, and of its principal. */
+/* Calls in flight of its client: its own, if it is one itself. */
+size_t hub_session_client_in_flight(const hub_session *session);
+
+/* Whether it may have one call more in flight: of its client, and of its principal. */
 bool hub_session_has_place(const hub_session *session);
 
 /* Keep bytes of it for later. False when it has kept as much as it may. */

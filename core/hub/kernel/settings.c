@@ -24,7 +24,7 @@ void hub_settings_unref(const hub_settings *settings)
 
 /* ---- settings of a toolset ------------------------------------------------------------------- */
 
-typedef enum member_kind { PLAIN, TEXT, NAMES } member_kind;
+typedef enum member_kind { PLAIN, TEXT, NAMES, LIMITS } member_kind;
 
 typedef struct member {
     member_kind kind;
@@ -63,12 +63,13 @@ static const member MEMBERS[] = {
     MEMBER(PLAIN, middleware.max_result_bytes, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, tools_allow, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, tools_deny, HUB_TOOLSET_TUNED),
+    MEMBER(LIMITS, tool_limits, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, tags, HUB_TOOLSET_TUNED),
     MEMBER(TEXT, category, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, forward_headers, HUB_TOOLSET_TUNED),
 };
 
-_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 192,
+_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 208,
                "a new member of hub_toolset_settings belongs into MEMBERS, or a reload would "
                "neither notice nor keep it");
 
@@ -93,6 +94,17 @@ static bool is_same_names(const hub_names *a, const hub_names *b)
     return is_same;
 }
 
+static bool is_same_limits(const hub_tool_limits *a, const hub_tool_limits *b)
+{
+    bool is_same = a->count == b->count;
+    for (size_t i = 0; is_same && i < a->count; i++) {
+        is_same = strcmp(a->items[i].match, b->items[i].match) == 0 &&
+                  a->items[i].calls_per_second == b->items[i].calls_per_second &&
+                  a->items[i].calls_burst == b->items[i].calls_burst;
+    }
+    return is_same;
+}
+
 static bool is_same(const member *about, const void *a, const void *b)
 {
     switch (about->kind) {
@@ -100,6 +112,8 @@ static bool is_same(const member *about, const void *a, const void *b)
         return is_same_text(*(const char *const *)a, *(const char *const *)b);
     case NAMES:
         return is_same_names(a, b);
+    case LIMITS:
+        return is_same_limits(a, b);
     case PLAIN:
         break;
     }
@@ -120,8 +134,9 @@ hub_toolset_difference hub_toolset_settings_compare(const hub_toolset_settings *
     return difference;
 }
 
-/* Memory for what a copy points to: first all lists, then all text. */
+/* Memory for what a copy points to: limits, then all lists, then all text. */
 typedef struct copy_room {
+    hub_tool_limit *limits;
     const char **lists;
     char *text;
 } copy_room;
@@ -131,16 +146,28 @@ static size_t text_bytes(const char *text)
     return text != NULL ? strlen(text) + 1 : 0;
 }
 
-/* Add to the counts what a member points to. */
-static void measure(const member *about, const void *value, size_t *list_items, size_t *bytes)
+typedef struct copy_size {
+    size_t limits;
+    size_t list_items;
+    size_t bytes;
+} copy_size;
+
+/* Add what a member points to. */
+static void measure(const member *about, const void *value, copy_size *size)
 {
     if (about->kind == TEXT) {
-        *bytes += text_bytes(*(const char *const *)value);
+        size->bytes += text_bytes(*(const char *const *)value);
     } else if (about->kind == NAMES) {
         const hub_names *names = value;
-        *list_items += names->count;
+        size->list_items += names->count;
         for (size_t i = 0; i < names->count; i++) {
-            *bytes += text_bytes(names->items[i]);
+            size->bytes += text_bytes(names->items[i]);
+        }
+    } else if (about->kind == LIMITS) {
+        const hub_tool_limits *limits = value;
+        size->limits += limits->count;
+        for (size_t i = 0; i < limits->count; i++) {
+            size->bytes += text_bytes(limits->items[i].match);
         }
     }
 }
@@ -167,23 +194,31 @@ static void copy_member(const member *about, copy_room *room, const void *from, 
         for (size_t i = 0; i < names->count; i++) {
             *room->lists++ = copy_text(room, names->items[i]);
         }
+    } else if (about->kind == LIMITS) {
+        const hub_tool_limits *limits = from;
+        *(hub_tool_limits *)to = (hub_tool_limits){.items = room->limits, .count = limits->count};
+        for (size_t i = 0; i < limits->count; i++) {
+            *room->limits = limits->items[i];
+            room->limits++->match = copy_text(room, limits->items[i].match);
+        }
     }
 }
 
 hub_toolset_settings *hub_toolset_settings_dup(const hub_toolset_settings *settings)
 {
-    size_t items = 0;
-    size_t bytes = 0;
+    copy_size size = {.bytes = 0};
     for (size_t i = 0; i < MEMBER_COUNT; i++) {
-        measure(&MEMBERS[i], member_of(settings, &MEMBERS[i]), &items, &bytes);
+        measure(&MEMBERS[i], member_of(settings, &MEMBERS[i]), &size);
     }
-    hub_toolset_settings *copy = malloc(sizeof *copy + items * sizeof(char *) + bytes);
+    hub_toolset_settings *copy = malloc(sizeof *copy + size.limits * sizeof(hub_tool_limit) +
+                                        size.list_items * sizeof(char *) + size.bytes);
     if (copy == NULL) {
         return NULL;
     }
     *copy = *settings;
-    copy_room room = {.lists = (const char **)(copy + 1)};
-    room.text = (char *)(room.lists + items);
+    copy_room room = {.limits = (hub_tool_limit *)(void *)(copy + 1)};
+    room.lists = (const char **)(void *)(room.limits + size.limits);
+    room.text = (char *)(room.lists + size.list_items);
     for (size_t i = 0; i < MEMBER_COUNT; i++) {
         copy_member(&MEMBERS[i], &room, member_of(settings, &MEMBERS[i]),
                     (char *)copy + MEMBERS[i].offset);

@@ -25,6 +25,18 @@ typedef struct hub_middleware_settings {
     uint32_t max_result_bytes; /* a larger result of a tool is cut; 0: none is */
 } hub_middleware_settings;
 
+/* How often the tools of a toolset may be called that a glob matches, all together. */
+typedef struct hub_tool_limit {
+    const char *match; /* over the toolset's own names */
+    uint32_t calls_per_second;
+    uint32_t calls_burst; /* at once; 0: as many as per second */
+} hub_tool_limit;
+
+typedef struct hub_tool_limits {
+    const hub_tool_limit *items;
+    size_t count;
+} hub_tool_limits;
+
 typedef struct hub_toolset_settings {
     const char *key;         /* see hub_naming_check_key */
     const char *module;      /* default: the key; "mcp_upstream" for a server entry */
@@ -48,6 +60,7 @@ typedef struct hub_toolset_settings {
     hub_middleware_settings middleware;
     hub_names tools_allow; /* globs over the toolset's own tool names; absent: all */
     hub_names tools_deny;
+    hub_tool_limits tool_limits;
     hub_names tags;            /* added to each of its tools */
     const char *category;      /* NULL: each tool's own */
     hub_names forward_headers; /* of clients' HTTP requests, that its module may see */

@@ -31,6 +31,7 @@
 struct hub_audience;
 struct hub_binding;
 struct hub_call;
+struct hub_client;
 struct hub_handover;
 struct hub_orchestrator;
 struct hub_outcome;
@@ -51,6 +52,7 @@ typedef uint32_t hub_station_mask;
 typedef enum hub_part {
     HUB_PART_HUB,
     HUB_PART_PRINCIPAL,
+    HUB_PART_CLIENT,
     HUB_PART_PROFILE,
     HUB_PART_AUDIENCE,
     HUB_PART_SESSION,
@@ -137,7 +139,10 @@ struct hub_station {
     hub_err (*settings_offered)(struct hub_orchestrator *hub, const struct hub_settings *settings);
     void (*settings_changed)(struct hub_orchestrator *hub);
 
-    bool (*principal_matters)(const struct hub_principal *principal); /* also without a session */
+    /* Also when nobody holds it any more. */
+    bool (*principal_matters)(const struct hub_orchestrator *hub,
+                              const struct hub_principal *principal);
+    bool (*client_matters)(const struct hub_orchestrator *hub, const struct hub_client *client);
 
     hub_err (*audience_begins)(struct hub_audience *audience); /* it sees what its profile's does */
     void (*audience_ends)(struct hub_audience *audience);      /* also one that did not begin */

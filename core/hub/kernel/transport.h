@@ -31,6 +31,9 @@ typedef struct hub_outgoing {
     bool last;
     /* The code when it is a JSON-RPC error, else 0: HTTP has a status for it. */
     int code;
+    /* With HUB_RPC_OVERLOADED: seconds, at least 1, after which to try again. HTTP has a header for
+     * it; the error's data say it, too. Else 0. */
+    uint32_t retry_s;
 } hub_outgoing;
 
 /* What a transport implements. */
@@ -62,10 +65,21 @@ typedef struct hub_session_options {
     hub_identity *identity; /* who is asking; it is held */
     const char *principal;  /* the same of somebody without a credential: a name, which is copied;
                               NULL: `identity` says it */
+    hub_client *client;     /* whose request it is; NULL: the session is a client itself */
     bool is_one_request;    /* it ends with the answer to its only request: there is no session */
     hub_port *port;         /* for what belongs to no request; outlives the session */
     const void *listener;   /* where it came in, for hub_drain_owed_at; NULL: nobody will ask */
 } hub_session_options;
+
+/* Hold what is known of all that one principal sends from one address, in sessions of one request
+ * each: limits of one client hold for all of it together. A transport holds it for as long as its
+ * connection may bring the next request.
+ * owns:    the result, hub_client_leave it. NULL when out of memory */
+hub_client *hub_client_join(hub_orchestrator *hub, const char *principal, const char *peer);
+void hub_client_leave(hub_client *client); /* NULL is fine */
+
+/* Whether it is this principal's. */
+bool hub_client_is_of(const hub_client *client, const char *principal);
 
 /* Begin a conversation.
  * owns:    *ret_session, end it with hub_session_close

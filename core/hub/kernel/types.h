@@ -7,6 +7,7 @@ typedef struct hub_audience hub_audience;
 typedef struct hub_binding hub_binding;
 typedef struct hub_call hub_call;
 typedef struct hub_call_table hub_call_table;
+typedef struct hub_client hub_client;
 typedef struct hub_orchestrator hub_orchestrator;
 typedef struct hub_port hub_port;
 typedef struct hub_principal hub_principal;

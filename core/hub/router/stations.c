@@ -10,6 +10,7 @@
 #include "hub/instances/session_instance.h"
 #include "hub/limits/queue.h"
 #include "hub/limits/rates.h"
+#include "hub/limits/tool_rates.h"
 #include "hub/middleware/middleware.h"
 #include "hub/notices/logging.h"
 #include "hub/notices/notifier.h"
@@ -31,6 +32,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_TASKS_STATION,      /* is it, or does it become, a task? */
     &HUB_ARGUMENTS_STATION,  /* do they fit the tool? */
     &HUB_CATALOGS_STATION,   /* is the tool still there? */
+    &HUB_TOOL_RATES_STATION, /* may it be called so often? */
     &HUB_INSTANCES_STATION,  /* has the session an instance of its own? */
     &HUB_QUEUE_STATION,      /* has the toolset a place? */
     &HUB_ASK_STATION,        /* answers that it brings, questions that it has */

@@ -100,11 +100,48 @@ static void test_default_limits(void **state)
     hub_config_destroy(config);
 }
 
+/* tools.limits: as many entries as there may be, and one more; the longest name, and one more. */
+static void expect_tool_limits(size_t count, size_t name_bytes, bool fits)
+{
+    hub_buf text;
+    hub_config *config = NULL;
+    hub_error error = {.text = ""};
+    hub_buf_init(&text, 65536);
+    hub_buf_add(&text, HUB_STR("toolsets: {a: {tools: {limits: {"));
+    for (size_t i = 0; i < count; i++) {
+        hub_buf_printf(&text, "%0*zu: {calls_per_second: %zu},", (int)name_bytes, i, i + 1);
+    }
+    hub_buf_add(&text, HUB_STR("z: {calls_per_second: 1000000, calls_burst: 7}}}}}\n"));
+    hub_err err = hub_config_parse("m.yaml", hub_buf_str(&text), NULL, NULL, &config, &error);
+    assert_int_equal(err == HUB_OK, fits);
+    if (fits) {
+        const hub_tool_limits *limits = &config->settings.toolsets[0].tool_limits;
+        assert_int_equal(limits->count, count + 1);
+        assert_int_equal(limits->items[0].calls_per_second, 1);
+        assert_int_equal(limits->items[0].calls_burst, 0);
+        assert_int_equal(limits->items[count].calls_per_second, 1000000);
+        assert_int_equal(limits->items[count].calls_burst, 7);
+        assert_string_equal(limits->items[count].match, "z");
+        hub_config_destroy(config);
+    }
+    hub_buf_fini(&text);
+}
+
+static void test_tool_limits(void **state)
+{
+    (void)state;
+    expect_tool_limits(HUB_LIMIT_TOOL_LIMITS - 1, 3, true);
+    expect_tool_limits(HUB_LIMIT_TOOL_LIMITS, 3, false);
+    expect_tool_limits(1, HUB_LIMIT_TOOL_NAME_BYTES, true);
+    expect_tool_limits(1, HUB_LIMIT_TOOL_NAME_BYTES + 1, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_default_limits),
+        cmocka_unit_test(test_tool_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

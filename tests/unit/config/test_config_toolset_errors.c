@@ -18,6 +18,17 @@ static void refuse_all(const char *name, const broken *cases, size_t count)
 
 static const broken TOOLSETS[] = {
     {"toolsets: []", HUB_EINVAL, "m.yaml:1: toolsets: wanted a map, found a list"},
+    {"toolsets:\n  a:\n    tools: {limits: []}", HUB_EINVAL,
+     "m.yaml:3: toolsets.a.tools.limits: wanted a map of names of tools, found a list"},
+    {"toolsets:\n  a:\n    tools: {limits: {x: 3}}", HUB_EINVAL,
+     "m.yaml:3: toolsets.a.tools.limits.x: wanted a map, found the number 3"},
+    {"toolsets:\n  a:\n    tools: {limits: {x: {}}}", HUB_EINVAL,
+     "m.yaml:3: toolsets.a.tools.limits.x: \"calls_per_second\" is missing: write how many calls "
+     "it "
+     "may have"},
+    {"toolsets:\n  a:\n    tools: {limits: {x: {calls_per_second: 0}}}", HUB_EINVAL,
+     "m.yaml:3: toolsets.a.tools.limits.x.calls_per_second: wanted 1 to 1000000, found "
+     "the number 0"},
     {"toolsets:\n  a: uvx", HUB_EINVAL, "m.yaml:2: toolsets.a: wanted a map, found \"uvx\""},
     {"toolsets:\n  a: [uvx]", HUB_EINVAL, "m.yaml:2: toolsets.a: wanted a map, found a list"},
     {"toolsets:\n  _meta:\n    module: x", HUB_EINVAL,

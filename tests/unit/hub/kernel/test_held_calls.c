@@ -111,7 +111,7 @@ static void forget_counts(void)
 /* How full the session's bucket is says how many calls it was charged. */
 static uint64_t charged(const client *c)
 {
-    return ((const hub_bucket *)hub_session_part(c->session, &HUB_RATES_STATION))->full_ns;
+    return ((const hub_bucket *)hub_session_part(c->session, &HUB_RATES_STATION))->full;
 }
 
 static size_t logged(const char *text)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Token buckets, and how much a client may ask for (REQUIREMENTS S5.4; RELIABILITY R07, R14). */
+/* How much a client may ask for (REQUIREMENTS S5.4; RELIABILITY R07, R14). */
 #include "fake_wall.h"
+#include "gcra_oracle.h"
 #include "keeper_support.h"
 #include "hub/notices/logging_internal.h"
 
@@ -11,70 +12,6 @@
 
 static hub_fixture fixture;
 static keeper t;
-
-/* ---- the bucket ------------------------------------------------------------------------------ */
-
-/* As many as it holds at once, and no more; each time a step has passed, one. */
-static void test_bucket(void **state)
-{
-    (void)state;
-    hub_bucket bucket = {0};
-    const hub_bucket_rate rate = {.per_second = 10, .at_once = 3};
-    uint64_t now = 5000;
-    assert_true(hub_bucket_is_full(&bucket, now));
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(hub_bucket_wait_ms(&bucket, now, rate), 0);
-        assert_true(hub_bucket_take(&bucket, now, rate));
-    }
-    assert_int_equal(hub_bucket_wait_ms(&bucket, now, rate), 100);
-    assert_false(hub_bucket_take(&bucket, now, rate));
-    assert_false(hub_bucket_take(&bucket, now + 99, rate));
-    assert_int_equal(hub_bucket_wait_ms(&bucket, now + 99, rate), 1);
-    assert_true(hub_bucket_take(&bucket, now + 100, rate));
-    assert_false(hub_bucket_take(&bucket, now + 100, rate));
-    assert_false(hub_bucket_is_full(&bucket, now + 399));
-    assert_true(hub_bucket_is_full(&bucket, now + 400));
-}
-
-/* However long it was left alone, it holds no more than it holds. */
-static void test_bucket_after_rest(void **state)
-{
-    (void)state;
-    hub_bucket bucket = {0};
-    const hub_bucket_rate rate = {.per_second = 1000, .at_once = 5};
-    for (uint64_t now = 1000; now < 100000000; now *= 10) {
-        unsigned taken = 0;
-        while (hub_bucket_take(&bucket, now, rate)) {
-            taken++;
-        }
-        assert_int_equal(taken, 5);
-    }
-}
-
-/* The extremes: once a second, a million at once and per second; steps that are no whole number of
- * milliseconds do not add up to an error. */
-static void test_bucket_extremes(void **state)
-{
-    (void)state;
-    hub_bucket slow = {0};
-    const hub_bucket_rate once = {.per_second = 1, .at_once = 1};
-    assert_true(hub_bucket_take(&slow, 1, once));
-    assert_int_equal(hub_bucket_wait_ms(&slow, 1, once), 1000);
-    hub_bucket fast = {0};
-    const hub_bucket_rate most = {.per_second = HUB_BUCKET_MOST, .at_once = HUB_BUCKET_MOST};
-    unsigned taken = 0;
-    while (hub_bucket_take(&fast, 1, most)) {
-        taken++;
-    }
-    assert_int_equal(taken, HUB_BUCKET_MOST);
-    hub_bucket odd = {0};
-    const hub_bucket_rate seven = {.per_second = 7, .at_once = 1};
-    taken = 0;
-    for (uint64_t now = 1; now <= 100000; now++) {
-        taken += hub_bucket_take(&odd, now, seven);
-    }
-    assert_in_range(taken, 690, 701);
-}
 
 /* ---- requests per second --------------------------------------------------------------------- */
 
@@ -126,6 +63,141 @@ static void test_session_rate(void **state)
     fixture_stop(&fixture);
 }
 
+/* A thousand requests, a few at a time, at a rate of ten: those get in that the algorithm lets in,
+ * the others are told which limit it was, and when to come back. */
+static void ask_a_thousand(const client_options *as, const char *limit)
+{
+    const hub_bucket_rate rate = {.per_second = 10, .at_once = 15};
+    oracle expected = {0};
+    size_t admitted = 0;
+    client *c = as->peer == NULL ? client_open_as(&fixture, as) : NULL;
+    for (unsigned i = 0; i < 1000; i++) {
+        char id[8];
+        fake_wall_mono_ms += i % 3 == 0 ? 47 : 0;
+        bool is_due = oracle_takes(&expected, fake_wall_mono_ms, rate);
+        (void)snprintf(id, sizeof id, "%u", i);
+        client *asks = c != NULL ? c : client_open_as(&fixture, as); /* each a session of its own */
+        client_call(asks, id, "t__a", "{}");
+        const char *reply = client_reply(asks, id);
+        admitted += is_due;
+        assert_int_equal(t.count, is_due); /* what is refused does not get to its tool */
+        if (is_due) {
+            assert_null(reply);
+            answer(&t, t.count - 1);
+            assert_contains(client_reply(asks, id), "\"result\"");
+        } else {
+            assert_contains(reply, limit);
+            assert_contains(reply, "\"retryAfter\":");
+        }
+        if (c == NULL) {
+            client_close(asks);
+        }
+        t.count = 0; /* answered */
+    }
+    assert_in_range(admitted, 15, 15 + 334 * 47 * 10 / 1000);
+    assert_true(admitted < 200);
+}
+
+static void test_a_thousand_requests(void **state)
+{
+    (void)state;
+    for (unsigned shared = 0; shared < 2; shared++) {
+        init();
+        if (shared) {
+            fixture.settings.limits.calls_per_second_per_principal = 10;
+            fixture.settings.limits.calls_burst_per_principal = 15;
+        } else {
+            fixture.settings.limits.calls_per_second = 10;
+            fixture.settings.limits.calls_burst = 15;
+        }
+        const char *limit =
+            shared ? "limits.calls_per_second_per_principal" : "limits.calls_per_second\"";
+        fixture_start(&fixture);
+        fake_wall_mono_ms = hub_clock_now_ms();
+        ask_a_thousand(&(client_options){.kind = LEGACY, .principal = "a"}, limit);
+        ask_a_thousand(&(client_options){.kind = MODERN, .principal = "b"}, limit);
+        ask_a_thousand(&(client_options){.kind = MODERN, .principal = "c", .peer = "192.0.2.1"},
+                       limit);
+        fake_wall_mono_ms = 0;
+        fixture_stop(&fixture);
+    }
+}
+
+/* Requests without a session are one client's if one principal sends them from one address, over
+ * however many connections: rate and calls in flight. Another address, another principal has its own,
+ * and so has a session of the same principal. */
+static void test_clients_without_sessions(void **state)
+{
+    (void)state;
+    init();
+    fixture.settings.limits.calls_per_session = 2;
+    fixture.settings.limits.calls_per_second = 1;
+    fixture.settings.limits.calls_burst = 5;
+    fixture_start(&fixture);
+    fake_wall_mono_ms = hub_clock_now_ms();
+    const client_options here = {.kind = MODERN, .principal = "one", .peer = "192.0.2.1"};
+    client *first = client_open_as(&fixture, &here);
+    client *second = client_open_as(&fixture, &here);
+    client *third = client_open_as(&fixture, &here);
+    client_call(first, "1", "t__a", "{}");
+    client_call(second, "1", "t__a", "{}");
+    client_call(third, "1", "t__a", "{}");
+    assert_contains(client_reply(third, "1"), "\"limit\":\"limits.calls_per_session\"");
+    assert_contains(client_reply(third, "1"), "\"retryAfter\":1.000");
+    client_close(first); /* cancels */
+    client_call(third, "2", "t__a", "{}");
+    assert_null(client_reply(third, "2"));
+    client *fourth = client_open_as(&fixture, &here);
+    client_call(fourth, "1", "t__a", "{}"); /* the fifth at once: let in, and refused a place */
+    assert_contains(client_reply(fourth, "1"), "limits.calls_per_session");
+    client_call(fourth, "2", "t__a", "{}");
+    assert_contains(client_reply(fourth, "2"), "\"limit\":\"limits.calls_per_second\"");
+    const client_options others[] = {{.kind = MODERN, .principal = "one", .peer = "192.0.2.2"},
+                                     {.kind = MODERN, .principal = "two", .peer = "192.0.2.1"},
+                                     {.kind = MODERN, .principal = "one"},
+                                     {.kind = LEGACY, .principal = "one"}};
+    for (size_t i = 0; i < 4; i++) {
+        client *other = client_open_as(&fixture, &others[i]);
+        client_call(other, "1", "t__a", "{}");
+        assert_null(client_reply(other, "1"));
+    }
+    fake_wall_mono_ms = 0;
+    fixture_stop(&fixture);
+}
+
+/* A reload that changes a rate forgives nobody, and keeps nobody out for longer. */
+static void test_rates_that_change(void **state)
+{
+    (void)state;
+    init();
+    fixture.settings.limits.calls_per_second = 1;
+    fixture.settings.limits.calls_burst = 2;
+    fixture_start(&fixture);
+    fake_wall_mono_ms = hub_clock_now_ms();
+    const client_options here = {.kind = MODERN, .principal = "one", .peer = "192.0.2.1"};
+    client *session = client_open(&fixture, LEGACY);
+    client *request = client_open_as(&fixture, &here);
+    for (unsigned i = 0; i < 2; i++) {
+        char id[2] = {(char)('1' + i), '\0'};
+        client_call(session, id, "t__a", "{}");
+        client_call(request, id, "t__a", "{}");
+    }
+    fixture.settings.limits.calls_per_second = 1000;
+    fixture.settings.limits.calls_burst = 1;
+    HUB_RATES_STATION.settings_changed(fixture.hub);
+    client_call(session, "3", "t__a", "{}");
+    client_call(request, "3", "t__a", "{}");
+    assert_contains(client_reply(session, "3"), "try again in 1 ms");
+    assert_contains(client_reply(request, "3"), "try again in 1 ms");
+    fake_wall_mono_ms += 1;
+    client_call(session, "4", "t__a", "{}");
+    client_call(request, "4", "t__a", "{}");
+    assert_null(client_reply(session, "4"));
+    assert_null(client_reply(request, "4"));
+    fake_wall_mono_ms = 0;
+    fixture_stop(&fixture);
+}
+
 /* Without a burst of its own, as many at once as per second. */
 static void test_burst_default(void **state)
 {
@@ -134,7 +206,7 @@ static void test_burst_default(void **state)
     fixture.settings.limits.calls_per_second = 4;
     fixture_start(&fixture);
     client *c = client_open(&fixture, MODERN);
-    rate_of(c->session)->full_ns = 0;
+    rate_of(c->session)->full = 0;
     uint64_t before_ms = hub_clock_now_ms();
     unsigned taken = 0;
     for (unsigned i = 0; i < 50; i++) {
@@ -168,7 +240,7 @@ static void test_principal_rate(void **state)
     assert_contains(client_reply(again, "2"), "limits.calls_per_second_per_principal");
     hub_bucket own = *rate_of(again->session);
     client_call(again, "3", "t__a", "{}");
-    assert_int_equal(rate_of(again->session)->full_ns, own.full_ns);
+    assert_int_equal(rate_of(again->session)->full, own.full);
     client *other = open_as(MODERN, "two");
     client_call(other, "1", "t__a", "{}");
     assert_null(client_reply(other, "1"));
@@ -309,8 +381,8 @@ static void test_log_messages(void **state)
         say("first");
     }
     assert_int_equal(client_count(c, "\"first\""), HUB_LIMIT_LOG_MESSAGES_BURST);
-    hub_logging_in(c->session)->messages.full_ns =
-        (before_ms + FIXTURE_LONG_MS) * 1000000; /* none is earned while the test runs */
+    hub_logging_in(c->session)->messages.full =
+        (before_ms + FIXTURE_LONG_MS) * rate.per_second; /* none is earned while the test runs */
     say("lost");
     say("lost");
     say("lost");
@@ -319,8 +391,8 @@ static void test_log_messages(void **state)
     client *other = client_open(&fixture, LEGACY);
     say("other");
     assert_int_equal(client_count(other, "\"other\""), 1);
-    hub_logging_in(c->session)->messages.full_ns =
-        hub_clock_now_ms() * 1000000 + (rate.at_once - 1) * hub_bucket_step_ns(rate);
+    hub_logging_in(c->session)->messages.full =
+        hub_clock_now_ms() * rate.per_second + (rate.at_once - 1) * HUB_BUCKET_TOKEN;
     client_clear(c);
     say("next");
     assert_int_equal(c->count, 2);
@@ -374,8 +446,8 @@ static void test_updates(void **state)
         ev_run(fixture.loop, EVRUN_ONCE);
     }
     assert_null(hub_notices_in(c->session)->updates_due);
-    hub_notices_in(c->session)->updates.full_ns = /* the next is far away */
-        (hub_clock_now_ms() + FIXTURE_LONG_MS) * 1000000;
+    hub_notices_in(c->session)->updates.full = /* the next is far away */
+        (hub_clock_now_ms() + FIXTURE_LONG_MS) * HUB_LIMIT_UPDATES_PER_S;
     for (unsigned i = 0; i < 1000; i++) {
         change(t.master.latest, "x:1");
         change(t.master.latest, "x:2");
@@ -392,7 +464,7 @@ static void test_updates(void **state)
     assert_int_equal(due, 3);
     client_request(c, "\"u\"", "resources/unsubscribe", "\"uri\":\"x:3\"");
     client_clear(c);
-    hub_notices_in(c->session)->updates.full_ns = 0;
+    hub_notices_in(c->session)->updates.full = 0;
     ev_feed_event(fixture.loop, &hub_notices_in(c->session)->updates_timer, EV_TIMER);
     fixture_spin(&fixture, 1);
     assert_int_equal(client_count(c, "resources/updated"), 2);
@@ -406,9 +478,9 @@ static void test_updates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bucket),
-        cmocka_unit_test(test_bucket_after_rest),
-        cmocka_unit_test(test_bucket_extremes),
+        cmocka_unit_test(test_a_thousand_requests),
+        cmocka_unit_test(test_clients_without_sessions),
+        cmocka_unit_test(test_rates_that_change),
         cmocka_unit_test(test_session_rate),
         cmocka_unit_test(test_burst_default),
         cmocka_unit_test(test_principal_rate),

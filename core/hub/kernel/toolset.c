@@ -107,13 +107,11 @@ void hub_toolset_review(hub_toolset *toolset)
 
 hub_catalog *hub_toolset_list(const hub_toolset *toolset, hub_kind kind)
 {
-    hub_assert(kind < HUB_KINDS);
     return toolset->lists[kind];
 }
 
 size_t hub_toolset_count(const hub_toolset *toolset, hub_kind kind)
 {
-    hub_assert(kind < HUB_KINDS);
     return toolset->lists[kind] != NULL ? toolset->lists[kind]->count : 0;
 }
 
@@ -319,7 +317,6 @@ void hub_toolset_unuse(hub_toolset *toolset)
 
 hub_err hub_toolset_rebind(hub_toolset *toolset, hub_error *reterr)
 {
-    HUB_IS(toolset, TOOLSET);
     hub_binding *old = toolset->binding;
     hub_binding *binding = NULL;
     if (old == NULL) {
@@ -358,7 +355,6 @@ void hub_binding_abandon(hub_binding *binding)
 
 void hub_toolset_take(hub_toolset *toolset, hub_binding *binding)
 {
-    HUB_IS(toolset, TOOLSET);
     hub_binding *old = toolset->binding;
     if (old != NULL) {
         HUB_STATIONS_TELL(toolset_rebinds, toolset);
@@ -371,7 +367,6 @@ void hub_toolset_take(hub_toolset *toolset, hub_binding *binding)
 
 void hub_toolset_let_go(hub_toolset *toolset)
 {
-    HUB_IS(toolset, TOOLSET);
     HUB_STATIONS_TELL(toolset_less, toolset, false);
     toolset->users = 0;
     if (toolset->binding != NULL) {

@@ -263,6 +263,16 @@
 #define HUB_LIMIT_JWKS_BYTES    (256u * 1024)
 #define HUB_LIMIT_JWKS_KEYS     64
 
+/* Keys that one token is tried with, when it does not name one: each costs the loop up to 0.3 ms. */
+#define HUB_LIMIT_JWS_TRIES 3
+
+/* Scopes, and groups, that count of one token; and the longest pointer to a claim. */
+#define HUB_LIMIT_JWT_NAMES         256
+#define HUB_LIMIT_JWT_POINTER_BYTES 256
+
+/* The name of a principal: as long as an owner in the store. */
+#define HUB_LIMIT_PRINCIPAL_BYTES HUB_LIMIT_STATE_OWNER_BYTES
+
 /* Search. The longest word that is told from others; different words of one tool, and of a query;
  * how deep arguments are read, in levels of their schema; what counts of the text about a toolset,
  * for each of its tools; how many tools are told at most; and what one index has room for: tools, and

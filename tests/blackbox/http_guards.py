@@ -281,7 +281,13 @@ class Tokens(HttpTest):
             self.assertEqual(server.post(PING, {"Authorization": "Bearer pbt_a_b"}).status, 401)
         reply = self.refusal(server.post(PING, {"Authorization": "Bearer pbt_a_b"}), 429)
         self.assertTrue(0 < int(reply.header("retry-after")) <= 60)
-        self.refusal(server.post(PING, self.bearer), 429)  # or guessing would go on
+        for _ in range(30):
+            self.refusal(server.post(PING, {"Authorization": "Bearer pbt_a_b"}), 429)
+        # Others behind the same address have nothing to do with it.
+        self.assertEqual(server.modern("tools/list", headers=self.bearer).status, 200)
+        self.assertEqual(server.legacy(headers=self.bearer).request("ping").status, 200)
+        self.assertEqual(server.hub.log.count("auth.locked_out"), 1)
+        self.assertSays(server.hub.log, "auth.locked_out peer=127.0.0.1 failures=20 seconds=")
         self.refusal(server.post(PING), 401)  # no credential, no guess
         other = server.connection(source="127.0.0.9")  # nobody else is locked out
         message = server.modern_request("tools/list")

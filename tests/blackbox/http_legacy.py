@@ -128,17 +128,29 @@ class Sessions(LegacyTest):
             timer.wait_comment()
         self.assertEqual(listening.request("ping").status, 404)
 
-    def test_a_full_house(self):  # R14: who is idle for longest makes way
-        server = self.http(manifest={"limits": {"sessions": 3, "sessions_per_principal": 2}})
-        first, second = server.legacy(), server.legacy()
-        first.request("ping")
-        third = server.legacy()
-        self.assertEqual([s.request("ping").status for s in (first, second, third)], [200, 404, 200])
-        streams = [first.open(), third.open()]
-        reply = self.refusal(server.initialize(), 429, "DELETE")
-        self.assertEqual(reply.header("retry-after"), "10")
-        streams[0].close()
-        first.delete()
+    def test_a_full_house(self):  # R14: nobody is sent away for one who has as many
+        server = self.http(manifest={"limits": {"sessions": 30, "sessions_per_principal": 4}})
+        idle = [server.legacy() for _ in range(4)]
+        for _ in range(5):
+            reply = self.refusal(server.initialize(), 429, "DELETE", "limits.sessions_per_principal")
+            self.assertEqual(reply.header("retry-after"), "10")
+        self.refusal(server.get("/sse", [("Accept", EVENTS)]), 429, "DELETE")
+        self.assertEqual([session.request("ping").status for session in idle], [200] * 4)
+        idle[0].delete()
+        self.assertEqual(server.legacy().request("ping").status, 200)
+
+    def test_a_full_house_and_another_address(self):  # it gets as many as the first one, and no more
+        server = self.http(manifest={"limits": {"sessions_per_principal": 4}})
+        idle = [server.legacy() for _ in range(4)]
+        here = server.connection
+        server.connection = lambda **options: here(source="127.0.0.2", **options)
+        guests = [server.legacy() for _ in range(2)]
+        self.refusal(server.initialize(), 429, "DELETE")
+        self.assertEqual([session.request("ping").status for session in guests], [200] * 2)
+        server.connection = here
+        self.assertEqual([session.request("ping").status for session in idle], [404, 404, 200, 200])
+        self.refusal(server.initialize(), 429, "DELETE")
+        idle[2].delete()
         self.assertEqual(server.legacy().request("ping").status, 200)
 
     def test_a_full_hub(self):

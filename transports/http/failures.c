@@ -73,16 +73,16 @@ static void make_room(hub_http_failures *failures, const char *address)
     }
 }
 
-void hub_http_failures_note(hub_http_failures *failures, const char *address, uint64_t now_ms)
+bool hub_http_failures_note(hub_http_failures *failures, const char *address, uint64_t now_ms)
 {
     size_t len = strlen(address);
     failure *entry = find(failures, address, now_ms);
     if (entry != NULL) {
         entry->count++;
-        return;
+        return entry->count == HUB_HTTP_LIMIT_AUTH_FAILURES;
     }
     if (len >= ADDRESS_BYTES) {
-        return;
+        return false;
     }
     make_room(failures, address);
     entry = calloc(1, sizeof *entry);
@@ -95,4 +95,5 @@ void hub_http_failures_note(hub_http_failures *failures, const char *address, ui
             free(entry);
         }
     }
+    return false;
 }

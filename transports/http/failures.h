@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who has shown bad credentials lately, by peer address, so that guessing and floods of it cost
- * little (RELIABILITY A13). Only failures count; addresses that never failed are not in the table.
+ * little, and are told of once (RELIABILITY A13). A good credential is never asked for here: behind
+ * one proxy all have one address. Only failures count; addresses that never failed are not in the table.
  * Its size is bounded: whoever failed first is forgotten first. Thread: [loop].
  */
 #ifndef HTTP_FAILURES_H
@@ -19,7 +20,8 @@ void hub_http_failures_destroy(hub_http_failures *failures); /* NULL is fine */
 uint32_t hub_http_failures_wait_s(const hub_http_failures *failures, const char *address,
                                   uint64_t now_ms);
 
-/* Count a failure of this address. When there is no memory it is not counted. */
-void hub_http_failures_note(hub_http_failures *failures, const char *address, uint64_t now_ms);
+/* Count a failure of this address. When there is no memory it is not counted. True: it was the last
+ * of the budget, and from now on others are not judged; once in each window. */
+bool hub_http_failures_note(hub_http_failures *failures, const char *address, uint64_t now_ms);
 
 #endif

@@ -16,11 +16,13 @@ static const hub_http_header NONE = {{.ptr = "", .len = 0}, {.ptr = "", .len = 0
 static void refuse_full(const hub_http_task *task, hub_session_room room)
 {
     bool is_principal = room == HUB_SESSION_PRINCIPAL_FULL;
-    hub_http_answer_refusal(task->connection, is_principal ? 429 : 503,
-                            (hub_http_header){HUB_STR("Retry-After"), HUB_STR("10")},
-                            is_principal
-                                ? "You have as many sessions as you may: end one with DELETE."
-                                : "The hub has as many sessions as it may: try again later.");
+    hub_http_answer_refusal(
+        task->connection, is_principal ? 429 : 503,
+        (hub_http_header){HUB_STR("Retry-After"), HUB_STR("10")},
+        is_principal
+            ? "You have as many sessions as you may (limits.sessions_per_principal): end one with "
+              "DELETE."
+            : "The hub has as many sessions as it may (limits.sessions): try again later.");
 }
 
 /* Room for one more session, if need be in place of one that nobody uses. */
@@ -28,7 +30,8 @@ static bool make_room(const hub_http_task *task)
 {
     hub_session_entry *victim;
     hub_session_room room;
-    while ((room = hub_session_table_room(task->server->sessions, task->identity->name, &victim)) ==
+    while ((room = hub_session_table_room(task->server->sessions, task->identity->name,
+                                          hub_link_peer(task->connection->link), &victim)) ==
            HUB_SESSION_EVICT) {
         hub_http_session_destroy((hub_http_session *)victim);
     }
@@ -64,7 +67,8 @@ hub_http_session *hub_http_session_create(const hub_http_task *task, bool is_sse
         free(session);
         return NULL;
     }
-    hub_err err = hub_session_table_add(server->sessions, &session->entry, task->identity->name);
+    hub_err err = hub_session_table_add(server->sessions, &session->entry, task->identity->name,
+                                        hub_link_peer(task->connection->link));
     if (err != HUB_OK) {
         hub_session_close(session->hub);
         free(session->profile);

@@ -8,9 +8,6 @@
 #include "http/face.h"
 #include "http/media.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 enum { HAS_PROFILE = 1, HAS_STREAM = 2 };
 
 typedef struct hub_http_route {
@@ -131,6 +128,27 @@ static bool refuse_credential(const hub_http_task *task, hub_auth_result result)
     }
 }
 
+/* A bad credential of an address that may show some more. One line tells of each address that has
+ * shown too many, for as long as it is not judged. */
+static void note_failure(const hub_http_task *task, const char *peer)
+{
+    uint64_t now_ms = hub_clock_now_ms();
+    if (hub_http_failures_note(task->server->failures, peer, now_ms)) {
+        hub_log(
+            HUB_LOG_WARNING, "auth.locked_out", HUB_F_TEXT("peer", peer),
+            HUB_F_INT("failures", HUB_HTTP_LIMIT_AUTH_FAILURES),
+            HUB_F_INT("seconds", hub_http_failures_wait_s(task->server->failures, peer, now_ms)),
+            HUB_F_TEXT("advice", "bad tokens from there are answered with 429; valid ones work"));
+    }
+}
+
+static bool refuse_locked_out(const hub_http_task *task, uint32_t wait_s)
+{
+    hub_http_retry_text text;
+    return refuse(task, 429, hub_http_retry_after(wait_s, &text),
+                  "Too many bad tokens have come from this address: try again later.");
+}
+
 /* Who is asking. Only the header counts: a token in the query is not looked at (A11). */
 static bool authenticate(hub_http_task *task)
 {
@@ -138,16 +156,6 @@ static bool authenticate(hub_http_task *task)
     hub_http_failures *failures = task->server->failures;
     const char *peer = hub_link_peer(task->connection->link);
     const hub_http_header *header = hub_http_known(task->request, HUB_HTTP_AUTHORIZATION);
-    uint32_t wait_s = auth->required && header != NULL
-                          ? hub_http_failures_wait_s(failures, peer, hub_clock_now_ms())
-                          : 0;
-    if (wait_s > 0) {
-        char text[16];
-        int len = snprintf(text, sizeof text, "%" PRIu32, wait_s);
-        return refuse(task, 429,
-                      (hub_http_header){HUB_STR("Retry-After"), {.ptr = text, .len = (size_t)len}},
-                      "Too many bad tokens have come from this address: try again later.");
-    }
     hub_auth_result result =
         hub_auth_check(auth, header != NULL ? &header->value : NULL,
                        auth->required ? time(NULL) : 0, &task->connection->identity);
@@ -156,7 +164,11 @@ static bool authenticate(hub_http_task *task)
         return true;
     }
     if (result != HUB_AUTH_MISSING) {
-        hub_http_failures_note(failures, peer, hub_clock_now_ms());
+        uint32_t wait_s = hub_http_failures_wait_s(failures, peer, hub_clock_now_ms());
+        if (wait_s > 0) {
+            return refuse_locked_out(task, wait_s);
+        }
+        note_failure(task, peer);
         log_refusal(task, "The credential is not valid.",
                     "patchbay token list shows those that are");
     }
@@ -322,14 +334,12 @@ const char *hub_http_routes_identify(const hub_http_task *task)
     if (*identity != NULL) {
         return (*identity)->name;
     }
-    if (header != NULL && hub_http_failures_wait_s(failures, peer, hub_clock_now_ms()) > 0) {
-        return NULL;
-    }
     hub_auth_result result =
         hub_auth_check(&task->server->settings->auth, header != NULL ? &header->value : NULL,
                        time(NULL), identity);
-    if (result != HUB_AUTH_OK && result != HUB_AUTH_MISSING) {
-        hub_http_failures_note(failures, peer, hub_clock_now_ms());
+    if (result != HUB_AUTH_OK && result != HUB_AUTH_MISSING &&
+        hub_http_failures_wait_s(failures, peer, hub_clock_now_ms()) == 0) {
+        note_failure(task, peer);
     }
     return result == HUB_AUTH_OK ? (*identity)->name : NULL;
 }

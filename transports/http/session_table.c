@@ -5,9 +5,18 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+/* The sessions of a principal that came from one address; it is forgotten with the last one. */
+typedef struct hub_session_share {
+    struct hub_session_owner *owner;
+    size_t count;
+    hub_deadlines idle;
+    UT_hash_handle hh;
+    char address[];
+} hub_session_share;
+
 typedef struct hub_session_owner {
     size_t count; /* of its sessions; it is forgotten with the last one */
-    hub_deadlines idle;
+    hub_session_share *shares;
     UT_hash_handle hh;
     char name[];
 } hub_session_owner;
@@ -59,25 +68,80 @@ static hub_session_owner *get_owner(hub_session_table *table, const char *princi
     return owner;
 }
 
+static hub_session_share *find_share(const hub_session_owner *owner, const char *address)
+{
+    hub_session_share *share = NULL;
+    if (owner != NULL) {
+        HASH_FIND(hh, owner->shares, address, (unsigned)strlen(address), share);
+    }
+    return share;
+}
+
+/* The account of an address, made if need be; NULL when out of memory. */
+static hub_session_share *get_share(hub_session_owner *owner, const char *address)
+{
+    hub_session_share *share = find_share(owner, address);
+    size_t len = strlen(address);
+    if (share == NULL && (share = calloc(1, sizeof *share + len + 1)) != NULL) {
+        memcpy(share->address, address, len);
+        share->owner = owner;
+        HASH_ADD_KEYPTR(hh, owner->shares, share->address, (unsigned)len, share);
+        if (!hub_map_has_taken(&share->hh)) {
+            free(share);
+            return NULL;
+        }
+    }
+    return share;
+}
+
+/* The longest idle session of the address that has the most, and more than `than`; or NULL. */
+static hub_session_entry *find_victim(const hub_session_owner *owner, size_t than)
+{
+    const hub_session_share *most = NULL;
+    for (const hub_session_share *at = owner->shares; at != NULL; at = at->hh.next) {
+        bool has_more = at->count > (most != NULL ? most->count : than);
+        most = has_more && at->idle.first != NULL ? at : most;
+    }
+    return most != NULL ? HUB_DEADLINE_OF(most->idle.first, hub_session_entry, idle_of_share)
+                        : NULL;
+}
+
+/* The same over all principals: of the one that has the most, and more than `than`. */
+static hub_session_entry *find_victim_of_all(const hub_session_table *table, size_t than)
+{
+    hub_session_entry *found = NULL;
+    for (const hub_session_owner *at = table->owners; at != NULL; at = at->hh.next) {
+        hub_session_entry *victim = at->count > than ? find_victim(at, 0) : NULL;
+        if (victim != NULL) {
+            found = victim;
+            than = at->count;
+        }
+    }
+    return found;
+}
+
 hub_session_room hub_session_table_room(const hub_session_table *table, const char *principal,
-                                        hub_session_entry **ret_victim)
+                                        const char *address, hub_session_entry **ret_victim)
 {
     const hub_session_owner *owner = find_owner(table, principal);
+    const hub_session_share *share = find_share(owner, address);
+    /* One more than the other: to take turns at ending each other's would help nobody. */
+    size_t own = (share != NULL ? share->count : 0) + 1;
+    hub_session_entry *victim = NULL;
     if (owner != NULL && owner->count >= table->max_per_principal) {
-        if (owner->idle.first == NULL) {
-            return HUB_SESSION_PRINCIPAL_FULL;
-        }
-        *ret_victim = HUB_DEADLINE_OF(owner->idle.first, hub_session_entry, idle_of_owner);
-        return HUB_SESSION_EVICT;
+        victim = find_victim(owner, own);
+        *ret_victim = victim;
+        return victim != NULL ? HUB_SESSION_EVICT : HUB_SESSION_PRINCIPAL_FULL;
     }
-    if (HASH_COUNT(table->entries) >= table->max) {
-        if (table->idle.first == NULL) {
-            return HUB_SESSION_FULL;
-        }
-        *ret_victim = HUB_DEADLINE_OF(table->idle.first, hub_session_entry, idle);
-        return HUB_SESSION_EVICT;
+    if (HASH_COUNT(table->entries) < table->max) {
+        return HUB_SESSION_ROOM;
     }
-    return HUB_SESSION_ROOM;
+    victim = find_victim_of_all(table, (owner != NULL ? owner->count : 0) + 1);
+    if (victim == NULL && owner != NULL) {
+        victim = find_victim(owner, own);
+    }
+    *ret_victim = victim;
+    return victim != NULL ? HUB_SESSION_EVICT : HUB_SESSION_FULL;
 }
 
 static hub_err make_id(char id[HUB_SESSION_ID_BYTES + 1])
@@ -93,32 +157,60 @@ static hub_err make_id(char id[HUB_SESSION_ID_BYTES + 1])
     return HUB_OK;
 }
 
-static void leave_owner(hub_session_table *table, hub_session_entry *entry)
+static void forget_if_empty(hub_session_table *table, hub_session_share *share)
 {
-    hub_session_owner *owner = entry->owner;
-    if (--owner->count == 0) {
+    hub_session_owner *owner = share->owner;
+    if (share->count == 0) {
+        HASH_DEL(owner->shares, share);
+        free(share);
+    }
+    if (owner->shares == NULL) {
         HASH_DEL(table->owners, owner);
         free(owner);
     }
-    entry->owner = NULL;
+}
+
+static void leave_share(hub_session_table *table, hub_session_entry *entry)
+{
+    hub_session_share *share = entry->share;
+    entry->share = NULL;
+    share->count--;
+    share->owner->count--;
+    forget_if_empty(table, share);
+}
+
+static hub_err join_share(hub_session_table *table, hub_session_entry *entry, const char *principal,
+                          const char *address)
+{
+    hub_session_owner *owner = get_owner(table, principal);
+    hub_session_share *share = owner != NULL ? get_share(owner, address) : NULL;
+    if (share == NULL) {
+        if (owner != NULL && owner->shares == NULL) {
+            HASH_DEL(table->owners, owner);
+            free(owner);
+        }
+        return HUB_ENOMEM;
+    }
+    share->count++;
+    owner->count++;
+    entry->share = share;
+    return HUB_OK;
 }
 
 hub_err hub_session_table_add(hub_session_table *table, hub_session_entry *entry,
-                              const char *principal)
+                              const char *principal, const char *address)
 {
     hub_err err = make_id(entry->id);
+    if (err == HUB_OK) {
+        err = join_share(table, entry, principal, address);
+    }
     if (err != HUB_OK) {
         return err;
     }
-    entry->owner = get_owner(table, principal);
-    if (entry->owner == NULL) {
-        return HUB_ENOMEM;
-    }
-    entry->owner->count++;
     entry->users = 1;
     HASH_ADD(hh, table->entries, id, HUB_SESSION_ID_BYTES, entry);
     if (!hub_map_has_taken(&entry->hh)) {
-        leave_owner(table, entry);
+        leave_share(table, entry);
         return HUB_ENOMEM;
     }
     return HUB_OK;
@@ -127,9 +219,9 @@ hub_err hub_session_table_add(hub_session_table *table, hub_session_entry *entry
 void hub_session_table_remove(hub_session_table *table, hub_session_entry *entry)
 {
     hub_deadline_stop(&entry->idle);
-    hub_deadline_stop(&entry->idle_of_owner);
+    hub_deadline_stop(&entry->idle_of_share);
     HASH_DEL(table->entries, entry);
-    leave_owner(table, entry);
+    leave_share(table, entry);
 }
 
 hub_session_entry *hub_session_table_find(const hub_session_table *table, hub_str id,
@@ -139,7 +231,7 @@ hub_session_entry *hub_session_table_find(const hub_session_table *table, hub_st
     if (id.len == HUB_SESSION_ID_BYTES) {
         HASH_FIND(hh, table->entries, id.ptr, HUB_SESSION_ID_BYTES, entry);
     }
-    return entry != NULL && strcmp(entry->owner->name, principal) == 0 ? entry : NULL;
+    return entry != NULL && strcmp(entry->share->owner->name, principal) == 0 ? entry : NULL;
 }
 
 void hub_session_table_use(hub_session_table *table, hub_session_entry *entry)
@@ -147,14 +239,14 @@ void hub_session_table_use(hub_session_table *table, hub_session_entry *entry)
     (void)table;
     entry->users++;
     hub_deadline_stop(&entry->idle);
-    hub_deadline_stop(&entry->idle_of_owner);
+    hub_deadline_stop(&entry->idle_of_share);
 }
 
 void hub_session_table_unuse(hub_session_table *table, hub_session_entry *entry, uint64_t now_ms)
 {
     if (--entry->users == 0) {
         hub_deadline_start(&table->idle, &entry->idle, now_ms);
-        hub_deadline_start(&entry->owner->idle, &entry->idle_of_owner, now_ms);
+        hub_deadline_start(&entry->share->idle, &entry->idle_of_share, now_ms);
     }
 }
 
@@ -173,7 +265,7 @@ void hub_session_table_limit(hub_session_table *table, size_t max, size_t max_pe
 
 const char *hub_session_entry_principal(const hub_session_entry *entry)
 {
-    return entry->owner->name;
+    return entry->share->owner->name;
 }
 
 hub_session_entry *hub_session_table_any(const hub_session_table *table)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has which legacy session: found by its id, counted per principal, and forgotten when nobody
- * has used it for long. An id is 128 bits from getrandom(2) in hexadecimal: not to be guessed, and
+ * Who has which legacy session: found by its id, counted per principal and address, and forgotten
+ * when nobody has used it for long. Where there is no room for one more, it is made by whoever has
+ * more than the one who asks: never is somebody's idle session ended for one who has as many. An id is 128 bits from getrandom(2) in hexadecimal: not to be guessed, and
  * of no use to another principal (MCP 2025-11-25 basic/transports, Session Management). The
  * sessions embed an entry and own themselves. Thread: [loop].
  */
@@ -16,10 +17,10 @@
 
 typedef struct hub_session_entry {
     char id[HUB_SESSION_ID_BYTES + 1];
-    struct hub_session_owner *owner; /* private: the principal's account */
+    struct hub_session_share *share; /* private: of a principal, at an address */
     unsigned users;                  /* connections and requests; it is idle when there are none */
     hub_deadline idle;
-    hub_deadline idle_of_owner;
+    hub_deadline idle_of_share;
     UT_hash_handle hh;
 } hub_session_entry;
 
@@ -32,18 +33,19 @@ void hub_session_table_destroy(hub_session_table *table); /* empty; NULL is fine
 typedef enum hub_session_room {
     HUB_SESSION_ROOM,           /* there is room */
     HUB_SESSION_EVICT,          /* if this idle one makes way, ask again */
-    HUB_SESSION_FULL,           /* all are at work */
-    HUB_SESSION_PRINCIPAL_FULL, /* … of this principal */
+    HUB_SESSION_FULL,           /* all are at work, or this principal has its share */
+    HUB_SESSION_PRINCIPAL_FULL, /* … of this principal, or this address has its share of them */
 } hub_session_room;
 
-/* Whether one more fits. *ret_victim is the longest idle one, when the answer is EVICT. */
+/* Whether one more fits. When the answer is EVICT, *ret_victim is the longest idle one of the address
+ * with the most sessions of the principal, or of the principal with the most of all. */
 hub_session_room hub_session_table_room(const hub_session_table *table, const char *principal,
-                                        hub_session_entry **ret_victim);
+                                        const char *address, hub_session_entry **ret_victim);
 
 /* Give the entry (zeroed) an id and add it, with one user.
  * errors:  HUB_ENOMEM, HUB_ESYSTEM (no random bytes) */
 HUB_MUST_CHECK hub_err hub_session_table_add(hub_session_table *table, hub_session_entry *entry,
-                                             const char *principal);
+                                             const char *principal, const char *address);
 void hub_session_table_remove(hub_session_table *table, hub_session_entry *entry);
 
 /* The principal's session of that id, or NULL: then there is none, or it is another's. */

@@ -37,7 +37,7 @@ static void end(void)
 
 static hub_session_entry *add(size_t at, const char *principal)
 {
-    assert_int_equal(hub_session_table_add(f.table, &f.entries[at], principal), HUB_OK);
+    assert_int_equal(hub_session_table_add(f.table, &f.entries[at], principal, "::1"), HUB_OK);
     return &f.entries[at];
 }
 
@@ -79,35 +79,90 @@ static void test_ids_are_not_repeated(void **state)
     end();
 }
 
-static void test_room(void **state)
+static hub_session_entry *add_from(size_t at, const char *principal, const char *address)
+{
+    assert_int_equal(hub_session_table_add(f.table, &f.entries[at], principal, address), HUB_OK);
+    return &f.entries[at];
+}
+
+static hub_session_room room(const char *principal, const char *address,
+                             hub_session_entry **ret_victim)
+{
+    return hub_session_table_room(f.table, principal, address, ret_victim);
+}
+
+/* As many as a principal may have, and one more: it is refused, and ends nobody's idle session. */
+static void test_principal_is_full(void **state)
 {
     (void)state;
     hub_session_entry *victim = NULL;
-    begin(3, 2);
-    assert_int_equal(hub_session_table_room(f.table, "ann", &victim), HUB_SESSION_ROOM);
-    hub_session_entry *first = add(0, "ann");
-    hub_session_entry *second = add(1, "ann");
-    assert_int_equal(hub_session_table_room(f.table, "ann", &victim), HUB_SESSION_PRINCIPAL_FULL);
-    assert_int_equal(hub_session_table_room(f.table, "bob", &victim), HUB_SESSION_ROOM);
-    hub_session_table_unuse(f.table, second, 10);
-    hub_session_table_unuse(f.table, first, 20);
-    assert_int_equal(hub_session_table_room(f.table, "ann", &victim), HUB_SESSION_EVICT);
-    assert_ptr_equal(victim, second); /* idle for longest */
-    hub_session_entry *bobs = add(2, "bob");
-    assert_int_equal(hub_session_table_room(f.table, "bob", &victim), HUB_SESSION_EVICT);
-    assert_ptr_equal(victim, second);
-    hub_session_table_use(f.table, second);
-    assert_int_equal(hub_session_table_room(f.table, "bob", &victim), HUB_SESSION_EVICT);
-    assert_ptr_equal(victim, first);
-    hub_session_table_use(f.table, first);
-    assert_int_equal(hub_session_table_room(f.table, "bob", &victim), HUB_SESSION_FULL);
-    assert_int_equal(hub_session_table_room(f.table, "ann", &victim), HUB_SESSION_PRINCIPAL_FULL);
-    hub_session_table_unuse(f.table, bobs, 30); /* of another principal: no help to ann … */
-    assert_int_equal(hub_session_table_room(f.table, "ann", &victim), HUB_SESSION_PRINCIPAL_FULL);
-    assert_int_equal(hub_session_table_room(f.table, "eve", &victim), HUB_SESSION_EVICT); /* … */
-    assert_ptr_equal(victim, bobs);
-    hub_session_table_remove(f.table, bobs);
-    assert_int_equal(hub_session_table_room(f.table, "eve", &victim), HUB_SESSION_ROOM);
+    begin(10, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(room("ann", "::1", &victim), HUB_SESSION_ROOM);
+        hub_session_table_unuse(f.table, add(i, "ann"), i);
+    }
+    assert_int_equal(room("ann", "::1", &victim), HUB_SESSION_PRINCIPAL_FULL);
+    assert_int_equal(room("bob", "::1", &victim), HUB_SESSION_ROOM);
+    hub_session_table_remove(f.table, &f.entries[1]);
+    assert_int_equal(room("ann", "::1", &victim), HUB_SESSION_ROOM);
+    end();
+}
+
+/* Another address of that principal gets its share of what the first one has, longest idle first,
+ * and no more than that. What is at work is nobody's to take. */
+static void test_shares_of_addresses(void **state)
+{
+    (void)state;
+    hub_session_entry *victim = NULL;
+    begin(10, 6);
+    for (size_t i = 0; i < 6; i++) {
+        (void)add_from(i, "ann", "192.0.2.1");
+    }
+    assert_int_equal(room("ann", "192.0.2.2", &victim), HUB_SESSION_PRINCIPAL_FULL);
+    for (size_t i = 6; i > 0; i--) {
+        hub_session_table_unuse(f.table, &f.entries[i - 1], 10 - i);
+    }
+    size_t next = 6;
+    for (; room("ann", "192.0.2.2", &victim) == HUB_SESSION_EVICT; next++) {
+        assert_ptr_equal(victim, &f.entries[11 - next]); /* the longest idle one */
+        hub_session_table_remove(f.table, victim);
+        assert_int_equal(room("ann", "192.0.2.2", &victim), HUB_SESSION_ROOM);
+        hub_session_table_unuse(f.table, add_from(next, "ann", "192.0.2.2"), 20);
+    }
+    assert_int_equal(next, 9); /* three each */
+    assert_int_equal(room("ann", "192.0.2.2", &victim), HUB_SESSION_PRINCIPAL_FULL);
+    assert_int_equal(room("ann", "192.0.2.1", &victim), HUB_SESSION_PRINCIPAL_FULL);
+    assert_int_equal(room("ann", "192.0.2.3", &victim), HUB_SESSION_EVICT);
+    end();
+}
+
+/* The hub is full: whoever has less than the principal with the most gets in for one of its idle
+ * sessions, of the address that has most of these. */
+static void test_shares_of_principals(void **state)
+{
+    (void)state;
+    hub_session_entry *victim = NULL;
+    begin(6, 5);
+    for (size_t i = 0; i < 5; i++) {
+        hub_session_table_unuse(f.table, add_from(i, "ann", i < 2 ? "192.0.2.1" : "192.0.2.2"), i);
+    }
+    hub_session_entry *bobs = add(5, "bob");
+    assert_int_equal(room("ann", "192.0.2.1", &victim), HUB_SESSION_PRINCIPAL_FULL);
+    assert_int_equal(room("bob", "::1", &victim), HUB_SESSION_EVICT);
+    assert_ptr_equal(victim, &f.entries[2]);
+    assert_int_equal(room("eve", "::1", &victim), HUB_SESSION_EVICT);
+    hub_session_table_remove(f.table, victim);
+    (void)add(6, "eve");
+    for (size_t i = 0; i < 5; i++) {
+        if (i != 2) {
+            hub_session_table_use(f.table, &f.entries[i]);
+        }
+    }
+    hub_session_table_unuse(f.table, bobs, 30); /* bob has no more than whoever comes would have */
+    assert_int_equal(room("mia", "::1", &victim), HUB_SESSION_FULL);
+    hub_session_table_unuse(f.table, &f.entries[0], 31);
+    assert_int_equal(room("mia", "::1", &victim), HUB_SESSION_EVICT);
+    assert_ptr_equal(victim, &f.entries[0]);
     end();
 }
 
@@ -139,7 +194,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ids_are_found_by_their_principal),
         cmocka_unit_test(test_ids_are_not_repeated),
-        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_principal_is_full),
+        cmocka_unit_test(test_shares_of_addresses),
+        cmocka_unit_test(test_shares_of_principals),
         cmocka_unit_test(test_idleness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,6 +60,13 @@
 #define HUB_LIMIT_DESCRIPTION_BYTES  1024
 #define HUB_LIMIT_TOOL_SUMMARY_BYTES 200
 
+/* Of what servers say of themselves: title and instructions. */
+#define HUB_LIMIT_TITLE_BYTES        128
+#define HUB_LIMIT_INSTRUCTIONS_BYTES 4096
+
+/* Names in a line of the log, which cuts values at HUB_LIMIT_LOG_VALUE_BYTES; the rest is counted. */
+#define HUB_LIMIT_NAME_LIST_BYTES 900
+
 /* Names of tools and prompts that are gone: while they are remembered, no other tool can have them. A
  * server can make up new ones for ever, so the oldest are forgotten. */
 #define HUB_LIMIT_NAMES_REMEMBERED 16384

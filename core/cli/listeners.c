@@ -168,22 +168,22 @@ static bool is_same_word(const char *a, const char *b)
 
 /* What a listener keeps for as long as it listens. */
 static void note_fixed(const hub_listen_settings *old, const hub_listen_settings *now,
-                       hub_reload_names *restart)
+                       hub_name_list *restart)
 {
     if ((old->tls.certificate == NULL) != (now->tls.certificate == NULL) ||
         !is_same_word(old->tls.min_version, now->tls.min_version)) {
-        hub_reload_names_add(restart, "listen.tls");
+        hub_name_list_add(restart, hub_str_of("listen.tls"));
     }
     if (old->kind == HUB_LISTEN_UNIX && old->mode != now->mode) {
-        hub_reload_names_add(restart, "listen.mode");
+        hub_name_list_add(restart, hub_str_of("listen.mode"));
     }
     if (old->kind == HUB_LISTEN_UNIX && !is_same_word(old->group, now->group)) {
-        hub_reload_names_add(restart, "listen.group");
+        hub_name_list_add(restart, hub_str_of("listen.group"));
     }
 }
 
 static void take_settings(cli_listener *one, const hub_settings *settings,
-                          const hub_listen_settings *listen, hub_reload_names *restart)
+                          const hub_listen_settings *listen, hub_name_list *restart)
 {
     if (!one->is_new) {
         note_fixed(one->listen, listen, restart);
@@ -193,7 +193,7 @@ static void take_settings(cli_listener *one, const hub_settings *settings,
     }
 }
 
-void cli_listeners_switch(cli_listeners_next *next, hub_reload_names *restart)
+void cli_listeners_switch(cli_listeners_next *next, hub_name_list *restart)
 {
     cli_listeners *listeners = next->listeners;
     const hub_settings *settings = next->settings;

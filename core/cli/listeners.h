@@ -32,7 +32,7 @@ void cli_listeners_abandon(cli_listeners_next *next); /* NULL is fine */
 /* Serve them, and no others, with the next settings: the hub has them. Listeners that are no more
  * close once their clients have been answered, or limits.drain_timeout has passed. What cannot be
  * changed while they listen is added to `restart`. */
-void cli_listeners_switch(cli_listeners_next *next, hub_reload_names *restart);
+void cli_listeners_switch(cli_listeners_next *next, hub_name_list *restart);
 
 /* Before hub_drain_begin: accept no more. Clients that are there get their answers. NULL is fine.
  */

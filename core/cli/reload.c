@@ -170,7 +170,10 @@ static void report_done(const hub_config *config, const hub_reload_report *repor
     }
     hub_log(HUB_LOG_INFO, "config.reloaded", HUB_F_INT("generation", config->generation.number),
             HUB_F_TEXT("added", report->added.text), HUB_F_TEXT("removed", report->removed.text),
-            HUB_F_TEXT("changed", report->changed.text));
+            HUB_F_TEXT("changed", report->changed.text),
+            HUB_F_INT("addedCount", report->added.count),
+            HUB_F_INT("removedCount", report->removed.count),
+            HUB_F_INT("changedCount", report->changed.count));
 }
 
 static hub_err apply(cli_reloader *reloader, hub_config *config, hub_error *reterr)

@@ -63,6 +63,16 @@ class ReloadTest(HubTest):
 
 
 class Applying(ReloadTest):
+    def test_the_line_says_how_many(self):
+        """Names as far as they fit, and how many more there are."""
+        client = self.legacy(toolsets={"alpha": fixture("one")})
+        many = {f"a-toolset-with-a-name-{n:03}": fixture("x", active=False) for n in range(100)}
+        self.write({"toolsets": {"alpha": fixture("one"), **many}})
+        line = self.wait_reload(client.hub, 1)
+        self.assertSays(line, "a-toolset-with-a-name-000,a-toolset-with-a-name-001,", " more", "addedCount=100", "removedCount=0")
+        shown = line.count("a-toolset-with-a-name-")
+        self.assertSays(line, f"and {100 - shown} more")
+
     def test_a_file_that_changes(self):
         """All clients are told, once; nobody needs a restart."""
         client = self.legacy(toolsets={"alpha": fixture("one"), "beta": fixture("two"), "gamma": fixture("three")})

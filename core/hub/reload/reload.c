@@ -17,24 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
-void hub_reload_names_add(hub_reload_names *names, const char *name)
-{
-    static const char MORE[] = ",…";
-    size_t len = strlen(name);
-    names->count++;
-    if (names->len + 1 + len + sizeof MORE > sizeof names->text) {
-        memcpy(names->text + names->len, MORE, sizeof MORE); /* over and over, at the same place */
-        return;
-    }
-    if (names->len > 0) {
-        names->text[names->len++] = ',';
-    }
-    memcpy(names->text + names->len, name, len + 1);
-    names->len += len;
-}
-
 /* ---- toolsets, beside those at work ---------------------------------------------------------- */
 
 static int by_key(const void *a, const void *b)
@@ -208,28 +190,28 @@ static hub_err prepare(reload *next, hub_error *reterr)
 }
 
 /* What a running hub cannot change. */
-static void note_restart(const hub_settings *old, const hub_settings *now, hub_reload_names *keys)
+static void note_restart(const hub_settings *old, const hub_settings *now, hub_name_list *keys)
 {
     bool same_paths = old->modules.paths.count == now->modules.paths.count;
     for (size_t i = 0; same_paths && i < now->modules.paths.count; i++) {
         same_paths = strcmp(old->modules.paths.items[i], now->modules.paths.items[i]) == 0;
     }
     if (!same_paths) {
-        hub_reload_names_add(keys, "modules.paths");
+        hub_name_list_add(keys, hub_str_of("modules.paths"));
     }
     if (old->modules.watch != now->modules.watch) {
-        hub_reload_names_add(keys, "modules.watch");
+        hub_name_list_add(keys, hub_str_of("modules.watch"));
     }
     if (old->modules.allow_writable != now->modules.allow_writable) {
-        hub_reload_names_add(keys, "modules.allow_writable");
+        hub_name_list_add(keys, hub_str_of("modules.allow_writable"));
     }
     bool both = old->cache_folder != NULL && now->cache_folder != NULL;
     if (both ? strcmp(old->cache_folder, now->cache_folder) != 0
              : old->cache_folder != now->cache_folder) {
-        hub_reload_names_add(keys, "hub.cache_dir");
+        hub_name_list_add(keys, hub_str_of("hub.cache_dir"));
     }
     if (old->limits.worker_threads != now->limits.worker_threads) {
-        hub_reload_names_add(keys, "limits.worker_threads");
+        hub_name_list_add(keys, hub_str_of("limits.worker_threads"));
     }
 }
 
@@ -242,9 +224,9 @@ static size_t swap_toolsets(reload *next, hub_reload_report *report)
         const reload_toolset *item = &next->toolsets[i];
         next->toolset_list[i] = item->toolset;
         if (item->is_new) {
-            hub_reload_names_add(&report->added, hub_toolset_key(item->toolset));
+            hub_name_list_add(&report->added, hub_str_of(hub_toolset_key(item->toolset)));
         } else if (item->difference != HUB_TOOLSET_SAME) {
-            hub_reload_names_add(&report->changed, hub_toolset_key(item->toolset));
+            hub_name_list_add(&report->changed, hub_str_of(hub_toolset_key(item->toolset)));
         }
     }
     size_t old_count = next->toolset_count;
@@ -253,7 +235,7 @@ static size_t swap_toolsets(reload *next, hub_reload_report *report)
     for (size_t i = 0; i < old_count; i++) {
         hub_toolset *old = next->toolset_list[i];
         if (reload_find(next, hub_toolset_key(old)) == NULL) {
-            hub_reload_names_add(&report->removed, hub_toolset_key(old));
+            hub_name_list_add(&report->removed, hub_str_of(hub_toolset_key(old)));
             next->toolset_list[gone++] = old;
         }
     }

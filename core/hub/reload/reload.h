@@ -27,31 +27,21 @@
 #ifndef HUB_HUB_RELOAD_RELOAD_H
 #define HUB_HUB_RELOAD_RELOAD_H
 
+#include "base/name_list.h"
 #include "hub/kernel/settings.h"
 #include "hub/kernel/types.h"
 
-enum { HUB_RELOAD_NAMES_BYTES = 512 };
-
-/* Names, comma-separated, NUL-terminated; "…" stands for those that did not fit. */
-typedef struct hub_reload_names {
-    size_t count;
-    size_t len;
-    char text[HUB_RELOAD_NAMES_BYTES];
-} hub_reload_names;
-
-void hub_reload_names_add(hub_reload_names *names, const char *name);
-
 typedef struct hub_reload_report {
-    hub_reload_names added; /* toolsets */
-    hub_reload_names removed;
-    hub_reload_names changed;
-    hub_reload_names restart; /* keys of the manifest that take effect at the next start */
+    hub_name_list added; /* toolsets */
+    hub_name_list removed;
+    hub_name_list changed;
+    hub_name_list restart; /* keys of the manifest that take effect at the next start */
 } hub_reload_report;
 
 /* Work with these settings from now on; they are held, the ones before are let go of.
  * blocks:  as long as it takes to make instances
  * errors:  HUB_EINVAL (a toolset's key, a static profile without toolsets), HUB_ENOTFOUND (no such
- *          module), HUB_ECOLLISION, HUB_ELIMIT, those of creating instances, HUB_ENOMEM: nothing
+ *          module), HUB_ELIMIT, those of creating instances, HUB_ENOMEM: nothing
  *          has changed; the text begins with the place in the file where there is one */
 HUB_MUST_CHECK hub_err hub_reload(hub_orchestrator *hub, const hub_settings *settings,
                                   hub_reload_report *ret_report, hub_error *reterr);

@@ -36,7 +36,7 @@ typedef struct reload_profile {
     const hub_profile_settings *settings; /* NULL: it is gone */
     struct reload_audience *audiences;    /* its own first */
     size_t audience_count;
-    hub_reload_names skipped; /* toolsets that the policies keep out of it */
+    hub_name_list skipped; /* toolsets that the policies keep out of it */
 } reload_profile;
 
 /* One of its audiences. */

@@ -42,7 +42,7 @@ static void choose(const reload *next, reload_audience *item, reload_toolset *ab
         admit(next->settings, item->of->settings, hub_toolset_key(about->toolset), item->count) !=
             HUB_OK) {
         if (hub_audience_principal(item->audience) == NULL) {
-            hub_reload_names_add(&item->of->skipped, hub_toolset_key(about->toolset));
+            hub_name_list_add(&item->of->skipped, hub_str_of(hub_toolset_key(about->toolset)));
         }
         return;
     }

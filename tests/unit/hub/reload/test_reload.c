@@ -697,24 +697,6 @@ static void test_modules(void **state)
     stop();
 }
 
-/* The names of a report end at its room, the count does not. */
-static void test_names(void **state)
-{
-    (void)state;
-    hub_reload_names names = {.count = 0};
-    char name[65];
-    memset(name, 'n', 64);
-    name[64] = '\0';
-    for (int i = 0; i < 20; i++) {
-        hub_reload_names_add(&names, name);
-    }
-    assert_int_equal(names.count, 20);
-    assert_true(strlen(names.text) < sizeof names.text);
-    assert_string_equal(names.text + strlen(names.text) - strlen(",…"), ",…");
-    hub_reload_names_add(&names, "short"); /* order is kept: it does not fill the gap */
-    assert_null(strstr(names.text, "…short"));
-}
-
 /* ---- many ------------------------------------------------------------------------------------ */
 
 static unsigned seed = 20260728;
@@ -813,8 +795,7 @@ int main(void)
         cmocka_unit_test(test_profiles),      cmocka_unit_test(test_servers),
         cmocka_unit_test(test_impatient),     cmocka_unit_test(test_enabling),
         cmocka_unit_test(test_subscriptions), cmocka_unit_test(test_restart),
-        cmocka_unit_test(test_modules),       cmocka_unit_test(test_names),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_modules),       cmocka_unit_test(test_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,20 @@ static int32_t catalog_set_capabilities(patchbay_host *host, patchbay_str capabi
     return PATCHBAY_OK;
 }
 
+static int32_t catalog_set_about(patchbay_host *host, patchbay_str result_json)
+{
+    hub_str value;
+    if (result_json.len > HUB_LIMIT_CATALOG_BYTES ||
+        hub_json_check(result_json, &value, NULL) != HUB_OK ||
+        hub_json_type_of(value) != HUB_JSON_OBJECT) {
+        return PATCHBAY_EINVAL;
+    }
+    if (!host->closing) {
+        host->events->on_about(host->ctx, value);
+    }
+    return PATCHBAY_OK;
+}
+
 static int32_t catalog_updated(patchbay_host *host, patchbay_str uri)
 {
     if (uri.len == 0 || uri.len > HUB_LIMIT_URI_BYTES) {
@@ -99,4 +113,5 @@ const patchbay_catalog_v1 HUB_HOST_CATALOG = {
     .set_capabilities = catalog_set_capabilities,
     .updated = catalog_updated,
     .set_health = catalog_set_health,
+    .set_about = catalog_set_about,
 };

@@ -53,6 +53,9 @@ typedef struct hub_instance_events {
     /* What the toolset can do besides its lists: an object (patchbay/catalog.h). */
     void (*on_capabilities)(void *ctx, hub_str capabilities_json);
 
+    /* What its server says of itself: an object (patchbay/catalog.h). */
+    void (*on_about)(void *ctx, hub_str result_json);
+
     /* A resource has changed: its URI as the toolset has it. */
     void (*on_updated)(void *ctx, hub_str uri);
 

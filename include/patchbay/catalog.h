@@ -93,6 +93,14 @@ typedef struct patchbay_catalog_v1 {
     /* Say how the server fares; replaces what was said before.
      * thread: [loop]     blocks: no */
     void (*set_health)(patchbay_host *host, const patchbay_health *health);
+
+    /* Say what the server says of itself, for people and models who choose among toolsets: an
+     * InitializeResult or DiscoverResult as it came, of which title and description of the
+     * `serverInfo` and the `instructions` are read. Replaces what was said before; it is bounded and
+     * masked by the hub, and remembered with the catalog.
+     * thread:  [loop]     blocks: no
+     * returns: PATCHBAY_OK; PATCHBAY_EINVAL (not an object) */
+    int32_t (*set_about)(patchbay_host *host, patchbay_str result_json);
 } patchbay_catalog_v1;
 
 #ifdef __cplusplus

@@ -195,6 +195,12 @@ class Recorder:
             }
         return found
 
+    def about(self):
+        return {"name": "recorder", "version": "1", **json.loads(self.options.about or "{}")}
+
+    def instructions(self):
+        return {"instructions": self.options.instructions} if self.options.instructions else {}
+
     def on_initialize(self, raw_id, message, text):
         if self.options.era == "modern":
             self.error(raw_id, -32601, f"Method not found: initialize (speak {MODERN})")
@@ -209,7 +215,8 @@ class Recorder:
                 {
                     "protocolVersion": version,
                     "capabilities": capabilities,
-                    "serverInfo": {"name": "recorder", "version": "1"},
+                    "serverInfo": self.about(),
+                    **self.instructions(),
                 }
             )[1:-1],
         )
@@ -226,7 +233,8 @@ class Recorder:
                     "capabilities": self.capabilities(),
                     "ttlMs": 0,
                     "cacheScope": "public",
-                    "_meta": {META + "serverInfo": {"name": "recorder", "version": "1"}},
+                    "_meta": {META + "serverInfo": self.about()},
+                    **self.instructions(),
                 }
             )[1:-1],
         )
@@ -483,6 +491,8 @@ def main():
     parser.add_argument("--content", action="store_true", help="more than tools")
     parser.add_argument("--capabilities", help="announce these (JSON)")
     parser.add_argument("--capabilities-file", help="announce what is in this file")
+    parser.add_argument("--about", help="further members of serverInfo (JSON)")
+    parser.add_argument("--instructions", help="what the server tells clients of itself")
     parser.add_argument("--ask-at-start", action="store_true", help="ask for roots once initialized")
     parser.add_argument("--restless", action="append", default=[], metavar="LIST", help="changes whenever it is read")
     parser.add_argument("--mute-uri", help="refuse to watch this resource")

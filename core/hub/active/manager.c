@@ -137,6 +137,7 @@ static void use_items(hub_operation *operation)
     }
     hub_discovery_run *run =
         hub_discovery_begin_traced(hub_of(manager), unknown, hub_str_of(operation->trace));
+    operation->has_asked = operation->has_asked || run != NULL;
     for (size_t i = 0; i < operation->count; i++) {
         hub_operation_item *item = &operation->items[i];
         if (item->is_new && is_to_ask(operation, i)) {
@@ -275,8 +276,10 @@ static void finish_enabling(hub_operation *operation)
         changed = changed || (operation->items[i].is_used && operation->results[i].err == HUB_OK);
     }
     manager->enabling = NULL;
-    if (changed) {
+    if (changed && !operation->has_asked) {
         hub_discovery_log_registry(hub_of(manager), hub_str_of(operation->trace));
+    }
+    if (changed) {
         hub_notifier_changed(hub_notifier_of(manager->audience), true);
     }
     hub_operation_done(operation);

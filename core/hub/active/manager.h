@@ -27,7 +27,7 @@ typedef struct hub_manager hub_manager;
 typedef struct hub_manager_result {
     hub_str toolset;   /* as asked for, trimmed */
     hub_err err;       /* HUB_OK, or HUB_EINVAL (empty name), HUB_ENOTFOUND, HUB_EDENIED, HUB_ELIMIT
-                    (max_active), HUB_ECOLLISION, HUB_EUNAVAILABLE (its module cannot be made), … */
+                    (max_active), HUB_EUNAVAILABLE (its module cannot be made), … */
     hub_error why;     /* when err is not HUB_OK, or is_down */
     size_t tool_count; /* exposed ones */
     bool is_unchanged; /* it was what it should be: active already, or not active */

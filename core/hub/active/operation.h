@@ -38,6 +38,7 @@ typedef struct hub_operation {
     size_t down;    /* items whose place was given to others, because they cannot be reached */
     bool is_asked;  /* by a client, who is told of no toolset that is hidden from it */
     bool held;      /* its items are being looked at: who answers now does not finish it */
+    bool has_asked; /* servers: the end of that is logged with the registry */
     bool has_begun; /* each had its first turn */
     size_t count;
     hub_operation_item *items;

@@ -153,6 +153,7 @@ static hub_err adopt(hub_toolset *toolset, const hub_catalog_record *record, boo
 {
     hub_catalog *lists[HUB_KINDS] = {NULL};
     hub_capabilities capabilities = {.json = NULL};
+    hub_about about = {.title = NULL};
     hub_err err = HUB_OK;
     for (int kind = 0; err == HUB_OK && kind < HUB_KINDS; kind++) {
         if (record->lists[kind].len > 0) {
@@ -163,7 +164,11 @@ static hub_err adopt(hub_toolset *toolset, const hub_catalog_record *record, boo
     if (err == HUB_OK && record->capabilities.len > 0) {
         err = hub_capabilities_read(record->capabilities, &capabilities);
     }
+    if (err == HUB_OK && record->about.len > 0) {
+        err = hub_about_read(record->about, &about);
+    }
     if (err != HUB_OK) {
+        hub_capabilities_fini(&capabilities);
         for (int kind = 0; kind < HUB_KINDS; kind++) {
             hub_catalog_unref(lists[kind]);
         }
@@ -171,6 +176,7 @@ static hub_err adopt(hub_toolset *toolset, const hub_catalog_record *record, boo
     }
     hub_catalogs_of(toolset)->learned_at_ms = record->learned_at_ms;
     hub_catalogs_of(toolset)->is_recalled = true;
+    hub_toolset_set_about(toolset, &about);
     hub_toolset_recall(toolset, lists, &capabilities, record->is_modern);
     return HUB_OK;
 }
@@ -287,8 +293,13 @@ static cache_job *make_job(hub_toolset *toolset)
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         record.lists[kind] = list_json(hub_toolset_list(toolset, (hub_kind)kind));
     }
+    hub_buf about;
+    hub_buf_init(&about, SIZE_MAX / 4);
+    hub_about_write(hub_toolset_about(toolset), &about);
+    record.about = hub_buf_str(&about);
     hub_buf_init(&job->text, HUB_LIMIT_CATALOG_FILE_BYTES);
     hub_catalog_file_write(&record, &job->text);
+    hub_buf_fini(&about);
     if (!hub_buf_ok(&job->text)) {
         hub_log(HUB_LOG_INFO, "tools.cache.too_large",
                 HUB_F_TEXT("toolset", hub_toolset_key(toolset)),

@@ -57,6 +57,10 @@ static void add_content(const hub_catalog_record *record, hub_buf *out)
         hub_json_add_key(out, HUB_STR("capabilities"));
         hub_buf_add(out, record->capabilities);
     }
+    if (record->about.len > 0) {
+        hub_json_add_key(out, HUB_STR("about"));
+        hub_buf_add(out, record->about);
+    }
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         if (record->lists[kind].len > 0) {
             hub_json_add_key(out, hub_str_of(LISTS[kind]));
@@ -150,6 +154,7 @@ typedef struct content_members {
     hub_str learned;
     hub_str era;
     hub_str capabilities;
+    hub_str about;
     hub_str lists[HUB_KINDS];
 } content_members;
 
@@ -163,6 +168,7 @@ static void find_members(hub_str whole, content_members *members)
         {"learned", &members->learned},
         {"era", &members->era},
         {"capabilities", &members->capabilities},
+        {"about", &members->about},
         {LISTS[HUB_KIND_TOOL], &members->lists[HUB_KIND_TOOL]},
         {LISTS[HUB_KIND_RESOURCE], &members->lists[HUB_KIND_RESOURCE]},
         {LISTS[HUB_KIND_TEMPLATE], &members->lists[HUB_KIND_TEMPLATE]},
@@ -177,6 +183,11 @@ static void find_members(hub_str whole, content_members *members)
             }
         }
     }
+}
+
+static bool is_object_or_none(hub_str raw)
+{
+    return raw.len == 0 || hub_json_type_of(raw) == HUB_JSON_OBJECT;
 }
 
 static hub_err read_content(hub_str content, hub_str id, hub_catalog_record *record,
@@ -195,9 +206,10 @@ static hub_err read_content(hub_str content, hub_str id, hub_catalog_record *rec
     record->id = id;
     record->is_modern = hub_json_string_is(found.era, HUB_STR("modern"));
     record->capabilities = found.capabilities;
+    record->about = found.about;
     fits = fits && read_time(found.learned, &record->learned_at_ms) &&
            (record->is_modern || hub_json_string_is(found.era, HUB_STR("legacy"))) &&
-           (found.capabilities.len == 0 || hub_json_type_of(found.capabilities) == HUB_JSON_OBJECT);
+           is_object_or_none(found.capabilities) && is_object_or_none(found.about);
     for (int kind = 0; fits && kind < HUB_KINDS; kind++) {
         record->lists[kind] = found.lists[kind];
         fits = found.lists[kind].len == 0 || hub_json_type_of(found.lists[kind]) == HUB_JSON_ARRAY;

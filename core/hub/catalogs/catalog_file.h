@@ -23,6 +23,7 @@ typedef struct hub_catalog_record {
     int64_t learned_at_ms;    /* since 1970 */
     bool is_modern;           /* the server speaks a modern revision */
     hub_str capabilities;     /* a raw object; empty: nothing was said */
+    hub_str about;            /* likewise: what the server says of itself */
     hub_str lists[HUB_KINDS]; /* raw arrays; empty: there is none */
 } hub_catalog_record;
 

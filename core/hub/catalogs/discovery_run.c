@@ -90,9 +90,10 @@ void hub_discovery_log_registry(const hub_orchestrator *hub, hub_str trace)
 void hub_discovery_log_removed(const hub_toolset *toolset)
 {
     if (!hub_toolset_is_native(toolset)) {
+        hub_name_list names = hub_toolset_tool_names(toolset);
         hub_log(HUB_LOG_INFO, "tools.registry.server.removed",
                 HUB_F_TEXT("serverName", hub_toolset_key(toolset)),
-                HUB_F_INT("removedCount", hub_toolset_count(toolset, HUB_KIND_TOOL)));
+                HUB_F_INT("removedCount", names.count), HUB_F_TEXT("toolNames", names.text));
     }
 }
 

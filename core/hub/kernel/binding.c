@@ -8,6 +8,7 @@
 #include "hub/kernel/objects.h"
 #include "hub/kernel/respond.h"
 #include "modules/module_list.h"
+#include "tools/redefined.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,6 +223,20 @@ static void on_drop(void *ctx, hub_str reason)
             HUB_F_STR("reason", reason));
 }
 
+/* A server may replace what it has said of a tool after somebody has read it. */
+static void note_redefined(hub_toolset *toolset, hub_kind kind, const hub_catalog *list)
+{
+    hub_name_list changes = {.count = 0};
+    if (toolset->lists[kind] == NULL ||
+        hub_redefined_list(toolset->lists[kind], list, &changes) != HUB_OK || changes.count == 0) {
+        return;
+    }
+    toolset->redefined += changes.count;
+    hub_log(HUB_LOG_WARNING, "tools.redefined", HUB_F_TEXT("toolset", toolset->settings->key),
+            HUB_F_TEXT("list", hub_kind_noun(kind, 0)), HUB_F_INT("count", changes.count),
+            HUB_F_TEXT("changed", changes.text));
+}
+
 void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
 {
     HUB_IS(binding, BINDING);
@@ -246,6 +261,7 @@ void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
         hub_catalog_unref(binding->first_lists[kind]);
         binding->first_lists[kind] = list;
     } else {
+        note_redefined(toolset, kind, list);
         hub_toolset_set_list(toolset, kind, list);
     }
 }
@@ -265,6 +281,20 @@ void hub_binding_capabilities(hub_binding *binding, hub_str capabilities_json)
         binding->first_capabilities = capabilities;
     } else {
         hub_toolset_set_capabilities(binding->toolset, &capabilities);
+    }
+}
+
+void hub_binding_about(hub_binding *binding, hub_str about_json)
+{
+    hub_about about;
+    if (binding->retired || binding->toolset->is_own) {
+        return;
+    }
+    if (hub_about_read(about_json, &about) != HUB_OK) {
+        hub_log(HUB_LOG_ERROR, "toolset.no_memory",
+                HUB_F_TEXT("toolset", binding->toolset->settings->key));
+    } else {
+        hub_toolset_set_about(binding->toolset, &about);
     }
 }
 

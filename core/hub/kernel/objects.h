@@ -21,6 +21,7 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "hub/kernel/about.h"
 #include "hub/kernel/capabilities.h"
 #include "hub/kernel/settings.h"
 #include "hub/kernel/station.h"
@@ -188,6 +189,8 @@ struct hub_toolset {
     hub_toolset_health health;           /* zeros: nothing was said */
     hub_catalog *lists[HUB_KINDS];       /* the last good ones; NULL: not known, or none */
     hub_capabilities capabilities;       /* what it can do besides */
+    hub_about about;                     /* what its server says of itself */
+    uint64_t redefined;                  /* definitions that were replaced by others */
     hub_toolset_answer *answer;          /* instead of a module: the hub itself */
     alignas(max_align_t) char parts[];
 };

@@ -76,6 +76,26 @@ const hub_capabilities *hub_toolset_capabilities(const hub_toolset *toolset)
     return &toolset->capabilities;
 }
 
+const hub_about *hub_toolset_about(const hub_toolset *toolset)
+{
+    return &toolset->about;
+}
+
+uint64_t hub_toolset_redefined(const hub_toolset *toolset)
+{
+    return toolset->redefined;
+}
+
+hub_name_list hub_toolset_tool_names(const hub_toolset *toolset)
+{
+    const hub_catalog *tools = toolset->lists[HUB_KIND_TOOL];
+    hub_name_list names = {.count = 0};
+    for (size_t i = 0; tools != NULL && i < tools->count; i++) {
+        hub_name_list_add(&names, tools->items[i].name);
+    }
+    return names;
+}
+
 bool hub_toolset_is_deferred(const hub_toolset *toolset)
 {
     return toolset->deferred;
@@ -140,8 +160,16 @@ void hub_toolset_set_capabilities(hub_toolset *toolset, hub_capabilities *capabi
     HUB_STATIONS_TELL(toolset_can, toolset);
 }
 
+void hub_toolset_set_about(hub_toolset *toolset, hub_about *about)
+{
+    hub_about_fini(&toolset->about);
+    toolset->about = *about;
+    *about = (hub_about){.title = NULL};
+}
+
 void hub_toolset_forget_catalog(hub_toolset *toolset)
 {
+    hub_about_fini(&toolset->about);
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         hub_catalog_unref(toolset->lists[kind]);
         toolset->lists[kind] = NULL;
@@ -244,6 +272,7 @@ void hub_toolset_destroy(hub_toolset *toolset)
             hub_catalog_unref(toolset->lists[kind]);
         }
         hub_capabilities_fini(&toolset->capabilities);
+        hub_about_fini(&toolset->about);
         free(toolset->settings);
         free(toolset->key);
         toolset->magic = 0;

@@ -8,6 +8,8 @@
 #ifndef HUB_HUB_KERNEL_TOOLSET_H
 #define HUB_HUB_KERNEL_TOOLSET_H
 
+#include "base/name_list.h"
+#include "hub/kernel/about.h"
 #include "hub/kernel/capabilities.h"
 #include "hub/kernel/settings.h"
 #include "hub/kernel/types.h"
@@ -105,6 +107,18 @@ size_t hub_toolset_count(const hub_toolset *toolset, hub_kind kind);
 
 const hub_capabilities *hub_toolset_capabilities(const hub_toolset *toolset);
 
+/* What its server says of itself. */
+const hub_about *hub_toolset_about(const hub_toolset *toolset);
+
+/* Make it that; takes it. */
+void hub_toolset_set_about(hub_toolset *toolset, hub_about *about);
+
+/* How many definitions have been replaced by others of the same names since the toolset was made. */
+uint64_t hub_toolset_redefined(const hub_toolset *toolset);
+
+/* The names of its tools, as far as they are known, for a line of the log. */
+hub_name_list hub_toolset_tool_names(const hub_toolset *toolset);
+
 /* Make a list (NULL: none), or capabilities, the toolset's. Takes them. */
 void hub_toolset_set_list(hub_toolset *toolset, hub_kind kind, hub_catalog *list);
 void hub_toolset_set_capabilities(hub_toolset *toolset, hub_capabilities *capabilities);
@@ -168,6 +182,7 @@ void hub_binding_cancel(hub_binding *binding, uint64_t call);
  * that is being created are kept until it is taken. */
 void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json);
 void hub_binding_capabilities(hub_binding *binding, hub_str capabilities_json);
+void hub_binding_about(hub_binding *binding, hub_str about_json);
 void hub_binding_state(hub_binding *binding, uint32_t state, hub_str detail);
 void hub_binding_health(hub_binding *binding, const patchbay_health *health);
 void hub_binding_defer(hub_binding *binding);

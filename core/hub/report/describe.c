@@ -13,21 +13,35 @@
 /* Of why a toolset is not well, as a model is told. */
 enum { TROUBLE_BYTES = 240 };
 
+/* What somebody has said of the toolset itself: the operator, else its server; or NULL. */
+static const char *own_purpose(const hub_toolset *toolset)
+{
+    const char *described = hub_toolset_settings_of(toolset)->description;
+    return described != NULL ? described : hub_about_purpose(hub_toolset_about(toolset));
+}
+
+static const hub_module *module_of(const hub_toolset *toolset)
+{
+    return hub_resolver_find(hub_resolver_of(hub_toolset_hub(toolset)),
+                             hub_str_of(hub_toolset_settings_of(toolset)->module));
+}
+
+/* For people: else what its module is for, which of proxies is the same for all. */
 static const char *describe(const hub_toolset *toolset)
 {
-    if (hub_toolset_settings_of(toolset)->description != NULL) {
-        return hub_toolset_settings_of(toolset)->description;
-    }
-    const hub_module *module =
-        hub_resolver_find(hub_resolver_of(hub_toolset_hub(toolset)),
-                          hub_str_of(hub_toolset_settings_of(toolset)->module));
-    return module != NULL ? module->table->description : NULL;
+    const char *purpose = own_purpose(toolset);
+    const hub_module *module = purpose == NULL ? module_of(toolset) : NULL;
+    return module != NULL ? module->table->description : purpose;
 }
 
 hub_str hub_describe_purpose(const hub_toolset *toolset)
 {
-    const char *text = describe(toolset);
-    return text != NULL ? hub_str_of(text) : HUB_STR_EMPTY;
+    const char *purpose = own_purpose(toolset);
+    const hub_module *module = purpose == NULL ? module_of(toolset) : NULL;
+    if (module != NULL && (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0) {
+        purpose = module->table->description;
+    }
+    return purpose != NULL ? hub_str_of(purpose) : HUB_STR_EMPTY;
 }
 
 const char *hub_describe_trouble(const hub_toolset *toolset, bool active, hub_buf *why)

@@ -215,6 +215,7 @@ void hub_status_add_toolset(const hub_audience *audience, const hub_toolset *too
     add_count(out, "errors", counts->errors);
     add_count(out, "cancelled", counts->cancelled);
     add_count(out, "refused", counts->refused);
+    add_count(out, "redefined", hub_toolset_redefined(toolset));
     add_troubles(toolset, out);
     add_age(toolset, out);
     add_load(toolset, out);

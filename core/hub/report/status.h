@@ -35,7 +35,7 @@ extern const hub_station HUB_STATUS_STATION;
 const char *hub_status_state(const hub_toolset *toolset, bool is_active);
 
 /* Append one toolset's status, an object: state, pid, era, protocol, tools, calls, errors,
- * cancelled, refused, restarts, failures, lastError, nextAttemptMs, catalogAgeMs, inFlight, queued,
+ * cancelled, refused, redefined, restarts, failures, lastError, nextAttemptMs, catalogAgeMs, inFlight, queued,
  * queueLimit, instances, latencyMs. What does not apply to it is left out. */
 void hub_status_add_toolset(const hub_audience *audience, const hub_toolset *toolset, hub_buf *out);
 

@@ -28,6 +28,11 @@ static void on_capabilities(void *ctx, hub_str capabilities_json)
     hub_binding_capabilities(ctx, capabilities_json);
 }
 
+static void on_about(void *ctx, hub_str result_json)
+{
+    hub_binding_about(ctx, result_json);
+}
+
 static void on_updated(void *ctx, hub_str uri)
 {
     const hub_binding *binding = ctx;
@@ -184,6 +189,7 @@ static int32_t on_elicitation_complete(void *ctx, uint64_t id, hub_str params_js
 const hub_instance_events HUB_BINDING_EVENTS = {
     .on_list = on_list,
     .on_capabilities = on_capabilities,
+    .on_about = on_about,
     .on_updated = on_updated,
     .on_message = on_message,
     .on_release = on_release,

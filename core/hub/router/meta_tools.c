@@ -53,8 +53,6 @@ static const char *code_of(hub_err err)
         return "E_POLICY_DENIED";
     case HUB_ELIMIT:
         return "E_POLICY_MAX_ACTIVE";
-    case HUB_ECOLLISION:
-        return "E_TOOL_NAME_CONFLICT";
     case HUB_EUNAVAILABLE:
         return "E_UNAVAILABLE";
     case HUB_EBUSY:

@@ -366,6 +366,10 @@ static void describe(look *asked, hub_toolset *toolset)
                                 &tools); /* or none is known */
     hub_buf_add_char(asked->out, '{');
     add_toolset(asked, toolset, HUB_LIMIT_DESCRIPTION_BYTES);
+    if (hub_toolset_about(toolset)->title != NULL) {
+        hub_json_add_key(asked->out, HUB_STR("title"));
+        hub_json_add_string(asked->out, hub_str_of(hub_toolset_about(toolset)->title));
+    }
     add_other_counts(toolset, asked->out);
     describe_tools(asked, &tools, &scratch);
     hub_buf_add_char(asked->out, '}');

@@ -236,6 +236,7 @@ static void take_late_discovery(mcp_server *server, const patchbay_message *mess
     } else if (server->phase == PHASE_INITIALIZING) {
         patchbay_str capabilities = patchbay_json_get(message->result, "capabilities");
         note_answer(server);
+        upstream_tell_about(server, message->result);
         use_version(server, UPSTREAM_MODERN_VERSION);
         begin_modern(server, capabilities.len > 0                   ? capabilities
                              : message->kind == PATCHBAY_MSG_RESULT ? patchbay_str_of("{}")
@@ -271,6 +272,7 @@ void upstream_take_discovery(mcp_server *server, const patchbay_message *message
         if (versions.len == 0 || versions.ptr[0] != '[') {
             go_on_without(server); /* no DiscoverResult: there are servers that say {} to all */
         } else {
+            upstream_tell_about(server, message->result);
             take_modern(server, versions,
                         capabilities.len > 0 ? capabilities : patchbay_str_of("{}"));
         }
@@ -362,6 +364,7 @@ void upstream_take_initialization(mcp_server *server, const patchbay_message *me
     upstream_send(server, &notification);
     if (server->phase == PHASE_INITIALIZING) { /* sending may have ended the connection */
         patchbay_str capabilities = patchbay_json_get(message->result, "capabilities");
+        upstream_tell_about(server, message->result);
         upstream_lists_begin(server, capabilities.len > 0 ? capabilities : patchbay_str_of("{}"));
     }
 }

@@ -116,6 +116,15 @@ int upstream_restart_is_far(mcp_server *server, char *ret_text, size_t size)
     return 1;
 }
 
+void upstream_tell_about(mcp_server *server, patchbay_str result)
+{
+    if (result.len > 0 && result.ptr[0] == '{' &&
+        PATCHBAY_HAS(patchbay_catalog_v1, server->catalog, set_about) &&
+        server->catalog->set_about(server->host, result) != PATCHBAY_OK) {
+        upstream_log(server, PATCHBAY_LOG_WARNING, "what the server says of itself was refused");
+    }
+}
+
 void upstream_report(mcp_server *server)
 {
     if (!PATCHBAY_HAS(patchbay_catalog_v1, server->catalog, set_health)) {

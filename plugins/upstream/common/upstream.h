@@ -324,6 +324,9 @@ void upstream_quote_error(patchbay_str error, char *ret_line, size_t size);
 void upstream_write_time(uint64_t ms, char *ret_text);
 
 /* lists.c */
+/* Hand on what the server says of itself in the result of `initialize` or `server/discover`. */
+void upstream_tell_about(mcp_server *server, patchbay_str result);
+
 /* Read what the server says it has; `capabilities` may be empty: it said nothing. */
 void upstream_lists_begin(mcp_server *server, patchbay_str capabilities);
 /* Read a list, or once more after the reading that is on. */

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "cli/advice.h"
 #include "cli/probe.h"
 #include "cli/reach.h"
 #include "cli/waiting.h"
@@ -28,6 +29,12 @@ static void on_found(void *ctx, const char *key, hub_err err, hub_str text)
     hub_buf_fini(&line);
 }
 
+static void on_advice(void *ctx, const char *line)
+{
+    (void)ctx;
+    cli_complain("warning: %s", line);
+}
+
 /* Start every toolset that is switched on, whichever are active, and say what becomes of each. */
 static int connect_all(cli_options *options)
 {
@@ -42,6 +49,7 @@ static int connect_all(cli_options *options)
             status = EXIT_INTERNAL;
         }
         cli_waiting_end(&waiting);
+        hub_advice_give(cli_local_hub(local), on_advice, NULL);
     }
     cli_local_close(local);
     return status;

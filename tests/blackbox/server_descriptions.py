@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What servers say of themselves (2026-07-28 schema DiscoverResult, Implementation; 2025-11-25 schema InitializeResult): it
+describes their toolsets to models, and what they change of it later is noticed."""
+
+import json
+
+from mcp import HubTest, fixture, main, tool
+
+ABOUT = json.dumps({"title": "The Recorder", "description": "Records what it is told."})
+SAYS = "Call echo first.\nThen the others."
+
+
+class Descriptions(HubTest):
+    def row(self, client, key="up"):
+        return next(row for row in self.meta_call(client, "list_toolsets")["toolsets"] if row["key"] == key)
+
+    def test_of_both_eras(self):
+        for era in ("legacy", "modern"):
+            for flags, expected in (
+                (("--about", ABOUT, "--instructions", SAYS), "Records what it is told."),
+                (("--instructions", SAYS), "Call echo first. Then the others."),
+                (("--about", '{"title": "The Recorder"}'), "The Recorder"),
+                ((), None),
+            ):
+                with self.subTest(era, flags=flags):
+                    client = self.legacy(toolsets={"up": self.recorder().toolset("--era", era, *flags)})
+                    client.names()
+                    self.assertEqual(self.row(client).get("description"), expected)
+                    client.hub.finish()
+
+    def test_the_operator_s_word_comes_first(self):
+        up = self.recorder().toolset("--about", ABOUT, description="Ours.")
+        client = self.legacy(toolsets={"up": up})
+        client.names()
+        self.assertEqual(self.row(client)["description"], "Ours.")
+        self.assertEqual(self.meta_call(client, "describe_toolset", toolset="up")["title"], "The Recorder")
+
+    def test_a_long_story(self):
+        about = json.dumps({"description": "It tells. " * 5000})
+        client = self.legacy(toolsets={"up": self.recorder().toolset("--about", about)})
+        client.names()
+        self.assertLessEqual(len(self.row(client)["description"].encode()), 56)
+        found = self.meta_call(client, "describe_toolset", toolset="up")["description"]
+        self.assertTrue(900 < len(found.encode()) <= 1024)
+
+    def test_it_is_remembered(self):
+        manifest = {"hub": {"cache_dir": str(self.home / "cache")}}
+        up = {**self.recorder().toolset("--about", ABOUT), "env": {}}
+        client = self.legacy(toolsets={"up": up}, manifest=manifest)
+        client.names()
+        client.hub.wait_until(lambda: list((self.home / "cache").glob("*.json")), "the file")
+        client.hub.finish()
+        client = self.legacy(toolsets={"up": up}, manifest=manifest)
+        self.assertEqual(self.row(client)["description"], "Records what it is told.")
+        self.assertEqual(self.meta_call(client, "describe_toolset", toolset="up")["title"], "The Recorder")
+
+
+class Redefined(HubTest):
+    """A definition that is replaced by another one of the same name is named in the log, and counted."""
+
+    def test_while_it_runs(self):
+        recorder = self.recorder()
+        tools = self.home / "tools.json"
+        before = [tool("a", description="Reads."), tool("b"), tool("c")]
+        tools.write_text(json.dumps(before))
+        client = self.legacy(toolsets={"up": recorder.toolset("--tools", tools)})
+        self.assertEqual(client.own_names(), ["up__a", "up__b", "up__c"])
+        after = [tool("a", description="Reads, and tells."), tool("b", title="B", annotations={"readOnlyHint": True}), tool("c")]
+        since = client.hub.mark
+        recorder.command(tools=json.dumps(after), notify=1)
+        client.wait_list_changed(since)
+        line = client.hub.wait_log("tools.redefined")
+        self.assertSays(line, "warning", "toolset=up", "count=2", "a(description)", "b(title annotations)")
+        self.assertNotIn("c(", line)
+        status = client.request("patchbay/status").result
+        self.assertEqual(status["toolsets"][0]["status"]["redefined"], 2)
+
+    def test_what_is_new_is_not_redefined(self):
+        recorder = self.recorder()
+        tools = self.home / "tools.json"
+        tools.write_text(json.dumps([tool("a")]))
+        client = self.legacy(toolsets={"up": recorder.toolset("--tools", tools)})
+        client.names()
+        since = client.hub.mark
+        recorder.command(tools=json.dumps([tool("b"), tool("a")]), notify=1)
+        client.wait_list_changed(since)
+        self.assertNotIn("tools.redefined", client.hub.log)
+
+
+class Advice(HubTest):
+    def test_contested_names(self):
+        toolsets = {key: self.recorder().toolset() for key in ("a", "b")}
+        done = self.cli("check", "--connect", toolsets=toolsets, manifest={"hub": {"naming": "none"}})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertSays(done.stderr, 'warning: profile "default": the tool name "echo" belongs to nobody', "a:echo, b:echo")
+        done = self.cli("check", "--connect", toolsets=toolsets)
+        self.assertNotIn("belongs to nobody", done.stderr)
+
+    def test_schemas_that_model_apis_refuse(self):
+        tools = self.home / "tools.json"
+        shapes = [tool(f"bad{n}", inputSchema={"type": "object", word: [{"type": "object"}]})
+                  for n, word in enumerate(("oneOf", "anyOf", "allOf"))]
+        inner = {"type": "object", "properties": {"x": {"oneOf": [{"type": "string"}]}}}
+        tools.write_text(json.dumps([*shapes, tool("good", inputSchema=inner)]))
+        done = self.cli("check", "--connect", toolsets={"up": self.recorder().toolset("--tools", tools), "own": fixture("one")})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertSays(done.stderr, 'toolset "up": clients may drop tools', ": bad0,bad1,bad2")
+        self.assertNotIn("good", done.stderr)
+        self.assertNotIn('"own"', done.stderr)
+
+    def test_many_of_them(self):
+        tools = self.home / "tools.json"
+        tools.write_text(json.dumps([tool(f"bad{n:04}", inputSchema={"type": "object", "oneOf": []}) for n in range(500)]))
+        done = self.cli("check", "--connect", toolsets={"up": self.recorder().toolset("--tools", tools)})
+        self.assertRegex(done.stderr, r"bad0000,bad0001,.* and \d+ more")
+        self.assertLess(max(map(len, done.stderr.splitlines())), 2048)
+
+
+class Registry(HubTest):
+
+    def test_the_registry_is_logged_once(self):
+        client = self.legacy(toolsets={"up": self.recorder().toolset(active=False), "own": fixture("one", active=False)})
+        for key in ("up", "own"):
+            before = client.hub.log.count("tools.registry.updated")
+            client.call("enable_toolset", {"toolset": key}).result
+            client.hub.wait_log(f"toolset.enabled toolset={key}")
+            client.barrier()
+            self.assertEqual(client.hub.log.count("tools.registry.updated"), before + 1, key)
+        client.call("disable_toolset", {"toolset": "up"}).result
+        self.assertSays(client.hub.wait_log("tools.registry.server.removed"), "serverName=up", "echo,hold")
+
+
+if __name__ == "__main__":
+    main()

@@ -4,7 +4,7 @@
 less is served, and what was kept is given back."""
 
 from http_client import HttpTest, dump, render
-from mcp import main
+from mcp import fixture, main
 
 MIB = 1 << 20
 CLIENTS = 20
@@ -44,6 +44,29 @@ class ClientMemory(HttpTest):
         self.assertGreaterEqual(refused + ended, CLIENTS - 8 * MIB // HALF)
         self.assertEqual(server.connection().send(head + body).reply().status, 200)  # given back
         self.assertIdle(server)
+
+    def test_all_at_once(self):
+        """Idle connections, unfinished bodies, readers that stop: the short form of tests/scale/all_at_once.py."""
+        server = self.http(toolsets={"a": fixture("one")}, manifest={"limits": {"client_memory": "16MiB"}})
+        idle = [server.connection() for _ in range(100)]
+        for connection in idle:
+            self.assertEqual(connection.send(render("GET", "/healthz")).reply("GET").status, 200)
+        message = server.modern_request("tools/call", {"name": "a__one", "arguments": {"text": "x" * MIB}}, request_id=1)
+        body = dump(message)
+        head = render("POST", "/mcp", server.modern_headers(message, {"Content-Length": str(len(body))}))
+        greedy = [server.connection() for _ in range(2 * CLIENTS)]
+        for number, connection in enumerate(greedy):
+            try:
+                # Half of them have all of it answered, with as much, and read none of that.
+                connection.send(head + (body if number % 2 else body[:-1]))
+            except OSError:
+                pass  # refused, or let go
+            self.assertEqual(server.call("a__one").status, 200)
+        for connection in idle:
+            self.assertEqual(connection.send(render("GET", "/healthz")).reply("GET").status, 200)
+        for connection in greedy:
+            connection.close()
+        self.assertEqual(server.connection().send(head + body).reply().status, 200)  # given back
 
 
 if __name__ == "__main__":

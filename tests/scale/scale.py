@@ -30,13 +30,13 @@ def raise_file_limit(wanted):
 
 
 class Hub:
-    def __init__(self, folder):
+    def __init__(self, folder, **limits):
         manifest = folder / "hub.json"
         manifest.write_text(
             json.dumps(
                 {
                     "listen": [{"http": "127.0.0.1:0"}],
-                    "limits": {"connections": 50000, "sessions": 50000, "sessions_per_principal": 50000},
+                    "limits": {"connections": 50000, "sessions": 50000, "sessions_per_principal": 50000, **limits},
                     "modules": {"paths": [str(PLUGINS)]},
                     "toolsets": {"time": {"active": False}, "files": {"active": False, "config": {"roots": [str(folder)]}}},
                 }
@@ -56,12 +56,12 @@ class Hub:
         else:
             raise SystemExit(f"the hub did not start: {self.process.wait()}")
 
-    def memory(self):
-        """Resident bytes."""
+    def memory(self, field="VmRSS"):
+        """Resident bytes; with VmHWM the most that there ever were."""
         for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
+            if line.startswith(f"{field}:"):
                 return int(line.split()[1]) * 1024
-        raise RuntimeError("no VmRSS")
+        raise RuntimeError(f"no {field}")
 
     def cpu(self):
         """Seconds of processor time so far."""

@@ -37,6 +37,10 @@ sys.path.insert(0, str(SUPPORT.parent / "blackbox"))
 import mcp  # noqa: E402
 
 HANGS_AFTER = mcp.TIMEOUT
+# The dynamic linker has no memory for the thread-local data of a library that was loaded while the program ran. There is
+# nobody whom it could tell: glibc's __tls_get_addr says this, and ends the process with 127. No program can hold that.
+LINKERS_END = "cannot allocate memory for thread-local data: ABORT"
+
 SANITIZED = ("AddressSanitizer", "LeakSanitizer", "runtime error:", "hub_assert", "assertion")
 JSON_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
@@ -331,6 +335,8 @@ class Run:
         """All that is wrong with this run."""
         problems = list(self.problems)
         log = self.log
+        if self.process.returncode == 127 and LINKERS_END in log:
+            return [f"says {sign}" for sign in SANITIZED if sign in log]
         if self.process.returncode < 0 or self.process.returncode > 7:
             problems.append(f"ended with {self.process.returncode}")
         problems += [f"says {sign}" for sign in SANITIZED if sign in log]

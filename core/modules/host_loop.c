@@ -368,9 +368,11 @@ static int32_t process_spawn(patchbay_host *host, const patchbay_spawn_options *
         return PATCHBAY_ENOMEM;
     }
     hub_error why = {.code = HUB_OK};
+    uint64_t begin_ms = hub_clock_coarse_ms();
     hub_err err =
         hub_process_spawn(host->env->processes, hub_str_of(host->key), options, &process->process,
                           ret_stdin_fd, ret_stdout_fd, ret_stderr_fd, &why);
+    host->env->lent_ms += hub_clock_coarse_ms() - begin_ms;
     if (err != HUB_OK) {
         hub_str text = hub_str_of(why.text);
         size_t len = text.len < sizeof reterr->text - 1 ? text.len : sizeof reterr->text - 1;

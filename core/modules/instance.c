@@ -185,15 +185,28 @@ hub_err hub_instance_create(hub_module_env *env, const hub_module *module, const
     return HUB_OK;
 }
 
-/* Name a plugin that kept the loop waiting, and have the time go on. To a tick of the kernel,
- * because each call asks. */
-static void check_budget(hub_instance *instance, uint64_t begin_ms, const char *entry)
+/* When plugin code was entered. */
+typedef struct budget {
+    uint64_t begin_ms;
+    uint64_t lent_ms; /* of the environment, by then */
+} budget;
+
+static budget begin_budget(const hub_instance *instance)
 {
-    uint64_t spent_ms = hub_clock_coarse_ms() - begin_ms;
+    return (budget){.begin_ms = hub_clock_coarse_ms(), .lent_ms = instance->env->lent_ms};
+}
+
+/* Name a plugin that kept the loop waiting, and have the time go on. To a tick of the kernel,
+ * because each call asks. Starting a server takes its time, too, but that is the hub's. */
+static void check_budget(hub_instance *instance, budget begun, const char *entry)
+{
+    uint64_t spent_ms = hub_clock_coarse_ms() - begun.begin_ms;
     if (spent_ms > 0) {
         hub_clock_renew_turn();
         ev_now_update(instance->env->loop); /* timers count from the same time */
     }
+    uint64_t lent_ms = instance->env->lent_ms - begun.lent_ms;
+    spent_ms = spent_ms > lent_ms ? spent_ms - lent_ms : 0;
     if (spent_ms > HUB_LOOP_BUDGET_MS) {
         hub_log(HUB_LOG_WARNING, "plugin.slow", HUB_F_TEXT("toolset", instance->key),
                 HUB_F_TEXT("entry", entry), HUB_F_INT("ms", spent_ms));
@@ -203,24 +216,24 @@ static void check_budget(hub_instance *instance, uint64_t begin_ms, const char *
 void hub_instance_call(hub_instance *instance, uint64_t call, const patchbay_request *request)
 {
     hub_assert(instance->magic == HUB_INSTANCE_MAGIC);
-    uint64_t begin_ms = hub_clock_coarse_ms();
+    budget begun = begin_budget(instance);
     hub_watchdog_stay stay;
     hub_instance_enter(instance, &stay, "call", request->tool);
     instance->module->table->call(instance->plugin, (patchbay_call){.id = call}, request);
     hub_watchdog_leave(instance->env->watchdog, &stay);
-    check_budget(instance, begin_ms, "call");
+    check_budget(instance, begun, "call");
 }
 
 void hub_instance_cancel(hub_instance *instance, uint64_t call)
 {
     hub_assert(instance->magic == HUB_INSTANCE_MAGIC);
     if (instance->module->table->cancel != NULL) {
-        uint64_t begin_ms = hub_clock_coarse_ms();
+        budget begun = begin_budget(instance);
         hub_watchdog_stay stay;
         hub_instance_enter(instance, &stay, "cancel", HUB_STR_EMPTY);
         instance->module->table->cancel(instance->plugin, (patchbay_call){.id = call});
         hub_watchdog_leave(instance->env->watchdog, &stay);
-        check_budget(instance, begin_ms, "cancel");
+        check_budget(instance, begun, "cancel");
     }
 }
 
@@ -228,12 +241,12 @@ void hub_instance_answer(hub_instance *instance, patchbay_on_answer *on_answer, 
                          uint64_t call, int32_t status, hub_str json)
 {
     hub_assert(instance->magic == HUB_INSTANCE_MAGIC);
-    uint64_t begin_ms = hub_clock_coarse_ms();
+    budget begun = begin_budget(instance);
     hub_watchdog_stay stay;
     hub_instance_enter(instance, &stay, "on_answer", HUB_STR_EMPTY);
     on_answer(arg, (patchbay_call){.id = call}, status, json);
     hub_watchdog_leave(instance->env->watchdog, &stay);
-    check_budget(instance, begin_ms, "on_answer");
+    check_budget(instance, begun, "on_answer");
 }
 
 void hub_instance_close(hub_instance *instance)

@@ -218,6 +218,10 @@ class Enabling(HubTest):
         client = self.legacy(toolsets=toolsets)
         self.assertEqual(client.own_names(), ["alpha__one"])
         self.assertSays(client.hub.wait_log("no paper"), "broken")
+        rows = {row["key"]: row for row in self.meta_call(client, "list_toolsets")["toolsets"]}
+        self.assertEqual((rows["broken"]["active"], rows["broken"]["state"]), (False, "failed"))
+        self.assertSays(rows["broken"]["reason"], "no paper")
+        self.assertNotIn("reason", rows["alpha"])
 
     def test_a_toolset_switched_off_by_configuration(self):
         client = self.legacy(toolsets={**TOOLSETS, "off": fixture("x", enabled=False)})

@@ -126,6 +126,7 @@ class Registry(HubTest):
             client.hub.wait_log(f"toolset.enabled toolset={key}")
             client.barrier()
             self.assertEqual(client.hub.log.count("tools.registry.updated"), before + 1, key)
+        self.assertSays(client.hub.wait_log("tools.discovery.server.success"), "serverName=up", "toolNames=echo,hold,die")
         client.call("disable_toolset", {"toolset": "up"}).result
         self.assertSays(client.hub.wait_log("tools.registry.server.removed"), "serverName=up", "echo,hold")
 

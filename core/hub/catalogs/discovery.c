@@ -176,19 +176,20 @@ static void plan_retry(hub_toolset *toolset)
 static void log_outcome(const hub_toolset *toolset, const hub_discovery_run *run, hub_str failure)
 {
     bool is_good = failure.ptr == NULL;
-    hub_log_field fields[] = {
+    hub_name_list names = hub_toolset_tool_names(toolset);
+    hub_log_field fields[6] = {
         HUB_F_TEXT("serverName", hub_toolset_key(toolset)),
-        HUB_F_INT("toolCount", hub_toolset_count(toolset, HUB_KIND_TOOL)),
-        HUB_F_STR("errorMessage", failure),
-        HUB_F_TEXT("traceId", hub_discovery_trace(run)),
-        {.key = NULL},
+        HUB_F_INT("toolCount", names.count),
     };
-    if (is_good) {
-        fields[2] = fields[3];
-        fields[3].key = NULL;
+    size_t count = 2;
+    if (!is_good) {
+        fields[count++] = HUB_F_STR("errorMessage", failure);
     }
-    if (run == NULL) { /* nobody has asked */
-        fields[is_good ? 2 : 3].key = NULL;
+    if (run != NULL) { /* somebody has asked */
+        fields[count++] = HUB_F_TEXT("traceId", hub_discovery_trace(run));
+    }
+    if (names.count > 0) { /* that are there, or that are not */
+        fields[count++] = HUB_F_TEXT("toolNames", names.text);
     }
     hub_log_fields(is_good ? HUB_LOG_INFO : HUB_LOG_WARNING,
                    is_good ? "tools.discovery.server.success" : "tools.discovery.server.failed",

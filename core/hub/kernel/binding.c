@@ -299,7 +299,7 @@ void hub_binding_about(hub_binding *binding, hub_str about_json)
 }
 
 /* What a server or its module says of itself is shown to many: without secrets. */
-static void keep_text(char *kept, size_t size, hub_str text)
+void hub_binding_keep_text(char *kept, size_t size, hub_str text)
 {
     hub_buf masked;
     hub_buf_init(&masked, SIZE_MAX / 4);
@@ -316,7 +316,7 @@ void hub_binding_state(hub_binding *binding, uint32_t state, hub_str detail)
         return;
     }
     toolset->state = state;
-    keep_text(toolset->detail, sizeof toolset->detail, detail);
+    hub_binding_keep_text(toolset->detail, sizeof toolset->detail, detail);
     if (state == PATCHBAY_STATE_FAILED) {
         hub_log(HUB_LOG_WARNING, "toolset.failed", HUB_F_TEXT("toolset", toolset->settings->key),
                 HUB_F_STR("reason", detail));
@@ -336,7 +336,7 @@ void hub_binding_health(hub_binding *binding, const patchbay_health *health)
                                  .next_attempt_ms = health->next_attempt_ms};
     (void)snprintf(kept->protocol, sizeof kept->protocol, HUB_STR_FMT,
                    HUB_STR_ARG(health->protocol));
-    keep_text(kept->last_error, sizeof kept->last_error, health->last_error);
+    hub_binding_keep_text(kept->last_error, sizeof kept->last_error, health->last_error);
 }
 
 void hub_binding_defer(hub_binding *binding)

@@ -19,4 +19,7 @@ void hub_binding_forget_first(hub_binding *binding);
 /* A toolset that leaves goes with its last binding. */
 void hub_toolset_end_if_left(hub_toolset *toolset);
 
+/* Keep a text that is shown to many: without secrets, cut at `size` with its NUL. */
+void hub_binding_keep_text(char *kept, size_t size, hub_str text);
+
 #endif

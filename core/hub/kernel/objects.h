@@ -186,12 +186,14 @@ struct hub_toolset {
     bool is_own;                         /* one session's own instance of another one */
     uint32_t state;                      /* PATCHBAY_STATE_… */
     char detail[HUB_LIMIT_REASON_BYTES]; /* why, when failed */
-    hub_toolset_health health;           /* zeros: nothing was said */
-    hub_catalog *lists[HUB_KINDS];       /* the last good ones; NULL: not known, or none */
-    hub_capabilities capabilities;       /* what it can do besides */
-    hub_about about;                     /* what its server says of itself */
-    uint64_t redefined;                  /* definitions that were replaced by others */
-    hub_toolset_answer *answer;          /* instead of a module: the hub itself */
+    char unusable
+        [HUB_LIMIT_REASON_BYTES];  /* why it could not be used the last time; empty: it was */
+    hub_toolset_health health;     /* zeros: nothing was said */
+    hub_catalog *lists[HUB_KINDS]; /* the last good ones; NULL: not known, or none */
+    hub_capabilities capabilities; /* what it can do besides */
+    hub_about about;               /* what its server says of itself */
+    uint64_t redefined;            /* definitions that were replaced by others */
+    hub_toolset_answer *answer;    /* instead of a module: the hub itself */
     alignas(max_align_t) char parts[];
 };
 

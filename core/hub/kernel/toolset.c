@@ -66,6 +66,11 @@ const char *hub_toolset_detail(const hub_toolset *toolset)
     return toolset->detail;
 }
 
+const char *hub_toolset_unusable(const hub_toolset *toolset)
+{
+    return toolset->unusable;
+}
+
 const hub_toolset_health *hub_toolset_health_of(const hub_toolset *toolset)
 {
     return &toolset->health;
@@ -290,22 +295,30 @@ static hub_err check_usable(const hub_toolset_settings *settings, hub_error *ret
     return HUB_OK;
 }
 
+static hub_err use(hub_toolset *toolset, hub_error *reterr)
+{
+    hub_binding *binding = NULL;
+    hub_err err = check_usable(toolset->settings, reterr);
+    if (err != HUB_OK || toolset->binding != NULL) {
+        return err;
+    }
+    err = hub_binding_make(toolset, toolset->settings, &binding, reterr);
+    if (err == HUB_OK) {
+        HUB_STATIONS_TELL(toolset_linked, toolset); /* its module's version is known now */
+        take_binding(toolset, binding);
+    }
+    return err;
+}
+
 hub_err hub_toolset_use(hub_toolset *toolset, hub_error *reterr)
 {
     HUB_IS(toolset, TOOLSET);
     hub_assert(!toolset->is_leaving);
-    hub_err err = check_usable(toolset->settings, reterr);
+    hub_error why = {.code = HUB_OK, .text = ""};
+    hub_err err = use(toolset, &why);
+    hub_binding_keep_text(toolset->unusable, sizeof toolset->unusable, hub_str_of(why.text));
     if (err != HUB_OK) {
-        return err;
-    }
-    if (toolset->binding == NULL) {
-        hub_binding *binding = NULL;
-        err = hub_binding_make(toolset, toolset->settings, &binding, reterr);
-        if (err != HUB_OK) {
-            return err;
-        }
-        HUB_STATIONS_TELL(toolset_linked, toolset); /* its module's version is known now */
-        take_binding(toolset, binding);
+        return hub_fail(reterr, err, "%s", why.text);
     }
     toolset->users++;
     return HUB_OK;

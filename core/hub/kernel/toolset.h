@@ -95,6 +95,9 @@ void *hub_toolset_part(const hub_toolset *toolset, const hub_station *station);
 /* How it fares: PATCHBAY_STATE_…, why it has failed, what its module says of its server. */
 uint32_t hub_toolset_state(const hub_toolset *toolset);
 const char *hub_toolset_detail(const hub_toolset *toolset);
+
+/* Why it could not be used when that was last tried, without secrets; empty: it could, or was not. */
+const char *hub_toolset_unusable(const hub_toolset *toolset);
 const hub_toolset_health *hub_toolset_health_of(const hub_toolset *toolset);
 
 /* ---- its catalog ----------------------------------------------------------------------------- */

@@ -49,6 +49,10 @@ const char *hub_describe_trouble(const hub_toolset *toolset, bool active, hub_bu
     if (!hub_toolset_settings_of(toolset)->enabled) {
         return "off";
     }
+    if (!active && hub_toolset_unusable(toolset)[0] != '\0') {
+        hub_line_add(why, hub_str_of(hub_toolset_unusable(toolset)), TROUBLE_BYTES);
+        return "failed";
+    }
     if (!active || hub_toolset_is_native(toolset)) {
         return NULL;
     }
@@ -75,6 +79,8 @@ static void add_summary(const hub_toolset *toolset, bool active, hub_buf *out)
     }
     if (active && hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED) {
         hub_buf_printf(&text, ": %s", hub_toolset_detail(toolset));
+    } else if (!active && hub_toolset_unusable(toolset)[0] != '\0') {
+        hub_buf_printf(&text, ": %s", hub_toolset_unusable(toolset));
     } else if (describe(toolset) != NULL) {
         hub_buf_printf(&text, ": %s", describe(toolset));
     }

@@ -265,6 +265,12 @@ const hub_config_key HUB_CONFIG_POLICY_KEYS[] = {
     {.name = NULL},
 };
 
+static const hub_config_word ACTIVE_SETS[] = {
+    {"principal", 0, false},
+    {"session", 1, false},
+    {.word = NULL},
+};
+
 /* What every profile has, and the hub section for all of them; `at` is where the draft lies. */
 #define EXPOSURE_KEYS(at)                                                                          \
     {.name = "naming",                                                                             \
@@ -300,6 +306,13 @@ const hub_config_key HUB_CONFIG_POLICY_KEYS[] = {
                    "{\"$ref\":\"#/$defs/toolset_key\"}}]}",                                        \
          .example = "[git, docs]",                                                                 \
          .is_comment = true},                                                                      \
+        {.name = "active_set",                                                                     \
+         .kind = HUB_CONFIG_CHOICE,                                                                \
+         .offset = (at) + PROFILE(has_set_per_session),                                            \
+         .words = ACTIVE_SETS,                                                                     \
+         .about = "Whose choice of toolsets an enable or disable changes: that of the principal, " \
+                  "in all its sessions, or of the session alone. It concerns clients that begin "  \
+                  "with `initialize`; for others it is always the principal's."},                  \
     {                                                                                              \
         .name = "meta_tools", .kind = HUB_CONFIG_BOOL, .offset = (at) + PROFILE(meta_tools),       \
         .fallback = true, .about = "Offer tools that enable, disable and describe toolsets."       \
@@ -409,7 +422,7 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
      .kind = HUB_CONFIG_MAP,
      .keys = HUB_KEYS,
      .about = "Who the hub is, and what it shows at /mcp and on stdio. Profiles start from the "
-              "last five keys."},
+              "last six keys."},
     {.name = "modules",
      .kind = HUB_CONFIG_MAP,
      .keys = MODULE_KEYS,

@@ -329,7 +329,7 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
                         "has ended");
     }
     hub_operation *operation =
-        hub_operation_create(manager, hub_loop(hub), toolsets, count, on_done, ctx);
+        hub_operation_create(manager, manager->audience, toolsets, count, on_done, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
@@ -412,7 +412,7 @@ hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_
                             hub_error *reterr)
 {
     hub_operation *operation =
-        hub_operation_create(manager, hub_loop(hub_of(manager)), toolsets, count, on_done, ctx);
+        hub_operation_create(manager, manager->audience, toolsets, count, on_done, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
@@ -466,7 +466,7 @@ hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size
                              hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
 {
     hub_operation *operation =
-        hub_operation_create(manager, hub_loop(hub_of(manager)), toolsets, count, on_done, ctx);
+        hub_operation_create(manager, manager->audience, toolsets, count, on_done, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
@@ -489,8 +489,9 @@ hub_manager *hub_manager_of(const hub_audience *audience)
 }
 
 /* What it sees from the beginning is in use by it, too. */
-static hub_err begin(hub_audience *audience)
+static hub_err begin(hub_audience *audience, const hub_audience *from)
 {
+    (void)from; /* the exposure is a copy of its exposure */
     size_t count;
     const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
     hub_manager_of(audience)->audience = audience;
@@ -500,6 +501,29 @@ static hub_err begin(hub_audience *audience)
         }
     }
     return HUB_OK;
+}
+
+/* Whether two audiences have chosen the same. */
+static bool same_choice(const hub_exposure *a, const hub_exposure *b)
+{
+    size_t count;
+    size_t other;
+    const hub_source *sources = hub_exposure_sources(a, &count);
+    (void)hub_exposure_sources(b, &other);
+    bool same = count == other;
+    for (size_t i = 0; same && i < count; i++) {
+        same = hub_exposure_source(b, sources[i].toolset) != NULL;
+    }
+    return same;
+}
+
+/* Something is under way, or the choice is another than the profile's. */
+static bool matters(const hub_audience *audience)
+{
+    const hub_manager *manager = hub_manager_of(audience);
+    const hub_audience *own = hub_profile_audience(hub_audience_profile(audience));
+    return manager->enabling != NULL || manager->disables != NULL ||
+           !same_choice(hub_audience_exposure(audience), hub_audience_exposure(own));
 }
 
 /* End an operation without its effect: give back what it holds, and say so. */
@@ -554,6 +578,7 @@ const hub_station HUB_ACTIVE_STATION = {
     .place = &place,
     .bytes = {[HUB_PART_AUDIENCE] = sizeof(hub_manager)},
     .audience_begins = begin,
+    .audience_matters = matters,
     .audience_ends = end,
     .toolset_listed = hub_active_take_list,
     .toolset_recalled = hub_active_take_lists,

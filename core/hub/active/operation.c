@@ -20,7 +20,7 @@ void hub_operation_destroy(hub_operation *operation)
     free(operation);
 }
 
-hub_operation *hub_operation_create(hub_manager *manager, struct ev_loop *loop,
+hub_operation *hub_operation_create(hub_manager *manager, const hub_audience *audience,
                                     const hub_str *toolsets, size_t count,
                                     hub_manager_on_done *on_done, void *ctx)
 {
@@ -33,7 +33,8 @@ hub_operation *hub_operation_create(hub_manager *manager, struct ev_loop *loop,
         return NULL;
     }
     made->manager = manager;
-    made->loop = loop;
+    made->audience = audience;
+    made->loop = hub_loop(hub_audience_hub(audience));
     made->on_done = on_done;
     made->ctx = ctx;
     made->count = count;
@@ -116,21 +117,20 @@ void hub_operation_log(const hub_operation *operation, size_t at, const char *do
 {
     const hub_manager_result *result = &operation->results[at];
     bool is_good = result->err == HUB_OK && !result->is_down;
+    hub_log_field fields[5] = {HUB_F_STR("toolset", result->toolset)};
+    size_t count = 1;
     if (result->err == HUB_OK && result->is_unchanged) {
         return;
     }
-    hub_log_field fields[] = {
-        HUB_F_STR("toolset", result->toolset),
-        HUB_F_TEXT("reason", result->why.text),
-        HUB_F_TEXT("traceId", operation->trace),
-        {.key = NULL},
-    };
-    if (is_good) {
-        fields[1] = HUB_F_INT("tools", result->tool_count);
+    fields[count++] =
+        is_good ? HUB_F_INT("tools", result->tool_count) : HUB_F_TEXT("reason", result->why.text);
+    if (hub_audience_principal(operation->audience) != NULL) {
+        fields[count++] = HUB_F_TEXT("principal", hub_audience_who(operation->audience));
     }
-    if (operation->trace[0] == '\0') {
-        fields[2].key = NULL;
+    if (operation->trace[0] != '\0') {
+        fields[count++] = HUB_F_TEXT("traceId", operation->trace);
     }
+    fields[count] = (hub_log_field){.key = NULL};
     hub_log_fields(is_good ? HUB_LOG_INFO : HUB_LOG_WARNING,
                    is_good                 ? done
                    : result->err == HUB_OK ? "toolset.wanted"

@@ -8,6 +8,7 @@
 
 #include "hub/active/manager.h"
 #include "hub/catalogs/discovery.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -30,6 +31,7 @@ typedef struct hub_operation_item {
 typedef struct hub_operation {
     struct hub_operation *next;
     hub_manager *manager;
+    const hub_audience *audience; /* the manager's */
     struct ev_loop *loop;
     hub_manager_on_done *on_done;
     void *ctx;
@@ -49,7 +51,7 @@ typedef struct hub_operation {
 
 /* An operation on the toolsets of these names, which are copied and trimmed; NULL when out of
  * memory. */
-hub_operation *hub_operation_create(hub_manager *manager, struct ev_loop *loop,
+hub_operation *hub_operation_create(hub_manager *manager, const hub_audience *audience,
                                     const hub_str *toolsets, size_t count,
                                     hub_manager_on_done *on_done, void *ctx);
 

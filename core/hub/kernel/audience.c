@@ -15,8 +15,12 @@ static bool is_own(const hub_audience *audience)
     return audience->principal == NULL;
 }
 
+/* Also when it has no sessions. */
 static bool matters(const hub_audience *audience)
 {
+    if (audience->is_of_session) {
+        return false;
+    }
     for (size_t row = 0; row < hub_stations_count(); row++) {
         const hub_station *station = hub_stations_at(row);
         if (station->audience_matters != NULL && station->audience_matters(audience)) {
@@ -75,13 +79,12 @@ static void end(hub_audience *audience)
     free(audience);
 }
 
-/* Have the stations begin with an audience, as that of the profile is. */
-static hub_err begin(hub_audience *audience)
+static hub_err begin(hub_audience *audience, const hub_audience *from)
 {
     hub_err err = HUB_OK;
     for (size_t row = 0; err == HUB_OK && row < hub_stations_count(); row++) {
         const hub_station *station = hub_stations_at(row);
-        err = station->audience_begins != NULL ? station->audience_begins(audience) : HUB_OK;
+        err = station->audience_begins != NULL ? station->audience_begins(audience, from) : HUB_OK;
     }
     return err;
 }
@@ -105,7 +108,7 @@ hub_err hub_audience_make_own(hub_profile *profile, hub_exposure *exposure)
         return HUB_ENOMEM;
     }
     audience->exposure = exposure;
-    hub_err err = begin(audience);
+    hub_err err = begin(audience, NULL);
     if (err != HUB_OK) {
         audience->exposure = NULL; /* the caller's */
         end(audience);
@@ -144,7 +147,7 @@ static void add_session(hub_audience *audience, hub_session *session)
 static hub_audience *find(const hub_principal *principal, const hub_profile *profile)
 {
     hub_audience *audience = principal->audiences;
-    while (audience != NULL && audience->profile != profile) {
+    while (audience != NULL && (audience->profile != profile || audience->is_of_session)) {
         audience = audience->next_of_principal;
     }
     return audience;
@@ -201,36 +204,55 @@ static void move_session(hub_session *session, hub_audience *to)
     HUB_STATIONS_TELL(session_moved, session, from);
 }
 
+/* Whether the choice of a session is its own: of one that began with `initialize`, where the profile
+ * says so. */
+static bool is_apart(const hub_session *session)
+{
+    return session->profile->settings->has_set_per_session &&
+           session->revision != HUB_REVISION_NONE;
+}
+
+/* All sessions of its principal that see what it has seen so far belong to the audience. */
+static void gather(hub_audience *audience, hub_session *session)
+{
+    hub_session *next;
+    if (audience->is_of_session) {
+        move_session(session, audience);
+        return;
+    }
+    for (hub_session *at = session->audience->sessions; at != NULL; at = next) {
+        next = at->audience_next;
+        if (at->principal == audience->principal) {
+            move_session(at, audience);
+        }
+    }
+}
+
 hub_err hub_audience_of_choice(hub_session *session, hub_audience **ret_audience)
 {
     HUB_IS(session, SESSION);
-    hub_profile *profile = session->profile;
-    hub_audience *own = profile->audiences;
-    if (session->audience != own) {
-        *ret_audience = session->audience;
+    hub_audience *from = session->audience;
+    bool is_of_session = is_apart(session);
+    if (is_of_session ? from->is_of_session : !is_own(from)) {
+        *ret_audience = from;
         return HUB_OK;
     }
-    hub_audience *audience = allocate(profile);
+    hub_audience *audience = allocate(session->profile);
     if (audience == NULL) {
         return HUB_ENOMEM;
     }
+    audience->is_of_session = is_of_session;
     link_principal(audience, session->principal);
     hub_principal_hold(session->principal);
-    hub_err err = hub_exposure_copy(own->exposure, &audience->exposure);
+    hub_err err = hub_exposure_copy(from->exposure, &audience->exposure);
     if (err == HUB_OK) {
-        err = begin(audience);
+        err = begin(audience, from);
     }
     if (err != HUB_OK) {
         end(audience);
         return err;
     }
-    hub_session *next;
-    for (hub_session *at = own->sessions; at != NULL; at = next) {
-        next = at->audience_next;
-        if (at->principal == session->principal) {
-            move_session(at, audience);
-        }
-    }
+    gather(audience, session);
     *ret_audience = audience;
     return HUB_OK;
 }

@@ -2,7 +2,8 @@
 /*
  * Audiences: those sessions of a profile that see the same. Every profile has one of its own, which
  * sees what the settings make active. A principal whose choice of toolsets is another has an
- * audience in each profile where it is, with an exposure of its own; it is made when the choice is
+ * audience in each profile where it is, with an exposure of its own (`active_set: session`: each of
+ * its legacy sessions has one); it is made when the choice is
  * first changed, and shares all but the choice with the profile's. So that nobody's choice changes
  * what somebody else sees, whatever belongs to a choice (operations, what clients have been told)
  * lies with the audience.
@@ -50,9 +51,9 @@ const char *hub_audience_who(const hub_audience *audience);
 /* Whether a toolset is active for it. */
 bool hub_audience_has(const hub_audience *audience, const hub_toolset *toolset);
 
-/* The audience in which the choice of a session is made: that of its principal. When there is none
- * yet, it is made, sees what the profile's own does, and all sessions of the principal belong to it
- * from now on.
+/* The audience in which the choice of a session is made: that of its principal, or its own. When
+ * there is none yet, it is made, sees what the session has seen so far, and all sessions of the
+ * principal belong to it from now on.
  * owns:    nothing: it lives as said above
  * errors:  HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_audience_of_choice(hub_session *session, hub_audience **ret_audience);

@@ -123,7 +123,8 @@ struct hub_profile {
 
 struct hub_audience {
     uint32_t magic;
-    bool is_idle; /* it has no session, and is in the hub's list of those */
+    bool is_of_session; /* of one session, and not of all of its principal */
+    bool is_idle;       /* it has no session, and is in the hub's list of those */
     hub_profile *profile;
     hub_principal *principal; /* NULL: it is the profile's own */
     hub_audience *next_of_principal;

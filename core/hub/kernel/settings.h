@@ -74,7 +74,8 @@ typedef struct hub_profile_settings {
     hub_names toolsets;      /* active at start (static); may be the single word "ALL" */
     hub_policy_rules policy; /* the hub's own policy applies first */
     bool meta_tools;
-    const char *source; /* "FILE:LINE: KEY", of what says how it starts; NULL: no file does */
+    bool has_set_per_session; /* a legacy session's choice of toolsets is its own */
+    const char *source;       /* "FILE:LINE: KEY", of what says how it starts; NULL: no file does */
 } hub_profile_settings;
 
 typedef struct hub_module_settings {

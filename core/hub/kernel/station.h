@@ -144,8 +144,9 @@ struct hub_station {
                               const struct hub_principal *principal);
     bool (*client_matters)(const struct hub_orchestrator *hub, const struct hub_client *client);
 
-    hub_err (*audience_begins)(struct hub_audience *audience); /* it sees what its profile's does */
-    void (*audience_ends)(struct hub_audience *audience);      /* also one that did not begin */
+    /* It sees what `from` does; NULL: it is the first of its profile. */
+    hub_err (*audience_begins)(struct hub_audience *audience, const struct hub_audience *from);
+    void (*audience_ends)(struct hub_audience *audience);          /* also one that did not begin */
     bool (*audience_matters)(const struct hub_audience *audience); /* also without a session */
 
     /* It belongs to another audience from now on, which sees the same. */

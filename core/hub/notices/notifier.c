@@ -113,33 +113,32 @@ hub_notifier *hub_notifier_of(const hub_audience *audience)
     return hub_audience_part(audience, &HUB_NOTICES_STATION);
 }
 
-/* Its sessions have been told what those of the profile's own audience have. */
-static void follow(hub_notifier *notifier, const hub_notifier *own)
+/* Its sessions have been told what they were as those of another audience. */
+static void follow(hub_notifier *notifier, const hub_notifier *from)
 {
     struct ev_loop *loop = hub_loop(hub_audience_hub(notifier->audience));
     for (int kind = 0; kind < HUB_KINDS; kind++) {
-        notifier->told[kind] = hub_shown_ref(own->told[kind]);
-        notifier->seen[kind] = own->seen[kind];
+        notifier->told[kind] = hub_shown_ref(from->told[kind]);
+        notifier->seen[kind] = from->seen[kind];
     }
-    notifier->is_asked_for = own->is_asked_for;
-    notifier->quiet_until = own->quiet_until;
-    notifier->holds = own->holds;
-    notifier->is_due = own->is_due;
-    if (ev_is_active(&own->timer)) {
+    notifier->is_asked_for = from->is_asked_for;
+    notifier->quiet_until = from->quiet_until;
+    notifier->holds = from->holds;
+    notifier->is_due = from->is_due;
+    if (ev_is_active(&from->timer)) {
         ev_timer_set(&notifier->timer, HUB_LIMIT_NOTIFY_WINDOW_MS / 1000., 0.);
         ev_timer_start(loop, &notifier->timer);
     }
 }
 
-static hub_err begin(hub_audience *audience)
+static hub_err begin(hub_audience *audience, const hub_audience *from)
 {
     hub_notifier *notifier = hub_notifier_of(audience);
-    const hub_audience *own = hub_profile_audience(hub_audience_profile(audience));
     notifier->audience = audience;
     ev_timer_init(&notifier->timer, on_window_end, 0., 0.);
     notifier->timer.data = notifier;
-    if (own != audience) {
-        follow(notifier, hub_notifier_of(own));
+    if (from != NULL) {
+        follow(notifier, hub_notifier_of(from));
     } else {
         hub_notifier_settle(notifier);
     }

@@ -198,17 +198,19 @@ static void on_changed(void *ctx, const hub_manager_result *results, size_t coun
 static void change_toolsets(hub_call *call, const hub_way *way, const hub_str *toolsets,
                             size_t count, bool enabling, bool single)
 {
-    hub_manager *manager = hub_manager_of(audience_of(call));
+    hub_audience *audience = NULL;
     pending_change *pending = malloc(sizeof *pending);
     hub_error why = {.code = HUB_OK, .text = "out of memory"};
-    hub_err err = HUB_ENOMEM;
-    if (pending != NULL) {
+    hub_err err =
+        pending != NULL ? hub_audience_of_choice(hub_call_session(call), &audience) : HUB_ENOMEM;
+    if (err == HUB_OK) {
         *pending = (pending_change){.calls = hub_call_table_of(call),
                                     .call = hub_call_id(call),
                                     .enabling = enabling,
                                     .single = single};
         err = (enabling ? hub_manager_enable : hub_manager_disable)(
-            manager, toolsets, count, way->message->at[HUB_M_META], on_changed, pending, &why);
+            hub_manager_of(audience), toolsets, count, way->message->at[HUB_M_META], on_changed,
+            pending, &why);
     }
     if (err != HUB_OK) {
         free(pending);

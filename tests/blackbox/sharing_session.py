@@ -114,7 +114,8 @@ class Instances(Sharing):
         self.upstream.wait_calls(3)
         client.call("disable_toolset", {"toolset": "up"}).result
         self.assertEqual(hub.response(held).tool_error["code"], "TOOL_UNAVAILABLE")
-        self.upstream.wait_gone(3)
+        self.upstream.wait_gone(1)  # that of who disabled it, and no other
+        self.assertIn("result", other.call("up__echo").answer.data)
         client.call("enable_toolset", {"toolset": "up"}).result
         self.assertIn("result", client.call("up__echo").data)
 

@@ -3,6 +3,7 @@
 
 #include "hub/active/lists.h"
 #include "hub/active/operation.h"
+#include "hub/active/release.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/catalogs/discovery_run.h"
 #include "hub/kernel/audience.h"
@@ -396,7 +397,7 @@ static void run_disable(hub_operation *operation)
             result->why = why;
         } else if (is_meant) {
             hub_discovery_log_removed(operation->items[i].toolset);
-            hub_toolset_unuse(operation->items[i].toolset);
+            hub_release_toolset(manager->audience, operation->items[i].toolset);
         }
         hub_operation_log(operation, i, "toolset.disabled");
     }

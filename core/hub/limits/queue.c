@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
@@ -262,6 +263,29 @@ static void fail_all(hub_toolset *toolset)
     }
 }
 
+/* A call that waits, and whose client does not see the toolset any more. */
+static waiting *find_lost(const queue *of, const hub_toolset *toolset)
+{
+    for (const lane *at = of->turn; at != NULL; at = at->next) {
+        for (waiting *one = at->first; one != NULL; one = one->next) {
+            const hub_session *session = hub_call_session(one->call);
+            if (session != NULL && !hub_audience_has(hub_session_audience(session), toolset)) {
+                return one;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Fewer see the toolset: those of the others that wait are told. */
+static void sweep(hub_toolset *toolset, bool at_once)
+{
+    waiting *lost;
+    while (at_once && (lost = find_lost(queue_of(toolset), toolset)) != NULL) {
+        hub_call_fail(lost->call, PATCHBAY_UNAVAILABLE, HUB_STR("the toolset was disabled"));
+    }
+}
+
 static bool wants_toolset(const hub_toolset *toolset)
 {
     return hub_toolset_settings_of(toolset)->max_calls > 0 || queue_of(toolset)->count > 0;
@@ -279,6 +303,7 @@ const hub_station HUB_QUEUE_STATION = {
     .toolset_begins = begin_toolset,
     .toolset_bound = wake,
     .toolset_tuned = wake,
+    .toolset_less = sweep,
     .toolset_unbound = fail_all,
     .toolset_ends = end_toolset,
     .place_is_free = wake,

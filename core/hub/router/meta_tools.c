@@ -81,11 +81,6 @@ static void reply_failure(hub_call *call, hub_err err, const char *why)
     hub_buf_fini(&result);
 }
 
-static hub_audience *audience_of(const hub_call *call)
-{
-    return hub_session_audience(hub_call_session(call));
-}
-
 /* ---- enable_toolset, disable_toolset --------------------------------------------------------- */
 
 /* An operation that was asked for by a call. The client may be gone when it ends. */

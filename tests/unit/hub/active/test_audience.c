@@ -124,6 +124,63 @@ static void test_no_waiting_for_others(void **state)
     fixture_stop(&fixture);
 }
 
+/* Calls of who disables fail; others' go on. A server that nobody connected sees is stopped, though
+ * it is the profile's, and comes back for whoever needs it. */
+static void test_calls_in_flight(void **state)
+{
+    puppet up = {.tools = "[" TOOL("x") "]", .on_call = say_nothing};
+    (void)state;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "up", &up, true);
+    fixture_start(&fixture);
+    client *ann = open_as("token:ann", LEGACY);
+    client *bob = open_as("token:bob", LEGACY);
+    client_call(ann, "1", "up__x", "{}");
+    client_call(bob, "1", "up__x", "{}");
+    assert_int_equal(up.calls, 2);
+    (void)ask_change(ann, "disable_toolset", "up");
+    assert_contains(client_wait(ann, "1"), "TOOL_UNAVAILABLE");
+    fixture_spin(&fixture, 3);
+    assert_null(client_reply(bob, "1"));
+    assert_int_equal(up.cancels, 1);
+    assert_int_equal(up.destroys, 0);
+    (void)ask_change(bob, "disable_toolset", "up");
+    assert_contains(client_wait(bob, "1"), "TOOL_UNAVAILABLE");
+    fixture_spin(&fixture, 3);
+    assert_int_equal(up.destroys, 1);
+    assert_int_equal(up.creates, 2);
+    up.on_call = NULL;
+    client *cat = open_as("token:cat", LEGACY);
+    assert_contains(client_ask(cat, "1", "up__x", "{}"), "\"content\":[]");
+    fixture_stop(&fixture);
+}
+
+/* A call that waits for its turn does not run once its client has disabled the toolset. */
+static void test_queued_calls(void **state)
+{
+    puppet up = {.tools = "[" TOOL("x") "]", .on_call = say_nothing};
+    (void)state;
+    fixture_init(&fixture);
+    hub_toolset_settings *settings = fixture_toolset(&fixture, "up", &up, true);
+    settings->max_calls = 1;
+    settings->queue = 10;
+    settings->queue_timeout_ms = FIXTURE_LONG_MS;
+    fixture_start(&fixture);
+    client *ann = open_as("token:ann", LEGACY);
+    client *bob = open_as("token:bob", LEGACY);
+    client_call(bob, "1", "up__x", "{}");
+    client_call(ann, "1", "up__x", "{}");
+    client_call(bob, "2", "up__x", "{}");
+    assert_int_equal(up.calls, 1);
+    (void)ask_change(ann, "disable_toolset", "up");
+    assert_contains(client_wait(ann, "1"), "TOOL_UNAVAILABLE");
+    client_cancel(bob, "1");
+    fixture_spin(&fixture, 3);
+    assert_int_equal(up.calls, 2);
+    assert_null(client_reply(bob, "2"));
+    fixture_stop(&fixture);
+}
+
 /* A choice outlives the sessions that made it; one that is the profile's again does not. */
 static void test_without_sessions(void **state)
 {
@@ -290,6 +347,8 @@ int main(void)
         cmocka_unit_test(test_two_principals),
         cmocka_unit_test(test_anonymous),
         cmocka_unit_test(test_no_waiting_for_others),
+        cmocka_unit_test(test_calls_in_flight),
+        cmocka_unit_test(test_queued_calls),
         cmocka_unit_test(test_without_sessions),
         cmocka_unit_test(test_set_of_session),
         cmocka_unit_test(test_max_active),

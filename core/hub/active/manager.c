@@ -17,6 +17,7 @@
 
 struct hub_manager {
     hub_audience *audience;  /* NULL: it has not begun, or has ended */
+    bool is_resting;         /* it uses nothing: see release.h */
     hub_operation *enabling; /* NULL: none in progress */
     hub_operation *disables; /* those that wait for it, in order */
 };
@@ -463,6 +464,23 @@ static void ask_eager(hub_operation *operation)
     hub_discovery_asked(run);
 }
 
+static void rest(hub_audience *audience)
+{
+    hub_manager_of(audience)->is_resting = true;
+    hub_release_all(audience);
+}
+
+static void wake(hub_audience *audience)
+{
+    hub_manager *manager = hub_manager_of(audience);
+    manager->is_resting = manager->is_resting && !hub_release_undo(audience);
+}
+
+bool hub_manager_is_resting(const hub_manager *manager)
+{
+    return manager->is_resting;
+}
+
 hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size_t count,
                              hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
 {
@@ -471,6 +489,8 @@ hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
+    bool was_resting = manager->is_resting;
+    wake(manager->audience);
     size_t active = hub_manager_active_count(manager);
     for (size_t i = 0; i < count; i++) {
         use_item(operation, i, active);
@@ -478,6 +498,9 @@ hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size
     }
     commit(operation);
     ask_eager(operation);
+    if (was_resting && !manager->is_resting) {
+        rest(manager->audience);
+    }
     hub_operation_done(operation);
     return HUB_OK;
 }
@@ -562,12 +585,8 @@ static void end(hub_audience *audience)
         abandon(manager->disables);
         manager->disables = next;
     }
-    size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
-    for (size_t i = 0; i < count; i++) {
-        if (!sources[i].bare) {
-            hub_toolset_unuse(sources[i].owner);
-        }
+    if (!manager->is_resting) {
+        hub_release_all(audience);
     }
     manager->audience = NULL;
 }
@@ -580,6 +599,8 @@ const hub_station HUB_ACTIVE_STATION = {
     .bytes = {[HUB_PART_AUDIENCE] = sizeof(hub_manager)},
     .audience_begins = begin,
     .audience_matters = matters,
+    .audience_left = rest,
+    .audience_returns = wake,
     .audience_ends = end,
     .toolset_listed = hub_active_take_list,
     .toolset_recalled = hub_active_take_lists,

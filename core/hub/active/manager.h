@@ -68,6 +68,9 @@ HUB_MUST_CHECK hub_err hub_manager_disable(hub_manager *manager, const hub_str *
  * toolsets are about to be others. */
 void hub_manager_hurry(hub_manager *manager);
 
+/* Whether the audience uses nothing of what it sees, because nobody is left in it (release.h). */
+bool hub_manager_is_resting(const hub_manager *manager);
+
 /* Active toolsets, not counting `_meta`. */
 size_t hub_manager_active_count(const hub_manager *manager);
 

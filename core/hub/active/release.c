@@ -4,8 +4,6 @@
 #include "base/log.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
-#include "hub/kernel/hub.h"
-#include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 
@@ -30,40 +28,61 @@ static void fail_calls(const hub_audience *audience, const hub_toolset *toolset)
     }
 }
 
-/* Whether somebody is connected who sees it. */
-static bool is_seen(const hub_toolset *toolset)
-{
-    const hub_orchestrator *hub = hub_toolset_hub(toolset);
-    for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        for (const hub_audience *at = hub_profile_audience(hub_profile_at(hub, i)); at != NULL;
-             at = hub_audience_next(at)) {
-            if (hub_audience_sessions(at) != NULL && hub_audience_has(at, toolset)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* Stop its server: it gets another instance, which starts it when somebody needs it. */
-static void rest(hub_toolset *toolset)
-{
-    hub_error why = {.code = HUB_OK};
-    if (hub_toolset_rebind(toolset, &why) != HUB_OK) {
-        hub_log(HUB_LOG_WARNING, "toolset.rebind_failed",
-                HUB_F_TEXT("toolset", hub_toolset_key(toolset)), HUB_F_TEXT("reason", why.text));
-    }
-}
-
 void hub_release_toolset(const hub_audience *audience, hub_toolset *toolset)
 {
-    bool is_last = hub_toolset_users(toolset) == 1;
-    if (!is_last) {
+    if (hub_toolset_users(toolset) > 1) { /* else all calls fail */
         fail_calls(audience, toolset);
     }
     hub_toolset_unuse(toolset);
-    if (!is_last && hub_toolset_binding(toolset) != NULL && !hub_toolset_is_native(toolset) &&
-        !is_seen(toolset)) {
-        rest(toolset);
+}
+
+static void unuse_before(const hub_exposure *exposure, size_t end)
+{
+    size_t count;
+    const hub_source *sources = hub_exposure_sources(exposure, &count);
+    for (size_t i = 0; i < count && i < end; i++) {
+        if (!sources[i].bare) {
+            hub_toolset_unuse(sources[i].owner);
+        }
     }
+}
+
+void hub_release_all(const hub_audience *audience)
+{
+    unuse_before(hub_audience_exposure(audience), SIZE_MAX);
+}
+
+/* Use the toolsets from that place on, until one cannot be used: the place of that one, or behind
+ * all of them. */
+static size_t use_from(const hub_exposure *exposure, size_t at)
+{
+    size_t count;
+    const hub_source *sources = hub_exposure_sources(exposure, &count);
+    for (; at < count; at++) {
+        hub_error why = {.code = HUB_OK};
+        hub_toolset *toolset = sources[at].owner;
+        if (!sources[at].bare && hub_toolset_use(toolset, &why) != HUB_OK) {
+            hub_log(HUB_LOG_WARNING, "toolset.skipped",
+                    HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
+                    HUB_F_TEXT("reason", why.text));
+            break;
+        }
+    }
+    return at;
+}
+
+bool hub_release_undo(const hub_audience *audience)
+{
+    hub_exposure *exposure = hub_audience_exposure(audience);
+    size_t count;
+    const hub_source *sources = hub_exposure_sources(exposure, &count);
+    for (size_t at = use_from(exposure, 0); at < count; at = use_from(exposure, at)) {
+        hub_str key = hub_str_of(hub_toolset_key(sources[at].owner));
+        if (hub_exposure_remove(exposure, &key, 1, NULL) != HUB_OK) {
+            unuse_before(exposure, at);
+            return false;
+        }
+        sources = hub_exposure_sources(exposure, &count);
+    }
+    return true;
 }

@@ -159,7 +159,12 @@ void hub_audience_join(hub_session *session)
     hub_profile *profile = session->profile;
     sweep(profile->hub);
     hub_audience *audience = find(session->principal, profile);
-    add_session(audience != NULL ? audience : profile->audiences, session);
+    audience = audience != NULL ? audience : profile->audiences;
+    add_session(audience, session);
+    if (audience->is_left) {
+        audience->is_left = false;
+        HUB_STATIONS_TELL(audience_returns, audience);
+    }
 }
 
 void hub_audience_leave(hub_session *session)
@@ -202,6 +207,10 @@ static void move_session(hub_session *session, hub_audience *to)
     add_session(to, session);
     carry_serials(session, from->exposure, to->exposure);
     HUB_STATIONS_TELL(session_moved, session, from);
+    if (from->sessions == NULL) {
+        from->is_left = true;
+        HUB_STATIONS_TELL(audience_left, from);
+    }
 }
 
 /* Whether the choice of a session is its own: of one that began with `initialize`, where the profile

@@ -124,6 +124,7 @@ struct hub_profile {
 struct hub_audience {
     uint32_t magic;
     bool is_of_session; /* of one session, and not of all of its principal */
+    bool is_left;       /* its last session went to another audience */
     bool is_idle;       /* it has no session, and is in the hub's list of those */
     hub_profile *profile;
     hub_principal *principal; /* NULL: it is the profile's own */

@@ -149,6 +149,10 @@ struct hub_station {
     void (*audience_ends)(struct hub_audience *audience);          /* also one that did not begin */
     bool (*audience_matters)(const struct hub_audience *audience); /* also without a session */
 
+    /* Its last session belongs to another audience now; and a session is the first again. */
+    void (*audience_left)(struct hub_audience *audience);
+    void (*audience_returns)(struct hub_audience *audience);
+
     /* It belongs to another audience from now on, which sees the same. */
     void (*session_moved)(struct hub_session *session, struct hub_audience *from);
     void (*session_ends)(struct hub_session *session); /* its calls have; in reverse order */

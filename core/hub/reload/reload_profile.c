@@ -2,6 +2,7 @@
 /* Which toolsets are active for which audience after a reload, and the exposures of that. */
 #include "base/limits.h"
 #include "base/log.h"
+#include "hub/active/manager.h"
 #include "hub/active/startup.h"
 #include "hub/notices/logging.h"
 #include "hub/notices/notifier.h"
@@ -47,7 +48,7 @@ static void choose(const reload *next, reload_audience *item, reload_toolset *ab
         return;
     }
     item->choice[item->count++] = about;
-    about->users++;
+    about->users += !hub_manager_is_resting(hub_manager_of(item->audience));
 }
 
 /* What is active stays so, unless the settings want it otherwise now, and did not before. */

@@ -41,13 +41,20 @@ static const hub_status_counts *counts(void)
     return hub_status_counts_of(fixture.hub->toolsets[0]);
 }
 
+/* Who is connected; without a client, the profile's own. */
+static const hub_audience *audience(void)
+{
+    return fixture.clients != NULL ? hub_session_audience(fixture.clients->session)
+                                   : hub_profile_audience(fixture_profile(&fixture));
+}
+
 /* The member of the first toolset's status, as raw JSON; empty when it has none. */
 static const char *member(const char *name)
 {
     static char text[1024];
     hub_buf out;
     hub_buf_init(&out, 65536);
-    hub_status_add(hub_profile_audience(fixture_profile(&fixture)), &out);
+    hub_status_add(audience(), &out);
     assert_true(hub_buf_ok(&out));
     hub_str whole;
     assert_int_equal(hub_json_check(hub_buf_str(&out), &whole, NULL), HUB_OK);

@@ -58,7 +58,7 @@ static void test_not_announced(void **state)
     tasks_request(c, "2", "tasks/get", "\"x\"");
     assert_contains(client_reply(c, "2"), "\"code\":-32601");
     (void)client_ask(c, "3", "disable_toolset", "{\"toolset\":\"m\"}");
-    client *modern = tasks_client(&h, MODERN, "a");
+    client *modern = client_open(&h.fixture, MODERN);
     assert_lacks(announced(modern, NULL), "tasks");
     tasks_request(modern, "2", "tasks/get", "\"x\"");
     assert_contains(client_reply(modern, "2"), "\"code\":-32601");

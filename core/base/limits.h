@@ -129,6 +129,14 @@
 #define HUB_LIMIT_PROGRESS_BURST 20
 #define HUB_LIMIT_PROGRESS_BYTES (64u * 1024)
 
+/* How often a client that wants progress is told that its call waits for a server to start. Well
+ * below the shortest time after which clients give a silent call up (10 s). */
+#define HUB_LIMIT_START_PROGRESS_MS 2000
+
+/* What "did you mean" may cost: comparisons of bytes, well below a millisecond. Names that would be
+ * compared behind it are not suggested. */
+#define HUB_LIMIT_NEAREST_STEPS 250000u
+
 /* Tasks. An id passes through clients, and over HTTP in a header. Tasks that a client hears of
  * without asking, of one session and in the whole hub: a client has a handful under way, and polls
  * for more. */

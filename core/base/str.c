@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/str.h"
 
-#include <stdlib.h>
+#include "base/nearest.h"
 
-enum { NEAREST_MAX_LEN = 64 };
+#include <stdlib.h>
 
 static unsigned char lower(char c)
 {
@@ -13,27 +13,6 @@ static unsigned char lower(char c)
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* Levenshtein distance with one row of memory; both words at most NEAREST_MAX_LEN. */
-static size_t edit_distance(hub_str a, hub_str b)
-{
-    size_t row[NEAREST_MAX_LEN + 1];
-    for (size_t j = 0; j <= b.len; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= a.len; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.len; j++) {
-            size_t best = diagonal + (lower(a.ptr[i - 1]) == lower(b.ptr[j - 1]) ? 0 : 1);
-            diagonal = row[j];
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            row[j] = best;
-        }
-    }
-    return row[b.len];
 }
 
 int hub_str_cmp(hub_str a, hub_str b)
@@ -169,21 +148,10 @@ uint64_t hub_str_hash(hub_str a)
 
 hub_str hub_str_nearest(hub_str word, const char *const *candidates)
 {
-    hub_str nearest = HUB_STR_EMPTY;
-    size_t best = 2 + word.len / 4;
-    if (word.len == 0 || word.len > NEAREST_MAX_LEN) {
-        return nearest;
-    }
+    hub_nearest nearest;
+    hub_nearest_begin(&nearest, word);
     for (; *candidates != NULL; candidates++) {
-        hub_str candidate = hub_str_of(*candidates);
-        if (candidate.len > NEAREST_MAX_LEN) {
-            continue;
-        }
-        size_t distance = edit_distance(word, candidate);
-        if (distance < best) {
-            best = distance;
-            nearest = candidate;
-        }
+        hub_nearest_offer(&nearest, hub_str_of(*candidates));
     }
-    return nearest;
+    return nearest.found;
 }

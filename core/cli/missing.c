@@ -9,6 +9,7 @@
 #include "hub/kernel/toolset.h"
 #include "hub/report/describe.h"
 #include "hub/report/misnamed.h"
+#include "hub/report/unknown.h"
 #include "modules/module_list.h"
 #include "tools/naming.h"
 
@@ -93,24 +94,11 @@ void hub_missing_modules(hub_orchestrator *hub, hub_buf *out)
 /* The exposed name that is nearest, for whoever has mistyped it. */
 static void add_nearest(const hub_profile *profile, hub_str name, hub_buf *out)
 {
-    const hub_shown *tools = hub_exposure_shown(hub_profile_exposure(profile), HUB_KIND_TOOL);
-    char **names = calloc(tools->count + 1, sizeof *names);
-    hub_shown_place at = {.part = 0};
-    size_t count = 0;
-    for (const hub_entry *entry = names != NULL ? hub_shown_next(tools, &at) : NULL; entry != NULL;
-         entry = hub_shown_next(tools, &at)) {
-        names[count] = hub_str_dup(entry->exposed);
-        count += names[count] != NULL;
-    }
     hub_str nearest =
-        names != NULL ? hub_str_nearest(name, (const char *const *)names) : HUB_STR_EMPTY;
+        hub_unknown_nearest(hub_exposure_shown(hub_profile_exposure(profile), HUB_KIND_TOOL), name);
     if (nearest.len > 0) {
         hub_buf_printf(out, "did you mean \"" HUB_STR_FMT "\"?", HUB_STR_ARG(nearest));
     }
-    while (count > 0) {
-        free(names[--count]);
-    }
-    free(names);
 }
 
 /* "toolset__tool", and "toolset.tool" as the naming `dot` has it. */

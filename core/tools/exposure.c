@@ -425,3 +425,52 @@ size_t hub_exposure_add_rivals(const hub_exposure *exposure, hub_kind kind, hub_
     }
     return count;
 }
+
+/* The configured key that is in a name or a URI; empty: it says none. */
+static hub_str named_key(const hub_base *base, hub_kind kind, hub_str exposed)
+{
+    hub_str key = HUB_STR_EMPTY;
+    hub_str rest;
+    hub_buf own;
+    hub_buf_init(&own, exposed.len + 1);
+    bool is_named = base_is_uri(kind) ? hub_mapped_uri_read(exposed, &key, &own)
+                                      : hub_naming_split(exposed, &key, &rest) == HUB_OK;
+    hub_buf_fini(&own);
+    return is_named && hub_base_has(base, key) ? key : HUB_STR_EMPTY;
+}
+
+bool hub_exposure_may_show(const hub_exposure *exposure, const hub_source *source, hub_kind kind,
+                           hub_str exposed, bool *ret_is_named)
+{
+    const hub_base *base = exposure->base;
+    bool has_key = !base_is_uri(kind) && base->rule.naming != HUB_NAMING_NONE;
+    *ret_is_named = has_key;
+    if (kind == HUB_KIND_TOOL && !hub_exposure_may_expose(exposure, source)) {
+        return false;
+    }
+    if (has_key || exposed.len == 0) {
+        return has_key ? hub_naming_may_be(&base->rule, source->toolset, exposed)
+                       : base_is_uri(kind);
+    }
+    hub_str key = named_key(base, kind, exposed);
+    *ret_is_named = key.len > 0;
+    if (key.len > 0) {
+        return hub_str_eq(key, source->toolset);
+    }
+    const base_name *name = base_is_uri(kind) ? NULL : base_find_name(base, kind, exposed);
+    return name == NULL || name->claims == NULL; /* what is known is decided */
+}
+
+bool hub_exposure_would_show(const hub_exposure *exposure, const hub_source *source, hub_kind kind,
+                             hub_str exposed)
+{
+    const hub_base *base = exposure->base;
+    const base_name *name = base_is_uri(kind) ? NULL : base_find_name(base, kind, exposed);
+    const base_claim *holder = name != NULL ? name->holder : NULL;
+    if (holder == NULL || !hub_str_eq(base->slots[holder->slot].source.toolset, source->toolset)) {
+        return false;
+    }
+    const hub_section *section = base->slots[holder->slot].lists[kind].section;
+    return kind != HUB_KIND_TOOL ||
+           hub_exposure_exposes(exposure, source, section->entries[holder->entry].item);
+}

@@ -76,6 +76,19 @@ bool hub_exposure_tools_of(hub_exposure *exposure, hub_str toolset, hub_shown_pa
  * some tool of it is exposed, or could be as far as is known, or it has other things, which no
  * filter hides. False also for the hub's own, and where there is no such toolset. */
 bool hub_exposure_may_tell_of(hub_exposure *exposure, hub_str toolset);
+/* Whether they could expose a tool of this source, whose tools are not known. */
+bool hub_exposure_may_expose(const hub_exposure *exposure, const hub_source *source);
+
+/* Whether an active toolset whose lists are not known could show what is called so: its key, or the
+ * toolset in the URI, may say that it cannot, and so may filters. An empty URI is any. A name that
+ * must be that of one toolset is `*ret_is_named`. */
+bool hub_exposure_may_show(const hub_exposure *exposure, const hub_source *source, hub_kind kind,
+                           hub_str exposed, bool *ret_is_named);
+
+/* Whether a toolset whose list is known, and which is not active, would show a tool or prompt that is
+ * called so, if it were. */
+bool hub_exposure_would_show(const hub_exposure *exposure, const hub_source *source, hub_kind kind,
+                             hub_str exposed);
 
 /* The active toolsets in the order in which they became so; borrowed until the next change. */
 const hub_source *hub_exposure_sources(const hub_exposure *exposure, size_t *ret_count);

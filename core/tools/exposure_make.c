@@ -124,7 +124,7 @@ static bool has_others(const base_slot *slot)
 }
 
 /* Whether some tool could be exposed of a toolset that has none, or of which none is known. */
-static bool may_expose_some(const hub_exposure *exposure, const hub_source *source)
+bool hub_exposure_may_expose(const hub_exposure *exposure, const hub_source *source)
 {
     bool may =
         source->tools_allow == NULL || !source->tools_allow->set || source->tools_allow->count > 0;
@@ -154,7 +154,7 @@ bool hub_exposure_may_tell_of(hub_exposure *exposure, hub_str toolset)
     hub_shown_part tools = {.section = NULL};
     bool has_tools = hub_exposure_tools_of(exposure, toolset, &tools) && tools.section->count > 0;
     return has_others(slot) ||
-           (has_tools ? tools.count > 0 : may_expose_some(exposure, &slot->source));
+           (has_tools ? tools.count > 0 : hub_exposure_may_expose(exposure, &slot->source));
 }
 
 void exposure_forget_masks(hub_exposure *exposure, const base_change *change)

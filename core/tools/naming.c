@@ -28,13 +28,17 @@ static bool is_name_char(char c)
     return is_alnum(c) || c == '_' || c == '-' || c == '.';
 }
 
-/* Append `text` with every byte that the mode does not keep replaced by '_'. */
+/* '_' for a byte that the mode does not keep. */
+static char clean(hub_naming naming, char c)
+{
+    bool keep = naming == HUB_NAMING_FLAT ? is_alnum(c) || c == '_' : is_name_char(c);
+    return keep ? c : '_';
+}
+
 static void add_clean(hub_naming naming, hub_str text, hub_buf *out)
 {
     for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        bool keep = naming == HUB_NAMING_FLAT ? is_alnum(c) || c == '_' : is_name_char(c);
-        hub_buf_add_char(out, keep ? c : '_');
+        hub_buf_add_char(out, clean(naming, text.ptr[i]));
     }
 }
 
@@ -95,6 +99,29 @@ void hub_naming_expose_suffixed(hub_naming naming, hub_str toolset, hub_str tool
                                 hub_buf *out)
 {
     expose(naming, toolset, tool, max_bytes, true, out);
+}
+
+bool hub_naming_may_be(const hub_naming_rule *rule, hub_str toolset, hub_str exposed)
+{
+    if (MODES[rule->naming].separator == NULL) {
+        return true;
+    }
+    hub_str separator = hub_str_of(MODES[rule->naming].separator);
+    size_t wanted = toolset.len + separator.len;
+    size_t kept = rule->max_name_bytes > SUFFIX_BYTES ? rule->max_name_bytes - SUFFIX_BYTES : 0;
+    bool is_cut = exposed.len == rule->max_name_bytes && wanted > kept;
+    wanted = is_cut ? kept : wanted;
+    if (exposed.len < wanted || (!is_cut && exposed.len == wanted)) {
+        return false;
+    }
+    for (size_t i = 0; i < wanted; i++) {
+        char c =
+            i < toolset.len ? clean(rule->naming, toolset.ptr[i]) : separator.ptr[i - toolset.len];
+        if (exposed.ptr[i] != c) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void hub_naming_add_key(hub_naming naming, hub_str toolset, hub_buf *out)

@@ -35,6 +35,10 @@ void hub_naming_expose(hub_naming naming, hub_str toolset, hub_str tool, size_t 
 void hub_naming_expose_suffixed(hub_naming naming, hub_str toolset, hub_str tool, size_t max_bytes,
                                 hub_buf *out);
 
+/* Whether a tool of the toolset could have that exposed name: its key and the separator begin it, as
+ * far as it was not cut. With `none`, always: the key is not in the name. */
+bool hub_naming_may_be(const hub_naming_rule *rule, hub_str toolset, hub_str exposed);
+
 /* Append the key as it begins the names of a mode: in `flat`, with '_' for '-'. */
 void hub_naming_add_key(hub_naming naming, hub_str toolset, hub_buf *out);
 

@@ -233,7 +233,9 @@ class Discovery(HubTest):
         entry = {**recorder.toolset(), "command": str(program)}
         client = self.legacy(toolsets={"up": entry})
         self.assertEqual(client.own_names(), [])
-        self.assertSays(client.call("up__echo").error["message"], "up", "cannot")
+        failure = client.call("up__echo").tool_error  # S4.13
+        self.assertEqual((failure["code"], failure["retryable"]), ("TOOL_INVALID_INPUT", False))
+        self.assertSays(failure["message"], 'toolset "up"', "cannot start")
         since = client.hub.mark
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
         program.chmod(0o700)

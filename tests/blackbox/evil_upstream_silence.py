@@ -3,7 +3,7 @@
 is answered within its deadline, and when the server behaves again it is used again (RELIABILITY.md U06, U07, U24)."""
 
 from evil_upstream_base import NOT_ANSWERS, TRANSPORTS, EvilUpstreamTest
-from mcp import main
+from mcp import INVALID_PARAMS, main
 
 PATIENCE = "10s"  # all wait at the same time
 
@@ -93,7 +93,7 @@ class Handshakes(EvilUpstreamTest):
 
 
 class Starting(EvilUpstreamTest):
-    """Calls wait for a catalog, but not as long as it may take."""
+    """A call waits for its own server as long as that takes to start; nobody else waits for it."""
 
     limits = {**EvilUpstreamTest.limits, "discover_timeout": "3s"}
 
@@ -107,12 +107,15 @@ class Starting(EvilUpstreamTest):
         server.hub.wait_log("tools.discovery.server.success serverName=up")
         super().begin(server)
 
-    def test_it_is_said_who_is_still_starting(self):
+    def test_calls_of_a_server_that_is_still_starting(self):
         evil = self.evils["evil"][0]
-        self.assertCannotBeReached(self.call(), "still starting")
+        waiting = [self.send(nonce=n) for n in (101, 102)]
+        self.bystander.call()
+        self.assertEqual(self.client.call("evil").code, INVALID_PARAMS)  # nobody's name is answered at once
         evil.on.clear()
         evil.be_good(self.waiting[0])
-        self.hub_process.wait_log("tools.discovery.server.success serverName=evil")
+        for n, request_id in zip((101, 102), waiting):
+            self.assertRight(self.answer(request_id), nonce=n)
         self.assertBehaves()
 
 

@@ -7,6 +7,7 @@
 #include "hub/catalogs/discovery.h"
 #include "hub/catalogs/discovery_run.h"
 #include "hub/kernel/audience.h"
+#include "hub/catalogs/parking.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
@@ -403,6 +404,7 @@ static void run_disable(hub_operation *operation)
         hub_operation_log(operation, i, "toolset.disabled");
     }
     if (err == HUB_OK && count > 0) {
+        hub_parking_review(manager->audience);
         hub_discovery_log_registry(hub_of(manager), hub_str_of(operation->trace));
         hub_notifier_changed(hub_notifier_of(manager->audience), true);
     }

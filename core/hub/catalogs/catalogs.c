@@ -93,8 +93,7 @@ static void stop_asking(hub_toolset *toolset)
 
 static void begin_anew(hub_toolset *toolset)
 {
-    hub_catalogs_of(toolset)->failed_at_ms = 0;
-    hub_catalogs_of(toolset)->failures = 0;
+    hub_discovery_forget_failure(toolset);
 }
 
 static void go_on(hub_toolset *toolset)
@@ -138,6 +137,7 @@ static void forget(hub_toolset *toolset)
 static void end_toolset(hub_toolset *toolset)
 {
     hub_assert(hub_catalogs_of(toolset)->waiters == NULL);
+    hub_discovery_forget_failure(toolset);
     hub_catalog_cache_forget(toolset);
 }
 

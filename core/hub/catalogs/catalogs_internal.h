@@ -23,9 +23,12 @@ typedef struct toolset_catalogs {
     uint64_t asked_at_ms;   /* when it was made */
     bool is_late;           /* see hub_discovery_note_wait */
     hub_discovery_run *run; /* that the request belongs to; NULL: none */
+    int32_t failed_status;  /* PATCHBAY_…, of the last attempt that failed … */
+    char *failure;          /* … and why; NULL: none did since the last that did not */
     hub_catalog_waiter *waiters;
-    ev_timer retry;             /* asks again, when there is no catalog yet */
-    hub_cache_slot *cache_slot; /* of catalog_cache.c; NULL: nothing yet */
+    hub_catalog_waiter *telling; /* … those that are being told */
+    ev_timer retry;              /* asks again, when there is no catalog yet */
+    hub_cache_slot *cache_slot;  /* of catalog_cache.c; NULL: nothing yet */
 } toolset_catalogs;
 
 /* With the hub. */
@@ -35,21 +38,33 @@ typedef struct hub_catalogs {
     char refresh_trace[HUB_TRACE_ID_BYTES]; /* … for whom; empty: nobody said */
 } hub_catalogs;
 
+/* A toolset that it waits for: await.c. */
+typedef struct parked_wait parked_wait;
+
 /* A request that waits for a catalog. */
 typedef struct parked {
     hub_call *call;
     hub_request_handler *handle; /* NULL: it does not wait */
     char *bytes;                 /* the request, whole */
     size_t len;
-    bool is_patient; /* it waits for catalogs that are late */
+    size_t held;        /* of its session's bytes */
+    parked_wait *waits; /* NULL: it waits for all, as a list does */
+    size_t wait_count;
+    size_t outstanding; /* of them, those that have not answered */
+    bool is_beginning;  /* they are being asked */
+    char *uri;          /* that it names; NULL: none */
+    unsigned told;      /* how often its client was told that it waits */
+    struct parked **list;
     struct parked *next;
     struct parked *prev;
 } parked;
 
 /* With an audience. */
 typedef struct audience_catalogs {
-    parked *waiting[2]; /* oldest first; the patient ones apart */
-    bool is_looked_at;  /* a list was asked for */
+    parked *lists;     /* that wait, oldest first … */
+    parked *awaiting;  /* … and requests that wait for certain toolsets … */
+    parked *going;     /* … and those that go on next */
+    bool is_looked_at; /* a list was asked for */
 } audience_catalogs;
 
 /* With a call. */
@@ -66,6 +81,9 @@ audience_catalogs *hub_catalogs_in(const hub_audience *audience);
 
 /* The toolset's module has given it a list: it is news, and remembered unless more is to come. */
 void hub_discovery_take(hub_toolset *toolset);
+
+/* It was reached, or begins anew. */
+void hub_discovery_forget_failure(hub_toolset *toolset);
 
 /* Ask no more for the toolset's catalog. Whether it had been asked for, and somebody may wait. */
 bool hub_discovery_stop(hub_toolset *toolset);

@@ -12,6 +12,9 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
 
+#include <stdlib.h>
+#include <utlist.h>
+
 enum {
     RETRY_AFTER_MS = 10000, /* how long a failed attempt keeps lists from waiting for the next */
     RETRY_LEAST_MS = 2000,  /* until a server without a catalog is asked again; doubled each time */
@@ -53,6 +56,13 @@ int64_t hub_discovery_learned_at(const hub_toolset *toolset)
 bool hub_discovery_is_late(const hub_toolset *toolset)
 {
     return hub_catalogs_of(toolset)->is_late;
+}
+
+const char *hub_discovery_failure(const hub_toolset *toolset)
+{
+    const toolset_catalogs *part = hub_catalogs_of(toolset);
+    bool is_failed = part->discovery == NULL && part->failed_at_ms != 0;
+    return !is_failed ? NULL : part->failure != NULL ? part->failure : "it cannot be reached";
 }
 
 bool hub_discovery_has_failed(const hub_toolset *toolset)
@@ -122,11 +132,19 @@ static void fail_promised(hub_toolset *toolset)
     }
 }
 
+void hub_discovery_forget_failure(hub_toolset *toolset)
+{
+    toolset_catalogs *part = hub_catalogs_of(toolset);
+    part->failed_at_ms = 0;
+    part->failures = 0;
+    free(part->failure);
+    part->failure = NULL;
+}
+
 static void confirm(hub_toolset *toolset)
 {
     hub_catalogs_of(toolset)->learned_at_ms = hub_clock_wall_ms();
-    hub_catalogs_of(toolset)->failed_at_ms = 0;
-    hub_catalogs_of(toolset)->failures = 0;
+    hub_discovery_forget_failure(toolset);
     ev_timer_stop(hub_loop(hub_toolset_hub(toolset)), &hub_catalogs_of(toolset)->retry);
     if (hub_catalogs_of(toolset)->is_recalled && hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL) {
         hub_catalogs_of(toolset)->is_recalled = false;
@@ -145,15 +163,29 @@ typedef enum ask_reason {
     CALLED,    /* somebody has named the toolset */
 } ask_reason;
 
+/* Whoever is told may forget others that are to be, and have new ones wait: those are not meant. */
 void hub_discovery_tell(hub_toolset *toolset, hub_err err, hub_str reason)
 {
-    hub_catalog_waiter *waiter = hub_catalogs_of(toolset)->waiters;
-    hub_catalogs_of(toolset)->waiters = NULL;
-    while (waiter != NULL) {
-        hub_catalog_waiter *next = waiter->next;
-        waiter->on_known(waiter, err, reason);
-        waiter = next;
+    toolset_catalogs *part = hub_catalogs_of(toolset);
+    hub_catalog_waiter *waiter;
+    DL_FOREACH(part->waiters, waiter)
+    {
+        waiter->is_told = true;
     }
+    DL_CONCAT(part->telling, part->waiters);
+    part->waiters = NULL;
+    while (part->telling != NULL) {
+        waiter = part->telling;
+        DL_DELETE(part->telling, waiter);
+        waiter->on_known(waiter, err, reason);
+    }
+}
+
+static void add_waiter(hub_toolset *toolset, hub_catalog_waiter *waiter)
+{
+    toolset_catalogs *part = hub_catalogs_of(toolset);
+    waiter->is_told = false;
+    DL_APPEND(part->waiters, waiter);
 }
 
 /* Ask again, later: the first time soon, then ever later. The toolsets of a hub do not agree on
@@ -206,8 +238,14 @@ void hub_discovery_confirm(hub_toolset *toolset)
     }
 }
 
-static void note_failure(hub_toolset *toolset, const hub_discovery_run *run, hub_str reason)
+static void note_failure(hub_toolset *toolset, const hub_discovery_run *run, int32_t status,
+                         hub_str reason)
 {
+    hub_str kept = hub_str_from(reason, 0);
+    kept.len = kept.len < HUB_LIMIT_REASON_BYTES ? kept.len : HUB_LIMIT_REASON_BYTES;
+    free(hub_catalogs_of(toolset)->failure);
+    hub_catalogs_of(toolset)->failure = hub_str_dup(kept);
+    hub_catalogs_of(toolset)->failed_status = status;
     hub_catalogs_of(toolset)->failed_at_ms = hub_clock_now_ms();
     hub_catalogs_of(toolset)->failures++;
     log_outcome(toolset, run, reason);
@@ -231,7 +269,7 @@ static void on_discovered(void *ctx, const hub_outcome *outcome)
         hub_discovery_tell(toolset, HUB_OK, HUB_STR_EMPTY);
         hub_discovery_count(run);
     } else {
-        note_failure(toolset, run, outcome->json);
+        note_failure(toolset, run, outcome->status, outcome->json);
     }
     hub_discovery_ended(hub_toolset_hub(toolset));
     hub_discovery_look_after(run);
@@ -262,7 +300,7 @@ static void ask(hub_toolset *toolset, hub_discovery_run *run, ask_reason reason)
                                       &hub_catalogs_of(toolset)->discovery);
     if (err != HUB_OK) {
         run = hub_discovery_leave(toolset);
-        note_failure(toolset, run,
+        note_failure(toolset, run, PATCHBAY_UNAVAILABLE,
                      err == HUB_ENOMEM ? hub_str_of(hub_err_text(err))
                                        : HUB_STR("too many calls are in flight"));
         hub_discovery_ended(hub_toolset_hub(toolset));
@@ -279,8 +317,7 @@ void hub_discovery_want(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_di
         return;
     }
     if (waiter != NULL) {
-        waiter->next = hub_catalogs_of(toolset)->waiters;
-        hub_catalogs_of(toolset)->waiters = waiter;
+        add_waiter(toolset, waiter);
     }
     if (hub_catalogs_of(toolset)->discovery == NULL) {
         ask(toolset, run, AWAITED);
@@ -289,8 +326,7 @@ void hub_discovery_want(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_di
 
 void hub_discovery_try(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_discovery_run *run)
 {
-    waiter->next = hub_catalogs_of(toolset)->waiters;
-    hub_catalogs_of(toolset)->waiters = waiter;
+    add_waiter(toolset, waiter);
     if (hub_catalogs_of(toolset)->discovery == NULL) {
         ask(toolset, run, CALLED);
     }
@@ -304,8 +340,7 @@ void hub_discovery_ask_anew(hub_toolset *toolset, hub_catalog_waiter *waiter,
         hub_catalogs_of(toolset)->is_recalled = true; /* calls meanwhile may be of other tools */
         hub_toolset_review(toolset);
         if (waiter != NULL) {
-            waiter->next = hub_catalogs_of(toolset)->waiters;
-            hub_catalogs_of(toolset)->waiters = waiter;
+            add_waiter(toolset, waiter);
         }
         ask(toolset, run, AWAITED);
     } else {
@@ -315,12 +350,11 @@ void hub_discovery_ask_anew(hub_toolset *toolset, hub_catalog_waiter *waiter,
 
 void hub_discovery_unwait(hub_toolset *toolset, hub_catalog_waiter *waiter)
 {
-    hub_catalog_waiter **link = &hub_catalogs_of(toolset)->waiters;
-    while (*link != NULL && *link != waiter) {
-        link = &(*link)->next;
-    }
-    if (*link != NULL) {
-        *link = waiter->next;
+    toolset_catalogs *part = hub_catalogs_of(toolset);
+    if (waiter->is_told) {
+        DL_DELETE(part->telling, waiter);
+    } else {
+        DL_DELETE(part->waiters, waiter);
     }
 }
 

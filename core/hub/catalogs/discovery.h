@@ -30,6 +30,8 @@ typedef struct hub_discovery_run hub_discovery_run;
  * catalog cannot be had. */
 typedef struct hub_catalog_waiter {
     struct hub_catalog_waiter *next;
+    struct hub_catalog_waiter *prev;
+    bool is_told; /* it is about to be */
     void (*on_known)(struct hub_catalog_waiter *waiter, hub_err err, hub_str reason);
 } hub_catalog_waiter;
 
@@ -55,6 +57,9 @@ bool hub_discovery_is_late(const hub_toolset *toolset);
  * anew, and tell `waiter`, as hub_discovery_want does. */
 void hub_discovery_ask_anew(hub_toolset *toolset, hub_catalog_waiter *waiter,
                             hub_discovery_run *run);
+
+/* Why the last attempt to learn the catalog failed; NULL: it did not, or is being made again. */
+const char *hub_discovery_failure(const hub_toolset *toolset);
 
 /* Whether the last that was heard of its server is a failure. */
 bool hub_discovery_has_failed(const hub_toolset *toolset);

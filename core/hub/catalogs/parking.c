@@ -2,43 +2,56 @@
 #include "hub/catalogs/parking.h"
 
 #include "base/limits.h"
-#include "hub/catalogs/catalogs_internal.h"
-#include "hub/kernel/audience.h"
+#include "hub/catalogs/parking_internal.h"
 #include "hub/kernel/hub.h"
-#include "hub/kernel/profile.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/session.h"
 
 #include <stdlib.h>
 #include <utlist.h>
 
-bool hub_parking_is_useful(const hub_audience *audience, bool patient)
+/* ---- one of them ----------------------------------------------------------------------------- */
+
+parked *parking_begin(const hub_request *request, size_t extra_bytes)
 {
-    size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
-    for (size_t i = 0; i < count; i++) {
-        const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
-        if (toolset != NULL && hub_discovery_is_pending(toolset) &&
-            (patient || !hub_discovery_is_late(toolset))) {
-            return true;
-        }
+    hub_session *session = request->session;
+    hub_str whole = request->message->whole;
+    if (!hub_session_hold(session, whole.len + extra_bytes)) {
+        hub_respond_refusal(request, HUB_ELIMIT);
+        return NULL;
     }
-    return false;
+    hub_call *call = hub_request_begin(request);
+    char *bytes = call != NULL ? hub_str_dup(whole) : NULL;
+    if (bytes == NULL) {
+        hub_session_release(session, whole.len + extra_bytes);
+        if (call != NULL) {
+            hub_call_fail_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
+        }
+        return NULL;
+    }
+    call_catalogs *part = hub_call_part_of(call, &HUB_CATALOGS_STATION);
+    part->parked = (parked){.call = call,
+                            .handle = request->handle,
+                            .bytes = bytes,
+                            .len = whole.len,
+                            .held = whole.len + extra_bytes};
+    return &part->parked;
 }
 
-static parked **list_of(const parked *one)
+void parking_enter(parked *one, parked **list)
 {
-    audience_catalogs *in = hub_catalogs_in(hub_session_audience(hub_call_session(one->call)));
-    return &in->waiting[one->is_patient];
+    one->list = list;
+    DL_APPEND(*list, one);
 }
 
 /* It waits no more. owns: the result, the request's bytes */
 static char *take_out(parked *one)
 {
     char *bytes = one->bytes;
-    parked **list = list_of(one);
     hub_call_stop_waiting(one->call);
-    DL_DELETE(*list, one);
-    hub_session_release(hub_call_session(one->call), one->len);
+    parking_forget_waits(one);
+    DL_DELETE(*one->list, one);
+    hub_session_release(hub_call_session(one->call), one->held);
     one->handle = NULL;
     one->bytes = NULL;
     return bytes;
@@ -52,8 +65,7 @@ void hub_parking_end(hub_call *call)
     }
 }
 
-/* Take a parked request up again, with what is known by now: it does not wait twice. */
-static void resume(parked *one)
+void parking_resume(parked *one)
 {
     hub_call *call = one->call;
     hub_request_handler *handle = one->handle;
@@ -68,11 +80,41 @@ static void resume(parked *one)
     free(bytes);
 }
 
-/* Nobody waits any longer for the catalogs that a list has waited for. */
-static void note_wait(const hub_audience *audience)
+void parking_resume_all(audience_catalogs *in)
+{
+    while (in->going != NULL) {
+        parking_resume(in->going);
+    }
+}
+
+void parking_move(parked *one, parked **list)
+{
+    DL_DELETE(*one->list, one);
+    parking_enter(one, list);
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+/* Whether a list of these has to wait. */
+static bool is_useful(const hub_exposure *exposure)
 {
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
+    const hub_source *sources = hub_exposure_sources(exposure, &count);
+    for (size_t i = 0; i < count; i++) {
+        const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
+        if (toolset != NULL && hub_discovery_is_pending(toolset) &&
+            !hub_discovery_is_late(toolset)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nobody waits any longer for the catalogs that a list has waited for. */
+static void note_wait(const hub_exposure *exposure)
+{
+    size_t count;
+    const hub_source *sources = hub_exposure_sources(exposure, &count);
     for (size_t i = 0; i < count; i++) {
         hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
         if (toolset != NULL && hub_discovery_is_pending(toolset)) {
@@ -88,62 +130,41 @@ static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
     hub_call *call = timer->data;
     call_catalogs *part = hub_call_find_part(call, &HUB_CATALOGS_STATION);
     hub_audience *audience = hub_session_audience(hub_call_session(call));
-    if (!part->parked.is_patient) {
-        note_wait(audience);
-    }
-    resume(&part->parked);
+    note_wait(hub_audience_exposure(audience));
+    parking_resume(&part->parked);
     hub_parking_wake(audience);
 }
 
-static void wait(hub_call *call, const hub_request *request, char *bytes, bool patient)
+bool hub_parking_list(const hub_request *request)
 {
-    const hub_orchestrator *hub = hub_session_hub(request->session);
-    call_catalogs *part = hub_call_part_of(call, &HUB_CATALOGS_STATION);
-    part->parked = (parked){.call = call,
-                            .handle = request->handle,
-                            .bytes = bytes,
-                            .len = request->message->whole.len,
-                            .is_patient = patient};
-    parked **list = list_of(&part->parked);
-    DL_APPEND(*list, &part->parked);
-    hub_call_wait(call, hub_settings_of(hub)->limits.discover_timeout_ms, on_time);
-}
-
-void hub_parking_add(const hub_request *request, bool patient)
-{
-    hub_session *session = request->session;
-    hub_str whole = request->message->whole;
-    if (!hub_session_hold(session, whole.len)) {
-        hub_respond_refusal(request, HUB_ELIMIT);
-        return;
+    hub_audience *audience = hub_session_audience(request->session);
+    if (request->call != NULL || !is_useful(hub_audience_exposure(audience))) {
+        return false;
     }
-    hub_call *call = hub_request_begin(request);
-    char *bytes = call != NULL ? hub_str_dup(whole) : NULL;
-    if (bytes == NULL) {
-        hub_session_release(session, whole.len);
-        if (call != NULL) {
-            hub_call_fail_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
-        }
-        return;
+    parked *one = parking_begin(request, 0);
+    if (one != NULL) {
+        const hub_settings *settings = hub_settings_of(hub_audience_hub(audience));
+        parking_enter(one, &hub_catalogs_in(audience)->lists);
+        hub_call_wait(one->call, settings->limits.discover_timeout_ms, on_time);
+        hub_discovery_ask(audience, request->message->at[HUB_M_META]);
+        hub_parking_wake(audience);
     }
-    wait(call, request, bytes, patient);
-    hub_audience *audience = hub_session_audience(session);
-    hub_discovery_ask(audience, request->message->at[HUB_M_META]);
-    hub_parking_wake(audience);
+    return true;
 }
 
 void hub_parking_move(hub_session *session, hub_audience *from)
 {
-    for (int patient = 0; patient <= 1; patient++) {
-        parked **to = &hub_catalogs_in(hub_session_audience(session))->waiting[patient];
-        parked **list = &hub_catalogs_in(from)->waiting[patient];
+    audience_catalogs *to = hub_catalogs_in(hub_session_audience(session));
+    audience_catalogs *in = hub_catalogs_in(from);
+    parked **lists[][2] = {
+        {&in->lists, &to->lists}, {&in->awaiting, &to->awaiting}, {&in->going, &to->going}};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         parked *one;
         parked *next;
-        DL_FOREACH_SAFE(*list, one, next)
+        DL_FOREACH_SAFE(*lists[i][0], one, next)
         {
             if (hub_call_session(one->call) == session) {
-                DL_DELETE(*list, one);
-                DL_APPEND(*to, one);
+                parking_move(one, lists[i][1]);
             }
         }
     }
@@ -151,11 +172,10 @@ void hub_parking_move(hub_session *session, hub_audience *from)
 
 void hub_parking_wake(hub_audience *audience)
 {
-    for (int patient = 0; patient <= 1; patient++) {
-        const audience_catalogs *in = hub_catalogs_in(audience);
-        bool is_over = in->waiting[patient] != NULL && !hub_parking_is_useful(audience, patient);
-        while (is_over && in->waiting[patient] != NULL) {
-            resume(in->waiting[patient]);
-        }
+    audience_catalogs *in = hub_catalogs_in(audience);
+    bool is_over = in->lists != NULL && !is_useful(hub_audience_exposure(audience));
+    while (is_over && in->lists != NULL) {
+        parking_move(in->lists, &in->going);
     }
+    parking_resume_all(in);
 }

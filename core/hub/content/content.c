@@ -10,7 +10,7 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/way.h"
-#include "hub/report/describe.h"
+#include "hub/report/unknown.h"
 
 #include <stdio.h>
 
@@ -47,50 +47,11 @@ bool hub_content_read_uri(const hub_request *request, hub_str raw, hub_buf *deco
     return decode(request, raw, HUB_LIMIT_URI_BYTES, wanted, decoded);
 }
 
-/* Park a request whose target may be in a catalog that is not known yet. */
-static bool park(const hub_request *request)
-{
-    if (request->call != NULL ||
-        !hub_parking_is_useful(hub_session_audience(request->session), true)) {
-        return false;
-    }
-    hub_parking_add(request, true);
-    return true;
-}
-
-/* Answer that something is not there, and which toolsets might have it but cannot be reached. */
-static void respond_missing(const hub_request *request, int code, const char *what, hub_str name,
-                            hub_str data)
-{
-    hub_buf text;
-    hub_buf failures;
-    hub_request_refuse(request);
-    hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
-    hub_buf_init(&failures, HUB_LIMIT_LOG_LINE_BYTES / 2);
-    hub_buf_printf(&text, "%s: %.*s", what, (int)(name.len < 200 ? name.len : 200), name.ptr);
-    hub_describe_add_failures(hub_session_audience(request->session), &failures);
-    if (failures.len > 0) {
-        hub_buf_printf(&text, " (toolsets that cannot be reached: " HUB_STR_FMT ")",
-                       HUB_STR_ARG(hub_buf_str(&failures)));
-    }
-    hub_respond_error(request, code, hub_buf_str(&text), data);
-    hub_buf_fini(&failures);
-    hub_buf_fini(&text);
-}
-
 void hub_content_miss_resource(const hub_request *request, hub_str uri)
 {
-    if (park(request)) {
-        return;
+    if (!hub_parking_await(request, HUB_KIND_RESOURCE, uri)) {
+        hub_unknown_respond(request, HUB_KIND_RESOURCE, uri);
     }
-    hub_buf data;
-    hub_buf_init(&data, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    hub_buf_add(&data, HUB_STR("{\"uri\":"));
-    hub_json_add_string(&data, uri);
-    hub_buf_add_char(&data, '}');
-    respond_missing(request, hub_rpc_no_resource(request->context.era), "Resource not found", uri,
-                    hub_buf_ok(&data) ? hub_buf_str(&data) : HUB_STR_EMPTY);
-    hub_buf_fini(&data);
 }
 
 bool hub_content_refuse_ambiguous(const hub_request *request, hub_kind kind, hub_str name)
@@ -114,8 +75,9 @@ bool hub_content_refuse_ambiguous(const hub_request *request, hub_kind kind, hub
 
 static void miss_prompt(const hub_request *request, hub_str name)
 {
-    if (!hub_content_refuse_ambiguous(request, HUB_KIND_PROMPT, name) && !park(request)) {
-        respond_missing(request, HUB_RPC_INVALID_PARAMS, "Unknown prompt", name, HUB_STR_EMPTY);
+    if (!hub_content_refuse_ambiguous(request, HUB_KIND_PROMPT, name) &&
+        !hub_parking_await(request, HUB_KIND_PROMPT, name)) {
+        hub_unknown_respond(request, HUB_KIND_PROMPT, name);
     }
 }
 

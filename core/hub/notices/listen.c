@@ -65,26 +65,35 @@ static const char *check_filter(hub_str filter)
                : NULL;
 }
 
-/* Whether a URI of the filter is of no known toolset. */
-static bool lacks_resource(const hub_request *request)
+/* Wait for whoever may have a URI of the filter that nobody has who is known: of several, for all. */
+static bool await_resources(const hub_request *request)
 {
     hub_json_iter it =
         hub_json_iterate(hub_json_get(request->message->at[HUB_M_NOTIFICATIONS], URIS));
     hub_str key;
     hub_str raw;
-    bool lacks = false;
-    while (!lacks && hub_json_next(&it, &key, &raw)) {
+    hub_buf missing;
+    size_t count = 0;
+    hub_buf_init(&missing, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    while (count < 2 && hub_json_next(&it, &key, &raw)) {
         hub_buf uri;
         hub_buf_init(&uri, raw.len);
         hub_buf own;
         hub_buf_init(&own, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-        lacks =
-            hub_json_decode(raw, &uri) != HUB_OK ||
-            hub_sight_find_resource(hub_request_sight(request), hub_buf_str(&uri), &own) == NULL;
+        if (hub_json_decode(raw, &uri) != HUB_OK ||
+            hub_sight_find_resource(hub_request_sight(request), hub_buf_str(&uri), &own) == NULL) {
+            hub_buf_clear(&missing);
+            hub_buf_add(&missing, hub_buf_str(&uri));
+            count++;
+        }
         hub_buf_fini(&own);
         hub_buf_fini(&uri);
     }
-    return lacks;
+    bool is_taken =
+        count > 0 && hub_parking_await(request, HUB_KIND_RESOURCE,
+                                       count == 1 ? hub_buf_str(&missing) : HUB_STR_EMPTY);
+    hub_buf_fini(&missing);
+    return is_taken;
 }
 
 /* Subscribe to the URIs of the filter. */
@@ -246,9 +255,7 @@ void hub_listen_open(const hub_request *request)
                           HUB_STR_EMPTY);
         return;
     }
-    if (request->call == NULL && lacks_resource(request) &&
-        hub_parking_is_useful(hub_session_audience(session), true)) {
-        hub_parking_add(request, true);
+    if (request->call == NULL && await_resources(request)) {
         return;
     }
     hub_listen *listen = create_listen(request);

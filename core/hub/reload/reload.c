@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "hub/active/manager.h"
 #include "hub/catalogs/discovery.h"
+#include "hub/catalogs/parking.h"
 #include "hub/instances/session_instance.h"
 #include "hub/kernel/isolation.h"
 #include "hub/kernel/respond.h"
@@ -328,7 +329,7 @@ static void commit(reload *next, hub_reload_report *report)
     reload_tell(next);
     hub_settings_unref(old);
     reload_wait_begin(next);
-    hub_discovery_ended(next->hub); /* what somebody waits for may be no more */
+    hub_parking_review_all(next->hub); /* what somebody waits for may be no more */
 }
 
 void hub_reload_note_refusal(hub_orchestrator *hub, const hub_error *why)

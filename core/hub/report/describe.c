@@ -149,25 +149,6 @@ bool hub_describe_resolve(hub_orchestrator *hub, const char *profile_name, hub_s
     return entry != NULL;
 }
 
-void hub_describe_add_failures(const hub_audience *audience, hub_buf *out)
-{
-    size_t begin = out->len;
-    size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
-    for (size_t i = 0; i < count; i++) {
-        const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
-        if (toolset == NULL || hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL) {
-            continue;
-        }
-        bool failed = hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED;
-        if (failed || hub_toolset_state(toolset) == PATCHBAY_STATE_CONNECTING) {
-            hub_buf_printf(out, "%s%s: %s", out->len > begin ? "; " : "",
-                           hub_toolset_settings_of(toolset)->key,
-                           failed ? hub_toolset_detail(toolset) : "it is still starting");
-        }
-    }
-}
-
 static void add_text(hub_buf *out, const char *key, const char *text)
 {
     hub_json_add_key(out, hub_str_of(key));

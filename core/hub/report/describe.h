@@ -24,10 +24,6 @@ void hub_describe_modules(hub_orchestrator *hub, hub_buf *out);
 bool hub_describe_resolve(hub_orchestrator *hub, const char *profile, hub_str reference,
                           hub_buf *out);
 
-/* Append why toolsets that are active have no tools, be it that they are still starting ("git:
- * cannot start …"), separated by "; ". */
-void hub_describe_add_failures(const hub_audience *audience, hub_buf *out);
-
 /* Append the members of one toolset's object, as the audience sees it, without braces. */
 void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *toolset,
                               hub_buf *out);

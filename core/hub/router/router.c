@@ -18,8 +18,8 @@
 #include "hub/notices/listen.h"
 #include "hub/notices/logging.h"
 #include "hub/notices/subscription.h"
-#include "hub/report/describe.h"
 #include "hub/report/status.h"
+#include "hub/report/unknown.h"
 #include "hub/router/binding_events.h"
 #include "hub/router/listing.h"
 #include "hub/tasks/tasks.h"
@@ -42,9 +42,7 @@ typedef struct method_row {
 
 static void handle_list(const hub_request *request, hub_kind kind)
 {
-    if (request->call == NULL &&
-        hub_parking_is_useful(hub_session_audience(request->session), false)) {
-        hub_parking_add(request, false);
+    if (hub_parking_list(request)) {
         return;
     }
     hub_listing_respond(request, kind);
@@ -74,7 +72,6 @@ static void handle_prompts_list(const hub_request *request)
 /* The entry that params.name means, or NULL with an answer given or the request parked. */
 static const hub_entry *find_tool(const hub_request *request)
 {
-    const hub_audience *audience = hub_session_audience(request->session);
     hub_str raw = request->message->at[HUB_M_NAME];
     hub_str name;
     hub_buf decoded;
@@ -93,24 +90,8 @@ static const hub_entry *find_tool(const hub_request *request)
         hub_buf_fini(&decoded);
         return entry;
     }
-    if (request->call == NULL && hub_parking_is_useful(audience, true)) {
-        hub_parking_add(request, true);
-    } else {
-        hub_buf text;
-        hub_buf failures; /* it may be the tool of a toolset that cannot be reached */
-        hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
-        hub_buf_init(&failures, HUB_LIMIT_LOG_LINE_BYTES / 2);
-        hub_buf_printf(&text, "Unknown tool: %.*s", (int)(name.len < 200 ? name.len : 200),
-                       name.ptr);
-        hub_request_refuse(request);
-        hub_describe_add_failures(audience, &failures);
-        if (failures.len > 0) {
-            hub_buf_printf(&text, " (toolsets that cannot be reached: %.*s)",
-                           HUB_STR_ARG(hub_buf_str(&failures)));
-        }
-        hub_buf_fini(&failures);
-        hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_buf_str(&text), HUB_STR_EMPTY);
-        hub_buf_fini(&text);
+    if (!hub_parking_await(request, HUB_KIND_TOOL, name)) {
+        hub_unknown_respond(request, HUB_KIND_TOOL, name);
     }
     hub_buf_fini(&decoded);
     return NULL;

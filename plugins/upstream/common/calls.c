@@ -154,15 +154,13 @@ void upstream_forward_errand(mcp_server *server, patchbay_call call,
 /* ---- what is no mere forwarding
  * ------------------------------------------------------------------- */
 
-/* Whether the call can wait for the server. One that cannot is finished with the reason; the hub's
- * own request for the catalog knows one status for that. */
-static int may_wait(mcp_server *server, patchbay_call call, int is_discovery)
+/* Whether the call can wait for the server. One that cannot is finished with the reason. */
+static int may_wait(mcp_server *server, patchbay_call call)
 {
     char text[UPSTREAM_REASON_BYTES + 160];
     int is_far = upstream_restart_is_far(server, text, sizeof text);
     if (is_far) {
-        upstream_finish_text(server, call,
-                             is_discovery ? PATCHBAY_UNAVAILABLE : server->last_status, text);
+        upstream_finish_text(server, call, server->last_status, text);
     }
     return !is_far;
 }
@@ -189,7 +187,7 @@ static void discover(mcp_server *server, patchbay_call call, const patchbay_requ
         upstream_handshake_mend(server);
     }
     if (server->phase != PHASE_READY) {
-        if (may_wait(server, call, 1)) {
+        if (may_wait(server, call)) {
             hold_or_fail(server, call, list_add(server, &server->discoverers, call));
         }
     } else if (!is_old || !list_add(server, &server->discoverers, call)) {
@@ -218,7 +216,7 @@ static void subscribe(mcp_server *server, patchbay_call call, const patchbay_req
 {
     if (server->phase == PHASE_READY) {
         upstream_subscribe(server, call, request);
-    } else if (may_wait(server, call, 0)) {
+    } else if (may_wait(server, call)) {
         hold_or_fail(server, call, hold(server, call, request));
     }
 }
@@ -245,7 +243,7 @@ void upstream_call(mcp_server *server, patchbay_call call, const patchbay_reques
     }
     if (server->phase == PHASE_READY) {
         forward(server, &server->in_flight, call, request);
-    } else if (may_wait(server, call, 0)) {
+    } else if (may_wait(server, call)) {
         hold_or_fail(server, call, hold(server, call, request));
     }
 }
@@ -370,8 +368,7 @@ void upstream_fail_calls(mcp_server *server, int32_t status, const char *reason)
     server->held_count = 0;
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         while (lists[i].count > 0) {
-            upstream_finish_text(server, lists[i].items[--lists[i].count].call,
-                                 i == 0 ? PATCHBAY_UNAVAILABLE : status, reason);
+            upstream_finish_text(server, lists[i].items[--lists[i].count].call, status, reason);
         }
         free(lists[i].items);
     }

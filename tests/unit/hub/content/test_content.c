@@ -141,12 +141,14 @@ static void test_read_unknown(void **state)
     start_one(&e);
     client *legacy = client_open(&fixture, LEGACY);
     client *modern = client_open(&fixture, MODERN);
-    assert_contains(ask(legacy, "resources/read", "\"uri\":\"a:2\""),
-                    "\"error\":{\"code\":-32002,\"message\":\"Resource not found: a:2\","
-                    "\"data\":{\"uri\":\"a:2\"}}");
-    assert_contains(ask(modern, "resources/read", "\"uri\":\"a:2\""),
-                    "\"error\":{\"code\":-32602,\"message\":\"Resource not found: a:2\","
-                    "\"data\":{\"uri\":\"a:2\"}}");
+    assert_contains(
+        ask(legacy, "resources/read", "\"uri\":\"a:2\""),
+        "\"error\":{\"code\":-32002,\"message\":\"Resource not found: a:2\","
+        "\"data\":{\"uri\":\"a:2\",\"code\":\"TOOL_INVALID_INPUT\",\"retryable\":false}}");
+    assert_contains(
+        ask(modern, "resources/read", "\"uri\":\"a:2\""),
+        "\"error\":{\"code\":-32602,\"message\":\"Resource not found: a:2\","
+        "\"data\":{\"uri\":\"a:2\",\"code\":\"TOOL_INVALID_INPUT\",\"retryable\":false}}");
     static const char *const BAD[] = {"", "\"uri\":1", "\"uri\":\"\"", "\"uri\":null"};
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
         assert_contains(ask(legacy, "resources/read", BAD[i]), "\"code\":-32602");

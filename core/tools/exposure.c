@@ -175,8 +175,8 @@ hub_err hub_exposure_copy(const hub_exposure *exposure, hub_exposure **ret_copy)
     }
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         copy->shown[kind] = hub_shown_ref(exposure->shown[kind]);
-        copy->serials[kind] = exposure->serials[kind];
     }
+    memcpy(copy->serials, exposure->serials, sizeof copy->serials);
     copy->serial = exposure->serial;
     *ret_copy = copy;
     return HUB_OK;
@@ -211,9 +211,9 @@ void hub_exposure_replace(hub_exposure *exposure, hub_exposure *next)
     join(exposure);
     join(next);
     exposure->serial = old.serial;
+    memcpy(exposure->serials, old.serials, sizeof exposure->serials);
     for (int kind = 0; kind < HUB_KINDS; kind++) {
-        bool is_news = !hub_shown_equal(old.shown[kind], exposure->shown[kind]);
-        exposure->serials[kind] = is_news ? ++exposure->serial : old.serials[kind];
+        exposure_count_news(exposure, (hub_kind)kind, old.shown[kind]);
     }
     hub_exposure_destroy(next);
 }
@@ -310,9 +310,9 @@ hub_shown *hub_exposure_shown(const hub_exposure *exposure, hub_kind kind)
     return exposure->shown[kind];
 }
 
-uint64_t hub_exposure_serial(const hub_exposure *exposure, hub_kind kind)
+uint64_t hub_exposure_serial(const hub_exposure *exposure, hub_revision revision, hub_kind kind)
 {
-    return exposure->serials[kind];
+    return exposure->serials[kind][revision];
 }
 
 uint64_t hub_exposure_newest_serial(const hub_exposure *exposure)
@@ -322,22 +322,27 @@ uint64_t hub_exposure_newest_serial(const hub_exposure *exposure)
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* The entry of a claim, if it is shown. */
-static const hub_entry *get_shown(const hub_exposure *exposure, hub_kind kind,
-                                  const base_claim *claim)
+static hub_shown *shown_in(const hub_exposure *exposure, hub_revision revision, hub_kind kind)
 {
-    const hub_shown_part *part = &exposure->shown[kind]->parts[claim->slot];
+    return hub_shown_in(exposure->shown[kind], revision);
+}
+
+/* The entry of a claim, if it is shown. */
+static const hub_entry *get_shown(const hub_shown *shown, const base_claim *claim)
+{
+    const hub_shown_part *part = &shown->parts[claim->slot];
     bool is_shown = part->section != NULL && hub_mask_has(part->bits, claim->entry);
     return is_shown ? &part->section->entries[claim->entry] : NULL;
 }
 
 /* Who has a URI: that one of the toolsets that have it which is shown by it. */
-static const hub_entry *find_uri(const hub_exposure *exposure, hub_kind kind, const base_name *name,
-                                 hub_str exposed)
+static const hub_entry *find_uri(const hub_exposure *exposure, hub_revision revision, hub_kind kind,
+                                 const base_name *name, hub_str exposed)
 {
+    const hub_shown *shown = shown_in(exposure, revision, kind);
     const hub_entry *entry = NULL;
     for (const base_claim *at = name != NULL ? name->claims : NULL; at != NULL; at = at->next) {
-        entry = get_shown(exposure, kind, at);
+        entry = get_shown(shown, at);
         if (entry != NULL && hub_str_eq(entry->exposed, exposed)) {
             return entry;
         }
@@ -346,24 +351,28 @@ static const hub_entry *find_uri(const hub_exposure *exposure, hub_kind kind, co
     hub_buf own;
     hub_buf_init(&own, exposed.len + 1);
     entry = hub_mapped_uri_read(exposed, &toolset, &own) && hub_buf_ok(&own)
-                ? hub_exposure_find_own(exposure, kind, toolset, hub_buf_str(&own))
+                ? hub_exposure_find_own(exposure, revision, kind, toolset, hub_buf_str(&own))
                 : NULL;
     hub_buf_fini(&own);
     return entry != NULL && hub_str_eq(entry->exposed, exposed) ? entry : NULL;
 }
 
-const hub_entry *hub_exposure_find(const hub_exposure *exposure, hub_kind kind, hub_str exposed)
+const hub_entry *hub_exposure_find(const hub_exposure *exposure, hub_revision revision,
+                                   hub_kind kind, hub_str exposed)
 {
     const base_name *name = base_find_name(exposure->base, kind, exposed);
     if (base_is_uri(kind)) {
-        return find_uri(exposure, kind, name, exposed);
+        return find_uri(exposure, revision, kind, name, exposed);
     }
-    return name != NULL && name->holder != NULL ? get_shown(exposure, kind, name->holder) : NULL;
+    return name != NULL && name->holder != NULL
+               ? get_shown(shown_in(exposure, revision, kind), name->holder)
+               : NULL;
 }
 
-hub_str hub_exposure_tool_definition(const hub_exposure *exposure, hub_str exposed)
+hub_str hub_exposure_tool_definition(const hub_exposure *exposure, hub_revision revision,
+                                     hub_str exposed)
 {
-    const hub_entry *entry = hub_exposure_find(exposure, HUB_KIND_TOOL, exposed);
+    const hub_entry *entry = hub_exposure_find(exposure, revision, HUB_KIND_TOOL, exposed);
     if (entry == NULL) {
         return HUB_STR_EMPTY;
     }
@@ -371,14 +380,14 @@ hub_str hub_exposure_tool_definition(const hub_exposure *exposure, hub_str expos
     return hub_section_definition(exposure->shown[HUB_KIND_TOOL]->parts[slot].section, entry);
 }
 
-const hub_entry *hub_exposure_find_own(const hub_exposure *exposure, hub_kind kind, hub_str toolset,
-                                       hub_str name)
+const hub_entry *hub_exposure_find_own(const hub_exposure *exposure, hub_revision revision,
+                                       hub_kind kind, hub_str toolset, hub_str name)
 {
     uint32_t slot = base_find_slot(exposure->base, toolset);
     if (slot == exposure->base->slot_count) {
         return NULL;
     }
-    const hub_shown_part *part = &exposure->shown[kind]->parts[slot];
+    const hub_shown_part *part = &shown_in(exposure, revision, kind)->parts[slot];
     size_t at = part->section != NULL ? hub_section_find_own(part->section, name) : 0;
     bool is_shown =
         part->section != NULL && at < part->section->count && hub_mask_has(part->bits, at);
@@ -392,22 +401,23 @@ static bool is_before(const void *ctx, size_t part, size_t other)
     return exposure_is_before(active, active->places[part], active->places[other]);
 }
 
-hub_err hub_exposure_match(const hub_exposure *exposure, const void *owner, hub_str uri,
-                           const hub_entry **ret_entry)
+hub_err hub_exposure_match(const hub_exposure *exposure, hub_revision revision, const void *owner,
+                           hub_str uri, const hub_entry **ret_entry)
 {
-    return hub_template_routes_find(exposure->shown[HUB_KIND_TEMPLATE], owner, uri, is_before,
-                                    &exposure->active, NULL, ret_entry);
+    return hub_template_routes_find(shown_in(exposure, revision, HUB_KIND_TEMPLATE), owner, uri,
+                                    is_before, &exposure->active, NULL, ret_entry);
 }
 
-size_t hub_exposure_add_rivals(const hub_exposure *exposure, hub_kind kind, hub_str name,
-                               hub_buf *out)
+size_t hub_exposure_add_rivals(const hub_exposure *exposure, hub_revision revision, hub_kind kind,
+                               hub_str name, hub_buf *out)
 {
+    const hub_shown *shown = shown_in(exposure, revision, kind);
     const base_name *known = base_find_name(exposure->base, kind, name);
     const hub_entry *rivals[RIVALS_SHOWN];
     size_t count = 0;
     for (const base_claim *at = known != NULL ? known->claims : NULL;
          at != NULL && count < RIVALS_SHOWN; at = at->next) {
-        const hub_entry *entry = get_shown(exposure, kind, at);
+        const hub_entry *entry = get_shown(shown, at);
         size_t place = count;
         if (entry == NULL) {
             continue;

@@ -94,33 +94,41 @@ bool hub_exposure_would_show(const hub_exposure *exposure, const hub_source *sou
 const hub_source *hub_exposure_sources(const hub_exposure *exposure, size_t *ret_count);
 const hub_source *hub_exposure_source(const hub_exposure *exposure, hub_str toolset);
 
-/* What is shown of a kind; borrowed until the next change, reference it to keep it. Never NULL. */
+/* What is shown of a kind, in any revision (hub_shown_in has those of one); borrowed until the next
+ * change, reference it to keep it. Never NULL. */
 hub_shown *hub_exposure_shown(const hub_exposure *exposure, hub_kind kind);
 
-/* A number that is greater each time when other bytes are shown of a kind, or of any. */
-uint64_t hub_exposure_serial(const hub_exposure *exposure, hub_kind kind);
+/* A number that is another one each time when other bytes are shown of a kind in a revision; and one
+ * that is greater each time when any are. */
+uint64_t hub_exposure_serial(const hub_exposure *exposure, hub_revision revision, hub_kind kind);
 uint64_t hub_exposure_newest_serial(const hub_exposure *exposure);
 
-/* The entry that clients call so, or NULL. Entries are borrowed until the next change. */
-const hub_entry *hub_exposure_find(const hub_exposure *exposure, hub_kind kind, hub_str exposed);
+/* What follows finds what may be listed in a revision; with HUB_REVISION_NONE, in any.
+ *
+ * The entry that clients call so, or NULL. Entries are borrowed until the next change. */
+const hub_entry *hub_exposure_find(const hub_exposure *exposure, hub_revision revision,
+                                   hub_kind kind, hub_str exposed);
 
-/* The definition of the tool that clients call so, as they are shown it; empty: there is none. */
-hub_str hub_exposure_tool_definition(const hub_exposure *exposure, hub_str exposed);
+/* The definition of the tool that clients call so, as they are shown it, but for an outputSchema that
+ * is not shown in this revision; empty: there is none. */
+hub_str hub_exposure_tool_definition(const hub_exposure *exposure, hub_revision revision,
+                                     hub_str exposed);
 
 /* The entry of a toolset's own name, however it is exposed; NULL when there is none. */
-const hub_entry *hub_exposure_find_own(const hub_exposure *exposure, hub_kind kind, hub_str toolset,
-                                       hub_str name);
+const hub_entry *hub_exposure_find_own(const hub_exposure *exposure, hub_revision revision,
+                                       hub_kind kind, hub_str toolset, hub_str name);
 
 /* The resource template that a URI belongs to, or NULL. Of several, the one whose own text matches
  * most of it, and of those the one with the best claim; variables of several segments only count
  * when nothing else matches. With `owner`, among that toolset's alone, as it has them.
  * errors:  HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_exposure_match(const hub_exposure *exposure, const void *owner,
-                                          hub_str uri, const hub_entry **ret_entry);
+HUB_MUST_CHECK hub_err hub_exposure_match(const hub_exposure *exposure, hub_revision revision,
+                                          const void *owner, hub_str uri,
+                                          const hub_entry **ret_entry);
 
 /* When a name is nobody's because several want it: append what those that are shown are called
  * instead, "a__x, b__x or c__x", and return how many these are. */
-size_t hub_exposure_add_rivals(const hub_exposure *exposure, hub_kind kind, hub_str name,
-                               hub_buf *out);
+size_t hub_exposure_add_rivals(const hub_exposure *exposure, hub_revision revision, hub_kind kind,
+                               hub_str name, hub_buf *out);
 
 #endif

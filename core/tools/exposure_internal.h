@@ -31,7 +31,7 @@ struct hub_exposure {
     exposure_mask *masks; /* of tools, of each slot of the base */
     hub_shown *shown[HUB_KINDS];
     hub_shown *prepared[HUB_KINDS]; /* what comes next; NULL outside of a change */
-    uint64_t serials[HUB_KINDS];
+    uint64_t serials[HUB_KINDS][HUB_REVISIONS];
     uint64_t serial;
 };
 
@@ -42,6 +42,10 @@ HUB_MUST_CHECK hub_err exposure_prepare(hub_exposure *exposure, const exposure_a
                                         const base_change *change);
 void exposure_commit(hub_exposure *exposure);
 void exposure_abandon(hub_exposure *exposure);
+
+/* Another list of a kind is shown than `before` (may be NULL): give those of its revisions that are of
+ * other bytes another serial. */
+void exposure_count_news(hub_exposure *exposure, hub_kind kind, hub_shown *before);
 
 /* Forget the masks of sections that the change replaces. */
 void exposure_forget_masks(hub_exposure *exposure, const base_change *change);

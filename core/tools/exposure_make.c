@@ -348,6 +348,16 @@ static void report_left_out(const hub_exposure *exposure, const hub_shown *befor
     }
 }
 
+void exposure_count_news(hub_exposure *exposure, hub_kind kind, hub_shown *before)
+{
+    uint8_t news = before != NULL ? hub_shown_news(before, exposure->shown[kind]) : UINT8_MAX;
+    for (int revision = HUB_REVISIONS; revision-- > 0;) {
+        if ((news & HUB_REVISION_BIT(revision)) != 0) {
+            exposure->serials[kind][revision] = ++exposure->serial;
+        }
+    }
+}
+
 void exposure_commit(hub_exposure *exposure)
 {
     for (int i = 0; i < HUB_KINDS; i++) {
@@ -355,9 +365,7 @@ void exposure_commit(hub_exposure *exposure)
         hub_shown *now = exposure->prepared[i];
         exposure->shown[i] = now;
         exposure->prepared[i] = NULL;
-        if (before == NULL || !hub_shown_equal(before, now)) {
-            exposure->serials[i] = ++exposure->serial;
-        }
+        exposure_count_news(exposure, (hub_kind)i, before);
         if (before != now) {
             report_left_out(exposure, before, now);
         }

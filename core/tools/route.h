@@ -10,9 +10,10 @@
 
 #include "tools/exposure.h"
 
-/* The resource, or the template, that a URI belongs to; NULL when there is none. `own_uri`, which
- * is initialised, gets what the toolset itself calls it; it differs from `uri` if that has the
+/* The resource, or the template, that a URI belongs to in a revision (exposure.h); NULL when there is
+ * none. `own_uri`, which is initialised, gets what the toolset itself calls it; it differs from `uri` if that has the
  * toolset in it. Without memory, the buffer says so. */
-const hub_entry *hub_route_resource(const hub_exposure *exposure, hub_str uri, hub_buf *own_uri);
+const hub_entry *hub_route_resource(const hub_exposure *exposure, hub_revision revision,
+                                    hub_str uri, hub_buf *own_uri);
 
 #endif

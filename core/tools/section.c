@@ -110,6 +110,32 @@ static hub_err make_entries(hub_section *section, const hub_section_plan *plan)
     return names.failed;
 }
 
+/* ---- revisions ------------------------------------------------------------------------------- */
+
+static hub_err read_validity(hub_section *section)
+{
+    uint8_t all = HUB_REVISIONS_EVERY;
+    size_t outputs = 0;
+    section->valid = HUB_REVISIONS_EVERY;
+    for (size_t i = 0; i < section->count; i++) {
+        const hub_item *item = section->entries[i].item;
+        all &= item->valid;
+        outputs += item->valid != item->valid_without_output;
+        section->valid &= hub_mask_has(section->named, i) ? item->valid : HUB_REVISIONS_EVERY;
+    }
+    if (all == HUB_REVISIONS_EVERY) {
+        return HUB_OK;
+    }
+    section->validity = malloc(section->count * sizeof *section->validity);
+    section->outputs = calloc(outputs + 1, sizeof *section->outputs);
+    for (size_t i = 0; section->validity != NULL && i < section->count; i++) {
+        const hub_item *item = section->entries[i].item;
+        section->validity[i] = (hub_section_validity){
+            .valid = item->valid, .valid_without_output = item->valid_without_output};
+    }
+    return section->validity != NULL && section->outputs != NULL ? HUB_OK : HUB_ENOMEM;
+}
+
 /* ---- one of several -------------------------------------------------------------------------- */
 
 static bool is_same(const hub_section *section, const hub_section_plan *plan)
@@ -175,6 +201,7 @@ static hub_err fill(hub_section *section, const hub_section_plan *plan)
     section->count = count;
     memcpy(section->forms, plan->forms, count);
     hub_err err = make_entries(section, plan);
+    err = err == HUB_OK ? read_validity(section) : err;
     return err == HUB_OK ? hub_section_serialise(section) : err;
 }
 
@@ -220,6 +247,8 @@ void hub_section_unref(hub_section *section)
     free(section->entries);
     free(section->forms);
     free(section->named);
+    free(section->validity);
+    free(section->outputs);
     free(section->bytes);
     free(section->names);
     free(section);
@@ -240,6 +269,21 @@ size_t hub_section_after(const hub_section *section, hub_str canonical)
         }
     }
     return low;
+}
+
+const hub_section_output *hub_section_output_from(const hub_section *section, size_t entry)
+{
+    size_t low = 0;
+    size_t high = section->output_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (section->outputs[middle].entry < entry) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < section->output_count ? &section->outputs[low] : NULL;
 }
 
 size_t hub_section_find_own(const hub_section *section, hub_str name)

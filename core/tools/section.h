@@ -11,7 +11,7 @@
 #ifndef HUB_TOOLS_SECTION_H
 #define HUB_TOOLS_SECTION_H
 
-#include "tools/catalog.h"
+#include "tools/definition.h"
 #include "tools/naming.h"
 
 /* A thing that clients can be shown. */
@@ -34,6 +34,20 @@ typedef enum hub_form {
     HUB_FORM_MAPPED,   /* of resources and templates: with the toolset in it (mapped_uri.h) */
 } hub_form;
 
+/* Of a tool that some revisions list without its outputSchema: where that member is, with a comma,
+ * within the section's bytes (definition.h). */
+typedef struct hub_section_output {
+    size_t entry;
+    size_t begin;
+    size_t end;
+} hub_section_output;
+
+/* In which revisions an entry may be listed, as in hub_item. */
+typedef struct hub_section_validity {
+    uint8_t valid;
+    uint8_t valid_without_output;
+} hub_section_validity;
+
 typedef struct hub_section hub_section;
 
 /* The sections that live of one toolset and kind. They are not kept by it. */
@@ -55,7 +69,11 @@ struct hub_section {
     size_t mapped_count; /* … of them, in the form HUB_FORM_MAPPED */
     uint8_t *forms;      /* hub_form of each entry */
     uint64_t *named;     /* a bit for each entry that has a name */
-    char *bytes;         /* the definitions, a comma in front of each */
+    uint8_t valid;       /* revisions in which all that have a name may be listed as they are */
+    hub_section_validity *validity; /* of each entry; NULL: all are valid in all revisions */
+    hub_section_output *outputs;    /* in order of entries … */
+    size_t output_count;            /* … mostly none */
+    char *bytes;                    /* the definitions, a comma in front of each */
     size_t len;
     char *names; /* what exposed and canonical point into */
 };
@@ -80,20 +98,27 @@ typedef struct hub_section_counts {
     uint64_t bytes;
 } hub_section_counts;
 
+enum { HUB_MASK_WORD_BITS = 64 };
+
 /* How many words a mask of so many entries has, and one bit of it. */
 static inline size_t hub_mask_words(size_t count)
 {
-    return (count + 63) / 64;
+    return (count + HUB_MASK_WORD_BITS - 1) / HUB_MASK_WORD_BITS;
 }
 
 static inline bool hub_mask_has(const uint64_t *bits, size_t at)
 {
-    return (bits[at / 64] >> (at % 64) & 1) != 0;
+    return (bits[at / HUB_MASK_WORD_BITS] >> (at % HUB_MASK_WORD_BITS) & 1) != 0;
 }
 
 static inline void hub_mask_set(uint64_t *bits, size_t at)
 {
-    bits[at / 64] |= UINT64_C(1) << (at % 64);
+    bits[at / HUB_MASK_WORD_BITS] |= UINT64_C(1) << (at % HUB_MASK_WORD_BITS);
+}
+
+static inline void hub_mask_clear(uint64_t *bits, size_t at)
+{
+    bits[at / HUB_MASK_WORD_BITS] &= ~(UINT64_C(1) << (at % HUB_MASK_WORD_BITS));
 }
 
 /* The items of a catalog, sorted by name; free it. NULL: out of memory. */
@@ -123,10 +148,13 @@ void hub_section_unref(hub_section *section); /* NULL is fine */
 /* The index of the entry that the toolset itself calls so; section->count when there is none. */
 size_t hub_section_find_own(const hub_section *section, hub_str name);
 
+/* The first of the outputs that is of this entry or of one behind it; NULL when none is. */
+const hub_section_output *hub_section_output_from(const hub_section *section, size_t entry);
+
 /* The index of the first entry whose canonical id is greater. */
 size_t hub_section_after(const hub_section *section, hub_str canonical);
 
-/* The definition of an entry that has a name. */
+/* The definition of an entry that has a name, with all its members. */
 static inline hub_str hub_section_definition(const hub_section *section, const hub_entry *entry)
 {
     return hub_str_between(section->bytes + entry->begin, section->bytes + entry->end);

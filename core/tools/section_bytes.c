@@ -22,13 +22,13 @@ static hub_str exposed_uri(const hub_section *resources, hub_str raw)
     return exposed;
 }
 
-/* A value that is not written as the toolset gave it. */
+/* A value that is not written as the toolset gave it, or whose place has to be known. */
 typedef struct replacement {
     hub_str raw;  /* slice of the definition */
-    hub_str text; /* instead */
+    hub_str text; /* a string instead; empty: it stays */
 } replacement;
 
-enum { MOST_REPLACEMENTS = 1 + HUB_ITEM_UI_URIS };
+enum { MOST_REPLACEMENTS = 2 + HUB_ITEM_UI_URIS };
 
 /* Put one where it belongs among those before it. */
 static void insert(replacement *list, size_t *count, hub_str raw, hub_str text)
@@ -41,7 +41,9 @@ static void insert(replacement *list, size_t *count, hub_str raw, hub_str text)
     list[at] = (replacement){.raw = raw, .text = text};
 }
 
-static void add_definition(const hub_entry *entry, const hub_section *resources, hub_buf *out)
+/* `ret_output` gets where the member is that some revisions do without. */
+static void add_definition(const hub_entry *entry, const hub_section *resources, hub_buf *out,
+                           hub_section_output *ret_output)
 {
     const hub_item *item = entry->item;
     const char *at = item->json.ptr;
@@ -57,10 +59,19 @@ static void add_definition(const hub_entry *entry, const hub_section *resources,
             insert(list, &count, item->ui_uris[i], exposed);
         }
     }
+    if (item->valid != item->valid_without_output) {
+        insert(list, &count, item->output_member, HUB_STR_EMPTY);
+    }
     for (size_t i = 0; i < count; i++) {
         hub_buf_add(out, hub_str_between(at, list[i].raw.ptr));
-        hub_json_add_string(out, list[i].text);
         at = list[i].raw.ptr + list[i].raw.len;
+        if (list[i].text.len > 0) {
+            hub_json_add_string(out, list[i].text);
+        } else {
+            ret_output->begin = out->len;
+            hub_buf_add(out, list[i].raw);
+            ret_output->end = out->len;
+        }
     }
     hub_buf_add(out, hub_str_between(at, item->json.ptr + item->json.len));
 }
@@ -92,7 +103,11 @@ hub_err hub_section_serialise(hub_section *section)
         }
         hub_buf_add_char(&bytes, ',');
         entry->begin = bytes.len;
-        add_definition(entry, section->resources, &bytes);
+        hub_section_output output = {.entry = i};
+        add_definition(entry, section->resources, &bytes, &output);
+        if (output.end > 0) {
+            section->outputs[section->output_count++] = output;
+        }
         entry->end = bytes.len;
     }
     if (!hub_buf_ok(&bytes)) {

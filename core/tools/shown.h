@@ -5,6 +5,10 @@
  * the sections, so a page of a list is a run of spans over them. Several exposures of one base that
  * show the same have the same one.
  *
+ * A client is shown what may be listed in the revision that it speaks (definition.h): the same
+ * sections with narrower masks, and a second mask for the tools whose outputSchema is cut out of the
+ * page. Mostly everything is valid in all revisions; then these lists are that very one.
+ *
  * Thread: [loop].
  */
 #ifndef HUB_TOOLS_SHOWN_H
@@ -17,7 +21,8 @@
 typedef struct hub_shown_part {
     hub_section *section;
     const uint64_t *bits;
-    size_t count; /* of bits that are set; hub_shown_get counts them */
+    const uint64_t *cut; /* entries that are shown without their outputSchema; NULL: none */
+    size_t count;        /* of bits that are set; hub_shown_get counts them */
 } hub_shown_part;
 
 /* All that live of a base, so that equal ones are one. They are not kept by it. */
@@ -34,15 +39,26 @@ typedef struct hub_shown {
     uint64_t digest;                    /* of sections and masks */
     hub_shown_table *table;             /* NULL: it is in none */
     struct hub_template_routes *routes; /* of templates: template_routes.h; NULL before */
+    /* What is left in each revision, which it holds; NULL: all of it. */
+    struct hub_shown *narrowed[HUB_REVISIONS];
+    bool is_narrowed; /* they are made */
     UT_hash_handle hh;
 } hub_shown;
 
-/* The one that shows these parts: one that is there, or a new one.
+/* The one that shows these parts, as they are valid in any revision: one that is there, or a new
+ * one. Their `cut` is NULL.
  * owns:    *ret_shown, one reference
  * errors:  HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_shown_get(hub_shown_table *table, hub_kind kind,
                                      const hub_shown_part *parts, size_t part_count,
                                      hub_shown **ret_shown);
+
+/* What of it may be listed in a revision; HUB_REVISION_NONE: in any. Borrowed from `shown`, which is
+ * not what this has returned before. */
+static inline hub_shown *hub_shown_in(hub_shown *shown, hub_revision revision)
+{
+    return shown->narrowed[revision] != NULL ? shown->narrowed[revision] : shown;
+}
 
 /* Whether an item is to be shown. */
 typedef bool hub_shown_keeps(void *ctx, const hub_entry *entry);
@@ -61,6 +77,10 @@ void hub_shown_unref(hub_shown *shown); /* NULL is fine */
 
 /* Whether both list the same bytes. Sections that both show alike cost nothing. */
 bool hub_shown_equal(const hub_shown *a, const hub_shown *b);
+
+/* The revisions (HUB_REVISION_BIT) in which they do not; the bit of HUB_REVISION_NONE is that of both
+ * as they are. */
+uint8_t hub_shown_news(hub_shown *before, hub_shown *now);
 
 /* A place in the list. Zeros: the beginning. */
 typedef struct hub_shown_place {

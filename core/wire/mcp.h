@@ -27,6 +27,7 @@ typedef enum hub_revision {
 
 #define HUB_REVISION_NEWEST_LEGACY HUB_REVISION_2025_11_25
 #define HUB_REVISION_NEWEST        HUB_REVISION_2026_07_28
+#define HUB_REVISIONS              (HUB_REVISION_NEWEST + 1) /* of an array with one for each */
 
 /* The revision called `date`, or HUB_REVISION_NONE. */
 hub_revision hub_revision_parse(hub_str date);

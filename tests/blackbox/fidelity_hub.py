@@ -179,6 +179,13 @@ class FidelityTest(HttpTest):
 
     # -- definitions ------------------------------------------------------------------------------
 
+    def properties(self, corpus):
+        """Of a schema; what clients of older revisions keep is made of objects alone."""
+        known = [('"a"', corpus.object(('"type"', '"number"'), ('"maximum"', corpus.number())))]
+        known += [(corpus.key(), corpus.object()) for _ in range(corpus.random.randrange(3))]
+        corpus.random.shuffle(known)
+        return corpus.wrap(known)
+
     def tool(self, corpus, n):
         obj, spelled = corpus.object, corpus.spelled
         known = [
@@ -187,7 +194,7 @@ class FidelityTest(HttpTest):
                 spelled("inputSchema"),
                 obj(
                     ('"type"', '"object"'),
-                    ('"properties"', obj(('"a"', obj(('"type"', '"number"'), ('"maximum"', corpus.number()))))),
+                    ('"properties"', self.properties(corpus)),
                     reserved={"properties", "type"},
                 ),
             ),
@@ -195,7 +202,7 @@ class FidelityTest(HttpTest):
             (spelled("annotations"), obj(('"title"', corpus.string()), reserved={"readOnlyHint", "destructiveHint"})),
         ]
         rest = [
-            ('"outputSchema"', obj(('"type"', '"object"'))),
+            ('"outputSchema"', obj(('"type"', '"object"'), reserved={"type", "$ref", "id"})),
             ('"title"', corpus.string()),
             ('"icons"', "[" + obj(('"src"', '"https:\\/\\/example.com/i.png"'), ('"sizes"', '["1x1"]')) + "]"),
             ('"_meta"', obj(('"com.example/x"', corpus.value()))),

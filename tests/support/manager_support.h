@@ -71,8 +71,8 @@ static inline bool is_active(hub_fixture *f, const char *key)
 
 static inline bool has_tool(hub_fixture *f, const char *exposed)
 {
-    return hub_exposure_find(hub_profile_exposure(fixture_profile(f)), HUB_KIND_TOOL,
-                             hub_str_of(exposed)) != NULL;
+    return hub_exposure_find(hub_profile_exposure(fixture_profile(f)), HUB_REVISION_NONE,
+                             HUB_KIND_TOOL, hub_str_of(exposed)) != NULL;
 }
 
 static inline unsigned notifications(hub_fixture *f)

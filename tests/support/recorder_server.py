@@ -93,6 +93,9 @@ class Recorder:
         if options.tools:
             with open(options.tools, encoding="utf-8", newline="") as file:
                 self.lists["tools"] = file.read().strip()
+        if options.lists:
+            with open(options.lists, encoding="utf-8") as file:
+                self.lists.update(json.load(file))
         self.subscribed = set()
         self.asked = {}
         self.log = open(options.log, "ab", buffering=0) if options.log else None
@@ -488,6 +491,7 @@ def main():
     parser.add_argument("--control", help="Unix socket to report to")
     parser.add_argument("--log", help="file that gets every line received")
     parser.add_argument("--tools", help="file with the JSON array of tools")
+    parser.add_argument("--lists", help="file with an object: the JSON text of the array of each kind")
     parser.add_argument("--content", action="store_true", help="more than tools")
     parser.add_argument("--capabilities", help="announce these (JSON)")
     parser.add_argument("--capabilities-file", help="announce what is in this file")

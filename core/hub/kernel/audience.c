@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "hub/kernel/objects.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/principal.h"
 
 #include <stdlib.h>
@@ -190,12 +191,13 @@ void hub_audience_leave(hub_session *session)
  * they are the same. */
 static void carry_serials(hub_session *session, const hub_exposure *from, const hub_exposure *to)
 {
+    hub_revision revision = hub_session_sight(session).revision;
     for (int at = 0; at < HUB_KINDS; at++) {
         hub_kind kind = (hub_kind)at;
-        bool is_newest =
-            session->listed[at] == hub_exposure_serial(from, kind) &&
-            hub_shown_equal(hub_exposure_shown(from, kind), hub_exposure_shown(to, kind));
-        session->listed[at] = is_newest ? hub_exposure_serial(to, kind) : 0;
+        bool is_newest = session->listed[at] == hub_exposure_serial(from, revision, kind) &&
+                         hub_shown_equal(hub_shown_in(hub_exposure_shown(from, kind), revision),
+                                         hub_shown_in(hub_exposure_shown(to, kind), revision));
+        session->listed[at] = is_newest ? hub_exposure_serial(to, revision, kind) : 0;
     }
 }
 

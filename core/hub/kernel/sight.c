@@ -37,37 +37,42 @@ hub_sight hub_call_sight(const hub_call *call)
 
 hub_shown *hub_sight_shown(hub_sight sight, hub_kind kind)
 {
-    return hub_exposure_shown(sight.exposure, kind);
+    return hub_shown_in(hub_exposure_shown(sight.exposure, kind), sight.revision);
 }
 
 uint64_t hub_sight_serial(hub_sight sight, hub_kind kind)
 {
-    return hub_exposure_serial(sight.exposure, kind);
+    return hub_exposure_serial(sight.exposure, sight.revision, kind);
+}
+
+bool hub_sight_has(hub_sight sight, const hub_item *item)
+{
+    return (item->valid_without_output & HUB_REVISION_BIT(sight.revision)) != 0;
 }
 
 const hub_entry *hub_sight_find(hub_sight sight, hub_kind kind, hub_str exposed)
 {
-    return hub_exposure_find(sight.exposure, kind, exposed);
+    return hub_exposure_find(sight.exposure, sight.revision, kind, exposed);
 }
 
 const hub_entry *hub_sight_find_own(hub_sight sight, hub_kind kind, hub_str toolset, hub_str name)
 {
-    return hub_exposure_find_own(sight.exposure, kind, toolset, name);
+    return hub_exposure_find_own(sight.exposure, sight.revision, kind, toolset, name);
 }
 
 const hub_entry *hub_sight_find_resource(hub_sight sight, hub_str uri, hub_buf *own_uri)
 {
-    return hub_route_resource(sight.exposure, uri, own_uri);
+    return hub_route_resource(sight.exposure, sight.revision, uri, own_uri);
 }
 
 hub_str hub_sight_tool_definition(hub_sight sight, hub_str exposed)
 {
-    return hub_exposure_tool_definition(sight.exposure, exposed);
+    return hub_exposure_tool_definition(sight.exposure, sight.revision, exposed);
 }
 
 size_t hub_sight_add_rivals(hub_sight sight, hub_kind kind, hub_str name, hub_buf *out)
 {
-    return hub_exposure_add_rivals(sight.exposure, kind, name, out);
+    return hub_exposure_add_rivals(sight.exposure, sight.revision, kind, name, out);
 }
 
 bool hub_sight_may_tell_of(hub_sight sight, const hub_toolset *toolset)

@@ -3,13 +3,11 @@
 
 #include <stdalign.h>
 
-enum { TRIGGER_COUNT = 6 };
-
 static struct {
     const hub_station *const *table;
     size_t count;
     size_t bytes[HUB_PARTS];
-    hub_station_mask triggered[1 << TRIGGER_COUNT];
+    hub_station_mask triggered[HUB_ON_ALL + 1];
 } layout;
 
 static size_t aligned(size_t bytes)
@@ -21,14 +19,14 @@ static void place(const hub_station *station, unsigned row)
 {
     hub_assert(station->name != NULL && station->place != NULL);
     hub_assert(station->place->bit == 0); /* each has one row */
-    hub_assert(station->triggers < 1u << TRIGGER_COUNT);
+    hub_assert(station->triggers <= HUB_ON_ALL);
     station->place->index = row;
     station->place->bit = (hub_station_mask)1 << row;
     for (int kind = 0; kind < HUB_PARTS; kind++) {
         station->place->offset[kind] = layout.bytes[kind];
         layout.bytes[kind] += aligned(station->bytes[kind]);
     }
-    for (unsigned triggers = 0; triggers < 1u << TRIGGER_COUNT; triggers++) {
+    for (unsigned triggers = 0; triggers <= HUB_ON_ALL; triggers++) {
         if ((station->triggers & triggers) != 0) {
             layout.triggered[triggers] |= station->place->bit;
         }
@@ -67,6 +65,6 @@ const hub_station *hub_stations_at(size_t row)
 
 hub_station_mask hub_stations_triggered(unsigned triggers)
 {
-    hub_assert(triggers < 1u << TRIGGER_COUNT);
+    hub_assert(triggers <= HUB_ON_ALL);
     return layout.triggered[triggers];
 }

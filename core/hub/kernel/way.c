@@ -2,15 +2,25 @@
 #include "hub/kernel/way.h"
 
 #include "hub/kernel/objects.h"
+#include "tools/definition.h"
 
 #include <stdlib.h>
 
 /* ---- which stations -------------------------------------------------------------------------- */
 
-/* What this call has that a station may react to. */
-static unsigned triggers_of(const hub_call *call, const hub_message *message)
+/* Whether the client is shown the tool without its outputSchema: it may not be listed as it is. */
+static bool lacks_output(const hub_call *call, const hub_item *item)
 {
-    unsigned triggers = 0;
+    hub_revision revision = call->context.revision;
+    return item != NULL && revision != HUB_REVISION_NONE &&
+           (item->valid & HUB_REVISION_BIT(revision)) == 0;
+}
+
+/* What this call has that a station may react to. */
+static unsigned triggers_of(const hub_call *call, const hub_way *way)
+{
+    const hub_message *message = way->message;
+    unsigned triggers = lacks_output(call, way->item) ? HUB_ON_OUTPUT : 0;
     if (message->at[HUB_M_TASK].len > 0) {
         triggers |= HUB_ON_TASK;
     }
@@ -27,7 +37,7 @@ static unsigned triggers_of(const hub_call *call, const hub_message *message)
 static hub_station_mask wanted(const hub_call *call, const hub_way *way)
 {
     return way->toolset->hub->wanted | way->toolset->wanted |
-           hub_stations_triggered(triggers_of(call, way->message));
+           hub_stations_triggered(triggers_of(call, way));
 }
 
 /* ---- to the instance ------------------------------------------------------------------------- */

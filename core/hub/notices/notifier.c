@@ -32,7 +32,7 @@ struct hub_notifier {
     hub_audience *audience; /* NULL: it has not begun, or has ended */
     ev_timer timer;
     hub_shown *told[HUB_KINDS]; /* what clients know of */
-    bool seen[HUB_KINDS];       /* a client was given another list meanwhile */
+    uint8_t seen[HUB_KINDS];    /* revisions in which a client was given another list meanwhile */
     bool is_asked_for;          /* a user made one of the changes that are to be told */
     uint64_t quiet_until;       /* monotonic ms: what nobody asked for is not told before */
     unsigned count;
@@ -50,30 +50,42 @@ static hub_shown *current(const hub_notifier *notifier, hub_kind kind)
     return hub_exposure_shown(hub_audience_exposure(notifier->audience), kind);
 }
 
-/* Tell a session of the changed kinds; one that waited for these very lists was given them. A
- * legacy client hears of the lists that were announced to it, a modern one of those that it asked
- * for. */
-static void tell_session(const hub_session *session, const bool changed[HUB_KINDS],
-                         bool is_asked_for)
+/* Of which topics somebody hears who sees this, when lists have changed in these revisions; one that
+ * waited for these very lists was given them. */
+static void find_news(const hub_session *session, hub_sight sight, const uint8_t changed[HUB_KINDS],
+                      bool is_asked_for, bool ret_news[HUB_TOPICS])
 {
-    bool is_news[HUB_TOPICS] = {false};
+    memset(ret_news, 0, HUB_TOPICS * sizeof *ret_news);
     for (int kind = 0; kind < HUB_KINDS; kind++) {
-        bool is_given = hub_session_listed(session, (hub_kind)kind) ==
-                        hub_sight_serial(hub_session_sight(session), (hub_kind)kind);
-        if (changed[kind] && (is_asked_for || !is_given)) {
-            is_news[TOPICS[kind]] = true;
+        bool is_given =
+            hub_session_listed(session, (hub_kind)kind) == hub_sight_serial(sight, (hub_kind)kind);
+        bool is_changed = (changed[kind] & HUB_REVISION_BIT(sight.revision)) != 0;
+        if (is_changed && (is_asked_for || !is_given)) {
+            ret_news[TOPICS[kind]] = true;
         }
     }
+}
+
+/* A legacy client hears of the lists that were announced to it, a modern one of those that it asked
+ * for; each of what differs in its own revision. */
+static void tell_session(const hub_session *session, const uint8_t changed[HUB_KINDS],
+                         bool is_asked_for)
+{
+    hub_sight sight = hub_session_sight(session);
+    bool is_news[HUB_TOPICS];
+    find_news(session, sight, changed, is_asked_for, is_news);
     for (int topic = 0; topic < HUB_TOPICS; topic++) {
-        if (!is_news[topic]) {
-            continue;
-        }
-        if (hub_session_is_initialized(session) && hub_session_announced(session)->lists[topic]) {
+        if (is_news[topic] && hub_session_is_initialized(session) &&
+            hub_session_announced(session)->lists[topic]) {
             hub_respond_notify(hub_session_port(session), hub_topic_method((hub_topic)topic),
                                HUB_STR_EMPTY);
         }
-        for (hub_listen *listen = hub_notices_in(session)->listens; listen != NULL;
-             listen = listen->next) {
+    }
+    sight.revision = HUB_REVISION_NEWEST;
+    find_news(session, sight, changed, is_asked_for, is_news);
+    for (int topic = 0; topic < HUB_TOPICS; topic++) {
+        hub_listen *listen = is_news[topic] ? hub_notices_in(session)->listens : NULL;
+        for (; listen != NULL; listen = listen->next) {
             hub_listen_tell(listen, (hub_topic)topic);
         }
     }
@@ -81,13 +93,13 @@ static void tell_session(const hub_session *session, const bool changed[HUB_KIND
 
 static void tell(hub_notifier *notifier)
 {
-    bool changed[HUB_KINDS];
+    uint8_t changed[HUB_KINDS];
     bool any = false;
     bool is_asked_for = notifier->is_asked_for;
     for (int kind = 0; kind < HUB_KINDS; kind++) {
-        changed[kind] = notifier->seen[kind] ||
-                        !hub_shown_equal(current(notifier, (hub_kind)kind), notifier->told[kind]);
-        any = any || changed[kind];
+        changed[kind] = notifier->seen[kind] |
+                        hub_shown_news(notifier->told[kind], current(notifier, (hub_kind)kind));
+        any = any || changed[kind] != 0;
     }
     hub_notifier_settle(notifier);
     if (!any) {
@@ -216,16 +228,18 @@ void hub_notifier_settle(hub_notifier *notifier)
         hub_shown *shown = hub_shown_ref(current(notifier, (hub_kind)kind));
         hub_shown_unref(notifier->told[kind]);
         notifier->told[kind] = shown;
-        notifier->seen[kind] = false;
+        notifier->seen[kind] = 0;
     }
     notifier->is_asked_for = false;
 }
 
-void hub_notifier_seen(hub_notifier *notifier, hub_kind kind)
+void hub_notifier_seen(hub_notifier *notifier, hub_sight sight, hub_kind kind)
 {
-    notifier->seen[kind] =
-        notifier->seen[kind] || ((ev_is_active(&notifier->timer) || notifier->is_due) &&
-                                 !hub_shown_equal(current(notifier, kind), notifier->told[kind]));
+    if ((ev_is_active(&notifier->timer) || notifier->is_due) &&
+        !hub_shown_equal(hub_sight_shown(sight, kind),
+                         hub_shown_in(notifier->told[kind], sight.revision))) {
+        notifier->seen[kind] |= HUB_REVISION_BIT(sight.revision);
+    }
 }
 
 unsigned hub_notifier_count(const hub_notifier *notifier)

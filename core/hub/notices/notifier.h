@@ -3,8 +3,8 @@
  * Tells the clients of an audience (kernel/audience.h) that its lists changed, those of tools, of resources (and their
  * templates) and of prompts, each by itself: once per change, however many
  * steps it took. Changes inside HUB_LIMIT_NOTIFY_WINDOW_MS merge; changes that modules cause are
- * told at most once per HUB_LIMIT_NOTIFY_STORM_MS; nothing is told when the bytes of the list are
- * what clients have been told of last. A legacy client is told of no list that `initialize` did not
+ * told at most once per HUB_LIMIT_NOTIFY_STORM_MS; nothing is told when the bytes of the list, as a
+ * client's revision has it, are what clients have been told of last. A legacy client is told of no list that `initialize` did not
  * announce to it (capabilities.h). A client that cannot be told is dropped by its transport,
  * and never fails the change (REQUIREMENTS S1.15). Thread: [loop].
  * spec: MCP 2026-07-28 server/tools, server/resources, server/prompts, List Changed Notification;
@@ -15,6 +15,7 @@
 
 #include "hub/kernel/capabilities.h"
 #include "hub/kernel/profile.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/types.h"
 
 typedef struct hub_notifier hub_notifier;
@@ -37,7 +38,7 @@ void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for);
 
 /* A client was given the list of that kind as it is now. Should it change back before clients are
  * told, there still is something to tell this one. */
-void hub_notifier_seen(hub_notifier *notifier, hub_kind kind);
+void hub_notifier_seen(hub_notifier *notifier, hub_sight sight, hub_kind kind);
 
 /* Tell nobody of anything before it is let go of as often: a reload is one change, however long its
  * servers take to answer. A user's change made meanwhile is told with it. */

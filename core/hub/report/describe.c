@@ -137,11 +137,12 @@ bool hub_describe_resolve(hub_orchestrator *hub, const char *profile_name, hub_s
         return false;
     }
     const hub_exposure *exposure = hub_profile_exposure(profile);
-    const hub_entry *entry = hub_exposure_find(exposure, HUB_KIND_TOOL, reference);
+    const hub_entry *entry =
+        hub_exposure_find(exposure, HUB_REVISION_NEWEST, HUB_KIND_TOOL, reference);
     hub_str toolset;
     hub_str tool;
     if (entry == NULL && hub_naming_split(reference, &toolset, &tool) == HUB_OK) {
-        entry = hub_exposure_find_own(exposure, HUB_KIND_TOOL, toolset, tool);
+        entry = hub_exposure_find_own(exposure, HUB_REVISION_NEWEST, HUB_KIND_TOOL, toolset, tool);
     }
     if (entry != NULL) {
         hub_buf_add(out, entry->exposed);

@@ -82,7 +82,7 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
         add_modern_tail(hub_settings_of(hub), &tail);
     }
     if (hub_buf_ok(&tail)) {
-        hub_notifier_seen(hub_notifier_of(hub_session_audience(request->session)), kind);
+        hub_notifier_seen(hub_notifier_of(hub_session_audience(request->session)), sight, kind);
         if (page.is_end) {
             hub_session_note_listed(request->session, kind, hub_sight_serial(sight, kind));
         }

@@ -197,6 +197,25 @@ static void add_trouble(const hub_toolset *toolset, bool active, hub_buf *out)
     hub_buf_fini(&why);
 }
 
+/* Whether that tool of a toolset is one for this caller: shown, and of the caller's revision. */
+static bool has_tool(const look *asked, const hub_shown_part *tools, size_t at)
+{
+    return hub_mask_has(tools->bits, at) &&
+           hub_sight_has(asked->sight, tools->section->entries[at].item);
+}
+
+static size_t count_tools(const look *asked, const hub_shown_part *tools)
+{
+    size_t count = 0;
+    if (tools->section == NULL || tools->section->validity == NULL) {
+        return tools->count; /* all are of every revision */
+    }
+    for (size_t i = 0; tools->bits != NULL && i < tools->section->count; i++) {
+        count += has_tool(asked, tools, i);
+    }
+    return count;
+}
+
 /* Add key, active, toolCount, description of at most so many bytes, and what is wrong. */
 static void add_toolset(look *asked, hub_toolset *toolset, size_t description_bytes)
 {
@@ -211,7 +230,7 @@ static void add_toolset(look *asked, hub_toolset *toolset, size_t description_by
     hub_buf_add(out, active ? HUB_STR(",\"active\":true") : HUB_STR(",\"active\":false"));
     if (is_known) {
         hub_json_add_key(out, HUB_STR("toolCount"));
-        hub_buf_add_u64(out, tools.count);
+        hub_buf_add_u64(out, count_tools(asked, &tools));
     }
     hub_buf text;
     hub_buf_init(&text, HUB_LIMIT_DESCRIPTION_BYTES + 1);
@@ -239,7 +258,7 @@ static bool matches_toolset(look *asked, const hub_toolset *toolset)
     for (size_t i = 0; !has && tools.bits != NULL && i < tools.section->count &&
                        asked->steps < HUB_LIMIT_QUERY_STEPS;
          i++) {
-        has = hub_mask_has(tools.bits, i) &&
+        has = has_tool(asked, &tools, i) &&
               miss_words(asked, tools.section->entries[i].item->name, missing) == 0;
     }
     return has;
@@ -319,7 +338,7 @@ static void describe_tools(look *asked, const hub_shown_part *tools, hub_buf *sc
     begin_page(asked, "tools");
     for (size_t i = 0; tools->bits != NULL && i < tools->section->count; i++) {
         const hub_entry *entry = &tools->section->entries[i];
-        if (!hub_mask_has(tools->bits, i) || !is_behind(asked, entry->item->name)) {
+        if (!has_tool(asked, tools, i) || !is_behind(asked, entry->item->name)) {
             continue;
         }
         if (!go_to(asked, entry->item->name)) {

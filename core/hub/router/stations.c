@@ -15,6 +15,7 @@
 #include "hub/notices/logging.h"
 #include "hub/notices/notifier.h"
 #include "hub/notices/progress.h"
+#include "hub/output/output.h"
 #include "hub/report/reload_state.h"
 #include "hub/report/status.h"
 #include "hub/tasks/tasks.h"
@@ -29,6 +30,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_AWAY_STATION,       /* … its client may go and come back, … */
     &HUB_STATUS_STATION,     /* … it is counted … */
     &HUB_MIDDLEWARE_STATION, /* … and logged; its result is cut and timed */
+    &HUB_OUTPUT_STATION,     /* … of what its client knows of */
     &HUB_TASKS_STATION,      /* is it, or does it become, a task? */
     &HUB_ARGUMENTS_STATION,  /* do they fit the tool? */
     &HUB_CATALOGS_STATION,   /* is the tool still there? */

@@ -64,7 +64,7 @@ static inline hub_exposure *build(setup *s)
 
 static inline const hub_entry *find(const hub_exposure *exposure, const char *exposed)
 {
-    return hub_exposure_find(exposure, HUB_KIND_TOOL, hub_str_of(exposed));
+    return hub_exposure_find(exposure, HUB_REVISION_NONE, HUB_KIND_TOOL, hub_str_of(exposed));
 }
 
 /* The entry at that place of the list. */
@@ -95,7 +95,8 @@ static inline void expect_names(const hub_exposure *exposure, const char *want)
          entry = hub_shown_next(tools, &at)) {
         len += (size_t)snprintf(text + len, sizeof text - len, "%s" HUB_STR_FMT, len > 0 ? " " : "",
                                 HUB_STR_ARG(entry->exposed));
-        assert_ptr_equal(hub_exposure_find(exposure, HUB_KIND_TOOL, entry->exposed), entry);
+        assert_ptr_equal(
+            hub_exposure_find(exposure, HUB_REVISION_NONE, HUB_KIND_TOOL, entry->exposed), entry);
     }
     assert_string_equal(text, want);
 }

@@ -52,13 +52,14 @@ static void test_underscores(void **state)
 static bool is_suffixed(const hub_exposure *exposure, const char *toolset, const char *own,
                         const char *plain)
 {
-    const hub_entry *entry =
-        hub_exposure_find_own(exposure, HUB_KIND_TOOL, hub_str_of(toolset), hub_str_of(own));
+    const hub_entry *entry = hub_exposure_find_own(exposure, HUB_REVISION_NONE, HUB_KIND_TOOL,
+                                                   hub_str_of(toolset), hub_str_of(own));
     assert_non_null(entry);
     assert_true(hub_str_starts(entry->exposed, hub_str_of(plain)));
     bool is_plain = hub_str_is(entry->exposed, plain);
     assert_true(is_plain || entry->exposed.len == strlen(plain) + 9);
-    assert_ptr_equal(hub_exposure_find(exposure, HUB_KIND_TOOL, entry->exposed), entry);
+    assert_ptr_equal(hub_exposure_find(exposure, HUB_REVISION_NONE, HUB_KIND_TOOL, entry->exposed),
+                     entry);
     return !is_plain;
 }
 
@@ -204,17 +205,24 @@ static void test_contested(void **state)
     assert_int_equal(c.count, 1);
     assert_string_equal(c.last, "tool x: a:x, b:x, c:x");
     hub_buf_init(&rivals, 256);
-    assert_int_equal(hub_exposure_add_rivals(exposure, HUB_KIND_TOOL, HUB_STR("x"), &rivals), 3);
+    assert_int_equal(
+        hub_exposure_add_rivals(exposure, HUB_REVISION_NONE, HUB_KIND_TOOL, HUB_STR("x"), &rivals),
+        3);
     assert_true(hub_str_is(hub_buf_str(&rivals), "a__x, b__x or c__x"));
     /* Only those that are shown are named. */
     assert_int_equal(hub_exposure_remove(exposure, &B, 1, NULL), HUB_OK);
     hub_buf_clear(&rivals);
-    assert_int_equal(hub_exposure_add_rivals(exposure, HUB_KIND_TOOL, HUB_STR("x"), &rivals), 2);
+    assert_int_equal(
+        hub_exposure_add_rivals(exposure, HUB_REVISION_NONE, HUB_KIND_TOOL, HUB_STR("x"), &rivals),
+        2);
     assert_true(hub_str_is(hub_buf_str(&rivals), "a__x or c__x"));
     expect_names(exposure, "a__x c__x z"); /* inactive, but known */
     hub_buf_clear(&rivals);
-    assert_int_equal(hub_exposure_add_rivals(exposure, HUB_KIND_TOOL, HUB_STR("y"), &rivals), 0);
-    assert_int_equal(hub_exposure_add_rivals(exposure, HUB_KIND_TOOL, HUB_STR("nobody"), &rivals),
+    assert_int_equal(
+        hub_exposure_add_rivals(exposure, HUB_REVISION_NONE, HUB_KIND_TOOL, HUB_STR("y"), &rivals),
+        0);
+    assert_int_equal(hub_exposure_add_rivals(exposure, HUB_REVISION_NONE, HUB_KIND_TOOL,
+                                             HUB_STR("nobody"), &rivals),
                      0);
     hub_buf_fini(&rivals);
     hub_exposure_destroy(exposure);
@@ -363,7 +371,8 @@ static void note_names(const hub_exposure *exposure, bool is_pure)
     hub_shown_place at = {.part = 0};
     for (const hub_entry *entry = hub_shown_next(tools, &at); entry != NULL;
          entry = hub_shown_next(tools, &at)) {
-        assert_ptr_equal(hub_exposure_find(exposure, HUB_KIND_TOOL, entry->exposed), entry);
+        assert_ptr_equal(
+            hub_exposure_find(exposure, HUB_REVISION_NONE, HUB_KIND_TOOL, entry->exposed), entry);
         size_t i = 0;
         while (i < seen_count && !hub_str_is(entry->exposed, seen[i].name) &&
                !(is_pure && hub_str_is(entry->canonical, seen[i].canonical))) {

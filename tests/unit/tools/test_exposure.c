@@ -79,7 +79,7 @@ static hub_err update(exposed *s, const char *toolset, const char *tools)
 
 static uint64_t serial(const exposed *s)
 {
-    return hub_exposure_serial(s->exposure, HUB_KIND_TOOL);
+    return hub_exposure_serial(s->exposure, HUB_REVISION_NONE, HUB_KIND_TOOL);
 }
 
 /* ---- adding and removing --------------------------------------------------------------------- */
@@ -211,7 +211,7 @@ static void test_serials(void **state)
     make_exposed(&s, HUB_NAMING_NONE, NULL);
     assert_int_equal(add_one(&s, "git", "[" TOOL("search") "]"), HUB_OK);
     uint64_t was = serial(&s);
-    uint64_t others = hub_exposure_serial(s.exposure, HUB_KIND_PROMPT);
+    uint64_t others = hub_exposure_serial(s.exposure, HUB_REVISION_NONE, HUB_KIND_PROMPT);
     assert_int_equal(update(&s, "docker", "[" TOOL("ps") "]"), HUB_OK); /* not active */
     assert_int_equal(update(&s, "git", "[" TOOL("search") "]"), HUB_OK);
     assert_int_equal(update(&s, "git", "[ " TOOL("search") "]"), HUB_OK); /* the same definition */
@@ -220,7 +220,7 @@ static void test_serials(void **state)
     expect_names(s.exposure, "git__search");
     assert_true(serial(&s) > was);
     assert_int_equal(hub_exposure_newest_serial(s.exposure), serial(&s));
-    assert_int_equal(hub_exposure_serial(s.exposure, HUB_KIND_PROMPT), others);
+    assert_int_equal(hub_exposure_serial(s.exposure, HUB_REVISION_NONE, HUB_KIND_PROMPT), others);
     was = serial(&s);
     assert_int_equal(add_one(&s, "x", "[]"), HUB_OK);
     assert_int_equal(serial(&s), was);

@@ -687,7 +687,8 @@ static bool has_resource(void *ctx)
 {
     (void)ctx;
     const hub_exposure *exposure = hub_profile_exposure(fixture_profile(&fixture));
-    return hub_exposure_find(exposure, HUB_KIND_RESOURCE, HUB_STR("n:1")) != NULL;
+    return hub_exposure_find(exposure, HUB_REVISION_NONE, HUB_KIND_RESOURCE, HUB_STR("n:1")) !=
+           NULL;
 }
 
 static void test_set_from_thread(void **state)

@@ -262,6 +262,71 @@ static void test_announced(void **state)
     fixture_stop(&fixture);
 }
 
+/* ---- each revision by itself ------------------------------------------------------------------ */
+
+#define TOOL_WITH(name, more)                                                                      \
+    "{\"name\":\"" name "\"," more "\"inputSchema\":{\"type\":\"object\"}}"
+#define NEWER(name) TOOL_WITH(name, "\"execution\":7,") /* 2026-07-28 alone does not look at it */
+
+/* A client hears of a change when the list of its own revision is another one. */
+static void test_revisions(void **state)
+{
+    static const struct {
+        const char *list;
+        size_t legacy;
+        size_t modern;
+    } CASES[] = {
+        {"[" TOOL("a") "," NEWER("b") "]", 0, 1},
+        {"[" TOOL("a") "," NEWER("b") "," TOOL("c") "]", 1, 1},
+        {"[" TOOL("a") "," NEWER("c") "]", 1, 1}, /* of what both know, another one is gone */
+        {"[" TOOL("a") "," TOOL("c") "]", 1, 1},
+        {"[" TOOL("a") "," TOOL_WITH("c", "\"outputSchema\":{\"type\":\"array\"},") "]", 0, 1},
+        {"[" TOOL("a") "," TOOL_WITH("c", "\"outputSchema\":{\"type\":\"null\"},") "]", 0, 1},
+        {"[" TOOL("a") "," TOOL("c") "]", 0, 1},
+    };
+    puppet up = {.tools = "[" TOOL("a") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "up", &up, true);
+    fixture_start(&fixture);
+    client *legacy = client_open(&fixture, LEGACY);
+    client *modern = client_open(&fixture, MODERN);
+    client_request(modern, "7", "subscriptions/listen",
+                   "\"notifications\":{\"toolsListChanged\":true}");
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        size_t before[] = {client_count(legacy, LIST_CHANGED), client_count(modern, LIST_CHANGED)};
+        set_tools(&up, CASES[i].list);
+        hub_notifier_changed(hub_notifier_of(hub_profile_audience(fixture_profile(&fixture))),
+                             true);
+        fixture_settle(&fixture);
+        assert_int_equal(client_count(legacy, LIST_CHANGED) - before[0], CASES[i].legacy);
+        assert_int_equal(client_count(modern, LIST_CHANGED) - before[1], CASES[i].modern);
+    }
+    fixture_stop(&fixture);
+}
+
+/* Given another list within the window that then is the old one again: told, in that revision. */
+static void test_seen_revision(void **state)
+{
+    puppet up = {.tools = "[" TOOL("a") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)fixture_toolset(&fixture, "up", &up, true);
+    fixture_start(&fixture);
+    client *legacy = client_open(&fixture, LEGACY);
+    client *modern = client_open(&fixture, MODERN);
+    client_request(modern, "7", "subscriptions/listen",
+                   "\"notifications\":{\"toolsListChanged\":true}");
+    set_tools(&up, "[" TOOL("a") "," NEWER("b") "]");
+    assert_contains(client_list(modern, "8"), "up__b");
+    assert_lacks(client_list(legacy, "9"), "up__b");
+    set_tools(&up, "[" TOOL("a") "]");
+    fixture_settle(&fixture);
+    assert_int_equal(client_count(legacy, LIST_CHANGED), 0);
+    assert_int_equal(client_count(modern, LIST_CHANGED), 1);
+    fixture_stop(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +340,8 @@ int main(void)
         cmocka_unit_test(test_topics),
         cmocka_unit_test(test_all_at_once),
         cmocka_unit_test(test_announced),
+        cmocka_unit_test(test_revisions),
+        cmocka_unit_test(test_seen_revision),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -199,8 +199,8 @@ static void start_hub(void)
                    .calls_per_session = HUB_LIMIT_CALLS_PER_SESSION,
                    .list_page = HUB_LIMIT_LIST_PAGE,
                    .worker_threads = 1,
-                   .net = {.sessions = 8,
-                           .sessions_per_principal = 8,
+                   .net = {.sessions = 100,
+                           .sessions_per_principal = 100,
                            .replay_bytes = 4096,
                            .replay_events = 8,
                            .header_ms = LONG_MS,
@@ -345,6 +345,27 @@ static void begin_session(const char *revision, char ret_id[SESSION_ID_BYTES])
     hub_buf_fini(&out);
 }
 
+/* End the sessions that were begun: a client that leaves them gets no more after a while. */
+static void end_sessions(hub_str answers)
+{
+    static const char HEADER[] = "Mcp-Session-Id: ";
+    const char *at;
+    while ((at = memmem(answers.ptr, answers.len, HEADER, sizeof HEADER - 1)) != NULL) {
+        char request[200];
+        hub_buf out;
+        answers = hub_str_between(at + sizeof HEADER - 1, answers.ptr + answers.len);
+        if (answers.len < SESSION_ID_BYTES) {
+            return;
+        }
+        int len =
+            snprintf(request, sizeof request,
+                     "DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: %.*s\r\n\r\n",
+                     SESSION_ID_BYTES, answers.ptr);
+        send_pieces((hub_str){.ptr = request, .len = (size_t)len}, (size_t)len, &out);
+        hub_buf_fini(&out);
+    }
+}
+
 static size_t converse(hub_str input, const char *revision, size_t step,
                        int statuses[MOST_STATUSES])
 {
@@ -361,6 +382,11 @@ static size_t converse(hub_str input, const char *revision, size_t step,
     }
     send_pieces((hub_str){.ptr = text, .len = input.len}, step, &out);
     size_t count = read_statuses(hub_buf_str(&out), statuses);
+    end_sessions(hub_buf_str(&out));
+    hub_buf_fini(&out);
+    hub_buf_init(&out, 100);
+    hub_buf_printf(&out, "Mcp-Session-Id: %.*s", SESSION_ID_BYTES, id);
+    end_sessions(hub_buf_str(&out));
     hub_buf_fini(&out);
     free(text);
     return count;

@@ -172,11 +172,15 @@
 #define HUB_LIMIT_STATE_DELETIONS 1000
 
 /* Keys that open secrets, the current one and older ones; and records of one import. */
-#define HUB_LIMIT_STATE_KEYS   16
-#define HUB_LIMIT_STATE_IMPORT HUB_LIMIT_STATE_RECORDS
+#define HUB_LIMIT_STATE_KEYS         16
+#define HUB_LIMIT_STATE_IMPORT       HUB_LIMIT_STATE_RECORDS
+#define HUB_LIMIT_STATE_IMPORT_BYTES (256u * 1024 * 1024)
 
 /* How long a process waits for another one that is writing to the store. */
 #define HUB_LIMIT_STATE_BUSY_MS 5000
+
+/* What was accepted may still be written when the hub ends. */
+#define HUB_LIMIT_STATE_END_MS 1000
 
 /* Subscriptions of one connection. */
 #define HUB_LIMIT_LISTENS_PER_SESSION 64

@@ -146,6 +146,7 @@ static void settle(module_host *host, const char *path, bool allow_writable)
     settings->name = host->toolset.key;
     settings->modules = (hub_module_settings){.allow_writable = allow_writable, .file = path};
     settings->cache_folder = NULL;
+    settings->state.place = HUB_STATE_PLACE_OFF;
     settings->toolsets = &host->toolset;
     settings->toolset_count = 1;
     settings->toolsets_listed = true;

@@ -20,13 +20,16 @@ static hub_err set_defaults(hub_config_reader *reader)
 {
     reader->config.arena = reader->arena;
     reader->config.settings.limits.ask_gather_ms = HUB_LIMIT_ASK_GATHER_MS;
-    return hub_config_set_defaults(reader, HUB_CONFIG_MANIFEST_KEYS, reader);
+    hub_err err = hub_config_set_defaults(reader, HUB_CONFIG_MANIFEST_KEYS, reader);
+    reader->default_name = reader->config.settings.name;
+    return err;
 }
 
 /* A manifest's own section; other programs have some of these words, too, for something else. */
 static const char *own_section(const hub_node *root)
 {
-    static const char *const SECTIONS[] = {"hub", "modules", "toolsets", "policy", "profiles"};
+    static const char *const SECTIONS[] = {"hub",    "modules",  "toolsets",
+                                           "policy", "profiles", "state"};
     for (size_t i = 0; i < sizeof SECTIONS / sizeof *SECTIONS; i++) {
         if (hub_node_find(root, SECTIONS[i]) != NULL) {
             return SECTIONS[i];
@@ -252,6 +255,9 @@ static hub_err finish(hub_config_reader *reader, const hub_config_overrides *ove
     }
     if (err == HUB_OK) {
         err = hub_config_finish_cache(reader);
+    }
+    if (err == HUB_OK) {
+        err = hub_config_finish_state(reader);
     }
     if (err == HUB_OK && limits->call_ceiling_ms < limits->call_timeout_ms) {
         err = hub_node_fail(reader->call_limit_node, reader->reterr, HUB_EINVAL,

@@ -459,6 +459,20 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
      .kind = HUB_CONFIG_MAP,
      .keys = HUB_CONFIG_AUTH_KEYS,
      .about = "Who may use what listens over HTTP."},
+    {.name = "state",
+     .kind = HUB_CONFIG_OTHER,
+     .read = hub_config_read_state,
+     .offset = READER(config.settings.state),
+     .about = "Where the hub keeps what outlives it: off, or a file, relative to the manifest's "
+              "folder. It is made when there is something to keep. Default: patchbay/state.db in "
+              "$XDG_STATE_HOME, or in ~/.local/state; of a service, state.db in $STATE_DIRECTORY. "
+              "As a map: path is that, and key a file with the key that encrypts secrets (64 "
+              "hexadecimal digits).",
+     .schema = "{\"anyOf\":[{\"type\":\"string\",\"minLength\":1},{\"type\":\"object\","
+               "\"additionalProperties\":false,\"properties\":{\"path\":{\"type\":\"string\","
+               "\"minLength\":1},\"key\":{\"type\":\"string\",\"minLength\":1}}}]}",
+     .example = "{ path: /var/lib/patchbay/state.db, key: /etc/patchbay/state.key }",
+     .is_comment = true},
     {.name = "limits",
      .kind = HUB_CONFIG_MAP,
      .keys = HUB_CONFIG_LIMIT_KEYS,

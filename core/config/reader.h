@@ -63,11 +63,12 @@ typedef struct hub_config_reader {
     hub_arena *scratch; /* nodes: they live until the reader has finished */
     hub_expand_source variables;
     hub_redact_set *secrets;
-    bool is_confidential; /* values of variables are secrets now: secrets.c */
-    const char *folder;   /* of the file being read, absolute */
-    bool is_foreign;      /* it belongs to another program: unknown keys are warnings */
-    bool is_switched_off; /* the toolset being read is: nothing is expanded */
-    bool has_cache;       /* catalogs are to be remembered on disk */
+    bool is_confidential;     /* values of variables are secrets now: secrets.c */
+    const char *folder;       /* of the file being read, absolute */
+    bool is_foreign;          /* it belongs to another program: unknown keys are warnings */
+    bool is_switched_off;     /* the toolset being read is: nothing is expanded */
+    const char *default_name; /* hub.name, when nobody gives it one */
+    bool has_cache;           /* catalogs are to be remembered on disk */
     hub_error *reterr;
     hub_config_profile_draft
         base; /* what the manifest's `hub` says: every profile starts from it */
@@ -116,6 +117,11 @@ hub_err hub_config_read_tokens_file(hub_config_reader *reader, const hub_node *n
                                     const hub_config_key *key, void *target);
 /* Hold the listeners against each other and against the profiles, and hand them over. */
 HUB_MUST_CHECK hub_err hub_config_finish_listens(hub_config_reader *reader);
+
+/* state.c: the store; and where it is when no file says so, and whose. */
+hub_err hub_config_read_state(hub_config_reader *reader, const hub_node *node,
+                              const hub_config_key *key, void *target); /* hub_state_settings */
+HUB_MUST_CHECK hub_err hub_config_finish_state(hub_config_reader *reader);
 
 /* middleware.c: what is done with the calls of a toolset when all files are read. */
 HUB_MUST_CHECK hub_err hub_config_finish_middleware(hub_config_reader *reader,

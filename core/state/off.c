@@ -13,8 +13,10 @@ static hub_err create(const hub_state_engine_options *options, void **ret_engine
 static void submit(void *engine, hub_state_job *job)
 {
     (void)engine;
-    (void)hub_fail(&job->error, HUB_EUNAVAILABLE,
-                   "nothing is remembered: the configuration says `state: off`");
+    (void)hub_fail(
+        &job->error, HUB_EUNAVAILABLE,
+        "nothing is kept: the configuration says `state: off`, or there is no HOME to keep "
+        "it in");
     hub_state_job_done(job);
 }
 

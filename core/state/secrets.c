@@ -31,7 +31,8 @@ typedef struct one_key {
 } one_key;
 
 struct hub_state_keys {
-    size_t count;
+    size_t count;     /* 0: they are broken … */
+    char broken[256]; /* … for this reason */
     one_key keys[HUB_LIMIT_STATE_KEYS];
 };
 
@@ -132,6 +133,22 @@ hub_err hub_state_keys_parse(hub_str text, hub_state_keys **ret_keys, hub_error 
     }
     *ret_keys = keys;
     return HUB_OK;
+}
+
+hub_err hub_state_keys_broken(const char *why, hub_state_keys **ret_keys, hub_error *reterr)
+{
+    hub_state_keys *keys = calloc(1, sizeof *keys);
+    if (keys == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    (void)snprintf(keys->broken, sizeof keys->broken, "%s", why);
+    *ret_keys = keys;
+    return HUB_OK;
+}
+
+static hub_err refuse_broken(const hub_state_keys *keys, hub_error *reterr)
+{
+    return hub_fail(reterr, HUB_EDENIED, "secrets cannot be used: %s", keys->broken);
 }
 
 void hub_state_keys_destroy(hub_state_keys *keys)
@@ -272,6 +289,9 @@ hub_err hub_state_seal(const hub_state_keys *keys, const hub_state_record *recor
                        hub_buf *ret_sealed, hub_error *reterr)
 {
     const one_key *key = &keys->keys[0];
+    if (keys->count == 0) {
+        return refuse_broken(keys, reterr);
+    }
     hub_str text = record->document;
     hub_buf associated;
     hub_buf_init(&associated, AAD_BYTES);
@@ -314,7 +334,8 @@ hub_err hub_state_open(const hub_state_keys *keys, const hub_state_record *recor
     const one_key *key = find_key(keys, record->key_id);
     hub_str sealed = record->document;
     if (key == NULL) {
-        return refuse_key(record->key_id, reterr);
+        return keys != NULL && keys->count == 0 ? refuse_broken(keys, reterr)
+                                                : refuse_key(record->key_id, reterr);
     }
     size_t text_len =
         sealed.len >= HUB_STATE_SEAL_BYTES ? sealed.len - HUB_STATE_SEAL_BYTES : SIZE_MAX;

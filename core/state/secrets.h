@@ -39,6 +39,11 @@ HUB_MUST_CHECK hub_err hub_state_keys_parse(hub_str text, hub_state_keys **ret_k
  * errors:  those of parse; HUB_ENOTFOUND, HUB_EDENIED (others may read it), HUB_ESYSTEM */
 HUB_MUST_CHECK hub_err hub_state_keys_load(const char *file, hub_state_keys **ret_keys,
                                            hub_error *reterr);
+
+/* What stands for keys that cannot be had: nothing is sealed or opened, for this reason. errors:
+ * HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_state_keys_broken(const char *why, hub_state_keys **ret_keys,
+                                             hub_error *reterr);
 void hub_state_keys_destroy(hub_state_keys *keys); /* wipes them; NULL is fine */
 
 /* Which key seals, as records name it. [any] */

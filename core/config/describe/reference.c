@@ -276,6 +276,10 @@ void hub_describe_reference(hub_buf *out)
             continue;
         }
         hub_buf_add_char(out, '\n');
+        if (key->keys == NULL) { /* not a map, or not only */
+            add_key(&at, key);
+            continue;
+        }
         add_comment(&at, hub_str_of(key->about));
         add_line(&at, key->name, HUB_STR_EMPTY, HUB_STR_EMPTY, false);
         at.depth = 1;

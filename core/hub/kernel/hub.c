@@ -116,6 +116,16 @@ hub_call_table *hub_calls_of(const hub_orchestrator *hub)
     return hub->calls;
 }
 
+void hub_give_store(hub_orchestrator *hub, hub_store *store)
+{
+    hub->store = store;
+}
+
+hub_store *hub_store_of(const hub_orchestrator *hub)
+{
+    return hub->store;
+}
+
 hub_lineage *hub_lineage_of(hub_orchestrator *hub)
 {
     return &hub->lineage;

@@ -13,6 +13,7 @@
 #include "hub/kernel/values.h"
 #include "modules/instance.h"
 #include "modules/resolver.h"
+#include "state/store.h"
 #include "wire/lineage.h"
 
 #include <ev.h>
@@ -40,6 +41,10 @@ void hub_free(hub_orchestrator *hub); /* what it was given is not freed; NULL is
 void hub_give_modules(hub_orchestrator *hub, hub_resolver *resolver, hub_worker_pool *workers,
                       hub_process_table *processes, hub_module_env *env);
 
+/* The store. Stations may use it from hub_begins on; they end their watches in hub_ends, and their
+ * operations complete before hub_drops. */
+void hub_give_store(hub_orchestrator *hub, hub_store *store);
+
 struct ev_loop *hub_loop(const hub_orchestrator *hub);
 const hub_settings *hub_settings_of(const hub_orchestrator *hub);
 hub_resolver *hub_resolver_of(const hub_orchestrator *hub);
@@ -48,6 +53,7 @@ hub_worker_pool *hub_workers_of(const hub_orchestrator *hub);
 hub_process_table *hub_processes_of(const hub_orchestrator *hub);
 hub_call_table *hub_calls_of(const hub_orchestrator *hub);
 hub_lineage *hub_lineage_of(hub_orchestrator *hub);
+hub_store *hub_store_of(const hub_orchestrator *hub); /* what outlives it; always there */
 const hub_key *hub_key_of(const hub_orchestrator *hub);
 uint64_t hub_begun_ms(const hub_orchestrator *hub); /* monotonic */
 

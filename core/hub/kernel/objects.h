@@ -28,6 +28,7 @@
 #include "hub/kernel/types.h"
 #include "hub/kernel/values.h"
 #include "modules/instance.h"
+#include "state/store.h"
 #include "tools/exposure.h"
 #include "wire/dialect.h"
 #include "wire/lineage.h"
@@ -61,6 +62,7 @@ struct hub_orchestrator {
     hub_process_table *processes;
     hub_module_env *env;
     hub_call_table *calls;
+    hub_store *store;
     hub_toolset **toolsets; /* sorted by key */
     size_t toolset_count;
     hub_toolset *meta; /* the toolset `_meta`: no module, answered by the hub itself */

@@ -123,6 +123,15 @@ typedef struct hub_audit_settings {
     const char *source; /* "FILE:LINE: KEY", for messages; NULL: nobody named it */
 } hub_audit_settings;
 
+#define HUB_STATE_PLACE_OFF "off"
+
+/* What outlives the process (state/store.h). */
+typedef struct hub_state_settings {
+    const char *place; /* HUB_STATE_PLACE_OFF, or an absolute path; NULL: off */
+    const char *key; /* absolute: the file of the key that encrypts secrets; NULL: none is named */
+    const char *scope; /* whose records they are; NULL: nobody's in particular */
+} hub_state_settings;
+
 /* Bounds of the network side; bytes, milliseconds, counts. */
 typedef struct hub_net_limits {
     uint32_t connections;             /* of all listeners */
@@ -196,6 +205,7 @@ typedef struct hub_settings {
     const hub_listen_settings *listens;
     size_t listen_count;
     hub_auth_settings auth;
+    hub_state_settings state;
     hub_limits limits;
     hub_log_level log_level;
     bool log_json;

@@ -18,6 +18,7 @@
 #include "hub/router/meta_tools.h"
 #include "hub/router/router.h"
 #include "hub/router/stations.h"
+#include "state/secrets.h"
 #include "tools/naming.h"
 
 #include <stdlib.h>
@@ -172,6 +173,42 @@ static hub_err make_modules(hub_orchestrator *hub, hub_error *reterr)
     return err;
 }
 
+/* Once for each change, however often it is tried. */
+static void on_health(void *ctx, const hub_state_health *health)
+{
+    (void)ctx;
+    if (health->condition == HUB_STATE_UNAVAILABLE) {
+        hub_log(HUB_LOG_WARNING, "state.unavailable", HUB_F_TEXT("reason", health->reason));
+    } else if (health->notice[0] != '\0') {
+        hub_log(HUB_LOG_WARNING, "state.notice", HUB_F_TEXT("notice", health->notice));
+    } else {
+        hub_log(HUB_LOG_INFO, "state.available", HUB_F_TEXT("path", health->place));
+    }
+}
+
+/* What outlives the hub. A key that cannot be had is no reason not to serve: secrets are refused. */
+static hub_err make_store(hub_orchestrator *hub, hub_error *reterr)
+{
+    const hub_state_settings *settings = &hub_settings_of(hub)->state;
+    bool is_off = settings->place == NULL || strcmp(settings->place, HUB_STATE_PLACE_OFF) == 0;
+    hub_store_options options = {.place = is_off ? HUB_STATE_PLACE_OFF : settings->place,
+                                 .scope = settings->scope != NULL ? settings->scope : "hub",
+                                 .on_health = on_health,
+                                 .ctx = hub};
+    hub_store *store = NULL;
+    hub_error why = {.code = HUB_OK};
+    hub_err err = is_off ? HUB_OK : hub_state_keys_load(settings->key, &options.keys, &why);
+    if (err != HUB_OK) {
+        hub_log(HUB_LOG_ERROR, "state.no_key", HUB_F_TEXT("reason", why.text));
+        err = hub_state_keys_broken(why.text, &options.keys, reterr);
+    }
+    if (err == HUB_OK) {
+        err = hub_store_create(hub_loop(hub), &options, &store, reterr);
+    }
+    hub_give_store(hub, store);
+    return err;
+}
+
 /* The toolset that the meta-tools belong to; it has no module and is in no list. */
 static hub_err make_meta(hub_orchestrator *hub, hub_error *reterr)
 {
@@ -218,6 +255,9 @@ hub_err hub_orchestrator_create(struct ev_loop *loop, const hub_settings *settin
     hub_orchestrator *hub = NULL;
     hub_stations_lay_out(HUB_STATIONS, HUB_STATION_COUNT);
     hub_err err = hub_make(loop, settings, &HUB_ROUTER_OPS, &hub, reterr);
+    if (err == HUB_OK) {
+        err = make_store(hub, reterr);
+    }
     if (err == HUB_OK) {
         err = make_modules(hub, reterr);
     }
@@ -387,10 +427,12 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
     }
     bool ended = hub_open_bindings(hub) == 0;
     hub_process_table_destroy(hub_processes_of(hub));
+    ended = hub_store_destroy(hub_store_of(hub), HUB_LIMIT_STATE_END_MS) && ended;
+    hub_give_store(hub, NULL);
     ended = (workers == NULL || hub_worker_pool_destroy(workers, 100)) && ended;
     if (!ended) {
         (void)hub_audit_finish(hub); /* so that the last records are written */
-        return false;                /* a plugin's thread still uses all of this */
+        return false;                /* a thread still uses all of this */
     }
     if (env != NULL) {
         hub_module_env_drain(env);

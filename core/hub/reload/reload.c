@@ -190,6 +190,12 @@ static hub_err prepare(reload *next, hub_error *reterr)
     return HUB_OK;
 }
 
+/* NULL is the same as itself. */
+static bool is_same(const char *a, const char *b)
+{
+    return a != NULL && b != NULL ? strcmp(a, b) == 0 : a == b;
+}
+
 /* What a running hub cannot change. */
 static void note_restart(const hub_settings *old, const hub_settings *now, hub_name_list *keys)
 {
@@ -206,10 +212,12 @@ static void note_restart(const hub_settings *old, const hub_settings *now, hub_n
     if (old->modules.allow_writable != now->modules.allow_writable) {
         hub_name_list_add(keys, hub_str_of("modules.allow_writable"));
     }
-    bool both = old->cache_folder != NULL && now->cache_folder != NULL;
-    if (both ? strcmp(old->cache_folder, now->cache_folder) != 0
-             : old->cache_folder != now->cache_folder) {
+    if (!is_same(old->cache_folder, now->cache_folder)) {
         hub_name_list_add(keys, hub_str_of("hub.cache_dir"));
+    }
+    if (!is_same(old->state.place, now->state.place) || !is_same(old->state.key, now->state.key) ||
+        !is_same(old->state.scope, now->state.scope)) {
+        hub_name_list_add(keys, hub_str_of("state"));
     }
     if (old->limits.worker_threads != now->limits.worker_threads) {
         hub_name_list_add(keys, hub_str_of("limits.worker_threads"));

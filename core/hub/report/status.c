@@ -266,6 +266,28 @@ static void add_audit(const hub_orchestrator *hub, hub_buf *out)
     }
 }
 
+/* Where it is, and why not, only for those who may know of all toolsets. */
+static void add_state(const hub_audience *audience, hub_buf *out)
+{
+    static const char *const CONDITIONS[] = {
+        [HUB_STATE_OFF] = "off", [HUB_STATE_OK] = "ok", [HUB_STATE_UNAVAILABLE] = "unavailable"};
+    const hub_store *store = hub_store_of(hub_audience_hub(audience));
+    if (store == NULL) {
+        return; /* the hub ends */
+    }
+    hub_state_health health = hub_store_health(store);
+    hub_json_add_key(out, HUB_STR("state"));
+    hub_buf_add_char(out, '{');
+    add_text(out, "condition", CONDITIONS[health.condition]);
+    if (may_tell_of_all(audience) && health.reason[0] != '\0') {
+        add_text(out, "reason", health.reason);
+    }
+    if (may_tell_of_all(audience) && health.notice[0] != '\0') {
+        add_text(out, "notice", health.notice);
+    }
+    hub_buf_printf(out, ",\"encrypted\":%s}", health.has_key ? "true" : "false");
+}
+
 /* Why, only for those who may know of all toolsets: the reason can name any. */
 static void add_refused_reload(const hub_audience *audience, hub_buf *out)
 {
@@ -295,6 +317,7 @@ static void add_hub(const hub_audience *audience, hub_buf *out)
     add_count(out, "refused", hub_refused(hub));
     add_refused_reload(audience, out);
     add_audit(hub, out);
+    add_state(audience, out);
     hub_buf_add_char(out, '}');
 }
 

@@ -6,7 +6,7 @@ pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson) # what wants a tree, off the way of calls
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 # SQLite is loaded when there is something to keep (core/state/sqlite_library.c), never linked.
-pkg_check_modules(SQLITE REQUIRED sqlite3)
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 add_library(patchbay_sqlite_headers INTERFACE)
 target_include_directories(patchbay_sqlite_headers SYSTEM INTERFACE ${SQLITE_INCLUDE_DIRS})
 if(PATCHBAY_HTTP)

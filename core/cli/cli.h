@@ -52,6 +52,9 @@ typedef struct cli_options {
     bool stdio;
     bool json;
     bool connect;
+    bool decrypt;   /* state export: secrets as they are */
+    bool keep;      /* state import: records that are there stay … */
+    bool replace;   /* … or do not */
     bool links_all; /* modules are linked that no toolset names, too */
     bool refresh;   /* list: the same, as the command line says it */
     bool asks_anew; /* servers are to be asked what they offer, whatever is remembered of them */
@@ -172,6 +175,7 @@ int cli_check(cli_options *options);
 int cli_module(cli_options *options);
 int cli_module_host(cli_options *options);
 int cli_token(cli_options *options);
+int cli_state(cli_options *options);
 int cli_version(cli_options *options);
 int cli_completion(cli_options *options);
 int cli_manual(cli_options *options);

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/loop.h"
+#include "state/secrets.h"
 #include "redact/redact.h"
 
 #include <stdarg.h>
@@ -49,6 +50,17 @@ const cli_command CLI_COMMANDS[] = {
      "at once. The file is the one of --tokens, else of auth.tokens in the manifest (--config),\n"
      "else $XDG_CONFIG_HOME/patchbay/tokens.json.",
      2, cli_token},
+    {"state", "check [--json] | export [--decrypt] | import FILE|- [--keep|--replace] | rekey",
+     "Check, export and import what the hub remembers, and encrypt its secrets anew.",
+     "`export` writes a line of JSON for each record. Secrets stay encrypted, or are left out "
+     "when\n"
+     "they are not; --decrypt writes them as they are. `import` adds records; if one is there "
+     "with\n"
+     "other content nothing is imported, unless --keep or --replace says whose is to stay.\n"
+     "`rekey` encrypts all secrets with the first key of the key file (`state: {key: FILE}`); put\n"
+     "the older ones behind it. The store is the one of the manifest (--config), else\n"
+     "$XDG_STATE_HOME/patchbay/state.db.",
+     2, cli_state},
     {"completion", "bash|zsh|fish", "Print a script for the shell that completes command lines.",
      "For the shell at hand: source <(patchbay completion bash). Packages install the scripts\n"
      "where shells look for them. Names of tools and toolsets are those of the manifest\n"
@@ -245,6 +257,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    hub_state_keys_take_environment();
     hub_loop_init();
     hub_log_mask_by(hub_redact);
     bool completes = argc > 1 && strcmp(argv[1], "complete") == 0;

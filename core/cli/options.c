@@ -26,8 +26,9 @@ enum {
     TOKEN = 1 << 5,
     MODULE = 1 << 6,
     MODULE_HOST = 1 << 7,
+    STATE = 1 << 8,
     HUBS = SERVE | LIST | CALL | CHECK, /* those that make a hub */
-    LOGS = HUBS | STATUS | TOKEN | MODULE_HOST,
+    LOGS = HUBS | STATUS | TOKEN | MODULE_HOST | STATE,
     OTHERS = 1 << 30, /* what every command has, is theirs, too */
     ANY = -1,
 };
@@ -38,6 +39,7 @@ static const struct {
 } COMMANDS[] = {
     {"serve", SERVE}, {"list", LIST},   {"status", STATUS}, {"call", CALL},
     {"check", CHECK}, {"token", TOKEN}, {"module", MODULE}, {"module-host", MODULE_HOST},
+    {"state", STATE},
 };
 
 /* Where an option's value goes: a place in cli_options. An option that means several things to
@@ -55,9 +57,10 @@ typedef struct option_row {
 #define AT(member) offsetof(cli_options, member)
 
 static const option_row OPTIONS[] = {
-    {"--config", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN, "FILE",
-     "manifest (YAML or JSON), or any mcpServers file; may be repeated"},
-    {"-c", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN, "FILE", NULL},
+    {"--config", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN | STATE,
+     "FILE", "manifest (YAML or JSON), or any mcpServers file; may be repeated"},
+    {"-c", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN | STATE, "FILE",
+     NULL},
     {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count), HUBS | STATUS, "DIR",
      "look for plugins here; may be repeated"},
     {"--toolsets", KIND_LIST, AT(overrides.toolsets), 0, HUBS, "A,B|ALL",
@@ -103,7 +106,12 @@ static const option_row OPTIONS[] = {
     {"--connect", KIND_FLAG, AT(connect), 0, CHECK, NULL, "start every server"},
     {"--refresh", KIND_FLAG, AT(refresh), 0, LIST, NULL,
      "ask the servers, instead of showing what is remembered"},
-    {"--json", KIND_FLAG, AT(json), 0, LIST | CALL | STATUS | TOKEN, NULL, "print JSON"},
+    {"--json", KIND_FLAG, AT(json), 0, LIST | CALL | STATUS | TOKEN | STATE, NULL, "print JSON"},
+    {"--decrypt", KIND_FLAG, AT(decrypt), 0, STATE, NULL, "export: write secrets as they are"},
+    {"--keep", KIND_FLAG, AT(keep), 0, STATE, NULL,
+     "import: records that are in the store stay as they are"},
+    {"--replace", KIND_FLAG, AT(replace), 0, STATE, NULL,
+     "import: records that are in the store are replaced"},
     {"--ca", KIND_TEXT, AT(ca), 0, STATUS, "FILE",
      "for https addresses: the certificate authorities to trust (PEM)"},
     {"--token-file", KIND_TEXT, AT(token_file), 0, STATUS, "FILE",

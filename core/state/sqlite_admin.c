@@ -3,6 +3,7 @@
 #include "state/sqlite_file.h"
 
 #include "base/limits.h"
+#include "wire/json.h"
 
 enum { OPENED_BYTES = 1024 * 1024 };
 
@@ -79,10 +80,29 @@ static hub_err refuse_clash(hub_state_job *job, const hub_state_record *given, u
                     (unsigned long long)version);
 }
 
+/* Whether they differ in white space alone: an export has none. */
+static bool is_same(hub_str a, hub_str b)
+{
+    hub_buf first;
+    hub_buf second;
+    if (hub_str_eq(a, b)) {
+        return true;
+    }
+    hub_buf_init(&first, OPENED_BYTES);
+    hub_buf_init(&second, OPENED_BYTES);
+    hub_json_add_compact(&first, a);
+    hub_json_add_compact(&second, b);
+    bool is_same = hub_buf_ok(&first) && hub_buf_ok(&second) &&
+                   hub_str_eq(hub_buf_str(&first), hub_buf_str(&second));
+    hub_buf_fini(&second);
+    hub_buf_fini(&first);
+    return is_same;
+}
+
 static hub_err import_over(hub_sqlite_file *file, hub_state_job *job, hub_state_record *given,
                            hub_str there, uint64_t version)
 {
-    if (hub_str_eq(there, given->document)) {
+    if (is_same(there, given->document)) {
         job->report.same++;
         return HUB_OK;
     }

@@ -48,7 +48,8 @@ typedef struct hub_sqlite_query {
     hub_sqlite_file *file;
     sqlite3_stmt *stmt;
     int bound;
-    int code; /* the first that was not SQLITE_OK */
+    int code;  /* the first that was not SQLITE_OK */
+    int cause; /* errno then */
 } hub_sqlite_query;
 
 /* Begin; failures are kept until the query ends. */

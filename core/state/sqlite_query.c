@@ -19,10 +19,12 @@ static hub_err explain_errno(const char *path, int cause, const char *what, hub_
                     cause != 0 ? strerrordesc_np(cause) : "");
 }
 
-static hub_err explain(const hub_sqlite_file *file, int code, hub_error *reterr)
+/* `seen`: what errno was when it failed. SQLite tells it itself, but not of a COMMIT. */
+static hub_err explain(const hub_sqlite_file *file, int code, int seen, hub_error *reterr)
 {
     const char *path = file->path;
-    int cause = file->library->system_errno(file->db);
+    int told = file->library->system_errno(file->db);
+    int cause = told != 0 ? told : seen;
     switch (code & 0xff) {
     case SQLITE_NOMEM:
         return hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", path);
@@ -61,6 +63,7 @@ static void note(hub_sqlite_query *query, int code)
 {
     if (code != SQLITE_OK && query->code == SQLITE_OK) {
         query->code = code;
+        query->cause = errno;
     }
 }
 
@@ -112,6 +115,7 @@ bool hub_sqlite_query_next(hub_sqlite_query *query)
     if (query->code != SQLITE_OK) {
         return false;
     }
+    errno = 0;
     int code = query->file->library->step(query->stmt);
     if (code != SQLITE_ROW && code != SQLITE_DONE) {
         note(query, code);
@@ -134,7 +138,8 @@ uint64_t hub_sqlite_column_number(const hub_sqlite_query *query, int at)
 
 hub_err hub_sqlite_query_end(hub_sqlite_query *query, hub_error *reterr)
 {
-    hub_err err = query->code == SQLITE_OK ? HUB_OK : explain(query->file, query->code, reterr);
+    hub_err err =
+        query->code == SQLITE_OK ? HUB_OK : explain(query->file, query->code, query->cause, reterr);
     (void)query->file->library->finalize(query->stmt); /* says again what stepping said */
     query->stmt = NULL;
     return err;

@@ -15,6 +15,16 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+hub_str hub_str_put(char **at, hub_str text)
+{
+    hub_str copy = {.ptr = *at, .len = text.len};
+    if (text.len > 0) {
+        memcpy(*at, text.ptr, text.len);
+        *at += text.len;
+    }
+    return copy;
+}
+
 int hub_str_cmp(hub_str a, hub_str b)
 {
     size_t common = a.len < b.len ? a.len : b.len;

@@ -83,6 +83,10 @@ static inline hub_str hub_str_between(const char *from, const char *to)
     return (hub_str){.ptr = from, .len = (size_t)(to - from)};
 }
 
+/* Copy a text to *at, in a block that the caller made large enough, and move *at behind it. Nothing
+ * ends the copy. Returns the copy. */
+hub_str hub_str_put(char **at, hub_str text);
+
 /* Where a slice of `from` lies in a copy of that; itself when it is none of it, as a constant. */
 static inline hub_str hub_str_moved(hub_str slice, hub_str from, const char *copy)
 {

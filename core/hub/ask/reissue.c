@@ -21,16 +21,6 @@ typedef struct hub_reissue {
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
-static hub_str append(char **at, hub_str text)
-{
-    hub_str copy = {.ptr = *at, .len = text.len};
-    if (text.len > 0) {
-        memcpy(*at, text.ptr, text.len);
-        *at += text.len;
-    }
-    return copy;
-}
-
 static void move_slices(patchbay_request *request, hub_str params, const char *copy)
 {
     request->args_json = hub_str_moved(request->args_json, params, copy);
@@ -63,9 +53,9 @@ static hub_verdict keep(hub_call *call, hub_handover *handover)
     }
     char *at = reissue->text;
     reissue->request = *request;
-    reissue->request.params_json = append(&at, params);
-    reissue->request.tool = append(&at, request->tool);
-    reissue->request.method = append(&at, request->method);
+    reissue->request.params_json = hub_str_put(&at, params);
+    reissue->request.tool = hub_str_put(&at, request->tool);
+    reissue->request.method = hub_str_put(&at, request->method);
     move_slices(&reissue->request, params, reissue->text);
     hub_buf_init(&reissue->responses, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     reissue->held = len;

@@ -6,16 +6,6 @@
 
 #include <stdlib.h>
 
-static hub_str keep(char **at, hub_str text)
-{
-    hub_str kept = {.ptr = *at, .len = text.len};
-    if (text.len > 0) {
-        memcpy(*at, text.ptr, text.len);
-        *at += text.len;
-    }
-    return kept;
-}
-
 static size_t size_to_keep(hub_str id, const hub_request_context *context, bool with_capabilities)
 {
     return id.len + (with_capabilities ? context->capabilities.len : 0) + context->client_info.len +
@@ -26,14 +16,14 @@ static void keep_at(hub_call *call, char *at, hub_str id, const hub_request_cont
                     bool with_capabilities)
 {
     hub_str capabilities =
-        with_capabilities ? keep(&at, context->capabilities) : context->capabilities;
+        with_capabilities ? hub_str_put(&at, context->capabilities) : context->capabilities;
     call->context = *context;
     call->context.capabilities = capabilities;
-    call->client_id = keep(&at, id);
-    call->context.client_info = keep(&at, context->client_info);
-    call->context.log_level = keep(&at, context->log_level);
-    call->context.progress_token = keep(&at, context->progress_token);
-    call->context.headers = keep(&at, context->headers);
+    call->client_id = hub_str_put(&at, id);
+    call->context.client_info = hub_str_put(&at, context->client_info);
+    call->context.log_level = hub_str_put(&at, context->log_level);
+    call->context.progress_token = hub_str_put(&at, context->progress_token);
+    call->context.headers = hub_str_put(&at, context->headers);
 }
 
 hub_err hub_call_keep(hub_call *call, const hub_session *session, hub_str id,

@@ -122,16 +122,6 @@ void hub_call_send(hub_call *call, hub_way *way)
 
 /* ---- holding --------------------------------------------------------------------------------- */
 
-static hub_str copy(char **at, hub_str text)
-{
-    hub_str kept = {.ptr = *at, .len = text.len};
-    if (text.len > 0) {
-        memcpy(*at, text.ptr, text.len);
-        *at += text.len;
-    }
-    return kept;
-}
-
 hub_kept_way *hub_way_keep(const hub_way *way)
 {
     hub_assert(way->toolset != NULL && way->message != NULL);
@@ -142,8 +132,8 @@ hub_kept_way *hub_way_keep(const hub_way *way)
         kept->way = *way;
         kept->way.item = NULL; /* the catalog may be another one by then */
         kept->way.message = NULL;
-        kept->message = copy(&at, message);
-        kept->way.name = copy(&at, way->name);
+        kept->message = hub_str_put(&at, message);
+        kept->way.name = hub_str_put(&at, way->name);
         kept->way.name_json = hub_str_moved(way->name_json, message, kept->message.ptr);
         kept->way.arguments = hub_str_moved(way->arguments, message, kept->message.ptr);
     }

@@ -103,6 +103,18 @@ static void test_find(void **state)
 static void test_dup(void **state)
 {
     (void)state;
+    char block[5] = "....";
+    char *at = block;
+    hub_str put = hub_str_put(&at, HUB_STR("ab"));
+    assert_ptr_equal(put.ptr, block);
+    assert_int_equal(put.len, 2);
+    put = hub_str_put(&at, HUB_STR_EMPTY); /* memcpy may not be given NULL */
+    assert_int_equal(put.len, 0);
+    put = hub_str_put(&at, HUB_STR("c"));
+    assert_ptr_equal(put.ptr, block + 2);
+    assert_ptr_equal(at, block + 3);
+    assert_string_equal(block, "abc.");
+
     char *copy = hub_str_dup((hub_str){.ptr = "ab\0cd", .len = 4});
     assert_memory_equal(copy, "ab\0c\0", 5);
     free(copy);

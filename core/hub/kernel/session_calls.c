@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls of a session: who has a place, by which ids they are found, when they come and go. */
+#include "hub/kernel/session.h"
+
+#include "base/limits.h"
+#include "base/map.h"
+#include "hub/kernel/client.h"
+#include "hub/kernel/objects.h"
+#include "hub/kernel/principal.h"
+
+size_t hub_session_in_flight(const hub_session *session)
+{
+    return session->call_count;
+}
+
+hub_call *hub_session_calls(const hub_session *session)
+{
+    return session->calls;
+}
+
+size_t hub_session_client_in_flight(const hub_session *session)
+{
+    return session->client != NULL ? hub_client_in_flight(session->client) : session->call_count;
+}
+
+bool hub_session_has_place(const hub_session *session)
+{
+    const hub_limits *limits = &session->profile->hub->settings->limits;
+    uint32_t most = limits->calls_per_principal;
+    return hub_session_client_in_flight(session) < limits->calls_per_session &&
+           (most == 0 || hub_principal_in_flight(session->principal) < most);
+}
+
+bool hub_session_hold(hub_session *session, size_t bytes)
+{
+    HUB_IS(session, SESSION);
+    hub_assert(session->held_bytes <= HUB_LIMIT_CLIENT_QUEUE_BYTES);
+    if (session->held_bytes + bytes > HUB_LIMIT_CLIENT_QUEUE_BYTES) {
+        return false;
+    }
+    session->held_bytes += bytes;
+    return true;
+}
+
+void hub_session_release(hub_session *session, size_t bytes)
+{
+    hub_assert(session->held_bytes >= bytes);
+    session->held_bytes -= bytes;
+}
+
+static size_t bucket_of(hub_str client_id)
+{
+    return hub_map_hash(client_id.ptr, client_id.len) % HUB_SESSION_BUCKETS;
+}
+
+void hub_call_join(hub_call *call, hub_session *session)
+{
+    hub_assert(call->session == NULL);
+    hub_assert(session->calls == NULL || session->calls->session_prev == NULL);
+    call->bucket = &session->calls_by_id[bucket_of(call->client_id)];
+    call->bucket_next = *call->bucket;
+    *call->bucket = call;
+    call->session = session;
+    call->session_prev = NULL;
+    call->session_next = session->calls;
+    if (session->calls != NULL) {
+        session->calls->session_prev = call;
+    }
+    session->calls = call;
+    if (!call->is_unasked) {
+        session->call_count++;
+        hub_principal_call_began(session->principal);
+        if (session->client != NULL) {
+            hub_client_call_began(session->client);
+        }
+    }
+}
+
+void hub_call_part(hub_call *call)
+{
+    hub_session *session = call->session;
+    if (session == NULL) {
+        return;
+    }
+    hub_call **bucket = call->bucket;
+    while (*bucket != call) {
+        hub_assert(*bucket != NULL);
+        bucket = &(*bucket)->bucket_next;
+    }
+    *bucket = call->bucket_next;
+    if (call->session_prev != NULL) {
+        hub_assert(call->session_prev->session_next == call);
+        call->session_prev->session_next = call->session_next;
+    } else {
+        hub_assert(session->calls == call);
+        session->calls = call->session_next;
+    }
+    if (call->session_next != NULL) {
+        hub_assert(call->session_next->session_prev == call);
+        call->session_next->session_prev = call->session_prev;
+    }
+    if (!call->is_unasked) {
+        hub_assert(session->call_count > 0);
+        session->call_count--;
+        hub_principal_call_ended(session->principal);
+        if (session->client != NULL) {
+            hub_client_call_ended(session->client);
+        }
+    }
+    call->session = NULL;
+}
+
+hub_call *hub_session_find_call(const hub_session *session, hub_str client_id)
+{
+    hub_call *call = session->calls_by_id[bucket_of(client_id)];
+    while (call != NULL && !hub_str_eq(call->client_id, client_id)) {
+        call = call->bucket_next;
+    }
+    return call;
+}

@@ -43,11 +43,6 @@ static hub_err start(hub_profile *profile, const hub_str *keys, size_t count, si
     return err;
 }
 
-static bool is_all(const hub_names *names)
-{
-    return names->count == 1 && strcmp(names->items[0], "ALL") == 0;
-}
-
 static bool is_listed(const hub_names *names, const char *key)
 {
     for (size_t i = 0; i < names->count; i++) {
@@ -64,17 +59,12 @@ bool hub_startup_wants(const hub_profile_settings *profile, const hub_toolset_se
     case HUB_STARTUP_DEFAULT:
         return toolset->enabled && toolset->active;
     case HUB_STARTUP_STATIC:
-        return is_all(&profile->toolsets) ? toolset->enabled
-                                          : is_listed(&profile->toolsets, toolset->key);
+        return hub_profile_settings_have_list(profile) ? is_listed(&profile->toolsets, toolset->key)
+                                                       : toolset->enabled;
     case HUB_STARTUP_DYNAMIC:
         break;
     }
     return false;
-}
-
-bool hub_startup_has_list(const hub_profile_settings *profile)
-{
-    return profile->startup == HUB_STARTUP_STATIC && !is_all(&profile->toolsets);
 }
 
 /* The keys of all toolsets that are active from the beginning; the caller frees them. */
@@ -82,7 +72,7 @@ static hub_str *list_wanted(const hub_profile *profile, size_t *ret_count)
 {
     const hub_orchestrator *hub = hub_profile_hub(profile);
     const hub_names *names = &hub_profile_settings_of(profile)->toolsets;
-    bool by_list = hub_startup_has_list(hub_profile_settings_of(profile));
+    bool by_list = hub_profile_settings_have_list(hub_profile_settings_of(profile));
     hub_str *keys = calloc(hub_toolset_total(hub) + names->count + 1, sizeof *keys);
     size_t count = 0;
     if (keys == NULL) {

@@ -20,9 +20,6 @@ HUB_MUST_CHECK hub_err hub_startup_run(hub_profile *profile, hub_error *reterr);
  * errors:  HUB_EINVAL (none; the text says why of each that is listed) */
 HUB_MUST_CHECK hub_err hub_startup_check(const hub_profile *profile, hub_error *reterr);
 
-/* Whether the start is that of listed toolsets, and not of all. */
-bool hub_startup_has_list(const hub_profile_settings *profile);
-
 /* Whether a toolset is active from the beginning. */
 bool hub_startup_wants(const hub_profile_settings *profile, const hub_toolset_settings *toolset);
 

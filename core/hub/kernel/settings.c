@@ -225,3 +225,10 @@ hub_toolset_settings *hub_toolset_settings_dup(const hub_toolset_settings *setti
     }
     return copy;
 }
+
+bool hub_profile_settings_have_list(const hub_profile_settings *profile)
+{
+    const hub_names *names = &profile->toolsets;
+    bool is_all = names->count == 1 && strcmp(names->items[0], "ALL") == 0;
+    return profile->startup == HUB_STARTUP_STATIC && !is_all;
+}

@@ -78,6 +78,9 @@ typedef struct hub_profile_settings {
     const char *source;       /* "FILE:LINE: KEY", of what says how it starts; NULL: no file does */
 } hub_profile_settings;
 
+/* Whether the start is that of listed toolsets, and not of all. */
+bool hub_profile_settings_have_list(const hub_profile_settings *profile);
+
 typedef struct hub_module_settings {
     hub_names paths;     /* absolute plugin folders; absent: the installed one */
     bool watch;          /* new and replaced plugins are noticed at run time */

@@ -151,7 +151,7 @@ static hub_err fail_unusable(const reload *next, const hub_profile_settings *set
     hub_err err = hub_fail(&all, HUB_EINVAL,
                            "profile \"%s\": static start-up needs at least one usable toolset",
                            settings->name);
-    for (size_t i = 0; hub_startup_has_list(settings) && i < names->count; i++) {
+    for (size_t i = 0; hub_profile_settings_have_list(settings) && i < names->count; i++) {
         if (!is_known(next, hub_str_of(names->items[i]))) {
             err = hub_fail(&all, err, "%s; unknown toolset \"%s\"", all.text, names->items[i]);
         }

@@ -2,7 +2,6 @@
 #include "hub/report/misnamed.h"
 
 #include "base/log.h"
-#include "hub/active/startup.h"
 #include "hub/kernel/hub.h"
 #include "tools/schema.h"
 
@@ -187,7 +186,7 @@ void hub_misnamed_at_start(const hub_orchestrator *hub, hub_misnamed_on_name *on
     for (size_t i = 0; i < settings->profile_count; i++) {
         const hub_profile_settings *profile = &settings->profiles[i];
         const hub_names *names = &profile->toolsets;
-        for (size_t n = 0; hub_startup_has_list(profile) && n < names->count; n++) {
+        for (size_t n = 0; hub_profile_settings_have_list(profile) && n < names->count; n++) {
             hub_str key = hub_str_trim(hub_str_of(names->items[n]));
             hub_error why = {.code = HUB_OK};
             if (hub_find_toolset(hub, key) == NULL && !is_inherited(settings, i)) {

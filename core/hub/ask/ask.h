@@ -40,10 +40,6 @@ int32_t hub_ask(hub_binding *binding, uint64_t call, const patchbay_question *qu
  * returns: as patchbay_client_v1.withdraw() */
 int32_t hub_ask_withdraw(hub_binding *binding, uint64_t call, hub_str key);
 
-/* The newest of an instance's calls, if one session is behind all of them; else NULL. A call whose
- * client is away has none: it has to be the only one. */
-hub_call *hub_ask_only_client(const hub_binding *binding);
-
 /* A response that a session sent: give it to the question it answers. False when there is none. */
 bool hub_ask_take_answer(hub_session *session, const hub_message *message);
 

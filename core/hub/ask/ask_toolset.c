@@ -26,23 +26,6 @@ static void tell_plugin(const hub_question *question, int32_t status, hub_str js
     hub_roots_settle(binding, question->call);
 }
 
-hub_call *hub_ask_only_client(const hub_binding *binding)
-{
-    hub_call *newest = NULL;
-    for (hub_call *call = hub_binding_calls(binding); call != NULL;
-         call = hub_call_next_of_binding(call)) {
-        if (hub_call_is_internal(call)) {
-            continue; /* the hub's own */
-        }
-        if (newest != NULL && (hub_call_session(newest) == NULL ||
-                               hub_call_session(call) != hub_call_session(newest))) {
-            return NULL;
-        }
-        newest = newest == NULL ? call : newest;
-    }
-    return newest;
-}
-
 /* A key that the call has not used. */
 static hub_str make_key(const hub_call *call, char *text, size_t size)
 {
@@ -59,7 +42,7 @@ static hub_call *find_asked(hub_binding *binding, uint64_t id, hub_input_kind ki
 {
     switch (id) {
     case 0:
-        return hub_ask_only_client(binding);
+        return hub_binding_only_client(binding);
     case PATCHBAY_NO_CALL:
         return kind == HUB_INPUT_ROOTS ? hub_roots_carrier(binding) : NULL;
     default:

@@ -46,7 +46,7 @@ static void count_sessions(const hub_binding *binding, const hub_audience *audie
  * is. NULL: there is none. */
 static hub_session *find_session(const hub_binding *binding)
 {
-    const hub_call *caller = hub_ask_only_client(binding);
+    const hub_call *caller = hub_binding_only_client(binding);
     if (caller != NULL && hub_call_session(caller) != NULL &&
         can_be_asked(hub_call_session(caller))) {
         return hub_call_session(caller);

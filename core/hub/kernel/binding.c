@@ -30,6 +30,21 @@ hub_call *hub_binding_calls(const hub_binding *binding)
     return binding->calls;
 }
 
+hub_call *hub_binding_only_client(const hub_binding *binding)
+{
+    hub_call *newest = NULL;
+    for (hub_call *call = binding->calls; call != NULL; call = call->binding_next) {
+        if (hub_call_is_internal(call)) {
+            continue; /* the hub's own */
+        }
+        if (newest != NULL && (newest->session == NULL || call->session != newest->session)) {
+            return NULL;
+        }
+        newest = newest == NULL ? call : newest;
+    }
+    return newest;
+}
+
 size_t hub_binding_places(const hub_binding *binding)
 {
     return binding->places;

@@ -163,12 +163,14 @@ struct hub_session {
     bool is_one_request;        /* it ends with the answer to its only request */
     bool closing;               /* nothing is written any more */
     char *capabilities;         /* legacy: what `initialize` declared, a JSON object */
+    hub_str log_level;          /* legacy: what it asked for, a constant */
     hub_announced announced;    /* legacy: what the answer to `initialize` said */
     uint64_t listed[HUB_KINDS]; /* serials of the views whose lists it was given, to their ends */
     hub_call *calls;            /* in flight */
     hub_call *calls_by_id[HUB_SESSION_BUCKETS]; /* … by the client's id */
-    size_t call_count;                          /* of them, those that somebody waits for */
-    size_t held_bytes;                          /* of requests that wait */
+    hub_station_mask holding; /* stations that hold requests of it open, which are no calls */
+    size_t call_count;        /* of them, those that somebody waits for */
+    size_t held_bytes;        /* of requests that wait */
     alignas(max_align_t) char parts[];
 };
 

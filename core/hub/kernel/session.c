@@ -322,6 +322,16 @@ hub_str hub_session_capabilities(const hub_session *session)
     return session->capabilities != NULL ? hub_str_of(session->capabilities) : HUB_STR_EMPTY;
 }
 
+hub_str hub_session_log_level(const hub_session *session)
+{
+    return session->log_level;
+}
+
+void hub_session_note_log_level(hub_session *session, hub_str level_json)
+{
+    session->log_level = level_json;
+}
+
 const hub_announced *hub_session_announced(const hub_session *session)
 {
     return &session->announced;

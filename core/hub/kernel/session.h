@@ -43,6 +43,11 @@ void hub_session_agree(hub_session *session, hub_revision revision, char *capabi
 /* Legacy: what `initialize` declared, a JSON object; empty before. Borrowed from the session. */
 hub_str hub_session_capabilities(const hub_session *session);
 
+/* Legacy: the least serious level of messages that it asked for, a raw string; empty: for none.
+ * `level_json` is a constant. */
+hub_str hub_session_log_level(const hub_session *session);
+void hub_session_note_log_level(hub_session *session, hub_str level_json);
+
 /* Legacy: what the answer to `initialize` said. */
 const hub_announced *hub_session_announced(const hub_session *session);
 void hub_session_note_announced(hub_session *session, hub_announced announced);
@@ -57,6 +62,12 @@ hub_call *hub_session_calls(const hub_session *session);
 
 /* Its call with that raw id, or NULL. */
 hub_call *hub_session_find_call(const hub_session *session, hub_str client_id);
+
+/* Whether one of its requests with that raw id is open: a call, or one that a station holds. */
+bool hub_session_has_request(const hub_session *session, hub_str client_id);
+
+/* A station holds requests of it open that are no calls (its entry holds_id), or none any more. */
+void hub_session_set_holding(hub_session *session, const hub_station *station, bool is_holding);
 
 /* Calls in flight of its client: its own, if it is one itself. */
 size_t hub_session_client_in_flight(const hub_session *session);

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "hub/kernel/call_kept.h"
 #include "hub/kernel/client.h"
 #include "hub/kernel/objects.h"
 #include "hub/kernel/principal.h"
@@ -108,6 +109,25 @@ void hub_call_part(hub_call *call)
         }
     }
     call->session = NULL;
+}
+
+void hub_session_set_holding(hub_session *session, const hub_station *station, bool is_holding)
+{
+    HUB_IS(session, SESSION);
+    hub_assert(station->holds_id != NULL);
+    hub_station_mask bit = station->place->bit;
+    session->holding = is_holding ? session->holding | bit : session->holding & ~bit;
+}
+
+bool hub_session_has_request(const hub_session *session, hub_str client_id)
+{
+    for (hub_station_mask left = session->holding; left != 0; left &= left - 1) {
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        if (station->holds_id(session, client_id)) {
+            return true;
+        }
+    }
+    return hub_session_find_call(session, client_id) != NULL;
 }
 
 hub_call *hub_session_find_call(const hub_session *session, hub_str client_id)

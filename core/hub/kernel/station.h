@@ -23,6 +23,7 @@
 #ifndef HUB_HUB_KERNEL_STATION_H
 #define HUB_HUB_KERNEL_STATION_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "hub/kernel/types.h"
 #include "tools/catalog.h"
@@ -121,6 +122,14 @@ struct hub_station {
 
     /* A request is refused before it is a call, or instead of becoming one. */
     void (*refuse)(const struct hub_request *request);
+
+    /* Progress of a call is about to be told to its client, which is there: the params may be
+     * replaced by others in `text`, which is initialised and empty. Empty: it is not told. */
+    void (*progress)(struct hub_call *call, hub_str *params, hub_buf *text);
+
+    /* Whether it holds a request with that raw id open that is no call. Asked only while the
+     * station has said that it holds any of this session (hub_session_set_holding). */
+    bool (*holds_id)(const struct hub_session *session, hub_str id);
 
     /* ---- whom it wants to see ---- */
 

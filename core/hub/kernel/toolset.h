@@ -162,8 +162,13 @@ HUB_MUST_CHECK hub_err hub_toolset_request(hub_toolset *toolset, patchbay_reques
 hub_toolset *hub_binding_toolset(const hub_binding *binding);
 hub_instance *hub_binding_instance(const hub_binding *binding); /* NULL while it begins or ends */
 hub_call *
-hub_binding_calls(const hub_binding *binding);         /* newest first: hub_call_next_of_binding */
-size_t hub_binding_places(const hub_binding *binding); /* that calls of clients have taken */
+hub_binding_calls(const hub_binding *binding); /* newest first: hub_call_next_of_binding */
+
+/* The newest of its calls, if one session is behind all of them; else NULL. A call whose client is
+ * away has none: it has to be the only one. */
+hub_call *hub_binding_only_client(const hub_binding *binding);
+
+size_t hub_binding_places(const hub_binding *binding);   /* that calls of clients have taken */
 bool hub_binding_is_retired(const hub_binding *binding); /* it takes no new calls */
 bool hub_binding_is_native(const hub_binding *binding);
 bool hub_binding_expects_input(const hub_binding *binding); /* its results may ask for input */

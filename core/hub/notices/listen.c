@@ -10,7 +10,6 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/notices/subscription_internal.h"
-#include "hub/tasks/tasks.h"
 
 #include <stdlib.h>
 
@@ -212,6 +211,13 @@ static void on_patience(struct ev_loop *loop, ev_timer *timer, int events)
     acknowledge(timer->data);
 }
 
+/* The list of open ones has changed: the kernel asks for ids only while there are any. */
+static void note_open(hub_session *session)
+{
+    hub_session_set_holding(session, &HUB_NOTICES_STATION,
+                            hub_notices_in(session)->listens != NULL);
+}
+
 static hub_listen *create_listen(const hub_request *request)
 {
     hub_session *session = request->session;
@@ -235,6 +241,7 @@ static hub_listen *create_listen(const hub_request *request)
     listen->patience.data = listen;
     hub_notices_in(session)->listens = listen;
     hub_notices_in(session)->listen_count++;
+    note_open(session);
     return listen;
 }
 
@@ -244,9 +251,6 @@ void hub_listen_open(const hub_request *request)
     const char *fault = check_filter(request->message->at[HUB_M_NOTIFICATIONS]);
     if (fault != NULL) {
         hub_respond_error(request, HUB_RPC_INVALID_PARAMS, hub_str_of(fault), HUB_STR_EMPTY);
-        return;
-    }
-    if (hub_tasks_refuse_listen(request)) {
         return;
     }
     if (hub_notices_in(session)->listen_count >= HUB_LIMIT_LISTENS_PER_SESSION) {
@@ -281,13 +285,13 @@ static void destroy(hub_listen *listen)
     free(listen);
 }
 
-hub_listen *hub_listen_find(const hub_session *session, hub_str id)
+bool hub_listen_is_open(const hub_session *session, hub_str id)
 {
-    hub_listen *listen = hub_notices_in(session)->listens;
+    const hub_listen *listen = hub_notices_in(session)->listens;
     while (listen != NULL && !hub_str_eq(id_of(listen), id)) {
         listen = listen->next;
     }
-    return listen;
+    return listen != NULL;
 }
 
 void hub_listen_cancel(hub_session *session, hub_str id)
@@ -300,6 +304,7 @@ void hub_listen_cancel(hub_session *session, hub_str id)
     if (listen != NULL) {
         *link = listen->next;
         hub_notices_in(session)->listen_count--;
+        note_open(session);
         destroy(listen);
     }
 }
@@ -341,4 +346,5 @@ void hub_listen_close_all(hub_session *session, bool say_so)
         destroy(listen);
     }
     hub_notices_in(session)->listen_count = 0;
+    note_open(session);
 }

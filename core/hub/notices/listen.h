@@ -27,8 +27,8 @@ void hub_listen_tell(hub_listen *listen, hub_topic topic);
 /* One answer that it waited for is there. The last one has it acknowledged. */
 void hub_listen_settled(hub_listen *listen);
 
-/* The one with that raw id, or NULL. */
-hub_listen *hub_listen_find(const hub_session *session, hub_str id);
+/* Whether one with that raw id is open. */
+bool hub_listen_is_open(const hub_session *session, hub_str id);
 
 /* End one without a word, because the client cancelled it. An unknown id is ignored. */
 void hub_listen_cancel(hub_session *session, hub_str id);

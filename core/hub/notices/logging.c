@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "hub/ask/ask.h"
 #include "hub/instances/session_instance.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
@@ -172,12 +171,6 @@ static void refresh_for(const hub_session *session)
 
 /* ---- what clients ask for -------------------------------------------------------------------- */
 
-hub_str hub_logging_level_json(const hub_session *session)
-{
-    return hub_logging_in(session)->has_level ? hub_level_json(hub_logging_in(session)->level)
-                                              : HUB_STR_EMPTY;
-}
-
 void hub_logging_set_level(const hub_request *request)
 {
     hub_session *session = request->session;
@@ -195,6 +188,7 @@ void hub_logging_set_level(const hub_request *request)
     }
     hub_logging_in(session)->has_level = true;
     hub_logging_in(session)->level = level;
+    hub_session_note_log_level(session, hub_level_json(level));
     within(audience)->counts[level]++;
     hub_respond_result(request, HUB_STR("{}"));
     refresh_for(session);
@@ -281,7 +275,7 @@ void hub_logging_forward(const hub_call *call, hub_str params_json)
 
 bool hub_logging_forward_to_only(const hub_binding *binding, hub_str params_json)
 {
-    const hub_call *newest = hub_ask_only_client(binding);
+    const hub_call *newest = hub_binding_only_client(binding);
     if (newest == NULL) {
         return false;
     }

@@ -16,9 +16,6 @@
 /* Answer logging/setLevel (legacy). */
 void hub_logging_set_level(const hub_request *request);
 
-/* The session's level as a raw string; empty while it asked for none. */
-hub_str hub_logging_level_json(const hub_session *session);
-
 /* Tell a toolset that logs the level that is wanted now, unless it knows. */
 void hub_logging_refresh(hub_toolset *toolset);
 

@@ -264,6 +264,7 @@ const hub_station HUB_NOTICES_STATION = {
               [HUB_PART_TOOLSET] = sizeof(toolset_notices)},
     .audience_begins = begin,
     .audience_ends = end,
+    .holds_id = hub_listen_is_open,
     .session_ends = end_session,
     .toolset_bound = hub_subscription_rebind,
     .toolset_less = hub_subscription_sweep,

@@ -157,6 +157,13 @@ static void handle_ping(const hub_request *request)
     hub_respond_result(request, HUB_STR("{}"));
 }
 
+static void handle_listen(const hub_request *request)
+{
+    if (!hub_tasks_refuse_listen(request)) {
+        hub_listen_open(request);
+    }
+}
+
 static void handle_initialize(const hub_request *request)
 {
     hub_session *session = request->session;
@@ -206,7 +213,7 @@ static const method_row METHODS[] = {
     {"tasks/result", NEWEST_LEGACY, hub_tasks_forward, false},
     {"tasks/update", MODERN, hub_tasks_forward, false},
     {"server/discover", MODERN, hub_listing_respond_discover, true},
-    {"subscriptions/listen", MODERN, hub_listen_open, true},
+    {"subscriptions/listen", MODERN, handle_listen, true},
     {"ping", LEGACY, handle_ping, false},
     {"initialize", LEGACY, handle_initialize, true},
     {"logging/setLevel", LEGACY, hub_logging_set_level, false},
@@ -300,7 +307,7 @@ static void handle_request(const hub_request *request)
     hub_str declared = hub_session_capabilities(request->session);
     if (known.context.era == HUB_ERA_LEGACY && declared.len > 0) {
         known.context.capabilities = declared;
-        known.context.log_level = hub_logging_level_json(request->session);
+        known.context.log_level = hub_session_log_level(request->session);
     }
     known.context.headers = request->context.headers;
     int dialect = known.context.era == HUB_ERA_MODERN ? MODERN : LEGACY;
@@ -330,7 +337,7 @@ static void take_request(hub_session *session, hub_port *port, const hub_message
                           HUB_STR("{\"retryable\":true}"));
         return;
     }
-    if (hub_session_find_call(session, id) != NULL || hub_listen_find(session, id) != NULL) {
+    if (hub_session_has_request(session, id)) {
         hub_respond_refusal(&request, HUB_EEXIST);
         return;
     }

@@ -7,8 +7,7 @@
 #include "hub/kernel/call.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
-#include "hub/kernel/toolset.h"
-#include "hub/tasks/tasks.h"
+#include "hub/kernel/station.h"
 #include "wire/json.h"
 
 #include <stdlib.h>
@@ -50,7 +49,7 @@ void hub_progress_notify(hub_port *port, hub_str token, hub_str params_json)
     hub_buf_fini(&params);
 }
 
-static void forward(const hub_call *call, hub_str params_json)
+static void forward(hub_call *call, hub_str params_json)
 {
     const hub_session *session = hub_call_session(call);
     if (hub_call_context(call)->progress_token.len == 0 || session == NULL ||
@@ -59,14 +58,10 @@ static void forward(const hub_call *call, hub_str params_json)
     }
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
-    hub_str told =
-        hub_call_binding(call) != NULL &&
-                hub_toolset_capabilities(hub_binding_toolset(hub_call_binding(call)))->runs_tasks
-            ? hub_tasks_notification(hub_binding_toolset(hub_call_binding(call)), session,
-                                     params_json, false, &text)
-            : params_json;
-    if (told.len > 0) {
-        hub_progress_notify(hub_call_port(call), hub_call_context(call)->progress_token, told);
+    HUB_STATIONS_TELL(progress, call, &params_json, &text);
+    if (params_json.len > 0) {
+        hub_progress_notify(hub_call_port(call), hub_call_context(call)->progress_token,
+                            params_json);
     }
     hub_buf_fini(&text);
 }

@@ -267,6 +267,16 @@ static void drop(hub_call *call)
     }
 }
 
+/* What its toolset says of tasks names them as the toolset does. */
+static void translate_progress(hub_call *call, hub_str *params, hub_buf *text)
+{
+    const hub_binding *binding = hub_call_binding(call);
+    if (binding != NULL && hub_toolset_capabilities(hub_binding_toolset(binding))->runs_tasks) {
+        *params = hub_tasks_notification(hub_binding_toolset(binding), hub_call_session(call),
+                                         *params, false, text);
+    }
+}
+
 static bool wants_toolset(const hub_toolset *toolset)
 {
     const hub_capabilities *can = hub_toolset_capabilities(toolset);
@@ -287,6 +297,7 @@ const hub_station HUB_TASKS_STATION = {
     .begin = begin,
     .answer = answer,
     .drop = drop,
+    .progress = translate_progress,
     .session_ends = hub_task_watch_forget_session,
     .toolset_unbound = hub_task_watch_forget_toolset,
     .toolset_ends = hub_task_watch_forget_toolset,

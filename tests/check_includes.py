@@ -11,7 +11,8 @@
     plugins/, examples/   include/ and files of their own folder: each must build against an installed SDK
     tests/            core/, include/ and their own
 
-In core/ no more than LARGEST_CIRCLE units (a .c and a .h of one name) include each other in a circle.
+In core/ no more than LARGEST_CIRCLE units (a .c and a .h of one name) include each other in a circle, and no
+features of core/hub do: what two need of each other is an entry of a station, or the kernel's.
 
 The last line is "N passed, N failed", counting files.
 """
@@ -196,7 +197,20 @@ def units_of_core():
     return edges
 
 
+def features_of(edges):
+    """Which feature of core/hub includes which other one: {"tasks": {"notices", …}, …}"""
+    found = {}
+    for unit, targets in edges.items():
+        for target in targets:
+            rooms = [name.split("/")[1] for name in (unit, target) if name.startswith("hub/")]
+            if len(rooms) == 2 and rooms[0] != rooms[1] and not {KERNEL, *MADE_OF_FEATURES} & set(rooms):
+                found.setdefault(rooms[0], set()).add(rooms[1])
+    return found
+
+
 def circle_breaches(edges):
+    for circle in circles(features_of(edges)):
+        yield f"core/hub: features include each other in a circle: {', '.join(circle)}"
     for circle in circles(edges):
         if len(circle) > LARGEST_CIRCLE:
             yield f"core/: {len(circle)} units include each other in a circle, {LARGEST_CIRCLE} may: {', '.join(circle)}"

@@ -7,7 +7,6 @@
 #include "hub/kernel/sight.h"
 #include "hub/notices/subscription_internal.h"
 #include "hub/notices/update_pace.h"
-#include "tools/mapped_uri.h"
 
 #include <stdlib.h>
 
@@ -21,11 +20,6 @@ toolset_notices *hub_notices_of(const hub_toolset *toolset)
     return hub_toolset_part(toolset, &HUB_NOTICES_STATION);
 }
 
-static hub_str uri_of(const hub_subscription *subscription)
-{
-    return (hub_str){.ptr = subscription->uri, .len = subscription->uri_len};
-}
-
 /* ---- towards the toolset --------------------------------------------------------------------- */
 
 /* Ask something about a resource. The subscription may be gone when this returns. */
@@ -37,10 +31,10 @@ static hub_err ask_toolset(const hub_subscription *subscription, const char *met
     hub_buf_init(&text, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_add(&text, HUB_STR("{\"uri\":"));
     size_t begin = text.len;
-    hub_json_add_string(&text, uri_of(subscription));
+    hub_json_add_string(&text, hub_subscription_uri(subscription));
     size_t end = text.len;
     hub_buf_add_char(&text, '}');
-    hub_buf_add(&text, uri_of(subscription));
+    hub_buf_add(&text, hub_subscription_uri(subscription));
     patchbay_request request = {
         .tool = {.ptr = text.ptr + end + 1, .len = subscription->uri_len},
         .args_json = HUB_STR("{}"),
@@ -152,7 +146,7 @@ void hub_subscription_end_all(hub_subscriber_list *list)
     }
 }
 
-static hub_subscription *find(const hub_toolset *toolset, hub_str uri)
+hub_subscription *hub_subscription_find(const hub_toolset *toolset, hub_str uri)
 {
     hub_subscription *found = NULL;
     HASH_FIND(hh, hub_notices_of(toolset)->subscriptions, uri.ptr, (unsigned)uri.len, found);
@@ -161,7 +155,7 @@ static hub_subscription *find(const hub_toolset *toolset, hub_str uri)
 
 static hub_subscription *find_or_add(hub_toolset *toolset, hub_str uri)
 {
-    hub_subscription *subscription = find(toolset, uri);
+    hub_subscription *subscription = hub_subscription_find(toolset, uri);
     if (subscription == NULL) {
         subscription = calloc(1, sizeof *subscription + uri.len);
         if (subscription != NULL) {
@@ -185,7 +179,7 @@ hub_subscriber *hub_subscriber_find(const hub_subscriber_list *list, const hub_t
     hub_subscriber *at = list->first;
     while (at != NULL &&
            (at == but || at->subscription->toolset != toolset || at->is_mapped != is_mapped ||
-            !hub_str_eq(uri_of(at->subscription), own_uri))) {
+            !hub_str_eq(hub_subscription_uri(at->subscription), own_uri))) {
         at = at->list_next;
     }
     return at;
@@ -241,9 +235,10 @@ static void answer_waiting(hub_subscriber *subscriber, const hub_outcome *outcom
 {
     const hub_subscription *subscription = subscriber->subscription;
     hub_subscriber_answer(subscriber, outcome);
-    bool is_double = subscriber->is_repeat &&
-                     hub_subscriber_find(subscriber->list, subscription->toolset,
-                                         uri_of(subscription), subscriber->is_mapped, subscriber);
+    bool is_double =
+        subscriber->is_repeat &&
+        hub_subscriber_find(subscriber->list, subscription->toolset,
+                            hub_subscription_uri(subscription), subscriber->is_mapped, subscriber);
     subscriber->is_repeat = false;
     if (outcome->status != PATCHBAY_RESULT || is_double) {
         forget(subscriber);
@@ -275,7 +270,8 @@ static void on_subscribed(void *ctx, const hub_outcome *outcome)
     if (!subscription->is_told) {
         hub_log(HUB_LOG_WARNING, "resource.not_subscribed",
                 HUB_F_TEXT("toolset", hub_toolset_key(subscription->toolset)),
-                HUB_F_STR("uri", uri_of(subscription)), HUB_F_STR("reason", outcome->json));
+                HUB_F_STR("uri", hub_subscription_uri(subscription)),
+                HUB_F_STR("reason", outcome->json));
     }
     hub_subscriber *next;
     for (hub_subscriber *at = subscription->first; at != NULL; at = next) {
@@ -299,106 +295,6 @@ void hub_subscription_tell_begin(hub_subscription *subscription)
     if (err != HUB_OK) {
         on_subscribed(subscription, &(hub_outcome){.status = PATCHBAY_FAILED,
                                                    .json = hub_str_of(hub_err_text(err))});
-    }
-}
-
-/* ---- changes --------------------------------------------------------------------------------- */
-
-void hub_subscriber_add_uri(const hub_subscriber *subscriber, hub_str own_uri, hub_buf *out)
-{
-    if (subscriber->is_mapped) {
-        hub_mapped_uri_add(
-            hub_str_of(hub_toolset_settings_of(subscriber->subscription->toolset)->key), own_uri,
-            out);
-    } else {
-        hub_buf_add(out, own_uri);
-    }
-}
-
-/* Tell one subscriber, under the URI that it knows. */
-static void tell(hub_subscriber *subscriber, hub_str uri)
-{
-    const hub_listen *listen = subscriber->listen;
-    hub_buf known;
-    hub_buf params;
-    if (hub_session_is_closing(subscriber->session) || subscriber->is_asleep ||
-        subscriber->is_repeat || (listen != NULL && listen->is_over)) {
-        return;
-    }
-    if (listen != NULL && !listen->is_acknowledged) {
-        subscriber->has_missed = true;
-        return;
-    }
-    if (!hub_update_pace_admit(subscriber)) {
-        return;
-    }
-    hub_buf_init(&known, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    hub_subscriber_add_uri(subscriber, uri, &known);
-    hub_buf_add_char(&params, '{');
-    if (listen != NULL) {
-        hub_listen_add_meta(listen, &params);
-    }
-    hub_json_add_key(&params, HUB_STR("uri"));
-    hub_json_add_string(&params, hub_buf_str(&known));
-    hub_buf_add_char(&params, '}');
-    if (hub_buf_ok(&known) && hub_buf_ok(&params)) {
-        hub_respond_notify(listen != NULL ? listen->port : hub_session_port(subscriber->session),
-                           HUB_STR("notifications/resources/updated"), hub_buf_str(&params));
-    }
-    hub_buf_fini(&params);
-    hub_buf_fini(&known);
-}
-
-void hub_subscriber_tell(hub_subscriber *subscriber)
-{
-    tell(subscriber, uri_of(subscriber->subscription));
-}
-
-/* Whether `uri` goes on behind its first `len` bytes with something that lies inside of it. */
-static bool is_inside(hub_str uri, size_t len)
-{
-    return uri.ptr[len - 1] == '/' || uri.ptr[len] == '/' || uri.ptr[len] == '?' ||
-           uri.ptr[len] == '#';
-}
-
-/* A resource that has changed may be one inside of that which somebody subscribed to. */
-void hub_subscription_tell(hub_toolset *toolset, hub_str uri)
-{
-    for (size_t len = uri.len; len > 0; len--) {
-        if (len < uri.len && !is_inside(uri, len)) {
-            continue;
-        }
-        const hub_subscription *subscription = find(toolset, (hub_str){.ptr = uri.ptr, .len = len});
-        hub_subscriber *at = subscription != NULL ? subscription->first : NULL;
-        for (; at != NULL; at = at->next) {
-            tell(at, uri);
-        }
-    }
-}
-
-void hub_subscription_tell_missed(const hub_listen *listen)
-{
-    for (hub_subscriber *at = listen->subscribers.first; at != NULL; at = at->list_next) {
-        if (at->has_missed) {
-            at->has_missed = false;
-            tell(at, uri_of(at->subscription));
-        }
-    }
-}
-
-void hub_subscription_add_uris(const hub_listen *listen, hub_buf *out)
-{
-    for (const hub_subscriber *at = listen->subscribers.first; at != NULL; at = at->list_next) {
-        hub_buf known;
-        hub_buf_init(&known, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-        hub_subscriber_add_uri(at, uri_of(at->subscription), &known);
-        hub_json_add_comma(out);
-        hub_json_add_string(out, hub_buf_str(&known));
-        if (!hub_buf_ok(&known)) {
-            out->failed = known.failed;
-        }
-        hub_buf_fini(&known);
     }
 }
 

@@ -64,6 +64,14 @@ typedef struct hub_subscription {
     char uri[]; /* as the toolset has it */
 } hub_subscription;
 
+/* The one of a toolset's resource, or NULL. */
+hub_subscription *hub_subscription_find(const hub_toolset *toolset, hub_str uri);
+
+static inline hub_str hub_subscription_uri(const hub_subscription *subscription)
+{
+    return (hub_str){.ptr = subscription->uri, .len = subscription->uri_len};
+}
+
 /* One who wants to: a legacy session, or a listen stream of a modern one. */
 struct hub_subscriber {
     hub_subscription *subscription;

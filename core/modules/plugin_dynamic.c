@@ -1,98 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "modules/plugin_dynamic.h"
 
-#include <elf.h>
-#include <link.h>
+#include "modules/plugin_elf.h"
 
 #if __ELF_NATIVE_CLASS == 64
 
-enum {
-    TAGS = DT_RELR + 1, /* those that are numbered from 0 */
-    MOST_SEGMENTS = 64,
-};
-
-typedef struct image {
-    const unsigned char *bytes;
-    size_t size;
-    ElfW(Ehdr) header;
-    ElfW(Phdr) loads[MOST_SEGMENTS];
-    size_t load_count;
-    ElfW(Phdr) dynamic;
-    uint64_t tags[TAGS];
-    bool has[TAGS];
-    uint64_t gnu_hash; /* 0: none; likewise below */
-    uint64_t versym;
-    uint64_t verneed;
-    uint64_t verneed_count;
-    uint64_t verdef;
-    uint64_t verdef_count;
-    bool writes_text;
-    uint64_t symbol_count;
-    unsigned version_max;
-    uint64_t arrays_set[2]; /* entries of init_array and fini_array that a relocation sets */
-    hub_error *reterr;
-} image;
-
-static hub_err damaged(const image *of, const char *what)
-{
-    return hub_fail(of->reterr, HUB_EPARSE, "damaged: %s", what);
-}
-
-/* ---- addresses ------------------------------------------------------------------------------- */
-
-/* The segment that has [address, address + len) in memory; `in_file`: in its part that is read
- * from the file. */
-static const ElfW(Phdr) *
-    find_segment(const image *of, uint64_t address, uint64_t len, bool in_file)
-{
-    for (size_t i = 0; i < of->load_count; i++) {
-        const ElfW(Phdr) *load = &of->loads[i];
-        uint64_t room = in_file ? load->p_filesz : load->p_memsz;
-        if (address >= load->p_vaddr && address - load->p_vaddr <= room &&
-            len <= room - (address - load->p_vaddr)) {
-            return load;
-        }
-    }
-    return NULL;
-}
-
-/* The bytes of the file at an address, or NULL. */
-static const unsigned char *at(const image *of, uint64_t address, uint64_t len)
-{
-    const ElfW(Phdr) *load = find_segment(of, address, len, true);
-    return load != NULL ? of->bytes + load->p_offset + (address - load->p_vaddr) : NULL;
-}
-
-/* A table of `count` entries; NULL also when the product does not exist. */
-static const unsigned char *table_at(const image *of, uint64_t address, uint64_t count,
-                                     uint64_t entry_bytes)
-{
-    uint64_t len;
-    return __builtin_mul_overflow(count, entry_bytes, &len) ? NULL : at(of, address, len);
-}
-
-static bool is_code(const image *of, uint64_t address)
-{
-    const ElfW(Phdr) *load = find_segment(of, address, 1, true);
-    return load != NULL && (load->p_flags & PF_X) != 0;
-}
-
-static bool is_writable(const image *of, uint64_t address, uint64_t len)
-{
-    const ElfW(Phdr) *load = find_segment(of, address, len, false);
-    return load != NULL && ((load->p_flags & PF_W) != 0 || of->writes_text);
-}
-
-static uint32_t word_at(const unsigned char *bytes, uint64_t index)
-{
-    uint32_t word;
-    memcpy(&word, bytes + index * sizeof word, sizeof word);
-    return word;
-}
-
 /* ---- segments and the dynamic section -------------------------------------------------------- */
 
-static hub_err read_segments(image *of)
+static hub_err read_segments(hub_elf *of)
 {
     uint64_t end = 0;
     for (size_t i = 0; i < of->header.e_phnum; i++) {
@@ -105,11 +20,11 @@ static hub_err read_segments(image *of)
         if (segment.p_type != PT_LOAD) {
             continue;
         }
-        if (of->load_count == MOST_SEGMENTS || segment.p_memsz < segment.p_filesz ||
+        if (of->load_count == HUB_ELF_MOST_SEGMENTS || segment.p_memsz < segment.p_filesz ||
             segment.p_vaddr < end ||
             __builtin_add_overflow(segment.p_vaddr, segment.p_memsz, &segment_end) ||
             segment_end > (uint64_t)1 << 40) {
-            return damaged(of, "its segments overlap, or are out of order");
+            return hub_elf_damaged(of, "its segments overlap, or are out of order");
         }
         end = segment_end;
         of->loads[of->load_count++] = segment;
@@ -119,17 +34,17 @@ static hub_err read_segments(image *of)
         memcpy(&segment, of->bytes + of->header.e_phoff + i * sizeof segment, sizeof segment);
         if (segment.p_type == PT_TLS &&
             (segment.p_memsz < segment.p_filesz ||
-             find_segment(of, segment.p_vaddr, segment.p_filesz, true) == NULL)) {
-            return damaged(of, "thread-local data outside of its segments");
+             hub_elf_segment(of, segment.p_vaddr, segment.p_filesz, true) == NULL)) {
+            return hub_elf_damaged(of, "thread-local data outside of its segments");
         }
     }
-    return of->load_count > 0 ? HUB_OK : damaged(of, "nothing in it is to be loaded");
+    return of->load_count > 0 ? HUB_OK : hub_elf_damaged(of, "nothing in it is to be loaded");
 }
 
-static void note_tag(image *of, const ElfW(Dyn) * entry)
+static void note_tag(hub_elf *of, const ElfW(Dyn) * entry)
 {
     uint64_t value = entry->d_un.d_val;
-    if (entry->d_tag >= 0 && entry->d_tag < TAGS) {
+    if (entry->d_tag >= 0 && entry->d_tag < HUB_ELF_TAGS) {
         of->tags[entry->d_tag] = value;
         of->has[entry->d_tag] = true;
     }
@@ -164,7 +79,7 @@ static bool is_name(int64_t tag)
 }
 
 /* Whether the section's entries name texts that are there. */
-static bool has_its_names(const image *of, const unsigned char *entries, uint64_t count,
+static bool has_its_names(const hub_elf *of, const unsigned char *entries, uint64_t count,
                           const unsigned char *names)
 {
     ElfW(Dyn) entry;
@@ -182,17 +97,17 @@ static bool has_its_names(const image *of, const unsigned char *entries, uint64_
 }
 
 /* What the loader finds symbols by, and the size of them that this code reads. */
-static bool has_symbols(const image *of)
+static bool has_symbols(const hub_elf *of)
 {
     return of->has[DT_STRTAB] && of->has[DT_STRSZ] && of->has[DT_SYMTAB] &&
            of->tags[DT_SYMENT] == sizeof(ElfW(Sym)) && (of->gnu_hash != 0 || of->has[DT_HASH]);
 }
 
-static hub_err read_dynamic(image *of)
+static hub_err read_dynamic(hub_elf *of)
 {
     ElfW(Dyn) entry = {.d_tag = DT_NULL};
     uint64_t count = of->dynamic.p_filesz / sizeof entry;
-    const unsigned char *entries = table_at(of, of->dynamic.p_vaddr, count, sizeof entry);
+    const unsigned char *entries = hub_elf_table_at(of, of->dynamic.p_vaddr, count, sizeof entry);
     bool has_end = false;
     for (uint64_t i = 0; entries != NULL && i < count && !has_end; i++) {
         memcpy(&entry, entries + i * sizeof entry, sizeof entry);
@@ -200,17 +115,18 @@ static hub_err read_dynamic(image *of)
         has_end = entry.d_tag == DT_NULL;
     }
     if (!has_end) {
-        return damaged(of, "its dynamic section has no end");
+        return hub_elf_damaged(of, "its dynamic section has no end");
     }
     if (!has_symbols(of)) {
-        return damaged(of, "its dynamic section lacks symbols, their names or their hash table");
+        return hub_elf_damaged(
+            of, "its dynamic section lacks symbols, their names or their hash table");
     }
-    const unsigned char *names = at(of, of->tags[DT_STRTAB], of->tags[DT_STRSZ]);
+    const unsigned char *names = hub_elf_at(of, of->tags[DT_STRTAB], of->tags[DT_STRSZ]);
     if (names == NULL || of->tags[DT_STRSZ] == 0 || names[of->tags[DT_STRSZ] - 1] != '\0') {
-        return damaged(of, "the names of its symbols are not all there");
+        return hub_elf_damaged(of, "the names of its symbols are not all there");
     }
     if (!has_its_names(of, entries, count, names)) {
-        return damaged(of, "the name of a library that it needs is missing");
+        return hub_elf_damaged(of, "the name of a library that it needs is missing");
     }
     of->writes_text =
         of->has[DT_TEXTREL] || (of->has[DT_FLAGS] && (of->tags[DT_FLAGS] & DF_TEXTREL) != 0);
@@ -221,14 +137,14 @@ static hub_err read_dynamic(image *of)
 
 /* The number of symbols: the one behind the end of the chain that `last` is in, of chains that begin
  * with `first`; without a chain (`last` is 0) that one. Zero: it has no end. */
-static uint64_t find_chain_end(const image *of, uint64_t chains, uint64_t first, uint64_t last)
+static uint64_t find_chain_end(const hub_elf *of, uint64_t chains, uint64_t first, uint64_t last)
 {
     if (last == 0) {
         return first;
     }
     for (;; last++) {
-        const unsigned char *link = at(of, chains + (last - first) * sizeof(uint32_t), 4);
-        if (link == NULL || (word_at(link, 0) & 1) != 0) {
+        const unsigned char *link = hub_elf_at(of, chains + (last - first) * sizeof(uint32_t), 4);
+        if (link == NULL || (hub_elf_word_at(link, 0) & 1) != 0) {
             return link != NULL ? last + 1 : 0;
         }
     }
@@ -236,51 +152,51 @@ static uint64_t find_chain_end(const image *of, uint64_t chains, uint64_t first,
 
 /* Buckets, a Bloom filter, and chains, of which the last entry is odd. The number of symbols is
  * where the last chain ends. */
-static hub_err check_gnu_hash(image *of)
+static hub_err check_gnu_hash(hub_elf *of)
 {
     static const char what[] = "the hash table of its symbols";
-    const unsigned char *head = at(of, of->gnu_hash, 4 * sizeof(uint32_t));
-    uint32_t buckets = head != NULL ? word_at(head, 0) : 0;
-    uint32_t first = head != NULL ? word_at(head, 1) : 0;
-    uint32_t filters = head != NULL ? word_at(head, 2) : 0;
+    const unsigned char *head = hub_elf_at(of, of->gnu_hash, 4 * sizeof(uint32_t));
+    uint32_t buckets = head != NULL ? hub_elf_word_at(head, 0) : 0;
+    uint32_t first = head != NULL ? hub_elf_word_at(head, 1) : 0;
+    uint32_t filters = head != NULL ? hub_elf_word_at(head, 2) : 0;
     uint64_t offset = of->gnu_hash + 4 * sizeof(uint32_t) + filters * sizeof(uint64_t);
-    const unsigned char *bucket = table_at(of, offset, buckets, sizeof(uint32_t));
+    const unsigned char *bucket = hub_elf_table_at(of, offset, buckets, sizeof(uint32_t));
     if (bucket == NULL || buckets == 0 || filters == 0 || (filters & (filters - 1)) != 0 ||
-        table_at(of, of->gnu_hash, filters, sizeof(uint64_t)) == NULL) {
-        return damaged(of, what);
+        hub_elf_table_at(of, of->gnu_hash, filters, sizeof(uint64_t)) == NULL) {
+        return hub_elf_damaged(of, what);
     }
     uint64_t last = 0;
     for (uint32_t i = 0; i < buckets; i++) {
-        uint32_t symbol = word_at(bucket, i);
+        uint32_t symbol = hub_elf_word_at(bucket, i);
         if (symbol != 0 && symbol < first) {
-            return damaged(of, what);
+            return hub_elf_damaged(of, what);
         }
         last = symbol > last ? symbol : last;
     }
     of->symbol_count = find_chain_end(of, offset + buckets * sizeof(uint32_t), first, last);
-    return last == 0 || of->symbol_count != 0 ? HUB_OK : damaged(of, what);
+    return last == 0 || of->symbol_count != 0 ? HUB_OK : hub_elf_damaged(of, what);
 }
 
 /* Buckets and chains of indices that end with 0; a chain that comes back to itself has no end. */
-static hub_err check_old_hash(image *of)
+static hub_err check_old_hash(hub_elf *of)
 {
     static const char what[] = "the hash table of its symbols";
-    const unsigned char *head = at(of, of->tags[DT_HASH], 2 * sizeof(uint32_t));
-    uint32_t buckets = head != NULL ? word_at(head, 0) : 0;
-    uint32_t count = head != NULL ? word_at(head, 1) : 0;
+    const unsigned char *head = hub_elf_at(of, of->tags[DT_HASH], 2 * sizeof(uint32_t));
+    uint32_t buckets = head != NULL ? hub_elf_word_at(head, 0) : 0;
+    uint32_t count = head != NULL ? hub_elf_word_at(head, 1) : 0;
     const unsigned char *words =
-        table_at(of, of->tags[DT_HASH], 2 + (uint64_t)buckets + count, sizeof(uint32_t));
+        hub_elf_table_at(of, of->tags[DT_HASH], 2 + (uint64_t)buckets + count, sizeof(uint32_t));
     uint64_t steps = 0;
     if (words == NULL || buckets == 0) {
-        return damaged(of, what);
+        return hub_elf_damaged(of, what);
     }
     for (uint32_t i = 0; i < buckets; i++) {
-        uint32_t symbol = word_at(words, 2 + i);
+        uint32_t symbol = hub_elf_word_at(words, 2 + i);
         while (symbol != 0) {
             if (symbol >= count || ++steps > count) {
-                return damaged(of, what);
+                return hub_elf_damaged(of, what);
             }
-            symbol = word_at(words, 2 + (uint64_t)buckets + symbol);
+            symbol = hub_elf_word_at(words, 2 + (uint64_t)buckets + symbol);
         }
     }
     of->symbol_count = count;
@@ -288,30 +204,30 @@ static hub_err check_old_hash(image *of)
 }
 
 /* A symbol, which need not be one that the hash table knows: those that are only needed are not. */
-static hub_err check_symbol(const image *of, uint64_t index)
+static hub_err check_symbol(const hub_elf *of, uint64_t index)
 {
     static const ElfW(Sym) nothing;
     ElfW(Sym) symbol;
     uint64_t offset;
     const unsigned char *bytes = NULL;
     if (!__builtin_mul_overflow(index, sizeof symbol, &offset)) {
-        bytes = at(of, of->tags[DT_SYMTAB] + offset, sizeof symbol);
+        bytes = hub_elf_at(of, of->tags[DT_SYMTAB] + offset, sizeof symbol);
     }
     if (bytes == NULL) {
-        return damaged(of, "a symbol is outside of the file");
+        return hub_elf_damaged(of, "a symbol is outside of the file");
     }
     memcpy(&symbol, bytes, sizeof symbol);
     if (symbol.st_name >= of->tags[DT_STRSZ] || memcmp(&symbol, &nothing, sizeof symbol) == 0) {
-        return damaged(of, "a symbol has no name");
+        return hub_elf_damaged(of, "a symbol has no name");
     }
     if (ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC && symbol.st_shndx != SHN_UNDEF &&
-        !is_code(of, symbol.st_value)) {
-        return damaged(of, "a symbol is nowhere");
+        !hub_elf_is_code(of, symbol.st_value)) {
+        return hub_elf_damaged(of, "a symbol is nowhere");
     }
     return HUB_OK;
 }
 
-static hub_err check_symbols(image *of)
+static hub_err check_symbols(hub_elf *of)
 {
     hub_err err = of->gnu_hash != 0 ? check_gnu_hash(of) : check_old_hash(of);
     if (err != HUB_OK) {
@@ -324,102 +240,13 @@ static hub_err check_symbols(image *of)
     return result;
 }
 
-/* ---- versions -------------------------------------------------------------------------------- */
-
-static void note_version(image *of, unsigned index)
-{
-    of->version_max = index > of->version_max ? index : of->version_max;
-}
-
-/* What the versions of a library that is needed lead to: at most as many as there can be. */
-static hub_err check_needed_versions(image *of)
-{
-    uint64_t address = of->verneed;
-    for (uint64_t i = 0; of->verneed != 0 && i < of->verneed_count; i++) {
-        ElfW(Verneed) need;
-        const unsigned char *bytes = at(of, address, sizeof need);
-        if (bytes == NULL) {
-            return damaged(of, "the versions that it needs");
-        }
-        memcpy(&need, bytes, sizeof need);
-        uint64_t each = address + need.vn_aux;
-        if (need.vn_version != 1 || need.vn_file >= of->tags[DT_STRSZ] || need.vn_cnt == 0) {
-            return damaged(of, "the versions that it needs");
-        }
-        for (unsigned k = 0; k < need.vn_cnt; k++) {
-            ElfW(Vernaux) one;
-            bytes = at(of, each, sizeof one);
-            if (bytes == NULL) {
-                return damaged(of, "the versions that it needs");
-            }
-            memcpy(&one, bytes, sizeof one);
-            bool is_last = k + 1u == need.vn_cnt;
-            if (one.vna_name >= of->tags[DT_STRSZ] || (one.vna_next == 0) != is_last) {
-                return damaged(of, "the versions that it needs");
-            }
-            note_version(of, one.vna_other & 0x7fff);
-            each += one.vna_next;
-        }
-        if ((need.vn_next == 0) != (i + 1 == of->verneed_count)) {
-            return damaged(of, "the versions that it needs");
-        }
-        address += need.vn_next;
-    }
-    return HUB_OK;
-}
-
-static hub_err check_defined_versions(image *of)
-{
-    uint64_t address = of->verdef;
-    for (uint64_t i = 0; of->verdef != 0 && i < of->verdef_count; i++) {
-        ElfW(Verdef) defined;
-        ElfW(Verdaux) name;
-        const unsigned char *bytes = at(of, address, sizeof defined);
-        if (bytes == NULL) {
-            return damaged(of, "the versions that it has");
-        }
-        memcpy(&defined, bytes, sizeof defined);
-        bytes = at(of, address + defined.vd_aux, sizeof name);
-        if (bytes == NULL || defined.vd_version != 1 ||
-            (defined.vd_next == 0) != (i + 1 == of->verdef_count)) {
-            return damaged(of, "the versions that it has");
-        }
-        memcpy(&name, bytes, sizeof name);
-        if (name.vda_name >= of->tags[DT_STRSZ]) {
-            return damaged(of, "the versions that it has");
-        }
-        note_version(of, defined.vd_ndx & 0x7fff);
-        address += defined.vd_next;
-    }
-    return HUB_OK;
-}
-
-static hub_err check_versions(image *of)
-{
-    hub_err err = check_needed_versions(of);
-    err = err != HUB_OK ? err : check_defined_versions(of);
-    if (err != HUB_OK || of->versym == 0) {
-        return err;
-    }
-    const unsigned char *versions =
-        table_at(of, of->versym, of->symbol_count, sizeof(ElfW(Versym)));
-    for (uint64_t i = 0; versions != NULL && i < of->symbol_count; i++) {
-        ElfW(Versym) index;
-        memcpy(&index, versions + i * sizeof index, sizeof index);
-        if ((index & 0x7fff) > 1 && (unsigned)(index & 0x7fff) > of->version_max) {
-            return damaged(of, "a symbol has a version that there is not");
-        }
-    }
-    return versions != NULL ? HUB_OK : damaged(of, "the versions of its symbols");
-}
-
 /* ---- relocations ----------------------------------------------------------------------------- */
 
 static const int ARRAYS[2][2] = {{DT_INIT_ARRAY, DT_INIT_ARRAYSZ},
                                  {DT_FINI_ARRAY, DT_FINI_ARRAYSZ}};
 
 /* An address is about to be written: count those that are a function to be called. */
-static void note_array(image *of, uint64_t address)
+static void note_array(hub_elf *of, uint64_t address)
 {
     for (int i = 0; i < 2; i++) {
         uint64_t begin = of->tags[ARRAYS[i][0]];
@@ -429,29 +256,29 @@ static void note_array(image *of, uint64_t address)
     }
 }
 
-static hub_err check_relocation(image *of, const ElfW(Rela) * one)
+static hub_err check_relocation(hub_elf *of, const ElfW(Rela) * one)
 {
     uint64_t symbol = ELF64_R_SYM(one->r_info);
     hub_err err = symbol != 0 && symbol >= of->symbol_count ? check_symbol(of, symbol) : HUB_OK;
     if (err != HUB_OK) {
         return err;
     }
-    if (!is_writable(of, one->r_offset, sizeof(uint64_t))) {
-        return damaged(of, "a relocation is nowhere");
+    if (!hub_elf_is_writable(of, one->r_offset, sizeof(uint64_t))) {
+        return hub_elf_damaged(of, "a relocation is nowhere");
     }
-    bool is_of_code = is_code(of, (uint64_t)one->r_addend);
+    bool is_of_code = hub_elf_is_code(of, (uint64_t)one->r_addend);
     if (symbol != 0 || is_of_code) {
         note_array(of, one->r_offset);
     }
 #ifdef __x86_64__
     if (ELF64_R_TYPE(one->r_info) == R_X86_64_IRELATIVE && !is_of_code) {
-        return damaged(of, "a relocation is by a function that is nowhere");
+        return hub_elf_damaged(of, "a relocation is by a function that is nowhere");
     }
 #endif
     return HUB_OK;
 }
 
-static hub_err check_relocations(image *of, int table_tag, int size_tag)
+static hub_err check_relocations(hub_elf *of, int table_tag, int size_tag)
 {
     ElfW(Rela) one;
     static const unsigned char nothing[sizeof one];
@@ -459,14 +286,14 @@ static hub_err check_relocations(image *of, int table_tag, int size_tag)
         return HUB_OK;
     }
     uint64_t count = of->tags[size_tag] / sizeof one;
-    const unsigned char *all = table_at(of, of->tags[table_tag], count, sizeof one);
+    const unsigned char *all = hub_elf_table_at(of, of->tags[table_tag], count, sizeof one);
     if (all == NULL || !of->has[size_tag] || of->tags[size_tag] % sizeof one != 0) {
-        return damaged(of, "its relocations are not all there");
+        return hub_elf_damaged(of, "its relocations are not all there");
     }
     for (uint64_t i = 0; i < count; i++) {
         memcpy(&one, all + i * sizeof one, sizeof one);
         if (memcmp(&one, nothing, sizeof one) == 0) {
-            return damaged(of, "a relocation is empty");
+            return hub_elf_damaged(of, "a relocation is empty");
         }
         if (ELF64_R_TYPE(one.r_info) == 0) {
             continue; /* R_*_NONE of every machine */
@@ -481,14 +308,14 @@ static hub_err check_relocations(image *of, int table_tag, int size_tag)
 
 /* Addresses, each followed by bitmaps (odd) of the 63 words behind. What is written is what the
  * file has there, moved. */
-static hub_err check_relr(image *of)
+static hub_err check_relr(hub_elf *of)
 {
     enum { BITS = 63 };
     if (!of->has[DT_RELR]) {
         return HUB_OK;
     }
     uint64_t count = of->tags[DT_RELRSZ] / sizeof(uint64_t);
-    const unsigned char *all = table_at(of, of->tags[DT_RELR], count, sizeof(uint64_t));
+    const unsigned char *all = hub_elf_table_at(of, of->tags[DT_RELR], count, sizeof(uint64_t));
     uint64_t where = 0;
     for (uint64_t i = 0; all != NULL && i < count; i++) {
         uint64_t entry;
@@ -497,33 +324,34 @@ static hub_err check_relr(image *of)
         where = is_address ? entry : where;
         uint64_t bits = is_address ? 1 : entry >> 1;
         for (uint64_t address = where; bits != 0; bits >>= 1, address += sizeof entry) {
-            if ((bits & 1) != 0 && !is_writable(of, address, sizeof entry)) {
-                return damaged(of, "a relocation is nowhere");
+            if ((bits & 1) != 0 && !hub_elf_is_writable(of, address, sizeof entry)) {
+                return hub_elf_damaged(of, "a relocation is nowhere");
             }
-            const unsigned char *now = (bits & 1) != 0 ? at(of, address, sizeof entry) : NULL;
+            const unsigned char *now =
+                (bits & 1) != 0 ? hub_elf_at(of, address, sizeof entry) : NULL;
             uint64_t value = 0;
             if (now != NULL) {
                 memcpy(&value, now, sizeof value);
             }
-            if (is_code(of, value)) {
+            if (hub_elf_is_code(of, value)) {
                 note_array(of, address);
             }
         }
         where += sizeof entry * (is_address ? 1 : BITS);
     }
-    return all != NULL ? HUB_OK : damaged(of, "its relocations are not all there");
+    return all != NULL ? HUB_OK : hub_elf_damaged(of, "its relocations are not all there");
 }
 
-static hub_err check_entries(image *of)
+static hub_err check_entries(hub_elf *of)
 {
-    if ((of->has[DT_INIT] && !is_code(of, of->tags[DT_INIT])) ||
-        (of->has[DT_FINI] && !is_code(of, of->tags[DT_FINI]))) {
-        return damaged(of, "its first or last function is nowhere");
+    if ((of->has[DT_INIT] && !hub_elf_is_code(of, of->tags[DT_INIT])) ||
+        (of->has[DT_FINI] && !hub_elf_is_code(of, of->tags[DT_FINI]))) {
+        return hub_elf_damaged(of, "its first or last function is nowhere");
     }
     for (int i = 0; i < 2; i++) {
         uint64_t bytes = of->has[ARRAYS[i][0]] ? of->tags[ARRAYS[i][1]] : 0;
         if (bytes % sizeof(uint64_t) != 0 || of->arrays_set[i] < bytes / sizeof(uint64_t)) {
-            return damaged(of, "a function that is run first or last is nowhere");
+            return hub_elf_damaged(of, "a function that is run first or last is nowhere");
         }
     }
     return HUB_OK;
@@ -531,12 +359,12 @@ static hub_err check_entries(image *of)
 
 hub_err hub_plugin_check_dynamic(const unsigned char *bytes, size_t size, hub_error *reterr)
 {
-    image of = {.bytes = bytes, .size = size, .reterr = reterr};
+    hub_elf of = {.bytes = bytes, .size = size, .reterr = reterr};
     memcpy(&of.header, bytes, sizeof of.header);
     hub_err err = read_segments(&of);
     err = err != HUB_OK ? err : read_dynamic(&of);
     err = err != HUB_OK ? err : check_symbols(&of);
-    err = err != HUB_OK ? err : check_versions(&of);
+    err = err != HUB_OK ? err : hub_elf_check_versions(&of);
     err = err != HUB_OK ? err : check_relocations(&of, DT_RELA, DT_RELASZ);
     err = err != HUB_OK ? err : check_relocations(&of, DT_JMPREL, DT_PLTRELSZ);
     err = err != HUB_OK ? err : check_relr(&of);

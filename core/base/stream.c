@@ -1,54 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/stream.h"
+#include "base/stream_internal.h"
 
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/framing.h"
 #include "base/limits.h"
 #include "base/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 enum {
-    READ_CHUNK_BYTES = 64 * 1024, /* the capacity of a Linux pipe */
     WIDE_PIPE_BYTES = 256 * 1024, /* more takes longer: it leaves the cache of the processor */
-    KEEP_BYTES = 256 * 1024,      /* an idle buffer larger than this is given back */
-    BATCH_BYTES = 4 * 1024,       /* see is_batch() */
-    DIRECT_BYTES = 16 * 1024,     /* messages from this size on are not copied to be batched */
     READS_PER_EVENT = 16,         /* then others get their turn */
 };
 
-struct hub_stream {
-    hub_stream_options options;
-    struct ev_loop *loop;
-    ev_io reader;
-    ev_io writer;
-    ev_prepare flusher; /* active while something was sent in this loop iteration */
-    ev_timer waker;     /* goes on with reading, or delivers on_end, soon but never in a call */
-    int read_flags;     /* as found, to be restored */
-    int write_flags;
-    hub_framing framing;
-    hub_buf in;
-    hub_buf out;
-    size_t out_done; /* bytes of `out` already written */
-    bool is_wide_in; /* see widen() */
-    bool is_wide_out;
-    bool paused; /* reading waits for the queue to shrink */
-    bool broken; /* writing has failed: nothing is queued any more */
-    bool ended;  /* reading has ended: on_end is due or delivered */
-    bool told_end;
-    bool in_callback;
-    bool closed; /* close() came during a callback: free afterwards */
-    char reason[128];
-};
-
-static void set_reason(hub_stream *stream, const char *reason)
+void hub_stream_set_reason(hub_stream *stream, const char *reason)
 {
     if (stream->reason[0] == '\0') { /* the first one is the cause of the others */
         (void)snprintf(stream->reason, sizeof stream->reason, "%s", reason);
@@ -61,27 +28,23 @@ static void end_reading(hub_stream *stream, const char *reason)
         return;
     }
     stream->ended = true;
-    set_reason(stream, reason);
+    hub_stream_set_reason(stream, reason);
     ev_io_stop(stream->loop, &stream->reader);
     ev_timer_start(stream->loop, &stream->waker);
 }
 
-/* Say what the buffers hold, with `more` bytes that are to be queued. Small ones, which each stream
- * has, do not count. */
-static hub_err settle(const hub_stream *stream, size_t more)
+hub_err hub_stream_settle(const hub_stream *stream, size_t more)
 {
     size_t out =
         stream->out.len + more > stream->out.cap ? stream->out.len + more : stream->out.cap;
     size_t bytes = stream->in.cap + out;
     return stream->options.account == NULL
                ? HUB_OK
-               : hub_budget_settle(stream->options.account, bytes > KEEP_BYTES ? bytes : 0);
+               : hub_budget_settle(stream->options.account,
+                                   bytes > HUB_STREAM_KEEP_BYTES ? bytes : 0);
 }
 
-/* A large message goes through a pipe in fewer pieces when that holds more. Only once there is such
- * a message, because what all pipes of a user may hold together is limited: then, and when this is
- * no pipe, it stays as it is. */
-static void widen(int fd, bool *ret_is_wide)
+void hub_stream_widen(int fd, bool *ret_is_wide)
 {
     if (!*ret_is_wide) {
         *ret_is_wide = true;
@@ -163,9 +126,9 @@ static void take_messages(hub_stream *stream)
         more = take_frame(stream, frame, message);
     }
     hub_buf_consume(&stream->in, stream->in.len - rest.len);
-    if (stream->in.len == 0 && stream->in.cap > KEEP_BYTES) {
+    if (stream->in.len == 0 && stream->in.cap > HUB_STREAM_KEEP_BYTES) {
         hub_buf_fini(&stream->in);
-        (void)settle(stream, 0); /* less is never refused */
+        (void)hub_stream_settle(stream, 0); /* less is never refused */
     }
 }
 
@@ -187,7 +150,7 @@ static void take_end_of_file(hub_stream *stream)
 static size_t read_room(const hub_stream *stream)
 {
     size_t have = stream->in.len;
-    size_t room = have > READ_CHUNK_BYTES ? have : READ_CHUNK_BYTES;
+    size_t room = have > HUB_STREAM_READ_CHUNK_BYTES ? have : HUB_STREAM_READ_CHUNK_BYTES;
     size_t most = stream->in.max - have;
     return room < most ? room : most;
 }
@@ -201,7 +164,7 @@ static bool read_some(hub_stream *stream)
         end_reading(stream, "out of memory");
         return false;
     }
-    if (settle(stream, 0) != HUB_OK) {
+    if (hub_stream_settle(stream, 0) != HUB_OK) {
         hub_buf_fini(&stream->in);
         end_reading(stream, "limits.client_memory is used up");
         return false;
@@ -221,8 +184,8 @@ static bool read_some(hub_stream *stream)
     }
     stream->in.len += (size_t)count;
     take_messages(stream);
-    if (stream->in.len > READ_CHUNK_BYTES && !stream->closed) {
-        widen(stream->options.read_fd, &stream->is_wide_in);
+    if (stream->in.len > HUB_STREAM_READ_CHUNK_BYTES && !stream->closed) {
+        hub_stream_widen(stream->options.read_fd, &stream->is_wide_in);
     }
     return (size_t)count == room || stream->broken;
 }
@@ -262,204 +225,6 @@ static void on_wake(struct ev_loop *loop, ev_timer *watcher, int events)
     free_if_closed(stream);
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
-size_t hub_stream_queued(const hub_stream *stream)
-{
-    return stream->out.len - stream->out_done;
-}
-
-static void pause_or_resume(hub_stream *stream)
-{
-    size_t above = stream->options.pause_above_bytes;
-    if (above == 0 || stream->ended) {
-        return;
-    }
-    size_t queued = hub_stream_queued(stream);
-    if (!stream->paused && queued > above) {
-        stream->paused = true;
-        ev_io_stop(stream->loop, &stream->reader);
-    } else if (stream->paused && queued <= above / 2) {
-        stream->paused = false;
-        ev_io_start(stream->loop, &stream->reader);
-        /* `in` may hold whole messages. A timer, because this may be the prepare phase: what is
-         * sent there would wait for the loop to block once. */
-        ev_timer_start(stream->loop, &stream->waker);
-    }
-}
-
-static void drop_queue(hub_stream *stream)
-{
-    hub_buf_clear(&stream->out);
-    stream->out_done = 0;
-    ev_io_stop(stream->loop, &stream->writer);
-    if (stream->out.cap > KEEP_BYTES) {
-        hub_buf_fini(&stream->out);
-        (void)settle(stream, 0); /* less is never refused */
-    }
-}
-
-/* The peer does not read any more. What it has written may still be worth reading. */
-static void end_writing(hub_stream *stream, const char *reason)
-{
-    stream->broken = true;
-    ev_prepare_stop(stream->loop, &stream->flusher);
-    drop_queue(stream);
-    if (!stream->ended) {
-        set_reason(stream, reason);
-        stream->paused = false;
-        ev_io_start(stream->loop, &stream->reader);
-        ev_timer_start(stream->loop, &stream->waker);
-    }
-}
-
-/* Write what waits. False when writing has failed. */
-static bool flush(hub_stream *stream)
-{
-    while (hub_stream_queued(stream) > 0) {
-        ssize_t count = write(stream->options.write_fd, stream->out.ptr + stream->out_done,
-                              hub_stream_queued(stream));
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count == 0 || (count < 0 && errno == EAGAIN)) {
-            if (hub_stream_queued(stream) > READ_CHUNK_BYTES && !stream->is_wide_out) {
-                widen(stream->options.write_fd, &stream->is_wide_out);
-                continue; /* there may be room now */
-            }
-            ev_io_start(stream->loop, &stream->writer);
-            break;
-        }
-        if (count < 0) {
-            end_writing(stream, strerror(errno));
-            return false;
-        }
-        stream->out_done += (size_t)count;
-    }
-    if (hub_stream_queued(stream) == 0) {
-        drop_queue(stream);
-    }
-    pause_or_resume(stream);
-    return true;
-}
-
-static void on_writable(struct ev_loop *loop, ev_io *watcher, int events)
-{
-    if (!hub_loop_mend(loop, watcher, events)) {
-        (void)flush(watcher->data); /* a failure is told by on_end */
-    }
-}
-
-static void on_flush(struct ev_loop *loop, ev_prepare *watcher, int events)
-{
-    (void)events;
-    hub_stream *stream = watcher->data;
-    ev_prepare_stop(loop, watcher);
-    if (!ev_is_active(&stream->writer)) {
-        (void)flush(stream); /* a failure is told by on_end */
-    }
-}
-
-/* Write a large message from where it lies, when nothing waits before it. Bytes written. */
-static size_t write_direct(hub_stream *stream, const hub_framed *message)
-{
-    struct iovec pieces[HUB_FRAMING_PARTS + 1];
-    if (hub_stream_queued(stream) > 0 && (!flush(stream) || hub_stream_queued(stream) > 0)) {
-        return 0;
-    }
-    for (size_t i = 0; i < message->count; i++) {
-        union {
-            const char *from;
-            void *to;
-        } unconst = {.from = message->parts[i].ptr}; /* iovec has no const; writev only reads */
-        pieces[i] = (struct iovec){.iov_base = unconst.to, .iov_len = message->parts[i].len};
-    }
-    ssize_t done = writev(stream->options.write_fd, pieces, (int)message->count);
-    return done > 0 ? (size_t)done : 0; /* an error shows again when the rest is flushed */
-}
-
-/* Queue a message from byte `skip` on. */
-static hub_err queue_rest(hub_stream *stream, const hub_framed *message, size_t skip)
-{
-    if (stream->out_done > KEEP_BYTES && stream->out_done >= hub_stream_queued(stream)) {
-        hub_buf_consume(&stream->out, stream->out_done); /* moves less than was written */
-        stream->out_done = 0;
-    }
-    if (settle(stream, message->total_bytes - skip) != HUB_OK) {
-        return HUB_ELIMIT;
-    }
-    char *at = hub_buf_reserve(&stream->out, message->total_bytes - skip);
-    if (at == NULL) {
-        stream->out.failed = HUB_OK;
-        return HUB_ENOMEM;
-    }
-    size_t len = 0;
-    for (size_t i = 0; i < message->count; i++) {
-        hub_str part = message->parts[i];
-        size_t from = skip < part.len ? skip : part.len;
-        skip -= from;
-        if (part.len > from) {
-            memcpy(at + len, part.ptr + from, part.len - from);
-            len += part.len - from;
-        }
-    }
-    if (message->is_line) {
-        hub_framing_clean(at, len - 1); /* but for the newline that ends it */
-    }
-    stream->out.len += len;
-    ev_prepare_start(stream->loop, &stream->flusher);
-    return HUB_OK;
-}
-
-/* Whether what waits is worth a system call of its own: the peer begins with it while the rest of
- * a large batch is made, instead of after that. */
-static bool is_batch(hub_stream *stream)
-{
-    return hub_stream_queued(stream) >= BATCH_BYTES && !ev_is_active(&stream->writer);
-}
-
-hub_err hub_stream_send(hub_stream *stream, const hub_str *parts, size_t count)
-{
-    hub_framed message;
-    if (stream->broken || stream->closed) {
-        return HUB_ESTATE;
-    }
-    hub_framing_wrap(&stream->framing, parts, count, &message);
-    if (message.total_bytes > stream->options.max_queue_bytes - hub_stream_queued(stream)) {
-        return HUB_ELIMIT;
-    }
-    size_t done = 0;
-    if (message.total_bytes >= DIRECT_BYTES && !hub_framing_needs_cleaning(&message)) {
-        done = write_direct(stream, &message);
-    }
-    if (stream->broken) {
-        return HUB_ESTATE;
-    }
-    hub_err err = done < message.total_bytes ? queue_rest(stream, &message, done) : HUB_OK;
-    if (err != HUB_OK && done > 0) {
-        end_writing(stream, "no memory is left for the rest of a message");
-    } else if (done == 0 && is_batch(stream)) {
-        (void)flush(stream); /* a failure is told by on_end */
-        return err;
-    }
-    pause_or_resume(stream);
-    return err;
-}
-
-void hub_stream_drain(hub_stream *stream, unsigned timeout_ms)
-{
-    uint64_t deadline = hub_clock_now_ms() + timeout_ms;
-    while (!stream->closed && flush(stream) && hub_stream_queued(stream) > 0) {
-        uint64_t now = hub_clock_now_ms();
-        uint64_t left = now < deadline ? deadline - now : 0;
-        struct pollfd ready = {.fd = stream->options.write_fd, .events = POLLOUT};
-        int count = poll(&ready, 1, left < INT_MAX ? (int)left : INT_MAX);
-        if (left == 0 || (count < 0 && errno != EINTR)) {
-            return;
-        }
-    }
-}
-
 /* ---- opening and closing --------------------------------------------------------------------- */
 
 static void release_fds(const hub_stream *stream)
@@ -488,8 +253,8 @@ static size_t saturated_sum(size_t a, size_t b)
 static void init_watchers(hub_stream *stream)
 {
     ev_io_init(&stream->reader, on_readable, stream->options.read_fd, EV_READ);
-    ev_io_init(&stream->writer, on_writable, stream->options.write_fd, EV_WRITE);
-    ev_prepare_init(&stream->flusher, on_flush);
+    ev_io_init(&stream->writer, hub_stream_on_writable, stream->options.write_fd, EV_WRITE);
+    ev_prepare_init(&stream->flusher, hub_stream_on_flush);
     ev_timer_init(&stream->waker, on_wake, 0., 0.);
     stream->reader.data = stream;
     stream->writer.data = stream;
@@ -518,12 +283,13 @@ hub_err hub_stream_open(struct ev_loop *loop, const hub_stream_options *options,
         return HUB_ESYSTEM;
     }
     hub_framing_init(&stream->framing, options->max_message_bytes, options->detect_framing);
-    hub_buf_init(&stream->in, saturated_sum(options->max_message_bytes,
-                                            READ_CHUNK_BYTES + HUB_LIMIT_FRAME_HEADER_BYTES));
+    hub_buf_init(&stream->in,
+                 saturated_sum(options->max_message_bytes,
+                               HUB_STREAM_READ_CHUNK_BYTES + HUB_LIMIT_FRAME_HEADER_BYTES));
     /* Written bytes stay in front of the others until they are the larger half. */
     hub_buf_init(&stream->out,
                  saturated_sum(saturated_sum(options->max_queue_bytes, options->max_queue_bytes),
-                               KEEP_BYTES));
+                               HUB_STREAM_KEEP_BYTES));
     init_watchers(stream);
     ev_io_start(loop, &stream->reader);
     *ret_stream = stream;

@@ -171,7 +171,8 @@ static hub_err update(hub_base *base, uint32_t slot, hub_kind kind, hub_catalog 
     }
     hub_exposure *last = NULL; /* that has been prepared */
     for (hub_exposure *at = base->exposures; err == HUB_OK && at != NULL; at = at->next) {
-        err = exposure_prepare(at, &at->active, &change);
+        err = exposure_is_concerned(at, &change) ? exposure_prepare(at, &at->active, &change)
+                                                 : HUB_OK;
         last = at;
     }
     if (err != HUB_OK) {

@@ -48,6 +48,7 @@ typedef struct base_list {
 
 typedef struct base_slot {
     hub_source source; /* without lists */
+    hub_source active; /* the same, as it was when it became active the last time */
     base_list lists[HUB_KINDS];
 } base_slot;
 

@@ -14,9 +14,7 @@ enum { RIVALS_SHOWN = 8 };
 
 static void free_active(exposure_active *active)
 {
-    for (size_t i = 0; i < active->count; i++) {
-        hub_catalog_unref(active->sources[i].lists[HUB_KIND_TOOL]);
-    }
+    hub_catalog_unref(active->own);
     free(active->sources);
     free(active->places);
     *active = (exposure_active){.count = 0};
@@ -26,7 +24,7 @@ static void free_active(exposure_active *active)
 static hub_err copy_active(const hub_base *base, const exposure_active *from, size_t extra,
                            exposure_active *ret_copy, hub_error *reterr)
 {
-    exposure_active copy = {.sources = calloc(from->count + extra + 1, sizeof *copy.sources),
+    exposure_active copy = {.sources = calloc(from->count + extra + 1, sizeof(hub_source *)),
                             .places = calloc(base->slot_count + 1, sizeof *copy.places)};
     if (copy.sources == NULL || copy.places == NULL) {
         free_active(&copy);
@@ -34,11 +32,8 @@ static hub_err copy_active(const hub_base *base, const exposure_active *from, si
     }
     for (; copy.count < from->count; copy.count++) {
         copy.sources[copy.count] = from->sources[copy.count];
-        hub_catalog *own = copy.sources[copy.count].lists[HUB_KIND_TOOL];
-        if (own != NULL) {
-            (void)hub_catalog_ref(own);
-        }
     }
+    copy.own = from->own != NULL ? hub_catalog_ref(from->own) : NULL;
     if (from->places != NULL) {
         memcpy(copy.places, from->places, base->slot_count * sizeof *copy.places);
     }
@@ -59,13 +54,15 @@ static hub_err add_source(const hub_base *base, exposure_active *active, const h
         return hub_fail(reterr, HUB_EEXIST, "toolset \"" HUB_STR_FMT "\" is already enabled",
                         HUB_STR_ARG(source->toolset));
     }
-    hub_source *own = &active->sources[active->count++];
+    hub_source *own = &base->slots[slot].active; /* all exposures have the same of it */
     *own = *source;
-    memset(own->lists, 0, sizeof own->lists); /* the base has them … */
+    memset(own->lists, 0, sizeof own->lists); /* the base has them */
+    active->sources[active->count++] = own;
     if (source->bare && source->lists[HUB_KIND_TOOL] != NULL) {
-        own->lists[HUB_KIND_TOOL] = hub_catalog_ref(source->lists[HUB_KIND_TOOL]); /* … in full */
+        hub_catalog_unref(active->own);
+        active->own = hub_catalog_ref(source->lists[HUB_KIND_TOOL]); /* the base has more */
     }
-    active->places[slot] = (uint32_t)active->count;
+    active->places[slot] = (uint16_t)active->count;
     return HUB_OK;
 }
 
@@ -92,6 +89,29 @@ static hub_err swap_in(hub_exposure *exposure, exposure_active *active, hub_erro
     exposure->active = *active;
     exposure_commit(exposure);
     return HUB_OK;
+}
+
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+static exposure_masks *make_masks(const hub_base *base)
+{
+    exposure_masks *masks = calloc(1, sizeof *masks + base->slot_count * sizeof masks->of[0]);
+    if (masks != NULL) {
+        masks->refs = 1;
+    }
+    return masks;
+}
+
+static void unref_masks(exposure_masks *masks, size_t count)
+{
+    if (masks == NULL || --masks->refs > 0) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        hub_section_unref(masks->of[i].section);
+        free(masks->of[i].bits);
+    }
+    free(masks);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -134,7 +154,7 @@ hub_err hub_exposure_create(hub_base *base, const hub_exposure_rules *rules,
     exposure->ctx = ctx;
     join(exposure);
     exposure_active active = {.count = 0};
-    exposure->masks = calloc(base->slot_count + 1, sizeof *exposure->masks);
+    exposure->masks = make_masks(base);
     hub_err err = exposure->masks != NULL ? copy_active(base, &NONE, count, &active, reterr)
                                           : hub_fail(reterr, HUB_ENOMEM, "out of memory");
     if (err == HUB_OK) {
@@ -165,10 +185,9 @@ hub_err hub_exposure_copy(const hub_exposure *exposure, hub_exposure **ret_copy)
     copy->on_left_out = exposure->on_left_out;
     copy->ctx = exposure->ctx;
     join(copy);
-    copy->masks = calloc(exposure->base->slot_count + 1, sizeof *copy->masks);
-    hub_err err = copy->masks != NULL
-                      ? copy_active(exposure->base, &exposure->active, 0, &copy->active, NULL)
-                      : HUB_ENOMEM;
+    copy->masks = exposure->masks;
+    copy->masks->refs++;
+    hub_err err = copy_active(exposure->base, &exposure->active, 0, &copy->active, NULL);
     if (err != HUB_OK) {
         hub_exposure_destroy(copy);
         return err;
@@ -191,11 +210,7 @@ void hub_exposure_destroy(hub_exposure *exposure)
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         hub_shown_unref(exposure->shown[kind]);
     }
-    for (size_t i = 0; exposure->masks != NULL && i < exposure->base->slot_count; i++) {
-        hub_section_unref(exposure->masks[i].section);
-        free(exposure->masks[i].bits);
-    }
-    free(exposure->masks);
+    unref_masks(exposure->masks, exposure->base->slot_count);
     free_active(&exposure->active);
     hub_base_unref(exposure->base);
     free(exposure);
@@ -255,14 +270,17 @@ hub_err hub_exposure_add(hub_exposure *exposure, const hub_source *sources, size
 
 static void take_out(exposure_active *active, uint32_t slot, size_t slot_count)
 {
-    uint32_t place = active->places[slot];
-    hub_source *source = &active->sources[place - 1];
-    hub_catalog_unref(source->lists[HUB_KIND_TOOL]);
-    memmove(source, source + 1, (active->count - place) * sizeof *source);
+    uint16_t place = active->places[slot];
+    const hub_source **at = &active->sources[place - 1];
+    if ((*at)->bare) {
+        hub_catalog_unref(active->own);
+        active->own = NULL;
+    }
+    memmove(at, at + 1, (active->count - place) * sizeof(hub_source *));
     active->count--;
     active->places[slot] = 0;
     for (size_t i = 0; i < slot_count; i++) {
-        active->places[i] -= active->places[i] > place;
+        active->places[i] = (uint16_t)(active->places[i] - (active->places[i] > place));
     }
 }
 
@@ -292,17 +310,22 @@ hub_base *hub_exposure_base(const hub_exposure *exposure)
     return exposure->base;
 }
 
-const hub_source *hub_exposure_sources(const hub_exposure *exposure, size_t *ret_count)
+const hub_source *const *hub_exposure_sources(const hub_exposure *exposure, size_t *ret_count)
 {
     *ret_count = exposure->active.count;
     return exposure->active.sources;
+}
+
+hub_catalog *hub_exposure_own_tools(const hub_exposure *exposure)
+{
+    return exposure->active.own;
 }
 
 const hub_source *hub_exposure_source(const hub_exposure *exposure, hub_str toolset)
 {
     uint32_t slot = base_find_slot(exposure->base, toolset);
     uint32_t place = slot < exposure->base->slot_count ? exposure->active.places[slot] : 0;
-    return place != 0 ? &exposure->active.sources[place - 1] : NULL;
+    return place != 0 ? exposure->active.sources[place - 1] : NULL;
 }
 
 hub_shown *hub_exposure_shown(const hub_exposure *exposure, hub_kind kind)

@@ -12,6 +12,9 @@
  * URI (mapped_uri.h), or left out when that is over HUB_LIMIT_URI_BYTES or taken. Filters apply to
  * tools alone.
  *
+ * A change of a catalog is made for the exposures that show the toolset; for the others it is one
+ * look at their active toolsets.
+ *
  * Thread: [loop].
  */
 #ifndef HUB_TOOLS_EXPOSURE_H
@@ -91,7 +94,11 @@ bool hub_exposure_would_show(const hub_exposure *exposure, const hub_source *sou
                              hub_str exposed);
 
 /* The active toolsets in the order in which they became so; borrowed until the next change. */
-const hub_source *hub_exposure_sources(const hub_exposure *exposure, size_t *ret_count);
+const hub_source *const *hub_exposure_sources(const hub_exposure *exposure, size_t *ret_count);
+/* Those of the hub's own tools that are shown when `_meta` is active; NULL: none. Borrowed. */
+hub_catalog *hub_exposure_own_tools(const hub_exposure *exposure);
+
+/* The same toolset as the base has it; NULL: it is not active. */
 const hub_source *hub_exposure_source(const hub_exposure *exposure, hub_str toolset);
 
 /* What is shown of a kind, in any revision (hub_shown_in has those of one); borrowed until the next

@@ -3,22 +3,32 @@
 #ifndef HUB_TOOLS_EXPOSURE_INTERNAL_H
 #define HUB_TOOLS_EXPOSURE_INTERNAL_H
 
+#include "base/limits.h"
 #include "tools/base_internal.h"
 #include "tools/exposure.h"
 
 /* Which toolsets are active. */
 typedef struct exposure_active {
-    hub_source *sources; /* in the order in which they became so; with lists only where they matter:
-                            those of the hub's own */
+    const hub_source **sources; /* the base's, in the order in which they became so */
     size_t count;
-    uint32_t *places; /* of each slot of the base: its place in `sources` and one; 0: not active */
+    uint16_t *places; /* of each slot of the base: its place in `sources` and one; 0: not active */
+    hub_catalog *own; /* of the hub's own toolset: what is shown of it, by name; NULL: nothing */
 } exposure_active;
+
+_Static_assert(HUB_LIMIT_TOOLSETS + 1 < UINT16_MAX, "places of toolsets");
 
 /* What filters and policies let through of a section. */
 typedef struct exposure_mask {
     hub_section *section; /* referenced; NULL: not known */
     uint64_t *bits;
 } exposure_mask;
+
+/* The masks of tools, of each slot of the base: the same for all copies of an exposure, which have the
+ * same rules. */
+typedef struct exposure_masks {
+    unsigned refs;
+    exposure_mask of[];
+} exposure_masks;
 
 struct hub_exposure {
     hub_base *base;
@@ -28,7 +38,7 @@ struct hub_exposure {
     hub_exposure_on_left_out *on_left_out;
     void *ctx;
     exposure_active active;
-    exposure_mask *masks; /* of tools, of each slot of the base */
+    exposure_masks *masks;
     hub_shown *shown[HUB_KINDS];
     hub_shown *prepared[HUB_KINDS]; /* what comes next; NULL outside of a change */
     uint64_t serials[HUB_KINDS][HUB_REVISIONS];
@@ -47,6 +57,9 @@ void exposure_abandon(hub_exposure *exposure);
  * other bytes another serial. */
 void exposure_count_news(hub_exposure *exposure, hub_kind kind, hub_shown *before);
 
+/* Whether a change of the base concerns what the exposure shows. */
+bool exposure_is_concerned(const hub_exposure *exposure, const base_change *change);
+
 /* Forget the masks of sections that the change replaces. */
 void exposure_forget_masks(hub_exposure *exposure, const base_change *change);
 
@@ -54,8 +67,8 @@ void exposure_forget_masks(hub_exposure *exposure, const base_change *change);
  * active first. Places as in exposure_active. */
 static inline bool exposure_is_before(const exposure_active *active, uint32_t a, uint32_t b)
 {
-    bool native_a = active->sources[a - 1].native;
-    bool native_b = active->sources[b - 1].native;
+    bool native_a = active->sources[a - 1]->native;
+    bool native_b = active->sources[b - 1]->native;
     return native_a != native_b ? native_a : a < b;
 }
 

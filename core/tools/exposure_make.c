@@ -31,10 +31,11 @@ static hub_filter_subject subject_of(const hub_source *source)
                                 .trusts_tags = source->trusts_tags};
 }
 
-static bool passes(const hub_exposure *exposure, const hub_source *source, const hub_item *tool)
+/* `own`: what is shown of the hub's own toolset. */
+static bool passes(const hub_exposure *exposure, const hub_catalog *own, const hub_source *source,
+                   const hub_item *tool)
 {
     if (source->bare) {
-        const hub_catalog *own = source->lists[HUB_KIND_TOOL];
         return own != NULL && hub_catalog_find(own, tool->name) != NULL;
     }
     hub_filter_subject subject = subject_of(source);
@@ -57,7 +58,7 @@ bool hub_exposure_exposes(const hub_exposure *exposure, const hub_source *source
         (source->tools_allow != NULL && source->tools_allow->set &&
          !hub_names_match(source->tools_allow, tool->name)) ||
         (source->tools_deny != NULL && hub_names_match(source->tools_deny, tool->name));
-    return !is_left_out && passes(exposure, source, tool);
+    return !is_left_out && passes(exposure, NULL, source, tool);
 }
 
 static void drop_mask(exposure_mask *mask)
@@ -68,10 +69,10 @@ static void drop_mask(exposure_mask *mask)
 }
 
 /* The mask of a section, which is kept for the next time; NULL: out of memory. */
-static const uint64_t *get_mask(hub_exposure *exposure, const hub_source *source, uint32_t slot,
-                                hub_section *section)
+static const uint64_t *get_mask(hub_exposure *exposure, const hub_catalog *own,
+                                const hub_source *source, uint32_t slot, hub_section *section)
 {
-    exposure_mask *mask = &exposure->masks[slot];
+    exposure_mask *mask = &exposure->masks->of[slot];
     bool is_all = !source->bare && is_open(exposure->rules.policies[0]) &&
                   is_open(exposure->rules.policies[1]);
     if (is_all) {
@@ -87,7 +88,8 @@ static const uint64_t *get_mask(hub_exposure *exposure, const hub_source *source
     }
     mask->section = hub_section_ref(section);
     for (size_t i = 0; i < section->count; i++) {
-        if (hub_mask_has(section->named, i) && passes(exposure, source, section->entries[i].item)) {
+        if (hub_mask_has(section->named, i) &&
+            passes(exposure, own, source, section->entries[i].item)) {
             hub_mask_set(mask->bits, i);
         }
     }
@@ -104,7 +106,8 @@ bool hub_exposure_tools_of(hub_exposure *exposure, hub_str toolset, hub_shown_pa
     const hub_source *active = hub_exposure_source(exposure, toolset);
     hub_section *section = base->slots[slot].lists[HUB_KIND_TOOL].section;
     const uint64_t *bits =
-        get_mask(exposure, active != NULL ? active : &base->slots[slot].source, slot, section);
+        get_mask(exposure, exposure->active.own,
+                 active != NULL ? active : &base->slots[slot].source, slot, section);
     *ret_part = (hub_shown_part){.section = section, .bits = bits};
     for (size_t i = 0; bits != NULL && i < hub_mask_words(section->count); i++) {
         ret_part->count += (size_t)__builtin_popcountll(bits[i]);
@@ -160,7 +163,7 @@ bool hub_exposure_may_tell_of(hub_exposure *exposure, hub_str toolset)
 void exposure_forget_masks(hub_exposure *exposure, const base_change *change)
 {
     for (size_t i = 0; change->kind == HUB_KIND_TOOL && i < change->touched_count; i++) {
-        exposure_mask *mask = &exposure->masks[change->touched[i].slot];
+        exposure_mask *mask = &exposure->masks->of[change->touched[i].slot];
         if (mask->section != change->touched[i].section) {
             drop_mask(mask);
         }
@@ -230,10 +233,11 @@ static hub_err make_parts(hub_exposure *exposure, const exposure_active *active,
         if (section == NULL) {
             continue;
         }
-        const hub_source *source = &active->sources[active->places[slot] - 1];
+        const hub_source *source = active->sources[active->places[slot] - 1];
         parts[slot].section = section;
-        parts[slot].bits =
-            kind == HUB_KIND_TOOL ? get_mask(exposure, source, slot, section) : section->named;
+        parts[slot].bits = kind == HUB_KIND_TOOL
+                               ? get_mask(exposure, active->own, source, slot, section)
+                               : section->named;
         if (parts[slot].bits == NULL) {
             return HUB_ENOMEM;
         }
@@ -273,6 +277,15 @@ static bool is_concerned(const base_change *change, hub_kind kind)
 {
     return change == NULL || change->kind == kind ||
            (kind == HUB_KIND_TOOL && change->kind == HUB_KIND_RESOURCE);
+}
+
+bool exposure_is_concerned(const hub_exposure *exposure, const base_change *change)
+{
+    bool is_shown = false;
+    for (size_t i = 0; !is_shown && i < change->touched_count; i++) {
+        is_shown = exposure->active.places[change->touched[i].slot] != 0;
+    }
+    return is_shown;
 }
 
 hub_err exposure_prepare(hub_exposure *exposure, const exposure_active *active,
@@ -363,6 +376,9 @@ void exposure_commit(hub_exposure *exposure)
     for (int i = 0; i < HUB_KINDS; i++) {
         hub_shown *before = exposure->shown[i];
         hub_shown *now = exposure->prepared[i];
+        if (now == NULL) { /* the change was none of its toolsets' */
+            continue;
+        }
         exposure->shown[i] = now;
         exposure->prepared[i] = NULL;
         exposure_count_news(exposure, (hub_kind)i, before);

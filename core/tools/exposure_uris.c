@@ -111,7 +111,7 @@ static int by_claim(const void *a, const void *b)
 static void rank(contest *c)
 {
     for (size_t i = 0; i < c->count; i++) {
-        if (!c->active->sources[c->all[i].place - 1].native) {
+        if (!c->active->sources[c->all[i].place - 1]->native) {
             c->all[i].place += (uint32_t)c->active->count;
         }
     }

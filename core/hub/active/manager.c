@@ -33,11 +33,11 @@ static hub_orchestrator *hub_of(const hub_manager *manager)
 size_t hub_manager_active_count(const hub_manager *manager)
 {
     size_t count;
-    const hub_source *sources =
+    const hub_source *const *sources =
         hub_exposure_sources(hub_audience_exposure(manager->audience), &count);
     size_t active = 0;
     for (size_t i = 0; i < count; i++) {
-        active += !sources[i].bare;
+        active += !sources[i]->bare;
     }
     return active;
 }
@@ -519,11 +519,12 @@ static hub_err begin(hub_audience *audience, const hub_audience *from)
 {
     (void)from; /* the exposure is a copy of its exposure */
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
+    const hub_source *const *sources =
+        hub_exposure_sources(hub_audience_exposure(audience), &count);
     hub_manager_of(audience)->audience = audience;
     for (size_t i = 0; i < count; i++) {
-        if (!sources[i].bare) {
-            hub_toolset_share(sources[i].owner);
+        if (!sources[i]->bare) {
+            hub_toolset_share(sources[i]->owner);
         }
     }
     return HUB_OK;
@@ -534,11 +535,11 @@ static bool same_choice(const hub_exposure *a, const hub_exposure *b)
 {
     size_t count;
     size_t other;
-    const hub_source *sources = hub_exposure_sources(a, &count);
+    const hub_source *const *sources = hub_exposure_sources(a, &count);
     (void)hub_exposure_sources(b, &other);
     bool same = count == other;
     for (size_t i = 0; same && i < count; i++) {
-        same = hub_exposure_source(b, sources[i].toolset) != NULL;
+        same = hub_exposure_source(b, sources[i]->toolset) != NULL;
     }
     return same;
 }

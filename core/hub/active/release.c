@@ -39,10 +39,10 @@ void hub_release_toolset(const hub_audience *audience, hub_toolset *toolset)
 static void unuse_before(const hub_exposure *exposure, size_t end)
 {
     size_t count;
-    const hub_source *sources = hub_exposure_sources(exposure, &count);
+    const hub_source *const *sources = hub_exposure_sources(exposure, &count);
     for (size_t i = 0; i < count && i < end; i++) {
-        if (!sources[i].bare) {
-            hub_toolset_unuse(sources[i].owner);
+        if (!sources[i]->bare) {
+            hub_toolset_unuse(sources[i]->owner);
         }
     }
 }
@@ -57,11 +57,11 @@ void hub_release_all(const hub_audience *audience)
 static size_t use_from(const hub_exposure *exposure, size_t at)
 {
     size_t count;
-    const hub_source *sources = hub_exposure_sources(exposure, &count);
+    const hub_source *const *sources = hub_exposure_sources(exposure, &count);
     for (; at < count; at++) {
         hub_error why = {.code = HUB_OK};
-        hub_toolset *toolset = sources[at].owner;
-        if (!sources[at].bare && hub_toolset_use(toolset, &why) != HUB_OK) {
+        hub_toolset *toolset = sources[at]->owner;
+        if (!sources[at]->bare && hub_toolset_use(toolset, &why) != HUB_OK) {
             hub_log(HUB_LOG_WARNING, "toolset.skipped",
                     HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
                     HUB_F_TEXT("reason", why.text));
@@ -75,9 +75,9 @@ bool hub_release_undo(const hub_audience *audience)
 {
     hub_exposure *exposure = hub_audience_exposure(audience);
     size_t count;
-    const hub_source *sources = hub_exposure_sources(exposure, &count);
+    const hub_source *const *sources = hub_exposure_sources(exposure, &count);
     for (size_t at = use_from(exposure, 0); at < count; at = use_from(exposure, at)) {
-        hub_str key = hub_str_of(hub_toolset_key(sources[at].owner));
+        hub_str key = hub_str_of(hub_toolset_key(sources[at]->owner));
         if (hub_exposure_remove(exposure, &key, 1, NULL) != HUB_OK) {
             unuse_before(exposure, at);
             return false;

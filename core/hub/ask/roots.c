@@ -170,12 +170,13 @@ void hub_roots_changed(const hub_session *session)
 {
     for (size_t i = 0;; i++) {
         size_t count;
-        const hub_source *sources = hub_exposure_sources(hub_session_exposure(session), &count);
+        const hub_source *const *sources =
+            hub_exposure_sources(hub_session_exposure(session), &count);
         if (i >= count) {
             return;
         }
         hub_toolset *toolset =
-            sources[i].bare ? NULL : hub_session_instance_find(session, sources[i].owner);
+            sources[i]->bare ? NULL : hub_session_instance_find(session, sources[i]->owner);
         const hub_binding *binding = toolset != NULL ? hub_toolset_binding(toolset) : NULL;
         if (binding != NULL && hub_binding_instance(binding) != NULL &&
             !hub_binding_is_native(binding) &&

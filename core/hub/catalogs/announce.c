@@ -20,10 +20,10 @@ typedef struct totals {
 } totals;
 
 /* Whether one of the first `count` sources has that extension. */
-static bool has_extension(const hub_source *sources, size_t count, hub_str raw_key)
+static bool has_extension(const hub_source *const *sources, size_t count, hub_str raw_key)
 {
     for (size_t i = 0; i < count; i++) {
-        const hub_toolset *toolset = sources[i].owner;
+        const hub_toolset *toolset = sources[i]->owner;
         hub_str key;
         hub_str value;
         hub_json_iter it = hub_json_iterate(hub_toolset_capabilities(toolset)->extensions);
@@ -36,9 +36,9 @@ static bool has_extension(const hub_source *sources, size_t count, hub_str raw_k
     return false;
 }
 
-static void add_extensions(totals *sum, const hub_source *sources, size_t at)
+static void add_extensions(totals *sum, const hub_source *const *sources, size_t at)
 {
-    const hub_toolset *toolset = sources[at].owner;
+    const hub_toolset *toolset = sources[at]->owner;
     hub_str key;
     hub_str value;
     hub_json_iter it = hub_json_iterate(hub_toolset_capabilities(toolset)->extensions);
@@ -57,10 +57,11 @@ static totals add_up(const hub_audience *audience)
 {
     totals sum = {.resources = false};
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
+    const hub_source *const *sources =
+        hub_exposure_sources(hub_audience_exposure(audience), &count);
     hub_buf_init(&sum.extensions, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     for (size_t i = 0; i < count; i++) {
-        const hub_toolset *toolset = sources[i].owner;
+        const hub_toolset *toolset = sources[i]->owner;
         const hub_capabilities *can = hub_toolset_capabilities(toolset);
         bool is_open = hub_discovery_is_unknown(toolset);
         sum.resources = sum.resources || is_open ||
@@ -93,9 +94,10 @@ static void add_tasks(totals *sum, hub_revision revision, hub_buf *out)
 bool hub_capabilities_has_tasks(const hub_audience *audience, hub_era era)
 {
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
+    const hub_source *const *sources =
+        hub_exposure_sources(hub_audience_exposure(audience), &count);
     for (size_t i = 0; i < count; i++) {
-        const hub_toolset *toolset = sources[i].owner;
+        const hub_toolset *toolset = sources[i]->owner;
         const hub_capabilities *can = hub_toolset_capabilities(toolset);
         if (hub_discovery_is_unknown(toolset) ||
             (era == HUB_ERA_MODERN ? can->extends_tasks : can->runs_tasks)) {

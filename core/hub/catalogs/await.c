@@ -53,11 +53,11 @@ size_t hub_parking_explain(const hub_request *request, hub_kind kind, hub_str na
     size_t found = 0;
     size_t count;
     const hub_exposure *exposure = hub_session_exposure(request->session);
-    const hub_source *sources = hub_exposure_sources(exposure, &count);
+    const hub_source *const *sources = hub_exposure_sources(exposure, &count);
     *ret_is_named = false;
     for (size_t i = 0; i < count; i++) {
         bool is_named = false;
-        const hub_toolset *toolset = find_silent(exposure, &sources[i], kind, name, &is_named);
+        const hub_toolset *toolset = find_silent(exposure, sources[i], kind, name, &is_named);
         const char *why = toolset != NULL ? hub_discovery_failure(toolset) : NULL;
         if (toolset == NULL) {
             continue;
@@ -183,9 +183,9 @@ static hub_toolset **select_awaited(const hub_exposure *exposure, hub_kind kind,
     size_t count;
     size_t chosen = 0;
     hub_toolset **toolsets = NULL;
-    const hub_source *sources = hub_exposure_sources(exposure, &count);
+    const hub_source *const *sources = hub_exposure_sources(exposure, &count);
     for (size_t i = 0; i < count; i++) {
-        hub_toolset *toolset = find_awaited(exposure, &sources[i], kind, name);
+        hub_toolset *toolset = find_awaited(exposure, sources[i], kind, name);
         if (toolset != NULL && toolsets == NULL) {
             toolsets = calloc(count - i, sizeof(hub_toolset *));
         }

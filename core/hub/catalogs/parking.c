@@ -99,9 +99,9 @@ void parking_move(parked *one, parked **list)
 static bool is_useful(const hub_exposure *exposure)
 {
     size_t count;
-    const hub_source *sources = hub_exposure_sources(exposure, &count);
+    const hub_source *const *sources = hub_exposure_sources(exposure, &count);
     for (size_t i = 0; i < count; i++) {
-        const hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
+        const hub_toolset *toolset = sources[i]->bare ? NULL : sources[i]->owner;
         if (toolset != NULL && hub_discovery_is_pending(toolset) &&
             !hub_discovery_is_late(toolset)) {
             return true;
@@ -114,9 +114,9 @@ static bool is_useful(const hub_exposure *exposure)
 static void note_wait(const hub_exposure *exposure)
 {
     size_t count;
-    const hub_source *sources = hub_exposure_sources(exposure, &count);
+    const hub_source *const *sources = hub_exposure_sources(exposure, &count);
     for (size_t i = 0; i < count; i++) {
-        hub_toolset *toolset = sources[i].bare ? NULL : sources[i].owner;
+        hub_toolset *toolset = sources[i]->bare ? NULL : sources[i]->owner;
         if (toolset != NULL && hub_discovery_is_pending(toolset)) {
             hub_discovery_note_wait(toolset);
         }

@@ -149,12 +149,13 @@ static void refresh_all(const hub_audience *audience)
 {
     for (size_t i = 0;; i++) {
         size_t count;
-        const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
+        const hub_source *const *sources =
+            hub_exposure_sources(hub_audience_exposure(audience), &count);
         if (i >= count) {
             return;
         }
-        if (!sources[i].bare) {
-            hub_logging_refresh(sources[i].owner);
+        if (!sources[i]->bare) {
+            hub_logging_refresh(sources[i]->owner);
         }
     }
 }

@@ -169,10 +169,21 @@ static hub_err move(const hub_audience *audience, hub_base *base, hub_error *ret
     const hub_exposure_rules rules = {
         .policies = {&hub_settings_of(hub_audience_hub(audience))->policy, &own->policy}};
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(audience), &count);
+    const hub_source *const *sources =
+        hub_exposure_sources(hub_audience_exposure(audience), &count);
     hub_exposure *next = NULL;
-    hub_err err = hub_exposure_create(base, &rules, sources, count, on_left_out,
+    hub_source *same = calloc(count + 1, sizeof *same);
+    if (same == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        same[i] = *sources[i];
+        same[i].lists[HUB_KIND_TOOL] =
+            same[i].bare ? hub_exposure_own_tools(hub_audience_exposure(audience)) : NULL;
+    }
+    hub_err err = hub_exposure_create(base, &rules, same, count, on_left_out,
                                       (void *)(uintptr_t)own, &next, reterr);
+    free(same);
     if (err == HUB_OK) {
         hub_exposure_replace(hub_audience_exposure(audience), next);
     }

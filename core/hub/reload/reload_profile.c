@@ -55,10 +55,12 @@ static void choose(const reload *next, reload_audience *item, reload_toolset *ab
 static void choose_active(const reload *next, reload_audience *item)
 {
     size_t count;
-    const hub_source *sources = hub_exposure_sources(hub_audience_exposure(item->audience), &count);
+    const hub_source *const *sources =
+        hub_exposure_sources(hub_audience_exposure(item->audience), &count);
     for (size_t i = 0; i < count; i++) {
-        const hub_toolset *active = sources[i].owner;
-        reload_toolset *about = sources[i].bare ? NULL : reload_find(next, hub_toolset_key(active));
+        const hub_toolset *active = sources[i]->owner;
+        reload_toolset *about =
+            sources[i]->bare ? NULL : reload_find(next, hub_toolset_key(active));
         if (about == NULL || !reload_settings(about)->enabled) {
             continue;
         }

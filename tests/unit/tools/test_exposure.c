@@ -96,9 +96,9 @@ static void test_add_remove(void **state)
     assert_int_equal(add_one(&s, "git", "[" TOOL("status") "]"), HUB_OK);
     assert_int_equal(add_one(&s, "docker", "[" TOOL("ps") "]"), HUB_OK);
     expect_names(s.exposure, "docker__ps git__status");
-    const hub_source *sources = hub_exposure_sources(s.exposure, &count);
+    const hub_source *const *sources = hub_exposure_sources(s.exposure, &count);
     assert_int_equal(count, 2);
-    assert_true(hub_str_is(sources[0].toolset, "git")); /* in the order of registration */
+    assert_true(hub_str_is(sources[0]->toolset, "git")); /* in the order of registration */
     assert_non_null(hub_exposure_source(s.exposure, HUB_STR("docker")));
     assert_null(hub_exposure_source(s.exposure, HUB_STR("linear")));
     assert_int_equal(take_away(&s, "git"), HUB_OK);
@@ -126,6 +126,39 @@ static void test_toolset_twice(void **state)
                           source_of("x", "[" TOOL("b") "]", true)};
     assert_int_equal(add_all(&s, batch, 3), HUB_EEXIST);
     expect_names(s.exposure, "git__a");
+    destroy(&s);
+}
+
+/* A copy shows the same thing, and goes its own way. A change of a catalog that it does not show is
+ * none for it. */
+static void test_copies(void **state)
+{
+    exposed s;
+    hub_exposure *copy = NULL;
+    hub_str docker = HUB_STR("docker");
+    (void)state;
+    make_exposed(&s, HUB_NAMING_PREFIX, NULL);
+    assert_int_equal(add_one(&s, "git", "[" TOOL("status") "]"), HUB_OK);
+    assert_int_equal(add_one(&s, "docker", "[" TOOL("ps") "]"), HUB_OK);
+    assert_int_equal(hub_exposure_copy(s.exposure, &copy), HUB_OK);
+    assert_ptr_equal(hub_exposure_shown(copy, HUB_KIND_TOOL),
+                     hub_exposure_shown(s.exposure, HUB_KIND_TOOL));
+    assert_int_equal(hub_exposure_serial(copy, HUB_REVISION_NONE, HUB_KIND_TOOL), serial(&s));
+    assert_int_equal(hub_exposure_remove(copy, &docker, 1, NULL), HUB_OK);
+    expect_names(copy, "git__status");
+    expect_names(s.exposure, "docker__ps git__status");
+    const hub_shown *shown = hub_exposure_shown(copy, HUB_KIND_TOOL);
+    uint64_t was = hub_exposure_serial(copy, HUB_REVISION_NONE, HUB_KIND_TOOL);
+    uint64_t of_all = serial(&s);
+    assert_int_equal(update(&s, "docker", "[" TOOL("run") "]"), HUB_OK);
+    expect_names(s.exposure, "docker__run git__status");
+    assert_true(serial(&s) > of_all);
+    assert_ptr_equal(hub_exposure_shown(copy, HUB_KIND_TOOL), shown);
+    assert_int_equal(hub_exposure_serial(copy, HUB_REVISION_NONE, HUB_KIND_TOOL), was);
+    assert_int_equal(update(&s, "git", "[" TOOL("log") "]"), HUB_OK);
+    expect_names(copy, "git__log");
+    hub_exposure_destroy(copy);
+    expect_names(s.exposure, "docker__run git__log");
     destroy(&s);
 }
 
@@ -422,6 +455,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_add_remove),
         cmocka_unit_test(test_toolset_twice),
+        cmocka_unit_test(test_copies),
         cmocka_unit_test(test_rollback),
         cmocka_unit_test(test_remove_all_or_none),
         cmocka_unit_test(test_for_ever),

@@ -256,6 +256,30 @@ static void test_max_active(void **state)
     fixture_stop(&fixture);
 }
 
+/* What a choice takes that nobody is connected for. */
+static void test_memory(void **state)
+{
+    enum { PRINCIPALS = 200, MOST_BYTES = 2048 };
+    puppet git = {.tools = "[" TOOL("x") "]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "git", &git, false);
+    fixture_start(&fixture);
+    size_t before = 0;
+    for (unsigned i = 0; i <= PRINCIPALS; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "token:%u", i);
+        client *c = open_as(name, MODERN);
+        (void)ask_change(c, "enable_toolset", "git");
+        client_close(c);
+        before = i == 0 ? fixture_allocated() : before;
+    }
+    assert_int_equal(count_audiences(), PRINCIPALS + 2);
+    assert_true(fixture_allocated() - before <= (size_t)PRINCIPALS * MOST_BYTES);
+    print_message("%zu bytes for each choice\n", (fixture_allocated() - before) / PRINCIPALS);
+    fixture_stop(&fixture);
+}
+
 /* ---- any history ----------------------------------------------------------------------------- */
 
 typedef struct world {
@@ -352,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_without_sessions),
         cmocka_unit_test(test_set_of_session),
         cmocka_unit_test(test_max_active),
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_histories),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

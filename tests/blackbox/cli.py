@@ -208,7 +208,7 @@ class Call(HubTest):
         self.assertSays(done.stderr, "unknown tool", "alpha__on", 'did you mean "alpha__one"')
 
     def test_why_a_tool_is_unknown(self):
-        """Who runs the hub may know; a client is told that the tool is unknown, and no more."""
+        """Who runs the hub may know; a client is told what it can do about it, and no more."""
         toolsets = {
             "alpha": fixture("one", "hidden", tools={"deny": ["hidden"]}),
             "beta": fixture("two", active=False),
@@ -233,8 +233,13 @@ class Call(HubTest):
                 self.assertEqual(done.stdout, "")
                 self.assertSays(done.stderr, "unknown tool", *says)
         client = self.legacy(manifest=manifest)
+        told = {
+            **{f"{key}__{name}": f'; toolset "{key}" is off: call enable_toolset with {{"toolsets": ["{key}"]}}, then try again'
+               for key, name in (("beta", "two"), ("wrong", "x"))},
+            "alhpa__one": '; did you mean "alpha__one"?',
+        }
         for name in cases:
-            self.assertEqual(client.call(name).error["message"], f"Unknown tool: {name}")
+            self.assertEqual(client.call(name).error["message"], f"Unknown tool: {name}" + told.get(name, ""))
         done = self.cli("call", "files__list")
         self.assertEqual(done.returncode, FAILED)
         self.assertSays(done.stderr, "unknown tool", 'there is a module "files"', '"roots" is missing', "toolsets: {files: {config: ")
@@ -272,7 +277,7 @@ class Call(HubTest):
     def test_an_upstream_that_is_not_there(self):
         done = self.cli("call", "up__echo", toolsets={"up": {"command": "patchbay-no-such-command"}})
         self.assertEqual(done.returncode, FAILED)
-        self.assertSays(done.stderr, "up", "patchbay-no-such-command")
+        self.assertSays(done.stdout, 'toolset "up"', "patchbay-no-such-command")
 
 
 class Check(HubTest):

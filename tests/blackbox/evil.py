@@ -32,8 +32,9 @@ def resident_bytes(pid):
 class Bystander:
     """An honest client on one connection; every answer has to be its own."""
 
-    def __init__(self, server, connection=None):
+    def __init__(self, server, connection=None, path="/mcp"):
         self.server = server
+        self.path = path
         self.connection = connection or server.connection()
         self.calls = 0
 
@@ -41,7 +42,7 @@ class Bystander:
         self.calls += 1
         nonce = f"bystander-{self.calls}"
         message = self.server.modern_request("tools/call", {"name": "up__echo", "arguments": {"nonce": nonce}}, request_id=nonce)
-        self.connection.send(render("POST", "/mcp", self.server.modern_headers(message), dump(message)))
+        self.connection.send(render("POST", self.path, self.server.modern_headers(message), dump(message)))
         reply = self.connection.reply()
         answer = reply.answer
         self.server.test.assertEqual((reply.status, answer.id), (200, nonce))
@@ -50,6 +51,8 @@ class Bystander:
 
 class EvilTest(HttpTest):
     """A hub, an upstream that sees every call, and a bystander. A test ends with assertUnharmed."""
+
+    bystanders_path = "/mcp"
 
     limits = LIMITS
 
@@ -60,7 +63,7 @@ class EvilTest(HttpTest):
 
     def begin(self, server):
         self.server = server
-        self.bystander = Bystander(server)
+        self.bystander = Bystander(server, path=self.bystanders_path)
         self.bystander.call()
         self.calls_before = len(self.upstream.sync().lines("tools/call"))
         self.sockets_before = self.sockets()

@@ -29,6 +29,7 @@ class EvilUpstreamTest(EvilTest):
     """`up` is good; the evil ones are asked through `client`."""
 
     limits = {"sse_comment": "200ms"}
+    bystanders_path = "/mcp/calm"
     capabilities = {}
     cancelled = 0
 
@@ -45,7 +46,9 @@ class EvilUpstreamTest(EvilTest):
         for name, (evil, keys) in self.evils.items():
             env = {"env": {MARKER: f"${{{MARKER}}}"}} if "command" in evil.entry() else {}
             toolsets[name] = evil.entry(**env, **{**SOON_AGAIN, **keys})
-        self.begin(self.http(toolsets=toolsets, manifest={"limits": self.limits}))
+        # The bystander sees nothing of the others: who alone has chosen them can have their servers stopped.
+        profiles = {"calm": {"startup": "static", "toolsets": ["up"]}}
+        self.begin(self.http(toolsets=toolsets, manifest={"limits": self.limits, "profiles": profiles}))
         self.hub_process = self.server.hub
         self.client = LegacyClient(self.hub_process, capabilities=self.capabilities)
 
@@ -89,9 +92,8 @@ class EvilUpstreamTest(EvilTest):
     def assertFails(self, answer, *words, toolset="evil"):
         """The call failed, and the model is told what, and of which toolset."""
         failure = answer.tool_error
-        unavailable = failure["code"] == "TOOL_UNAVAILABLE"  # else it is told of the server
-        self.assertSays(failure["message"], f'toolset "{toolset}"' if unavailable else "", *words)
-        self.assertIs(failure["retryable"], unavailable)
+        self.assertSays(failure["message"], f'toolset "{toolset}"', *words)
+        self.assertIs(failure["retryable"], failure["code"] == "TOOL_UNAVAILABLE")
         return failure
 
     def assertBehaves(self, toolset="evil"):

@@ -25,21 +25,27 @@ static void start_timer(hub_call *call, uint64_t since_ms, uint64_t now_ms)
     ev_timer_start(hub_call_loop(call), &call->deadline);
 }
 
+/* What the call had, and which key gives more. */
 static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)loop;
     (void)events;
     hub_call *call = timer->data;
     HUB_IS(call, CALL);
-    char text[128 + HUB_LIMIT_TOOLSET_KEY_BYTES];
+    uint64_t now_ms = hub_clock_now_ms();
+    bool is_ceiling = now_ms >= call->ceiling_ms;
+    uint64_t had_ms = is_ceiling ? call->ceiling_ms - call->begin_ms : call->timeout_ms;
+    char text[256 + HUB_LIMIT_TOOLSET_KEY_BYTES];
     int len = 0;
     if (call->binding != NULL) {
         len =
             snprintf(text, sizeof text, "toolset \"%s\": ", call->binding->toolset->settings->key);
     }
     len += snprintf(text + len, sizeof text - (size_t)len,
-                    "no answer within %llu ms: the call was cancelled",
-                    (unsigned long long)(hub_clock_now_ms() - call->begin_ms));
+                    "no answer within %g s%s: the call was cancelled. %s allows more",
+                    (double)had_ms / 1000., is_ceiling ? "" : ", and no progress",
+                    is_ceiling ? "limits.call_ceiling"
+                               : "`timeout` of the toolset, or limits.call_timeout,");
     hub_call_abort(call, PATCHBAY_FAILED, (hub_str){.ptr = text, .len = (size_t)len});
 }
 

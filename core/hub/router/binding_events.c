@@ -88,6 +88,16 @@ static hub_call *find(const hub_binding *binding, uint64_t id)
     return hub_call_find(hub_calls_of(hub_toolset_hub(hub_binding_toolset(binding))), id, binding);
 }
 
+/* Whether the module reports a failure of its own making in the name of a server, which it does not
+ * know the toolset's name of. What a server answers, and what a native tool says, is never touched. */
+static bool is_of_proxy(const hub_binding *binding, const hub_call *call, int32_t status)
+{
+    bool is_failure = status == PATCHBAY_UNAVAILABLE || status == PATCHBAY_FAILED ||
+                      status == PATCHBAY_INVALID_INPUT;
+    return is_failure && !hub_call_is_internal(call) &&
+           (status == PATCHBAY_UNAVAILABLE || !hub_binding_is_native(binding));
+}
+
 static bool on_finish(void *ctx, uint64_t id, int32_t status, hub_str json, bool has_type)
 {
     const hub_binding *binding = ctx;
@@ -98,11 +108,11 @@ static bool on_finish(void *ctx, uint64_t id, int32_t status, hub_str json, bool
     hub_outcome outcome = {.status = status, .json = json, .has_type = has_type};
     outcome.is_partial = has_type && !hub_json_string_is(hub_json_get(json, HUB_STR("resultType")),
                                                          HUB_STR("complete"));
-    if (status != PATCHBAY_UNAVAILABLE || hub_call_is_internal(call)) {
+    if (!is_of_proxy(binding, call, status)) {
         hub_call_finish(call, &outcome);
         return true;
     }
-    hub_buf named; /* who cannot be reached: the plugin does not know its toolset's name */
+    hub_buf named;
     hub_buf_init(&named, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_printf(&named, "toolset \"%s\": ", hub_toolset_key(hub_binding_toolset(binding)));
     hub_buf_add(&named, json);

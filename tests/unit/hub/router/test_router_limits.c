@@ -23,7 +23,8 @@ static void test_call_timeout(void **state)
     assert_in_range(t.deadline_ms, begin_ms + 20, hub_clock_now_ms() + 20);
     const char *reply = client_wait(c, "1");
     assert_contains(reply, "TOOL_EXECUTION_FAILED");
-    assert_contains(reply, "no answer within");
+    assert_contains(reply, "no answer within 0.02 s, and no progress");
+    assert_contains(reply, "limits.call_timeout");
     assert_int_equal(t.cancelled, 1);
     assert_int_equal(puppet_finish(t.master.latest, t.calls[0], "{\"content\":[]}"),
                      PATCHBAY_ESTALE);
@@ -51,7 +52,8 @@ static void test_ceiling(void **state)
         ev_run(fixture.loop, EVRUN_NOWAIT);
     }
     assert_true(hub_clock_now_ms() - begin_ms >= 1190);
-    assert_contains(client_reply(c, "1"), "no answer within");
+    assert_contains(client_reply(c, "1"), "no answer within 1.2 s:");
+    assert_contains(client_reply(c, "1"), "limits.call_ceiling");
     fixture_stop(&fixture);
 }
 

@@ -91,29 +91,6 @@ static hub_err swap_in(hub_exposure *exposure, exposure_active *active, hub_erro
     return HUB_OK;
 }
 
-/* ---- masks ----------------------------------------------------------------------------------- */
-
-static exposure_masks *make_masks(const hub_base *base)
-{
-    exposure_masks *masks = calloc(1, sizeof *masks + base->slot_count * sizeof masks->of[0]);
-    if (masks != NULL) {
-        masks->refs = 1;
-    }
-    return masks;
-}
-
-static void unref_masks(exposure_masks *masks, size_t count)
-{
-    if (masks == NULL || --masks->refs > 0) {
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        hub_section_unref(masks->of[i].section);
-        free(masks->of[i].bits);
-    }
-    free(masks);
-}
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static void join(hub_exposure *exposure)
@@ -154,7 +131,7 @@ hub_err hub_exposure_create(hub_base *base, const hub_exposure_rules *rules,
     exposure->ctx = ctx;
     join(exposure);
     exposure_active active = {.count = 0};
-    exposure->masks = make_masks(base);
+    exposure->masks = exposure_masks_create(base->slot_count);
     hub_err err = exposure->masks != NULL ? copy_active(base, &NONE, count, &active, reterr)
                                           : hub_fail(reterr, HUB_ENOMEM, "out of memory");
     if (err == HUB_OK) {
@@ -180,6 +157,7 @@ hub_err hub_exposure_copy(const hub_exposure *exposure, hub_exposure **ret_copy)
     if (copy == NULL) {
         return HUB_ENOMEM;
     }
+    hub_assert(exposure->filter.shows == NULL); /* the masks of a veil are its own */
     copy->base = hub_base_ref(exposure->base);
     copy->rules = exposure->rules;
     copy->on_left_out = exposure->on_left_out;
@@ -207,10 +185,11 @@ void hub_exposure_destroy(hub_exposure *exposure)
         return;
     }
     part(exposure);
+    hub_exposure_drop_veils(exposure);
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         hub_shown_unref(exposure->shown[kind]);
     }
-    unref_masks(exposure->masks, exposure->base->slot_count);
+    exposure_masks_unref(exposure->masks);
     free_active(&exposure->active);
     hub_base_unref(exposure->base);
     free(exposure);
@@ -218,11 +197,14 @@ void hub_exposure_destroy(hub_exposure *exposure)
 
 void hub_exposure_replace(hub_exposure *exposure, hub_exposure *next)
 {
+    hub_exposure_drop_veils(exposure); /* what they borrow may go */
     part(exposure);
     part(next);
     hub_exposure old = *exposure;
     *exposure = *next;
     *next = old;
+    exposure->next_veil = old.next_veil;
+    exposure->changes = old.changes + 1;
     join(exposure);
     join(next);
     exposure->serial = old.serial;
@@ -266,6 +248,24 @@ hub_err hub_exposure_add(hub_exposure *exposure, const hub_source *sources, size
         return err;
     }
     return swap_in(exposure, &active, reterr);
+}
+
+hub_err exposure_begin_veil(hub_exposure *veil, const exposure_active *of,
+                            const hub_source *const *sources, size_t count)
+{
+    exposure_active active;
+    hub_err err = copy_active(veil->base, &veil->active, count, &active, NULL);
+    if (err != HUB_OK) {
+        return err;
+    }
+    for (size_t i = 0; i < count; i++) {
+        active.sources[active.count++] = sources[i];
+        active.places[base_find_slot(veil->base, sources[i]->toolset)] = (uint16_t)active.count;
+        if (sources[i]->bare && of->own != NULL) {
+            active.own = hub_catalog_ref(of->own);
+        }
+    }
+    return swap_in(veil, &active, NULL);
 }
 
 static void take_out(exposure_active *active, uint32_t slot, size_t slot_count)

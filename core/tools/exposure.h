@@ -54,6 +54,23 @@ void hub_exposure_destroy(hub_exposure *exposure); /* NULL is fine */
  * same bytes as before counts as the same one. */
 void hub_exposure_replace(hub_exposure *exposure, hub_exposure *next);
 
+/* What somebody may see. `ctx` tells one from another; all of it lives until the veils are dropped. */
+typedef struct hub_exposure_filter {
+    bool (*shows)(const void *ctx, const hub_source *source, hub_kind kind, const hub_item *item);
+    bool (*may_show)(const void *ctx, hub_str toolset); /* of one that is not known yet */
+    const void *ctx;
+} hub_exposure_filter;
+
+/* What of an exposure somebody may see: an exposure of its own, that follows the other one whenever
+ * it is asked for. A toolset of which nothing may be seen is not in it. Those with one context are
+ * one; borrowed, until the veils are dropped or the exposure ends.
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_exposure_veil(hub_exposure *exposure, const hub_exposure_filter *filter,
+                                         hub_exposure **ret_veil);
+
+/* Other people may see other things from now on. */
+void hub_exposure_drop_veils(hub_exposure *exposure);
+
 /* Make toolsets active: all of them or none. Where the lists of a source are not those of the base,
  * the base gets them.
  * errors:  HUB_EEXIST (one is active), HUB_ENOTFOUND (not in the base), HUB_ENOMEM */

@@ -24,9 +24,11 @@ typedef struct exposure_mask {
 } exposure_mask;
 
 /* The masks of tools, of each slot of the base: the same for all copies of an exposure, which have the
- * same rules. */
+ * same rules. Those of a veil are never anybody else's, since its filter is in them; behind the tools'
+ * are those of each further kind. */
 typedef struct exposure_masks {
     unsigned refs;
+    size_t count;
     exposure_mask of[];
 } exposure_masks;
 
@@ -39,6 +41,11 @@ struct hub_exposure {
     void *ctx;
     exposure_active active;
     exposure_masks *masks;
+    uint64_t changes;           /* of what is active, and of what is shown */
+    hub_exposure_filter filter; /* of a veil; `shows` is NULL: everybody sees all of it */
+    uint64_t followed;          /* of a veil: the changes that it has followed */
+    struct hub_exposure *veils; /* list … */
+    struct hub_exposure *next_veil;
     hub_shown *shown[HUB_KINDS];
     hub_shown *prepared[HUB_KINDS]; /* what comes next; NULL outside of a change */
     uint64_t serials[HUB_KINDS][HUB_REVISIONS];
@@ -59,6 +66,22 @@ void exposure_count_news(hub_exposure *exposure, hub_kind kind, hub_shown *befor
 
 /* Whether a change of the base concerns what the exposure shows. */
 bool exposure_is_concerned(const hub_exposure *exposure, const base_change *change);
+
+/* Masks of nothing yet; NULL: out of memory. */
+exposure_masks *exposure_masks_create(size_t count);
+void exposure_masks_unref(exposure_masks *masks); /* NULL is fine */
+
+/* Give a veil, in which nothing is active, those toolsets of an exposure. errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err exposure_begin_veil(hub_exposure *veil, const exposure_active *of,
+                                           const hub_source *const *sources, size_t count);
+
+/* Whether a veil lets an item through; what is no veil lets all of them. */
+static inline bool exposure_is_seen(const hub_exposure *exposure, const hub_source *source,
+                                    hub_kind kind, const hub_item *item)
+{
+    return exposure->filter.shows == NULL ||
+           exposure->filter.shows(exposure->filter.ctx, source, kind, item);
+}
 
 /* Forget the masks of sections that the change replaces. */
 void exposure_forget_masks(hub_exposure *exposure, const base_change *change);

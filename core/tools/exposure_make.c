@@ -17,6 +17,28 @@ static const char *const NAME_WORDS[HUB_KINDS] = {
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
+exposure_masks *exposure_masks_create(size_t count)
+{
+    exposure_masks *masks = calloc(1, sizeof *masks + count * sizeof masks->of[0]);
+    if (masks != NULL) {
+        masks->refs = 1;
+        masks->count = count;
+    }
+    return masks;
+}
+
+void exposure_masks_unref(exposure_masks *masks)
+{
+    if (masks == NULL || --masks->refs > 0) {
+        return;
+    }
+    for (size_t i = 0; i < masks->count; i++) {
+        hub_section_unref(masks->of[i].section);
+        free(masks->of[i].bits);
+    }
+    free(masks);
+}
+
 static bool is_open(const hub_policy_rules *policy)
 {
     return policy == NULL ||
@@ -35,6 +57,9 @@ static hub_filter_subject subject_of(const hub_source *source)
 static bool passes(const hub_exposure *exposure, const hub_catalog *own, const hub_source *source,
                    const hub_item *tool)
 {
+    if (!exposure_is_seen(exposure, source, HUB_KIND_TOOL, tool)) {
+        return false;
+    }
     if (source->bare) {
         return own != NULL && hub_catalog_find(own, tool->name) != NULL;
     }
@@ -52,13 +77,40 @@ bool hub_exposure_exposes(const hub_exposure *exposure, const hub_source *source
                           const hub_item *tool)
 {
     if (source->bare) {
-        return true;
+        return exposure_is_seen(exposure, source, HUB_KIND_TOOL, tool);
     }
     bool is_left_out =
         (source->tools_allow != NULL && source->tools_allow->set &&
          !hub_names_match(source->tools_allow, tool->name)) ||
         (source->tools_deny != NULL && hub_names_match(source->tools_deny, tool->name));
     return !is_left_out && passes(exposure, NULL, source, tool);
+}
+
+/* No policy hides what is no tool, but a veil may. */
+static bool lets_through(const hub_exposure *exposure, const hub_catalog *own,
+                         const hub_source *source, hub_kind kind, const hub_item *item)
+{
+    return kind == HUB_KIND_TOOL ? passes(exposure, own, source, item)
+                                 : exposure_is_seen(exposure, source, kind, item);
+}
+
+static bool has_masks(const hub_exposure *exposure, hub_kind kind)
+{
+    return kind == HUB_KIND_TOOL || exposure->filter.shows != NULL;
+}
+
+_Static_assert(HUB_KIND_TOOL == 0, "the masks of tools come first");
+
+static exposure_mask *mask_of(const hub_exposure *exposure, hub_kind kind, uint32_t slot)
+{
+    return &exposure->masks->of[(size_t)kind * exposure->base->slot_count + slot];
+}
+
+static bool is_masked(const hub_exposure *exposure, const hub_source *source, hub_kind kind)
+{
+    return exposure->filter.shows != NULL ||
+           (kind == HUB_KIND_TOOL && (source->bare || !is_open(exposure->rules.policies[0]) ||
+                                      !is_open(exposure->rules.policies[1])));
 }
 
 static void drop_mask(exposure_mask *mask)
@@ -72,12 +124,10 @@ static void drop_mask(exposure_mask *mask)
 static const uint64_t *get_mask(hub_exposure *exposure, const hub_catalog *own,
                                 const hub_source *source, uint32_t slot, hub_section *section)
 {
-    exposure_mask *mask = &exposure->masks->of[slot];
-    bool is_all = !source->bare && is_open(exposure->rules.policies[0]) &&
-                  is_open(exposure->rules.policies[1]);
-    if (is_all) {
+    if (!is_masked(exposure, source, section->kind)) {
         return section->named;
     }
+    exposure_mask *mask = mask_of(exposure, section->kind, slot);
     if (mask->section == section) {
         return mask->bits;
     }
@@ -89,7 +139,7 @@ static const uint64_t *get_mask(hub_exposure *exposure, const hub_catalog *own,
     mask->section = hub_section_ref(section);
     for (size_t i = 0; i < section->count; i++) {
         if (hub_mask_has(section->named, i) &&
-            passes(exposure, own, source, section->entries[i].item)) {
+            lets_through(exposure, own, source, section->kind, section->entries[i].item)) {
             hub_mask_set(mask->bits, i);
         }
     }
@@ -115,8 +165,22 @@ bool hub_exposure_tools_of(hub_exposure *exposure, hub_str toolset, hub_shown_pa
     return bits != NULL;
 }
 
-/* Whether a toolset has anything that filters do not apply to. */
-static bool has_others(const base_slot *slot)
+/* Whether a toolset has anything that filters do not apply to, and that a veil lets through. */
+static bool has_others(const hub_exposure *exposure, const base_slot *slot)
+{
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        const hub_section *section = slot->lists[kind].section;
+        for (size_t i = 0; kind != HUB_KIND_TOOL && section != NULL && i < section->count; i++) {
+            if (exposure_is_seen(exposure, &slot->source, (hub_kind)kind,
+                                 section->entries[i].item)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool has_known_others(const base_slot *slot)
 {
     bool has = false;
     for (int kind = 0; kind < HUB_KINDS; kind++) {
@@ -156,14 +220,21 @@ bool hub_exposure_may_tell_of(hub_exposure *exposure, hub_str toolset)
     }
     hub_shown_part tools = {.section = NULL};
     bool has_tools = hub_exposure_tools_of(exposure, toolset, &tools) && tools.section->count > 0;
-    return has_others(slot) ||
-           (has_tools ? tools.count > 0 : hub_exposure_may_expose(exposure, &slot->source));
+    if (has_others(exposure, slot)) {
+        return true;
+    }
+    if (has_tools || (exposure->filter.shows != NULL && has_known_others(slot))) {
+        return has_tools && tools.count > 0;
+    }
+    return hub_exposure_may_expose(exposure, &slot->source) &&
+           (exposure->filter.may_show == NULL ||
+            exposure->filter.may_show(exposure->filter.ctx, toolset));
 }
 
 void exposure_forget_masks(hub_exposure *exposure, const base_change *change)
 {
-    for (size_t i = 0; change->kind == HUB_KIND_TOOL && i < change->touched_count; i++) {
-        exposure_mask *mask = &exposure->masks->of[change->touched[i].slot];
+    for (size_t i = 0; has_masks(exposure, change->kind) && i < change->touched_count; i++) {
+        exposure_mask *mask = mask_of(exposure, change->kind, change->touched[i].slot);
         if (mask->section != change->touched[i].section) {
             drop_mask(mask);
         }
@@ -235,9 +306,7 @@ static hub_err make_parts(hub_exposure *exposure, const exposure_active *active,
         }
         const hub_source *source = active->sources[active->places[slot] - 1];
         parts[slot].section = section;
-        parts[slot].bits = kind == HUB_KIND_TOOL
-                               ? get_mask(exposure, active->own, source, slot, section)
-                               : section->named;
+        parts[slot].bits = get_mask(exposure, active->own, source, slot, section);
         if (parts[slot].bits == NULL) {
             return HUB_ENOMEM;
         }
@@ -379,6 +448,7 @@ void exposure_commit(hub_exposure *exposure)
         if (now == NULL) { /* the change was none of its toolsets' */
             continue;
         }
+        exposure->changes++;
         exposure->shown[i] = now;
         exposure->prepared[i] = NULL;
         exposure_count_news(exposure, (hub_kind)i, before);

@@ -326,6 +326,10 @@
 #define HUB_LIMIT_ACCESS_RULES  256
 #define HUB_LIMIT_ACCESS_VALUES 100000
 
+/* Kinds of people that the rules tell apart: each has a mask over every tool. With more, all are
+ * forgotten, and made again by those who come. */
+#define HUB_LIMIT_ACCESS_CLASSES 1024
+
 /* Scopes, and groups, of one credential: a token's are read at each change of its file, and compared
  * at each request. Scope names are those of OAuth (RFC 6749 section 3.3). */
 #define HUB_LIMIT_SCOPES_PER_TOKEN 64

@@ -40,10 +40,11 @@ typedef struct cli_options {
     size_t allowed_host_count;
     const char *allowed_origins[CLI_MAX_LIST];
     size_t allowed_origin_count;
-    const char *profile;      /* NULL: default */
-    const char *expires;      /* token new; NULL: never */
-    const char *scopes;       /* token new: names with commas between; NULL: none */
-    const char *groups;       /* likewise */
+    const char *profile;          /* NULL: default */
+    const char *expires;          /* token new; NULL: never */
+    const char *scopes;           /* token new: names with commas between; NULL: none */
+    const char *groups;           /* likewise */
+    const char *access_arguments; /* access explain: a JSON object; NULL: none */
     const char *config_json;  /* module-host: "-", the first line of stdin, or a file; NULL: {} */
     const char *memory_limit; /* module-host: a size; NULL: none */
     const char *tool;         /* call: its name; else NULL */
@@ -176,6 +177,7 @@ int cli_module(cli_options *options);
 int cli_module_host(cli_options *options);
 int cli_token(cli_options *options);
 int cli_state(cli_options *options);
+int cli_access(cli_options *options);
 int cli_version(cli_options *options);
 int cli_completion(cli_options *options);
 int cli_manual(cli_options *options);

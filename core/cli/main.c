@@ -67,6 +67,12 @@ const cli_command CLI_COMMANDS[] = {
      "(--config); no server is started to learn them.",
      1, cli_completion},
     {"manual", "", "Print the manual page, as the source that scdoc reads.", NULL, 0, cli_manual},
+    {"access", "explain PRINCIPAL TOOLSET:TOOL [--arguments JSON] | test FILE  [--config FILE]",
+     "Say what the access rules of a manifest decide.",
+     "`explain` says which rule decides for a principal, such as token:NAME or uid:1000. `test`\n"
+     "holds the rules against a file of expectations: see docs/ACCESS.md. No server is started,\n"
+     "and what servers say of their tools is not known.",
+     3, cli_access},
     {"version", "", "Print the version.", NULL, 0, cli_version},
     {"help", "[COMMAND [WORD]]", "Show help.", NULL, 2, cli_help},
     {NULL, NULL, NULL, NULL, 0, NULL},

@@ -27,8 +27,9 @@ enum {
     MODULE = 1 << 6,
     MODULE_HOST = 1 << 7,
     STATE = 1 << 8,
+    ACCESS = 1 << 9,
     HUBS = SERVE | LIST | CALL | CHECK, /* those that make a hub */
-    LOGS = HUBS | STATUS | TOKEN | MODULE_HOST | STATE,
+    LOGS = HUBS | STATUS | TOKEN | MODULE_HOST | STATE | ACCESS,
     OTHERS = 1 << 30, /* what every command has, is theirs, too */
     ANY = -1,
 };
@@ -37,9 +38,9 @@ static const struct {
     const char *name;
     int bit;
 } COMMANDS[] = {
-    {"serve", SERVE}, {"list", LIST},   {"status", STATUS}, {"call", CALL},
-    {"check", CHECK}, {"token", TOKEN}, {"module", MODULE}, {"module-host", MODULE_HOST},
-    {"state", STATE},
+    {"serve", SERVE}, {"list", LIST},     {"status", STATUS}, {"call", CALL},
+    {"check", CHECK}, {"token", TOKEN},   {"module", MODULE}, {"module-host", MODULE_HOST},
+    {"state", STATE}, {"access", ACCESS},
 };
 
 /* Where an option's value goes: a place in cli_options. An option that means several things to
@@ -57,10 +58,11 @@ typedef struct option_row {
 #define AT(member) offsetof(cli_options, member)
 
 static const option_row OPTIONS[] = {
-    {"--config", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN | STATE,
-     "FILE", "manifest (YAML or JSON), or any mcpServers file; may be repeated"},
-    {"-c", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN | STATE, "FILE",
-     NULL},
+    {"--config", KIND_REPEATED, AT(configs), AT(config_count),
+     HUBS | STATUS | TOKEN | STATE | ACCESS, "FILE",
+     "manifest (YAML or JSON), or any mcpServers file; may be repeated"},
+    {"-c", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN | STATE | ACCESS,
+     "FILE", NULL},
     {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count), HUBS | STATUS, "DIR",
      "look for plugins here; may be repeated"},
     {"--toolsets", KIND_LIST, AT(overrides.toolsets), 0, HUBS, "A,B|ALL",
@@ -88,6 +90,8 @@ static const option_row OPTIONS[] = {
      "serve stdin and stdout (the default without a listener)"},
     {"--tokens", KIND_TEXT, AT(overrides.tokens), 0, SERVE | CHECK, "FILE",
      "HTTP clients need a token from this file: see help token"},
+    {"--tokens", KIND_TEXT, AT(overrides.tokens), 0, ACCESS, "FILE",
+     "the tokens file that says what a token is good for"},
     {"--tokens", KIND_TEXT, AT(overrides.tokens), 0, TOKEN, "FILE",
      "the tokens file (give the hub the same option)"},
     {"--allowed-host", KIND_REPEATED, AT(allowed_hosts), AT(allowed_host_count), SERVE | CHECK,
@@ -126,6 +130,8 @@ static const option_row OPTIONS[] = {
     {"--groups", KIND_TEXT, AT(groups), 0, TOKEN, "A,B", "groups of the new token's owner"},
     {"--profile", KIND_TEXT, AT(profile), 0, TOKEN, "NAME",
      "the only profile that the new token opens"},
+    {"--arguments", KIND_TEXT, AT(access_arguments), 0, ACCESS, "JSON",
+     "the arguments of the call to be explained"},
     {"--log-level", KIND_TEXT, AT(overrides.log_level), 0, LOGS, "LEVEL",
      "debug, info, warning, error or off"},
     {"--log-format", KIND_TEXT, AT(overrides.log_format), 0, LOGS, "FORMAT", "text or json"},

@@ -108,6 +108,7 @@ extern const hub_config_key HUB_CONFIG_TOOLSET_KEYS[];
 extern const hub_config_key HUB_CONFIG_LIMIT_KEYS[];
 extern const hub_config_key HUB_CONFIG_LISTEN_KEYS[];
 extern const hub_config_key HUB_CONFIG_AUTH_KEYS[];
+extern const hub_config_key HUB_CONFIG_ACCESS_KEYS[];
 extern const hub_config_key HUB_CONFIG_MIDDLEWARE_KEYS[];
 extern const hub_config_word HUB_CONFIG_STARTUPS[];
 extern const hub_config_word HUB_CONFIG_NAMINGS[];

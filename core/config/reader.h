@@ -123,6 +123,16 @@ hub_err hub_config_read_state(hub_config_reader *reader, const hub_node *node,
                               const hub_config_key *key, void *target); /* hub_state_settings */
 HUB_MUST_CHECK hub_err hub_config_finish_state(hub_config_reader *reader);
 
+/* access.c: rules; lists of scopes (hub_names); globs over tools to scopes (hub_names, lines). When all
+ * files are read, the profiles that rules name are there. */
+hub_err hub_config_read_access(hub_config_reader *reader, const hub_node *node,
+                               const hub_config_key *key, void *target); /* hub_access_settings */
+hub_err hub_config_read_scopes(hub_config_reader *reader, const hub_node *node,
+                               const hub_config_key *key, void *target);
+hub_err hub_config_read_tool_scopes(hub_config_reader *reader, const hub_node *node,
+                                    const hub_config_key *key, void *target);
+HUB_MUST_CHECK hub_err hub_config_finish_access(hub_config_reader *reader);
+
 /* middleware.c: what is done with the calls of a toolset when all files are read. */
 HUB_MUST_CHECK hub_err hub_config_finish_middleware(hub_config_reader *reader,
                                                     const hub_config_middleware *own,

@@ -85,6 +85,15 @@ static const hub_config_key TOOL_KEYS[] = {
               "calls_burst is how many at once, by default as many as per second.",
      .example = "{ search: { calls_per_second: 10, calls_burst: 20 } }",
      .is_comment = true},
+    {.name = "scopes",
+     .kind = HUB_CONFIG_OTHER,
+     .read = hub_config_read_tool_scopes,
+     .offset = DRAFT(toolset.tool_scopes),
+     .about = "Globs to scopes: a call of such a tool needs all of them. See docs/ACCESS.md.",
+     .schema = "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"array\",\"items\":{"
+               "\"type\":\"string\",\"pattern\":\"^[!#-+.-\\\\[\\\\]-~-]{1,128}$\"}}}",
+     .example = "{\"delete_*\": [\"git:delete\"]}",
+     .is_comment = true},
     {.name = NULL},
 };
 
@@ -313,6 +322,17 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
          "Whether tags and categories that the server gives its tools count for filters. "
          "false: those of this file alone do, because a server could tag itself past a filter. "
          "Those of native plugins always count."},
+    {.name = "scopes",
+     .kind = HUB_CONFIG_NAMES,
+     .read = hub_config_read_scopes,
+     .offset = DRAFT(toolset.scopes),
+     .about = "A call of any of its tools, resources or prompts needs all of these scopes.",
+     .example = "[]"},
+    {.name = "trust_annotations",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = DRAFT(toolset.trust_annotations),
+     .about = "Access rules believe what its server says of its tools: readOnlyHint and "
+              "destructiveHint."},
     {.name = "description",
      .kind = HUB_CONFIG_TEXT,
      .offset = DRAFT(toolset.description),

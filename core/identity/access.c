@@ -210,6 +210,79 @@ bool hub_access_shows(const hub_access_settings *settings, const hub_access_clas
     return otherwise(settings, subject) != HUB_ACCESS_DENY;
 }
 
+/* Whether a glob could fit some text that begins so. */
+static bool may_begin(hub_str glob, hub_str text)
+{
+    size_t at = 0;
+    for (; at < glob.len && glob.ptr[at] != '*' && at < text.len; at++) {
+        if (glob.ptr[at] != '?' && glob.ptr[at] != text.ptr[at]) {
+            return false;
+        }
+    }
+    if (at == text.len || (at < glob.len && glob.ptr[at] == '*' && at + 1 == glob.len)) {
+        return true;
+    }
+    if (at == glob.len) {
+        return false;
+    }
+    for (size_t skip = at; skip <= text.len; skip++) { /* what the '*' takes */
+        if (may_begin(hub_str_from(glob, at + 1), hub_str_from(text, skip))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of "toolset:": whether a rule is about some, or about all of its tools, whatever they are. */
+static bool is_about_some(const hub_access_rule *rule, hub_str prefix)
+{
+    bool is = !rule->tools.match.set;
+    for (size_t i = 0; !is && i < rule->tools.match.count; i++) {
+        is = may_begin(hub_str_of(rule->tools.match.items[i]), prefix);
+    }
+    return is;
+}
+
+static bool is_about_all(const hub_access_rule *rule, hub_str prefix)
+{
+    const hub_access_tools *tools = &rule->tools;
+    if (rule->condition_count > 0 || tools->tags.set || tools->categories.set ||
+        tools->read_only != HUB_ACCESS_EITHER || tools->destructive != HUB_ACCESS_EITHER) {
+        return false;
+    }
+    bool is = !tools->match.set;
+    for (size_t i = 0; !is && i < tools->match.count; i++) {
+        hub_str glob = hub_str_of(tools->match.items[i]);
+        hub_str head = {.ptr = glob.ptr, .len = glob.len - 1};
+        is = glob.len > 0 && glob.ptr[glob.len - 1] == '*' &&
+             (head.len == 0 || hub_str_glob(head, prefix));
+    }
+    return is;
+}
+
+bool hub_access_may_show(const hub_access_settings *settings, const hub_access_class *who,
+                         hub_str toolset)
+{
+    hub_buf prefix;
+    hub_buf_init(&prefix, toolset.len + 1);
+    hub_buf_add(&prefix, toolset);
+    hub_buf_add_char(&prefix, ':');
+    hub_str text = hub_buf_str(&prefix);
+    bool may = hub_buf_ok(&prefix) && settings->otherwise != HUB_ACCESS_DENY;
+    for (size_t i = 0; hub_buf_ok(&prefix) && i < settings->count; i++) {
+        const hub_access_rule *rule = &settings->rules[i];
+        if ((who->bits[i / 64] >> (i % 64) & 1) == 0 || !is_about_some(rule, text)) {
+            continue;
+        }
+        if (rule->then != HUB_ACCESS_DENY || is_about_all(rule, text)) {
+            may = rule->then != HUB_ACCESS_DENY;
+            break;
+        }
+    }
+    hub_buf_fini(&prefix);
+    return may;
+}
+
 /* Walk the scopes that this tool needs beside its toolset's: `line` and `rest` are 0 and empty at the
  * beginning. */
 static bool next_scope(const hub_access_subject *subject, size_t *line, hub_str *rest,

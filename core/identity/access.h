@@ -56,6 +56,10 @@ typedef struct hub_access_decision {
 bool hub_access_shows(const hub_access_settings *settings, const hub_access_class *who,
                       const hub_access_subject *subject);
 
+/* Whether somebody of that class may see something of a toolset of which nothing is known. */
+bool hub_access_may_show(const hub_access_settings *settings, const hub_access_class *who,
+                         hub_str toolset);
+
 /* What is to be done with a call. `arguments` is a raw JSON object.
  * errors:  HUB_EINVAL (arguments that a rule looks at have the same key twice, or two that differ in
  *          case alone where the rule looks), HUB_ELIMIT (too many values to look at), HUB_ENOMEM;

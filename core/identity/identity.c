@@ -7,6 +7,7 @@
 
 hub_identity HUB_IDENTITY_LOCAL = {.name = "local"};
 hub_identity HUB_IDENTITY_ANONYMOUS = {.name = "anonymous"};
+hub_identity HUB_IDENTITY_NOBODY = {.name = "nobody", .expires = 1};
 
 /* ---- one block for all of it ----------------------------------------------------------------- */
 

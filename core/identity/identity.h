@@ -30,6 +30,9 @@ typedef struct hub_identity {
 extern hub_identity HUB_IDENTITY_LOCAL;
 extern hub_identity HUB_IDENTITY_ANONYMOUS;
 
+/* Of a credential that is no more; has no rights, and has expired. */
+extern hub_identity HUB_IDENTITY_NOBODY;
+
 /* A copy of a draft, whose refs are ignored, in one block.
  * owns:    the result, one reference; NULL: out of memory */
 hub_identity *hub_identity_make(const hub_identity *draft);

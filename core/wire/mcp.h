@@ -51,6 +51,8 @@ enum {
     HUB_RPC_UNAVAILABLE = -31002, /* the toolset behind the request cannot be reached */
     HUB_RPC_TIMED_OUT = -31003,   /* nobody answered in time */
     HUB_RPC_SHUTTING_DOWN = -31004,
+    HUB_RPC_NOT_CONFIRMED = -31006,      /* its user did not say yes */
+    HUB_RPC_INSUFFICIENT_SCOPE = -31005, /* another credential is needed: data.scope says which */
 };
 
 /* The wire code of an internal error. */

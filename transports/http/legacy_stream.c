@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
+#include "http/challenge.h"
 #include "http/legacy.h"
 
 #include <stdlib.h>
@@ -173,6 +174,23 @@ static hub_err send_event(hub_http_stream *stream, const hub_str *parts, size_t 
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
+/* Answer with a refusal for want of scopes, which has a status of its own. */
+static hub_err answer_challenge(hub_http_stream *stream, const hub_outgoing *message)
+{
+    hub_http_challenge asked;
+    hub_http_challenge_read(message, &asked);
+    hub_err err = hub_http_answer_whole(stream->connection, &(hub_http_answer){
+                                                                .status = 403,
+                                                                .headers = &asked.header,
+                                                                .header_count = asked.is_there,
+                                                                .type = HUB_HTTP_JSON,
+                                                                .parts = message->parts,
+                                                                .count = message->count,
+                                                            });
+    hub_http_challenge_fini(&asked);
+    return err;
+}
+
 /* The status stays 200 when a limit was exceeded: clients of these revisions take any other for the
  * end of the session, or of the connection, and not for the answer to one request. */
 static hub_err answer_json(hub_http_stream *stream, const hub_str *parts, size_t count)
@@ -245,7 +263,9 @@ static hub_err send_last(hub_http_stream *stream, const hub_outgoing *message)
             err = send_collected(stream);
         }
     } else if (stream->connection != NULL && !stream->connection->streaming && !stream->has_ids) {
-        err = answer_json(stream, message->parts, message->count);
+        err = message->code == HUB_RPC_INSUFFICIENT_SCOPE
+                  ? answer_challenge(stream, message)
+                  : answer_json(stream, message->parts, message->count);
     } else {
         err = send_event(stream, message->parts, message->count);
         if (stream->connection != NULL) {

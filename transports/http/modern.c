@@ -11,6 +11,8 @@
 #include "base/limits.h"
 #include "http/modern.h"
 
+#include "http/challenge.h"
+
 #include <stdlib.h>
 
 typedef struct exchange {
@@ -28,6 +30,8 @@ typedef struct exchange {
 static int status_of(int code)
 {
     switch (code) {
+    case HUB_RPC_INSUFFICIENT_SCOPE:
+        return 403;
     case HUB_RPC_METHOD_NOT_FOUND:
         return 404;
     case HUB_RPC_PARSE_ERROR:
@@ -81,15 +85,25 @@ static hub_err send_message(hub_port *port, const hub_outgoing *message)
         hub_http_answer_end(connection);
     } else {
         hub_http_retry_text text;
-        const hub_http_header retry = hub_http_retry_after(message->retry_s, &text);
+        hub_http_challenge asked;
+        hub_http_header headers[2];
+        size_t header_count = 0;
+        hub_http_challenge_read(message, &asked);
+        if (message->retry_s > 0) {
+            headers[header_count++] = hub_http_retry_after(message->retry_s, &text);
+        }
+        if (asked.is_there) {
+            headers[header_count++] = asked.header;
+        }
         err = hub_http_answer_whole(connection, &(hub_http_answer){
                                                     .status = status_of(message->code),
-                                                    .headers = &retry,
-                                                    .header_count = message->retry_s > 0,
+                                                    .headers = headers,
+                                                    .header_count = header_count,
                                                     .type = HUB_HTTP_JSON,
                                                     .parts = message->parts,
                                                     .count = message->count,
                                                 });
+        hub_http_challenge_fini(&asked);
     }
     this->connection = NULL;
     if (!this->inside) {

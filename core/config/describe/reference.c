@@ -165,7 +165,8 @@ static void add_line(page *at, const char *name, hub_str value, hub_str about, b
     }
     hub_buf_add_char(at->out, '\n');
     hub_buf_fini(&line);
-    at->depth += at->is_item; /* the others stand below the first one's name */
+    *(at->is_comment ? &at->inner : &at->depth) +=
+        at->is_item; /* the others stand below its name */
     at->is_item = false;
 }
 
@@ -193,10 +194,14 @@ static void add_inner(const page *at, const hub_config_key *key)
     if (key->kind == HUB_CONFIG_MAP) {
         add_keys(&inner, key->keys, NULL);
     }
+    bool is_single = key->schema != NULL; /* each element has one key alone */
+    page item = {
+        .out = at->out, .depth = at->depth, .is_comment = true, .inner = 1, .is_item = true};
     for (const hub_config_key *one = key->keys;
          key->kind == HUB_CONFIG_LIST_OF && one->name != NULL; one++) {
-        page item = {
+        page next = {
             .out = at->out, .depth = at->depth, .is_comment = true, .inner = 1, .is_item = true};
+        item = is_single ? next : item;
         add_line(&item, one->name, hub_str_of(one->example), hub_str_of(one->about), true);
     }
 }

@@ -21,6 +21,7 @@ struct hub_manager {
     bool is_resting;         /* it uses nothing: see release.h */
     hub_operation *enabling; /* NULL: none in progress */
     hub_operation *disables; /* those that wait for it, in order */
+    uint64_t asker;          /* the session that asks next */
 };
 
 static hub_orchestrator *hub_of(const hub_manager *manager)
@@ -322,6 +323,11 @@ static void on_timeout(struct ev_loop *loop, ev_timer *timer, int events)
     finish_enabling(timer->data);
 }
 
+void hub_manager_ask_as(hub_manager *manager, uint64_t session)
+{
+    manager->asker = session;
+}
+
 hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t count,
                            hub_str meta, hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
 {
@@ -339,6 +345,7 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
     manager->enabling = operation;
     hub_discovery_keep_trace(hub_discovery_trace_of(meta), operation->trace);
     operation->is_asked = true;
+    operation->asker = manager->asker;
     operation->held = true;
     use_items(operation);
     ev_timer_init(&operation->timeout, on_timeout,
@@ -422,6 +429,7 @@ hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_
     }
     hub_discovery_keep_trace(hub_discovery_trace_of(meta), operation->trace);
     operation->is_asked = true;
+    operation->asker = manager->asker;
     if (manager->enabling == NULL) {
         run_disable(operation);
         return HUB_OK;

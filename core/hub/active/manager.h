@@ -44,6 +44,10 @@ extern const hub_station HUB_ACTIVE_STATION;
 /* The audience's. */
 hub_manager *hub_manager_of(const hub_audience *audience);
 
+/* Whose session the next operation is asked for by: it is told of no toolset that is hidden from it.
+ * 0: nobody's. */
+void hub_manager_ask_as(hub_manager *manager, uint64_t session);
+
 /* Make toolsets active at once, without waiting for their catalogs, and without telling clients: at
  * start, and when they appear while the hub runs. Each of them entirely or not at all.
  * errors:  HUB_ENOMEM: on_done is not told */

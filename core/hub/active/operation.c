@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "hub/kernel/audience.h"
+#include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 
 #include <stdlib.h>
@@ -63,12 +64,23 @@ void hub_operation_done(hub_operation *operation)
     hub_operation_destroy(operation);
 }
 
+/* What the client that asked sees; when that has gone, what all of the audience do. */
+static hub_sight sight_of(const hub_operation *operation, const hub_audience *audience)
+{
+    const hub_session *session = hub_audience_sessions(audience);
+    while (session != NULL && hub_session_number(session) != operation->asker) {
+        session = hub_session_next_of_audience(session);
+    }
+    return (hub_sight){.exposure = session != NULL ? hub_session_exposure(session)
+                                                   : hub_audience_exposure(audience),
+                       .revision = HUB_REVISION_NEWEST};
+}
+
 hub_err hub_operation_find(const hub_operation *operation, size_t at, const hub_audience *audience,
                            hub_toolset **ret_toolset, hub_error *reterr)
 {
     const hub_orchestrator *hub = hub_audience_hub(audience);
-    hub_sight sight = {.exposure = hub_audience_exposure(audience),
-                       .revision = HUB_REVISION_NEWEST};
+    hub_sight sight = sight_of(operation, audience);
     hub_str key = operation->results[at].toolset;
     if (key.len == 0) {
         return hub_fail(reterr, HUB_EINVAL, "the name of a toolset is empty");

@@ -53,12 +53,11 @@ static void add_extensions(totals *sum, const hub_source *const *sources, size_t
     }
 }
 
-static totals add_up(const hub_audience *audience)
+static totals add_up(const hub_exposure *exposure)
 {
     totals sum = {.resources = false};
     size_t count;
-    const hub_source *const *sources =
-        hub_exposure_sources(hub_audience_exposure(audience), &count);
+    const hub_source *const *sources = hub_exposure_sources(exposure, &count);
     hub_buf_init(&sum.extensions, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i]->owner;
@@ -91,11 +90,10 @@ static void add_tasks(totals *sum, hub_revision revision, hub_buf *out)
     }
 }
 
-bool hub_capabilities_has_tasks(const hub_audience *audience, hub_era era)
+bool hub_capabilities_has_tasks(const hub_exposure *exposure, hub_era era)
 {
     size_t count;
-    const hub_source *const *sources =
-        hub_exposure_sources(hub_audience_exposure(audience), &count);
+    const hub_source *const *sources = hub_exposure_sources(exposure, &count);
     for (size_t i = 0; i < count; i++) {
         const hub_toolset *toolset = sources[i]->owner;
         const hub_capabilities *can = hub_toolset_capabilities(toolset);
@@ -107,10 +105,10 @@ bool hub_capabilities_has_tasks(const hub_audience *audience, hub_era era)
     return false;
 }
 
-hub_announced hub_capabilities_announce(const hub_audience *audience, hub_revision revision,
+hub_announced hub_capabilities_announce(const hub_exposure *exposure, hub_revision revision,
                                         hub_buf *out)
 {
-    totals sum = add_up(audience);
+    totals sum = add_up(exposure);
     hub_buf_add(out, HUB_STR("{\"tools\":{\"listChanged\":true}"));
     if (sum.resources) {
         hub_buf_printf(out, ",\"resources\":{%s\"listChanged\":true}",

@@ -14,10 +14,10 @@
 /* Append what an audience's clients of a revision are told: a ServerCapabilities object. An
  * extension that two toolsets have is announced as the first of them has it. Tasks are announced as
  * the client's revision has them, if it has. */
-hub_announced hub_capabilities_announce(const hub_audience *audience, hub_revision revision,
+hub_announced hub_capabilities_announce(const hub_exposure *exposure, hub_revision revision,
                                         hub_buf *out);
 
 /* Whether a toolset that the audience sees has tasks of that era, or may turn out to. */
-bool hub_capabilities_has_tasks(const hub_audience *audience, hub_era era);
+bool hub_capabilities_has_tasks(const hub_exposure *exposure, hub_era era);
 
 #endif

@@ -6,6 +6,7 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -138,7 +139,7 @@ static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
 bool hub_parking_list(const hub_request *request)
 {
     hub_audience *audience = hub_session_audience(request->session);
-    if (request->call != NULL || !is_useful(hub_audience_exposure(audience))) {
+    if (request->call != NULL || !is_useful(hub_session_exposure(request->session))) {
         return false;
     }
     parked *one = parking_begin(request, 0);

@@ -354,3 +354,8 @@ void hub_exchange_profiles(hub_orchestrator *hub, hub_profile ***list, size_t *c
     *list = old;
     *count = old_count;
 }
+
+void hub_set_gate(hub_orchestrator *hub, const hub_gate *gate)
+{
+    hub->gate = gate;
+}

@@ -14,6 +14,7 @@
 #include "modules/instance.h"
 #include "modules/resolver.h"
 #include "state/store.h"
+#include "tools/exposure.h"
 #include "wire/lineage.h"
 
 #include <ev.h>
@@ -65,6 +66,15 @@ HUB_MUST_CHECK hub_err hub_offer_settings(hub_orchestrator *hub, const hub_setti
 
 /* Other settings: they are held, the ones before are let go of by the caller, who gets them. */
 const hub_settings *hub_exchange_settings(hub_orchestrator *hub, const hub_settings *settings);
+
+/* Who may see what: asked, where it is set, whenever somebody looks at something. */
+struct hub_gate {
+    /* What a session sees of what its audience does. Never NULL. */
+    hub_exposure *(*look)(hub_session *session, hub_exposure *exposure);
+};
+
+/* NULL: everybody sees all. */
+void hub_set_gate(hub_orchestrator *hub, const hub_gate *gate);
 
 /* The stations that every request visits. */
 hub_station_mask hub_wanted(const hub_orchestrator *hub);

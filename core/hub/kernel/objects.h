@@ -76,6 +76,7 @@ struct hub_orchestrator {
     hub_client *idle_clients;     /* those whom nobody holds, likewise … */
     size_t idle_client_count;     /* … at most as many as principals */
     size_t open_bindings;         /* instances not yet closed */
+    const hub_gate *gate;         /* who may see what; NULL: everybody all */
     hub_lineage lineage;          /* hubs in front of this one */
     hub_key key;                  /* signs what clients bring back; made at start */
     uint64_t begun_ms;            /* when it was made; monotonic */

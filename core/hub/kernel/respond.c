@@ -333,7 +333,7 @@ static hub_str translate_missing(const hub_call *call, hub_str error, hub_buf *t
     return hub_buf_ok(text) ? hub_buf_str(text) : error;
 }
 
-static void respond_rpc_error(const hub_call *call, hub_str error)
+static void respond_rpc_error(const hub_call *call, hub_str error, bool is_refused)
 {
     hub_str parts[HUB_FRAME_PARTS];
     hub_buf text;
@@ -341,8 +341,11 @@ static void respond_rpc_error(const hub_call *call, hub_str error)
     error = translate_missing(call, error, &text);
     size_t count = hub_dialect_error(call->context.revision, call->client_id, error, parts);
     int code = code_of(error);
-    /* To a transport it would say that the hub does not know the client's method. */
-    send_error(call->port, parts, count, code == HUB_RPC_METHOD_NOT_FOUND ? 0 : code,
+    /* To a transport the one would say that the hub does not know the client's method, the other
+     * that the hub asks for a credential: a server cannot. */
+    bool is_servers =
+        code == HUB_RPC_METHOD_NOT_FOUND || (code == HUB_RPC_INSUFFICIENT_SCOPE && !is_refused);
+    send_error(call->port, parts, count, is_servers ? 0 : code,
                hub_json_get(error, HUB_STR("data")));
     hub_buf_fini(&text);
 }
@@ -376,7 +379,7 @@ void hub_respond_outcome(const hub_call *call, const hub_outcome *outcome)
         send_answer(call->port, parts, count, 0);
         return;
     case PATCHBAY_RPC_ERROR:
-        respond_rpc_error(call, outcome->json);
+        respond_rpc_error(call, outcome->json, outcome->is_refused);
         return;
     default:
         respond_failure(call, outcome);

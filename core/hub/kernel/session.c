@@ -112,7 +112,7 @@ void hub_session_close(hub_session *session)
 bool hub_session_judge(hub_session *session, hub_identity *identity)
 {
     HUB_IS(session, SESSION);
-    hub_assert(strcmp(identity->name, session->identity->name) == 0);
+    hub_assert(strcmp(identity->name, hub_session_who(session)) == 0);
     if (identity->profile != NULL &&
         strcmp(identity->profile, hub_profile_name(session->profile)) != 0) {
         return false;
@@ -121,6 +121,19 @@ bool hub_session_judge(hub_session *session, hub_identity *identity)
     hub_identity_unref(session->identity);
     session->identity = identity;
     return true;
+}
+
+void hub_session_renew(hub_session *session, const hub_auth_settings *auth)
+{
+    hub_identity *own = session->identity;
+    if (!hub_identity_is_of_token(own) || hub_auth_renew(auth, &session->identity)) {
+        return;
+    }
+    hub_identity bare = {.name = own->name, .profile = own->profile, .expires = 1};
+    memcpy(bare.credential, own->credential, sizeof bare.credential);
+    hub_identity *spent = hub_identity_make(&bare);
+    session->identity = spent != NULL ? spent : hub_identity_ref(&HUB_IDENTITY_NOBODY);
+    hub_identity_unref(own);
 }
 
 void hub_session_abort(hub_session *session)

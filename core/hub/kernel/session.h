@@ -9,6 +9,7 @@
 #include "hub/kernel/capabilities.h"
 #include "hub/kernel/client.h"
 #include "hub/kernel/principal.h"
+#include "identity/credentials.h"
 #include "hub/kernel/transport.h"
 #include "hub/kernel/types.h"
 #include "tools/catalog.h"
@@ -24,6 +25,10 @@ const char *hub_session_who(const hub_session *session);    /* the principal's n
 
 /* The newest credential that it was used with; borrowed until the loop goes on. */
 hub_identity *hub_session_identity(const hub_session *session);
+
+/* The settings are others: by a token that is there still, it has what that one is good for now; by
+ * one that is gone, or without memory, nothing. */
+void hub_session_renew(hub_session *session, const hub_auth_settings *auth);
 const char *hub_session_transport(const hub_session *session);
 const void *hub_session_listener(const hub_session *session); /* only compared */
 

@@ -67,9 +67,12 @@ static const member MEMBERS[] = {
     MEMBER(NAMES, tags, HUB_TOOLSET_TUNED),
     MEMBER(TEXT, category, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, forward_headers, HUB_TOOLSET_TUNED),
+    MEMBER(NAMES, scopes, HUB_TOOLSET_TUNED),
+    MEMBER(NAMES, tool_scopes, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, trust_annotations, HUB_TOOLSET_TUNED),
 };
 
-_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 208,
+_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 256,
                "a new member of hub_toolset_settings belongs into MEMBERS, or a reload would "
                "neither notice nor keep it");
 

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "identity/credentials.h"
+#include "identity/rules.h"
 #include "tools/rules.h"
 
 typedef enum hub_startup {
@@ -44,15 +45,16 @@ typedef struct hub_toolset_settings {
     const char *config_json; /* for the module: one JSON object, variables expanded */
     const char *source;      /* "FILE:LINE", for messages */
     const char
-        *process_json;     /* isolated: how its process is run, an object (isolation.h); NULL: {} */
-    bool enabled;          /* false: switched off by configuration, for good */
-    bool active;           /* false: available, but not active at start */
-    bool lazy;             /* upstreams: connect at the first need (default) */
-    bool sharing_session;  /* sharing: session — one instance per client session */
-    bool cache;            /* its catalog is remembered on disk, if there is a folder for it */
-    bool trusts_tags;      /* tags and category that its server gives its tools count for filters */
-    bool is_isolated;      /* isolation: process — its module runs in a process of its own */
-    uint32_t memory_limit; /* … which has so many bytes at most; 0: no limit */
+        *process_json;    /* isolated: how its process is run, an object (isolation.h); NULL: {} */
+    bool enabled;         /* false: switched off by configuration, for good */
+    bool active;          /* false: available, but not active at start */
+    bool lazy;            /* upstreams: connect at the first need (default) */
+    bool sharing_session; /* sharing: session — one instance per client session */
+    bool cache;           /* its catalog is remembered on disk, if there is a folder for it */
+    bool trusts_tags;     /* tags and category that its server gives its tools count for filters */
+    bool trust_annotations; /* access rules believe what its tools say of themselves */
+    bool is_isolated;       /* isolation: process — its module runs in a process of its own */
+    uint32_t memory_limit;  /* … which has so many bytes at most; 0: no limit */
     uint32_t call_timeout_ms;
     uint32_t max_calls; /* of clients, in flight, but those about tasks; 0: the hub's own limit */
     uint32_t queue;     /* how many more wait for a place; 0: none, they are refused */
@@ -64,6 +66,8 @@ typedef struct hub_toolset_settings {
     hub_names tags;            /* added to each of its tools */
     const char *category;      /* NULL: each tool's own */
     hub_names forward_headers; /* of clients' HTTP requests, that its module may see */
+    hub_names scopes;          /* that all calls need */
+    hub_names tool_scopes;     /* … and those of some tools: "GLOB\nSCOPE SCOPE" */
 } hub_toolset_settings;
 
 typedef struct hub_profile_settings {
@@ -209,6 +213,7 @@ typedef struct hub_settings {
     size_t listen_count;
     hub_auth_settings auth;
     hub_state_settings state;
+    hub_access_settings access;
     hub_limits limits;
     hub_log_level log_level;
     bool log_json;

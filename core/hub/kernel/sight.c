@@ -16,8 +16,12 @@ static hub_sight sight_of(const hub_session *session, hub_revision revision)
 
 hub_exposure *hub_session_exposure(const hub_session *session)
 {
+    const hub_gate *gate = session->profile->hub->gate;
     HUB_IS(session->audience, AUDIENCE);
-    return session->audience->exposure;
+    hub_exposure *exposure = session->audience->exposure;
+    return gate == NULL || exposure == NULL
+               ? exposure
+               : gate->look((hub_session *)(uintptr_t)session, exposure);
 }
 
 hub_sight hub_session_sight(const hub_session *session)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "hub/access/access.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -73,7 +74,15 @@ static void tell_session(const hub_session *session, const uint8_t changed[HUB_K
 {
     hub_sight sight = hub_session_sight(session);
     bool is_news[HUB_TOPICS];
-    find_news(session, sight, changed, is_asked_for, is_news);
+    uint8_t own[HUB_KINDS]; /* of what this one may see */
+    bool is_gated = hub_access_is_on(hub_session_hub(session));
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        bool is_changed = changed[kind] != 0;
+        own[kind] = !is_gated                                                 ? changed[kind]
+                    : hub_access_is_news(session, (hub_kind)kind, is_changed) ? UINT8_MAX
+                                                                              : 0;
+    }
+    find_news(session, sight, own, is_asked_for, is_news);
     for (int topic = 0; topic < HUB_TOPICS; topic++) {
         if (is_news[topic] && hub_session_is_initialized(session) &&
             hub_session_announced(session)->lists[topic]) {
@@ -82,7 +91,7 @@ static void tell_session(const hub_session *session, const uint8_t changed[HUB_K
         }
     }
     sight.revision = HUB_REVISION_NEWEST;
-    find_news(session, sight, changed, is_asked_for, is_news);
+    find_news(session, sight, own, is_asked_for, is_news);
     for (int topic = 0; topic < HUB_TOPICS; topic++) {
         hub_listen *listen = is_news[topic] ? hub_notices_in(session)->listens : NULL;
         for (; listen != NULL; listen = listen->next) {
@@ -102,7 +111,7 @@ static void tell(hub_notifier *notifier)
         any = any || changed[kind] != 0;
     }
     hub_notifier_settle(notifier);
-    if (!any) {
+    if (!any && !hub_access_is_on(hub_audience_hub(notifier->audience))) {
         return;
     }
     notifier->quiet_until = hub_clock_now_ms() + HUB_LIMIT_NOTIFY_STORM_MS;
@@ -247,6 +256,17 @@ unsigned hub_notifier_count(const hub_notifier *notifier)
     return notifier->count;
 }
 
+/* Other rules: who sees something else by them is told. */
+static void settings_changed(hub_orchestrator *hub)
+{
+    for (size_t i = 0; hub_access_may_show_others(hub) && i < hub_profile_total(hub); i++) {
+        for (hub_audience *at = hub_profile_audience(hub_profile_at(hub, i)); at != NULL;
+             at = hub_audience_next(at)) {
+            hub_notifier_changed(hub_notifier_of(at), true);
+        }
+    }
+}
+
 /* The end of a session is that of its streams and subscriptions. */
 static void end_session(hub_session *session)
 {
@@ -265,6 +285,7 @@ const hub_station HUB_NOTICES_STATION = {
     .audience_begins = begin,
     .audience_ends = end,
     .holds_id = hub_listen_is_open,
+    .settings_changed = settings_changed,
     .session_ends = end_session,
     .toolset_bound = hub_subscription_rebind,
     .toolset_less = hub_subscription_sweep,

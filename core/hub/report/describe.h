@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "hub/kernel/types.h"
+#include "tools/exposure.h"
 
 /* Append an array with one object per toolset: key, module, description, active, state, reason,
  * toolCount, summary (one line for people), status (hub/report/status.h). `profile` NULL: the

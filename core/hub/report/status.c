@@ -12,6 +12,7 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
 #include "hub/limits/queue.h"
@@ -234,19 +235,18 @@ static bool shows_inactive(const hub_profile *profile)
            hub_profile_settings_of(profile)->startup != HUB_STARTUP_STATIC;
 }
 
-/* Whether the policies let an audience know of a toolset. */
-static bool may_tell_of(const hub_audience *audience, const hub_toolset *toolset)
+/* Whether who sees that may know of a toolset. */
+static bool may_tell_of(hub_exposure *seen, const hub_toolset *toolset)
 {
-    return hub_exposure_may_tell_of(hub_audience_exposure(audience),
-                                    hub_str_of(hub_toolset_key(toolset)));
+    return hub_exposure_may_tell_of(seen, hub_str_of(hub_toolset_key(toolset)));
 }
 
-static bool may_tell_of_all(const hub_audience *audience)
+static bool may_tell_of_all(const hub_audience *audience, hub_exposure *seen)
 {
     const hub_orchestrator *hub = hub_audience_hub(audience);
     bool may = shows_inactive(hub_audience_profile(audience));
     for (size_t i = 0; may && i < hub_toolset_total(hub); i++) {
-        may = may_tell_of(audience, hub_toolset_at(hub, i));
+        may = may_tell_of(seen, hub_toolset_at(hub, i));
     }
     return may;
 }
@@ -267,7 +267,7 @@ static void add_audit(const hub_orchestrator *hub, hub_buf *out)
 }
 
 /* Where it is, and why not, only for those who may know of all toolsets. */
-static void add_state(const hub_audience *audience, hub_buf *out)
+static void add_state(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
 {
     static const char *const CONDITIONS[] = {
         [HUB_STATE_OFF] = "off", [HUB_STATE_OK] = "ok", [HUB_STATE_UNAVAILABLE] = "unavailable"};
@@ -279,31 +279,31 @@ static void add_state(const hub_audience *audience, hub_buf *out)
     hub_json_add_key(out, HUB_STR("state"));
     hub_buf_add_char(out, '{');
     add_text(out, "condition", CONDITIONS[health.condition]);
-    if (may_tell_of_all(audience) && health.reason[0] != '\0') {
+    if (may_tell_of_all(audience, seen) && health.reason[0] != '\0') {
         add_text(out, "reason", health.reason);
     }
-    if (may_tell_of_all(audience) && health.notice[0] != '\0') {
+    if (may_tell_of_all(audience, seen) && health.notice[0] != '\0') {
         add_text(out, "notice", health.notice);
     }
     hub_buf_printf(out, ",\"encrypted\":%s}", health.has_key ? "true" : "false");
 }
 
 /* Why, only for those who may know of all toolsets: the reason can name any. */
-static void add_refused_reload(const hub_audience *audience, hub_buf *out)
+static void add_refused_reload(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
 {
     const hub_reload_state *state = hub_reload_state_of(hub_audience_hub(audience));
     if (state->refused_ms > 0) {
         hub_json_add_key(out, HUB_STR("refusedReload"));
         hub_buf_add_char(out, '{');
         add_count(out, "agoMs", hub_clock_now_ms() - state->refused_ms);
-        if (may_tell_of_all(audience)) {
+        if (may_tell_of_all(audience, seen)) {
             add_text(out, "reason", state->refusal.text);
         }
         hub_buf_add_char(out, '}');
     }
 }
 
-static void add_hub(const hub_audience *audience, hub_buf *out)
+static void add_hub(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
 {
     const hub_orchestrator *hub = hub_audience_hub(audience);
     const hub_generation *generation = hub_settings_of(hub)->generation;
@@ -315,23 +315,23 @@ static void add_hub(const hub_audience *audience, hub_buf *out)
     add_count(out, "generation", generation != NULL ? generation->number : 1);
     add_count(out, "inFlight", hub_call_count(hub_calls_of(hub)));
     add_count(out, "refused", hub_refused(hub));
-    add_refused_reload(audience, out);
+    add_refused_reload(audience, seen, out);
     add_audit(hub, out);
-    add_state(audience, out);
+    add_state(audience, seen, out);
     hub_buf_add_char(out, '}');
 }
 
-void hub_status_add(const hub_audience *audience, hub_buf *out)
+void hub_status_add(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
 {
     const hub_profile *profile = hub_audience_profile(audience);
     const hub_orchestrator *hub = hub_profile_hub(profile);
     hub_buf_add(out, HUB_STR("{\"hub\":"));
-    add_hub(audience, out);
+    add_hub(audience, seen, out);
     hub_buf_add(out, HUB_STR(",\"toolsets\":["));
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         const hub_toolset *toolset = hub_toolset_at(hub, i);
-        bool is_active = hub_audience_has(audience, toolset);
-        if (is_active || (shows_inactive(profile) && may_tell_of(audience, toolset))) {
+        bool is_active = hub_exposure_source(seen, hub_str_of(hub_toolset_key(toolset))) != NULL;
+        if (is_active || (shows_inactive(profile) && may_tell_of(seen, toolset))) {
             hub_json_add_comma(out);
             hub_buf_add_char(out, '{');
             add_text(out, "key", hub_toolset_settings_of(toolset)->key);
@@ -382,7 +382,8 @@ void hub_status_respond(const hub_request *request)
 {
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    hub_status_add(hub_session_audience(request->session), &out);
+    hub_status_add(hub_session_audience(request->session), hub_session_exposure(request->session),
+                   &out);
     if (hub_buf_ok(&out)) {
         hub_respond_result(request, hub_buf_str(&out));
     } else {

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "hub/kernel/call.h"
+#include "tools/exposure.h"
 
 struct hub_request;
 
@@ -42,7 +43,7 @@ void hub_status_add_toolset(const hub_audience *audience, const hub_toolset *too
 /* Append the status of the hub, an object: `hub`, and `toolsets` with `key`, `active` and `status`
  * of each. A profile whose clients cannot enable toolsets hears of its own ones alone, and none of
  * those that its policies hide unless they are active. */
-void hub_status_add(const hub_audience *audience, hub_buf *out);
+void hub_status_add(const hub_audience *audience, hub_exposure *seen, hub_buf *out);
 
 /* Append an array with an object for each toolset that is in use but failed or not connected yet:
  * `toolset`, `state`. Whether there is any. */

@@ -123,7 +123,7 @@ void hub_listing_respond_discover(const hub_request *request)
     hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_printf(&result, "{\"supportedVersions\":[\"%s\"],\"capabilities\":",
                    hub_revision_date(HUB_REVISION_NEWEST));
-    (void)hub_capabilities_announce(hub_session_audience(request->session), HUB_REVISION_NEWEST,
+    (void)hub_capabilities_announce(hub_session_exposure(request->session), HUB_REVISION_NEWEST,
                                     &result);
     add_instructions(settings, &result);
     add_modern_tail(settings, &result);
@@ -141,7 +141,7 @@ void hub_listing_respond_initialize(const hub_request *request, hub_revision rev
                    "{\"protocolVersion\":\"%s\",\"capabilities\":", hub_revision_date(revision));
     hub_session_note_announced(
         request->session,
-        hub_capabilities_announce(hub_session_audience(request->session), revision, &result));
+        hub_capabilities_announce(hub_session_exposure(request->session), revision, &result));
     hub_buf_add(&result, HUB_STR(",\"serverInfo\":"));
     add_server_info(settings, &result);
     add_instructions(settings, &result);

@@ -203,6 +203,7 @@ static void change_toolsets(hub_call *call, const hub_way *way, const hub_str *t
                                     .call = hub_call_id(call),
                                     .enabling = enabling,
                                     .single = single};
+        hub_manager_ask_as(hub_manager_of(audience), hub_session_number(hub_call_session(call)));
         err = (enabling ? hub_manager_enable : hub_manager_disable)(
             hub_manager_of(audience), toolsets, count, way->message->at[HUB_M_META], on_changed,
             pending, &why);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/router/stations.h"
 
+#include "hub/access/access.h"
 #include "hub/active/manager.h"
 #include "hub/arguments/arguments.h"
 #include "hub/ask/ask.h"
@@ -23,6 +24,7 @@
 /* In the order in which a call passes them on its way to a module; its outcome passes them in the
  * other. */
 const hub_station *const HUB_STATIONS[] = {
+    &HUB_ACCESS_STATION,     /* may its sender do it? */
     &HUB_RATES_STATION,      /* may it be asked for now? */
     &HUB_FORWARD_STATION,    /* headers that go on to servers */
     &HUB_PROGRESS_STATION,   /* held back, it leaves before the answer */

@@ -10,6 +10,7 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
 #include "hub/tasks/tasks_internal.h"
@@ -106,7 +107,7 @@ void hub_tasks_forward(const hub_request *request)
     hub_str raw = request->message->at[HUB_M_TASK_ID];
     hub_buf text;
     hub_str id;
-    if (!hub_capabilities_has_tasks(hub_session_audience(session), request->context.era)) {
+    if (!hub_capabilities_has_tasks(hub_session_exposure(session), request->context.era)) {
         refuse_call(request, HUB_RPC_METHOD_NOT_FOUND, "no active toolset has tasks");
         return;
     }

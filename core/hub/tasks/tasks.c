@@ -8,6 +8,7 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
 #include "hub/tasks/tasks_internal.h"
@@ -88,7 +89,7 @@ static task_wish read_wish(const hub_call *call, const hub_way *way)
         }
         return task.len > 0 && offered ? HIDDEN : UNWANTED;
     }
-    if (!hub_capabilities_has_tasks(hub_session_audience(hub_call_session(call)), HUB_ERA_LEGACY)) {
+    if (!hub_capabilities_has_tasks(hub_session_exposure(hub_call_session(call)), HUB_ERA_LEGACY)) {
         return UNWANTED; /* nobody was promised anything: the word means nothing */
     }
     if (hub_json_type_of(task) != HUB_JSON_OBJECT) {

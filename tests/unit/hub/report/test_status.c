@@ -54,7 +54,7 @@ static const char *member(const char *name)
     static char text[1024];
     hub_buf out;
     hub_buf_init(&out, 65536);
-    hub_status_add(audience(), &out);
+    hub_status_add(audience(), hub_audience_exposure(audience()), &out);
     assert_true(hub_buf_ok(&out));
     hub_str whole;
     assert_int_equal(hub_json_check(hub_buf_str(&out), &whole, NULL), HUB_OK);

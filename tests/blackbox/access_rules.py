@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access rules: who sees what, what a call's arguments decide, scopes. What may not be seen is answered as what does
+not exist, in every method and meta-tool, in both eras."""
+
+import json
+import sys
+from pathlib import Path
+
+from http_client import HttpTest
+from mcp import INVALID_PARAMS, HubTest, fixture, main, tool
+
+INSUFFICIENT_SCOPE = -31005
+NOT_CONFIRMED = -31006
+
+READS = {"annotations": {"readOnlyHint": True}}
+TOOLSETS = {
+    "docs": fixture(tool("read_page", **READS), "delete_page"),
+    "ops": fixture("restart"),
+}
+RULES = {
+    "default": "deny",
+    "rules": [
+        {"who": {"groups": ["ops"]}, "then": "allow"},
+        {"who": {"scopes": ["tools:read"]}, "tools": {"read_only": True, "match": ["docs:*"]}, "then": "allow"},
+    ],
+}
+
+
+class Two(HttpTest):
+    """ann is an operator; bob may read."""
+
+    def setUp(self):
+        super().setUp()
+        self.tokens = self.home / "tokens.json"
+        self.ann = self.new_token("ann", "--groups", "ops")
+        self.bob = self.new_token("bob", "--scopes", "tools:read")
+
+    def new_token(self, name, *rights):
+        done = self.cli("token", "new", name, "--tokens", self.tokens, *rights, modules=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {"Authorization": f"Bearer {done.stdout.strip()}"}
+
+    def serve(self, access=RULES, toolsets=TOOLSETS, **more):
+        manifest = {"access": access, "toolsets": toolsets, **more}
+        return self.http("--tokens", str(self.tokens), manifest=manifest)
+
+    def names(self, server, who, kind="tools"):
+        return [t["name"] for t in server.modern(f"{kind}/list", headers=who).answer.result[kind] if "__" in t["name"]]
+
+
+class Seen(Two):
+    def test_lists(self):
+        server = self.serve()
+        self.assertEqual(self.names(server, self.ann), ["docs__delete_page", "docs__read_page", "ops__restart"])
+        self.assertEqual(self.names(server, self.bob), ["docs__read_page"])
+        legacy = server.legacy(headers=self.bob)
+        listed = [t["name"] for t in legacy.request("tools/list").answer.result["tools"] if "__" in t["name"]]
+        self.assertEqual(listed, ["docs__read_page"])
+
+    def test_a_hidden_tool_is_answered_as_an_unknown_one(self):
+        server = self.serve()
+        self.assertIs(server.call("docs__delete_page", headers=self.ann).answer.result.get("isError", False), False)
+        bare = self.serve(toolsets={"docs": fixture(tool("read_page", **READS))})  # where there is none
+        for name in ("docs__delete_page", "ops__restart"):
+            for arguments in ({}, {"a": 1}, {"a": [1, 2]}):
+                with self.subTest(name=name, arguments=arguments):
+                    hidden, missing = (s.modern("tools/call", {"name": name, "arguments": arguments}, headers=self.bob, request_id=7)
+                                       for s in (server, bare))
+                    self.assertIn(b"Unknown tool", hidden.body)
+                    self.assertEqual((hidden.status, hidden.body), (missing.status, missing.body))
+
+    def test_meta_tools_say_nothing_of_what_is_hidden(self):
+        server = self.serve()
+        for call, arguments in (
+            ("list_toolsets", {}),
+            ("list_tools", {}),
+            ("describe_toolset", {"toolset": "ops"}),
+            ("enable_toolset", {"toolset": "ops"}),
+            ("disable_toolset", {"toolsets": ["ops", "docs"]}),
+            ("enable_toolset", {"toolsets": ["docs"]}),
+            ("enable_toolset", {"toolset": "opps"}),
+        ):
+            with self.subTest(call=call, arguments=arguments):
+                reply = server.call(call, arguments, headers=self.bob)
+                text = json.dumps(reply.answer.data).replace('\\"ops\\"', "")
+                self.assertNotIn("restart", text)
+                self.assertNotIn("delete_page", text)
+                if call == "list_toolsets" or "opps" in str(arguments):
+                    self.assertNotIn("ops\"", text.replace("opps", ""))
+        known = server.call("describe_toolset", {"toolset": "ops"}, headers=self.bob).answer.data
+        unknown = server.call("describe_toolset", {"toolset": "opz"}, headers=self.bob).answer.data
+        known.pop("id"), unknown.pop("id")
+        self.assertEqual(json.dumps(known).replace("ops", "X"), json.dumps(unknown).replace("opz", "X"))
+
+    def test_the_status_says_nothing_of_what_is_hidden(self):
+        server = self.serve()
+        text = json.dumps(server.modern("patchbay/status", headers=self.bob).answer.data)
+        self.assertIn("docs", text)
+        self.assertNotIn('"ops"', text)
+
+    def test_another_ones_session_is_not_found(self):
+        server = self.serve()
+        legacy = server.legacy(headers=self.ann)
+        reply = server.post(legacy.message("tools/list"), legacy.headers(self.bob))
+        self.assertEqual(reply.status, 404)
+
+    def test_the_credential_of_each_request_counts_within_a_session(self):
+        weak = self.new_token("cat", "--scopes", "tools:read")
+        strong = self.new_token("cat", "--groups", "ops")
+        server = self.serve()
+        legacy = server.legacy(headers=strong)
+        for who, count in ((strong, 3), (weak, 1), (strong, 3)):
+            result = server.post(legacy.message("tools/list"), legacy.headers(who)).answer.result
+            self.assertEqual(len([t for t in result["tools"] if "__" in t["name"]]), count)
+        refused = server.post(legacy.message("tools/call", {"name": "ops__restart"}), legacy.headers(weak)).answer
+        self.assertEqual(refused.error["code"], INVALID_PARAMS)
+
+    def test_a_token_that_is_pinned_to_a_profile_finds_no_other(self):
+        pinned = self.new_token("dan", "--groups", "ops", "--profile", "small")
+        server = self.serve(profiles={"small": {"toolsets": ["docs"]}})
+        self.assertEqual(self.names(server, pinned), ["docs__delete_page", "docs__read_page"])
+        self.assertEqual(server.modern("tools/list", headers=pinned, path="/mcp/small").status, 200)
+        self.assertEqual(server.modern("tools/list", headers=pinned, path="/mcp/default").status, 404)
+        self.assertEqual(server.modern("tools/list", headers=pinned, path="/mcp/none").status, 404)
+
+    def test_a_reload_takes_a_right_away(self):
+        server = self.serve()
+        legacy = server.legacy(headers=self.bob)
+        self.assertEqual(self.names(server, self.bob), ["docs__read_page"])
+        manifest = {"access": {"default": "deny", "rules": RULES["rules"][:1]}, "toolsets": TOOLSETS}
+        fresh = self.home / ".patchbay.json.new"
+        fresh.write_text(json.dumps(manifest), encoding="utf-8")
+        fresh.rename(self.home / "patchbay.json")
+        server.hub.wait_log("config.reloaded")
+        self.assertEqual(self.names(server, self.bob), [])
+        self.assertEqual([t for t in legacy.request("tools/list").answer.result["tools"] if "__" in t["name"]], [])
+        self.assertEqual(len(self.names(server, self.ann)), 3)
+
+    def test_a_token_whose_scopes_are_taken_away(self):
+        server = self.serve()
+        legacy = server.legacy(headers=self.bob)
+        tokens = json.loads(self.tokens.read_text())
+        for token in tokens:
+            token.pop("scopes", None)
+        fresh = self.home / ".tokens.new"
+        fresh.write_text(json.dumps(tokens))
+        fresh.chmod(0o600)
+        fresh.rename(self.tokens)
+        server.hub.wait_log("config.reloaded")
+        self.assertEqual([t for t in legacy.request("tools/list").answer.result["tools"] if "__" in t["name"]], [])
+
+
+class Trust(Two):
+    RULES = {"default": "deny", "rules": [
+        {"tools": {"read_only": True}, "then": "allow"},
+        {"tools": {"destructive": False, "tags": ["safe"]}, "then": "allow"},
+        {"tools": {"category": "harmless"}, "then": "allow"},
+    ]}
+
+    def test_what_a_server_says_of_itself_counts_where_it_is_trusted(self):
+        tools = [
+            {**tool("reads"), **READS},
+            {**tool("tagged"), "annotations": {"destructiveHint": False}, "_meta": {"patchbay/tags": ["safe"]}},
+            {**tool("placed"), "_meta": {"patchbay/category": "harmless"}},
+            tool("plain"),
+        ]
+        server = {"command": sys.executable, "args": ["-c", SERVER, json.dumps(tools)]}
+        hub = self.serve(self.RULES, {
+            "far": server,
+            "near": {**server, "trust_annotations": True},
+            "dear": {**server, "trust_annotations": True, "trust_tags": True},
+            "ours": {**server, "tags": ["safe"], "category": "harmless"},
+        })
+        self.assertEqual(self.names(hub, self.bob), [
+            "dear__placed", "dear__reads", "dear__tagged", "near__reads",
+            "ours__placed", "ours__plain", "ours__reads", "ours__tagged"])
+
+
+SERVER = r"""
+import json, sys
+TOOLS = json.loads(sys.argv[1])
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    method = message["method"]
+    if method == "initialize":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif method == "tools/list":
+        result = {"tools": TOOLS}
+    elif method == "tools/call":
+        result = {"content": [{"type": "text", "text": "done"}]}
+    elif method == "ping":
+        result = {}
+    else:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}}), flush=True)
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+class Arguments(Two):
+    ACCESS = {"default": "deny", "rules": [
+        {"tools": {"match": ["docs:delete_*"]}, "arguments": {"/path": {"beneath": "/srv"}}, "then": "allow"},
+        {"tools": {"match": ["docs:read_*"]}, "arguments": {"/n": {"max": 3}}, "then": "deny"},
+        {"tools": {"match": ["docs:read_*"]}, "then": "allow"},
+        {"tools": {"match": ["ops:restart"]}, "then": "confirm", "reason": "it hurts"},
+    ]}
+
+    def raw(self, server, name, arguments):
+        message = server.modern_request("tools/call", {"name": name, "arguments": {"here": 1}})
+        body = json.dumps(message).replace('{"here": 1}', arguments).encode()
+        return server.ask("POST", "/mcp", server.modern_headers(message, self.bob), body).answer
+
+    def test_conditions(self):
+        server = self.serve(self.ACCESS)
+        for name, arguments, outcome in (
+            ("docs__delete_page", '{"path": "/srv/a"}', "ok"),
+            ("docs__delete_page", '{"path": "/srv/../etc"}', "unknown"),
+            ("docs__delete_page", '{"path": "/srv/\\u002e\\u002e/etc"}', "unknown"),
+            ("docs__delete_page", '{"path": "/srv/%2e%2e/etc"}', "unknown"),
+            ("docs__delete_page", '{"path": ["/srv"]}', "unknown"),
+            ("docs__delete_page", "{}", "unknown"),
+            ("docs__delete_page", '{"path": "/srv/a", "path": "/etc"}', "twice"),
+            ("docs__delete_page", '{"path": "/srv/a", "p\\u0061th": "/etc"}', "twice"),
+            ("docs__delete_page", '{"path": "/srv/a", "Path": "/etc"}', "twice"),
+            ("docs__delete_page", '{"path": "/srv/a", "x": [{"q": 1, "q": 2}]}', "twice"),
+            ("docs__read_page", '{"n": 4}', "ok"),
+            ("docs__read_page", '{"n": 3}', "unknown"),
+            ("docs__read_page", '{"n": "4"}', "unknown"),
+            ("docs__read_page", "{}", "unknown"),
+            ("ops__restart", "{}", "unconfirmed"),
+            ("ops__restart", '{"a": 1, "a": 2}', "unconfirmed"),
+        ):
+            with self.subTest(name=name, arguments=arguments):
+                answer = self.raw(server, name, arguments)
+                if outcome == "ok":
+                    self.assertIs(answer.result.get("isError", False), False)
+                    continue
+                code = NOT_CONFIRMED if outcome == "unconfirmed" else INVALID_PARAMS
+                self.assertEqual(answer.error["code"], code)
+                word = {"unknown": "Unknown tool: " + name, "twice": "", "unconfirmed": "it hurts"}[outcome]
+                self.assertIn(word, answer.error["message"])
+                if outcome == "twice":
+                    self.assertNotIn("Unknown", answer.error["message"])
+        self.assertEqual(self.names(server, self.bob), ["docs__delete_page", "docs__read_page", "ops__restart"])
+
+
+class Command(HubTest):
+    def access(self, *words, **options):
+        return self.cli("access", *words, modules=False, **options)
+
+    def test_rule_sets(self):
+        files = sorted((Path(__file__).parent.parent / "access").glob("*.yaml"))
+        self.assertGreater(len(files), 20)
+        for path in files:
+            with self.subTest(file=path.name):
+                done = self.access("test", path)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+                self.assertRegex(done.stdout, r"^\d+ passed, 0 failed\n$")
+
+    def test_an_expectation_that_does_not_hold(self):
+        path = self.home / "tests.yaml"
+        path.write_text("access: {default: deny}\ntests:\n  - {who: local, tool: 'a:b', then: allow}\n")
+        done = self.access("test", path)
+        self.assertEqual(done.returncode, 6)
+        self.assertSays(done.stdout, "tests.yaml:3", "local, a:b: wanted allow, found deny, by the default", "0 passed, 1 failed")
+        for text in ("access: {}\n", "access: {}\ntests: []\n", "access: {rules: [{}]}\ntests: [{}]\n"):
+            path.write_text(text)
+            self.assertEqual(self.access("test", path).returncode, 3, text)
+
+    def test_explain(self):
+        tokens = self.home / "tokens.json"
+        self.cli("token", "new", "ann", "--tokens", tokens, "--groups", "ops", modules=False)
+        manifest = self.home / "hub.json"
+        manifest.write_text(json.dumps({"access": RULES, "toolsets": {"docs": {"module": "x", "scopes": ["docs:use"]}}}))
+        usual = ("--config", manifest, "--tokens", tokens)
+        done = self.access("explain", "token:ann", "ops:restart", *usual)
+        self.assertSays(done.stdout, "allow, by ", "hub.json", "rules[0]", "listed")
+        done = self.access("explain", "token:ann", "docs:read_page", *usual)
+        self.assertSays(done.stdout, "challenge", "a call needs the scopes: docs:use")
+        done = self.access("explain", "uid:7", "docs:read_page", "--arguments", '{"a": 1}', *usual)
+        self.assertEqual(done.stdout, "deny, by the default; a call needs the scopes: docs:use; not listed\n")
+        self.assertEqual(self.access("explain", "uid:7", "docs", *usual).returncode, 2)
+        self.assertEqual(self.access("explain", "uid:7", "docs:a", "--arguments", "[]", *usual).returncode, 2)
+
+
+class Held(HubTest):
+    def test_a_call_that_waits_while_its_right_is_taken_away_does_not_run(self):
+        toolsets = {"alpha": fixture("one", "hold", max_calls=1)}
+        client = self.modern(toolsets=toolsets, manifest={"access": {"default": "allow"}})
+        held = client.send_call("alpha__hold")
+        waiting = client.send_call("alpha__one")
+        client.barrier()
+        manifest = {"access": {"rules": [{"tools": {"match": ["alpha:one"]}, "then": "deny"}]}, "toolsets": toolsets}
+        fresh = self.home / ".patchbay.json.new"
+        fresh.write_text(json.dumps(manifest), encoding="utf-8")
+        fresh.rename(self.home / "patchbay.json")
+        client.hub.wait_log("config.reloaded")
+        client.cancel(held)
+        self.assertEqual(client.hub.response(waiting).error["message"], "Unknown tool: alpha__one")
+
+
+class Scopes(Two):
+    def test_a_challenge_names_all_scopes(self):
+        toolsets = {"docs": {**TOOLSETS["docs"], "scopes": ["docs:use"], "tools": {"scopes": {"delete_*": ["docs:delete"]}}}}
+        access = {"rules": [{"who": {"scopes": ["extra"]}, "tools": {"match": ["*:read_*"]}, "then": "challenge"}]}
+        able = self.new_token("eve", "--scopes", "docs:use,docs:delete,extra")
+        server = self.serve(access, toolsets)
+        for name, scope in (("docs__delete_page", "docs:use docs:delete"), ("docs__read_page", "docs:use extra")):
+            self.assertIn(name, self.names(server, self.bob))
+            reply = server.call(name, headers=self.bob)
+            self.assertEqual(reply.status, 403)
+            self.assertEqual(reply.header("www-authenticate"), f'Bearer error="insufficient_scope", scope="{scope}"')
+            self.assertEqual(reply.answer.error["code"], INSUFFICIENT_SCOPE)
+            self.assertEqual(reply.answer.error["data"], {"code": "insufficient_scope", "scope": scope})
+            self.assertEqual(server.call(name, headers=able).status, 200)
+        legacy = server.legacy(headers=self.bob)
+        self.assertEqual(legacy.request("tools/call", {"name": "docs__read_page"}).status, 403)
+
+    def test_over_stdio_it_is_an_error(self):
+        client = self.legacy(toolsets={"docs": {**TOOLSETS["docs"], "scopes": ["docs:use"]}})
+        error = client.call("docs__read_page").error
+        self.assertEqual((error["code"], error["data"]["scope"]), (INSUFFICIENT_SCOPE, "docs:use"))
+
+
+if __name__ == "__main__":
+    main()

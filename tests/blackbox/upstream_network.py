@@ -265,9 +265,9 @@ class Names(Network):
 
     def test_a_name_that_takes_too_long(self):
         client, waits = self.hang(connect_timeout="200ms")
-        self.assertIn("error", client.hub.response(waits).data)
-        client.hub.wait_log("cannot reach http://name.hangs/mcp")
-        self.assertSays(client.hub.log, "timed out")
+        failure = client.hub.response(waits).tool_error
+        self.assertEqual(failure["code"], "TOOL_UNAVAILABLE")
+        self.assertSays(failure["message"], 'toolset "up"', "cannot reach http://name.hangs/mcp", "timed out")
         client.call("near__echo").result
 
     def test_a_name_that_does_not_exist(self):

@@ -504,6 +504,7 @@ bool hub_exposure_would_show(const hub_exposure *exposure, const hub_source *sou
         return false;
     }
     const hub_section *section = base->slots[holder->slot].lists[kind].section;
-    return kind != HUB_KIND_TOOL ||
-           hub_exposure_exposes(exposure, source, section->entries[holder->entry].item);
+    const hub_item *item = section->entries[holder->entry].item;
+    return exposure_is_seen(exposure, source, kind, item) &&
+           (kind != HUB_KIND_TOOL || hub_exposure_exposes(exposure, source, item));
 }

@@ -363,7 +363,7 @@ class Talking(HubTest):
         client.call("up__echo").result
         failure = client.call("up__hold").tool_error
         self.assertEqual(failure["code"], "TOOL_EXECUTION_FAILED")
-        self.assertSays(failure["message"], " ms")
+        self.assertSays(failure["message"], 'toolset "up"', "no answer within 3 s, and no progress", "`timeout`")
         line = recorder.wait_request("notifications/cancelled")
         self.assertEqual(slice_at(line, "params", "requestId"), slice_at(recorder.wait_calls(2)[-1], "id"))
 

@@ -12,6 +12,7 @@
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
 
@@ -300,12 +301,20 @@ void hub_logging_tell(hub_session *session, hub_str params_json)
     }
 }
 
-static void tell_audience(const hub_audience *audience, int level, hub_str params_json)
+/* Rules may hide the toolset from some of the audience. */
+static bool may_hear_of(const hub_session *session, const hub_toolset *toolset)
+{
+    return hub_exposure_source(hub_session_exposure(session),
+                               hub_str_of(hub_toolset_key(toolset))) != NULL;
+}
+
+static void tell_audience(const hub_audience *audience, const hub_toolset *toolset, int level,
+                          hub_str params_json)
 {
     for (hub_session *session = hub_audience_sessions(audience); session != NULL;
          session = hub_session_next_of_audience(session)) {
-        if (hub_session_is_initialized(session) && !hub_session_is_closing(session) &&
-            level >= session_level(session)) {
+        if (may_hear_of(session, toolset) && hub_session_is_initialized(session) &&
+            !hub_session_is_closing(session) && level >= session_level(session)) {
             send_message(session, hub_session_port(session), params_json);
         }
     }
@@ -326,7 +335,7 @@ void hub_logging_broadcast(hub_toolset *toolset, hub_str params_json)
         for (const hub_audience *audience = hub_profile_audience(hub_profile_at(hub, i));
              audience != NULL; audience = hub_audience_next(audience)) {
             if (hub_audience_sessions(audience) != NULL && hub_audience_has(audience, toolset)) {
-                tell_audience(audience, level, params_json);
+                tell_audience(audience, toolset, level, params_json);
             }
         }
     }

@@ -414,10 +414,13 @@ void hub_subscription_forget(hub_toolset *toolset)
 
 void hub_subscription_wake(const hub_audience *audience, hub_toolset *toolset)
 {
+    hub_str key = hub_str_of(hub_toolset_key(toolset));
     for (hub_subscription *at = hub_notices_of(toolset)->subscriptions; at != NULL;
          at = at->hh.next) {
         for (hub_subscriber *one = at->first; one != NULL; one = one->next) {
-            if (one->is_asleep && hub_session_audience(one->session) == audience) {
+            /* Rules may hide it from some of the audience, who sleep on. */
+            if (one->is_asleep && hub_session_audience(one->session) == audience &&
+                hub_exposure_source(hub_session_exposure(one->session), key) != NULL) {
                 one->is_asleep = false;
                 at->awake++;
             }

@@ -135,7 +135,7 @@ hub_notifier *hub_notifier_of(const hub_audience *audience)
 }
 
 /* Its sessions have been told what they were as those of another audience. */
-static void follow(hub_notifier *notifier, const hub_notifier *from)
+static void follow(hub_notifier *notifier, hub_notifier *from)
 {
     struct ev_loop *loop = hub_loop(hub_audience_hub(notifier->audience));
     for (int kind = 0; kind < HUB_KINDS; kind++) {

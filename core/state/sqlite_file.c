@@ -23,12 +23,13 @@ enum {
  * `forgotten` the last deletion that `gone` does not have any more. */
 static const char *const SCHEMA[] = {
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
-    "CREATE TABLE record (scope TEXT NOT NULL, kind TEXT NOT NULL, owner TEXT NOT NULL,"
-    " key TEXT NOT NULL, version INTEGER NOT NULL, secret INTEGER NOT NULL, key_id TEXT NOT NULL,"
-    " document BLOB NOT NULL, PRIMARY KEY (scope, kind, owner, key)) WITHOUT ROWID",
+    /* In parentheses, since that is one text and no comma is missing. */
+    ("CREATE TABLE record (scope TEXT NOT NULL, kind TEXT NOT NULL, owner TEXT NOT NULL,"
+     " key TEXT NOT NULL, version INTEGER NOT NULL, secret INTEGER NOT NULL, key_id TEXT NOT NULL,"
+     " document BLOB NOT NULL, PRIMARY KEY (scope, kind, owner, key)) WITHOUT ROWID"),
     "CREATE UNIQUE INDEX record_version ON record (version)",
-    "CREATE TABLE gone (version INTEGER PRIMARY KEY, scope TEXT NOT NULL, kind TEXT NOT NULL,"
-    " owner TEXT NOT NULL, key TEXT NOT NULL)",
+    ("CREATE TABLE gone (version INTEGER PRIMARY KEY, scope TEXT NOT NULL, kind TEXT NOT NULL,"
+     " owner TEXT NOT NULL, key TEXT NOT NULL)"),
     "INSERT INTO meta VALUES ('changes', 0), ('records', 0), ('forgotten', 0)",
     "PRAGMA application_id = 1348618361",
     "PRAGMA user_version = 1",

@@ -27,10 +27,9 @@ static const struct {
     const char *code;
     bool retryable;
 } TOOL_ERRORS[] = {
-    [HUB_TOOL_NOT_IMPLEMENTED] = {"TOOL_NOT_IMPLEMENTED", false},
-    [HUB_TOOL_INVALID_INPUT] = {"TOOL_INVALID_INPUT", false},
-    [HUB_TOOL_UNAVAILABLE] = {"TOOL_UNAVAILABLE", true},
-    [HUB_TOOL_EXECUTION_FAILED] = {"TOOL_EXECUTION_FAILED", false},
+#define TOOL_ERROR(name, retryable, cause, cure) [HUB_TOOL_##name] = {"TOOL_" #name, retryable},
+    HUB_TOOL_ERRORS(TOOL_ERROR)
+#undef TOOL_ERROR
 };
 
 static const char *const LEVELS[] = {"\"debug\"", "\"info\"",     "\"notice\"", "\"warning\"",

@@ -7,6 +7,7 @@
 #define HUB_WIRE_MCP_H
 
 #include "base/err.h"
+#include "wire/errors.h"
 
 /* Legacy revisions open with an `initialize` handshake; modern ones carry version and capabilities
  * in every request (basic/versioning, Terminology). */
@@ -34,25 +35,11 @@ hub_revision hub_revision_parse(hub_str date);
 const char *hub_revision_date(hub_revision revision);
 hub_era hub_revision_era(hub_revision revision);
 
-/* JSON-RPC and MCP error codes that go over the wire. */
+/* JSON-RPC and MCP error codes that go over the wire: HUB_RPC_PARSE_ERROR and so on. */
 enum {
-    HUB_RPC_PARSE_ERROR = -32700,
-    HUB_RPC_INVALID_REQUEST = -32600,
-    HUB_RPC_METHOD_NOT_FOUND = -32601,
-    HUB_RPC_INVALID_PARAMS = -32602,
-    HUB_RPC_INTERNAL_ERROR = -32603,
-    HUB_RPC_HEADER_MISMATCH = -32020,
-    HUB_RPC_NO_RESOURCE_LEGACY = -32002, /* HUB_RPC_INVALID_PARAMS for modern clients */
-    HUB_RPC_URL_ELICITATION = -32042,    /* of 2025-11-25 alone */
-    HUB_RPC_MISSING_CAPABILITY = -32021,
-    HUB_RPC_UNSUPPORTED_VERSION = -32022,
-    /* The hub's own, outside of the range that JSON-RPC reserves (basic/index, Error Codes). */
-    HUB_RPC_OVERLOADED = -31001,  /* a limit is reached: try again later */
-    HUB_RPC_UNAVAILABLE = -31002, /* the toolset behind the request cannot be reached */
-    HUB_RPC_TIMED_OUT = -31003,   /* nobody answered in time */
-    HUB_RPC_SHUTTING_DOWN = -31004,
-    HUB_RPC_NOT_CONFIRMED = -31006,      /* its user did not say yes */
-    HUB_RPC_INSUFFICIENT_SCOPE = -31005, /* another credential is needed: data.scope says which */
+#define HUB_RPC_ERROR(name, code, cause, cure) HUB_RPC_##name = (code),
+    HUB_RPC_ERRORS(HUB_RPC_ERROR)
+#undef HUB_RPC_ERROR
 };
 
 /* The wire code of an internal error. */
@@ -64,10 +51,9 @@ int hub_rpc_no_resource(hub_era era);
 
 /* The error codes that a tool result of the hub carries (REQUIREMENTS S4.10). */
 typedef enum hub_tool_error {
-    HUB_TOOL_NOT_IMPLEMENTED,
-    HUB_TOOL_INVALID_INPUT,
-    HUB_TOOL_UNAVAILABLE,
-    HUB_TOOL_EXECUTION_FAILED,
+#define HUB_TOOL_ERROR(name, retryable, cause, cure) HUB_TOOL_##name,
+    HUB_TOOL_ERRORS(HUB_TOOL_ERROR)
+#undef HUB_TOOL_ERROR
 } hub_tool_error;
 
 const char *hub_tool_error_code(hub_tool_error error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * patchbay-settings: writes schemas/manifest.schema.json and examples/manifest-reference.yaml from
- * the tables of keys, or says whether they are as the tables have it; or prints the manual page
+ * patchbay-settings: writes schemas/manifest.schema.json, examples/manifest-reference.yaml and
+ * docs/ERRORS.md from the tables of keys and errors, or says whether they are as the tables have it; or prints the manual page
  * patchbay.yaml(5), as scdoc reads it.
  */
 #include "config/describe/describe.h"
@@ -20,6 +20,7 @@ static const struct {
 } FILES[] = {
     {"schemas/manifest.schema.json", hub_describe_schema},
     {"examples/manifest-reference.yaml", hub_describe_reference},
+    {"docs/ERRORS.md", hub_describe_errors},
 };
 
 static int complain(const char *path, const char *reason)
@@ -58,10 +59,11 @@ static int check_file(const char *path, hub_str text)
         status = complain(path, why.text);
     } else if (!hub_str_eq(hub_buf_str(&found), text)) {
         char reason[160];
-        (void)snprintf(reason, sizeof reason,
-                       "line %zu is not as the tables in core/config have it: run "
-                       "`ninja -C build/dev settings`",
-                       differing_line(hub_buf_str(&found), text));
+        (void)snprintf(
+            reason, sizeof reason,
+            "line %zu is not as the tables (core/config, core/wire/errors.h) have it: run "
+            "`ninja -C build/dev settings`",
+            differing_line(hub_buf_str(&found), text));
         status = complain(path, reason);
     }
     hub_buf_fini(&found);

@@ -16,6 +16,7 @@
 #include "plugins/upstream/common/upstream.h"
 
 static const char SCHEMA_FILE[] = "../../schemas/manifest.schema.json";
+static const char ERRORS_FILE[] = "../../docs/ERRORS.md";
 static const char REFERENCE_FILE[] = "../../examples/manifest-reference.yaml";
 
 static hub_buf schema_text;
@@ -199,6 +200,7 @@ static void test_files_are_up_to_date(void **state)
     (void)state;
     expect_file(SCHEMA_FILE, hub_describe_schema);
     expect_file(REFERENCE_FILE, hub_describe_reference);
+    expect_file(ERRORS_FILE, hub_describe_errors);
 }
 
 static upstream_pace pace_of(const char *module_key, uint32_t value)

@@ -135,12 +135,12 @@ static hub_err begin_hub(hub_orchestrator *hub, hub_error *reterr)
     return hub_audit_create(hub_loop(hub), &hub_settings_of(hub)->audit, audit, reterr);
 }
 
-bool hub_audit_finish(hub_orchestrator *hub)
+bool hub_audit_finish(hub_orchestrator *hub, unsigned timeout_ms)
 {
     hub_audit **audit = hub_hub_part(hub, &HUB_AUDIT_STATION);
     hub_audit *last = *audit;
     *audit = NULL;
-    return hub_audit_destroy(last);
+    return hub_audit_destroy(last, timeout_ms);
 }
 
 static void configure(hub_orchestrator *hub)

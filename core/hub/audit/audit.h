@@ -30,10 +30,10 @@ typedef struct hub_audit_record hub_audit_record;
 HUB_MUST_CHECK hub_err hub_audit_create(struct ev_loop *loop, const hub_audit_settings *settings,
                                         hub_audit **ret_audit, hub_error *reterr);
 
-/* Write what waits, and end. It is given HUB_LIMIT_AUDIT_END_MS; a thread that hangs in the file
- * system is left behind, and frees nothing. NULL is fine, and true.
+/* Write what waits, and end, within `timeout_ms`; a thread that hangs in the file system is left
+ * behind, and frees nothing. NULL is fine, and true.
  * returns: false when a thread is left behind: leave the process with _exit */
-bool hub_audit_destroy(hub_audit *audit);
+bool hub_audit_destroy(hub_audit *audit, unsigned timeout_ms);
 
 /* Whether records can be written where the settings say: for a start and a reload to fail early.
  * blocks:  yes, opens the file
@@ -54,7 +54,7 @@ extern const hub_station HUB_AUDIT_STATION;
 hub_audit *hub_audit_of(const hub_orchestrator *hub);
 
 /* The hub ends. returns: as hub_audit_destroy */
-bool hub_audit_finish(hub_orchestrator *hub);
+bool hub_audit_finish(hub_orchestrator *hub, unsigned timeout_ms);
 
 /* A request was refused before it became a call: noted if it asked for one that would have been
  * (audit_refuse.c). */

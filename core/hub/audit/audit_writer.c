@@ -303,13 +303,13 @@ hub_err hub_audit_create(struct ev_loop *loop, const hub_audit_settings *setting
     return HUB_OK;
 }
 
-bool hub_audit_destroy(hub_audit *audit)
+bool hub_audit_destroy(hub_audit *audit, unsigned timeout_ms)
 {
     if (audit == NULL) {
         return true;
     }
     ev_timer_stop(audit->loop, &audit->retry);
-    if (!hub_worker_pool_destroy(audit->writer, HUB_LIMIT_AUDIT_END_MS)) {
+    if (!hub_worker_pool_destroy(audit->writer, timeout_ms)) {
         return false;
     }
     write_all(audit); /* what was handed over meanwhile, and a last attempt at the rest */

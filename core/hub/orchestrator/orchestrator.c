@@ -23,6 +23,8 @@
 
 #include <stdlib.h>
 
+enum { WORKERS_END_MS = 100 }; /* for a plugin's code that runs on a thread when the hub ends */
+
 hub_resolver *hub_orchestrator_resolver(hub_orchestrator *hub)
 {
     return hub_resolver_of(hub);
@@ -408,6 +410,13 @@ static void free_all(hub_orchestrator *hub)
     hub_free(hub);
 }
 
+/* How long a thread may take to end: `least`, or more for whoever has much time. */
+static unsigned thread_patience(unsigned timeout_ms, unsigned least)
+{
+    enum { SHARE = 40 }; /* what hangs in one thread takes no more of the time than this */
+    return timeout_ms / SHARE > least ? timeout_ms / SHARE : least;
+}
+
 bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
 {
     if (hub == NULL) {
@@ -425,20 +434,25 @@ bool hub_orchestrator_destroy(hub_orchestrator *hub, unsigned timeout_ms)
     if (env != NULL && hub_processes_of(hub) != NULL) {
         wait_for_end(hub, timeout_ms);
     }
+    unsigned records_ms = thread_patience(timeout_ms, HUB_LIMIT_AUDIT_END_MS);
     bool ended = hub_open_bindings(hub) == 0;
     hub_process_table_destroy(hub_processes_of(hub));
-    ended = hub_store_destroy(hub_store_of(hub), HUB_LIMIT_STATE_END_MS) && ended;
+    ended =
+        hub_store_destroy(hub_store_of(hub), thread_patience(timeout_ms, HUB_LIMIT_STATE_END_MS)) &&
+        ended;
     hub_give_store(hub, NULL);
-    ended = (workers == NULL || hub_worker_pool_destroy(workers, 100)) && ended;
+    ended = (workers == NULL ||
+             hub_worker_pool_destroy(workers, thread_patience(timeout_ms, WORKERS_END_MS))) &&
+            ended;
     if (!ended) {
-        (void)hub_audit_finish(hub); /* so that the last records are written */
-        return false;                /* a thread still uses all of this */
+        (void)hub_audit_finish(hub, records_ms); /* so that the last records are written */
+        return false;                            /* a thread still uses all of this */
     }
     if (env != NULL) {
         hub_module_env_drain(env);
     }
     hub_module_env_destroy(env);
-    if (!hub_audit_finish(hub)) {
+    if (!hub_audit_finish(hub, records_ms)) {
         return false;
     }
     free_all(hub);

@@ -132,6 +132,9 @@ bool hub_session_has_request(const hub_session *session, hub_str client_id)
 
 hub_call *hub_session_find_call(const hub_session *session, hub_str client_id)
 {
+    if (session->calls == NULL) { /* mostly, and then no hash has to be made of the id */
+        return NULL;
+    }
     hub_call *call = session->calls_by_id[bucket_of(client_id)];
     while (call != NULL && !hub_str_eq(call->client_id, client_id)) {
         call = call->bucket_next;

@@ -260,6 +260,9 @@ static bool is_welcome(const hub_request *request)
     hub_str says = at[HUB_M_CAPABILITIES].len > 0
                        ? hub_json_get(at[HUB_M_CAPABILITIES], HUB_STR("experimental"))
                        : at[HUB_M_META];
+    if (says.len == 0) {
+        return true;
+    }
     hub_error why = {.code = HUB_OK};
     hub_err err = hub_lineage_take(hub_lineage_of(hub), says, hub_clock_now_ms(), &why);
     if (err != HUB_OK) {

@@ -233,53 +233,99 @@ static bool may_begin(hub_str glob, hub_str text)
     return false;
 }
 
-/* Of "toolset:": whether a rule is about some, or about all of its tools, whatever they are. */
-static bool is_about_some(const hub_access_rule *rule, hub_str prefix)
+/* How much of a toolset a part of a rule is about, whatever its tools turn out to be. */
+typedef enum reach {
+    REACHES_NONE,
+    REACHES_SOME,
+    REACHES_ALL,
+} reach;
+
+static reach reach_of(bool fits, bool is_known)
 {
-    bool is = !rule->tools.match.set;
-    for (size_t i = 0; !is && i < rule->tools.match.count; i++) {
-        is = may_begin(hub_str_of(rule->tools.match.items[i]), prefix);
-    }
-    return is;
+    return !is_known ? REACHES_SOME : fits ? REACHES_ALL : REACHES_NONE;
 }
 
-static bool is_about_all(const hub_access_rule *rule, hub_str prefix)
+static reach flag_reach(hub_access_flag wanted, bool is_so, bool is_known)
 {
-    const hub_access_tools *tools = &rule->tools;
-    if (rule->condition_count > 0 || tools->tags.set || tools->categories.set ||
-        tools->read_only != HUB_ACCESS_EITHER || tools->destructive != HUB_ACCESS_EITHER) {
+    return reach_of(flag_fits(wanted, is_so), is_known || wanted == HUB_ACCESS_EITHER);
+}
+
+static reach tags_reach(const hub_names *tags, const hub_access_subject *toolset)
+{
+    bool fits = tags_fit(tags, toolset);
+    return reach_of(fits, fits || !toolset->has_unknown_tags);
+}
+
+static reach category_reach(const hub_names *categories, const hub_access_subject *toolset)
+{
+    bool is_known = !categories->set || toolset->category != NULL || !toolset->has_unknown_tags;
+    return reach_of(category_fits(categories, toolset), is_known);
+}
+
+/* Whether a glob fits all texts that begin so: its last '*' takes what is not known, and the rest of
+ * it a part of what is. */
+static bool covers(hub_str glob, hub_str text)
+{
+    bool does = false;
+    if (glob.len == 0 || glob.ptr[glob.len - 1] != '*') {
         return false;
     }
-    bool is = !tools->match.set;
-    for (size_t i = 0; !is && i < tools->match.count; i++) {
-        hub_str glob = hub_str_of(tools->match.items[i]);
-        hub_str head = {.ptr = glob.ptr, .len = glob.len - 1};
-        is = glob.len > 0 && glob.ptr[glob.len - 1] == '*' &&
-             (head.len == 0 || hub_str_glob(head, prefix));
+    hub_str head = {.ptr = glob.ptr, .len = glob.len - 1};
+    for (size_t len = 0; !does && len <= text.len; len++) {
+        does = hub_str_glob(head, (hub_str){.ptr = text.ptr, .len = len});
     }
-    return is;
+    return does;
+}
+
+/* `id` is that of a tool whose name is one byte, which no glob spells out. */
+static reach match_reach(const hub_names *globs, hub_str id)
+{
+    hub_str prefix = {.ptr = id.ptr, .len = id.len - 1};
+    reach found = globs->set ? REACHES_NONE : REACHES_ALL;
+    for (size_t i = 0; i < globs->count && found != REACHES_ALL; i++) {
+        hub_str glob = hub_str_of(globs->items[i]);
+        found = covers(glob, id) ? REACHES_ALL : may_begin(glob, prefix) ? REACHES_SOME : found;
+    }
+    return found;
+}
+
+static reach rule_reach(const hub_access_rule *rule, const hub_access_subject *toolset, hub_str id)
+{
+    const hub_access_tools *tools = &rule->tools;
+    bool are_hints_known = !toolset->has_unknown_hints;
+    const reach parts[] = {
+        match_reach(&tools->match, id),
+        tags_reach(&tools->tags, toolset),
+        category_reach(&tools->categories, toolset),
+        flag_reach(tools->read_only, toolset->is_read_only, are_hints_known),
+        flag_reach(tools->destructive, toolset->is_destructive, are_hints_known),
+        rule->condition_count > 0 ? REACHES_SOME : REACHES_ALL,
+    };
+    reach least = REACHES_ALL;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        least = parts[i] < least ? parts[i] : least;
+    }
+    return least;
 }
 
 bool hub_access_may_show(const hub_access_settings *settings, const hub_access_class *who,
-                         hub_str toolset)
+                         const hub_access_subject *toolset)
 {
-    hub_buf prefix;
-    hub_buf_init(&prefix, toolset.len + 1);
-    hub_buf_add(&prefix, toolset);
-    hub_buf_add_char(&prefix, ':');
-    hub_str text = hub_buf_str(&prefix);
-    bool may = hub_buf_ok(&prefix) && settings->otherwise != HUB_ACCESS_DENY;
-    for (size_t i = 0; hub_buf_ok(&prefix) && i < settings->count; i++) {
+    hub_buf id;
+    hub_buf_init(&id, toolset->toolset.len + 2);
+    hub_naming_canonical(toolset->toolset, HUB_STR("\x01"), &id);
+    bool may = hub_buf_ok(&id) && settings->otherwise != HUB_ACCESS_DENY;
+    for (size_t i = 0; hub_buf_ok(&id) && i < settings->count; i++) {
         const hub_access_rule *rule = &settings->rules[i];
-        if ((who->bits[i / 64] >> (i % 64) & 1) == 0 || !is_about_some(rule, text)) {
-            continue;
-        }
-        if (rule->then != HUB_ACCESS_DENY || is_about_all(rule, text)) {
+        reach reaches = (who->bits[i / 64] >> (i % 64) & 1) != 0
+                            ? rule_reach(rule, toolset, hub_buf_str(&id))
+                            : REACHES_NONE;
+        if (reaches != REACHES_NONE && (rule->then != HUB_ACCESS_DENY || reaches == REACHES_ALL)) {
             may = rule->then != HUB_ACCESS_DENY;
             break;
         }
     }
-    hub_buf_fini(&prefix);
+    hub_buf_fini(&id);
     return may;
 }
 

@@ -34,14 +34,16 @@ void hub_access_class_of(const hub_access_settings *settings, const hub_identity
  * here only where it is trusted. */
 typedef struct hub_access_subject {
     hub_str toolset;
-    hub_str name;                 /* the toolset's own */
-    const hub_names *tags;        /* of the manifest; may be NULL */
-    hub_str tags_json;            /* of a tool that is trusted: an array; or empty */
-    const char *category;         /* of the manifest, instead of the tool's own; may be NULL */
-    hub_str category_json;        /* of a tool that is trusted: a string; or empty */
-    bool is_read_only;            /* … */
-    bool is_destructive;          /* … and true where nobody that is trusted said otherwise */
-    bool is_own;                  /* the hub's own: only rules that name "_meta:…" are about it */
+    hub_str name;           /* the toolset's own */
+    const hub_names *tags;  /* of the manifest; may be NULL */
+    hub_str tags_json;      /* of a tool that is trusted: an array; or empty */
+    const char *category;   /* of the manifest, instead of the tool's own; may be NULL */
+    hub_str category_json;  /* of a tool that is trusted: a string; or empty */
+    bool is_read_only;      /* … */
+    bool is_destructive;    /* … and true where nobody that is trusted said otherwise */
+    bool has_unknown_tags;  /* of a toolset that nothing is known of: its tools may have tags … */
+    bool has_unknown_hints; /* … and may be read-only, since their server is trusted */
+    bool is_own;            /* the hub's own: only rules that name "_meta:…" are about it */
     const hub_names *scopes;      /* that all of the toolset needs; may be NULL */
     const hub_names *tool_scopes; /* of some tools: "GLOB\nSCOPE SCOPE"; may be NULL */
 } hub_access_subject;
@@ -56,9 +58,10 @@ typedef struct hub_access_decision {
 bool hub_access_shows(const hub_access_settings *settings, const hub_access_class *who,
                       const hub_access_subject *subject);
 
-/* Whether somebody of that class may see something of a toolset of which nothing is known. */
+/* Whether somebody of that class may see something of a toolset of which nothing is known but what
+ * the manifest says of it: a subject without a name. */
 bool hub_access_may_show(const hub_access_settings *settings, const hub_access_class *who,
-                         hub_str toolset);
+                         const hub_access_subject *toolset);
 
 /* What is to be done with a call. `arguments` is a raw JSON object.
  * errors:  HUB_EINVAL (arguments that a rule looks at have the same key twice, or two that differ in

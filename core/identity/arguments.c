@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "identity/path.h"
+#include "identity/spelling.h"
 #include "tools/schema_internal.h"
 #include "wire/json.h"
 
@@ -85,35 +86,103 @@ static hub_err find_twins(key_check *check, size_t first, hub_error *reterr)
     return HUB_OK;
 }
 
-/* A value and all within; JSON is at most HUB_LIMIT_JSON_DEPTH deep. */
-static hub_err check_value(key_check *check, hub_str value, hub_error *reterr)
+/* An array or object that is open, and where its keys begin. */
+typedef struct open_value {
+    size_t first;
+    bool is_object;
+} open_value;
+
+typedef struct walk {
+    key_check *check;
+    open_value open[HUB_LIMIT_JSON_DEPTH + 1];
+    size_t depth;
+    bool is_key_next;
+} walk;
+
+static hub_err count_value(key_check *check, hub_error *reterr)
 {
-    hub_json_type type = hub_json_type_of(value);
-    if (type != HUB_JSON_OBJECT && type != HUB_JSON_ARRAY) {
+    return ++check->values <= HUB_LIMIT_ACCESS_VALUES
+               ? HUB_OK
+               : hub_fail(reterr, HUB_ELIMIT,
+                          "the arguments have more than %d values, which is the most that an "
+                          "access rule looks at",
+                          HUB_LIMIT_ACCESS_VALUES);
+}
+
+/* The length of the string that `text` begins with. */
+static size_t string_length(hub_str text)
+{
+    size_t at = 1;
+    while (text.ptr[at] != '"') {
+        at += text.ptr[at] == '\\' ? 2 : 1;
+    }
+    return at + 1;
+}
+
+static bool is_white(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* The arguments were checked to be JSON; `rest` begins with a bracket. */
+static hub_err enter(walk *at, hub_str rest, hub_error *reterr)
+{
+    bool is_object = rest.ptr[0] == '{';
+    size_t next = 1;
+    while (is_white(rest.ptr[next])) {
+        next++;
+    }
+    hub_assert(at->depth <= HUB_LIMIT_JSON_DEPTH);
+    at->open[at->depth++] = (open_value){.first = at->check->count, .is_object = is_object};
+    at->is_key_next = is_object;
+    return rest.ptr[next] == ']' || rest.ptr[next] == '}' ? HUB_OK : count_value(at->check, reterr);
+}
+
+static hub_err leave(walk *at, hub_error *reterr)
+{
+    open_value closed = at->open[--at->depth];
+    hub_err err = closed.is_object ? find_twins(at->check, closed.first, reterr) : HUB_OK;
+    at->check->count = closed.first;
+    return err;
+}
+
+/* One token: a bracket, a string, or a byte of what is between them. */
+static hub_err step(walk *at, hub_str rest, size_t *ret_length, hub_error *reterr)
+{
+    hub_err err = HUB_OK;
+    *ret_length = 1;
+    switch (rest.ptr[0]) {
+    case '{':
+    case '[':
+        return enter(at, rest, reterr);
+    case '}':
+    case ']':
+        return leave(at, reterr);
+    case ',':
+        at->is_key_next = at->open[at->depth - 1].is_object;
+        return count_value(at->check, reterr);
+    case ':':
+        at->is_key_next = false;
+        return HUB_OK;
+    case '"':
+        *ret_length = string_length(rest);
+        if (at->is_key_next) {
+            err = add_key(at->check, (hub_str){.ptr = rest.ptr, .len = *ret_length});
+        }
+        return err == HUB_OK ? HUB_OK : hub_fail(reterr, err, "%s", hub_err_text(err));
+    default:
         return HUB_OK;
     }
-    size_t first = check->count;
+}
+
+/* Each byte is looked at once, however deep it lies. */
+static hub_err check_value(key_check *check, hub_str value, hub_error *reterr)
+{
+    walk at = {.check = check};
     hub_err err = HUB_OK;
-    hub_json_iter it = hub_json_iterate(value);
-    hub_str key;
-    hub_str member;
-    while (err == HUB_OK && hub_json_next(&it, &key, &member)) {
-        if (++check->values > HUB_LIMIT_ACCESS_VALUES) {
-            return hub_fail(reterr, HUB_ELIMIT,
-                            "the arguments have more than %d values, which is the most that an "
-                            "access rule looks at",
-                            HUB_LIMIT_ACCESS_VALUES);
-        }
-        err = type == HUB_JSON_OBJECT ? add_key(check, key) : HUB_OK;
-        if (err != HUB_OK) {
-            return hub_fail(reterr, err, "%s", hub_err_text(err));
-        }
-    }
-    err = find_twins(check, first, reterr);
-    check->count = first;
-    it = hub_json_iterate(value);
-    while (err == HUB_OK && hub_json_next(&it, &key, &member)) {
-        err = check_value(check, member, reterr);
+    size_t length;
+    for (size_t i = 0; err == HUB_OK && i < value.len; i += length) {
+        err = step(&at, hub_str_from(value, i), &length, reterr);
     }
     return err;
 }
@@ -179,37 +248,61 @@ static hub_str element_at(hub_str array, hub_str token)
     return HUB_STR_EMPTY;
 }
 
-/* The member of that name. Servers exist to which "Path" is "path", too (Go's encoding/json): where
- * both are there, nobody can say which one such a server takes. */
+/* Whether some server may take one name for the other; `folded` is that of the second. */
+static bool are_alike(hub_str text, hub_str folded)
+{
+    hub_buf own;
+    hub_buf_init(&own, 2 * text.len + 1);
+    hub_spelling_fold(text, &own);
+    bool are = !hub_buf_ok(&own) || hub_str_eq(hub_buf_str(&own), folded);
+    hub_buf_fini(&own);
+    return are;
+}
+
+/* The text of a key; `decoded` is for one with escapes. */
+static hub_err key_text(hub_str key, hub_buf *decoded, hub_str *ret_text)
+{
+    if (hub_json_plain(key, ret_text)) {
+        return HUB_OK;
+    }
+    hub_buf_clear(decoded);
+    hub_err err = hub_json_decode(key, decoded);
+    *ret_text = hub_buf_str(decoded);
+    return err;
+}
+
+/* The member of that name. Where another one is there that a server may take for it (spelling.h),
+ * nobody can say which of them it takes. */
 static hub_err member_of(hub_str object, hub_str token, hub_str *ret_value, hub_error *reterr)
 {
     hub_json_iter it = hub_json_iterate(object);
     hub_str key;
     hub_str value;
     size_t alike = 0;
+    hub_err err = HUB_OK;
     hub_buf decoded;
+    hub_buf folded;
     hub_buf_init(&decoded, object.len);
-    while (hub_json_next(&it, &key, &value)) {
+    hub_buf_init(&folded, 2 * token.len + 1);
+    hub_spelling_fold(token, &folded);
+    while (err == HUB_OK && hub_json_next(&it, &key, &value)) {
         hub_str text;
-        if (!hub_json_plain(key, &text)) {
-            hub_buf_clear(&decoded);
-            hub_err err = hub_json_decode(key, &decoded);
-            if (err != HUB_OK) {
-                hub_buf_fini(&decoded);
-                return hub_fail(reterr, err, "%s", hub_err_text(err));
-            }
-            text = hub_buf_str(&decoded);
-        }
-        alike += hub_str_eq_nocase(text, token);
-        if (hub_str_eq(text, token)) {
-            *ret_value = value;
+        err = key_text(key, &decoded, &text);
+        if (err == HUB_OK) {
+            alike += are_alike(text, hub_buf_str(&folded));
+            *ret_value = hub_str_eq(text, token) ? value : *ret_value;
         }
     }
+    err = err == HUB_OK ? folded.failed : err;
+    hub_buf_fini(&folded);
     hub_buf_fini(&decoded);
+    if (err != HUB_OK) {
+        return hub_fail(reterr, err, "%s", hub_err_text(err));
+    }
     return alike < 2 ? HUB_OK
                      : hub_fail(reterr, HUB_EINVAL,
                                 "the arguments have \"" HUB_STR_FMT
-                                "\" in two spellings that differ in case alone: send one",
+                                "\" in two spellings that a server may take for one: send one",
                                 HUB_STR_ARG(token));
 }
 

@@ -16,7 +16,8 @@ HUB_MUST_CHECK hub_err hub_access_check_arguments(hub_str arguments, hub_error *
 /* Whether all conditions of a rule are satisfied; one without any always is. A value that is absent,
  * of another type, or a path of which nobody can say where it leads, satisfies no condition of
  * allow, challenge or confirm, and every one of deny.
- * errors:  HUB_EINVAL (two keys where a condition looks that differ in case alone), HUB_ENOMEM */
+ * errors:  HUB_EINVAL (two keys where a condition looks that a server may take
+ *          for one), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_access_arguments_fit(const hub_access_rule *rule, hub_str arguments,
                                                 bool *ret_fits, hub_error *reterr);
 

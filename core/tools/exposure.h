@@ -57,7 +57,7 @@ void hub_exposure_replace(hub_exposure *exposure, hub_exposure *next);
 /* What somebody may see. `ctx` tells one from another; all of it lives until the veils are dropped. */
 typedef struct hub_exposure_filter {
     bool (*shows)(const void *ctx, const hub_source *source, hub_kind kind, const hub_item *item);
-    bool (*may_show)(const void *ctx, hub_str toolset); /* of one that is not known yet */
+    bool (*may_show)(const void *ctx, const hub_source *source); /* of one that is not known yet */
     const void *ctx;
 } hub_exposure_filter;
 

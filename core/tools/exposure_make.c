@@ -228,7 +228,7 @@ bool hub_exposure_may_tell_of(hub_exposure *exposure, hub_str toolset)
     }
     return hub_exposure_may_expose(exposure, &slot->source) &&
            (exposure->filter.may_show == NULL ||
-            exposure->filter.may_show(exposure->filter.ctx, toolset));
+            exposure->filter.may_show(exposure->filter.ctx, &slot->source));
 }
 
 void exposure_forget_masks(hub_exposure *exposure, const base_change *change)

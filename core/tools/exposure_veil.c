@@ -26,7 +26,7 @@ static bool has_something(const hub_exposure *exposure, const hub_exposure_filte
             }
         }
     }
-    return !is_known && filter->may_show(filter->ctx, source->toolset);
+    return !is_known && filter->may_show(filter->ctx, source);
 }
 
 /* The toolsets of an exposure that the filter leaves something of; free it. */

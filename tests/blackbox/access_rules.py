@@ -285,20 +285,87 @@ class Command(HubTest):
         self.assertEqual(self.access("explain", "uid:7", "docs:a", "--arguments", "[]", *usual).returncode, 2)
 
 
-class Held(HubTest):
-    def test_a_call_that_waits_while_its_right_is_taken_away_does_not_run(self):
-        toolsets = {"alpha": fixture("one", "hold", max_calls=1)}
-        client = self.modern(toolsets=toolsets, manifest={"access": {"default": "allow"}})
-        held = client.send_call("alpha__hold")
-        waiting = client.send_call("alpha__one")
-        client.barrier()
-        manifest = {"access": {"rules": [{"tools": {"match": ["alpha:one"]}, "then": "deny"}]}, "toolsets": toolsets}
+class Held(Two):
+    def reload(self, hub, manifest):
         fresh = self.home / ".patchbay.json.new"
         fresh.write_text(json.dumps(manifest), encoding="utf-8")
         fresh.rename(self.home / "patchbay.json")
-        client.hub.wait_log("config.reloaded")
+        hub.wait_log("config.reloaded")
+
+    def refused(self, before, rules, **keys):
+        """What becomes of a call that waits for its place while a reload brings these rules."""
+        toolsets = {"alpha": fixture(tool("one", **READS), "hold", max_calls=1, **keys)}
+        client = self.modern(toolsets=toolsets, manifest=before)
+        held = client.send_call("alpha__hold")
+        waiting = client.send_call("alpha__one")
+        client.barrier()
+        self.reload(client.hub, {"access": {"rules": rules}, "toolsets": toolsets})
         client.cancel(held)
-        self.assertEqual(client.hub.response(waiting).error["message"], "Unknown tool: alpha__one")
+        return client.hub.response(waiting)
+
+    def test_a_call_that_waits_while_its_right_is_taken_away_does_not_run(self):
+        denied = [{"tools": {"match": ["alpha:one"]}, "then": "deny"}]
+        answer = self.refused({"access": {"default": "allow"}}, denied)
+        self.assertEqual(answer.error["message"], "Unknown tool: alpha__one")
+
+    def test_nor_does_one_that_came_before_there_were_rules(self):
+        denied = [{"tools": {"match": ["alpha:one"]}, "then": "deny"}]
+        self.assertEqual(self.refused({}, denied).error["message"], "Unknown tool: alpha__one")
+
+    def test_a_call_that_waits_and_may_still_be_made_runs(self):
+        others = [{"tools": {"match": ["alpha:two"]}, "then": "deny"}]
+        self.assertIn("content", self.refused({}, others).result)
+
+    def test_what_a_trusted_tool_says_counts_for_a_call_that_waited_for_a_session_of_its_own(self):
+        rules = [{"tools": {"read_only": True}, "then": "allow"}, {"tools": {"match": ["alpha:one"]}, "then": "deny"}]
+        before = {"access": {"default": "allow"}}
+        self.assertIn("content", self.refused(before, rules, trust_annotations=True, sharing="session").result)
+
+    def test_a_call_that_waits_goes_by_the_credential_that_it_came_with(self):
+        toolsets = {"alpha": fixture("one", "hold", max_calls=1)}
+        weak = self.new_token("cat", "--scopes", "tools:read")
+        strong = self.new_token("cat", "--groups", "ops")
+        server = self.http("--tokens", str(self.tokens), manifest={"toolsets": toolsets})
+        legacy = server.legacy(headers=weak)
+        holding = server.connection()
+        holding.send(legacy.post_bytes(legacy.message("tools/call", {"name": "alpha__hold"}, "hold"), weak))
+        self.wait_active(server, 1)
+        waiting = server.connection()
+        waiting.send(legacy.post_bytes(legacy.message("tools/call", {"name": "alpha__one"}), weak))
+        self.wait_active(server, 2)
+        self.assertEqual(server.post(legacy.message("ping"), legacy.headers(strong)).status, 200)
+        rules = [{"who": {"groups": ["ops"]}, "then": "allow"}, {"tools": {"match": ["alpha:one"]}, "then": "deny"}]
+        self.reload(server.hub, {"access": {"rules": rules}, "toolsets": toolsets})
+        legacy.notify("notifications/cancelled", {"requestId": "hold"}, headers=strong)
+        self.assertEqual(waiting.reply().answer.error["message"], "Unknown tool: alpha__one")
+
+    def wait_active(self, server, count):
+        while server.modern("patchbay/status", headers=self.ann).answer.result["hub"]["inFlight"] < count:
+            pass
+
+
+class NotYetKnown(Two):
+    """A server that never says what it offers."""
+
+    SILENT = {"command": sys.executable, "args": ["-c", "import sys; sys.stdin.read()"]}
+
+    def test_what_is_denied_whole_is_not_told_of(self):
+        for key, denied in (
+            ("secret1", {"match": ["secret*"]}),
+            ("other", {"tags": ["internal"]}),
+            ("other", {"category": ["ops"]}),
+            ("other", {"destructive": True}),
+        ):
+            with self.subTest(denied=denied):
+                entry = {**self.SILENT, "tags": ["internal"], "category": "ops"}
+                access = {"rules": [{"who": {"groups": ["ops"]}, "then": "allow"}, {"tools": denied, "then": "deny"}]}
+                server = self.serve(access, {"docs": TOOLSETS["docs"], key: entry})
+                told = json.dumps(server.call("list_toolsets", headers=self.bob).answer.data)
+                self.assertIn("docs", told)
+                self.assertNotIn(key, told)
+                known, unknown = (server.call("describe_toolset", {"toolset": name}, headers=self.bob, request_id=7).answer.raw
+                                  for name in (key, "x" * len(key)))
+                self.assertEqual(known.replace(key, "x" * len(key)), unknown)
 
 
 class Scopes(Two):

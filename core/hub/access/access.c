@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "hub/access/classes.h"
+#include "hub/instances/session_instance.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/profile.h"
@@ -13,10 +14,9 @@
 
 #include <time.h>
 
-/* What was decided of a call, and of whom. */
+/* With a call. */
 typedef struct call_access {
-    hub_identity *identity; /* a reference: the credential of its request */
-    hub_kind kind;
+    hub_identity *identity; /* a reference: the credential of its request; NULL: not noted yet */
 } call_access;
 
 static bool configured(const hub_settings *settings)
@@ -165,22 +165,24 @@ static hub_kind kind_of(const hub_call *call, const hub_message *message)
                                                            : HUB_KINDS;
 }
 
-/* What a held call was about may have another catalog by now. */
+/* What a held call was about may have another catalog by now. A session's own instance has none. */
 static const hub_item *find_item(const hub_way *way, hub_kind kind)
 {
-    const hub_catalog *list = hub_toolset_list(way->toolset, kind);
+    const hub_toolset *shared = hub_session_instance_shared(way->toolset);
+    const hub_catalog *list = hub_toolset_list(shared != NULL ? shared : way->toolset, kind);
     return way->item != NULL ? way->item : list != NULL ? hub_catalog_find(list, way->name) : NULL;
 }
 
 /* HUB_GO_ON, or it has been answered. */
-static hub_verdict decide(hub_call *call, const hub_way *way, const call_access *own,
+static hub_verdict decide(hub_call *call, const hub_way *way, const hub_identity *identity,
                           const access_class *class)
 {
-    hub_access_subject subject = hub_access_subject_of(
-        way->toolset, way->name, find_item(way, own->kind), own->kind == HUB_KIND_TOOL);
+    hub_kind kind = kind_of(call, way->message);
+    hub_access_subject subject =
+        hub_access_subject_of(way->toolset, way->name, find_item(way, kind), kind == HUB_KIND_TOOL);
     hub_access_decision decision;
     hub_error why = {.code = HUB_OK};
-    hub_err err = hub_access_decide(class->settings, own->identity, &class->who, &subject,
+    hub_err err = hub_access_decide(class->settings, identity, &class->who, &subject,
                                     way->arguments, &decision, &why);
     if (err != HUB_OK) {
         refuse(call, err == HUB_ENOMEM ? HUB_RPC_INTERNAL_ERROR : HUB_RPC_INVALID_PARAMS,
@@ -199,50 +201,74 @@ static hub_verdict decide(hub_call *call, const hub_way *way, const call_access 
     case HUB_ACCESS_DENY:
         break;
     }
-    refuse_as_unknown(call, own->kind, way->name_json);
+    refuse_as_unknown(call, kind, way->name_json);
     return HUB_ANSWERED;
+}
+
+/* The credential that a call came with, as it is now: NULL when it is good for nothing any more. */
+static const hub_identity *renew(call_access *own, const hub_settings *settings)
+{
+    bool is_of_token = hub_identity_is_of_token(own->identity);
+    bool is_good = (!is_of_token || hub_auth_renew(&settings->auth, &own->identity)) &&
+                   !hub_identity_is_over(own->identity, time(NULL));
+    return is_good ? own->identity : NULL;
+}
+
+/* A call that was held since it came: by the rules and by its credential as they are now. */
+static hub_verdict decide_again(hub_call *call, const hub_way *way, call_access *own)
+{
+    const hub_session *session = hub_call_session(call);
+    const hub_settings *settings = hub_settings_of(hub_session_hub(session));
+    const hub_identity *identity = renew(own, settings);
+    if (identity == NULL) {
+        refuse_as_unknown(call, kind_of(call, way->message), way->name_json);
+        return HUB_ANSWERED;
+    }
+    access_class class = {.settings = &settings->access};
+    hub_access_class_of(&settings->access, identity, hub_profile_name(hub_session_profile(session)),
+                        hub_session_transport(session), &class.who);
+    return decide(call, way, identity, &class);
 }
 
 /* A question about a task, or a completion, is about what its sender sees; nothing more. */
 static hub_verdict begin(hub_call *call, hub_way *way)
 {
     hub_session *session = hub_call_session(call);
-    hub_kind kind = kind_of(call, way->message);
-    if (session == NULL || kind == HUB_KINDS) {
+    if (session == NULL || kind_of(call, way->message) == HUB_KINDS) {
         return HUB_GO_ON;
+    }
+    call_access *own = hub_call_part_of(call, &HUB_ACCESS_STATION);
+    if (own->identity != NULL) {
+        return decide_again(call, way, own);
     }
     const access_class *class = hub_access_class_get(session);
     if (class == NULL) {
         hub_call_refuse_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
         return HUB_ANSWERED;
     }
-    call_access *own = hub_call_part_of(call, &HUB_ACCESS_STATION);
     own->identity = hub_identity_ref(hub_session_identity(session));
-    own->kind = kind;
-    return decide(call, way, own, class);
+    return decide(call, way, own->identity, class);
 }
 
-/* It leaves for its server, and may have been held since it was decided: by the rules and by the
- * credential as they are now. */
+/* It leaves for its server, and may have been held since it was decided. */
 static hub_verdict hand_over(hub_call *call, hub_handover *handover)
 {
-    hub_session *session = hub_call_session(call);
     call_access *own = hub_call_find_part(call, &HUB_ACCESS_STATION);
-    if (own == NULL || session == NULL) {
-        return HUB_GO_ON;
+    bool is_judged = own != NULL && own->identity != NULL && hub_call_session(call) != NULL &&
+                     kind_of(call, handover->way->message) != HUB_KINDS;
+    return is_judged ? decide_again(call, handover->way, own) : HUB_GO_ON;
+}
+
+/* The calls of a session came with the credential that it has now. */
+static void note_credential(hub_session *session)
+{
+    for (hub_call *call = hub_session_calls(session); call != NULL;
+         call = hub_call_next_of_session(call)) {
+        call_access *own = hub_call_part_of(call, &HUB_ACCESS_STATION);
+        if (own->identity == NULL) {
+            own->identity = hub_identity_ref(hub_session_identity(session));
+        }
     }
-    const hub_settings *settings = hub_settings_of(hub_session_hub(session));
-    bool is_of_token = hub_identity_is_of_token(own->identity);
-    if ((is_of_token && !hub_auth_renew(&settings->auth, &own->identity)) ||
-        hub_identity_is_over(own->identity, time(NULL))) {
-        refuse_as_unknown(call, own->kind, handover->way->name_json);
-        return HUB_ANSWERED;
-    }
-    access_class class = {.settings = &settings->access};
-    hub_access_class_of(&settings->access, own->identity,
-                        hub_profile_name(hub_session_profile(session)),
-                        hub_session_transport(session), &class.who);
-    return decide(call, handover->way, own, &class);
 }
 
 static void drop(hub_call *call)
@@ -255,12 +281,25 @@ static void drop(hub_call *call)
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 
-static void renew_sessions(hub_orchestrator *hub)
+/* What came before there were rules, and is held, goes by them as well. */
+static void judge_held(hub_session *session)
+{
+    note_credential(session);
+    for (hub_call *call = hub_session_calls(session); call != NULL;
+         call = hub_call_next_of_session(call)) {
+        hub_call_visit(call, &HUB_ACCESS_STATION);
+    }
+}
+
+static void renew_sessions(hub_orchestrator *hub, bool holds_judged)
 {
     const hub_settings *settings = hub_settings_of(hub);
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
         for (hub_session *at = hub_profile_sessions(hub_profile_at(hub, i)); at != NULL;
              at = hub_session_next(at)) {
+            if (!holds_judged) {
+                judge_held(at);
+            }
             hub_session_renew(at, &settings->auth);
         }
     }
@@ -270,9 +309,9 @@ static void settings_changed(hub_orchestrator *hub)
 {
     hub_access *access = hub_access_in(hub);
     bool was_on = access->is_on;
-    renew_sessions(hub);
-    hub_access_drop_classes(hub);
     access->is_on = configured(hub_settings_of(hub));
+    renew_sessions(hub, was_on || !access->is_on);
+    hub_access_drop_classes(hub);
     hub_set_gate(hub, access->is_on ? &GATE : NULL);
     access->may_show_others = was_on || access->is_on;
 }
@@ -339,4 +378,5 @@ const hub_station HUB_ACCESS_STATION = {
     .hub_drops = hub_drops,
     .settings_changed = settings_changed,
     .session_ends = session_ends,
+    .session_judged = note_credential,
 };

@@ -57,10 +57,16 @@ static bool shows(const void *ctx, const hub_source *source, hub_kind kind, cons
     return hub_access_shows(class->settings, &class->who, &subject);
 }
 
-static bool may_show(const void *ctx, hub_str toolset)
+static bool may_show(const void *ctx, const hub_source *source)
 {
     const access_class *class = ctx;
-    return hub_access_may_show(class->settings, &class->who, toolset);
+    const hub_toolset *toolset = source->owner;
+    const hub_toolset_settings *settings = hub_toolset_settings_of(toolset);
+    hub_access_subject subject = hub_access_subject_of(toolset, HUB_STR_EMPTY, NULL, true);
+    bool is_native = hub_toolset_is_native(toolset);
+    subject.has_unknown_tags = is_native || settings->trusts_tags;
+    subject.has_unknown_hints = is_native || settings->trust_annotations;
+    return hub_access_may_show(class->settings, &class->who, &subject);
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */

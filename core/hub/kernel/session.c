@@ -117,6 +117,9 @@ bool hub_session_judge(hub_session *session, hub_identity *identity)
         strcmp(identity->profile, hub_profile_name(session->profile)) != 0) {
         return false;
     }
+    if (session->calls != NULL && identity != session->identity) {
+        HUB_STATIONS_TELL(session_judged, session);
+    }
     (void)hub_identity_ref(identity);
     hub_identity_unref(session->identity);
     session->identity = identity;

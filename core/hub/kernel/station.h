@@ -168,6 +168,9 @@ struct hub_station {
     void (*session_moved)(struct hub_session *session, struct hub_audience *from);
     void (*session_ends)(struct hub_session *session); /* its calls have; in reverse order */
 
+    /* It is about to be used with another credential, and has calls that came with this one. */
+    void (*session_judged)(struct hub_session *session);
+
     void (*toolset_begins)(struct hub_toolset *toolset);
     void (*toolset_linked)(struct hub_toolset *toolset);  /* its module is: a binding comes next */
     void (*toolset_rebinds)(struct hub_toolset *toolset); /* its binding is about to be another */

@@ -161,6 +161,14 @@ void hub_call_send_from(hub_call *call, const hub_station *station, const hub_ke
     }
 }
 
+void hub_call_visit(hub_call *call, const hub_station *station)
+{
+    HUB_IS(call, CALL);
+    if (call->begun != 0 && call->binding == NULL) {
+        call->begun |= station->place->bit;
+    }
+}
+
 void hub_call_hand_over_again(hub_call *call, patchbay_request *request)
 {
     HUB_IS(call, CALL);

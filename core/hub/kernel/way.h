@@ -48,6 +48,10 @@ size_t hub_kept_way_bytes(const hub_kept_way *kept);
 /* Take a call on that `station` has held, behind it. */
 void hub_call_send_from(hub_call *call, const hub_station *station, const hub_kept_way *kept);
 
+/* Have a call that is held come past the station when it is handed over, though it did not when it
+ * came. Of a call whose way is yet to begin nothing changes. */
+void hub_call_visit(hub_call *call, const hub_station *station);
+
 /* Hand a request over once more, of a call that is bound: what its instance answered to the first
  * was not its outcome. */
 void hub_call_hand_over_again(hub_call *call, patchbay_request *request);

@@ -115,6 +115,9 @@ static void test_a_key_twice_is_refused(void **state)
         {"{\"b\":[{\"x\":{\"q\":1,\"r\":1,\"q\":1}}]}", HUB_EINVAL},
         {"{\"b\":{\"a\":1},\"c\":{\"a\":1},\"a\":[\"a\",\"a\"]}", HUB_OK},
         {"{\"\":1,\"\":1}", HUB_EINVAL},
+        {"{\"a\":{\"b\":1},\"c\":[{\"b\":2}],\"a\":3}", HUB_EINVAL},      /* around others */
+        {"{\"a\":\"{\\\"a\\\":1,\\\"a\\\":1}\",\"b\":\"],}:\"}", HUB_OK}, /* within text */
+        {"{ \"x\" : [ ] , \"y\" : { } , \"z\" : [ \"x\" , \"x\" ] , \"x\" : 1 }", HUB_EINVAL},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(CASES); i++) {
@@ -143,6 +146,31 @@ static void test_as_many_values_as_are_looked_at_and_one_more(void **state)
     }
 }
 
+/* However deep they lie, bytes are looked at once: what costs depth times bytes takes minutes here. */
+static void test_deep_arguments_are_walked_once(void **state)
+{
+    enum { DEPTH = HUB_LIMIT_JSON_DEPTH - 1, BYTES = 24 * 1024 * 1024 };
+    hub_buf text;
+    (void)state;
+    hub_buf_init(&text, BYTES + 1024);
+    for (int i = 0; i < DEPTH; i++) {
+        hub_buf_add(&text, HUB_STR("{\"k\":"));
+    }
+    hub_buf_add(&text, HUB_STR("{\"a\":1,\"\\u0061\":2,\"text\":\""));
+    while (text.len < BYTES) {
+        hub_buf_add(&text,
+                    HUB_STR("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"));
+    }
+    hub_buf_add(&text, HUB_STR("\"}"));
+    for (int i = 0; i < DEPTH; i++) {
+        hub_buf_add_char(&text, '}');
+    }
+    assert_true(hub_buf_ok(&text));
+    hub_error why = {.code = HUB_OK};
+    assert_int_equal(hub_access_check_arguments(hub_buf_str(&text), &why), HUB_EINVAL);
+    hub_buf_fini(&text);
+}
+
 /* Whether a condition is satisfied by arguments; -1: they are refused. */
 static int fits(hub_access_verdict then, hub_access_condition condition, const char *arguments)
 {
@@ -158,6 +186,9 @@ static void test_conditions(void **state)
 {
     const hub_access_condition BENEATH = {.pointer = "/path", .beneath = NAMES("/srv")};
     const hub_access_condition EQUALS = {.pointer = "/a/0/b~1c", .equals = "1"};
+    const hub_access_condition SPELT = {.pointer = "/task", .equals = "1"};
+    const hub_access_condition SHARP = {.pointer = "/mass~1file", .equals = "1"};
+    const hub_access_condition DOTTED = {.pointer = "/\u00c4id", .equals = "1"};
     const hub_access_condition IN = {.pointer = "/a", .in = NAMES("\"x\"", "\"y\"", "true")};
     const hub_access_condition GLOB = {.pointer = "/a", .globs = NAMES("docs/*")};
     const hub_access_condition MAX = {.pointer = "/n", .max = "10.5"};
@@ -179,6 +210,15 @@ static void test_conditions(void **state)
         {&BENEATH, "{}", 0, 1},
         {&BENEATH, "{\"Path\":\"/srv\"}", 0, 1},
         {&BENEATH, "{\"path\":\"/srv\",\"PATH\":\"/etc\"}", -1, -1},
+        {&SPELT, "{\"task\":1}", 1, 1},
+        {&SPELT, "{\"task\":1,\"ta\xc5\xbfk\":2}", -1, -1},
+        {&SPELT, "{\"task\":1,\"tas\\u212a\":2}", -1, -1},
+        {&SPELT, "{\"task\":1,\"TA\\u017F\\u212A\":2}", -1, -1},
+        {&SPELT, "{\"ta\\u017fk\":1}", 0, 1},
+        {&SPELT, "{\"task\":1,\"tasks\":2,\"ta\\u00e9k\":3}", 1, 1},
+        {&SHARP, "{\"mass/file\":1,\"ma\\u00df/\\ufb01le\":2}", -1, -1},
+        {&DOTTED, "{\"\u00c4id\":1,\"\u00e4\\u0130d\":2}", -1, -1},
+        {&DOTTED, "{\"\u00c4id\":1,\"a\u0308id\":2}", 1, 1},
         {&EQUALS, "{\"a\":[{\"b/c\":1}]}", 1, 1},
         {&EQUALS, "{\"a\":[{\"b/c\":1.0e0}]}", 1, 1},
         {&EQUALS, "{\"a\":[{\"b/c\":2}]}", 0, 0},
@@ -376,6 +416,76 @@ static void test_what_a_tool_says_counts_where_it_is_given(void **state)
     assert_int_equal(decide(READERS, 3, HUB_ACCESS_DENY, &tool, "{}", &shows), HUB_ACCESS_DENY);
 }
 
+/* Of a toolset that nothing is known of but its entry. */
+static void test_what_may_turn_out_to_be_seen(void **state)
+{
+    const hub_names OWN_TAGS = NAMES("internal");
+    const hub_access_subject PLAIN = {
+        .toolset = HUB_STR("secret1"), .tags = &OWN_TAGS, .is_destructive = true};
+    hub_access_subject trusted = PLAIN;
+    trusted.has_unknown_tags = trusted.has_unknown_hints = true;
+    hub_access_subject filed = PLAIN;
+    filed.category = "ops";
+    filed.has_unknown_tags = true;
+    const hub_access_condition CONDITION = {.pointer = "/a", .equals = "1"};
+#define IF(...)                                                                                    \
+    {                                                                                              \
+        .tools = {__VA_ARGS__}, .then = HUB_ACCESS_DENY                                            \
+    }
+    const struct {
+        const hub_access_subject *toolset;
+        hub_access_rule rule;
+        bool may;         /* with default: allow */
+        bool may_if_then; /* the same, allowed, with default: deny */
+    } CASES[] = {
+        {&PLAIN, IF(.match = NAMES("secret*")), false, true},
+        {&PLAIN, IF(.match = NAMES("*cret1:*")), false, true},
+        {&PLAIN, IF(.match = NAMES("secret1:?*")), false, true},
+        {&PLAIN, IF(.match = NAMES("*")), false, true},
+        {&PLAIN, IF(.match = NAMES("other", "s*")), false, true},
+        {&PLAIN, IF(.match = NAMES("secret1:??*")), true, true},
+        {&PLAIN, IF(.match = NAMES("secret1:a*")), true, true},
+        {&PLAIN, IF(.match = NAMES("secret*:a")), true, true},
+        {&PLAIN, IF(.match = NAMES("secret1")), true, false},
+        {&PLAIN, IF(.match = NAMES("public*")), true, false},
+        {&PLAIN, IF(.match = {.set = true}), true, false},
+        {&PLAIN, IF(.tags = NAMES("x", "internal")), false, true},
+        {&PLAIN, IF(.tags = NAMES("x")), true, false},
+        {&trusted, IF(.tags = NAMES("x")), true, true},
+        {&trusted, IF(.tags = NAMES("internal")), false, true},
+        {&PLAIN, IF(.categories = NAMES("ops")), true, false},
+        {&trusted, IF(.categories = NAMES("ops")), true, true},
+        {&filed, IF(.categories = NAMES("ops")), false, true},
+        {&filed, IF(.categories = NAMES("x")), true, false},
+        {&PLAIN, IF(.destructive = HUB_ACCESS_YES), false, true},
+        {&PLAIN, IF(.read_only = HUB_ACCESS_YES), true, false},
+        {&trusted, IF(.read_only = HUB_ACCESS_YES), true, true},
+        {&PLAIN, IF(.tags = NAMES("internal"), .match = NAMES("secret1:a*")), true, true},
+        {&PLAIN,
+         {.conditions = &CONDITION, .condition_count = 1, .then = HUB_ACCESS_DENY},
+         true,
+         true},
+    };
+#undef IF
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        hub_access_rule allows = CASES[i].rule;
+        allows.then = HUB_ACCESS_ALLOW;
+        const hub_access_class all = {.bits = {1}};
+        const hub_access_class none = {.bits = {0}};
+        const hub_access_settings denied = {.rules = &CASES[i].rule, .count = 1};
+        const hub_access_settings allowed = {
+            .rules = &allows, .count = 1, .otherwise = HUB_ACCESS_DENY};
+        bool may = hub_access_may_show(&denied, &all, CASES[i].toolset);
+        bool may_if = hub_access_may_show(&allowed, &all, CASES[i].toolset);
+        if (may != CASES[i].may || may_if != CASES[i].may_if_then) {
+            fail_msg("case %zu: %d %d", i, may, may_if);
+        }
+        assert_true(hub_access_may_show(&denied, &none, CASES[i].toolset));
+        assert_false(hub_access_may_show(&allowed, &none, CASES[i].toolset));
+    }
+}
+
 static void test_arguments_are_refused_only_where_a_rule_looks(void **state)
 {
     const hub_access_condition CONDITION = {.pointer = "/a", .equals = "1"};
@@ -409,11 +519,13 @@ int main(void)
         cmocka_unit_test(test_paths_are_normalised),
         cmocka_unit_test(test_a_key_twice_is_refused),
         cmocka_unit_test(test_as_many_values_as_are_looked_at_and_one_more),
+        cmocka_unit_test(test_deep_arguments_are_walked_once),
         cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_who),
         cmocka_unit_test(test_the_first_match_decides),
         cmocka_unit_test(test_scopes),
         cmocka_unit_test(test_what_a_tool_says_counts_where_it_is_given),
+        cmocka_unit_test(test_what_may_turn_out_to_be_seen),
         cmocka_unit_test(test_arguments_are_refused_only_where_a_rule_looks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

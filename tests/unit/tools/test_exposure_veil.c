@@ -36,10 +36,10 @@ static bool shows(const void *ctx, const hub_source *source, hub_kind kind, cons
            hub_str_is(item->name, "left_out");
 }
 
-static bool may_show(const void *ctx, hub_str toolset)
+static bool may_show(const void *ctx, const hub_source *source)
 {
     (void)ctx;
-    (void)toolset;
+    (void)source;
     return true;
 }
 

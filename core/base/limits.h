@@ -98,6 +98,10 @@
 /* Entries of tools.limits of one toolset: a call is held against each of them. */
 #define HUB_LIMIT_TOOL_LIMITS 100
 
+/* Overrides of one toolset, and arguments that one of them, or all that fit a tool, are about. */
+#define HUB_LIMIT_OVERRIDES          256
+#define HUB_LIMIT_OVERRIDE_ARGUMENTS 64
+
 /* The least that max_result_bytes may be: what says that a result was cut has to fit. */
 #define HUB_LIMIT_LEAST_RESULT_BYTES 1024
 

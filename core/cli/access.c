@@ -7,6 +7,7 @@
 #include "config/node.h"
 #include "config/tokens.h"
 #include "identity/access.h"
+#include "identity/arguments.h"
 #include "wire/json.h"
 
 #include <stdlib.h>
@@ -31,6 +32,8 @@ typedef struct answer {
     bool is_refused; /* the arguments are */
     hub_error why;
     hub_buf scopes;
+    hub_arena *arena;             /* of the override; NULL: there is none */
+    const hub_override *override; /* of the tool; or NULL */
 } answer;
 
 static const hub_toolset_settings *find_toolset(const hub_config *config, hub_str key)
@@ -50,6 +53,47 @@ static const char *transport_of(const char *principal)
     return hub_str_is(name, "local")               ? "stdio"
            : hub_str_starts(name, HUB_STR("uid:")) ? "unix"
                                                    : "http";
+}
+
+/* What the manifest changes of the tool, and of its arguments. */
+static hub_err take_override(const hub_toolset_settings *toolset, hub_access_subject *subject,
+                             hub_str *arguments, answer *is)
+{
+    hub_overrides overrides;
+    hub_buf sent;
+    if (toolset == NULL || toolset->overrides == NULL) {
+        return HUB_OK;
+    }
+    is->arena = hub_arena_create(ARENA_MAX_BYTES);
+    hub_err err = is->arena != NULL
+                      ? hub_overrides_read(is->arena, hub_str_of(toolset->overrides), &overrides)
+                      : HUB_ENOMEM;
+    err = err == HUB_OK ? hub_overrides_find(&overrides, is->arena, subject->name, &is->override)
+                        : err;
+    if (err != HUB_OK) {
+        return hub_fail(&is->why, err, "%s", hub_err_text(err));
+    }
+    if (is->override == NULL) {
+        return HUB_OK;
+    }
+    hub_access_take_override(subject, is->override);
+    hub_buf_init(&sent, SIZE_MAX / 4);
+    if (is->override->looks) {
+        err = hub_access_check_arguments(*arguments, &is->why);
+        err = err == HUB_OK ? hub_override_call(is->override, *arguments, &sent, &is->why) : err;
+    }
+    if (err == HUB_OK && sent.len > 0) {
+        *arguments = hub_str_of(hub_arena_strdup(is->arena, hub_buf_str(&sent)));
+        err = arguments->ptr != NULL ? HUB_OK : hub_fail(&is->why, HUB_ENOMEM, "out of memory");
+    }
+    hub_buf_fini(&sent);
+    return err;
+}
+
+static void end_answer(answer *is)
+{
+    hub_arena_destroy(is->arena);
+    hub_buf_fini(&is->scopes);
 }
 
 static bool ask(const question *asked, answer *ret_answer)
@@ -72,10 +116,16 @@ static bool ask(const question *asked, answer *ret_answer)
         subject.tool_scopes = &toolset->tool_scopes;
     }
     hub_access_class_of(rules, asked->who, asked->profile, asked->transport, &who);
-    *ret_answer = (answer){.is_listed = hub_access_shows(rules, &who, &subject)};
+    *ret_answer = (answer){.is_listed = false};
     hub_buf_init(&ret_answer->scopes, SIZE_MAX / 4);
-    hub_err err = hub_access_decide(rules, asked->who, &who, &subject, asked->arguments,
-                                    &ret_answer->decision, &ret_answer->why);
+    hub_str arguments = asked->arguments;
+    hub_err err = take_override(toolset, &subject, &arguments, ret_answer);
+    bool is_hidden = ret_answer->override != NULL && ret_answer->override->is_hidden;
+    ret_answer->is_listed = !is_hidden && hub_access_shows(rules, &who, &subject);
+    if (err == HUB_OK) {
+        err = hub_access_decide(rules, asked->who, &who, &subject, arguments, &ret_answer->decision,
+                                &ret_answer->why);
+    }
     ret_answer->is_refused = err != HUB_OK;
     if (err == HUB_OK) {
         hub_access_add_scopes(&subject, &ret_answer->decision, &ret_answer->scopes);
@@ -89,6 +139,31 @@ static const char *word_of(const answer *is)
 }
 
 /* ---- explain --------------------------------------------------------------------------------- */
+
+/* What the override does, but for values: one may be a secret. */
+static void add_override(const hub_override *override, hub_buf *out)
+{
+    if (override == NULL) {
+        return;
+    }
+    hub_buf_add(out, HUB_STR("; overridden"));
+    if (override->is_hidden) {
+        hub_buf_add(out, HUB_STR(", hidden from all"));
+    } else if (override->name.len > 0) {
+        hub_buf_printf(out, ", shown as \"" HUB_STR_FMT "\"", HUB_STR_ARG(override->name));
+    }
+    for (size_t i = 0; i < override->argument_count; i++) {
+        const hub_override_argument *argument = &override->arguments[i];
+        const char *what = argument->fixed.len > 0      ? "fixed"
+                           : argument->is_hidden        ? "hidden"
+                           : argument->fallback.len > 0 ? "with a default"
+                                                        : NULL;
+        if (what != NULL) {
+            hub_buf_printf(out, ", argument \"" HUB_STR_FMT "\" %s", HUB_STR_ARG(argument->key),
+                           what);
+        }
+    }
+}
 
 static void add_answer(const answer *is, hub_buf *out)
 {
@@ -107,6 +182,7 @@ static void add_answer(const answer *is, hub_buf *out)
                        HUB_STR_ARG(hub_buf_str(&is->scopes)));
     }
     hub_buf_printf(out, "; %s", is->is_listed ? "listed" : "not listed");
+    add_override(is->override, out);
 }
 
 static int explain_one(question *asked)
@@ -122,7 +198,7 @@ static int explain_one(question *asked)
     add_answer(&is, &line);
     cli_print(hub_buf_str(&line));
     hub_buf_fini(&line);
-    hub_buf_fini(&is.scopes);
+    end_answer(&is);
     return EXIT_OK;
 }
 
@@ -307,7 +383,7 @@ static void judge(test_file *file, const hub_node *test, const question *asked, 
         file->passed++;
     }
     hub_buf_fini(&text);
-    hub_buf_fini(&is.scopes);
+    end_answer(&is);
 }
 
 static void run_test(test_file *file, const hub_node *test)

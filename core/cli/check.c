@@ -8,6 +8,9 @@
 #include "cli/reach.h"
 #include "cli/waiting.h"
 #include "hub/audit/audit.h"
+#include "hub/kernel/hub.h"
+#include "hub/kernel/toolset.h"
+#include "hub/overrides/overrides.h"
 #include "hub/report/misnamed.h"
 
 static void on_found(void *ctx, const char *key, hub_err err, hub_str text)
@@ -35,6 +38,21 @@ static void on_advice(void *ctx, const char *line)
     cli_complain("warning: %s", line);
 }
 
+/* Overrides that are about nothing: of toolsets whose tools are known. */
+static void complain_of_overrides(const hub_orchestrator *hub)
+{
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        const hub_toolset *toolset = hub_toolset_at(hub, i);
+        const hub_name_list *unused = hub_overrides_unused(toolset);
+        if (unused->count > 0) {
+            cli_complain("warning: %s: tools.overrides: these fit nothing that toolset \"%s\" has: "
+                         "%s",
+                         hub_toolset_settings_of(toolset)->source, hub_toolset_key(toolset),
+                         unused->text);
+        }
+    }
+}
+
 /* Start every toolset that is switched on, whichever are active, and say what becomes of each. */
 static int connect_all(cli_options *options)
 {
@@ -50,6 +68,7 @@ static int connect_all(cli_options *options)
         }
         cli_waiting_end(&waiting);
         hub_advice_give(cli_local_hub(local), on_advice, NULL);
+        complain_of_overrides(cli_local_hub(local));
     }
     cli_local_close(local);
     return status;
@@ -135,6 +154,9 @@ static int check_all(cli_options *options, bool *ret_is_usable)
         check_audit(&cli_local_config(local)->settings.audit, &status);
         hub_orchestrator_check(cli_local_hub(local), on_bad_toolset, &status);
         hub_misnamed_in_policies(cli_local_hub(local), on_misnamed, NULL);
+        if (!options->connect) { /* else more is known later */
+            complain_of_overrides(cli_local_hub(local));
+        }
     }
     if (status == EXIT_OK) {
         hub_misnamed_at_start(cli_local_hub(local), on_misnamed, NULL);

@@ -524,6 +524,25 @@ hub_err hub_config_finish_access(hub_config_reader *reader)
 
 /* ---- scopes of tools ------------------------------------------------------------------------- */
 
+hub_err hub_config_read_scope_line(hub_config_reader *reader, const hub_node *node,
+                                   const char *glob, const char **ret_line)
+{
+    hub_names scopes;
+    hub_buf line;
+    hub_err err = hub_config_read_list(reader, node, read_scope, &scopes);
+    if (err != HUB_OK) {
+        return err;
+    }
+    hub_buf_init(&line, HUB_LIMIT_CONFIG_BYTES);
+    hub_buf_printf(&line, "%s\n", glob);
+    for (size_t i = 0; i < scopes.count; i++) {
+        hub_buf_printf(&line, "%s%s", i > 0 ? " " : "", scopes.items[i]);
+    }
+    *ret_line = hub_buf_ok(&line) ? hub_arena_strdup(reader->arena, hub_buf_str(&line)) : NULL;
+    hub_buf_fini(&line);
+    return *ret_line != NULL ? HUB_OK : hub_config_no_memory(reader);
+}
+
 /* A map of globs to lists of scopes, as lines that begin with the glob (hub_access_subject). */
 hub_err hub_config_read_tool_scopes(hub_config_reader *reader, const hub_node *node,
                                     const hub_config_key *key, void *target)
@@ -534,21 +553,7 @@ hub_err hub_config_read_tool_scopes(hub_config_reader *reader, const hub_node *n
     const char **lines = hub_arena_array(reader->arena, node->count, sizeof *lines);
     hub_err err = lines != NULL ? HUB_OK : hub_config_no_memory(reader);
     for (const hub_node *item = node->first; err == HUB_OK && item != NULL; item = item->next) {
-        hub_names scopes;
-        hub_buf line;
-        err = hub_config_read_list(reader, item, read_scope, &scopes);
-        if (err != HUB_OK) {
-            break;
-        }
-        hub_buf_init(&line, HUB_LIMIT_CONFIG_BYTES);
-        hub_buf_printf(&line, "%s\n", item->key);
-        for (size_t i = 0; i < scopes.count; i++) {
-            hub_buf_printf(&line, "%s%s", i > 0 ? " " : "", scopes.items[i]);
-        }
-        lines[item->index] =
-            hub_buf_ok(&line) ? hub_arena_strdup(reader->arena, hub_buf_str(&line)) : NULL;
-        hub_buf_fini(&line);
-        err = lines[item->index] != NULL ? HUB_OK : hub_config_no_memory(reader);
+        err = hub_config_read_scope_line(reader, item, item->key, &lines[item->index]);
     }
     if (err == HUB_OK) {
         hub_names *own = (void *)((char *)target + key->offset);

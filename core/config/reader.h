@@ -43,6 +43,7 @@ typedef struct hub_config_toolset_draft {
     const hub_node *config;
     const hub_node *isolation;
     const hub_node *timeout;
+    const hub_node *overrides;
     hub_config_middleware middleware;
     const char *default_type; /* when `type` is NULL; may be NULL */
 } hub_config_toolset_draft;
@@ -131,6 +132,9 @@ hub_err hub_config_read_scopes(hub_config_reader *reader, const hub_node *node,
                                const hub_config_key *key, void *target);
 hub_err hub_config_read_tool_scopes(hub_config_reader *reader, const hub_node *node,
                                     const hub_config_key *key, void *target);
+/* … and one such line. */
+HUB_MUST_CHECK hub_err hub_config_read_scope_line(hub_config_reader *reader, const hub_node *node,
+                                                  const char *glob, const char **ret_line);
 HUB_MUST_CHECK hub_err hub_config_finish_access(hub_config_reader *reader);
 
 /* middleware.c: what is done with the calls of a toolset when all files are read. */
@@ -256,6 +260,15 @@ bool hub_config_is_proxy(const char *module); /* it is what server entries becom
 HUB_MUST_CHECK hub_err hub_config_add_module_json(hub_config_reader *reader,
                                                   const hub_config_toolset_draft *draft,
                                                   hub_buf *out);
+
+/* … any tree as JSON, its text with variables expanded */
+HUB_MUST_CHECK hub_err hub_config_add_json(hub_config_reader *reader, const hub_node *node,
+                                           hub_buf *out);
+
+/* tool_overrides.c: what becomes of tools on their way to clients, when it is known whether the
+ * toolset is switched off. */
+HUB_MUST_CHECK hub_err hub_config_add_overrides(hub_config_reader *reader,
+                                                hub_config_toolset_draft *draft);
 
 /* tool_limits.c: what tools may be asked for. */
 hub_err hub_config_read_tool_limits(hub_config_reader *reader, const hub_node *node,

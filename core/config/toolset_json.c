@@ -72,6 +72,11 @@ static hub_err add_tree(hub_config_reader *reader, const hub_node *node, hub_buf
     return err;
 }
 
+hub_err hub_config_add_json(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    return add_tree(reader, node, out);
+}
+
 static hub_err read_text(hub_config_reader *reader, const hub_node *node, hub_buf *value)
 {
     if (node->kind != HUB_NODE_TEXT) {

@@ -63,6 +63,23 @@ static const hub_config_word SHARINGS[] = {
     "\"calls_per_second\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000},"               \
     "\"calls_burst\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":1000000}}}}"
 
+/* What tool_overrides.c reads. */
+#define OVERRIDE_TEXT  "{\"type\":\"string\",\"minLength\":1}"
+#define OVERRIDE_BOOL  "{\"type\":\"boolean\"}"
+#define OVERRIDE_NAMES "{\"type\":\"array\",\"items\":" OVERRIDE_TEXT "}"
+#define ARGUMENT_SCHEMA                                                                            \
+    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"fixed\":true,"          \
+    "\"default\":true,\"description\":" OVERRIDE_TEXT ",\"hide\":" OVERRIDE_BOOL "}}"
+#define OVERRIDES_SCHEMA                                                                           \
+    "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"object\","                          \
+    "\"additionalProperties\":false,\"properties\":{\"name\":{\"type\":\"string\","                \
+    "\"pattern\":\"^[A-Za-z0-9_.-]+$\"},\"title\":" OVERRIDE_TEXT                                  \
+    ",\"description\":" OVERRIDE_TEXT ",\"hide\":" OVERRIDE_BOOL ",\"tags\":" OVERRIDE_NAMES       \
+    ",\"category\":" OVERRIDE_TEXT ",\"scopes\":" OVERRIDE_NAMES ",\"read_only\":" OVERRIDE_BOOL   \
+    ",\"destructive\":" OVERRIDE_BOOL ",\"validate\":" OVERRIDE_BOOL                               \
+    ",\"arguments\":{\"type\":\"object\","                                                         \
+    "\"additionalProperties\":" ARGUMENT_SCHEMA "}}}}"
+
 /* toolsets.KEY.tools: globs over the toolset's own tool names, and the most that they may do. */
 static const hub_config_key TOOL_KEYS[] = {
     {.name = "allow",
@@ -93,6 +110,16 @@ static const hub_config_key TOOL_KEYS[] = {
      .schema = "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"array\",\"items\":{"
                "\"type\":\"string\",\"pattern\":\"^[!#-+.-\\\\[\\\\]-~-]{1,128}$\"}}}",
      .example = "{\"delete_*\": [\"git:delete\"]}",
+     .is_comment = true},
+    {.name = "overrides",
+     .kind = HUB_CONFIG_OTHER,
+     .read = hub_config_read_node,
+     .offset = DRAFT(overrides),
+     .about = "What becomes of tools on their way to clients: by name, or by a glob. Names, texts, "
+              "hints, tags, and arguments that are fixed, hidden or have a default. Of several "
+              "that fit a tool, its own name comes first. See docs/OVERRIDES.md.",
+     .schema = OVERRIDES_SCHEMA,
+     .example = "{ read_file: { name: read, arguments: { root: { fixed: /srv } } } }",
      .is_comment = true},
     {.name = NULL},
 };
@@ -328,6 +355,12 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
      .offset = DRAFT(toolset.scopes),
      .about = "A call of any of its tools, resources or prompts needs all of these scopes.",
      .example = "[]"},
+    {.name = "validate",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = DRAFT(toolset.validates),
+     .about =
+         "Hold the arguments of each call against the tool's inputSchema before they are sent. "
+         "Those of native plugins always are."},
     {.name = "trust_annotations",
      .kind = HUB_CONFIG_BOOL,
      .offset = DRAFT(toolset.trust_annotations),

@@ -96,6 +96,24 @@ void hub_access_class_of(const hub_access_settings *settings, const hub_identity
     }
 }
 
+void hub_access_take_override(hub_access_subject *subject, const hub_override *override)
+{
+    if (override->tags.len > 0) {
+        subject->tags_json = override->tags;
+    }
+    if (override->category.len > 0) {
+        subject->category = NULL;
+        subject->category_json = override->category;
+    }
+    if (override->read_only.len > 0) {
+        subject->is_read_only = hub_json_type_of(override->read_only) == HUB_JSON_TRUE;
+        subject->is_destructive = subject->is_destructive && !subject->is_read_only;
+    }
+    if (override->destructive.len > 0) {
+        subject->is_destructive = hub_json_type_of(override->destructive) == HUB_JSON_TRUE;
+    }
+}
+
 /* ---- which tools ----------------------------------------------------------------------------- */
 
 static bool has_tag(const hub_access_subject *subject, hub_str tag)

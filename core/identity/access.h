@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "identity/identity.h"
 #include "identity/rules.h"
+#include "tools/override.h"
 
 /* An access class: the rules whose `who` fits, a bit for each. People of one class see the same. */
 typedef struct hub_access_class {
@@ -47,6 +48,9 @@ typedef struct hub_access_subject {
     const hub_names *scopes;      /* that all of the toolset needs; may be NULL */
     const hub_names *tool_scopes; /* of some tools: "GLOB\nSCOPE SCOPE"; may be NULL */
 } hub_access_subject;
+
+/* What the operator says of a tool counts, whoever is trusted. The override is borrowed. */
+void hub_access_take_override(hub_access_subject *subject, const hub_override *override);
 
 typedef struct hub_access_decision {
     hub_access_verdict verdict;

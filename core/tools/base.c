@@ -124,7 +124,7 @@ static hub_err make_slots(hub_base *base, const hub_source *toolsets, size_t cou
 
 static bool is_same_list(const hub_catalog *a, const hub_catalog *b)
 {
-    return a == b || hub_catalog_is(a, (hub_str){.ptr = b->bytes, .len = b->len}, b->compiled);
+    return a == b || hub_catalog_is(a, (hub_str){.ptr = b->bytes, .len = b->len}, &b->rules);
 }
 
 /* The section that the toolset has in the base before, if its list is still the same. */

@@ -52,6 +52,7 @@ typedef struct hub_source {
     const hub_names *tools_allow;  /* globs over its own tool names; NULL: all */
     const hub_names *tools_deny;
     bool trusts_tags;      /* tags and category of its own definitions count for filters */
+    bool has_overrides;    /* which may say tags and category of single tools */
     const hub_names *tags; /* added to each tool, for filters */
     const char *category;
 } hub_source;

@@ -213,7 +213,8 @@ hub_form base_first_form(const hub_base *base, const base_slot *slot, hub_kind k
                          const hub_item *item, hub_buf *scratch)
 {
     hub_naming naming = base->rule.naming;
-    if (kind == HUB_KIND_TOOL && is_left_out(slot, item)) {
+    bool is_hidden = item->override != NULL && item->override->is_hidden;
+    if (kind == HUB_KIND_TOOL && (is_hidden || is_left_out(slot, item))) {
         return HUB_FORM_ABSENT;
     }
     if (slot->source.bare || base_is_uri(kind) ||
@@ -223,7 +224,7 @@ hub_form base_first_form(const hub_base *base, const base_slot *slot, hub_kind k
     hub_buf_clear(scratch);
     hub_naming_add_key(naming, slot->source.toolset, scratch);
     size_t key_len = scratch->len;
-    hub_naming_expose(naming, slot->source.toolset, item->name, NAME_ROOM_BYTES, scratch);
+    hub_naming_expose(naming, slot->source.toolset, item->shown, NAME_ROOM_BYTES, scratch);
     hub_str own = {.ptr = scratch->ptr, .len = key_len};
     hub_str name = hub_str_from(hub_buf_str(scratch), key_len);
     bool is_flat = naming == HUB_NAMING_FLAT;

@@ -36,7 +36,8 @@ typedef struct catalog_parser {
     hub_buf names; /* decoded names; its memory never moves: reserved in one piece */
     seen_name *seen;
     seen_name *seen_pool;
-    bool compile_schemas;
+    hub_overrides overrides;
+    hub_buf changed; /* scratch */
     hub_catalog_on_drop *on_drop;
     void *ctx;
 } catalog_parser;
@@ -56,18 +57,24 @@ enum { TAGS, CATEGORY, UI, UI_URI, META_MEMBERS };
 /* The most of a name, or of what stands in its place, that a report shows. */
 enum { SHOWN_BYTES = HUB_LIMIT_TOOL_NAME_BYTES };
 
-static void drop(const catalog_parser *parser, hub_str name, const char *reason)
+/* Say of an item what becomes of it, and why. */
+static void tell(const catalog_parser *parser, hub_str name, const char *what, const char *reason)
 {
     hub_buf text;
     hub_buf_init(&text, 1024);
     bool cut = name.len > SHOWN_BYTES;
     name.len = cut ? SHOWN_BYTES : name.len;
-    hub_buf_printf(&text, "%s \"" HUB_STR_FMT "%s\" is left out: %s", parser->kind->noun,
-                   HUB_STR_ARG(name), cut ? "…" : "", reason);
+    hub_buf_printf(&text, "%s \"" HUB_STR_FMT "%s\" %s: %s", parser->kind->noun, HUB_STR_ARG(name),
+                   cut ? "…" : "", what, reason);
     if (hub_buf_ok(&text)) {
         parser->on_drop(parser->ctx, hub_buf_str(&text));
     }
     hub_buf_fini(&text);
+}
+
+static void drop(const catalog_parser *parser, hub_str name, const char *reason)
+{
+    tell(parser, name, "is left out", reason);
 }
 
 /* Find the wanted members in one pass. False when one of them occurs twice: of such an object a
@@ -161,6 +168,12 @@ static const char *read_traits(hub_item *tool, const wanted_member members[TOOL_
         return "it has too many tags";
     }
     tool->category_json = string_or_none(meta[CATEGORY].value);
+    if (hub_item_has_tags(tool)) {
+        tool->tags_json = tool->override->tags;
+    }
+    if (hub_item_has_category(tool)) {
+        tool->category_json = tool->override->category;
+    }
     tool->has_output_schema = hub_json_type_of(members[OUTPUT_SCHEMA].value) == HUB_JSON_OBJECT;
     return NULL;
 }
@@ -182,9 +195,37 @@ static hub_err keep_item(catalog_parser *parser, const hub_item *item)
         return HUB_ENOMEM;
     }
     parser->catalog->items[parser->catalog->count++] = *item;
+    parser->catalog->compiled = parser->catalog->compiled || item->schema != NULL;
+    parser->catalog->looks =
+        parser->catalog->looks || (item->override != NULL && item->override->looks);
     parser->catalog->has_uis =
         parser->catalog->has_uis || item->ui_uris[0].len > 0 || item->ui_uris[1].len > 0;
     return HUB_OK;
+}
+
+/* Whether the arguments of a tool are checked. */
+static bool validates(const catalog_parser *parser, const hub_item *tool)
+{
+    const hub_catalog_rules *rules = &parser->catalog->rules;
+    bool is_said = tool->override != NULL && tool->override->validate.len > 0;
+    return rules->compiles || (is_said ? hub_json_type_of(tool->override->validate) == HUB_JSON_TRUE
+                                       : rules->validates);
+}
+
+/* Arguments are held against the schema that the toolset gave: what reaches it are all of them, also
+ * those that clients do not see. A server's schema that is not understood here is its own affair. */
+static const char *compile_schema(const catalog_parser *parser, hub_item *tool, hub_error *why)
+{
+    hub_str schema = hub_json_get(tool->original, HUB_STR("inputSchema"));
+    if (!validates(parser, tool) || hub_schema_compile(schema, &tool->schema, why) == HUB_OK) {
+        return NULL;
+    }
+    if (parser->catalog->rules.compiles || why->code == HUB_ENOMEM) {
+        return why->text;
+    }
+    tell(parser, tool->name, "is listed, but its arguments are not checked", why->text);
+    why->code = HUB_OK;
+    return NULL;
 }
 
 /* What is wrong with a tool, or NULL. */
@@ -195,11 +236,7 @@ static const char *check_tool(const catalog_parser *parser, hub_item *tool,
     if (reason == NULL && is_duplicate(parser, tool->name)) {
         reason = "the name occurs twice";
     }
-    if (reason == NULL && parser->compile_schemas &&
-        hub_schema_compile(members[INPUT_SCHEMA].value, &tool->schema, why) != HUB_OK) {
-        reason = why->text;
-    }
-    return reason;
+    return reason == NULL ? compile_schema(parser, tool, why) : reason;
 }
 
 /* What is wrong with an item of another kind, or NULL. */
@@ -221,9 +258,55 @@ static const char *read_validity(const catalog_parser *parser, hub_item *item, h
     return definition.valid == 0 ? why->text : NULL;
 }
 
-/* Append the item in `json` to the catalog, or report why not. */
-static hub_err add_item(catalog_parser *parser, hub_str json)
+/* Put the definition of a tool as overrides have it in the place of what was given. Returns why that
+ * cannot be, or NULL. */
+static const char *override_tool(catalog_parser *parser, hub_str original, hub_str *json,
+                                 const hub_override **ret_override, hub_error *why)
 {
+    hub_item named = {.name_json = hub_json_get(original, HUB_STR("name"))};
+    if (parser->overrides.count == 0 || !read_name(parser, &named)) {
+        return NULL;
+    }
+    hub_err err =
+        hub_overrides_find(&parser->overrides, parser->catalog->own, named.name, ret_override);
+    if (err == HUB_OK && *ret_override != NULL) {
+        hub_buf_clear(&parser->changed);
+        err = hub_override_definition(*ret_override, original, &parser->changed);
+    }
+    if (err == HUB_OK && *ret_override != NULL &&
+        !hub_str_eq(hub_buf_str(&parser->changed), original)) {
+        const char *copy = hub_arena_strdup(parser->catalog->own, hub_buf_str(&parser->changed));
+        *json = (hub_str){.ptr = copy, .len = parser->changed.len};
+        err = copy != NULL ? HUB_OK : HUB_ENOMEM;
+    }
+    switch (err) {
+    case HUB_OK:
+        return NULL;
+    case HUB_EINVAL:
+        return "a member that an override changes occurs twice";
+    case HUB_ELIMIT:
+        return "overrides are about too many of its arguments";
+    default:
+        (void)hub_fail(why, HUB_ENOMEM, "out of memory");
+        return why->text;
+    }
+}
+
+static hub_str shown_name(const hub_item *item)
+{
+    bool is_renamed = item->override != NULL && item->override->name.len > 0;
+    return is_renamed ? item->override->name : item->name;
+}
+
+/* Append the item in `original` to the catalog, or report why not. */
+static hub_err add_item(catalog_parser *parser, hub_str original)
+{
+    hub_str json = original;
+    const hub_override *override = NULL;
+    hub_error why = {.code = HUB_OK};
+    const char *reason = parser->catalog->kind == HUB_KIND_TOOL
+                             ? override_tool(parser, original, &json, &override, &why)
+                             : NULL;
     const char *key = parser->kind->key;
     bool is_tool = parser->catalog->kind == HUB_KIND_TOOL;
     wanted_member of_tool[TOOL_MEMBERS] = {
@@ -237,9 +320,8 @@ static hub_err add_item(catalog_parser *parser, hub_str json)
     wanted_member *members = is_tool ? of_tool : of_other;
     size_t other_count = strcmp(key, "name") == 0 ? TITLE : OTHER_MEMBERS;
     bool is_single = read_members(json, members, is_tool ? TOOL_MEMBERS : other_count);
-    hub_item item = {.json = json, .name_json = members[KEY].value};
-    hub_error why = {.code = HUB_OK};
-    const char *reason = NULL;
+    hub_item item = {
+        .json = json, .original = original, .name_json = members[KEY].value, .override = override};
     bool has_name = read_name(parser, &item);
     if (parser->names.failed == HUB_ENOMEM) {
         return HUB_ENOMEM;
@@ -249,13 +331,14 @@ static hub_err add_item(catalog_parser *parser, hub_str json)
         drop(parser, item.name_json, why.text);
         return HUB_OK;
     }
+    item.shown = shown_name(&item);
     if (!is_usable_name(item.name, parser->kind->max_bytes)) {
         (void)hub_fail(&why, HUB_EINVAL, "its %s is empty, too long, or has control characters",
                        key);
         reason = why.text;
     } else if (!is_single) {
         reason = "a member of its definition occurs twice";
-    } else {
+    } else if (reason == NULL) {
         reason = read_validity(parser, &item, &why);
     }
     if (reason == NULL) {
@@ -271,6 +354,37 @@ static hub_err add_item(catalog_parser *parser, hub_str json)
     return keep_item(parser, &item);
 }
 
+/* Whether another tool is called as this one is to be. */
+static bool is_name_taken(const hub_catalog *catalog, const hub_item *item)
+{
+    for (size_t i = 0; i < catalog->count; i++) {
+        if (&catalog->items[i] != item && hub_str_eq(catalog->items[i].shown, item->shown)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name of an override that another tool has stays that tool's. What a tool gets back then another
+ * may have wanted: until all is quiet, which is after as many rounds as there are names at most. */
+static void settle_names(const catalog_parser *parser)
+{
+    hub_catalog *catalog = parser->catalog;
+    bool is_quiet = parser->overrides.count == 0;
+    while (!is_quiet) {
+        is_quiet = true;
+        for (size_t i = 0; i < catalog->count; i++) {
+            hub_item *item = &catalog->items[i];
+            if (!hub_str_eq(item->shown, item->name) && is_name_taken(catalog, item)) {
+                tell(parser, item->name, "keeps its name",
+                     "another tool has the one that an override gives it");
+                item->shown = item->name;
+                is_quiet = false;
+            }
+        }
+    }
+}
+
 static hub_err parse_items(catalog_parser *parser, hub_str json, hub_error *reterr)
 {
     hub_catalog *catalog = parser->catalog;
@@ -281,7 +395,8 @@ static hub_err parse_items(catalog_parser *parser, hub_str json, hub_error *rete
     }
     catalog->items = calloc(count + 1, sizeof *catalog->items);
     parser->seen_pool = calloc(count + 1, sizeof *parser->seen_pool);
-    hub_buf_init(&parser->names, json.len + 1);
+    /* Of a tool that overrides may be about, the name is read twice. */
+    hub_buf_init(&parser->names, (parser->overrides.count > 0 ? 2 : 1) * json.len + 1);
     if (catalog->items == NULL || parser->seen_pool == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
@@ -293,14 +408,33 @@ static hub_err parse_items(catalog_parser *parser, hub_str json, hub_error *rete
             return hub_fail(reterr, HUB_ENOMEM, "out of memory");
         }
     }
+    settle_names(parser);
     catalog->names = parser->names.ptr;
     parser->names.ptr = NULL;
     return HUB_OK;
 }
 
-hub_err hub_catalog_parse(hub_kind kind, hub_str json, bool compile_schemas,
-                          hub_catalog_on_drop *on_drop, void *ctx, hub_catalog **ret_catalog,
-                          hub_error *reterr)
+/* Copy the rules, and take the overrides apart. */
+static hub_err take_rules(catalog_parser *parser, const hub_catalog_rules *rules)
+{
+    hub_catalog *catalog = parser->catalog;
+    catalog->rules = *rules;
+    catalog->rules.overrides = NULL;
+    if (rules->overrides == NULL || catalog->kind != HUB_KIND_TOOL) {
+        return HUB_OK;
+    }
+    catalog->own = hub_arena_create(SIZE_MAX / 4);
+    catalog->rules.overrides =
+        catalog->own != NULL ? hub_arena_strdup(catalog->own, hub_str_of(rules->overrides)) : NULL;
+    return catalog->rules.overrides != NULL
+               ? hub_overrides_read(catalog->own, hub_str_of(catalog->rules.overrides),
+                                    &parser->overrides)
+               : HUB_ENOMEM;
+}
+
+hub_err hub_catalog_read(hub_kind kind, hub_str json, const hub_catalog_rules *rules,
+                         hub_catalog_on_drop *on_drop, void *ctx, hub_catalog **ret_catalog,
+                         hub_error *reterr)
 {
     if (hub_json_type_of(json) != HUB_JSON_ARRAY) {
         return hub_fail(reterr, HUB_EINVAL, "the list of %s is not a JSON array",
@@ -318,22 +452,33 @@ hub_err hub_catalog_parse(hub_kind kind, hub_str json, bool compile_schemas,
     catalog->refs = 1;
     catalog->kind = kind;
     catalog->len = json.len;
-    catalog->compiled = compile_schemas;
-    catalog_parser parser = {.catalog = catalog,
-                             .kind = &KINDS[kind],
-                             .compile_schemas = compile_schemas,
-                             .on_drop = on_drop,
-                             .ctx = ctx};
-    hub_err err = parse_items(&parser, (hub_str){.ptr = catalog->bytes, .len = json.len}, reterr);
+    catalog_parser parser = {
+        .catalog = catalog, .kind = &KINDS[kind], .on_drop = on_drop, .ctx = ctx};
+    hub_buf_init(&parser.changed, SIZE_MAX / 4);
+    hub_err err = take_rules(&parser, rules);
+    if (err == HUB_OK) {
+        err = parse_items(&parser, (hub_str){.ptr = catalog->bytes, .len = json.len}, reterr);
+    } else {
+        (void)hub_fail(reterr, err, "out of memory");
+    }
     HASH_CLEAR(hh, parser.seen);
     free(parser.seen_pool);
     hub_buf_fini(&parser.names);
+    hub_buf_fini(&parser.changed);
     if (err != HUB_OK) {
         hub_catalog_unref(catalog);
         return err;
     }
     *ret_catalog = catalog;
     return HUB_OK;
+}
+
+hub_err hub_catalog_parse(hub_kind kind, hub_str json, bool compile_schemas,
+                          hub_catalog_on_drop *on_drop, void *ctx, hub_catalog **ret_catalog,
+                          hub_error *reterr)
+{
+    const hub_catalog_rules rules = {.compiles = compile_schemas};
+    return hub_catalog_read(kind, json, &rules, on_drop, ctx, ret_catalog, reterr);
 }
 
 const char *hub_kind_noun(hub_kind kind, size_t count)
@@ -355,15 +500,24 @@ void hub_catalog_unref(hub_catalog *catalog)
     for (size_t i = 0; i < catalog->count; i++) {
         hub_schema_destroy(catalog->items[i].schema);
     }
+    hub_arena_destroy(catalog->own);
     free(catalog->items);
     free(catalog->names);
     free(catalog->bytes);
     free(catalog);
 }
 
-bool hub_catalog_is(const hub_catalog *catalog, hub_str json, bool compile_schemas)
+static bool is_same_text(const char *a, const char *b)
 {
-    return catalog->compiled == compile_schemas &&
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+bool hub_catalog_is(const hub_catalog *catalog, hub_str json, const hub_catalog_rules *rules)
+{
+    const char *overrides = catalog->kind == HUB_KIND_TOOL ? rules->overrides : NULL;
+    return catalog->rules.compiles == rules->compiles &&
+           catalog->rules.validates == rules->validates &&
+           is_same_text(catalog->rules.overrides, overrides) &&
            hub_str_eq((hub_str){.ptr = catalog->bytes, .len = catalog->len}, json);
 }
 

@@ -8,6 +8,7 @@
 #ifndef HUB_TOOLS_CATALOG_H
 #define HUB_TOOLS_CATALOG_H
 
+#include "tools/override.h"
 #include "tools/schema.h"
 
 #include <patchbay/catalog.h>
@@ -32,7 +33,10 @@ typedef enum hub_kind {
 typedef struct hub_item {
     hub_str name;      /* decoded: of tools and prompts "name", of resources "uri", of resource
                           templates "uriTemplate" */
-    hub_str json;      /* the whole definition, as given */
+    hub_str json;      /* the whole definition: as given, or as overrides have it … */
+    hub_str original;  /* … of what was given */
+    hub_str shown;     /* what names for clients are made of: `name`, unless an override says
+                          otherwise */
     hub_str name_json; /* the value that `name` is decoded from, a slice of json */
     /* In which revisions it may be listed: as it is; and, of tools, without output_member, which is
      * then the slice of `json` to leave out (definition.h). The one includes the other, and the
@@ -46,8 +50,16 @@ typedef struct hub_item {
     hub_str ui_uris[HUB_ITEM_UI_URIS]; /* raw strings; each may be empty */
     uint32_t hints;
     bool has_output_schema;
-    hub_schema *schema; /* of the arguments; NULL in catalogs that are not validated */
+    hub_schema *schema;           /* of the arguments, as given; NULL: they are not checked */
+    const hub_override *override; /* NULL: none is about it */
 } hub_item;
+
+/* What is done with the definitions of a toolset, besides reading them. */
+typedef struct hub_catalog_rules {
+    bool compiles;         /* a tool whose inputSchema is invalid is left out: native ones */
+    bool validates;        /* arguments of all tools are checked, where the schema can be */
+    const char *overrides; /* override.h; NULL: none */
+} hub_catalog_rules;
 
 typedef struct hub_catalog {
     unsigned refs;
@@ -57,9 +69,24 @@ typedef struct hub_catalog {
     char *names;     /* decoded names that needed decoding; may be NULL */
     hub_item *items; /* in the order given */
     size_t count;
-    bool compiled; /* the tools have schemas */
-    bool has_uis;  /* some tool names a user interface */
+    hub_catalog_rules rules; /* its texts belong to `own` */
+    hub_arena *own;          /* what overrides have made; NULL: nothing */
+    bool compiled;           /* some tools have schemas */
+    bool looks;              /* an override of some tool looks at the arguments of calls */
+    bool has_uis;            /* some tool names a user interface */
 } hub_catalog;
+
+/* Whether an override says which tags, or which category, a tool has: then these count, whoever is
+ * trusted. */
+static inline bool hub_item_has_tags(const hub_item *item)
+{
+    return item->override != NULL && item->override->tags.len > 0;
+}
+
+static inline bool hub_item_has_category(const hub_item *item)
+{
+    return item->override != NULL && item->override->category.len > 0;
+}
 
 /* What so many of a kind are called, for people: "tool", "resource templates", … */
 const char *hub_kind_noun(hub_kind kind, size_t count);
@@ -73,11 +100,15 @@ typedef void hub_catalog_on_drop(void *ctx, hub_str reason);
  * bytes), one that another item has, or a member twice that the hub reads (it would have two
  * readings: the hub's and the client's). Also one whose definition no revision allows
  * (definition.h), a tool with more than HUB_LIMIT_TAGS_PER_TOOL tags, and a template that is none
- * (uri_template.h).
- * With `compile_schemas`, each inputSchema is compiled; a tool whose schema is invalid is left out.
+ * (uri_template.h). Overrides are about tools alone; what is judged is what clients will see.
  * owns:    *ret_catalog, one reference
  * errors:  HUB_EINVAL (not an array), HUB_ELIMIT (HUB_LIMIT_TOOLS_PER_TOOLSET,
  *          HUB_LIMIT_CATALOG_BYTES), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_catalog_read(hub_kind kind, hub_str json, const hub_catalog_rules *rules,
+                                        hub_catalog_on_drop *on_drop, void *ctx,
+                                        hub_catalog **ret_catalog, hub_error *reterr);
+
+/* The same without rules, but that each inputSchema may be compiled. */
 HUB_MUST_CHECK hub_err hub_catalog_parse(hub_kind kind, hub_str json, bool compile_schemas,
                                          hub_catalog_on_drop *on_drop, void *ctx,
                                          hub_catalog **ret_catalog, hub_error *reterr);
@@ -85,8 +116,8 @@ HUB_MUST_CHECK hub_err hub_catalog_parse(hub_kind kind, hub_str json, bool compi
 hub_catalog *hub_catalog_ref(hub_catalog *catalog);
 void hub_catalog_unref(hub_catalog *catalog); /* NULL is fine */
 
-/* Whether parsing this would give the same catalog again. */
-bool hub_catalog_is(const hub_catalog *catalog, hub_str json, bool compile_schemas);
+/* Whether reading this would give the same catalog again. */
+bool hub_catalog_is(const hub_catalog *catalog, hub_str json, const hub_catalog_rules *rules);
 
 /* The item of that name, or NULL. Linear: for describing, not for calling. */
 const hub_item *hub_catalog_find(const hub_catalog *catalog, hub_str name);

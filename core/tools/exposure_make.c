@@ -48,6 +48,7 @@ static bool is_open(const hub_policy_rules *policy)
 static hub_filter_subject subject_of(const hub_source *source)
 {
     return (hub_filter_subject){.toolset = source->toolset,
+                                .has_overrides = source->has_overrides,
                                 .tags = source->tags,
                                 .category = source->category,
                                 .trusts_tags = source->trusts_tags};

@@ -22,8 +22,7 @@ static bool is_alnum(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* What MCP server/tools, Tool Names, allows. */
-static bool is_name_char(char c)
+bool hub_naming_is_char(char c)
 {
     return is_alnum(c) || c == '_' || c == '-' || c == '.';
 }
@@ -31,7 +30,7 @@ static bool is_name_char(char c)
 /* '_' for a byte that the mode does not keep. */
 static char clean(hub_naming naming, char c)
 {
-    bool keep = naming == HUB_NAMING_FLAT ? is_alnum(c) || c == '_' : is_name_char(c);
+    bool keep = naming == HUB_NAMING_FLAT ? is_alnum(c) || c == '_' : hub_naming_is_char(c);
     return keep ? c : '_';
 }
 

@@ -25,6 +25,9 @@ typedef struct hub_naming_rule {
  * errors:  HUB_EINVAL with a sentence that says what is wrong */
 HUB_MUST_CHECK hub_err hub_naming_check_key(hub_str key, hub_error *reterr);
 
+/* What names of tools are made of (MCP server/tools, Tool Names). */
+bool hub_naming_is_char(char c);
+
 /* Append the exposed name of a tool, at most `max_bytes` long: a longer one is cut and ends in '_'
  * and eight hex digits of a hash of its canonical id. A tool that carries the prefix already is not
  * prefixed twice. */

@@ -30,7 +30,8 @@ static bool has_tag(const hub_filter_subject *subject, const hub_item *tool, hub
     if (subject->tags != NULL && hub_names_have(subject->tags, tag)) {
         return true;
     }
-    hub_json_iter it = hub_json_iterate(subject->trusts_tags ? tool->tags_json : HUB_STR("[]"));
+    bool counts = subject->trusts_tags || hub_item_has_tags(tool);
+    hub_json_iter it = hub_json_iterate(counts ? tool->tags_json : HUB_STR("[]"));
     hub_str key;
     hub_str value;
     while (hub_json_next(&it, &key, &value)) {
@@ -55,10 +56,11 @@ static size_t count_tags(const hub_filter_subject *subject, const hub_item *tool
 static bool has_category(const hub_filter_subject *subject, const hub_item *tool,
                          const hub_names *categories)
 {
-    if (subject->category != NULL) {
+    bool is_own = hub_item_has_category(tool);
+    if (subject->category != NULL && !is_own) {
         return hub_names_have(categories, hub_str_of(subject->category));
     }
-    for (size_t i = 0; subject->trusts_tags && i < categories->count; i++) {
+    for (size_t i = 0; (subject->trusts_tags || is_own) && i < categories->count; i++) {
         if (hub_json_string_is(tool->category_json, hub_str_of(categories->items[i]))) {
             return true;
         }
@@ -139,9 +141,10 @@ static pattern_reach reach_of_any(const hub_names *patterns, hub_str id_begin)
 static bool may_pass(const hub_filter_rule *rule, const hub_filter_subject *subject)
 {
     static const hub_item SILENT = {.tags_json = {.ptr = "[]", .len = 2}};
-    bool has_more = subject->trusts_tags &&
+    bool has_more = (subject->trusts_tags || subject->has_overrides) &&
                     (rule->kind == HUB_FILTER_TAGS_ANY || rule->kind == HUB_FILTER_TAGS_ALL ||
-                     (rule->kind == HUB_FILTER_CATEGORY && subject->category == NULL));
+                     (rule->kind == HUB_FILTER_CATEGORY &&
+                      (subject->category == NULL || subject->has_overrides)));
     return has_more ? rule->values.count > 0 || rule->kind == HUB_FILTER_TAGS_ALL
                     : hub_filter_matches(rule, subject, &SILENT);
 }

@@ -17,6 +17,7 @@ typedef struct hub_filter_subject {
     const hub_names *tags; /* further tags; may be NULL */
     const char *category;  /* replaces the tool's own; may be NULL */
     bool trusts_tags;      /* tags and category that the tool gives itself count, too */
+    bool has_overrides;    /* some of its tools may have tags or a category by an override */
 } hub_filter_subject;
 
 /* May this toolset be enabled beside `active_count` active ones? Allowlist, then denylist, then

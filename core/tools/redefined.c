@@ -24,7 +24,7 @@ static void add_change(const hub_item *before, const hub_item *now, hub_name_lis
     size_t begin = text.len;
     for (size_t i = 0; i < sizeof MEMBERS / sizeof MEMBERS[0]; i++) {
         hub_str key = hub_str_of(MEMBERS[i]);
-        if (!hub_str_eq(hub_json_get(before->json, key), hub_json_get(now->json, key))) {
+        if (!hub_str_eq(hub_json_get(before->original, key), hub_json_get(now->original, key))) {
             hub_buf_add_char(&text, text.len == begin ? '(' : ' ');
             hub_buf_add(&text, key);
         }
@@ -42,7 +42,7 @@ hub_err hub_redefined_list(const hub_catalog *before, const hub_catalog *now,
     bool is_made = old != NULL && fresh != NULL;
     for (size_t i = 0, k = 0; is_made && i < before->count && k < now->count;) {
         int order = hub_str_cmp(old[i]->name, fresh[k]->name);
-        if (order == 0 && !hub_str_eq(old[i]->json, fresh[k]->json)) {
+        if (order == 0 && !hub_str_eq(old[i]->original, fresh[k]->original)) {
             add_change(old[i], fresh[k], changes);
         }
         i += order <= 0;

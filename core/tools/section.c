@@ -46,11 +46,11 @@ void hub_section_add_name(const hub_section_plan *plan, const hub_item *item, hu
     } else if (plan->bare || is_uri(plan->kind)) {
         hub_buf_add(out, item->name);
     } else if (form == HUB_FORM_PLAIN) {
-        hub_naming_expose(naming, plan->toolset, item->name, max, out);
+        hub_naming_expose(naming, plan->toolset, item->shown, max, out);
     } else {
         naming = naming == HUB_NAMING_NONE ? HUB_NAMING_PREFIX : naming;
         (form == HUB_FORM_SUFFIXED ? hub_naming_expose_suffixed : hub_naming_expose)(
-            naming, plan->toolset, item->name, max, out);
+            naming, plan->toolset, item->shown, max, out);
     }
 }
 
@@ -64,7 +64,7 @@ static size_t names_room(const hub_section_plan *plan)
 {
     size_t bytes = 1;
     for (size_t i = 0; i < plan->catalog->count; i++) {
-        size_t id = plan->toolset.len + plan->order[i]->name.len;
+        size_t id = plan->toolset.len + plan->order[i]->name.len + plan->order[i]->shown.len;
         bool is_own = is_uri(plan->kind) && plan->forms[i] != HUB_FORM_MAPPED;
         bytes += id + 1 + (is_own ? 0 : id + NAME_ROOM_BYTES);
     }

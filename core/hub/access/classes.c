@@ -46,6 +46,9 @@ hub_access_subject hub_access_subject_of(const hub_toolset *toolset, hub_str nam
         subject.is_destructive =
             !subject.is_read_only && (item->hints & HUB_TOOL_NOT_DESTRUCTIVE) == 0;
     }
+    if (item != NULL && item->override != NULL) {
+        hub_access_take_override(&subject, item->override);
+    }
     return subject;
 }
 

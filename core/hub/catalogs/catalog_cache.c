@@ -8,6 +8,7 @@
 #include "hub/catalogs/catalogs_internal.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/toolset.h"
+#include "hub/kernel/toolset_rules.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -138,16 +139,8 @@ static void unref_slot(hub_cache_slot *slot)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Logged when the list was learnt, too; but by another hub, of which no log may be left. */
-static void on_drop(void *ctx, hub_str reason)
-{
-    const hub_toolset *toolset = ctx;
-    hub_log(HUB_LOG_WARNING, "tools.dropped",
-            HUB_F_TEXT("toolset", hub_toolset_settings_of(toolset)->key),
-            HUB_F_STR("reason", reason));
-}
-
-/* Make the record the toolset's catalog: all of it, or nothing. */
+/* Make the record the toolset's catalog: all of it, or nothing. What is left out was logged when the
+ * list was learnt, too; but by another hub, of which no log may be left. */
 static hub_err adopt(hub_toolset *toolset, const hub_catalog_record *record, bool is_native,
                      hub_error *reterr)
 {
@@ -157,8 +150,8 @@ static hub_err adopt(hub_toolset *toolset, const hub_catalog_record *record, boo
     hub_err err = HUB_OK;
     for (int kind = 0; err == HUB_OK && kind < HUB_KINDS; kind++) {
         if (record->lists[kind].len > 0) {
-            err = hub_catalog_parse((hub_kind)kind, record->lists[kind], is_native, on_drop,
-                                    toolset, &lists[kind], reterr);
+            err = hub_toolset_read_list(hub_toolset_settings_of(toolset), is_native, (hub_kind)kind,
+                                        record->lists[kind], &lists[kind], reterr);
         }
     }
     if (err == HUB_OK && record->capabilities.len > 0) {

@@ -7,6 +7,7 @@
 #include "hub/kernel/isolation.h"
 #include "hub/kernel/objects.h"
 #include "hub/kernel/respond.h"
+#include "hub/kernel/toolset_rules.h"
 #include "modules/module_list.h"
 #include "tools/redefined.h"
 
@@ -195,6 +196,7 @@ static hub_err bind_to(hub_toolset *toolset, const hub_toolset_settings *setting
     binding->toolset = toolset;
     binding->native = (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
     uint32_t state = toolset->state;
+    binding->settings = settings;
     hub_err err = hub_instance_create(toolset->hub->env, module, toolset->key, config_json,
                                       toolset->hub->ops->instance_events, binding,
                                       &binding->instance, reterr);
@@ -205,6 +207,7 @@ static hub_err bind_to(hub_toolset *toolset, const hub_toolset_settings *setting
         free(binding);
         return err;
     }
+    binding->settings = NULL;
     binding->first_state = toolset->state;
     toolset->state = state;
     toolset->hub->open_bindings++;
@@ -231,13 +234,6 @@ hub_err hub_binding_make(hub_toolset *toolset, const hub_toolset_settings *setti
 
 /* ---- what the instance says ------------------------------------------------------------------ */
 
-static void on_drop(void *ctx, hub_str reason)
-{
-    const hub_toolset *toolset = ctx;
-    hub_log(HUB_LOG_WARNING, "tools.dropped", HUB_F_TEXT("toolset", toolset->settings->key),
-            HUB_F_STR("reason", reason));
-}
-
 /* A server may replace what it has said of a tool after somebody has read it. */
 static void note_redefined(hub_toolset *toolset, hub_kind kind, const hub_catalog *list)
 {
@@ -263,12 +259,13 @@ void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
         return;
     }
     bool is_first = binding->instance == NULL; /* create() has not returned, and may yet fail */
+    const hub_toolset_settings *settings = is_first ? binding->settings : toolset->settings;
+    hub_catalog_rules rules = hub_toolset_catalog_rules(settings, binding->native);
     const hub_catalog *known = is_first ? binding->first_lists[kind] : toolset->lists[kind];
-    if (known != NULL && hub_catalog_is(known, list_json, binding->native)) {
+    if (known != NULL && hub_catalog_is(known, list_json, &rules)) {
         return;
     }
-    hub_err err =
-        hub_catalog_parse(kind, list_json, binding->native, on_drop, toolset, &list, &why);
+    hub_err err = hub_toolset_read_list(settings, binding->native, kind, list_json, &list, &why);
     if (err != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "tools.refused", HUB_F_TEXT("toolset", toolset->settings->key),
                 HUB_F_TEXT("reason", why.text));

@@ -217,6 +217,7 @@ struct hub_binding {
     bool native;        /* its tools are the module's own */
     bool deferred;      /* the catalog has to be asked for */
     /* Set while the instance was being created. */
+    const hub_toolset_settings *settings; /* … for it, and no longer */
     uint32_t first_state;
     hub_catalog *first_lists[HUB_KINDS];
     hub_capabilities first_capabilities;

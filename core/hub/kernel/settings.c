@@ -64,6 +64,8 @@ static const member MEMBERS[] = {
     MEMBER(NAMES, tools_allow, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, tools_deny, HUB_TOOLSET_TUNED),
     MEMBER(LIMITS, tool_limits, HUB_TOOLSET_TUNED),
+    MEMBER(TEXT, overrides, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, validates, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, tags, HUB_TOOLSET_TUNED),
     MEMBER(TEXT, category, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, forward_headers, HUB_TOOLSET_TUNED),
@@ -72,7 +74,7 @@ static const member MEMBERS[] = {
     MEMBER(PLAIN, trust_annotations, HUB_TOOLSET_TUNED),
 };
 
-_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 256,
+_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 264,
                "a new member of hub_toolset_settings belongs into MEMBERS, or a reload would "
                "neither notice nor keep it");
 

@@ -53,6 +53,7 @@ typedef struct hub_toolset_settings {
     bool cache;           /* its catalog is remembered on disk, if there is a folder for it */
     bool trusts_tags;     /* tags and category that its server gives its tools count for filters */
     bool trust_annotations; /* access rules believe what its tools say of themselves */
+    bool validates;         /* arguments of calls are checked before they are sent */
     bool is_isolated;       /* isolation: process — its module runs in a process of its own */
     uint32_t memory_limit;  /* … which has so many bytes at most; 0: no limit */
     uint32_t call_timeout_ms;
@@ -66,6 +67,7 @@ typedef struct hub_toolset_settings {
     hub_names tags;            /* added to each of its tools */
     const char *category;      /* NULL: each tool's own */
     hub_names forward_headers; /* of clients' HTTP requests, that its module may see */
+    const char *overrides;     /* of its tools (tools/override.h); NULL: none */
     hub_names scopes;          /* that all calls need */
     hub_names tool_scopes;     /* … and those of some tools: "GLOB\nSCOPE SCOPE" */
 } hub_toolset_settings;

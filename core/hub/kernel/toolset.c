@@ -511,6 +511,7 @@ static hub_source make_source(hub_toolset *toolset, const hub_toolset_settings *
         .tools_deny = &settings->tools_deny,
         .tags = &settings->tags,
         .category = settings->category,
+        .has_overrides = settings->overrides != NULL,
     };
     source.trusts_tags = source.native || settings->trusts_tags;
     memcpy(source.lists, toolset->lists, sizeof source.lists);

@@ -10,6 +10,7 @@
 #include "hub/instances/session_instance.h"
 #include "hub/kernel/isolation.h"
 #include "hub/kernel/respond.h"
+#include "hub/kernel/toolset_rules.h"
 #include "hub/reload/reload_internal.h"
 #include "hub/report/misnamed.h"
 #include "hub/report/reload_state.h"
@@ -71,6 +72,19 @@ static hub_err note_toolset(reload *next, const hub_toolset_settings *settings, 
 const hub_toolset_settings *reload_settings(const reload_toolset *item)
 {
     return item->settings != NULL ? item->settings : hub_toolset_settings_of(item->toolset);
+}
+
+hub_source reload_source(const reload_toolset *item)
+{
+    hub_source source =
+        hub_toolset_next_source(item->toolset, reload_settings(item), item->binding);
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        bool is_old = source.lists[kind] == hub_toolset_list(item->toolset, (hub_kind)kind);
+        if (is_old && item->lists[kind] != NULL) {
+            source.lists[kind] = item->lists[kind];
+        }
+    }
+    return source;
 }
 
 static bool is_named(const hub_settings *settings, const char *key)
@@ -147,6 +161,22 @@ static hub_err make_bindings(reload *next, hub_error *reterr)
     return HUB_OK;
 }
 
+/* Read what toolsets offer once more, where other settings say what is to become of it. */
+static hub_err make_lists(reload *next, hub_error *reterr)
+{
+    hub_err err = HUB_OK;
+    for (size_t i = 0; err == HUB_OK && i < next->toolset_count; i++) {
+        reload_toolset *item = &next->toolsets[i];
+        for (int kind = 0; err == HUB_OK && kind < HUB_KINDS; kind++) {
+            const hub_catalog *list = hub_toolset_list(item->toolset, (hub_kind)kind);
+            if (list != NULL && item->difference == HUB_TOOLSET_TUNED) {
+                err = hub_toolset_reread_list(item->settings, list, &item->lists[kind], reterr);
+            }
+        }
+    }
+    return err;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Free what is not the hub's: what was made, or what it was replaced by. */
@@ -156,6 +186,9 @@ static void drop(reload *next)
     for (size_t i = 0; i < next->toolset_count; i++) {
         reload_toolset *item = &next->toolsets[i];
         hub_binding_abandon(item->binding);
+        for (int kind = 0; kind < HUB_KINDS; kind++) {
+            hub_catalog_unref(item->lists[kind]);
+        }
         free(item->settings);
         if (item->is_new && !next->is_done) {
             hub_toolset_leave(item->toolset);
@@ -174,6 +207,9 @@ static hub_err prepare(reload *next, hub_error *reterr)
     }
     if (err == HUB_OK) {
         err = make_bindings(next, reterr);
+    }
+    if (err == HUB_OK) {
+        err = make_lists(next, reterr);
     }
     if (err == HUB_OK) {
         err = reload_make_exposures(next, reterr);
@@ -268,6 +304,12 @@ static void take_toolset(reload_toolset *item)
     }
     item->binding = NULL;
     item->has_begun = binding != NULL;
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        if (item->lists[kind] != NULL) {
+            hub_toolset_set_list(toolset, (hub_kind)kind, item->lists[kind]);
+            item->lists[kind] = NULL;
+        }
+    }
     if (binding != NULL) {
         hub_toolset_take(toolset, binding);
     }

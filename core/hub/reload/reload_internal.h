@@ -26,6 +26,7 @@ typedef struct reload_toolset {
     hub_toolset_difference difference;
     hub_toolset_settings *settings; /* its next ones, later its old ones; NULL: it is new */
     hub_binding *binding;           /* made for it; NULL: it needs none, or keeps its own */
+    hub_catalog *lists[HUB_KINDS];  /* those it has, as its next settings have them; NULL: as is */
     unsigned users;                 /* audiences that will use it */
 } reload_toolset;
 
@@ -65,6 +66,9 @@ reload_toolset *reload_find(const reload *next, const char *key);
 
 /* The settings of a toolset of the next settings, before they are its own. */
 const hub_toolset_settings *reload_settings(const reload_toolset *item);
+
+/* The toolset as it will be. Borrows the lists. */
+hub_source reload_source(const reload_toolset *item);
 
 /* ---- reload_profile.c ------------------------------------------------------------------------ */
 

@@ -280,8 +280,7 @@ static hub_err get_base(const reload *next, const reload_profile *item, hub_base
     }
     for (size_t i = 0; i < next->toolset_count; i++) {
         const reload_toolset *about = &next->toolsets[i];
-        sources[i] =
-            hub_toolset_next_source(about->toolset, reload_settings(about), about->binding);
+        sources[i] = reload_source(about);
     }
     hub_err err = hub_profile_make_base(next->hub, next->settings, item->settings, sources,
                                         next->toolset_count, ret_base, reterr);
@@ -299,8 +298,7 @@ static hub_err make_exposure(const reload *next, reload_audience *item, hub_base
     }
     for (size_t i = 0; i < item->count; i++) {
         const reload_toolset *about = item->choice[i];
-        sources[i] =
-            hub_toolset_next_source(about->toolset, reload_settings(about), about->binding);
+        sources[i] = reload_source(about);
     }
     hub_err err = hub_profile_make_exposure(next->hub, base, next->settings, own, sources,
                                             item->count, &item->exposure, reterr);

@@ -89,6 +89,32 @@ static void add_summary(const hub_toolset *toolset, bool active, hub_buf *out)
     hub_buf_fini(&text);
 }
 
+/* Tools that overrides are about, with their definitions as the toolset gave them. */
+static void add_overrides(const hub_catalog *tools, hub_buf *out)
+{
+    bool has_any = false;
+    for (size_t i = 0; tools != NULL && i < tools->count; i++) {
+        const hub_item *item = &tools->items[i];
+        if (item->override == NULL) {
+            continue;
+        }
+        hub_buf_add(out, has_any ? HUB_STR(",{") : HUB_STR(",\"overridden\":[{"));
+        has_any = true;
+        hub_json_add_key(out, HUB_STR("tool"));
+        hub_json_add_string(out, item->name);
+        if (item->override->is_hidden) {
+            hub_buf_add(out, HUB_STR(",\"hidden\":true"));
+        } else if (!hub_str_eq(item->shown, item->name)) {
+            hub_json_add_key(out, HUB_STR("name"));
+            hub_json_add_string(out, item->shown);
+        }
+        hub_json_add_key(out, HUB_STR("original"));
+        hub_buf_add(out, item->original);
+        hub_buf_add_char(out, '}');
+    }
+    hub_buf_add(out, has_any ? HUB_STR("]") : HUB_STR_EMPTY);
+}
+
 void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *toolset,
                               hub_buf *out)
 {
@@ -111,6 +137,7 @@ void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *t
         hub_json_add_key(out, HUB_STR("toolCount"));
         hub_buf_add_u64(out, hub_toolset_list(toolset, HUB_KIND_TOOL)->count);
     }
+    add_overrides(hub_toolset_list(toolset, HUB_KIND_TOOL), out);
     add_summary(toolset, active, out);
     hub_json_add_key(out, HUB_STR("status"));
     hub_status_add_toolset(audience, toolset, out);

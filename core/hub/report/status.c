@@ -15,6 +15,7 @@
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
+#include "hub/overrides/overrides.h"
 #include "hub/limits/queue.h"
 #include "hub/report/describe.h"
 #include "hub/report/reload_state.h"
@@ -212,6 +213,9 @@ void hub_status_add_toolset(const hub_audience *audience, const hub_toolset *too
     add_text(out, "state", hub_status_state(toolset, hub_audience_has(audience, toolset)));
     add_server(toolset, out);
     add_count(out, "tools", hub_toolset_count(toolset, HUB_KIND_TOOL));
+    if (hub_overrides_unused(toolset)->count > 0) {
+        add_count(out, "overridesUnused", hub_overrides_unused(toolset)->count);
+    }
     add_count(out, "calls", counts->calls);
     add_count(out, "errors", counts->errors);
     add_count(out, "cancelled", counts->cancelled);

@@ -17,6 +17,7 @@
 #include "hub/notices/notifier.h"
 #include "hub/notices/progress.h"
 #include "hub/output/output.h"
+#include "hub/overrides/overrides.h"
 #include "hub/report/reload_state.h"
 #include "hub/report/status.h"
 #include "hub/tasks/tasks.h"
@@ -24,6 +25,7 @@
 /* In the order in which a call passes them on its way to a module; its outcome passes them in the
  * other. */
 const hub_station *const HUB_STATIONS[] = {
+    &HUB_OVERRIDES_STATION,  /* arguments that are not its sender's to set */
     &HUB_ACCESS_STATION,     /* may its sender do it? */
     &HUB_RATES_STATION,      /* may it be asked for now? */
     &HUB_FORWARD_STATION,    /* headers that go on to servers */

@@ -279,10 +279,16 @@ static void test_is_the_same(void **state)
 {
     hub_catalog *catalog = parse("[" TOOL("a") "]");
     (void)state;
-    assert_true(hub_catalog_is(catalog, HUB_STR("[" TOOL("a") "]"), false));
-    assert_false(hub_catalog_is(catalog, HUB_STR("[" TOOL("a") "]"), true));
-    assert_false(hub_catalog_is(catalog, HUB_STR("[" TOOL("b") "]"), false));
-    assert_false(hub_catalog_is(catalog, HUB_STR("[]"), false));
+    const hub_catalog_rules none = {.compiles = false};
+    const hub_catalog_rules compiles = {.compiles = true};
+    const hub_catalog_rules validates = {.validates = true};
+    const hub_catalog_rules overrides = {.overrides = "{}"};
+    assert_true(hub_catalog_is(catalog, HUB_STR("[" TOOL("a") "]"), &none));
+    assert_false(hub_catalog_is(catalog, HUB_STR("[" TOOL("a") "]"), &compiles));
+    assert_false(hub_catalog_is(catalog, HUB_STR("[" TOOL("a") "]"), &validates));
+    assert_false(hub_catalog_is(catalog, HUB_STR("[" TOOL("a") "]"), &overrides));
+    assert_false(hub_catalog_is(catalog, HUB_STR("[" TOOL("b") "]"), &none));
+    assert_false(hub_catalog_is(catalog, HUB_STR("[]"), &none));
     hub_catalog_unref(catalog);
 }
 

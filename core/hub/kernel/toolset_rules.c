@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/kernel/toolset_rules.h"
+
+#include "base/log.h"
+
+hub_catalog_rules hub_toolset_catalog_rules(const hub_toolset_settings *settings, bool is_native)
+{
+    return (hub_catalog_rules){
+        .compiles = is_native,
+        .validates = settings->validates,
+        .overrides = settings->overrides,
+    };
+}
+
+static void on_drop(void *ctx, hub_str reason)
+{
+    const hub_toolset_settings *settings = ctx;
+    hub_log(HUB_LOG_WARNING, "tools.dropped", HUB_F_TEXT("toolset", settings->key),
+            HUB_F_STR("reason", reason));
+}
+
+hub_err hub_toolset_read_list(const hub_toolset_settings *settings, bool is_native, hub_kind kind,
+                              hub_str json, hub_catalog **ret_list, hub_error *reterr)
+{
+    const hub_catalog_rules rules = hub_toolset_catalog_rules(settings, is_native);
+    return hub_catalog_read(kind, json, &rules, on_drop, (void *)(uintptr_t)settings, ret_list,
+                            reterr);
+}
+
+hub_err hub_toolset_reread_list(const hub_toolset_settings *settings, const hub_catalog *list,
+                                hub_catalog **ret_list, hub_error *reterr)
+{
+    hub_str json = {.ptr = list->bytes, .len = list->len};
+    bool is_native = list->rules.compiles;
+    const hub_catalog_rules rules = hub_toolset_catalog_rules(settings, is_native);
+    *ret_list = NULL;
+    return hub_catalog_is(list, json, &rules)
+               ? HUB_OK
+               : hub_toolset_read_list(settings, is_native, list->kind, json, ret_list, reterr);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The definition of a tool as an override has it: changes of its text, and of nothing else. */
+#include "tools/override.h"
+
+#include "base/limits.h"
+#include "wire/json_edit.h"
+
+bool hub_override_has_argument(hub_str definition, hub_str key)
+{
+    hub_str schema = hub_json_get(definition, HUB_STR("inputSchema"));
+    return hub_json_get(hub_json_get(schema, HUB_STR("properties")), key).len > 0;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static bool is_taken_out(const hub_override_argument *argument)
+{
+    return argument->fixed.len > 0 || argument->is_hidden;
+}
+
+/* The schema of one argument that stays. */
+static bool edit_property(hub_json_edits *edits, const hub_override_argument *argument,
+                          hub_str schema)
+{
+    hub_json_change changes[] = {
+        {.key = HUB_STR("description"),
+         .value = argument->description,
+         .is_kept = argument->description.len == 0},
+        {.key = HUB_STR("default"),
+         .value = argument->fallback,
+         .is_kept = argument->fallback.len == 0},
+    };
+    if (hub_json_type_of(schema) == HUB_JSON_OBJECT) {
+        return hub_json_edit_members(edits, schema, changes, 2);
+    }
+    if (hub_json_type_of(schema) != HUB_JSON_TRUE ||
+        argument->description.len + argument->fallback.len == 0) {
+        return true; /* `false` stays: it allows no value */
+    }
+    hub_buf text; /* `true` is the schema that says nothing */
+    hub_buf_init(&text, SIZE_MAX / 4);
+    hub_buf_add_char(&text, '{');
+    for (size_t i = 0; i < 2; i++) {
+        if (changes[i].value.len > 0) {
+            hub_json_add_key(&text, changes[i].key);
+            hub_buf_add(&text, changes[i].value);
+        }
+    }
+    hub_buf_add_char(&text, '}');
+    edits->failed = edits->failed || !hub_buf_ok(&text);
+    hub_json_edit_replace(edits, schema, hub_buf_str(&text));
+    hub_buf_fini(&text);
+    return true;
+}
+
+static bool edit_properties(hub_json_edits *edits, const hub_override *override, hub_str properties,
+                            hub_json_change *changes)
+{
+    bool is_single = true;
+    hub_str key;
+    hub_str schema;
+    for (size_t i = 0; i < override->argument_count; i++) {
+        const hub_override_argument *argument = &override->arguments[i];
+        changes[i] = (hub_json_change){.key = argument->key, .is_kept = !is_taken_out(argument)};
+    }
+    for (hub_json_iter it = hub_json_iterate(properties); hub_json_next(&it, &key, &schema);) {
+        for (size_t i = 0; i < override->argument_count; i++) {
+            const hub_override_argument *argument = &override->arguments[i];
+            if (!is_taken_out(argument) && hub_json_string_is(key, argument->key)) {
+                is_single = edit_property(edits, argument, schema) && is_single;
+            }
+        }
+    }
+    return hub_json_edit_members(edits, properties, changes, override->argument_count) && is_single;
+}
+
+/* Nobody has to send what the hub sends. A list of which nothing is left goes as a whole: older
+ * dialects of JSON Schema want it to have an element. */
+static bool edit_required(hub_json_edits *edits, const hub_override *override, hub_str schema,
+                          hub_json_change *changes)
+{
+    hub_json_edits own;
+    hub_str required = hub_json_get(schema, HUB_STR("required"));
+    bool is_single = true;
+    if (hub_json_type_of(required) != HUB_JSON_ARRAY || hub_json_count(required) == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < override->argument_count; i++) {
+        const hub_override_argument *argument = &override->arguments[i];
+        changes[i].is_kept = !is_taken_out(argument) && argument->fallback.len == 0;
+    }
+    hub_json_edits_init(&own);
+    if (hub_json_edit_strings(&own, required, changes, override->argument_count) > 0) {
+        (void)hub_json_edit_strings(edits, required, changes, override->argument_count);
+    } else {
+        hub_json_change gone = {.key = HUB_STR("required")};
+        is_single = hub_json_edit_members(edits, schema, &gone, 1);
+    }
+    hub_json_edits_fini(&own);
+    return is_single;
+}
+
+static bool edit_schema(hub_json_edits *edits, const hub_override *override, hub_str schema)
+{
+    hub_json_change changes[HUB_LIMIT_OVERRIDE_ARGUMENTS];
+    if (override->argument_count == 0) {
+        return true;
+    }
+    hub_json_change read[] = {{.key = HUB_STR("properties"), .is_kept = true},
+                              {.key = HUB_STR("required"), .is_kept = true}};
+    if (!hub_json_edit_members(edits, schema, read, 2)) {
+        return false; /* a client may read the other one */
+    }
+    hub_str properties = hub_json_get(schema, HUB_STR("properties"));
+    bool is_single = edit_properties(edits, override, properties, changes);
+    return edit_required(edits, override, schema, changes) && is_single;
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+/* Hints, and the title as clients before 2025-06-18 read it. Returns the raw text of a new object,
+ * where there is none. */
+static bool edit_annotations(hub_json_edits *edits, const hub_override *override,
+                             hub_str annotations, hub_buf *made)
+{
+    hub_json_change changes[] = {
+        {.key = HUB_STR("readOnlyHint"),
+         .value = override->read_only,
+         .is_kept = override->read_only.len == 0},
+        {.key = HUB_STR("destructiveHint"),
+         .value = override->destructive,
+         .is_kept = override->destructive.len == 0},
+        {.key = HUB_STR("title"), .value = override->title, .is_kept = true},
+    };
+    if (hub_json_type_of(annotations) == HUB_JSON_OBJECT) {
+        changes[2].is_kept =
+            override->title.len == 0 || hub_json_get(annotations, HUB_STR("title")).len == 0;
+        return hub_json_edit_members(edits, annotations, changes, 3);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (!changes[i].is_kept) {
+            hub_buf_add(made, made->len == 0 ? HUB_STR("{") : HUB_STR_EMPTY);
+            hub_json_add_key(made, changes[i].key);
+            hub_buf_add(made, changes[i].value);
+        }
+    }
+    hub_buf_add(made, made->len > 0 ? HUB_STR("}") : HUB_STR_EMPTY);
+    return true;
+}
+
+hub_err hub_override_definition(const hub_override *override, hub_str definition, hub_buf *out)
+{
+    hub_json_edits edits;
+    hub_buf annotations;
+    hub_json_edits_init(&edits);
+    hub_buf_init(&annotations, 256);
+    bool is_single = edit_annotations(
+        &edits, override, hub_json_get(definition, HUB_STR("annotations")), &annotations);
+    is_single = edit_schema(&edits, override, hub_json_get(definition, HUB_STR("inputSchema"))) &&
+                is_single;
+    hub_json_change changes[] = {
+        {.key = HUB_STR("title"), .value = override->title, .is_kept = override->title.len == 0},
+        {.key = HUB_STR("description"),
+         .value = override->description,
+         .is_kept = override->description.len == 0},
+        {.key = HUB_STR("annotations"),
+         .value = hub_buf_str(&annotations),
+         .is_kept = annotations.len == 0},
+    };
+    is_single = hub_json_edit_members(&edits, definition, changes, 3) && is_single;
+    hub_err err = is_single ? HUB_OK : HUB_EINVAL;
+    if (err == HUB_OK && edits.count > 0) {
+        err = hub_json_edits_apply(&edits, definition, out);
+    } else if (err == HUB_OK) {
+        hub_buf_add(out, definition);
+        err = out->failed;
+    }
+    hub_buf_fini(&annotations);
+    hub_json_edits_fini(&edits);
+    return err;
+}

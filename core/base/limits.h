@@ -310,6 +310,12 @@
 #define HUB_LIMIT_SEARCH_TOOLS          (1u << 20)
 #define HUB_LIMIT_SEARCH_POSTINGS       (8u * 1024 * 1024)
 
+/* Searching through the hub: searches that wait for an index, names that describe_tools takes, and
+ * what is told unless it is said. */
+#define HUB_LIMIT_SEARCH_WAITING  1024
+#define HUB_LIMIT_DESCRIBED_TOOLS 20
+#define HUB_LIMIT_SEARCH_USUAL    10
+
 /* The log. */
 #define HUB_LIMIT_LOG_VALUE_BYTES 1024
 #define HUB_LIMIT_LOG_LINE_BYTES  16384

@@ -214,6 +214,30 @@ bool hub_base_has(const hub_base *base, hub_str toolset)
     return base_find_slot(base, toolset) < base->slot_count;
 }
 
+size_t hub_base_count(const hub_base *base)
+{
+    return base->slot_count;
+}
+
+const hub_source *hub_base_source_at(const hub_base *base, size_t at)
+{
+    return &base->slots[at].source;
+}
+
+hub_section *hub_base_section_at(const hub_base *base, size_t at, hub_kind kind)
+{
+    return base->slots[at].lists[kind].section;
+}
+
+const hub_entry *hub_base_find(const hub_base *base, hub_kind kind, hub_str exposed)
+{
+    const base_name *name = base_find_name(base, kind, exposed);
+    const base_claim *holder = name != NULL ? name->holder : NULL;
+    const hub_section *section =
+        holder != NULL ? base->slots[holder->slot].lists[kind].section : NULL;
+    return section != NULL ? &section->entries[holder->entry] : NULL;
+}
+
 bool hub_base_has_rule(const hub_base *base, const hub_naming_rule *rule)
 {
     return base->rule.naming == rule->naming && base->rule.max_name_bytes == rule->max_name_bytes;

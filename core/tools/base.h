@@ -72,6 +72,16 @@ void hub_base_unref(hub_base *base); /* NULL is fine */
 bool hub_base_has(const hub_base *base, hub_str toolset);
 bool hub_base_has_rule(const hub_base *base, const hub_naming_rule *rule);
 
+/* Its toolsets, in order of canonical id: how many, and of each what it is and its section of a kind
+ * (NULL: none is known). Borrowed until the next change. */
+size_t hub_base_count(const hub_base *base);
+const hub_source *hub_base_source_at(const hub_base *base, size_t at);
+hub_section *hub_base_section_at(const hub_base *base, size_t at, hub_kind kind);
+
+/* The entry that has a name, whether it is shown to anybody or not; NULL: nobody has it. Not for
+ * resources. Borrowed until the next change. */
+const hub_entry *hub_base_find(const hub_base *base, hub_kind kind, hub_str exposed);
+
 /* Give a toolset another list of one kind, or none (NULL), in the base and in all its exposures. The
  * same bytes again are no change.
  * errors:  HUB_ENOTFOUND (it is not configured), HUB_ENOMEM; all stays as it was */

@@ -20,6 +20,7 @@
 #include "hub/overrides/overrides.h"
 #include "hub/report/reload_state.h"
 #include "hub/report/status.h"
+#include "hub/search/finder.h"
 #include "hub/tasks/tasks.h"
 
 /* In the order in which a call passes them on its way to a module; its outcome passes them in the
@@ -45,6 +46,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_LOGGING_STATION,    /* the level that it wants */
     &HUB_REISSUE_STATION,    /* kept, in case that it has to be made again */
     &HUB_ACTIVE_STATION,     /* what is active in which profile */
+    &HUB_FINDER_STATION,     /* which tools there are to be found */
     &HUB_NOTICES_STATION,    /* what clients are told unasked */
     &HUB_RELOAD_STATION,     /* what became of reloads */
 };

@@ -140,7 +140,7 @@ static void settle(module_host *host, const char *path, bool allow_writable)
     host->profile.max_name_bytes = HUB_LIMIT_TOOL_NAME_BYTES;
     host->profile.startup = HUB_STARTUP_DYNAMIC;
     host->profile.toolsets = (hub_names){.count = 0};
-    host->profile.meta_tools = false;
+    host->profile.meta_tools = 0;
     raise_limits(&settings->limits);
     host->toolset.call_timeout_ms = settings->limits.call_timeout_ms;
     settings->name = host->toolset.key;

@@ -271,6 +271,12 @@ static const hub_config_word ACTIVE_SETS[] = {
     {.word = NULL},
 };
 
+static const hub_config_word EXPOSES[] = {
+    {"tools", 0, false},
+    {"search", 1, false},
+    {.word = NULL},
+};
+
 /* What every profile has, and the hub section for all of them; `at` is where the draft lies. */
 #define EXPOSURE_KEYS(at)                                                                          \
     {.name = "naming",                                                                             \
@@ -313,9 +319,21 @@ static const hub_config_word ACTIVE_SETS[] = {
          .about = "Whose choice of toolsets an enable or disable changes: that of the principal, " \
                   "in all its sessions, or of the session alone. It concerns clients that begin "  \
                   "with `initialize`; for others it is always the principal's."},                  \
+        {.name = "meta_tools",                                                                     \
+         .kind = HUB_CONFIG_OTHER,                                                                 \
+         .read = hub_config_read_meta_tools,                                                       \
+         .offset = (at) + PROFILE(meta_tools),                                                     \
+         .fallback = HUB_META_TOOLSETS,                                                            \
+         .about = "Groups of tools of the hub's own. toolsets (the default, and true): list, "     \
+                  "describe, enable and disable toolsets. search: find tools by words, and call "  \
+                  "them. false, or []: none.",                                                     \
+         .schema = HUB_CONFIG_META_TOOLS_SCHEMA,                                                   \
+         .example = "[toolsets]"},                                                                 \
     {                                                                                              \
-        .name = "meta_tools", .kind = HUB_CONFIG_BOOL, .offset = (at) + PROFILE(meta_tools),       \
-        .fallback = true, .about = "Offer tools that enable, disable and describe toolsets."       \
+        .name = "expose", .kind = HUB_CONFIG_CHOICE, .offset = (at) + PROFILE(lists_search),       \
+        .words = EXPOSES,                                                                          \
+        .about = "What tools/list shows: the tools, or the tools that search for them, by which "  \
+                 "all others are found and called; that list never changes."                       \
     }
 
 /* profiles.NAME: an endpoint with an exposure of its own. */

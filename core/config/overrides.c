@@ -208,7 +208,10 @@ hub_err hub_config_apply_profile_overrides(hub_config_reader *reader,
     if (err == HUB_OK) {
         err = read_list_flags(reader, overrides, PROFILE_LISTS, COUNT(PROFILE_LISTS), draft);
     }
-    draft->profile.meta_tools &= !overrides->no_meta_tools;
+    if (overrides->no_meta_tools) {
+        draft->profile.meta_tools = 0;
+        draft->profile.lists_search = false;
+    }
     return err;
 }
 

@@ -150,6 +150,13 @@ HUB_MUST_CHECK hub_err hub_config_begin_isolation(hub_config_reader *reader,
 HUB_MUST_CHECK hub_err hub_config_finish_isolation(hub_config_reader *reader, const hub_node *node,
                                                    bool is_said, hub_toolset_settings *toolset);
 
+/* meta_tools.c: true, false or a list of groups; unsigned, a set of HUB_META_…. */
+hub_err hub_config_read_meta_tools(hub_config_reader *reader, const hub_node *node,
+                                   const hub_config_key *key, void *target);
+#define HUB_CONFIG_META_TOOLS_SCHEMA                                                               \
+    "{\"anyOf\":[{\"type\":\"boolean\"},{\"type\":\"array\",\"items\":{\"enum\":[\"toolsets\","    \
+    "\"search\"]}}]}"
+
 /* cache.c: where catalogs are remembered, when all files have been read. */
 HUB_MUST_CHECK hub_err hub_config_finish_cache(hub_config_reader *reader);
 

@@ -333,6 +333,23 @@ hub_shown *hub_exposure_shown(const hub_exposure *exposure, hub_kind kind)
     return exposure->shown[kind];
 }
 
+hub_err hub_exposure_get_own_shown(const hub_exposure *exposure, hub_shown **ret_shown)
+{
+    const hub_shown *shown = exposure->shown[HUB_KIND_TOOL];
+    uint32_t slot = base_find_slot(exposure->base, HUB_STR(HUB_META_TOOLSET));
+    hub_shown_part *parts = calloc(shown->part_count + 1, sizeof *parts);
+    if (parts == NULL) {
+        return HUB_ENOMEM;
+    }
+    if (slot < shown->part_count) {
+        parts[slot] = shown->parts[slot];
+    }
+    hub_err err = hub_shown_get(&exposure->base->shown[HUB_KIND_TOOL], HUB_KIND_TOOL, parts,
+                                shown->part_count, ret_shown);
+    free(parts);
+    return err;
+}
+
 uint64_t hub_exposure_serial(const hub_exposure *exposure, hub_revision revision, hub_kind kind)
 {
     return exposure->serials[kind][revision];

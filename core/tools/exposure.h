@@ -122,6 +122,12 @@ const hub_source *hub_exposure_source(const hub_exposure *exposure, hub_str tool
  * change, reference it to keep it. Never NULL. */
 hub_shown *hub_exposure_shown(const hub_exposure *exposure, hub_kind kind);
 
+/* Of the tools that are shown, the hub's own: what is listed where others are only to be found.
+ * owns:    *ret_shown, one reference
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_exposure_get_own_shown(const hub_exposure *exposure,
+                                                  hub_shown **ret_shown);
+
 /* A number that is another one each time when other bytes are shown of a kind in a revision; and one
  * that is greater each time when any are. */
 uint64_t hub_exposure_serial(const hub_exposure *exposure, hub_revision revision, hub_kind kind);

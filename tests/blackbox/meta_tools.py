@@ -38,6 +38,11 @@ class Listing(HubTest):
         self.assertEqual(client.names(), ["alpha__one"])
         self.assertEqual(client.call("list_tools").code, INVALID_PARAMS)
 
+    def test_groups(self):
+        for groups, names in ((["toolsets"], META_TOOLS), ([], []), (True, META_TOOLS), (False, [])):
+            client = self.modern(manifest={"hub": {"meta_tools": groups}, "toolsets": TOOLSETS})
+            self.assertEqual(client.names(), names, groups)
+
     def test_annotations(self):  # S1.41
         client = self.modern(toolsets=TOOLSETS)
         hints = {t["name"]: t["annotations"] for t in client.tools()}
@@ -383,6 +388,42 @@ class Wanted(HubTest):
         self.assertEqual(rows[0]["code"], "E_POLICY_MAX_ACTIVE")
         self.assertSays(rows[0]["message"], "no such file", "max_active (1)")
         self.assertEqual(client.own_names(), ["alpha__one", "alpha__two"])
+
+
+class NeverConnected(HubTest):
+    """describe_toolset asks a server that was never connected, as enabling it would, and enables nothing."""
+
+    def start(self, **entry):
+        self.server = self.recorder()
+        return self.legacy(toolsets={"up": {**self.server.toolset(), **entry, **OFF}})
+
+    def test_it_is_asked(self):
+        client = self.start()
+        since = client.hub.mark
+        found = self.meta_call(client, "describe_toolset", toolset="up")
+        self.assertEqual((found["active"], found["toolCount"]), (False, 11))
+        self.assertIn("echo", [tool["name"].rpartition("__")[2] for tool in found["tools"]])
+        self.assertNotIn("up__echo", client.names())
+        again = self.meta_call(client, "describe_toolset", toolset="up")
+        self.assertEqual(again["tools"], found["tools"])
+        self.assertEqual(len([line for line in self.server.lines() if "tools/list" in line]), 1)
+        self.assertEqual([m for m in client.hub.messages[since:] if m.method], [])
+
+    def test_one_that_cannot_be_reached(self):
+        client = self.legacy(toolsets={"up": {"command": str(self.home / "nothing"), **OFF}})
+        found = self.meta_call(client, "describe_toolset", toolset="up")
+        self.assertEqual((found["active"], found["tools"]), (False, []))
+        self.assertSays(str(found), "no such file")
+
+    def test_who_has_cancelled_leaves_no_server(self):
+        self.server = self.recorder()
+        toolset = self.server.toolset("--silent", "tools/list", **OFF)
+        client = self.legacy(toolsets={"up": toolset, **TOOLSETS})
+        asked = client.send_call("describe_toolset", {"toolset": "up"})
+        self.server.wait_request("tools/list")
+        client.notify("notifications/cancelled", {"requestId": asked})
+        self.assertEqual(self.meta_call(client, "describe_toolset", toolset="alpha")["toolCount"], 2)
+        client.hub.finish()  # which leaves no process
 
 
 class Busy(HubTest):

@@ -231,6 +231,17 @@ hub_toolset_settings *hub_toolset_settings_dup(const hub_toolset_settings *setti
     return copy;
 }
 
+unsigned hub_profile_settings_groups(const hub_profile_settings *profile)
+{
+    return profile->lists_search ? HUB_META_SEARCH : profile->meta_tools;
+}
+
+bool hub_profile_settings_enable(const hub_profile_settings *profile)
+{
+    return (hub_profile_settings_groups(profile) & HUB_META_TOOLSETS) != 0 &&
+           profile->startup != HUB_STARTUP_STATIC;
+}
+
 bool hub_profile_settings_have_list(const hub_profile_settings *profile)
 {
     const hub_names *names = &profile->toolsets;

@@ -72,17 +72,31 @@ typedef struct hub_toolset_settings {
     hub_names tool_scopes;     /* … and those of some tools: "GLOB\nSCOPE SCOPE" */
 } hub_toolset_settings;
 
+/* Groups of tools of the hub's own. */
+enum {
+    HUB_META_TOOLSETS = 0x1, /* look at toolsets, enable and disable them */
+    HUB_META_SEARCH = 0x4,   /* find tools by words, and call them */
+};
+
 typedef struct hub_profile_settings {
     const char *name; /* "default" is always there, and first */
     hub_naming naming;
     uint32_t max_name_bytes;
     hub_startup startup;
-    hub_names toolsets;      /* active at start (static); may be the single word "ALL" */
-    hub_policy_rules policy; /* the hub's own policy applies first */
-    bool meta_tools;
+    hub_names toolsets;       /* active at start (static); may be the single word "ALL" */
+    hub_policy_rules policy;  /* the hub's own policy applies first */
+    unsigned meta_tools;      /* groups of the hub's own tools: HUB_META_… */
+    bool lists_search;        /* expose: search — the tools that search are all that is listed */
     bool has_set_per_session; /* a legacy session's choice of toolsets is its own */
     const char *source;       /* "FILE:LINE: KEY", of what says how it starts; NULL: no file does */
 } hub_profile_settings;
+
+/* Which groups of the hub's own tools it shows: where tools are to be searched for, those that search
+ * and no others. */
+unsigned hub_profile_settings_groups(const hub_profile_settings *profile);
+
+/* Whether its clients may enable toolsets that are not active. */
+bool hub_profile_settings_enable(const hub_profile_settings *profile);
 
 /* Whether the start is that of listed toolsets, and not of all. */
 bool hub_profile_settings_have_list(const hub_profile_settings *profile);

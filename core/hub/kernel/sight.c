@@ -3,6 +3,7 @@
 
 #include "hub/kernel/hub.h"
 #include "hub/kernel/objects.h"
+#include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "tools/route.h"
 
@@ -42,6 +43,16 @@ hub_sight hub_call_sight(const hub_call *call)
 hub_shown *hub_sight_shown(hub_sight sight, hub_kind kind)
 {
     return hub_shown_in(hub_exposure_shown(sight.exposure, kind), sight.revision);
+}
+
+hub_err hub_sight_get_listed(const hub_exposure *exposure, const hub_profile *profile,
+                             hub_kind kind, hub_shown **ret_shown)
+{
+    if (kind == HUB_KIND_TOOL && hub_profile_settings_of(profile)->lists_search) {
+        return hub_exposure_get_own_shown(exposure, ret_shown);
+    }
+    *ret_shown = hub_shown_ref(hub_exposure_shown(exposure, kind));
+    return HUB_OK;
 }
 
 uint64_t hub_sight_serial(hub_sight sight, hub_kind kind)

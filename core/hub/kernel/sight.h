@@ -31,6 +31,14 @@ hub_sight hub_call_sight(const hub_call *call);
 /* What is shown of a kind; borrowed until the next change, reference it to keep it. Never NULL. */
 hub_shown *hub_sight_shown(hub_sight sight, hub_kind kind);
 
+/* What of a kind is listed for a session of that profile: what is shown or, where tools are to be
+ * searched for (expose: search), the hub's own alone. In any revision.
+ * owns:    *ret_shown, one reference
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_sight_get_listed(const hub_exposure *exposure,
+                                            const hub_profile *profile, hub_kind kind,
+                                            hub_shown **ret_shown);
+
 /* A number that is greater each time when other bytes are shown of a kind. */
 uint64_t hub_sight_serial(hub_sight sight, hub_kind kind);
 

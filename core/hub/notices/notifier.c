@@ -46,9 +46,22 @@ hub_str hub_topic_method(hub_topic topic)
     return hub_str_of(METHODS[topic]);
 }
 
-static hub_shown *current(const hub_notifier *notifier, hub_kind kind)
+/* What is listed of a kind: one reference. */
+static hub_shown *get_current(const hub_notifier *notifier, hub_kind kind)
 {
-    return hub_exposure_shown(hub_audience_exposure(notifier->audience), kind);
+    const hub_exposure *exposure = hub_audience_exposure(notifier->audience);
+    hub_shown *shown = NULL;
+    if (hub_sight_get_listed(exposure, hub_audience_profile(notifier->audience), kind, &shown) !=
+        HUB_OK) {
+        shown = hub_shown_ref(hub_exposure_shown(exposure, kind)); /* told in vain, at worst */
+    }
+    return shown;
+}
+
+/* Whether what is listed is the hub's own, whatever is shown. */
+static bool is_fixed(const hub_profile *profile, hub_kind kind)
+{
+    return kind == HUB_KIND_TOOL && hub_profile_settings_of(profile)->lists_search;
 }
 
 /* Of which topics somebody hears who sees this, when lists have changed in these revisions; one that
@@ -78,9 +91,11 @@ static void tell_session(const hub_session *session, const uint8_t changed[HUB_K
     bool is_gated = hub_access_is_on(hub_session_hub(session));
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         bool is_changed = changed[kind] != 0;
-        own[kind] = !is_gated                                                 ? changed[kind]
-                    : hub_access_is_news(session, (hub_kind)kind, is_changed) ? UINT8_MAX
-                                                                              : 0;
+        if (!is_gated || is_fixed(hub_session_profile(session), (hub_kind)kind)) {
+            own[kind] = changed[kind];
+        } else {
+            own[kind] = hub_access_is_news(session, (hub_kind)kind, is_changed) ? UINT8_MAX : 0;
+        }
     }
     find_news(session, sight, own, is_asked_for, is_news);
     for (int topic = 0; topic < HUB_TOPICS; topic++) {
@@ -106,8 +121,9 @@ static void tell(hub_notifier *notifier)
     bool any = false;
     bool is_asked_for = notifier->is_asked_for;
     for (int kind = 0; kind < HUB_KINDS; kind++) {
-        changed[kind] = notifier->seen[kind] |
-                        hub_shown_news(notifier->told[kind], current(notifier, (hub_kind)kind));
+        hub_shown *now = get_current(notifier, (hub_kind)kind);
+        changed[kind] = notifier->seen[kind] | hub_shown_news(notifier->told[kind], now);
+        hub_shown_unref(now);
         any = any || changed[kind] != 0;
     }
     hub_notifier_settle(notifier);
@@ -205,11 +221,13 @@ void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for)
 
 void hub_notifier_look(hub_notifier *notifier)
 {
-    int kind = 0;
-    while (kind < HUB_KINDS && current(notifier, (hub_kind)kind) == notifier->told[kind]) {
-        kind++;
+    bool is_same = true;
+    for (int kind = 0; is_same && kind < HUB_KINDS; kind++) {
+        hub_shown *now = get_current(notifier, (hub_kind)kind);
+        is_same = now == notifier->told[kind];
+        hub_shown_unref(now);
     }
-    if (kind < HUB_KINDS) {
+    if (!is_same) {
         hub_notifier_changed(notifier, false);
     }
 }
@@ -234,7 +252,7 @@ void hub_notifier_let_go(hub_notifier *notifier)
 void hub_notifier_settle(hub_notifier *notifier)
 {
     for (int kind = 0; kind < HUB_KINDS; kind++) {
-        hub_shown *shown = hub_shown_ref(current(notifier, (hub_kind)kind));
+        hub_shown *shown = get_current(notifier, (hub_kind)kind);
         hub_shown_unref(notifier->told[kind]);
         notifier->told[kind] = shown;
         notifier->seen[kind] = 0;
@@ -245,6 +263,7 @@ void hub_notifier_settle(hub_notifier *notifier)
 void hub_notifier_seen(hub_notifier *notifier, hub_sight sight, hub_kind kind)
 {
     if ((ev_is_active(&notifier->timer) || notifier->is_due) &&
+        !is_fixed(hub_audience_profile(notifier->audience), kind) &&
         !hub_shown_equal(hub_sight_shown(sight, kind),
                          hub_shown_in(notifier->told[kind], sight.revision))) {
         notifier->seen[kind] |= HUB_REVISION_BIT(sight.revision);

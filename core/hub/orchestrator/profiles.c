@@ -28,11 +28,11 @@ static hub_naming_rule rule_of(const hub_profile_settings *own)
 }
 
 /* The hub's own tools as a source. The base has all of them, a profile those that it shows. */
-static hub_err make_meta(const hub_orchestrator *hub, bool is_static, hub_source *ret_source,
-                         hub_error *reterr)
+static hub_err make_meta(const hub_orchestrator *hub, unsigned groups, bool is_static,
+                         hub_source *ret_source, hub_error *reterr)
 {
     hub_catalog *catalog;
-    hub_err err = hub_meta_catalog(is_static, &catalog);
+    hub_err err = hub_meta_catalog(groups, is_static, &catalog);
     if (err != HUB_OK) {
         return hub_fail(reterr, err, "the meta-tools cannot be made: %s", hub_err_text(err));
     }
@@ -46,16 +46,30 @@ static hub_err make_meta(const hub_orchestrator *hub, bool is_static, hub_source
     return HUB_OK;
 }
 
-/* Whether some profile whose names are made by that rule shows the hub's own tools. */
-static bool has_meta(const hub_settings *settings, const hub_profile_settings *own)
+/* The groups of the hub's own tools that some profile shows whose names are made by that rule. Others
+ * take nobody's name. */
+static unsigned meta_groups(const hub_settings *settings, const hub_profile_settings *own)
 {
-    bool has = own->meta_tools;
-    for (size_t i = 0; !has && i < settings->profile_count; i++) {
+    unsigned groups = hub_profile_settings_groups(own);
+    for (size_t i = 0; i < settings->profile_count; i++) {
         const hub_profile_settings *other = &settings->profiles[i];
-        has = other->meta_tools && other->naming == own->naming &&
-              other->max_name_bytes == own->max_name_bytes;
+        bool is_same = other->naming == own->naming && other->max_name_bytes == own->max_name_bytes;
+        groups |= is_same ? hub_profile_settings_groups(other) : 0;
     }
-    return has;
+    return groups;
+}
+
+/* Whether a base has all of the hub's own tools that a profile shows. */
+static bool has_meta(const hub_base *base, const hub_profile_settings *own)
+{
+    unsigned groups = hub_profile_settings_groups(own);
+    size_t at = 0;
+    while (at < hub_base_count(base) && !hub_base_source_at(base, at)->bare) {
+        at++;
+    }
+    return groups == 0 ||
+           (at < hub_base_count(base) &&
+            hub_meta_has(hub_base_section_at(base, at, HUB_KIND_TOOL)->catalog, groups));
 }
 
 hub_err hub_profile_make_base(const hub_orchestrator *hub, const hub_settings *settings,
@@ -65,11 +79,11 @@ hub_err hub_profile_make_base(const hub_orchestrator *hub, const hub_settings *s
     const hub_naming_rule rule = rule_of(own);
     hub_source *meta = &toolsets[count];
     *meta = (hub_source){.owner = NULL};
-    bool is_shown = has_meta(settings, own);
-    hub_err err = is_shown ? make_meta(hub, false, meta, reterr) : HUB_OK;
+    unsigned groups = meta_groups(settings, own);
+    hub_err err = groups != 0 ? make_meta(hub, groups, false, meta, reterr) : HUB_OK;
     if (err == HUB_OK) {
-        err = hub_base_create(&rule, toolsets, count + is_shown, hub_profile_find_base(hub, own),
-                              ret_base, reterr);
+        err = hub_base_create(&rule, toolsets, count + (groups != 0),
+                              hub_profile_find_base(hub, own), ret_base, reterr);
         hub_catalog_unref(meta->lists[HUB_KIND_TOOL]);
     }
     return err;
@@ -94,7 +108,7 @@ hub_err hub_profile_get_base(const hub_orchestrator *hub, const hub_settings *se
                              hub_error *reterr)
 {
     hub_base *known = hub_profile_find_base(hub, own);
-    if (known != NULL && (!own->meta_tools || hub_base_has(known, HUB_STR(HUB_META_TOOLSET)))) {
+    if (known != NULL && has_meta(known, own)) {
         *ret_base = hub_base_ref(known);
         return HUB_OK;
     }
@@ -127,12 +141,13 @@ hub_err hub_profile_make_exposure(const hub_orchestrator *hub, hub_base *base,
 {
     const hub_exposure_rules rules = {.policies = {&settings->policy, &own->policy}};
     bool is_static = own->startup == HUB_STARTUP_STATIC;
+    unsigned groups = hub_profile_settings_groups(own);
     hub_source meta = {.owner = NULL};
-    hub_err err = own->meta_tools ? make_meta(hub, is_static, &meta, reterr) : HUB_OK;
+    hub_err err = groups != 0 ? make_meta(hub, groups, is_static, &meta, reterr) : HUB_OK;
     if (err != HUB_OK) {
         return err;
     }
-    if (own->meta_tools) {
+    if (groups != 0) {
         memmove(&sources[1], &sources[0], count * sizeof *sources);
         sources[0] = meta;
         count++;

@@ -2,8 +2,9 @@
 #include "hub/report/describe.h"
 
 #include "base/limits.h"
-#include "hub/kernel/audience.h"
 #include "base/line.h"
+#include "hub/catalogs/discovery.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
@@ -51,6 +52,10 @@ const char *hub_describe_trouble(const hub_toolset *toolset, bool active, hub_bu
     }
     if (!active && hub_toolset_unusable(toolset)[0] != '\0') {
         hub_line_add(why, hub_str_of(hub_toolset_unusable(toolset)), TROUBLE_BYTES);
+        return "failed";
+    }
+    if (!active && hub_discovery_failure(toolset) != NULL) { /* somebody wanted it described */
+        hub_line_add(why, hub_str_of(hub_discovery_failure(toolset)), TROUBLE_BYTES);
         return "failed";
     }
     if (!active || hub_toolset_is_native(toolset)) {

@@ -235,8 +235,7 @@ void hub_status_add_toolset(const hub_audience *audience, const hub_toolset *too
  * them. */
 static bool shows_inactive(const hub_profile *profile)
 {
-    return hub_profile_settings_of(profile)->meta_tools &&
-           hub_profile_settings_of(profile)->startup != HUB_STARTUP_STATIC;
+    return hub_profile_settings_enable(hub_profile_settings_of(profile));
 }
 
 /* Whether who sees that may know of a toolset. */

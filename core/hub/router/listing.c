@@ -46,12 +46,11 @@ static void add_modern_tail(const hub_settings *settings, hub_buf *out)
     hub_buf_add_char(out, '}');
 }
 
-void hub_listing_respond(const hub_request *request, hub_kind kind)
+static void respond_page(const hub_request *request, hub_kind kind, const hub_shown *shown)
 {
     const hub_profile *profile = hub_session_profile(request->session);
     const hub_orchestrator *hub = hub_profile_hub(profile);
     hub_sight sight = hub_request_sight(request);
-    const hub_shown *shown = hub_sight_shown(sight, kind);
     hub_str cursor = request->message->at[HUB_M_CURSOR];
     hub_shown_place from = {.part = 0};
     hub_shown_page page;
@@ -93,6 +92,20 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
     }
     hub_buf_fini(&tail);
     hub_shown_page_fini(&page);
+}
+
+void hub_listing_respond(const hub_request *request, hub_kind kind)
+{
+    hub_sight sight = hub_request_sight(request);
+    hub_shown *listed = NULL;
+    hub_err err =
+        hub_sight_get_listed(sight.exposure, hub_session_profile(request->session), kind, &listed);
+    if (err != HUB_OK) {
+        hub_respond_refusal(request, err);
+        return;
+    }
+    respond_page(request, kind, hub_shown_in(listed, sight.revision));
+    hub_shown_unref(listed);
 }
 
 /* ---- identity -------------------------------------------------------------------------------- */

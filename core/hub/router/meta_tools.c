@@ -12,74 +12,12 @@
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
+#include "hub/meta/meta_tool.h"
+#include "hub/meta/schemas.h"
 #include "hub/router/meta_tools_look.h"
-#include "hub/router/meta_tools_schemas.h"
+#include "hub/router/meta_tools_search.h"
 
 #include <stdlib.h>
-
-/* ---- answering ------------------------------------------------------------------------------- */
-
-/* Complete with structured content and the same as text. Takes the buffer's content. */
-static void reply(hub_call *call, hub_buf *structured, bool is_error)
-{
-    hub_buf result;
-    hub_buf_init(&result, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    hub_buf_add(&result, HUB_STR("{\"content\":[{\"type\":\"text\",\"text\":"));
-    hub_json_add_string(&result, hub_buf_str(structured));
-    hub_buf_add(&result, HUB_STR("}],\"structuredContent\":"));
-    hub_buf_add(&result, hub_buf_str(structured));
-    hub_buf_add(&result, is_error ? HUB_STR(",\"isError\":true}") : HUB_STR("}"));
-    if (hub_buf_ok(structured) && hub_buf_ok(&result)) {
-        hub_outcome outcome = {.status = PATCHBAY_RESULT, .json = hub_buf_str(&result)};
-        hub_call_finish(call, &outcome);
-    } else {
-        bool is_short = structured->failed == HUB_ENOMEM || result.failed == HUB_ENOMEM;
-        hub_call_fail(call, PATCHBAY_FAILED,
-                      is_short ? HUB_STR("out of memory") : HUB_STR("the answer became too large"));
-    }
-    hub_buf_fini(&result);
-    hub_buf_fini(structured);
-}
-
-/* The code that clients see for a failed operation on toolsets (REQUIREMENTS S1.37). */
-static const char *code_of(hub_err err)
-{
-    switch (err) {
-    case HUB_EINVAL:
-    case HUB_ENOTFOUND:
-    case HUB_EEXIST:
-        return "E_VALIDATION";
-    case HUB_EDENIED:
-        return "E_POLICY_DENIED";
-    case HUB_ELIMIT:
-        return "E_POLICY_MAX_ACTIVE";
-    case HUB_EUNAVAILABLE:
-        return "E_UNAVAILABLE";
-    case HUB_EBUSY:
-        return "E_BUSY";
-    default:
-        return "E_INTERNAL";
-    }
-}
-
-static bool is_retryable(hub_err err)
-{
-    return err == HUB_EBUSY || err == HUB_EUNAVAILABLE || err == HUB_ENOMEM;
-}
-
-static void reply_failure(hub_call *call, hub_err err, const char *why)
-{
-    hub_buf result;
-    hub_buf_init(&result, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    hub_respond_add_tool_error(&result, code_of(err), hub_str_of(why), is_retryable(err), true);
-    if (hub_buf_ok(&result)) {
-        hub_outcome outcome = {.status = PATCHBAY_RESULT, .json = hub_buf_str(&result)};
-        hub_call_finish(call, &outcome);
-    } else {
-        hub_call_fail(call, PATCHBAY_FAILED, HUB_STR("out of memory"));
-    }
-    hub_buf_fini(&result);
-}
 
 /* ---- enable_toolset, disable_toolset --------------------------------------------------------- */
 
@@ -125,8 +63,9 @@ static void add_result(hub_buf *out, const hub_manager_result *result, bool enab
     hub_json_add_string(out, result->toolset);
     if (result->err != HUB_OK) {
         hub_buf_add(&text, hub_str_of(result->why.text));
-        hub_buf_printf(out, ",\"ok\":false,\"code\":\"%s\",\"retryable\":%s", code_of(result->err),
-                       is_retryable(result->err) ? "true" : "false");
+        hub_buf_printf(out, ",\"ok\":false,\"code\":\"%s\",\"retryable\":%s",
+                       hub_meta_code_of(result->err),
+                       hub_meta_is_retryable(result->err) ? "true" : "false");
     } else {
         bool is_ready = !result->is_starting && !result->is_down;
         add_outcome(&text, result, enabling);
@@ -168,7 +107,7 @@ static void reply_batch(hub_call *call, const hub_manager_result *results, size_
         add_result(&out, &results[i], enabling);
     }
     hub_buf_add(&out, HUB_STR("]}"));
-    reply(call, &out, good == 0);
+    hub_meta_reply(call, &out, good == 0);
 }
 
 static void on_changed(void *ctx, const hub_manager_result *results, size_t count)
@@ -180,12 +119,12 @@ static void on_changed(void *ctx, const hub_manager_result *results, size_t coun
     } else if (!pending->single) {
         reply_batch(call, results, count, pending->enabling);
     } else if (results[0].err != HUB_OK) {
-        reply_failure(call, results[0].err, results[0].why.text);
+        hub_meta_reply_failure(call, results[0].err, results[0].why.text);
     } else {
         hub_buf out;
         hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
         add_result(&out, &results[0], pending->enabling);
-        reply(call, &out, false);
+        hub_meta_reply(call, &out, false);
     }
     free(pending);
 }
@@ -210,7 +149,7 @@ static void change_toolsets(hub_call *call, const hub_way *way, const hub_str *t
     }
     if (err != HUB_OK) {
         free(pending);
-        reply_failure(call, err, why.text);
+        hub_meta_reply_failure(call, err, why.text);
     }
 }
 
@@ -228,7 +167,7 @@ static void run_change(hub_call *call, const hub_way *way, bool enabling)
     hub_buf text;
     hub_buf_init(&text, arguments.len + 1);
     if (toolsets == NULL || hub_buf_reserve(&text, arguments.len + 1) == NULL) {
-        reply_failure(call, HUB_ENOMEM, "out of memory");
+        hub_meta_reply_failure(call, HUB_ENOMEM, "out of memory");
     } else {
         hub_json_iter it = hub_json_iterate(many);
         hub_str key;
@@ -260,31 +199,22 @@ static void disable_toolset(hub_call *call, const hub_way *way)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-static void answer_look(hub_call *call, hub_str arguments, hub_meta_look *look)
+void hub_meta_answer_look(hub_call *call, hub_str arguments, hub_meta_look *look)
 {
     hub_error why = {.code = HUB_OK};
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     if (look(call, arguments, &out, &why) == HUB_OK) {
-        reply(call, &out, false);
+        hub_meta_reply(call, &out, false);
     } else {
         hub_buf_fini(&out);
-        reply_failure(call, why.code, why.text);
+        hub_meta_reply_failure(call, why.code, why.text);
     }
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    bool in_static;
-    const char *description;
-    const char *input_schema;
-    const char *accepted_schema; /* what arguments are checked against; NULL: input_schema */
-    const char *annotations;
-    void (*change)(hub_call *call, const hub_way *way);
-    hub_meta_look *look;
-} META_TOOLS[] = {
+static const hub_meta_tool TOOLSETS_TOOLS[] = {
     {"enable_toolset", false, "Makes the tools of toolsets available. The list of tools changes.",
      TOOLSETS_WANTED, TOOLSETS_ACCEPTED, ANNOTATIONS_ADD, .change = enable_toolset},
     {"disable_toolset", false, "Takes the tools of toolsets off the list of tools.",
@@ -292,10 +222,22 @@ static const struct {
     {"list_toolsets", false, "Lists toolsets, active or not, with purpose and number of tools.",
      LIST_WANTED, LIST_ACCEPTED, ANNOTATIONS_READ, .look = hub_meta_list_toolsets},
     {"describe_toolset", false, "Describes a toolset and its tools, also before it is enabled.",
-     TOOLSET_WANTED, TOOLSET_ACCEPTED, ANNOTATIONS_READ, .look = hub_meta_describe_toolset},
+     TOOLSET_WANTED, TOOLSET_ACCEPTED, ANNOTATIONS_READ, .change = hub_meta_describe},
     {"list_tools", true, "Lists the names of the tools that can be called now.", LIST_WANTED,
      LIST_ACCEPTED, ANNOTATIONS_READ, .look = hub_meta_list_tools},
+    {.name = NULL},
 };
+
+/* All groups, as `meta_tools` names them. */
+static const struct {
+    unsigned group; /* HUB_META_… */
+    const hub_meta_tool *tools;
+} GROUPS[] = {
+    {HUB_META_TOOLSETS, TOOLSETS_TOOLS},
+    {HUB_META_SEARCH, HUB_META_SEARCH_TOOLS},
+};
+
+enum { GROUP_COUNT = sizeof GROUPS / sizeof GROUPS[0] };
 
 static void ignore_drop(void *ctx, hub_str reason)
 {
@@ -303,42 +245,44 @@ static void ignore_drop(void *ctx, hub_str reason)
     (void)reason;
 }
 
-/* Check the arguments of tools that accept more than they show against that. */
-static hub_err accept_more(hub_catalog *catalog)
+/* Check the arguments of a tool that accepts more than it shows against that. */
+static hub_err accept_more(hub_catalog *catalog, const hub_meta_tool *tool)
 {
-    for (size_t i = 0; i < sizeof META_TOOLS / sizeof META_TOOLS[0]; i++) {
-        hub_str name = hub_str_of(META_TOOLS[i].name);
-        for (size_t k = 0; META_TOOLS[i].accepted_schema != NULL && k < catalog->count; k++) {
-            hub_schema *accepted = NULL;
-            hub_item *item = &catalog->items[k];
-            if (!hub_str_eq(item->name, name)) {
-                continue;
-            }
-            hub_err err =
-                hub_schema_compile(hub_str_of(META_TOOLS[i].accepted_schema), &accepted, NULL);
-            if (err != HUB_OK) {
-                return err;
-            }
-            hub_schema_destroy(item->schema);
-            item->schema = accepted;
-        }
+    hub_schema *accepted = NULL;
+    hub_item *item = NULL;
+    for (size_t i = 0; tool->accepted_schema != NULL && i < catalog->count; i++) {
+        item = hub_str_is(catalog->items[i].name, tool->name) ? &catalog->items[i] : item;
     }
-    return HUB_OK;
+    if (item == NULL) {
+        return HUB_OK;
+    }
+    hub_err err = hub_schema_compile(hub_str_of(tool->accepted_schema), &accepted, NULL);
+    if (err == HUB_OK) {
+        hub_schema_destroy(item->schema);
+        item->schema = accepted;
+    }
+    return err;
 }
 
-hub_err hub_meta_catalog(bool is_static, hub_catalog **ret_catalog)
+static void add_tool(const hub_meta_tool *tool, hub_buf *json)
+{
+    hub_json_add_comma(json);
+    hub_buf_printf(json,
+                   "{\"name\":\"%s\",\"description\":\"%s\",\"inputSchema\":%s,"
+                   "\"annotations\":%s}",
+                   tool->name, tool->description, tool->input_schema, tool->annotations);
+}
+
+hub_err hub_meta_catalog(unsigned groups, bool is_static, hub_catalog **ret_catalog)
 {
     hub_buf json;
     hub_buf_init(&json, HUB_LIMIT_CATALOG_BYTES);
     hub_buf_add_char(&json, '[');
-    for (size_t i = 0; i < sizeof META_TOOLS / sizeof META_TOOLS[0]; i++) {
-        if (!is_static || META_TOOLS[i].in_static) {
-            hub_json_add_comma(&json);
-            hub_buf_printf(&json,
-                           "{\"name\":\"%s\",\"description\":\"%s\",\"inputSchema\":%s,"
-                           "\"annotations\":%s}",
-                           META_TOOLS[i].name, META_TOOLS[i].description,
-                           META_TOOLS[i].input_schema, META_TOOLS[i].annotations);
+    for (size_t i = 0; i < GROUP_COUNT; i++) {
+        for (const hub_meta_tool *at = GROUPS[i].tools; at->name != NULL; at++) {
+            if ((GROUPS[i].group & groups) != 0 && (!is_static || at->in_static)) {
+                add_tool(at, &json);
+            }
         }
     }
     hub_buf_add_char(&json, ']');
@@ -349,26 +293,56 @@ hub_err hub_meta_catalog(bool is_static, hub_catalog **ret_catalog)
                                 &catalog, NULL);
     }
     hub_buf_fini(&json);
-    if (err == HUB_OK && (err = accept_more(catalog)) != HUB_OK) {
+    for (size_t i = 0; i < GROUP_COUNT; i++) {
+        for (const hub_meta_tool *at = GROUPS[i].tools; err == HUB_OK && at->name != NULL; at++) {
+            err = accept_more(catalog, at);
+        }
+    }
+    if (err != HUB_OK) {
         hub_catalog_unref(catalog);
+        return err;
     }
-    if (err == HUB_OK) {
-        *ret_catalog = catalog;
+    *ret_catalog = catalog;
+    return HUB_OK;
+}
+
+bool hub_meta_has(const hub_catalog *catalog, unsigned groups)
+{
+    for (size_t i = 0; i < GROUP_COUNT; i++) {
+        bool is_wanted = (GROUPS[i].group & groups) != 0;
+        if (is_wanted && hub_catalog_find(catalog, hub_str_of(GROUPS[i].tools[0].name)) == NULL) {
+            return false;
+        }
     }
-    return err;
+    return true;
+}
+
+static const hub_meta_tool *find_tool(hub_str name)
+{
+    for (size_t i = 0; i < GROUP_COUNT; i++) {
+        for (const hub_meta_tool *at = GROUPS[i].tools; at->name != NULL; at++) {
+            if (hub_str_is(name, at->name)) {
+                return at;
+            }
+        }
+    }
+    return NULL;
+}
+
+bool hub_meta_searches(const hub_entry *entry)
+{
+    return hub_toolset_is_meta(entry->owner) && (hub_str_is(entry->item->name, "search_tools") ||
+                                                 hub_str_is(entry->item->name, "describe_tools"));
 }
 
 void hub_meta_answer(hub_call *call, const hub_way *way)
 {
-    for (size_t i = 0; i < sizeof META_TOOLS / sizeof META_TOOLS[0]; i++) {
-        if (hub_str_is(way->name, META_TOOLS[i].name)) {
-            if (META_TOOLS[i].look != NULL) {
-                answer_look(call, way->arguments, META_TOOLS[i].look);
-            } else {
-                META_TOOLS[i].change(call, way);
-            }
-            return;
-        }
+    const hub_meta_tool *tool = find_tool(way->name);
+    if (tool == NULL) {
+        hub_call_fail(call, PATCHBAY_NOT_IMPLEMENTED, HUB_STR("there is no such meta-tool"));
+    } else if (tool->look != NULL) {
+        hub_meta_answer_look(call, way->arguments, tool->look);
+    } else {
+        tool->change(call, way);
     }
-    hub_call_fail(call, PATCHBAY_NOT_IMPLEMENTED, HUB_STR("there is no such meta-tool"));
 }

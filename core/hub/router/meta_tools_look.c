@@ -419,6 +419,13 @@ static hub_err find_toolset(const hub_call *call, hub_str raw, hub_toolset **ret
     return err;
 }
 
+hub_toolset *hub_meta_named_toolset(const hub_call *call, hub_str arguments)
+{
+    hub_toolset *toolset = NULL;
+    (void)find_toolset(call, hub_json_get(arguments, HUB_STR("toolset")), &toolset, NULL);
+    return toolset;
+}
+
 hub_err hub_meta_describe_toolset(hub_call *call, hub_str arguments, hub_buf *out,
                                   hub_error *reterr)
 {

@@ -8,16 +8,19 @@
 #ifndef HUB_HUB_ROUTER_META_TOOLS_LOOK_H
 #define HUB_HUB_ROUTER_META_TOOLS_LOOK_H
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "hub/kernel/types.h"
-
-/* What a meta-tool answers with: appended to `out`, an object.
- * errors:  HUB_EINVAL, HUB_ENOTFOUND (the text says what to do), HUB_ENOMEM */
-typedef hub_err hub_meta_look(hub_call *call, hub_str arguments, hub_buf *out, hub_error *reterr);
+#include "hub/meta/meta_tool.h"
 
 hub_meta_look hub_meta_list_toolsets;
 hub_meta_look hub_meta_describe_toolset;
 hub_meta_look hub_meta_list_tools;
+
+/* Answer a call with what a look says. */
+void hub_meta_answer_look(hub_call *call, hub_str arguments, hub_meta_look *look);
+
+/* The toolset that the arguments of describe_toolset name; NULL: none of which anything may be said. */
+hub_toolset *hub_meta_named_toolset(const hub_call *call, hub_str arguments);
+
+/* describe_toolset: now, or when the server of the toolset has said what it has (meta_describe.c). */
+void hub_meta_describe(hub_call *call, const hub_way *way);
 
 #endif

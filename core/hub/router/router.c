@@ -22,6 +22,8 @@
 #include "hub/report/unknown.h"
 #include "hub/router/binding_events.h"
 #include "hub/router/listing.h"
+#include "hub/router/meta_tools.h"
+#include "hub/router/through.h"
 #include "hub/tasks/tasks.h"
 
 enum {
@@ -40,9 +42,16 @@ typedef struct method_row {
 
 /* ---- tools ----------------------------------------------------------------------------------- */
 
+/* Whether what is listed of that kind depends on what servers say. */
+static bool waits_for_servers(const hub_session *session, hub_kind kind)
+{
+    return kind != HUB_KIND_TOOL ||
+           !hub_profile_settings_of(hub_session_profile(session))->lists_search;
+}
+
 static void handle_list(const hub_request *request, hub_kind kind)
 {
-    if (hub_parking_list(request)) {
+    if (waits_for_servers(request->session, kind) && hub_parking_list(request)) {
         return;
     }
     hub_listing_respond(request, kind);
@@ -141,12 +150,73 @@ static void call_tool(const hub_request *request, const hub_entry *entry)
 static void handle_tools_call(const hub_request *request)
 {
     const hub_entry *entry = find_tool(request);
+    if (entry != NULL && hub_meta_searches(entry) && hub_parking_list(request)) {
+        return; /* what servers have not said cannot be found */
+    }
     if (entry != NULL) {
         /* A tool may change the list while it runs; what it was given lies in this one. */
         hub_shown *shown =
             hub_shown_ref(hub_sight_shown(hub_request_sight(request), HUB_KIND_TOOL));
         call_tool(request, entry);
         hub_shown_unref(shown);
+    }
+}
+
+/* ---- calls through others ---------------------------------------------------------------------- */
+
+/* Answer as a tool that refuses its arguments. */
+static void refuse_through(const hub_request *request, hub_str why)
+{
+    hub_request_refuse(request);
+    hub_call *call = hub_request_begin(request);
+    if (call != NULL) {
+        hub_call_set_of_tool(call, true, true);
+        hub_call_fail(call, PATCHBAY_INVALID_INPUT, why);
+    }
+}
+
+/* `request` names the tool that is meant. */
+static void call_through(const hub_request *request, bool reads)
+{
+    const hub_entry *entry = find_tool(request);
+    if (entry == NULL) {
+        return;
+    }
+    if (hub_toolset_is_meta(entry->owner)) {
+        refuse_through(request, HUB_STR("name: this is a tool of the hub's own; call it itself"));
+    } else if (reads && (entry->item->hints & HUB_TOOL_READ_ONLY) == 0) {
+        refuse_through(request, HUB_STR("name: this tool does not say that it only reads; "
+                                        "call it through call_tool"));
+    } else {
+        handle_tools_call(request);
+    }
+}
+
+static void handle_call_tool(const hub_request *request)
+{
+    call_through(request, false);
+}
+
+static void handle_call_read_tool(const hub_request *request)
+{
+    call_through(request, true);
+}
+
+/* Whether the call is one through another tool, which the client has: then the request and its
+ * message are the ones that are meant. */
+static void take_through(hub_request *request, hub_buf *text, hub_message *inner)
+{
+    hub_str raw = request->message->at[HUB_M_NAME];
+    hub_through through = hub_through_of(raw);
+    const hub_entry *entry = NULL;
+    hub_str name;
+    if (through != HUB_THROUGH_NONE && hub_json_plain(raw, &name)) {
+        entry = hub_sight_find(hub_request_sight(request), HUB_KIND_TOOL, name);
+    }
+    if (entry != NULL && hub_toolset_is_meta(entry->owner) &&
+        hub_through_read(request->message, text, inner)) {
+        request->message = inner;
+        request->handle = through == HUB_THROUGH_READ ? handle_call_read_tool : handle_call_tool;
     }
 }
 
@@ -289,6 +359,19 @@ static bool arrive(const hub_request *request)
     return true;
 }
 
+/* A call that may be one through another tool. */
+static void handle_through(hub_request *request)
+{
+    hub_message inner;
+    hub_buf text;
+    hub_buf_init(&text, request->message->whole.len + 1);
+    take_through(request, &text, &inner);
+    if (arrive(request)) {
+        request->handle(request);
+    }
+    hub_buf_fini(&text);
+}
+
 /* Read the context, then call the method's handler. `initialize` and `ping` need no context. */
 static void handle_request(const hub_request *request)
 {
@@ -321,8 +404,11 @@ static void handle_request(const hub_request *request)
         respond_unknown_method(&known);
         return;
     }
-    if ((opens || arrive(&known)) && (!method->shows || is_welcome(&known))) {
-        known.handle = method->handle;
+    known.handle = method->handle;
+    if (method->handle == handle_tools_call &&
+        hub_through_of(request->message->at[HUB_M_NAME]) != HUB_THROUGH_NONE) {
+        handle_through(&known);
+    } else if ((opens || arrive(&known)) && (!method->shows || is_welcome(&known))) {
         method->handle(&known);
     }
 }

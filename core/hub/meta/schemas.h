@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schemas and annotations of the hub's own tools, as texts. Internal to meta_tools.c.
+ * What the schemas and annotations of the hub's own tools are made of, as texts.
  */
-#ifndef HUB_ROUTER_META_TOOLS_SCHEMAS_H
-#define HUB_ROUTER_META_TOOLS_SCHEMAS_H
+#ifndef HUB_HUB_META_SCHEMAS_H
+#define HUB_HUB_META_SCHEMAS_H
 
 #define ANNOTATIONS_READ "{\"readOnlyHint\":true,\"idempotentHint\":true}"
 #define ANNOTATIONS_ADD  "{\"readOnlyHint\":false,\"destructiveHint\":false,\"idempotentHint\":true}"

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which groups of tools of its own a hub has: true, false, or a list of words. */
+#include "config/reader.h"
+
+static const hub_config_word GROUPS[] = {
+    {"toolsets", HUB_META_TOOLSETS, false},
+    {"search", HUB_META_SEARCH, false},
+    {.word = NULL},
+};
+
+hub_err hub_config_read_meta_tools(hub_config_reader *reader, const hub_node *node,
+                                   const hub_config_key *key, void *target)
+{
+    const hub_config_key word = {.words = GROUPS};
+    unsigned groups = 0;
+    hub_err err = HUB_OK;
+    if (node->kind == HUB_NODE_TRUE || node->kind == HUB_NODE_FALSE) {
+        groups = node->kind == HUB_NODE_TRUE ? HUB_META_TOOLSETS : 0;
+    } else if (node->kind != HUB_NODE_LIST) {
+        return hub_config_wrong(reader, node, "true, false, or a list of groups");
+    }
+    for (const hub_node *item = node->first; err == HUB_OK && item != NULL; item = item->next) {
+        unsigned group = 0;
+        err = hub_config_read_word(reader, item, &word, &group);
+        groups |= group;
+    }
+    if (err == HUB_OK) {
+        *(unsigned *)(void *)((char *)target + key->offset) = groups;
+    }
+    return err;
+}

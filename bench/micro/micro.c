@@ -10,6 +10,7 @@
  * route   a call finds its tool among 10,000, is handed to a native module, and answered
  * splice  a call goes to a server over a Unix socket, and its answer comes back under the client's
  *         id (a child process would need system calls that valgrind does not have)
+ * counted the same as splice, while metrics are counted
  * list    tools/list of 1,000 tools
  */
 #include "base/framing.h"
@@ -159,6 +160,9 @@ static hub_err take_answer(hub_port *port, const hub_outgoing *message)
 
 static const hub_port_ops PORT = {.send = take_answer};
 
+static const hub_listen_settings COUNTING = {.metrics = true}; /* nobody opens it */
+static bool is_counted;
+
 static bool start_hub(const char *module, const char *config)
 {
     static const char *folders[] = {MICRO_PLUGINS, MICRO_NOOP_PLUGINS};
@@ -194,6 +198,8 @@ static bool start_hub(const char *module, const char *config)
     };
     hub_error why = {.code = HUB_OK};
     hub_session_options session = {.transport = "stdio", .principal = "local", .port = &me.port};
+    settings.listens = is_counted ? &COUNTING : NULL;
+    settings.listen_count = is_counted;
     toolset.module = module;
     toolset.config_json = config;
     hub_log_setup(HUB_LOG_ERROR, false);
@@ -277,6 +283,12 @@ static bool prepare_splice(void)
     return is_open;
 }
 
+static bool prepare_counted(void)
+{
+    is_counted = true;
+    return prepare_splice();
+}
+
 static bool prepare_list(void)
 {
     static const char TEXT[] = "{\"jsonrpc\":\"2.0\",\"id\":1000000000,\"method\":\"tools/list\"}";
@@ -316,8 +328,11 @@ static void stop_hub(void)
 /* ---- */
 
 static const micro_case CASES[] = {
-    {"scan", prepare_scan, scan, all_good},       {"frame", prepare_frame, frame, all_good},
-    {"route", prepare_route, call, all_answered}, {"splice", prepare_splice, call, all_answered},
+    {"scan", prepare_scan, scan, all_good},
+    {"frame", prepare_frame, frame, all_good},
+    {"route", prepare_route, call, all_answered},
+    {"splice", prepare_splice, call, all_answered},
+    {"counted", prepare_counted, call, all_answered},
     {"list", prepare_list, call, all_listed},
 };
 
@@ -345,6 +360,6 @@ int main(int argc, char **argv)
             return 0;
         }
     }
-    (void)fputs("usage: micro scan|frame|route|splice|list COUNT\n", stderr);
+    (void)fputs("usage: micro scan|frame|route|splice|counted|list COUNT\n", stderr);
     return 2;
 }

@@ -64,6 +64,18 @@
 #define HUB_LIMIT_TITLE_BYTES        128
 #define HUB_LIMIT_INSTRUCTIONS_BYTES 4096
 
+/* Metrics. Time series of calls, unless metrics.max_series says otherwise: those of some 240 tools that
+ * succeed, or half as many that also fail; Prometheus takes that of one target without being asked. The
+ * least is what is set aside for all that are not told apart, and some. A trace is looked for in one
+ * call of a tool per second, for an example of how long it took. */
+#define HUB_LIMIT_METRICS_SERIES       10000
+#define HUB_LIMIT_METRICS_SERIES_LEAST 1000
+#define HUB_LIMIT_METRICS_SERIES_MOST  1000000
+#define HUB_LIMIT_METRICS_TRACE_US     1000000
+
+/* All metrics as text: a million time series have 200 MB. */
+#define HUB_LIMIT_METRICS_BYTES (256u * 1024 * 1024)
+
 /* Names in a line of the log, which cuts values at HUB_LIMIT_LOG_VALUE_BYTES; the rest is counted. */
 #define HUB_LIMIT_NAME_LIST_BYTES 900
 

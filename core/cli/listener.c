@@ -8,6 +8,7 @@
 #ifdef PATCHBAY_HTTP
 #include "http/server.h"
 #include "net/net.h"
+#include "web/metrics/metrics.h"
 #include "web/status/status.h"
 #endif
 
@@ -71,6 +72,7 @@ static hub_err open_http(cli_listener_home *home, const hub_settings *settings, 
     /* What is served beside MCP: a row for each face. */
     const hub_web_served faces[] = {
         {&HUB_WEB_STATUS, home->hub},
+        {&HUB_WEB_METRICS, home->hub},
     };
     hub_err err = HUB_OK;
     if (home->net == NULL) {

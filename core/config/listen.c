@@ -413,6 +413,12 @@ const hub_config_key HUB_CONFIG_LISTEN_KEYS[] = {
      .offset = LISTEN(insecure),
      .about = "Serve other machines although nobody has to authenticate.",
      .of = HUB_CONFIG_OF_HTTP},
+    {.name = "metrics",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = LISTEN(metrics),
+     .about =
+         "Serve /metrics for Prometheus: to those with a token; without tokens, to this machine.",
+     .of = HUB_CONFIG_OF_HTTP},
     {.name = "tls",
      .kind = HUB_CONFIG_MAP,
      .offset = LISTEN(tls),

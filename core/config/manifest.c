@@ -435,6 +435,19 @@ static const hub_config_key LOG_KEYS[] = {
     {.name = NULL},
 };
 
+/* metrics: what listeners with `metrics: true` serve. */
+static const hub_config_key METRICS_KEYS[] = {
+    {.name = "max_series",
+     .kind = HUB_CONFIG_COUNT,
+     .offset = READER(config.settings.max_series),
+     .least = HUB_LIMIT_METRICS_SERIES_LEAST,
+     .most = HUB_LIMIT_METRICS_SERIES_MOST,
+     .fallback = HUB_LIMIT_METRICS_SERIES,
+     .about = "The most time series about calls. Tools that find no room are counted together, as "
+              "tool \"other\"."},
+    {.name = NULL},
+};
+
 const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
     {.name = "hub",
      .kind = HUB_CONFIG_MAP,
@@ -501,6 +514,10 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
      .kind = HUB_CONFIG_MAP,
      .keys = HUB_CONFIG_LIMIT_KEYS,
      .about = "Bounds on messages, queues and times."},
+    {.name = "metrics",
+     .kind = HUB_CONFIG_MAP,
+     .keys = METRICS_KEYS,
+     .about = "Bounds of /metrics, which a listener serves that has `metrics: true`."},
     {.name = "log", .kind = HUB_CONFIG_MAP, .keys = LOG_KEYS, .about = "Lines on standard error."},
     /* Never keys of a manifest: a file that has them is another program's. */
     {.name = "mcpServers", .kind = HUB_CONFIG_NO_KEY},

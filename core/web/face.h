@@ -14,6 +14,8 @@
 
 #include "base/err.h"
 
+struct hub_listen_settings;
+
 typedef struct hub_web_request hub_web_request;
 typedef struct hub_web_exchange hub_web_exchange;
 
@@ -52,6 +54,9 @@ typedef struct hub_web_face {
     const char *name;
     const hub_web_row *rows;
     size_t count;
+    /* Whether a listener serves it; asked for each request, since a reload may change that. Where it
+     * does not, there is nothing at these paths. NULL: all listeners do. */
+    bool (*is_served)(const struct hub_listen_settings *listen);
 } hub_web_face;
 
 /* A face at work. */

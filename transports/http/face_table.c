@@ -135,7 +135,7 @@ static hub_err collect_rows(hub_http_face_table *table, const hub_web_served *se
                 return err;
             }
             table->rows[table->row_count++] = (hub_http_face_row){
-                .row = &face->rows[k], .face = face->name, .instance = served[i].instance};
+                .row = &face->rows[k], .face = face, .instance = served[i].instance};
         }
     }
     if (table->row_count > 0) {
@@ -146,7 +146,7 @@ static hub_err collect_rows(hub_http_face_table *table, const hub_web_served *se
         const hub_http_face_row *other = &table->rows[i];
         if (compare_rows(one, other) == 0) {
             return hub_fail(reterr, HUB_ECOLLISION, "faces '%s' and '%s' both answer %s %s",
-                            one->face, other->face, one->row->method, one->row->path);
+                            one->face->name, other->face->name, one->row->method, one->row->path);
         }
     }
     return HUB_OK;

@@ -14,7 +14,7 @@ typedef struct hub_http_face_table hub_http_face_table;
 /* A row at work. */
 typedef struct hub_http_face_row {
     const hub_web_row *row;
-    const char *face;
+    const hub_web_face *face;
     void *instance;
 } hub_http_face_row;
 

@@ -274,6 +274,11 @@ static hub_web_need find_need(hub_http_task *task)
     if (task->place == NULL) {
         return HUB_WEB_CALLER;
     }
+    const hub_web_face *face = task->place->rows[0].face;
+    if (face->is_served != NULL && !face->is_served(task->server->listen)) {
+        task->place = NULL;
+        return HUB_WEB_CALLER;
+    }
     task->row = hub_http_place_row(task->place, request->method);
     return task->row != NULL ? task->row->row->need : task->place->need;
 }

@@ -333,6 +333,7 @@ void hub_binding_state(hub_binding *binding, uint32_t state, hub_str detail)
         hub_log(HUB_LOG_WARNING, "toolset.failed", HUB_F_TEXT("toolset", toolset->settings->key),
                 HUB_F_STR("reason", detail));
     }
+    HUB_STATIONS_TELL(toolset_state_changed, toolset);
 }
 
 void hub_binding_health(hub_binding *binding, const patchbay_health *health)

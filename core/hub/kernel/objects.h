@@ -146,7 +146,8 @@ enum { HUB_SESSION_BUCKETS = 64 };
 
 struct hub_session {
     uint32_t magic;
-    uint64_t number; /* its own in the life of the hub */
+    uint64_t number;   /* its own in the life of the hub */
+    uint64_t begun_us; /* monotonic */
     hub_profile *profile;
     hub_session *next;
     hub_session *prev;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/kernel/session.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call_kept.h"
@@ -61,6 +62,7 @@ hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *opt
     session->magic = HUB_MAGIC_SESSION;
     session->identity = identity;
     session->number = ++hub->last_session;
+    session->begun_us = hub_clock_turn_us();
     session->transport = options->transport;
     session->port = options->port;
     session->listener = options->listener;
@@ -261,6 +263,11 @@ hub_session *hub_session_next(const hub_session *session)
 uint64_t hub_session_number(const hub_session *session)
 {
     return session->number;
+}
+
+uint64_t hub_session_begun_us(const hub_session *session)
+{
+    return session->begun_us;
 }
 
 hub_port *hub_session_port(const hub_session *session)

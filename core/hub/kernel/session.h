@@ -18,6 +18,7 @@ hub_orchestrator *hub_session_hub(const hub_session *session);
 hub_profile *hub_session_profile(const hub_session *session);
 hub_session *hub_session_next(const hub_session *session); /* of the same profile */
 uint64_t hub_session_number(const hub_session *session);   /* its own in the life of the hub */
+uint64_t hub_session_begun_us(const hub_session *session); /* monotonic */
 hub_port *hub_session_port(const hub_session *session);
 hub_principal *hub_session_principal(const hub_session *session);
 hub_client *hub_session_client(const hub_session *session); /* NULL: the session is one itself */

@@ -134,6 +134,7 @@ typedef struct hub_listen_settings {
     hub_names hosts;   /* names that Host may have; absent: localhost, 127.0.0.1, [::1] */
     hub_names origins; /* further origins, whole; they get CORS headers */
     bool insecure;     /* serve beyond loopback although nobody has to authenticate */
+    bool metrics;      /* HTTP: /metrics is served, too */
     const char *source;
 } hub_listen_settings;
 
@@ -233,6 +234,7 @@ typedef struct hub_settings {
     hub_limits limits;
     hub_log_level log_level;
     bool log_json;
+    uint32_t max_series;  /* of calls, for metrics; 0: the default */
     hub_audit_settings audit;
 } hub_settings;
 

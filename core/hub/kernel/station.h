@@ -181,9 +181,10 @@ struct hub_station {
     void (*toolset_idle)(struct hub_toolset *toolset);    /* … and its calls were told */
     void (*toolset_listed)(struct hub_toolset *toolset, hub_kind kind); /* a list is another one */
     void (*toolset_recalled)(
-        struct hub_toolset *toolset);                   /* its lists are those of an earlier hub */
-    void (*toolset_can)(struct hub_toolset *toolset);   /* its capabilities are others */
-    void (*toolset_tuned)(struct hub_toolset *toolset); /* its settings are others */
+        struct hub_toolset *toolset);                 /* its lists are those of an earlier hub */
+    void (*toolset_can)(struct hub_toolset *toolset); /* its capabilities are others */
+    void (*toolset_state_changed)(struct hub_toolset *toolset); /* its module says how it is */
+    void (*toolset_tuned)(struct hub_toolset *toolset);         /* its settings are others */
     void (*toolset_forgotten)(struct hub_toolset *toolset); /* what was known of it is no more */
     /* A profile uses it less, perhaps; calls of what has no place any more fail `at_once`, or may
      * end. */

@@ -28,6 +28,8 @@
 /* With a call: whose it counts as; NULL: it does not. */
 typedef struct call_status {
     hub_status_counts *counts;
+    const hub_status_observer *observer; /* if it has seen it */
+    hub_status_seen seen;
 } call_status;
 
 /* One session's own instance has none of its own. */
@@ -43,22 +45,34 @@ const hub_status_counts *hub_status_counts_of(const hub_toolset *toolset)
     return counts_of(toolset);
 }
 
+/* With the hub. */
+static const hub_status_observer **observer_of(const hub_orchestrator *hub)
+{
+    return hub_hub_part(hub, &HUB_STATUS_STATION);
+}
+
+void hub_status_observe(hub_orchestrator *hub, const hub_status_observer *observer)
+{
+    *observer_of(hub) = observer;
+}
+
 static hub_verdict begin(hub_call *call, hub_way *way)
 {
     call_status *part = hub_call_part_of(call, &HUB_STATUS_STATION);
+    const hub_status_observer *observer = *observer_of(hub_toolset_hub(way->toolset));
     part->counts = hub_toolset_is_meta(way->toolset) ? NULL : counts_of(way->toolset);
+    if (observer != NULL) {
+        observer->begun(call, way, &part->seen);
+        part->observer = observer;
+    }
     return HUB_GO_ON;
 }
 
-/* Count a call that ends now; NULL: it was cancelled. What its toolset never got, because there was
- * no place for it, is counted apart; what ended before it was sent for another reason, not at all. */
-static void count(hub_call *call, const hub_outcome *outcome)
+/* What its toolset never got, because there was no place for it, is counted apart; what ended before
+ * it was sent for another reason, not at all. */
+static void tally(const hub_call *call, hub_status_counts *counts, const hub_outcome *outcome,
+                  bool is_error, uint64_t now_us)
 {
-    hub_status_counts *counts =
-        ((call_status *)hub_call_part_of(call, &HUB_STATUS_STATION))->counts;
-    if (counts == NULL) {
-        return;
-    }
     if (hub_call_binding(call) == NULL) {
         counts->refused +=
             outcome != NULL && outcome->is_refused && outcome->status == PATCHBAY_UNAVAILABLE;
@@ -69,17 +83,35 @@ static void count(hub_call *call, const hub_outcome *outcome)
         counts->cancelled++;
         return;
     }
-    uint64_t took_us = hub_clock_now_us() - hub_call_begin_us(call);
-    counts->errors += hub_outcome_is_error(call, outcome);
+    uint64_t took_us = now_us - hub_call_begin_us(call);
+    counts->errors += is_error;
     counts->latency_us += took_us;
     counts->latency_max_us = took_us > counts->latency_max_us ? took_us : counts->latency_max_us;
+}
+
+/* Count a call that ends now; NULL: it was cancelled. */
+static void count(hub_call *call, const hub_outcome *outcome)
+{
+    call_status *part = hub_call_part_of(call, &HUB_STATUS_STATION);
+    if (part->counts == NULL && part->seen.what == NULL) {
+        return;
+    }
+    uint64_t now_us = hub_clock_now_us();
+    bool is_error = outcome != NULL && hub_outcome_is_error(call, outcome);
+    if (part->counts != NULL) {
+        tally(call, part->counts, outcome, is_error, now_us);
+        part->counts = NULL;
+    }
+    if (part->seen.what != NULL) {
+        part->observer->ended(call, &part->seen, outcome, is_error, now_us);
+        part->seen.what = NULL;
+    }
 }
 
 /* Counted when the outcome is known: its client may be away. */
 static hub_verdict answer(hub_call *call, hub_outcome *outcome)
 {
     count(call, outcome);
-    ((call_status *)hub_call_part_of(call, &HUB_STATUS_STATION))->counts = NULL;
     return HUB_GO_ON;
 }
 
@@ -94,8 +126,9 @@ static hub_station_place place;
 const hub_station HUB_STATUS_STATION = {
     .name = "status",
     .place = &place,
-    .bytes =
-        {[HUB_PART_TOOLSET] = sizeof(hub_status_counts), [HUB_PART_CALL] = sizeof(call_status)},
+    .bytes = {[HUB_PART_HUB] = sizeof(const hub_status_observer *),
+              [HUB_PART_TOOLSET] = sizeof(hub_status_counts),
+              [HUB_PART_CALL] = sizeof(call_status)},
     .wants_hub = wants_hub,
     .begin = begin,
     .answer = answer,
@@ -177,8 +210,7 @@ static void add_age(const hub_toolset *toolset, hub_buf *out)
     }
 }
 
-/* What is under way, with the instances that sessions have of their own. */
-static void add_load(const hub_toolset *toolset, hub_buf *out)
+void hub_status_load(const hub_toolset *toolset, size_t *ret_in_flight, size_t *ret_queued)
 {
     size_t in_flight =
         hub_toolset_binding(toolset) != NULL ? hub_binding_places(hub_toolset_binding(toolset)) : 0;
@@ -189,6 +221,15 @@ static void add_load(const hub_toolset *toolset, hub_buf *out)
         in_flight += binding != NULL ? hub_binding_places(binding) : 0;
         queued += hub_queue_count(own);
     }
+    *ret_in_flight = in_flight;
+    *ret_queued = queued;
+}
+
+static void add_load(const hub_toolset *toolset, hub_buf *out)
+{
+    size_t in_flight;
+    size_t queued;
+    hub_status_load(toolset, &in_flight, &queued);
     add_count(out, "inFlight", in_flight);
     add_count(out, "queued", queued);
     if (hub_toolset_settings_of(toolset)->max_calls > 0) {

@@ -29,11 +29,32 @@ typedef struct hub_status_counts {
 
 const hub_status_counts *hub_status_counts_of(const hub_toolset *toolset);
 
+/* What somebody else keeps with a call that is counted. */
+typedef struct hub_status_seen {
+    void *what; /* NULL: nothing */
+    uint64_t begin_us;
+    unsigned more;
+} hub_status_seen;
+
+/* Who else counts calls: every one that passes here, also those of the hub's own tools. A hub
+ * has one, or none, and then it costs a branch. `ended` is told once of each call
+ * for which `begun` has left something; NULL: it was cancelled. */
+typedef struct hub_status_observer {
+    void (*begun)(hub_call *call, const struct hub_way *way, hub_status_seen *ret_seen);
+    void (*ended)(hub_call *call, const hub_status_seen *seen, const struct hub_outcome *outcome,
+                  bool is_error, uint64_t now_us);
+} hub_status_observer;
+
+void hub_status_observe(hub_orchestrator *hub, const hub_status_observer *observer);
+
 /* The station that counts them. */
 extern const hub_station HUB_STATUS_STATION;
 
 /* The word for what the toolset is doing: off, inactive, idle, connecting, ready or failed. */
 const char *hub_status_state(const hub_toolset *toolset, bool is_active);
+
+/* Calls that are under way and that wait, with the instances that sessions have of their own. */
+void hub_status_load(const hub_toolset *toolset, size_t *ret_in_flight, size_t *ret_queued);
 
 /* Append one toolset's status, an object: state, pid, era, protocol, tools, calls, errors,
  * cancelled, refused, redefined, restarts, failures, lastError, nextAttemptMs, catalogAgeMs, inFlight, queued,

@@ -12,6 +12,7 @@
 #include "hub/limits/queue.h"
 #include "hub/limits/rates.h"
 #include "hub/limits/tool_rates.h"
+#include "hub/metrics/metrics.h"
 #include "hub/middleware/middleware.h"
 #include "hub/notices/logging.h"
 #include "hub/notices/notifier.h"
@@ -49,6 +50,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_FINDER_STATION,     /* which tools there are to be found */
     &HUB_NOTICES_STATION,    /* what clients are told unasked */
     &HUB_RELOAD_STATION,     /* what became of reloads */
+    &HUB_METRICS_STATION,    /* what is counted for others, by what status tells it of calls */
 };
 
 const size_t HUB_STATION_COUNT = sizeof HUB_STATIONS / sizeof HUB_STATIONS[0];

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Metrics: what the hub counts while somebody may ask for it, which is while a listener has
+ * `metrics: true`. Calls are counted where their outcome is known; what is there to be looked at
+ * (toolsets, sessions, memory) is looked at when it is asked for. Thread: [loop].
+ * spec: OpenTelemetry semantic conventions for MCP, Metrics
+ */
+#ifndef HUB_HUB_METRICS_METRICS_H
+#define HUB_HUB_METRICS_METRICS_H
+
+#include "hub/kernel/station.h"
+#include "hub/kernel/types.h"
+#include "hub/metrics/exposition.h"
+
+extern const hub_station HUB_METRICS_STATION;
+
+/* What is known outside of the hub: `add` appends families when somebody asks. NULL: nothing is. */
+typedef void hub_metrics_add(void *ctx, hub_exposition *to);
+void hub_metrics_add_source(hub_orchestrator *hub, hub_metrics_add *add, void *ctx);
+
+/* Append all metrics in one of the two formats. */
+void hub_metrics_expose(hub_orchestrator *hub, bool is_openmetrics, hub_buf *out);
+
+#endif

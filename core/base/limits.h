@@ -64,6 +64,10 @@
 #define HUB_LIMIT_TITLE_BYTES        128
 #define HUB_LIMIT_INSTRUCTIONS_BYTES 4096
 
+/* Lines of the log that a full stderr has not taken: as many as a busy hub writes in some seconds. What
+ * is beyond is lost, and counted. */
+#define HUB_LIMIT_LOG_OWED_BYTES (256u * 1024)
+
 /* Metrics. Time series of calls, unless metrics.max_series says otherwise: those of some 240 tools that
  * succeed, or half as many that also fail; Prometheus takes that of one target without being asked. The
  * least is what is set aside for all that are not told apart, and some. A trace is looked for in one

@@ -3,22 +3,19 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/log_journal.h"
+#include "base/log_out.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 static const char *const LEVEL_NAMES[] = {"debug", "info", "warning", "error", "off"};
 
-enum {
-    TAIL_BYTES = 16, /* of a line: kept free for what ends it */
-    STUCK_MS = 1000, /* wait this long for a stderr that is full, then lose the line */
-};
+enum { TAIL_BYTES = 16 }; /* of a line: kept free for what ends it */
 
 static struct {
     _Atomic(hub_log_level) least;
@@ -27,8 +24,6 @@ static struct {
     pthread_mutex_t lock;         /* guards everything below, and the order of lines */
     void (*sink)(void *ctx, hub_str line);
     void *sink_ctx;
-    bool torn;  /* stderr ends in a part of a line */
-    bool stuck; /* stderr has taken nothing for STUCK_MS */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .least = HUB_LOG_INFO};
 
 /* Bytes that text format writes without quotes. */
@@ -88,18 +83,25 @@ static void add_time(hub_buf *line)
     hub_buf_printf(line, "%s.%03ldZ", text, now.tv_nsec / 1000000);
 }
 
+/* The value as it may be shown. `masked` holds it, if it has a secret. */
+static hub_str shown_value(const hub_log_field *field, hub_buf *masked)
+{
+    hub_log_mask *mask = state.mask;
+    bool is_text = !field->is_number || field->text.len > 0;
+    if (!is_text || mask == NULL || !mask(field->text, masked)) { /* before it is cut: nobody */
+        return cut(field->text);                                  /* knows a part of a secret */
+    }
+    return cut(hub_buf_ok(masked) ? hub_buf_str(masked) : HUB_STR(HUB_REDACTED));
+}
+
 static void add_field(hub_buf *line, const hub_log_field *field)
 {
-    hub_buf masked; /* before it is cut: nobody knows a part of a secret */
+    hub_buf masked;
     hub_buf_init(&masked, SIZE_MAX / 4);
     bool is_text = !field->is_number || field->text.len > 0;
-    hub_log_mask *mask = state.mask;
-    bool is_masked = is_text && mask != NULL && mask(field->text, &masked);
-    hub_str text = cut(!is_masked            ? field->text
-                       : hub_buf_ok(&masked) ? hub_buf_str(&masked)
-                                             : HUB_STR(HUB_REDACTED));
+    hub_str text = shown_value(field, &masked);
     hub_buf_printf(line, state.json ? ",\"%s\":" : " %s=", field->key);
-    bool is_whole = !is_masked && text.len == field->text.len;
+    bool is_whole = masked.len == 0 && hub_buf_ok(&masked) && text.len == field->text.len;
     if (!is_text) {
         hub_buf_printf(line, "%" PRId64, field->number);
     } else if ((field->is_number && is_whole) || (!state.json && is_plain(text))) {
@@ -134,34 +136,14 @@ static void format_line(hub_buf *line, hub_log_level level, const char *event,
     hub_buf_add(line, state.json ? HUB_STR("}\n") : HUB_STR("\n"));
 }
 
-/* Write to stderr; returns how much. It may share a terminal with a stdin that somebody made
- * non-blocking. It is waited for once, not for every line, until it takes something again. */
-static size_t write_stderr(hub_str text)
-{
-    size_t done = 0;
-    while (done < text.len) {
-        struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
-        ssize_t count = write(STDERR_FILENO, text.ptr + done, text.len - done);
-        if (count > 0) {
-            done += (size_t)count;
-            state.stuck = false;
-        } else if (count == 0 || (errno != EINTR && errno != EAGAIN)) {
-            break; /* nobody reads the log: there is no one to tell */
-        } else if (errno == EAGAIN && poll(&ready, 1, state.stuck ? 0 : STUCK_MS) == 0) {
-            state.stuck = true;
-            break;
-        }
-    }
-    return done;
-}
-
-static void write_line(hub_str line)
+/* Where the line goes. */
+static void put_line(hub_log_level level, const char *event, const hub_log_field *fields,
+                     hub_str line)
 {
     if (state.sink != NULL) {
         state.sink(state.sink_ctx, line);
-    } else if (!state.torn || write_stderr(HUB_STR("\n")) == 1) {
-        size_t done = write_stderr(line);
-        state.torn = done > 0 && done < line.len;
+    } else if (!hub_log_journal_put(level, event, fields, shown_value, line)) {
+        hub_log_out_put(line);
     }
 }
 
@@ -176,11 +158,48 @@ void hub_log_fields(hub_log_level level, const char *event, const hub_log_field 
     format_line(&line, level, event, fields);
     (void)pthread_mutex_lock(&state.lock); /* a static mutex: cannot fail */
     if (hub_buf_ok(&line)) {
-        write_line(hub_buf_str(&line));
+        put_line(level, event, fields, hub_buf_str(&line));
     }
     (void)pthread_mutex_unlock(&state.lock);
     hub_buf_fini(&line);
     errno = saved_errno;
+}
+
+hub_err hub_log_to_file(const char *path, hub_error *reterr)
+{
+    (void)pthread_mutex_lock(&state.lock);
+    hub_err err = hub_log_out_open(path, reterr);
+    (void)pthread_mutex_unlock(&state.lock);
+    return err;
+}
+
+hub_err hub_log_reopen(hub_error *reterr)
+{
+    (void)pthread_mutex_lock(&state.lock);
+    hub_err err = hub_log_out_reopen(reterr);
+    (void)pthread_mutex_unlock(&state.lock);
+    return err;
+}
+
+void hub_log_on_owed(void (*on_owed)(void *ctx), void *ctx)
+{
+    (void)pthread_mutex_lock(&state.lock);
+    hub_log_out_on_owed(on_owed, ctx);
+    (void)pthread_mutex_unlock(&state.lock);
+}
+
+bool hub_log_flush(unsigned wait_ms)
+{
+    (void)pthread_mutex_lock(&state.lock);
+    bool is_done = hub_log_out_flush((int)wait_ms);
+    (void)pthread_mutex_unlock(&state.lock);
+    return is_done;
+}
+
+void hub_log_add_lost(hub_buf *line, uint64_t lines)
+{
+    const hub_log_field fields[] = {HUB_F_INT("lines", lines), {.key = NULL}};
+    format_line(line, HUB_LOG_WARNING, "log.lost", fields);
 }
 
 void hub_log_setup(hub_log_level least, bool json)

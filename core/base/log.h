@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log: one line per event on stderr, as text or as a JSON object. An event has a level, a name
+ * The log: one line per event, as text or as a JSON object, on stderr, in a file of its own, or with
+ * its fields in the journal of systemd. An event has a level, a name
  * ("resolver.refused": area first) and fields. Values are escaped, so that no peer can forge a line
  * or send a terminal sequence; they are cut at HUB_LIMIT_LOG_VALUE_BYTES, and a line that would be
  * over HUB_LIMIT_LOG_LINE_BYTES ends early with `cut`. Secrets that are
@@ -41,6 +42,28 @@ typedef struct hub_log_field {
     hub_log_fields((level), (event), (const hub_log_field[]){__VA_ARGS__, {.key = NULL}})
 
 void hub_log_fields(hub_log_level level, const char *event, const hub_log_field *fields);
+
+/* Lines go to that file from now on, which is made if it is not there, for its owner alone; NULL: to
+ * stderr again.
+ * blocks:  yes, opens a file
+ * errors:  HUB_ESYSTEM: nothing has changed */
+HUB_MUST_CHECK hub_err hub_log_to_file(const char *path, hub_error *reterr);
+
+/* The file was renamed, say: open it again by its path. Without one there is nothing to do.
+ * errors:  as hub_log_to_file */
+HUB_MUST_CHECK hub_err hub_log_reopen(hub_error *reterr);
+
+/* This thread must not wait for a stderr that is full: what it logs then is owed, up to
+ * HUB_LIMIT_LOG_OWED_BYTES, and what is beyond that is lost, counted, and said later ("log.lost").
+ * Other threads wait a second, once. */
+void hub_log_never_wait(void);
+
+/* Told whenever lines are owed, from any thread and under the log's lock: only wake somebody who
+ * calls hub_log_flush when stderr can be written to. NULL: nobody is told. [any] */
+void hub_log_on_owed(void (*on_owed)(void *ctx), void *ctx);
+
+/* Write what is owed, for at most so long. False when some is left. [any] */
+bool hub_log_flush(unsigned wait_ms);
 
 /* Choose the least level that is written, and JSON lines instead of text. [any] */
 void hub_log_setup(hub_log_level least, bool json);

@@ -157,6 +157,15 @@ static void watch_files(cli_reloader *reloader)
     reloader->watch = watch;
 }
 
+/* The file that the log goes to may be another one; if it cannot be opened, the one before is kept. */
+static void follow_log(const char *path)
+{
+    hub_error why = {.code = HUB_OK};
+    if (hub_log_to_file(path, &why) != HUB_OK) {
+        hub_log(HUB_LOG_ERROR, "log.not_changed", HUB_F_TEXT("reason", why.text));
+    }
+}
+
 static void report_done(const hub_config *config, const hub_reload_report *report)
 {
     for (size_t i = 0; i < config->warning_count; i++) {
@@ -195,6 +204,7 @@ static hub_err apply(cli_reloader *reloader, hub_config *config, hub_error *rete
         return err;
     }
     hub_log_setup(config->settings.log_level, config->settings.log_json);
+    follow_log(config->settings.log_file);
     cli_listeners_switch(listeners, &report.restart);
     report_done(config, &report);
     hub_config_destroy(*reloader->config);

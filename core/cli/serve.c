@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/loop.h"
 #include "cli/listeners.h"
+#include "cli/logging.h"
 #include "cli/reload.h"
 #include "cli/service.h"
 #include "hub/audit/audit.h"
@@ -38,6 +39,7 @@ typedef struct cli_server {
     cli_listeners *listeners;
     cli_reloader *reloader;
     cli_service service;
+    cli_logging logging;
     ev_signal on_term;
     ev_signal on_int;
     ev_signal on_hangup; /* reload; or the terminal that the hub was started in is gone */
@@ -186,6 +188,9 @@ static int open_hub(cli_server *server, const cli_options *options)
     hub_budget_init(&server->budget, settings->limits.client_memory_bytes);
     hub_err err = hub_audit_probe(&settings->audit, &why);
     if (err == HUB_OK) {
+        err = cli_logging_begin(&server->logging, server->loop, settings, &why);
+    }
+    if (err == HUB_OK) {
         err = hub_orchestrator_create(server->loop, settings, &server->hub, &why);
     }
     if (err == HUB_OK) {
@@ -269,8 +274,10 @@ static void close_hub(cli_server *server)
     if (!hub_orchestrator_destroy(server->hub, CLOSE_MS) || !has_read) {
         hub_log(HUB_LOG_WARNING, "hub.left_running",
                 HUB_F_TEXT("what", has_read ? "a plugin's thread" : "a file is still being read"));
+        cli_logging_end(&server->logging);
         _exit(EXIT_OK); /* nothing may be freed under it */
     }
+    cli_logging_end(&server->logging);
     (void)signal(SIGTERM, SIG_IGN); /* nothing is left but to leave */
     (void)signal(SIGINT, SIG_IGN);
     cli_service_fini(&server->service);

@@ -402,7 +402,7 @@ static const hub_config_key HUB_KEYS[] = {
     {.name = NULL},
 };
 
-/* log: lines on standard error. */
+/* log: lines on standard error, or in a file. */
 static const hub_config_key LOG_KEYS[] = {
     {.name = "level",
      .kind = HUB_CONFIG_WORD,
@@ -415,6 +415,13 @@ static const hub_config_key LOG_KEYS[] = {
      .offset = READER(config.settings.log_json),
      .words = HUB_CONFIG_FORMATS,
      .about = "Text, or a JSON object per line."},
+    {.name = "file",
+     .kind = HUB_CONFIG_PATH,
+     .offset = READER(config.settings.log_file),
+     .about = "A file to write to instead of standard error, relative to the manifest's folder. "
+              "SIGUSR1 opens it again, for those who rotate logs.",
+     .example = "/var/log/patchbay/patchbay.log",
+     .is_comment = true},
     {.name = "audit",
      .kind = HUB_CONFIG_OTHER,
      .read = hub_config_read_audit,
@@ -518,7 +525,10 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
      .kind = HUB_CONFIG_MAP,
      .keys = METRICS_KEYS,
      .about = "Bounds of /metrics, which a listener serves that has `metrics: true`."},
-    {.name = "log", .kind = HUB_CONFIG_MAP, .keys = LOG_KEYS, .about = "Lines on standard error."},
+    {.name = "log",
+     .kind = HUB_CONFIG_MAP,
+     .keys = LOG_KEYS,
+     .about = "Lines on standard error, or in a file."},
     /* Never keys of a manifest: a file that has them is another program's. */
     {.name = "mcpServers", .kind = HUB_CONFIG_NO_KEY},
     {.name = "servers", .kind = HUB_CONFIG_NO_KEY},

@@ -234,6 +234,7 @@ typedef struct hub_settings {
     hub_limits limits;
     hub_log_level log_level;
     bool log_json;
+    const char *log_file; /* absolute; NULL: standard error */
     uint32_t max_series;  /* of calls, for metrics; 0: the default */
     hub_audit_settings audit;
 } hub_settings;

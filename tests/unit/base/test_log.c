@@ -9,13 +9,18 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/log_journal.h"
 #include "wire/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static hub_buf lines;
@@ -349,37 +354,174 @@ static void test_lines_never_interleave(void **state)
     (void)close(fds[0]);
 }
 
-/* A stderr that nobody reads: lines are lost, but not for ever the hub; and what is written when it
- * is read again does not begin within a line that was torn. */
+/* All that can be read now. */
+static hub_str drain(int fd, hub_buf *out)
+{
+    hub_buf_init(out, SIZE_MAX);
+    for (ssize_t count = 1; count > 0;) {
+        char *room = hub_buf_reserve(out, 4096);
+        count = read(fd, room, 4096);
+        out->len += count > 0 ? (size_t)count : 0;
+    }
+    return hub_buf_str(out);
+}
+
+static void note_owed(void *ctx)
+{
+    ++*(unsigned *)ctx;
+}
+
+/* Lines that a stderr does not take are owed up to a bound, lost beyond it, and counted; nothing is
+ * torn, and a thread that must not wait does not. The pipe is one that blocks, as they mostly are. */
 static void test_a_stuck_stderr(void **state)
 {
     (void)state;
+    enum { LINES = 2000 };
+    unsigned told = 0;
     int fds[2];
     int saved = dup(STDERR_FILENO);
     hub_log_capture(NULL, NULL);
-    assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+    hub_log_never_wait();
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    assert_int_equal(fcntl(fds[0], F_SETFL, O_NONBLOCK), 0);
     assert_true(fcntl(fds[1], F_SETPIPE_SZ, 4096) >= 4096);
     assert_int_equal(dup2(fds[1], STDERR_FILENO), STDERR_FILENO);
     (void)close(fds[1]);
+    hub_log_on_owed(note_owed, &told);
     char text[HUB_LIMIT_LOG_VALUE_BYTES];
     memset(text, 'x', sizeof text);
-    hub_str value = {.ptr = text, .len = sizeof text};
-    hub_log(HUB_LOG_INFO, "a.b", HUB_F_STR("a", value), HUB_F_STR("b", value),
-            HUB_F_STR("c", value), HUB_F_STR("d", value), HUB_F_STR("e", value));
-    char bytes[8192];
-    ssize_t first = read(fds[0], bytes, sizeof bytes);
-    hub_log(HUB_LOG_INFO, "whole", HUB_F_INT("n", 1));
-    ssize_t second = read(fds[0], bytes, sizeof bytes);
-    for (int i = 0; i < 10000; i++) { /* it is waited for once, not every time */
-        hub_log(HUB_LOG_INFO, "a.b", HUB_F_STR("a", value));
+    for (int i = 0; i < LINES; i++) { /* more than the pipe, and more than is owed */
+        hub_log(HUB_LOG_INFO, "a.b", HUB_F_STR("a", ((hub_str){.ptr = text, .len = sizeof text})));
     }
+    hub_buf got;
+    hub_buf more;
+    hub_buf_init(&got, SIZE_MAX);
+    bool is_done;
+    do {
+        is_done = hub_log_flush(0);
+        hub_buf_add(&got, drain(fds[0], &more));
+        hub_buf_fini(&more);
+    } while (!is_done);
+    hub_log_on_owed(NULL, NULL);
     assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
     (void)close(saved);
     (void)close(fds[0]);
-    assert_int_equal(first, 4096);
-    assert_true(second > 0 && bytes[0] == '\n' && bytes[second - 1] == '\n');
-    assert_true(hub_str_glob(HUB_STR("\n* info whole n=1\n"),
-                             (hub_str){.ptr = bytes, .len = (size_t)second}));
+    assert_true(told > 0);
+    size_t whole = 0;
+    size_t lost = 0;
+    hub_str rest = hub_buf_str(&got);
+    while (rest.len > 0) {
+        size_t length = hub_str_find(rest, HUB_STR("\n"));
+        hub_str line = {.ptr = rest.ptr, .len = length};
+        assert_int_not_equal(length, SIZE_MAX);
+        if (hub_str_glob(HUB_STR("* warning log.lost lines=*"), line)) {
+            lost += (size_t)strtoul(line.ptr + hub_str_find(line, HUB_STR("=")) + 1, NULL, 10);
+        } else {
+            assert_true(hub_str_glob(HUB_STR("20*Z info a.b a=xxx*xxx"), line));
+            assert_int_equal(length, strlen("2026-07-28T12:00:00.000Z info a.b a=") + sizeof text);
+            whole++;
+        }
+        rest = hub_str_from(rest, length + 1);
+    }
+    assert_true(lost > 0);
+    assert_int_equal(whole + lost, LINES);
+    assert_true(got.len >= HUB_LIMIT_LOG_OWED_BYTES &&
+                got.len <= HUB_LIMIT_LOG_OWED_BYTES + 3 * HUB_LIMIT_LOG_LINE_BYTES);
+    hub_buf_fini(&got);
+}
+
+/* ---- a file, the journal --------------------------------------------------------------------- */
+
+static void test_a_file(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/patchbay-log-XXXXXX";
+    char path[64];
+    char other[64];
+    char text[256];
+    hub_error why = {.code = HUB_OK};
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/log", folder);
+    (void)snprintf(other, sizeof other, "%s/log.1", folder);
+    hub_log_capture(NULL, NULL);
+    assert_int_equal(hub_log_reopen(&why), HUB_OK); /* there is none */
+    assert_int_equal(hub_log_to_file(path, &why), HUB_OK);
+    hub_log(HUB_LOG_INFO, "one", HUB_F_INT("n", 1));
+    assert_int_equal(rename(path, other), 0);
+    hub_log(HUB_LOG_INFO, "two", HUB_F_INT("n", 2));
+    assert_int_equal(hub_log_reopen(&why), HUB_OK);
+    hub_log(HUB_LOG_INFO, "three", HUB_F_INT("n", 3));
+    assert_int_equal(hub_log_to_file("/nonexistent/log", &why), HUB_ESYSTEM);
+    hub_log(HUB_LOG_INFO, "four", HUB_F_INT("n", 4)); /* where it was */
+    assert_int_equal(hub_log_to_file(NULL, &why), HUB_OK);
+    for (int i = 0; i < 2; i++) {
+        FILE *file = fopen(i == 0 ? other : path, "r");
+        assert_non_null(file);
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        (void)fclose(file);
+        assert_true(hub_str_glob(i == 0 ? HUB_STR("* info one n=1\n* info two n=2\n")
+                                        : HUB_STR("* info three n=3\n* info four n=4\n"),
+                                 hub_str_of(text)));
+    }
+    (void)unlink(path);
+    (void)unlink(other);
+    (void)rmdir(folder);
+}
+
+static bool has_field(hub_str sent, const char *key, const char *value)
+{
+    hub_buf wanted;
+    uint64_t len = strlen(value);
+    hub_buf_init(&wanted, 4096);
+    hub_buf_printf(&wanted, "%s\n", key);
+    hub_buf_add(&wanted, (hub_str){.ptr = (const char *)&len, .len = sizeof len});
+    hub_buf_printf(&wanted, "%s\n", value);
+    bool has = hub_str_find(sent, hub_buf_str(&wanted)) != SIZE_MAX;
+    hub_buf_fini(&wanted);
+    return has;
+}
+
+/* Fields arrive as they are, masked; a journal that takes nothing loses no line. */
+static void test_the_journal(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/patchbay-log-XXXXXX";
+    char stream[64];
+    char sent[4096];
+    struct stat about;
+    struct sockaddr_un here = {.sun_family = AF_UNIX};
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(here.sun_path, sizeof here.sun_path, "%s/socket", folder);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&here, sizeof here), 0);
+    assert_int_equal(fstat(STDERR_FILENO, &about), 0);
+    (void)snprintf(stream, sizeof stream, "%ju:%ju", (uintmax_t)about.st_dev,
+                   (uintmax_t)about.st_ino + 1);
+    assert_false(hub_log_journal_open(NULL, here.sun_path));
+    assert_false(hub_log_journal_open(stream, here.sun_path)); /* another's */
+    (void)snprintf(stream, sizeof stream, "%ju:%ju", (uintmax_t)about.st_dev,
+                   (uintmax_t)about.st_ino);
+    assert_true(hub_log_journal_open(stream, here.sun_path));
+    hub_log_capture(NULL, NULL);
+    hub_log_mask_by(mask_hush);
+    hub_log(HUB_LOG_WARNING, "a.b", HUB_F_TEXT("toolset", "two\nlines"), HUB_F_INT("durationMs", 7),
+            HUB_F_TEXT("secret", "hush"));
+    hub_log_mask_by(NULL);
+    ssize_t len = recv(fd, sent, sizeof sent, MSG_DONTWAIT);
+    hub_log_journal_close();
+    (void)close(fd);
+    (void)unlink(here.sun_path);
+    (void)rmdir(folder);
+    assert_true(len > 0);
+    hub_str got = {.ptr = sent, .len = (size_t)len};
+    assert_true(has_field(got, "PRIORITY", "4"));
+    assert_true(has_field(got, "SYSLOG_IDENTIFIER", "patchbay"));
+    assert_true(has_field(got, "PATCHBAY_EVENT", "a.b"));
+    assert_true(has_field(got, "PATCHBAY_TOOLSET", "two\nlines"));
+    assert_true(has_field(got, "PATCHBAY_DURATION_MS", "7"));
+    assert_true(has_field(got, "PATCHBAY_SECRET", "(secret)"));
+    assert_int_not_equal(hub_str_find(got, HUB_STR("MESSAGE\n")), SIZE_MAX);
+    assert_int_equal(hub_str_find(got, HUB_STR("Z warning a.b")), SIZE_MAX); /* it has the time */
 }
 
 int main(void)
@@ -395,6 +537,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lines_at_the_limit, begin, end),
         cmocka_unit_test_setup_teardown(test_errno_survives, begin, end),
         cmocka_unit_test_setup_teardown(test_lines_never_interleave, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_file, begin, end),
+        cmocka_unit_test_setup_teardown(test_the_journal, begin, end),
         cmocka_unit_test_setup_teardown(test_a_stuck_stderr, begin, end),
     };
     (void)signal(SIGPIPE, SIG_IGN);

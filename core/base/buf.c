@@ -18,6 +18,14 @@ void hub_buf_fini(hub_buf *buf)
     *buf = (hub_buf){.max = buf->max};
 }
 
+void hub_buf_wipe(hub_buf *buf)
+{
+    if (buf->ptr != NULL) {
+        explicit_bzero(buf->ptr, buf->len);
+    }
+    hub_buf_fini(buf);
+}
+
 void hub_buf_clear(hub_buf *buf)
 {
     buf->len = 0;

@@ -23,6 +23,9 @@ void hub_buf_init(hub_buf *buf, size_t max_bytes);
 /* Free the memory and forget a failure; the buffer is empty and may be used again. */
 void hub_buf_fini(hub_buf *buf);
 
+/* The same, and overwrite what it holds: it was a secret. What it outgrew is not overwritten. */
+void hub_buf_wipe(hub_buf *buf);
+
 /* Make it empty, keep the memory, forget a failure. */
 void hub_buf_clear(hub_buf *buf);
 

@@ -199,6 +199,10 @@
 /* How long a process waits for another one that is writing to the store. */
 #define HUB_LIMIT_STATE_BUSY_MS 5000
 
+/* How long a command, or whoever reads a configuration, waits for the store: less than a configuration
+ * may take to be read, so that the message says what it was. */
+#define HUB_LIMIT_STATE_SYNC_MS 3000
+
 /* What was accepted may still be written when the hub ends. */
 #define HUB_LIMIT_STATE_END_MS 1000
 
@@ -340,6 +344,11 @@
  * found in every other word, and bytes of all together. The automaton takes 24 times that. */
 #define HUB_LIMIT_SECRET_LEAST_BYTES 6
 #define HUB_LIMIT_SECRET_BYTES       (1024u * 1024)
+
+/* The name of a secret, which may be a file's; and its value: a document of the store holds it even
+ * if each byte of it has to be escaped. */
+#define HUB_LIMIT_SECRET_NAME_BYTES  64
+#define HUB_LIMIT_SECRET_VALUE_BYTES (8u * 1024)
 
 /* The audit: records that wait to be written, bytes of arguments in one, and how long the last ones
  * may take when the hub ends. */

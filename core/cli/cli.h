@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "config/keys.h"
 #include "hub/orchestrator/orchestrator.h"
+#include "state/sync.h"
 
 /* Exit codes; documented in README.md. */
 enum {
@@ -116,6 +117,12 @@ HUB_MUST_CHECK hub_err cli_read_config(cli_options *options, hub_config **ret_co
  * returns: EXIT_OK, EXIT_CONFIG (the hub would start itself, over and over), EXIT_INTERNAL */
 int cli_join_chain(const cli_options *options, const char *tool);
 
+/* What the same files say of the store alone, opened: whatever is wrong elsewhere, or not there yet.
+ * On failure a line on stderr says why. owns:    *ret_sync and *ret_config (may be NULL: it is not
+ * wanted)
+ * returns: EXIT_OK, EXIT_CONFIG, EXIT_INTERNAL */
+int cli_open_store(const cli_options *options, hub_state_sync **ret_sync, hub_config **ret_config);
+
 /* Settings that the command line knows better than the files: where this program's own plugins are,
  * who may be enabled. */
 void cli_complete_config(hub_config *config);
@@ -177,6 +184,7 @@ int cli_module(cli_options *options);
 int cli_module_host(cli_options *options);
 int cli_token(cli_options *options);
 int cli_state(cli_options *options);
+int cli_secret(cli_options *options);
 int cli_access(cli_options *options);
 int cli_version(cli_options *options);
 int cli_completion(cli_options *options);

@@ -69,6 +69,28 @@ hub_err cli_read_config(cli_options *options, hub_config **ret_config, hub_error
                            &options->overrides, ret_config, reterr);
 }
 
+int cli_open_store(const cli_options *options, hub_state_sync **ret_sync, hub_config **ret_config)
+{
+    hub_error why = {.code = HUB_OK};
+    hub_config *config = NULL;
+    hub_err err = hub_config_load_state(options->configs, options->config_count, environment(),
+                                        &config, &why);
+    if (err == HUB_OK) {
+        const hub_state_settings *state = &config->settings.state;
+        hub_log_setup(HUB_LOG_ERROR, false);
+        err = hub_state_sync_open(state->place, state->scope, state->key, ret_sync, &why);
+    }
+    if (err == HUB_OK && ret_config != NULL) {
+        *ret_config = config;
+        return EXIT_OK;
+    }
+    hub_config_destroy(config);
+    if (err != HUB_OK) {
+        cli_complain("%s", why.text);
+    }
+    return err == HUB_OK ? EXIT_OK : err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
+}
+
 void cli_complete_config(hub_config *config)
 {
     hub_settings *settings = &config->settings;

@@ -61,6 +61,13 @@ const cli_command CLI_COMMANDS[] = {
      "the older ones behind it. The store is the one of the manifest (--config), else\n"
      "$XDG_STATE_HOME/patchbay/state.db.",
      2, cli_state},
+    {"secret", "set NAME | list [--json] | rm NAME  [--config FILE]",
+     "Keep secrets in the store, for ${secret:NAME} in the manifest.",
+     "`set` reads the value from stdin, or asks for it at a terminal without showing it; a "
+     "newline\n"
+     "at its end is left off. A running hub takes a new value at once. Values are never\n"
+     "shown. The store is that of the manifest (--config): give the hub the same one.",
+     2, cli_secret},
     {"completion", "bash|zsh|fish", "Print a script for the shell that completes command lines.",
      "For the shell at hand: source <(patchbay completion bash). Packages install the scripts\n"
      "where shells look for them. Names of tools and toolsets are those of the manifest\n"

@@ -28,10 +28,12 @@ enum {
     MODULE_HOST = 1 << 7,
     STATE = 1 << 8,
     ACCESS = 1 << 9,
+    SECRET = 1 << 10,
     HUBS = SERVE | LIST | CALL | CHECK, /* those that make a hub */
     LOGS = HUBS | STATUS | TOKEN | MODULE_HOST | STATE | ACCESS,
     OTHERS = 1 << 30, /* what every command has, is theirs, too */
     ANY = -1,
+    KEEPS = STATE | SECRET,             /* those that work on the store */
 };
 
 static const struct {
@@ -40,7 +42,7 @@ static const struct {
 } COMMANDS[] = {
     {"serve", SERVE}, {"list", LIST},     {"status", STATUS}, {"call", CALL},
     {"check", CHECK}, {"token", TOKEN},   {"module", MODULE}, {"module-host", MODULE_HOST},
-    {"state", STATE}, {"access", ACCESS},
+    {"state", STATE}, {"access", ACCESS}, {"secret", SECRET},
 };
 
 /* Where an option's value goes: a place in cli_options. An option that means several things to
@@ -59,9 +61,9 @@ typedef struct option_row {
 
 static const option_row OPTIONS[] = {
     {"--config", KIND_REPEATED, AT(configs), AT(config_count),
-     HUBS | STATUS | TOKEN | STATE | ACCESS, "FILE",
+     HUBS | STATUS | TOKEN | KEEPS | ACCESS, "FILE",
      "manifest (YAML or JSON), or any mcpServers file; may be repeated"},
-    {"-c", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN | STATE | ACCESS,
+    {"-c", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN | KEEPS | ACCESS,
      "FILE", NULL},
     {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count), HUBS | STATUS, "DIR",
      "look for plugins here; may be repeated"},
@@ -110,7 +112,7 @@ static const option_row OPTIONS[] = {
     {"--connect", KIND_FLAG, AT(connect), 0, CHECK, NULL, "start every server"},
     {"--refresh", KIND_FLAG, AT(refresh), 0, LIST, NULL,
      "ask the servers, instead of showing what is remembered"},
-    {"--json", KIND_FLAG, AT(json), 0, LIST | CALL | STATUS | TOKEN | STATE, NULL, "print JSON"},
+    {"--json", KIND_FLAG, AT(json), 0, LIST | CALL | STATUS | TOKEN | KEEPS, NULL, "print JSON"},
     {"--decrypt", KIND_FLAG, AT(decrypt), 0, STATE, NULL, "export: write secrets as they are"},
     {"--keep", KIND_FLAG, AT(keep), 0, STATE, NULL,
      "import: records that are in the store stay as they are"},

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/reload.h"
 
+#include "config/stored_secrets.h"
 #include "config/watch.h"
+#include "hub/kernel/hub.h"
 #include "hub/audit/audit.h"
 #include "hub/reload/reload.h"
 #include "modules/worker.h"
@@ -16,7 +18,8 @@ struct cli_reloader {
     hub_config **config;
     hub_orchestrator *hub;
     cli_listeners *listeners;
-    hub_config_watch *watch; /* NULL: files are not watched */
+    hub_config_watch *watch;  /* NULL: files are not watched */
+    hub_state_watch *secrets; /* NULL: the configuration has none of the store */
     hub_worker_pool *thread;
     ev_async on_read;
     bool is_reading;
@@ -157,6 +160,29 @@ static void watch_files(cli_reloader *reloader)
     reloader->watch = watch;
 }
 
+static void on_secret_change(void *ctx, hub_state_event event, const hub_state_record *changed)
+{
+    (void)event;
+    (void)changed;
+    cli_reload(ctx);
+}
+
+/* A secret that is set again is as good as a file that changes. From the first one on: a store that
+ * holds none is not opened. */
+static void watch_secrets(cli_reloader *reloader)
+{
+    const hub_state_range all = {.kind = &HUB_SECRET_KIND, .is_of_all = true};
+    hub_error why = {.code = HUB_OK};
+    if (!(*reloader->config)->has_stored_secrets || reloader->secrets != NULL) {
+        return;
+    }
+    if (hub_state_watch_create(hub_store_of(reloader->hub), &all, on_secret_change, reloader,
+                               &reloader->secrets, &why) != HUB_OK) {
+        hub_log(HUB_LOG_WARNING, "config.not_watched", HUB_F_TEXT("reason", why.text),
+                HUB_F_TEXT("advice", "send SIGHUP when a secret was set"));
+    }
+}
+
 /* The file that the log goes to may be another one; if it cannot be opened, the one before is kept. */
 static void follow_log(const char *path)
 {
@@ -227,6 +253,7 @@ static void on_read(struct ev_loop *loop, ev_async *async, int events)
         refuse(reloader, &reloader->why);
     } else {
         watch_files(reloader);
+        watch_secrets(reloader);
     }
     if (is_due) {
         cli_reload(reloader);
@@ -254,6 +281,7 @@ hub_err cli_reloader_create(struct ev_loop *loop, cli_options *options, hub_conf
     reloader->on_read.data = reloader;
     ev_async_start(loop, &reloader->on_read);
     watch_files(reloader);
+    watch_secrets(reloader);
     *ret_reloader = reloader;
     return HUB_OK;
 }
@@ -264,6 +292,8 @@ bool cli_reloader_destroy(cli_reloader *reloader)
         return true;
     }
     hub_config_watch_destroy(reloader->watch);
+    hub_state_watch_destroy(reloader->secrets);
+    reloader->secrets = NULL;
     if (!hub_worker_pool_destroy(reloader->thread, END_MS)) {
         return false;
     }

@@ -63,26 +63,41 @@ static const char *folder_of(hub_config_reader *reader, const char *file, bool i
                    : hub_file_folder(file, reader->scratch);
 }
 
-static hub_err read_text(hub_config_reader *reader, const char *file, bool is_pipe, hub_str text)
+/* Make a document of a text. All are parsed before any is read: what one of them says of the store
+ * decides where secrets in another come from. */
+static hub_err parse_text(hub_config_reader *reader, const char *file, bool is_pipe, hub_str text)
 {
-    static const hub_config_key TOP = {.keys = HUB_CONFIG_MANIFEST_KEYS};
-    const char *name = hub_arena_strdup(reader->scratch, hub_str_of(file));
-    reader->folder = folder_of(reader, file, is_pipe);
-    if (name == NULL || reader->folder == NULL) {
+    hub_config_document document = {.name = hub_arena_strdup(reader->scratch, hub_str_of(file)),
+                                    .folder = folder_of(reader, file, is_pipe)};
+    if (document.name == NULL || document.folder == NULL) {
         return hub_config_no_memory(reader);
     }
-    const hub_node *root = NULL;
-    hub_err err = hub_node_parse(name, text, reader->scratch, &root, reader->reterr);
+    hub_err err =
+        hub_node_parse(document.name, text, reader->scratch, &document.root, reader->reterr);
     if (err != HUB_OK) {
         return err;
     }
-    const hub_node *servers = hub_config_find_servers(root);
+    hub_config_document *grown = hub_config_grow(reader, reader->documents, reader->document_count,
+                                                 sizeof *reader->documents);
+    if (grown == NULL) {
+        return hub_config_no_memory(reader);
+    }
+    reader->documents = grown;
+    reader->documents[reader->document_count++] = document;
+    return HUB_OK;
+}
+
+static hub_err read_document(hub_config_reader *reader, const hub_config_document *document)
+{
+    static const hub_config_key TOP = {.keys = HUB_CONFIG_MANIFEST_KEYS};
+    const hub_node *servers = hub_config_find_servers(document->root);
+    reader->folder = document->folder;
     reader->is_foreign = servers != NULL;
     if (servers != NULL) {
-        err = check_unmixed(reader, root, servers);
+        hub_err err = check_unmixed(reader, document->root, servers);
         return err == HUB_OK ? hub_config_read_servers(reader, servers) : err;
     }
-    return hub_config_read_map(reader, root, &TOP, reader);
+    return hub_config_read_map(reader, document->root, &TOP, reader);
 }
 
 hub_err hub_config_note_file(hub_config *config, const char *path, bool is_manifest,
@@ -107,7 +122,7 @@ static hub_err note_included(void *ctx, const char *path, hub_error *reterr)
     return hub_config_note_file(&reader->config, path, false, reterr);
 }
 
-static hub_err read_file(hub_config_reader *reader, const char *file)
+static hub_err parse_file(hub_config_reader *reader, const char *file)
 {
     unsigned mode = 0;
     hub_err noted = hub_config_note_file(&reader->config, file, true, reader->reterr);
@@ -118,7 +133,7 @@ static hub_err read_file(hub_config_reader *reader, const char *file)
     hub_buf_init(&text, HUB_LIMIT_CONFIG_BYTES);
     hub_err err = hub_file_read(file, &text, &mode, reader->reterr);
     if (err == HUB_OK) {
-        err = read_text(reader, file, !reader->config.files->stamp.is_regular, hub_buf_str(&text));
+        err = parse_text(reader, file, !reader->config.files->stamp.is_regular, hub_buf_str(&text));
     }
     hub_buf_fini(&text);
     if (err == HUB_OK && (mode & S_IWOTH) != 0) {
@@ -282,12 +297,21 @@ typedef struct sources {
     const hub_str *text; /* of the only file */
 } sources;
 
-static hub_err read_sources(hub_config_reader *reader, const sources *from)
+static hub_err parse_sources(hub_config_reader *reader, const sources *from)
 {
     hub_err err = HUB_OK;
     for (size_t i = 0; err == HUB_OK && i < from->count; i++) {
-        err = from->text != NULL ? read_text(reader, from->files[i], false, *from->text)
-                                 : read_file(reader, from->files[i]);
+        err = from->text != NULL ? parse_text(reader, from->files[i], false, *from->text)
+                                 : parse_file(reader, from->files[i]);
+    }
+    return err;
+}
+
+static hub_err read_documents(hub_config_reader *reader)
+{
+    hub_err err = HUB_OK;
+    for (size_t i = 0; err == HUB_OK && i < reader->document_count; i++) {
+        err = read_document(reader, &reader->documents[i]);
     }
     return err;
 }
@@ -299,50 +323,99 @@ static void end_generation(hub_generation *generation)
     hub_arena_destroy(config->arena); /* the configuration itself lies in it, too */
 }
 
-static hub_err load(const sources *from, const char *const *env,
-                    const hub_config_overrides *overrides, hub_config **ret_config,
-                    hub_error *reterr)
+static void open_reader(hub_config_reader *reader, const sources *from, const char *const *env,
+                        bool is_lenient, hub_error *reterr)
 {
-    hub_config_reader reader = {
+    *reader = (hub_config_reader){
         .arena = hub_arena_create(CONFIG_MAX_BYTES),
         .scratch = hub_arena_create(SCRATCH_MAX_BYTES),
         .secrets = hub_redact_set_create(),
         .variables = {.env = env,
+                      .is_lenient = is_lenient,
                       .has_files = from->text == NULL,
                       .on_file = note_included,
-                      .on_value = hub_config_hide_variable},
+                      .on_value = hub_config_hide_variable,
+                      .find_secret = from->text == NULL ? hub_config_find_secret : NULL},
         .reterr = reterr,
     };
-    reader.variables.ctx = &reader;
+    reader->variables.ctx = reader;
+}
+
+static void close_reader(hub_config_reader *reader)
+{
+    hub_state_sync_close(reader->store);
+    hub_redact_set_destroy(reader->secrets);
+    hub_arena_destroy(reader->scratch);
+    hub_arena_destroy(reader->arena);
+}
+
+/* The configuration is the arena's from now on, and the caller's. */
+static hub_config *hand_over(hub_config_reader *reader, hub_config *config)
+{
+    *config = reader->config;
+    config->secrets = reader->secrets;
+    reader->secrets = NULL;
+    config->generation = (hub_generation){.refs = 1, .number = 1, .destroy = end_generation};
+    config->settings.generation = &config->generation;
+    reader->arena = NULL;
+    return config;
+}
+
+static hub_err load(const sources *from, const char *const *env,
+                    const hub_config_overrides *overrides, hub_config **ret_config,
+                    hub_error *reterr)
+{
+    hub_config_reader reader;
     hub_err err = HUB_ENOMEM;
     hub_config *config = NULL;
+    open_reader(&reader, from, env, overrides != NULL && overrides->lenient_variables, reterr);
     if (reader.arena != NULL && reader.scratch != NULL && reader.secrets != NULL) {
         config = hub_arena_alloc(reader.arena, sizeof *config);
     }
     if (config == NULL) {
-        err = hub_fail(reterr, HUB_ENOMEM, "the configuration: out of memory");
-        goto out;
+        close_reader(&reader);
+        return hub_fail(reterr, HUB_ENOMEM, "the configuration: out of memory");
     }
     err = set_defaults(&reader);
     if (err == HUB_OK) {
-        err = read_sources(&reader, from);
+        err = parse_sources(&reader, from);
+    }
+    if (err == HUB_OK) {
+        err = read_documents(&reader);
     }
     if (err == HUB_OK) {
         err = finish(&reader, overrides);
     }
     if (err == HUB_OK) {
-        *config = reader.config;
-        config->secrets = reader.secrets;
-        reader.secrets = NULL;
-        config->generation = (hub_generation){.refs = 1, .number = 1, .destroy = end_generation};
-        config->settings.generation = &config->generation;
-        *ret_config = config;
-        reader.arena = NULL; /* the configuration's from now on */
+        *ret_config = hand_over(&reader, config);
     }
-out:
-    hub_redact_set_destroy(reader.secrets);
-    hub_arena_destroy(reader.scratch);
-    hub_arena_destroy(reader.arena);
+    close_reader(&reader);
+    return err;
+}
+
+hub_err hub_config_load_state(const char *const *files, size_t file_count, const char *const *env,
+                              hub_config **ret_config, hub_error *reterr)
+{
+    const sources from = {.files = files, .count = file_count};
+    hub_config_reader reader;
+    hub_config *config = NULL;
+    hub_err err = HUB_ENOMEM;
+    open_reader(&reader, &from, env, false, reterr);
+    if (reader.arena != NULL && reader.scratch != NULL && reader.secrets != NULL) {
+        config = hub_arena_alloc(reader.arena, sizeof *config);
+    }
+    err = config != NULL ? set_defaults(&reader)
+                         : hub_fail(reterr, HUB_ENOMEM, "the configuration: out of memory");
+    if (err == HUB_OK) {
+        err = parse_sources(&reader, &from);
+    }
+    if (err == HUB_OK) {
+        err = hub_config_find_state(&reader, &reader.config.settings.state, reterr);
+    }
+    if (err == HUB_OK) {
+        *ret_config = hand_over(&reader, config);
+    }
+    close_reader(&reader);
     return err;
 }
 

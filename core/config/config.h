@@ -7,7 +7,8 @@
  * in examples/manifest-reference.yaml); and any `mcpServers` / VS Code `servers` file as it is.
  * JSON may have comments and trailing commas. A file is recognised by its top keys. Values in
  * command, args, env, cwd, url, headers, and text in a module's config, are expanded:
- * ${VAR}, ${VAR:-default}, ${env:VAR}, ${file:/path}, $$; one pass, no nesting, no shell. Of a
+ * ${VAR}, ${VAR:-default}, ${env:VAR}, ${file:/path}, ${secret:NAME}, ${credential:NAME}, $$; one
+ * pass, no nesting, no shell. Of a
  * toolset that is switched off nothing is expanded. Times in the manifest have a unit ("30s"); in a
  * foreign file a bare number is milliseconds.
  *
@@ -54,6 +55,7 @@ typedef struct hub_config {
     size_t warning_count;
     const hub_config_refused *refused;
     size_t refused_count;
+    bool has_stored_secrets; /* some of it is ${secret:…} */
     hub_redact_set *secrets; /* what of it is masked wherever the hub writes it */
     struct hub_arena *arena; /* holds all of it; for hub_config_destroy only */
 } hub_config;
@@ -80,6 +82,7 @@ typedef struct hub_config_overrides {
     bool insecure;             /* --insecure, for every HTTP listener */
     bool no_meta_tools;
     bool allow_writable;
+    bool lenient_variables; /* to check a file that is used elsewhere: unset ones are no error */
 } hub_config_overrides;
 
 /* Read the files in order and apply environment and overrides. Toolsets of all files are joined
@@ -100,8 +103,15 @@ HUB_MUST_CHECK hub_err hub_config_load(const char *const *files, size_t file_cou
                                        const hub_config_overrides *overrides,
                                        hub_config **ret_config, hub_error *reterr);
 
+/* Of the same files, what they say of the store alone: settings.state. Nothing else is read, so what
+ * is wrong elsewhere, or a secret that is not there yet, does not matter. For who keeps secrets.
+ * owns, thread, blocks, errors: as hub_config_load */
+HUB_MUST_CHECK hub_err hub_config_load_state(const char *const *files, size_t file_count,
+                                             const char *const *environ, hub_config **ret_config,
+                                             hub_error *reterr);
+
 /* The same from memory: one document, called `name` in messages; relative folders in it are below
- * name's own. Reads no file: ${file:…} is refused.
+ * name's own. Reads no file: ${file:…}, ${secret:…} and ${credential:…} are refused.
  * owns:    as hub_config_load; `text` is read during the call only
  * thread:  [any]      blocks: no
  * errors:  as hub_config_load */

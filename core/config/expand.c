@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/expand.h"
 
+#include "base/limits.h"
 #include "config/file.h"
 
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 
 enum { SHOWN_NAME_BYTES = 64 };
 
-static const char FORMS[] = "${VAR}, ${VAR:-default}, ${env:VAR} and ${file:/path}";
+static const char FORMS[] =
+    "${VAR}, ${VAR:-default}, ${env:VAR}, ${file:/path}, ${secret:NAME} and ${credential:NAME}";
 
 typedef struct expansion {
     const hub_expand_source *source;
@@ -57,7 +59,7 @@ static size_t character_length(hub_str text)
 }
 
 /* Values become parts of JSON texts, whose writer would silently replace what is not UTF-8. */
-static bool is_utf8(hub_str text)
+bool hub_is_utf8(hub_str text)
 {
     while (text.len > 0) {
         size_t len = character_length(text);
@@ -69,19 +71,13 @@ static bool is_utf8(hub_str text)
     return true;
 }
 
-static hub_err add_value(const expansion *ex, const char *what, hub_str name, hub_str value)
+static hub_err add_checked(const expansion *ex, const char *what, hub_str name, hub_str value)
 {
-    hub_err err = ex->source->on_value != NULL
-                      ? ex->source->on_value(ex->source->ctx, name, value, ex->reterr)
-                      : HUB_OK;
-    if (err != HUB_OK) {
-        return err;
-    }
     if (value.len > 0 && memchr(value.ptr, '\0', value.len) != NULL) {
         return hub_fail(ex->reterr, HUB_EINVAL, "%s " HUB_STR_FMT " holds a NUL character", what,
                         HUB_STR_ARG(name));
     }
-    if (!is_utf8(value)) {
+    if (!hub_is_utf8(value)) {
         return hub_fail(ex->reterr, HUB_EINVAL, "%s " HUB_STR_FMT " does not hold UTF-8 text", what,
                         HUB_STR_ARG(name));
     }
@@ -89,9 +85,21 @@ static hub_err add_value(const expansion *ex, const char *what, hub_str name, hu
     return HUB_OK;
 }
 
+static hub_err add_value(const expansion *ex, const char *what, hub_str name, hub_str value)
+{
+    hub_err err = ex->source->on_value != NULL
+                      ? ex->source->on_value(ex->source->ctx, name, value, ex->reterr)
+                      : HUB_OK;
+    return err == HUB_OK ? add_checked(ex, what, name, value) : err;
+}
+
 static hub_err add_variable(const expansion *ex, hub_str name)
 {
     const char *value = hub_expand_find(ex->source, name);
+    if (value == NULL && ex->source->is_lenient) {
+        hub_buf_add(ex->out, name);
+        return HUB_OK;
+    }
     if (value == NULL) {
         return hub_fail(ex->reterr, HUB_EINVAL,
                         "the variable " HUB_STR_FMT " is not set, and there is no default",
@@ -152,6 +160,33 @@ static hub_err add_file(const expansion *ex, hub_str name)
     return err;
 }
 
+static hub_err add_secret(const expansion *ex, hub_secret_kind kind, hub_str name)
+{
+    const char *what = kind == HUB_SECRET_STORED ? "the secret" : "the credential";
+    if (!hub_is_secret_name(name)) {
+        return hub_fail(ex->reterr, HUB_EINVAL,
+                        "${%s:...} wants a name of at most %d letters, digits, '_', '-' and '.'",
+                        kind == HUB_SECRET_STORED ? "secret" : "credential",
+                        HUB_LIMIT_SECRET_NAME_BYTES);
+    }
+    if (ex->source->is_lenient) {
+        hub_buf_add(ex->out, name);
+        return HUB_OK;
+    }
+    if (ex->source->find_secret == NULL) {
+        return hub_fail(ex->reterr, HUB_EINVAL, "%s " HUB_STR_FMT " cannot be read here", what,
+                        HUB_STR_ARG(name));
+    }
+    hub_buf value;
+    hub_buf_init(&value, HUB_EXPAND_FILE_BYTES);
+    hub_err err = ex->source->find_secret(ex->source->ctx, kind, name, &value, ex->reterr);
+    if (err == HUB_OK) {
+        err = add_checked(ex, what, name, hub_buf_str(&value));
+    }
+    hub_buf_wipe(&value);
+    return err;
+}
+
 /* `body` is what stands between the braces. */
 static hub_err add_reference(const expansion *ex, hub_str body)
 {
@@ -166,6 +201,12 @@ static hub_err add_reference(const expansion *ex, hub_str body)
     if (hub_str_starts(body, HUB_STR("file:"))) {
         return add_file(ex, hub_str_from(body, sizeof "file:" - 1));
     }
+    if (hub_str_starts(body, HUB_STR("secret:"))) {
+        return add_secret(ex, HUB_SECRET_STORED, hub_str_from(body, sizeof "secret:" - 1));
+    }
+    if (hub_str_starts(body, HUB_STR("credential:"))) {
+        return add_secret(ex, HUB_SECRET_CREDENTIAL, hub_str_from(body, sizeof "credential:" - 1));
+    }
     if (hub_str_starts(body, HUB_STR("env:"))) {
         body = hub_str_from(body, sizeof "env:" - 1);
     }
@@ -177,6 +218,19 @@ static hub_err add_reference(const expansion *ex, hub_str body)
     }
     return hub_fail(ex->reterr, HUB_EINVAL, "${" HUB_STR_FMT "} is not a variable; known are %s",
                     HUB_STR_ARG(body), FORMS);
+}
+
+bool hub_is_secret_name(hub_str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                        (c >= '0' && c <= '9') || c == '_' || c == '-';
+        if (!is_plain && (c != '.' || i == 0)) {
+            return false;
+        }
+    }
+    return name.len > 0 && name.len <= HUB_LIMIT_SECRET_NAME_BYTES;
 }
 
 const char *hub_expand_find(const hub_expand_source *source, hub_str name)

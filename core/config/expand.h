@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Variables in configured text: ${VAR}, ${VAR:-default}, ${env:VAR}, ${file:/path} and $$ for a
- * dollar. One pass: what a variable or a file holds is never looked at again, and nothing nests.
+ * Variables in configured text: ${VAR}, ${VAR:-default}, ${env:VAR}, ${file:/path}, ${secret:NAME}
+ * (of the store), ${credential:NAME} (of systemd) and $$ for a dollar. One pass: what a variable or a file holds is never looked at again, and nothing nests.
  * Any other dollar stands for itself. No message ever shows what a variable, a file or a default
- * holds. Pure functions but for ${file:…}, which blocks.
+ * holds. Pure functions but for ${file:…} and what find_secret does, which block.
  */
 #ifndef HUB_CONFIG_EXPAND_H
 #define HUB_CONFIG_EXPAND_H
@@ -13,15 +13,30 @@
 /* Larger secrets do not exist; larger files are a mistake. */
 #define HUB_EXPAND_FILE_BYTES (64u * 1024)
 
+/* Where a secret is kept. */
+typedef enum hub_secret_kind {
+    HUB_SECRET_STORED,     /* ${secret:NAME}: in the hub's store */
+    HUB_SECRET_CREDENTIAL, /* ${credential:NAME}: systemd hands it over (LoadCredential=) */
+} hub_secret_kind;
+
+/* Whether it can be the name of one: it must be safe as a file name, too. */
+bool hub_is_secret_name(hub_str name);
+
+bool hub_is_utf8(hub_str text);
+
 /* Where values come from. */
 typedef struct hub_expand_source {
     const char *const *env; /* NULL-terminated NAME=value list; NULL: empty */
+    bool is_lenient;        /* a variable that is not set, and any secret, are their own names */
     bool has_files;         /* ${file:…} may be read; else it is refused */
     /* Told of each such file before it is read; may fail. NULL: nobody wants to know. */
     hub_err (*on_file)(void *ctx, const char *path, hub_error *reterr);
     /* Told of each value that comes from a variable or a file, and that one's name, before anything
      * is done with it; may fail. NULL: likewise. */
     hub_err (*on_value)(void *ctx, hub_str name, hub_str value, hub_error *reterr);
+    /* Append a secret, which it takes care to mask; may fail. NULL: there are none here. */
+    hub_err (*find_secret)(void *ctx, hub_secret_kind kind, hub_str name, hub_buf *value,
+                           hub_error *reterr);
     void *ctx;
 } hub_expand_source;
 

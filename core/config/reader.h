@@ -11,6 +11,7 @@
 #include "config/expand.h"
 #include "config/keys.h"
 #include "config/node.h"
+#include "state/sync.h"
 
 /* A profile before its rules are checked; the nodes say where its start-up was written, NULL:
  * nowhere. */
@@ -58,12 +59,22 @@ typedef struct hub_config_toolset {
     bool is_refused; /* and left out */
 } hub_config_toolset;
 
+/* A file, parsed. */
+typedef struct hub_config_document {
+    const char *name;
+    const char *folder; /* what its paths are relative to */
+    const hub_node *root;
+} hub_config_document;
+
 typedef struct hub_config_reader {
     hub_config config;  /* under construction: the last file's word stands */
     hub_arena *arena;   /* of the configuration */
     hub_arena *scratch; /* nodes: they live until the reader has finished */
     hub_expand_source variables;
     hub_redact_set *secrets;
+    hub_config_document *documents; /* all of them, parsed before any is read */
+    size_t document_count;
+    hub_state_sync *store;    /* opened for the first ${secret:…}; NULL: not yet */
     bool is_confidential;     /* values of variables are secrets now: secrets.c */
     const char *folder;       /* of the file being read, absolute */
     bool is_foreign;          /* it belongs to another program: unknown keys are warnings */
@@ -123,6 +134,16 @@ HUB_MUST_CHECK hub_err hub_config_finish_listens(hub_config_reader *reader);
 hub_err hub_config_read_state(hub_config_reader *reader, const hub_node *node,
                               const hub_config_key *key, void *target); /* hub_state_settings */
 HUB_MUST_CHECK hub_err hub_config_finish_state(hub_config_reader *reader);
+/* … as the documents say before they are read; nothing of it may be a secret of the store. */
+HUB_MUST_CHECK hub_err hub_config_find_state(const hub_config_reader *reader,
+                                             hub_state_settings *ret_state, hub_error *reterr);
+
+/* stored_secrets.c: hub_expand_source.find_secret; the context is the reader. */
+hub_err hub_config_find_secret(void *ctx, hub_secret_kind kind, hub_str name, hub_buf *value,
+                               hub_error *reterr);
+/* secrets.c: mask a value wherever the hub writes it. */
+HUB_MUST_CHECK hub_err hub_config_hide(hub_config_reader *reader, hub_str secret,
+                                       hub_error *reterr);
 
 /* access.c: rules; lists of scopes (hub_names); globs over tools to scopes (hub_names, lines). When all
  * files are read, the profiles that rules name are there. */

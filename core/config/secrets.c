@@ -23,7 +23,7 @@ static bool is_public(hub_str name)
     return hub_str_starts(name, HUB_STR("XDG_"));
 }
 
-static hub_err add(hub_config_reader *reader, hub_str secret, hub_error *reterr)
+hub_err hub_config_hide(hub_config_reader *reader, hub_str secret, hub_error *reterr)
 {
     hub_err err = hub_redact_set_add(reader->secrets, secret);
     if (err == HUB_ELIMIT) {
@@ -38,7 +38,8 @@ static hub_err add(hub_config_reader *reader, hub_str secret, hub_error *reterr)
 hub_err hub_config_hide_variable(void *ctx, hub_str name, hub_str value, hub_error *reterr)
 {
     hub_config_reader *reader = ctx;
-    return reader->is_confidential && !is_public(name) ? add(reader, value, reterr) : HUB_OK;
+    return reader->is_confidential && !is_public(name) ? hub_config_hide(reader, value, reterr)
+                                                       : HUB_OK;
 }
 
 /* A toolset that is switched off needs none of its variables: people switch it off because they do
@@ -117,8 +118,8 @@ hub_err hub_config_hide_named(hub_config_reader *reader, hub_str name, hub_str t
         bool has_scheme = space != SIZE_MAX && space < 16; /* "Bearer …", "Basic …" */
         err = !hub_buf_ok(&literal)
                   ? hub_config_no_memory(reader)
-                  : add(reader, has_scheme ? hub_str_from(secret, space + 1) : secret,
-                        reader->reterr);
+                  : hub_config_hide(reader, has_scheme ? hub_str_from(secret, space + 1) : secret,
+                                    reader->reterr);
     }
     hub_buf_fini(&literal);
     return err;
@@ -138,7 +139,7 @@ static hub_err hide_user_info(hub_config_reader *reader, hub_str host)
     size_t colon = hub_str_find(info, HUB_STR(":"));
     hub_str password = colon != SIZE_MAX ? hub_str_from(info, colon + 1) : HUB_STR_EMPTY;
     hub_str user = {.ptr = info.ptr, .len = colon != SIZE_MAX ? colon : info.len};
-    return add(reader, password.len > 0 ? password : user, reader->reterr);
+    return hub_config_hide(reader, password.len > 0 ? password : user, reader->reterr);
 }
 
 /* user:password@host, and what a name in the query says to be a secret. */
@@ -158,7 +159,7 @@ hub_err hub_config_hide_url(hub_config_reader *reader, hub_str url)
         hub_str pair = {.ptr = rest.ptr, .len = next != SIZE_MAX ? next : rest.len};
         size_t equals = hub_str_find(pair, HUB_STR("="));
         if (equals != SIZE_MAX && is_telling((hub_str){.ptr = pair.ptr, .len = equals})) {
-            err = add(reader, hub_str_from(pair, equals + 1), reader->reterr);
+            err = hub_config_hide(reader, hub_str_from(pair, equals + 1), reader->reterr);
         }
         rest = hub_str_from(rest, next != SIZE_MAX ? next + 1 : rest.len);
     }

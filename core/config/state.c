@@ -80,12 +80,57 @@ static const char *find_scope(const hub_config_reader *reader)
     return hub_arena_printf(reader->arena, "%s", is_real ? real : first->path);
 }
 
-hub_err hub_config_finish_state(hub_config_reader *reader)
+static hub_err finish(hub_config_reader *reader, hub_state_settings *state)
 {
-    hub_state_settings *state = &reader->config.settings.state;
     if (state->place == NULL) {
         state->place = find_place(reader);
     }
     state->scope = find_scope(reader);
     return state->place != NULL && state->scope != NULL ? HUB_OK : hub_config_no_memory(reader);
+}
+
+hub_err hub_config_finish_state(hub_config_reader *reader)
+{
+    return finish(reader, &reader->config.settings.state);
+}
+
+/* What one document says; a file of another program says nothing. */
+static hub_err read_document(hub_config_reader *reader, const hub_config_document *document)
+{
+    static const hub_config_key NAME = {.offset = offsetof(hub_settings, name)};
+    static const hub_config_key STATE_KEY = {.offset = offsetof(hub_settings, state)};
+    hub_settings *settings = &reader->config.settings;
+    if (hub_config_find_servers(document->root) != NULL || document->root->kind != HUB_NODE_MAP) {
+        return HUB_OK;
+    }
+    const hub_node *hub = hub_node_find(document->root, "hub");
+    const hub_node *name =
+        hub != NULL && hub->kind == HUB_NODE_MAP ? hub_node_find(hub, "name") : NULL;
+    const hub_node *state = hub_node_find(document->root, "state");
+    reader->folder = document->folder;
+    hub_err err = name != NULL ? hub_config_read_text(reader, name, &NAME, settings) : HUB_OK;
+    return err == HUB_OK && state != NULL
+               ? hub_config_read_state(reader, state, &STATE_KEY, settings)
+               : err;
+}
+
+hub_err hub_config_find_state(const hub_config_reader *reader, hub_state_settings *ret_state,
+                              hub_error *reterr)
+{
+    hub_config_reader ahead = *reader; /* what it says of all else does not matter yet */
+    hub_err err = HUB_OK;
+    ahead.reterr = reterr;
+    ahead.variables.ctx = &ahead;
+    ahead.variables.find_secret = NULL;
+    ahead.is_switched_off = false;
+    ahead.config.settings.state = (hub_state_settings){.place = NULL};
+    ahead.config.settings.name = reader->default_name;
+    for (size_t i = 0; err == HUB_OK && i < reader->document_count; i++) {
+        err = read_document(&ahead, &reader->documents[i]);
+    }
+    if (err == HUB_OK) {
+        err = finish(&ahead, &ahead.config.settings.state);
+    }
+    *ret_state = ahead.config.settings.state;
+    return err;
 }

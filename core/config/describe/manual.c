@@ -16,7 +16,8 @@ static const char ABOUT[] =
     "have it, is one, too. Sizes are bytes, or 64KiB, 4MiB, 1GiB. Times have a unit: 500ms, 30s, "
     "2m, "
     "1h. Relative paths are below the file's folder. In commands, URLs, headers, environments and "
-    "paths ${VAR}, ${VAR:-default}, ${env:VAR} and ${file:PATH} are replaced; a dollar is written "
+    "paths ${VAR}, ${VAR:-default}, ${env:VAR} and ${file:PATH}, ${secret:NAME} and "
+    "${credential:NAME} are replaced; a dollar is written "
     "$$. "
     "patchbay check FILE says what is wrong with a file.";
 

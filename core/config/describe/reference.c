@@ -31,7 +31,9 @@ static const char HEAD[] =
     "# \"1h\". Relative paths are below this file's folder.\n"
     "# Variables are expanded in command, args, env, cwd, url, headers, in the text of a module's\n"
     "# config, and in the addresses and paths of listen and auth:\n"
-    "#   ${VAR}  ${VAR:-default}  ${env:VAR}  ${file:/path/of/a/secret}  $$ for a dollar.\n"
+    "#   ${VAR}  ${VAR:-default}  ${env:VAR}  ${file:/path/of/a/secret}\n"
+    "#   ${secret:NAME} of `patchbay secret set NAME`  ${credential:NAME} of systemd  $$ for a "
+    "dollar.\n"
     "# A variable that is not set and has no default is an error.\n"
     "# More than one file may be given: toolsets are joined, of everything else the later file's\n"
     "# word counts.\n";

@@ -357,7 +357,7 @@ static void test_entries_left_out(void **state)
          "bad.command: the variable workspaceFolder is not set, and there is no default"},
         {"\"bad\": {\"url\": \"http://x\", \"headers\": {\"A\": \"${input:key}\"}}", "bad",
          "bad.headers.A: ${input:key} is not a variable; known are ${VAR}, ${VAR:-default}, "
-         "${env:VAR} and ${file:/path}"},
+         "${env:VAR}, ${file:/path}, ${secret:NAME} and ${credential:NAME}"},
         {"\"bad\": {\"args\": [\"x\"]}", "bad", "bad: a server wants a \"command\" or a \"url\""},
         {"\"bad\": {\"command\": 5}", "bad", "bad.command: wanted text, found a number"},
         {"\"bad\": \"npx\"", "bad", "bad: wanted a map, found text"},

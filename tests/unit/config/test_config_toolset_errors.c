@@ -272,19 +272,19 @@ static const broken VARIABLES[] = {
      "m.yaml:3: toolsets.a.command: a \"${\" has no \"}\"; write $$ for a dollar"},
     {"toolsets:\n  a:\n    command: \"${}\"", HUB_EINVAL,
      "m.yaml:3: toolsets.a.command: ${} is not a variable; known are ${VAR}, ${VAR:-default}, "
-     "${env:VAR} and ${file:/path}"},
+     "${env:VAR}, ${file:/path}, ${secret:NAME} and ${credential:NAME}"},
     {"toolsets:\n  a:\n    command: ${A:-${B}}", HUB_EINVAL,
      "m.yaml:3: toolsets.a.command: variables cannot be nested"},
     {"toolsets:\n  a:\n    command: ${input:token}", HUB_EINVAL,
      "m.yaml:3: toolsets.a.command: ${input:token} is not a variable; known are ${VAR}, "
-     "${VAR:-default}, ${env:VAR} and ${file:/path}"},
+     "${VAR:-default}, ${env:VAR}, ${file:/path}, ${secret:NAME} and ${credential:NAME}"},
     {"toolsets:\n  a:\n    command: ${file:/etc/hostname}", HUB_EINVAL,
      "m.yaml:3: toolsets.a.command: ${file:...} is not possible here"},
     {"toolsets:\n  a:\n    command: ${file:secret}", HUB_EINVAL,
      "m.yaml:3: toolsets.a.command: ${file:...} wants an absolute path"},
     {"toolsets:\n  a:\n    command: \"${A B}\"", HUB_EINVAL,
      "m.yaml:3: toolsets.a.command: ${A B} is not a variable; known are ${VAR}, ${VAR:-default}, "
-     "${env:VAR} and ${file:/path}"},
+     "${env:VAR}, ${file:/path}, ${secret:NAME} and ${credential:NAME}"},
 };
 
 static void test_toolsets(void **state)

@@ -101,7 +101,9 @@ static void test_expanded(void **state)
 }
 
 #define UNSET(name) "the variable " name " is not set, and there is no default"
-#define FORMS       "; known are ${VAR}, ${VAR:-default}, ${env:VAR} and ${file:/path}"
+#define FORMS                                                                                      \
+    "; known are ${VAR}, ${VAR:-default}, ${env:VAR}, ${file:/path}, ${secret:NAME} and "          \
+    "${credential:NAME}"
 
 static void test_refused(void **state)
 {

@@ -240,24 +240,26 @@ static void on_outcome(void *ctx, const hub_outcome *outcome)
 /* Append why there is no answer, with advice about flags instead of entries of a manifest. */
 static void add_reason(const char *url, hub_str reason, bool has_token, hub_buf *why)
 {
-    const hub_str advice = HUB_STR("look at the headers of its entry");
-    size_t at = hub_str_find(reason, advice);
+    const hub_str refused = HUB_STR("credential refused: ");
+    size_t at = hub_str_find(reason, refused);
     if (at == SIZE_MAX) {
         bool is_strange = hub_str_find(reason, HUB_STR("certificate is not trusted")) != SIZE_MAX;
         hub_buf_printf(why, "no hub answers at %s: " HUB_STR_FMT "%s", url, HUB_STR_ARG(reason),
                        is_strange ? " (here: --ca FILE)" : "");
         return;
     }
-    hub_buf_printf(why, "the hub at %s refuses this command: ", url);
-    hub_buf_add(why, (hub_str){.ptr = reason.ptr, .len = at});
-    if (hub_str_find(reason, HUB_STR("HTTP 401")) == SIZE_MAX) {
+    hub_str status = hub_str_from(reason, at + refused.len);
+    size_t end = hub_str_find(status, HUB_STR(" from "));
+    status.len = end != SIZE_MAX ? end : status.len;
+    hub_buf_printf(why, "the hub at %s refuses this command: " HUB_STR_FMT ": ", url,
+                   HUB_STR_ARG(status));
+    if (!hub_str_is(status, "HTTP 401")) {
         hub_buf_add(why, HUB_STR("the hub's log says why"));
     } else if (has_token) {
         hub_buf_add(why, HUB_STR("the token of --token-file is not one of the hub's"));
     } else {
         hub_buf_add(why, HUB_STR("the hub wants a token: name its file with --token-file"));
     }
-    hub_buf_add(why, hub_str_from(reason, at + advice.len));
 }
 
 /* Wait for the answer; false when there is none: the reason is added to `why`. */

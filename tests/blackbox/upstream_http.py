@@ -637,6 +637,29 @@ class Evil(Upstreams):
                 self.assertNotIn("canary", client.hub.log)
                 client.hub.finish()
 
+    def test_the_credential_that_is_wanted_is_named(self):
+        metadata = 'Bearer resource_metadata="https://a.example/x", scope="files:read"'
+        cases = [
+            ({}, 401, metadata, ("HTTP 401", "OAuth login", "patchbay secret set NAME", "${secret:NAME}", "scope: files:read")),
+            ({}, 401, "Bearer", ("wants a token:", "patchbay secret set NAME")),
+            ({}, 401, "Basic", ("look at the headers of its entry",)),
+            ({"X-Key": "canary-key"}, 401, 'Basic realm="x", ' + metadata, ("OAuth login",)),
+            ({"Authorization": "Bearer canary-key"}, 401, metadata, ("look at the headers of its entry", "scope: files:read")),
+            ({"authorization": "Bearer canary-key"}, 401, 'Bearer error="invalid_token"', ("invalid_token", "get a new one")),
+            ({"Authorization": "Bearer canary-key"}, 403, 'Bearer error="insufficient_scope", scope="a b"', ("insufficient_scope", "scope: a b")),
+        ]
+        for headers, status, challenge, words in cases:
+            for place in ("server/discover", "tools/call"):
+                with self.subTest(challenge, headers=headers, place=place):
+                    upstream = self.upstream("modern")
+                    client = self.start(upstream, headers=headers)
+                    if place == "tools/call":
+                        client.names()
+                    upstream.on[place] = lambda x, status=status, challenge=challenge: x.status(status, www_authenticate=challenge)
+                    self.assertSays(client.call("up__echo").tool_error["message"], f"HTTP {status}", upstream.url, *words)
+                    self.assertNotIn("canary", client.hub.log)
+                    client.hub.finish()
+
     def test_one_forbidden_call(self):
         """A credential that is not good enough for one call says nothing about the others."""
         for era in ("legacy", "modern"):

@@ -385,18 +385,23 @@ class Http(HttpUpstream):
 
 
 class OldRequest(HttpRequest):
-    """Answered on the stream; the POST itself says only that it was accepted."""
+    """Answered on the stream that was open when it came, not on one that the hub opens meanwhile; the POST itself says
+    only that it was accepted."""
+
+    def __init__(self, server, x):
+        super().__init__(server, x)
+        self.feed = server.transport.stream
 
     def part(self, data):
         with contextlib.suppress(OSError, ValueError):
             data = to_bytes(data)
-            self.server.transport.stream.raw(b"%x\r\n%s\r\n" % (len(data), data), close=False)
+            self.feed.raw(b"%x\r\n%s\r\n" % (len(data), data), close=False)
 
     def end(self):
         pass
 
     def cut(self):
-        self.server.transport.stream.cut()
+        self.feed.cut()
 
     def result(self, result, **headers):
         Request.result(self, result)

@@ -14,6 +14,7 @@ void answer_reset(exchange *x)
     x->status = 0;
     x->is_stream = 0;
     x->is_too_large = 0;
+    x->challenge = (challenge){.is_bearer = 0};
     patchbay_out_free(&x->text);
     sse_reader_free(&x->reader);
 }
@@ -223,6 +224,9 @@ static void on_head(void *ctx, http_request *request, long status)
 {
     exchange *x = ctx;
     x->status = status;
+    for (size_t i = 0; (status == 401 || status == 403) && i < CHALLENGE_LINES; i++) {
+        challenge_read(http_request_header_at(request, "www-authenticate", i), &x->challenge);
+    }
     if (!is_success(status)) {
         return;
     }

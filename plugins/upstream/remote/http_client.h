@@ -89,6 +89,9 @@ void http_request_cancel(http_request *request);
 /* The value of a header of the answer, from on_head on; empty when there is none. Borrowed. */
 patchbay_str http_request_header(http_request *request, const char *name);
 
+/* … of its line `index`, where it has several. */
+patchbay_str http_request_header_at(http_request *request, const char *name, size_t index);
+
 /* A request with the method CONNECT asks for nothing: it is a connection to the host of its URL,
  * with TLS for https, through a proxy if there is one. on_head tells that it is there, with status
  * 0; from then on it is the caller's to use, until the request is cancelled.

@@ -275,13 +275,18 @@ void http_request_cancel(http_request *request)
     }
 }
 
-patchbay_str http_request_header(http_request *request, const char *name)
+patchbay_str http_request_header_at(http_request *request, const char *name, size_t index)
 {
     struct curl_header *header = NULL;
-    if (curl_easy_header(request->easy, name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK) {
+    if (curl_easy_header(request->easy, name, index, CURLH_HEADER, -1, &header) != CURLHE_OK) {
         return patchbay_str_make(NULL, 0);
     }
     return patchbay_str_of(header->value);
+}
+
+patchbay_str http_request_header(http_request *request, const char *name)
+{
+    return http_request_header_at(request, name, 0);
 }
 
 void *http_request_handle(http_request *request)

@@ -16,6 +16,7 @@
  *   http_client.c     libcurl on the hub's loop; http_request.c: one request
  *   sse_reader.c      event streams        header_value.c   values of headers
  *   tool_headers.c    x-mcp-header         url.c            origins
+ *   challenge.c       which credential a server wants
  *   websocket*.c      another channel: a server that is reached over WebSocket (websocket.h)
  *
  * spec: MCP 2026-07-28 basic/transports/streamable-http; 2025-11-25 and 2024-11-05 basic/transports
@@ -24,6 +25,7 @@
 #ifndef MCP_REMOTE_H
 #define MCP_REMOTE_H
 
+#include "challenge.h"
 #include "http_client.h"
 #include "sse_reader.h"
 #include "tool_headers.h"
@@ -109,7 +111,8 @@ typedef struct exchange {
     long status;
     int is_stream;
     int is_too_large;
-    patchbay_out text; /* what came, unless it is a stream */
+    challenge challenge; /* of a credential that is refused */
+    patchbay_out text;   /* what came, unless it is a stream */
     sse_reader reader;
     char *last_event_id; /* where to take the stream up */
     int64_t retry_ms;    /* -1: it did not say */
@@ -166,6 +169,9 @@ void remote_config_free(remote_config *config);
 /* channel.c */
 extern const upstream_channel remote_channel;
 int remote_is_modern(const mcp_remote *remote);
+/* Append why a credential was refused, or the lack of one, and what to do about it: a sentence. */
+void remote_add_refusal(const mcp_remote *remote, long status, const challenge *said,
+                        patchbay_out *out);
 
 /* exchange.c */
 /* Make an exchange; it is the remote's. NULL when out of memory or too many are under way. */

@@ -109,16 +109,73 @@ static int is_of_client(const exchange *x)
     return x->remote->config.forward_headers != NULL && (is_note || x->call.id != 0);
 }
 
+/* Whether the entry has a credential of its own. */
+static int has_credential(const mcp_remote *remote)
+{
+    static const char NAME[] = "authorization:";
+    const char *line = remote->config.headers;
+    while (line != NULL && *line != '\0') {
+        if (strncasecmp(line, NAME, sizeof NAME - 1) == 0) {
+            return 1;
+        }
+        line = strchr(line, '\n');
+        line = line != NULL ? line + 1 : NULL;
+    }
+    return 0;
+}
+
+void remote_add_refusal(const mcp_remote *remote, long status, const challenge *said,
+                        patchbay_out *out)
+{
+    static const char SET[] = "keep one with `patchbay secret set NAME`, and say in the server's "
+                              "entry: headers: {Authorization: \"Bearer ${secret:NAME}\"}";
+    if (status == 401 && said->is_bearer && !has_credential(remote)) {
+        patchbay_out_printf(out, "credential refused: HTTP 401 from %s: it wants a token%s: %s",
+                            remote->shown, said->is_oauth ? " of an OAuth login" : "", SET);
+    } else if (strcmp(said->error, "insufficient_scope") == 0) {
+        patchbay_out_printf(out,
+                            "credential refused: HTTP %ld from %s: the token of its entry does not "
+                            "allow this (insufficient_scope): get one with more rights",
+                            status, remote->shown);
+    } else if (strcmp(said->error, "invalid_token") == 0) {
+        patchbay_out_printf(out,
+                            "credential refused: HTTP %ld from %s: the token of its entry has "
+                            "expired, was revoked or is another server's (invalid_token): get a "
+                            "new one",
+                            status, remote->shown);
+    } else {
+        patchbay_out_printf(
+            out, "credential refused: HTTP %ld from %s: look at the headers of its entry", status,
+            remote->shown);
+    }
+    if (said->scope[0] != '\0') {
+        patchbay_out_printf(out, " (wanted scope: %s)", said->scope);
+    }
+}
+
+/* Why `x` was refused, in at most `size` bytes. */
+static void say_refusal(const exchange *x, const char *words, char *ret_why, size_t size)
+{
+    patchbay_out why = {0};
+    remote_add_refusal(x->remote, x->status, &x->challenge, &why);
+    (void)snprintf(ret_why, size, "%s%s", why.failed ? "credential refused" : why.ptr, words);
+    patchbay_out_free(&why);
+}
+
 /* One request is refused: the others may be allowed. */
 static void fail_refused(exchange *x, const char *words)
 {
     const mcp_remote *remote = x->remote;
     int is_of_call = x->call.id != 0 || x->kind == EXCHANGE_NOTE;
     char why[UPSTREAM_REASON_BYTES];
-    (void)snprintf(why, sizeof why,
-                   "credential refused: HTTP %ld from %s: look at the headers %s%s", x->status,
-                   remote->shown, is_of_client(x) ? "that the client sends" : "of its entry",
-                   words);
+    if (is_of_client(x)) {
+        (void)snprintf(why, sizeof why,
+                       "credential refused: HTTP %ld from %s: look at the headers that the client "
+                       "sends%s",
+                       x->status, remote->shown, words);
+    } else {
+        say_refusal(x, words, why, sizeof why);
+    }
     if (!is_of_call && !x->is_pulse) {
         upstream_log(&x->remote->server, PATCHBAY_LOG_WARNING, why); /* no client hears of it */
     }
@@ -137,9 +194,7 @@ void answer_take_refusal(exchange *x)
         fail_refused(x, words);
         return;
     }
-    (void)snprintf(remote->refusal, sizeof remote->refusal,
-                   "credential refused: HTTP %ld from %s: look at the headers of its entry%s",
-                   x->status, remote->shown, words);
+    say_refusal(x, words, remote->refusal, sizeof remote->refusal);
     char reason[sizeof remote->refusal];
     memcpy(reason, remote->refusal, sizeof reason);
     server->not_before_ms = server->loop->now_ms(server->host) + REMOTE_REFUSED_MS;

@@ -163,6 +163,24 @@ static bool is_variable(hub_str name)
     return name.len > 0 && memchr(name.ptr, '=', name.len) == NULL;
 }
 
+/* pass_env: names of variables. */
+static hub_err add_variable_names(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    if (node->kind != HUB_NODE_LIST) {
+        return hub_config_wrong_kind(reader, node, "a list");
+    }
+    hub_buf_add_char(out, '[');
+    for (const hub_node *item = node->first; item != NULL; item = item->next) {
+        if (item->kind != HUB_NODE_TEXT || !is_variable(item->text)) {
+            return hub_node_fail(item, reader->reterr, HUB_EINVAL, "not the name of a variable");
+        }
+        hub_json_add_comma(out);
+        hub_json_add_string(out, item->text);
+    }
+    hub_buf_add_char(out, ']');
+    return HUB_OK;
+}
+
 /* A line break in a header would be the beginning of another one. */
 static hub_err add_header_value(hub_config_reader *reader, const hub_node *node, hub_buf *out)
 {
@@ -278,6 +296,8 @@ static hub_err add_value(hub_config_reader *reader, const hub_node *node, const 
         return add_args(reader, node, out);
     case HUB_CONFIG_VARIABLES:
         return add_strings(reader, node, true, out);
+    case HUB_CONFIG_NAMES:
+        return add_variable_names(reader, node, out);
     case HUB_CONFIG_HEADERS:
         return add_strings(reader, node, false, out);
     default:

@@ -65,21 +65,50 @@ static char **read_argv(patchbay_str json)
     return argv;
 }
 
-/* "NAME=value" from an object of strings; ends early where one cannot be said to a process. */
-static char **read_env(patchbay_str object)
+/* Variables of the hub's own environment that a server gets unless `pass_env` says otherwise: what
+ * reaching others takes where connections are watched, and the user's keys. */
+static const char PASSED[] = "[\"SSL_CERT_FILE\",\"HTTPS_PROXY\",\"SSH_AUTH_SOCK\"]";
+
+/* Append those that are set. */
+static int pass_variables(patchbay_str names, char **env, size_t *n)
 {
-    char **env = calloc(count_members(object) + 1, sizeof(char *));
+    patchbay_json_iter it = patchbay_json_iterate(names);
+    patchbay_str key;
+    patchbay_str value;
+    while (patchbay_json_next(&it, &key, &value)) {
+        char *name = dup_text(value);
+        const char *found = name != NULL ? getenv(name) : NULL;
+        if (found != NULL && asprintf(&env[*n], "%s=%s", name, found) >= 0) {
+            (*n)++;
+            found = NULL;
+        }
+        int is_lost = name == NULL || found != NULL;
+        free(name);
+        if (is_lost) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* "NAME=value" from an object of strings, behind those that are passed on, which it replaces.
+ * *ret_whole: 0 where one cannot be said to a process. */
+static char **read_env(patchbay_str object, patchbay_str passed, int *ret_whole)
+{
+    char **env = calloc(count_members(object) + count_members(passed) + 1, sizeof(char *));
     patchbay_json_iter it = patchbay_json_iterate(object);
     patchbay_str key;
     patchbay_str value;
     size_t n = 0;
-    while (env != NULL && patchbay_json_next(&it, &key, &value)) {
+    *ret_whole = env != NULL && pass_variables(passed, env, &n);
+    while (*ret_whole && patchbay_json_next(&it, &key, &value)) {
         patchbay_out entry = {0};
         (void)patchbay_json_decode(key, &entry);
         patchbay_out_text(&entry, "=");
         (void)patchbay_json_decode(value, &entry);
         if (entry.failed || memchr(entry.ptr, '\0', entry.len) != NULL) {
             patchbay_out_free(&entry);
+            *ret_whole = 0;
             break;
         }
         env[n++] = entry.ptr;
@@ -116,8 +145,8 @@ static int32_t check_path(const char *path, patchbay_error *reterr)
 
 static int32_t read_url(patchbay_str json, upstream_config *config, patchbay_error *reterr)
 {
-    static const char *const OTHERS[] = {"command",     "args",   "env",       "cwd",
-                                         "inherit_env", "module", "first_line"};
+    static const char *const OTHERS[] = {"command",     "args",   "env",        "cwd",
+                                         "inherit_env", "module", "first_line", "pass_env"};
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
         if (patchbay_json_get(json, OTHERS[i]).len > 0) {
             return fail(reterr, PATCHBAY_EINVAL,
@@ -155,7 +184,10 @@ static int32_t read_command(patchbay_str json, upstream_config *config, patchbay
         return fail(reterr, PATCHBAY_EINVAL, "the server entry has neither a command nor a url");
     }
     config->argv = read_argv(json);
-    config->env = read_env(patchbay_json_get(json, "env"));
+    patchbay_str passed = patchbay_json_get(json, "pass_env");
+    int has_env = 0;
+    config->env = read_env(patchbay_json_get(json, "env"),
+                           passed.len > 0 ? passed : patchbay_str_of(PASSED), &has_env);
     config->cwd = cwd.len > 0 ? dup_text(cwd) : NULL;
     patchbay_str module = patchbay_json_get(json, "module");
     patchbay_str first_line = patchbay_json_get(json, "first_line");
@@ -171,9 +203,9 @@ static int32_t read_command(patchbay_str json, upstream_config *config, patchbay
         return fail_texts(json, "command, args and cwd must be text without NUL characters",
                           reterr);
     }
-    if (count_strings(config->env) != count_members(patchbay_json_get(json, "env"))) {
-        return fail_texts(json, "env: names and values must be text without NUL characters",
-                          reterr);
+    if (!has_env) {
+        return fail_texts(
+            json, "env, pass_env: names and values must be text without NUL characters", reterr);
     }
     return PATCHBAY_OK;
 }

@@ -819,8 +819,9 @@ static void test_nul(void **state)
         const char *says; /* NULL: it is taken */
     } CASES[] = {
         {"{\"command\":\"x\",\"args\":[\"\"],\"env\":{\"A\":\"\",\"B\":\"b\"}}", NULL},
-        {"{\"command\":\"x\",\"env\":{\"A\":\"a\",\"B\":\"b\\u0000c\"}}", "env: names and"},
-        {"{\"command\":\"x\",\"env\":{\"A\\u0000\":\"a\"}}", "env: names and"},
+        {"{\"command\":\"x\",\"env\":{\"A\":\"a\",\"B\":\"b\\u0000c\"}}",
+         "env, pass_env: names and"},
+        {"{\"command\":\"x\",\"env\":{\"A\\u0000\":\"a\"}}", "env, pass_env: names and"},
         {"{\"command\":\"x\\u0000\"}", "command, args and cwd"},
         {"{\"command\":\"x\",\"args\":[\"a\",\"\\u0000\"]}", "command, args and cwd"},
         {"{\"command\":\"x\",\"cwd\":\"/\\u0000\"}", "command, args and cwd"},

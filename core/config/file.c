@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -177,6 +178,145 @@ hub_err hub_file_replace_private(const char *path, hub_str content, hub_error *r
     }
     hub_err err = replace(target != NULL ? target : path, content, reterr);
     free(target);
+    return err;
+}
+
+hub_err hub_file_make_folder(const char *folder, hub_error *reterr)
+{
+    char *partial = hub_str_dup(hub_str_of(folder));
+    if (partial == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", folder);
+    }
+    hub_err err = HUB_OK;
+    for (char *at = partial + 1; err == HUB_OK && at[-1] != '\0'; at++) {
+        if (*at == '/' || *at == '\0') {
+            char end = *at;
+            *at = '\0';
+            if (mkdir(partial, 0700) != 0 && errno != EEXIST) {
+                err = hub_fail(reterr, HUB_ESYSTEM, "%s: %s", partial, strerrordesc_np(errno));
+            }
+            *at = end;
+        }
+    }
+    free(partial);
+    return err;
+}
+
+hub_err hub_file_lock_folder(const char *folder, int *ret_fd, hub_error *reterr)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int locked = -1;
+    while (fd >= 0 && (locked = flock(fd, LOCK_EX)) != 0 && errno == EINTR) {
+    }
+    if (locked != 0) {
+        hub_err err = hub_fail(reterr, HUB_ESYSTEM, "%s: %s", folder, strerrordesc_np(errno));
+        if (fd >= 0) {
+            (void)close(fd); /* read only */
+        }
+        return err;
+    }
+    *ret_fd = fd;
+    return HUB_OK;
+}
+
+/* The temporary file's name in a message, as the user knows it. */
+static void rename_in(hub_error *why, const char *temporary, const char *path)
+{
+    hub_buf text;
+    hub_buf_init(&text, sizeof why->text);
+    hub_str rest = hub_str_of(why->text);
+    size_t at = hub_str_find(rest, hub_str_of(temporary));
+    if (at != SIZE_MAX) {
+        hub_buf_add(&text, (hub_str){.ptr = rest.ptr, .len = at});
+        hub_buf_add(&text, hub_str_of(path));
+        hub_buf_add(&text, hub_str_from(rest, at + strlen(temporary)));
+        hub_str made = hub_buf_str(&text);
+        (void)snprintf(why->text, sizeof why->text, HUB_STR_FMT, HUB_STR_ARG(made));
+    }
+    hub_buf_fini(&text);
+}
+
+/* Whose it was and who may read it stays. Only root can give files away. */
+static bool keep_owner(int fd, const struct stat *was)
+{
+    bool is_ours = was->st_uid == geteuid() && was->st_gid == getegid();
+    return (is_ours || fchown(fd, was->st_uid, was->st_gid) == 0) &&
+           fchmod(fd, was->st_mode & 07777) == 0;
+}
+
+/* The content under another name, as the file at `target` is or will be. Closes the descriptor. */
+static hub_err write_beside(int fd, const char *target, hub_str content, hub_error *reterr)
+{
+    struct stat was;
+    bool is_there = stat(target, &was) == 0;
+    bool is_kept = hub_write_all(fd, content) == content.len &&
+                   (!is_there || keep_owner(fd, &was)) && fsync(fd) == 0;
+    hub_err err = is_kept ? HUB_OK : fail_errno(target, reterr);
+    if (close(fd) != 0 && err == HUB_OK) {
+        err = fail_errno(target, reterr);
+    }
+    return err;
+}
+
+static hub_err ask_whether_good(const char *target, const hub_file_change *change,
+                                const char *temporary, hub_error *reterr)
+{
+    hub_error why = {.code = HUB_OK};
+    hub_err err = change->check != NULL ? change->check(change->ctx, temporary, &why) : HUB_OK;
+    if (err != HUB_OK) {
+        rename_in(&why, temporary, target);
+        return hub_fail(reterr, err, "%s", why.text);
+    }
+    hub_file_stamp now = hub_file_look(target);
+    return hub_file_stamp_equal(&now, &change->seen)
+               ? HUB_OK
+               : hub_fail(reterr, HUB_ECONFLICT,
+                          "%s: somebody else has changed it in the meantime: try again", target);
+}
+
+static hub_err replace_checked(const char *target, const hub_file_change *change, char *temporary,
+                               hub_error *reterr)
+{
+    const char *base = strrchr(target, '/');
+    const char *dot = strrchr(base != NULL ? base : target, '.');
+    int fd = mkostemps(temporary, dot != NULL ? (int)strlen(dot) : 0, O_CLOEXEC);
+    if (fd < 0) {
+        return fail_errno(target, reterr);
+    }
+    hub_err err = write_beside(fd, target, change->content, reterr);
+    if (err == HUB_OK) {
+        err = ask_whether_good(target, change, temporary, reterr);
+    }
+    if (err == HUB_OK && !change->only_check &&
+        (rename(temporary, target) != 0 || !sync_folder(target))) {
+        err = fail_errno(target, reterr);
+    }
+    if (err != HUB_OK || change->only_check) {
+        (void)unlink(temporary); /* it may have its new name already */
+    }
+    return err;
+}
+
+hub_err hub_file_replace(const char *path, const hub_file_change *change, hub_error *reterr)
+{
+    char *real = realpath(path, NULL);
+    if (real == NULL && errno != ENOENT) {
+        return fail_errno(path, reterr);
+    }
+    const char *target = real != NULL ? real : path;
+    const char *slash = strrchr(target, '/');
+    const char *base = slash != NULL ? slash + 1 : target;
+    const char *dot = strrchr(base, '.');
+    char *temporary = NULL;
+    hub_err err;
+    if (asprintf(&temporary, "%.*s.patchbay-XXXXXX%s", (int)(base - target), target,
+                 dot != NULL ? dot : "") < 0) {
+        err = hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", path);
+    } else {
+        err = replace_checked(target, change, temporary, reterr);
+        free(temporary);
+    }
+    free(real);
     return err;
 }
 

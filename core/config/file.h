@@ -37,6 +37,31 @@ HUB_MUST_CHECK hub_err hub_file_read_private(const char *path, hub_buf *out, hub
 HUB_MUST_CHECK hub_err hub_file_replace_private(const char *path, hub_str content,
                                                 hub_error *reterr);
 
+/* What becomes of a file that somebody edits. */
+typedef struct hub_file_change {
+    hub_str content;
+    hub_file_stamp seen; /* of the file that the content was made of */
+    /* Asked of a file with the content, of the same folder and ending, before it takes the place;
+     * may fail. NULL: nobody has to be asked. */
+    hub_err (*check)(void *ctx, const char *path, hub_error *reterr);
+    void *ctx;
+    bool only_check; /* and write nothing */
+} hub_file_change;
+
+/* Replace `path` at once; owner and mode stay, a link is followed. A new file is the user's alone
+ * (0600). What is there stays when anything fails.
+ * errors:  those of `check`, HUB_ECONFLICT (somebody else has changed it since), HUB_ENOTFOUND (no
+ *          such folder), HUB_ESYSTEM, HUB_ENOMEM; the text begins with `path` */
+HUB_MUST_CHECK hub_err hub_file_replace(const char *path, const hub_file_change *change,
+                                        hub_error *reterr);
+
+/* Make a folder, and those above it, unless it is there: the user's alone (0700). */
+HUB_MUST_CHECK hub_err hub_file_make_folder(const char *folder, hub_error *reterr);
+
+/* Wait until nobody else changes files of this folder: the lock is on the folder, since files are
+ * replaced. It ends when the descriptor is closed, which the caller does. */
+HUB_MUST_CHECK hub_err hub_file_lock_folder(const char *folder, int *ret_fd, hub_error *reterr);
+
 /* `path`, absolute: as it is, or below `folder` when it is relative (which must be absolute, or
  * NULL for the working directory of the process). "." and a leading "./" vanish; ".." stays, since
  * only the kernel can follow it past links. In the arena; NULL when out of memory or without a

@@ -26,7 +26,7 @@ static bool has_ending(hub_str file, const char *ending)
     return file.len > tail.len && hub_str_eq_nocase(hub_str_from(file, file.len - tail.len), tail);
 }
 
-static bool looks_like_json(hub_str file, hub_str text)
+bool hub_node_is_json(hub_str file, hub_str text)
 {
     static const struct {
         const char *ending;
@@ -109,8 +109,8 @@ hub_err hub_node_parse(const char *file, hub_str text, hub_arena *arena, const h
         return hub_fail(reterr, HUB_ELIMIT, "%s:1: longer than %u bytes", file,
                         HUB_LIMIT_CONFIG_BYTES);
     }
-    hub_err err = looks_like_json(hub_str_of(file), text) ? hub_node_parse_json(&builder, text)
-                                                          : hub_node_parse_yaml(&builder, text);
+    hub_err err = hub_node_is_json(hub_str_of(file), text) ? hub_node_parse_json(&builder, text)
+                                                           : hub_node_parse_yaml(&builder, text);
     if (err == HUB_OK && builder.root == NULL) {
         hub_node_draft empty = {.kind = HUB_NODE_NULL, .line = 1};
         err = hub_node_add(&builder, NULL, &empty, NULL);
@@ -169,6 +169,7 @@ hub_err hub_node_add(hub_node_builder *builder, hub_node *parent, const hub_node
         .key = key,
         .parent = parent,
         .text = {.ptr = text, .len = draft->text.len},
+        .span = draft->span,
         .line = draft->line,
         .depth = parent == NULL ? 1 : parent->depth + 1,
         .kind = draft->kind,

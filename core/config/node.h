@@ -12,6 +12,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
+#include <stdbool.h>
+
 typedef enum hub_node_kind {
     HUB_NODE_NULL,
     HUB_NODE_TRUE,
@@ -22,6 +24,15 @@ typedef enum hub_node_kind {
     HUB_NODE_MAP,
 } hub_node_kind;
 
+/* Where a node stands in its document: byte offsets. */
+typedef struct hub_node_span {
+    uint32_t key_from; /* the key with its quotes; in a list, both are `from` */
+    uint32_t key_to;
+    uint32_t from; /* the value with its quotes and brackets; what is left empty has no bytes */
+    uint32_t to;   /* a block of YAML may have white space and comments at its end */
+    bool is_flow;  /* lists and maps: in brackets */
+} hub_node_span;
+
 typedef struct hub_node {
     const char *file;        /* as given by whoever read it */
     const char *key;         /* in a map: its key; else NULL */
@@ -29,11 +40,12 @@ typedef struct hub_node {
     struct hub_node *first;  /* children of a list or map, in the order written */
     struct hub_node *last;
     struct hub_node *next; /* sibling */
-    hub_str text;          /* a scalar as written, unquoted, NUL-terminated, without NUL inside */
-    size_t count;          /* of children */
-    uint32_t index;        /* in its parent */
-    uint32_t line;         /* from 1; of its key, in a map; 0: not from a file */
-    uint32_t depth;        /* the root has 1 */
+    hub_node_span span;
+    hub_str text;   /* a scalar as written, unquoted, NUL-terminated, without NUL inside */
+    size_t count;   /* of children */
+    uint32_t index; /* in its parent */
+    uint32_t line;  /* from 1; of its key, in a map; 0: not from a file */
+    uint32_t depth; /* the root has 1 */
     hub_node_kind kind;
 } hub_node;
 
@@ -56,6 +68,9 @@ typedef struct hub_node_builder {
 HUB_MUST_CHECK hub_err hub_node_parse(const char *file, hub_str text, hub_arena *arena,
                                       const hub_node **ret_root, hub_error *reterr);
 
+/* Whether hub_node_parse takes the text for JSON. */
+bool hub_node_is_json(hub_str file, hub_str text);
+
 /* The two languages, for hub_node_parse. */
 HUB_MUST_CHECK hub_err hub_node_parse_yaml(hub_node_builder *builder, hub_str text);
 HUB_MUST_CHECK hub_err hub_node_parse_json(hub_node_builder *builder, hub_str text);
@@ -64,7 +79,8 @@ HUB_MUST_CHECK hub_err hub_node_parse_json(hub_node_builder *builder, hub_str te
 typedef struct hub_node_draft {
     hub_node_kind kind;
     uint32_t line;
-    hub_str key;  /* used when the parent is a map */
+    hub_str key; /* used when the parent is a map */
+    hub_node_span span;
     hub_str text; /* of a scalar */
 } hub_node_draft;
 

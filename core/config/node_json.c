@@ -16,6 +16,7 @@ typedef struct json_reader {
     hub_buf key;
     const char *seen; /* lines are counted up to here: values come in the order of the text */
     uint32_t line;
+    const char *start; /* of the document */
 } json_reader;
 
 static uint32_t line_at(json_reader *reader, const char *at)
@@ -136,6 +137,17 @@ static hub_node_kind kind_of(hub_json_type type)
     return KINDS[type];
 }
 
+static hub_node_span span_of(const json_reader *reader, hub_str raw_key, hub_str raw)
+{
+    uint32_t from = (uint32_t)(raw.ptr - reader->start); /* HUB_LIMIT_CONFIG_BYTES fit */
+    uint32_t key = raw_key.len > 0 ? (uint32_t)(raw_key.ptr - reader->start) : from;
+    return (hub_node_span){.key_from = key,
+                           .key_to = key + (uint32_t)raw_key.len,
+                           .from = from,
+                           .to = from + (uint32_t)raw.len,
+                           .is_flow = true};
+}
+
 /* Recursion is bounded: hub_node_add refuses what is nested deeper than HUB_LIMIT_CONFIG_DEPTH. */
 static hub_err add_value(json_reader *reader, hub_node *parent, hub_str raw_key, hub_str raw)
 {
@@ -143,6 +155,7 @@ static hub_err add_value(json_reader *reader, hub_node *parent, hub_str raw_key,
         .kind = kind_of(hub_json_type_of(raw)),
         .line = line_at(reader, raw_key.len > 0 ? raw_key.ptr : raw.ptr),
         .text = raw,
+        .span = span_of(reader, raw_key, raw),
     };
     if (raw_key.len > 0) {
         hub_err err = decode(reader, raw_key, draft.line, &reader->key);
@@ -186,7 +199,7 @@ static hub_err read_copy(hub_node_builder *builder, char *copy, size_t len)
     if (err != HUB_OK) {
         return report(builder, text, err, &found);
     }
-    json_reader reader = {.builder = builder, .seen = copy, .line = 1};
+    json_reader reader = {.builder = builder, .seen = copy, .line = 1, .start = copy};
     hub_buf_init(&reader.decoded, HUB_LIMIT_CONFIG_BYTES);
     hub_buf_init(&reader.key, HUB_LIMIT_CONFIG_BYTES);
     err = add_value(&reader, NULL, HUB_STR_EMPTY, value);

@@ -16,11 +16,38 @@ typedef struct yaml_reader {
     bool has_key;    /* in a map: `key` was read, its value comes next */
     char *key;       /* in the arena */
     uint32_t key_line;
+    uint32_t key_from;
+    uint32_t key_to;
+    hub_str text;      /* the document, without a byte order mark … */
+    size_t skipped;    /* … which has so many bytes */
+    size_t seen_chars; /* libyaml counts characters: so many are before the byte `seen_bytes` */
+    size_t seen_bytes;
 } yaml_reader;
 
 static uint32_t line_of(const yaml_event_t *event)
 {
     return (uint32_t)event->start_mark.line + 1;
+}
+
+/* Where the mark's character begins in the document. Marks come in the order of the text but for
+ * those of a key, which comes back by some characters. */
+static uint32_t offset_of(yaml_reader *reader, const yaml_mark_t *mark)
+{
+    const unsigned char *text = (const unsigned char *)reader->text.ptr;
+    while (reader->seen_chars > mark->index) {
+        do {
+            reader->seen_bytes--;
+        } while ((text[reader->seen_bytes] & 0xc0) == 0x80);
+        reader->seen_chars--;
+    }
+    while (reader->seen_chars < mark->index && reader->seen_bytes < reader->text.len) {
+        do {
+            reader->seen_bytes++;
+        } while (reader->seen_bytes < reader->text.len &&
+                 (text[reader->seen_bytes] & 0xc0) == 0x80);
+        reader->seen_chars++;
+    }
+    return (uint32_t)(reader->seen_bytes + reader->skipped);
 }
 
 static hub_str span_of(const yaml_char_t *text, size_t len)
@@ -60,8 +87,13 @@ static bool is_text_tag(const yaml_char_t *tag)
 }
 
 /* The value of the key that was read before, or the next element of a list, or the root. */
-static hub_err add_value(yaml_reader *reader, hub_node_draft *draft, hub_node **ret_node)
+static hub_err add_value(yaml_reader *reader, const yaml_event_t *event, hub_node_draft *draft,
+                         hub_node **ret_node)
 {
+    draft->span.from = offset_of(reader, &event->start_mark);
+    draft->span.to = offset_of(reader, &event->end_mark);
+    draft->span.key_from = reader->has_key ? reader->key_from : draft->span.from;
+    draft->span.key_to = reader->has_key ? reader->key_to : draft->span.from;
     if (reader->has_key) {
         draft->key = hub_str_of(reader->key);
         draft->line = reader->key_line;
@@ -88,6 +120,8 @@ static hub_err on_key(yaml_reader *reader, const yaml_event_t *event)
                         hub_err_text(hub_arena_failed(reader->builder->arena)));
     }
     reader->key_line = line_of(event);
+    reader->key_from = offset_of(reader, &event->start_mark);
+    reader->key_to = offset_of(reader, &event->end_mark);
     reader->has_key = true;
     return HUB_OK;
 }
@@ -109,7 +143,7 @@ static hub_err on_scalar(yaml_reader *reader, const yaml_event_t *event)
     if (tag == NULL && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
         draft.kind = kind_of_word(draft.text);
     }
-    return add_value(reader, &draft, NULL);
+    return add_value(reader, event, &draft, NULL);
 }
 
 static hub_err on_start(yaml_reader *reader, const yaml_event_t *event, hub_node_kind kind)
@@ -123,7 +157,20 @@ static hub_err on_start(yaml_reader *reader, const yaml_event_t *event, hub_node
         return refuse(reader, event, "a key must be a plain word or text");
     }
     hub_node_draft draft = {.line = line_of(event), .kind = kind};
-    return add_value(reader, &draft, &reader->inner);
+    draft.span.is_flow = kind == HUB_NODE_MAP
+                             ? event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE
+                             : event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
+    return add_value(reader, event, &draft, &reader->inner);
+}
+
+/* The mark of a block's end is where the next token begins. */
+static void end_inner(yaml_reader *reader, const yaml_event_t *event)
+{
+    hub_node *inner = reader->inner;
+    inner->span.to = inner->span.is_flow   ? offset_of(reader, &event->end_mark)
+                     : inner->last != NULL ? inner->last->span.to
+                                           : inner->span.from;
+    reader->inner = inner->parent;
 }
 
 static hub_err on_event(yaml_reader *reader, const yaml_event_t *event)
@@ -143,7 +190,7 @@ static hub_err on_event(yaml_reader *reader, const yaml_event_t *event)
         return on_start(reader, event, HUB_NODE_MAP);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
-        reader->inner = reader->inner->parent;
+        end_inner(reader, event);
         return HUB_OK;
     default:
         return HUB_OK;
@@ -178,7 +225,9 @@ hub_err hub_node_parse_yaml(hub_node_builder *builder, hub_str text)
     /* With the encoding fixed libyaml takes a byte order mark for text. */
     if (hub_str_starts(text, HUB_STR("\xef\xbb\xbf"))) {
         text = hub_str_from(text, 3);
+        reader.skipped = 3;
     }
+    reader.text = text;
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text.ptr, text.len);
     hub_err err = HUB_OK;

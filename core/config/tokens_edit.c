@@ -10,13 +10,9 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -77,54 +73,6 @@ static hub_err write_tokens(const char *path, const hub_tokens *tokens, hub_erro
     return err;
 }
 
-static hub_err fail_errno(const char *path, hub_error *reterr)
-{
-    int cause = errno;
-    char text[128];
-    return hub_fail(reterr, HUB_ESYSTEM, "%s: %s", path, strerror_r(cause, text, sizeof text));
-}
-
-/* The folder of `path`, made with those above it when there is none: the user's alone. */
-static hub_err make_folder(const char *folder, hub_error *reterr)
-{
-    char *partial = hub_str_dup(hub_str_of(folder));
-    if (partial == NULL) {
-        return hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", folder);
-    }
-    hub_err err = HUB_OK;
-    for (char *at = partial + 1; err == HUB_OK && at[-1] != '\0'; at++) {
-        if (*at == '/' || *at == '\0') {
-            char end = *at;
-            *at = '\0';
-            if (mkdir(partial, 0700) != 0 && errno != EEXIST) {
-                err = fail_errno(partial, reterr);
-            }
-            *at = end;
-        }
-    }
-    free(partial);
-    return err;
-}
-
-/* One writer at a time: the lock is on the folder, since the file itself is replaced. Ends when the
- * descriptor is closed. */
-static hub_err lock_folder(const char *folder, int *ret_fd, hub_error *reterr)
-{
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int locked = -1;
-    while (fd >= 0 && (locked = flock(fd, LOCK_EX)) != 0 && errno == EINTR) {
-    }
-    if (locked != 0) {
-        hub_err err = fail_errno(folder, reterr);
-        if (fd >= 0) {
-            (void)close(fd); /* read only */
-        }
-        return err;
-    }
-    *ret_fd = fd;
-    return HUB_OK;
-}
-
 /* Change the tokens of a file while nobody else does. */
 typedef hub_err (*change_fn)(hub_tokens *tokens, hub_arena *arena, void *ctx, hub_error *reterr);
 
@@ -157,9 +105,9 @@ static hub_err edit_file(const file_edit *edit, hub_error *reterr)
         hub_arena_destroy(arena);
         return hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", edit->path);
     }
-    hub_err err = edit->may_create ? make_folder(folder, reterr) : HUB_OK;
+    hub_err err = edit->may_create ? hub_file_make_folder(folder, reterr) : HUB_OK;
     if (err == HUB_OK) {
-        err = lock_folder(folder, &lock, reterr);
+        err = hub_file_lock_folder(folder, &lock, reterr);
     }
     if (err == HUB_OK) {
         err = edit_locked(edit, arena, reterr);

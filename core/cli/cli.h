@@ -62,6 +62,7 @@ typedef struct cli_options {
     bool asks_anew; /* servers are to be asked what they offer, whatever is remembered of them */
     void (*on_step)(const char *what); /* check: see hub_settings; else NULL */
     hub_config_overrides overrides;
+    bool found_config; /* the manifest is the user's or the machine's: nobody named it */
     const char *arguments[3]; /* what is no option */
     size_t argument_count;
 } cli_options;
@@ -91,6 +92,14 @@ typedef struct cli_option {
 
 /* The command's option at *at or behind it, and go on behind that; begin with 0. False: no more. */
 bool cli_option_next(size_t *at, const char *command, cli_option *ret_option);
+
+/* $XDG_CONFIG_HOME/patchbay/patchbay.yaml, be it there or not; NULL: there is no home. Lives as long
+ * as the process. */
+const char *cli_own_manifest(void);
+
+/* The manifest of a command line that names none; NULL: there is none that can be trusted, which a
+ * line on stderr says. */
+const char *cli_find_manifest(void);
 
 const cli_command *cli_find_command(const char *name); /* NULL: there is none */
 

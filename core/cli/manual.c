@@ -29,6 +29,8 @@ typedef struct entry {
 } entry;
 
 static const entry FILES[] = {
+    {"$XDG_CONFIG_HOME/patchbay/patchbay.yaml",
+     "The manifest of a command line that names none; else /etc/patchbay/patchbay.yaml."},
     {"$XDG_CONFIG_HOME/patchbay/tokens.json", "Tokens of HTTP clients, by their digests."},
     {"$XDG_CACHE_HOME/patchbay/", "What servers offered when they were last asked."},
 };

@@ -394,8 +394,23 @@ static hub_names names_of(const char *const *items, size_t count)
     return (hub_names){.items = items, .count = count, .set = count > 0};
 }
 
-static int finish(cli_options *options)
+/* A command that wants a manifest, and was told none, takes the one that is in its place. */
+static void find_config(cli_options *options, int command)
 {
+    const char *found = NULL;
+    bool wants = (command & (SERVE | LIST | CALL | STATUS | TOKEN | KEEPS | ACCESS)) != 0;
+    if (options->config_count == 0 && wants) {
+        found = cli_find_manifest();
+    }
+    if (found != NULL) {
+        options->configs[options->config_count++] = found;
+        options->found_config = true;
+    }
+}
+
+static int finish(cli_options *options, const cli_command *command)
+{
+    find_config(options, bit_of(command->name));
     int status = make_dirs_absolute(options);
     hub_config_overrides *overrides = &options->overrides;
     overrides->plugin_dirs = names_of(options->plugin_dirs, options->plugin_dir_count);
@@ -427,5 +442,5 @@ int cli_options_read(int argc, char **argv, const cli_command *command, cli_opti
             return EXIT_USAGE;
         }
     }
-    return finish(ret_options);
+    return finish(ret_options, command);
 }

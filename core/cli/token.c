@@ -30,7 +30,7 @@ static int find_file(cli_options *options, hub_arena *arena, const char **ret_pa
     const char *home = getenv("HOME");
     if (config->tokens_file != NULL) {
         *ret_path = hub_arena_strdup(arena, hub_str_of(config->tokens_file));
-    } else if (options->config_count > 0) {
+    } else if (options->config_count > 0 && !options->found_config) {
         cli_complain(
             "the manifest names no tokens file: add auth: {tokens: FILE}, or say --tokens");
         status = EXIT_CONFIG;

@@ -62,8 +62,18 @@ typedef struct cli_options {
     bool asks_anew; /* servers are to be asked what they offer, whatever is remembered of them */
     void (*on_step)(const char *what); /* check: see hub_settings; else NULL */
     hub_config_overrides overrides;
+    const char *module;             /* add: the plugin's name; else NULL */
+    const char *cwd;                /* add: the folder that the server works in; NULL: none */
+    const char *description;        /* add: what it is for; NULL: nothing said */
+    const char *envs[CLI_MAX_LIST]; /* add: NAME=VALUE */
+    size_t env_count;
+    const char *headers[CLI_MAX_LIST]; /* add: "NAME: VALUE" */
+    size_t header_count;
+    bool disabled;     /* add: it is switched off */
+    bool removes;      /* connect: take the hub out again */
+    bool dry_run;      /* show what would be written */
     bool found_config; /* the manifest is the user's or the machine's: nobody named it */
-    const char *arguments[3]; /* what is no option */
+    const char *arguments[CLI_MAX_LIST]; /* what is no option */
     size_t argument_count;
 } cli_options;
 
@@ -196,6 +206,13 @@ int cli_state(cli_options *options);
 int cli_secret(cli_options *options);
 int cli_access(cli_options *options);
 int cli_version(cli_options *options);
+int cli_init(cli_options *options);
+int cli_add(cli_options *options);
+int cli_remove(cli_options *options);
+int cli_enable(cli_options *options);
+int cli_disable(cli_options *options);
+int cli_set(cli_options *options);
+int cli_unset(cli_options *options);
 int cli_completion(cli_options *options);
 int cli_manual(cli_options *options);
 

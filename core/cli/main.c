@@ -80,6 +80,27 @@ const cli_command CLI_COMMANDS[] = {
      "holds the rules against a file of expectations: see docs/ACCESS.md. No server is started,\n"
      "and what servers say of their tools is not known.",
      3, cli_access},
+    {"init", "[--config FILE]", "Make a manifest with nothing in it.",
+     "The commands that change a manifest change the one of --config, else the user's own:\n"
+     "$XDG_CONFIG_HOME/patchbay/patchbay.yaml. They keep comments, order and layout, write\n"
+     "nothing that the hub would not read, and replace the file at once. A running hub reloads it.",
+     0, cli_init},
+    {"add", "NAME -- COMMAND [ARGUMENT]... | NAME URL | NAME --module PLUGIN  [OPTION]...",
+     "Add a server or a plugin to the manifest.",
+     "The file may be another program's, too, such as .mcp.json. Variables such as ${TOKEN} in\n"
+     "values are expanded when the hub reads them: quote them from the shell.",
+     CLI_MAX_LIST, cli_add},
+    {"remove", "NAME", "Take a toolset out of the manifest.", NULL, 1, cli_remove},
+    {"enable", "NAME", "Switch a toolset of the manifest on.",
+     "This changes the file. What clients switch for themselves is theirs: enable_toolset.", 1,
+     cli_enable},
+    {"disable", "NAME", "Switch a toolset of the manifest off, which keeps its settings.", NULL, 1,
+     cli_disable},
+    {"set", "KEY VALUE", "Give a key of the manifest a value.",
+     "KEY is like toolsets.git.timeout, or a JSON pointer where names have dots in them\n"
+     "(/toolsets/a.b/timeout). VALUE is what a manifest would have: 30s, true, [a, b], {a: b}.",
+     2, cli_set},
+    {"unset", "KEY", "Take a key out of the manifest.", NULL, 1, cli_unset},
     {"version", "", "Print the version.", NULL, 0, cli_version},
     {"help", "[COMMAND [WORD]]", "Show help.", NULL, 2, cli_help},
     {NULL, NULL, NULL, NULL, 0, NULL},

@@ -28,21 +28,35 @@ enum {
     MODULE_HOST = 1 << 7,
     STATE = 1 << 8,
     ACCESS = 1 << 9,
-    SECRET = 1 << 10,
+    INIT = 1 << 10,
+    ADD = 1 << 11,
+    REMOVE = 1 << 12,
+    ENABLE = 1 << 13,
+    DISABLE = 1 << 14,
+    SET = 1 << 15,
+    UNSET = 1 << 16,
+    IMPORT = 1 << 17,
+    CONNECT = 1 << 18,
+    DOCTOR = 1 << 19,
+    SECRET = 1 << 19,
+    EDITS = IMPORT | CONNECT | INIT | ADD | REMOVE | ENABLE | DISABLE | SET | UNSET,
     HUBS = SERVE | LIST | CALL | CHECK, /* those that make a hub */
+    KEEPS = STATE | SECRET,             /* those that work on the store */
     LOGS = HUBS | STATUS | TOKEN | MODULE_HOST | STATE | ACCESS,
     OTHERS = 1 << 30, /* what every command has, is theirs, too */
     ANY = -1,
-    KEEPS = STATE | SECRET,             /* those that work on the store */
 };
 
 static const struct {
     const char *name;
     int bit;
 } COMMANDS[] = {
-    {"serve", SERVE}, {"list", LIST},     {"status", STATUS}, {"call", CALL},
-    {"check", CHECK}, {"token", TOKEN},   {"module", MODULE}, {"module-host", MODULE_HOST},
-    {"state", STATE}, {"access", ACCESS}, {"secret", SECRET},
+    {"serve", SERVE},   {"list", LIST},     {"status", STATUS},   {"call", CALL},
+    {"check", CHECK},   {"token", TOKEN},   {"module", MODULE},   {"module-host", MODULE_HOST},
+    {"state", STATE},   {"access", ACCESS}, {"init", INIT},       {"add", ADD},
+    {"remove", REMOVE}, {"enable", ENABLE}, {"disable", DISABLE}, {"set", SET},
+    {"unset", UNSET},   {"import", IMPORT}, {"connect", CONNECT}, {"doctor", DOCTOR},
+    {"secret", SECRET},
 };
 
 /* Where an option's value goes: a place in cli_options. An option that means several things to
@@ -61,12 +75,23 @@ typedef struct option_row {
 
 static const option_row OPTIONS[] = {
     {"--config", KIND_REPEATED, AT(configs), AT(config_count),
-     HUBS | STATUS | TOKEN | KEEPS | ACCESS, "FILE",
+     HUBS | STATUS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR, "FILE",
      "manifest (YAML or JSON), or any mcpServers file; may be repeated"},
-    {"-c", KIND_REPEATED, AT(configs), AT(config_count), HUBS | STATUS | TOKEN | KEEPS | ACCESS,
-     "FILE", NULL},
-    {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count), HUBS | STATUS, "DIR",
-     "look for plugins here; may be repeated"},
+    {"-c", KIND_REPEATED, AT(configs), AT(config_count),
+     HUBS | STATUS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR, "FILE", NULL},
+    {"--env", KIND_REPEATED, AT(envs), AT(env_count), ADD, "NAME=VALUE",
+     "a variable of the server's environment; may be repeated"},
+    {"--header", KIND_REPEATED, AT(headers), AT(header_count), ADD, "NAME:VALUE",
+     "a header of requests to the server; may be repeated"},
+    {"--module", KIND_TEXT, AT(module), 0, ADD, "PLUGIN", "the toolset is one of this plugin"},
+    {"--cwd", KIND_TEXT, AT(cwd), 0, ADD, "DIR", "the folder that the server works in"},
+    {"--description", KIND_TEXT, AT(description), 0, ADD, "TEXT", "what the toolset is for"},
+    {"--disabled", KIND_FLAG, AT(disabled), 0, ADD, NULL, "add it switched off"},
+    {"--remove", KIND_FLAG, AT(removes), 0, CONNECT, NULL, "take the hub out again"},
+    {"--dry-run", KIND_FLAG, AT(dry_run), 0, EDITS, NULL,
+     "write nothing: print what the file would be"},
+    {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count), HUBS | DOCTOR | STATUS,
+     "DIR", "look for plugins here; may be repeated"},
     {"--toolsets", KIND_LIST, AT(overrides.toolsets), 0, HUBS, "A,B|ALL",
      "serve exactly these toolsets, for the life of the process"},
     {"--startup", KIND_TEXT, AT(overrides.startup), 0, HUBS, "MODE",
@@ -112,7 +137,8 @@ static const option_row OPTIONS[] = {
     {"--connect", KIND_FLAG, AT(connect), 0, CHECK, NULL, "start every server"},
     {"--refresh", KIND_FLAG, AT(refresh), 0, LIST, NULL,
      "ask the servers, instead of showing what is remembered"},
-    {"--json", KIND_FLAG, AT(json), 0, LIST | CALL | STATUS | TOKEN | KEEPS, NULL, "print JSON"},
+    {"--json", KIND_FLAG, AT(json), 0, LIST | DOCTOR | CALL | STATUS | TOKEN | KEEPS, NULL,
+     "print JSON"},
     {"--decrypt", KIND_FLAG, AT(decrypt), 0, STATE, NULL, "export: write secrets as they are"},
     {"--keep", KIND_FLAG, AT(keep), 0, STATE, NULL,
      "import: records that are in the store stay as they are"},
@@ -155,7 +181,7 @@ static const struct {
 /* ---- help ------------------------------------------------------------------------------------ */
 
 typedef struct owner_list {
-    char text[128]; /* "list, call"; all commands fit */
+    char text[256]; /* "list, call"; all commands fit */
 } owner_list;
 
 static owner_list list_owners(int commands)

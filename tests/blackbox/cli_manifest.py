@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Manifests changed by init, add, remove, enable, disable, set and unset; the one that is found by itself."""
+
+import json
+import os
+import stat
+
+from mcp import HubTest, main
+
+OK, USAGE, CONFIG = 0, 2, 3
+
+FILE = """# mine
+toolsets:
+  # the clock
+  clock:
+    module: time      # local
+hub: {name: here}
+"""
+
+
+class Manifests(HubTest):
+    def setUp(self):
+        super().setUp()
+        self.file = self.home / "hub.yaml"
+        self.file.write_text(FILE)
+
+    def run_on(self, *words, code=OK, file=None, env=None):
+        done = self.cli(words[0], "--config", file or self.file, *words[1:], modules=False, env=env)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def test_add_and_remove_leave_no_trace(self):
+        self.run_on("add", "git", "--env", "A=${NOT_SET}", "--", "uvx", "mcp-server-git", "--config", "x")
+        text = self.file.read_text()
+        self.assertIn("  # the clock\n  clock:\n    module: time      # local\n", text)
+        self.assertIn('    args: [mcp-server-git, "--config", x]\n    env:\n      A: "${NOT_SET}"\n', text)
+        self.run_on("remove", "git")
+        self.assertEqual(self.file.read_text(), FILE)
+
+    def test_what_is_added_is_served(self):
+        recorder = self.recorder()
+        server = recorder.toolset()
+        self.run_on("add", "up", "--", server["command"], *server["args"])
+        rows = json.loads(self.cli("list", "tools", "--json", "--config", self.file).stdout)
+        self.assertIn("up__echo", [row["name"] for row in rows])
+
+    def test_url_module_switch_and_keys(self):
+        self.run_on("add", "docs", "https://x.example/mcp", "--header", "Authorization: Bearer ${T}", "--disabled")
+        self.run_on("add", "files", "--module", "time", "--description", "More: time")
+        self.run_on("set", "toolsets.docs.timeout", "30s")
+        self.run_on("enable", "docs")
+        self.run_on("disable", "clock")
+        self.run_on("set", "/hub/name", "there")
+        text = self.file.read_text()
+        self.assertIn('      Authorization: "Bearer ${T}"\n    enabled: true\n    timeout: "30s"\n', text)
+        self.assertIn("    module: time      # local\n    enabled: false\n", text)
+        self.assertIn('    description: "More: time"\n', text)
+        self.assertIn("hub: {name: there}\n", text)
+        self.run_on("unset", "toolsets.docs.timeout")
+        self.assertNotIn("timeout", self.file.read_text())
+
+    def test_nothing_wrong_is_written(self):
+        for words, code, saying in (
+            (("add", "clock", "--", "x"), CONFIG, 'already'),
+            (("add", "Bad Name!", "--", "x"), CONFIG, "hub.yaml"),
+            (("add", "a"), USAGE, "COMMAND"),
+            (("add", "a", "--env", "novalue", "--", "x"), USAGE, "novalue"),
+            (("add", "a", "https://x", "--header", "bad"), USAGE, "bad"),
+            (("remove", "nobody"), CONFIG, "nobody"),
+            (("set", "toolsets.clock.modul", "time"), CONFIG, '"module"'),
+            (("set", "hub.name.x", "1"), CONFIG, "hub.name"),
+            (("set", "toolsets..x", "1"), CONFIG, "empty"),
+            (("set", "toolsets.clock.timeout", "[["), CONFIG, "VALUE"),
+            (("unset", "hub.nothing"), CONFIG, "nothing"),
+            (("enable", "nobody"), CONFIG, "nobody"),
+        ):
+            done = self.run_on(*words, code=code)
+            self.assertIn(saying, done.stderr)
+            self.assertNotIn("XXXXXX", done.stderr)
+            self.assertEqual(self.file.read_text(), FILE, words)
+        self.assertEqual(sorted(os.listdir(self.home)), ["hub.yaml"])
+
+    def test_dry_run(self):
+        done = self.run_on("add", "git", "--dry-run", "--", "x")
+        self.assertIn("  git:\n    command: x\n", done.stdout)
+        self.assertEqual(self.file.read_text(), FILE)
+
+    def test_mode_and_links_stay(self):
+        real = self.home / "real"
+        real.mkdir()
+        target = real / "hub.yaml"
+        self.file.rename(target)
+        target.chmod(0o640)
+        self.file.symlink_to(target)
+        self.run_on("add", "git", "--", "x")
+        self.assertTrue(self.file.is_symlink())
+        self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o640)
+        self.assertIn("git", target.read_text())
+        self.assertEqual(os.listdir(real), ["hub.yaml"])
+
+    def test_files_of_other_programs(self):
+        file = self.home / ".mcp.json"
+        text = '{\n  // ours\n  "mcpServers": {\n    "a": {"command": "x"} // a\n  },\n  "other": 1\n}\n'
+        file.write_text(text)
+        self.run_on("add", "web", "https://x.example/mcp", file=file)
+        self.run_on("disable", "a", file=file)
+        changed = file.read_text()
+        self.assertIn('"a": {"command": "x", "disabled": true}, // a\n', changed)
+        self.assertIn('"type": "http"', changed)
+        self.run_on("remove", "web", file=file)
+        self.run_on("unset", "mcpServers.a.disabled", file=file)
+        self.assertEqual(file.read_text(), text)
+
+    def test_the_user_has_one(self):
+        """Made by init, private, and found without --config."""
+        place = self.home / ".config" / "patchbay" / "patchbay.yaml"
+        self.assertEqual(self.cli("init", modules=False).returncode, OK)
+        self.assertEqual(stat.S_IMODE(place.stat().st_mode), 0o600)
+        self.assertEqual(self.cli("init", modules=False).returncode, CONFIG)
+        self.assertEqual(self.cli("add", "watch", "--module", "time", modules=False).returncode, OK)
+        rows = json.loads(self.cli("list", "toolsets", "--json", modules=False).stdout)
+        self.assertEqual([row["key"] for row in rows], ["watch"])
+        place.parent.chmod(0o777)
+        done = self.cli("list", "toolsets", "--json", modules=False)
+        self.assertNotIn("watch", [row["key"] for row in json.loads(done.stdout)])
+        self.assertIn("other users", done.stderr)
+
+
+if __name__ == "__main__":
+    main()

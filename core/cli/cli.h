@@ -213,6 +213,8 @@ int cli_enable(cli_options *options);
 int cli_disable(cli_options *options);
 int cli_set(cli_options *options);
 int cli_unset(cli_options *options);
+int cli_import(cli_options *options);
+int cli_connect(cli_options *options);
 int cli_completion(cli_options *options);
 int cli_manual(cli_options *options);
 

@@ -101,6 +101,17 @@ const cli_command CLI_COMMANDS[] = {
      "(/toolsets/a.b/timeout). VALUE is what a manifest would have: 30s, true, [a, b], {a: b}.",
      2, cli_set},
     {"unset", "KEY", "Take a key out of the manifest.", NULL, 1, cli_unset},
+    {"import",
+     "[claude|claude-code|cline|cursor|gemini|lmstudio|opencode|vscode|windsurf|zed|FILE]",
+     "Take servers over from other programs into the manifest.",
+     "Without a word: from all of these that are there. Their files are read only. What cannot be\n"
+     "taken over is told, and stops nothing else. Exit code: 3 when no server is imported.",
+     1, cli_import},
+    {"connect", "claude|claude-code|cline|cursor|gemini|lmstudio|opencode|vscode|windsurf|zed",
+     "Write the hub into the configuration of a program.",
+     "The program then starts the hub, with the manifest of --config. What else is in its file\n"
+     "stays as it is; a copy of it is kept (FILE.before-patchbay). --remove takes the hub out.",
+     1, cli_connect},
     {"version", "", "Print the version.", NULL, 0, cli_version},
     {"help", "[COMMAND [WORD]]", "Show help.", NULL, 2, cli_help},
     {NULL, NULL, NULL, NULL, 0, NULL},

@@ -122,6 +122,15 @@ extern const hub_config_word HUB_CONFIG_ISOLATIONS[];
 /* The rows of the largest table, with its end. */
 #define HUB_CONFIG_MOST_KEYS 64
 
+/* A toolset key from any name: lower case, one '-' for each character that a key cannot have, runs of
+ * '_' made one and none at the end, a letter in front; "" when there is nothing to make it of. `key`
+ * has room for the name and HUB_CONFIG_KEY_EXTRA bytes. */
+void hub_config_make_key(hub_str name, char *key);
+#define HUB_CONFIG_KEY_EXTRA sizeof "server-"
+
+/* Where another program's file has its servers: a map or a list; NULL: nowhere that is known. */
+const struct hub_node *hub_config_find_servers(const struct hub_node *root);
+
 /* The row of that name, or NULL. */
 const hub_config_key *hub_config_find_key(const hub_config_key *keys, hub_str name);
 

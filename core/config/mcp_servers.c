@@ -126,9 +126,7 @@ static char to_key_byte(unsigned char c)
     return is_kept ? (char)c : '-';
 }
 
-/* A toolset key from any name: lower case, one '-' for each character that a key cannot have, runs of
- * '_' made one and none at the end, a letter in front. `key` has room for the name and a prefix. */
-static void make_key(hub_str name, char *key)
+void hub_config_make_key(hub_str name, char *key)
 {
     size_t used = 0;
     for (size_t i = 0; i < name.len; i++) {
@@ -185,11 +183,11 @@ static hub_err read_entry(hub_config_reader *reader, const hub_node *node, hub_s
 static hub_err read_server(hub_config_reader *reader, const hub_node *node, hub_str name)
 {
     hub_config_attempt attempt;
-    char *key = hub_arena_alloc(reader->scratch, name.len + sizeof "server-");
+    char *key = hub_arena_alloc(reader->scratch, name.len + HUB_CONFIG_KEY_EXTRA);
     if (key == NULL) {
         return hub_config_no_memory(reader);
     }
-    make_key(name, key);
+    hub_config_make_key(name, key);
     hub_config_begin_attempt(reader, &attempt);
     hub_err err = read_entry(reader, node, name, key);
     return hub_config_end_attempt(reader, &attempt, err, key);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that use servers: where the configuration of each is, and what it looks like. */
+#ifndef HUB_CLI_CLIENTS_H
+#define HUB_CLI_CLIENTS_H
+
+#include "base/arena.h"
+
+typedef struct cli_client {
+    const char *name;
+    const char *title;
+    const char *folder;     /* a variable that names the folder, where it is set; else NULL */
+    const char *place;      /* below that, or below the home folder; "~c/": $XDG_CONFIG_HOME */
+    const char *key;        /* what the servers are under */
+    const char *unit;       /* of a timeout that is a number */
+    const char *url_type;   /* what `url` without a type means, if that is not http; else NULL */
+    const char *entry_type; /* the `type` of a server that it starts; NULL: none */
+    bool has_command_list;  /* `command` is a list with the arguments */
+} cli_client;
+
+extern const cli_client CLI_CLIENTS[]; /* ended by a name of NULL */
+
+const cli_client *cli_find_client(const char *name); /* NULL: there is none */
+
+/* The client's file, be it there or not. The arena's; NULL: there is no home, or no memory. */
+const char *cli_client_file(const cli_client *client, hub_arena *arena);
+
+#endif

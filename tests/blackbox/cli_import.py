@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers taken over from other programs (import), and the hub written into their files (connect)."""
+
+import json
+import os
+
+from mcp import HubTest, main
+
+OK, USAGE, CONFIG = 0, 2, 3
+
+# client: (file below the home folder, what is in it, the toolsets that come of it, what is said)
+CLIENTS = {
+    "claude": (
+        ".config/Claude/claude_desktop_config.json",
+        {"mcpServers": {"My Files": {"command": "npx", "args": ["-y", "fs"], "env": {"A": "b c"}}}, "theme": "x"},
+        {"my-files": {"command": "npx", "args": ["-y", "fs"], "env": {"A": "b c"}}},
+        [],
+    ),
+    "claude-code": (
+        ".claude.json",
+        {"mcpServers": {"w": {"type": "http", "url": "https://x.example/mcp", "headers": {"K": "${T:-d}"}}}},
+        {"w": {"url": "https://x.example/mcp", "headers": {"K": "${T:-d}"}}},
+        [],
+    ),
+    "cline": (
+        ".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+        {"mcpServers": {"a": {"command": "x", "disabled": True, "autoApprove": ["t"], "timeout": 60}}},
+        {"a": {"command": "x", "disabled": True, "timeout": "60s"}},
+        [],
+    ),
+    "cursor": (
+        ".cursor/mcp.json",
+        '{ // mine\n "mcpServers": {"a": {"command": "${userHome}/x", "envFile": ".env"}, "b": 1, "c": {"comand": "x"},\n'
+        ' "d": {"command": "x", "cwd": "${workspaceFolder}"}, "p": {"command": "/usr/bin/patchbay"},}}\n',
+        {"a": {"command": "${HOME}/x"}},
+        ['"envFile" is not taken over', 'left out: "b"', 'left out: "c"', "workspaceFolder", '"p" is this hub'],
+    ),
+    "gemini": (
+        ".gemini/settings.json",
+        {"mcpServers": {"s": {"url": "https://x.example/sse"}, "h": {"httpUrl": "https://x.example/mcp", "timeout": 5000}}},
+        {"s": {"url": "https://x.example/sse", "type": "sse"}, "h": {"url": "https://x.example/mcp", "timeout": "5000ms"}},
+        [],
+    ),
+    "lmstudio": (".lmstudio/mcp.json", {"mcpServers": {"a": {"command": "x"}}}, {"a": {"command": "x"}}, []),
+    "opencode": (
+        ".config/opencode/opencode.json",
+        {"mcp": {"a": {"type": "local", "command": ["x", "-y"], "enabled": False, "environment": {"A": "1"}}}},
+        {"a": {"command": "x", "args": ["-y"], "enabled": False, "env": {"A": "1"}}},
+        [],
+    ),
+    "vscode": (
+        ".config/Code/User/mcp.json",
+        {"servers": {"g": {"type": "stdio", "command": "x", "env": {"K": "${input:api-key}"}}}, "inputs": []},
+        {"g": {"command": "x", "env": {"K": "${API_KEY}"}}},
+        ["${API_KEY}"],
+    ),
+    "windsurf": (
+        ".codeium/windsurf/mcp_config.json",
+        {"mcpServers": {"a": {"serverUrl": "https://x.example/mcp"}}},
+        {"a": {"url": "https://x.example/mcp"}},
+        [],
+    ),
+    "zed": (
+        ".config/zed/settings.json",
+        {"context_servers": {"a": {"command": {"path": "x", "args": ["1"], "env": {"A": "b"}}, "settings": {}}}},
+        {"a": {"command": "x", "args": ["1"], "env": {"A": "b"}}},
+        [],
+    ),
+}
+
+
+class Programs(HubTest):
+    def setUp(self):
+        super().setUp()
+        self.manifest = self.home / "hub.json"
+
+    def put(self, client):
+        name, content, _, _ = CLIENTS[client]
+        file = self.home / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content if isinstance(content, str) else json.dumps(content, indent=1))
+        return file
+
+    def run_on(self, *words, code=OK):
+        done = self.cli(words[0], "--config", self.manifest, *words[1:], modules=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def test_each_program(self):
+        for client, (_, _, wanted, said) in CLIENTS.items():
+            with self.subTest(client=client):
+                file = self.put(client)
+                before = file.read_bytes()
+                self.manifest.unlink(missing_ok=True)
+                done = self.run_on("import", client)
+                self.assertEqual(json.loads(self.manifest.read_text())["toolsets"], wanted)
+                self.assertEqual(file.read_bytes(), before)
+                for text in said:
+                    self.assertIn(text, done.stderr)
+                if not said:
+                    self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_all_that_are_there(self):
+        self.put("claude")
+        self.put("lmstudio")
+        self.run_on("import")
+        self.assertEqual(sorted(json.loads(self.manifest.read_text())["toolsets"]), ["a", "my-files"])
+        text = self.manifest.read_text()
+        self.assertIn("already", self.run_on("import", code=CONFIG).stderr)
+        self.assertEqual(self.manifest.read_text(), text)
+
+    def test_dry_run_and_files(self):
+        file = self.put("cursor")
+        done = self.run_on("import", file, "--dry-run")
+        self.assertEqual(list(json.loads(done.stdout)["toolsets"]), ["a"])
+        self.assertFalse(self.manifest.exists())
+        file.write_text('{"mcpServers": {')
+        self.assertIn("mcp.json:1", self.run_on("import", file, code=CONFIG).stderr)
+        self.run_on("import", "nobody", code=CONFIG)
+
+    def test_connect_and_remove(self):
+        self.manifest.write_text('{"toolsets": {}}')
+        for client in CLIENTS:
+            with self.subTest(client=client):
+                file = self.put(client)
+                before = file.read_bytes()
+                self.assertIn('"patchbay"', self.run_on("connect", client, "--dry-run").stdout)
+                self.assertEqual(file.read_bytes(), before)
+                self.run_on("connect", client)
+                self.assertIn(str(self.manifest).encode(), file.read_bytes())
+                self.assertNotIn("patchbay", json.loads(self.run_on("import", client, "--dry-run").stdout)["toolsets"])
+                self.run_on("connect", client)
+                self.run_on("connect", client, "--remove")
+                self.assertEqual(file.read_bytes(), before)
+                self.assertEqual([n for n in os.listdir(file.parent) if "before-patchbay" in n], [])
+                self.run_on("connect", client, "--remove", code=CONFIG)
+
+    def test_what_changed_meanwhile_stays(self):
+        file = self.put("vscode")
+        self.run_on("connect", "vscode")
+        file.write_text(file.read_text().replace('"inputs": []', '"inputs": [1]'))
+        self.run_on("connect", "vscode", "--remove")
+        self.assertEqual(json.loads(file.read_text())["inputs"], [1])
+        self.assertEqual(list(json.loads(file.read_text())["servers"]), ["g"])
+
+    def test_the_entry_works(self):
+        """What stands in the file starts a hub that answers."""
+        self.manifest.write_text('{"toolsets": {"clock": {"module": "time"}}}')
+        self.run_on("connect", "cursor")
+        entry = json.loads((self.home / ".cursor/mcp.json").read_text())["mcpServers"]["patchbay"]
+        self.assertEqual(entry["args"], ["serve", "--config", str(self.manifest)])
+        rows = self.cli("list", "tools", "--json", "--config", self.home / ".cursor/mcp.json")
+        self.assertIn("clock__now", rows.stdout)
+
+    def test_no_circle(self):
+        self.manifest = self.put("cursor")
+        self.assertIn("start itself", self.run_on("connect", "cursor", code=CONFIG).stderr)
+        self.run_on("connect", "nobody", code=USAGE)
+
+
+if __name__ == "__main__":
+    main()

@@ -215,6 +215,7 @@ int cli_set(cli_options *options);
 int cli_unset(cli_options *options);
 int cli_import(cli_options *options);
 int cli_connect(cli_options *options);
+int cli_doctor(cli_options *options);
 int cli_completion(cli_options *options);
 int cli_manual(cli_options *options);
 

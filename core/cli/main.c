@@ -112,6 +112,12 @@ const cli_command CLI_COMMANDS[] = {
      "The program then starts the hub, with the manifest of --config. What else is in its file\n"
      "stays as it is; a copy of it is kept (FILE.before-patchbay). --remove takes the hub out.",
      1, cli_connect},
+    {"doctor", "[--json] [--config FILE]",
+     "Say what is wrong with the installation, and what helps.",
+     "It looks at the manifest, variables, plugins, the programs that servers are started with,\n"
+     "tokens and certificates. No server is started: `check --connect` does that. Exit code: 3\n"
+     "when there is a problem.",
+     0, cli_doctor},
     {"version", "", "Print the version.", NULL, 0, cli_version},
     {"help", "[COMMAND [WORD]]", "Show help.", NULL, 2, cli_help},
     {NULL, NULL, NULL, NULL, 0, NULL},

@@ -370,8 +370,10 @@
 #define HUB_LIMIT_SCOPES_PER_TOKEN 64
 #define HUB_LIMIT_SCOPE_BYTES      128
 
-/* What of a call's arguments is shown to somebody who is asked to confirm it. */
-#define HUB_LIMIT_CONFIRM_BYTES 2048
+/* What of a call's arguments is shown to somebody who is asked to confirm it; and the bytes of all
+ * calls that wait for such answers. */
+#define HUB_LIMIT_CONFIRM_BYTES      2048
+#define HUB_LIMIT_CONFIRM_HELD_BYTES (32u * 1024 * 1024)
 
 /* A manifest, and everything it includes. */
 #define HUB_LIMIT_CONFIG_BYTES  (8u * 1024 * 1024)

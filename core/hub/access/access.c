@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/access/access.h"
 
-#include "base/limits.h"
 #include "hub/access/classes.h"
-#include "hub/instances/session_instance.h"
+#include "hub/access/judge.h"
 #include "hub/kernel/audience.h"
-#include "hub/kernel/call.h"
 #include "hub/kernel/profile.h"
-#include "hub/kernel/respond.h"
 #include "hub/kernel/sight.h"
-#include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
 
-#include <time.h>
-
-/* With a call. */
-typedef struct call_access {
-    hub_identity *identity; /* a reference: the credential of its request; NULL: not noted yet */
-} call_access;
+#include <stdlib.h>
 
 static bool configured(const hub_settings *settings)
 {
@@ -66,198 +57,7 @@ bool hub_access_is_news(const hub_session *session, hub_kind kind, bool is_chang
     return is_news;
 }
 
-/* ---- refusing -------------------------------------------------------------------------------- */
-
-static void refuse(hub_call *call, int code, hub_str text, hub_str data)
-{
-    hub_buf error;
-    hub_buf_init(&error, SIZE_MAX / 4);
-    hub_buf_printf(&error, "{\"code\":%d,\"message\":", code);
-    hub_json_add_string(&error, text);
-    if (data.len > 0) {
-        hub_buf_add(&error, HUB_STR(",\"data\":"));
-        hub_buf_add(&error, data);
-    }
-    hub_buf_add_char(&error, '}');
-    if (hub_buf_ok(&error)) {
-        hub_call_finish(call, &(hub_outcome){.status = PATCHBAY_RPC_ERROR,
-                                             .json = hub_buf_str(&error),
-                                             .is_refused = true});
-    } else {
-        hub_call_refuse_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
-    }
-    hub_buf_fini(&error);
-}
-
-/* As the router and hub/content answer an unknown name. */
-static void refuse_as_unknown(hub_call *call, hub_kind kind, hub_str name_json)
-{
-    static const char *const WORDS[HUB_KINDS] = {
-        [HUB_KIND_TOOL] = "Unknown tool",
-        [HUB_KIND_RESOURCE] = "Resource not found",
-        [HUB_KIND_TEMPLATE] = "Resource not found",
-        [HUB_KIND_PROMPT] = "Unknown prompt",
-    };
-    bool is_resource = kind == HUB_KIND_RESOURCE || kind == HUB_KIND_TEMPLATE;
-    hub_buf name;
-    hub_buf text;
-    hub_buf data;
-    hub_buf_init(&name, name_json.len + 1);
-    hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
-    hub_buf_init(&data, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    bool is_text = hub_json_decode(name_json, &name) == HUB_OK; /* it was decoded before */
-    hub_buf_printf(&text, "%s: %.*s", WORDS[kind], (int)(name.len < 200 ? name.len : 200),
-                   is_text && name.len > 0 ? name.ptr : "");
-    if (is_resource) {
-        hub_buf_add(&data, HUB_STR("{\"uri\":"));
-        hub_json_add_string(&data, hub_buf_str(&name));
-        hub_buf_add_char(&data, '}');
-    }
-    refuse(call,
-           is_resource ? hub_rpc_no_resource(hub_call_context(call)->era) : HUB_RPC_INVALID_PARAMS,
-           hub_buf_str(&text), hub_buf_str(&data));
-    hub_buf_fini(&data);
-    hub_buf_fini(&text);
-    hub_buf_fini(&name);
-}
-
-static void challenge(hub_call *call, const hub_access_subject *subject,
-                      const hub_access_decision *decision)
-{
-    hub_buf scopes;
-    hub_buf text;
-    hub_buf data;
-    hub_buf_init(&scopes, SIZE_MAX / 4);
-    hub_buf_init(&text, SIZE_MAX / 4);
-    hub_buf_init(&data, SIZE_MAX / 4);
-    hub_access_add_scopes(subject, decision, &scopes);
-    hub_buf_printf(&text, "This needs a credential with the scopes: " HUB_STR_FMT,
-                   HUB_STR_ARG(hub_buf_str(&scopes)));
-    hub_buf_add(&data, HUB_STR("{\"code\":\"insufficient_scope\",\"scope\":"));
-    hub_json_add_string(&data, hub_buf_str(&scopes));
-    hub_buf_add_char(&data, '}');
-    refuse(call, HUB_RPC_INSUFFICIENT_SCOPE, hub_buf_str(&text), hub_buf_str(&data));
-    hub_buf_fini(&data);
-    hub_buf_fini(&text);
-    hub_buf_fini(&scopes);
-}
-
-/* Nobody can be asked. */
-static void refuse_unconfirmed(hub_call *call, const hub_access_decision *decision)
-{
-    hub_buf text;
-    hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
-    hub_buf_printf(&text, "This call has to be confirmed by its user, who cannot be asked%s%s",
-                   decision->rule->reason != NULL ? ": " : "",
-                   decision->rule->reason != NULL ? decision->rule->reason : "");
-    refuse(call, HUB_RPC_NOT_CONFIRMED, hub_buf_str(&text),
-           HUB_STR("{\"code\":\"not_confirmed\"}"));
-    hub_buf_fini(&text);
-}
-
-/* ---- deciding -------------------------------------------------------------------------------- */
-
-static hub_kind kind_of(const hub_call *call, const hub_message *message)
-{
-    return hub_call_is_of_tool(call)                       ? HUB_KIND_TOOL
-           : hub_str_is(message->method, "resources/read") ? HUB_KIND_RESOURCE
-           : hub_str_is(message->method, "prompts/get")    ? HUB_KIND_PROMPT
-                                                           : HUB_KINDS;
-}
-
-/* What a held call was about may have another catalog by now. A session's own instance has none. */
-static const hub_item *find_item(const hub_way *way, hub_kind kind)
-{
-    const hub_toolset *shared = hub_session_instance_shared(way->toolset);
-    const hub_catalog *list = hub_toolset_list(shared != NULL ? shared : way->toolset, kind);
-    return way->item != NULL ? way->item : list != NULL ? hub_catalog_find(list, way->name) : NULL;
-}
-
-/* HUB_GO_ON, or it has been answered. */
-static hub_verdict decide(hub_call *call, const hub_way *way, const hub_identity *identity,
-                          const access_class *class)
-{
-    hub_kind kind = kind_of(call, way->message);
-    hub_access_subject subject =
-        hub_access_subject_of(way->toolset, way->name, find_item(way, kind), kind == HUB_KIND_TOOL);
-    hub_access_decision decision;
-    hub_error why = {.code = HUB_OK};
-    hub_err err = hub_access_decide(class->settings, identity, &class->who, &subject,
-                                    way->arguments, &decision, &why);
-    if (err != HUB_OK) {
-        refuse(call, err == HUB_ENOMEM ? HUB_RPC_INTERNAL_ERROR : HUB_RPC_INVALID_PARAMS,
-               hub_str_of(why.text), HUB_STR_EMPTY);
-        return HUB_ANSWERED;
-    }
-    switch (decision.verdict) {
-    case HUB_ACCESS_ALLOW:
-        return HUB_GO_ON;
-    case HUB_ACCESS_CHALLENGE:
-        challenge(call, &subject, &decision);
-        return HUB_ANSWERED;
-    case HUB_ACCESS_CONFIRM:
-        refuse_unconfirmed(call, &decision);
-        return HUB_ANSWERED;
-    case HUB_ACCESS_DENY:
-        break;
-    }
-    refuse_as_unknown(call, kind, way->name_json);
-    return HUB_ANSWERED;
-}
-
-/* The credential that a call came with, as it is now: NULL when it is good for nothing any more. */
-static const hub_identity *renew(call_access *own, const hub_settings *settings)
-{
-    bool is_of_token = hub_identity_is_of_token(own->identity);
-    bool is_good = (!is_of_token || hub_auth_renew(&settings->auth, &own->identity)) &&
-                   !hub_identity_is_over(own->identity, time(NULL));
-    return is_good ? own->identity : NULL;
-}
-
-/* A call that was held since it came: by the rules and by its credential as they are now. */
-static hub_verdict decide_again(hub_call *call, const hub_way *way, call_access *own)
-{
-    const hub_session *session = hub_call_session(call);
-    const hub_settings *settings = hub_settings_of(hub_session_hub(session));
-    const hub_identity *identity = renew(own, settings);
-    if (identity == NULL) {
-        refuse_as_unknown(call, kind_of(call, way->message), way->name_json);
-        return HUB_ANSWERED;
-    }
-    access_class class = {.settings = &settings->access};
-    hub_access_class_of(&settings->access, identity, hub_profile_name(hub_session_profile(session)),
-                        hub_session_transport(session), &class.who);
-    return decide(call, way, identity, &class);
-}
-
-/* A question about a task, or a completion, is about what its sender sees; nothing more. */
-static hub_verdict begin(hub_call *call, hub_way *way)
-{
-    hub_session *session = hub_call_session(call);
-    if (session == NULL || kind_of(call, way->message) == HUB_KINDS) {
-        return HUB_GO_ON;
-    }
-    call_access *own = hub_call_part_of(call, &HUB_ACCESS_STATION);
-    if (own->identity != NULL) {
-        return decide_again(call, way, own);
-    }
-    const access_class *class = hub_access_class_get(session);
-    if (class == NULL) {
-        hub_call_refuse_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
-        return HUB_ANSWERED;
-    }
-    own->identity = hub_identity_ref(hub_session_identity(session));
-    return decide(call, way, own->identity, class);
-}
-
-/* It leaves for its server, and may have been held since it was decided. */
-static hub_verdict hand_over(hub_call *call, hub_handover *handover)
-{
-    call_access *own = hub_call_find_part(call, &HUB_ACCESS_STATION);
-    bool is_judged = own != NULL && own->identity != NULL && hub_call_session(call) != NULL &&
-                     kind_of(call, handover->way->message) != HUB_KINDS;
-    return is_judged ? decide_again(call, handover->way, own) : HUB_GO_ON;
-}
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* The calls of a session came with the credential that it has now. */
 static void note_credential(hub_session *session)
@@ -276,6 +76,7 @@ static void drop(hub_call *call)
     call_access *own = hub_call_find_part(call, &HUB_ACCESS_STATION);
     if (own != NULL) {
         hub_identity_unref(own->identity);
+        free(own->kept);
     }
 }
 
@@ -369,8 +170,9 @@ const hub_station HUB_ACCESS_STATION = {
     .bytes = {[HUB_PART_HUB] = sizeof(hub_access),
               [HUB_PART_SESSION] = sizeof(session_access),
               [HUB_PART_CALL] = sizeof(call_access)},
-    .begin = begin,
-    .hand_over = hand_over,
+    .begin = access_begin,
+    .hand_over = access_hand_over,
+    .client_returns = access_client_returns,
     .drop = drop,
     .wants_hub = wants_hub,
     .hub_begins = hub_begins,

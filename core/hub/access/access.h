@@ -27,4 +27,15 @@ bool hub_access_may_show_others(const hub_orchestrator *hub);
  * noted. `is_changed`: what holds for those who see all. */
 bool hub_access_is_news(const hub_session *session, hub_kind kind, bool is_changed);
 
+/* Whether a rule lets the call go on only if its user says yes, who was not asked yet; and the reason
+ * that it gives, or NULL. What asks is hub/confirm. */
+bool hub_access_wants_yes(const hub_call *call, const char **ret_reason);
+
+/* The user has said yes to a call that is held: HUB_GO_ON, or it has been answered, because something
+ * else holds by now. The yes is good for the definition that the tool had when the call came. */
+hub_verdict hub_access_take_yes(hub_call *call, const struct hub_way *way);
+
+/* Complete a call that nobody has said yes to; the rule's reason is added. */
+void hub_access_refuse_unconfirmed(hub_call *call, const char *why);
+
 #endif

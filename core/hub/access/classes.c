@@ -136,3 +136,21 @@ access_class *hub_access_class_get(hub_session *session)
     own->judged = hub_identity_ref(identity);
     return own->class;
 }
+
+/* ---- who lacks scopes ------------------------------------------------------------------------ */
+
+void access_add_challenge(const hub_access_subject *subject, const hub_access_decision *decision,
+                          hub_buf *ret_text, hub_buf *ret_data)
+{
+    hub_buf scopes;
+    hub_buf_init(&scopes, SIZE_MAX / 4);
+    hub_buf_init(ret_text, SIZE_MAX / 4);
+    hub_buf_init(ret_data, SIZE_MAX / 4);
+    hub_access_add_scopes(subject, decision, &scopes);
+    hub_buf_printf(ret_text, "This needs a credential with the scopes: " HUB_STR_FMT,
+                   HUB_STR_ARG(hub_buf_str(&scopes)));
+    hub_buf_add(ret_data, HUB_STR("{\"code\":\"insufficient_scope\",\"scope\":"));
+    hub_json_add_string(ret_data, hub_buf_str(&scopes));
+    hub_buf_add_char(ret_data, '}');
+    hub_buf_fini(&scopes);
+}

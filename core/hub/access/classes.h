@@ -47,4 +47,8 @@ void hub_access_drop_classes(hub_orchestrator *hub);
 hub_access_subject hub_access_subject_of(const hub_toolset *toolset, hub_str name,
                                          const hub_item *item, bool is_tool);
 
+/* What answers who lacks scopes; release both with hub_buf_fini. */
+void access_add_challenge(const hub_access_subject *subject, const hub_access_decision *decision,
+                          hub_buf *ret_text, hub_buf *ret_data);
+
 #endif

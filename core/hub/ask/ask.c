@@ -23,11 +23,13 @@ static hub_question *make_question(const hub_call *call, const hub_new_question 
         return NULL;
     }
     *question = (hub_question){
+        .asks = hub_asking_find(call)->asks,
         .binding = hub_call_binding(call),
         .call = hub_call_id(call),
         .on_end = from->on_end,
         .on_answer = from->on_answer,
         .arg = from->arg,
+        .on_said = from->on_said,
         .kind = from->kind,
         .asked_ms = hub_clock_now_ms(),
         .key = {.ptr = question->text, .len = from->key.len},
@@ -37,7 +39,9 @@ static hub_question *make_question(const hub_call *call, const hub_new_question 
     if (from->params.len > 0) {
         memcpy(question->text + from->key.len, from->params.ptr, from->params.len);
     }
-    hub_binding_hold(hub_call_binding(call));
+    if (question->binding != NULL) {
+        hub_binding_hold(question->binding);
+    }
     return question;
 }
 
@@ -46,7 +50,9 @@ void hub_question_tell(hub_question *question, int32_t status, hub_str json)
     hub_binding *binding = question->binding;
     question->on_end(question, status, json);
     free(question);
-    hub_binding_let_go(binding);
+    if (binding != NULL) {
+        hub_binding_let_go(binding);
+    }
 }
 
 void hub_questions_tell(hub_question *questions)
@@ -193,7 +199,9 @@ hub_asking *hub_asking_of(hub_call *call)
             return NULL;
         }
         asking->call = call;
-        asking->asks = hub_ask_all(hub_toolset_hub(hub_call_toolset(call)));
+        asking->asks =
+            hub_ask_all(hub_call_binding(call) != NULL ? hub_toolset_hub(hub_call_toolset(call))
+                                                       : hub_session_hub(hub_call_session(call)));
         asking->reason = "the call is over";
         ev_timer_init(&asking->expiry, on_expiry, 0., 0.);
         asking->expiry.data = asking;
@@ -264,7 +272,9 @@ int32_t hub_asking_add(hub_call *call, const hub_new_question *from)
         return PATCHBAY_ENOMEM;
     }
     *end = question;
-    hub_call_pause(call);
+    if (question->binding != NULL) { /* before that no clock runs */
+        hub_call_pause(call);
+    }
     if (count == 0 && !asking->is_away) { /* the time of one who is away runs already */
         start_expiry(asking);
     }

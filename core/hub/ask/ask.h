@@ -40,6 +40,21 @@ int32_t hub_ask(hub_binding *binding, uint64_t call, const patchbay_question *qu
  * returns: as patchbay_client_v1.withdraw() */
 int32_t hub_ask_withdraw(hub_binding *binding, uint64_t call, hub_str key);
 
+/* What became of a question of the hub's own, which is over when this is called; the call lives. */
+typedef enum hub_said {
+    HUB_SAID_YES,     /* the user accepted */
+    HUB_SAID_NO,      /* … or declined, or closed the question */
+    HUB_SAID_NOTHING, /* the client failed to ask */
+} hub_said;
+
+typedef void hub_on_yes_or_no(hub_call *call, hub_said said);
+
+/* The hub itself asks the client of a call that a station holds, before any toolset works on it: to
+ * accept what `text` says. `on_said` is told once, unless the call ends first.
+ * returns: PATCHBAY_OK, PATCHBAY_ESTATE (its client cannot be asked), PATCHBAY_ELIMIT (too many calls
+ *          wait for their clients), PATCHBAY_ENOMEM */
+int32_t hub_ask_yes_or_no(hub_call *call, hub_str text, hub_on_yes_or_no *on_said);
+
 /* A response that a session sent: give it to the question it answers. False when there is none. */
 bool hub_ask_take_answer(hub_session *session, const hub_message *message);
 

@@ -17,17 +17,20 @@
 
 typedef struct hub_question hub_question;
 typedef struct hub_asking hub_asking;
+typedef struct hub_asks hub_asks;
 
 /* How a question ended, as patchbay_on_answer; `json` is borrowed. It is freed afterwards. */
 typedef void hub_question_end(const hub_question *question, int32_t status, hub_str json);
 
 struct hub_question {
     hub_question *next;
-    hub_binding *binding; /* not closed before the question has ended */
+    hub_asks *asks;
+    hub_binding *binding; /* not closed before the question has ended; NULL: the hub itself asks */
     uint64_t call;        /* an id: the call may be over */
     hub_question_end *on_end;
     patchbay_on_answer *on_answer; /* of the plugin, called by on_end with … */
     void *arg;                     /* … this */
+    hub_on_yes_or_no *on_said;     /* of a station, when the hub itself asks */
     hub_input_kind kind;
     uint64_t number; /* id of the request to a legacy client; 0: not sent yet */
     uint64_t asked_ms;
@@ -43,14 +46,13 @@ typedef struct hub_new_question {
     hub_question_end *on_end;
     patchbay_on_answer *on_answer;
     void *arg;
+    hub_on_yes_or_no *on_said;
     hub_input_kind kind;
     hub_str key;
     hub_str params;
 } hub_new_question;
 
 /* The questions of a whole hub. */
-typedef struct hub_asks hub_asks;
-
 struct hub_asks {
     hub_orchestrator *hub;
     hub_key key;
@@ -124,6 +126,9 @@ hub_asking *hub_asking_find(const hub_call *call);
 
 /* The call's, made when it is not there; NULL when out of memory. */
 hub_asking *hub_asking_of(hub_call *call);
+
+/* Whether the client of a call can be asked this now, as far as it goes by its client. */
+bool hub_asking_fits(const hub_call *call, const hub_input_request *what);
 
 /* Ask. The capability has been checked.
  * returns: PATCHBAY_OK, PATCHBAY_EINVAL (key used already), PATCHBAY_ELIMIT, PATCHBAY_ENOMEM */

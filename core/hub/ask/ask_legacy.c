@@ -38,7 +38,7 @@ static hub_err send_question(const hub_call *call, hub_question *question, uint6
         HUB_STR("}"),
     };
     question->number = number;
-    if (question->kind == HUB_INPUT_ELICITATION) {
+    if (question->kind == HUB_INPUT_ELICITATION && question->binding != NULL) {
         hub_elicitation_note(call, question->params);
     }
     return hub_call_port(call)->ops->send(
@@ -81,18 +81,29 @@ void hub_ask_legacy_take_all_back(const hub_asking *asking)
     }
 }
 
-/* Take the question with that number out of the call's, or NULL. */
-static hub_question *take_question(hub_asking *asking, uint64_t number)
+/* Where the call's question with that number is linked, or where there is none. */
+static hub_question **find_question(hub_asking *asking, uint64_t number)
 {
-    for (hub_question **link = &asking->first; *link != NULL; link = &(*link)->next) {
-        hub_question *question = *link;
-        if (question->number == number) {
-            *link = question->next;
-            question->next = NULL;
-            return question;
-        }
+    hub_question **link = &asking->first;
+    while (*link != NULL && (*link)->number != number) {
+        link = &(*link)->next;
     }
-    return NULL;
+    return link;
+}
+
+/* Its client has answered a question of the call. */
+static void take_answer(hub_call *call, hub_question **link, const hub_message *message)
+{
+    bool is_result = message->kind == HUB_MESSAGE_RESULT;
+    hub_question *question = *link;
+    if (!hub_call_client_returns(call)) {
+        return;
+    }
+    *link = question->next;
+    question->next = NULL;
+    hub_asking_settle(hub_asking_find(call));
+    hub_question_tell(question, is_result ? PATCHBAY_ANSWERED : PATCHBAY_REFUSED,
+                      message->at[is_result ? HUB_M_RESULT : HUB_M_ERROR]);
 }
 
 bool hub_ask_take_answer(hub_session *session, const hub_message *message)
@@ -103,13 +114,10 @@ bool hub_ask_take_answer(hub_session *session, const hub_message *message)
     }
     for (hub_call *call = hub_session_calls(session); call != NULL;
          call = hub_call_next_of_session(call)) {
-        hub_question *question =
-            hub_asking_find(call) != NULL ? take_question(hub_asking_find(call), number) : NULL;
-        if (question != NULL) {
-            bool is_result = message->kind == HUB_MESSAGE_RESULT;
-            hub_asking_settle(hub_asking_find(call));
-            hub_question_tell(question, is_result ? PATCHBAY_ANSWERED : PATCHBAY_REFUSED,
-                              message->at[is_result ? HUB_M_RESULT : HUB_M_ERROR]);
+        hub_asking *asking = hub_asking_find(call);
+        hub_question **link = asking != NULL ? find_question(asking, number) : NULL;
+        if (link != NULL && *link != NULL) {
+            take_answer(call, link, message);
             return true;
         }
     }

@@ -57,14 +57,19 @@ static bool has_digest(const hub_call *call)
     return part != NULL && part->has_digest;
 }
 
+bool hub_asking_fits(const hub_call *call, const hub_input_request *what)
+{
+    return (hub_call_context(call)->era == HUB_ERA_LEGACY || has_digest(call)) &&
+           hub_input_request_fits(what, hub_call_context(call)->revision,
+                                  hub_call_context(call)->capabilities);
+}
+
 /* Whether the client of a call can be asked this now. */
 static bool can_ask(const hub_call *call, const hub_input_request *what)
 {
     bool is_ours = hub_call_is_internal(call) && !hub_call_is_unasked(call);
     return !is_ours && (!hub_call_is_idle(call) || hub_call_is_unasked(call)) &&
-           (hub_call_context(call)->era == HUB_ERA_LEGACY || has_digest(call)) &&
-           hub_input_request_fits(what, hub_call_context(call)->revision,
-                                  hub_call_context(call)->capabilities);
+           hub_asking_fits(call, what);
 }
 
 int32_t hub_ask(hub_binding *binding, uint64_t id, const patchbay_question *question)

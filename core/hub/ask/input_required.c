@@ -422,6 +422,9 @@ static hub_verdict resume(const hub_request *request)
         return HUB_ANSWERED;
     }
     hub_asking_find(call)->is_away = false;
+    if (!hub_call_client_returns(call)) {
+        return HUB_ANSWERED;
+    }
     if (hub_asking_find(call)->is_finished) {
         respond_kept(call);
     } else {

@@ -123,6 +123,10 @@ struct hub_station {
     /* A request is refused before it is a call, or instead of becoming one. */
     void (*refuse)(const struct hub_request *request);
 
+    /* Its client has answered what it was asked, or is back with another request, and the call goes on
+     * with that next. HUB_GO_ON, or HUB_ANSWERED. Told as `end` is. */
+    hub_verdict (*client_returns)(struct hub_call *call);
+
     /* Progress of a call is about to be told to its client, which is there: the params may be
      * replaced by others in `text`, which is initialised and empty. Empty: it is not told. */
     void (*progress)(struct hub_call *call, hub_str *params, hub_buf *text);

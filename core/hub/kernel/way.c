@@ -169,6 +169,18 @@ void hub_call_visit(hub_call *call, const hub_station *station)
     }
 }
 
+bool hub_call_client_returns(hub_call *call)
+{
+    HUB_IS(call, CALL);
+    for (hub_station_mask left = call->begun | call->used; left != 0; left &= left - 1) {
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        if (station->client_returns != NULL && station->client_returns(call) != HUB_GO_ON) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void hub_call_hand_over_again(hub_call *call, patchbay_request *request)
 {
     HUB_IS(call, CALL);

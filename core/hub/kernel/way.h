@@ -52,6 +52,10 @@ void hub_call_send_from(hub_call *call, const hub_station *station, const hub_ke
  * came. Of a call whose way is yet to begin nothing changes. */
 void hub_call_visit(hub_call *call, const hub_station *station);
 
+/* Its client has said something that the call waited for: the stations are asked whether it may go on
+ * with that. False: it is over. */
+HUB_MUST_CHECK bool hub_call_client_returns(hub_call *call);
+
 /* Hand a request over once more, of a call that is bound: what its instance answered to the first
  * was not its outcome. */
 void hub_call_hand_over_again(hub_call *call, patchbay_request *request);

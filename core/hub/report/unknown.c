@@ -173,7 +173,7 @@ static void add_help(const hub_request *request, hub_kind kind, hub_str name, co
                        "; toolset \"" HUB_STR_FMT "\" is off: call enable_toolset with "
                        "{\"toolsets\": [\"" HUB_STR_FMT "\"]}, then try again",
                        HUB_STR_ARG(off), HUB_STR_ARG(off));
-    } else if (nearest.len > 0) {
+    } else if (nearest.len > 0 && !hub_str_eq(nearest, name)) {
         hub_buf_printf(text, "; did you mean \"" HUB_STR_FMT "\"?", HUB_STR_ARG(nearest));
     }
     if (silent_count > 0) {
@@ -186,30 +186,64 @@ static void add_help(const hub_request *request, hub_kind kind, hub_str name, co
     }
 }
 
+/* What an error says: release both with hub_buf_fini. */
+typedef struct saying {
+    int code;
+    hub_buf text;
+    hub_buf data;
+} saying;
+
+static void make_saying(const hub_request *request, hub_kind kind, hub_str name,
+                        const silence *silent, size_t silent_count, saying *ret_saying)
+{
+    bool is_uri = kind == HUB_KIND_RESOURCE || kind == HUB_KIND_TEMPLATE;
+    hub_buf *text = &ret_saying->text;
+    hub_buf *data = &ret_saying->data;
+    ret_saying->code = is_uri ? hub_rpc_no_resource(request->context.era) : HUB_RPC_INVALID_PARAMS;
+    hub_buf_init(text, HUB_LIMIT_LOG_LINE_BYTES + SILENT_SHOWN * HUB_LIMIT_REASON_BYTES);
+    hub_buf_init(data, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_add(text, hub_str_of(WHAT[kind]));
+    add_quoted(text, name);
+    add_help(request, kind, name, silent, silent_count, text);
+    hub_buf_add(data, HUB_STR("{"));
+    if (is_uri) {
+        hub_json_add_key(data, HUB_STR("uri"));
+        hub_json_add_string(data, name);
+        hub_buf_add_char(data, ',');
+    }
+    hub_buf_add(data, HUB_STR("\"code\":\"TOOL_INVALID_INPUT\",\"retryable\":false}"));
+    if (!hub_buf_ok(data)) {
+        hub_buf_clear(data);
+    }
+}
+
 static void respond_unknown(const hub_request *request, hub_kind kind, hub_str name,
                             const silence *silent, size_t silent_count)
 {
-    bool is_uri = kind == HUB_KIND_RESOURCE || kind == HUB_KIND_TEMPLATE;
-    hub_buf text;
-    hub_buf data;
-    hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES + SILENT_SHOWN * HUB_LIMIT_REASON_BYTES);
-    hub_buf_init(&data, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    saying said;
     hub_request_refuse(request);
-    hub_buf_add(&text, hub_str_of(WHAT[kind]));
-    add_quoted(&text, name);
-    add_help(request, kind, name, silent, silent_count, &text);
-    hub_buf_add(&data, HUB_STR("{"));
-    if (is_uri) {
-        hub_json_add_key(&data, HUB_STR("uri"));
-        hub_json_add_string(&data, name);
-        hub_buf_add_char(&data, ',');
-    }
-    hub_buf_add(&data, HUB_STR("\"code\":\"TOOL_INVALID_INPUT\",\"retryable\":false}"));
-    hub_respond_error(request,
-                      is_uri ? hub_rpc_no_resource(request->context.era) : HUB_RPC_INVALID_PARAMS,
-                      hub_buf_str(&text), hub_buf_ok(&data) ? hub_buf_str(&data) : HUB_STR_EMPTY);
-    hub_buf_fini(&data);
-    hub_buf_fini(&text);
+    make_saying(request, kind, name, silent, silent_count, &said);
+    hub_respond_error(request, said.code, hub_buf_str(&said.text), hub_buf_str(&said.data));
+    hub_buf_fini(&said.data);
+    hub_buf_fini(&said.text);
+}
+
+void hub_unknown_add_error(const hub_call *call, hub_kind kind, hub_str name, hub_buf *out)
+{
+    const hub_request request = {.session = hub_call_session(call),
+                                 .port = hub_call_port(call),
+                                 .context = *hub_call_context(call)};
+    bool is_named = false;
+    saying said;
+    silence silent = {.told = 0};
+    hub_buf_init(&silent.text, HUB_LIMIT_LOG_LINE_BYTES + SILENT_SHOWN * HUB_LIMIT_REASON_BYTES);
+    size_t count =
+        hub_parking_explain(&request, kind, name, on_silent, &silent, SILENT_SHOWN, &is_named);
+    make_saying(&request, kind, name, &silent, count, &said);
+    hub_dialect_add_error(out, said.code, hub_buf_str(&said.text), hub_buf_str(&said.data));
+    hub_buf_fini(&said.data);
+    hub_buf_fini(&said.text);
+    hub_buf_fini(&silent.text);
 }
 
 void hub_unknown_respond(const hub_request *request, hub_kind kind, hub_str name)

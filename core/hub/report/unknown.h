@@ -18,6 +18,10 @@
  * for: with a tool's failure, or a JSON-RPC error. */
 void hub_unknown_respond(const hub_request *request, hub_kind kind, hub_str name);
 
+/* Append the JSON-RPC error that answers the request of a call in the same words; its client is there.
+ */
+void hub_unknown_add_error(const hub_call *call, hub_kind kind, hub_str name, hub_buf *out);
+
 /* The name among those shown that is nearest to a mistyped one; empty: none is near. Names that
  * begin like it come first. Borrowed from the list. */
 hub_str hub_unknown_nearest(const hub_shown *shown, hub_str name);

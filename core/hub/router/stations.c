@@ -7,6 +7,7 @@
 #include "hub/ask/ask.h"
 #include "hub/audit/audit.h"
 #include "hub/catalogs/discovery.h"
+#include "hub/confirm/confirm.h"
 #include "hub/forward/forward.h"
 #include "hub/instances/session_instance.h"
 #include "hub/limits/queue.h"
@@ -39,6 +40,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_OUTPUT_STATION,     /* … of what its client knows of */
     &HUB_TASKS_STATION,      /* is it, or does it become, a task? */
     &HUB_ARGUMENTS_STATION,  /* do they fit the tool? */
+    &HUB_CONFIRM_STATION,    /* does its user have to say yes? */
     &HUB_CATALOGS_STATION,   /* is the tool still there? */
     &HUB_TOOL_RATES_STATION, /* may it be called so often? */
     &HUB_INSTANCES_STATION,  /* has the session an instance of its own? */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the station does with calls: they are decided when they come, when they leave for their
+ * servers after they were held, and when their clients answer what they were asked. */
+#ifndef HUB_HUB_ACCESS_JUDGE_H
+#define HUB_HUB_ACCESS_JUDGE_H
+
+#include "base/digest.h"
+#include "hub/access/access.h"
+#include "hub/kernel/way.h"
+#include "identity/identity.h"
+
+struct kept_call;
+
+/* With a call. */
+typedef struct call_access {
+    hub_identity *identity; /* a reference: the credential of its request; NULL: not noted yet */
+    uint64_t generation;    /* of classes, when it was decided last; 0: it was not */
+    hub_kind kind;
+    bool is_completion; /* it only asks what could be written */
+    bool wants_yes;     /* a rule lets it go on when its user says so … */
+    bool has_yes;       /* … who has */
+    const char *reason; /* of that rule; good while the generation is the same */
+    unsigned char definition[HUB_DIGEST_BYTES]; /* of what its user was asked about */
+    struct kept_call *kept; /* what it is about, where its client can be asked something */
+} call_access;
+
+hub_verdict access_begin(hub_call *call, hub_way *way);
+hub_verdict access_hand_over(hub_call *call, hub_handover *handover);
+hub_verdict access_client_returns(hub_call *call);
+
+#endif

@@ -43,18 +43,28 @@ bool hub_access_may_show_others(const hub_orchestrator *hub)
     return hub_access_in(hub)->may_show_others;
 }
 
-bool hub_access_is_news(const hub_session *session, hub_kind kind, bool is_changed)
+void hub_access_note_told(const hub_session *session, hub_kind kind, hub_shown *listed)
 {
-    if (!hub_access_in(hub_session_hub(session))->is_on) {
-        return is_changed;
-    }
     session_access *own = hub_access_of(session);
-    hub_shown *now = hub_sight_shown(hub_session_sight(session), kind);
-    bool is_news = own->told[kind] != NULL ? !hub_shown_equal(own->told[kind], now) : is_changed;
-    (void)hub_shown_ref(now);
+    if (hub_access_in(hub_session_hub(session))->is_on && own->told[kind] != listed) {
+        hub_shown_unref(own->told[kind]);
+        own->told[kind] = hub_shown_ref(listed);
+    }
+}
+
+uint8_t hub_access_news(const hub_session *session, hub_kind kind, hub_shown *before,
+                        hub_shown *listed)
+{
+    session_access *own = hub_access_of(session);
+    uint8_t news = hub_shown_news(own->told[kind] != NULL ? own->told[kind] : before, listed);
     hub_shown_unref(own->told[kind]);
-    own->told[kind] = now;
-    return is_news;
+    own->told[kind] = hub_access_in(hub_session_hub(session))->is_on ? hub_shown_ref(listed) : NULL;
+    return news;
+}
+
+bool hub_access_has_told(const hub_session *session, hub_kind kind)
+{
+    return hub_access_of(session)->told[kind] != NULL;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/access/classes.h"
 
+#include "hub/instances/session_instance.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/sight.h"
@@ -135,6 +136,23 @@ access_class *hub_access_class_get(hub_session *session)
     hub_identity_unref(own->judged);
     own->judged = hub_identity_ref(identity);
     return own->class;
+}
+
+/* ---- things -------------------------------------------------------------------------------- */
+
+const hub_item *access_find_item(const hub_session *session, const hub_toolset *toolset,
+                                 hub_kind kind, hub_str name)
+{
+    const hub_toolset *shared = hub_session_instance_shared(toolset);
+    const hub_toolset *of = shared != NULL ? shared : toolset;
+    hub_sight sight = {.exposure = hub_session_exposure(session), .revision = HUB_REVISION_NONE};
+    const hub_entry *entry = hub_sight_find_own(sight, kind, hub_str_of(hub_toolset_key(of)), name);
+    if (entry == NULL && kind == HUB_KIND_RESOURCE &&
+        hub_exposure_match(sight.exposure, HUB_REVISION_NONE, of, name, &entry) != HUB_OK) {
+        entry = NULL;
+    }
+    const hub_catalog *list = hub_toolset_list(of, kind);
+    return entry != NULL ? entry->item : list != NULL ? hub_catalog_find(list, name) : NULL;
 }
 
 /* ---- who lacks scopes ------------------------------------------------------------------------ */

@@ -47,6 +47,12 @@ void hub_access_drop_classes(hub_orchestrator *hub);
 hub_access_subject hub_access_subject_of(const hub_toolset *toolset, hub_str name,
                                          const hub_item *item, bool is_tool);
 
+/* What a toolset offers under that name, as the session sees it, or else as the toolset says it now;
+ * of resources, also the template that it belongs to. A session's own instance has what all share.
+ * NULL: nothing is known by that name. */
+const hub_item *access_find_item(const hub_session *session, const hub_toolset *toolset,
+                                 hub_kind kind, hub_str name);
+
 /* What answers who lacks scopes; release both with hub_buf_fini. */
 void access_add_challenge(const hub_access_subject *subject, const hub_access_decision *decision,
                           hub_buf *ret_text, hub_buf *ret_data);

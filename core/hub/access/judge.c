@@ -3,7 +3,6 @@
 
 #include "base/limits.h"
 #include "hub/access/classes.h"
-#include "hub/instances/session_instance.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/sight.h"
@@ -148,33 +147,6 @@ static void add_completed(const hub_message *message, hub_buf *out)
     hub_buf_add_char(out, '}');
 }
 
-static const hub_item *find_in(const hub_catalog *list, hub_str name)
-{
-    return list != NULL ? hub_catalog_find(list, name) : NULL;
-}
-
-/* What a held call was about may have another catalog by now. A session's own instance has none. */
-static const hub_item *find_item(const hub_call *call, const matter *what, hub_kind kind)
-{
-    hub_toolset *shared = hub_session_instance_shared(what->toolset);
-    hub_toolset *toolset = shared != NULL ? shared : what->toolset;
-    const hub_exposure *exposure = hub_session_exposure(hub_call_session(call));
-    const hub_entry *entry = NULL;
-    if (what->item != NULL) {
-        return what->item;
-    }
-    if (hub_toolset_is_meta(toolset)) {
-        return find_in(hub_exposure_own_tools(exposure), what->name);
-    }
-    const hub_item *item = find_in(hub_toolset_list(toolset, kind), what->name);
-    if (item == NULL && kind == HUB_KIND_RESOURCE &&
-        hub_exposure_match(exposure, HUB_REVISION_NONE, toolset, what->name, &entry) == HUB_OK &&
-        entry != NULL) {
-        item = entry->item;
-    }
-    return item;
-}
-
 /* ---- deciding -------------------------------------------------------------------------------- */
 
 /* A rule wants a yes: it is asked for (hub/confirm), or was said to just this definition. */
@@ -211,7 +183,10 @@ static hub_verdict confirm(hub_call *call, const matter *what, const hub_item *i
 static hub_verdict decide(hub_call *call, const matter *what, const access_class *class,
                           call_access *own)
 {
-    const hub_item *item = find_item(call, what, own->kind);
+    const hub_item *item =
+        what->item != NULL
+            ? what->item
+            : access_find_item(hub_call_session(call), what->toolset, own->kind, what->name);
     hub_access_subject subject =
         hub_access_subject_of(what->toolset, what->name, item, own->kind == HUB_KIND_TOOL);
     hub_str arguments = what->arguments.len > 0 ? what->arguments : HUB_STR("{}");

@@ -29,11 +29,16 @@ typedef struct seers {
 
 static void count_sessions(const hub_binding *binding, const hub_audience *audience, seers *seen)
 {
-    if (!hub_audience_has(audience, hub_binding_toolset(binding))) {
+    const hub_toolset *toolset = hub_binding_toolset(binding);
+    if (!hub_audience_has(audience, toolset)) {
         return;
     }
     for (hub_session *at = hub_audience_sessions(audience); at != NULL;
          at = hub_session_next_of_audience(at)) {
+        if (hub_exposure_source(hub_session_exposure(at), hub_str_of(hub_toolset_key(toolset))) ==
+            NULL) {
+            continue; /* rules hide it from that one */
+        }
         if (hub_session_number(at) == hub_ask_told(binding)->roots_of) {
             seen->told = at;
         }

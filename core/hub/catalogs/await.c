@@ -227,10 +227,10 @@ bool hub_parking_await(const hub_request *request, hub_kind kind, hub_str name)
 void hub_parking_review(hub_audience *audience)
 {
     audience_catalogs *in = hub_catalogs_in(audience);
-    const hub_exposure *exposure = hub_audience_exposure(audience);
     parked *one;
     parked *next;
     for (one = in->awaiting; one != NULL; one = next) {
+        const hub_exposure *exposure = hub_session_exposure(hub_call_session(one->call));
         next = one->next;
         for (size_t i = 0; i < one->wait_count; i++) {
             parked_wait *wait = &one->waits[i];

@@ -22,6 +22,7 @@ typedef struct toolset_catalogs {
     bool was_asked;         /* it was asked for, and somebody may wait, when the binding went */
     uint64_t asked_at_ms;   /* when it was made */
     bool is_late;           /* see hub_discovery_note_wait */
+    bool is_looked_at;      /* a list that it is in was asked for, and it is old */
     hub_discovery_run *run; /* that the request belongs to; NULL: none */
     int32_t failed_status;  /* PATCHBAY_…, of the last attempt that failed … */
     char *failure;          /* … and why; NULL: none did since the last that did not */
@@ -61,10 +62,9 @@ typedef struct parked {
 
 /* With an audience. */
 typedef struct audience_catalogs {
-    parked *lists;     /* that wait, oldest first … */
-    parked *awaiting;  /* … and requests that wait for certain toolsets … */
-    parked *going;     /* … and those that go on next */
-    bool is_looked_at; /* a list was asked for */
+    parked *lists;    /* that wait, oldest first … */
+    parked *awaiting; /* … and requests that wait for certain toolsets … */
+    parked *going;    /* … and those that go on next */
 } audience_catalogs;
 
 /* With a call. */

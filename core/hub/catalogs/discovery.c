@@ -10,6 +10,8 @@
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 
 #include <stdlib.h>
@@ -399,35 +401,42 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- asking many ----------------------------------------------------------------------------- */
 
-static bool is_awaited(const hub_audience *audience, const hub_toolset *toolset)
+/* Whether a toolset is active for who sees that, and not hidden as a whole. */
+static bool is_seen(const hub_exposure *exposure, const hub_toolset *toolset)
 {
-    return hub_discovery_is_pending(toolset) && hub_catalogs_of(toolset)->discovery == NULL &&
-           hub_audience_has(audience, toolset);
+    return hub_exposure_source(exposure, hub_str_of(hub_toolset_key(toolset))) != NULL;
 }
 
-void hub_discovery_ask(const hub_audience *audience, hub_str meta)
+static bool is_awaited(const hub_exposure *exposure, const hub_toolset *toolset)
 {
-    hub_orchestrator *hub = hub_audience_hub(audience);
+    return hub_discovery_is_pending(toolset) && hub_catalogs_of(toolset)->discovery == NULL &&
+           is_seen(exposure, toolset);
+}
+
+void hub_discovery_ask(const hub_session *session, hub_str meta)
+{
+    hub_orchestrator *hub = hub_session_hub(session);
     size_t count = 0;
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        count += is_awaited(audience, hub_toolset_at(hub, i));
+        count += is_awaited(hub_session_exposure(session), hub_toolset_at(hub, i));
     }
     hub_discovery_run *run = hub_discovery_begin(hub, count, meta);
     for (size_t i = 0; count > 0 && i < hub_toolset_total(hub); i++) {
-        if (is_awaited(audience,
-                       hub_toolset_at(hub, i))) { /* still: others may have changed that */
+        /* Still: others may have changed that. */
+        if (is_awaited(hub_session_exposure(session), hub_toolset_at(hub, i))) {
             ask(hub_toolset_at(hub, i), run, AWAITED);
         }
     }
     hub_discovery_asked(run);
 }
 
+/* Whether somebody still has the toolset that a list was asked for with. */
 static bool is_looked_at(const hub_orchestrator *hub, const hub_toolset *toolset)
 {
-    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+    for (size_t i = 0; hub_catalogs_of(toolset)->is_looked_at && i < hub_profile_total(hub); i++) {
         for (const hub_audience *at = hub_profile_audience(hub_profile_at(hub, i)); at != NULL;
              at = hub_audience_next(at)) {
-            if (hub_catalogs_in(at)->is_looked_at && hub_audience_has(at, toolset)) {
+            if (hub_audience_has(at, toolset)) {
                 return true;
             }
         }
@@ -452,27 +461,26 @@ static void on_refresh(struct ev_loop *loop, ev_timer *timer, int events)
         }
     }
     hub_discovery_asked(run);
-    for (size_t i = 0; i < hub_profile_total(hub); i++) {
-        for (const hub_audience *at = hub_profile_audience(hub_profile_at(hub, i)); at != NULL;
-             at = hub_audience_next(at)) {
-            hub_catalogs_in(at)->is_looked_at = false;
-        }
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        hub_catalogs_of(hub_toolset_at(hub, i))->is_looked_at = false;
     }
     hub_catalogs_with(hub)->refresh_trace[0] = '\0';
 }
 
-void hub_discovery_refresh(const hub_audience *audience, hub_str meta)
+void hub_discovery_refresh(const hub_session *session, hub_str meta)
 {
-    hub_orchestrator *hub = hub_audience_hub(audience);
+    hub_orchestrator *hub = hub_session_hub(session);
     bool is_needed = false;
-    for (size_t i = 0; !is_needed && i < hub_toolset_total(hub); i++) {
-        is_needed = wants_refresh(hub_toolset_at(hub, i)) &&
-                    hub_audience_has(audience, hub_toolset_at(hub, i));
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        const hub_toolset *toolset = hub_toolset_at(hub, i);
+        if (wants_refresh(toolset) && is_seen(hub_session_exposure(session), toolset)) {
+            hub_catalogs_of(toolset)->is_looked_at = true;
+            is_needed = true;
+        }
     }
     if (!is_needed) {
         return;
     }
-    hub_catalogs_in(audience)->is_looked_at = true;
     if (!ev_is_active(&hub_catalogs_with(hub)->refresh)) {
         hub_discovery_keep_trace(hub_discovery_trace_of(meta),
                                  hub_catalogs_with(hub)->refresh_trace);

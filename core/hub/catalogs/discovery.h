@@ -107,11 +107,12 @@ bool hub_discovery_is_due(const hub_toolset *toolset);
 /* Ask it, as a part of the run: its server is started, if only to confirm what is known. */
 void hub_discovery_wake(hub_toolset *toolset, hub_discovery_run *run);
 
-/* Ask all toolsets that the audience sees whose catalog is awaited (hub_toolset_is_pending). */
-void hub_discovery_ask(const hub_audience *audience, hub_str meta);
+/* Ask all toolsets that the session sees something of, or may, whose catalog is awaited
+ * (hub_toolset_is_pending). */
+void hub_discovery_ask(const hub_session *session, hub_str meta);
 
-/* A client looks at the audience's lists: what is too old is asked for, a moment later. */
-void hub_discovery_refresh(const hub_audience *audience, hub_str meta);
+/* A client looks at its lists: what of them is too old is asked for, a moment later. */
+void hub_discovery_refresh(const hub_session *session, hub_str meta);
 
 /* The catalog is what the toolset's server says now, whoever made it say so: it counts as current,
  * it is remembered, and calls of tools that it lacks fail. The log has it when it had failed. */

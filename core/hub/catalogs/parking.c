@@ -131,7 +131,7 @@ static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
     hub_call *call = timer->data;
     call_catalogs *part = hub_call_find_part(call, &HUB_CATALOGS_STATION);
     hub_audience *audience = hub_session_audience(hub_call_session(call));
-    note_wait(hub_audience_exposure(audience));
+    note_wait(hub_session_exposure(hub_call_session(call)));
     parking_resume(&part->parked);
     hub_parking_wake(audience);
 }
@@ -147,7 +147,7 @@ bool hub_parking_list(const hub_request *request)
         const hub_settings *settings = hub_settings_of(hub_audience_hub(audience));
         parking_enter(one, &hub_catalogs_in(audience)->lists);
         hub_call_wait(one->call, settings->limits.discover_timeout_ms, on_time);
-        hub_discovery_ask(audience, request->message->at[HUB_M_META]);
+        hub_discovery_ask(request->session, request->message->at[HUB_M_META]);
         hub_parking_wake(audience);
     }
     return true;
@@ -174,9 +174,17 @@ void hub_parking_move(hub_session *session, hub_audience *from)
 void hub_parking_wake(hub_audience *audience)
 {
     audience_catalogs *in = hub_catalogs_in(audience);
-    bool is_over = in->lists != NULL && !is_useful(hub_audience_exposure(audience));
-    while (is_over && in->lists != NULL) {
-        parking_move(in->lists, &in->going);
+    const hub_exposure *looked_at = NULL;
+    bool is_over = false;
+    parked *next;
+    for (parked *one = in->lists; one != NULL; one = next) { /* mostly, they all see the same */
+        const hub_exposure *exposure = hub_session_exposure(hub_call_session(one->call));
+        next = one->next;
+        is_over = exposure == looked_at ? is_over : !is_useful(exposure);
+        looked_at = exposure;
+        if (is_over) {
+            parking_move(one, &in->going);
+        }
     }
     parking_resume_all(in);
 }

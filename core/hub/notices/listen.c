@@ -9,6 +9,7 @@
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
+#include "hub/notices/notifier.h"
 #include "hub/notices/subscription_internal.h"
 
 #include <stdlib.h>
@@ -268,6 +269,7 @@ void hub_listen_open(const hub_request *request)
         hub_respond_refusal(request, HUB_ENOMEM);
         return;
     }
+    hub_notifier_begin_to_tell(session);
     listen->awaited = 1; /* not acknowledged before all have been asked */
     hub_subscription_begin(listen);
     hub_listen_settled(listen);

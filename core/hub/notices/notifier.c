@@ -80,23 +80,56 @@ static void find_news(const hub_session *session, hub_sight sight, const uint8_t
     }
 }
 
+/* What is listed of a kind for a session: one reference, or NULL when out of memory. */
+static hub_shown *get_listed(const hub_session *session, hub_kind kind)
+{
+    hub_shown *shown = NULL;
+    hub_err err = hub_sight_get_listed(hub_session_exposure(session), hub_session_profile(session),
+                                       kind, &shown);
+    return err == HUB_OK ? shown : NULL;
+}
+
+void hub_notifier_begin_to_tell(const hub_session *session)
+{
+    for (int kind = 0; hub_access_is_on(hub_session_hub(session)) && kind < HUB_KINDS; kind++) {
+        hub_shown *listed = hub_access_has_told(session, (hub_kind)kind)
+                                ? NULL
+                                : get_listed(session, (hub_kind)kind);
+        if (listed != NULL) {
+            hub_access_note_told(session, (hub_kind)kind, listed);
+        }
+        hub_shown_unref(listed);
+    }
+}
+
+/* Of which kinds a session is listed something else than its client knows of, where rules decide what
+ * that is, or did: in all revisions. `before`: what there was for who sees all. */
+static void find_own(const hub_session *session, const uint8_t changed[HUB_KINDS],
+                     hub_shown *const before[HUB_KINDS], uint8_t ret_own[HUB_KINDS])
+{
+    bool is_gated = hub_access_is_on(hub_session_hub(session));
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_shown *listed = NULL;
+        ret_own[kind] = changed[kind];
+        if (is_gated || hub_access_has_told(session, (hub_kind)kind)) {
+            listed = get_listed(session, (hub_kind)kind);
+            ret_own[kind] = listed != NULL
+                                ? hub_access_news(session, (hub_kind)kind, before[kind], listed)
+                                : UINT8_MAX; /* told in vain, at worst */
+        }
+        hub_shown_unref(listed);
+    }
+}
+
 /* A legacy client hears of the lists that were announced to it, a modern one of those that it asked
  * for; each of what differs in its own revision. */
 static void tell_session(const hub_session *session, const uint8_t changed[HUB_KINDS],
-                         bool is_asked_for)
+                         hub_shown *const before[HUB_KINDS], bool is_asked_for)
 {
     hub_sight sight = hub_session_sight(session);
     bool is_news[HUB_TOPICS];
-    uint8_t own[HUB_KINDS]; /* of what this one may see */
-    bool is_gated = hub_access_is_on(hub_session_hub(session));
-    for (int kind = 0; kind < HUB_KINDS; kind++) {
-        bool is_changed = changed[kind] != 0;
-        if (!is_gated || is_fixed(hub_session_profile(session), (hub_kind)kind)) {
-            own[kind] = changed[kind];
-        } else {
-            own[kind] = hub_access_is_news(session, (hub_kind)kind, is_changed) ? UINT8_MAX : 0;
-        }
-    }
+    uint8_t own[HUB_KINDS];
+    find_own(session, changed, before, own);
     find_news(session, sight, own, is_asked_for, is_news);
     for (int topic = 0; topic < HUB_TOPICS; topic++) {
         if (is_news[topic] && hub_session_is_initialized(session) &&
@@ -117,24 +150,29 @@ static void tell_session(const hub_session *session, const uint8_t changed[HUB_K
 
 static void tell(hub_notifier *notifier)
 {
+    const hub_orchestrator *hub = hub_audience_hub(notifier->audience);
     uint8_t changed[HUB_KINDS];
-    bool any = false;
+    hub_shown *before[HUB_KINDS];
+    bool any = hub_access_is_on(hub) || hub_access_may_show_others(hub);
     bool is_asked_for = notifier->is_asked_for;
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         hub_shown *now = get_current(notifier, (hub_kind)kind);
+        before[kind] = hub_shown_ref(notifier->told[kind]);
         changed[kind] = notifier->seen[kind] | hub_shown_news(notifier->told[kind], now);
         hub_shown_unref(now);
         any = any || changed[kind] != 0;
     }
     hub_notifier_settle(notifier);
-    if (!any && !hub_access_is_on(hub_audience_hub(notifier->audience))) {
-        return;
+    if (any) {
+        notifier->quiet_until = hub_clock_now_ms() + HUB_LIMIT_NOTIFY_STORM_MS;
+        notifier->count++;
     }
-    notifier->quiet_until = hub_clock_now_ms() + HUB_LIMIT_NOTIFY_STORM_MS;
-    notifier->count++;
-    for (const hub_session *session = hub_audience_sessions(notifier->audience); session != NULL;
-         session = hub_session_next_of_audience(session)) {
-        tell_session(session, changed, is_asked_for);
+    for (const hub_session *session = any ? hub_audience_sessions(notifier->audience) : NULL;
+         session != NULL; session = hub_session_next_of_audience(session)) {
+        tell_session(session, changed, before, is_asked_for);
+    }
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_shown_unref(before[kind]);
     }
 }
 

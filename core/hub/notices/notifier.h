@@ -36,6 +36,10 @@ void hub_notifier_look(hub_notifier *notifier);
  * operator asked for; what modules do of their own accord is told less often. */
 void hub_notifier_changed(hub_notifier *notifier, bool is_asked_for);
 
+/* The client of a session can be told of changes from now on: what it is listed now is what it knows.
+ */
+void hub_notifier_begin_to_tell(const hub_session *session);
+
 /* A client was given the list of that kind as it is now. Should it change back before clients are
  * told, there still is something to tell this one. */
 void hub_notifier_seen(hub_notifier *notifier, hub_sight sight, hub_kind kind);

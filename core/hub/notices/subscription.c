@@ -3,10 +3,13 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "hub/access/access.h"
+#include "hub/instances/session_instance.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/sight.h"
 #include "hub/notices/subscription_internal.h"
 #include "hub/notices/update_pace.h"
+#include "hub/report/unknown.h"
 
 #include <stdlib.h>
 
@@ -334,26 +337,64 @@ void hub_subscription_rebind(hub_toolset *toolset)
     tell_all_begin(toolset);
 }
 
-/* Put the subscribers of profiles without the toolset to sleep; who waits for an answer gets one,
- * and is none. */
+/* Rules forbid it: who waits for an answer gets that of an unknown resource. */
+static void forbid(hub_subscriber *subscriber)
+{
+    hub_call *call =
+        subscriber->call != 0
+            ? hub_call_find(hub_calls_of(hub_toolset_hub(subscriber->subscription->toolset)),
+                            subscriber->call, NULL)
+            : NULL;
+    hub_buf uri;
+    hub_buf error;
+    hub_buf_init(&uri, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_init(&error, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    if (call != NULL) {
+        hub_subscriber_add_uri(subscriber, hub_subscription_uri(subscriber->subscription), &uri);
+        hub_unknown_add_error(call, HUB_KIND_RESOURCE, hub_buf_str(&uri), &error);
+        hub_subscriber_answer(
+            subscriber, &(hub_outcome){.status = PATCHBAY_RPC_ERROR, .json = hub_buf_str(&error)});
+    }
+    if (subscriber->is_awaited) {
+        settle_awaited(subscriber, true);
+    } else {
+        forget(subscriber);
+    }
+    hub_buf_fini(&error);
+    hub_buf_fini(&uri);
+}
+
+/* The toolset is gone from the sight of a subscriber, who sleeps until it is back; who waits for an
+ * answer gets one, and is none. */
+static void lose(hub_subscriber *subscriber)
+{
+    if (subscriber->call != 0) {
+        answer_waiting(subscriber, &(hub_outcome){.status = PATCHBAY_UNAVAILABLE,
+                                                  .json = HUB_STR("the toolset was disabled")});
+        return;
+    }
+    subscriber->is_asleep = true;
+    subscriber->subscription->awake--;
+    if (subscriber->is_awaited) {
+        settle_awaited(subscriber, false);
+    }
+}
+
+/* Put the subscribers of profiles without the toolset to sleep, and end those of whom rules hide it,
+ * or the resource. */
 static void sweep_one(hub_subscription *subscription)
 {
-    hub_str key = hub_str_of(hub_toolset_settings_of(subscription->toolset)->key);
+    const hub_toolset *toolset = subscription->toolset;
     hub_subscriber *next;
     for (hub_subscriber *at = subscription->first; at != NULL; at = next) {
         next = at->next;
-        if (at->is_asleep || hub_exposure_source(hub_session_exposure(at->session), key) != NULL) {
-            continue;
-        }
-        if (at->call != 0) {
-            answer_waiting(at, &(hub_outcome){.status = PATCHBAY_UNAVAILABLE,
-                                              .json = HUB_STR("the toolset was disabled")});
-        } else {
-            at->is_asleep = true;
-            subscription->awake--;
-            if (at->is_awaited) {
-                settle_awaited(at, false);
+        if (!hub_audience_has(hub_session_audience(at->session), toolset)) {
+            if (!at->is_asleep) {
+                lose(at);
             }
+        } else if (!hub_access_lets_hear(at->session, toolset,
+                                         hub_subscription_uri(subscription))) {
+            forbid(at);
         }
     }
 }
@@ -373,9 +414,14 @@ void hub_subscription_sweep(hub_toolset *toolset, bool at_once)
     (void)at_once;
     if (hub_toolset_is_own(toolset)) {
         hub_subscription_drop(toolset); /* its session has it no more */
-    } else {
-        hub_subscription_sleep(toolset);
+        return;
     }
+    hub_toolset *next;
+    for (hub_toolset *own = hub_session_instances_of(toolset); own != NULL; own = next) {
+        next = hub_session_instances_next(own);
+        hub_subscription_sleep(own); /* rules may be others */
+    }
+    hub_subscription_sleep(toolset);
 }
 
 void hub_subscription_sleep(hub_toolset *toolset)

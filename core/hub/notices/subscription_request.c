@@ -2,6 +2,7 @@
 /* What clients ask for: subscriptions to resources, and their end. */
 #include "base/limits.h"
 #include "base/log.h"
+#include "hub/access/access.h"
 #include "hub/content/content.h"
 #include "hub/instances/session_instance.h"
 #include "hub/kernel/sight.h"
@@ -12,6 +13,7 @@ static const hub_outcome DONE = {.status = PATCHBAY_RESULT, .json = {.ptr = "{}"
 /* A resource that a client wants to hear of. */
 typedef struct target {
     hub_toolset *toolset; /* NULL: nobody has it */
+    const hub_entry *entry;
     hub_buf own_uri;
     bool is_mapped; /* the client's URI has the toolset in it */
 } target;
@@ -22,6 +24,7 @@ static hub_err find_target(const hub_request *request, hub_str uri, target *ret_
     hub_buf_init(&ret_target->own_uri, HUB_LIMIT_URI_BYTES);
     const hub_entry *entry =
         hub_sight_find_resource(hub_request_sight(request), uri, &ret_target->own_uri);
+    ret_target->entry = entry;
     ret_target->toolset = entry != NULL ? entry->owner : NULL;
     ret_target->is_mapped = ret_target->own_uri.len != uri.len;
     return ret_target->own_uri.failed;
@@ -94,6 +97,9 @@ void hub_subscription_open(const hub_request *request)
         hub_respond_refusal(request, err);
     } else if (what.toolset == NULL) {
         hub_content_miss_resource(request, hub_buf_str(&uri));
+    } else if (!hub_access_admits(request, what.entry, hub_buf_str(&what.own_uri),
+                                  hub_buf_str(&uri))) {
+        ; /* it has been answered */
     } else if (!hub_toolset_capabilities(what.toolset)->subscribes) {
         respond_mute(request, what.toolset);
     } else {
@@ -180,6 +186,9 @@ static hub_subscription_fate add(hub_session *session, hub_listen *listen, const
     hub_toolset *toolset;
     hub_error why = {.code = HUB_OK};
     if (what->toolset == NULL) {
+        return HUB_SUBSCRIPTION_UNKNOWN;
+    }
+    if (!hub_access_lets_hear(session, what->toolset, own_uri)) {
         return HUB_SUBSCRIPTION_UNKNOWN;
     }
     if (!hub_toolset_capabilities(what->toolset)->subscribes) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A resource has changed: who is told, and under which URI. */
 #include "base/limits.h"
+#include "hub/access/access.h"
 #include "hub/notices/subscription_internal.h"
 #include "hub/notices/update_pace.h"
 #include "tools/mapped_uri.h"
@@ -23,7 +24,8 @@ static void tell(hub_subscriber *subscriber, hub_str uri)
     hub_buf known;
     hub_buf params;
     if (hub_session_is_closing(subscriber->session) || subscriber->is_asleep ||
-        subscriber->is_repeat || (listen != NULL && listen->is_over)) {
+        subscriber->is_repeat || (listen != NULL && listen->is_over) ||
+        !hub_access_lets_hear(subscriber->session, subscriber->subscription->toolset, uri)) {
         return;
     }
     if (listen != NULL && !listen->is_acknowledged) {

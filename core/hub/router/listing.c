@@ -2,6 +2,7 @@
 #include "hub/router/listing.h"
 
 #include "base/limits.h"
+#include "hub/access/access.h"
 #include "hub/catalogs/announce.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
@@ -103,6 +104,9 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
     if (err != HUB_OK) {
         hub_respond_refusal(request, err);
         return;
+    }
+    if (request->message->at[HUB_M_CURSOR].len == 0) { /* not of parts of another list */
+        hub_access_note_told(request->session, kind, listed);
     }
     respond_page(request, kind, hub_shown_in(listed, sight.revision));
     hub_shown_unref(listed);

@@ -17,6 +17,7 @@
 #include "hub/kernel/way.h"
 #include "hub/notices/listen.h"
 #include "hub/notices/logging.h"
+#include "hub/notices/notifier.h"
 #include "hub/notices/subscription.h"
 #include "hub/report/status.h"
 #include "hub/report/unknown.h"
@@ -55,7 +56,7 @@ static void handle_list(const hub_request *request, hub_kind kind)
         return;
     }
     hub_listing_respond(request, kind);
-    hub_discovery_refresh(hub_session_audience(request->session), request->message->at[HUB_M_META]);
+    hub_discovery_refresh(request->session, request->message->at[HUB_M_META]);
 }
 
 static void handle_tools_list(const hub_request *request)
@@ -265,6 +266,7 @@ static void handle_initialize(const hub_request *request)
     }
     hub_session_agree(session, revision, declared);
     hub_listing_respond_initialize(request, revision);
+    hub_notifier_begin_to_tell(session);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "hub/access/access.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
@@ -23,7 +24,8 @@ struct hub_task_watch {
     uint64_t call; /* the id of the call that made the task: the toolset's progress token for it */
     hub_str token; /* the client's, raw; empty: it wants none */
     size_t id_len;
-    char text[]; /* id, token */
+    hub_str tool; /* that made it, by the toolset's own name */
+    char text[];  /* id, token, tool */
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -100,14 +102,15 @@ void hub_task_watch_begin(const hub_call *call, hub_str id)
     hub_toolset *toolset = hub_binding_toolset(hub_call_binding(call));
     hub_session *session = hub_call_session(call);
     hub_str token = hub_call_context(call)->progress_token;
+    hub_str tool = hub_str_of(hub_task_of(call)->tool);
     hub_task_watch_end(toolset, id); /* a server that uses an id again means another task */
     if (hub_tasks_in(session)->task_count >= HUB_LIMIT_WATCHED_TASKS_PER_SESSION) {
         forget(hub_tasks_in(session)->oldest_task);
     }
-    if (*hub_tasks_count(toolset) >= HUB_LIMIT_WATCHED_TASKS) {
+    if (*hub_tasks_count(toolset) >= HUB_LIMIT_WATCHED_TASKS || tool.len == 0) {
         return;
     }
-    hub_task_watch *watch = calloc(1, sizeof *watch + id.len + token.len);
+    hub_task_watch *watch = calloc(1, sizeof *watch + id.len + token.len + tool.len);
     if (watch == NULL) {
         return; /* its client polls */
     }
@@ -115,11 +118,10 @@ void hub_task_watch_begin(const hub_call *call, hub_str id)
     watch->session = session;
     watch->call = hub_call_id(call);
     watch->id_len = id.len;
-    memcpy(watch->text, id.ptr, id.len);
-    if (token.len > 0) {
-        memcpy(watch->text + id.len, token.ptr, token.len);
-    }
-    watch->token = (hub_str){.ptr = watch->text + id.len, .len = token.len};
+    char *at = watch->text;
+    (void)hub_str_put(&at, id);
+    watch->token = hub_str_put(&at, token);
+    watch->tool = hub_str_put(&at, tool);
     if (add_to_tables(watch)) {
         link_session(watch);
     } else {
@@ -131,6 +133,23 @@ void hub_task_watch_forget_session(hub_session *session)
 {
     while (hub_tasks_in(session)->oldest_task != NULL) {
         forget(hub_tasks_in(session)->oldest_task);
+    }
+}
+
+/* Whether its session still sees the tool; else it hears of the task no more. */
+static bool is_seen(const hub_task_watch *watch)
+{
+    return hub_access_shows_tool(watch->session, watch->toolset, watch->tool);
+}
+
+void hub_task_watch_review(hub_session *session)
+{
+    hub_task_watch *next;
+    for (hub_task_watch *at = hub_tasks_in(session)->oldest_task; at != NULL; at = next) {
+        next = at->session_next;
+        if (!is_seen(at)) {
+            forget(at);
+        }
     }
 }
 
@@ -164,7 +183,7 @@ void hub_task_watch_status(hub_toolset *toolset, hub_str params)
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
     hub_str told = hub_tasks_notification(toolset, session, params, true, &text);
-    if (told.len > 0 && !hub_session_is_closing(session)) {
+    if (told.len > 0 && !hub_session_is_closing(session) && is_seen(watch)) {
         hub_respond_notify(hub_session_port(session), HUB_STR("notifications/tasks/status"), told);
     }
     hub_buf_fini(&text);
@@ -184,7 +203,8 @@ bool hub_task_watch_progress(hub_toolset *toolset, uint64_t call, hub_str params
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
     hub_str told = hub_tasks_notification(toolset, session, params, false, &text);
-    if (told.len > 0 && watch->token.len > 0 && !hub_session_is_closing(session)) {
+    if (told.len > 0 && watch->token.len > 0 && !hub_session_is_closing(session) &&
+        is_seen(watch)) {
         hub_progress_notify(hub_session_port(session), watch->token, told);
     }
     hub_buf_fini(&text);
@@ -199,9 +219,9 @@ bool hub_task_watch_message(const hub_binding *binding, hub_str params)
         return false;
     }
     const hub_task_watch *watch = find_raw(toolset, hub_tasks_related_id(params));
-    hub_session *session = waiting != NULL ? hub_call_session(waiting)
-                           : watch != NULL ? watch->session
-                                           : NULL;
+    hub_session *session = waiting != NULL                   ? hub_call_session(waiting)
+                           : watch != NULL && is_seen(watch) ? watch->session
+                                                             : NULL;
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
     hub_str told = session != NULL ? hub_tasks_notification(toolset, session, params, false, &text)

@@ -23,6 +23,9 @@ void hub_task_watch_end(hub_toolset *toolset, hub_str id);
 void hub_task_watch_forget_session(hub_session *session);
 void hub_task_watch_forget_toolset(hub_toolset *toolset);
 
+/* The rules are others: a session hears no more of tasks of tools that they hide from it. */
+void hub_task_watch_review(hub_session *session);
+
 /* A toolset tells that a task has changed: params of notifications/tasks/status. */
 void hub_task_watch_status(hub_toolset *toolset, hub_str params);
 

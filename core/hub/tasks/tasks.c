@@ -2,6 +2,7 @@
 #include "hub/tasks/tasks.h"
 
 #include "base/limits.h"
+#include "hub/access/access.h"
 #include "hub/catalogs/announce.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
@@ -133,11 +134,14 @@ static hub_verdict begin(hub_call *call, hub_way *way)
     if (way->is_aside || !hub_call_is_of_tool(call) || way->item == NULL) {
         return HUB_GO_ON;
     }
+    call_task *part;
     switch (read_wish(call, way)) {
     case UNWANTED:
         return HUB_GO_ON;
     case WANTED:
-        ((call_task *)hub_call_part_of(call, &HUB_TASKS_STATION))->role = TASK_MADE;
+        part = hub_call_part_of(call, &HUB_TASKS_STATION);
+        part->role = TASK_MADE;
+        part->tool = hub_str_dup(way->name);      /* without it nobody hears of the task */
         hub_call_set_of_tool(call, false, false); /* what fails to become a task has no result */
         return HUB_GO_ON;
     case HIDDEN:
@@ -260,6 +264,7 @@ static void drop(hub_call *call)
     call_task *part = hub_call_find_part(call, &HUB_TASKS_STATION);
     if (part != NULL) {
         free(part->task);
+        free(part->tool);
         if (part->hidden != NULL) {
             free(part->hidden->text);
         }
@@ -284,6 +289,17 @@ static bool wants_toolset(const hub_toolset *toolset)
     return can->runs_tasks || can->extends_tasks;
 }
 
+/* Other rules: nobody hears any more of tasks of tools that they hide. */
+static void settings_changed(hub_orchestrator *hub)
+{
+    for (size_t i = 0; hub_access_is_on(hub) && i < hub_profile_total(hub); i++) {
+        for (hub_session *at = hub_profile_sessions(hub_profile_at(hub, i)); at != NULL;
+             at = hub_session_next(at)) {
+            hub_task_watch_review(at);
+        }
+    }
+}
+
 static hub_station_place place;
 
 const hub_station HUB_TASKS_STATION = {
@@ -299,6 +315,7 @@ const hub_station HUB_TASKS_STATION = {
     .answer = answer,
     .drop = drop,
     .progress = translate_progress,
+    .settings_changed = settings_changed,
     .session_ends = hub_task_watch_forget_session,
     .toolset_unbound = hub_task_watch_forget_toolset,
     .toolset_ends = hub_task_watch_forget_toolset,

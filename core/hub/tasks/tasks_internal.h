@@ -27,6 +27,7 @@ typedef struct call_task {
     task_role role;
     char *task; /* the toolset's own id; NULL: none yet */
     size_t task_len;
+    char *tool;             /* that makes one, by the toolset's own name; NULL: none does */
     hidden_request *hidden; /* NULL: the request is as it came */
     hub_buf translated;     /* what its outcome has become */
 } call_task;

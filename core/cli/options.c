@@ -16,48 +16,50 @@ typedef enum option_kind {
     KIND_HELP,
 } option_kind;
 
-/* The commands that an option means something to. */
+/* The commands that an option means something to: each has a bit, by its place. */
+#define COMMANDS_WITH_OPTIONS(X)                                                                   \
+    X(SERVE, "serve")                                                                              \
+    X(LIST, "list")                                                                                \
+    X(STATUS, "status")                                                                            \
+    X(CALL, "call")                                                                                \
+    X(CHECK, "check")                                                                              \
+    X(TOKEN, "token")                                                                              \
+    X(MODULE, "module")                                                                            \
+    X(MODULE_HOST, "module-host")                                                                  \
+    X(STATE, "state")                                                                              \
+    X(ACCESS, "access")                                                                            \
+    X(INIT, "init")                                                                                \
+    X(ADD, "add")                                                                                  \
+    X(REMOVE, "remove")                                                                            \
+    X(ENABLE, "enable")                                                                            \
+    X(DISABLE, "disable")                                                                          \
+    X(SET, "set")                                                                                  \
+    X(UNSET, "unset")                                                                              \
+    X(IMPORT, "import")                                                                            \
+    X(CONNECT, "connect")                                                                          \
+    X(DOCTOR, "doctor")                                                                            \
+    X(SECRET, "secret")
+
+#define PLACE(id, name) PLACE_##id,
+enum { COMMANDS_WITH_OPTIONS(PLACE) COMMAND_COUNT };
+#undef PLACE
+
+#define BIT(id, name) id = 1 << PLACE_##id,
 enum {
-    SERVE = 1 << 0,
-    LIST = 1 << 1,
-    STATUS = 1 << 2,
-    CALL = 1 << 3,
-    CHECK = 1 << 4,
-    TOKEN = 1 << 5,
-    MODULE = 1 << 6,
-    MODULE_HOST = 1 << 7,
-    STATE = 1 << 8,
-    ACCESS = 1 << 9,
-    INIT = 1 << 10,
-    ADD = 1 << 11,
-    REMOVE = 1 << 12,
-    ENABLE = 1 << 13,
-    DISABLE = 1 << 14,
-    SET = 1 << 15,
-    UNSET = 1 << 16,
-    IMPORT = 1 << 17,
-    CONNECT = 1 << 18,
-    DOCTOR = 1 << 19,
-    SECRET = 1 << 19,
-    EDITS = IMPORT | CONNECT | INIT | ADD | REMOVE | ENABLE | DISABLE | SET | UNSET,
+    COMMANDS_WITH_OPTIONS(BIT) EDITS =
+        IMPORT | CONNECT | INIT | ADD | REMOVE | ENABLE | DISABLE | SET | UNSET,
     HUBS = SERVE | LIST | CALL | CHECK, /* those that make a hub */
     KEEPS = STATE | SECRET,             /* those that work on the store */
     LOGS = HUBS | STATUS | TOKEN | MODULE_HOST | STATE | ACCESS,
     OTHERS = 1 << 30, /* what every command has, is theirs, too */
     ANY = -1,
 };
+#undef BIT
+_Static_assert(COMMAND_COUNT <= 30, "a command has no bit left");
 
-static const struct {
-    const char *name;
-    int bit;
-} COMMANDS[] = {
-    {"serve", SERVE},   {"list", LIST},     {"status", STATUS},   {"call", CALL},
-    {"check", CHECK},   {"token", TOKEN},   {"module", MODULE},   {"module-host", MODULE_HOST},
-    {"state", STATE},   {"access", ACCESS}, {"init", INIT},       {"add", ADD},
-    {"remove", REMOVE}, {"enable", ENABLE}, {"disable", DISABLE}, {"set", SET},
-    {"unset", UNSET},   {"import", IMPORT}, {"connect", CONNECT}, {"doctor", DOCTOR},
-    {"secret", SECRET},
-};
+#define NAME(id, name) name,
+static const char *const COMMANDS[] = {COMMANDS_WITH_OPTIONS(NAME)};
+#undef NAME
 
 /* Where an option's value goes: a place in cli_options. An option that means several things to
  * several commands has a row for each of these. */
@@ -181,7 +183,7 @@ static const struct {
 /* ---- help ------------------------------------------------------------------------------------ */
 
 typedef struct owner_list {
-    char text[256]; /* "list, call"; all commands fit */
+    char text[512]; /* "list, call"; all commands fit */
 } owner_list;
 
 static owner_list list_owners(int commands)
@@ -189,9 +191,9 @@ static owner_list list_owners(int commands)
     owner_list owners = {.text = ""};
     size_t used = 0;
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
-        if ((commands & COMMANDS[i].bit) != 0) {
+        if ((commands & 1 << i) != 0) {
             int len = snprintf(owners.text + used, sizeof owners.text - used, "%s%s",
-                               used > 0 ? ", " : "", COMMANDS[i].name);
+                               used > 0 ? ", " : "", COMMANDS[i]);
             used += len > 0 ? (size_t)len : 0;
         }
     }
@@ -201,8 +203,8 @@ static owner_list list_owners(int commands)
 static int bit_of(const char *command)
 {
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
-        if (strcmp(COMMANDS[i].name, command) == 0) {
-            return COMMANDS[i].bit;
+        if (strcmp(COMMANDS[i], command) == 0) {
+            return 1 << i;
         }
     }
     return OTHERS;

@@ -5,7 +5,7 @@ import json
 
 from mcp import HubTest, main
 
-OK, CONFIG = 0, 3
+OK, USAGE, CONFIG = 0, 2, 3
 
 
 class Doctor(HubTest):
@@ -49,6 +49,11 @@ class Doctor(HubTest):
         self.assertEqual(done.returncode, OK, done.stdout)
         self.assertIn("patchbay init", done.stdout)
         self.assertTrue(done.stdout.endswith("0 problems, 1 warning\n"), done.stdout)
+
+    def test_its_options_are_not_those_of_the_next_command(self):
+        done = self.cli("secret", "list", "--plugins-dir", "/nowhere", modules=False)
+        self.assertEqual(done.returncode, USAGE, done.stdout + done.stderr)
+        self.assertSays(done.stderr, "--plugins-dir", "doctor")
 
     def test_listeners(self):
         (row,) = self.problems(manifest={"listen": [{"http": "0.0.0.0:0"}]})

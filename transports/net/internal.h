@@ -123,6 +123,7 @@ struct hub_net {
     hub_net_tick *next_ticker; /* while they run */
     hub_link *adopting;        /* libwebsockets calls back before it returns */
     char *scratch;             /* LWS_PRE + HUB_NET_WRITE_BYTES: of the batch, or of one write */
+    char *gathered;            /* as large, behind it: what of the batch is for one link */
     struct {
         hub_link *link; /* NULL: gone */
         size_t len;

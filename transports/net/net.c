@@ -105,10 +105,11 @@ hub_err hub_net_create(struct ev_loop *loop, const hub_net_limits *limits, size_
                        hub_net **ret_net, hub_error *reterr)
 {
     hub_net *net = calloc(1, sizeof *net);
-    if (net == NULL || (net->scratch = malloc(LWS_PRE + HUB_NET_WRITE_BYTES)) == NULL) {
+    if (net == NULL || (net->scratch = malloc(2 * (LWS_PRE + HUB_NET_WRITE_BYTES))) == NULL) {
         free(net);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
+    net->gathered = net->scratch + LWS_PRE + HUB_NET_WRITE_BYTES;
     net->loop = loop;
     net->limits = *limits;
     net->max_queue_bytes = max_queue_bytes;

@@ -190,8 +190,9 @@ static hub_err write_now(net_turn *turn, const hub_str *parts, size_t count)
 
 /* ---- many short messages ---------------------------------------------------------------------
  *
- * What is written in one turn of the loop leaves at its end. Sending wakes the peer: with an answer
- * after each request, a peer on this machine would wake up and fall asleep for each of them. */
+ * What is written in one turn of the loop leaves at its end, to each peer with one call of the kernel.
+ * Sending wakes the peer: with an answer after each request, a peer on this machine would wake up and
+ * fall asleep for each of them. */
 
 static bool may_write(const hub_link *link)
 {
@@ -240,6 +241,30 @@ static void send_of_batch(hub_link *link, char *from, size_t len)
     }
 }
 
+/* Move what else the batch has for the link of message `first`, which lies at `from`, behind that, in
+ * `gathered`. The bytes there; 0: it has no more. */
+static size_t gather(hub_net *net, size_t first, const char *from)
+{
+    const hub_link *link = net->batch[first].link;
+    const char *at = from + net->batch[first].len;
+    char *to = net->gathered + LWS_PRE;
+    size_t fill = 0;
+    for (size_t i = first + 1; i < net->batch_count; i++) {
+        size_t len = net->batch[i].len;
+        if (net->batch[i].link == link) {
+            if (fill == 0) {
+                fill = net->batch[first].len;
+                memcpy(to, from, fill);
+            }
+            memcpy(to + fill, at, len);
+            fill += len;
+            net->batch[i].link = NULL;
+        }
+        at += len;
+    }
+    return fill;
+}
+
 void net_flush_batch(hub_net *net)
 {
     char *from = net->scratch + LWS_PRE;
@@ -247,7 +272,8 @@ void net_flush_batch(hub_net *net)
         hub_link *link = net->batch[i].link;
         size_t len = net->batch[i].len;
         if (link != NULL && !link->is_doomed) {
-            send_of_batch(link, from, len);
+            size_t all = gather(net, i, from);
+            send_of_batch(link, all > 0 ? net->gathered + LWS_PRE : from, all > 0 ? all : len);
         }
         from += len;
     }

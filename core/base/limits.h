@@ -375,6 +375,15 @@
 #define HUB_LIMIT_CONFIRM_BYTES      2048
 #define HUB_LIMIT_CONFIRM_HELD_BYTES (32u * 1024 * 1024)
 
+/* Of a description that is searched for names of other toolsets' tools, so many words; and so many
+ * suspect, or withheld, definitions of a toolset are named at a time. */
+#define HUB_LIMIT_SUSPECT_WORDS   1000
+#define HUB_LIMIT_SUSPECT_LOOKUPS 1000000 /* of words in lists of tools, for a list: some 0.1 s */
+#define HUB_LIMIT_SUSPECTS_TOLD   50
+
+/* A lock file: the definitions of some ten thousand tools. */
+#define HUB_LIMIT_LOCK_BYTES (64u * 1024 * 1024)
+
 /* A manifest, and everything it includes. */
 #define HUB_LIMIT_CONFIG_BYTES  (8u * 1024 * 1024)
 #define HUB_LIMIT_CONFIG_DEPTH  32

@@ -217,6 +217,9 @@ hub_form base_first_form(const hub_base *base, const base_slot *slot, hub_kind k
     if (kind == HUB_KIND_TOOL && (is_hidden || is_left_out(slot, item))) {
         return HUB_FORM_ABSENT;
     }
+    if (item->is_withheld && base_is_uri(kind)) {
+        return HUB_FORM_ABSENT; /* of URIs, others may have it */
+    }
     if (slot->source.bare || base_is_uri(kind) ||
         (naming != HUB_NAMING_FLAT && naming != HUB_NAMING_NONE)) {
         return HUB_FORM_PLAIN;

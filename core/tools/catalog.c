@@ -37,6 +37,7 @@ typedef struct catalog_parser {
     seen_name *seen;
     seen_name *seen_pool;
     hub_overrides overrides;
+    hub_pins *pins;  /* NULL: none */
     hub_buf changed; /* scratch */
     hub_catalog_on_drop *on_drop;
     void *ctx;
@@ -185,9 +186,28 @@ static bool is_duplicate(const catalog_parser *parser, hub_str name)
     return found != NULL;
 }
 
-/* Take an item over, with its schema. Only one that is kept has its name. */
-static hub_err keep_item(catalog_parser *parser, const hub_item *item)
+/* Hold an item against what was approved under its name. */
+static hub_err judge(catalog_parser *parser, hub_item *item)
 {
+    hub_catalog *catalog = parser->catalog;
+    item->is_withheld = catalog->rules.withholds_all;
+    if (parser->pins == NULL) {
+        return HUB_OK;
+    }
+    hub_pin pin = HUB_PIN_UNKNOWN;
+    hub_err err = hub_pins_judge(parser->pins, item->name, item->original, catalog->pinned, &pin);
+    item->pin = (uint8_t)pin;
+    item->is_withheld = item->is_withheld || hub_pins_withhold(parser->pins, pin);
+    return err;
+}
+
+/* Take an item over, with its schema. Only one that is kept has its name. */
+static hub_err keep_item(catalog_parser *parser, hub_item *item)
+{
+    if (judge(parser, item) != HUB_OK) {
+        hub_schema_destroy(item->schema);
+        return HUB_ENOMEM;
+    }
     seen_name *entry = &parser->seen_pool[parser->catalog->count];
     HASH_ADD_KEYPTR(hh, parser->seen, item->name.ptr, (unsigned)item->name.len, entry);
     if (!hub_map_has_taken(&entry->hh)) {
@@ -195,6 +215,7 @@ static hub_err keep_item(catalog_parser *parser, const hub_item *item)
         return HUB_ENOMEM;
     }
     parser->catalog->items[parser->catalog->count++] = *item;
+    parser->catalog->withheld_count += item->is_withheld;
     parser->catalog->compiled = parser->catalog->compiled || item->schema != NULL;
     parser->catalog->looks =
         parser->catalog->looks || (item->override != NULL && item->override->looks);
@@ -409,27 +430,61 @@ static hub_err parse_items(catalog_parser *parser, hub_str json, hub_error *rete
         }
     }
     settle_names(parser);
+    if (parser->pins != NULL) {
+        hub_pins_note_missing(parser->pins, catalog->pinned);
+    }
     catalog->names = parser->names.ptr;
     parser->names.ptr = NULL;
     return HUB_OK;
 }
 
-/* Copy the rules, and take the overrides apart. */
+static const char *overrides_for(hub_kind kind, const hub_catalog_rules *rules)
+{
+    return kind == HUB_KIND_TOOL ? rules->overrides : NULL;
+}
+
+static const char *pins_for(hub_kind kind, const hub_catalog_rules *rules)
+{
+    return kind == HUB_KIND_TOOL || kind == HUB_KIND_PROMPT ? rules->pins : NULL;
+}
+
+/* A copy of a text of the rules, which may be NULL. False: out of memory. */
+static bool copy_rule(hub_arena *own, const char *text, const char **ret_copy)
+{
+    *ret_copy = text != NULL ? hub_arena_strdup(own, hub_str_of(text)) : NULL;
+    return text == NULL || *ret_copy != NULL;
+}
+
+/* Copy the rules, and take overrides and pins apart. */
 static hub_err take_rules(catalog_parser *parser, const hub_catalog_rules *rules)
 {
     hub_catalog *catalog = parser->catalog;
+    const char *overrides = overrides_for(catalog->kind, rules);
+    const char *pins = pins_for(catalog->kind, rules);
     catalog->rules = *rules;
     catalog->rules.overrides = NULL;
-    if (rules->overrides == NULL || catalog->kind != HUB_KIND_TOOL) {
+    catalog->rules.pins = NULL;
+    if (overrides == NULL && pins == NULL) {
         return HUB_OK;
     }
     catalog->own = hub_arena_create(SIZE_MAX / 4);
-    catalog->rules.overrides =
-        catalog->own != NULL ? hub_arena_strdup(catalog->own, hub_str_of(rules->overrides)) : NULL;
-    return catalog->rules.overrides != NULL
-               ? hub_overrides_read(catalog->own, hub_str_of(catalog->rules.overrides),
-                                    &parser->overrides)
-               : HUB_ENOMEM;
+    if (catalog->own == NULL || !copy_rule(catalog->own, overrides, &catalog->rules.overrides) ||
+        !copy_rule(catalog->own, pins, &catalog->rules.pins)) {
+        return HUB_ENOMEM;
+    }
+    hub_err err = HUB_OK;
+    if (overrides != NULL) {
+        err = hub_overrides_read(catalog->own, hub_str_of(catalog->rules.overrides),
+                                 &parser->overrides);
+    }
+    if (err == HUB_OK && pins != NULL) {
+        catalog->pinned = hub_arena_alloc(catalog->own, sizeof *catalog->pinned);
+        err =
+            catalog->pinned != NULL
+                ? hub_pins_read((int)catalog->kind, hub_str_of(catalog->rules.pins), &parser->pins)
+                : HUB_ENOMEM;
+    }
+    return err;
 }
 
 hub_err hub_catalog_read(hub_kind kind, hub_str json, const hub_catalog_rules *rules,
@@ -462,6 +517,7 @@ hub_err hub_catalog_read(hub_kind kind, hub_str json, const hub_catalog_rules *r
         (void)hub_fail(reterr, err, "out of memory");
     }
     HASH_CLEAR(hh, parser.seen);
+    hub_pins_destroy(parser.pins);
     free(parser.seen_pool);
     hub_buf_fini(&parser.names);
     hub_buf_fini(&parser.changed);
@@ -514,10 +570,11 @@ static bool is_same_text(const char *a, const char *b)
 
 bool hub_catalog_is(const hub_catalog *catalog, hub_str json, const hub_catalog_rules *rules)
 {
-    const char *overrides = catalog->kind == HUB_KIND_TOOL ? rules->overrides : NULL;
     return catalog->rules.compiles == rules->compiles &&
            catalog->rules.validates == rules->validates &&
-           is_same_text(catalog->rules.overrides, overrides) &&
+           catalog->rules.withholds_all == rules->withholds_all &&
+           is_same_text(catalog->rules.overrides, overrides_for(catalog->kind, rules)) &&
+           is_same_text(catalog->rules.pins, pins_for(catalog->kind, rules)) &&
            hub_str_eq((hub_str){.ptr = catalog->bytes, .len = catalog->len}, json);
 }
 

@@ -9,6 +9,7 @@
 #define HUB_TOOLS_CATALOG_H
 
 #include "tools/override.h"
+#include "tools/pin.h"
 #include "tools/schema.h"
 
 #include <patchbay/catalog.h>
@@ -50,6 +51,8 @@ typedef struct hub_item {
     hub_str ui_uris[HUB_ITEM_UI_URIS]; /* raw strings; each may be empty */
     uint32_t hints;
     bool has_output_schema;
+    bool is_withheld;             /* it is not as it was approved, and clients do not get it */
+    uint8_t pin;                  /* hub_pin: how it stands to what was approved */
     hub_schema *schema;           /* of the arguments, as given; NULL: they are not checked */
     const hub_override *override; /* NULL: none is about it */
 } hub_item;
@@ -59,6 +62,8 @@ typedef struct hub_catalog_rules {
     bool compiles;         /* a tool whose inputSchema is invalid is left out: native ones */
     bool validates;        /* arguments of all tools are checked, where the schema can be */
     const char *overrides; /* override.h; NULL: none */
+    const char *pins;      /* pin.h, of tools and prompts; NULL: none */
+    bool withholds_all;    /* whatever it is: it is another server's than was approved */
 } hub_catalog_rules;
 
 typedef struct hub_catalog {
@@ -70,7 +75,9 @@ typedef struct hub_catalog {
     hub_item *items; /* in the order given */
     size_t count;
     hub_catalog_rules rules; /* its texts belong to `own` */
-    hub_arena *own;          /* what overrides have made; NULL: nothing */
+    hub_arena *own;          /* what overrides have made, and pins; NULL: nothing */
+    hub_pin_report *pinned;  /* what pins have found; NULL: there are none */
+    size_t withheld_count;   /* of items */
     bool compiled;           /* some tools have schemas */
     bool looks;              /* an override of some tool looks at the arguments of calls */
     bool has_uis;            /* some tool names a user interface */

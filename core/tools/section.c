@@ -93,8 +93,8 @@ static hub_err make_entries(hub_section *section, const hub_section_plan *plan)
         entry->owner = plan->owner;
         hub_naming_canonical(plan->toolset, entry->item->name, &names);
         entry->canonical = added(&names, begin);
-        if (!has_name(form)) {
-            continue;
+        if (!has_name(form) || entry->item->is_withheld) {
+            continue; /* a name of what is withheld goes to nobody else meanwhile */
         }
         begin = names.len;
         if (is_uri(plan->kind) && form == HUB_FORM_PLAIN) {

@@ -68,7 +68,8 @@ static const char *folder_of(hub_config_reader *reader, const char *file, bool i
 static hub_err parse_text(hub_config_reader *reader, const char *file, bool is_pipe, hub_str text)
 {
     hub_config_document document = {.name = hub_arena_strdup(reader->scratch, hub_str_of(file)),
-                                    .folder = folder_of(reader, file, is_pipe)};
+                                    .folder = folder_of(reader, file, is_pipe),
+                                    .is_pipe = is_pipe};
     if (document.name == NULL || document.folder == NULL) {
         return hub_config_no_memory(reader);
     }
@@ -281,6 +282,9 @@ static hub_err finish(hub_config_reader *reader, const hub_config_overrides *ove
         err = hub_node_fail(reader->call_limit_node, reader->reterr, HUB_EINVAL,
                             "call_ceiling (%u ms) is shorter than call_timeout (%u ms)",
                             limits->call_ceiling_ms, limits->call_timeout_ms);
+    }
+    if (err == HUB_OK) {
+        err = hub_config_finish_pins(reader, overrides != NULL && overrides->ignores_lock);
     }
     if (err == HUB_OK) {
         err = finish_toolsets(reader);

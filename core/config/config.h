@@ -30,8 +30,8 @@
  * arguments and the values of env and headers; headers hold no line break. Of a toolset that is not
  * enabled, variables are not expanded. */
 
-/* A file that the configuration was read from: a manifest, a ${file:…}, the tokens, a certificate.
- */
+/* A file that the configuration was read from: a manifest, a ${file:…}, the tokens, a certificate, a
+ * lock file; also one that was looked for and is not there, which may come. */
 typedef struct hub_config_file {
     const struct hub_config_file *next;
     const char *path;     /* absolute */
@@ -82,6 +82,7 @@ typedef struct hub_config_overrides {
     bool insecure;             /* --insecure, for every HTTP listener */
     bool no_meta_tools;
     bool allow_writable;
+    bool ignores_lock;      /* nothing is held against a lock file */
     bool lenient_variables; /* to check a file that is used elsewhere: unset ones are no error */
 } hub_config_overrides;
 

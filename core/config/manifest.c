@@ -74,7 +74,7 @@ static hub_err read_filter(hub_config_reader *reader, const hub_node *item,
 static hub_err read_filters(hub_config_reader *reader, const hub_node *node,
                             const hub_config_key *key, void *target)
 {
-    hub_policy_rules *policy = target;
+    hub_policy_rules *policy = (void *)((char *)target + key->offset);
     if (node->kind != HUB_NODE_LIST) {
         return hub_config_wrong(reader, node, "a list");
     }
@@ -228,40 +228,75 @@ static const hub_config_key FILTER_KEYS[] = {
     {.name = NULL},
 };
 
+/* What a policy has, be it the hub's or a profile's; `at` is where the rules lie. */
+#define POLICY_KEYS(at)                                                                            \
+    {.name = "allow",                                                                              \
+     .kind = HUB_CONFIG_TOOLSET_NAMES,                                                             \
+     .offset = (at) + POLICY(allow),                                                               \
+     .about = "Toolsets that may be exposed. Default: all. []: none.",                             \
+     .example = "[git, docs]",                                                                     \
+     .is_comment = true},                                                                          \
+        {.name = "deny",                                                                           \
+         .kind = HUB_CONFIG_TOOLSET_NAMES,                                                         \
+         .offset = (at) + POLICY(deny),                                                            \
+         .about = "Toolsets that may not; wins over allow.",                                       \
+         .example = "[]"},                                                                         \
+        {.name = "max_active",                                                                     \
+         .kind = HUB_CONFIG_COUNT,                                                                 \
+         .offset = (at) + POLICY(max_active),                                                      \
+         .most = HUB_LIMIT_TOOLSETS,                                                               \
+         .about = "How many toolsets may be active at a time. 0: any number."},                    \
+        {.name = "filters",                                                                        \
+         .kind = HUB_CONFIG_LIST_OF,                                                               \
+         .read = read_filters,                                                                     \
+         .offset = (at),                                                                           \
+         .most = MOST_FILTERS,                                                                     \
+         .keys = FILTER_KEYS,                                                                      \
+         .about = "Each tool has to pass all of them, in this order.",                             \
+         .schema = "{\"minProperties\":1,\"maxProperties\":1}",                                    \
+         .example = "[]"},                                                                         \
+        {.name = "read_only",                                                                      \
+         .kind = HUB_CONFIG_BOOL,                                                                  \
+         .offset = (at) + POLICY(read_only),                                                       \
+         .about = "Of toolsets, only tools whose annotations say readOnlyHint."},                  \
+    {                                                                                              \
+        .name = "deny_destructive", .kind = HUB_CONFIG_BOOL,                                       \
+        .offset = (at) + POLICY(deny_destructive),                                                 \
+        .about = "No tool of a toolset that may destroy something."                                \
+    }
+
 /* policy: what may be exposed at all. */
-const hub_config_key HUB_CONFIG_POLICY_KEYS[] = {
-    {.name = "allow",
-     .kind = HUB_CONFIG_TOOLSET_NAMES,
-     .offset = POLICY(allow),
-     .about = "Toolsets that may be exposed. Default: all. []: none.",
-     .example = "[git, docs]",
-     .is_comment = true},
-    {.name = "deny",
-     .kind = HUB_CONFIG_TOOLSET_NAMES,
-     .offset = POLICY(deny),
-     .about = "Toolsets that may not; wins over allow.",
-     .example = "[]"},
-    {.name = "max_active",
-     .kind = HUB_CONFIG_COUNT,
-     .offset = POLICY(max_active),
-     .most = HUB_LIMIT_TOOLSETS,
-     .about = "How many toolsets may be active at a time. 0: any number."},
-    {.name = "filters",
-     .kind = HUB_CONFIG_LIST_OF,
-     .read = read_filters,
-     .most = MOST_FILTERS,
-     .keys = FILTER_KEYS,
-     .about = "Each tool has to pass all of them, in this order.",
-     .schema = "{\"minProperties\":1,\"maxProperties\":1}",
-     .example = "[]"},
-    {.name = "read_only",
-     .kind = HUB_CONFIG_BOOL,
-     .offset = POLICY(read_only),
-     .about = "Of toolsets, only tools whose annotations say readOnlyHint."},
-    {.name = "deny_destructive",
-     .kind = HUB_CONFIG_BOOL,
-     .offset = POLICY(deny_destructive),
-     .about = "No tool of a toolset that may destroy something."},
+const hub_config_key HUB_CONFIG_POLICY_KEYS[] = {POLICY_KEYS(0), {.name = NULL}};
+
+static const hub_config_word PINS[] = {
+    {"off", HUB_PINS_OFF, false},
+    {"warn", HUB_PINS_WARN, false},
+    {"withhold", HUB_PINS_WITHHOLD, false},
+    {.word = NULL},
+};
+
+static const hub_config_word NEW_TOOLS[] = {
+    {"allow", 0, false},
+    {"withhold", 1, false},
+    {.word = NULL},
+};
+
+/* The hub's own: a lock file is for all profiles. */
+static const hub_config_key HUB_POLICY_KEYS[] = {
+    POLICY_KEYS(READER(config.settings.policy)),
+    {.name = "pinned",
+     .kind = HUB_CONFIG_WORD,
+     .offset = READER(config.settings.pins.mode),
+     .fallback = HUB_PINS_WARN,
+     .words = PINS,
+     .about = "What becomes of a tool, a prompt or instructions that are not as patchbay.lock, "
+              "beside the manifest, has them: a warning in the log, or clients do not get them "
+              "until `patchbay approve`. off: the file is not read."},
+    {.name = "new_tools",
+     .kind = HUB_CONFIG_CHOICE,
+     .offset = READER(config.settings.pins.withholds_new),
+     .words = NEW_TOOLS,
+     .about = "What becomes of tools and prompts that patchbay.lock does not have."},
     {.name = NULL},
 };
 
@@ -475,8 +510,7 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
      .schema = "{\"$ref\":\"#/$defs/toolset_key\"}"},
     {.name = "policy",
      .kind = HUB_CONFIG_MAP,
-     .offset = READER(config.settings.policy),
-     .keys = HUB_CONFIG_POLICY_KEYS,
+     .keys = HUB_POLICY_KEYS,
      .about = "What may be exposed at all: for all profiles, before their own policy."},
     {.name = "profiles",
      .kind = HUB_CONFIG_MAP_OF,

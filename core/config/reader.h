@@ -64,6 +64,7 @@ typedef struct hub_config_document {
     const char *name;
     const char *folder; /* what its paths are relative to */
     const hub_node *root;
+    bool is_pipe; /* it has no place */
 } hub_config_document;
 
 typedef struct hub_config_reader {
@@ -141,6 +142,14 @@ HUB_MUST_CHECK hub_err hub_config_find_state(const hub_config_reader *reader,
 /* stored_secrets.c: hub_expand_source.find_secret; the context is the reader. */
 hub_err hub_config_find_secret(void *ctx, hub_secret_kind kind, hub_str name, hub_buf *value,
                                hub_error *reterr);
+/* pins.c: hold the toolsets against the lock file, unless it is to be ignored. */
+HUB_MUST_CHECK hub_err hub_config_finish_pins(hub_config_reader *reader, bool ignores_lock);
+/* origin.c: settings.origin of a toolset. */
+HUB_MUST_CHECK hub_err hub_config_find_origin(hub_config_reader *reader,
+                                              hub_config_toolset_draft *draft);
+
+/* secrets.c: whether a name says that its value is a secret. */
+bool hub_config_is_telling(hub_str name);
 /* secrets.c: mask a value wherever the hub writes it. */
 HUB_MUST_CHECK hub_err hub_config_hide(hub_config_reader *reader, hub_str secret,
                                        hub_error *reterr);

@@ -70,8 +70,7 @@ hub_err hub_config_expand_secret(hub_config_reader *reader, const hub_node *node
     return err;
 }
 
-/* Whether a name says that its value is a secret. */
-static bool is_telling(hub_str name)
+bool hub_config_is_telling(hub_str name)
 {
     static const char *const WORDS[] = {
         "secret",     "token",      "passw",         "api_key",     "apikey",
@@ -107,7 +106,7 @@ static bool add_literal(hub_str text, hub_buf *out)
 hub_err hub_config_hide_named(hub_config_reader *reader, hub_str name, hub_str text)
 {
     hub_buf literal;
-    if (reader->is_switched_off || !is_telling(name)) {
+    if (reader->is_switched_off || !hub_config_is_telling(name)) {
         return HUB_OK;
     }
     hub_buf_init(&literal, text.len + 1);
@@ -158,7 +157,8 @@ hub_err hub_config_hide_url(hub_config_reader *reader, hub_str url)
         size_t next = hub_str_find(rest, HUB_STR("&"));
         hub_str pair = {.ptr = rest.ptr, .len = next != SIZE_MAX ? next : rest.len};
         size_t equals = hub_str_find(pair, HUB_STR("="));
-        if (equals != SIZE_MAX && is_telling((hub_str){.ptr = pair.ptr, .len = equals})) {
+        if (equals != SIZE_MAX &&
+            hub_config_is_telling((hub_str){.ptr = pair.ptr, .len = equals})) {
             err = hub_config_hide(reader, hub_str_from(pair, equals + 1), reader->reterr);
         }
         rest = hub_str_from(rest, next != SIZE_MAX ? next + 1 : rest.len);

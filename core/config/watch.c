@@ -214,7 +214,7 @@ static void on_folder_change(void *ctx)
 static bool add_file(hub_config_watch *watch, const hub_config_file *file)
 {
     size_t at = 0;
-    if (!file->stamp.is_regular) {
+    if (!file->stamp.is_regular && file->stamp.inode != 0) {
         return true;
     }
     while (at < watch->count && strcmp(watch->files[at].path, file->path) != 0) {

@@ -94,9 +94,15 @@ void hub_about_write(const hub_about *about, hub_buf *out)
     hub_buf_add_char(out, '}');
 }
 
+const char *hub_about_instructions(const hub_about *about)
+{
+    return about->hides_instructions ? NULL : about->instructions;
+}
+
 const char *hub_about_purpose(const hub_about *about)
 {
-    return about->description != NULL    ? about->description
-           : about->instructions != NULL ? about->instructions
-                                         : about->title;
+    const char *instructions = hub_about_instructions(about);
+    return about->description != NULL ? about->description
+           : instructions != NULL     ? instructions
+                                      : about->title;
 }

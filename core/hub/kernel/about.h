@@ -10,9 +10,10 @@
 #include "base/buf.h"
 
 typedef struct hub_about {
-    char *title;        /* NULL: nothing was said … */
-    char *description;  /* … */
-    char *instructions; /* … */
+    char *title;             /* NULL: nothing was said … */
+    char *description;       /* … */
+    char *instructions;      /* … */
+    bool hides_instructions; /* they are not as somebody has approved them: nobody is shown them */
 } hub_about;
 
 /* Read an InitializeResult, a DiscoverResult, or what hub_about_write has written (checked JSON).
@@ -24,6 +25,9 @@ void hub_about_fini(hub_about *about);
 
 /* Append it as an object. */
 void hub_about_write(const hub_about *about, hub_buf *out);
+
+/* The instructions, if clients may have them; or NULL. */
+const char *hub_about_instructions(const hub_about *about);
 
 /* What says best what it is for: description, else instructions, else title; NULL: nothing does. */
 const char *hub_about_purpose(const hub_about *about);

@@ -65,6 +65,9 @@ static const member MEMBERS[] = {
     MEMBER(NAMES, tools_deny, HUB_TOOLSET_TUNED),
     MEMBER(LIMITS, tool_limits, HUB_TOOLSET_TUNED),
     MEMBER(TEXT, overrides, HUB_TOOLSET_TUNED),
+    MEMBER(TEXT, origin, HUB_TOOLSET_SAME),
+    MEMBER(TEXT, pins, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, is_withheld, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, validates, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, tags, HUB_TOOLSET_TUNED),
     MEMBER(TEXT, category, HUB_TOOLSET_TUNED),
@@ -74,7 +77,7 @@ static const member MEMBERS[] = {
     MEMBER(PLAIN, trust_annotations, HUB_TOOLSET_TUNED),
 };
 
-_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 264,
+_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 280,
                "a new member of hub_toolset_settings belongs into MEMBERS, or a reload would "
                "neither notice nor keep it");
 

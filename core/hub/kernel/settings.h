@@ -55,6 +55,7 @@ typedef struct hub_toolset_settings {
     bool trust_annotations; /* access rules believe what its tools say of themselves */
     bool validates;         /* arguments of calls are checked before they are sent */
     bool is_isolated;       /* isolation: process — its module runs in a process of its own */
+    bool is_withheld;       /* its origin is not the approved one: clients get nothing of it */
     uint32_t memory_limit;  /* … which has so many bytes at most; 0: no limit */
     uint32_t call_timeout_ms;
     uint32_t max_calls; /* of clients, in flight, but those about tasks; 0: the hub's own limit */
@@ -68,8 +69,10 @@ typedef struct hub_toolset_settings {
     const char *category;      /* NULL: each tool's own */
     hub_names forward_headers; /* of clients' HTTP requests, that its module may see */
     const char *overrides;     /* of its tools (tools/override.h); NULL: none */
-    hub_names scopes;          /* that all calls need */
-    hub_names tool_scopes;     /* … and those of some tools: "GLOB\nSCOPE SCOPE" */
+    const char *origin;    /* its command or URL as the manifest has it, without secrets (pins) */
+    const char *pins;      /* what it is held against (tools/pin.h); NULL: nothing */
+    hub_names scopes;      /* that all calls need */
+    hub_names tool_scopes; /* … and those of some tools: "GLOB\nSCOPE SCOPE" */
 } hub_toolset_settings;
 
 /* Groups of tools of the hub's own. */
@@ -100,6 +103,19 @@ bool hub_profile_settings_enable(const hub_profile_settings *profile);
 
 /* Whether the start is that of listed toolsets, and not of all. */
 bool hub_profile_settings_have_list(const hub_profile_settings *profile);
+
+typedef enum hub_pins_mode {
+    HUB_PINS_OFF,
+    HUB_PINS_WARN,
+    HUB_PINS_WITHHOLD,
+} hub_pins_mode;
+
+/* What becomes of definitions that are not as somebody has approved them. */
+typedef struct hub_pins_settings {
+    hub_pins_mode mode;
+    bool withholds_new;
+    const char *lock; /* absolute: what was approved, be it there or not; NULL: none */
+} hub_pins_settings;
 
 typedef struct hub_module_settings {
     hub_names paths;     /* absolute plugin folders; absent: the installed one */
@@ -231,6 +247,7 @@ typedef struct hub_settings {
     hub_auth_settings auth;
     hub_state_settings state;
     hub_access_settings access;
+    hub_pins_settings pins;
     hub_limits limits;
     hub_log_level log_level;
     bool log_json;

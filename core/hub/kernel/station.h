@@ -184,6 +184,7 @@ struct hub_station {
     void (*toolset_unbound)(struct hub_toolset *toolset); /* it has none any more … */
     void (*toolset_idle)(struct hub_toolset *toolset);    /* … and its calls were told */
     void (*toolset_listed)(struct hub_toolset *toolset, hub_kind kind); /* a list is another one */
+    void (*toolset_told)(struct hub_toolset *toolset); /* what its server says of itself is known */
     void (*toolset_recalled)(
         struct hub_toolset *toolset);                 /* its lists are those of an earlier hub */
     void (*toolset_can)(struct hub_toolset *toolset); /* its capabilities are others */

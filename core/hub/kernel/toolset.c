@@ -170,6 +170,12 @@ void hub_toolset_set_about(hub_toolset *toolset, hub_about *about)
     hub_about_fini(&toolset->about);
     toolset->about = *about;
     *about = (hub_about){.title = NULL};
+    HUB_STATIONS_TELL(toolset_told, toolset);
+}
+
+void hub_toolset_hide_instructions(hub_toolset *toolset, bool is_hidden)
+{
+    toolset->about.hides_instructions = is_hidden;
 }
 
 void hub_toolset_forget_catalog(hub_toolset *toolset)

@@ -116,6 +116,9 @@ const hub_about *hub_toolset_about(const hub_toolset *toolset);
 /* Make it that; takes it. */
 void hub_toolset_set_about(hub_toolset *toolset, hub_about *about);
 
+/* Whether its server's instructions are kept from clients. */
+void hub_toolset_hide_instructions(hub_toolset *toolset, bool is_hidden);
+
 /* How many definitions have been replaced by others of the same names since the toolset was made. */
 uint64_t hub_toolset_redefined(const hub_toolset *toolset);
 

@@ -9,6 +9,8 @@ hub_catalog_rules hub_toolset_catalog_rules(const hub_toolset_settings *settings
         .compiles = is_native,
         .validates = settings->validates,
         .overrides = settings->overrides,
+        .pins = settings->pins,
+        .withholds_all = settings->is_withheld,
     };
 }
 

@@ -161,6 +161,16 @@ static hub_err make_bindings(reload *next, hub_error *reterr)
     return HUB_OK;
 }
 
+/* Whether what a toolset offers is to be read once more. Of another server it is what the one before
+ * has said, until that one says otherwise: but nobody may call it who could not see it. */
+static bool wants_lists(const reload_toolset *item)
+{
+    const hub_toolset_settings *before = hub_toolset_settings_of(item->toolset);
+    return item->difference == HUB_TOOLSET_TUNED ||
+           (item->difference == HUB_TOOLSET_ANOTHER &&
+            item->settings->is_withheld != before->is_withheld);
+}
+
 /* Read what toolsets offer once more, where other settings say what is to become of it. */
 static hub_err make_lists(reload *next, hub_error *reterr)
 {
@@ -169,7 +179,7 @@ static hub_err make_lists(reload *next, hub_error *reterr)
         reload_toolset *item = &next->toolsets[i];
         for (int kind = 0; err == HUB_OK && kind < HUB_KINDS; kind++) {
             const hub_catalog *list = hub_toolset_list(item->toolset, (hub_kind)kind);
-            if (list != NULL && item->difference == HUB_TOOLSET_TUNED) {
+            if (list != NULL && wants_lists(item)) {
                 err = hub_toolset_reread_list(item->settings, list, &item->lists[kind], reterr);
             }
         }

@@ -8,6 +8,7 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
+#include "hub/pins/pins.h"
 #include "hub/report/status.h"
 #include "tools/naming.h"
 
@@ -143,6 +144,8 @@ void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *t
         hub_buf_add_u64(out, hub_toolset_list(toolset, HUB_KIND_TOOL)->count);
     }
     add_overrides(hub_toolset_list(toolset, HUB_KIND_TOOL), out);
+    hub_pins_add_withheld(toolset, NULL, out);
+    hub_pins_add_suspects(toolset, out);
     add_summary(toolset, active, out);
     hub_json_add_key(out, HUB_STR("status"));
     hub_status_add_toolset(audience, toolset, out);

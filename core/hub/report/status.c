@@ -16,6 +16,7 @@
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
 #include "hub/overrides/overrides.h"
+#include "hub/pins/pins.h"
 #include "hub/limits/queue.h"
 #include "hub/report/describe.h"
 #include "hub/report/reload_state.h"
@@ -262,6 +263,7 @@ void hub_status_add_toolset(const hub_audience *audience, const hub_toolset *too
     add_count(out, "cancelled", counts->cancelled);
     add_count(out, "refused", counts->refused);
     add_count(out, "redefined", hub_toolset_redefined(toolset));
+    hub_pins_add_counts(toolset, out);
     add_troubles(toolset, out);
     add_age(toolset, out);
     add_load(toolset, out);
@@ -381,6 +383,7 @@ void hub_status_add(const hub_audience *audience, hub_exposure *seen, hub_buf *o
             add_text(out, "key", hub_toolset_settings_of(toolset)->key);
             hub_buf_printf(out, ",\"active\":%s,\"status\":", is_active ? "true" : "false");
             hub_status_add_toolset(audience, toolset, out);
+            hub_pins_add_withheld(toolset, seen, out);
             hub_buf_add_char(out, '}');
         }
     }

@@ -368,7 +368,8 @@ static void add_other_counts(const hub_toolset *toolset, hub_buf *out)
                                                 [HUB_KIND_TEMPLATE] = "resourceTemplateCount",
                                                 [HUB_KIND_PROMPT] = "promptCount"};
     for (int i = 0; i < HUB_KINDS; i++) {
-        size_t count = hub_toolset_count(toolset, (hub_kind)i);
+        const hub_catalog *list = hub_toolset_list(toolset, (hub_kind)i);
+        size_t count = list != NULL ? list->count - list->withheld_count : 0;
         if (KEYS[i] != NULL && count > 0) {
             hub_json_add_key(out, hub_str_of(KEYS[i]));
             hub_buf_add_u64(out, count);

@@ -116,7 +116,7 @@ static bool read_about(const hub_source *source, part *into)
     add_word(&text, about->title);
     add_word(&text, hub_toolset_settings_of(toolset)->description);
     add_word(&text, about->description);
-    add_word(&text, about->instructions);
+    add_word(&text, hub_about_instructions(about));
     into->about = take_text(&text);
     hub_buf_init(&text, SIZE_MAX / 4);
     for (size_t i = 0; source->tags != NULL && i < source->tags->count; i++) {

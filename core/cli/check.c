@@ -11,6 +11,7 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/toolset.h"
 #include "hub/overrides/overrides.h"
+#include "hub/pins/pins.h"
 #include "hub/report/misnamed.h"
 
 static void on_found(void *ctx, const char *key, hub_err err, hub_str text)
@@ -62,12 +63,13 @@ static int connect_all(cli_options *options)
     if (status == EXIT_OK) {
         cli_waiting waiting;
         cli_waiting_begin(&waiting, cli_local_loop(local), cli_local_hub(local));
-        if (hub_reach_all(cli_local_hub(local), on_found, &status) != HUB_OK) {
+        if (hub_reach_all(cli_local_hub(local), NULL, on_found, &status) != HUB_OK) {
             cli_complain("out of memory");
             status = EXIT_INTERNAL;
         }
         cli_waiting_end(&waiting);
         hub_advice_give(cli_local_hub(local), on_advice, NULL);
+        hub_pins_review(cli_local_hub(local), on_advice, NULL);
         complain_of_overrides(cli_local_hub(local));
     }
     cli_local_close(local);

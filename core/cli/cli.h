@@ -71,6 +71,7 @@ typedef struct cli_options {
     size_t header_count;
     bool disabled;     /* add: it is switched off */
     bool removes;      /* connect: take the hub out again */
+    bool diff;         /* lock, approve: show what has changed, and write nothing */
     bool dry_run;      /* show what would be written */
     bool found_config; /* the manifest is the user's or the machine's: nobody named it */
     const char *arguments[CLI_MAX_LIST]; /* what is no option */
@@ -205,6 +206,8 @@ int cli_token(cli_options *options);
 int cli_state(cli_options *options);
 int cli_secret(cli_options *options);
 int cli_access(cli_options *options);
+int cli_lock(cli_options *options);
+int cli_approve(cli_options *options);
 int cli_version(cli_options *options);
 int cli_init(cli_options *options);
 int cli_add(cli_options *options);

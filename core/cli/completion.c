@@ -223,6 +223,8 @@ static void offer_argument(command_line *line)
         offer_commands(line);
     } else if (strcmp(line->command->name, "call") == 0) {
         offer_tools(line);
+    } else if (strcmp(line->command->name, "approve") == 0) {
+        offer_toolsets(line);
     } else if (line->count <= 2 && cli_verb_next(&at, &verb)) {
         offer_verbs(line);
     } else if (has_word(synopsis, "FILE")) {

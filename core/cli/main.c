@@ -80,6 +80,22 @@ const cli_command CLI_COMMANDS[] = {
      "holds the rules against a file of expectations: see docs/ACCESS.md. No server is started,\n"
      "and what servers say of their tools is not known.",
      3, cli_access},
+    {"lock", "[--diff] [--config FILE] [OPTION]...",
+     "Write down what all servers offer, as approved, into patchbay.lock beside the manifest.",
+     "It starts every server. The file has a digest and the text of each tool and prompt, of the\n"
+     "instructions, and the command or URL. Keep it with the manifest under version control.\n"
+     "`policy: {pinned: withhold}` then keeps from clients what is not as the file has it. What\n"
+     "cannot be reached stays as it was. Exit code: 5 when a server cannot be reached; with "
+     "--diff\n"
+     "1 when something has changed.",
+     0, cli_lock},
+    {"approve", "[TOOLSET[:TOOL]] [--show] [--config FILE] [OPTION]...",
+     "Take what a server offers now into patchbay.lock.",
+     "Without a word it approves all that has changed; with TOOLSET what this toolset offers; "
+     "with\n"
+     "TOOLSET:TOOL one tool or prompt. --show prints what has changed, member by member, and\n"
+     "writes nothing. A running hub takes an approval at once.",
+     1, cli_approve},
     {"init", "[--config FILE]", "Make a manifest with nothing in it.",
      "The commands that change a manifest change the one of --config, else the user's own:\n"
      "$XDG_CONFIG_HOME/patchbay/patchbay.yaml. They keep comments, order and layout, write\n"

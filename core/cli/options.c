@@ -38,7 +38,9 @@ typedef enum option_kind {
     X(IMPORT, "import")                                                                            \
     X(CONNECT, "connect")                                                                          \
     X(DOCTOR, "doctor")                                                                            \
-    X(SECRET, "secret")
+    X(SECRET, "secret")                                                                            \
+    X(LOCK, "lock")                                                                                \
+    X(APPROVE, "approve")
 
 #define PLACE(id, name) PLACE_##id,
 enum { COMMANDS_WITH_OPTIONS(PLACE) COMMAND_COUNT };
@@ -48,9 +50,10 @@ enum { COMMANDS_WITH_OPTIONS(PLACE) COMMAND_COUNT };
 enum {
     COMMANDS_WITH_OPTIONS(BIT) EDITS =
         IMPORT | CONNECT | INIT | ADD | REMOVE | ENABLE | DISABLE | SET | UNSET,
+    LOCKS = LOCK | APPROVE,
     HUBS = SERVE | LIST | CALL | CHECK, /* those that make a hub */
     KEEPS = STATE | SECRET,             /* those that work on the store */
-    LOGS = HUBS | STATUS | TOKEN | MODULE_HOST | STATE | ACCESS,
+    LOGS = HUBS | STATUS | TOKEN | MODULE_HOST | STATE | ACCESS | LOCKS,
     OTHERS = 1 << 30, /* what every command has, is theirs, too */
     ANY = -1,
 };
@@ -77,10 +80,10 @@ typedef struct option_row {
 
 static const option_row OPTIONS[] = {
     {"--config", KIND_REPEATED, AT(configs), AT(config_count),
-     HUBS | STATUS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR, "FILE",
+     HUBS | STATUS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR | LOCKS, "FILE",
      "manifest (YAML or JSON), or any mcpServers file; may be repeated"},
     {"-c", KIND_REPEATED, AT(configs), AT(config_count),
-     HUBS | STATUS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR, "FILE", NULL},
+     HUBS | STATUS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR | LOCKS, "FILE", NULL},
     {"--env", KIND_REPEATED, AT(envs), AT(env_count), ADD, "NAME=VALUE",
      "a variable of the server's environment; may be repeated"},
     {"--header", KIND_REPEATED, AT(headers), AT(header_count), ADD, "NAME:VALUE",
@@ -92,8 +95,8 @@ static const option_row OPTIONS[] = {
     {"--remove", KIND_FLAG, AT(removes), 0, CONNECT, NULL, "take the hub out again"},
     {"--dry-run", KIND_FLAG, AT(dry_run), 0, EDITS, NULL,
      "write nothing: print what the file would be"},
-    {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count), HUBS | DOCTOR | STATUS,
-     "DIR", "look for plugins here; may be repeated"},
+    {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count),
+     HUBS | DOCTOR | STATUS | LOCKS, "DIR", "look for plugins here; may be repeated"},
     {"--toolsets", KIND_LIST, AT(overrides.toolsets), 0, HUBS, "A,B|ALL",
      "serve exactly these toolsets, for the life of the process"},
     {"--startup", KIND_TEXT, AT(overrides.startup), 0, HUBS, "MODE",
@@ -134,9 +137,11 @@ static const option_row OPTIONS[] = {
     {"--no-meta-tools", KIND_FLAG, AT(overrides.no_meta_tools), 0, HUBS, NULL,
      "leave out the hub's own tools, such as enable_toolset"},
     {"--allow-writable-plugins", KIND_FLAG, AT(overrides.allow_writable), 0,
-     HUBS | STATUS | MODULE | MODULE_HOST, NULL,
+     HUBS | STATUS | MODULE | MODULE_HOST | LOCKS, NULL,
      "load plugins that other users could have changed"},
     {"--connect", KIND_FLAG, AT(connect), 0, CHECK, NULL, "start every server"},
+    {"--diff", KIND_FLAG, AT(diff), 0, LOCK, NULL, "write nothing: print what has changed"},
+    {"--show", KIND_FLAG, AT(diff), 0, APPROVE, NULL, "approve nothing: print what would be"},
     {"--refresh", KIND_FLAG, AT(refresh), 0, LIST, NULL,
      "ask the servers, instead of showing what is remembered"},
     {"--json", KIND_FLAG, AT(json), 0, LIST | DOCTOR | CALL | STATUS | TOKEN | KEEPS, NULL,
@@ -426,7 +431,7 @@ static hub_names names_of(const char *const *items, size_t count)
 static void find_config(cli_options *options, int command)
 {
     const char *found = NULL;
-    bool wants = (command & (SERVE | LIST | CALL | STATUS | TOKEN | KEEPS | ACCESS)) != 0;
+    bool wants = (command & (SERVE | LIST | CALL | STATUS | TOKEN | KEEPS | ACCESS | LOCKS)) != 0;
     if (options->config_count == 0 && wants) {
         found = cli_find_manifest();
     }

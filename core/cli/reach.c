@@ -98,21 +98,31 @@ static void report(const hub_toolset *toolset, const reached *item, hub_reach_on
     hub_buf_fini(&text);
 }
 
-hub_err hub_reach_all(hub_orchestrator *hub, hub_reach_on_found *on_found, void *ctx)
+static bool is_wanted(const hub_toolset *toolset, const char *only)
+{
+    return only == NULL || strcmp(hub_toolset_key(toolset), only) == 0;
+}
+
+hub_err hub_reach_all(hub_orchestrator *hub, const char *only, hub_reach_on_found *on_found,
+                      void *ctx)
 {
     reach all = {.hub = hub, .items = calloc(hub_toolset_total(hub) + 1, sizeof *all.items)};
     if (all.items == NULL) {
         return HUB_ENOMEM;
     }
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        start(&all, hub_toolset_at(hub, i), &all.items[i]);
+        if (is_wanted(hub_toolset_at(hub, i), only)) {
+            start(&all, hub_toolset_at(hub, i), &all.items[i]);
+        }
     }
     wait_for_answers(&all);
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         if (all.items[i].waits) {
             hub_discovery_unwait(hub_toolset_at(hub, i), &all.items[i].waiter);
         }
-        report(hub_toolset_at(hub, i), &all.items[i], on_found, ctx);
+        if (is_wanted(hub_toolset_at(hub, i), only)) {
+            report(hub_toolset_at(hub, i), &all.items[i], on_found, ctx);
+        }
     }
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         if (all.items[i].is_used) {

@@ -13,13 +13,13 @@
  * cannot be had. `key` and `text` are borrowed. */
 typedef void hub_reach_on_found(void *ctx, const char *key, hub_err err, hub_str text);
 
-/* Start all toolsets that are switched on, all at once, run the loop until each has answered or
+/* Start all toolsets that are switched on, or `only` that one (NULL: all), at once, run the loop until each has answered or
  * limits.discover_timeout_ms have passed, and report each in the order of their keys: HUB_EDENIED
  * (switched off), HUB_EUNAVAILABLE (not reached), those of hub_toolset_use (its configuration is
  * wrong).
  * errors:  HUB_ENOMEM: nothing is reported */
-HUB_MUST_CHECK hub_err hub_reach_all(hub_orchestrator *hub, hub_reach_on_found *on_found,
-                                     void *ctx);
+HUB_MUST_CHECK hub_err hub_reach_all(hub_orchestrator *hub, const char *only,
+                                     hub_reach_on_found *on_found, void *ctx);
 
 /* Append the keys of the toolsets whose servers are starting, or have not told yet what they offer,
  * separated by ", ". Returns how many there are. */

@@ -64,6 +64,11 @@
 #define HUB_LIMIT_TITLE_BYTES        128
 #define HUB_LIMIT_INSTRUCTIONS_BYTES 4096
 
+/* What `initialize` and `server/discover` say of them, which each model reads: of one toolset, and in all
+ * without the hub's own. */
+#define HUB_LIMIT_GATHERED_EACH_BYTES 2048
+#define HUB_LIMIT_GATHERED_BYTES      8192
+
 /* Lines of the log that a full stderr has not taken: as many as a busy hub writes in some seconds. What
  * is beyond is lost, and counted. */
 #define HUB_LIMIT_LOG_OWED_BYTES (256u * 1024)

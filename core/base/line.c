@@ -56,12 +56,22 @@ static void cut(hub_buf *out, size_t begin, size_t room, size_t word)
     hub_buf_add(out, HUB_STR(ELLIPSIS));
 }
 
-void hub_line_add(hub_buf *out, hub_str text, size_t max_bytes)
+/* What stands for white space between two words: a space or, where lines are kept, a line break or an
+ * empty line. */
+static hub_str separator(size_t breaks, bool keeps_lines)
+{
+    return !keeps_lines || breaks == 0 ? HUB_STR(" ")
+           : breaks == 1               ? HUB_STR("\n")
+                                       : HUB_STR("\n\n");
+}
+
+static void add(hub_buf *out, hub_str text, size_t max_bytes, bool keeps_lines)
 {
     size_t begin = out->len;
     size_t room = begin;
     size_t word = begin;
     bool is_apart = false;
+    size_t breaks = 0;
     text.len = text.len / READ_FOR_EACH <= max_bytes ? text.len : max_bytes * READ_FOR_EACH;
     while (text.len > 0 && hub_buf_ok(out)) {
         size_t len = 0;
@@ -71,20 +81,31 @@ void hub_line_add(hub_buf *out, hub_str text, size_t max_bytes)
         if (is_space(code)) {
             word = !is_apart && out->len <= room ? out->len : word;
             is_apart = out->len > begin;
+            breaks += code == '\n';
             continue;
         }
         if (is_invisible(code)) {
             continue;
         }
-        if (out->len - begin + is_apart + len > max_bytes) {
+        hub_str between = is_apart ? separator(breaks, keeps_lines) : HUB_STR_EMPTY;
+        if (out->len - begin + between.len + len > max_bytes) {
             cut(out, begin, room, word);
             return;
         }
-        if (is_apart) {
-            hub_buf_add_char(out, ' ');
-            is_apart = false;
-        }
+        hub_buf_add(out, between);
+        is_apart = false;
+        breaks = 0;
         hub_buf_add(out, bytes);
         room = out->len - begin + ELLIPSIS_BYTES <= max_bytes ? out->len : room;
     }
+}
+
+void hub_line_add(hub_buf *out, hub_str text, size_t max_bytes)
+{
+    add(out, text, max_bytes, false);
+}
+
+void hub_lines_add(hub_buf *out, hub_str text, size_t max_bytes)
+{
+    add(out, text, max_bytes, true);
 }

@@ -13,4 +13,7 @@
  * out. What is too long ends behind a word, if one ends in its second half, and with "…". */
 void hub_line_add(hub_buf *out, hub_str text, size_t max_bytes);
 
+/* The same, but that line breaks stay: of several in a row two. */
+void hub_lines_add(hub_buf *out, hub_str text, size_t max_bytes);
+
 #endif

@@ -402,6 +402,14 @@ static const hub_config_key HUB_KEYS[] = {
      .about = "Instructions that clients hand to models.",
      .example = "Ask before you delete anything.",
      .is_comment = true},
+    {.name = "server_instructions",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = READER(config.settings.gathers_instructions),
+     .fallback = true,
+     .about =
+         "Hand on what servers say to models of themselves: behind the hub's own instructions, "
+         "for each active toolset that the client may see, at most 2 KiB each and 8 KiB in "
+         "all."},
     {.name = "page_size",
      .kind = HUB_CONFIG_COUNT,
      .offset = READER(config.settings.limits.list_page),

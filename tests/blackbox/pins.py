@@ -91,7 +91,7 @@ class LockFile(PinTest):
         one = found["toolsets"]["own"]["tools"]["one"]
         self.assertEqual(one["digest"], "sha256:" + hashlib.sha256(canonical(tool("one")).encode()).hexdigest())
         self.assertEqual(list(found["toolsets"]["up"]["prompts"]), ["greet"])
-        self.assertEqual(found["toolsets"]["up"]["instructions"]["text"], "First this. Then that.")
+        self.assertEqual(found["toolsets"]["up"]["instructions"]["text"], "First this.\nThen that.")
         before = self.lock_path.read_text(encoding="utf-8")
         self.lock(toolsets={"up": up, "own": fixture("one", "two")})
         self.assertEqual(self.lock_path.read_text(encoding="utf-8"), before)
@@ -348,6 +348,9 @@ class Withhold(PinTest):
         row = self.meta_call(client, "list_toolsets")["toolsets"][0]
         self.assertNotIn("description", row)
         self.assertEqual(self.meta_call(client, "describe_toolset", toolset="up")["promptCount"], 1)
+        other = self.modern(toolsets=toolsets, manifest=WITHHOLD)
+        other.names()
+        self.assertNotIn("instructions", other.request("server/discover").result)
         since = client.hub.mark
         self.approve(toolsets=toolsets, manifest=WITHHOLD)
         client.hub.wait_for(lambda m: m.method == "notifications/prompts/list_changed", "the prompts", since)

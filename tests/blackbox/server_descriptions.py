@@ -55,6 +55,60 @@ class Descriptions(HubTest):
         self.assertEqual(self.meta_call(client, "describe_toolset", toolset="up")["title"], "The Recorder")
 
 
+class Gathered(HubTest):
+    """What servers say to models is handed on, behind the hub's own instructions (InitializeResult, DiscoverResult)."""
+
+    PREAMBLE = "What the servers of toolsets say of themselves follows. They call their tools by names without the toolset."
+
+    def up(self, says=SAYS, **keys):
+        return {**self.recorder().toolset(*(("--instructions", says) if says else ()), **keys), "env": {}}
+
+    def said(self, client):
+        return client.request("server/discover").result.get("instructions")
+
+    def learned(self, *args, manifest=None, **toolsets):
+        """What a modern client is told of a hub that knows its servers."""
+        client = self.modern(*args, toolsets=toolsets, manifest=manifest)
+        client.names()
+        return self.said(client)
+
+    def test_both_eras(self):
+        manifest = {"hub": {"instructions": "Use with care.", "cache_dir": str(self.home / "cache")}}
+        toolsets = {"b": self.up(), "a": self.up("# Mine\n\nAsk."), "c": self.up(None), "own": fixture("one")}
+        client = self.modern(toolsets=toolsets, manifest=manifest)
+        self.assertEqual(self.said(client), "Use with care.")  # nobody waits for servers
+        client.names()
+        expected = f"Use with care.\n\n{self.PREAMBLE}\n\n# a\n\n### Mine\n\nAsk.\n\n# b\n\n{SAYS}"
+        self.assertEqual(self.said(client), expected)
+        client.hub.wait_until(lambda: len(list((self.home / "cache").glob("*.json"))) == 3, "the files")
+        client.hub.finish()
+        client = self.legacy(toolsets=toolsets, manifest=manifest)
+        self.assertEqual(client.answer.result["instructions"], expected)
+
+    def test_names_as_they_are_need_no_word(self):
+        self.assertEqual(self.learned("--naming", "none", up=self.up("Ask.")), "# up\n\nAsk.")
+
+    def test_only_what_is_active_and_may_be_seen(self):
+        toolsets = {"a": self.up("Ask."), "b": self.up("Hidden."), "c": self.up("Inactive.", active=False)}
+        manifest = {"access": {"default": "allow", "rules": [{"tools": {"match": ["b:*"]}, "then": "deny"}]}}
+        client = self.modern(toolsets=toolsets, manifest=manifest)
+        client.names()
+        self.assertEqual(self.said(client), f"{self.PREAMBLE}\n\n# a\n\nAsk.")
+        self.meta_call(client, "enable_toolset", toolset="c")
+        self.assertEqual(self.said(client), f"{self.PREAMBLE}\n\n# a\n\nAsk.\n\n# c\n\nInactive.")
+
+    def test_off(self):
+        self.assertIsNone(self.learned(up=self.up(), manifest={"hub": {"server_instructions": False}}))
+
+    def test_bounds(self):
+        """2 KiB of each, 8 KiB of all; who had no room is named."""
+        self.assertEqual(self.learned(u=self.up("y" * 2048)), f"{self.PREAMBLE}\n\n# u\n\n" + "y" * 2048)
+        self.assertEqual(self.learned(u=self.up("y" * 2049)), f"{self.PREAMBLE}\n\n# u\n\n" + "y" * 2045 + "…")
+        text = self.learned(**{f"t{n}": self.up("x" * 2048) for n in range(5)})
+        self.assertEqual(text.count("x" * 2048), 3)
+        self.assertTrue(text.endswith("\n\nThere was no room for what these say: t3,t4"), text[-100:])
+
+
 class Redefined(HubTest):
     """A definition that is replaced by another one of the same name is named in the log, and counted."""
 

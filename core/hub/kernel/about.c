@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-/* Make a raw string a line of at most so many bytes; NULL when nothing is left of it. */
-static hub_err read_text(hub_str raw, size_t max_bytes, char **ret_text)
+/* Make a raw string a line of at most so many bytes, or lines; NULL when nothing is left of it. */
+static hub_err read_text(hub_str raw, size_t max_bytes, bool keeps_lines, char **ret_text)
 {
     hub_buf decoded;
     hub_buf masked;
@@ -25,7 +25,7 @@ static hub_err read_text(hub_str raw, size_t max_bytes, char **ret_text)
     if (err == HUB_OK) {
         hub_str text = hub_buf_str(&decoded);
         text = hub_redact(text, &masked) ? hub_buf_str(&masked) : text;
-        hub_line_add(&line, text, max_bytes);
+        (keeps_lines ? hub_lines_add : hub_line_add)(&line, text, max_bytes);
         err = line.failed != HUB_OK ? line.failed : masked.failed;
     }
     *ret_text = err == HUB_OK && line.len > 0 ? hub_str_dup(hub_buf_str(&line)) : NULL;
@@ -59,7 +59,8 @@ hub_err hub_about_read(hub_str json, hub_about *ret_about)
     };
     hub_err err = HUB_OK;
     for (size_t i = 0; err == HUB_OK && i < sizeof texts / sizeof texts[0]; i++) {
-        err = read_text(texts[i].raw, texts[i].max_bytes, texts[i].text);
+        bool keeps_lines = texts[i].text == &about.instructions;
+        err = read_text(texts[i].raw, texts[i].max_bytes, keeps_lines, texts[i].text);
     }
     if (err != HUB_OK) {
         hub_about_fini(&about);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a server says of itself: title, description, instructions. Texts of strangers that people and
- * models read: bounded, each one line without what is not seen, secrets masked. Thread: [loop].
+ * models read: bounded, without what is not seen, each one line but for the
+ * instructions, secrets masked. Thread: [loop].
  * spec: MCP 2026-07-28 schema DiscoverResult, Implementation; 2025-11-25 schema InitializeResult
  */
 #ifndef HUB_HUB_KERNEL_ABOUT_H

@@ -228,6 +228,7 @@ typedef struct hub_settings {
     const char *name;           /* serverInfo.name */
     const char *title;          /* NULL: none */
     const char *instructions;   /* NULL: none */
+    bool gathers_instructions;  /* those of servers are handed on, too */
     hub_module_settings modules;
     const char *cache_folder; /* absolute: catalogs are remembered there; NULL: nowhere */
     bool asks_anew;           /* what is remembered is not served, only replaced */

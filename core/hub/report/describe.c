@@ -88,7 +88,8 @@ static void add_summary(const hub_toolset *toolset, bool active, hub_buf *out)
     } else if (!active && hub_toolset_unusable(toolset)[0] != '\0') {
         hub_buf_printf(&text, ": %s", hub_toolset_unusable(toolset));
     } else if (describe(toolset) != NULL) {
-        hub_buf_printf(&text, ": %s", describe(toolset));
+        hub_buf_add(&text, HUB_STR(": "));
+        hub_line_add(&text, hub_str_of(describe(toolset)), HUB_LIMIT_DESCRIPTION_BYTES);
     }
     hub_json_add_key(out, HUB_STR("summary"));
     hub_json_add_string(out, hub_buf_str(&text));

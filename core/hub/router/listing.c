@@ -12,6 +12,7 @@
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/notices/notifier.h"
+#include "hub/report/gathered.h"
 #include "hub/router/cursor.h"
 
 _Static_assert(HUB_SHOWN_SPANS <= HUB_FRAME_ITEMS, "a page fits into an answer");
@@ -124,14 +125,6 @@ static void respond_built(const hub_request *request, hub_buf *result)
     hub_buf_fini(result);
 }
 
-static void add_instructions(const hub_settings *settings, hub_buf *out)
-{
-    if (settings->instructions != NULL) {
-        hub_json_add_key(out, HUB_STR("instructions"));
-        hub_json_add_string(out, hub_str_of(settings->instructions));
-    }
-}
-
 void hub_listing_respond_discover(const hub_request *request)
 {
     const hub_profile *profile = hub_session_profile(request->session);
@@ -142,7 +135,7 @@ void hub_listing_respond_discover(const hub_request *request)
                    hub_revision_date(HUB_REVISION_NEWEST));
     (void)hub_capabilities_announce(hub_session_exposure(request->session), HUB_REVISION_NEWEST,
                                     &result);
-    add_instructions(settings, &result);
+    hub_gathered_add(request, &result);
     add_modern_tail(settings, &result);
     hub_buf_add_char(&result, '}');
     respond_built(request, &result);
@@ -161,7 +154,7 @@ void hub_listing_respond_initialize(const hub_request *request, hub_revision rev
         hub_capabilities_announce(hub_session_exposure(request->session), revision, &result));
     hub_buf_add(&result, HUB_STR(",\"serverInfo\":"));
     add_server_info(settings, &result);
-    add_instructions(settings, &result);
+    hub_gathered_add(request, &result);
     hub_buf_add_char(&result, '}');
     respond_built(request, &result);
 }

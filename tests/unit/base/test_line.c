@@ -21,6 +21,26 @@ static void expect(const char *text, size_t max_bytes, const char *line)
     hub_buf_fini(&out);
 }
 
+static void expect_lines(const char *text, size_t max_bytes, const char *lines)
+{
+    hub_buf out;
+    hub_buf_init(&out, 4096);
+    hub_lines_add(&out, hub_str_of(text), max_bytes);
+    hub_buf_add_char(&out, '\0');
+    assert_string_equal(out.ptr, lines);
+    hub_buf_fini(&out);
+}
+
+static void test_lines(void **state)
+{
+    (void)state;
+    expect_lines("\n a  b \r\n c\n\n\n\td \n", 40, "a b\nc\n\nd");
+    expect_lines("a\n\nb", 4, "a\n\nb");
+    expect_lines("a\n\nbc", 4, "a…");
+    expect_lines("one\ntwo three", 10, "one\ntwo…");
+    expect_lines("\n\n", 10, "");
+}
+
 static void test_one_line(void **state)
 {
     (void)state;
@@ -75,6 +95,7 @@ static void test_budget(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),
         cmocka_unit_test(test_one_line),
         cmocka_unit_test(test_what_is_not_seen),
         cmocka_unit_test(test_cut),

@@ -208,6 +208,18 @@
  * may take to be read, so that the message says what it was. */
 #define HUB_LIMIT_STATE_SYNC_MS 3000
 
+/* What is remembered of choices. How long a principal's first request waits for the record, and the
+ * answer to a change for the disk; when a record that could not be read is asked for again. Principals
+ * whose records are known at once: more are read again when they come back. */
+#define HUB_LIMIT_REMEMBER_READ_MS  250
+#define HUB_LIMIT_REMEMBER_KEEP_MS  3000
+#define HUB_LIMIT_REMEMBER_RETRY_MS 10000
+#define HUB_LIMIT_REMEMBER_SEATS    16384
+
+/* The name of what is equipped; and choices that status shows. */
+#define HUB_LIMIT_REMEMBER_NAME_BYTES 256
+#define HUB_LIMIT_REMEMBER_SHOWN      100
+
 /* What was accepted may still be written when the hub ends. */
 #define HUB_LIMIT_STATE_END_MS 1000
 

@@ -383,6 +383,13 @@ const hub_config_key HUB_CONFIG_PROFILE_KEYS[] = {
     {.name = NULL},
 };
 
+static const hub_config_word REMEMBERS[] = {
+    {"all", HUB_REMEMBER_ALL, false},
+    {"equipped", HUB_REMEMBER_EQUIPPED, false},
+    {"none", HUB_REMEMBER_NONE, false},
+    {.word = NULL},
+};
+
 /* hub: who it is, and what it shows. */
 static const hub_config_key HUB_KEYS[] = {
     {.name = "name",
@@ -436,6 +443,14 @@ static const hub_config_key HUB_KEYS[] = {
      .most = HUB_CONFIG_MOST_MS,
      .fallback = HUB_LIMIT_CATALOG_TTL_MS,
      .about = "What is older is listed at once, too, and asked for again in the background."},
+    {.name = "remember",
+     .kind = HUB_CONFIG_WORD,
+     .offset = READER(config.settings.remember),
+     .fallback = HUB_REMEMBER_ALL,
+     .words = REMEMBERS,
+     .about = "What the next start finds of each principal's choices in each profile: all (which "
+              "toolsets it has enabled and disabled, and what it has equipped), equipped (only "
+              "that), or none. It is kept in the store (`state`)."},
     {.name = "middleware",
      .kind = HUB_CONFIG_MAP,
      .offset = READER(middleware),

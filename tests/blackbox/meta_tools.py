@@ -263,7 +263,7 @@ class Batches(HubTest):
             (["nope", ""], [False, False], "none"),
         ):
             with self.subTest(word):
-                client = self.legacy(toolsets=TOOLSETS)
+                client = self.legacy(toolsets=TOOLSETS, manifest={"state": "off"})
                 since = client.hub.mark
                 result, enabled = self.outcome(client, *names)
                 self.assertEqual(enabled, expected)

@@ -136,8 +136,16 @@ class Hub(State):
         client.barrier()
         self.assertNotIn("libsqlite3", self.maps(client))
         self.assertNotIn("state.db", self.maps(client))
-        threads = [Path(x, "comm").read_text(encoding="utf-8").strip() for x in Path(f"/proc/{client.hub.process.pid}/task").iterdir()]
-        self.assertNotIn("patchbay-state", threads)
+        self.assertFalse(self.file.parent.exists())
+
+    def threads(self, client):
+        return [Path(x, "comm").read_text(encoding="utf-8").strip() for x in Path(f"/proc/{client.hub.process.pid}/task").iterdir()]
+
+    def test_a_hub_that_does_not_look_has_no_thread_for_it(self):
+        for manifest in ({"state": "off"}, {"hub": {"remember": "none"}}):
+            client = LegacyClient(self.hub(manifest=manifest))
+            client.barrier()
+            self.assertNotIn("patchbay-state", self.threads(client))
 
     def test_a_key_is_nobody_elses(self):
         key = secrets.token_hex(32)

@@ -491,6 +491,11 @@ bool hub_manager_is_resting(const hub_manager *manager)
     return manager->is_resting;
 }
 
+bool hub_manager_is_busy(const hub_manager *manager)
+{
+    return manager->enabling != NULL || manager->disables != NULL;
+}
+
 hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size_t count,
                              hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
 {

@@ -75,6 +75,9 @@ void hub_manager_hurry(hub_manager *manager);
 /* Whether the audience uses nothing of what it sees, because nobody is left in it (release.h). */
 bool hub_manager_is_resting(const hub_manager *manager);
 
+/* Whether an operation is in progress, or waits. */
+bool hub_manager_is_busy(const hub_manager *manager);
+
 /* Active toolsets, not counting `_meta`. */
 size_t hub_manager_active_count(const hub_manager *manager);
 

@@ -201,7 +201,7 @@ bool hub_parking_await(const hub_request *request, hub_kind kind, hub_str name)
 {
     size_t count = 0;
     hub_toolset **toolsets =
-        request->call == NULL
+        !parking_has_waited(request)
             ? select_awaited(hub_session_exposure(request->session), kind, name, &count)
             : NULL;
     if (toolsets == NULL) {

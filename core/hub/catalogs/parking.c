@@ -13,6 +13,12 @@
 
 /* ---- one of them ----------------------------------------------------------------------------- */
 
+bool parking_has_waited(const hub_request *request)
+{
+    return request->call != NULL &&
+           hub_call_find_part(request->call, &HUB_CATALOGS_STATION) != NULL;
+}
+
 parked *parking_begin(const hub_request *request, size_t extra_bytes)
 {
     hub_session *session = request->session;
@@ -139,7 +145,7 @@ static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
 bool hub_parking_list(const hub_request *request)
 {
     hub_audience *audience = hub_session_audience(request->session);
-    if (request->call != NULL || !is_useful(hub_session_exposure(request->session))) {
+    if (parking_has_waited(request) || !is_useful(hub_session_exposure(request->session))) {
         return false;
     }
     parked *one = parking_begin(request, 0);

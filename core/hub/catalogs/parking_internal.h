@@ -6,6 +6,9 @@
 #include "hub/catalogs/catalogs_internal.h"
 #include "hub/catalogs/parking.h"
 
+/* Whether a request has waited already. Another station may have held it before. */
+bool parking_has_waited(const hub_request *request);
+
 /* Make a call of a request that is going to wait, and keep its bytes; `extra_bytes` are held of its
  * session, too. NULL: it was answered. Put it into a list next (parking_enter). */
 parked *parking_begin(const hub_request *request, size_t extra_bytes);

@@ -145,7 +145,7 @@ static void add_session(hub_audience *audience, hub_session *session)
     DL_PREPEND2(audience->sessions, session, audience_prev, audience_next);
 }
 
-static hub_audience *find(const hub_principal *principal, const hub_profile *profile)
+hub_audience *hub_audience_find(const hub_principal *principal, const hub_profile *profile)
 {
     hub_audience *audience = principal->audiences;
     while (audience != NULL && (audience->profile != profile || audience->is_of_session)) {
@@ -159,7 +159,7 @@ void hub_audience_join(hub_session *session)
     hub_assert(session->audience == NULL);
     hub_profile *profile = session->profile;
     sweep(profile->hub);
-    hub_audience *audience = find(session->principal, profile);
+    hub_audience *audience = hub_audience_find(session->principal, profile);
     audience = audience != NULL ? audience : profile->audiences;
     add_session(audience, session);
     if (audience->is_left) {
@@ -215,9 +215,8 @@ static void move_session(hub_session *session, hub_audience *to)
     }
 }
 
-/* Whether the choice of a session is its own: of one that began with `initialize`, where the profile
- * says so. */
-static bool is_apart(const hub_session *session)
+/* One that began with `initialize`, where the profile says so. */
+bool hub_session_is_apart(const hub_session *session)
 {
     return session->profile->settings->has_set_per_session &&
            session->revision != HUB_REVISION_NONE;
@@ -243,7 +242,7 @@ hub_err hub_audience_of_choice(hub_session *session, hub_audience **ret_audience
 {
     HUB_IS(session, SESSION);
     hub_audience *from = session->audience;
-    bool is_of_session = is_apart(session);
+    bool is_of_session = hub_session_is_apart(session);
     if (is_of_session ? from->is_of_session : !is_own(from)) {
         *ret_audience = from;
         return HUB_OK;
@@ -318,6 +317,11 @@ hub_principal *hub_audience_principal(const hub_audience *audience)
 const char *hub_audience_who(const hub_audience *audience)
 {
     return audience->principal != NULL ? audience->principal->name : "";
+}
+
+bool hub_audience_is_of_session(const hub_audience *audience)
+{
+    return audience->is_of_session;
 }
 
 bool hub_audience_has(const hub_audience *audience, const hub_toolset *toolset)

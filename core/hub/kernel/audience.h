@@ -58,6 +58,15 @@ bool hub_audience_has(const hub_audience *audience, const hub_toolset *toolset);
  * errors:  HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_audience_of_choice(hub_session *session, hub_audience **ret_audience);
 
+/* The audience of a principal's choice in a profile; NULL: it has made none there. */
+hub_audience *hub_audience_find(const hub_principal *principal, const hub_profile *profile);
+
+/* Whether the choice is that of one session alone (`active_set: session`). */
+bool hub_audience_is_of_session(const hub_audience *audience);
+
+/* Whether a session's choice is its own, and not that of all of its principal. */
+bool hub_session_is_apart(const hub_session *session);
+
 /* A station's state with the audience. */
 void *hub_audience_part(const hub_audience *audience, const hub_station *station);
 

@@ -257,7 +257,7 @@ struct hub_call {
     bool takes_place;            /* one of its binding's places */
     bool is_idle;                /* bound, but nobody works on it */
     bool is_unasked;             /* of a session, but nobody there waits for it */
-    bool is_taken;               /* it was held as a request, and somebody has made it a call */
+    bool is_taken;               /* it goes on as a request, and somebody has made it a call */
     bool is_ending;              /* its answer is on its way back, or held there */
     hub_request_context context; /* its spans point into `kept` */
     hub_str client_id;           /* likewise */

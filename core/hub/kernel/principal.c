@@ -120,6 +120,13 @@ void hub_principals_end(hub_orchestrator *hub)
     hub_assert(hub->principals == NULL);
 }
 
+hub_principal *hub_principal_find(const hub_orchestrator *hub, hub_str name)
+{
+    hub_principal *principal = NULL;
+    HASH_FIND(hh, hub->principals, name.ptr, (unsigned)name.len, principal);
+    return principal;
+}
+
 hub_principal *hub_principal_next(const hub_orchestrator *hub, const hub_principal *principal)
 {
     return principal == NULL ? hub->principals : principal->hh.next;

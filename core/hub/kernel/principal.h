@@ -23,6 +23,9 @@ void hub_principal_leave(hub_orchestrator *hub, hub_principal *principal);
 /* The hub ends: no session is left. */
 void hub_principals_end(hub_orchestrator *hub);
 
+/* The one of that name, or NULL. */
+hub_principal *hub_principal_find(const hub_orchestrator *hub, hub_str name);
+
 /* All of them: the first (`principal` NULL), and the next. NULL: that was the last. */
 hub_principal *hub_principal_next(const hub_orchestrator *hub, const hub_principal *principal);
 

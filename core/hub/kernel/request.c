@@ -24,7 +24,8 @@ hub_call *hub_request_begin(const hub_request *request)
 void hub_request_resume(hub_call *call, const hub_message *message, hub_request_handler *handle)
 {
     HUB_IS(call, CALL);
-    hub_assert(call->session != NULL && !call->is_taken);
+    hub_assert(call->session != NULL);
+    call->is_taken = false; /* by the one that held it */
     hub_call_table *table = call->table;
     uint64_t id = call->id;
     hub_request request = {.session = call->session,

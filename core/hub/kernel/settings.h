@@ -172,6 +172,13 @@ typedef struct hub_state_settings {
     const char *scope; /* whose records they are; NULL: nobody's in particular */
 } hub_state_settings;
 
+/* What is remembered of the choices of principals. */
+typedef enum hub_remember_mode {
+    HUB_REMEMBER_NONE,
+    HUB_REMEMBER_EQUIPPED, /* the saved toolset that is equipped */
+    HUB_REMEMBER_ALL,      /* and which toolsets are enabled */
+} hub_remember_mode;
+
 /* Bounds of the network side; bytes, milliseconds, counts. */
 typedef struct hub_net_limits {
     uint32_t connections;             /* of all listeners */
@@ -247,6 +254,7 @@ typedef struct hub_settings {
     size_t listen_count;
     hub_auth_settings auth;
     hub_state_settings state;
+    hub_remember_mode remember;
     hub_access_settings access;
     hub_pins_settings pins;
     hub_limits limits;

@@ -14,6 +14,7 @@
 #include "hub/kernel/way.h"
 #include "hub/meta/meta_tool.h"
 #include "hub/meta/schemas.h"
+#include "hub/remember/remember.h"
 #include "hub/router/meta_tools_look.h"
 #include "hub/router/meta_tools_search.h"
 
@@ -25,8 +26,11 @@
 typedef struct pending_change {
     hub_call_table *calls;
     uint64_t call;
+    hub_audience *audience;
     bool enabling;
     bool single;
+    bool is_failure; /* the answer is one … */
+    hub_buf answer;  /* … and kept until the change is on the disk; an object, yet to be closed */
 } pending_change;
 
 /* What has become of a toolset that is as it was asked to be. */
@@ -53,6 +57,7 @@ static void add_outcome(hub_buf *text, const hub_manager_result *result, bool en
     }
 }
 
+/* An object, which is not closed yet. */
 static void add_result(hub_buf *out, const hub_manager_result *result, bool enabling)
 {
     hub_buf text;
@@ -78,7 +83,6 @@ static void add_result(hub_buf *out, const hub_manager_result *result, bool enab
     }
     hub_json_add_key(out, HUB_STR("message"));
     hub_json_add_string(out, hub_respond_mask(hub_buf_str(&text), &masked));
-    hub_buf_add_char(out, '}');
     if (!hub_buf_ok(&text)) {
         out->failed = text.failed;
     }
@@ -86,16 +90,22 @@ static void add_result(hub_buf *out, const hub_manager_result *result, bool enab
     hub_buf_fini(&text);
 }
 
-static void reply_batch(hub_call *call, const hub_manager_result *results, size_t count,
-                        bool enabling)
+static bool has_any(const hub_manager_result *results, size_t count)
+{
+    size_t at = 0;
+    while (at < count && results[at].err != HUB_OK) {
+        at++;
+    }
+    return at < count;
+}
+
+static void add_batch(hub_buf *out, const hub_manager_result *results, size_t count, bool enabling)
 {
     size_t good = 0;
     for (size_t i = 0; i < count; i++) {
         good += results[i].err == HUB_OK;
     }
-    hub_buf out;
-    hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    hub_buf_printf(&out,
+    hub_buf_printf(out,
                    "{\"message\":\"%s of the toolsets were %s\",\"succeeded\":%zu,"
                    "\"failed\":%zu,\"results\":[",
                    good == count ? "all"
@@ -103,30 +113,51 @@ static void reply_batch(hub_call *call, const hub_manager_result *results, size_
                                  : "some",
                    enabling ? "enabled" : "disabled", good, count - good);
     for (size_t i = 0; i < count; i++) {
-        hub_json_add_comma(&out);
-        add_result(&out, &results[i], enabling);
+        hub_json_add_comma(out);
+        add_result(out, &results[i], enabling);
+        hub_buf_add_char(out, '}');
     }
-    hub_buf_add(&out, HUB_STR("]}"));
-    hub_meta_reply(call, &out, good == 0);
+    hub_buf_add_char(out, ']');
+}
+
+/* The change holds, and is on the disk, or lost with the hub. */
+static void on_kept(void *ctx, bool is_lost)
+{
+    pending_change *pending = ctx;
+    hub_call *call = hub_call_find(pending->calls, pending->call, NULL);
+    if (call != NULL) {
+        hub_buf_add(&pending->answer, is_lost ? HUB_STR(",\"remembered\":false}") : HUB_STR("}"));
+        hub_meta_reply(call, &pending->answer, pending->is_failure);
+    } else { /* Cancelled: the change stands, nobody is to be told. */
+        hub_buf_fini(&pending->answer);
+    }
+    free(pending);
 }
 
 static void on_changed(void *ctx, const hub_manager_result *results, size_t count)
 {
     pending_change *pending = ctx;
     hub_call *call = hub_call_find(pending->calls, pending->call, NULL);
-    if (call == NULL) {
-        /* Cancelled: the change stands, nobody is to be told. */
-    } else if (!pending->single) {
-        reply_batch(call, results, count, pending->enabling);
-    } else if (results[0].err != HUB_OK) {
-        hub_meta_reply_failure(call, results[0].err, results[0].why.text);
-    } else {
-        hub_buf out;
-        hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-        add_result(&out, &results[0], pending->enabling);
-        hub_meta_reply(call, &out, false);
+    bool is_any = has_any(results, count);
+    if (pending->single && !is_any) {
+        if (call != NULL) {
+            hub_meta_reply_failure(call, results[0].err, results[0].why.text);
+        }
+        free(pending);
+        return;
     }
-    free(pending);
+    hub_buf_init(&pending->answer, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    pending->is_failure = !is_any;
+    if (pending->single) {
+        add_result(&pending->answer, &results[0], pending->enabling);
+    } else {
+        add_batch(&pending->answer, results, count, pending->enabling);
+    }
+    if (is_any) {
+        hub_remember_keep(pending->audience, on_kept, pending);
+    } else {
+        on_kept(pending, false);
+    }
 }
 
 static void change_toolsets(hub_call *call, const hub_way *way, const hub_str *toolsets,
@@ -140,6 +171,7 @@ static void change_toolsets(hub_call *call, const hub_way *way, const hub_str *t
     if (err == HUB_OK) {
         *pending = (pending_change){.calls = hub_call_table_of(call),
                                     .call = hub_call_id(call),
+                                    .audience = audience,
                                     .enabling = enabling,
                                     .single = single};
         hub_manager_ask_as(hub_manager_of(audience), hub_session_number(hub_call_session(call)));

@@ -19,6 +19,7 @@
 #include "hub/notices/logging.h"
 #include "hub/notices/notifier.h"
 #include "hub/notices/subscription.h"
+#include "hub/remember/remember.h"
 #include "hub/report/status.h"
 #include "hub/report/unknown.h"
 #include "hub/router/binding_events.h"
@@ -235,6 +236,13 @@ static void handle_listen(const hub_request *request)
     }
 }
 
+/* What can be announced depends on what is active. */
+static void greet(const hub_request *request)
+{
+    hub_listing_respond_initialize(request, hub_session_revision(request->session));
+    hub_notifier_begin_to_tell(request->session);
+}
+
 static void handle_initialize(const hub_request *request)
 {
     hub_session *session = request->session;
@@ -265,8 +273,9 @@ static void handle_initialize(const hub_request *request)
         return;
     }
     hub_session_agree(session, revision, declared);
-    hub_listing_respond_initialize(request, revision);
-    hub_notifier_begin_to_tell(session);
+    if (!hub_remember_hold(request, greet)) {
+        greet(request);
+    }
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -361,6 +370,17 @@ static bool arrive(const hub_request *request)
     return true;
 }
 
+/* What it is about is what its principal has chosen, which may have to be read first. A stream hears
+ * of that when it comes; `initialize` waits by itself. */
+static void handle(const hub_request *request)
+{
+    bool is_free = request->handle == handle_listen || request->handle == handle_ping ||
+                   request->handle == handle_initialize;
+    if (is_free || !hub_remember_hold(request, request->handle)) {
+        request->handle(request);
+    }
+}
+
 /* A call that may be one through another tool. */
 static void handle_through(hub_request *request)
 {
@@ -369,7 +389,7 @@ static void handle_through(hub_request *request)
     hub_buf_init(&text, request->message->whole.len + 1);
     take_through(request, &text, &inner);
     if (arrive(request)) {
-        request->handle(request);
+        handle(request);
     }
     hub_buf_fini(&text);
 }
@@ -411,7 +431,7 @@ static void handle_request(const hub_request *request)
         hub_through_of(request->message->at[HUB_M_NAME]) != HUB_THROUGH_NONE) {
         handle_through(&known);
     } else if ((opens || arrive(&known)) && (!method->shows || is_welcome(&known))) {
-        method->handle(&known);
+        handle(&known);
     }
 }
 

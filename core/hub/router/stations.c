@@ -21,6 +21,7 @@
 #include "hub/output/output.h"
 #include "hub/overrides/overrides.h"
 #include "hub/pins/pins.h"
+#include "hub/remember/remember.h"
 #include "hub/report/reload_state.h"
 #include "hub/report/status.h"
 #include "hub/search/finder.h"
@@ -50,6 +51,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_LOGGING_STATION,    /* the level that it wants */
     &HUB_REISSUE_STATION,    /* kept, in case that it has to be made again */
     &HUB_ACTIVE_STATION,     /* what is active in which profile */
+    &HUB_REMEMBER_STATION,   /* … and what of it the next start finds */
     &HUB_FINDER_STATION,     /* which tools there are to be found */
     &HUB_PINS_STATION,       /* what is not as somebody has approved it */
     &HUB_NOTICES_STATION,    /* what clients are told unasked */

@@ -434,6 +434,57 @@ static void print_head(hub_str hub)
     hub_buf_fini(&row);
 }
 
+/* ": enabled a,b"; nothing when there are none. */
+static void add_names(hub_buf *row, hub_str object, const char *name)
+{
+    hub_json_iter it = hub_json_iterate(hub_json_get(object, hub_str_of(name)));
+    hub_str key;
+    hub_str value;
+    bool is_first = true;
+    while (hub_json_next(&it, &key, &value)) {
+        hub_buf_printf(row, "%s%s%s", is_first ? ": " : ",", is_first ? name : "",
+                       is_first ? " " : "");
+        is_first = false;
+        if (hub_json_decode(value, row) != HUB_OK) {
+            hub_buf_add(row, value);
+        }
+    }
+}
+
+/* Who sees other toolsets than the profile has. */
+static void print_choices(hub_str json)
+{
+    hub_json_iter it = hub_json_iterate(hub_json_get(json, HUB_STR("choices")));
+    hub_str more = hub_json_get(json, HUB_STR("moreChoices"));
+    hub_str key;
+    hub_str choice;
+    hub_buf row;
+    hub_buf_init(&row, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    while (hub_json_next(&it, &key, &choice)) {
+        hub_str remembered = hub_json_get(choice, HUB_STR("remembered"));
+        hub_buf_clear(&row);
+        add_member(&row, choice, "principal", "-");
+        hub_buf_add(&row, HUB_STR(" in profile "));
+        add_member(&row, choice, "profile", "-");
+        add_names(&row, choice, "enabled");
+        add_names(&row, choice, "disabled");
+        if (hub_json_string_is(remembered, HUB_STR("lost"))) {
+            hub_buf_add(&row, HUB_STR(" (not remembered: the store could not take it)"));
+        } else if (hub_json_string_is(remembered, HUB_STR("unread"))) {
+            hub_buf_add(&row, HUB_STR(": the store has not said what it has chosen"));
+        } else if (hub_json_string_is(remembered, HUB_STR("no"))) {
+            hub_buf_add(&row, HUB_STR(" (not remembered)"));
+        }
+        cli_print(hub_buf_str(&row));
+    }
+    if (more.len > 0) {
+        hub_buf_clear(&row);
+        hub_buf_printf(&row, "and " HUB_STR_FMT " more", HUB_STR_ARG(more));
+        cli_print(hub_buf_str(&row));
+    }
+    hub_buf_fini(&row);
+}
+
 /* Print it; EXIT_FAILED when a toolset has failed. */
 static int print_status(hub_str json, bool as_json)
 {
@@ -454,6 +505,9 @@ static int print_status(hub_str json, bool as_json)
         if (hub_json_string_is(state, HUB_STR("failed"))) {
             status = EXIT_FAILED;
         }
+    }
+    if (!as_json) {
+        print_choices(json);
     }
     return status;
 }

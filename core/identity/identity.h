@@ -26,6 +26,9 @@ typedef struct hub_identity {
     uint8_t credential[HUB_IDENTITY_DIGEST_BYTES]; /* of a token; zeros: of no token */
 } hub_identity;
 
+/* The scope of those who may see and change what belongs to others. */
+#define HUB_SCOPE_ADMIN "admin"
+
 /* The two that need no credential. */
 extern hub_identity HUB_IDENTITY_LOCAL;
 extern hub_identity HUB_IDENTITY_ANONYMOUS;

@@ -4,6 +4,7 @@
 
 import json
 import os
+import socket
 import sqlite3
 from contextlib import contextmanager
 
@@ -192,6 +193,8 @@ class Store(Remember):
             client = self.client()
             self.assertEqual(self.shown(client), {ALPHA, GAMMA})  # after a quarter of a second
             client.hub.wait_log("active.late")
+            unread = {"profile": "default", "principal": "local", "remembered": "unread"}
+            self.assertEqual(client.request("patchbay/status").result["choices"], [unread])
             since = client.hub.mark
         client.wait_list_changed(since)  # it comes late, and takes effect
         self.assertEqual(self.shown(client), {ALPHA, BETA, GAMMA})
@@ -311,6 +314,56 @@ class Listener(Remember):
         self.bring("token:bob", {"disabled": ["alpha"]})  # the new one has something
         hub.wait_until(lambda: ("token:ann", "default") in self.records(), "the choice to be written back")
         self.assertEqual(self.modern(server, ann), {ALPHA, BETA, GAMMA})
+
+    def test_status_says_who_has_what(self):
+        ann, bob = self.bearer("ann"), self.bearer("bob")
+        done = self.cli("token", "new", "root", "--tokens", self.tokens, "--scopes", "admin", modules=False)
+        root = {"Authorization": f"Bearer {done.stdout.strip()}"}
+        hub, server = self.served()
+        choices = lambda who: server.modern("patchbay/status", headers=who).message.result["choices"]
+        self.assertEqual(choices(root), [])
+        server.call("enable_toolset", {"toolset": "beta"}, ann)
+        server.call("disable_toolset", {"toolsets": ["alpha", "gamma"]}, bob)
+        of_ann = {"profile": "default", "principal": "token:ann", "enabled": ["beta"], "disabled": [], "ofSession": False, "remembered": "yes"}
+        of_bob = {**of_ann, "principal": "token:bob", "enabled": [], "disabled": ["alpha", "gamma"]}
+        self.assertEqual(choices(ann), [of_ann])
+        self.assertEqual(choices(bob), [of_bob])
+        self.assertEqual(choices(root), [of_ann, of_bob])
+        with self.locked(reading=False):
+            server.call("disable_toolset", {"toolset": "alpha"}, ann)
+            self.assertEqual(choices(ann), [{**of_ann, "disabled": ["alpha"], "remembered": "lost"}])
+        path = self.home / "root.token"
+        path.write_text(root["Authorization"].split()[1], encoding="utf-8")
+        done = self.cli("status", "--http", hub.url, "--token-file", path)
+        self.assertSays(done.stdout, "token:bob in profile default: disabled alpha,gamma\n")
+        server.call("enable_toolset", {"toolsets": ["alpha", "gamma"]}, bob)
+        self.assertEqual(choices(bob), [])
+
+    def session_that_enables(self, keys):
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.connect(str(self.home / "hub.sock"))
+        self.addCleanup(connection.close)
+        stream = connection.makefile("rwb")
+        self.addCleanup(stream.close)
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        for number, method, params in ((1, "initialize", hello), (2, "tools/call", {"name": "enable_toolset", "arguments": {"toolsets": keys}})):
+            stream.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n")
+            stream.flush()
+            while (answer := json.loads(stream.readline())).get("id") != number:
+                pass
+            self.assertNotIn("isError", answer["result"])
+
+    def test_status_shows_so_many(self):
+        toolsets = {f"t{n}": fixture("one", active=False) for n in range(101)}
+        hub = self.hub("--stdio", "--unix", "hub.sock", manifest=manifest(toolsets, hub={"active_set": "session"}))
+        hub.wait_log("listen.ready")
+        operator = LegacyClient(hub)
+        for count in range(101):
+            self.session_that_enables([f"t{n}" for n in range(count + 1)])
+            if count >= 99:
+                result = operator.request("patchbay/status").result
+                self.assertEqual((len(result["choices"]), result.get("moreChoices")), (100, None if count == 99 else 1))
+                self.assertEqual(max(len(choice["enabled"]) for choice in result["choices"]), 100)
 
     def test_no_method_goes_past_the_record(self):
         ann = self.bearer("ann")

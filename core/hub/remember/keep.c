@@ -106,11 +106,19 @@ void seat_tell(seat *of, bool is_lost)
     tell(take_keepers(of), is_lost);
 }
 
-static void finish(seat *of, hub_err err, const char *why)
+static void note_failure(seat *of, const char *why)
 {
-    if (err != HUB_OK && !of->has_failed) {
+    if (!of->has_failed) {
         hub_log(HUB_LOG_WARNING, "active.not_kept", HUB_F_STR("profile", of->profile),
                 HUB_F_STR("principal", of->principal), HUB_F_TEXT("reason", why));
+    }
+    of->has_failed = true;
+}
+
+static void finish(seat *of, hub_err err, const char *why)
+{
+    if (err != HUB_OK) {
+        note_failure(of, why);
     }
     of->has_failed = err != HUB_OK;
     of->is_stale = false; /* whoever wrote before this is overwritten */
@@ -182,7 +190,9 @@ static void on_slow(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)loop;
     (void)events;
-    seat_tell(timer->data, true);
+    seat *of = timer->data;
+    note_failure(of, "the store has not answered in time");
+    seat_tell(of, true);
 }
 
 /* The seat of a choice that is made now. */

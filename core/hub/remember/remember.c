@@ -94,23 +94,6 @@ static void end_audience(hub_audience *audience)
     }
 }
 
-/* ---- how it is ------------------------------------------------------------------------------- */
-
-hub_remembered hub_remembered_of(const hub_profile *profile, const hub_principal *principal)
-{
-    const hub_orchestrator *hub = hub_profile_hub(profile);
-    const seat *of = seat_find(hub, hub_str_of(hub_profile_name(profile)),
-                               hub_str_of(hub_principal_name(principal)));
-    if (of == NULL || !remember_of(hub)->is_on) {
-        return HUB_REMEMBERED_NOT;
-    }
-    if (of->has_failed || of->is_dirty) {
-        return HUB_REMEMBERED_LOST;
-    }
-    return of->is_unread || (of->is_reading && of->is_first) ? HUB_REMEMBERED_UNREAD
-                                                             : HUB_REMEMBERED_YES;
-}
-
 static hub_station_place place;
 
 const hub_station HUB_REMEMBER_STATION = {

@@ -72,4 +72,10 @@ typedef enum hub_remembered {
 
 hub_remembered hub_remembered_of(const hub_profile *profile, const hub_principal *principal);
 
+/* Append to an object who has chosen what: `choices`, an array of at most HUB_LIMIT_REMEMBER_SHOWN
+ * objects (`profile`, `principal`, `enabled` and `disabled` beside what the profile has, `ofSession`,
+ * `remembered`), and `moreChoices`, when there are more. Of its own principal; of all for an operator:
+ * `local`, the user whose hub it is, and who has the scope HUB_SCOPE_ADMIN. */
+void hub_remember_add_choices(const hub_session *session, hub_buf *out);
+
 #endif

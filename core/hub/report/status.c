@@ -367,7 +367,8 @@ static void add_hub(const hub_audience *audience, hub_exposure *seen, hub_buf *o
     hub_buf_add_char(out, '}');
 }
 
-void hub_status_add(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
+/* An object that is not closed yet. */
+static void add_members(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
 {
     const hub_profile *profile = hub_audience_profile(audience);
     const hub_orchestrator *hub = hub_profile_hub(profile);
@@ -387,7 +388,13 @@ void hub_status_add(const hub_audience *audience, hub_exposure *seen, hub_buf *o
             hub_buf_add_char(out, '}');
         }
     }
-    hub_buf_add(out, HUB_STR("]}"));
+    hub_buf_add_char(out, ']');
+}
+
+void hub_status_add(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
+{
+    add_members(audience, seen, out);
+    hub_buf_add_char(out, '}');
 }
 
 bool hub_status_add_not_ready(const hub_orchestrator *hub, hub_buf *out)
@@ -425,12 +432,14 @@ hub_err hub_status_ask(hub_orchestrator *hub, hub_str toolset, uint32_t timeout_
     return hub_toolset_request(found, &request, timeout_ms, on_outcome, ctx, &call);
 }
 
-void hub_status_respond(const hub_request *request)
+void hub_status_respond(const hub_request *request, hub_status_add_more *add_more)
 {
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    hub_status_add(hub_session_audience(request->session), hub_session_exposure(request->session),
-                   &out);
+    add_members(hub_session_audience(request->session), hub_session_exposure(request->session),
+                &out);
+    add_more(request->session, &out);
+    hub_buf_add_char(&out, '}');
     if (hub_buf_ok(&out)) {
         hub_respond_result(request, hub_buf_str(&out));
     } else {

@@ -77,7 +77,8 @@ bool hub_status_add_not_ready(const hub_orchestrator *hub, hub_buf *out);
 HUB_MUST_CHECK hub_err hub_status_ask(hub_orchestrator *hub, hub_str toolset, uint32_t timeout_ms,
                                       hub_call_on_outcome *on_outcome, void *ctx);
 
-/* Answer HUB_STATUS_METHOD. */
-void hub_status_respond(const struct hub_request *request);
+/* Answer HUB_STATUS_METHOD. `add_more` appends members that others have. */
+typedef void hub_status_add_more(const hub_session *session, hub_buf *out);
+void hub_status_respond(const struct hub_request *request, hub_status_add_more *add_more);
 
 #endif

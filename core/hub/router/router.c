@@ -278,6 +278,11 @@ static void handle_initialize(const hub_request *request)
     }
 }
 
+static void handle_status(const hub_request *request)
+{
+    hub_status_respond(request, hub_remember_add_choices);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const method_row METHODS[] = {
@@ -300,7 +305,7 @@ static const method_row METHODS[] = {
     {"logging/setLevel", LEGACY, hub_logging_set_level, false},
     {"resources/subscribe", LEGACY, hub_subscription_open, false},
     {"resources/unsubscribe", LEGACY, hub_subscription_close, false},
-    {HUB_STATUS_METHOD, BOTH, hub_status_respond, false}, /* the hub's own; announced nowhere */
+    {HUB_STATUS_METHOD, BOTH, handle_status, false}, /* the hub's own; announced nowhere */
 };
 
 static const method_row *find_method(hub_str name)

@@ -414,6 +414,12 @@ static void print_head(hub_str hub)
     add_member(&row, hub, "inFlight", "-");
     hub_buf_add(&row, HUB_STR(", refused "));
     add_member(&row, hub, "refused", "-");
+    hub_buf_add(&row, HUB_STR(", servers "));
+    add_member(&row, hub, "servers", "-");
+    if (hub_json_get(hub, HUB_STR("serversLimit")).len > 0) {
+        hub_buf_add(&row, HUB_STR(" of "));
+        add_member(&row, hub, "serversLimit", "-");
+    }
     cli_print(hub_buf_str(&row));
     hub_buf_clear(&row);
     hub_str refused = hub_json_get(hub, HUB_STR("refusedReload"));

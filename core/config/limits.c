@@ -9,6 +9,7 @@ enum {
     DEFAULT_WORKERS = 4,
     MOST_CONNECTIONS = 1000000, /* more than a process has descriptors for */
     MOST_SESSIONS = 1000000,
+    MOST_SERVERS = 100000,
     MOST_SESSION_INSTANCES = 100000,
     MOST_REPLAY_EVENTS = 100000,
     LEAST_DEADLINE_MS = 100, /* deadlines of connections are looked at every quarter of a second */
@@ -124,6 +125,13 @@ const hub_config_key HUB_CONFIG_LIMIT_KEYS[] = {
      .fallback = HUB_LIMIT_SESSION_INSTANCES,
      .about = "Sessions that one toolset with sharing: session serves by an instance of their "
               "own, which may be a process each."},
+    {.name = "running_servers",
+     ANY_TO(MOST_SERVERS),
+     LIMIT(running_servers),
+     .about =
+         "Servers that run at once, those of isolated plugins among them; 0: any number. Before "
+         "one more is started, those that are idle are stopped, the one that was used least "
+         "recently first; if none is, the start fails, and is tried again."},
     {.name = "worker_threads",
      COUNT_TO(HUB_LIMIT_WORKER_THREADS),
      LIMIT(worker_threads),

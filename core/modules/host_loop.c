@@ -369,9 +369,18 @@ static int32_t process_spawn(patchbay_host *host, const patchbay_spawn_options *
     }
     hub_error why = {.code = HUB_OK};
     uint64_t begin_ms = hub_clock_coarse_ms();
-    hub_err err =
-        hub_process_spawn(host->env->processes, hub_str_of(host->key), options, &process->process,
-                          ret_stdin_fd, ret_stdout_fd, ret_stderr_fd, &why);
+    bool is_server = (host->module->table->flags & PATCHBAY_PLUGIN_PROXY) != 0;
+    hub_err err = is_server && host->env->admit != NULL
+                      ? host->env->admit(host->env->admit_ctx, host->key, &why)
+                      : HUB_OK;
+    if (err == HUB_OK) {
+        err =
+            hub_process_spawn(host->env->processes, hub_str_of(host->key), options,
+                              &process->process, ret_stdin_fd, ret_stdout_fd, ret_stderr_fd, &why);
+    }
+    if (err == HUB_OK && is_server) {
+        hub_process_note_server(process->process);
+    }
     host->env->lent_ms += hub_clock_coarse_ms() - begin_ms;
     if (err != HUB_OK) {
         hub_str text = hub_str_of(why.text);

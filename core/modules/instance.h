@@ -34,6 +34,12 @@ HUB_MUST_CHECK hub_err hub_module_env_create(struct ev_loop *loop, hub_worker_po
  * set. */
 void hub_module_env_limit_messages(hub_module_env *env, size_t max_bytes);
 
+/* Whether a proxy may start a process for a toolset, its server. errors:  HUB_ELIMIT */
+typedef hub_err hub_module_admit(void *ctx, const char *toolset, hub_error *reterr);
+
+/* Whom to ask that; nobody unless set. */
+void hub_module_env_admit_servers(hub_module_env *env, hub_module_admit *may_start, void *ctx);
+
 /* With what the hub introduces itself to upstreams that may be hubs, too; borrowed. NULL, as at
  * first: without. */
 void hub_module_env_set_lineage(hub_module_env *env, const struct hub_lineage *lineage);

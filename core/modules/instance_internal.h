@@ -70,6 +70,8 @@ struct hub_module_env {
     pthread_t loop_thread;
     size_t max_message_bytes; /* of a stream, whatever a plugin asks for */
     const struct hub_lineage *lineage;
+    hub_module_admit *admit; /* NULL: any number of servers may run */
+    void *admit_ctx;
     uint64_t lent_ms; /* that the loop has spent on starting processes for plugins, in all */
     ev_async wake;
     /* guards first, last, and of each instance `pending`, `mail_bytes` and `closing` */

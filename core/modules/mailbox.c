@@ -236,6 +236,12 @@ void hub_module_env_limit_messages(hub_module_env *env, size_t max_bytes)
     env->max_message_bytes = max_bytes;
 }
 
+void hub_module_env_admit_servers(hub_module_env *env, hub_module_admit *may_start, void *ctx)
+{
+    env->admit = may_start;
+    env->admit_ctx = ctx;
+}
+
 void hub_module_env_set_lineage(hub_module_env *env, const struct hub_lineage *lineage)
 {
     env->lineage = lineage;

@@ -43,7 +43,8 @@ struct hub_process {
     ev_timer stop_due; /* when next_step is due */
     next_step step;    /* of stopping; STEP_NONE: nothing is planned */
     double grace;      /* seconds between SIGTERM and SIGKILL */
-    bool released;     /* the handle was given back: free it when reaped */
+    bool is_server;
+    bool released; /* the handle was given back: free it when reaped */
     void (*on_exit)(void *ctx, patchbay_str status);
     void *ctx;
     hub_process_stderr errors;
@@ -404,6 +405,20 @@ hub_err hub_process_spawn(hub_process_table *table, hub_str toolset,
         *ret_stderr_fd = give_stderr ? started.stderr_fd : -1;
     }
     return HUB_OK;
+}
+
+void hub_process_note_server(hub_process *process)
+{
+    process->is_server = true;
+}
+
+size_t hub_process_servers(const hub_process_table *table)
+{
+    size_t count = 0;
+    for (const hub_process *at = table->first; at != NULL; at = at->next) {
+        count += at->is_server && is_running(at) && !at->released && at->step == STEP_NONE;
+    }
+    return count;
 }
 
 int hub_process_pid(const hub_process *process)

@@ -56,6 +56,10 @@ unsigned hub_process_patience(unsigned timeout_ms);
  * blocks:  until the killed are gone, normally microseconds, at most 2 s all together */
 void hub_process_table_destroy(hub_process_table *table);
 
+/* It is a server; and how many of those run, but for those that were told to stop. */
+void hub_process_note_server(hub_process *process);
+size_t hub_process_servers(const hub_process_table *table);
+
 /* Number of children not reaped yet. */
 size_t hub_process_count(const hub_process_table *table);
 

@@ -149,7 +149,7 @@ class Status(HubTest):
         self.assertEqual((rows["beta"]["queued"], rows["beta"]["refused"]), (0, 0))
         self.assertNotIn("queueLimit", rows["beta"])
         lines = self.cli("status", "--unix", self.socket).stdout.splitlines()
-        self.assertRegex(lines[0], r", refused 2$")
+        self.assertRegex(lines[0], r", refused 2, servers \d+$")
         table = [line for line in lines if re.match("TOOLSET|alpha|beta", line)]
         at = table[0].index("QUEUED")
         self.assertEqual([line[at:].split()[:2] for line in table], [["QUEUED", "REFUSED"], ["1/1", "1"], ["-", "0"]])

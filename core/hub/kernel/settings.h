@@ -212,6 +212,7 @@ typedef struct hub_limits {
     uint32_t drain_ms;       /* what calls in flight get when the hub stops; 0: they end at once */
     uint32_t calls_per_session;
     uint32_t session_instances;              /* of one toolset with sharing: session */
+    uint32_t running_servers;                /* processes, of all toolsets; 0: any number */
     uint32_t calls_per_principal;            /* in flight, of all its sessions; 0: any number */
     uint32_t calls_per_second;               /* of one session; 0: any number … */
     uint32_t calls_burst;                    /* … at once; 0: as many as per second */

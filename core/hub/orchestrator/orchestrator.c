@@ -11,6 +11,7 @@
 #include "hub/kernel/isolation.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
+#include "hub/limits/servers.h"
 #include "hub/orchestrator/drain.h"
 #include "hub/orchestrator/profiles.h"
 #include "hub/reload/reload.h"
@@ -170,6 +171,7 @@ static hub_err make_modules(hub_orchestrator *hub, hub_error *reterr)
     hub_give_modules(hub, resolver, workers, processes, env);
     if (err == HUB_OK) {
         hub_module_env_limit_messages(env, settings->limits.upstream_message_bytes);
+        hub_module_env_admit_servers(env, hub_servers_admit, hub);
         hub_module_env_set_lineage(env, hub_lineage_of(hub));
     }
     return err;

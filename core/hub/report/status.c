@@ -18,6 +18,7 @@
 #include "hub/overrides/overrides.h"
 #include "hub/pins/pins.h"
 #include "hub/limits/queue.h"
+#include "hub/limits/servers.h"
 #include "hub/report/describe.h"
 #include "hub/report/reload_state.h"
 
@@ -361,6 +362,10 @@ static void add_hub(const hub_audience *audience, hub_exposure *seen, hub_buf *o
     add_count(out, "generation", generation != NULL ? generation->number : 1);
     add_count(out, "inFlight", hub_call_count(hub_calls_of(hub)));
     add_count(out, "refused", hub_refused(hub));
+    add_count(out, "servers", hub_servers_running(hub));
+    if (hub_settings_of(hub)->limits.running_servers > 0) {
+        add_count(out, "serversLimit", hub_settings_of(hub)->limits.running_servers);
+    }
     add_refused_reload(audience, seen, out);
     add_audit(hub, out);
     add_state(audience, seen, out);

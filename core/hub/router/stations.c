@@ -12,6 +12,7 @@
 #include "hub/instances/session_instance.h"
 #include "hub/limits/queue.h"
 #include "hub/limits/rates.h"
+#include "hub/limits/servers.h"
 #include "hub/limits/tool_rates.h"
 #include "hub/metrics/metrics.h"
 #include "hub/middleware/middleware.h"
@@ -45,6 +46,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_CONFIRM_STATION,    /* does its user have to say yes? */
     &HUB_CATALOGS_STATION,   /* is the tool still there? */
     &HUB_TOOL_RATES_STATION, /* may it be called so often? */
+    &HUB_SERVERS_STATION,    /* when was the toolset used last? */
     &HUB_INSTANCES_STATION,  /* has the session an instance of its own? */
     &HUB_QUEUE_STATION,      /* has the toolset a place? */
     &HUB_ASK_STATION,        /* answers that it brings, questions that it has */

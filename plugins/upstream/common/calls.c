@@ -232,6 +232,7 @@ void upstream_call(mcp_server *server, patchbay_call call, const patchbay_reques
         {"resources/subscribe", subscribe},
         {"resources/unsubscribe", upstream_unsubscribe},
         {"notifications/roots/list_changed", upstream_roots_changed},
+        {"patchbay/rest", upstream_rest}, /* the hub's own; no client can send it */
     };
     int is_tool = patchbay_str_eq(request->method, patchbay_str_of("tools/call"));
     server->active_ms = server->loop->now_ms(server->host);

@@ -77,6 +77,29 @@ int upstream_is_needed(const mcp_server *server)
            server->questions != NULL || server->has_tasks;
 }
 
+/* It is started again when somebody needs it. */
+static void let_rest(mcp_server *server, const char *why)
+{
+    char text[160];
+    (void)snprintf(text, sizeof text, "%s: it is stopped until somebody does", why);
+    upstream_log(server, PATCHBAY_LOG_INFO, text);
+    (void)snprintf(text, sizeof text, "the server was stopped: %s", why);
+    upstream_disconnect(server, text, CAUSE_NONE);
+    server->catalog->set_state(server->host, PATCHBAY_STATE_IDLE, patchbay_str_make(NULL, 0));
+    upstream_report(server);
+}
+
+void upstream_rest(mcp_server *server, patchbay_call call, const patchbay_request *request)
+{
+    (void)request;
+    if (server->phase != PHASE_READY || upstream_is_needed(server)) {
+        upstream_finish_text(server, call, PATCHBAY_UNAVAILABLE, "the server is needed");
+        return;
+    }
+    let_rest(server, "nobody needs the server, and others its place (limits.running_servers)");
+    upstream_finish(server, call, PATCHBAY_RESULT, patchbay_str_of("{}"));
+}
+
 /* End the server if its time is up. Else tells when to look again. */
 static uint64_t end_if_idle(mcp_server *server, uint64_t now)
 {
@@ -87,10 +110,7 @@ static uint64_t end_if_idle(mcp_server *server, uint64_t now)
     if (now < due) {
         return due;
     }
-    upstream_log(server, PATCHBAY_LOG_INFO, "nobody needs the server: it is stopped until then");
-    upstream_disconnect(server, "the server was stopped: nobody needed it", CAUSE_NONE);
-    server->catalog->set_state(server->host, PATCHBAY_STATE_IDLE, patchbay_str_make(NULL, 0));
-    upstream_report(server);
+    let_rest(server, "nobody needs the server");
     return 0;
 }
 

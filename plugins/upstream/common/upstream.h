@@ -297,6 +297,9 @@ void upstream_health_begin(mcp_server *server); /* it is ready */
 void upstream_health_end(mcp_server *server);
 int upstream_is_needed(const mcp_server *server); /* by anybody */
 
+/* The hub wants it to stop if it is not (patchbay/rest). */
+void upstream_rest(mcp_server *server, patchbay_call call, const patchbay_request *request);
+
 /* incoming.c */
 /* Take an id of ours apart. Returns its number, 0 when it is none; `ret_name` is its name. */
 uint32_t upstream_read_id(patchbay_str raw, patchbay_str *ret_name);

@@ -121,8 +121,14 @@ class Exact(HttpTest):
         self.everywhere(server, "limits.calls_per_second_per_principal")
 
     def test_of_a_client_on_stdio(self):
+        self.on_stdio("calls_per_second", "calls_burst")
+
+    def test_of_a_principal_on_stdio(self):
+        self.on_stdio("calls_per_second_per_principal", "calls_burst_per_principal")
+
+    def on_stdio(self, rate, burst):
         for era in ("legacy", "modern"):
-            manifest = {"limits": {"calls_per_second": PER_SECOND, "calls_burst": AT_ONCE}}
+            manifest = {"limits": {rate: PER_SECOND, burst: AT_ONCE}}
             start = self.legacy if era == "legacy" else self.modern
             client = start(toolsets={"a": fixture("one")}, manifest=manifest, env=self.env)
             expected = Gcra()
@@ -130,7 +136,10 @@ class Exact(HttpTest):
                 if number % 3 == 0:
                     self.show(self.now_ms + 47)
                 answer = client.call("a__one")
-                self.assertEqual("result" in answer.data, expected.takes(self.now_ms), f"{era} {number}: {answer}")
+                is_in = expected.takes(self.now_ms)
+                self.assertEqual("result" in answer.data, is_in, f"{era} {number}: {answer}")
+                if not is_in:
+                    self.assertEqual((answer.code, answer.error["data"]["limit"]), (OVERLOADED, f"limits.{rate}"))
             self.show(0)
             client.hub.finish()
             self.show(time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000000)

@@ -4,9 +4,11 @@
 
 import json
 import os
+import re
 import socket
 import sqlite3
 from contextlib import contextmanager
+from pathlib import Path
 
 from http_client import Server
 from mcp import HubTest, LegacyClient, ModernClient, fixture, main
@@ -184,6 +186,35 @@ class Restart(Remember):
         self.change(first, "enable_toolset", "beta")
         self.end(first)
         self.assertFalse(self.file.exists())
+
+
+class Quiet(Remember):
+    """How much time has passed is told by a server, which counts what it is asked."""
+
+    def switches(self, client):
+        """How often the store's thread has slept."""
+        for task in Path(f"/proc/{client.hub.process.pid}/task").iterdir():
+            if (task / "comm").read_text(encoding="utf-8").strip() == "patchbay-state":
+                status = (task / "status").read_text(encoding="utf-8")
+                return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status, re.M)[1])
+        self.fail("the store has no thread")
+
+    def test_an_idle_hub_does_not_wake_up_for_the_store(self):
+        lines = [
+            {"scope": "home", "kind": "active", "owner": f"token:t{n}", "key": "default", "version": 1, "document": {"enabled": ["beta"]}}
+            for n in range(100)
+        ]
+        text = HEAD + "".join(json.dumps(line) + "\n" for line in lines)
+        self.assertEqual(self.cli("state", "import", "-", manifest=manifest(), stdin=text, modules=False).returncode, 0)
+        witness = self.recorder()
+        toolsets = {**TOOLSETS, "witness": witness.toolset(health_interval="100ms")}
+        client = self.client(toolsets=toolsets)
+        self.change(client, "enable_toolset", "beta")
+        client.call("witness__echo").result
+        before = self.switches(client)
+        since = witness.mark
+        witness.wait_until(lambda: len(witness.lines("ping", since)) >= 20, "20 pings")
+        self.assertLessEqual(self.switches(client), before + 1)  # it may have been on its way to sleep
 
 
 class Store(Remember):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows about lists of tools, starting, changing what is active, and memory."""
 
+import pathlib
 import time
 
 from .programs import StdioHub, http_hub, open_sessions
@@ -161,6 +162,20 @@ def memory_of_all(round_):
 @row("memory-10-pss", "… their proportional share: shared pages once", "KiB", once=True, payload="real schemas")
 def share_of_all(round_):
     return Figure(with_idle_upstreams(round_)[3] / KIB)
+
+
+@row(
+    "memory-10-state", "proportional share of the hub alone, with 10 idle upstreams and a store of 100 records", "KiB",
+    at_most=6.5 * KIB, once=True, payload="real schemas",
+)
+def memory_state(round_):
+    p = round_.programs
+    command = p.hub_command({f"up{i}": p.server(*p.real_tools(10)) for i in range(10)})
+    p.keep_records(command, 100)
+    with StdioHub(p, command) as hub:
+        hub.ask("tools/list")
+        has_store = "libsqlite3" in pathlib.Path(f"/proc/{hub.process.pid}/maps").read_text()
+        return Figure(hub.share() / KIB, None, {"resident_kib": hub.memory() / KIB, "reads_the_store": has_store})
 
 
 @row("memory-tool", "per tool, of 10,000", "KiB", at_most=2, once=True, payload="real schemas")

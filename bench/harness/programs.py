@@ -46,7 +46,7 @@ class Programs:
             if not os.path.exists(path):
                 sys.exit(f"bench: {path} is not there: build with -DPATCHBAY_BENCH=ON")
         self.folder = folder
-        self.env = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+        self.env = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / "state")}
 
     def load(self, *arguments, pinned=False, env=None):
         """Run the load generator a few times; what the fastest run measured: whatever else the
@@ -87,6 +87,15 @@ class Programs:
     def hub_command(self, toolsets, **more):
         return [self.hub, "--config", self.manifest(toolsets, **more), "--log-level", "error"]
 
+    def keep_records(self, command, count):
+        """A store with the choices of as many principals, where the hub of that command finds it."""
+        head = {"patchbayState": 1}
+        record = {"scope": "bench", "kind": "active", "key": "default", "version": 1, "document": {"enabled": ["up0"]}}
+        lines = [head, *({**record, "owner": f"token:t{n}"} for n in range(count))]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        importing = [self.hub, "state", "import", "-", "--keep", *command[1:3]]
+        subprocess.run(importing, input=text, stdout=subprocess.DEVNULL, env=self.env, text=True, check=True)
+
     def server(self, *arguments):
         """An upstream's entry in a manifest."""
         return {"command": self.upstream, "args": list(map(str, arguments))}
@@ -112,6 +121,14 @@ def memory(pid, what="VmRSS"):
     raise RuntimeError(f"process {pid} is gone")
 
 
+def share_of(pid):
+    """The proportional share of a process alone: of a page that several have, its part."""
+    for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"process {pid} is gone")
+
+
 def descendants(pid):
     """The process, and all that it and its children started, with their parents first."""
     found = [pid]
@@ -129,8 +146,7 @@ def memory_of_all(pid, folder):
         if not os.readlink(f"/proc/{one}/exe").startswith(str(folder) + "/"):
             continue  # a server: it is there without a hub, too
         resident += memory(one)
-        for line in pathlib.Path(f"/proc/{one}/smaps_rollup").read_text().splitlines():
-            proportional += int(line.split()[1]) * 1024 if line.startswith("Pss:") else 0
+        proportional += share_of(one)
     return resident, proportional
 
 
@@ -174,6 +190,9 @@ class StdioHub:
 
     def memory(self, what="VmRSS"):
         return memory(self.process.pid, what)
+
+    def share(self):
+        return share_of(self.process.pid)
 
     def memory_of_all(self):
         """Of the hub and of the guards of its servers, which are programs beside it."""

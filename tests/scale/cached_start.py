@@ -55,7 +55,7 @@ class Start:
             stdin=read_end,
             stdout=subprocess.PIPE,
             cwd=folder,
-            env={**os.environ, "XDG_CACHE_HOME": str(folder)},
+            env={**os.environ, "XDG_CACHE_HOME": str(folder), "XDG_STATE_HOME": str(folder / "state")},
         )
         self.input = write_end
         os.close(read_end)

@@ -42,7 +42,7 @@ class Client:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=folder,
-            env={**os.environ, "XDG_CACHE_HOME": str(folder)},
+            env={**os.environ, "XDG_CACHE_HOME": str(folder), "XDG_STATE_HOME": str(folder / "state")},
         )
         self.number, self.lock = 0, threading.Lock()
         self.request("initialize", INFO)

@@ -281,6 +281,7 @@
 #define HUB_LIMIT_HANDSHAKE_MS            10000 /* TLS */
 #define HUB_LIMIT_TOKENS                  1000
 #define HUB_LIMIT_LISTENERS               16
+#define HUB_LIMIT_TRUSTED_PROXIES         64 /* blocks of addresses, of one listener */
 
 /* What a call may ask its client at one time, and how long it waits for the answers. */
 #define HUB_LIMIT_ASKS_PER_CALL 16

@@ -140,7 +140,8 @@ static bool has_any(hub_str text, const char *characters)
 static hub_err read_host_name(hub_config_reader *reader, const hub_node *item,
                               const char **ret_text)
 {
-    if (item->kind != HUB_NODE_TEXT || has_any(item->text, "/*@?#,\\")) {
+    bool is_any = item->kind == HUB_NODE_TEXT && hub_str_is(item->text, "*");
+    if (item->kind != HUB_NODE_TEXT || (!is_any && has_any(item->text, "/*@?#,\\"))) {
         return hub_config_wrong(reader, item,
                                 "a host name, with or without a port, like \"hub.example.com\"");
     }
@@ -170,6 +171,35 @@ hub_err hub_config_read_origins(hub_config_reader *reader, const hub_node *node,
                                 const hub_config_key *key, void *target)
 {
     return hub_config_read_list(reader, node, read_origin, (void *)((char *)target + key->offset));
+}
+
+/* Addresses and blocks of them. */
+static hub_err read_proxies(hub_config_reader *reader, const hub_node *node,
+                            const hub_config_key *key, void *target)
+{
+    hub_listen_settings *listen = target;
+    (void)key;
+    if (node->kind != HUB_NODE_LIST) {
+        return hub_config_wrong(reader, node, "a list like [10.0.0.0/8]");
+    }
+    if (node->count > HUB_LIMIT_TRUSTED_PROXIES) {
+        return hub_node_fail(node, reader->reterr, HUB_ELIMIT, "more than %d proxies; name blocks",
+                             HUB_LIMIT_TRUSTED_PROXIES);
+    }
+    hub_cidr *blocks = hub_arena_array(reader->arena, node->count, sizeof *blocks);
+    if (blocks == NULL) {
+        return hub_config_no_memory(reader);
+    }
+    for (const hub_node *item = node->first; item != NULL; item = item->next) {
+        if (item->kind != HUB_NODE_TEXT || !hub_cidr_parse(item->text, &blocks[item->index])) {
+            return hub_config_wrong(reader, item,
+                                    "an IP address, or a block like \"10.0.0.0/8\" with no bit "
+                                    "set behind its length");
+        }
+    }
+    listen->trusted_proxies = blocks;
+    listen->trusted_proxy_count = node->count;
+    return HUB_OK;
 }
 
 /* Room for one more listener, with its defaults; NULL on failure (*ret_err says why). */
@@ -393,8 +423,10 @@ const hub_config_key HUB_CONFIG_LISTEN_KEYS[] = {
      .kind = HUB_CONFIG_OTHER,
      .read = hub_config_read_hosts,
      .offset = LISTEN(hosts),
-     .about = "Names that a request's Host may have, with or without a port. Default: localhost, "
-              "127.0.0.1, [::1].",
+     .about =
+         "Names that a request's Host may have, with or without a port. Default: localhost, "
+         "127.0.0.1, [::1]. \"*\" allows all names, and so web pages whose name was rebound to "
+         "this address.",
      .schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":\"^[!-~]+$\"}}",
      .example = "[localhost, 127.0.0.1, \"[::1]\"]",
      .of = HUB_CONFIG_OF_HTTP},
@@ -418,6 +450,23 @@ const hub_config_key HUB_CONFIG_LISTEN_KEYS[] = {
      .offset = LISTEN(metrics),
      .about =
          "Serve /metrics for Prometheus: to those with a token; without tokens, to this machine.",
+     .of = HUB_CONFIG_OF_HTTP},
+    {.name = "trusted_proxies",
+     .kind = HUB_CONFIG_OTHER,
+     .read = read_proxies,
+     .about = "Addresses and blocks of proxies in front of the hub. X-Forwarded-For, "
+              "X-Forwarded-Proto and Forwarded count where one of them sends them; from "
+              "elsewhere they change nothing.",
+     .schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":2},"
+               "\"maxItems\":64}",
+     .example = "[127.0.0.1, \"10.0.0.0/8\"]",
+     .is_comment = true,
+     .of = HUB_CONFIG_OF_HTTP},
+    {.name = "proxy_protocol",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = LISTEN(proxy_protocol),
+     .about = "Connections of trusted_proxies begin with a PROXY header, of version 1 or 2, as "
+              "haproxy's send-proxy makes it.",
      .of = HUB_CONFIG_OF_HTTP},
     {.name = "tls",
      .kind = HUB_CONFIG_MAP,

@@ -24,8 +24,11 @@ typedef struct hub_web_exchange hub_web_exchange;
 /* What has been checked before a row's function is called, from the least to the most. Where the
  * rows of a path differ, methods that it does not have need what the row with the most does. */
 typedef enum hub_web_need {
+    /* A page of another origin than the listener's is refused; the Host may be any, since those who
+     * look whether the hub lives (kubelet, haproxy, nginx) send what they like. */
+    HUB_WEB_ANY_HOST = 1,
     /* Host and Origin are the listener's. Nobody is asked who they are. */
-    HUB_WEB_OPEN = 1,
+    HUB_WEB_OPEN,
     /* … and the caller may use MCP: where the hub has tokens, it has shown a valid one. */
     HUB_WEB_CALLER,
     /* … and where the hub has no tokens, the caller is on this machine. A token is asked of callers
@@ -129,7 +132,7 @@ static inline bool hub_web_find_header(const hub_web_request *request, hub_str n
     return request->ops->find_header(request, name, ret_value);
 }
 
-/* Who is asking; borrowed for the call. Never NULL unless the row is HUB_WEB_OPEN: then the
+/* Who is asking; borrowed for the call. Never NULL unless the row asks nobody: then the
  * credential is judged when this is called, a bad one counts as a guess, and NULL says that the
  * caller could not use MCP. */
 static inline const char *hub_web_find_principal(const hub_web_request *request)

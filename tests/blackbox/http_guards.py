@@ -54,15 +54,15 @@ class Origins(HttpTest):
             "localhost, localhost",
             "",
         ):
-            for method, path in ROUTES + OPEN + [("OPTIONS", "/mcp"), ("GET", "/nowhere")]:
+            for method, path in ROUTES + [("OPTIONS", "/mcp"), ("GET", "/nowhere")]:
                 with self.subTest(host=host, path=path):
                     reply = server.ask(method, path, [("Host", host), *USUAL])
                     self.refusal(reply, 403, "host")
                     self.assertEqual(reply.all("access-control-allow-origin"), [])
         for host in ("localhost", "LOCALHOST:1", "127.0.0.1", "127.0.0.1:65535", "[::1]", "[::1]:8080"):
-            self.assertEqual(server.get("/healthz", [("Host", host)]).status, 200, host)
+            self.assertEqual(server.ask("OPTIONS", "/mcp", [("Host", host)]).status, 204, host)
         self.assertEqual(server.get("http://localhost/healthz").status, 200)
-        self.refusal(server.get("http://evil.example/healthz", [("Host", "evil.example")]), 403)
+        self.refusal(server.get("http://evil.example/mcp", [("Host", "evil.example")]), 403)
         self.refusal(server.get("http://localhost/healthz", [("Host", "evil.example")]), 400)  # whom to believe?
         self.refusal(server.get("http://evil.example/healthz", [("Host", "localhost")]), 400)
 
@@ -139,8 +139,8 @@ class Origins(HttpTest):
     def test_names_and_origins_of_the_manifest(self):
         listen = {"http": "127.0.0.1:0", "hosts": ["hub.example.com", "[::1]:8080"], "origins": ["https://app.example.com", "vscode-webview://abc"]}
         server = Server(self, self.hub("--stdio", manifest={"listen": [listen]}))
-        for host, status in (("hub.example.com", 200), ("HUB.example.com:9", 200), ("[::1]:8080", 200), ("[::1]:8081", 403), ("localhost", 403), ("127.0.0.1", 403)):
-            self.assertEqual(server.get("/healthz", [("Host", host)]).status, status, host)
+        for host, status in (("hub.example.com", 204), ("HUB.example.com:9", 204), ("[::1]:8080", 204), ("[::1]:8081", 403), ("localhost", 403), ("127.0.0.1", 403)):
+            self.assertEqual(server.ask("OPTIONS", "/mcp", [("Host", host)]).status, status, host)
         for origin, status in (
             ("https://app.example.com", 200),
             ("http://app.example.com", 403),
@@ -348,13 +348,13 @@ class Exposure(HttpTest):
         server = self.http("--insecure", address="0.0.0.0:0")
         self.assertIn("warning", server.hub.wait_log("insecure"))
         self.assertEqual(server.get("/healthz").status, 200)
-        self.refusal(server.get("/healthz", [("Host", "evil.example")]), 403)
+        self.refusal(server.get("/mcp", [("Host", "evil.example")]), 403)
 
     def test_the_address_it_listens_on_is_a_name(self):
         server = self.http(address="127.0.0.3:0")
         connection = server.connection(host="127.0.0.3")
-        connection.send(render("GET", "/healthz", host="127.0.0.3") + render("GET", "/healthz", host="127.0.0.4"))
-        self.assertEqual([connection.reply("GET").status for _ in range(2)], [200, 403])
+        connection.send(render("OPTIONS", "/mcp", host="127.0.0.3") + render("OPTIONS", "/mcp", host="127.0.0.4"))
+        self.assertEqual([connection.reply("OPTIONS").status for _ in range(2)], [204, 403])
 
 
 if __name__ == "__main__":

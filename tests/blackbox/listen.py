@@ -164,8 +164,8 @@ class Flags(Base):
         hub = self.daemon("--http", "0", "--allowed-host", "hub.example.com", "--allowed-origin", "https://app.example.com",
                           toolsets=TOOLSETS)
         server = Server(self, hub)
-        self.assertEqual(server.get("/healthz", host="hub.example.com").status, 200)
-        self.assertEqual(server.get("/healthz", host="localhost").status, 403)
+        self.assertEqual(server.ask("OPTIONS", "/mcp", host="hub.example.com").status, 204)
+        self.assertEqual(server.ask("OPTIONS", "/mcp", host="localhost").status, 403)
         origin = [("Origin", "https://app.example.com")]
         self.assertEqual(server.get("/healthz", origin, host="hub.example.com").status, 200)
 

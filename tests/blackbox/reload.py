@@ -523,10 +523,10 @@ class Listeners(ReloadTest):
     def test_hosts(self):
         manifest = {"toolsets": {"alpha": fixture("one")}, "listen": [{"http": "127.0.0.1:0"}]}
         server = Server(self, self.daemon(manifest=manifest))
-        self.assertEqual(server.get("/healthz", host="hub.example").status, 403)
+        self.assertEqual(server.ask("OPTIONS", "/mcp", host="hub.example").status, 403)
         self.write({**manifest, "listen": [{"http": "127.0.0.1:0", "hosts": ["hub.example"]}]})
         self.wait_reload(server.hub, 1)
-        self.assertEqual(server.get("/healthz", host="hub.example").status, 200)
+        self.assertEqual(server.ask("OPTIONS", "/mcp", host="hub.example").status, 204)
 
     def test_certificates(self):  # H16
         authority = Authority(self.home)

@@ -158,6 +158,12 @@ hub_err hub_listener_renew(hub_listener *unused, const hub_tls_settings *tls, hu
     return HUB_OK;
 }
 
+void hub_listener_trust(hub_listener *listener, const hub_listen_settings *settings)
+{
+    (void)listener;
+    (void)settings;
+}
+
 uint16_t hub_listener_port(const hub_listener *listener)
 {
     (void)listener;

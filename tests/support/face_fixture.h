@@ -170,6 +170,12 @@ hub_err hub_listener_renew(hub_listener *listener, const hub_tls_settings *tls, 
     return HUB_OK;
 }
 
+void hub_listener_trust(hub_listener *listener, const hub_listen_settings *listen)
+{
+    (void)listener;
+    (void)listen;
+}
+
 uint16_t hub_listener_port(const hub_listener *listener)
 {
     (void)listener;

@@ -121,6 +121,8 @@ static bool admit(hub_http_connection *connection, hub_str rest)
         (hub_http_task){.connection = connection, .server = connection->server, .request = request};
     hub_identity_unref(connection->identity);
     connection->identity = NULL;
+    hub_http_forwarded_read(request, connection->server->listen, hub_link_peer(connection->link),
+                            &connection->forwarded);
     if (!hub_http_routes_admit(&incoming->task)) {
         return false;
     }
@@ -384,6 +386,12 @@ static void ignore_end(void *owner)
 
 /* Of a link that has been closed and whose owner has gone. */
 static const hub_link_events NOBODY = {.on_bytes = ignore_bytes, .on_end = ignore_end};
+
+const char *hub_http_connection_peer(const hub_http_connection *connection)
+{
+    const char *client = connection->forwarded.client;
+    return client[0] != '\0' ? client : hub_link_peer(connection->link);
+}
 
 void hub_http_connection_accept(void *ctx, hub_link *link)
 {

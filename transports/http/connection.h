@@ -12,6 +12,7 @@
 #define HTTP_CONNECTION_H
 
 #include "http/auth.h"
+#include "http/forwarded.h"
 #include "net/deadline.h"
 #include "http/response.h"
 #include "hub/kernel/transport.h"
@@ -42,6 +43,7 @@ struct hub_http_connection {
     struct hub_http_incoming *incoming; /* a request that has begun to come, else NULL */
     hub_buf held;                       /* came before its turn */
     char *origin;                       /* of the request in work, when there is one */
+    hub_http_forwarded forwarded;       /* what a proxy says of the request in work */
     hub_client *client; /* whose requests without a session come over it; held, or NULL */
     const hub_http_responder *responder;
     void *responder_ctx;
@@ -55,6 +57,9 @@ struct hub_http_connection {
     bool is_1_0;
     bool streaming; /* events are being sent */
 };
+
+/* The address of whoever sent the request in work, without port: of caps and the log. */
+const char *hub_http_connection_peer(const hub_http_connection *connection);
 
 /* hub_net_on_link: `ctx` is the server. */
 void hub_http_connection_accept(void *ctx, hub_link *link);

@@ -102,7 +102,7 @@ static hub_err check_row(const hub_web_face *face, const hub_web_row *row, hub_e
         wrong = "the path is not one that a row can have";
     } else if (find_method(hub_str_of(row->method)) == METHOD_COUNT) {
         wrong = "the method is not GET, POST, PUT, PATCH or DELETE";
-    } else if (row->need < HUB_WEB_OPEN || row->need > HUB_WEB_TOKEN_OR_LOOPBACK) {
+    } else if (row->need < HUB_WEB_ANY_HOST || row->need > HUB_WEB_TOKEN_OR_LOOPBACK) {
         wrong = "it does not say what has to be checked";
     } else if (row->handle == NULL) {
         wrong = "nobody answers it";

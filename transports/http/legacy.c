@@ -31,7 +31,7 @@ static bool make_room(const hub_http_task *task)
     hub_session_entry *victim;
     hub_session_room room;
     while ((room = hub_session_table_room(task->server->sessions, task->identity->name,
-                                          hub_link_peer(task->connection->link), &victim)) ==
+                                          hub_http_connection_peer(task->connection), &victim)) ==
            HUB_SESSION_EVICT) {
         hub_http_session_destroy((hub_http_session *)victim);
     }
@@ -68,7 +68,7 @@ hub_http_session *hub_http_session_create(const hub_http_task *task, bool is_sse
         return NULL;
     }
     hub_err err = hub_session_table_add(server->sessions, &session->entry, task->identity->name,
-                                        hub_link_peer(task->connection->link));
+                                        hub_http_connection_peer(task->connection));
     if (err != HUB_OK) {
         hub_session_close(session->hub);
         free(session->profile);

@@ -151,13 +151,15 @@ void hub_http_modern_reap(hub_http_server *server)
 static hub_client *client_of(const hub_http_task *task)
 {
     hub_http_connection *connection = task->connection;
-    if (connection->client != NULL && !hub_client_is_of(connection->client, task->identity->name)) {
-        hub_client_leave(connection->client); /* another token than before */
+    const char *peer = hub_http_connection_peer(connection);
+    if (connection->client != NULL &&
+        !hub_client_is_of(connection->client, task->identity->name, peer)) {
+        hub_client_leave(
+            connection->client); /* another token than before, or another client of a proxy */
         connection->client = NULL;
     }
     if (connection->client == NULL) {
-        connection->client = hub_client_join(task->server->hub, task->identity->name,
-                                             hub_link_peer(connection->link));
+        connection->client = hub_client_join(task->server->hub, task->identity->name, peer);
     }
     return connection->client;
 }

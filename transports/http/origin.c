@@ -35,7 +35,7 @@ static bool is_port(hub_str text)
 /* The listed name must be the whole authority, or all of it but a port. With that, user
  * information, a trailing dot, other spellings of an address and longer names need no rules of
  * their own. */
-bool hub_http_is_host_allowed(const hub_http_origins *allowed, hub_str host)
+static bool is_listed(const hub_http_origins *allowed, hub_str host)
 {
     for (size_t i = 0; i < allowed->host_count; i++) {
         hub_str listed = allowed->hosts[i];
@@ -51,13 +51,23 @@ bool hub_http_is_host_allowed(const hub_http_origins *allowed, hub_str host)
     return false;
 }
 
+bool hub_http_is_host_allowed(const hub_http_origins *allowed, hub_str host)
+{
+    for (size_t i = 0; i < allowed->host_count; i++) {
+        if (hub_str_is(allowed->hosts[i], "*")) {
+            return true;
+        }
+    }
+    return is_listed(allowed, host);
+}
+
 /* Browsers serialise schemes in lower case (RFC 6454 section 6.1): nothing else is an origin. */
 bool hub_http_is_origin_allowed(const hub_http_origins *allowed, hub_str origin)
 {
     static const hub_str SCHEMES[] = {{.ptr = "http://", .len = 7}, {.ptr = "https://", .len = 8}};
     for (size_t i = 0; i < 2; i++) {
         if (hub_str_starts(origin, SCHEMES[i]) &&
-            hub_http_is_host_allowed(allowed, hub_str_from(origin, SCHEMES[i].len))) {
+            is_listed(allowed, hub_str_from(origin, SCHEMES[i].len))) {
             return true;
         }
     }
@@ -69,13 +79,23 @@ bool hub_http_is_origin_allowed(const hub_http_origins *allowed, hub_str origin)
     return false;
 }
 
+/* Where every name is the hub's, a page of the name that was asked for is of the hub's own. */
+static bool is_same_origin(hub_str host, hub_str origin)
+{
+    size_t scheme = hub_str_find(origin, HUB_STR("://"));
+    bool is_web =
+        hub_str_starts(origin, HUB_STR("http://")) || hub_str_starts(origin, HUB_STR("https://"));
+    return is_web && host.len > 0 && hub_str_eq_nocase(hub_str_from(origin, scheme + 3), host);
+}
+
 const char *hub_http_origin_refusal(const hub_http_origins *allowed, hub_str host,
                                     const hub_str *origin)
 {
     if (!hub_http_is_host_allowed(allowed, host)) {
         return "This host name is not allowed here.";
     }
-    if (origin != NULL && !hub_http_is_origin_allowed(allowed, *origin)) {
+    if (origin != NULL && !hub_http_is_origin_allowed(allowed, *origin) &&
+        !is_same_origin(host, *origin)) {
         return "This origin is not allowed here.";
     }
     return NULL;

@@ -14,7 +14,8 @@
 /* What is allowed. The spans are borrowed. */
 typedef struct hub_http_origins {
     /* Names without or with a port: "hub.example.com" is fine with every port, "[::1]:8080" with
-     * this one. They count for Host, and for an Origin of http or https. */
+     * this one. They count for Host, and for an Origin of http or https. "*" is every Host, and no
+     * Origin but that of the same name. */
     const hub_str *hosts;
     size_t host_count;
     /* Further origins, whole, with scheme, and with a port if it is not the scheme's own:

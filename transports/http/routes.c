@@ -85,7 +85,7 @@ static void log_refusal(const hub_http_task *task, const char *reason, const cha
     hub_log(HUB_LOG_WARNING, "http.refused", HUB_F_TEXT("reason", reason),
             HUB_F_TEXT("advice", advice), HUB_F_STR("host", task->request->host),
             HUB_F_STR("origin", hub_http_value(task->request, "origin")),
-            HUB_F_TEXT("peer", hub_link_peer(task->connection->link)),
+            HUB_F_TEXT("peer", hub_http_connection_peer(task->connection)),
             HUB_F_INT("not_logged", server->unlogged));
     server->logged_ms = now_ms;
     server->unlogged = 0;
@@ -107,6 +107,14 @@ static bool check_origin(const hub_http_task *task)
         task->connection->origin = hub_str_dup(origin->value);
     }
     return true;
+}
+
+/* Any name will do, but a page of elsewhere is told nothing. */
+static bool check_page(const hub_http_task *task)
+{
+    bool is_host = hub_http_is_host_allowed(&task->server->allowed, task->request->host);
+    bool is_page = hub_http_known(task->request, HUB_HTTP_ORIGIN) != NULL;
+    return is_host || is_page ? check_origin(task) : true;
 }
 
 static bool refuse_credential(const hub_http_task *task, hub_auth_result result)
@@ -154,7 +162,7 @@ static bool authenticate(hub_http_task *task)
 {
     const hub_auth_settings *auth = &task->server->settings->auth;
     hub_http_failures *failures = task->server->failures;
-    const char *peer = hub_link_peer(task->connection->link);
+    const char *peer = hub_http_connection_peer(task->connection);
     const hub_http_header *header = hub_http_known(task->request, HUB_HTTP_AUTHORIZATION);
     hub_auth_result result =
         hub_auth_check(auth, header != NULL ? &header->value : NULL,
@@ -243,7 +251,7 @@ static bool check_local(hub_http_task *task)
         return false;
     }
     if (!task->server->settings->auth.required &&
-        !hub_http_is_loopback(hub_link_peer(task->connection->link))) {
+        !hub_http_is_loopback(hub_http_connection_peer(task->connection))) {
         return refuse(task, 403, NONE,
                       "This path is for callers on the hub's own machine, or for those with a "
                       "token: make one with `patchbay token new NAME`, and name its file with "
@@ -258,6 +266,7 @@ static const struct {
         const hub_http_task *task);      /* whom the request takes the hub for, and from where */
     bool (*caller)(hub_http_task *task); /* NULL: nobody is asked */
 } GATES[] = {
+    [HUB_WEB_ANY_HOST] = {check_page, NULL},
     [HUB_WEB_OPEN] = {check_origin, NULL},
     [HUB_WEB_CALLER] = {check_origin, authenticate},
     [HUB_WEB_TOKEN_OR_LOOPBACK] = {check_origin, check_local},
@@ -333,11 +342,14 @@ bool hub_http_routes_admit(hub_http_task *task)
 const char *hub_http_routes_identify(const hub_http_task *task)
 {
     hub_http_failures *failures = task->server->failures;
-    const char *peer = hub_link_peer(task->connection->link);
+    const char *peer = hub_http_connection_peer(task->connection);
     const hub_http_header *header = hub_http_known(task->request, HUB_HTTP_AUTHORIZATION);
     hub_identity **identity = &task->connection->identity;
     if (*identity != NULL) {
         return (*identity)->name;
+    }
+    if (!hub_http_is_host_allowed(&task->server->allowed, task->request->host)) {
+        return NULL; /* a page whose name was rebound, for all that is known */
     }
     hub_auth_result result =
         hub_auth_check(&task->server->settings->auth, header != NULL ? &header->value : NULL,

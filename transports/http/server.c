@@ -217,6 +217,9 @@ hub_err hub_http_server_reload(hub_http_server *server, const hub_settings *sett
     }
     server->settings = hub_settings_ref(settings);
     server->listen = listen;
+    if (server->listener != NULL) {
+        hub_listener_trust(server->listener, listen);
+    }
     hub_websockets_reload(server->websockets, settings);
     hub_session_table_limit(server->sessions, limits->sessions, limits->sessions_per_principal);
     hub_http_sessions_recheck(server);

@@ -3,6 +3,7 @@
 #ifndef TRANSPORTS_NET_INTERNAL_H
 #define TRANSPORTS_NET_INTERNAL_H
 
+#include "base/cidr.h"
 #include "base/map.h"
 #include "net/deadline.h"
 #include "net/net.h"
@@ -39,7 +40,7 @@
 typedef struct net_address {
     UT_hash_handle hh;
     unsigned links;
-    char text[INET6_ADDRSTRLEN];
+    char text[HUB_ADDRESS_TEXT_BYTES];
 } net_address;
 
 /* Bytes that wait for the peer. */
@@ -89,6 +90,9 @@ struct hub_link {
     bool is_todo;
 };
 
+/* A connection of a proxy that has not said yet whose it is. */
+typedef struct net_announced net_announced;
+
 struct hub_listener {
     hub_net *net;
     hub_listener *next;
@@ -100,6 +104,9 @@ struct hub_listener {
     size_t count;
     uint16_t port;
     bool is_tls;
+    const hub_cidr *proxies; /* whose word counts; borrowed */
+    size_t proxy_count;
+    bool are_announced; /* … and who say in front of each connection whose it is */
 };
 
 struct hub_net {
@@ -113,6 +120,9 @@ struct hub_net {
     hub_listener *listeners;
     hub_link *links;
     size_t link_count;
+    net_announced *announced;
+    size_t announced_count;
+    hub_deadlines announcing;
     net_address *addresses; /* uthash */
     hub_deadlines waiting[NET_WAITS];
     hub_link *todo;
@@ -149,6 +159,14 @@ HUB_MUST_CHECK hub_err net_start_library(hub_net *net, hub_error *reterr);
 /* listener.c */
 void net_set_accepting(hub_net *net, bool is_accepting);
 void net_forget_address(hub_net *net, net_address *address); /* unless it has links */
+
+/* The connection is of that address, as text: make a link of it, or close it. */
+void net_take_link(hub_listener *listener, int fd, const char *from);
+
+/* announced.c */
+void net_announced_take(hub_listener *listener, int fd, const char *proxy);
+void net_announced_check(hub_net *net, uint64_t now_ms);
+void net_announced_end(const hub_net *net, const hub_listener *listener); /* all of the listener */
 
 /* tls.c */
 HUB_MUST_CHECK hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls,

@@ -24,24 +24,22 @@ typedef union net_socket_address {
 /* ---- accepting ------------------------------------------------------------------------------- */
 
 /* The address without port. */
-static void print_peer(const net_socket_address *from, char text[INET6_ADDRSTRLEN])
+static void print_peer(const net_socket_address *from, char text[HUB_ADDRESS_TEXT_BYTES])
 {
     const void *address = from->any.sa_family == AF_INET ? (const void *)&from->v4.sin_addr
                                                          : (const void *)&from->v6.sin6_addr;
-    if (inet_ntop(from->any.sa_family, address, text, INET6_ADDRSTRLEN) == NULL) {
+    if (inet_ntop(from->any.sa_family, address, text, HUB_ADDRESS_TEXT_BYTES) == NULL) {
         text[0] = '\0';
     }
 }
 
 /* The record of a peer's address; NULL when out of memory. */
-static net_address *find_address(hub_net *net, const net_socket_address *from)
+static net_address *find_address(hub_net *net, const char *text)
 {
     net_address *address;
-    char text[INET6_ADDRSTRLEN];
-    print_peer(from, text);
     HASH_FIND_STR(net->addresses, text, address);
     if (address == NULL && (address = calloc(1, sizeof *address)) != NULL) {
-        memcpy(address->text, text, sizeof text);
+        memcpy(address->text, text, strlen(text) + 1);
         HASH_ADD_STR(net->addresses, text, address);
         if (!hub_map_has_taken(&address->hh)) {
             free(address);
@@ -70,31 +68,49 @@ static bool is_full(const hub_net *net, int fd)
     return (rlim_t)fd + HUB_NET_RESERVED_FDS >= max;
 }
 
-static void take_connection(hub_listener *listener, int fd, const net_socket_address *from)
+static bool is_trusted(const hub_listener *listener, const char *from)
+{
+    return hub_cidr_any_has(listener->proxies, listener->proxy_count, from);
+}
+
+/* Behind a proxy all clients have one address: its cap is of those who come by themselves. */
+void net_take_link(hub_listener *listener, int fd, const char *from)
 {
     hub_net *net = listener->net;
-    if (is_full(net, fd)) {
-        (void)close(fd);
-        net_pause_accepting(net, "file descriptors run out: raise the limit (ulimit -n)");
-        return;
-    }
-    if (net->link_count >= net->limits.connections) {
-        (void)close(fd);
-        net_note_refusal(net, "limits.connections is reached");
-        return;
-    }
     net_address *address = find_address(net, from);
     if (address == NULL) {
         (void)close(fd);
         net_note_refusal(net, "out of memory");
         return;
     }
-    if (address->links >= net->limits.connections_per_address) {
+    if (address->links >= net->limits.connections_per_address && !is_trusted(listener, from)) {
         (void)close(fd);
         net_note_refusal(net, "limits.connections_per_address is reached");
         return;
     }
     net_link_adopt(listener, fd, address);
+}
+
+static void take_connection(hub_listener *listener, int fd, const net_socket_address *from)
+{
+    hub_net *net = listener->net;
+    char text[HUB_ADDRESS_TEXT_BYTES];
+    if (is_full(net, fd)) {
+        (void)close(fd);
+        net_pause_accepting(net, "file descriptors run out: raise the limit (ulimit -n)");
+        return;
+    }
+    if (net->link_count + net->announced_count >= net->limits.connections) {
+        (void)close(fd);
+        net_note_refusal(net, "limits.connections is reached");
+        return;
+    }
+    print_peer(from, text);
+    if (listener->are_announced && is_trusted(listener, text)) {
+        net_announced_take(listener, fd, text);
+    } else {
+        net_take_link(listener, fd, text);
+    }
 }
 
 static void on_accept(struct ev_loop *loop, ev_io *watcher, int events)
@@ -296,6 +312,7 @@ hub_err hub_net_listen(hub_net *net, const hub_listen_settings *settings, hub_ne
     listener->net = net;
     listener->vhost = net->plain;
     listener->is_tls = settings->tls.certificate != NULL;
+    hub_listener_trust(listener, settings);
     listener->on_link = on_link;
     listener->ctx = ctx;
     listener->next = net->listeners;
@@ -327,8 +344,16 @@ void hub_listener_close(hub_listener *listener)
         link = &(*link)->next;
     }
     *link = listener->next;
+    net_announced_end(listener->net, listener);
     close_sockets(listener);
     free(listener);
+}
+
+void hub_listener_trust(hub_listener *listener, const hub_listen_settings *settings)
+{
+    listener->proxies = settings->trusted_proxies;
+    listener->proxy_count = settings->trusted_proxy_count;
+    listener->are_announced = settings->proxy_protocol;
 }
 
 uint16_t hub_listener_port(const hub_listener *listener)

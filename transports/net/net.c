@@ -45,6 +45,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *timer, int events)
         net_set_accepting(net, true);
     }
     net_check_deadlines(net, now);
+    net_announced_check(net, now);
     for (hub_net_tick *tick = net->tickers; tick != NULL; tick = net->next_ticker) {
         net->next_ticker = tick->next;
         tick->on_tick(tick, now);
@@ -54,7 +55,8 @@ static void on_tick(struct ev_loop *loop, ev_timer *timer, int events)
 
 void net_update_tick(hub_net *net)
 {
-    bool is_needed = net->links != NULL || net->tickers != NULL || !net->is_accepting;
+    bool is_needed =
+        net->links != NULL || net->announced != NULL || net->tickers != NULL || !net->is_accepting;
     if (is_needed && !ev_is_active(&net->tick_timer)) {
         ev_timer_set(&net->tick_timer, HUB_NET_TICK_MS / 1000., HUB_NET_TICK_MS / 1000.);
         ev_timer_start(net->loop, &net->tick_timer);

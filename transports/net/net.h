@@ -43,7 +43,8 @@ struct ev_loop *hub_net_loop(const hub_net *net);
 typedef void hub_net_on_link(void *ctx, hub_link *link);
 
 /* Listen on settings->address and port (kind HTTP), with TLS when a certificate is named.
- * "localhost" means 127.0.0.1 and, where there is one, ::1.
+ * "localhost" means 127.0.0.1 and, where there is one, ::1. trusted_proxies are
+ * borrowed: see hub_listener_trust.
  * owns:    *ret_listener, closed by hub_listener_close or hub_net_destroy
  * errors:  HUB_EINVAL (address, certificate or key: the text says which and why), HUB_EEXIST (the
  *          address is in use), HUB_ESYSTEM */
@@ -58,6 +59,10 @@ void hub_listener_close(hub_listener *listener);
  * errors:  HUB_EINVAL: those before stay; the text says which and why */
 HUB_MUST_CHECK hub_err hub_listener_renew(hub_listener *listener, const hub_tls_settings *tls,
                                           hub_error *reterr);
+
+/* Whose word counts from now on of whose connections and requests they bring (trusted_proxies). The
+ * blocks are borrowed: they live for as long as the listener, or until this is called again. */
+void hub_listener_trust(hub_listener *listener, const hub_listen_settings *settings);
 
 /* The port it really listens on. */
 uint16_t hub_listener_port(const hub_listener *listener);

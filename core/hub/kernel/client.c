@@ -130,9 +130,11 @@ hub_client *hub_client_next(const hub_principal *principal, const hub_client *cl
     return client == NULL ? principal->clients : client->hh.next;
 }
 
-bool hub_client_is_of(const hub_client *client, const char *principal)
+bool hub_client_is_of(const hub_client *client, const char *principal, const char *peer)
 {
-    return strcmp(client->principal->name, principal) == 0;
+    size_t len = strlen(peer); /* the client's own has no NUL at its end */
+    return strcmp(client->principal->name, principal) == 0 && client->hh.keylen == len &&
+           memcmp(client->peer, peer, len) == 0;
 }
 
 size_t hub_client_in_flight(const hub_client *client)

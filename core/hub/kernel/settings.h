@@ -8,6 +8,7 @@
 #ifndef HUB_HUB_KERNEL_SETTINGS_H
 #define HUB_HUB_KERNEL_SETTINGS_H
 
+#include "base/cidr.h"
 #include "base/log.h"
 #include "identity/credentials.h"
 #include "identity/rules.h"
@@ -151,6 +152,9 @@ typedef struct hub_listen_settings {
     hub_names origins; /* further origins, whole; they get CORS headers */
     bool insecure;     /* serve beyond loopback although nobody has to authenticate */
     bool metrics;      /* HTTP: /metrics is served, too */
+    const hub_cidr *trusted_proxies; /* HTTP: who may say for whom they speak */
+    size_t trusted_proxy_count;
+    bool proxy_protocol; /* … and say so in front of each connection */
     const char *source;
 } hub_listen_settings;
 

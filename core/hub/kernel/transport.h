@@ -78,8 +78,8 @@ typedef struct hub_session_options {
 hub_client *hub_client_join(hub_orchestrator *hub, const char *principal, const char *peer);
 void hub_client_leave(hub_client *client); /* NULL is fine */
 
-/* Whether it is this principal's. */
-bool hub_client_is_of(const hub_client *client, const char *principal);
+/* Whether it is what this principal sends from that address. */
+bool hub_client_is_of(const hub_client *client, const char *principal, const char *peer);
 
 /* Begin a conversation.
  * owns:    *ret_session, end it with hub_session_close

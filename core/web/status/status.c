@@ -44,8 +44,8 @@ static void serve_ready(void *instance, const hub_web_request *request, hub_web_
 }
 
 static const hub_web_row ROWS[] = {
-    {.method = "GET", .path = "/healthz", .need = HUB_WEB_OPEN, .handle = serve_health},
-    {.method = "GET", .path = "/readyz", .need = HUB_WEB_OPEN, .handle = serve_ready},
+    {.method = "GET", .path = "/healthz", .need = HUB_WEB_ANY_HOST, .handle = serve_health},
+    {.method = "GET", .path = "/readyz", .need = HUB_WEB_ANY_HOST, .handle = serve_ready},
 };
 
 const hub_web_face HUB_WEB_STATUS = {

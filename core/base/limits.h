@@ -328,6 +328,22 @@
 #define HUB_LIMIT_JWS_TRIES 3
 
 /* Scopes, and groups, that count of one token; and the longest pointer to a claim. */
+/* Issuers whose tokens are taken; the name of one; tokens that were judged, or are to be. */
+#define HUB_LIMIT_ISSUERS       16
+#define HUB_LIMIT_ISSUER_BYTES  512
+#define HUB_LIMIT_TOKENS_JUDGED 4096
+#define HUB_LIMIT_TOKENS_OPEN   1024
+
+/* What an issuer publishes is fetched within this time. Its keys are fetched again because of a token
+ * that names another one at most once in the pause, those that could not be had after the retry; and
+ * are good for as long as the answer says, between the least and the most. */
+#define HUB_LIMIT_FETCH_MS     5000
+#define HUB_LIMIT_KEYS_PAUSE_S 30
+#define HUB_LIMIT_KEYS_RETRY_S 5
+#define HUB_LIMIT_KEYS_USUAL_S 3600
+#define HUB_LIMIT_KEYS_LEAST_S 300
+#define HUB_LIMIT_KEYS_MOST_S  86400
+
 #define HUB_LIMIT_JWT_NAMES         256
 #define HUB_LIMIT_JWT_POINTER_BYTES 256
 

@@ -9,6 +9,7 @@
 #include "http/server.h"
 #include "net/net.h"
 #include "web/metrics/metrics.h"
+#include "web/resource/resource.h"
 #include "web/status/status.h"
 #endif
 
@@ -73,6 +74,7 @@ static hub_err open_http(cli_listener_home *home, const hub_settings *settings, 
     const hub_web_served faces[] = {
         {&HUB_WEB_STATUS, home->hub},
         {&HUB_WEB_METRICS, home->hub},
+        {&HUB_WEB_RESOURCE, home->hub},
     };
     hub_err err = HUB_OK;
     if (home->net == NULL) {

@@ -41,7 +41,9 @@ static const char *own_section(const hub_node *root)
     }
     const hub_node *auth = hub_node_find(root, "auth");
     bool is_ours = auth != NULL && auth->kind == HUB_NODE_MAP;
-    return is_ours && hub_node_find(auth, "tokens") != NULL ? "auth" : NULL;
+    is_ours = is_ours &&
+              (hub_node_find(auth, "tokens") != NULL || hub_node_find(auth, "issuers") != NULL);
+    return is_ours ? "auth" : NULL;
 }
 
 /* A manifest's own sections beside another program's would be lost without a word. */

@@ -510,8 +510,15 @@ const hub_config_key HUB_CONFIG_AUTH_KEYS[] = {
      .offset = offsetof(hub_config_reader, config.tokens_file),
      .about = "File with the digests of bearer tokens, written by `patchbay token new NAME`; "
               "relative to the manifest's folder. Variables are expanded. Without it nobody has "
-              "to authenticate.",
+              "to authenticate, unless there are issuers.",
      .example = "tokens.json",
+     .is_comment = true},
+    {.name = "issuers",
+     .kind = HUB_CONFIG_LIST_OF,
+     .read = hub_config_read_issuers,
+     .most = HUB_LIMIT_ISSUERS,
+     .keys = HUB_CONFIG_ISSUER_KEYS,
+     .about = "Whose tokens are taken beside those of the file: identity providers.",
      .is_comment = true},
     {.name = NULL},
 };

@@ -109,7 +109,7 @@ static hub_err check_listener(hub_config *config, const hub_listen_settings *lis
     if (err == HUB_OK && listen->tls.key != NULL) {
         err = check_pem(listen, "key", listen->tls.key, true, reterr);
     }
-    if (err == HUB_OK && config->tokens_file == NULL && !listen->insecure &&
+    if (err == HUB_OK && !config->settings.auth.required && !listen->insecure &&
         !hub_config_is_loopback(listen->address)) {
         err = hub_fail(reterr, HUB_EDENIED,
                        "%s: other machines reach %s, and nobody has to authenticate: make a token "
@@ -134,6 +134,7 @@ hub_err hub_config_load_network(hub_config *config, hub_error *reterr)
 {
     hub_settings *settings = &config->settings;
     hub_err err = HUB_OK;
+    settings->auth.required = settings->auth.issuer_count > 0;
     if (config->tokens_file != NULL) {
         hub_tokens tokens = {.count = 0};
         err = hub_config_note_file(config, config->tokens_file, false, reterr);
@@ -145,8 +146,9 @@ hub_err hub_config_load_network(hub_config *config, hub_error *reterr)
             hub_error_prefix(reterr, "%s", config->tokens_source);
             return err == HUB_EDENIED ? HUB_EINVAL : err;
         }
-        settings->auth = (hub_auth_settings){
-            .required = true, .tokens = tokens.tokens, .token_count = tokens.count};
+        settings->auth.required = true;
+        settings->auth.tokens = tokens.tokens;
+        settings->auth.token_count = tokens.count;
     }
     for (size_t i = 0; err == HUB_OK && i < settings->listen_count; i++) {
         err = check_listener(config, &settings->listens[i], reterr);

@@ -105,6 +105,11 @@ typedef struct hub_config_reader {
 HUB_MUST_CHECK hub_err hub_config_note_file(hub_config *config, const char *path, bool is_manifest,
                                             hub_error *reterr);
 
+/* issuers.c: auth.issuers, into the settings. */
+hub_err hub_config_read_issuers(hub_config_reader *reader, const hub_node *node,
+                                const hub_config_key *key, void *target);
+extern const hub_config_key HUB_CONFIG_ISSUER_KEYS[];
+
 /* listen.c: where clients reach the hub, and who they must be. */
 hub_err hub_config_read_listens(hub_config_reader *reader, const hub_node *node,
                                 const hub_config_key *key, void *target);

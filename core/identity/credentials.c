@@ -6,6 +6,7 @@
 enum { NAME_BYTES = 128 }; /* the kind, and a token's name of 64 characters (config/tokens.h) */
 
 static const char KIND[] = "token:";
+static const char ISSUED[] = "jwt:";
 
 hub_identity *hub_token_identify(const hub_token *token)
 {
@@ -31,10 +32,23 @@ static const hub_token *find_token(const hub_auth_settings *auth, const hub_iden
     return NULL;
 }
 
+static bool has_source(const hub_auth_settings *auth, uint64_t source)
+{
+    for (size_t i = 0; i < auth->issuer_count; i++) {
+        if (auth->issuers[i].print == source) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool hub_auth_renew(const hub_auth_settings *auth, hub_identity **identity)
 {
     if (!auth->required || !hub_identity_is_of_token(*identity)) {
         return !auth->required && !hub_identity_is_of_token(*identity);
+    }
+    if ((*identity)->source != 0) {
+        return has_source(auth, (*identity)->source);
     }
     const hub_token *token = find_token(auth, *identity);
     hub_identity *next = token != NULL ? hub_token_identify(token) : NULL;
@@ -55,6 +69,15 @@ bool hub_auth_knows(const hub_auth_settings *auth, const char *principal)
     for (size_t i = 0; i < auth->token_count; i++) {
         if (hub_str_starts(hub_str_of(principal), hub_str_of(KIND)) &&
             strcmp(auth->tokens[i].name, principal + sizeof KIND - 1) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < auth->issuer_count; i++) {
+        hub_str rest = hub_str_of(principal);
+        hub_str issuer = hub_str_of(auth->issuers[i].jwt.issuer);
+        if (hub_str_starts(rest, hub_str_of(ISSUED)) &&
+            hub_str_starts(hub_str_from(rest, sizeof ISSUED - 1), issuer) &&
+            principal[sizeof ISSUED - 1 + issuer.len] == '#') {
             return true;
         }
     }

@@ -8,6 +8,7 @@
 #define HUB_IDENTITY_CREDENTIALS_H
 
 #include "identity/identity.h"
+#include "identity/issuer.h"
 
 /* A static bearer token: only its digest is known. */
 typedef struct hub_token {
@@ -21,9 +22,11 @@ typedef struct hub_token {
 } hub_token;
 
 typedef struct hub_auth_settings {
-    bool required; /* clients over TCP must authenticate: there is a tokens file */
+    bool required; /* clients over TCP must authenticate: there is a tokens file, or an issuer */
     const hub_token *tokens;
     size_t token_count;
+    const hub_issuer_settings *issuers; /* whose tokens are taken, too */
+    size_t issuer_count;
 } hub_auth_settings;
 
 /* Who shows that token.
@@ -31,7 +34,8 @@ typedef struct hub_auth_settings {
 hub_identity *hub_token_identify(const hub_token *token);
 
 /* The settings are others: put the identity that the same credential makes now in the place of
- * *identity. False, and nothing happens, when it makes none any more, or when there is no memory. */
+ * *identity. False, and nothing happens, when it makes none any more, or when there is no memory. What
+ * an issuer's token has made stays while the issuer's settings do. */
 bool hub_auth_renew(const hub_auth_settings *auth, hub_identity **identity);
 
 /* Whether any credential makes its owner this principal. */

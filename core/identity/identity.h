@@ -23,6 +23,7 @@ typedef struct hub_identity {
     hub_str claims;      /* a JSON object that was checked; empty: there are none */
     const char *profile; /* the only profile that it is good for; NULL: any */
     int64_t expires;     /* seconds since 1970; 0: never */
+    uint64_t source; /* which settings of an issuer it was judged by (issuer.h); 0: of no issuer */
     uint8_t credential[HUB_IDENTITY_DIGEST_BYTES]; /* of a token; zeros: of no token */
 } hub_identity;
 

@@ -233,11 +233,18 @@ static bool is_writable(const char *subject, size_t len)
     return len > 0;
 }
 
-static hub_err make_identity(const hub_jwt *jwt, const hub_jwt_issuer *issuer,
+typedef struct judged_claims {
+    const json_t *claims;
+    hub_str text;  /* of them */
+    hub_str token; /* that they are of */
+} judged_claims;
+
+static hub_err make_identity(const judged_claims *judged, const hub_jwt_issuer *issuer,
                              const name_list *scopes, const name_list *groups,
                              hub_identity **ret_identity, hub_error *reterr)
 {
-    const json_t *subject = json_object_get(jwt->claims, "sub");
+    const json_t *subject = json_object_get(judged->claims, "sub");
+    const json_t *end = json_object_get(judged->claims, "exp");
     size_t len = json_string_length(subject);
     char name[HUB_LIMIT_PRINCIPAL_BYTES + 1];
     if (subject == NULL || !is_writable(json_string_value(subject), len) ||
@@ -249,18 +256,45 @@ static hub_err make_identity(const hub_jwt *jwt, const hub_jwt_issuer *issuer,
         .name = name,
         .scopes = {.items = scopes->items, .count = scopes->count, .set = true},
         .groups = {.items = groups->items, .count = groups->count, .set = true},
-        .claims = hub_str_trim(hub_buf_str(&jwt->jws.payload)),
-        .expires = (int64_t)fmin(json_number_value(json_object_get(jwt->claims, "exp")), 1e15) +
-                   HUB_JWT_LEEWAY_S,
+        .claims = judged->text,
+        .expires = end != NULL ? (int64_t)fmin(json_number_value(end), 1e15) + HUB_JWT_LEEWAY_S : 0,
     };
-    hub_digest_of(jwt->text, draft.credential);
+    hub_digest_of(judged->token, draft.credential);
     *ret_identity = hub_identity_make(&draft);
     return *ret_identity != NULL ? HUB_OK : hub_fail(reterr, HUB_ENOMEM, "out of memory");
+}
+
+/* The claims are true: who they say it is. */
+static hub_err identify(const judged_claims *judged, const hub_jwt_issuer *issuer,
+                        hub_identity **ret_identity, hub_error *reterr)
+{
+    name_list scopes = {.problem = hub_scope_problem};
+    name_list groups = {.problem = hub_group_problem};
+    const char *groups_at = issuer->groups_at != NULL ? issuer->groups_at : "/groups";
+    hub_err err = read_names(scopes_of(judged->claims, issuer), &scopes);
+    if (err == HUB_OK) {
+        err = read_names(claim_at(judged->claims, groups_at), &groups);
+    }
+    err = err == HUB_OK ? make_identity(judged, issuer, &scopes, &groups, ret_identity, reterr)
+                        : hub_fail(reterr, err, "out of memory");
+    hub_buf_fini(&scopes.text);
+    hub_buf_fini(&groups.text);
+    return err;
+}
+
+static hub_err check_audience(const json_t *claims, const hub_jwt_issuer *issuer, hub_error *reterr)
+{
+    return is_for_us(claims, &issuer->audiences)
+               ? HUB_OK
+               : hub_fail(reterr, HUB_EDENIED, "the token is for another audience");
 }
 
 hub_err hub_jwt_verify(const hub_jwt *jwt, const hub_jwt_issuer *issuer, const hub_jwks *keys,
                        int64_t now, hub_identity **ret_identity, hub_error *reterr)
 {
+    const judged_claims judged = {.claims = jwt->claims,
+                                  .text = hub_str_trim(hub_buf_str(&jwt->jws.payload)),
+                                  .token = jwt->text};
     if (strcmp(jwt->issuer, issuer->issuer) != 0) {
         return hub_fail(reterr, HUB_EDENIED, "the token is of another issuer");
     }
@@ -268,24 +302,48 @@ hub_err hub_jwt_verify(const hub_jwt *jwt, const hub_jwt_issuer *issuer, const h
     if (err == HUB_OK) {
         err = check_times(jwt->claims, now, reterr);
     }
-    if (err == HUB_OK && !is_for_us(jwt->claims, &issuer->audiences)) {
-        err = hub_fail(reterr, HUB_EDENIED, "the token is for another audience");
-    }
-    if (err != HUB_OK) {
-        return err;
-    }
-    name_list scopes = {.problem = hub_scope_problem};
-    name_list groups = {.problem = hub_group_problem};
-    err = read_names(scopes_of(jwt->claims, issuer), &scopes);
     if (err == HUB_OK) {
-        err = read_names(
-            claim_at(jwt->claims, issuer->groups_at != NULL ? issuer->groups_at : "/groups"),
-            &groups);
+        err = check_audience(jwt->claims, issuer, reterr);
     }
+    return err == HUB_OK ? identify(&judged, issuer, ret_identity, reterr) : err;
+}
+
+/* ---- what an issuer says of a token ---------------------------------------------------------- */
+
+static hub_err check_answer(const json_t *claims, const hub_jwt_issuer *issuer, int64_t now,
+                            hub_error *reterr)
+{
+    const char *name = json_string_value(json_object_get(claims, "iss"));
+    if (!json_is_boolean(json_object_get(claims, "active"))) {
+        return hub_fail(reterr, HUB_EPARSE, "the answer does not say whether the token is active");
+    }
+    if (!json_is_true(json_object_get(claims, "active"))) {
+        return hub_fail(reterr, HUB_EDENIED, "the token is not active");
+    }
+    if (json_object_get(claims, "iss") != NULL &&
+        (name == NULL || strcmp(name, issuer->issuer) != 0)) {
+        return hub_fail(reterr, HUB_EDENIED, "the token is of another issuer");
+    }
+    hub_err err =
+        json_object_get(claims, "exp") != NULL ? check_times(claims, now, reterr) : HUB_OK;
+    return err == HUB_OK ? check_audience(claims, issuer, reterr) : err;
+}
+
+hub_err hub_jwt_accept_claims(hub_str answer, hub_str token, const hub_jwt_issuer *issuer,
+                              int64_t now, hub_identity **ret_identity, hub_error *reterr)
+{
+    judged_claims judged = {.token = token};
+    if (hub_json_check(answer, &judged.text, NULL) != HUB_OK) {
+        return hub_fail(reterr, HUB_EPARSE, "the answer is not JSON");
+    }
+    json_t *claims = json_loadb(judged.text.ptr, judged.text.len, JSON_REJECT_DUPLICATES, NULL);
+    judged.claims = claims;
+    hub_err err = json_is_object(claims)
+                      ? check_answer(claims, issuer, now, reterr)
+                      : hub_fail(reterr, HUB_EPARSE, "the answer is not a JSON object");
     if (err == HUB_OK) {
-        err = make_identity(jwt, issuer, &scopes, &groups, ret_identity, reterr);
+        err = identify(&judged, issuer, ret_identity, reterr);
     }
-    hub_buf_fini(&scopes.text);
-    hub_buf_fini(&groups.text);
+    json_decref(claims);
     return err;
 }

@@ -10,19 +10,11 @@
 #define HUB_IDENTITY_JWT_H
 
 #include "identity/identity.h"
+#include "identity/issuer.h"
 #include "identity/jws.h"
 
 /* Clocks of two machines may differ by this much (RFC 7519 section 4.1.4). */
 #define HUB_JWT_LEEWAY_S 60
-
-typedef struct hub_jwt_issuer {
-    const char *issuer;  /* compared byte for byte */
-    hub_names audiences; /* one of them must be an audience of the token */
-    /* JSON Pointers (RFC 6901) of claims; NULL: `scope`, else `scp`; and `groups`. Each is an array of
-     * strings, or a string of words. */
-    const char *scopes_at;
-    const char *groups_at;
-} hub_jwt_issuer;
 
 typedef struct hub_jwt {
     hub_jws jws;
@@ -46,5 +38,15 @@ void hub_jwt_fini(hub_jwt *jwt);
 HUB_MUST_CHECK hub_err hub_jwt_verify(const hub_jwt *jwt, const hub_jwt_issuer *issuer,
                                       const hub_jwks *keys, int64_t now,
                                       hub_identity **ret_identity, hub_error *reterr);
+
+/* Take what the issuer says of a token that says nothing by itself: the answer of its introspection
+ * endpoint (RFC 7662 section 2.2). What is asked of a token is asked of the answer, but for the issuer
+ * and the end, which it may leave out.
+ * owns:    *ret_identity, one reference
+ * errors:  HUB_EPARSE (not such an answer), HUB_EDENIED (the token is not good; the text is as above),
+ *          HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_jwt_accept_claims(hub_str answer, hub_str token,
+                                             const hub_jwt_issuer *issuer, int64_t now,
+                                             hub_identity **ret_identity, hub_error *reterr);
 
 #endif

@@ -84,7 +84,9 @@ struct hub_web_request {
      * signs are followed by two digits. No segment is empty, "." or "..", and none hides a slash, a
      * backslash or a control character, also when it is decoded: such requests get 404. */
     hub_str rest;
-    hub_str query; /* behind the "?", not decoded */
+    hub_str host;   /* whom the client takes the hub for: a name, and perhaps a port */
+    bool is_secure; /* the client spoke TLS, be it to a proxy */
+    hub_str query;  /* behind the "?", not decoded */
     hub_str body;
 };
 

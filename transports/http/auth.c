@@ -2,12 +2,13 @@
 #include "http/auth.h"
 
 #include "base/digest.h"
+#include "base/limits.h"
 #include "http/syntax.h"
 
 #include <openssl/crypto.h>
 
 enum {
-    MOST_TOKEN_BYTES = 8 * 1024, /* the largest in the field are below it */
+    MOST_TOKEN_BYTES = HUB_LIMIT_JWS_BYTES,
     DIGEST_BYTES = sizeof((hub_token *)0)->sha256,
     SECRET_CHARS = 43, /* 256 bits in base64url without padding */
 };
@@ -33,8 +34,9 @@ static bool is_b64token(hub_str text)
 
 /* "Bearer", spaces, one token: RFC 9110 section 11.4 allows several spaces, and no other scheme is
  * of use here. */
-static bool parse_bearer(hub_str value, hub_str *ret_token)
+bool hub_auth_read_bearer(hub_str authorization, hub_str *ret_token)
 {
+    hub_str value = authorization;
     size_t scheme = sizeof SCHEME - 1;
     if (value.len <= scheme || value.ptr[scheme] != ' ' ||
         !hub_str_eq_nocase((hub_str){.ptr = value.ptr, .len = scheme}, hub_str_of(SCHEME))) {
@@ -58,6 +60,11 @@ static hub_str id_of(hub_str token)
         return HUB_STR_EMPTY;
     }
     return (hub_str){.ptr = token.ptr + sizeof PREFIX - 1, .len = token.len - around};
+}
+
+bool hub_auth_is_own(hub_str token)
+{
+    return id_of(token).len > 0;
 }
 
 /* Ids are no secret: the one that does not compare in constant time is this. */
@@ -94,7 +101,7 @@ hub_auth_result hub_auth_check(const hub_auth_settings *auth, const hub_str *aut
         return HUB_AUTH_MISSING;
     }
     hub_str text;
-    if (!parse_bearer(*authorization, &text)) {
+    if (!hub_auth_read_bearer(*authorization, &text)) {
         return HUB_AUTH_MALFORMED;
     }
     const hub_token *token = find(auth, id_of(text));

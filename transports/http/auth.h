@@ -11,9 +11,11 @@
 
 typedef enum hub_auth_result {
     HUB_AUTH_OK,
-    HUB_AUTH_MISSING,   /* 401, no error code (RFC 6750 section 3.1) */
-    HUB_AUTH_MALFORMED, /* 400 invalid_request */
-    HUB_AUTH_REFUSED,   /* 401 invalid_token */
+    HUB_AUTH_MISSING,     /* 401, no error code (RFC 6750 section 3.1) */
+    HUB_AUTH_MALFORMED,   /* 400 invalid_request */
+    HUB_AUTH_REFUSED,     /* 401 invalid_token */
+    HUB_AUTH_LATER,       /* an issuer's: it is being verified */
+    HUB_AUTH_UNAVAILABLE, /* 503: nobody can say */
 } hub_auth_result;
 
 /* Judge the value of an Authorization header (`authorization` is NULL when there is none) at
@@ -21,5 +23,11 @@ typedef enum hub_auth_result {
  * owns:    on OK *ret_identity, one reference; anonymous when nobody has to authenticate */
 hub_auth_result hub_auth_check(const hub_auth_settings *auth, const hub_str *authorization,
                                int64_t now, hub_identity **ret_identity);
+
+/* The token of the value of an Authorization header. False when there is none. */
+bool hub_auth_read_bearer(hub_str authorization, hub_str *ret_token);
+
+/* Whether it has the form of the hub's own tokens. */
+bool hub_auth_is_own(hub_str token);
 
 #endif

@@ -2,6 +2,7 @@
 #include "http/challenge.h"
 
 #include "base/limits.h"
+#include "http/judge.h"
 #include "wire/json.h"
 #include "wire/mcp.h"
 
@@ -13,7 +14,8 @@ static hub_str scope_of(hub_str answer)
     return hub_json_get(hub_json_get(error, HUB_STR("data")), HUB_STR("scope"));
 }
 
-void hub_http_challenge_read(const hub_outgoing *message, hub_http_challenge *ret_challenge)
+void hub_http_challenge_read(const hub_http_connection *connection, const hub_outgoing *message,
+                             hub_http_challenge *ret_challenge)
 {
     *ret_challenge = (hub_http_challenge){.is_there = false};
     hub_buf_init(&ret_challenge->text, MOST_BYTES);
@@ -30,6 +32,7 @@ void hub_http_challenge_read(const hub_outgoing *message, hub_http_challenge *re
         hub_buf_ok(&answer) && hub_json_decode(scope_of(hub_str_trim(hub_buf_str(&answer))),
                                                &ret_challenge->text) == HUB_OK;
     hub_buf_add_char(&ret_challenge->text, '"');
+    hub_http_add_metadata(connection, &ret_challenge->text);
     ret_challenge->is_there = is_read && hub_buf_ok(&ret_challenge->text);
     ret_challenge->header =
         (hub_http_header){HUB_STR("WWW-Authenticate"), hub_buf_str(&ret_challenge->text)};

@@ -8,6 +8,7 @@
 #define HTTP_CHALLENGE_H
 
 #include "hub/kernel/transport.h"
+#include "http/connection.h"
 #include "http/request.h"
 
 typedef struct hub_http_challenge {
@@ -16,8 +17,9 @@ typedef struct hub_http_challenge {
     hub_buf text;
 } hub_http_challenge;
 
-/* Read the scopes out of an answer that refuses for want of them; of any other, nothing. */
-void hub_http_challenge_read(const hub_outgoing *message, hub_http_challenge *ret_challenge);
+/* Read the scopes out of an answer on that connection that refuses for want of them; of any other, nothing. */
+void hub_http_challenge_read(const hub_http_connection *connection, const hub_outgoing *message,
+                             hub_http_challenge *ret_challenge);
 void hub_http_challenge_fini(hub_http_challenge *challenge);
 
 #endif

@@ -94,6 +94,20 @@ static bool has_begun(const hub_http_incoming *incoming)
     return incoming->scan.checked > incoming->scan.begin;
 }
 
+/* Keep what has come before its turn, and let the rest wait in the socket. */
+static void hold(hub_http_connection *connection, hub_str bytes)
+{
+    hub_buf_add(&connection->held, bytes);
+    if (!hub_buf_ok(&connection->held) || settle(connection) != HUB_OK) {
+        hub_log(HUB_LOG_INFO, "http.overflow", HUB_F_TEXT("peer", hub_link_peer(connection->link)),
+                HUB_F_TEXT("reason", "too much was sent ahead"));
+        connection->closing = true;
+        hub_link_close(connection->link, false);
+        return;
+    }
+    hub_link_pause(connection->link, true);
+}
+
 /* ---- one request ----------------------------------------------------------------------------- */
 
 static void serve(hub_http_connection *connection, hub_http_task *task, hub_str body, hub_str early)
@@ -216,6 +230,26 @@ static size_t begin_body(hub_http_connection *connection, hub_str all)
     return head_bytes + (rest.len > 0 ? read_body(connection, rest) : 0);
 }
 
+/* The token has to be verified first: the request is read again from its first byte then. */
+static void await_judgement(hub_http_connection *connection, hub_str all)
+{
+    connection->was_judged = true;
+    hold(connection, all);
+    drop_incoming(connection);
+    if (connection->closing) {
+        hub_issuers_leave(&connection->judged);
+    } else {
+        enter(connection, &connection->server->heads);
+    }
+}
+
+static void on_judged(hub_issuers_waiter *waiter)
+{
+    hub_http_connection *connection = HUB_DEADLINE_OF(waiter, hub_http_connection, judged);
+    connection->busy = false;
+    hub_http_connection_resume(connection);
+}
+
 /* `all` begins with a complete head. Returns how many bytes of it were used. */
 static size_t take_request(hub_http_connection *connection, hub_str all)
 {
@@ -226,6 +260,10 @@ static size_t take_request(hub_http_connection *connection, hub_str all)
     size_t used = incoming->request.used + (is_whole ? length : rest.len);
     hub_deadline_stop(&connection->deadline);
     if (!admit(connection, rest)) {
+        if (incoming->task.is_later) {
+            await_judgement(connection, all);
+            return all.len;
+        }
         drop_incoming(connection);
         return is_whole ? used : all.len;
     }
@@ -273,20 +311,6 @@ static size_t read_head(hub_http_connection *connection, hub_str bytes)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* Keep what has come before its turn, and let the rest wait in the socket. */
-static void hold(hub_http_connection *connection, hub_str bytes)
-{
-    hub_buf_add(&connection->held, bytes);
-    if (!hub_buf_ok(&connection->held) || settle(connection) != HUB_OK) {
-        hub_log(HUB_LOG_INFO, "http.overflow", HUB_F_TEXT("peer", hub_link_peer(connection->link)),
-                HUB_F_TEXT("reason", "too much was sent ahead"));
-        connection->closing = true;
-        hub_link_close(connection->link, false);
-        return;
-    }
-    hub_link_pause(connection->link, true);
-}
-
 static void destroy(hub_http_connection *connection)
 {
     hub_http_server *server = connection->server;
@@ -304,6 +328,8 @@ static void destroy(hub_http_connection *connection)
     hub_buf_fini(&connection->held);
     hub_client_leave(connection->client);
     free(connection->origin);
+    free(connection->metadata);
+    hub_issuers_leave(&connection->judged);
     hub_identity_unref(connection->identity);
     free(connection);
 }
@@ -406,6 +432,7 @@ void hub_http_connection_accept(void *ctx, hub_link *link)
     }
     connection->server = server;
     connection->link = link;
+    connection->judged.on_judged = on_judged;
     hub_buf_init(&connection->held, HUB_HTTP_LIMIT_HELD_BYTES);
     connection->next = server->connections;
     if (connection->next != NULL) {
@@ -479,6 +506,7 @@ bool hub_http_connection_is_in_body(const hub_http_connection *connection)
 
 void hub_http_connection_refuse(hub_http_connection *connection, int status, const char *reason)
 {
+    hub_issuers_leave(&connection->judged);
     hub_http_answer_last(connection, status, reason);
     hub_deadline_stop(&connection->deadline);
     drop_incoming(connection);

@@ -16,6 +16,7 @@
 #include "net/deadline.h"
 #include "http/response.h"
 #include "hub/kernel/transport.h"
+#include "issuers/issuers.h"
 #include "net/link.h"
 
 typedef struct hub_http_connection hub_http_connection;
@@ -44,11 +45,14 @@ struct hub_http_connection {
     hub_buf held;                       /* came before its turn */
     char *origin;                       /* of the request in work, when there is one */
     hub_http_forwarded forwarded;       /* what a proxy says of the request in work */
-    hub_client *client; /* whose requests without a session come over it; held, or NULL */
+    char *metadata;            /* where the metadata of what is asked for is; NULL: nowhere */
+    hub_issuers_waiter judged; /* while the token of a request is verified */
+    hub_client *client;        /* whose requests without a session come over it; held, or NULL */
     const hub_http_responder *responder;
     void *responder_ctx;
     bool reading;     /* read_requests is at work */
-    bool busy;        /* a request is being answered */
+    bool busy;        /* a request is being answered, or its token is being verified */
+    bool was_judged;  /* it has been: no more is waited for */
     bool closing;     /* the link has been closed, or is another's */
     bool handed_over; /* the link is another's */
     bool keep_alive;  /* of the request in work */
@@ -60,6 +64,9 @@ struct hub_http_connection {
 
 /* The address of whoever sent the request in work, without port: of caps and the log. */
 const char *hub_http_connection_peer(const hub_http_connection *connection);
+
+/* Whether the client spoke TLS, be it to a proxy. */
+bool hub_http_connection_is_secure(const hub_http_connection *connection);
 
 /* hub_net_on_link: `ctx` is the server. */
 void hub_http_connection_accept(void *ctx, hub_link *link);

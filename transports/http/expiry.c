@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Credentials that end while something goes on by them: their time is up (A06), or a reload has
  * taken them away. */
-#include "http/internal.h"
+#include "http/judge.h"
 
 void hub_http_expiry_watch(hub_http_connection *connection)
 {
@@ -22,10 +22,14 @@ static void expire(hub_http_connection *connection, const char *why)
     if (connection->streaming) {
         hub_http_answer_end(connection);
     } else {
+        hub_buf challenge;
+        hub_buf_init(&challenge, HUB_HTTP_LIMIT_HEAD_BYTES);
+        hub_buf_add(&challenge, HUB_STR("Bearer error=\"invalid_token\""));
+        hub_http_add_metadata(connection, &challenge);
+        hub_str value = hub_buf_ok(&challenge) ? hub_buf_str(&challenge) : HUB_STR("Bearer");
         hub_http_answer_refusal(connection, 401,
-                                (hub_http_header){HUB_STR("WWW-Authenticate"),
-                                                  HUB_STR("Bearer error=\"invalid_token\"")},
-                                why);
+                                (hub_http_header){HUB_STR("WWW-Authenticate"), value}, why);
+        hub_buf_fini(&challenge);
     }
 }
 

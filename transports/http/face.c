@@ -106,6 +106,8 @@ void hub_http_face_serve(const hub_http_task *task)
                  .method = hub_str_of(at->row->method),
                  .path = request->path,
                  .rest = hub_str_from(request->path, place->path.len),
+                 .host = request->host,
+                 .is_secure = hub_http_connection_is_secure(task->connection),
                  .query = request->query,
                  .body = task->body},
         .task = task,

@@ -17,6 +17,7 @@
 #ifndef HTTP_INTERNAL_H
 #define HTTP_INTERNAL_H
 
+#include "base/clock.h"
 #include "http/auth.h"
 #include "http/connection.h"
 #include "http/face_table.h"
@@ -42,6 +43,7 @@ struct hub_http_server {
     hub_http_origins allowed;
     hub_http_face_table *faces;
     hub_http_failures *failures;
+    hub_issuers *issuers;
     hub_session_table *sessions;
     struct hub_http_upgraded *upgraded;
     hub_websockets *websockets;
@@ -90,6 +92,7 @@ typedef struct hub_http_task {
     hub_identity *identity; /* who is asking: the connection's; NULL: nobody was asked */
     hub_str body;
     hub_str early; /* what came behind the request: for upgrades */
+    bool is_later; /* not admitted yet: its token is being verified */
 } hub_http_task;
 
 /* ---- reloading ------------------------------------------------------------------------------- */

@@ -178,7 +178,7 @@ static hub_err send_event(hub_http_stream *stream, const hub_str *parts, size_t 
 static hub_err answer_challenge(hub_http_stream *stream, const hub_outgoing *message)
 {
     hub_http_challenge asked;
-    hub_http_challenge_read(message, &asked);
+    hub_http_challenge_read(stream->connection, message, &asked);
     hub_err err = hub_http_answer_whole(stream->connection, &(hub_http_answer){
                                                                 .status = 403,
                                                                 .headers = &asked.header,

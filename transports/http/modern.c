@@ -88,7 +88,7 @@ static hub_err send_message(hub_port *port, const hub_outgoing *message)
         hub_http_challenge asked;
         hub_http_header headers[2];
         size_t header_count = 0;
-        hub_http_challenge_read(message, &asked);
+        hub_http_challenge_read(connection, message, &asked);
         if (message->retry_s > 0) {
             headers[header_count++] = hub_http_retry_after(message->retry_s, &text);
         }

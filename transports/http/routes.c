@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/auth.h"
 #include "http/cors.h"
 #include "http/face.h"
+#include "http/judge.h"
 #include "http/media.h"
 
 enum { HAS_PROFILE = 1, HAS_STREAM = 2 };
@@ -117,25 +117,6 @@ static bool check_page(const hub_http_task *task)
     return is_host || is_page ? check_origin(task) : true;
 }
 
-static bool refuse_credential(const hub_http_task *task, hub_auth_result result)
-{
-    switch (result) {
-    case HUB_AUTH_MALFORMED:
-        return refuse(task, 400,
-                      (hub_http_header){HUB_STR("WWW-Authenticate"),
-                                        HUB_STR("Bearer error=\"invalid_request\"")},
-                      "The Authorization header must read: Bearer TOKEN");
-    case HUB_AUTH_REFUSED:
-        return refuse(task, 401,
-                      (hub_http_header){HUB_STR("WWW-Authenticate"),
-                                        HUB_STR("Bearer error=\"invalid_token\"")},
-                      "The token is not valid.");
-    default:
-        return refuse(task, 401, (hub_http_header){HUB_STR("WWW-Authenticate"), HUB_STR("Bearer")},
-                      "Authorization is needed: send the header Authorization: Bearer TOKEN");
-    }
-}
-
 /* A bad credential of an address that may show some more. One line tells of each address that has
  * shown too many, for as long as it is not judged. */
 static void note_failure(const hub_http_task *task, const char *peer)
@@ -160,27 +141,38 @@ static bool refuse_locked_out(const hub_http_task *task, uint32_t wait_s)
 /* Who is asking. Only the header counts: a token in the query is not looked at (A11). */
 static bool authenticate(hub_http_task *task)
 {
-    const hub_auth_settings *auth = &task->server->settings->auth;
     hub_http_failures *failures = task->server->failures;
     const char *peer = hub_http_connection_peer(task->connection);
-    const hub_http_header *header = hub_http_known(task->request, HUB_HTTP_AUTHORIZATION);
-    hub_auth_result result =
-        hub_auth_check(auth, header != NULL ? &header->value : NULL,
-                       auth->required ? time(NULL) : 0, &task->connection->identity);
+    const char *reason;
+    hub_http_note_metadata(task);
+    bool may_wait = !task->connection->was_judged;
+    task->connection->was_judged = false;
+    hub_auth_result result = hub_http_judge(task, may_wait, &task->connection->identity, &reason);
     if (result == HUB_AUTH_OK) {
         task->identity = task->connection->identity;
         return true;
     }
-    if (result != HUB_AUTH_MISSING) {
+    if (result == HUB_AUTH_LATER && may_wait) {
+        task->is_later = true;
+        return false;
+    }
+    bool is_bad = result == HUB_AUTH_MALFORMED || result == HUB_AUTH_REFUSED;
+    if (is_bad && hub_http_is_guess(task)) {
         uint32_t wait_s = hub_http_failures_wait_s(failures, peer, hub_clock_now_ms());
         if (wait_s > 0) {
             return refuse_locked_out(task, wait_s);
         }
         note_failure(task, peer);
-        log_refusal(task, "The credential is not valid.",
-                    "patchbay token list shows those that are");
     }
-    return refuse_credential(task, result);
+    if (is_bad) {
+        log_refusal(task, "The credential is not valid.",
+                    reason != NULL && reason[0] != '\0'
+                        ? reason
+                        : "patchbay token list shows those that are");
+    }
+    hub_http_refuse_credential(task, result == HUB_AUTH_LATER ? HUB_AUTH_UNAVAILABLE : result,
+                               reason);
+    return false;
 }
 
 static const char *allow_of(const hub_http_task *task)
@@ -343,7 +335,7 @@ const char *hub_http_routes_identify(const hub_http_task *task)
 {
     hub_http_failures *failures = task->server->failures;
     const char *peer = hub_http_connection_peer(task->connection);
-    const hub_http_header *header = hub_http_known(task->request, HUB_HTTP_AUTHORIZATION);
+    const char *reason;
     hub_identity **identity = &task->connection->identity;
     if (*identity != NULL) {
         return (*identity)->name;
@@ -351,10 +343,8 @@ const char *hub_http_routes_identify(const hub_http_task *task)
     if (!hub_http_is_host_allowed(&task->server->allowed, task->request->host)) {
         return NULL; /* a page whose name was rebound, for all that is known */
     }
-    hub_auth_result result =
-        hub_auth_check(&task->server->settings->auth, header != NULL ? &header->value : NULL,
-                       time(NULL), identity);
-    if (result != HUB_AUTH_OK && result != HUB_AUTH_MISSING &&
+    hub_auth_result result = hub_http_judge(task, false, identity, &reason);
+    if ((result == HUB_AUTH_REFUSED || result == HUB_AUTH_MALFORMED) && hub_http_is_guess(task) &&
         hub_http_failures_wait_s(failures, peer, hub_clock_now_ms()) == 0) {
         note_failure(task, peer);
     }

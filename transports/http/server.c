@@ -2,6 +2,7 @@
 #include "http/server.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "http/internal.h"
 #include "http/legacy.h"
 #include "http/modern.h"
@@ -132,6 +133,7 @@ static void destroy(hub_http_server *server)
     hub_websockets_destroy(server->websockets);
     hub_session_table_destroy(server->sessions);
     hub_http_failures_destroy(server->failures);
+    hub_issuers_destroy(server->issuers);
     hub_http_face_table_destroy(server->faces);
     hub_buf_fini(&server->head);
     free(server->spare);
@@ -155,10 +157,15 @@ static hub_err build(hub_http_server *server)
     const hub_net_limits *limits = &server->settings->limits.net;
     server->failures = hub_http_failures_create();
     server->sessions = hub_session_table_create(limits->sessions, limits->sessions_per_principal);
-    if (server->failures == NULL || server->sessions == NULL) {
+    server->issuers = hub_issuers_create(hub_net_loop(server->net));
+    if (server->failures == NULL || server->sessions == NULL || server->issuers == NULL) {
         return HUB_ENOMEM;
     }
-    hub_err err = hub_websockets_create(server->net, server->settings, &server->websockets);
+    hub_err err = hub_issuers_configure(server->issuers, &server->settings->auth);
+    if (err != HUB_OK) {
+        return err;
+    }
+    err = hub_websockets_create(server->net, server->settings, &server->websockets);
     return err == HUB_OK ? decide_names(server, server->listen) : err;
 }
 
@@ -216,6 +223,10 @@ hub_err hub_http_server_reload(hub_http_server *server, const hub_settings *sett
         return hub_fail(reterr, err, "out of memory");
     }
     server->settings = hub_settings_ref(settings);
+    if (hub_issuers_configure(server->issuers, &settings->auth) != HUB_OK) {
+        hub_log(HUB_LOG_ERROR, "issuer.not_reloaded", HUB_F_TEXT("reason", "out of memory"),
+                HUB_F_TEXT("advice", "tokens of issuers are refused until the next reload"));
+    }
     server->listen = listen;
     if (server->listener != NULL) {
         hub_listener_trust(server->listener, listen);

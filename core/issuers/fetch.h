@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small documents over HTTP, for what verifies tokens: fetched by libcurl on the loop, bounded in size
+ * and time. Only over https, but from this machine itself; a redirect is not followed, since an
+ * issuer's keys are where the issuer says. Thread: [loop].
+ */
+#ifndef HUB_ISSUERS_FETCH_H
+#define HUB_ISSUERS_FETCH_H
+
+#include "base/err.h"
+
+struct ev_loop;
+
+typedef struct hub_fetcher hub_fetcher;
+typedef struct hub_fetch hub_fetch;
+
+typedef struct hub_fetch_request {
+    const char *url;
+    const char *ca;       /* PEM file, instead of the system's authorities; NULL: those */
+    hub_str form;         /* POST: an encoded form; empty: GET */
+    const char *user;     /* HTTP Basic; NULL: nobody */
+    const char *password; /* … */
+} hub_fetch_request;
+
+typedef struct hub_fetched {
+    bool is_there;      /* status 200, and all of it */
+    hub_str body;       /* borrowed for the call */
+    uint32_t max_age_s; /* of Cache-Control; 0: it says nothing */
+    const char *why;    /* not there: why not, for the log; borrowed for the call */
+} hub_fetched;
+
+/* Comes exactly once, from the loop, never before hub_fetch_start has returned, unless the fetch is
+ * cancelled. It may start and cancel fetches. */
+typedef void hub_fetch_on_end(void *ctx, const hub_fetched *fetched);
+
+/* Whether a document may be fetched from there: https, or http of this machine. */
+bool hub_fetch_may(const char *url);
+
+/* Costs nothing before the first fetch. NULL when out of memory. */
+hub_fetcher *hub_fetcher_create(struct ev_loop *loop);
+void hub_fetcher_destroy(hub_fetcher *fetcher); /* its fetches are cancelled; NULL is fine */
+
+/* owns:    *ret_fetch lives until on_end is called, or hub_fetch_cancel; the request is copied
+ * errors:  HUB_EUNAVAILABLE (libcurl), HUB_EDENIED (hub_fetch_may), HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_fetch_start(hub_fetcher *fetcher, const hub_fetch_request *request,
+                                       hub_fetch_on_end *on_end, void *ctx, hub_fetch **ret_fetch,
+                                       hub_error *reterr);
+void hub_fetch_cancel(hub_fetch *fetch); /* NULL is fine */
+
+#endif

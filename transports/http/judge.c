@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/judge.h"
+
+#include "http/syntax.h"
+
+#include <stdlib.h>
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+static const hub_str *credential_of(const hub_http_task *task)
+{
+    const hub_http_header *header = hub_http_known(task->request, HUB_HTTP_AUTHORIZATION);
+    return header != NULL ? &header->value : NULL;
+}
+
+bool hub_http_is_guess(const hub_http_task *task)
+{
+    const hub_str *value = credential_of(task);
+    hub_str token;
+    return task->server->settings->auth.issuer_count == 0 || value == NULL ||
+           !hub_auth_read_bearer(*value, &token) || !hub_issuers_is_signed(token);
+}
+
+/* Somebody who guesses does not make the hub ask an issuer. */
+static bool may_ask(const hub_http_task *task, hub_str token)
+{
+    return hub_issuers_is_signed(token) ||
+           hub_http_failures_wait_s(task->server->failures,
+                                    hub_http_connection_peer(task->connection),
+                                    hub_clock_now_ms()) == 0;
+}
+
+hub_auth_result hub_http_judge(const hub_http_task *task, bool may_wait,
+                               hub_identity **ret_identity, const char **ret_reason)
+{
+    const hub_auth_settings *auth = &task->server->settings->auth;
+    const hub_str *value = credential_of(task);
+    int64_t now = auth->required ? time(NULL) : 0;
+    hub_str token;
+    *ret_reason = NULL;
+    hub_auth_result result = hub_auth_check(auth, value, now, ret_identity);
+    if (result != HUB_AUTH_REFUSED || auth->issuer_count == 0 ||
+        !hub_auth_read_bearer(*value, &token) || hub_auth_is_own(token) || !may_ask(task, token)) {
+        return result;
+    }
+    switch (hub_issuers_judge(task->server->issuers, token, now,
+                              may_wait ? &task->connection->judged : NULL, ret_identity,
+                              ret_reason)) {
+    case HUB_ISSUERS_GOOD:
+        return HUB_AUTH_OK;
+    case HUB_ISSUERS_LATER:
+        return HUB_AUTH_LATER;
+    case HUB_ISSUERS_UNAVAILABLE:
+        return HUB_AUTH_UNAVAILABLE;
+    default:
+        return HUB_AUTH_REFUSED;
+    }
+}
+
+/* ---- where to get a token -------------------------------------------------------------------- */
+
+/* What may stand in a quoted string, and in a URL, as it is. */
+static bool is_plain(hub_str text, const char *others)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (!hub_http_is_alnum(c) && (c == '\0' || strchr(others, c) == NULL)) {
+            return false;
+        }
+    }
+    return text.len > 0;
+}
+
+bool hub_http_connection_is_secure(const hub_http_connection *connection)
+{
+    return hub_link_is_tls(connection->link) || connection->forwarded.is_secure;
+}
+
+void hub_http_note_metadata(const hub_http_task *task)
+{
+    hub_http_connection *connection = task->connection;
+    hub_str host = task->request->host;
+    hub_str path = task->request->path;
+    free(connection->metadata);
+    connection->metadata = NULL;
+    if (task->server->settings->auth.issuer_count == 0 || !is_plain(host, "-._:[]") ||
+        !is_plain(path, "-._~/%")) {
+        return;
+    }
+    hub_buf url;
+    hub_buf_init(&url, HUB_HTTP_LIMIT_HEAD_BYTES);
+    /* Messages of 2024-11-05 are of the stream that the client began with. */
+    if (!hub_str_starts(path, HUB_STR("/mcp")) && !hub_str_starts(path, HUB_STR("/ws"))) {
+        path = hub_str_starts(path, HUB_STR("/sse")) ? path : HUB_STR("/mcp");
+    }
+    hub_buf_printf(&url, "%s://" HUB_STR_FMT "/.well-known/oauth-protected-resource" HUB_STR_FMT,
+                   hub_http_connection_is_secure(connection) ? "https" : "http", HUB_STR_ARG(host),
+                   HUB_STR_ARG(path));
+    connection->metadata = hub_buf_ok(&url) ? hub_buf_take(&url) : NULL;
+    hub_buf_fini(&url);
+}
+
+void hub_http_add_metadata(const hub_http_connection *connection, hub_buf *challenge)
+{
+    if (connection->metadata != NULL) {
+        hub_buf_printf(challenge, "%sresource_metadata=\"%s\"",
+                       challenge->len > sizeof "Bearer" - 1 ? ", " : " ", connection->metadata);
+    }
+}
+
+/* The scopes that clients are told to ask for, each once. */
+static void add_scopes(const hub_auth_settings *auth, hub_buf *challenge)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < auth->issuer_count; i++) {
+        const hub_names *scopes = &auth->issuers[i].scopes;
+        for (size_t k = 0; k < scopes->count; k++) {
+            bool is_there = false;
+            for (size_t j = 0; j < i; j++) {
+                is_there = is_there ||
+                           hub_names_have(&auth->issuers[j].scopes, hub_str_of(scopes->items[k]));
+            }
+            if (!is_there) {
+                hub_buf_printf(challenge, "%s%s", count++ == 0 ? ", scope=\"" : " ",
+                               scopes->items[k]);
+            }
+        }
+    }
+    hub_buf_add(challenge, count > 0 ? HUB_STR("\"") : HUB_STR_EMPTY);
+}
+
+/* Fit for a quoted string: what tokens have said is not in it. */
+static void add_description(hub_buf *challenge, const char *reason)
+{
+    bool is_plain_text = reason != NULL && reason[0] != '\0';
+    for (const char *at = reason; is_plain_text && *at != '\0'; at++) {
+        is_plain_text = *at >= ' ' && *at <= '~' && *at != '"' && *at != '\\';
+    }
+    if (is_plain_text) {
+        hub_buf_printf(challenge, ", error_description=\"%s\"", reason);
+    }
+}
+
+static void refuse_with(const hub_http_task *task, int status, const char *error,
+                        const char *reason, const char *text)
+{
+    hub_buf challenge;
+    hub_buf_init(&challenge, HUB_HTTP_LIMIT_HEAD_BYTES);
+    hub_buf_add(&challenge, HUB_STR("Bearer"));
+    if (error != NULL) {
+        hub_buf_printf(&challenge, " error=\"%s\"", error);
+        add_description(&challenge, reason);
+    }
+    if (status == 401 && task->connection->metadata != NULL) {
+        hub_http_add_metadata(task->connection, &challenge);
+        add_scopes(&task->server->settings->auth, &challenge);
+    }
+    hub_str value = hub_buf_ok(&challenge) ? hub_buf_str(&challenge) : HUB_STR("Bearer");
+    hub_http_answer_refusal(task->connection, status,
+                            (hub_http_header){HUB_STR("WWW-Authenticate"), value}, text);
+    hub_buf_fini(&challenge);
+}
+
+void hub_http_refuse_credential(const hub_http_task *task, hub_auth_result result,
+                                const char *reason)
+{
+    switch (result) {
+    case HUB_AUTH_MALFORMED:
+        refuse_with(task, 400, "invalid_request", NULL,
+                    "The Authorization header must read: Bearer TOKEN");
+        break;
+    case HUB_AUTH_REFUSED:
+        refuse_with(task, 401, "invalid_token", reason, "The token is not valid.");
+        break;
+    case HUB_AUTH_UNAVAILABLE:
+        hub_http_answer_refusal(task->connection, 503,
+                                (hub_http_header){HUB_STR("Retry-After"), HUB_STR("2")},
+                                "The token cannot be verified now: try again later.");
+        break;
+    default:
+        refuse_with(task, 401, NULL, NULL,
+                    "Authorization is needed: send the header Authorization: Bearer TOKEN");
+    }
+}

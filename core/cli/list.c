@@ -122,7 +122,7 @@ static void report_age(cli_local *local, const char *profile, uint64_t elapsed_m
     hub_str toolset;
     hub_buf_init(&json, SIZE_MAX / 4);
     hub_buf_init(&age, 64);
-    hub_describe_toolsets(cli_local_hub(local), profile, &json);
+    hub_describe_toolsets(cli_local_hub(local), profile, false, &json);
     hub_json_iter it = hub_json_iterate(hub_buf_str(&json));
     while (hub_buf_ok(&json) && hub_json_next(&it, &key, &toolset)) {
         count_remembered(toolset, &all);
@@ -168,7 +168,7 @@ static int list_toolsets(cli_local *local, const char *profile, hub_buf *out)
 {
     hub_str ignored;
     (void)cli_local_request(local, "tools/list", HUB_STR("{}"), &ignored);
-    hub_describe_toolsets(cli_local_hub(local), profile, out);
+    hub_describe_toolsets(cli_local_hub(local), profile, true, out);
     return report_missing(local, profile);
 }
 

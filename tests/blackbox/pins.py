@@ -376,6 +376,20 @@ class Withhold(PinTest):
         self.assertIn("up__a", client.own_names())
         self.assertNotEqual(client.request("resources/list").result["resources"], [])
 
+    def test_a_uri_of_what_is_withheld_is_another_s(self):
+        toolsets = {"a": self.server("a", tool("x"), prompts=[{"name": "p"}]), "b": self.server("b", tool("y"), prompts=[{"name": "p"}])}
+
+        def uris(**options):
+            client = self.legacy(**options)
+            client.names()
+            return {r["uri"] for r in client.request("resources/list").result["resources"]}
+
+        alone = uris(toolsets={"b": toolsets["b"]})
+        self.assertGreater(len(uris(toolsets=toolsets)), len(alone))
+        self.lock(toolsets=toolsets, manifest=WITHHOLD)
+        toolsets["a"]["args"] += ["--page-size", "9"]
+        self.assertEqual(uris(toolsets=toolsets, manifest=WITHHOLD), alone)
+
     def test_another_command_while_it_runs(self):
         """What the server before has said is not the other one's, which has not said anything yet."""
         client = self.start(tool("a"), own=fixture("one"))

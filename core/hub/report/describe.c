@@ -146,13 +146,13 @@ void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *t
     }
     add_overrides(hub_toolset_list(toolset, HUB_KIND_TOOL), out);
     hub_pins_add_withheld(toolset, NULL, out);
-    hub_pins_add_suspects(toolset, out);
     add_summary(toolset, active, out);
     hub_json_add_key(out, HUB_STR("status"));
     hub_status_add_toolset(audience, toolset, out);
 }
 
-void hub_describe_toolsets(hub_orchestrator *hub, const char *profile_name, hub_buf *out)
+void hub_describe_toolsets(hub_orchestrator *hub, const char *profile_name, bool reads_texts,
+                           hub_buf *out)
 {
     const hub_profile *profile = hub_find_profile(hub, profile_name);
     hub_buf_add_char(out, '[');
@@ -160,6 +160,9 @@ void hub_describe_toolsets(hub_orchestrator *hub, const char *profile_name, hub_
         hub_json_add_comma(out);
         hub_buf_add_char(out, '{');
         hub_describe_add_toolset(hub_profile_audience(profile), hub_toolset_at(hub, i), out);
+        if (reads_texts) {
+            hub_pins_add_suspects(hub_toolset_at(hub, i), out);
+        }
         hub_buf_add_char(out, '}');
     }
     hub_buf_add_char(out, ']');

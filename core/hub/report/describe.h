@@ -12,9 +12,10 @@
 
 /* Append an array with one object per toolset: key, module, description, active, state, reason,
  * toolCount, summary (one line for people), status (hub/report/status.h). `profile` NULL: the
- * default one.
+ * default one. `reads_texts`: also what is suspect about definitions, which takes reading them all.
  */
-void hub_describe_toolsets(hub_orchestrator *hub, const char *profile, hub_buf *out);
+void hub_describe_toolsets(hub_orchestrator *hub, const char *profile, bool reads_texts,
+                           hub_buf *out);
 
 /* Append an array with one object per module and per refused file: name, version, path, summary. */
 void hub_describe_modules(hub_orchestrator *hub, hub_buf *out);

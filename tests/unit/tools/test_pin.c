@@ -202,6 +202,10 @@ static void test_suspects(void **state)
          HUB_SUSPECT_HIDDEN}, /* joins nothing */
         {"\"a\\u200bb\"", HUB_SUSPECT_HIDDEN},
         {"\"\xef\xbb\xbf\"", HUB_SUSPECT_HIDDEN},
+        {"\"\\u206f\"", HUB_SUSPECT_HIDDEN},
+        {"\"\\ufff9\"", HUB_SUSPECT_HIDDEN},
+        {"\"\xe2\x80\x8e\"", HUB_SUSPECT_BIDI},
+        {"\"\\u061c\"", HUB_SUSPECT_BIDI},
         {"{\"\\u202e\":1}", HUB_SUSPECT_BIDI},
         {"\"\xe2\x81\xa6\"", HUB_SUSPECT_BIDI},
         {"\"\\u001b[31m\"", HUB_SUSPECT_ESCAPE},

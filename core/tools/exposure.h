@@ -92,6 +92,9 @@ bool hub_exposure_exposes(const hub_exposure *exposure, const hub_source *source
  * for each entry. False: no list is known, or out of memory. Borrowed until the next change. */
 bool hub_exposure_tools_of(hub_exposure *exposure, hub_str toolset, hub_shown_part *ret_part);
 
+/* How many things of a kind of a toolset are shown or, while it is not active, would be. */
+size_t hub_exposure_count(hub_exposure *exposure, hub_str toolset, hub_kind kind);
+
 /* Whether anything may be said of a toolset to who has this exposure: the policies allow it, and
  * some tool of it is exposed, or could be as far as is known, or it has other things, which no
  * filter hides. False also for the hub's own, and where there is no such toolset. */

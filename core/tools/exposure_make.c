@@ -147,15 +147,17 @@ static const uint64_t *get_mask(hub_exposure *exposure, const hub_catalog *own,
     return mask->bits;
 }
 
-bool hub_exposure_tools_of(hub_exposure *exposure, hub_str toolset, hub_shown_part *ret_part)
+/* What of a kind of a toolset is shown or, while it is not active, would be. */
+static bool get_part(hub_exposure *exposure, hub_str toolset, hub_kind kind,
+                     hub_shown_part *ret_part)
 {
     const hub_base *base = exposure->base;
     uint32_t slot = base_find_slot(base, toolset);
-    if (slot == base->slot_count || base->slots[slot].lists[HUB_KIND_TOOL].section == NULL) {
+    if (slot == base->slot_count || base->slots[slot].lists[kind].section == NULL) {
         return false;
     }
     const hub_source *active = hub_exposure_source(exposure, toolset);
-    hub_section *section = base->slots[slot].lists[HUB_KIND_TOOL].section;
+    hub_section *section = base->slots[slot].lists[kind].section;
     const uint64_t *bits =
         get_mask(exposure, exposure->active.own,
                  active != NULL ? active : &base->slots[slot].source, slot, section);
@@ -164,6 +166,17 @@ bool hub_exposure_tools_of(hub_exposure *exposure, hub_str toolset, hub_shown_pa
         ret_part->count += (size_t)__builtin_popcountll(bits[i]);
     }
     return bits != NULL;
+}
+
+bool hub_exposure_tools_of(hub_exposure *exposure, hub_str toolset, hub_shown_part *ret_part)
+{
+    return get_part(exposure, toolset, HUB_KIND_TOOL, ret_part);
+}
+
+size_t hub_exposure_count(hub_exposure *exposure, hub_str toolset, hub_kind kind)
+{
+    hub_shown_part part = {.count = 0};
+    return get_part(exposure, toolset, kind, &part) ? part.count : 0;
 }
 
 /* Whether a toolset has anything that filters do not apply to, and that a veil lets through. */

@@ -359,3 +359,8 @@ void hub_set_gate(hub_orchestrator *hub, const hub_gate *gate)
 {
     hub->gate = gate;
 }
+
+bool hub_is_gated(const hub_orchestrator *hub)
+{
+    return hub->gate != NULL;
+}

@@ -75,6 +75,7 @@ struct hub_gate {
 
 /* NULL: everybody sees all. */
 void hub_set_gate(hub_orchestrator *hub, const hub_gate *gate);
+bool hub_is_gated(const hub_orchestrator *hub);
 
 /* The stations that every request visits. */
 hub_station_mask hub_wanted(const hub_orchestrator *hub);

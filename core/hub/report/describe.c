@@ -148,7 +148,7 @@ void hub_describe_add_toolset(const hub_audience *audience, const hub_toolset *t
     hub_pins_add_withheld(toolset, NULL, out);
     add_summary(toolset, active, out);
     hub_json_add_key(out, HUB_STR("status"));
-    hub_status_add_toolset(audience, toolset, out);
+    hub_status_add_toolset(hub_audience_exposure(audience), toolset, out);
 }
 
 void hub_describe_toolsets(hub_orchestrator *hub, const char *profile_name, bool reads_texts,

@@ -248,14 +248,29 @@ static void add_milliseconds(hub_buf *out, const char *key, uint64_t us)
     hub_buf_printf(out, "%" PRIu64 ".%03u", us / 1000, (unsigned)(us % 1000));
 }
 
-void hub_status_add_toolset(const hub_audience *audience, const hub_toolset *toolset, hub_buf *out)
+/* How many tools it has, and of whose server: of what rules hide, and of a server that others use
+ * alone, who is asking hears nothing. */
+static void add_what_there_is(hub_exposure *seen, const hub_toolset *toolset, bool is_active,
+                              hub_buf *out)
 {
+    bool is_gated = hub_is_gated(hub_toolset_hub(toolset));
+    hub_str key = hub_str_of(hub_toolset_key(toolset));
+    if (is_active || !is_gated) {
+        add_server(toolset, out);
+    }
+    add_count(out, "tools",
+              is_gated ? hub_exposure_count(seen, key, HUB_KIND_TOOL)
+                       : hub_toolset_count(toolset, HUB_KIND_TOOL));
+}
+
+void hub_status_add_toolset(hub_exposure *seen, const hub_toolset *toolset, hub_buf *out)
+{
+    bool is_active = hub_exposure_source(seen, hub_str_of(hub_toolset_key(toolset))) != NULL;
     const hub_status_counts *counts = counts_of(toolset);
     uint64_t timed = counts->calls - counts->cancelled;
     hub_buf_add_char(out, '{');
-    add_text(out, "state", hub_status_state(toolset, hub_audience_has(audience, toolset)));
-    add_server(toolset, out);
-    add_count(out, "tools", hub_toolset_count(toolset, HUB_KIND_TOOL));
+    add_text(out, "state", hub_status_state(toolset, is_active));
+    add_what_there_is(seen, toolset, is_active, out);
     if (hub_overrides_unused(toolset)->count > 0) {
         add_count(out, "overridesUnused", hub_overrides_unused(toolset)->count);
     }
@@ -388,7 +403,7 @@ static void add_members(const hub_audience *audience, hub_exposure *seen, hub_bu
             hub_buf_add_char(out, '{');
             add_text(out, "key", hub_toolset_settings_of(toolset)->key);
             hub_buf_printf(out, ",\"active\":%s,\"status\":", is_active ? "true" : "false");
-            hub_status_add_toolset(audience, toolset, out);
+            hub_status_add_toolset(seen, toolset, out);
             hub_pins_add_withheld(toolset, seen, out);
             hub_buf_add_char(out, '}');
         }

@@ -56,10 +56,10 @@ const char *hub_status_state(const hub_toolset *toolset, bool is_active);
 /* Calls that are under way and that wait, with the instances that sessions have of their own. */
 void hub_status_load(const hub_toolset *toolset, size_t *ret_in_flight, size_t *ret_queued);
 
-/* Append one toolset's status, an object: state, pid, era, protocol, tools, calls, errors,
+/* Append one toolset's status for who sees that, an object: state, pid, era, protocol, tools, calls, errors,
  * cancelled, refused, redefined, restarts, failures, lastError, nextAttemptMs, catalogAgeMs, inFlight, queued,
  * queueLimit, instances, latencyMs. What does not apply to it is left out. */
-void hub_status_add_toolset(const hub_audience *audience, const hub_toolset *toolset, hub_buf *out);
+void hub_status_add_toolset(hub_exposure *seen, const hub_toolset *toolset, hub_buf *out);
 
 /* Append the status of the hub, an object: `hub`, and `toolsets` with `key`, `active` and `status`
  * of each. A profile whose clients cannot enable toolsets hears of its own ones alone, and none of

@@ -99,7 +99,21 @@ static bool has_any(const hub_manager_result *results, size_t count)
     return at < count;
 }
 
-static void add_batch(hub_buf *out, const hub_manager_result *results, size_t count, bool enabling)
+/* The manager counts for all of its audience: what rules hide from who has asked is left out. `call`:
+ * NULL: nobody is to be told. */
+static hub_manager_result for_asker(const hub_call *call, const hub_manager_result *result)
+{
+    hub_manager_result own = *result;
+    const hub_session *session = call != NULL ? hub_call_session(call) : NULL;
+    if (session != NULL && hub_is_gated(hub_session_hub(session)) && own.err == HUB_OK) {
+        own.tool_count =
+            hub_exposure_count(hub_session_exposure(session), own.toolset, HUB_KIND_TOOL);
+    }
+    return own;
+}
+
+static void add_batch(hub_buf *out, const hub_call *call, const hub_manager_result *results,
+                      size_t count, bool enabling)
 {
     size_t good = 0;
     for (size_t i = 0; i < count; i++) {
@@ -113,8 +127,9 @@ static void add_batch(hub_buf *out, const hub_manager_result *results, size_t co
                                  : "some",
                    enabling ? "enabled" : "disabled", good, count - good);
     for (size_t i = 0; i < count; i++) {
+        hub_manager_result own = for_asker(call, &results[i]);
         hub_json_add_comma(out);
-        add_result(out, &results[i], enabling);
+        add_result(out, &own, enabling);
         hub_buf_add_char(out, '}');
     }
     hub_buf_add_char(out, ']');
@@ -149,9 +164,10 @@ static void on_changed(void *ctx, const hub_manager_result *results, size_t coun
     hub_buf_init(&pending->answer, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     pending->is_failure = !is_any;
     if (pending->single) {
-        add_result(&pending->answer, &results[0], pending->enabling);
+        hub_manager_result own = for_asker(call, &results[0]);
+        add_result(&pending->answer, &own, pending->enabling);
     } else {
-        add_batch(&pending->answer, results, count, pending->enabling);
+        add_batch(&pending->answer, call, results, count, pending->enabling);
     }
     if (is_any) {
         hub_remember_keep(pending->audience, on_kept, pending);

@@ -362,14 +362,19 @@ static void describe_tools(look *asked, const hub_shown_part *tools, hub_buf *sc
 }
 
 /* Of other things than tools, how many there are. */
-static void add_other_counts(const hub_toolset *toolset, hub_buf *out)
+static void add_other_counts(const look *asked, const hub_toolset *toolset, hub_buf *out)
 {
+    bool is_gated = hub_is_gated(hub_toolset_hub(toolset));
     static const char *const KEYS[HUB_KINDS] = {[HUB_KIND_RESOURCE] = "resourceCount",
                                                 [HUB_KIND_TEMPLATE] = "resourceTemplateCount",
                                                 [HUB_KIND_PROMPT] = "promptCount"};
     for (int i = 0; i < HUB_KINDS; i++) {
         const hub_catalog *list = hub_toolset_list(toolset, (hub_kind)i);
-        size_t count = list != NULL ? list->count - list->withheld_count : 0;
+        size_t known = list != NULL ? list->count - list->withheld_count : 0;
+        size_t count = is_gated
+                           ? hub_exposure_count(asked->sight.exposure,
+                                                hub_str_of(hub_toolset_key(toolset)), (hub_kind)i)
+                           : known;
         if (KEYS[i] != NULL && count > 0) {
             hub_json_add_key(out, hub_str_of(KEYS[i]));
             hub_buf_add_u64(out, count);
@@ -390,7 +395,7 @@ static void describe(look *asked, hub_toolset *toolset)
         hub_json_add_key(asked->out, HUB_STR("title"));
         hub_json_add_string(asked->out, hub_str_of(hub_toolset_about(toolset)->title));
     }
-    add_other_counts(toolset, asked->out);
+    add_other_counts(asked, toolset, asked->out);
     describe_tools(asked, &tools, &scratch);
     hub_buf_add_char(asked->out, '}');
     if (!hub_buf_ok(&scratch)) {

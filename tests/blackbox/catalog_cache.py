@@ -38,7 +38,7 @@ class Remembered(HubTest):
 
     def test_listed_at_once_and_nothing_is_started(self):
         self.assertEqual(self.learn(), ["up__a", "up__b"])
-        self.assertEqual(len(self.up.starts), 1)
+        self.assertEqual(len(self.up.sync().starts), 1)
         client = self.start()
         self.assertEqual(client.own_names(), ["up__a", "up__b"])
         row = next(x for x in self.meta_call(client, "list_toolsets")["toolsets"] if x["key"] == "up")
@@ -56,7 +56,7 @@ class Remembered(HubTest):
         self.assertEqual(client.own_names(), ["up__a", "up__b"])
         client.hub.finish()
         self.assertIn("2 tools", self.cli("list", "toolsets", toolsets={"up": self.entry()}).stdout)
-        self.assertEqual(len(self.up.starts), 1)
+        self.assertEqual(len(self.up.sync().starts), 1)
         self.assertEqual(self.cli("call", "up__b", toolsets={"up": self.entry()}).returncode, 0)
 
     def test_who_asks_what_there_is_now_is_told(self):
@@ -66,12 +66,12 @@ class Remembered(HubTest):
         listed = self.cli("list", "tools", toolsets={"up": self.entry()})
         self.assertIn("up__b", listed.stdout)
         self.assertSays(listed.stderr, "1 server was not asked but shown as remembered", "--refresh")
-        self.assertEqual(len(self.up.starts), 1)
+        self.assertEqual(len(self.up.sync().starts), 1)
         listed = self.cli("list", "tools", "--refresh", toolsets={"up": self.entry()})
         self.assertIn("up__c", listed.stdout)
         self.assertNotIn("remembered", listed.stderr)
         self.assertEqual(self.start().own_names(), ["up__a", "up__c"])
-        self.assertEqual(len(self.up.starts), 2)
+        self.assertEqual(len(self.up.sync().starts), 2)
         self.tools.unlink()
         self.assertEqual(self.cli("check", "--connect", toolsets={"up": self.entry()}).returncode, 5)
 
@@ -95,20 +95,20 @@ class Remembered(HubTest):
     def test_another_secret_is_another_server(self):
         self.learn(env={"TOKEN": "one"})
         self.learn(env={"TOKEN": "two"})
-        self.assertEqual(len(self.up.starts), 2)
+        self.assertEqual(len(self.up.sync().starts), 2)
         self.assertEqual(len(self.files()), 2)
 
     def test_switched_off(self):
         for options in ({"manifest": {"hub": {"cache": False}}}, {"cache": False}):
             for _ in range(2):
                 self.learn(**options)
-        self.assertEqual(len(self.up.starts), 4)
+        self.assertEqual(len(self.up.sync().starts), 4)
         self.assertEqual(self.files(), [])
 
     def test_a_folder_of_ones_own(self):
         for _ in range(2):
             self.learn(manifest={"hub": {"cache_dir": "deep/down"}})
-        self.assertEqual(len(self.up.starts), 1)
+        self.assertEqual(len(self.up.sync().starts), 1)
         self.assertEqual(self.files(), [])
         self.assertEqual(len(list((self.home / "deep" / "down").iterdir())), 1)
 
@@ -143,7 +143,7 @@ class Remembered(HubTest):
         self.assertEqual(client.own_names(), ["up__a", "up__b"])
         client.wait_list_changed(since)
         self.assertEqual(client.own_names(), ["up__new"])
-        self.assertEqual(len(self.up.starts), 1)
+        self.assertEqual(len(self.up.sync().starts), 1)
 
     def test_a_server_that_is_gone_keeps_its_tools(self):  # S4.6, S4.48
         self.learn()
@@ -181,16 +181,16 @@ class Remembered(HubTest):
                 path.write_bytes(bad)
                 client = self.start()
                 self.assertEqual(client.own_names(), ["up__a", "up__b"])
-                self.assertEqual(client.hub.log.count("tools.cache.ignored"), 1)
                 client.hub.finish()
+                self.assertEqual(client.hub.log.count("tools.cache.ignored"), 1)
                 self.assertEqual(json.loads(path.read_text(encoding="utf-8"))["patchbayCatalog"], 1)
         path.unlink()
         path.symlink_to(self.home / "elsewhere.json")
         (self.home / "elsewhere.json").write_bytes(good)
         client = self.start()
         client.own_names()
-        self.assertEqual(client.hub.log.count("tools.cache.ignored"), 1)
         client.hub.finish()
+        self.assertEqual(client.hub.log.count("tools.cache.ignored"), 1)
         self.assertFalse(path.is_symlink())
         self.assertEqual((self.home / "elsewhere.json").read_bytes(), good)
 

@@ -63,7 +63,7 @@ class Definitions(HubTest):
         second = self.hub(toolsets={"up": entry})
         self.assertEqual(LegacyClient(second).own_names(), [f"up__{name}" for name in NEIGHBOURS])
         self.assertIn("description must be a string, found 5", second.wait_log("tools.dropped"))
-        self.assertEqual(len(recorder.starts), 1)
+        self.assertEqual(len(recorder.sync().starts), 1)
         second.finish()
 
     def test_a_tool_that_is_gone_cannot_be_called(self):

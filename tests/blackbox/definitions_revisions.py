@@ -184,7 +184,7 @@ class Calls(HubTest):
                 gone, nobody = client.call(f"up__{name}"), client.call(f"up__{near}")
                 self.assertEqual(gone.code, INVALID_PARAMS)
                 self.assertEqual(gone.error["message"].replace(name, near), nobody.error["message"])
-                self.assertEqual(self.server.lines("tools/call"), [])
+                self.assertEqual(self.server.sync().lines("tools/call"), [])
                 hub.finish()
 
     def test_meta_tools_say_the_same(self):

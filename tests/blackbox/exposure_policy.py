@@ -88,7 +88,7 @@ class Policy(HubTest):
         self.check_hidden(client, "broken")
         client.barrier()
         client.hub.finish()
-        self.assertEqual(recorder.starts, [])
+        self.assertEqual(recorder.sync().starts, [])
         self.assertNotIn("was created", client.hub.log)
 
     def test_policy_binds_at_start_too(self):

@@ -51,7 +51,7 @@ class FirstCalls(HubTest):
         client = self.start(misdeed)
         bad = client.send_call("bad__echo")
         for number, (key, recorder) in enumerate(self.recorders_by_key.items()):
-            self.assertEqual(recorder.starts, [])  # nobody has needed it
+            self.assertEqual(recorder.sync().starts, [])  # nobody has needed it
             answer = client.call(f"{key}__echo", {"n": number})
             self.assertEqual(answer.result["structuredContent"], {"n": number})
         if is_gated:
@@ -87,7 +87,7 @@ class Names(HubTest):
             self.assertEqual(answer.error["data"], {"code": "TOOL_INVALID_INPUT", "retryable": False})
             self.assertEqual(answer.error["message"].partition(";")[0], f"Unknown tool: {name}")
         client.request("ping")
-        self.assertEqual([r.starts for r in recorders], [[], [], []])
+        self.assertEqual([r.sync().starts for r in recorders], [[], [], []])
 
     def test_did_you_mean(self):
         client = self.legacy(toolsets={"files": fixture("read_file", "write_file"), "net": fixture("get")})

@@ -456,7 +456,7 @@ class Blocks(Isolated):
         for n in range(1, 3):
             self.assertEqual(text_of(client.call("misbehave__block", {"ms": 3000})), "blocked")
             client.hub.wait_until(lambda n=n: named() == n, "it is named")
-        self.assertIn("plugin.slow", client.hub.log)
+        client.hub.wait_log("plugin.slow")
 
 
 class Host(Isolated):

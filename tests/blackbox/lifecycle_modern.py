@@ -52,9 +52,9 @@ class Discovery(HubTest):
         recorder = self.recorder()
         client = self.modern(toolsets={"slow": recorder.toolset("--silent", "initialize")})
         client.request("server/discover")
-        self.assertEqual(recorder.starts, [])
+        self.assertEqual(recorder.sync().starts, [])
         client.hub.finish()
-        self.assertEqual(recorder.starts, [])
+        self.assertEqual(recorder.sync().starts, [])
 
 
 class RequestMetadata(HubTest):

@@ -826,7 +826,8 @@ class Recorder:
             threading.Thread(target=self._read, args=[connection], daemon=True).start()
 
     def _read(self, connection):
-        with connection.makefile("rb") as lines:
+        # One that ends before it has read a command resets the connection.
+        with contextlib.suppress(ConnectionResetError), connection.makefile("rb") as lines:
             for line in lines:
                 event = json.loads(line)
                 with self.condition:
@@ -896,8 +897,7 @@ class Recorder:
         with self.condition:
             alive = list(self.runs)
         for run in alive:
-            with contextlib.suppress(OSError):
-                self._command(run, {})
+            self._command(run, {})
         return self
 
     @property
@@ -916,7 +916,9 @@ class Recorder:
         with self.condition:
             self.commands += 1
             number = self.commands
-        run.sendall(json.dumps({**fields, "id": number}).encode() + b"\n")
+        # What one that has ended reported is still being read: its end is known here after all of that.
+        with contextlib.suppress(OSError):
+            run.sendall(json.dumps({**fields, "id": number}).encode() + b"\n")
         self.wait_until(
             lambda: {"event": "done", "id": number} in self.events or run not in self.runs,
             f"the command {list(fields)}",

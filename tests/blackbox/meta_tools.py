@@ -314,9 +314,10 @@ class Batches(HubTest):
 class Traces(HubTest):
     """What a client's call causes is logged under its trace (S4.59 to S4.64)."""
 
-    def lines(self, client, event, trace):
-        client.hub.wait_log(f"traceId={trace}")
-        return [line for line in client.hub.log.splitlines() if event in line and f"traceId={trace}" in line]
+    def wait_logged(self, hub, event, trace):
+        hub.wait_until(
+            lambda: [x for x in hub.log.splitlines() if event in x and f"traceId={trace}" in x], f"{event} under {trace}"
+        )
 
     def test_enable_and_disable(self):
         toolsets = {**TOOLSETS, "up": self.recorder().toolset(**OFF), "gone": {"command": "patchbay-none", **OFF}}
@@ -333,7 +334,7 @@ class Traces(HubTest):
             client.call(name, {"toolsets": keys}, meta={"traceparent": f"00-{trace}-b7ad6b7169203331-01"})
             for event in events:
                 with self.subTest(event):
-                    self.assertTrue(self.lines(client, event, trace))
+                    self.wait_logged(client.hub, event, trace)
 
 
 class Wanted(HubTest):
@@ -406,7 +407,7 @@ class NeverConnected(HubTest):
         self.assertNotIn("up__echo", client.names())
         again = self.meta_call(client, "describe_toolset", toolset="up")
         self.assertEqual(again["tools"], found["tools"])
-        self.assertEqual(len([line for line in self.server.lines() if "tools/list" in line]), 1)
+        self.assertEqual(len(self.server.sync().lines("tools/list")), 1)
         self.assertEqual([m for m in client.hub.messages[since:] if m.method], [])
 
     def test_one_that_cannot_be_reached(self):

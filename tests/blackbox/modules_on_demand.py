@@ -63,8 +63,7 @@ class OnDemand(ReloadTest):
     def test_a_toolset_that_waits_to_be_enabled_can_be_looked_at(self):
         self.loud()
         client = self.start(alpha=fixture("one"), beta=self.late(active=False))
-        client.barrier()
-        self.assertIn(LINKED, client.hub.log)
+        client.hub.wait_log(LINKED)
 
     def test_it_is_linked_when_a_reload_names_it(self):
         self.loud()
@@ -83,6 +82,7 @@ class OnDemand(ReloadTest):
         compile_plugin(self.plugins, "other")
         client.hub.wait_log("module=other")
         self.assertIn("result", client.call("beta__x").data)
+        client.hub.finish()
         self.assertEqual(client.hub.log.count(LINKED), 1)
 
     def test_one_that_is_replaced_before_anybody_names_it(self):

@@ -305,7 +305,7 @@ class Reloaded(ReloadTest):
         self.write(manifest({}))
         self.wait_reload(hub, 2)
         self.assertIn("up__echo", client.names())
-        self.assertEqual(len([e for e in recorder.lines("initialize")]), 1)
+        self.assertEqual(len(recorder.sync().lines("initialize")), 1)
 
 
 class Manifests(HubTest):

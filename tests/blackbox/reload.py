@@ -151,7 +151,7 @@ class Applying(ReloadTest):
         self.wait_reload(client.hub, 1)
         self.write({"toolsets": {"alpha": fixture("one", "two")}, "log": {"level": "debug"}})
         self.wait_reload(client.hub, 2)
-        self.assertIn("tools.catalog toolset=alpha", client.hub.log)
+        client.hub.wait_log("tools.catalog toolset=alpha")
 
     def test_what_takes_a_restart(self):
         client = self.legacy(toolsets={"alpha": fixture("one")})

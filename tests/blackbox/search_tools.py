@@ -125,7 +125,7 @@ class Calling(HubTest):
             "tools/call", f'"arguments":{{"arguments":{arguments},"name":"files__echo"}},"name":"call_tool"'
         )
         self.assertEqual(through.slice("result"), own.slice("result"))
-        lines = recorder.lines("tools/call")
+        lines = recorder.sync().lines("tools/call")
         self.assertEqual(len(lines), 2)
         for line in lines:
             self.assertIn(arguments, line)

@@ -178,6 +178,7 @@ class Registry(HubTest):
             before = client.hub.log.count("tools.registry.updated")
             client.call("enable_toolset", {"toolset": key}).result
             client.hub.wait_log(f"toolset.enabled toolset={key}")
+            client.hub.wait_until(lambda: client.hub.log.count("tools.registry.updated") > before, "the registry's line")
             client.barrier()
             self.assertEqual(client.hub.log.count("tools.registry.updated"), before + 1, key)
         self.assertSays(client.hub.wait_log("tools.discovery.server.success"), "serverName=up", "toolNames=echo,hold,die")

@@ -44,7 +44,7 @@ class Health(Watched):
         mark = recorder.mark
         held = client.send_call("up__hold")
         recorder.wait_calls(1, mark)
-        os.kill(recorder.starts[0], signal.SIGSTOP)
+        os.kill(recorder.sync().starts[0], signal.SIGSTOP)
         self.assertSays(client.hub.response(held).tool_error["message"], "no answer within")
         client.hub.wait_log("hangs")
         self.assertIn("result", client.call("up__echo").data)
@@ -73,7 +73,7 @@ class Health(Watched):
         mark = recorder.mark
         recorder.wait_until(lambda: len(recorder.lines("server/discover", mark)) >= 2, "twice server/discover")
         self.assertEqual(recorder.sync().lines("ping"), [])
-        os.kill(recorder.starts[0], signal.SIGSTOP)
+        os.kill(recorder.sync().starts[0], signal.SIGSTOP)
         client.hub.wait_log("hangs")
         self.assertIn("result", client.call("up__echo").data)
 

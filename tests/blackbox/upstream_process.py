@@ -18,7 +18,7 @@ class Starting(HubTest):
         client = self.legacy(toolsets={"up": recorder.toolset(), "alpha": fixture("one")})
         client.request("ping")
         client.call("alpha__one").result
-        self.assertEqual(recorder.starts, [])
+        self.assertEqual(recorder.sync().starts, [])
         self.assertIn("result", client.call("up__echo").data)  # S4.2: the first need starts it
         self.assertEqual(len(recorder.sync().starts), 1)
 

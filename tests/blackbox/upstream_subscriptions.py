@@ -216,7 +216,7 @@ class ModernServer(Upstream):
         self.assertEqual(len(hub.notifications(UPDATED)), 1)
         lists = {"toolsListChanged": True, "resourcesListChanged": True, "promptsListChanged": True}
         self.assertEqual(self.filters(recorder), [lists, {**lists, "resourceSubscriptions": [ONE]}, lists])
-        self.assertEqual(recorder.lines("resources/subscribe"), [])
+        self.assertEqual(recorder.sync().lines("resources/subscribe"), [])
 
     def test_a_modern_client(self):
         hub, recorder = self.start()

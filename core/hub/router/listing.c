@@ -17,11 +17,16 @@
 
 _Static_assert(HUB_SHOWN_SPANS <= HUB_FRAME_ITEMS, "a page fits into an answer");
 
-static const char *const LIST_KEYS[HUB_KINDS] = {
-    [HUB_KIND_TOOL] = "tools",
-    [HUB_KIND_RESOURCE] = "resources",
-    [HUB_KIND_TEMPLATE] = "resourceTemplates",
-    [HUB_KIND_PROMPT] = "prompts",
+#define LIST_KEY(text)                                                                             \
+    {                                                                                              \
+        .ptr = "" text, .len = sizeof(text) - 1                                                    \
+    }
+
+static const hub_str LIST_KEYS[HUB_KINDS] = {
+    [HUB_KIND_TOOL] = LIST_KEY("tools"),
+    [HUB_KIND_RESOURCE] = LIST_KEY("resources"),
+    [HUB_KIND_TEMPLATE] = LIST_KEY("resourceTemplates"),
+    [HUB_KIND_PROMPT] = LIST_KEY("prompts"),
 };
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -59,7 +64,7 @@ static void respond_page(const hub_request *request, hub_kind kind, const hub_sh
     if (cursor.len > 0 && hub_json_type_of(cursor) != HUB_JSON_NULL) {
         hub_cursor_text text;
         hub_str last;
-        if (!hub_cursor_read(hub, LIST_KEYS[kind], cursor, &text, &last)) {
+        if (!hub_cursor_read(hub, LIST_KEYS[kind].ptr, cursor, &text, &last)) {
             hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
                               HUB_STR("Invalid cursor: list again from the beginning"),
                               HUB_STR_EMPTY);
@@ -76,7 +81,7 @@ static void respond_page(const hub_request *request, hub_kind kind, const hub_sh
     hub_buf_init(&tail, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     if (!page.is_end) {
         hub_buf_add(&tail, HUB_STR(",\"nextCursor\":\""));
-        hub_cursor_add(hub, LIST_KEYS[kind], page.last->canonical, &tail);
+        hub_cursor_add(hub, LIST_KEYS[kind].ptr, page.last->canonical, &tail);
         hub_buf_add_char(&tail, '"');
     }
     if (request->context.era == HUB_ERA_MODERN) {
@@ -87,8 +92,7 @@ static void respond_page(const hub_request *request, hub_kind kind, const hub_sh
         if (page.is_end) {
             hub_session_note_listed(request->session, kind, hub_sight_serial(sight, kind));
         }
-        hub_respond_list(request, hub_str_of(LIST_KEYS[kind]), page.spans, page.span_count,
-                         hub_buf_str(&tail));
+        hub_respond_list(request, LIST_KEYS[kind], page.spans, page.span_count, hub_buf_str(&tail));
     } else {
         hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
     }

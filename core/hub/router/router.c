@@ -36,7 +36,7 @@ enum {
 };
 
 typedef struct method_row {
-    const char *name;
+    hub_str name;
     int dialects;
     void (*handle)(const hub_request *request);
     bool shows; /* tells what there is, as hubs ask their upstreams */
@@ -285,33 +285,38 @@ static void handle_status(const hub_request *request)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+#define METHOD(text)                                                                               \
+    {                                                                                              \
+        .ptr = "" text, .len = sizeof(text) - 1                                                    \
+    }
+
 static const method_row METHODS[] = {
-    {"tools/call", BOTH, handle_tools_call, false},
-    {"tools/list", BOTH, handle_tools_list, true},
-    {"resources/list", BOTH, handle_resources_list, true},
-    {"resources/templates/list", BOTH, handle_templates_list, true},
-    {"resources/read", BOTH, hub_content_read, false},
-    {"prompts/list", BOTH, handle_prompts_list, true},
-    {"prompts/get", BOTH, hub_content_get_prompt, false},
-    {"completion/complete", BOTH, hub_content_complete, false},
-    {"tasks/get", NEWEST_LEGACY | MODERN, hub_tasks_forward, false},
-    {"tasks/cancel", NEWEST_LEGACY | MODERN, hub_tasks_forward, false},
-    {"tasks/result", NEWEST_LEGACY, hub_tasks_forward, false},
-    {"tasks/update", MODERN, hub_tasks_forward, false},
-    {"server/discover", MODERN, hub_listing_respond_discover, true},
-    {"subscriptions/listen", MODERN, handle_listen, true},
-    {"ping", LEGACY, handle_ping, false},
-    {"initialize", LEGACY, handle_initialize, true},
-    {"logging/setLevel", LEGACY, hub_logging_set_level, false},
-    {"resources/subscribe", LEGACY, hub_subscription_open, false},
-    {"resources/unsubscribe", LEGACY, hub_subscription_close, false},
-    {HUB_STATUS_METHOD, BOTH, handle_status, false}, /* the hub's own; announced nowhere */
+    {METHOD("tools/call"), BOTH, handle_tools_call, false},
+    {METHOD("tools/list"), BOTH, handle_tools_list, true},
+    {METHOD("resources/list"), BOTH, handle_resources_list, true},
+    {METHOD("resources/templates/list"), BOTH, handle_templates_list, true},
+    {METHOD("resources/read"), BOTH, hub_content_read, false},
+    {METHOD("prompts/list"), BOTH, handle_prompts_list, true},
+    {METHOD("prompts/get"), BOTH, hub_content_get_prompt, false},
+    {METHOD("completion/complete"), BOTH, hub_content_complete, false},
+    {METHOD("tasks/get"), NEWEST_LEGACY | MODERN, hub_tasks_forward, false},
+    {METHOD("tasks/cancel"), NEWEST_LEGACY | MODERN, hub_tasks_forward, false},
+    {METHOD("tasks/result"), NEWEST_LEGACY, hub_tasks_forward, false},
+    {METHOD("tasks/update"), MODERN, hub_tasks_forward, false},
+    {METHOD("server/discover"), MODERN, hub_listing_respond_discover, true},
+    {METHOD("subscriptions/listen"), MODERN, handle_listen, true},
+    {METHOD("ping"), LEGACY, handle_ping, false},
+    {METHOD("initialize"), LEGACY, handle_initialize, true},
+    {METHOD("logging/setLevel"), LEGACY, hub_logging_set_level, false},
+    {METHOD("resources/subscribe"), LEGACY, hub_subscription_open, false},
+    {METHOD("resources/unsubscribe"), LEGACY, hub_subscription_close, false},
+    {METHOD(HUB_STATUS_METHOD), BOTH, handle_status, false}, /* the hub's own; announced nowhere */
 };
 
 static const method_row *find_method(hub_str name)
 {
     for (size_t i = 0; i < sizeof METHODS / sizeof METHODS[0]; i++) {
-        if (hub_str_is(name, METHODS[i].name)) {
+        if (hub_str_eq(name, METHODS[i].name)) {
             return &METHODS[i];
         }
     }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each kind of bad definition costs itself alone (FINDINGS A1): a server sends twelve good tools, resources, templates and
+// prompts with all those between them that no revision allows (../definitions/shapes.py), and the official clients for
+// Node (1.x, 2.x), Python and Go list the twelve through a hub, in every revision that they speak.
+
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+import { HUB, NODE, PATIENT, PLUGINS, TIMEOUT_MS, makeFolder } from './support.mjs';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const clients = join(here, 'clients');
+const build = resolve(here, '../../build/clients');
+const run = promisify(execFile);
+
+const PYTHON_CLIENT = 'mcp==2.3.0';
+const LEGACY = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
+const MODERN = '2026-07-28';
+const COUNT = 12;
+const GOOD = {
+    tools: (name) => ({ name, inputSchema: { type: 'object' } }),
+    resources: (name) => ({ name, uri: `x:good/${name}` }),
+    templates: (name) => ({ name, uriTemplate: `x:good/${name}/{a}` }),
+    prompts: (name) => ({ name }),
+};
+
+const folder = makeFolder();
+const names = Array.from({ length: COUNT }, (_, n) => `t${n}`);
+let hub;
+
+/** The arrays of a server's lists, as texts: what is bad stands between what is good. */
+function lists() {
+    const shapes = spawnSync('/usr/bin/python3', ['-B', join(here, '../definitions/shapes.py')], { encoding: 'utf8', maxBuffer: 1 << 30 });
+    assert.equal(shapes.status, 0, shapes.stderr);
+    const bad = { tools: [], resources: [], templates: [], prompts: [] };
+    for (const line of shapes.stdout.trimEnd().split('\n')) {
+        const { kind, definition, valid, without } = JSON.parse(line);
+        if (valid.length === 0 && without.length === 0) {
+            bad[kind].push(definition);
+        }
+    }
+    return Object.fromEntries(Object.entries(bad).map(([kind, definitions]) => {
+        assert.ok(definitions.length > 4000, `${definitions.length} bad ${kind}`);
+        const good = names.map((name) => JSON.stringify(GOOD[kind](name)));
+        const half = COUNT / 2;
+        return [kind, `[${[...good.slice(0, half), ...definitions, ...good.slice(half)].join(',')}]`];
+    }));
+}
+
+before(() => {
+    const file = join(folder, 'lists.json');
+    const manifest = join(folder, 'patchbay.json');
+    writeFileSync(file, JSON.stringify(lists()));
+    const args = [resolve(here, '../support/recorder_server.py'), '--content', '--lists', file];
+    writeFileSync(manifest, JSON.stringify({
+        toolsets: { up: { command: '/usr/bin/python3', args: ['-B', ...args], startup_timeout: '2m' } },
+        limits: PATIENT,
+    }));
+    hub = [HUB, '--config', manifest, '--plugins-dir', PLUGINS, '--no-meta-tools', '--log-level', 'error'];
+});
+
+/** Each lists the twelve, and nothing else, in its revision. */
+async function check(lister, revisions) {
+    for (const revision of revisions) {
+        const asked = revision === MODERN ? hub : ['/usr/bin/python3', '-B', join(clients, 'as_revision.py'), revision, ...hub];
+        const [command, ...args] = [...lister, revision, ...asked];
+        const { stdout } = await run(command, args, { timeout: TIMEOUT_MS, env: process.env });
+        const found = JSON.parse(stdout);
+        assert.equal(found.revision, revision);
+        for (const kind of Object.keys(GOOD)) {
+            const own = found[kind].map((name) => name.replace(/^up__/, '')).sort();
+            assert.deepEqual(own, [...names].sort(), `${kind} in ${revision}`);
+        }
+    }
+}
+
+test('client 1.x for Node', async () => check([NODE, join(clients, 'list.mjs'), '1'], LEGACY));
+
+test('client 2.x for Node', async () => check([NODE, join(clients, 'list.mjs'), '2'], [...LEGACY, MODERN]));
+
+test('client for Python', async () => {
+    const python = join(build, 'python', 'bin', 'python');
+    if (!existsSync(python)) {
+        await run('/usr/bin/python3', ['-m', 'venv', join(build, 'python')]);
+    }
+    await run(python, ['-m', 'pip', 'install', '-q', '--disable-pip-version-check', PYTHON_CLIENT]);
+    await check([python, '-B', join(clients, 'list.py')], [...LEGACY, MODERN]);
+});
+
+/** Why the Go client cannot be built here, or null. */
+function lacksGo() {
+    const version = spawnSync('go', ['env', 'GOVERSION'], { encoding: 'utf8', env: { ...process.env, GOTOOLCHAIN: 'local' } });
+    const [, minor] = /^go1\.(\d+)/.exec(version.stdout ?? '') ?? [];
+    return version.error ? 'go is not installed' : Number(minor) >= 25 ? null : `it needs go 1.25, here is ${version.stdout.trim()}`;
+}
+
+test('client for Go', async (t) => {
+    const lack = lacksGo();
+    if (lack) {
+        console.error(`definitions_clients: the client for Go is skipped: ${lack}`);
+        t.skip(lack);
+        return;
+    }
+    const lister = join(build, 'go', 'lister');
+    await run('go', ['build', '-o', lister, '.'], { cwd: join(clients, 'go') });
+    await check([lister], [...LEGACY, MODERN]);
+});

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every id that a test cites (S1.20, U13) is explained in tests/REQUIREMENTS.md, once.
+"""Every id that a test cites (S1.20, U13) is explained in tests/REQUIREMENTS.md, once; and every test that
+tests/FINDINGS.md names exists.
 
 The last line is "N passed, N failed".
 """
@@ -12,6 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 LIST = HERE / "REQUIREMENTS.md"
+FINDINGS = HERE / "FINDINGS.md"
 CITED = re.compile(r"(?<![-\w])(S[1-9]\.\d+|[ACDGHLPRSUWX]\d\d)(?![\w.]*\w)")
 ENDINGS = {".py", ".c", ".h", ".mjs"}
 
@@ -28,6 +30,33 @@ def cited():
     return found
 
 
+def findings():
+    """(id, file, test) of each test that stands beside a finding; the test is None where there is none."""
+    for line in FINDINGS.read_text(encoding="utf-8").splitlines():
+        row = re.match(r"\| ([A-D]\d+[a-z]?) \| [^|]+ \| ([^|]+) \|$", line)
+        if row is None:
+            continue
+        named = re.findall(r"`([^`]+)` ([^`;]+)", row[2])
+        if not named and not row[2].startswith("–"):
+            yield row[1], None, None
+        for path, tests in named:
+            yield from ((row[1], path, test.strip()) for test in tests.split(","))
+
+
+def missing():
+    """What tests/FINDINGS.md says of tests that is not so."""
+    texts = {}
+    for name, path, test in findings():
+        if path is None:
+            yield f"tests/FINDINGS.md: {name} has no test, and no reason"
+            continue
+        if path not in texts:
+            file = HERE / path
+            texts[path] = file.read_text(encoding="utf-8") if file.exists() else ""
+        if not re.search(rf"(?<!\w){re.escape(test)}(?!\w)", texts[path]):
+            yield f"tests/FINDINGS.md: {name}: tests/{path} has no {test}"
+
+
 def main():
     explained = Counter(re.findall(r"^\| ([A-Z][\d.]+) \| \S", LIST.read_text(encoding="utf-8"), re.MULTILINE))
     places = cited()
@@ -35,6 +64,7 @@ def main():
                 for name, place in sorted(places.items()) if name not in explained]
     problems += [f"tests/REQUIREMENTS.md: {name} is explained {count} times"
                  for name, count in explained.items() if count > 1]
+    problems += missing()
     if not places:
         problems.append("no test cites anything: the pattern of tests/check_ids.py fits nothing")
     print("\n".join(problems) + "\n" if problems else "", end="")

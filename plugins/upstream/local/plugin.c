@@ -50,20 +50,9 @@ static void destroy(void *inst)
     free_lines(inst);
 }
 
-PATCHBAY_EXPORT const patchbay_plugin patchbay_plugin_v1 = {
-    .magic = PATCHBAY_MAGIC,
-    .struct_size = sizeof(patchbay_plugin),
-    .abi = PATCHBAY_ABI,
-    .abi_min = PATCHBAY_ABI,
-    .name = "mcp_upstream",
-    .version = "1.0.0",
-    .description = "What another MCP server offers: tools, resources, prompts.",
-    .config_schema_json =
+static const char CONFIG_SCHEMA[] =
 #include "config_schema.h"
-        ,
-    .flags = PATCHBAY_PLUGIN_PROXY,
-    .create = create,
-    .call = upstream_module_call,
-    .cancel = upstream_module_cancel,
-    .destroy = destroy,
-};
+    ;
+
+UPSTREAM_MODULE("mcp_upstream", "What another MCP server offers: tools, resources, prompts.",
+                CONFIG_SCHEMA);

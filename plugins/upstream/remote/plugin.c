@@ -94,21 +94,11 @@ static void destroy(void *inst)
     free_remote(inst);
 }
 
-PATCHBAY_EXPORT const patchbay_plugin patchbay_plugin_v1 = {
-    .magic = PATCHBAY_MAGIC,
-    .struct_size = sizeof(patchbay_plugin),
-    .abi = PATCHBAY_ABI,
-    .abi_min = PATCHBAY_ABI,
-    .name = "mcp_remote",
-    .version = "1.0.0",
-    .description =
-        "What another MCP server offers, over HTTP or WebSocket: tools, resources, prompts.",
-    .config_schema_json =
+static const char CONFIG_SCHEMA[] =
 #include "config_schema.h"
-        ,
-    .flags = PATCHBAY_PLUGIN_PROXY,
-    .create = create,
-    .call = upstream_module_call,
-    .cancel = upstream_module_cancel,
-    .destroy = destroy,
-};
+    ;
+
+UPSTREAM_MODULE(
+    "mcp_remote",
+    "What another MCP server offers, over HTTP or WebSocket: tools, resources, prompts.",
+    CONFIG_SCHEMA);

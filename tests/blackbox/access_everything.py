@@ -23,7 +23,7 @@ STATUS = "patchbay/status"
 
 # ---- what there is to be found ------------------------------------------------------------------------------------------
 
-METHOD = re.compile(r'\{\s*(?:"([^"]+)"|HUB_STATUS_METHOD),\s*[A-Z_| ]+,\s*\w+,')
+METHOD = re.compile(r'\{METHOD\((?:"([^"]+)"|HUB_STATUS_METHOD)\),')
 META_TABLE = re.compile(r"const hub_meta_tool (\w+)\[\]\s*=\s*\{(.*?)\n\};", re.S)
 META_NAME = re.compile(r'\.name = "(\w+)"|^\s*\{"(\w+)",', re.M)
 

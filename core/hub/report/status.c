@@ -365,6 +365,30 @@ static void add_refused_reload(const hub_audience *audience, hub_exposure *seen,
     }
 }
 
+/* Servers that run, of toolsets that are active for whoever asks: those of others are not told of. */
+static size_t count_servers(const hub_orchestrator *hub, const hub_exposure *seen)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        const hub_toolset *toolset = hub_toolset_at(hub, i);
+        count += hub_toolset_health_of(toolset)->pid != 0 &&
+                 hub_exposure_source(seen, hub_str_of(hub_toolset_key(toolset))) != NULL;
+    }
+    return count;
+}
+
+static void add_servers(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
+{
+    const hub_orchestrator *hub = hub_audience_hub(audience);
+    size_t most = hub_settings_of(hub)->limits.running_servers;
+    add_count(out, "servers",
+              may_tell_of_all(audience, seen) ? hub_servers_running(hub)
+                                              : count_servers(hub, seen));
+    if (most > 0) {
+        add_count(out, "serversLimit", most);
+    }
+}
+
 static void add_hub(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
 {
     const hub_orchestrator *hub = hub_audience_hub(audience);
@@ -377,10 +401,7 @@ static void add_hub(const hub_audience *audience, hub_exposure *seen, hub_buf *o
     add_count(out, "generation", generation != NULL ? generation->number : 1);
     add_count(out, "inFlight", hub_call_count(hub_calls_of(hub)));
     add_count(out, "refused", hub_refused(hub));
-    add_count(out, "servers", hub_servers_running(hub));
-    if (hub_settings_of(hub)->limits.running_servers > 0) {
-        add_count(out, "serversLimit", hub_settings_of(hub)->limits.running_servers);
-    }
+    add_servers(audience, seen, out);
     add_refused_reload(audience, seen, out);
     add_audit(hub, out);
     add_state(audience, seen, out);

@@ -34,6 +34,11 @@ static void on_later(struct ev_loop *loop, ev_timer *timer, int events)
     }
 }
 
+static bool wants_hub(const hub_orchestrator *hub)
+{
+    return is_to_be_on(hub_settings_of(hub));
+}
+
 static hub_err begin(hub_orchestrator *hub, hub_error *reterr)
 {
     (void)reterr;
@@ -103,6 +108,7 @@ const hub_station HUB_REMEMBER_STATION = {
               [HUB_PART_SESSION] = sizeof(bool),
               [HUB_PART_CALL] = sizeof(held)},
     .end = end_call,
+    .wants_hub = wants_hub,
     .hub_begins = begin,
     .hub_ends = end,
     .settings_changed = settings_changed,

@@ -384,9 +384,11 @@ static bool arrive(const hub_request *request)
  * of that when it comes; `initialize` waits by itself. */
 static void handle(const hub_request *request)
 {
-    bool is_free = request->handle == handle_listen || request->handle == handle_ping ||
-                   request->handle == handle_initialize;
-    if (is_free || !hub_remember_hold(request, request->handle)) {
+    const hub_orchestrator *hub = hub_session_hub(request->session);
+    bool may_wait = (hub_wanted(hub) & HUB_REMEMBER_STATION.place->bit) != 0 &&
+                    request->handle != handle_listen && request->handle != handle_ping &&
+                    request->handle != handle_initialize;
+    if (!may_wait || !hub_remember_hold(request, request->handle)) {
         request->handle(request);
     }
 }

@@ -123,8 +123,18 @@
 #define HUB_LIMIT_OVERRIDES          256
 #define HUB_LIMIT_OVERRIDE_ARGUMENTS 64
 
-/* The least that max_result_bytes may be: what says that a result was cut has to fit. */
+/* The least that results.max_bytes may be: what says that a result was cut has to fit. */
 #define HUB_LIMIT_LEAST_RESULT_BYTES 1024
+
+/* Results that are kept for clients to read on: of all clients together, by default and in number; how
+ * much of one a page has, by default and at most; and how much JSON may be passed over to find what a
+ * path leads to. */
+#define HUB_LIMIT_RESULTS_MEMORY_BYTES (64u * 1024 * 1024)
+#define HUB_LIMIT_RESULTS_KEPT         1024
+#define HUB_LIMIT_RESULT_PAGE_BYTES    (16u * 1024)
+#define HUB_LIMIT_RESULT_MOST_BYTES    (256u * 1024)
+#define HUB_LIMIT_RESULT_PATH_BYTES    (64u * 1024 * 1024)
+#define HUB_LIMIT_RESULT_POINTER_BYTES 1024
 
 /* When to try again, as it is told: where nobody can know when there will be room, and at most. */
 #define HUB_LIMIT_RETRY_MS 1000

@@ -203,8 +203,10 @@ static hub_err finish_toolset(hub_config_reader *reader, hub_config_toolset *too
     if (toolset->settings.call_timeout_ms == 0) {
         toolset->settings.call_timeout_ms = limits->call_timeout_ms;
     }
-    hub_err err =
-        hub_config_finish_middleware(reader, &toolset->middleware, &toolset->settings.middleware);
+    hub_err err = hub_config_finish_middleware(reader, &toolset->middleware, &toolset->settings);
+    if (err == HUB_OK) {
+        err = hub_config_finish_results(reader, toolset, &toolset->settings);
+    }
     if (err == HUB_OK) {
         err = hub_config_finish_isolation(reader, toolset->node, toolset->is_isolation_said,
                                           &toolset->settings);
@@ -290,6 +292,9 @@ static hub_err finish(hub_config_reader *reader, const hub_config_overrides *ove
     }
     if (err == HUB_OK) {
         err = finish_toolsets(reader);
+    }
+    if (err == HUB_OK) {
+        hub_config_offer_results(reader);
     }
     reader->config.warnings = reader->warnings;
     reader->config.warning_count = reader->warning_count;

@@ -110,6 +110,8 @@ extern const hub_config_key HUB_CONFIG_LISTEN_KEYS[];
 extern const hub_config_key HUB_CONFIG_AUTH_KEYS[];
 extern const hub_config_key HUB_CONFIG_ACCESS_KEYS[];
 extern const hub_config_key HUB_CONFIG_MIDDLEWARE_KEYS[];
+extern const hub_config_key HUB_CONFIG_RESULT_KEYS[];     /* of a toolset */
+extern const hub_config_key HUB_CONFIG_HUB_RESULT_KEYS[]; /* … and of the hub */
 extern const hub_config_word HUB_CONFIG_STARTUPS[];
 extern const hub_config_word HUB_CONFIG_NAMINGS[];
 extern const hub_config_word HUB_CONFIG_LEVELS[];
@@ -118,6 +120,8 @@ extern const hub_config_word HUB_CONFIG_ISOLATIONS[];
 
 /* How many rows that one has, without its end. */
 #define HUB_CONFIG_MIDDLEWARE_KEY_COUNT 3
+#define HUB_CONFIG_MAX_RESULT_ROW       2 /* of these: max_result_bytes */
+#define HUB_CONFIG_RESULT_KEY_COUNT     2
 
 /* The rows of the largest table, with its end. */
 #define HUB_CONFIG_MOST_KEYS 64

@@ -456,6 +456,10 @@ static const hub_config_key HUB_KEYS[] = {
      .offset = READER(middleware),
      .keys = HUB_CONFIG_MIDDLEWARE_KEYS,
      .about = "What is done with each call of every toolset that does not say otherwise."},
+    {.name = "results",
+     .kind = HUB_CONFIG_MAP,
+     .keys = HUB_CONFIG_HUB_RESULT_KEYS,
+     .about = "How large results of tools may be, of every toolset that does not say otherwise."},
     EXPOSURE_KEYS(READER(base)),
     {.name = NULL},
 };

@@ -8,7 +8,8 @@
 
 #include "base/limits.h"
 
-#define MIDDLEWARE(member) offsetof(hub_middleware_settings, member)
+/* Of a toolset's settings. */
+#define MIDDLEWARE(member) offsetof(hub_toolset_settings, middleware.member)
 
 /* Until then it is kept by the index of its row. */
 static hub_err keep(hub_config_reader *reader, const hub_node *node, const hub_config_key *key,
@@ -36,12 +37,12 @@ const hub_config_key HUB_CONFIG_MIDDLEWARE_KEYS[] = {
     {.name = "max_result_bytes",
      .kind = HUB_CONFIG_SIZE,
      .read = keep,
-     .offset = MIDDLEWARE(max_result_bytes),
+     .offset = offsetof(hub_toolset_settings, results.max_bytes),
      .least = HUB_LIMIT_LEAST_RESULT_BYTES,
      .most = HUB_CONFIG_MOST_BYTES,
      .has_zero = true,
-     .about = "Larger results of tools are cut, between items or characters, and say so. 0: none "
-              "is."},
+     .about = "An older spelling of results: {max_bytes: SIZE, over: truncate}, which counts "
+              "where both are written."},
     {.name = NULL},
 };
 
@@ -50,14 +51,14 @@ _Static_assert(sizeof HUB_CONFIG_MIDDLEWARE_KEYS / sizeof *HUB_CONFIG_MIDDLEWARE
                "hub_config_middleware has a place for each row");
 
 hub_err hub_config_finish_middleware(hub_config_reader *reader, const hub_config_middleware *own,
-                                     hub_middleware_settings *middleware)
+                                     hub_toolset_settings *toolset)
 {
     hub_err err = HUB_OK;
     for (size_t i = 0; err == HUB_OK && i < HUB_CONFIG_MIDDLEWARE_KEY_COUNT; i++) {
         const hub_node *node = own->said[i] != NULL ? own->said[i] : reader->middleware.said[i];
         hub_config_key key = HUB_CONFIG_MIDDLEWARE_KEYS[i];
         key.read = NULL; /* as values of its kind are */
-        err = node != NULL ? hub_config_read_value(reader, node, &key, middleware) : HUB_OK;
+        err = node != NULL ? hub_config_read_value(reader, node, &key, toolset) : HUB_OK;
     }
     return err;
 }

@@ -26,6 +26,11 @@ typedef struct hub_config_middleware {
     const hub_node *said[HUB_CONFIG_MIDDLEWARE_KEY_COUNT]; /* NULL: not */
 } hub_config_middleware;
 
+/* The same of large results: by the rows of HUB_CONFIG_RESULT_KEYS. */
+typedef struct hub_config_results {
+    const hub_node *said[HUB_CONFIG_RESULT_KEY_COUNT];
+} hub_config_results;
+
 /* A toolset before its rules are checked, in whichever format it was written. NULL: not written. */
 typedef struct hub_config_toolset_draft {
     hub_toolset_settings toolset; /* first: no other member lies at its start */
@@ -46,6 +51,7 @@ typedef struct hub_config_toolset_draft {
     const hub_node *timeout;
     const hub_node *overrides;
     hub_config_middleware middleware;
+    hub_config_results results;
     const char *default_type; /* when `type` is NULL; may be NULL */
 } hub_config_toolset_draft;
 
@@ -54,6 +60,7 @@ typedef struct hub_config_toolset {
     hub_toolset_settings settings;
     const hub_node *node;
     hub_config_middleware middleware;
+    hub_config_results results;
     bool is_isolation_said;
     bool is_foreign; /* of another program's file */
     bool is_refused; /* and left out */
@@ -91,6 +98,7 @@ typedef struct hub_config_reader {
     hub_config_toolset *toolsets;
     size_t toolset_count;
     hub_config_middleware middleware; /* of the hub: what toolsets do not say themselves */
+    hub_config_results results;       /* likewise */
     hub_listen_settings *listens;     /* of the last file that has any, or of the command line */
     const hub_node **listen_nodes;    /* by the same index */
     size_t listen_count;
@@ -175,7 +183,17 @@ HUB_MUST_CHECK hub_err hub_config_finish_access(hub_config_reader *reader);
 /* middleware.c: what is done with the calls of a toolset when all files are read. */
 HUB_MUST_CHECK hub_err hub_config_finish_middleware(hub_config_reader *reader,
                                                     const hub_config_middleware *own,
-                                                    hub_middleware_settings *middleware);
+                                                    hub_toolset_settings *toolset);
+
+/* results.c: what becomes of a toolset's large results, when all files are read and its middleware is;
+ * and the tool that reads on, where some are kept. */
+HUB_MUST_CHECK hub_err hub_config_finish_results(hub_config_reader *reader,
+                                                 const hub_config_toolset *toolset,
+                                                 hub_toolset_settings *settings);
+void hub_config_offer_results(const hub_config_reader *reader);
+/* … as an override of a tool says it, into JSON */
+HUB_MUST_CHECK hub_err hub_config_add_tool_results(hub_config_reader *reader, const hub_node *node,
+                                                   hub_buf *out);
 
 /* isolation.c: whether a toolset's module runs in a process of its own: what the toolset says
  * (`server_key`: what makes it a server, or NULL); and what is right when all files are read. */

@@ -154,6 +154,7 @@ static hub_err store(hub_config_reader *reader, const hub_config_toolset_draft *
         .settings = draft->toolset,
         .node = draft->node,
         .middleware = draft->middleware,
+        .results = draft->results,
         .is_isolation_said = draft->isolation != NULL,
         .is_foreign = reader->is_foreign,
     };

@@ -70,6 +70,10 @@ static const hub_config_word SHARINGS[] = {
 #define ARGUMENT_SCHEMA                                                                            \
     "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"fixed\":true,"          \
     "\"default\":true,\"description\":" OVERRIDE_TEXT ",\"hide\":" OVERRIDE_BOOL "}}"
+#define RESULTS_SCHEMA                                                                             \
+    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"max_bytes\":"           \
+    "{\"anyOf\":[{\"type\":\"integer\",\"minimum\":0},{\"type\":\"string\",\"pattern\":"           \
+    "\"^[0-9]+ *(B|KiB|MiB|GiB)$\"}]},\"over\":{\"enum\":[\"spill\",\"truncate\",\"error\"]}}}"
 #define OVERRIDES_SCHEMA                                                                           \
     "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"object\","                          \
     "\"additionalProperties\":false,\"properties\":{\"name\":{\"type\":\"string\","                \
@@ -77,7 +81,7 @@ static const hub_config_word SHARINGS[] = {
     ",\"description\":" OVERRIDE_TEXT ",\"hide\":" OVERRIDE_BOOL ",\"tags\":" OVERRIDE_NAMES       \
     ",\"category\":" OVERRIDE_TEXT ",\"scopes\":" OVERRIDE_NAMES ",\"read_only\":" OVERRIDE_BOOL   \
     ",\"destructive\":" OVERRIDE_BOOL ",\"validate\":" OVERRIDE_BOOL                               \
-    ",\"arguments\":{\"type\":\"object\","                                                         \
+    ",\"results\":" RESULTS_SCHEMA ",\"arguments\":{\"type\":\"object\","                          \
     "\"additionalProperties\":" ARGUMENT_SCHEMA "}}}}"
 
 /* toolsets.KEY.tools: globs over the toolset's own tool names, and the most that they may do. */
@@ -331,6 +335,12 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
      .keys = HUB_CONFIG_MIDDLEWARE_KEYS,
      .about = "What is done with each of its calls. Keys that are not written are as in "
               "hub.middleware."},
+    {.name = "results",
+     .kind = HUB_CONFIG_MAP,
+     .offset = DRAFT(results),
+     .keys = HUB_CONFIG_RESULT_KEYS,
+     .about = "How large results of its tools may be. Keys that are not written are as in "
+              "hub.results; tools.overrides may say something else of single tools."},
     {.name = "tools",
      .kind = HUB_CONFIG_MAP,
      .keys = TOOL_KEYS,

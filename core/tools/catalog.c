@@ -219,6 +219,8 @@ static hub_err keep_item(catalog_parser *parser, hub_item *item)
     parser->catalog->compiled = parser->catalog->compiled || item->schema != NULL;
     parser->catalog->looks =
         parser->catalog->looks || (item->override != NULL && item->override->looks);
+    parser->catalog->limits_results = parser->catalog->limits_results ||
+                                      (item->override != NULL && item->override->has_max_result);
     parser->catalog->has_uis =
         parser->catalog->has_uis || item->ui_uris[0].len > 0 || item->ui_uris[1].len > 0;
     return HUB_OK;
@@ -269,6 +271,15 @@ static const char *check_other(const catalog_parser *parser, const hub_item *ite
     return is_duplicate(parser, item->name) ? "the same occurs twice" : NULL;
 }
 
+/* Whether a result of the tool may be made smaller. Clients throw when one has no structuredContent
+ * though the tool promises a schema of it. */
+static bool may_be_cut(const catalog_parser *parser, const hub_item *tool)
+{
+    const hub_override *override = tool->override;
+    return override != NULL && override->has_max_result ? override->max_result_bytes > 0
+                                                        : parser->catalog->rules.cuts;
+}
+
 /* Read in which revisions an item may be listed. Returns why in none, or NULL. */
 static const char *read_validity(const catalog_parser *parser, hub_item *item, hub_error *why)
 {
@@ -276,6 +287,10 @@ static const char *read_validity(const catalog_parser *parser, hub_item *item, h
     item->valid = definition.valid;
     item->valid_without_output = definition.valid_without_output;
     item->output_member = definition.output_member;
+    item->structured = item->valid;
+    if (item->output_member.len > 0 && may_be_cut(parser, item)) {
+        item->valid = 0; /* as it is, in none */
+    }
     return definition.valid == 0 ? why->text : NULL;
 }
 
@@ -571,7 +586,7 @@ static bool is_same_text(const char *a, const char *b)
 bool hub_catalog_is(const hub_catalog *catalog, hub_str json, const hub_catalog_rules *rules)
 {
     return catalog->rules.compiles == rules->compiles &&
-           catalog->rules.validates == rules->validates &&
+           catalog->rules.validates == rules->validates && catalog->rules.cuts == rules->cuts &&
            catalog->rules.withholds_all == rules->withholds_all &&
            is_same_text(catalog->rules.overrides, overrides_for(catalog->kind, rules)) &&
            is_same_text(catalog->rules.pins, pins_for(catalog->kind, rules)) &&

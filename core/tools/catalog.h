@@ -46,6 +46,7 @@ typedef struct hub_item {
     uint8_t valid_without_output;
     /* Of tools alone: */
     hub_str output_member;
+    uint8_t structured;                /* in which revisions results have structuredContent */
     hub_str tags_json;                 /* array from _meta["patchbay/tags"]; may be empty */
     hub_str category_json;             /* string from _meta["patchbay/category"]; may be empty */
     hub_str ui_uris[HUB_ITEM_UI_URIS]; /* raw strings; each may be empty */
@@ -61,6 +62,7 @@ typedef struct hub_item {
 typedef struct hub_catalog_rules {
     bool compiles;         /* a tool whose inputSchema is invalid is left out: native ones */
     bool validates;        /* arguments of all tools are checked, where the schema can be */
+    bool cuts;             /* results may be made smaller: no tool is listed with outputSchema */
     const char *overrides; /* override.h; NULL: none */
     const char *pins;      /* pin.h, of tools and prompts; NULL: none */
     bool withholds_all;    /* whatever it is: it is another server's than was approved */
@@ -80,6 +82,7 @@ typedef struct hub_catalog {
     size_t withheld_count;   /* of items */
     bool compiled;           /* some tools have schemas */
     bool looks;              /* an override of some tool looks at the arguments of calls */
+    bool limits_results;     /* … or says how large its results may be */
     bool has_uis;            /* some tool names a user interface */
 } hub_catalog;
 

@@ -90,6 +90,23 @@ static hub_err take_arguments(hub_arena *arena, hub_override *override, hub_str 
     return err;
 }
 
+static void take_results(hub_override *override, hub_str results)
+{
+    hub_str over = hub_json_get(results, HUB_STR("over"));
+    uint64_t most = 0;
+    if (!override->has_max_result &&
+        hub_json_to_u64(hub_json_get(results, HUB_STR("max_bytes")), &most)) {
+        override->has_max_result = true;
+        override->max_result_bytes = (uint32_t)most;
+    }
+    if (!override->has_over && over.len > 0) {
+        override->has_over = true;
+        override->over = hub_json_string_is(over, HUB_STR("spill"))      ? HUB_OVER_SPILL
+                         : hub_json_string_is(over, HUB_STR("truncate")) ? HUB_OVER_TRUNCATE
+                                                                         : HUB_OVER_ERROR;
+    }
+}
+
 /* What a rule says beside those that came before it. */
 static hub_err take_rule(hub_arena *arena, hub_override *override, hub_str *hide, hub_str *name,
                          hub_str body)
@@ -103,6 +120,7 @@ static hub_err take_rule(hub_arena *arena, hub_override *override, hub_str *hide
     take(&override->read_only, body, "read_only");
     take(&override->destructive, body, "destructive");
     take(&override->validate, body, "validate");
+    take_results(override, hub_json_get(body, HUB_STR("results")));
     return take_arguments(arena, override, hub_json_get(body, HUB_STR("arguments")));
 }
 

@@ -6,6 +6,7 @@
  *     { "GLOB over the toolset's own names": {
  *         "name", "title", "description", "category": string,   "tags": [string],
  *         "hide", "read_only", "destructive", "validate": bool,
+ *         "results": { "max_bytes": number, "over": "spill" | "truncate" | "error" },
  *         "arguments": { "NAME": { "fixed": any, "default": any, "description": string,
  *                                  "hide": bool } } } }
  *
@@ -19,6 +20,7 @@
 #define HUB_TOOLS_OVERRIDE_H
 
 #include "base/arena.h"
+#include "tools/rules.h"
 #include "wire/json.h"
 
 /* What becomes of one argument. Values are raw; empty: nothing is said. */
@@ -41,7 +43,11 @@ typedef struct hub_override {
     hub_str destructive;
     hub_str validate;
     bool is_hidden;
-    bool looks; /* at the arguments of calls */
+    bool looks;          /* at the arguments of calls */
+    bool has_max_result; /* it says how large a result may be … */
+    bool has_over;       /* … and what becomes of a larger one */
+    uint32_t max_result_bytes;
+    hub_over over;
     hub_override_argument *arguments;
     size_t argument_count;
 } hub_override;

@@ -22,6 +22,18 @@ bool hub_names_have(const hub_names *names, hub_str text);
 /* Whether one of the names, as a glob, matches `text`. */
 bool hub_names_match(const hub_names *names, hub_str text);
 
+/* What becomes of a result that is larger than it may be. */
+typedef enum hub_over {
+    HUB_OVER_SPILL,    /* it is kept, and its beginning passed on with where the rest is */
+    HUB_OVER_TRUNCATE, /* its beginning is passed on */
+    HUB_OVER_ERROR,    /* the call fails */
+} hub_over;
+
+typedef struct hub_result_rule {
+    uint32_t max_bytes; /* 0: any number */
+    hub_over over;
+} hub_result_rule;
+
 /* How the exposed name of toolset `git`, tool `search-repos` is made. */
 typedef enum hub_naming {
     HUB_NAMING_PREFIX, /* git__search-repos */

@@ -16,7 +16,7 @@ class Middleware(HubTest):
         self.assertLessEqual(len(answer.slice("result")), 2048 + 64)  # and what the hub adds to a modern result
         texts = [item["text"] for item in answer.result["content"]]
         self.assertEqual(texts[0], "fixture")
-        self.assertIn("max_result_bytes", texts[-1])
+        self.assertIn("results.max_bytes", texts[-1])
         self.assertIn("structuredContent", texts[-1])
         self.assertNotIn("structuredContent", answer.result)
         whole = client.call("beta__one", large(5000)).result

@@ -60,7 +60,8 @@ static const member MEMBERS[] = {
     MEMBER(PLAIN, queue_timeout_ms, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, middleware.log, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, middleware.time, HUB_TOOLSET_TUNED),
-    MEMBER(PLAIN, middleware.max_result_bytes, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, results.max_bytes, HUB_TOOLSET_TUNED),
+    MEMBER(PLAIN, results.over, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, tools_allow, HUB_TOOLSET_TUNED),
     MEMBER(NAMES, tools_deny, HUB_TOOLSET_TUNED),
     MEMBER(LIMITS, tool_limits, HUB_TOOLSET_TUNED),
@@ -77,7 +78,7 @@ static const member MEMBERS[] = {
     MEMBER(PLAIN, trust_annotations, HUB_TOOLSET_TUNED),
 };
 
-_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 280,
+_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 288,
                "a new member of hub_toolset_settings belongs into MEMBERS, or a reload would "
                "neither notice nor keep it");
 
@@ -236,7 +237,8 @@ hub_toolset_settings *hub_toolset_settings_dup(const hub_toolset_settings *setti
 
 unsigned hub_profile_settings_groups(const hub_profile_settings *profile)
 {
-    return profile->lists_search ? HUB_META_SEARCH : profile->meta_tools;
+    return profile->lists_search ? HUB_META_SEARCH | (profile->meta_tools & HUB_META_RESULTS)
+                                 : profile->meta_tools;
 }
 
 bool hub_profile_settings_enable(const hub_profile_settings *profile)

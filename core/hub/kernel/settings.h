@@ -22,9 +22,8 @@ typedef enum hub_startup {
 
 /* What is done with every call of a toolset on its way (middleware.h). */
 typedef struct hub_middleware_settings {
-    bool log;                  /* a line in the log when it is over */
-    bool time;                 /* its duration in the result */
-    uint32_t max_result_bytes; /* a larger result of a tool is cut; 0: none is */
+    bool log;  /* a line in the log when it is over */
+    bool time; /* its duration in the result */
 } hub_middleware_settings;
 
 /* How often the tools of a toolset may be called that a glob matches, all together. */
@@ -63,7 +62,8 @@ typedef struct hub_toolset_settings {
     uint32_t queue;     /* how many more wait for a place; 0: none, they are refused */
     uint32_t queue_timeout_ms; /* … and how long each */
     hub_middleware_settings middleware;
-    hub_names tools_allow; /* globs over the toolset's own tool names; absent: all */
+    hub_result_rule results; /* of its tools, but those of which an override says otherwise */
+    hub_names tools_allow;   /* globs over the toolset's own tool names; absent: all */
     hub_names tools_deny;
     hub_tool_limits tool_limits;
     hub_names tags;            /* added to each of its tools */
@@ -80,6 +80,7 @@ typedef struct hub_toolset_settings {
 enum {
     HUB_META_TOOLSETS = 0x1, /* look at toolsets, enable and disable them */
     HUB_META_SEARCH = 0x4,   /* find tools by words, and call them */
+    HUB_META_RESULTS = 0x8,  /* read results that are kept; where any may be */
 };
 
 typedef struct hub_profile_settings {
@@ -223,6 +224,7 @@ typedef struct hub_limits {
     uint32_t calls_per_second_per_principal; /* the same, of all its sessions together */
     uint32_t calls_burst_per_principal;
     uint32_t list_page;
+    uint32_t results_memory_bytes; /* of all results that are kept for clients to read on */
     uint32_t worker_threads;
     hub_net_limits net;
 } hub_limits;

@@ -8,6 +8,7 @@ hub_catalog_rules hub_toolset_catalog_rules(const hub_toolset_settings *settings
     return (hub_catalog_rules){
         .compiles = is_native,
         .validates = settings->validates,
+        .cuts = settings->results.max_bytes > 0,
         .overrides = settings->overrides,
         .pins = settings->pins,
         .withholds_all = settings->is_withheld,

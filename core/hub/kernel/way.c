@@ -8,12 +8,13 @@
 
 /* ---- which stations -------------------------------------------------------------------------- */
 
-/* Whether the client is shown the tool without its outputSchema: it may not be listed as it is. */
+/* Whether the client is shown the tool without its outputSchema because its revision does not allow
+ * what that says. */
 static bool lacks_output(const hub_call *call, const hub_item *item)
 {
     hub_revision revision = call->context.revision;
     return item != NULL && revision != HUB_REVISION_NONE &&
-           (item->valid & HUB_REVISION_BIT(revision)) == 0;
+           (item->structured & HUB_REVISION_BIT(revision)) == 0;
 }
 
 /* What this call has that a station may react to. */

@@ -7,8 +7,6 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
-#include "hub/middleware/result_cut.h"
-#include "hub/tasks/tasks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,8 +17,7 @@
 typedef struct middleware_part {
     hub_middleware_settings does;
     char *log;     /* what its line in the log will say; NULL: none, or it was said */
-    hub_buf cut;   /* what its outcome has become */
-    hub_buf timed; /* … likewise */
+    hub_buf timed; /* what its outcome has become */
 } middleware_part;
 
 static const hub_middleware_settings *settings_of(const hub_toolset *toolset)
@@ -31,7 +28,7 @@ static const hub_middleware_settings *settings_of(const hub_toolset *toolset)
 static bool wants_toolset(const hub_toolset *toolset)
 {
     const hub_middleware_settings *does = settings_of(toolset);
-    return does->log || does->time || does->max_result_bytes > 0;
+    return does->log || does->time;
 }
 
 /* ---- log ------------------------------------------------------------------------------------- */
@@ -40,7 +37,6 @@ static hub_verdict begin(hub_call *call, hub_way *way)
 {
     middleware_part *part = hub_call_part_of(call, &HUB_MIDDLEWARE_STATION);
     part->does = *settings_of(way->toolset);
-    hub_buf_init(&part->cut, SIZE_MAX / 2);
     hub_buf_init(&part->timed, SIZE_MAX / 2);
     if (part->does.log) {
         hub_buf text;
@@ -148,24 +144,6 @@ static void time_result(const hub_call *call, hub_outcome *outcome, hub_buf *out
     }
 }
 
-/* ---- size ------------------------------------------------------------------------------------ */
-
-static void cut_result(const hub_call *call, hub_outcome *outcome, uint32_t most, hub_buf *out)
-{
-    bool is_of_tool = hub_call_is_of_tool(call) || hub_tasks_is_result(call);
-    if (most == 0 || outcome->json.len <= most || !is_of_tool ||
-        !hub_result_is_cuttable(outcome->json)) {
-        return;
-    }
-    hub_result_cut(outcome->json, most, out);
-    if (hub_buf_ok(out)) {
-        outcome->json = hub_buf_str(out);
-    } else { /* what is too large is not passed on for want of memory */
-        *outcome = (hub_outcome){.status = PATCHBAY_FAILED,
-                                 .json = HUB_STR("out of memory while the result was cut")};
-    }
-}
-
 /* ---- on the way back ------------------------------------------------------------------------- */
 
 static hub_verdict answer(hub_call *call, hub_outcome *outcome)
@@ -174,11 +152,8 @@ static hub_verdict answer(hub_call *call, hub_outcome *outcome)
     if (part->log != NULL) {
         log_call(call, part, outcome);
     }
-    if (hub_call_binding(call) != NULL && outcome->status == PATCHBAY_RESULT) {
-        cut_result(call, outcome, part->does.max_result_bytes, &part->cut);
-        if (part->does.time && outcome->status == PATCHBAY_RESULT) {
-            time_result(call, outcome, &part->timed);
-        }
+    if (hub_call_binding(call) != NULL && outcome->status == PATCHBAY_RESULT && part->does.time) {
+        time_result(call, outcome, &part->timed);
     }
     return HUB_GO_ON;
 }
@@ -195,7 +170,6 @@ static void end(hub_call *call, const hub_outcome *outcome)
 static void drop(hub_call *call)
 {
     middleware_part *part = hub_call_find_part(call, &HUB_MIDDLEWARE_STATION);
-    hub_buf_fini(&part->cut);
     hub_buf_fini(&part->timed);
 }
 

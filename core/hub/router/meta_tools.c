@@ -16,6 +16,7 @@
 #include "hub/meta/schemas.h"
 #include "hub/remember/remember.h"
 #include "hub/router/meta_tools_look.h"
+#include "hub/results/read.h"
 #include "hub/router/meta_tools_search.h"
 
 #include <stdlib.h>
@@ -283,6 +284,7 @@ static const struct {
 } GROUPS[] = {
     {HUB_META_TOOLSETS, TOOLSETS_TOOLS},
     {HUB_META_SEARCH, HUB_META_SEARCH_TOOLS},
+    {HUB_META_RESULTS, HUB_META_RESULTS_TOOLS},
 };
 
 enum { GROUP_COUNT = sizeof GROUPS / sizeof GROUPS[0] };

@@ -22,6 +22,7 @@
 #include "hub/remember/remember.h"
 #include "hub/report/status.h"
 #include "hub/report/unknown.h"
+#include "hub/results/read.h"
 #include "hub/router/binding_events.h"
 #include "hub/router/listing.h"
 #include "hub/router/meta_tools.h"
@@ -73,6 +74,13 @@ static void handle_resources_list(const hub_request *request)
 static void handle_templates_list(const hub_request *request)
 {
     handle_list(request, HUB_KIND_TEMPLATE);
+}
+
+static void handle_resources_read(const hub_request *request)
+{
+    if (!hub_results_read(request)) {
+        hub_content_read(request);
+    }
 }
 
 static void handle_prompts_list(const hub_request *request)
@@ -295,7 +303,7 @@ static const method_row METHODS[] = {
     {METHOD("tools/list"), BOTH, handle_tools_list, true},
     {METHOD("resources/list"), BOTH, handle_resources_list, true},
     {METHOD("resources/templates/list"), BOTH, handle_templates_list, true},
-    {METHOD("resources/read"), BOTH, hub_content_read, false},
+    {METHOD("resources/read"), BOTH, handle_resources_read, false},
     {METHOD("prompts/list"), BOTH, handle_prompts_list, true},
     {METHOD("prompts/get"), BOTH, hub_content_get_prompt, false},
     {METHOD("completion/complete"), BOTH, hub_content_complete, false},

@@ -25,6 +25,7 @@
 #include "hub/remember/remember.h"
 #include "hub/report/reload_state.h"
 #include "hub/report/status.h"
+#include "hub/results/results.h"
 #include "hub/search/finder.h"
 #include "hub/tasks/tasks.h"
 
@@ -39,7 +40,8 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_AUDIT_STATION,      /* from here on it is noted, … */
     &HUB_AWAY_STATION,       /* … its client may go and come back, … */
     &HUB_STATUS_STATION,     /* … it is counted … */
-    &HUB_MIDDLEWARE_STATION, /* … and logged; its result is cut and timed */
+    &HUB_MIDDLEWARE_STATION, /* … and logged, and its result timed; */
+    &HUB_RESULTS_STATION,    /* one that is too large is cut, or kept, … */
     &HUB_OUTPUT_STATION,     /* … of what its client knows of */
     &HUB_TASKS_STATION,      /* is it, or does it become, a task? */
     &HUB_ARGUMENTS_STATION,  /* do they fit the tool? */

@@ -102,10 +102,10 @@ static void test_middleware(void **state)
     const hub_toolset_settings *b = &config->settings.toolsets[1];
     assert_false(a->middleware.time);
     assert_true(a->middleware.log);
-    assert_int_equal(a->middleware.max_result_bytes, 0);
+    assert_int_equal(a->results.max_bytes, 0);
     assert_true(b->middleware.time);
     assert_true(b->middleware.log);
-    assert_int_equal(b->middleware.max_result_bytes, 65536);
+    assert_int_equal(b->results.max_bytes, 65536);
     hub_config_destroy(config);
 }
 
@@ -153,7 +153,7 @@ static void test_server(void **state)
     assert_int_equal(git->queue_timeout_ms, 24 * 3600 * 1000);
     assert_true(git->middleware.log);
     assert_false(git->middleware.time);
-    assert_int_equal(git->middleware.max_result_bytes, 1024);
+    assert_int_equal(git->results.max_bytes, 1024);
     ASSERT_LIST(git->tools_allow, "git_*", "status");
     assert_true(git->tools_deny.set);
     assert_int_equal(git->tools_deny.count, 0);
@@ -207,7 +207,7 @@ static void test_modules(void **state)
     assert_int_equal(plain->queue, HUB_LIMIT_QUEUE);
     assert_int_equal(plain->queue_timeout_ms, HUB_LIMIT_QUEUE_MS);
     assert_false(plain->middleware.log);
-    assert_int_equal(plain->middleware.max_result_bytes, 0);
+    assert_int_equal(plain->results.max_bytes, 0);
     assert_false(plain->tools_allow.set);
     assert_false(plain->tools_deny.set);
     assert_false(plain->tags.set);

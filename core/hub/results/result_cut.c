@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hub/middleware/result_cut.h"
+#include "hub/results/result_cut.h"
 
 #include "wire/json.h"
 
@@ -210,18 +210,19 @@ static void add_part(hub_buf *note, bool *is_first, size_t number, const char *w
     *is_first = false;
 }
 
-static void add_note(const missing *lost, size_t most, hub_buf *out)
+static void add_note(const missing *lost, size_t most, hub_str words, hub_buf *out)
 {
     bool is_first = true;
     hub_json_add_comma(out);
     hub_buf_printf(out,
                    "{\"type\":\"text\",\"text\":\"[This result was larger than the %zu bytes that "
-                   "may be passed on (max_result_bytes). Missing:",
+                   "may be passed on (results.max_bytes). Missing:",
                    most);
     add_part(out, &is_first, 0, "text", lost->text_bytes);
     add_part(out, &is_first, lost->items, "item", lost->item_bytes);
     add_part(out, &is_first, 0, "structuredContent", lost->structured_bytes);
     add_part(out, &is_first, lost->members, "further member", lost->member_bytes);
+    hub_buf_add(out, words);
     hub_buf_add(out, HUB_STR("]\"}"));
 }
 
@@ -232,12 +233,13 @@ bool hub_result_is_cuttable(hub_str result)
            (type.len == 0 || hub_json_string_is(type, HUB_STR("complete")));
 }
 
-void hub_result_cut(hub_str result, size_t most_bytes, hub_buf *out)
+void hub_result_cut(hub_str result, size_t most_bytes, const hub_result_tail *tail, hub_buf *out)
 {
     missing lost = {.items = 0};
     hub_str structured = hub_json_get(result, HUB_STR("structuredContent"));
     size_t begin = out->len;
-    size_t most = begin + most_bytes - FRAME_BYTES - NOTE_BYTES;
+    size_t most = begin + most_bytes - FRAME_BYTES - NOTE_BYTES - tail->words.len -
+                  (tail->item.len > 0 ? tail->item.len + 1 : 0);
     hub_buf_add_char(out, '{');
     add_members(result, most, &lost, out);
     hub_json_add_key(out, HUB_STR("content"));
@@ -249,7 +251,11 @@ void hub_result_cut(hub_str result, size_t most_bytes, hub_buf *out)
         lost.structured_bytes = structured.len;
     }
     if (lost.text_bytes + lost.items + lost.structured_bytes + lost.members > 0) {
-        add_note(&lost, most_bytes, out);
+        add_note(&lost, most_bytes, tail->words, out);
+    }
+    if (tail->item.len > 0) {
+        hub_json_add_comma(out);
+        hub_buf_add(out, tail->item);
     }
     hub_buf_add_char(out, ']');
     if (has_structured) {

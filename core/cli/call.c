@@ -22,14 +22,21 @@ static bool read_stdin(hub_buf *out)
     }
 }
 
+bool cli_read_word(const char *word, hub_buf *out)
+{
+    if (strcmp(word, "-") == 0) {
+        return read_stdin(out);
+    }
+    hub_buf_add(out, hub_str_of(word));
+    return hub_buf_ok(out);
+}
+
 /* The arguments as one JSON object, checked. */
 static int read_arguments(const cli_options *options, hub_buf *out, hub_str *ret_json)
 {
     const char *word = options->argument_count > 1 ? options->arguments[1] : "{}";
     hub_error why = {.code = HUB_OK};
-    if (strcmp(word, "-") != 0) {
-        hub_buf_add(out, hub_str_of(word));
-    } else if (!read_stdin(out)) {
+    if (!cli_read_word(word, out)) {
         cli_complain("stdin cannot be read, or holds more than %u bytes",
                      HUB_LIMIT_CLIENT_MESSAGE_BYTES);
         return EXIT_USAGE;
@@ -142,6 +149,9 @@ static int run_call(const cli_options *options, cli_local *local, hub_str argume
 
 int cli_call(cli_options *options)
 {
+    if (options->from != NULL) {
+        return cli_call_block(options);
+    }
     if (options->argument_count == 0) {
         cli_complain("no tool to call; usage: patchbay call TOOL [JSON|-]");
         return EXIT_USAGE;

@@ -69,11 +69,14 @@ typedef struct cli_options {
     size_t env_count;
     const char *headers[CLI_MAX_LIST]; /* add: "NAME: VALUE" */
     size_t header_count;
-    bool disabled;     /* add: it is switched off */
-    bool removes;      /* connect: take the hub out again */
-    bool diff;         /* lock, approve: show what has changed, and write nothing */
-    bool dry_run;      /* show what would be written */
-    bool found_config; /* the manifest is the user's or the machine's: nobody named it */
+    bool disabled;      /* add: it is switched off */
+    const char *format; /* export: what for; NULL: not said */
+    const char *from;   /* call: whose block it is; NULL: none */
+    bool strict;        /* export: a tool that would lose something is an error */
+    bool removes;       /* connect: take the hub out again */
+    bool diff;          /* lock, approve: show what has changed, and write nothing */
+    bool dry_run;       /* show what would be written */
+    bool found_config;  /* the manifest is the user's or the machine's: nobody named it */
     const char *arguments[CLI_MAX_LIST]; /* what is no option */
     size_t argument_count;
 } cli_options;
@@ -184,6 +187,13 @@ bool cli_local_request(cli_local *local, const char *method, hub_str params, hub
  * suffices. It is asked before anything is started, too. */
 void cli_local_learn(cli_local *local, bool (*is_enough)(void *ctx), void *ctx);
 
+/* Append all of stdin, or a word that is not "-". False when it cannot be read, or is too much.
+ * (call.c) */
+bool cli_read_word(const char *word, hub_buf *out);
+
+/* Append all pages of tools/list as one array. EXIT_OK, or it has been said why not. (list.c) */
+int cli_collect_tools(cli_local *local, hub_buf *out);
+
 /* Write to stdout, with a newline. Text from elsewhere loses its control characters. */
 void cli_print(hub_str text);
 void cli_print_json(hub_str json);
@@ -197,6 +207,8 @@ extern const cli_command CLI_COMMANDS[];
 
 int cli_serve(cli_options *options);
 int cli_list(cli_options *options);
+int cli_export(cli_options *options);
+int cli_call_block(cli_options *options); /* call --from */
 int cli_status(cli_options *options);
 int cli_call(cli_options *options);
 int cli_check(cli_options *options);

@@ -45,8 +45,7 @@ static void print_rows(hub_str array, const char *first, const char *second)
     }
 }
 
-/* All pages of tools/list, as one array. */
-static int collect_tools(cli_local *local, hub_buf *out)
+int cli_collect_tools(cli_local *local, hub_buf *out)
 {
     hub_buf params;
     hub_str json;
@@ -159,7 +158,7 @@ static int report_missing(cli_local *local, const char *profile)
 
 static int list_tools(cli_local *local, const char *profile, hub_buf *out)
 {
-    int status = collect_tools(local, out);
+    int status = cli_collect_tools(local, out);
     return status == EXIT_OK ? report_missing(local, profile) : status;
 }
 

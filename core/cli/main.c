@@ -29,7 +29,20 @@ const cli_command CLI_COMMANDS[] = {
      0, cli_status},
     {"call", "TOOL [JSON|-] [--json] [OPTION]...",
      "Call one tool and print its result; '-' reads the arguments from stdin.",
-     "Exit code: 6 when the tool reports an error, or there is no such tool.", 2, cli_call},
+     "With --from the argument is the block by which a model asks for the call (anthropic: "
+     "tool_use;\n"
+     "openai: an entry of tool_calls, or a function_call), from stdin unless it is given, and what "
+     "is\n"
+     "printed is the block that answers it. Exit code: 6 when the tool reports an error, or there "
+     "is\n"
+     "no such tool.",
+     2, cli_call},
+    {"export", "--format FORMAT [--strict] [OPTION]...",
+     "Print the tools as another API takes them.",
+     "What that API does not obey in a tool's schema, or has no place for, is told once per tool "
+     "on\n"
+     "standard error. The hub's own tools are not exported. Exit code: 6 when a tool was left out.",
+     0, cli_export},
     {"check", "FILE [--connect] [OPTION]...",
      "Check a manifest; with --connect, also start every server in it.", NULL, 1, cli_check},
     {"module", "inspect FILE.so", "Check a plugin file and show its description.", NULL, 2,

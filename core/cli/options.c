@@ -40,7 +40,8 @@ typedef enum option_kind {
     X(DOCTOR, "doctor")                                                                            \
     X(SECRET, "secret")                                                                            \
     X(LOCK, "lock")                                                                                \
-    X(APPROVE, "approve")
+    X(APPROVE, "approve")                                                                          \
+    X(EXPORT, "export")
 
 #define PLACE(id, name) PLACE_##id,
 enum { COMMANDS_WITH_OPTIONS(PLACE) COMMAND_COUNT };
@@ -51,8 +52,8 @@ enum {
     COMMANDS_WITH_OPTIONS(BIT) EDITS =
         IMPORT | CONNECT | INIT | ADD | REMOVE | ENABLE | DISABLE | SET | UNSET,
     LOCKS = LOCK | APPROVE,
-    HUBS = SERVE | LIST | CALL | CHECK, /* those that make a hub */
-    KEEPS = STATE | SECRET,             /* those that work on the store */
+    HUBS = SERVE | LIST | CALL | CHECK | EXPORT, /* those that make a hub */
+    KEEPS = STATE | SECRET,                      /* those that work on the store */
     LOGS = HUBS | STATUS | TOKEN | MODULE_HOST | STATE | ACCESS | LOCKS,
     OTHERS = 1 << 30, /* what every command has, is theirs, too */
     ANY = -1,
@@ -144,6 +145,12 @@ static const option_row OPTIONS[] = {
     {"--show", KIND_FLAG, AT(diff), 0, APPROVE, NULL, "approve nothing: print what would be"},
     {"--refresh", KIND_FLAG, AT(refresh), 0, LIST, NULL,
      "ask the servers, instead of showing what is remembered"},
+    {"--format", KIND_TEXT, AT(format), 0, EXPORT, "FORMAT",
+     "openai, openai-responses, anthropic, gemini, mcp or openapi"},
+    {"--from", KIND_TEXT, AT(from), 0, CALL, "API",
+     "call what a model asked for: its block for anthropic or openai"},
+    {"--strict", KIND_FLAG, AT(strict), 0, EXPORT, NULL,
+     "leave out tools of which something would be lost"},
     {"--json", KIND_FLAG, AT(json), 0, LIST | DOCTOR | CALL | STATUS | TOKEN | KEEPS, NULL,
      "print JSON"},
     {"--decrypt", KIND_FLAG, AT(decrypt), 0, STATE, NULL, "export: write secrets as they are"},

@@ -3,6 +3,7 @@
 
 import json
 
+from http_client import HttpTest
 from mcp import INVALID_PARAMS, META_TOOLS, HubTest, fixture, main, tool
 
 OFF = {"active": False}
@@ -57,6 +58,8 @@ class Policy(HubTest):
         enable(client, "alpha").result
         enable(client, "beta").result
         self.check_refused(client, "gamma", "E_POLICY_MAX_ACTIVE", "2")
+        line = client.hub.wait_log("toolset.refused")
+        self.assertSays(line, "toolset=gamma", "active=alpha,beta")  # S1.34: what was attempted, and what is active
         client.call("disable_toolset", {"toolset": "alpha"}).result
         enable(client, "gamma").result
         self.assertEqual(client.own_names(), ["beta__two", "gamma__three"])
@@ -258,6 +261,19 @@ class Startup(HubTest):  # S1.2, S1.3, S1.33
         folder.mkdir()
         compile_plugin(folder)
         return folder
+
+
+class StaticOverHttp(HttpTest):
+    def test_it_is_the_same_for_every_client(self):  # S1.45
+        server = self.http("--toolsets", "beta,gamma", toolsets=Startup.ACTIVE)
+        clients = [server.legacy() for _ in range(2)]
+        for client in clients:
+            names = [tool["name"] for tool in client.request("tools/list").answer.result["tools"]]
+            self.assertEqual(names, ["beta__two", "gamma__three"])
+            refused = client.request("tools/call", {"name": "disable_toolset", "arguments": {"toolset": "beta"}})
+            self.assertEqual(refused.answer.code, INVALID_PARAMS)
+            for other in clients:
+                self.assertIn("content", other.call("beta__two").answer.result)
 
 
 if __name__ == "__main__":

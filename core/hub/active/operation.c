@@ -2,6 +2,7 @@
 #include "hub/active/operation.h"
 
 #include "base/log.h"
+#include "base/name_list.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
@@ -125,17 +126,35 @@ void hub_operation_follow_first(hub_operation *operation, size_t at)
     }
 }
 
+/* The keys of the active toolsets, as far as they fit. */
+static void list_active(const hub_audience *audience, hub_name_list *names)
+{
+    size_t count;
+    const hub_source *const *sources =
+        hub_exposure_sources(hub_audience_exposure(audience), &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!sources[i]->bare) {
+            hub_name_list_add(names, sources[i]->toolset);
+        }
+    }
+}
+
 void hub_operation_log(const hub_operation *operation, size_t at, const char *done)
 {
     const hub_manager_result *result = &operation->results[at];
     bool is_good = result->err == HUB_OK && !result->is_down;
-    hub_log_field fields[5] = {HUB_F_STR("toolset", result->toolset)};
+    hub_name_list active = {.count = 0};
+    hub_log_field fields[6] = {HUB_F_STR("toolset", result->toolset)};
     size_t count = 1;
     if (result->err == HUB_OK && result->is_unchanged) {
         return;
     }
     fields[count++] =
         is_good ? HUB_F_INT("tools", result->tool_count) : HUB_F_TEXT("reason", result->why.text);
+    if (result->err == HUB_ELIMIT) { /* who reads it sees what would have to go */
+        list_active(operation->audience, &active);
+        fields[count++] = HUB_F_TEXT("active", active.text);
+    }
     if (hub_audience_principal(operation->audience) != NULL) {
         fields[count++] = HUB_F_TEXT("principal", hub_audience_who(operation->audience));
     }

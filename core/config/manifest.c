@@ -358,10 +358,11 @@ static const hub_config_word EXPOSES[] = {
          .kind = HUB_CONFIG_OTHER,                                                                 \
          .read = hub_config_read_meta_tools,                                                       \
          .offset = (at) + PROFILE(meta_tools),                                                     \
-         .fallback = HUB_META_TOOLSETS,                                                            \
-         .about = "Groups of tools of the hub's own. toolsets (the default, and true): list, "     \
-                  "describe, enable and disable toolsets. search: find tools by words, and call "  \
-                  "them. false, or []: none.",                                                     \
+         .fallback = HUB_META_UNSAID,                                                              \
+         .about = "Groups of tools of the hub's own. toolsets (true, and the default unless the "  \
+                  "start is static): list, describe, enable and disable toolsets; of a static "    \
+                  "start list alone. search: find tools by words, and call them. false, or []: "   \
+                  "none.",                                                                         \
          .schema = HUB_CONFIG_META_TOOLS_SCHEMA,                                                   \
          .example = "[toolsets]"},                                                                 \
     {                                                                                              \

@@ -28,8 +28,12 @@ class Listing(HubTest):
         client = self.modern(toolsets=TOOLSETS)
         self.assertEqual(client.names(), META_TOOLS)
 
-    def test_static_has_only_list_tools(self):  # S1.32
-        client = self.modern("--startup", "static", "--toolsets", "alpha", toolsets=TOOLSETS)
+    def test_static_has_none_unless_asked(self):  # S1.32
+        static = ["--startup", "static", "--toolsets", "alpha"]
+        client = self.modern(*static, toolsets=TOOLSETS)
+        self.assertEqual(client.names(), ["alpha__one", "alpha__two"])
+        self.assertEqual(client.call("list_tools").code, INVALID_PARAMS)
+        client = self.modern(*static, manifest={"hub": {"meta_tools": True}}, toolsets=TOOLSETS)
         self.assertEqual(client.names(), ["list_tools", "alpha__one", "alpha__two"])
         self.assertEqual(client.call("enable_toolset", {"toolset": "beta"}).code, INVALID_PARAMS)
 

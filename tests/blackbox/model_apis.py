@@ -94,7 +94,8 @@ class ModelApis(HubTest):
         self.check(d for d in definitions if d["name"] in META_TOOLS)
 
     def test_the_hub_s_own_tools_in_a_static_hub(self):
-        definitions = self.modern("--startup", "static", "--toolsets", "alpha", toolsets={"alpha": fixture("one")}).tools()
+        definitions = self.modern("--startup", "static", "--toolsets", "alpha", toolsets={"alpha": fixture("one")},
+                                  manifest={"hub": {"meta_tools": True}}).tools()
         self.check(d for d in definitions if d["name"] in META_TOOLS)
 
     def test_native_plugins(self):

@@ -237,8 +237,12 @@ hub_toolset_settings *hub_toolset_settings_dup(const hub_toolset_settings *setti
 
 unsigned hub_profile_settings_groups(const hub_profile_settings *profile)
 {
-    return profile->lists_search ? HUB_META_SEARCH | (profile->meta_tools & HUB_META_RESULTS)
-                                 : profile->meta_tools;
+    unsigned groups = profile->meta_tools;
+    unsigned results = groups & HUB_META_RESULTS;
+    if ((groups & HUB_META_UNSAID) != 0) {
+        groups = results | (profile->startup == HUB_STARTUP_STATIC ? 0 : HUB_META_TOOLSETS);
+    }
+    return profile->lists_search ? HUB_META_SEARCH | results : groups;
 }
 
 bool hub_profile_settings_enable(const hub_profile_settings *profile)

@@ -79,6 +79,7 @@ typedef struct hub_toolset_settings {
 /* Groups of tools of the hub's own. */
 enum {
     HUB_META_TOOLSETS = 0x1, /* look at toolsets, enable and disable them */
+    HUB_META_UNSAID = 0x2,   /* nobody said which: none where the start is static, else toolsets */
     HUB_META_SEARCH = 0x4,   /* find tools by words, and call them */
     HUB_META_RESULTS = 0x8,  /* read results that are kept; where any may be */
 };

@@ -389,7 +389,7 @@ static void test_reference_shows_the_defaults(void **state)
     assert_int_equal(ours->naming, theirs->naming);
     assert_int_equal(ours->max_name_bytes, theirs->max_name_bytes);
     assert_int_equal(ours->startup, theirs->startup);
-    assert_int_equal(ours->meta_tools, theirs->meta_tools);
+    assert_int_equal(hub_profile_settings_groups(ours), hub_profile_settings_groups(theirs));
     assert_int_equal(config->settings.toolset_count, 5);
     assert_int_equal(config->settings.profile_count, 2);
     assert_int_equal(config->warning_count, 0);

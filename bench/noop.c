@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A native toolset that costs nothing: every call of every tool is answered at once, on the loop,
- * with a text that was made beforehand. Configuration: {"tools": N}, "tool_0" and on.
+ * with a text that was made beforehand. Configuration: {"tools": N}, "tool_0" and on; with
+ * "wide": true each definition has 1 KB.
  */
 #include <patchbay/plugin.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOOL_BYTES = 256, MAX_TOOLS = 100000 };
+enum { TOOL_BYTES = 1200, WIDE_BYTES = 880, MAX_TOOLS = 100000 };
 
 typedef struct noop {
     const patchbay_host_api *api;
@@ -17,8 +19,9 @@ typedef struct noop {
 } noop;
 
 static const char RESULT[] = "{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}";
-static const char CONFIG_SCHEMA[] = "{\"type\":\"object\",\"properties\":{\"tools\":{\"type\":"
-                                    "\"integer\",\"minimum\":1,\"maximum\":100000}}}";
+static const char CONFIG_SCHEMA[] =
+    "{\"type\":\"object\",\"properties\":{\"tools\":{\"type\":"
+    "\"integer\",\"minimum\":1,\"maximum\":100000},\"wide\":{\"type\":\"boolean\"}}}";
 
 /* The number in a configuration that has satisfied the schema: no other member is looked for. */
 static long count_of(patchbay_str config)
@@ -32,7 +35,7 @@ static long count_of(patchbay_str config)
     return count > 0 ? count : 1;
 }
 
-static int32_t offer(const noop *self, long count)
+static int32_t offer(const noop *self, long count, int pad)
 {
     char *tools = malloc((size_t)count * TOOL_BYTES + 2);
     if (tools == NULL) {
@@ -43,10 +46,11 @@ static int32_t offer(const noop *self, long count)
     for (long i = 0; i < count; i++) {
         len += (size_t)snprintf(
             tools + len, TOOL_BYTES,
-            "%s{\"name\":\"tool_%ld\",\"description\":\"Answers with a text that it has ready.\","
+            "%s{\"name\":\"tool_%ld\",\"description\":\"Answers with a text that it has "
+            "ready.%*s\","
             "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}"
             "}",
-            i > 0 ? "," : "", i);
+            i > 0 ? "," : "", i, pad, "");
     }
     tools[len++] = ']';
     int32_t status = self->api->set_tools(self->host, (patchbay_str){.ptr = tools, .len = len});
@@ -61,7 +65,8 @@ static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchba
     int32_t status = PATCHBAY_ENOMEM;
     if (self != NULL) {
         *self = (noop){.api = api, .host = host};
-        status = offer(self, count_of(config_json));
+        bool is_wide = memchr(config_json.ptr, 'w', config_json.len) != NULL; /* as above */
+        status = offer(self, count_of(config_json), is_wide ? WIDE_BYTES : 0);
     }
     if (status != PATCHBAY_OK) {
         reterr->code = status;

@@ -24,11 +24,15 @@ typedef struct exposure_mask {
 } exposure_mask;
 
 /* The masks of tools, of each slot of the base: the same for all copies of an exposure, which have the
- * same rules. Those of a veil are never anybody else's, since its filter is in them; behind the tools'
- * are those of each further kind. */
+ * same rules. Those of a veil have its filter in them, and are the same for the veils of all of these
+ * copies that have this filter; behind the tools' are those of each further kind. */
 typedef struct exposure_masks {
     unsigned refs;
     size_t count;
+    const void *filter;           /* of veils: the context of theirs; else NULL */
+    struct exposure_masks *whole; /* of veils: of what is veiled, referenced */
+    struct exposure_masks *veils; /* list: those of its veils */
+    struct exposure_masks *next_veil;
     exposure_mask of[];
 } exposure_masks;
 
@@ -70,6 +74,10 @@ bool exposure_is_concerned(const hub_exposure *exposure, const base_change *chan
 /* Masks of nothing yet; NULL: out of memory. */
 exposure_masks *exposure_masks_create(size_t count);
 void exposure_masks_unref(exposure_masks *masks); /* NULL is fine */
+
+/* Those of a veil over what has these masks; NULL: out of memory.
+ * owns:    the result, one reference */
+exposure_masks *exposure_masks_veil(exposure_masks *whole, const void *filter, size_t count);
 
 /* Give a veil, in which nothing is active, those toolsets of an exposure. errors:  HUB_ENOMEM */
 HUB_MUST_CHECK hub_err exposure_begin_veil(hub_exposure *veil, const exposure_active *of,

@@ -27,16 +27,51 @@ exposure_masks *exposure_masks_create(size_t count)
     return masks;
 }
 
+exposure_masks *exposure_masks_veil(exposure_masks *whole, const void *filter, size_t count)
+{
+    exposure_masks *masks = whole->veils;
+    while (masks != NULL && (masks->filter != filter || masks->count != count)) {
+        masks = masks->next_veil;
+    }
+    if (masks != NULL) {
+        masks->refs++;
+        return masks;
+    }
+    masks = exposure_masks_create(count);
+    if (masks != NULL) {
+        masks->filter = filter;
+        masks->whole = whole;
+        masks->next_veil = whole->veils;
+        whole->veils = masks;
+        whole->refs++;
+    }
+    return masks;
+}
+
+/* Of a veil: nobody looks through it any more. */
+static void unlink_veil(exposure_masks *masks)
+{
+    exposure_masks **link = &masks->whole->veils;
+    while (*link != masks) {
+        link = &(*link)->next_veil;
+    }
+    *link = masks->next_veil;
+}
+
 void exposure_masks_unref(exposure_masks *masks)
 {
-    if (masks == NULL || --masks->refs > 0) {
-        return;
+    while (masks != NULL && --masks->refs == 0) {
+        exposure_masks *whole = masks->whole;
+        if (whole != NULL) {
+            unlink_veil(masks);
+        }
+        for (size_t i = 0; i < masks->count; i++) {
+            hub_section_unref(masks->of[i].section);
+            free(masks->of[i].bits);
+        }
+        free(masks);
+        masks = whole;
     }
-    for (size_t i = 0; i < masks->count; i++) {
-        hub_section_unref(masks->of[i].section);
-        free(masks->of[i].bits);
-    }
-    free(masks);
 }
 
 static bool is_open(const hub_policy_rules *policy)

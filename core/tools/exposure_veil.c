@@ -71,7 +71,8 @@ static hub_err make(const hub_exposure *exposure, const hub_exposure_filter *fil
     }
     veil->filter = *filter;
     exposure_masks_unref(veil->masks); /* nothing is in them yet */
-    veil->masks = exposure_masks_create(HUB_KINDS * exposure->base->slot_count);
+    veil->masks =
+        exposure_masks_veil(exposure->masks, filter->ctx, HUB_KINDS * exposure->base->slot_count);
     err = veil->masks != NULL ? exposure_begin_veil(veil, &exposure->active, sources, count)
                               : HUB_ENOMEM;
     if (err != HUB_OK) {

@@ -19,6 +19,17 @@ static bool configured(const hub_settings *settings)
     return is;
 }
 
+static bool is_plain(const hub_access_settings *settings)
+{
+    bool is = true;
+    for (size_t i = 0; is && i < settings->count; i++) {
+        const hub_access_rule *rule = &settings->rules[i];
+        is = rule->condition_count == 0 &&
+             (rule->then == HUB_ACCESS_ALLOW || rule->then == HUB_ACCESS_DENY);
+    }
+    return is;
+}
+
 /* ---- what is seen ---------------------------------------------------------------------------- */
 
 static hub_exposure *look(hub_session *session, hub_exposure *exposure)
@@ -121,6 +132,7 @@ static void settings_changed(hub_orchestrator *hub)
     hub_access *access = hub_access_in(hub);
     bool was_on = access->is_on;
     access->is_on = configured(hub_settings_of(hub));
+    access->is_plain = is_plain(&hub_settings_of(hub)->access);
     renew_sessions(hub, was_on || !access->is_on);
     hub_access_drop_classes(hub);
     hub_set_gate(hub, access->is_on ? &GATE : NULL);
@@ -140,6 +152,7 @@ static hub_err hub_begins(hub_orchestrator *hub, hub_error *reterr)
     }
     access->generation = 1;
     access->is_on = configured(hub_settings_of(hub));
+    access->is_plain = is_plain(&hub_settings_of(hub)->access);
     hub_set_gate(hub, access->is_on ? &GATE : NULL);
     return err;
 }

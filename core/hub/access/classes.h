@@ -24,6 +24,8 @@ typedef struct hub_access {
     hub_base *no_base;   /* what somebody sees for whom there is no memory … */
     hub_exposure *nothing;
     bool is_on;
+    bool
+        is_plain; /* what is seen may be called: no rule has conditions, asks, or wants more scopes */
     bool may_show_others; /* since the settings are others, somebody may see something else */
 } hub_access;
 

@@ -58,7 +58,7 @@ for line in sys.stdin:
         continue
     key = {"resources/templates/list": "resourceTemplates"}.get(method, method.split("/")[0])
     if method == "initialize":
-        result = {"protocolVersion": "2025-11-25", "serverInfo": {"name": "library", "version": "1"}, "capabilities": {
+        result = {"protocolVersion": "2025-11-25", "instructions": f"All about {sys.argv[2]}.", "serverInfo": {"name": "library", "version": "1"}, "capabilities": {
             "tools": {}, "resources": {"subscribe": True}, "prompts": {}, "completions": {}, "logging": {}}}
     elif method.endswith("/list"):
         result = {key: LISTS.get(key, [])}
@@ -96,18 +96,18 @@ ACCESS = {"rules": [
 ]}
 
 
-def library(lists, **keys):
-    return {"command": sys.executable, "args": ["-c", LIBRARY, json.dumps(lists)], **keys}
+def library(name, lists):
+    return {"command": sys.executable, "args": ["-c", LIBRARY, json.dumps(lists), name]}
 
 
 def world(has_hidden):
     toolsets = {
-        "lib": library(BOTH if has_hidden else OPEN),
+        "lib": library("lib", BOTH if has_hidden else OPEN),
         "plain": fixture(tool("one")),
         "jobs": {"command": sys.executable, "args": [str(SUPPORT / "task_upstream.py")]},
     }
     if has_hidden:
-        toolsets["vault"] = library(BOTH)
+        toolsets["vault"] = library("vault", BOTH)
         toolsets["cellar"] = fixture(tool("keep"), active=False)
     return {"access": ACCESS, "toolsets": toolsets}
 
@@ -431,9 +431,10 @@ class Everything(HttpTest):
         hub, server, path = self.serve("there", world(True))
         pipes = [pipe.begin() for name, pipe in self.pipes(hub, server, path) if not isinstance(pipe, Http)]
         session = server.legacy(headers=self.bob)
-        for pipe in pipes:
-            for method in ("tools/list", "resources/list", "prompts/list"):
+        for method in ("tools/list", "resources/list", "resources/templates/list", "prompts/list"):
+            for pipe in pipes:
                 pipe.ask(method, {})
+            session.request(method)  # now they know all there is for them
         stream = session.open()
         listening = server.listen(headers=self.bob, toolsListChanged=True, resourcesListChanged=True, promptsListChanged=True)
         since = hub.mark

@@ -387,6 +387,10 @@ class Scopes(Two):
             self.assertEqual(server.call(name, headers=able).status, 200)
         legacy = server.legacy(headers=self.bob)
         self.assertEqual(legacy.request("tools/call", {"name": "docs__read_page"}).status, 403)
+        half = self.new_token("fay", "--scopes", "docs:use,extra")  # the toolset's, and not the tool's
+        fay = self.serve(access, toolsets)
+        self.assertEqual(fay.call("docs__delete_page", headers=half).status, 403)
+        self.assertEqual(fay.call("docs__read_page", headers=half).status, 200)
 
     def test_over_stdio_it_is_an_error(self):
         client = self.legacy(toolsets={"docs": {**TOOLSETS["docs"], "scopes": ["docs:use"]}})

@@ -13,6 +13,8 @@ ONE, TWO = "rec:///one", "rec:///two"
 NO_RESOURCE, INSUFFICIENT_SCOPE, NOT_CONFIRMED = -32002, -31005, -31006
 ALLOW = {"rules": [{"tools": {"match": ["none:*"]}, "then": "deny"}]}
 
+FRESH = {"hub": {"remember": "none"}}  # what an earlier hub's clients chose is not for the next one
+
 
 def deny(*globs, who=None):
     return {"rules": [{**({"who": who} if who else {}), "tools": {"match": list(globs)}, "then": "deny"}]}
@@ -22,12 +24,12 @@ class Changing(HttpTest):
     def begin(self, access, toolsets, *args):
         (self.home / "patchbay.json").unlink(missing_ok=True)  # of a hub that has ended
         self.toolsets = toolsets
-        return self.hub(*args, manifest={"access": access, "toolsets": toolsets})
+        return self.hub(*args, manifest={**FRESH, "access": access, "toolsets": toolsets})
 
     def reload(self, hub, access, **more):
         since = hub.log.count("config.reloaded")
         fresh = self.home / ".patchbay.json.new"
-        fresh.write_text(json.dumps({"access": access, "toolsets": self.toolsets, **more}), encoding="utf-8")
+        fresh.write_text(json.dumps({**FRESH, "access": access, "toolsets": self.toolsets, **more}), encoding="utf-8")
         fresh.rename(self.home / "patchbay.json")
         hub.wait_until(lambda: hub.log.count("config.reloaded") > since, "the reload")
 

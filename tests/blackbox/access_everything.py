@@ -430,12 +430,10 @@ class Everything(HttpTest):
         """What ann does, and what becomes of what she has, is told to nobody else."""
         hub, server, path = self.serve("there", world(True))
         pipes = [pipe.begin() for name, pipe in self.pipes(hub, server, path) if not isinstance(pipe, Http)]
-        session = server.legacy(headers=self.bob)
         for method in ("tools/list", "resources/list", "resources/templates/list", "prompts/list"):
             for pipe in pipes:
-                pipe.ask(method, {})
-            session.request(method)  # now they know all there is for them
-        stream = session.open()
+                pipe.ask(method, {})  # now they know all there is for them
+        stream = server.legacy(headers=self.bob).open()  # begun now: else its stream has what it was told before
         listening = server.listen(headers=self.bob, toolsListChanged=True, resourcesListChanged=True, promptsListChanged=True)
         since = hub.mark
         self.act(server)

@@ -169,12 +169,15 @@ META_VALUES = {
     "arguments": [{}],
     "detail": ["name", "full"],
     "category": WORDS,
+    "id": ["0" * 32, "x", ""],
+    "offset": [0, 1],
+    "path": ["", "/content/0"],
     "tags": [[word] for word in WORDS],
 }
 # The hub's own tools that bob calls, with each of these arguments beside what the tool demands. The last ones change what
 # he sees, and come last.
 META_ROWS = [
-    "describe_toolset", "list_toolsets", "list_tools", "search_tools", "describe_tools", "call_read_tool", "call_tool",
+    "describe_toolset", "list_toolsets", "list_tools", "search_tools", "describe_tools", "call_read_tool", "call_tool", "read_result",
     "enable_toolset", "disable_toolset",
 ]
 

@@ -573,6 +573,7 @@ void hub_catalog_unref(hub_catalog *catalog)
     }
     hub_arena_destroy(catalog->own);
     free(catalog->items);
+    free(catalog->digests);
     free(catalog->names);
     free(catalog->bytes);
     free(catalog);

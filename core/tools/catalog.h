@@ -8,6 +8,7 @@
 #ifndef HUB_TOOLS_CATALOG_H
 #define HUB_TOOLS_CATALOG_H
 
+#include "base/digest.h"
 #include "tools/override.h"
 #include "tools/pin.h"
 #include "tools/schema.h"
@@ -68,6 +69,12 @@ typedef struct hub_catalog_rules {
     bool withholds_all;    /* whatever it is: it is another server's than was approved */
 } hub_catalog_rules;
 
+/* The digest of an item's definition (definition_digest.h), made when somebody asks. */
+typedef struct hub_item_digest {
+    bool is_known;
+    unsigned char bytes[HUB_DIGEST_BYTES];
+} hub_item_digest;
+
 typedef struct hub_catalog {
     unsigned refs;
     hub_kind kind;
@@ -76,6 +83,7 @@ typedef struct hub_catalog {
     char *names;     /* decoded names that needed decoding; may be NULL */
     hub_item *items; /* in the order given */
     size_t count;
+    hub_item_digest *digests; /* of the items; NULL: nobody has asked yet */
     hub_catalog_rules rules; /* its texts belong to `own` */
     hub_arena *own;          /* what overrides have made, and pins; NULL: nothing */
     hub_pin_report *pinned;  /* what pins have found; NULL: there are none */

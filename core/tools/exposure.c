@@ -15,6 +15,8 @@ enum { RIVALS_SHOWN = 8 };
 static void free_active(exposure_active *active)
 {
     hub_catalog_unref(active->own);
+    hub_selection_unref(active->selection);
+    exposure_masks_unref(active->picked);
     free(active->sources);
     free(active->places);
     *active = (exposure_active){.count = 0};
@@ -34,6 +36,11 @@ static hub_err copy_active(const hub_base *base, const exposure_active *from, si
         copy.sources[copy.count] = from->sources[copy.count];
     }
     copy.own = from->own != NULL ? hub_catalog_ref(from->own) : NULL;
+    copy.selection = hub_selection_ref(from->selection);
+    copy.picked = from->picked;
+    if (copy.picked != NULL) {
+        copy.picked->refs++;
+    }
     if (from->places != NULL) {
         memcpy(copy.places, from->places, base->slot_count * sizeof *copy.places);
     }
@@ -72,6 +79,20 @@ static hub_err add_sources(const hub_base *base, exposure_active *active, const 
     hub_err err = HUB_OK;
     for (size_t i = 0; err == HUB_OK && i < count; i++) {
         err = add_source(base, active, &sources[i], reterr);
+    }
+    return err;
+}
+
+/* Add toolsets and a selection to those without one; after a failure there is nothing left. */
+static hub_err fill(const hub_base *base, exposure_active *active, const hub_source *sources,
+                    size_t count, hub_selection *selection, hub_error *reterr)
+{
+    hub_err err = add_sources(base, active, sources, count, reterr);
+    if (err == HUB_OK && exposure_select(active, base->slot_count, selection) != HUB_OK) {
+        err = hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    if (err != HUB_OK) {
+        free_active(active);
     }
     return err;
 }
@@ -127,6 +148,7 @@ hub_err hub_exposure_create(hub_base *base, const hub_exposure_rules *rules,
     }
     exposure->base = hub_base_ref(base);
     exposure->rules = *rules;
+    exposure->rules.selection = NULL; /* it is what is active that has it */
     exposure->on_left_out = on_left_out;
     exposure->ctx = ctx;
     join(exposure);
@@ -135,10 +157,7 @@ hub_err hub_exposure_create(hub_base *base, const hub_exposure_rules *rules,
     hub_err err = exposure->masks != NULL ? copy_active(base, &NONE, count, &active, reterr)
                                           : hub_fail(reterr, HUB_ENOMEM, "out of memory");
     if (err == HUB_OK) {
-        err = add_sources(base, &active, sources, count, reterr);
-        if (err != HUB_OK) {
-            free_active(&active);
-        }
+        err = fill(base, &active, sources, count, rules->selection, reterr);
     }
     if (err == HUB_OK) {
         err = swap_in(exposure, &active, reterr);
@@ -250,6 +269,51 @@ hub_err hub_exposure_add(hub_exposure *exposure, const hub_source *sources, size
     return swap_in(exposure, &active, reterr);
 }
 
+/* What is active of the hub's own, with room for `extra` more. */
+static hub_err copy_own(const hub_base *base, const exposure_active *from, size_t extra,
+                        exposure_active *ret_copy, hub_error *reterr)
+{
+    static const exposure_active NONE = {.count = 0};
+    exposure_active copy;
+    hub_err err = copy_active(base, &NONE, extra + 1, &copy, reterr);
+    for (size_t i = 0; err == HUB_OK && i < from->count; i++) {
+        if (from->sources[i]->bare) {
+            copy.sources[copy.count++] = from->sources[i];
+            copy.places[base_find_slot(base, from->sources[i]->toolset)] = (uint16_t)copy.count;
+            copy.own = from->own != NULL ? hub_catalog_ref(from->own) : NULL;
+        }
+    }
+    if (err == HUB_OK) {
+        *ret_copy = copy;
+    }
+    return err;
+}
+
+hub_err hub_exposure_choose(hub_exposure *exposure, const hub_source *sources, size_t count,
+                            hub_selection *selection, hub_error *reterr)
+{
+    hub_base *base = exposure->base;
+    exposure_active active;
+    hub_err err = copy_own(base, &exposure->active, count, &active, reterr);
+    if (err == HUB_OK) {
+        err = fill(base, &active, sources, count, selection, reterr);
+    }
+    if (err != HUB_OK) {
+        return err;
+    }
+    err = tell_base(base, sources, count, reterr);
+    if (err != HUB_OK) {
+        free_active(&active);
+        return err;
+    }
+    return swap_in(exposure, &active, reterr);
+}
+
+hub_selection *hub_exposure_selection(const hub_exposure *exposure)
+{
+    return exposure->active.selection;
+}
+
 hub_err exposure_begin_veil(hub_exposure *veil, const exposure_active *of,
                             const hub_source *const *sources, size_t count)
 {
@@ -264,6 +328,11 @@ hub_err exposure_begin_veil(hub_exposure *veil, const exposure_active *of,
         if (sources[i]->bare && of->own != NULL) {
             active.own = hub_catalog_ref(of->own);
         }
+    }
+    err = exposure_select(&active, veil->base->slot_count, of->selection);
+    if (err != HUB_OK) {
+        free_active(&active);
+        return err;
     }
     return swap_in(veil, &active, NULL);
 }

@@ -7,6 +7,10 @@
  * operations of an exposure; each makes what is shown next beside what is shown now and then swaps,
  * so it happens entirely or not at all.
  *
+ * A selection (selection.h) narrows what is shown of tools to those in it; resources and prompts are
+ * those of the active toolsets all the same. Which tools a toolset has that is not active, and would
+ * show, does not depend on it.
+ *
  * Resources and templates are shown under their own URIs. Of several with one URI, native toolsets
  * come before others, and else who became active first; the second is shown with its toolset in the
  * URI (mapped_uri.h), or left out when that is over HUB_LIMIT_URI_BYTES or taken. Filters apply to
@@ -21,6 +25,7 @@
 #define HUB_TOOLS_EXPOSURE_H
 
 #include "tools/base.h"
+#include "tools/selection.h"
 #include "tools/shown.h"
 
 typedef struct hub_exposure hub_exposure;
@@ -32,6 +37,7 @@ typedef void hub_exposure_on_left_out(void *ctx, hub_str reason);
  * both must expose a tool. */
 typedef struct hub_exposure_rules {
     const hub_policy_rules *policies[2];
+    hub_selection *selection; /* to begin with; NULL: all tools that they expose are shown */
 } hub_exposure_rules;
 
 /* An exposure with these toolsets active, which the base must have, and whose lists are those of the
@@ -81,6 +87,16 @@ HUB_MUST_CHECK hub_err hub_exposure_add(hub_exposure *exposure, const hub_source
  * errors:  HUB_ENOTFOUND (one is not active), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_exposure_remove(hub_exposure *exposure, const hub_str *toolsets,
                                            size_t count, hub_error *reterr);
+
+/* Make just these toolsets active, and the hub's own if it is, and show of their tools those of the
+ * selection, which is referenced; NULL: all. Entirely or not at all.
+ * errors:  as hub_exposure_add */
+HUB_MUST_CHECK hub_err hub_exposure_choose(hub_exposure *exposure, const hub_source *sources,
+                                           size_t count, hub_selection *selection,
+                                           hub_error *reterr);
+
+/* The selection that it shows; NULL: all tools are shown. Borrowed until the next change. */
+hub_selection *hub_exposure_selection(const hub_exposure *exposure);
 
 hub_base *hub_exposure_base(const hub_exposure *exposure); /* borrowed */
 

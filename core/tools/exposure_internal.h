@@ -13,6 +13,8 @@ typedef struct exposure_active {
     size_t count;
     uint16_t *places; /* of each slot of the base: its place in `sources` and one; 0: not active */
     hub_catalog *own; /* of the hub's own toolset: what is shown of it, by name; NULL: nothing */
+    hub_selection *selection;      /* NULL: all tools */
+    struct exposure_masks *picked; /* what it leaves of the masks of tools; NULL without one */
 } exposure_active;
 
 _Static_assert(HUB_LIMIT_TOOLSETS + 1 < UINT16_MAX, "places of toolsets");
@@ -35,6 +37,10 @@ typedef struct exposure_masks {
     struct exposure_masks *next_veil;
     exposure_mask of[];
 } exposure_masks;
+
+/* Have a selection (NULL is fine), instead of none. errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err exposure_select(exposure_active *active, size_t slot_count,
+                                       hub_selection *selection);
 
 struct hub_exposure {
     hub_base *base;

@@ -182,6 +182,48 @@ static const uint64_t *get_mask(hub_exposure *exposure, const hub_catalog *own,
     return mask->bits;
 }
 
+hub_err exposure_select(exposure_active *active, size_t slot_count, hub_selection *selection)
+{
+    if (selection != NULL) {
+        active->picked = exposure_masks_create(slot_count);
+        if (active->picked == NULL) {
+            return HUB_ENOMEM;
+        }
+        active->selection = hub_selection_ref(selection);
+    }
+    return HUB_OK;
+}
+
+/* What the selection leaves of a mask of tools; kept for the next time. NULL: out of memory. */
+static const uint64_t *pick(const exposure_active *active, const hub_source *source, uint32_t slot,
+                            hub_section *section, const uint64_t *bits)
+{
+    if (active->selection == NULL || section->kind != HUB_KIND_TOOL || source->bare) {
+        return bits;
+    }
+    exposure_mask *mask = &active->picked->of[slot];
+    if (mask->section == section) {
+        return mask->bits;
+    }
+    drop_mask(mask);
+    mask->bits = calloc(hub_mask_words(section->count) + 1, sizeof *mask->bits);
+    if (mask->bits == NULL) {
+        return NULL;
+    }
+    mask->section = hub_section_ref(section);
+    for (size_t i = 0; i < section->count; i++) {
+        const hub_item *item = section->entries[i].item;
+        const hub_selected *selected =
+            hub_mask_has(bits, i)
+                ? hub_selection_find(active->selection, source->toolset, item->name)
+                : NULL;
+        if (selected != NULL && hub_selected_is(selected, section->catalog, item)) {
+            hub_mask_set(mask->bits, i);
+        }
+    }
+    return mask->bits;
+}
+
 /* What of a kind of a toolset is shown or, while it is not active, would be. */
 static bool get_part(hub_exposure *exposure, hub_str toolset, hub_kind kind,
                      hub_shown_part *ret_part)
@@ -288,6 +330,13 @@ void exposure_forget_masks(hub_exposure *exposure, const base_change *change)
             drop_mask(mask);
         }
     }
+    exposure_masks *picked = change->kind == HUB_KIND_TOOL ? exposure->active.picked : NULL;
+    for (size_t i = 0; picked != NULL && i < change->touched_count; i++) {
+        exposure_mask *mask = &picked->of[change->touched[i].slot];
+        if (mask->section != change->touched[i].section) {
+            drop_mask(mask);
+        }
+    }
 }
 
 /* ---- sections that are this exposure's ------------------------------------------------------- */
@@ -356,6 +405,9 @@ static hub_err make_parts(hub_exposure *exposure, const exposure_active *active,
         const hub_source *source = active->sources[active->places[slot] - 1];
         parts[slot].section = section;
         parts[slot].bits = get_mask(exposure, active->own, source, slot, section);
+        if (parts[slot].bits != NULL) {
+            parts[slot].bits = pick(active, source, slot, section, parts[slot].bits);
+        }
         if (parts[slot].bits == NULL) {
             return HUB_ENOMEM;
         }

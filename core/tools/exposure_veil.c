@@ -48,11 +48,13 @@ static hub_err list_sources(const hub_exposure *exposure, const hub_exposure_fil
     return HUB_OK;
 }
 
-/* Whether a veil has just these toolsets of its base, in this order, and of the hub's own the same. */
+/* Whether a veil has just these toolsets of its base, in this order, of the hub's own the same, and
+ * the same selection. */
 static bool is_up_to_date(const hub_exposure *veil, const hub_exposure *exposure,
                           const hub_source *const *sources, size_t count)
 {
-    bool is = veil->base == exposure->base && veil->active.count == count;
+    bool is = veil->base == exposure->base && veil->active.count == count &&
+              veil->active.selection == exposure->active.selection;
     for (size_t i = 0; is && i < count; i++) {
         is = veil->active.sources[i] == sources[i] &&
              (!sources[i]->bare || veil->active.own == exposure->active.own);

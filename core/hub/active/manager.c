@@ -2,7 +2,7 @@
 #include "hub/active/manager.h"
 
 #include "hub/active/lists.h"
-#include "hub/active/operation.h"
+#include "hub/active/manager_internal.h"
 #include "hub/active/release.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/catalogs/discovery_run.h"
@@ -15,14 +15,6 @@
 #include "hub/notices/subscription.h"
 
 #include <stdlib.h>
-
-struct hub_manager {
-    hub_audience *audience;  /* NULL: it has not begun, or has ended */
-    bool is_resting;         /* it uses nothing: see release.h */
-    hub_operation *enabling; /* NULL: none in progress */
-    hub_operation *disables; /* those that wait for it, in order */
-    uint64_t asker;          /* the session that asks next */
-};
 
 static hub_orchestrator *hub_of(const hub_manager *manager)
 {
@@ -49,7 +41,7 @@ static bool is_active(const hub_manager *manager, hub_str key)
 }
 
 /* Step 2: do the policies of hub and profile agree? Nothing is touched. */
-static hub_err admit(const hub_manager *manager, hub_str key, size_t active, hub_error *reterr)
+hub_err manager_admit(const hub_manager *manager, hub_str key, size_t active, hub_error *reterr)
 {
     const hub_policy_rules *rules[] = {
         &hub_settings_of(hub_of(manager))->policy,
@@ -90,9 +82,10 @@ static void use_item(hub_operation *operation, size_t at, size_t active)
         return;
     }
     result->is_unchanged =
-        hub_operation_repeats(operation, at) || is_active(manager, result->toolset);
+        hub_operation_repeats(operation, at) ||
+        (!manager_is_choice(operation) && is_active(manager, result->toolset));
     if (!result->is_unchanged) {
-        result->err = admit(manager, result->toolset, active, &result->why);
+        result->err = manager_admit(manager, result->toolset, active, &result->why);
     }
     if (!result->is_unchanged && result->err == HUB_OK) {
         result->err = hub_toolset_use(toolset, &result->why);
@@ -114,16 +107,17 @@ static bool takes_place(const hub_operation *operation, size_t at)
 static bool is_to_ask(const hub_operation *operation, size_t at)
 {
     const hub_operation_item *item = &operation->items[at];
+    bool is_tried_again = !item->is_used || manager_is_choice(operation);
     return operation->results[at].err == HUB_OK && !hub_operation_repeats(operation, at) &&
            (hub_discovery_is_unknown(item->toolset) ||
-            (!item->is_used && hub_discovery_has_failed(item->toolset)));
+            (is_tried_again && hub_discovery_has_failed(item->toolset)));
 }
 
 /* Use those of an operation that were not used yet, or had no place, and ask them. */
 static void use_items(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
-    size_t active = hub_manager_active_count(manager);
+    size_t active = manager_is_choice(operation) ? 0 : hub_manager_active_count(manager);
     size_t unknown = 0;
     bool is_first = !operation->has_begun;
     operation->has_begun = true;
@@ -178,9 +172,7 @@ static void stop_waiting(hub_operation *operation)
     }
 }
 
-/* Whether a toolset still may become active: the world may have changed while catalogs were asked
- * for. */
-static void admit_again(hub_operation *operation, size_t at, size_t active)
+void manager_admit_again(hub_operation *operation, size_t at, size_t active)
 {
     hub_manager_result *result = &operation->results[at];
     hub_error why;
@@ -191,7 +183,7 @@ static void admit_again(hub_operation *operation, size_t at, size_t active)
         result->is_down = false;
         return;
     }
-    hub_err err = admit(operation->manager, result->toolset, active, &why);
+    hub_err err = manager_admit(operation->manager, result->toolset, active, &why);
     if (err != HUB_OK && result->is_down) {
         hub_error down = result->why;
         result->err = hub_fail(&result->why, err, "%s; %s", down.text, why.text);
@@ -218,7 +210,7 @@ static void add_sources(hub_operation *operation)
         if (!is_turn || result->err != HUB_OK || !operation->items[at].is_used) {
             continue;
         }
-        admit_again(operation, at, active + count);
+        manager_admit_again(operation, at, active + count);
         if (result->err == HUB_OK && sources != NULL) {
             sources[count++] = hub_toolset_source(operation->items[at].toolset);
         }
@@ -256,29 +248,61 @@ static void commit(hub_operation *operation)
     }
 }
 
-static void run_disable(hub_operation *operation);
-
-/* Run the disables that waited for the enabling. */
-static void run_waiting(hub_manager *manager)
+/* Whether any toolset has become active. */
+static bool commit_all(hub_operation *operation)
 {
-    while (manager->disables != NULL && manager->enabling == NULL) {
-        hub_operation *next = manager->disables;
-        manager->disables = next->next;
-        run_disable(next);
-    }
-}
-
-static void finish_enabling(hub_operation *operation)
-{
-    hub_manager *manager = operation->manager;
     bool changed = false;
-    operation->held = true;
-    stop_waiting(operation);
     commit(operation);
     for (size_t i = 0; i < operation->count; i++) {
         hub_operation_log(operation, i, "toolset.enabled");
         changed = changed || (operation->items[i].is_used && operation->results[i].err == HUB_OK);
     }
+    return changed;
+}
+
+static void run_disable(hub_operation *operation);
+
+static void run(hub_operation *operation)
+{
+    if (manager_is_choice(operation)) {
+        choice_run_end(operation);
+    } else {
+        run_disable(operation);
+    }
+}
+
+/* Run what waited for the operation that has ended. */
+static void run_waiting(hub_manager *manager)
+{
+    while (manager->waiting != NULL && manager->enabling == NULL) {
+        hub_operation *next = manager->waiting;
+        manager->waiting = next->next;
+        run(next);
+    }
+}
+
+void manager_run_or_queue(hub_manager *manager, hub_operation *operation, hub_str meta)
+{
+    hub_discovery_keep_trace(hub_discovery_trace_of(meta), operation->trace);
+    operation->is_asked = true;
+    operation->asker = manager->asker;
+    if (manager->enabling == NULL) {
+        run(operation);
+        return;
+    }
+    hub_operation **end = &manager->waiting;
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = operation;
+}
+
+static void finish_enabling(hub_operation *operation)
+{
+    hub_manager *manager = operation->manager;
+    operation->held = true;
+    stop_waiting(operation);
+    bool changed = manager_is_choice(operation) ? choice_commit(operation) : commit_all(operation);
     manager->enabling = NULL;
     if (changed && !operation->has_asked) {
         hub_discovery_log_registry(hub_of(manager), hub_str_of(operation->trace));
@@ -301,7 +325,7 @@ static bool gives_places(hub_operation *operation)
     }
     bool is_more = down > operation->down;
     operation->down = down;
-    return is_more && is_wanted;
+    return is_more && is_wanted && !manager_is_choice(operation);
 }
 
 static void on_all_known(hub_operation *operation)
@@ -328,19 +352,15 @@ void hub_manager_ask_as(hub_manager *manager, uint64_t session)
     manager->asker = session;
 }
 
-hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t count,
-                           hub_str meta, hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
+hub_err manager_begin(hub_manager *manager, hub_operation *operation, hub_str meta,
+                      hub_error *reterr)
 {
     hub_orchestrator *hub = hub_of(manager);
     if (manager->enabling != NULL) {
+        hub_operation_destroy(operation);
         return hub_fail(reterr, HUB_EBUSY,
                         "registration operation in progress: try again when it "
                         "has ended");
-    }
-    hub_operation *operation =
-        hub_operation_create(manager, manager->audience, toolsets, count, on_done, ctx);
-    if (operation == NULL) {
-        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     manager->enabling = operation;
     hub_discovery_keep_trace(hub_discovery_trace_of(meta), operation->trace);
@@ -352,11 +372,31 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
                   hub_settings_of(hub)->limits.discover_timeout_ms / 1000., 0.);
     operation->timeout.data = operation;
     ev_timer_start(hub_loop(hub), &operation->timeout);
-    if (operation->waiting == 0) {
+    if (manager_is_choice(operation) && choice_has_failed(operation)) {
+        finish_enabling(operation); /* whatever the others would answer */
+    } else if (operation->waiting == 0) {
         on_all_known(operation);
     } else {
         operation->held = false;
     }
+    return HUB_OK;
+}
+
+hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t count,
+                           hub_str meta, hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
+{
+    hub_operation *operation =
+        hub_operation_create(manager, manager->audience, toolsets, count, on_done, ctx);
+    if (operation == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    if (manager->selection == NULL || manager->enabling != NULL) {
+        return manager_begin(manager, operation, meta, reterr);
+    }
+    operation->is_asked = true;
+    operation->asker = manager->asker;
+    choice_enable_kept(operation);
+    hub_operation_done(operation);
     return HUB_OK;
 }
 
@@ -390,6 +430,11 @@ static hub_str *find_active(hub_operation *operation, size_t *ret_count)
 static void run_disable(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
+    if (manager->selection != NULL) {
+        choice_disable_kept(operation);
+        hub_operation_done(operation);
+        return;
+    }
     hub_error why = {.code = HUB_ENOMEM, .text = "out of memory"};
     size_t count = 0;
     hub_str *keys = find_active(operation, &count);
@@ -427,18 +472,7 @@ hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    hub_discovery_keep_trace(hub_discovery_trace_of(meta), operation->trace);
-    operation->is_asked = true;
-    operation->asker = manager->asker;
-    if (manager->enabling == NULL) {
-        run_disable(operation);
-        return HUB_OK;
-    }
-    hub_operation **end = &manager->disables;
-    while (*end != NULL) {
-        end = &(*end)->next;
-    }
-    *end = operation;
+    manager_run_or_queue(manager, operation, meta);
     return HUB_OK;
 }
 
@@ -474,6 +508,20 @@ static void ask_eager(hub_operation *operation)
     hub_discovery_asked(run);
 }
 
+void manager_use_now(hub_operation *operation)
+{
+    size_t active = 0;
+    for (size_t i = 0; i < operation->count; i++) {
+        use_item(operation, i, active);
+        active += operation->items[i].is_used;
+    }
+}
+
+void manager_ask_eager(hub_operation *operation)
+{
+    ask_eager(operation);
+}
+
 static void rest(hub_audience *audience)
 {
     hub_manager_of(audience)->is_resting = true;
@@ -486,6 +534,18 @@ static void wake(hub_audience *audience)
     manager->is_resting = manager->is_resting && !hub_release_undo(audience);
 }
 
+void manager_wake(hub_manager *manager)
+{
+    wake(manager->audience);
+}
+
+void manager_rest_again(hub_manager *manager, bool was_resting)
+{
+    if (was_resting && !manager->is_resting) {
+        rest(manager->audience);
+    }
+}
+
 bool hub_manager_is_resting(const hub_manager *manager)
 {
     return manager->is_resting;
@@ -493,7 +553,7 @@ bool hub_manager_is_resting(const hub_manager *manager)
 
 bool hub_manager_is_busy(const hub_manager *manager)
 {
-    return manager->enabling != NULL || manager->disables != NULL;
+    return manager->enabling != NULL || manager->waiting != NULL;
 }
 
 hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size_t count,
@@ -504,6 +564,11 @@ hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
+    if (manager->selection != NULL) {
+        choice_enable_kept(operation);
+        hub_operation_done(operation);
+        return HUB_OK;
+    }
     bool was_resting = manager->is_resting;
     wake(manager->audience);
     size_t active = hub_manager_active_count(manager);
@@ -513,9 +578,7 @@ hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size
     }
     commit(operation);
     ask_eager(operation);
-    if (was_resting && !manager->is_resting) {
-        rest(manager->audience);
-    }
+    manager_rest_again(manager, was_resting);
     hub_operation_done(operation);
     return HUB_OK;
 }
@@ -530,8 +593,7 @@ hub_manager *hub_manager_of(const hub_audience *audience)
 /* What it sees from the beginning is in use by it, too. */
 static hub_err begin(hub_audience *audience, const hub_audience *from)
 {
-    (void)from; /* the exposure is a copy of its exposure */
-    size_t count;
+    size_t count; /* the exposure is a copy of its exposure */
     const hub_source *const *sources =
         hub_exposure_sources(hub_audience_exposure(audience), &count);
     hub_manager_of(audience)->audience = audience;
@@ -540,7 +602,7 @@ static hub_err begin(hub_audience *audience, const hub_audience *from)
             hub_toolset_share(sources[i]->owner);
         }
     }
-    return HUB_OK;
+    return from != NULL ? choice_copy(hub_manager_of(audience), hub_manager_of(from)) : HUB_OK;
 }
 
 /* Whether two audiences have chosen the same. */
@@ -562,7 +624,8 @@ static bool matters(const hub_audience *audience)
 {
     const hub_manager *manager = hub_manager_of(audience);
     const hub_audience *own = hub_profile_audience(hub_audience_profile(audience));
-    return manager->enabling != NULL || manager->disables != NULL ||
+    return manager->enabling != NULL || manager->waiting != NULL ||
+           !choice_is_same(manager, hub_manager_of(own)) ||
            !same_choice(hub_audience_exposure(audience), hub_audience_exposure(own));
 }
 
@@ -583,6 +646,7 @@ static void abandon(hub_operation *operation)
             result->err = hub_fail(&result->why, HUB_ESTATE, "the hub is shutting down");
         }
     }
+    operation->err = hub_fail(&operation->why, HUB_ESTATE, "the hub is shutting down");
     hub_operation_done(operation);
 }
 
@@ -596,14 +660,15 @@ static void end(hub_audience *audience)
     if (manager->enabling != NULL) {
         abandon(manager->enabling);
     }
-    while (manager->disables != NULL) {
-        hub_operation *next = manager->disables->next;
-        abandon(manager->disables);
-        manager->disables = next;
+    while (manager->waiting != NULL) {
+        hub_operation *next = manager->waiting->next;
+        abandon(manager->waiting);
+        manager->waiting = next;
     }
     if (!manager->is_resting) {
         hub_release_all(audience);
     }
+    choice_fini(manager);
     manager->audience = NULL;
 }
 

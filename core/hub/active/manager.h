@@ -33,6 +33,7 @@ typedef struct hub_manager_result {
     bool is_unchanged; /* it was what it should be: active already, or not active */
     bool is_starting;  /* active, but its upstream has not answered yet */
     bool is_down;      /* active, but its upstream cannot be reached: it is tried again */
+    bool is_kept;      /* it will be so when what is chosen is shown no more (choice.h) */
 } hub_manager_result;
 
 /* Told once, possibly before hub_manager_enable returns. `results` is borrowed. */

@@ -16,6 +16,7 @@ enum { SUGGEST_FOR_COUNT = 16 };
 void hub_operation_destroy(hub_operation *operation)
 {
     ev_timer_stop(operation->loop, &operation->timeout);
+    hub_selection_unref(operation->selection);
     free(operation->items);
     free(operation->results);
     free(operation->names);
@@ -61,7 +62,15 @@ hub_operation *hub_operation_create(hub_manager *manager, const hub_audience *au
 
 void hub_operation_done(hub_operation *operation)
 {
-    operation->on_done(operation->ctx, operation->results, operation->count);
+    if (operation->on_chosen != NULL) {
+        const hub_choice_outcome outcome = {.err = operation->err,
+                                            .why = operation->why.text,
+                                            .toolsets = operation->results,
+                                            .count = operation->count};
+        operation->on_chosen(operation->ctx, &outcome);
+    } else {
+        operation->on_done(operation->ctx, operation->results, operation->count);
+    }
     hub_operation_destroy(operation);
 }
 

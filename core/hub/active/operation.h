@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One operation of the DynamicToolManager on toolsets: what was asked for, what is held meanwhile,
- * and what became of each. Only manager.c includes this. Thread: [loop].
+ * and what became of each. Only manager.c and choice.c include this. Thread: [loop].
  */
 #ifndef HUB_HUB_ACTIVE_OPERATION_H
 #define HUB_HUB_ACTIVE_OPERATION_H
 
+#include "hub/active/choice.h"
 #include "hub/active/manager.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/kernel/audience.h"
@@ -27,14 +28,19 @@ typedef struct hub_operation_item {
     bool waiting;         /* for its catalog */
 } hub_operation_item;
 
-/* An enable in progress, or a disable that waits. An open struct, of manager.c alone. */
+/* An enable or a choice in progress, or what waits for its end: a disable, or the end of a choice. An
+ * open struct, of manager.c and choice.c alone. */
 typedef struct hub_operation {
     struct hub_operation *next;
     hub_manager *manager;
     const hub_audience *audience; /* the manager's */
     struct ev_loop *loop;
     hub_manager_on_done *on_done;
+    hub_choice_on_done *on_chosen; /* instead of on_done: it is about a choice */
     void *ctx;
+    hub_selection *selection; /* of a choice; NULL: it is the end of one */
+    hub_err err;              /* of a choice as a whole … */
+    hub_error why;            /* … when it is not HUB_OK */
     ev_timer timeout;
     size_t waiting; /* items that wait */
     size_t down;    /* items whose place was given to others, because they cannot be reached */

@@ -136,10 +136,11 @@ hub_err hub_profile_renew_base(const hub_orchestrator *hub, const hub_settings *
 
 hub_err hub_profile_make_exposure(const hub_orchestrator *hub, hub_base *base,
                                   const hub_settings *settings, const hub_profile_settings *own,
-                                  hub_source *sources, size_t count, hub_exposure **ret_exposure,
-                                  hub_error *reterr)
+                                  hub_source *sources, size_t count, hub_selection *selection,
+                                  hub_exposure **ret_exposure, hub_error *reterr)
 {
-    const hub_exposure_rules rules = {.policies = {&settings->policy, &own->policy}};
+    const hub_exposure_rules rules = {.policies = {&settings->policy, &own->policy},
+                                      .selection = selection};
     bool is_static = own->startup == HUB_STARTUP_STATIC;
     unsigned groups = hub_profile_settings_groups(own);
     hub_source meta = {.owner = NULL};
@@ -167,7 +168,8 @@ hub_err hub_profile_create(hub_orchestrator *hub, const hub_settings *settings,
     hub_exposure *exposure = NULL;
     hub_err err = hub_profile_get_base(hub, settings, own, &base, reterr);
     if (err == HUB_OK) {
-        err = hub_profile_make_exposure(hub, base, settings, own, sources, 0, &exposure, reterr);
+        err = hub_profile_make_exposure(hub, base, settings, own, sources, 0, NULL, &exposure,
+                                        reterr);
         hub_base_unref(base); /* the exposure has it now */
     }
     if (err == HUB_OK && hub_profile_make(hub, own, exposure, ret_profile) != HUB_OK) {
@@ -182,7 +184,8 @@ static hub_err move(const hub_audience *audience, hub_base *base, hub_error *ret
 {
     const hub_profile_settings *own = hub_profile_settings_of(hub_audience_profile(audience));
     const hub_exposure_rules rules = {
-        .policies = {&hub_settings_of(hub_audience_hub(audience))->policy, &own->policy}};
+        .policies = {&hub_settings_of(hub_audience_hub(audience))->policy, &own->policy},
+        .selection = hub_exposure_selection(hub_audience_exposure(audience))};
     size_t count;
     const hub_source *const *sources =
         hub_exposure_sources(hub_audience_exposure(audience), &count);

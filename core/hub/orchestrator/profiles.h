@@ -38,13 +38,14 @@ HUB_MUST_CHECK hub_err hub_profile_renew_base(const hub_orchestrator *hub,
                                               hub_error *reterr);
 
 /* An exposure for the profile as these settings have it: the meta-tools, and `sources`, which has
- * room for one more, the first.
+ * room for one more, the first; of their tools those of the selection (NULL: all).
  * owns:    *ret_exposure
  * errors:  those of hub_exposure_create */
 HUB_MUST_CHECK hub_err hub_profile_make_exposure(const hub_orchestrator *hub, hub_base *base,
                                                  const hub_settings *settings,
                                                  const hub_profile_settings *own,
                                                  hub_source *sources, size_t count,
+                                                 hub_selection *selection,
                                                  hub_exposure **ret_exposure, hub_error *reterr);
 
 /* There are other toolsets, or modules: give all profiles bases that know them. What is active stays

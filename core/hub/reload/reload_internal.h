@@ -47,6 +47,8 @@ typedef struct reload_audience {
     hub_exposure *exposure;  /* its next one, made for it */
     reload_toolset **choice; /* the toolsets that are active for it */
     size_t count;
+    reload_toolset **kept; /* … that are to be when what is chosen is shown no more; or NULL */
+    size_t kept_count;
 } reload_audience;
 
 typedef struct reload {

@@ -2,6 +2,7 @@
 /* Which toolsets are active for which audience after a reload, and the exposures of that. */
 #include "base/limits.h"
 #include "base/log.h"
+#include "hub/active/choice.h"
 #include "hub/active/manager.h"
 #include "hub/active/startup.h"
 #include "hub/notices/logging.h"
@@ -51,6 +52,12 @@ static void choose(const reload *next, reload_audience *item, reload_toolset *ab
     about->users += !hub_manager_is_resting(hub_manager_of(item->audience));
 }
 
+/* Whether it sees what was chosen, instead of what is enabled. */
+static bool has_choice(const reload_audience *item)
+{
+    return hub_choice_of(hub_manager_of(item->audience)) != NULL;
+}
+
 /* What is active stays so, unless the settings want it otherwise now, and did not before. */
 static void choose_active(const reload *next, reload_audience *item)
 {
@@ -65,9 +72,19 @@ static void choose_active(const reload *next, reload_audience *item)
             continue;
         }
         bool is_to_be = is_wanted(next->settings, item->of->settings, reload_settings(about));
-        if (is_to_be || !was_wanted(next, item->of, about)) {
+        if (is_to_be || has_choice(item) || !was_wanted(next, item->of, about)) {
             choose(next, item, about);
         }
+    }
+}
+
+static void keep(const reload *next, reload_audience *item, reload_toolset *about)
+{
+    if (item->kept == NULL) {
+        item->kept = calloc(next->toolset_count + 1, sizeof(reload_toolset *));
+    }
+    if (item->kept != NULL && item->kept_count < next->toolset_count) {
+        item->kept[item->kept_count++] = about;
     }
 }
 
@@ -80,7 +97,7 @@ static void choose_new(const reload *next, reload_audience *item, reload_toolset
     if (hub_exposure_source(exposure, hub_str_of(hub_toolset_key(about->toolset))) == NULL &&
         hub_startup_wants(item->of->settings, reload_settings(about)) &&
         (is_another_try || !was_wanted(next, item->of, about))) {
-        choose(next, item, about);
+        (has_choice(item) ? keep : choose)(next, item, about);
     }
 }
 
@@ -301,7 +318,9 @@ static hub_err make_exposure(const reload *next, reload_audience *item, hub_base
         sources[i] = reload_source(about);
     }
     hub_err err = hub_profile_make_exposure(next->hub, base, next->settings, own, sources,
-                                            item->count, &item->exposure, reterr);
+                                            item->count,
+                                            hub_choice_of(hub_manager_of(item->audience)),
+                                            &item->exposure, reterr);
     free(sources);
     if (err != HUB_OK) {
         hub_error_prefix(reterr, "profile \"%s\"", own->name);
@@ -337,6 +356,7 @@ void reload_drop_profiles(reload *next)
         for (size_t k = 0; k < item->audience_count; k++) {
             hub_exposure_destroy(item->audiences[k].exposure);
             free(item->audiences[k].choice);
+            free(item->audiences[k].kept);
         }
         free(item->audiences);
         if (item->is_new && !next->is_done) {
@@ -349,6 +369,17 @@ void reload_drop_profiles(reload *next)
 
 /* ---- making them current --------------------------------------------------------------------- */
 
+static void take_kept(const reload_audience *item)
+{
+    for (size_t i = 0; i < item->kept_count; i++) {
+        hub_str key = hub_str_of(hub_toolset_key(item->kept[i]->toolset));
+        if (hub_choice_keep(hub_manager_of(item->audience), key) != HUB_OK) {
+            hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_STR("toolset", key),
+                    HUB_F_TEXT("reason", "out of memory"));
+        }
+    }
+}
+
 static void take_profile(const reload *next, reload_profile *item, const hub_settings *old)
 {
     hub_profile *profile = item->profile;
@@ -357,6 +388,7 @@ static void take_profile(const reload *next, reload_profile *item, const hub_set
         hub_exposure_replace(hub_audience_exposure(item->audiences[i].audience),
                              item->audiences[i].exposure);
         item->audiences[i].exposure = NULL;
+        take_kept(&item->audiences[i]);
     }
     if (item->skipped.count > 0) {
         hub_log(HUB_LOG_WARNING, "toolset.skipped",

@@ -12,8 +12,8 @@
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/notices/notifier.h"
+#include "hub/meta/cursor.h"
 #include "hub/report/gathered.h"
-#include "hub/router/cursor.h"
 
 _Static_assert(HUB_SHOWN_SPANS <= HUB_FRAME_ITEMS, "a page fits into an answer");
 

@@ -4,8 +4,8 @@
  * the hub's key. Nothing is stored, and paging survives a change of the list. Thread: [loop].
  * spec: MCP 2026-07-28 server/utilities/pagination
  */
-#ifndef HUB_HUB_ROUTER_CURSOR_H
-#define HUB_HUB_ROUTER_CURSOR_H
+#ifndef HUB_HUB_META_CURSOR_H
+#define HUB_HUB_META_CURSOR_H
 
 #include "base/buf.h"
 #include "base/limits.h"

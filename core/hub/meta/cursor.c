@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hub/router/cursor.h"
+#include "hub/meta/cursor.h"
 
 #include "base/digest.h"
 #include "hub/kernel/hub.h"

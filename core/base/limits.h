@@ -48,6 +48,17 @@
 #define HUB_LIMIT_META_PAGE_ENTRIES 1000
 #define HUB_LIMIT_META_PAGE_BYTES   (16u * 1024)
 
+/* Saved toolsets: a name is a word, and a list of them what a person can look through. What a model
+ * builds is what fits its context; what a person writes may be more. A description is counted in
+ * characters, and tools that a pattern found are those of some servers. */
+#define HUB_LIMIT_SAVED_NAME_LEAST        2
+#define HUB_LIMIT_SAVED_NAME_BYTES        50
+#define HUB_LIMIT_SAVED_DESCRIPTION_CHARS 200
+#define HUB_LIMIT_SAVED_TOOLS             1000
+#define HUB_LIMIT_SAVED_TOOLS_BUILT       100
+#define HUB_LIMIT_SAVED_PER_OWNER         200
+#define HUB_LIMIT_SAVED_FILE_BYTES        (1024u * 1024)
+
 /* What is looked for in them: bytes and words of a query, and comparisons of bytes for one page, which
  * ends there. Ten thousand tools with ordinary descriptions take a few pages. */
 #define HUB_LIMIT_QUERY_BYTES 256

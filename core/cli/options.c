@@ -135,6 +135,8 @@ static const option_row OPTIONS[] = {
      "serve other machines without authentication"},
     {"--profile", KIND_TEXT, AT(profile), 0, HUBS, "NAME",
      "use this profile of the manifest (serve: over stdio and --unix)"},
+    {"--equip", KIND_TEXT, AT(overrides.equip), 0, HUBS, "NAME",
+     "equip this saved toolset from the start"},
     {"--no-meta-tools", KIND_FLAG, AT(overrides.no_meta_tools), 0, HUBS, NULL,
      "leave out the hub's own tools, such as enable_toolset"},
     {"--allow-writable-plugins", KIND_FLAG, AT(overrides.allow_writable), 0,

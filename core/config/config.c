@@ -296,6 +296,7 @@ static hub_err finish(hub_config_reader *reader, const hub_config_overrides *ove
     if (err == HUB_OK) {
         hub_config_offer_results(reader);
     }
+    hub_config_finish_saved(reader);
     reader->config.warnings = reader->warnings;
     reader->config.warning_count = reader->warning_count;
     return err;

@@ -71,6 +71,7 @@ typedef struct hub_config_overrides {
     const char *startup;    /* --startup dynamic|static */
     const char *max_active; /* text of --max-active */
     const char *naming;     /* text of --naming */
+    const char *equip;      /* --equip */
     const char *log_level;
     const char *log_format;
     hub_names http;          /* each --http; with `sockets`, instead of the manifest's listeners */

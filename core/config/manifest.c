@@ -347,6 +347,14 @@ static const hub_config_word EXPOSES[] = {
                    "{\"$ref\":\"#/$defs/toolset_key\"}}]}",                                        \
          .example = "[git, docs]",                                                                 \
          .is_comment = true},                                                                      \
+        {.name = "equip",                                                                          \
+         .kind = HUB_CONFIG_TEXT,                                                                  \
+         .read = hub_config_read_equip,                                                            \
+         .offset = (at) + PROFILE(equip),                                                          \
+         .about = "The saved toolset that is equipped from the start, for all who choose no "      \
+                  "other: one of the manifest, or one of the store.",                              \
+         .example = "dev-essentials",                                                              \
+         .is_comment = true},                                                                      \
         {.name = "active_set",                                                                     \
          .kind = HUB_CONFIG_CHOICE,                                                                \
          .offset = (at) + PROFILE(has_set_per_session),                                            \
@@ -361,7 +369,8 @@ static const hub_config_word EXPOSES[] = {
          .fallback = HUB_META_UNSAID,                                                              \
          .about = "Groups of tools of the hub's own. toolsets (true, and the default unless the "  \
                   "start is static): list, describe, enable and disable toolsets; of a static "    \
-                  "start list alone. search: find tools by words, and call them. false, or []: "   \
+                  "start list alone. saved: build toolsets of any tools, and equip them. search: " \
+                  "find tools by words, and call them. false, or []: "                             \
                   "none.",                                                                         \
          .schema = HUB_CONFIG_META_TOOLS_SCHEMA,                                                   \
          .example = "[toolsets]"},                                                                 \
@@ -523,7 +532,7 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
      .kind = HUB_CONFIG_MAP,
      .keys = HUB_KEYS,
      .about = "Who the hub is, and what it shows at /mcp and on stdio. Profiles start from the "
-              "last six keys."},
+              "last seven keys."},
     {.name = "modules",
      .kind = HUB_CONFIG_MAP,
      .keys = MODULE_KEYS,
@@ -540,6 +549,25 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
      .kind = HUB_CONFIG_MAP,
      .keys = HUB_POLICY_KEYS,
      .about = "What may be exposed at all: for all profiles, before their own policy."},
+    {.name = "saved_toolsets",
+     .kind = HUB_CONFIG_OTHER,
+     .read = hub_config_read_saved,
+     .about = "Selections of tools of any toolsets, by name, which clients may equip and nobody "
+              "changes: a list of ids, TOOLSET:TOOL, or a map with tools and description. See "
+              "docs/SAVED-TOOLSETS.md.",
+     .schema = "{\"type\":\"object\",\"propertyNames\":{\"pattern\":\"^[a-z0-9-]{2,50}$\"},"
+               "\"additionalProperties\":{\"anyOf\":[{\"type\":\"array\",\"minItems\":1},{\"type\":"
+               "\"object\",\"required\":[\"tools\"],\"properties\":{\"description\":{\"type\":"
+               "\"string\"},\"tools\":{\"type\":\"array\",\"minItems\":1}}}]}}",
+     .example = "{dev-essentials: [git:status, docs:search]}",
+     .is_comment = true},
+    {.name = "toolset_files",
+     .kind = HUB_CONFIG_FOLDERS,
+     .read = hub_config_read_saved_files,
+     .about = "Files with one such selection each, or folders of them (*.json, *.yaml), relative "
+              "to the manifest's folder: for those that a team keeps in git.",
+     .example = "[toolsets]",
+     .is_comment = true},
     {.name = "profiles",
      .kind = HUB_CONFIG_MAP_OF,
      .read = read_profiles,

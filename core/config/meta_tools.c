@@ -4,6 +4,7 @@
 
 static const hub_config_word GROUPS[] = {
     {"toolsets", HUB_META_TOOLSETS, false},
+    {"saved", HUB_META_SAVED, false},
     {"search", HUB_META_SEARCH, false},
     {.word = NULL},
 };

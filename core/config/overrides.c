@@ -86,6 +86,8 @@ static const flag PROFILE_FLAGS[] = {
       .read = hub_config_read_word,
       .offset = DRAFT(profile.naming),
       .words = HUB_CONFIG_NAMINGS}},
+    {OVERRIDE(equip),
+     {.name = "--equip", .read = hub_config_read_equip, .offset = DRAFT(profile.equip)}},
 };
 
 static const list_flag PROFILE_LISTS[] = {

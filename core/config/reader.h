@@ -102,6 +102,8 @@ typedef struct hub_config_reader {
     hub_listen_settings *listens;     /* of the last file that has any, or of the command line */
     const hub_node **listen_nodes;    /* by the same index */
     size_t listen_count;
+    hub_saved_settings *saved; /* sorted at the end */
+    size_t saved_count;
     bool is_listed; /* some file says what there is to serve, be it nothing */
     const char **warnings;
     size_t warning_count;
@@ -208,7 +210,16 @@ hub_err hub_config_read_meta_tools(hub_config_reader *reader, const hub_node *no
                                    const hub_config_key *key, void *target);
 #define HUB_CONFIG_META_TOOLS_SCHEMA                                                               \
     "{\"anyOf\":[{\"type\":\"boolean\"},{\"type\":\"array\",\"items\":{\"enum\":[\"toolsets\","    \
-    "\"search\"]}}]}"
+    "\"saved\",\"search\"]}}]}"
+
+/* saved.c: saved toolsets of the manifest, and of files; which one a profile equips. */
+hub_err hub_config_read_saved(hub_config_reader *reader, const hub_node *node,
+                              const hub_config_key *key, void *target);
+hub_err hub_config_read_saved_files(hub_config_reader *reader, const hub_node *node,
+                                    const hub_config_key *key, void *target);
+hub_err hub_config_read_equip(hub_config_reader *reader, const hub_node *node,
+                              const hub_config_key *key, void *target); /* const char * */
+void hub_config_finish_saved(hub_config_reader *reader);
 
 /* cache.c: where catalogs are remembered, when all files have been read. */
 HUB_MUST_CHECK hub_err hub_config_finish_cache(hub_config_reader *reader);

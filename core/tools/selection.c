@@ -27,16 +27,7 @@ static int compare(const void *a, const void *b)
     return order != 0 ? order : left->tool.ptr < right->tool.ptr ? -1 : 1;
 }
 
-static hub_str put(char **at, hub_str text)
-{
-    hub_str copy = {.ptr = *at, .len = text.len};
-    memcpy(*at, text.len > 0 ? text.ptr : "", text.len);
-    *at += text.len;
-    return copy;
-}
-
-hub_err hub_selection_create(const hub_selected *items, size_t count,
-                             hub_selection **ret_selection)
+hub_err hub_selection_create(const hub_selected *items, size_t count, hub_selection **ret_selection)
 {
     size_t bytes = 1;
     for (size_t i = 0; i < count; i++) {
@@ -53,8 +44,8 @@ hub_err hub_selection_create(const hub_selected *items, size_t count,
     *made = (hub_selection){.refs = 1, .names = names};
     for (size_t i = 0; i < count; i++) {
         made->items[i] = items[i];
-        made->items[i].toolset = put(&at, items[i].toolset);
-        made->items[i].tool = put(&at, items[i].tool);
+        made->items[i].toolset = hub_str_put(&at, items[i].toolset);
+        made->items[i].tool = hub_str_put(&at, items[i].tool);
     }
     if (count > 0) {
         qsort(made->items, count, sizeof made->items[0], compare);
@@ -114,8 +105,7 @@ static size_t find_place(const hub_selection *selection, hub_str toolset, hub_st
 const hub_selected *hub_selection_find(const hub_selection *selection, hub_str toolset,
                                        hub_str tool)
 {
-    const hub_selected *found =
-        hub_selection_at(selection, find_place(selection, toolset, tool));
+    const hub_selected *found = hub_selection_at(selection, find_place(selection, toolset, tool));
     return found != NULL && compare_names(toolset, tool, found) == 0 ? found : NULL;
 }
 

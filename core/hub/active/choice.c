@@ -333,47 +333,41 @@ hub_err hub_choice_make(hub_manager *manager, hub_selection *selection, hub_str 
     return err == HUB_OK ? manager_begin(manager, operation, meta, reterr) : err;
 }
 
-typedef struct at_once {
-    hub_err err;
-    hub_error *why;
-} at_once;
-
-static void on_made_now(void *ctx, const hub_choice_outcome *outcome)
+static void log_skipped(const hub_operation *operation)
 {
-    at_once *now = ctx;
-    now->err = outcome->err;
-    if (outcome->err != HUB_OK) {
-        (void)hub_fail(now->why, outcome->err, "%s", outcome->why);
-    }
-    for (size_t i = 0; i < outcome->count; i++) {
-        if (outcome->toolsets[i].err != HUB_OK) {
+    for (size_t i = 0; i < operation->count; i++) {
+        if (operation->results[i].err != HUB_OK) {
             hub_log(HUB_LOG_WARNING, "toolset.skipped",
-                    HUB_F_STR("toolset", outcome->toolsets[i].toolset),
-                    HUB_F_TEXT("reason", outcome->toolsets[i].why.text));
+                    HUB_F_STR("toolset", operation->results[i].toolset),
+                    HUB_F_TEXT("reason", operation->results[i].why.text));
         }
     }
 }
 
-hub_err hub_choice_make_now(hub_manager *manager, hub_selection *selection, hub_error *reterr)
+void choice_run_now(hub_operation *operation)
 {
-    at_once now = {.err = HUB_OK, .why = reterr};
-    hub_operation *operation = NULL;
-    if (manager->enabling != NULL) {
-        return hub_fail(reterr, HUB_EBUSY, "registration operation in progress");
-    }
-    hub_err err = create(manager, selection, on_made_now, &now, &operation, reterr);
-    if (err != HUB_OK) {
-        return err;
-    }
+    hub_manager *manager = operation->manager;
     bool was_resting = manager->is_resting;
+    operation->is_asked = false;
     manager_wake(manager);
     manager_use_now(operation);
     if (choice_commit(operation)) {
         manager_ask_eager(operation);
+        log_skipped(operation);
     }
     manager_rest_again(manager, was_resting);
     hub_operation_done(operation);
-    return now.err;
+}
+
+hub_err hub_choice_make_now(hub_manager *manager, hub_selection *selection,
+                            hub_choice_on_done *on_done, void *ctx, hub_error *reterr)
+{
+    hub_operation *operation = NULL;
+    hub_err err = create(manager, selection, on_done, ctx, &operation, reterr);
+    if (err == HUB_OK) {
+        manager_run_or_queue(manager, operation, HUB_STR_EMPTY);
+    }
+    return err;
 }
 
 /* ---- the end of a choice --------------------------------------------------------------------- */
@@ -381,8 +375,7 @@ hub_err hub_choice_make_now(hub_manager *manager, hub_selection *selection, hub_
 hub_err hub_choice_end(hub_manager *manager, hub_str meta, hub_choice_on_done *on_done, void *ctx,
                        hub_error *reterr)
 {
-    hub_operation *operation =
-        hub_operation_create(manager, manager->audience, NULL, 0, NULL, ctx);
+    hub_operation *operation = hub_operation_create(manager, manager->audience, NULL, 0, NULL, ctx);
     if (operation == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }

@@ -34,10 +34,12 @@ typedef void hub_choice_on_done(void *ctx, const hub_choice_outcome *outcome);
 HUB_MUST_CHECK hub_err hub_choice_make(hub_manager *manager, hub_selection *selection, hub_str meta,
                                        hub_choice_on_done *on_done, void *ctx, hub_error *reterr);
 
-/* The same at once: without waiting for catalogs, without telling clients; what cannot be used is
- * left out. For whoever starts, or follows a selection that has become another.
- * errors:  those of hub_choice_outcome, HUB_EBUSY, HUB_ENOMEM */
+/* The same without waiting for catalogs, and without telling clients, now or when the operation in
+ * progress has ended: for whoever starts, or follows a selection that has become another. What cannot
+ * be used is left out, and logged. Told once, possibly before this returns.
+ * errors:  HUB_ENOMEM: on_done is not told */
 HUB_MUST_CHECK hub_err hub_choice_make_now(hub_manager *manager, hub_selection *selection,
+                                           hub_choice_on_done *on_done, void *ctx,
                                            hub_error *reterr);
 
 /* Show what is enabled again, now or when the operation in progress has ended. Nothing chosen is fine.

@@ -81,9 +81,8 @@ static void use_item(hub_operation *operation, size_t at, size_t active)
     if (result->err != HUB_OK) {
         return;
     }
-    result->is_unchanged =
-        hub_operation_repeats(operation, at) ||
-        (!manager_is_choice(operation) && is_active(manager, result->toolset));
+    result->is_unchanged = hub_operation_repeats(operation, at) ||
+                           (!manager_is_choice(operation) && is_active(manager, result->toolset));
     if (!result->is_unchanged) {
         result->err = manager_admit(manager, result->toolset, active, &result->why);
     }
@@ -264,7 +263,9 @@ static void run_disable(hub_operation *operation);
 
 static void run(hub_operation *operation)
 {
-    if (manager_is_choice(operation)) {
+    if (manager_is_choice(operation) && operation->selection != NULL) {
+        choice_run_now(operation);
+    } else if (manager_is_choice(operation)) {
         choice_run_end(operation);
     } else {
         run_disable(operation);

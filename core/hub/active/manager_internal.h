@@ -55,6 +55,9 @@ bool choice_has_failed(const hub_operation *operation);
 /* Show the selection of an operation whose toolsets are used. False: give them back. */
 bool choice_commit(hub_operation *operation);
 
+/* Make a choice at once, and tell who wants to know. */
+void choice_run_now(hub_operation *operation);
+
 /* End the choice, and tell who wants to know. */
 void choice_run_end(hub_operation *operation);
 

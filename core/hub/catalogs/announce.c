@@ -53,6 +53,13 @@ static void add_extensions(totals *sum, const hub_source *const *sources, size_t
     }
 }
 
+/* The hub itself says what becomes of a saved toolset that is equipped. */
+static bool says_something(const hub_exposure *exposure)
+{
+    const hub_catalog *own = hub_exposure_own_tools(exposure);
+    return own != NULL && hub_catalog_find(own, HUB_STR("equip-toolset")) != NULL;
+}
+
 static totals add_up(const hub_exposure *exposure)
 {
     totals sum = {.resources = false};
@@ -75,6 +82,7 @@ static totals add_up(const hub_exposure *exposure)
         sum.extends_tasks = sum.extends_tasks || is_open || can->extends_tasks;
         add_extensions(&sum, sources, i);
     }
+    sum.logs = sum.logs || says_something(exposure);
     return sum;
 }
 

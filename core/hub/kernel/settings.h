@@ -80,6 +80,7 @@ typedef struct hub_toolset_settings {
 enum {
     HUB_META_TOOLSETS = 0x1, /* look at toolsets, enable and disable them */
     HUB_META_UNSAID = 0x2,   /* nobody said which: none where the start is static, else toolsets */
+    HUB_META_SAVED = 0x10,   /* build saved toolsets, and equip them */
     HUB_META_SEARCH = 0x4,   /* find tools by words, and call them */
     HUB_META_RESULTS = 0x8,  /* read results that are kept; where any may be */
 };
@@ -93,6 +94,7 @@ typedef struct hub_profile_settings {
     hub_policy_rules policy;  /* the hub's own policy applies first */
     unsigned meta_tools;      /* groups of the hub's own tools: HUB_META_… */
     bool lists_search;        /* expose: search — the tools that search are all that is listed */
+    const char *equip;        /* the saved toolset that is equipped at start; NULL: none */
     bool has_set_per_session; /* a legacy session's choice of toolsets is its own */
     const char *source;       /* "FILE:LINE: KEY", of what says how it starts; NULL: no file does */
 } hub_profile_settings;
@@ -238,6 +240,13 @@ typedef struct hub_generation {
     void (*destroy)(struct hub_generation *generation);
 } hub_generation;
 
+/* A saved toolset of a manifest, or of a file that it names: read-only for all. */
+typedef struct hub_saved_settings {
+    const char *name;
+    const char *document; /* JSON, as hub/saved/document.h has it */
+    const char *source;   /* "FILE:LINE" */
+} hub_saved_settings;
+
 typedef struct hub_settings {
     hub_generation *generation; /* NULL: they outlive whoever holds them */
     const char *name;           /* serverInfo.name */
@@ -256,6 +265,8 @@ typedef struct hub_settings {
     bool toolsets_listed; /* false: no file names any toolset, so every module found is one … */
     bool (*is_enabled)(const char *key); /* … unless this says no; NULL: all are */
     hub_policy_rules policy;
+    const hub_saved_settings *saved; /* sorted by name */
+    size_t saved_count;
     const hub_profile_settings *profiles;
     size_t profile_count; /* at least 1 */
     const hub_listen_settings *listens;

@@ -42,7 +42,7 @@ static hub_err read_query(hub_meta_page *asked, hub_str raw, hub_error *reterr)
 }
 
 hub_err hub_meta_page_begin(hub_meta_page *asked, hub_call *call, hub_str arguments, size_t usual,
-                          hub_buf *out, hub_error *reterr)
+                            hub_buf *out, hub_error *reterr)
 {
     uint64_t limit = usual;
     hub_str cursor = hub_json_get(arguments, HUB_STR("cursor"));

@@ -19,6 +19,7 @@
 #include "hub/router/meta_tools.h"
 #include "hub/router/router.h"
 #include "hub/router/stations.h"
+#include "hub/saved/saved.h"
 #include "state/secrets.h"
 #include "tools/naming.h"
 
@@ -110,6 +111,7 @@ static void adopt_module(hub_orchestrator *hub, const hub_module *module)
                               hub_str_of(hub_toolset_settings_of(toolset)->key));
         }
     }
+    hub_saved_review(hub);
 }
 
 static void rebind(hub_orchestrator *hub, const hub_module *module)
@@ -298,6 +300,7 @@ hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr)
         if (err != HUB_OK) {
             return err;
         }
+        hub_saved_start(hub_profile_at(hub, i));
     }
     hub_misnamed_log(hub);
     hub_error why = {.code = HUB_OK};

@@ -14,6 +14,7 @@
 #include "hub/reload/reload_internal.h"
 #include "hub/report/misnamed.h"
 #include "hub/report/reload_state.h"
+#include "hub/saved/saved.h"
 #include "tools/naming.h"
 
 #include <stdio.h>
@@ -426,5 +427,8 @@ hub_err hub_reload(hub_orchestrator *hub, const hub_settings *settings,
         hub_misnamed_log(hub);
     }
     drop(&next);
+    if (err == HUB_OK) {
+        hub_saved_review(hub);
+    }
     return err;
 }

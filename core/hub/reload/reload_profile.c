@@ -317,10 +317,9 @@ static hub_err make_exposure(const reload *next, reload_audience *item, hub_base
         const reload_toolset *about = item->choice[i];
         sources[i] = reload_source(about);
     }
-    hub_err err = hub_profile_make_exposure(next->hub, base, next->settings, own, sources,
-                                            item->count,
-                                            hub_choice_of(hub_manager_of(item->audience)),
-                                            &item->exposure, reterr);
+    hub_err err = hub_profile_make_exposure(
+        next->hub, base, next->settings, own, sources, item->count,
+        hub_choice_of(hub_manager_of(item->audience)), &item->exposure, reterr);
     free(sources);
     if (err != HUB_OK) {
         hub_error_prefix(reterr, "profile \"%s\"", own->name);

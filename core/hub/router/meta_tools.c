@@ -18,6 +18,7 @@
 #include "hub/router/meta_tools_look.h"
 #include "hub/results/read.h"
 #include "hub/router/meta_tools_search.h"
+#include "hub/saved/tools.h"
 
 #include <stdlib.h>
 
@@ -35,11 +36,19 @@ typedef struct pending_change {
 } pending_change;
 
 /* What has become of a toolset that is as it was asked to be. */
-static void add_outcome(hub_buf *text, const hub_manager_result *result, bool enabling)
+static void add_outcome(hub_buf *text, const hub_manager_result *result, bool enabling,
+                        hub_str equipped)
 {
     const char *again = result->is_unchanged ? "already " : "";
     hub_buf_printf(text, "toolset \"" HUB_STR_FMT "\" is ", HUB_STR_ARG(result->toolset));
-    if (!enabling) {
+    if (result->is_kept) {
+        hub_buf_printf(text,
+                       "%s, which counts when the saved toolset \"" HUB_STR_FMT
+                       "\" is unequipped: while \"" HUB_STR_FMT
+                       "\" is equipped, its tools are shown and no others",
+                       enabling ? "enabled" : "disabled", HUB_STR_ARG(equipped),
+                       HUB_STR_ARG(equipped));
+    } else if (!enabling) {
         hub_buf_add(text, result->is_unchanged ? HUB_STR("not enabled: there is nothing to disable")
                                                : HUB_STR("disabled: its tools are gone"));
     } else if (result->is_down) {
@@ -59,7 +68,8 @@ static void add_outcome(hub_buf *text, const hub_manager_result *result, bool en
 }
 
 /* An object, which is not closed yet. */
-static void add_result(hub_buf *out, const hub_manager_result *result, bool enabling)
+static void add_result(hub_buf *out, const hub_manager_result *result, bool enabling,
+                       hub_str equipped)
 {
     hub_buf text;
     hub_buf masked;
@@ -74,10 +84,10 @@ static void add_result(hub_buf *out, const hub_manager_result *result, bool enab
                        hub_meta_is_retryable(result->err) ? "true" : "false");
     } else {
         bool is_ready = !result->is_starting && !result->is_down;
-        add_outcome(&text, result, enabling);
+        add_outcome(&text, result, enabling, equipped);
         hub_buf_add(out,
                     is_ready ? HUB_STR(",\"ok\":true") : HUB_STR(",\"ok\":true,\"ready\":false"));
-        if (enabling) {
+        if (enabling && !result->is_kept) {
             hub_json_add_key(out, HUB_STR("toolCount"));
             hub_buf_add_u64(out, result->tool_count);
         }
@@ -114,7 +124,7 @@ static hub_manager_result for_asker(const hub_call *call, const hub_manager_resu
 }
 
 static void add_batch(hub_buf *out, const hub_call *call, const hub_manager_result *results,
-                      size_t count, bool enabling)
+                      size_t count, bool enabling, hub_str equipped)
 {
     size_t good = 0;
     for (size_t i = 0; i < count; i++) {
@@ -130,7 +140,7 @@ static void add_batch(hub_buf *out, const hub_call *call, const hub_manager_resu
     for (size_t i = 0; i < count; i++) {
         hub_manager_result own = for_asker(call, &results[i]);
         hub_json_add_comma(out);
-        add_result(out, &own, enabling);
+        add_result(out, &own, enabling, equipped);
         hub_buf_add_char(out, '}');
     }
     hub_buf_add_char(out, ']');
@@ -155,6 +165,7 @@ static void on_changed(void *ctx, const hub_manager_result *results, size_t coun
     pending_change *pending = ctx;
     hub_call *call = hub_call_find(pending->calls, pending->call, NULL);
     bool is_any = has_any(results, count);
+    hub_str equipped = hub_saved_equipped_by(pending->audience).name;
     if (pending->single && !is_any) {
         if (call != NULL) {
             hub_meta_reply_failure(call, results[0].err, results[0].why.text);
@@ -166,9 +177,9 @@ static void on_changed(void *ctx, const hub_manager_result *results, size_t coun
     pending->is_failure = !is_any;
     if (pending->single) {
         hub_manager_result own = for_asker(call, &results[0]);
-        add_result(&pending->answer, &own, pending->enabling);
+        add_result(&pending->answer, &own, pending->enabling, equipped);
     } else {
-        add_batch(&pending->answer, call, results, count, pending->enabling);
+        add_batch(&pending->answer, call, results, count, pending->enabling, equipped);
     }
     if (is_any) {
         hub_remember_keep(pending->audience, on_kept, pending);
@@ -283,6 +294,7 @@ static const struct {
     const hub_meta_tool *tools;
 } GROUPS[] = {
     {HUB_META_TOOLSETS, TOOLSETS_TOOLS},
+    {HUB_META_SAVED, HUB_SAVED_TOOLS},
     {HUB_META_SEARCH, HUB_META_SEARCH_TOOLS},
     {HUB_META_RESULTS, HUB_META_RESULTS_TOOLS},
 };

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/line.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -10,6 +11,7 @@
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/report/describe.h"
+#include "hub/saved/saved.h"
 #include "hub/meta/page.h"
 
 #include <stdio.h>
@@ -113,8 +115,8 @@ static void list_toolsets(hub_meta_page *asked)
         }
         total++;
         active += hub_exposure_source(asked->sight.exposure, key) != NULL;
-        if (!asked->is_full && hub_meta_page_is_behind(asked, key) && hub_meta_page_goes_to(asked, key) &&
-            matches_toolset(asked, toolset)) {
+        if (!asked->is_full && hub_meta_page_is_behind(asked, key) &&
+            hub_meta_page_goes_to(asked, key) && matches_toolset(asked, toolset)) {
             hub_meta_page_entry(asked);
             hub_buf_add_char(asked->out, '{');
             add_toolset(asked, toolset, HUB_LIMIT_SUMMARY_BYTES);
@@ -131,8 +133,13 @@ hub_err hub_meta_list_toolsets(hub_call *call, hub_str arguments, hub_buf *out, 
     hub_meta_page asked = {.name = {"list_toolsets"}};
     hub_err err = hub_meta_page_begin(&asked, call, arguments, USUAL, out, reterr);
     if (err == HUB_OK) {
+        hub_str equipped = hub_saved_equipped_by(hub_session_audience(hub_call_session(call))).name;
         hub_buf_add_char(out, '{');
         list_toolsets(&asked);
+        if (equipped.len > 0) {
+            hub_json_add_key(out, HUB_STR("equipped"));
+            hub_json_add_string(out, equipped);
+        }
         hub_buf_add_char(out, '}');
     }
     hub_meta_page_fini(&asked);
@@ -274,7 +281,8 @@ static void list_tools(hub_meta_page *asked)
     }
     hub_meta_page_open(asked, "tools");
     for (const hub_entry *entry = hub_shown_next(tools, &at);
-         entry != NULL && hub_meta_page_goes_to(asked, entry->canonical); entry = hub_shown_next(tools, &at)) {
+         entry != NULL && hub_meta_page_goes_to(asked, entry->canonical);
+         entry = hub_shown_next(tools, &at)) {
         if (hub_meta_page_matches_tool(asked, entry, &scratch)) {
             hub_meta_page_entry(asked);
             hub_json_add_string(asked->out, entry->exposed);

@@ -68,6 +68,10 @@ static const hub_entry *find_now(const search *asked, hub_str toolset, hub_str n
     if (!hub_exposure_tools_of(asked->sight.exposure, toolset, &part)) {
         return NULL;
     }
+    if (hub_exposure_selection(asked->sight.exposure) != NULL &&
+        hub_sight_find_own(asked->sight, HUB_KIND_TOOL, toolset, name) == NULL) {
+        return NULL; /* what is equipped does not have it */
+    }
     size_t at = hub_section_find_own(part.section, name);
     if (at == part.section->count || !hub_mask_has(part.bits, at) ||
         !hub_sight_has(asked->sight, part.section->entries[at].item)) {

@@ -26,6 +26,7 @@
 #include "hub/report/reload_state.h"
 #include "hub/report/status.h"
 #include "hub/results/results.h"
+#include "hub/saved/saved.h"
 #include "hub/search/finder.h"
 #include "hub/tasks/tasks.h"
 
@@ -55,6 +56,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_LOGGING_STATION,    /* the level that it wants */
     &HUB_REISSUE_STATION,    /* kept, in case that it has to be made again */
     &HUB_ACTIVE_STATION,     /* what is active in which profile */
+    &HUB_SAVED_STATION,      /* … and what was equipped, by name */
     &HUB_REMEMBER_STATION,   /* … and what of it the next start finds */
     &HUB_FINDER_STATION,     /* which tools there are to be found */
     &HUB_PINS_STATION,       /* what is not as somebody has approved it */

@@ -79,8 +79,7 @@ static void assert_shown(const char *exposed, bool is)
     }
 }
 
-static const char *const ESSENTIALS[] = {"git:status", "git:commit", "docker:ps",
-                                         "linear:create"};
+static const char *const ESSENTIALS[] = {"git:status", "git:commit", "docker:ps", "linear:create"};
 
 /* git and docker are enabled, linear and extra are not. */
 static void start_four(puppet puppets[4])
@@ -249,8 +248,8 @@ static void test_digest(void **state)
     fixture_start(&fixture);
     assert_int_equal(hub_definition_digest(HUB_STR(TOOL("status")), meant.digest), HUB_OK);
     assert_int_equal(hub_selection_create(&meant, 1, &selection), HUB_OK);
-    assert_int_equal(hub_choice_make(manager(), selection, HUB_STR_EMPTY, keep_chosen, &first, NULL),
-                     HUB_OK);
+    assert_int_equal(
+        hub_choice_make(manager(), selection, HUB_STR_EMPTY, keep_chosen, &first, NULL), HUB_OK);
     hub_selection_unref(selection);
     assert_shown("git__status", true);
     puppet_instance *git = puppets[0].latest;
@@ -298,9 +297,9 @@ static void test_lock(void **state)
     assert_int_equal(start_enabling(&fixture, &done, &key, 1, NULL), HUB_EBUSY);
     end(&second);
     assert_int_equal(second.times, 0);
-    assert_int_equal(up.latest->api->set_tools(up.latest->host,
-                                               puppet_str("[" TOOL("a") "," TOOL("b") "]")),
-                     PATCHBAY_OK);
+    assert_int_equal(
+        up.latest->api->set_tools(up.latest->host, puppet_str("[" TOOL("a") "," TOOL("b") "]")),
+        PATCHBAY_OK);
     (void)puppet_finish(up.latest, asked, "{}");
     assert_int_equal(first.times, 1);
     assert_int_equal(first.err, HUB_OK);
@@ -332,9 +331,9 @@ static void test_down(void **state)
     assert_shown("git__x", true);
     fixture_settle(&fixture);
     unsigned told = notifications(&fixture);
-    assert_int_equal(up.latest->api->set_tools(up.latest->host,
-                                               puppet_str("[" TOOL("a") "," TOOL("b") "]")),
-                     PATCHBAY_OK);
+    assert_int_equal(
+        up.latest->api->set_tools(up.latest->host, puppet_str("[" TOOL("a") "," TOOL("b") "]")),
+        PATCHBAY_OK);
     assert_shown("up__a", true);
     assert_shown("up__b", false);
     fixture_settle(&fixture);
@@ -359,9 +358,9 @@ static void test_audiences(void **state)
     assert_int_equal(count, 2);
     assert_ptr_equal(hub_choice_of(hub_manager_of(own)), hub_choice_of(manager()));
     hub_selection *selection = select_tools(ONLY, 1);
-    assert_int_equal(hub_choice_make(hub_manager_of(own), selection, HUB_STR_EMPTY, keep_chosen,
-                                     &first, NULL),
-                     HUB_OK);
+    assert_int_equal(
+        hub_choice_make(hub_manager_of(own), selection, HUB_STR_EMPTY, keep_chosen, &first, NULL),
+        HUB_OK);
     hub_selection_unref(selection);
     assert_shown("git__status", true); /* of the profile's own */
     assert_contains(client_list(c, "2"), "git__log");
@@ -383,7 +382,10 @@ static void test_now(void **state)
     fixture_start(&fixture);
     hub_selection *selection = select_tools(ESSENTIALS, 4);
     hub_error why = {.text = ""};
-    assert_int_equal(hub_choice_make_now(manager(), selection, &why), HUB_OK);
+    memset(&first, 0, sizeof first);
+    assert_int_equal(hub_choice_make_now(manager(), selection, keep_chosen, &first, &why), HUB_OK);
+    assert_int_equal(first.times, 1);
+    assert_int_equal(first.err, HUB_OK);
     hub_selection_unref(selection);
     assert_shown("git__status", true);
     assert_shown("git__log", false);

@@ -69,6 +69,13 @@ typedef struct cli_options {
     size_t env_count;
     const char *headers[CLI_MAX_LIST]; /* add: "NAME: VALUE" */
     size_t header_count;
+    const char *owner; /* toolset: the principal whose they are; NULL: local */
+    bool shares;       /* toolset: for all */
+    enum {
+        CLI_SAVES_NOT,
+        CLI_SAVES_CHOICE, /* toolset: a hub of one's own has its tools … */
+        CLI_SAVES,        /* … and starts nothing that is not asked for */
+    } saves;
     bool disabled;      /* add: it is switched off */
     const char *format; /* export: what for; NULL: not said */
     const char *from;   /* call: whose block it is; NULL: none */
@@ -217,6 +224,7 @@ int cli_module_host(cli_options *options);
 int cli_token(cli_options *options);
 int cli_state(cli_options *options);
 int cli_secret(cli_options *options);
+int cli_toolset(cli_options *options);
 int cli_access(cli_options *options);
 int cli_lock(cli_options *options);
 int cli_approve(cli_options *options);

@@ -5,6 +5,7 @@
  * reads, and by the manifest. No server is started for it: what was never learned is not offered.
  */
 #include "cli/cli.h"
+#include "cli/toolset_documents.h"
 
 #include "hub/kernel/hub.h"
 #include "hub/kernel/sight.h"
@@ -144,6 +145,22 @@ static void offer_toolsets(const command_line *line)
     cli_local_close(local);
 }
 
+static void offer_name(void *ctx, hub_str name, hub_str about)
+{
+    offer(ctx, name, about);
+}
+
+/* Names of saved toolsets. */
+static void offer_saved(const command_line *line)
+{
+    static const cli_options NO_OPTIONS = {.owner = NULL};
+    cli_local *local = open_hub(line);
+    if (local != NULL) {
+        cli_saved_each_name(&NO_OPTIONS, local, offer_name, (void *)(uintptr_t)line);
+    }
+    cli_local_close(local);
+}
+
 static void offer_commands(const command_line *line)
 {
     for (const cli_command *command = CLI_COMMANDS; command->name != NULL; command++) {
@@ -192,6 +209,8 @@ static void offer_value(command_line *line, const cli_option *option)
                 offer(line, hub_str_of(word->word), HUB_STR_EMPTY);
             }
         }
+    } else if (strcmp(option->name, "--equip") == 0) {
+        offer_saved(line);
     } else if (has_word(option->value, "A,B")) {
         offer_list_of_toolsets(line);
     } else if (has_word(option->value, "DIR")) {
@@ -225,6 +244,8 @@ static void offer_argument(command_line *line)
         offer_tools(line);
     } else if (strcmp(line->command->name, "approve") == 0) {
         offer_toolsets(line);
+    } else if (strcmp(line->command->name, "toolset") == 0 && line->count > 2) {
+        offer_saved(line);
     } else if (line->count <= 2 && cli_verb_next(&at, &verb)) {
         offer_verbs(line);
     } else if (has_word(synopsis, "FILE")) {

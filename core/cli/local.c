@@ -25,13 +25,19 @@ struct cli_local {
     hub_config *config;
     hub_orchestrator *hub;
     hub_session *session;
-    const char *profile; /* NULL: the default one */
+    const char *profile;                /* NULL: the default one */
+    hub_identity owner;                 /* who asks; name NULL: whoever is at this machine */
+    hub_profile_settings *own_profiles; /* instead of the configuration's; or NULL */
     uint64_t last_id;
     hub_buf answer; /* to the last request, once is_answered */
     bool is_answered;
     bool is_read; /* `message` is what the answer says */
     hub_message message;
 };
+
+/* Who may write to the store may do what an administrator may. */
+static const char *const ADMIN_SCOPES[] = {"admin"};
+static const hub_names ADMIN = {.items = ADMIN_SCOPES, .count = 1, .set = true};
 
 static const char *const *environment(void)
 {
@@ -187,11 +193,37 @@ static hub_err take_message(hub_port *port, const hub_outgoing *message)
 
 static const hub_port_ops PORT = {.send = take_message};
 
+/* Have the tools for saved toolsets in every profile; start nothing that is not asked for, unless it is
+ * about what has been chosen, which depends on what is there without. */
+static int offer_saved(cli_local *local, bool is_choice)
+{
+    hub_settings *settings = &local->config->settings;
+    hub_profile_settings *profiles = calloc(settings->profile_count, sizeof *profiles);
+    if (profiles == NULL) {
+        cli_complain("out of memory");
+        return EXIT_INTERNAL;
+    }
+    for (size_t i = 0; i < settings->profile_count; i++) {
+        profiles[i] = settings->profiles[i];
+        profiles[i].meta_tools |= HUB_META_SAVED;
+        profiles[i].lists_search = false;
+        if (!is_choice) {
+            profiles[i].startup = HUB_STARTUP_DYNAMIC;
+            profiles[i].toolsets = (hub_names){.count = 0};
+            profiles[i].equip = NULL;
+        }
+    }
+    local->own_profiles = profiles;
+    settings->profiles = profiles;
+    return EXIT_OK;
+}
+
 static int make_hub(cli_local *local, bool start)
 {
     hub_error why = {.code = HUB_OK};
     hub_session_options session = {.transport = "command line",
-                                   .identity = &HUB_IDENTITY_LOCAL,
+                                   .identity = local->owner.name != NULL ? &local->owner
+                                                                         : &HUB_IDENTITY_LOCAL,
                                    .profile = local->profile,
                                    .port = &local->port};
     hub_err err = hub_orchestrator_create(local->loop, &local->config->settings, &local->hub, &why);
@@ -246,6 +278,10 @@ int cli_local_open(cli_options *options, bool start, cli_local **ret_local)
         return EXIT_INTERNAL;
     }
     local->profile = options->profile;
+    if (options->owner != NULL) {
+        local->owner =
+            (hub_identity){.name = options->owner, .scopes = ADMIN, .claims = HUB_STR_EMPTY};
+    }
     int status = cli_load_config(options, true, &local->config);
     if (status == EXIT_OK) {
         status = cli_join_chain(options, options->tool);
@@ -261,6 +297,11 @@ int cli_local_open(cli_options *options, bool start, cli_local **ret_local)
         settings->asks_anew = options->asks_anew;
         settings->on_step = options->on_step;
         local->loop = hub_loop_new();
+        if (options->saves != CLI_SAVES_NOT) {
+            status = offer_saved(local, options->saves == CLI_SAVES_CHOICE);
+        }
+    }
+    if (status == EXIT_OK) {
         status = local->loop != NULL ? make_hub(local, start) : EXIT_INTERNAL;
     }
     if (status != EXIT_OK) {
@@ -286,6 +327,7 @@ void cli_local_close(cli_local *local)
         hub_loop_destroy(local->loop);
     }
     hub_config_destroy(local->config);
+    free(local->own_profiles);
     hub_buf_fini(&local->answer);
     free(local);
 }

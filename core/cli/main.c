@@ -81,6 +81,17 @@ const cli_command CLI_COMMANDS[] = {
      "at its end is left off. A running hub takes a new value at once. Values are never\n"
      "shown. The store is that of the manifest (--config): give the hub the same one.",
      2, cli_secret},
+    {"toolset",
+     "list | show NAME | build NAME ID... | edit NAME CHANGE [ID]... | "
+     "equip NAME | unequip | delete NAME | export [NAME...] | import FILE|- | "
+     "diff NAME [OTHER|FILE]  [OPTION]...",
+     "Build, look at, equip and exchange saved toolsets.",
+     "A saved toolset is a selection of tools under a name: docs/SAVED-TOOLSETS.md. IDs are\n"
+     "TOOLSET:TOOL. CHANGE is add or remove, with IDs, or accept, which takes definitions that\n"
+     "servers have changed for what is meant; `diff` shows these, or what another one has that\n"
+     "this one has not. `build` and `edit NAME remove` take patterns, too. A hub that runs, with "
+     "the same manifest, follows at once.",
+     CLI_MAX_LIST, cli_toolset},
     {"completion", "bash|zsh|fish", "Print a script for the shell that completes command lines.",
      "For the shell at hand: source <(patchbay completion bash). Packages install the scripts\n"
      "where shells look for them. Names of tools and toolsets are those of the manifest\n"

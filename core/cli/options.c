@@ -41,7 +41,8 @@ typedef enum option_kind {
     X(SECRET, "secret")                                                                            \
     X(LOCK, "lock")                                                                                \
     X(APPROVE, "approve")                                                                          \
-    X(EXPORT, "export")
+    X(EXPORT, "export")                                                                            \
+    X(TOOLSET, "toolset")
 
 #define PLACE(id, name) PLACE_##id,
 enum { COMMANDS_WITH_OPTIONS(PLACE) COMMAND_COUNT };
@@ -52,8 +53,8 @@ enum {
     COMMANDS_WITH_OPTIONS(BIT) EDITS =
         IMPORT | CONNECT | INIT | ADD | REMOVE | ENABLE | DISABLE | SET | UNSET,
     LOCKS = LOCK | APPROVE,
-    HUBS = SERVE | LIST | CALL | CHECK | EXPORT, /* those that make a hub */
-    KEEPS = STATE | SECRET,                      /* those that work on the store */
+    HUBS = SERVE | LIST | CALL | CHECK | EXPORT | TOOLSET, /* those that make a hub */
+    KEEPS = STATE | SECRET,                                /* those that work on the store */
     LOGS = HUBS | STATUS | TOKEN | MODULE_HOST | STATE | ACCESS | LOCKS,
     OTHERS = 1 << 30, /* what every command has, is theirs, too */
     ANY = -1,
@@ -91,7 +92,11 @@ static const option_row OPTIONS[] = {
      "a header of requests to the server; may be repeated"},
     {"--module", KIND_TEXT, AT(module), 0, ADD, "PLUGIN", "the toolset is one of this plugin"},
     {"--cwd", KIND_TEXT, AT(cwd), 0, ADD, "DIR", "the folder that the server works in"},
-    {"--description", KIND_TEXT, AT(description), 0, ADD, "TEXT", "what the toolset is for"},
+    {"--description", KIND_TEXT, AT(description), 0, ADD | TOOLSET, "TEXT",
+     "what the toolset is for"},
+    {"--owner", KIND_TEXT, AT(owner), 0, TOOLSET, "PRINCIPAL",
+     "whose saved toolsets these are, as status shows it: token:NAME, uid:1000; otherwise local"},
+    {"--share", KIND_FLAG, AT(shares), 0, TOOLSET, NULL, "build, edit, import: for all"},
     {"--disabled", KIND_FLAG, AT(disabled), 0, ADD, NULL, "add it switched off"},
     {"--remove", KIND_FLAG, AT(removes), 0, CONNECT, NULL, "take the hub out again"},
     {"--dry-run", KIND_FLAG, AT(dry_run), 0, EDITS, NULL,
@@ -153,13 +158,15 @@ static const option_row OPTIONS[] = {
      "call what a model asked for: its block for anthropic or openai"},
     {"--strict", KIND_FLAG, AT(strict), 0, EXPORT, NULL,
      "leave out tools of which something would be lost"},
-    {"--json", KIND_FLAG, AT(json), 0, LIST | DOCTOR | CALL | STATUS | TOKEN | KEEPS, NULL,
-     "print JSON"},
+    {"--json", KIND_FLAG, AT(json), 0, LIST | DOCTOR | CALL | STATUS | TOKEN | KEEPS | TOOLSET,
+     NULL, "print JSON"},
     {"--decrypt", KIND_FLAG, AT(decrypt), 0, STATE, NULL, "export: write secrets as they are"},
     {"--keep", KIND_FLAG, AT(keep), 0, STATE, NULL,
      "import: records that are in the store stay as they are"},
     {"--replace", KIND_FLAG, AT(replace), 0, STATE, NULL,
      "import: records that are in the store are replaced"},
+    {"--replace", KIND_FLAG, AT(replace), 0, TOOLSET, NULL,
+     "build, import: also what is there under that name"},
     {"--ca", KIND_TEXT, AT(ca), 0, STATUS, "FILE",
      "for https addresses: the certificate authorities to trust (PEM)"},
     {"--token-file", KIND_TEXT, AT(token_file), 0, STATUS, "FILE",

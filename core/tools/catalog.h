@@ -84,14 +84,14 @@ typedef struct hub_catalog {
     hub_item *items; /* in the order given */
     size_t count;
     hub_item_digest *digests; /* of the items; NULL: nobody has asked yet */
-    hub_catalog_rules rules; /* its texts belong to `own` */
-    hub_arena *own;          /* what overrides have made, and pins; NULL: nothing */
-    hub_pin_report *pinned;  /* what pins have found; NULL: there are none */
-    size_t withheld_count;   /* of items */
-    bool compiled;           /* some tools have schemas */
-    bool looks;              /* an override of some tool looks at the arguments of calls */
-    bool limits_results;     /* … or says how large its results may be */
-    bool has_uis;            /* some tool names a user interface */
+    hub_catalog_rules rules;  /* its texts belong to `own` */
+    hub_arena *own;           /* what overrides have made, and pins; NULL: nothing */
+    hub_pin_report *pinned;   /* what pins have found; NULL: there are none */
+    size_t withheld_count;    /* of items */
+    bool compiled;            /* some tools have schemas */
+    bool looks;               /* an override of some tool looks at the arguments of calls */
+    bool limits_results;      /* … or says how large its results may be */
+    bool has_uis;             /* some tool names a user interface */
 } hub_catalog;
 
 /* Whether an override says which tags, or which category, a tool has: then these count, whoever is

@@ -211,14 +211,13 @@ static const uint64_t *pick(const exposure_active *active, const hub_source *sou
         return NULL;
     }
     mask->section = hub_section_ref(section);
-    for (size_t i = 0; i < section->count; i++) {
-        const hub_item *item = section->entries[i].item;
-        const hub_selected *selected =
-            hub_mask_has(bits, i)
-                ? hub_selection_find(active->selection, source->toolset, item->name)
-                : NULL;
-        if (selected != NULL && hub_selected_is(selected, section->catalog, item)) {
-            hub_mask_set(mask->bits, i);
+    size_t end;
+    for (size_t i = hub_selection_range(active->selection, source->toolset, &end); i < end; i++) {
+        const hub_selected *selected = hub_selection_at(active->selection, i);
+        size_t at = hub_section_find_own(section, selected->tool);
+        if (at < section->count && hub_mask_has(bits, at) &&
+            hub_selected_is(selected, section->catalog, section->entries[at].item)) {
+            hub_mask_set(mask->bits, at);
         }
     }
     return mask->bits;

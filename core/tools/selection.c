@@ -118,11 +118,22 @@ bool hub_selected_is(const hub_selected *selected, hub_catalog *catalog, const h
     return digest != NULL && memcmp(digest, selected->digest, HUB_DIGEST_BYTES) == 0;
 }
 
+size_t hub_selection_range(const hub_selection *selection, hub_str toolset, size_t *ret_end)
+{
+    size_t begin = find_place(selection, toolset, HUB_STR_EMPTY);
+    size_t end = begin;
+    while (end < selection->count && hub_str_eq(selection->items[end].toolset, toolset)) {
+        end++;
+    }
+    *ret_end = end;
+    return begin;
+}
+
 hub_str hub_selection_next_toolset(const hub_selection *selection, hub_str after)
 {
-    size_t at = after.len > 0 ? find_place(selection, after, HUB_STR_EMPTY) : 0;
-    while (at < selection->count && hub_str_eq(selection->items[at].toolset, after)) {
-        at++;
+    size_t at = 0;
+    if (after.len > 0) {
+        (void)hub_selection_range(selection, after, &at);
     }
     return at < selection->count ? selection->items[at].toolset : HUB_STR_EMPTY;
 }

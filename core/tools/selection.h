@@ -39,6 +39,9 @@ const hub_selected *hub_selection_find(const hub_selection *selection, hub_str t
  * Without memory it is not. */
 bool hub_selected_is(const hub_selected *selected, hub_catalog *catalog, const hub_item *tool);
 
+/* The places of the tools of a toolset: the first, and that behind the last. */
+size_t hub_selection_range(const hub_selection *selection, hub_str toolset, size_t *ret_end);
+
 /* The toolsets that it draws on: the first (`after` empty), and the next; empty: that was the last. */
 hub_str hub_selection_next_toolset(const hub_selection *selection, hub_str after);
 

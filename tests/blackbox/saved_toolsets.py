@@ -76,6 +76,12 @@ class Equipping(Saved):
         self.assertEqual(client.names(), SAVED_TOOLS)
         self.assertEqual(client.list_changes(since), 2)
 
+    def test_names_of_the_seed(self):  # S3.32-S3.34, S3.49, S3.54
+        client = self.client("--startup", "dynamic", hub={**ONLY_SAVED, "naming": "flat"})
+        self.build(client, tools=["git.status", "git.commit", "docker.ps", "linear.create_issue"])
+        self.assertEqual(sorted(self.equip(client)["tools"]),
+                         ["docker_ps", "git_commit", "git_status", "linear_create_issue"])
+
     def test_definitions_keep_their_bytes(self):  # S3.31, S3.50, S3.61-S3.65
         client = self.client()
         before = {t["name"]: t for t in client.tools()}

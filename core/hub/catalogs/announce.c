@@ -62,7 +62,7 @@ static bool says_something(const hub_exposure *exposure)
 
 static totals add_up(const hub_exposure *exposure)
 {
-    totals sum = {.resources = false};
+    totals sum = {.logs = says_something(exposure)};
     size_t count;
     const hub_source *const *sources = hub_exposure_sources(exposure, &count);
     hub_buf_init(&sum.extensions, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
@@ -82,7 +82,6 @@ static totals add_up(const hub_exposure *exposure)
         sum.extends_tasks = sum.extends_tasks || is_open || can->extends_tasks;
         add_extensions(&sum, sources, i);
     }
-    sum.logs = sum.logs || says_something(exposure);
     return sum;
 }
 

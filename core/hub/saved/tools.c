@@ -360,22 +360,22 @@ static void delete_saved(hub_call *call, const hub_way *way)
     OBJECT "\"properties\":{" PAGE_ACCEPTED ",\"refs\":{\"type\":[\"boolean\",\"null\"]}}}"
 #define NAME_SHOWN    OBJECT "\"required\":[\"name\"],\"properties\":{\"name\":{\"type\":\"string\"}}}"
 #define NOTHING_SHOWN OBJECT "\"properties\":{}}"
-#define BUILD_SHOWN                                                                                                                                                            \
-    OBJECT                                                                                                                                                                     \
-        "\"properties\":{" TEXT("name", "2 to 50 of a-z, 0-9, -") "," TEXT("description", "") "," TEXTS("tools", "Ids, as discover-all-tools shows them; 1 to 100") "," TEXTS( \
-            "match",                                                                                                                                                           \
-            "Or patterns over ids, as git:*") "," TEXT("from",                                                                                                                 \
-                                                       "Or a saved toolset, which match "                                                                                      \
-                                                       "filters") "," FLAG("replace",                                                                                          \
-                                                                           "Also one of that "                                                                                 \
-                                                                           "name") "," FLAG("auto"                                                                             \
-                                                                                            "Equi"                                                                             \
-                                                                                            "p",                                                                               \
-                                                                                            "Equi"                                                                             \
-                                                                                            "p "                                                                               \
-                                                                                            "it, "                                                                             \
-                                                                                            "too") "," FLAG("share",                                                           \
-                                                                                                            "For all; needs scope admin") "}}"
+#define BUILD_SHOWN                                                                                                                                                        \
+    OBJECT                                                                                                                                                                 \
+    "\"properties\":{" TEXT("name", "2 to 50 of a-z, 0-9, -") "," TEXT("description", "") "," TEXTS("tools", "Ids, as discover-all-tools shows them; 1 to 100") "," TEXTS( \
+        "match",                                                                                                                                                           \
+        "Or patterns over ids, as git:*") "," TEXT("from",                                                                                                                 \
+                                                   "Or a saved toolset, which match "                                                                                      \
+                                                   "filters") "," FLAG("replace",                                                                                          \
+                                                                       "Also one of that "                                                                                 \
+                                                                       "name") "," FLAG("auto"                                                                             \
+                                                                                        "Equi"                                                                             \
+                                                                                        "p",                                                                               \
+                                                                                        "Equi"                                                                             \
+                                                                                        "p "                                                                               \
+                                                                                        "it, "                                                                             \
+                                                                                        "too") "," FLAG("share",                                                           \
+                                                                                                        "For all; needs scope admin") "}}"
 #define BUILD_ACCEPTED                                                                             \
     OBJECT "\"properties\":{\"name\":{\"type\":[\"string\",\"null\"]},"                            \
            "\"description\":{\"type\":[\"string\",\"null\"]},"                                     \

@@ -406,6 +406,51 @@ static void test_enabling(void **state)
     free(tools);
 }
 
+/* So does showing a selection of it, and nothing of a definition changes. What is not selected is
+ * known to be there all the same (S3.65, S3.84). */
+static void test_choosing(void **state)
+{
+    char *tools = make_tools(MANY, 10);
+    exposed s;
+    hub_selected items[10];
+    char names[10][16];
+    hub_selection *selection = NULL;
+    hub_shown_part part = {.section = NULL};
+    (void)state;
+    make_exposed(&s, HUB_NAMING_PREFIX, NULL);
+    assert_int_equal(add_one(&s, "git", tools), HUB_OK);
+    assert_int_equal(add_one(&s, "docker", "[" TOOL("ps") "]"), HUB_OK);
+    hub_section_counts before = *hub_base_counts(s.base);
+    const hub_section *git = NULL;
+    for (size_t i = 0; git == NULL; i++) {
+        const hub_section *section =
+            hub_exposure_shown(s.exposure, HUB_KIND_TOOL)->parts[i].section;
+        git = section != NULL && section->count == MANY ? section : NULL;
+    }
+    for (size_t i = 0; i < 10; i++) {
+        hub_str name = git->entries[i * (MANY / 10)].item->name;
+        (void)snprintf(names[i], sizeof names[i], HUB_STR_FMT, HUB_STR_ARG(name));
+        items[i] = (hub_selected){.toolset = HUB_STR("git"), .tool = hub_str_of(names[i])};
+    }
+    assert_int_equal(hub_selection_create(items, 10, &selection), HUB_OK);
+    hub_source source = *hub_exposure_source(s.exposure, HUB_STR("git"));
+    source.lists[HUB_KIND_TOOL] = git->catalog;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(hub_exposure_choose(s.exposure, &source, 1, selection, NULL), HUB_OK);
+        assert_int_equal(count_tools(s.exposure), 10);
+        assert_true(hub_exposure_tools_of(s.exposure, HUB_STR("git"), &part));
+        assert_int_equal(part.count, MANY);
+        assert_ptr_equal(part.section, git);
+        assert_int_equal(hub_exposure_choose(s.exposure, &source, 1, NULL, NULL), HUB_OK);
+        assert_int_equal(count_tools(s.exposure), MANY);
+    }
+    assert_int_equal(hub_base_counts(s.base)->built, before.built);
+    assert_int_equal(hub_base_counts(s.base)->definitions, before.definitions);
+    hub_selection_unref(selection);
+    destroy(&s);
+    free(tools);
+}
+
 /* A changed catalog among a hundred costs its own section. */
 static void test_one_of_many(void **state)
 {
@@ -466,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_equal_ones),
         cmocka_unit_test(test_enabling),
+        cmocka_unit_test(test_choosing),
         cmocka_unit_test(test_one_of_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

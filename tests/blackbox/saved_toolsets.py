@@ -289,6 +289,24 @@ class Keeping(Saved):
         client = self.client()
         self.assertEqual(self.equip(client)["toolCount"], 4)
 
+    def test_what_was_equipped_is_there_after_a_restart(self):  # S3.17, S3.93
+        client = self.client(hub=GROUPS)
+        self.build(client)
+        self.equip(client)
+        self.meta_call(client, "enable_toolset", toolset="linear")  # which is for later
+        client.hub.finish()
+        client = self.client(hub=GROUPS)
+        listed = [n for n in client.names() if "__" in n]
+        self.assertEqual(listed, SHOWN)
+        self.assertEqual(self.ask(client, "get-active-toolset", {})["equipped"], "dev-essentials")
+        self.ask(client, "unequip-toolset", {})
+        self.assertIn("linear__drop", client.names())
+        client.hub.finish()
+        client = self.client(hub=GROUPS)
+        self.assertIn("git__log", client.names())
+        self.assertIn("linear__drop", client.names())
+        self.assertIsNone(self.ask(client, "get-active-toolset", {})["equipped"])
+
     def test_without_a_store(self):  # DESIGN, The store
         client = self.client(state="off", saved_toolsets={"team": {"tools": ["git:log"]}})
         text = self.refused(client, "build-toolset", {"name": "dev-essentials", "tools": FOUR}, "E_UNAVAILABLE")

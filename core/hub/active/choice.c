@@ -33,6 +33,36 @@ static size_t find_kept(const hub_manager *manager, hub_str key)
     return at;
 }
 
+size_t hub_choice_places(const hub_audience *audience)
+{
+    const hub_manager *manager = hub_manager_of(audience);
+    size_t count = manager->kept_count;
+    if (manager->selection == NULL) {
+        (void)hub_exposure_sources(hub_audience_exposure(audience), &count);
+    }
+    return count;
+}
+
+hub_str hub_choice_enabled_at(const hub_audience *audience, size_t place)
+{
+    const hub_manager *manager = hub_manager_of(audience);
+    if (manager->selection != NULL) {
+        return hub_str_of(manager->kept[place]);
+    }
+    size_t count;
+    const hub_source *const *sources =
+        hub_exposure_sources(hub_audience_exposure(audience), &count);
+    return sources[place]->bare ? HUB_STR_EMPTY : sources[place]->toolset;
+}
+
+bool hub_choice_enables(const hub_audience *audience, hub_str toolset)
+{
+    const hub_manager *manager = hub_manager_of(audience);
+    return manager->selection != NULL
+               ? find_kept(manager, toolset) < manager->kept_count
+               : hub_exposure_source(hub_audience_exposure(audience), toolset) != NULL;
+}
+
 hub_err hub_choice_keep(hub_manager *manager, hub_str toolset)
 {
     if (find_kept(manager, toolset) < manager->kept_count) {

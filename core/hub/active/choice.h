@@ -54,6 +54,12 @@ hub_selection *hub_choice_of(const hub_manager *manager);
  * so. Borrowed until the next change. */
 const char *const *hub_choice_kept(const hub_manager *manager, size_t *ret_count);
 
+/* The toolsets that are enabled for an audience, whatever is shown of them: those that are kept or,
+ * where nothing is chosen, those that are active. Empty: that place has none. Borrowed. */
+size_t hub_choice_places(const hub_audience *audience);
+hub_str hub_choice_enabled_at(const hub_audience *audience, size_t place);
+bool hub_choice_enables(const hub_audience *audience, hub_str toolset);
+
 /* Have a toolset among those that are kept: something is chosen. errors:  HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_choice_keep(hub_manager *manager, hub_str toolset);
 

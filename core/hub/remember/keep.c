@@ -3,6 +3,7 @@
 #include "hub/remember/seat.h"
 
 #include "base/log.h"
+#include "hub/active/choice.h"
 #include "hub/active/manager.h"
 #include "hub/kernel/toolset.h"
 
@@ -18,20 +19,20 @@ static bool is_missing(const hub_orchestrator *hub, hub_str key)
     return toolset == NULL || !hub_toolset_settings_of(toolset)->enabled;
 }
 
-/* Those that are active in `from` and not in `other`, and those of `old` that are missing. */
-static hub_err list_others(const hub_orchestrator *hub, const hub_exposure *from,
-                           const hub_exposure *other, const remember_keys *old,
+/* Those that are enabled for `from` and not for `other`, and those of `old` that are missing. */
+static hub_err list_others(const hub_orchestrator *hub, const hub_audience *from,
+                           const hub_audience *other, const remember_keys *old,
                            remember_keys *ret_keys)
 {
-    size_t count;
-    const hub_source *const *sources = hub_exposure_sources(from, &count);
+    size_t count = hub_choice_places(from);
     ret_keys->items = calloc(count + old->count + 1, sizeof ret_keys->items[0]);
     if (ret_keys->items == NULL) {
         return HUB_ENOMEM;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!sources[i]->bare && hub_exposure_source(other, sources[i]->toolset) == NULL) {
-            ret_keys->items[ret_keys->count++] = sources[i]->toolset;
+        hub_str key = hub_choice_enabled_at(from, i);
+        if (key.len > 0 && !hub_choice_enables(other, key)) {
+            ret_keys->items[ret_keys->count++] = key;
         }
     }
     for (size_t i = 0; i < old->count; i++) {
@@ -51,16 +52,15 @@ static hub_str equipped_of(const seat *of)
 /* What the audience has chosen, as a document; NULL: out of memory, or too long. */
 static char *make_text(const seat *of, const hub_audience *audience)
 {
-    const hub_exposure *own = hub_profile_exposure(hub_audience_profile(audience));
-    const hub_exposure *seen = hub_audience_exposure(audience);
+    const hub_audience *own = hub_profile_audience(hub_audience_profile(audience));
     remember_record record = {.equipped = equipped_of(of)};
     hub_err err = HUB_OK;
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_STATE_DOCUMENT_BYTES);
     if (hub_settings_of(of->hub)->remember == HUB_REMEMBER_ALL) {
-        err = list_others(of->hub, seen, own, &of->record.enabled, &record.enabled);
+        err = list_others(of->hub, audience, own, &of->record.enabled, &record.enabled);
         if (err == HUB_OK) {
-            err = list_others(of->hub, own, seen, &of->record.disabled, &record.disabled);
+            err = list_others(of->hub, own, audience, &of->record.disabled, &record.disabled);
         }
     }
     if (err == HUB_OK) {

@@ -3,6 +3,7 @@
 #include "hub/remember/seat.h"
 
 #include "base/log.h"
+#include "hub/active/choice.h"
 #include "hub/active/manager.h"
 #include "hub/kernel/toolset.h"
 #include "hub/notices/notifier.h"
@@ -37,10 +38,10 @@ static const remember_keys *disabled_of(const seat *of)
 }
 
 /* Whether a toolset is to be active, by the record and what the profile has. */
-static bool is_wanted(const seat *of, const hub_exposure *own, hub_str key)
+static bool is_wanted(const seat *of, const hub_audience *own, hub_str key)
 {
-    return hub_exposure_source(own, key) != NULL ? !remember_keys_have(disabled_of(of), key)
-                                                 : remember_keys_have(enabled_of(of), key);
+    return hub_choice_enables(own, key) ? !remember_keys_have(disabled_of(of), key)
+                                        : remember_keys_have(enabled_of(of), key);
 }
 
 static bool is_known(const seat *of, hub_str key)
@@ -68,33 +69,31 @@ static void add_key(remember_keys *keys, hub_str key)
 /* What differs between what an audience sees and what is to be. */
 static hub_err find_change(const seat *of, const hub_audience *audience, change *ret_change)
 {
-    const hub_exposure *own = hub_profile_exposure(hub_audience_profile(audience));
-    const hub_exposure *seen = hub_audience_exposure(audience);
+    const hub_audience *own = hub_profile_audience(hub_audience_profile(audience));
     const remember_keys *enabled = enabled_of(of);
-    size_t seen_count;
-    size_t own_count;
-    const hub_source *const *active = hub_exposure_sources(seen, &seen_count);
-    const hub_source *const *usual = hub_exposure_sources(own, &own_count);
-    ret_change->remove.items = calloc(seen_count + 1, sizeof(hub_str));
+    size_t count = hub_choice_places(audience);
+    size_t own_count = hub_choice_places(own);
+    ret_change->remove.items = calloc(count + 1, sizeof(hub_str));
     ret_change->add.items = calloc(own_count + enabled->count + 1, sizeof(hub_str));
     if (ret_change->remove.items == NULL || ret_change->add.items == NULL) {
         return HUB_ENOMEM;
     }
-    for (size_t i = 0; i < seen_count; i++) {
-        if (!active[i]->bare && !is_wanted(of, own, active[i]->toolset)) {
-            add_key(&ret_change->remove, active[i]->toolset);
+    for (size_t i = 0; i < count; i++) {
+        hub_str key = hub_choice_enabled_at(audience, i);
+        if (key.len > 0 && !is_wanted(of, own, key)) {
+            add_key(&ret_change->remove, key);
         }
     }
     for (size_t i = 0; i < own_count; i++) {
-        hub_str key = usual[i]->toolset;
-        if (!usual[i]->bare && hub_exposure_source(seen, key) == NULL && is_wanted(of, own, key)) {
+        hub_str key = hub_choice_enabled_at(own, i);
+        if (key.len > 0 && !hub_choice_enables(audience, key) && is_wanted(of, own, key)) {
             add_key(&ret_change->add, key);
         }
     }
     for (size_t i = 0; i < enabled->count; i++) {
         hub_str key = enabled->items[i];
-        if (is_known(of, key) && hub_exposure_source(own, key) == NULL &&
-            hub_exposure_source(seen, key) == NULL) {
+        if (is_known(of, key) && !hub_choice_enables(own, key) &&
+            !hub_choice_enables(audience, key)) {
             add_key(&ret_change->add, key);
         }
     }

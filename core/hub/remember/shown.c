@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who has chosen what, for status. */
+#include "hub/active/choice.h"
 #include "hub/remember/seat.h"
 
 #include "base/limits.h"
@@ -49,19 +50,17 @@ static bool is_operator(const hub_session *session)
 }
 
 /* Toolsets that `from` has and `other` has not, as far as the one who looks may know of them. */
-static size_t add_others(const showing *to, const char *name, const hub_exposure *from,
-                         const hub_exposure *other)
+static size_t add_others(const showing *to, const char *name, const hub_audience *from,
+                         const hub_audience *other)
 {
     hub_exposure *seen = hub_session_exposure(to->session);
-    size_t count;
+    size_t count = hub_choice_places(from);
     size_t added = 0;
-    const hub_source *const *sources = hub_exposure_sources(from, &count);
     hub_json_add_key(to->out, hub_str_of(name));
     hub_buf_add_char(to->out, '[');
     for (size_t i = 0; i < count && added < HUB_LIMIT_REMEMBER_SHOWN; i++) {
-        hub_str key = sources[i]->toolset;
-        if (!sources[i]->bare && hub_exposure_source(other, key) == NULL &&
-            hub_exposure_may_tell_of(seen, key)) {
+        hub_str key = hub_choice_enabled_at(from, i);
+        if (key.len > 0 && !hub_choice_enables(other, key) && hub_exposure_may_tell_of(seen, key)) {
             hub_json_add_comma(to->out);
             hub_json_add_string(to->out, key);
             added++;
@@ -96,8 +95,7 @@ static void add_audience(showing *to, const hub_audience *audience)
                                         [HUB_REMEMBERED_LOST] = "lost",
                                         [HUB_REMEMBERED_UNREAD] = "unread"};
     const hub_profile *profile = hub_audience_profile(audience);
-    const hub_exposure *own = hub_profile_exposure(profile);
-    const hub_exposure *chosen = hub_audience_exposure(audience);
+    const hub_audience *own = hub_profile_audience(profile);
     hub_remembered remembered = hub_audience_is_of_session(audience)
                                     ? HUB_REMEMBERED_NOT
                                     : hub_remembered_of(profile, hub_audience_principal(audience));
@@ -106,8 +104,8 @@ static void add_audience(showing *to, const hub_audience *audience)
         return;
     }
     add_head(to, hub_str_of(hub_profile_name(profile)), hub_str_of(hub_audience_who(audience)));
-    size_t different = add_others(to, "enabled", chosen, own);
-    different += add_others(to, "disabled", own, chosen);
+    size_t different = add_others(to, "enabled", audience, own);
+    different += add_others(to, "disabled", own, audience);
     hub_buf_printf(to->out, ",\"ofSession\":%s,\"remembered\":\"%s\"}",
                    hub_audience_is_of_session(audience) ? "true" : "false", WORDS[remembered]);
     if (different == 0 && remembered != HUB_REMEMBERED_LOST && hub_buf_ok(to->out)) {

@@ -56,8 +56,8 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_LOGGING_STATION,    /* the level that it wants */
     &HUB_REISSUE_STATION,    /* kept, in case that it has to be made again */
     &HUB_ACTIVE_STATION,     /* what is active in which profile */
-    &HUB_SAVED_STATION,      /* … and what was equipped, by name */
     &HUB_REMEMBER_STATION,   /* … and what of it the next start finds */
+    &HUB_SAVED_STATION,      /* … and what was equipped, by name */
     &HUB_FINDER_STATION,     /* which tools there are to be found */
     &HUB_PINS_STATION,       /* what is not as somebody has approved it */
     &HUB_NOTICES_STATION,    /* what clients are told unasked */

@@ -12,6 +12,7 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
+#include "hub/remember/remember.h"
 #include "hub/saved/ask.h"
 #include "hub/saved/tools.h"
 #include "tools/definition_digest.h"
@@ -387,6 +388,12 @@ static void add_saved(const build *one, hub_buf *out)
                    (unsigned long long)one->saved.version, one->saved.count);
 }
 
+static void on_kept(void *ctx, bool is_lost)
+{
+    (void)ctx; /* it was saved, which is what was asked for first */
+    (void)is_lost;
+}
+
 static void on_equipped(void *ctx, const hub_saved_outcome *outcome)
 {
     build *one = ctx;
@@ -405,6 +412,9 @@ static void on_equipped(void *ctx, const hub_saved_outcome *outcome)
             hub_buf_add_char(&out, '}');
         }
         hub_meta_reply(call, &out, false);
+    }
+    if (outcome->err == HUB_OK) {
+        hub_remember_keep(outcome->audience, on_kept, NULL);
     }
     destroy(one);
 }

@@ -12,6 +12,7 @@
 #include "hub/kernel/toolset.h"
 #include "hub/notices/logging.h"
 #include "hub/notices/notifier.h"
+#include "hub/remember/remember.h"
 
 #include <stdlib.h>
 #include <utlist.h>
@@ -25,10 +26,11 @@ typedef struct task {
     hub_saved_on_done *on_done; /* NULL: it is the hub's own doing */
     void *ctx;
     char *name; /* of what is to be equipped, or looked for anew; NULL: it is to be unequipped */
-    char *principal; /* as whom it is found */
-    char *meta;      /* of the request */
-    uint64_t asker;  /* number of the session */
-    bool is_waiting; /* for its turn */
+    char *principal;   /* as whom it is found */
+    char *meta;        /* of the request */
+    uint64_t asker;    /* number of the session */
+    bool is_waiting;   /* for its turn */
+    bool is_of_record; /* it is what is remembered (hub/remember) */
     hub_saved_origin origin;
     uint64_t version;
 } task;
@@ -247,9 +249,22 @@ static void end_task(task *one, hub_saved_outcome *outcome)
         hub_log(HUB_LOG_WARNING, "saved.refused", HUB_F_STR("saved", outcome->name),
                 HUB_F_TEXT("reason", outcome->why));
     }
+    if (audience != NULL && one->is_of_record) {
+        hub_remember_equipped_now(audience);
+    }
     destroy_task(one);
     if (was_equipping) {
         run_waiting(audience);
+    }
+}
+
+/* Somebody has chosen it: the record says so, as soon as it is written. */
+static void note_choice(hub_audience *audience)
+{
+    if (hub_remember_set_equipped(audience, hub_str_of(part_of(audience)->name)) != HUB_OK) {
+        hub_log(HUB_LOG_WARNING, "saved.not_remembered",
+                HUB_F_TEXT("principal", hub_audience_who(audience)),
+                HUB_F_TEXT("reason", "out of memory"));
     }
 }
 
@@ -314,8 +329,10 @@ static void on_equipped(void *ctx, const hub_choice_outcome *made)
     if (part_of(audience)->origin != HUB_SAVED_FIXED) {
         watch_store(one->hub);
     }
-    if (one->on_done == NULL) { /* at start, or a reload */
+    if (one->on_done == NULL) { /* at start, by a reload, or by what is remembered */
         hub_notifier_changed(hub_notifier_of(audience), true);
+    } else {
+        note_choice(audience);
     }
     end_task(one, &(hub_saved_outcome){.err = HUB_OK,
                                        .why = "",
@@ -401,6 +418,9 @@ static void on_unequipped(void *ctx, const hub_choice_outcome *made)
         own->name = NULL;
         clear_equipped(own);
         outcome.name = hub_str_of(name);
+        if (!one->is_of_record) {
+            note_choice(one->audience);
+        }
     }
     end_task(one, &outcome);
     free(name);
@@ -459,15 +479,44 @@ hub_err hub_saved_unequip(hub_session *session, hub_str meta, hub_saved_on_done 
     return HUB_OK;
 }
 
-/* The hub's own doing: what was equipped is no more. */
-static void unequip_quietly(hub_audience *audience)
+static void on_kept(void *ctx, bool is_lost)
+{
+    (void)ctx; /* nobody has asked for it */
+    (void)is_lost;
+}
+
+/* The hub's own doing: what was equipped is no more, or is not what is remembered. */
+static void unequip_quietly(hub_audience *audience, bool is_of_record)
 {
     task *one = create_task(audience, HUB_STR_EMPTY, HUB_STR_EMPTY, HUB_STR_EMPTY);
     if (one == NULL) {
         hub_log(HUB_LOG_WARNING, "saved.refused", HUB_F_TEXT("reason", "out of memory"));
         return;
     }
+    one->is_of_record = is_of_record;
     run_or_wait(one);
+}
+
+/* What a record says of an audience, which has something else equipped. */
+static void equip_remembered(hub_audience *audience, hub_str name)
+{
+    const audience_saved *own = part_of(audience);
+    bool is_same = own->name != NULL ? hub_str_is(name, own->name) : name.len == 0;
+    if (is_same || own->equipping != NULL) {
+        hub_remember_equipped_now(audience);
+    } else if (name.len == 0) {
+        unequip_quietly(audience, true);
+        hub_remember_equipped_now(audience);
+    } else {
+        task *one =
+            create_task(audience, hub_str_of(hub_audience_who(audience)), name, HUB_STR_EMPTY);
+        if (one == NULL) {
+            hub_remember_equipped_now(audience);
+            return;
+        }
+        one->is_of_record = true;
+        start_equip(one);
+    }
 }
 
 /* ---- following ------------------------------------------------------------------------------- */
@@ -526,7 +575,8 @@ static void on_followed(void *ctx, const hub_saved_found *found)
         return;
     }
     if (found->err == HUB_ENOTFOUND) {
-        unequip_quietly(one->audience);
+        unequip_quietly(one->audience, false);
+        hub_remember_keep(one->audience, on_kept, NULL);
         end_follow(one);
         return;
     }
@@ -640,7 +690,7 @@ static void review(hub_profile *profile)
     if (wanted != NULL && (name == NULL || strcmp(name, wanted) != 0)) {
         hub_saved_start(profile);
     } else if (name != NULL && wanted == NULL) {
-        unequip_quietly(first);
+        unequip_quietly(first, true);
     }
     for (hub_audience *at = first; at != NULL; at = hub_audience_next(at)) {
         follow(at);
@@ -699,6 +749,13 @@ static void audience_ends(hub_audience *audience)
     clear_equipped(own);
 }
 
+static hub_err hub_begins(hub_orchestrator *hub, hub_error *reterr)
+{
+    (void)reterr;
+    hub_remember_equip_by(hub, equip_remembered);
+    return HUB_OK;
+}
+
 static void hub_ends(hub_orchestrator *hub)
 {
     hub_saved_hub *own = hub_hub_part(hub, &HUB_SAVED_STATION);
@@ -712,6 +769,7 @@ const hub_station HUB_SAVED_STATION = {
     .name = "saved",
     .place = &place,
     .bytes = {[HUB_PART_HUB] = sizeof(hub_saved_hub), [HUB_PART_AUDIENCE] = sizeof(audience_saved)},
+    .hub_begins = hub_begins,
     .hub_ends = hub_ends,
     .audience_begins = audience_begins,
     .audience_matters = audience_matters,

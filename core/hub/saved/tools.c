@@ -9,6 +9,7 @@
 #include "hub/kernel/session.h"
 #include "hub/meta/page.h"
 #include "hub/meta/schemas.h"
+#include "hub/remember/remember.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,8 @@ typedef struct pending {
     const hub_call_table *calls;
     uint64_t call;
     char *arguments;
-    char *name; /* of what is to be deleted */
+    hub_buf answer; /* an object, which is kept until the choice is on the disk, yet to be closed */
+    char *name;     /* of what is to be deleted */
     hub_saved_origin origin;
 } pending;
 
@@ -79,19 +81,38 @@ static hub_call *call_of(const pending *one)
 
 /* ---- equip-toolset, unequip-toolset ---------------------------------------------------------- */
 
+/* The choice holds, and is on the disk, or lost with the hub. */
+static void on_kept(void *ctx, bool is_lost)
+{
+    pending *one = ctx;
+    hub_call *call = call_of(one);
+    if (call != NULL) {
+        hub_buf_add(&one->answer, is_lost ? HUB_STR(",\"remembered\":false}") : HUB_STR("}"));
+        hub_meta_reply(call, &one->answer, false);
+    } else {
+        hub_buf_fini(&one->answer);
+    }
+    destroy_pending(one);
+}
+
 static void on_equipped(void *ctx, const hub_saved_outcome *outcome)
 {
     pending *one = ctx;
     hub_call *call = call_of(one);
-    if (call != NULL && outcome->err != HUB_OK) {
-        hub_meta_reply_failure(call, outcome->err, outcome->why);
-    } else if (call != NULL) {
-        hub_buf out;
-        hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-        hub_buf_add_char(&out, '{');
-        saved_add_equipped(call, outcome, &out);
-        hub_buf_add(&out, HUB_STR(",\"message\":\"equipped: the list of tools has changed\"}"));
-        hub_meta_reply(call, &out, false);
+    if (outcome->err != HUB_OK) {
+        if (call != NULL) {
+            hub_meta_reply_failure(call, outcome->err, outcome->why);
+        }
+    } else {
+        hub_buf_init(&one->answer, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+        hub_buf_add_char(&one->answer, '{');
+        if (call != NULL) {
+            saved_add_equipped(call, outcome, &one->answer);
+        }
+        hub_buf_add(&one->answer,
+                    HUB_STR(",\"message\":\"equipped: the list of tools has changed\""));
+        hub_remember_keep(outcome->audience, on_kept, one);
+        return;
     }
     destroy_pending(one);
 }
@@ -121,32 +142,38 @@ static void equip(hub_call *call, const hub_way *way)
     hub_buf_fini(&name);
 }
 
+static void add_unequipped(const hub_saved_outcome *outcome, hub_buf *out)
+{
+    hub_buf_add(out, HUB_STR("{\"equipped\":null"));
+    if (outcome->was_nothing) {
+        hub_buf_add(out, HUB_STR(",\"message\":\"no toolset was equipped\""));
+        return;
+    }
+    hub_json_add_key(out, HUB_STR("unequipped"));
+    hub_json_add_string(out, outcome->name);
+    hub_buf_add(out, HUB_STR(",\"enabledToolsets\":["));
+    for (size_t i = 0; i < outcome->count && out->len < HUB_LIMIT_META_PAGE_BYTES; i++) {
+        if (outcome->toolsets[i].err == HUB_OK) {
+            hub_json_add_comma(out);
+            hub_json_add_string(out, outcome->toolsets[i].toolset);
+        }
+    }
+    hub_buf_add(out, HUB_STR("],\"message\":\"unequipped: the tools of enabled toolsets are shown "
+                             "again\""));
+}
+
 static void on_unequipped(void *ctx, const hub_saved_outcome *outcome)
 {
     pending *one = ctx;
     hub_call *call = call_of(one);
-    if (call != NULL && outcome->err != HUB_OK) {
+    if (outcome->err == HUB_OK && outcome->audience != NULL) {
+        hub_buf_init(&one->answer, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+        add_unequipped(outcome, &one->answer);
+        hub_remember_keep(outcome->audience, on_kept, one);
+        return;
+    }
+    if (call != NULL) {
         hub_meta_reply_failure(call, outcome->err, outcome->why);
-    } else if (call != NULL) {
-        hub_buf out;
-        hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-        hub_buf_add(&out, HUB_STR("{\"equipped\":null"));
-        if (outcome->was_nothing) {
-            hub_buf_add(&out, HUB_STR(",\"message\":\"no toolset was equipped\"}"));
-        } else {
-            hub_json_add_key(&out, HUB_STR("unequipped"));
-            hub_json_add_string(&out, outcome->name);
-            hub_buf_add(&out, HUB_STR(",\"enabledToolsets\":["));
-            for (size_t i = 0; i < outcome->count && out.len < HUB_LIMIT_META_PAGE_BYTES; i++) {
-                if (outcome->toolsets[i].err == HUB_OK) {
-                    hub_json_add_comma(&out);
-                    hub_json_add_string(&out, outcome->toolsets[i].toolset);
-                }
-            }
-            hub_buf_add(&out, HUB_STR("],\"message\":\"unequipped: the tools of enabled toolsets "
-                                      "are shown again\"}"));
-        }
-        hub_meta_reply(call, &out, false);
     }
     destroy_pending(one);
 }

@@ -205,7 +205,8 @@ static int offer_saved(cli_local *local, bool is_choice)
     }
     for (size_t i = 0; i < settings->profile_count; i++) {
         profiles[i] = settings->profiles[i];
-        profiles[i].meta_tools |= HUB_META_SAVED;
+        profiles[i].meta_tools =
+            hub_profile_settings_groups(&settings->profiles[i]) | HUB_META_SAVED;
         profiles[i].lists_search = false;
         if (!is_choice) {
             profiles[i].startup = HUB_STARTUP_DYNAMIC;

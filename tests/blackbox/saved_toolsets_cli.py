@@ -117,6 +117,19 @@ class Toolset(HubTest):
     def meta_call_by_name(self, client, name):
         return client.call("equip-toolset", {"name": name}).result["structuredContent"]
 
+    def test_equipped_for_the_next_start(self):  # S3.17, S3.18
+        self.good("build", "dev", "docker:ps")
+        self.assertIn("equipped", self.good("equip", "dev"))
+        client = LegacyClient(self.hub(manifest=MANIFEST))
+        client.names()
+        client.hub.wait_log("saved.equipped saved=dev origin=own")
+        self.assertEqual([n for n in client.names() if "__" in n], ["docker__ps"])
+        client.hub.finish()
+        self.assertIn("unequipped", self.good("unequip"))
+        client = LegacyClient(self.hub(manifest=MANIFEST))
+        self.assertEqual([n for n in client.names() if "__" in n], ["git__commit", "git__log", "git__status"])
+        self.assertIn("no toolset was equipped", self.good("unequip"))
+
     def test_usage(self):
         for words in ([], ["shout"], ["show"], ["build", "dev"], ["list", "all"], ["diff", "a", "b", "c"]):
             done = self.run_it(*words)

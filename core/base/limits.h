@@ -231,11 +231,13 @@
 
 /* What is remembered of choices. How long a principal's first request waits for the record, and the
  * answer to a change for the disk; when a record that could not be read is asked for again. Principals
- * whose records are known at once: more are read again when they come back. */
+ * whose records are known at once: more are read again when they come back. Requests of a principal
+ * that wait: with one more, and with half of limits.calls_per_session, nobody waits any longer. */
 #define HUB_LIMIT_REMEMBER_READ_MS  250
 #define HUB_LIMIT_REMEMBER_KEEP_MS  3000
 #define HUB_LIMIT_REMEMBER_RETRY_MS 10000
 #define HUB_LIMIT_REMEMBER_SEATS    16384
+#define HUB_LIMIT_REMEMBER_HELD     128
 
 /* The name of what is equipped; and choices that status shows. */
 #define HUB_LIMIT_REMEMBER_NAME_BYTES 256

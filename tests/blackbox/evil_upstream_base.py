@@ -48,7 +48,7 @@ class EvilUpstreamTest(EvilTest):
             toolsets[name] = evil.entry(**env, **{**SOON_AGAIN, **keys})
         # The bystander sees nothing of the others: who alone has chosen them can have their servers stopped.
         profiles = {"calm": {"startup": "static", "toolsets": ["up"]}}
-        self.begin(self.http(toolsets=toolsets, manifest={"limits": self.limits, "profiles": profiles}))
+        self.begin(self.http(toolsets=toolsets, manifest={"hub": {"remember": "none"}, "limits": self.limits, "profiles": profiles}))
         self.hub_process = self.server.hub
         self.client = LegacyClient(self.hub_process, capabilities=self.capabilities)
 

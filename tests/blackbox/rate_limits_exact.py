@@ -170,7 +170,7 @@ class Headers(HttpTest):
         self.assertEqual(len(json.loads(reply.body)), 5)
 
     def test_calls_in_flight(self):
-        manifest = {"limits": {"calls_per_session": 2}}
+        manifest = {"hub": {"remember": "none"}, "limits": {"calls_per_session": 2}}  # no call waits for the store
         server = self.http(toolsets={"a": fixture("one", "hold")}, manifest=manifest)
         held = []
         for _ in range(2):

@@ -231,6 +231,16 @@ class Store(Remember):
         self.assertEqual(self.shown(client), {ALPHA, BETA, GAMMA})
         self.assertEqual(client.list_changes(), 1)
 
+    def test_nobody_is_refused_because_others_wait(self):
+        """Requests that wait for the record are calls in flight, of which 256 may be."""
+        self.bring("local", {"enabled": ["beta"]})
+        with self.locked():
+            client = ModernClient(self.hub(manifest=manifest()), None)
+            ids = [client.send_call("alpha__one", {"n": n}) for n in range(600)]
+            for one in ids:
+                self.assertNotIn("error", client.hub.response(one).raw)
+            client.hub.wait_log("active.late")
+
     def test_a_late_record_does_not_tear_what_was_chosen_meanwhile(self):
         self.bring("local", {"enabled": ["beta", "lost"], "disabled": ["alpha"]})
         with self.locked():

@@ -181,17 +181,30 @@ static void on_read(void *ctx, const hub_state_result *result)
 }
 
 /* Nobody waits any longer. */
+static void wait_no_longer(seat *of, const char *reason)
+{
+    hub_log(HUB_LOG_WARNING, "active.late", HUB_F_STR("profile", of->profile),
+            HUB_F_STR("principal", of->principal), HUB_F_TEXT("reason", reason));
+    of->is_late = true;
+    seat_let_go(of);
+}
+
 static void on_late(struct ev_loop *loop, ev_timer *timer, int events)
 {
     (void)loop;
     (void)events;
-    seat *of = timer->data;
-    hub_log(HUB_LOG_WARNING, "active.late", HUB_F_STR("profile", of->profile),
-            HUB_F_STR("principal", of->principal),
-            HUB_F_TEXT("reason", "the store has not answered in time; the profile's default serves "
-                                 "until it does"));
-    of->is_late = true;
-    seat_let_go(of);
+    wait_no_longer(timer->data, "the store has not answered in time; the profile's default serves "
+                                "until it does");
+}
+
+/* Requests that wait are calls in flight: so many that others would be refused do not wait. */
+static bool is_full(const seat *of)
+{
+    size_t most = (hub_settings_of(of->hub)->limits.calls_per_session + 1) / 2;
+    size_t count;
+    const held *one;
+    DL_COUNT(of->held, one, count);
+    return count >= (most < HUB_LIMIT_REMEMBER_HELD ? most : HUB_LIMIT_REMEMBER_HELD);
 }
 
 void seat_read(seat *of)
@@ -264,6 +277,12 @@ bool hub_remember_hold(const hub_request *request, hub_request_handler *handle)
         try_again(of);
     }
     if (of == NULL || of->is_late || !ev_is_active(&of->read_timer)) {
+        within(session)->is_settled = true;
+        return false;
+    }
+    if (is_full(of)) {
+        wait_no_longer(of, "more requests came than may wait for the store; the profile's default "
+                           "serves until it has answered");
         within(session)->is_settled = true;
         return false;
     }

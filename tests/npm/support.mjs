@@ -59,12 +59,13 @@ export function servers(folder) {
     };
 }
 
-/** How to start the hub with those servers behind it; `memory` waits to be enabled. */
+/** How to start the hub with those servers behind it; `memory` waits to be enabled, also where an earlier hub of the
+ * same folder has enabled it. */
 export function hub(folder, ...flags) {
     const { everything, files, memory } = servers(folder);
     const manifest = join(folder, 'patchbay.json');
     const toolsets = { everything, files, memory: { ...memory, active: false } };
-    writeFileSync(manifest, JSON.stringify({ toolsets, limits: PATIENT }));
+    writeFileSync(manifest, JSON.stringify({ hub: { remember: 'none' }, toolsets, limits: PATIENT }));
     return { command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS, ...flags] };
 }
 

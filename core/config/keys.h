@@ -103,7 +103,8 @@ struct hub_config_key {
 /* The manifest's tables, from its top keys down. */
 extern const hub_config_key HUB_CONFIG_MANIFEST_KEYS[];
 extern const hub_config_key HUB_CONFIG_PROFILE_KEYS[];
-extern const hub_config_key HUB_CONFIG_POLICY_KEYS[];
+extern const hub_config_key HUB_CONFIG_POLICY_KEYS[];     /* of a profile */
+extern const hub_config_key HUB_CONFIG_HUB_POLICY_KEYS[]; /* … and of the hub */
 extern const hub_config_key HUB_CONFIG_TOOLSET_KEYS[];
 extern const hub_config_key HUB_CONFIG_LIMIT_KEYS[];
 extern const hub_config_key HUB_CONFIG_LISTEN_KEYS[];

@@ -83,7 +83,7 @@ typedef struct cli_options {
     bool removes;       /* connect: take the hub out again */
     bool diff;          /* lock, approve: show what has changed, and write nothing */
     bool dry_run;       /* show what would be written */
-    bool found_config;  /* the manifest is the user's or the machine's: nobody named it */
+    bool found_config;  /* the manifest was found by itself: nobody named it */
     const char *arguments[CLI_MAX_LIST]; /* what is no option */
     size_t argument_count;
 } cli_options;
@@ -118,9 +118,13 @@ bool cli_option_next(size_t *at, const char *command, cli_option *ret_option);
  * as the process. */
 const char *cli_own_manifest(void);
 
-/* The manifest of a command line that names none; NULL: there is none that can be trusted, which a
- * line on stderr says. */
+/* The manifest of a command line that names none: patchbay.yaml or hub.yaml of the working folder,
+ * else the installed one. Absolute, lives as long as the process. NULL: there is none that can be
+ * trusted, which a line on stderr says. */
 const char *cli_find_manifest(void);
+
+/* The same without the working folder: the user's own, else the machine's. */
+const char *cli_find_installed(void);
 
 const cli_command *cli_find_command(const char *name); /* NULL: there is none */
 

@@ -36,10 +36,11 @@ static hub_err make_entry(connecting *at)
 {
     char program[4096];
     ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
-    const char *config = at->options->config_count > 0
-                             ? hub_file_absolute(NULL, at->options->configs[0], at->arena)
-                             : NULL;
-    if (len <= 0 || (config == NULL && at->options->config_count > 0)) {
+    const char *named = at->options->config_count > 0 ? at->options->configs[0] : NULL;
+    /* Programs start servers in folders that others made: the hub is told which manifest is meant. */
+    const char *meant = named != NULL ? named : cli_find_installed();
+    const char *config = meant != NULL ? hub_file_absolute(NULL, meant, at->arena) : NULL;
+    if (len <= 0 || (config == NULL && meant != NULL)) {
         return hub_fail(&at->why, HUB_ESYSTEM, "where this program is cannot be found out");
     }
     program[len] = '\0';

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The manifest when the command line names none: the user's own, else the machine's. Not one of the
- * working folder: whoever starts a hub in what somebody else wrote would run that one's commands.
+ * The manifest when the command line names none: one of the working folder, else the user's own, else
+ * the machine's. A manifest says which commands run, so none is read that somebody else could have
+ * put there.
  */
 #include "cli/cli.h"
 
 #include "config/file.h"
+#include "modules/plugin_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 #include <unistd.h>
 
 #define MACHINE_MANIFEST "/etc/patchbay/patchbay.yaml"
@@ -29,27 +31,56 @@ const char *cli_own_manifest(void)
     return path;
 }
 
-/* Whether nobody else could have written what it says. */
+/* Whether nobody else could have written what it says: the rule for plugins, which run as well. */
 static bool is_trusted(const char *path)
 {
     hub_arena *arena = hub_arena_create(64 * 1024);
     const char *folder = arena != NULL ? hub_file_folder(path, arena) : NULL;
-    struct stat file;
-    struct stat around;
-    bool is_good = folder != NULL && stat(path, &file) == 0 && stat(folder, &around) == 0;
-    bool is_owned = is_good && (file.st_uid == geteuid() || file.st_uid == 0) &&
-                    (around.st_uid == geteuid() || around.st_uid == 0);
-    bool is_closed = is_good && ((file.st_mode | around.st_mode) & S_IWOTH) == 0;
-    hub_arena_destroy(arena);
-    if (is_good && !(is_owned && is_closed)) {
-        cli_complain("warning: %s is not read: other users of this machine can change it, or its "
-                     "folder. Name it with --config to use it as it is",
-                     path);
+    hub_error why = {.code = HUB_OK};
+    int fd = -1;
+    hub_err err = folder != NULL ? hub_plugin_check_folder(folder, &why) : HUB_ENOMEM;
+    err = err == HUB_OK ? hub_plugin_open(path, true, &fd, &why) : err;
+    if (fd >= 0) {
+        (void)close(fd); /* read only */
     }
-    return is_owned && is_closed;
+    hub_arena_destroy(arena);
+    char *cure = strstr(why.text, " (ch"); /* chmod or chown, or an option for plugins */
+    if (cure != NULL) {
+        *cure = '\0';
+    }
+    if (err != HUB_OK) {
+        cli_complain(
+            "warning: %s is not read, since other users of this machine could have written "
+            "it: %s. Take that right from them, or name the file with --config to use it "
+            "as it is",
+            path, why.text);
+    }
+    return err == HUB_OK;
 }
 
-const char *cli_find_manifest(void)
+/* A manifest of the working folder; NULL: none. Lives as long as the process. */
+static const char *find_here(void)
+{
+    static const char *const NAMES[] = {"patchbay.yaml", "hub.yaml"};
+    char *folder = getcwd(NULL, 0);
+    char *found = NULL;
+    for (size_t i = 0; folder != NULL && found == NULL && i < sizeof NAMES / sizeof *NAMES; i++) {
+        const char *slash = strcmp(folder, "/") == 0 ? "" : "/";
+        char *path = NULL;
+        if (asprintf(&path, "%s%s%s", folder, slash, NAMES[i]) < 0) {
+            break;
+        }
+        if (access(path, F_OK) == 0 && is_trusted(path)) {
+            found = path;
+        } else {
+            free(path);
+        }
+    }
+    free(folder);
+    return found;
+}
+
+const char *cli_find_installed(void)
 {
     const char *own = cli_own_manifest();
     if (own != NULL && access(own, F_OK) == 0) {
@@ -57,4 +88,10 @@ const char *cli_find_manifest(void)
     }
     bool is_there = access(MACHINE_MANIFEST, R_OK) == 0;
     return is_there && is_trusted(MACHINE_MANIFEST) ? MACHINE_MANIFEST : NULL;
+}
+
+const char *cli_find_manifest(void)
+{
+    const char *here = find_here();
+    return here != NULL ? here : cli_find_installed();
 }

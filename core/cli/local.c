@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/loop.h"
 #include "cli/waiting.h"
 #include "modules/process_chain.h"
@@ -116,6 +117,9 @@ int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
     const hub_settings *settings = &(*ret_config)->settings;
     bool hush = quiet && options->overrides.log_level == NULL;
     hub_log_setup(hush ? HUB_LOG_ERROR : settings->log_level, settings->log_json);
+    if (options->found_config) {
+        hub_log(HUB_LOG_INFO, "config.found", HUB_F_TEXT("path", options->configs[0]));
+    }
     for (size_t i = 0; i < (*ret_config)->warning_count; i++) {
         cli_complain("warning: %s", (*ret_config)->warnings[i]);
     }

@@ -447,7 +447,8 @@ static hub_names names_of(const char *const *items, size_t count)
 static void find_config(cli_options *options, int command)
 {
     const char *found = NULL;
-    bool wants = (command & (SERVE | LIST | CALL | STATUS | TOKEN | KEEPS | ACCESS | LOCKS)) != 0;
+    bool wants =
+        (command & ((HUBS & ~CHECK) | STATUS | TOKEN | KEEPS | ACCESS | LOCKS | DOCTOR)) != 0;
     if (options->config_count == 0 && wants) {
         found = cli_find_manifest();
     }

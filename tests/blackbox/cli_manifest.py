@@ -114,6 +114,7 @@ class Manifests(HubTest):
     def test_the_user_has_one(self):
         """Made by init, private, and found without --config."""
         place = self.home / ".config" / "patchbay" / "patchbay.yaml"
+        self.file.unlink()
         self.assertEqual(self.cli("init", modules=False).returncode, OK)
         self.assertEqual(stat.S_IMODE(place.stat().st_mode), 0o600)
         self.assertEqual(self.cli("init", modules=False).returncode, CONFIG)
@@ -124,6 +125,76 @@ class Manifests(HubTest):
         done = self.cli("list", "toolsets", "--json", modules=False)
         self.assertNotIn("watch", [row["key"] for row in json.loads(done.stdout)])
         self.assertIn("other users", done.stderr)
+
+    def found(self, folder, **options):
+        """(keys of the toolsets that list shows in a folder, stderr)."""
+        done = self.cli("list", "toolsets", "--json", modules=False, cwd=folder, **options)
+        self.assertEqual(done.returncode, OK, done.stderr)
+        return [row["key"] for row in json.loads(done.stdout)], done.stderr
+
+    def put(self, path, key):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.write_text(f"toolsets:\n  {key}:\n    module: time\n")
+        path.chmod(0o600)
+        return path
+
+    def test_the_working_folder_has_one(self):
+        """patchbay.yaml, then hub.yaml, then the user's own."""
+        self.put(self.home / ".config" / "patchbay" / "patchbay.yaml", "own")
+        work = self.home / "work"
+        work.mkdir(mode=0o755)
+        self.assertEqual(self.found(work)[0], ["own"])
+        second = self.put(work / "hub.yaml", "second")
+        self.assertEqual(self.found(work)[0], ["second"])
+        first = self.put(work / "patchbay.yaml", "first")
+        self.assertEqual(self.found(work)[0], ["first"])
+        for path, mode, keys in ((first, 0o602, ["second"]), (first, 0o600, ["first"]), (work, 0o757, ["own"])):
+            path.chmod(mode)
+            got, said = self.found(work)
+            self.assertEqual(got, keys, (path, oct(mode)))
+            self.assertEqual("is not read" in said, mode != 0o600, said)
+        work.chmod(0o755)
+        first.unlink()
+        second.unlink()
+        above = self.home / "above"
+        above.mkdir(mode=0o777)
+        above.chmod(0o777)
+        inner = above / "inner"
+        self.put(inner / "patchbay.yaml", "swapped")
+        inner.chmod(0o755)
+        self.assertEqual(self.found(inner)[0], ["own"])  # somebody may exchange the folder
+        above.chmod(0o755)
+        self.assertEqual(self.found(inner)[0], ["swapped"])
+
+    def test_a_link_to_what_others_may_write(self):
+        open_file = self.put(self.home / "open" / "x.yaml", "theirs")
+        work = self.home / "work"
+        work.mkdir(mode=0o755)
+        (work / "patchbay.yaml").symlink_to(open_file)
+        self.assertEqual(self.found(work)[0], ["theirs"])
+        open_file.parent.chmod(0o777)
+        keys, said = self.found(work)
+        self.assertNotIn("theirs", keys)
+        self.assertIn(str(open_file.parent), said)
+
+    def test_somebody_elses_file(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can give files away")
+        work = self.home / "work"
+        work.mkdir(mode=0o755)
+        path = self.put(work / "patchbay.yaml", "theirs")
+        os.chown(path, 65534, -1)
+        keys, said = self.found(work)
+        self.assertNotIn("theirs", keys)
+        self.assertIn("owned by uid 65534", said)
+
+    def test_the_log_says_which(self):
+        work = self.home / "work"
+        work.mkdir(mode=0o755)
+        path = self.put(work / "patchbay.yaml", "clock")
+        hub = self.hub(modules=False, cwd=work)
+        self.assertIn(str(path), hub.wait_log("config.found"))
+        hub.finish()
 
 
 if __name__ == "__main__":

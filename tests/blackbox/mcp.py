@@ -989,7 +989,7 @@ class HubTest(unittest.TestCase):
         self.addCleanup(recorder.close)
         return recorder
 
-    def cli(self, *args, manifest=None, toolsets=None, stdin=None, env=None, modules=True, files=()):
+    def cli(self, *args, manifest=None, toolsets=None, stdin=None, env=None, modules=True, files=(), cwd=None):
         """Run a subcommand to its end. `args` begins with the subcommand's name."""
         if toolsets is not None:
             manifest = {**(manifest or {}), "toolsets": toolsets}
@@ -1002,7 +1002,7 @@ class HubTest(unittest.TestCase):
                 capture_output=True,
                 text=True,
                 timeout=TIMEOUT,
-                cwd=self.home,
+                cwd=cwd or self.home,
                 env=hub_environment(self.home, {MARKER: test_id, **(env or {})}),
                 check=False,
             )

@@ -347,6 +347,11 @@
 #define HUB_LIMIT_JWKS_BYTES    (256u * 1024)
 #define HUB_LIMIT_JWKS_KEYS     64
 
+/* A private key that the hub signs with, in PEM: RSA of 8,192 bits has 6 KiB. What is signed to say who
+ * the hub is, is for one request. */
+#define HUB_LIMIT_SIGNING_KEY_BYTES (16u * 1024)
+#define HUB_LIMIT_ASSERTION_S       60
+
 /* Keys that one token is tried with, when it does not name one: each costs the loop up to 0.3 ms. */
 #define HUB_LIMIT_JWS_TRIES 3
 

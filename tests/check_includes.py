@@ -30,7 +30,7 @@ LIBRARIES = {
     r"yaml\.h": {"core/config": 1},
     r"pcre2\.h": {"core/tools": 1, "plugins": None, "tests": None},
     r"sqlite3\.h": {"core/state": None, "tests": None},  # its engine; loaded when there is something to keep
-    r"ev\.h": {"core/base": None, "core/modules": None, "core/state": None, "core/issuers": None, "core/hub": None, "core/cli": None, "transports": None, "tests": None},
+    r"ev\.h": {"core/base": None, "core/modules": None, "core/state": None, "core/issuers": None, "core/hub": None, "core/web": None, "core/cli": None, "transports": None, "tests": None},
     r"uthash\.h|utlist\.h": {"core": None, "tests": None},
     r"openssl/.*": {"core/base": 1, "core/config": 1, "core/state": 1, "core/identity": None, "core/hub": None, "plugins": 1, "transports": None, "tests": None},
     r"curl/.*": {"core/issuers": 1, "plugins": None},

@@ -96,6 +96,9 @@
 /* All metrics as text: a million time series have 200 MB. */
 #define HUB_LIMIT_METRICS_BYTES (256u * 1024 * 1024)
 
+/* Definitions of tools that one document over HTTP is made of (openapi.json). */
+#define HUB_LIMIT_WEB_TOOLS_BYTES (32u * 1024 * 1024)
+
 /* Names in a line of the log, which cuts values at HUB_LIMIT_LOG_VALUE_BYTES; the rest is counted. */
 #define HUB_LIMIT_NAME_LIST_BYTES 900
 

@@ -451,6 +451,11 @@ const hub_config_key HUB_CONFIG_LISTEN_KEYS[] = {
      .about =
          "Serve /metrics for Prometheus: to those with a token; without tokens, to this machine.",
      .of = HUB_CONFIG_OF_HTTP},
+    {.name = "rest",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = LISTEN(rest),
+     .about = "Serve /openapi.json and POST /tools/NAME, for agents that do not speak MCP.",
+     .of = HUB_CONFIG_OF_HTTP},
     {.name = "trusted_proxies",
      .kind = HUB_CONFIG_OTHER,
      .read = read_proxies,

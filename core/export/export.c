@@ -2,8 +2,11 @@
 #include "export/export.h"
 
 #include "base/digest.h"
+#include "base/map.h"
 #include "export/loss.h"
 #include "wire/json.h"
+
+#include <stdlib.h>
 
 enum {
     NAME_BYTES = 64,  /* the most that these APIs take */
@@ -56,6 +59,17 @@ hub_err hub_export_add_tool_name(const hub_export_format *format, hub_str name, 
     }
     hub_buf_printf(out, "_%02x%02x%02x%02x", digest[0], digest[1], digest[2], digest[3]);
     return out->failed;
+}
+
+bool hub_export_is_made_name(hub_str name)
+{
+    bool is =
+        name.len >= DIGEST_CHARS && is_plain_name(name) && name.ptr[name.len - DIGEST_CHARS] == '_';
+    for (size_t i = name.len - (DIGEST_CHARS - 1); is && i < name.len; i++) {
+        is = (name.ptr[i] >= '0' && name.ptr[i] <= '9') ||
+             (name.ptr[i] >= 'a' && name.ptr[i] <= 'f');
+    }
+    return is;
 }
 
 /* Append the API's name of the tool with that raw one. */
@@ -178,10 +192,29 @@ static void add_openapi(hub_str name, hub_str description, hub_str schema, hub_s
     hub_buf_add(out, HUB_STR(",\"requestBody\":{\"required\":true,\"content\":{"
                              "\"application/json\":{\"schema\":"));
     add_embedded(name, schema, out);
-    hub_buf_add(out, HUB_STR("}}},\"responses\":{\"200\":{\"description\":\"The result, also of a "
-                             "tool that failed (isError)\",\"content\":{\"application/json\":{"
-                             "\"schema\":{\"type\":\"object\"}}}}}}}"));
+    hub_buf_add(out,
+                HUB_STR("}}},\"responses\":{\"200\":{\"description\":\"The result, also of a "
+                        "tool that failed (isError)\",\"content\":{\"application/json\":{"
+                        "\"schema\":{\"$ref\":\"#/components/schemas/Result\"}}}},\"default\":{"
+                        "\"$ref\":\"#/components/responses/Failure\"}}}}"));
 }
+
+/* What every operation refers to. Who asks shows a token where the hub wants one. */
+static const char OPENAPI_END[] =
+    "},\"components\":{\"schemas\":{\"Result\":{\"type\":\"object\",\"description\":\"The result "
+    "of a "
+    "tool, as in "
+    "MCP\",\"properties\":{\"content\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+    "\"properties\":{\"type\":{\"type\":\"string\"},\"text\":{\"type\":\"string\"}},\"required\":["
+    "\"type\"]}},\"structuredContent\":{},\"isError\":{\"type\":\"boolean\"}}},\"Failure\":{"
+    "\"type\":"
+    "\"object\",\"properties\":{\"error\":{\"type\":\"object\",\"properties\":{\"code\":{\"type\":"
+    "\"integer\"},\"message\":{\"type\":\"string\"},\"data\":{}},\"required\":[\"message\"]}},"
+    "\"required\":[\"error\"]}},\"responses\":{\"Failure\":{\"description\":\"The call was "
+    "refused, or "
+    "could not be made\",\"content\":{\"application/json\":{\"schema\":{\"$ref\":"
+    "\"#/components/schemas/Failure\"}}}}},\"securitySchemes\":{\"bearer\":{\"type\":\"http\","
+    "\"scheme\":\"bearer\"}}},\"security\":[{},{\"bearer\":[]}]}";
 
 static const hub_export_format FORMATS[] = {
     {.name = "openai", .begin = "[", .end = "]", .loses_members = true, .add = add_openai},
@@ -201,7 +234,7 @@ static const hub_export_format FORMATS[] = {
     {.name = "openapi",
      .begin =
          "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Patchbay\",\"version\":\"1\"},\"paths\":{",
-     .end = "}}",
+     .end = OPENAPI_END,
      .loses_members = true,
      .add = add_openapi},
 };
@@ -230,12 +263,19 @@ const char *hub_export_name(const hub_export_format *format)
 
 /* ---- one tool -------------------------------------------------------------------------------- */
 
+/* A name that was given. */
+typedef struct taken {
+    UT_hash_handle hh;
+    char text[NAME_BYTES];
+} taken;
+
 typedef struct exporter {
     const hub_export_format *format;
     bool is_strict;
     hub_export_on_note *on_note;
     void *ctx;
-    hub_buf names; /* that were given, each in line ends */
+    taken *names; /* that were given, where they might meet */
+    hub_err err;
     hub_buf *out;
 } exporter;
 
@@ -272,16 +312,34 @@ static void add_losses(const exporter *e, hub_str tool, hub_str schema, hub_buf 
 /* Whether the API's name of a tool is new; then it is noted. */
 static bool take_name(exporter *e, hub_str name)
 {
-    hub_buf line;
-    hub_buf_init(&line, SIZE_MAX / 4);
-    hub_buf_printf(&line, "\n" HUB_STR_FMT "\n", HUB_STR_ARG(name));
-    bool is_new =
-        hub_buf_ok(&line) && hub_str_find(hub_buf_str(&e->names), hub_buf_str(&line)) == SIZE_MAX;
-    if (is_new) {
-        hub_buf_add(&e->names, hub_buf_str(&line));
+    taken *found = NULL;
+    if (e->format->keeps_definition) {
+        return true; /* it is what the hub calls the tool, and no other */
     }
-    hub_buf_fini(&line);
-    return is_new;
+    HASH_FIND(hh, e->names, name.ptr, name.len, found);
+    if (found != NULL) {
+        return false;
+    }
+    taken *made = calloc(1, sizeof *made);
+    if (made != NULL) {
+        memcpy(made->text, name.ptr, name.len);
+        HASH_ADD(hh, e->names, text, name.len, made);
+    }
+    if (made == NULL || !hub_map_has_taken(&made->hh)) {
+        free(made);
+        e->err = HUB_ENOMEM;
+    }
+    return true;
+}
+
+static void forget_names(exporter *e)
+{
+    taken *next;
+    for (taken *at = e->names; at != NULL; at = next) {
+        next = at->hh.next;
+        HASH_DELETE(hh, e->names, at);
+        free(at);
+    }
 }
 
 static void add_tool(exporter *e, hub_str tool, hub_str id, hub_buf *name, hub_buf *losses)
@@ -329,7 +387,6 @@ hub_err hub_export_tools(const hub_export_format *format, hub_str tools, bool is
     hub_str key;
     hub_str tool;
     hub_err err = HUB_OK;
-    hub_buf_init(&e.names, SIZE_MAX / 4);
     for (size_t i = 0; i < 3; i++) {
         hub_buf_init(&texts[i], SIZE_MAX / 4);
     }
@@ -344,12 +401,12 @@ hub_err hub_export_tools(const hub_export_format *format, hub_str tools, bool is
         } else {
             tell(&e, true, HUB_STR("?"), HUB_STR("it has no name"));
         }
-        err = e.names.failed != HUB_OK ? e.names.failed : texts[0].failed;
+        err = e.err != HUB_OK ? e.err : texts[0].failed;
     }
     hub_buf_add(out, hub_str_of(format->end));
     for (size_t i = 0; i < 3; i++) {
         hub_buf_fini(&texts[i]);
     }
-    hub_buf_fini(&e.names);
+    forget_names(&e);
     return err == HUB_OK ? out->failed : err;
 }

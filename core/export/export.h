@@ -16,6 +16,9 @@ const hub_export_format *hub_export_find(hub_str name);
 const hub_export_format *hub_export_next(const hub_export_format *format); /* NULL: the first */
 const char *hub_export_name(const hub_export_format *format);
 
+/* Whether a name is of the kind that is made: others are no API's name of a tool called otherwise. */
+bool hub_export_is_made_name(hub_str name);
+
 /* Told of what is lost of a tool, or why it is left out; the text names it. */
 typedef void hub_export_on_note(void *ctx, bool is_left_out, hub_str text);
 

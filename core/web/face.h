@@ -12,7 +12,7 @@
 #ifndef HUB_WEB_FACE_H
 #define HUB_WEB_FACE_H
 
-#include "base/err.h"
+#include "hub/kernel/transport.h"
 
 struct hub_listen_settings;
 
@@ -73,6 +73,7 @@ typedef struct hub_web_served {
 typedef struct hub_web_request_ops {
     bool (*find_header)(const hub_web_request *request, hub_str name, hub_str *ret_value);
     const char *(*find_principal)(const hub_web_request *request);
+    bool (*add_header)(const hub_web_request *request, hub_str name, hub_buf *value);
 } hub_web_request_ops;
 
 /* Embed it in the transport's own struct. */
@@ -117,6 +118,10 @@ typedef struct hub_web_waiter {
 typedef struct hub_web_exchange_ops {
     hub_err (*answer)(hub_web_exchange *exchange, const hub_web_answer *answer);
     void (*wait)(hub_web_exchange *exchange, const hub_web_waiter *waiter, void *ctx);
+    hub_err (*begin_session)(const hub_web_exchange *exchange, hub_port *port,
+                             hub_session **ret_session, hub_error *reterr);
+    void (*add_challenge)(const hub_web_exchange *exchange, const hub_outgoing *message,
+                          hub_buf *value);
 } hub_web_exchange_ops;
 
 /* Embed it in the transport's own struct. */
@@ -140,6 +145,34 @@ static inline bool hub_web_find_header(const hub_web_request *request, hub_str n
 static inline const char *hub_web_find_principal(const hub_web_request *request)
 {
     return request->ops->find_principal(request);
+}
+
+/* Append the value of a header that goes on to servers: see hub_port_ops.add_header. Credentials are
+ * found, too: for nothing else than names of hub_forwarded_names. */
+static inline bool hub_web_add_forwarded(const hub_web_request *request, hub_str name,
+                                         hub_buf *value)
+{
+    return request->ops->add_header(request, name, value);
+}
+
+/* Begin a session of one request of MCP, as whoever asked for the exchange, and as part of what that
+ * principal sends from there: rules, rates and limits are those of MCP. Only for rows that need a
+ * caller.
+ * owns:    *ret_session, end it with hub_session_close
+ * errors:  as hub_session_create */
+HUB_MUST_CHECK static inline hub_err hub_web_begin_session(const hub_web_exchange *exchange,
+                                                           hub_port *port,
+                                                           hub_session **ret_session,
+                                                           hub_error *reterr)
+{
+    return exchange->ops->begin_session(exchange, port, ret_session, reterr);
+}
+
+/* Append what WWW-Authenticate is to say beside a message of such a session; mostly nothing. */
+static inline void hub_web_add_challenge(const hub_web_exchange *exchange,
+                                         const hub_outgoing *message, hub_buf *value)
+{
+    exchange->ops->add_challenge(exchange, message, value);
 }
 
 /* Answer. The exchange has ended then, whatever this returns.

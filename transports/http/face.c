@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/face.h"
 
+#include "http/challenge.h"
 #include "http/face_table.h"
 #include "http/routes.h"
 
@@ -39,8 +40,13 @@ static const char *find_principal(const hub_web_request *base)
     return hub_http_routes_identify(((const face_request *)base)->task);
 }
 
-static const hub_web_request_ops REQUEST = {.find_header = find_header,
-                                            .find_principal = find_principal};
+static bool add_header(const hub_web_request *base, hub_str name, hub_buf *value)
+{
+    return hub_http_add_value(((const face_request *)base)->task->request, name, value);
+}
+
+static const hub_web_request_ops REQUEST = {
+    .find_header = find_header, .find_principal = find_principal, .add_header = add_header};
 
 /* ---- what is answered ------------------------------------------------------------------------ */
 
@@ -94,7 +100,40 @@ static void wait_for(hub_web_exchange *base, const hub_web_waiter *waiter, void 
     hub_http_connection_wait(exchange->connection, &RESPONDER, exchange);
 }
 
-static const hub_web_exchange_ops EXCHANGE = {.answer = answer_with, .wait = wait_for};
+static hub_err begin_session(const hub_web_exchange *base, hub_port *port,
+                             hub_session **ret_session, hub_error *reterr)
+{
+    hub_http_connection *connection = ((const face_exchange *)base)->connection;
+    hub_assert(connection != NULL && connection->identity != NULL);
+    hub_client *client = hub_http_connection_client(connection, connection->identity);
+    if (client == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    const hub_session_options options = {
+        .transport = "http",
+        .identity = connection->identity,
+        .client = client,
+        .is_one_request = true,
+        .port = port,
+        .listener = connection->server,
+    };
+    return hub_session_create(connection->server->hub, &options, ret_session, reterr);
+}
+
+static void add_challenge(const hub_web_exchange *base, const hub_outgoing *message, hub_buf *value)
+{
+    hub_http_challenge asked;
+    hub_http_challenge_read(((const face_exchange *)base)->connection, message, &asked);
+    if (asked.is_there) {
+        hub_buf_add(value, asked.header.value);
+    }
+    hub_http_challenge_fini(&asked);
+}
+
+static const hub_web_exchange_ops EXCHANGE = {.answer = answer_with,
+                                              .wait = wait_for,
+                                              .begin_session = begin_session,
+                                              .add_challenge = add_challenge};
 
 void hub_http_face_serve(const hub_http_task *task)
 {

@@ -127,6 +127,11 @@ bool hub_http_task_profile(const hub_http_task *task, char ret_name[HUB_HTTP_PRO
 hub_session *hub_http_task_begin_session(const hub_http_task *task, const char *transport,
                                          hub_client *client, hub_port *port);
 
+/* All that a principal sends from the connection's peer is one client: limits hold for it. The
+ * connection's own; NULL when out of memory. */
+hub_client *hub_http_connection_client(hub_http_connection *connection,
+                                       const hub_identity *identity);
+
 /* The header that says after how many seconds (at least 1) to try again; `text` holds its value. */
 typedef struct hub_http_retry_text {
     char digits[11];

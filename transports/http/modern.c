@@ -146,20 +146,17 @@ void hub_http_modern_reap(hub_http_server *server)
     }
 }
 
-/* All that the principal sends from that address is one client: limits hold for it. NULL when out of
- * memory. */
-static hub_client *client_of(const hub_http_task *task)
+hub_client *hub_http_connection_client(hub_http_connection *connection,
+                                       const hub_identity *identity)
 {
-    hub_http_connection *connection = task->connection;
     const char *peer = hub_http_connection_peer(connection);
-    if (connection->client != NULL &&
-        !hub_client_is_of(connection->client, task->identity->name, peer)) {
+    if (connection->client != NULL && !hub_client_is_of(connection->client, identity->name, peer)) {
         hub_client_leave(
             connection->client); /* another token than before, or another client of a proxy */
         connection->client = NULL;
     }
     if (connection->client == NULL) {
-        connection->client = hub_client_join(task->server->hub, task->identity->name, peer);
+        connection->client = hub_client_join(connection->server->hub, identity->name, peer);
     }
     return connection->client;
 }
@@ -174,7 +171,7 @@ static void serve_request(const hub_http_task *task, const hub_message *message)
     }
     this->port.ops = &PORT;
     this->connection = task->connection;
-    hub_client *client = client_of(task);
+    hub_client *client = hub_http_connection_client(task->connection, task->identity);
     if (client == NULL) {
         free(this);
         hub_http_answer_last(task->connection, 503, "out of memory");

@@ -156,6 +156,7 @@ typedef struct hub_listen_settings {
     hub_names origins; /* further origins, whole; they get CORS headers */
     bool insecure;     /* serve beyond loopback although nobody has to authenticate */
     bool metrics;      /* HTTP: /metrics is served, too */
+    bool rest;         /* HTTP: /openapi.json and /tools are served, too */
     const hub_cidr *trusted_proxies; /* HTTP: who may say for whom they speak */
     size_t trusted_proxy_count;
     bool proxy_protocol; /* … and say so in front of each connection */

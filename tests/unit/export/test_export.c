@@ -153,6 +153,25 @@ static void test_names(void **state)
 }
 
 /* References inside a schema do not lead into the document around it. */
+static void test_made_names(void **state)
+{
+    (void)state;
+    static const char *const OTHERS[] = {"",           "_",           "_0123456",
+                                         "a_0123456g", "a_01234567x", "a.b_01234567",
+                                         "a-01234567", "a_0123456A"};
+    hub_buf name;
+    hub_buf_init(&name, SIZE_MAX / 4);
+    assert_int_equal(
+        hub_export_add_tool_name(hub_export_find(HUB_STR("openapi")), HUB_STR("a.b"), &name),
+        HUB_OK);
+    assert_true(hub_export_is_made_name(hub_buf_str(&name)));
+    assert_true(hub_export_is_made_name(HUB_STR("_01234567")));
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
+        assert_false(hub_export_is_made_name(hub_str_of(OTHERS[i])));
+    }
+    hub_buf_fini(&name);
+}
+
 static void test_openapi(void **state)
 {
     (void)state;
@@ -180,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_shapes),       cmocka_unit_test(test_losses),
         cmocka_unit_test(test_all_features), cmocka_unit_test(test_errors),
         cmocka_unit_test(test_names),        cmocka_unit_test(test_openapi),
+        cmocka_unit_test(test_made_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ["guard", "base", "redact", "wire", "tools", "modules", "state", "identity", "issuers", "search", "export", "hub", "config", "web", "cli"]  # lowest first
+ROOMS = ["guard", "base", "redact", "wire", "tools", "modules", "state", "identity", "issuers", "search", "export", "hub", "config", "registry", "web", "cli"]  # lowest first
 
 # Headers of libraries, and where they may appear. A number bounds how many files of a folder may.
 LIBRARIES = {

@@ -449,6 +449,15 @@
 /* A lock file: the definitions of some ten thousand tools. */
 #define HUB_LIMIT_LOCK_BYTES (64u * 1024 * 1024)
 
+/* What commands read of the network; of a registry of MCP servers: one answer, a list's pages, and how often an argument
+ * may be repeated. */
+#define HUB_LIMIT_DOWNLOAD_CONNECT_MS 10000
+#define HUB_LIMIT_DOWNLOAD_IDLE_S     30 /* in which nothing comes */
+#define HUB_LIMIT_DOWNLOAD_REDIRECTS  5
+#define HUB_LIMIT_REGISTRY_BYTES      (4u * 1024 * 1024)
+#define HUB_LIMIT_REGISTRY_PAGES      10
+#define HUB_LIMIT_LAUNCH_REPEATS      64
+
 /* A manifest, and everything it includes. */
 #define HUB_LIMIT_CONFIG_BYTES  (8u * 1024 * 1024)
 #define HUB_LIMIT_CONFIG_DEPTH  32

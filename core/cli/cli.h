@@ -76,6 +76,13 @@ typedef struct cli_options {
         CLI_SAVES_CHOICE, /* toolset: a hub of one's own has its tools … */
         CLI_SAVES,        /* … and starts nothing that is not asked for */
     } saves;
+    const char *registry; /* search, add: its URL; NULL: the official one */
+    const char *name;     /* add: the toolset's key; NULL: one made of the server's name */
+    const char *package;  /* add: npm, pypi, oci, mcpb or remote; NULL: the first that there is */
+    const char *digest;   /* add: of an image; NULL: not said */
+    const char *inputs[CLI_MAX_LIST]; /* add: NAME=VALUE, of what a server asks for */
+    size_t input_count;
+    bool yes;           /* add: nobody is asked */
     bool disabled;      /* add: it is switched off */
     const char *format; /* export: what for; NULL: not said */
     const char *from;   /* call: whose block it is; NULL: none */
@@ -235,6 +242,7 @@ int cli_approve(cli_options *options);
 int cli_version(cli_options *options);
 int cli_init(cli_options *options);
 int cli_add(cli_options *options);
+int cli_search(cli_options *options);
 int cli_remove(cli_options *options);
 int cli_enable(cli_options *options);
 int cli_disable(cli_options *options);

@@ -125,8 +125,21 @@ const cli_command CLI_COMMANDS[] = {
      "$XDG_CONFIG_HOME/patchbay/patchbay.yaml. They keep comments, order and layout, write\n"
      "nothing that the hub would not read, and replace the file at once. A running hub reloads it.",
      0, cli_init},
-    {"add", "NAME -- COMMAND [ARGUMENT]... | NAME URL | NAME --module PLUGIN  [OPTION]...",
+    {"search", "TEXT [--json] [--registry URL]",
+     "Look for servers in the registry of MCP servers, by a part of their names.",
+     "`patchbay add NAME` adds one that it finds.", 1, cli_search},
+    {"add",
+     "NAME -- COMMAND [ARGUMENT]... | NAME URL | NAME --module PLUGIN | SERVER[@VERSION]  "
+     "[OPTION]...",
      "Add a server or a plugin to the manifest.",
+     "SERVER is a name of the registry of MCP servers, such as io.github.owner/server. What it "
+     "would "
+     "run\n"
+     "is shown, and you are asked; one version is written down, and never another one run. "
+     "Packages of\n"
+     "npm and PyPI are pinned by their version, images by their digest. What the server asks for "
+     "is\n"
+     "given by --input, or at the terminal; secrets go to the store.\n"
      "The file may be another program's, too, such as .mcp.json. Variables such as ${TOKEN} in\n"
      "values are expanded when the hub reads them: quote them from the shell.",
      CLI_MAX_LIST, cli_add},

@@ -3,6 +3,7 @@
 #include "cli/manifest_edit.h"
 
 #include "base/limits.h"
+#include "cli/offer.h"
 #include "wire/json.h"
 
 #include <stdlib.h>
@@ -99,6 +100,14 @@ static void add_command(hub_buf *json, const cli_options *options)
     }
 }
 
+static void add_disabled(const manifest_edit *edit, hub_buf *json)
+{
+    if (edit->options->disabled) {
+        hub_json_add_key(json, edit->is_foreign ? HUB_STR("disabled") : HUB_STR("enabled"));
+        hub_buf_add(json, edit->is_foreign ? HUB_STR("true") : HUB_STR("false"));
+    }
+}
+
 /* What the command line says of the new toolset. */
 static int describe_toolset(const manifest_edit *edit, hub_buf *json)
 {
@@ -124,10 +133,7 @@ static int describe_toolset(const manifest_edit *edit, hub_buf *json)
     if (status == EXIT_OK) {
         status = add_pairs(json, "headers", options->headers, options->header_count, ":");
     }
-    if (options->disabled) {
-        hub_json_add_key(json, edit->is_foreign ? HUB_STR("disabled") : HUB_STR("enabled"));
-        hub_buf_add(json, edit->is_foreign ? HUB_STR("true") : HUB_STR("false"));
-    }
+    add_disabled(edit, json);
     hub_buf_add_char(json, '}');
     return status;
 }
@@ -148,23 +154,25 @@ static hub_err add_toolset(manifest_edit *edit, hub_str json)
     return err == HUB_OK ? cli_manifest_change(edit, &path, value) : err;
 }
 
-int cli_add(cli_options *options)
+/* Add the toolset that the first argument names; without JSON, as the options describe it. */
+static int add_named(cli_options *options, hub_str json)
 {
-    static const char USAGE[] =
-        "add NAME -- COMMAND [ARGUMENT]... | add NAME URL | add NAME --module PLUGIN";
     manifest_edit edit;
-    int status = want(options, 1, CLI_MAX_LIST, USAGE);
-    if (status == EXIT_OK) {
-        status = cli_manifest_begin(&edit, options, true);
-    }
+    int status = cli_manifest_begin(&edit, options, true);
     if (status != EXIT_OK) {
         return status;
     }
-    hub_buf json;
-    hub_buf_init(&json, HUB_LIMIT_CONFIG_BYTES);
-    status = describe_toolset(&edit, &json);
-    hub_err err = status == EXIT_OK ? add_toolset(&edit, hub_buf_str(&json)) : HUB_OK;
-    hub_buf_fini(&json);
+    hub_buf made;
+    hub_buf_init(&made, HUB_LIMIT_CONFIG_BYTES);
+    if (json.len > 0) {
+        hub_buf_add(&made, (hub_str){.ptr = json.ptr, .len = json.len - 1});
+        add_disabled(&edit, &made);
+        hub_buf_add_char(&made, '}');
+    } else {
+        status = describe_toolset(&edit, &made);
+    }
+    hub_err err = status == EXIT_OK ? add_toolset(&edit, hub_buf_str(&made)) : HUB_OK;
+    hub_buf_fini(&made);
     if (status != EXIT_OK) {
         cli_manifest_abandon(&edit);
         return status;
@@ -176,6 +184,24 @@ int cli_add(cli_options *options)
                      options->arguments[0], path);
     }
     return status;
+}
+
+int cli_add_entry(cli_options *options, const char *name, hub_str json)
+{
+    options->arguments[0] = name;
+    return add_named(options, json);
+}
+
+int cli_add(cli_options *options)
+{
+    int status = want(options, 1, CLI_MAX_LIST,
+                      "add NAME -- COMMAND [ARGUMENT]... | add NAME URL | add NAME --module PLUGIN "
+                      "| add SERVER[@VERSION]");
+    bool is_alone = options->argument_count == 1 && options->module == NULL;
+    if (status == EXIT_OK && is_alone && strchr(options->arguments[0], '/') != NULL) {
+        return cli_add_registered(options);
+    }
+    return status == EXIT_OK ? add_named(options, HUB_STR_EMPTY) : status;
 }
 
 /* The key whose value is an object: `toolsets.git.timeout`, or a JSON pointer where keys have dots.

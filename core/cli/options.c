@@ -42,7 +42,8 @@ typedef enum option_kind {
     X(LOCK, "lock")                                                                                \
     X(APPROVE, "approve")                                                                          \
     X(EXPORT, "export")                                                                            \
-    X(TOOLSET, "toolset")
+    X(TOOLSET, "toolset")                                                                          \
+    X(SEARCH, "search")
 
 #define PLACE(id, name) PLACE_##id,
 enum { COMMANDS_WITH_OPTIONS(PLACE) COMMAND_COUNT };
@@ -97,6 +98,16 @@ static const option_row OPTIONS[] = {
     {"--owner", KIND_TEXT, AT(owner), 0, TOOLSET, "PRINCIPAL",
      "whose saved toolsets these are, as status shows it: token:NAME, uid:1000; otherwise local"},
     {"--share", KIND_FLAG, AT(shares), 0, TOOLSET, NULL, "build, edit, import: for all"},
+    {"--registry", KIND_TEXT, AT(registry), 0, ADD | SEARCH, "URL",
+     "another registry of MCP servers than the official one"},
+    {"--name", KIND_TEXT, AT(name), 0, ADD, "KEY", "SERVER: the toolset's name in the manifest"},
+    {"--input", KIND_REPEATED, AT(inputs), AT(input_count), ADD, "NAME=VALUE",
+     "SERVER: a value that it asks for; may be repeated"},
+    {"--package", KIND_TEXT, AT(package), 0, ADD, "KIND",
+     "SERVER: this kind of it: npm, pypi, oci, mcpb or remote"},
+    {"--digest", KIND_TEXT, AT(digest), 0, ADD, "DIGEST",
+     "SERVER: of an image that the registry names without: sha256:HEX"},
+    {"--yes", KIND_FLAG, AT(yes), 0, ADD, NULL, "SERVER: add it without being asked"},
     {"--disabled", KIND_FLAG, AT(disabled), 0, ADD, NULL, "add it switched off"},
     {"--remove", KIND_FLAG, AT(removes), 0, CONNECT, NULL, "take the hub out again"},
     {"--dry-run", KIND_FLAG, AT(dry_run), 0, EDITS, NULL,
@@ -158,8 +169,8 @@ static const option_row OPTIONS[] = {
      "call what a model asked for: its block for anthropic or openai"},
     {"--strict", KIND_FLAG, AT(strict), 0, EXPORT, NULL,
      "leave out tools of which something would be lost"},
-    {"--json", KIND_FLAG, AT(json), 0, LIST | DOCTOR | CALL | STATUS | TOKEN | KEEPS | TOOLSET,
-     NULL, "print JSON"},
+    {"--json", KIND_FLAG, AT(json), 0,
+     LIST | DOCTOR | CALL | STATUS | TOKEN | KEEPS | TOOLSET | SEARCH, NULL, "print JSON"},
     {"--decrypt", KIND_FLAG, AT(decrypt), 0, STATE, NULL, "export: write secrets as they are"},
     {"--keep", KIND_FLAG, AT(keep), 0, STATE, NULL,
      "import: records that are in the store stay as they are"},
@@ -167,7 +178,7 @@ static const option_row OPTIONS[] = {
      "import: records that are in the store are replaced"},
     {"--replace", KIND_FLAG, AT(replace), 0, TOOLSET, NULL,
      "build, import: also what is there under that name"},
-    {"--ca", KIND_TEXT, AT(ca), 0, STATUS, "FILE",
+    {"--ca", KIND_TEXT, AT(ca), 0, STATUS | ADD | SEARCH, "FILE",
      "for https addresses: the certificate authorities to trust (PEM)"},
     {"--token-file", KIND_TEXT, AT(token_file), 0, STATUS, "FILE",
      "a file whose first line is the bearer token to send"},

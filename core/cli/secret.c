@@ -3,14 +3,13 @@
 #include "cli/cli.h"
 
 #include "base/limits.h"
+#include "cli/ask.h"
 #include "config/expand.h"
 #include "config/stored_secrets.h"
 #include "wire/json.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <termios.h>
-#include <unistd.h>
 
 enum { LIST_BYTES = 1024 * 1024 };
 
@@ -20,46 +19,12 @@ static int complain(hub_err err, const char *why)
     return err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
 }
 
-/* All of stdin, or as much as a secret may have and one byte more. Not through stdio, whose buffer
- * would keep it. */
-static bool read_all(hub_buf *value, bool is_line)
-{
-    for (;;) {
-        char *room = hub_buf_reserve(value, 1024);
-        ssize_t count = room != NULL ? read(STDIN_FILENO, room, 1024) : 0;
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        value->len += count > 0 ? (size_t)count : 0;
-        if (count <= 0 || (is_line && value->ptr[value->len - 1] == '\n')) {
-            return count >= 0;
-        }
-    }
-}
-
-/* A line of the terminal that is not shown. */
-static bool ask(const char *name, hub_buf *value)
-{
-    struct termios before;
-    if (tcgetattr(STDIN_FILENO, &before) != 0) {
-        return false;
-    }
-    struct termios quiet = before;
-    quiet.c_lflag &= ~(tcflag_t)ECHO;
-    quiet.c_lflag |= ECHONL;
-    bool is_read = tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet) == 0;
-    if (is_read) { /* what is typed from here on counts, and is not shown */
-        (void)fprintf(stderr, "value of %s (it is not shown): ", name);
-        is_read = read_all(value, true);
-    }
-    (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
-    return is_read;
-}
-
 /* The value, without the newline at its end. Complains when it is none. */
 static int read_value(const char *name, hub_buf *value)
 {
-    bool is_read = isatty(STDIN_FILENO) == 1 ? ask(name, value) : read_all(value, false);
+    char question[HUB_LIMIT_SECRET_NAME_BYTES + 64];
+    (void)snprintf(question, sizeof question, "value of %s (it is not shown): ", name); /* fits */
+    bool is_read = cli_ask_can() ? cli_ask_line(question, true, value) : cli_ask_read(value, false);
     if (!is_read && hub_buf_ok(value)) {
         cli_complain("stdin cannot be read: %s", strerrordesc_np(errno));
         return EXIT_INTERNAL;

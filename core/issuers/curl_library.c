@@ -18,7 +18,7 @@ static const struct {
     FUNCTION(slist_append),        FUNCTION(slist_free_all),      FUNCTION(multi_init),
     FUNCTION(multi_cleanup),       FUNCTION(multi_setopt),        FUNCTION(multi_add_handle),
     FUNCTION(multi_remove_handle), FUNCTION(multi_socket_action), FUNCTION(multi_info_read),
-    FUNCTION(multi_assign),
+    FUNCTION(multi_assign),        FUNCTION(easy_perform),
 };
 
 static const char LIBRARY[] = "libcurl.so.4";

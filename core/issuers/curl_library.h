@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libcurl, loaded when the first document is fetched: a hub without issuers has none of it, nor of the
- * thirty libraries that it brings along, in memory. Thread: [loop].
+ * thirty libraries that it brings along, in memory. Thread: [loop], or a command's own.
  */
 #ifndef HUB_ISSUERS_CURL_LIBRARY_H
 #define HUB_ISSUERS_CURL_LIBRARY_H
@@ -28,6 +28,7 @@ typedef struct hub_curl_library {
     __typeof__(&curl_multi_socket_action) multi_socket_action;
     __typeof__(&curl_multi_info_read) multi_info_read;
     __typeof__(&curl_multi_assign) multi_assign;
+    __typeof__(&curl_easy_perform) easy_perform; /* blocks: for commands, never on the loop */
 } hub_curl_library;
 
 /* The library; loaded once, and never unloaded.

@@ -411,7 +411,7 @@ hub_err hub_exposure_get_own_shown(const hub_exposure *exposure, hub_shown **ret
         return HUB_ENOMEM;
     }
     if (slot < shown->part_count) {
-        parts[slot] = shown->parts[slot];
+        parts[slot] = *shown->parts[slot];
     }
     hub_err err = hub_shown_get(&exposure->base->shown[HUB_KIND_TOOL], HUB_KIND_TOOL, parts,
                                 shown->part_count, ret_shown);
@@ -439,7 +439,7 @@ static hub_shown *shown_in(const hub_exposure *exposure, hub_revision revision, 
 /* The entry of a claim, if it is shown. */
 static const hub_entry *get_shown(const hub_shown *shown, const base_claim *claim)
 {
-    const hub_shown_part *part = &shown->parts[claim->slot];
+    const hub_shown_part *part = shown->parts[claim->slot];
     bool is_shown = part->section != NULL && hub_mask_has(part->bits, claim->entry);
     return is_shown ? &part->section->entries[claim->entry] : NULL;
 }
@@ -486,7 +486,7 @@ hub_str hub_exposure_tool_definition(const hub_exposure *exposure, hub_revision 
         return HUB_STR_EMPTY;
     }
     uint32_t slot = base_find_name(exposure->base, HUB_KIND_TOOL, exposed)->holder->slot;
-    return hub_section_definition(exposure->shown[HUB_KIND_TOOL]->parts[slot].section, entry);
+    return hub_section_definition(exposure->shown[HUB_KIND_TOOL]->parts[slot]->section, entry);
 }
 
 const hub_entry *hub_exposure_find_own(const hub_exposure *exposure, hub_revision revision,
@@ -496,7 +496,7 @@ const hub_entry *hub_exposure_find_own(const hub_exposure *exposure, hub_revisio
     if (slot == exposure->base->slot_count) {
         return NULL;
     }
-    const hub_shown_part *part = &shown_in(exposure, revision, kind)->parts[slot];
+    const hub_shown_part *part = shown_in(exposure, revision, kind)->parts[slot];
     size_t at = part->section != NULL ? hub_section_find_own(part->section, name) : 0;
     bool is_shown =
         part->section != NULL && at < part->section->count && hub_mask_has(part->bits, at);

@@ -374,7 +374,7 @@ static hub_err name_interfaces(hub_exposure *exposure, hub_shown_part *parts, bo
     hub_err err = HUB_OK;
     for (uint32_t slot = 0; err == HUB_OK && slot < exposure->base->slot_count; slot++) {
         hub_section *section = parts[slot].section;
-        hub_section *resources = exposure->prepared[HUB_KIND_RESOURCE]->parts[slot].section;
+        hub_section *resources = exposure->prepared[HUB_KIND_RESOURCE]->parts[slot]->section;
         if (section == NULL || !section->catalog->has_uis || resources == NULL ||
             resources->mapped_count == 0) {
             continue;
@@ -517,9 +517,9 @@ static void report_left_out(const hub_exposure *exposure, const hub_shown *befor
                             const hub_shown *now)
 {
     for (uint32_t slot = 0; exposure->on_left_out != NULL && slot < now->part_count; slot++) {
-        const hub_section *section = now->parts[slot].section;
+        const hub_section *section = now->parts[slot]->section;
         if (section == NULL || section->named_count == section->count ||
-            (before != NULL && before->parts[slot].section == section)) {
+            (before != NULL && before->parts[slot]->section == section)) {
             continue;
         }
         for (size_t i = 0; i < section->count; i++) {

@@ -6,7 +6,19 @@
 
 #include <stdlib.h>
 
-/* ---- one of equals --------------------------------------------------------------------------- */
+/* ---- what is shown of a section -------------------------------------------------------------- */
+
+/* What lists show of one section, once for all of them. */
+typedef struct shown_piece {
+    hub_shown_part part; /* first: lists point to it. Its masks are behind all this */
+    unsigned refs;
+    uint64_t digest;
+    hub_shown_table *table; /* NULL: it is in none */
+    UT_hash_handle hh;
+    uint64_t words[];
+} shown_piece;
+
+static const hub_shown_part NOTHING = {.section = NULL};
 
 static uint64_t mix(uint64_t sum, uint64_t word)
 {
@@ -19,18 +31,15 @@ static size_t words_of(const hub_shown_part *part)
     return part->section != NULL ? hub_mask_words(part->section->count) : 0;
 }
 
-static uint64_t digest_of(hub_kind kind, const hub_shown_part *parts, size_t count)
+static uint64_t digest_of_part(const hub_shown_part *part)
 {
-    uint64_t sum = mix(count, (uint64_t)kind);
-    for (size_t i = 0; i < count; i++) {
-        size_t words = words_of(&parts[i]);
-        sum = mix(sum, (uint64_t)(uintptr_t)parts[i].section);
-        for (size_t w = 0; w < words; w++) {
-            sum = mix(sum, parts[i].bits[w]);
-        }
-        for (size_t w = 0; parts[i].cut != NULL && w < words; w++) {
-            sum = mix(sum, parts[i].cut[w]);
-        }
+    size_t words = words_of(part);
+    uint64_t sum = mix(words, (uint64_t)(uintptr_t)part->section);
+    for (size_t w = 0; w < words; w++) {
+        sum = mix(sum, part->bits[w]);
+    }
+    for (size_t w = 0; part->cut != NULL && w < words; w++) {
+        sum = mix(sum, part->cut[w]);
     }
     return sum;
 }
@@ -43,19 +52,8 @@ static bool same_bits(const uint64_t *a, const uint64_t *b, size_t words)
 
 bool shown_same_part(const hub_shown_part *a, const hub_shown_part *b)
 {
-    return a->section == b->section && same_bits(a->bits, b->bits, words_of(a)) &&
-           same_bits(a->cut, b->cut, words_of(a));
-}
-
-static bool same_parts(const hub_shown *shown, hub_kind kind, const hub_shown_part *parts,
-                       size_t count)
-{
-    size_t i = 0;
-    while (shown->kind == kind && shown->part_count == count && i < count &&
-           shown_same_part(&shown->parts[i], &parts[i])) {
-        i++;
-    }
-    return shown->kind == kind && shown->part_count == count && i == count;
+    return a == b || (a->section == b->section && same_bits(a->bits, b->bits, words_of(a)) &&
+                      same_bits(a->cut, b->cut, words_of(a)));
 }
 
 static size_t count_bits(const uint64_t *bits, size_t words)
@@ -67,41 +65,116 @@ static size_t count_bits(const uint64_t *bits, size_t words)
     return count;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
-
-/* Parts and masks are copied, all into one piece of memory. */
-static hub_shown *make(hub_kind kind, const hub_shown_part *parts, size_t count)
+static void leave_pieces(shown_piece *piece)
 {
-    size_t words = 0;
-    for (size_t i = 0; i < count; i++) {
-        words += words_of(&parts[i]) * (parts[i].cut != NULL ? 2 : 1);
+    if (piece->table != NULL) {
+        HASH_DEL(piece->table->pieces, piece);
+        piece->table = NULL;
     }
-    size_t part_bytes = count * sizeof *parts;
-    hub_shown *shown = calloc(1, sizeof *shown + part_bytes + words * sizeof(uint64_t));
+}
+
+static void unref_part(const hub_shown_part *part)
+{
+    shown_piece *piece = (shown_piece *)(uintptr_t)part;
+    if (part == &NOTHING || part == NULL || --piece->refs > 0) {
+        return;
+    }
+    leave_pieces(piece);
+    hub_section_unref(piece->part.section);
+    free(piece);
+}
+
+static shown_piece *make_piece(const hub_shown_part *part)
+{
+    size_t words = words_of(part);
+    size_t bytes = words * sizeof(uint64_t);
+    shown_piece *piece = calloc(1, sizeof *piece + (part->cut != NULL ? 2 : 1) * bytes);
+    if (piece == NULL) {
+        return NULL;
+    }
+    piece->refs = 1;
+    piece->part = (hub_shown_part){.section = hub_section_ref(part->section),
+                                   .bits = piece->words,
+                                   .count = count_bits(part->bits, words)};
+    memcpy(piece->words, part->bits, bytes);
+    if (part->cut != NULL) {
+        memcpy(piece->words + words, part->cut, bytes);
+        piece->part.cut = piece->words + words;
+    }
+    return piece;
+}
+
+/* The part that is there, or a new one; with a reference. NULL: out of memory. */
+static const hub_shown_part *get_part(hub_shown_table *table, const hub_shown_part *part)
+{
+    if (part->section == NULL) {
+        return &NOTHING;
+    }
+    uint64_t digest = digest_of_part(part);
+    shown_piece *known = NULL;
+    HASH_FIND(hh, table->pieces, &digest, sizeof digest, known);
+    if (known != NULL && shown_same_part(&known->part, part)) {
+        known->refs++;
+        return &known->part;
+    }
+    shown_piece *piece = make_piece(part);
+    if (piece == NULL) {
+        return NULL;
+    }
+    piece->digest = digest;
+    if (known == NULL) { /* of two with one digest, the second is just not found again */
+        HASH_ADD(hh, table->pieces, digest, sizeof piece->digest, piece);
+        if (!hub_map_has_taken(&piece->hh)) {
+            unref_part(&piece->part);
+            return NULL;
+        }
+        piece->table = table;
+    }
+    return &piece->part;
+}
+
+/* ---- one of equals --------------------------------------------------------------------------- */
+
+static bool same_parts(const hub_shown *shown, const hub_shown *other)
+{
+    size_t i = 0;
+    if (shown->kind != other->kind || shown->part_count != other->part_count) {
+        return false;
+    }
+    while (i < shown->part_count && shown_same_part(shown->parts[i], other->parts[i])) {
+        i++;
+    }
+    return i == shown->part_count;
+}
+
+static void destroy(hub_shown *shown)
+{
+    for (size_t i = 0; i < shown->part_count; i++) {
+        unref_part(shown->parts[i]);
+    }
+    free(shown);
+}
+
+static hub_shown *make(hub_shown_table *table, hub_kind kind, const hub_shown_part *parts,
+                       size_t count)
+{
+    hub_shown *shown = calloc(1, sizeof *shown + count * sizeof *shown->parts);
     if (shown == NULL) {
         return NULL;
     }
     shown->refs = 1;
     shown->kind = kind;
     shown->part_count = count;
-    shown->parts = (hub_shown_part *)(shown + 1);
-    uint64_t *bits = (uint64_t *)(shown->parts + count);
+    shown->parts = (const hub_shown_part **)(shown + 1);
+    shown->digest = mix(count, (uint64_t)kind);
     for (size_t i = 0; i < count; i++) {
-        if (parts[i].section == NULL) {
-            continue;
+        shown->parts[i] = get_part(table, &parts[i]);
+        if (shown->parts[i] == NULL) {
+            destroy(shown);
+            return NULL;
         }
-        size_t own = words_of(&parts[i]);
-        memcpy(bits, parts[i].bits, own * sizeof *bits);
-        size_t set = count_bits(bits, own);
-        shown->count += set;
-        shown->parts[i] = (hub_shown_part){
-            .section = hub_section_ref(parts[i].section), .bits = bits, .count = set};
-        bits += own;
-        if (parts[i].cut != NULL) {
-            memcpy(bits, parts[i].cut, own * sizeof *bits);
-            shown->parts[i].cut = bits;
-            bits += own;
-        }
+        shown->count += shown->parts[i]->count;
+        shown->digest = mix(shown->digest, (uint64_t)(uintptr_t)shown->parts[i]);
     }
     return shown;
 }
@@ -110,22 +183,21 @@ static hub_shown *make(hub_kind kind, const hub_shown_part *parts, size_t count)
 static hub_err get_equal(hub_shown_table *table, hub_kind kind, const hub_shown_part *parts,
                          size_t part_count, hub_shown **ret_shown)
 {
-    uint64_t digest = digest_of(kind, parts, part_count);
-    hub_shown *known = NULL;
-    HASH_FIND(hh, table->first, &digest, sizeof digest, known);
-    if (known != NULL && same_parts(known, kind, parts, part_count)) {
-        *ret_shown = hub_shown_ref(known);
-        return HUB_OK;
-    }
-    hub_shown *shown = make(kind, parts, part_count);
+    hub_shown *shown = make(table, kind, parts, part_count);
     if (shown == NULL) {
         return HUB_ENOMEM;
     }
-    shown->digest = digest;
+    hub_shown *known = NULL;
+    HASH_FIND(hh, table->first, &shown->digest, sizeof shown->digest, known);
+    if (known != NULL && same_parts(known, shown)) {
+        destroy(shown);
+        *ret_shown = hub_shown_ref(known);
+        return HUB_OK;
+    }
     if (known == NULL) { /* of two with one digest, the second is just not found again */
         HASH_ADD(hh, table->first, digest, sizeof shown->digest, shown);
         if (!hub_map_has_taken(&shown->hh)) {
-            hub_shown_unref(shown);
+            destroy(shown);
             return HUB_ENOMEM;
         }
         shown->table = table;
@@ -133,6 +205,8 @@ static hub_err get_equal(hub_shown_table *table, hub_kind kind, const hub_shown_
     *ret_shown = shown;
     return HUB_OK;
 }
+
+/* ---- revisions ------------------------------------------------------------------------------- */
 
 /* Narrow a part to a revision, in `room` for two masks. Returns what is left of the room. */
 static uint64_t *narrow_part(hub_shown_part *part, uint8_t revision, uint64_t *room)
@@ -158,20 +232,25 @@ static uint64_t *narrow_part(hub_shown_part *part, uint8_t revision, uint64_t *r
     return room + 2 * words;
 }
 
-static hub_err narrow_to(hub_shown_table *table, const hub_shown *shown, uint8_t revision,
-                         hub_shown **ret_shown)
+static size_t count_words(const hub_shown *shown)
 {
     size_t words = 0;
     for (size_t i = 0; i < shown->part_count; i++) {
-        words += 2 * words_of(&shown->parts[i]);
+        words += words_of(shown->parts[i]);
     }
+    return words;
+}
+
+static hub_err narrow_to(hub_shown_table *table, const hub_shown *shown, uint8_t revision,
+                         hub_shown **ret_shown)
+{
     hub_err err = HUB_ENOMEM;
     hub_shown_part *parts = calloc(shown->part_count + 1, sizeof *parts);
-    uint64_t *room = calloc(words + 1, sizeof *room);
+    uint64_t *room = calloc(2 * count_words(shown) + 1, sizeof *room);
     if (parts != NULL && room != NULL) {
         uint64_t *left = room;
-        memcpy(parts, shown->parts, shown->part_count * sizeof *parts);
         for (size_t i = 0; i < shown->part_count; i++) {
+            parts[i] = *shown->parts[i];
             if (parts[i].section != NULL && (parts[i].section->valid & revision) == 0) {
                 left = narrow_part(&parts[i], revision, left);
             }
@@ -188,8 +267,8 @@ static hub_err narrow_all(hub_shown_table *table, hub_shown *shown)
 {
     uint8_t valid = HUB_REVISIONS_EVERY;
     for (size_t i = 0; i < shown->part_count; i++) {
-        valid &=
-            shown->parts[i].section != NULL ? shown->parts[i].section->valid : HUB_REVISIONS_EVERY;
+        const hub_section *section = shown->parts[i]->section;
+        valid &= section != NULL ? section->valid : HUB_REVISIONS_EVERY;
     }
     for (unsigned revision = 1; revision < HUB_REVISIONS; revision++) {
         hub_shown *narrowed = NULL;
@@ -227,25 +306,36 @@ hub_err hub_shown_get(hub_shown_table *table, hub_kind kind, const hub_shown_par
     return HUB_OK;
 }
 
+/* Copy a part with those of its bits that `keeps` says, in `bits`. Returns what is behind them. */
+static uint64_t *keep_some(const hub_shown_part *part, hub_shown_keeps *keeps, void *ctx,
+                           uint64_t *bits, hub_shown_part *ret_part)
+{
+    const hub_section *section = part->section;
+    for (size_t e = 0; section != NULL && e < section->count; e++) {
+        if (hub_mask_has(part->bits, e) && keeps(ctx, &section->entries[e])) {
+            hub_mask_set(bits, e);
+        }
+    }
+    *ret_part = (hub_shown_part){.section = part->section, .bits = bits, .cut = part->cut};
+    return bits + words_of(part);
+}
+
 hub_err hub_shown_narrow(hub_shown *shown, hub_shown_keeps *keeps, void *ctx, hub_shown **ret_shown)
 {
     hub_shown_table none = {.first = NULL};
-    hub_shown *copy = make(shown->kind, shown->parts, shown->part_count);
-    if (copy == NULL) {
-        return HUB_ENOMEM;
-    }
-    for (size_t i = 0; i < copy->part_count; i++) {
-        const hub_section *section = copy->parts[i].section;
-        uint64_t *bits = (uint64_t *)(uintptr_t)copy->parts[i].bits; /* of this copy */
-        for (size_t e = 0; section != NULL && e < section->count; e++) {
-            if (hub_mask_has(bits, e) && !keeps(ctx, &section->entries[e])) {
-                hub_mask_clear(bits, e);
-            }
-        }
-    }
     hub_shown_table *table = shown->table != NULL ? shown->table : &none;
-    hub_err err = hub_shown_get(table, copy->kind, copy->parts, copy->part_count, ret_shown);
-    hub_shown_unref(copy);
+    hub_err err = HUB_ENOMEM;
+    hub_shown_part *parts = calloc(shown->part_count + 1, sizeof *parts);
+    uint64_t *room = calloc(count_words(shown) + 1, sizeof *room);
+    if (parts != NULL && room != NULL) {
+        uint64_t *left = room;
+        for (size_t i = 0; i < shown->part_count; i++) {
+            left = keep_some(shown->parts[i], keeps, ctx, left, &parts[i]);
+        }
+        err = hub_shown_get(table, shown->kind, parts, shown->part_count, ret_shown);
+    }
+    free(parts);
+    free(room);
     hub_shown_table_fini(&none);
     return err;
 }
@@ -262,6 +352,9 @@ void hub_shown_table_fini(hub_shown_table *table)
 {
     while (table->first != NULL) {
         leave(table->first);
+    }
+    while (table->pieces != NULL) {
+        leave_pieces(table->pieces);
     }
 }
 
@@ -281,8 +374,5 @@ void hub_shown_unref(hub_shown *shown)
     for (size_t i = 0; i < HUB_REVISIONS; i++) {
         hub_shown_unref(shown->narrowed[i]);
     }
-    for (size_t i = 0; i < shown->part_count; i++) {
-        hub_section_unref(shown->parts[i].section);
-    }
-    free(shown);
+    destroy(shown);
 }

@@ -2,8 +2,9 @@
 /*
  * What an exposure shows of one kind of things: sections, and of each a mask with a bit for each
  * entry that is shown. Immutable and reference-counted, and small: definitions and names stay in
- * the sections, so a page of a list is a run of spans over them. Several exposures of one base that
- * show the same have the same one.
+ * the sections, so a page of a list is a run of spans over them; and what is shown of a section is
+ * there once, so that a list is a pointer for each toolset. Several exposures of one base that show
+ * the same have the same one.
  *
  * A client is shown what may be listed in the revision that it speaks (definition.h): the same
  * sections with narrower masks, and a second mask for the tools whose outputSchema is cut out of the
@@ -25,16 +26,18 @@ typedef struct hub_shown_part {
     size_t count;        /* of bits that are set; hub_shown_get counts them */
 } hub_shown_part;
 
-/* All that live of a base, so that equal ones are one. They are not kept by it. */
+/* All that live of a base, and all parts of them, so that equal ones are one. They are not kept by
+ * it. */
 typedef struct hub_shown_table {
     struct hub_shown *first;
+    struct shown_piece *pieces;
 } hub_shown_table;
 
 typedef struct hub_shown {
     unsigned refs;
     hub_kind kind;
-    size_t count;          /* entries that are shown */
-    hub_shown_part *parts; /* in order of canonical id */
+    size_t count;                 /* entries that are shown */
+    const hub_shown_part **parts; /* in order of canonical id; never NULL */
     size_t part_count;
     uint64_t digest;                    /* of sections and masks */
     hub_shown_table *table;             /* NULL: it is in none */
@@ -46,7 +49,7 @@ typedef struct hub_shown {
 } hub_shown;
 
 /* The one that shows these parts, as they are valid in any revision: one that is there, or a new
- * one. Their `cut` is NULL.
+ * one. Their `cut` is NULL. They are read during the call only.
  * owns:    *ret_shown, one reference
  * errors:  HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_shown_get(hub_shown_table *table, hub_kind kind,

@@ -44,7 +44,7 @@ static size_t end_of_run(const hub_shown_part *part, size_t from, size_t most)
 static bool settle(const hub_shown *shown, hub_shown_place *place)
 {
     while (place->part < shown->part_count) {
-        const hub_shown_part *part = &shown->parts[place->part];
+        const hub_shown_part *part = shown->parts[place->part];
         if (part->section != NULL) {
             place->entry = next_bit(part->bits, part->section->count, place->entry);
             if (place->entry < part->section->count) {
@@ -59,7 +59,7 @@ static bool settle(const hub_shown *shown, hub_shown_place *place)
 
 const hub_entry *hub_shown_next(const hub_shown *shown, hub_shown_place *place)
 {
-    return settle(shown, place) ? &shown->parts[place->part].section->entries[place->entry++]
+    return settle(shown, place) ? &shown->parts[place->part]->section->entries[place->entry++]
                                 : NULL;
 }
 
@@ -74,11 +74,11 @@ hub_shown_place hub_shown_after(const hub_shown *shown, hub_str canonical)
 {
     hub_shown_place place = {.part = 0};
     while (place.part < shown->part_count &&
-           is_before(shown->parts[place.part].section, canonical)) {
+           is_before(shown->parts[place.part]->section, canonical)) {
         place.part++;
     }
     if (place.part < shown->part_count) {
-        place.entry = hub_section_after(shown->parts[place.part].section, canonical);
+        place.entry = hub_section_after(shown->parts[place.part]->section, canonical);
     }
     return place;
 }
@@ -89,8 +89,8 @@ hub_shown_place hub_shown_after(const hub_shown *shown, hub_str canonical)
 static bool skip_same(const hub_shown *a, hub_shown_place *of_a, const hub_shown *b,
                       hub_shown_place *of_b)
 {
-    const hub_shown_part *left = &a->parts[of_a->part];
-    const hub_shown_part *right = &b->parts[of_b->part];
+    const hub_shown_part *left = a->parts[of_a->part];
+    const hub_shown_part *right = b->parts[of_b->part];
     size_t first = next_bit(left->bits, left->section->count, 0);
     if (of_a->entry != first || of_b->entry != first || !shown_same_part(left, right)) {
         return false;
@@ -151,8 +151,8 @@ bool hub_shown_equal(const hub_shown *a, const hub_shown *b)
         if (skip_same(a, &of_a, b, &of_b)) {
             continue;
         }
-        if (!same_listed(listed_of(&a->parts[of_a.part], of_a.entry++),
-                         listed_of(&b->parts[of_b.part], of_b.entry++))) {
+        if (!same_listed(listed_of(a->parts[of_a.part], of_a.entry++),
+                         listed_of(b->parts[of_b.part], of_b.entry++))) {
             return false;
         }
     }
@@ -225,7 +225,7 @@ hub_err hub_shown_take(const hub_shown *shown, hub_shown_place from, size_t limi
     page->last = NULL;
     hub_buf_init(&page->joined, SIZE_MAX / 4);
     while (limit > 0 && settle(shown, &from)) {
-        const hub_shown_part *part = &shown->parts[from.part];
+        const hub_shown_part *part = shown->parts[from.part];
         const hub_section *section = part->section;
         size_t end = end_of_run(part, from.entry, limit);
         add_run(page, part, from.entry, end);

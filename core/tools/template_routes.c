@@ -65,7 +65,7 @@ static hub_err make_groups(hub_template_routes *routes, const hub_shown *shown)
     hub_err err = HUB_OK;
     const hub_entry **entries = routes->entries;
     for (size_t i = 0; err == HUB_OK && i < shown->part_count; i++) {
-        const hub_shown_part *part = &shown->parts[i];
+        const hub_shown_part *part = shown->parts[i];
         if (part->section == NULL || part->count == 0) {
             continue;
         }

@@ -230,8 +230,8 @@ static size_t count_shown(const hub_exposure *exposure, const hub_toolset *tools
     const hub_shown *tools = hub_exposure_shown(exposure, HUB_KIND_TOOL);
     size_t count = 0;
     for (size_t i = 0; i < tools->part_count; i++) {
-        const hub_section *section = tools->parts[i].section;
-        count += section != NULL && section->owner == toolset ? tools->parts[i].count : 0;
+        const hub_section *section = tools->parts[i]->section;
+        count += section != NULL && section->owner == toolset ? tools->parts[i]->count : 0;
     }
     return count;
 }

@@ -124,7 +124,7 @@ hub_str hub_unknown_nearest(const hub_shown *shown, hub_str name)
     size_t most = 0;
     hub_nearest_begin(&nearest, name);
     for (size_t i = 0; i < shown->part_count; i++) { /* the toolset whose names begin like it */
-        const hub_section *section = shown->parts[i].section;
+        const hub_section *section = shown->parts[i]->section;
         size_t alike =
             section != NULL && section->count > 0 ? common(section->entries[0].exposed, name) : 0;
         if (alike > most) {

@@ -424,7 +424,7 @@ static void test_choosing(void **state)
     const hub_section *git = NULL;
     for (size_t i = 0; git == NULL; i++) {
         const hub_section *section =
-            hub_exposure_shown(s.exposure, HUB_KIND_TOOL)->parts[i].section;
+            hub_exposure_shown(s.exposure, HUB_KIND_TOOL)->parts[i]->section;
         git = section != NULL && section->count == MANY ? section : NULL;
     }
     for (size_t i = 0; i < 10; i++) {

@@ -109,13 +109,19 @@ static inline bool exposure_is_before(const exposure_active *active, uint32_t a,
     return native_a != native_b ? native_a : a < b;
 }
 
-/* Of several entries that want one URI, the first has it. Give the toolsets of the others a section
- * in which their URIs have the toolset in them. `parts`, one for each slot, then has a reference to
- * such a section, which `owned` says.
+/* What was made for a part that is prepared: a reference, and memory. NULL: nothing was. */
+typedef struct exposure_own {
+    hub_section *section;
+    uint64_t *bits;
+} exposure_own;
+
+/* Of several entries that are shown and want one URI, the first has it. Give the toolsets of the
+ * others a section in which their URIs have the toolset in them. `parts` and `own` have one for each
+ * slot; also after a failure, what is in `own` is to be released.
  * errors:  HUB_ENOMEM */
 HUB_MUST_CHECK hub_err exposure_part_uris(hub_exposure *exposure, const exposure_active *active,
                                           const base_change *change, hub_kind kind,
-                                          hub_shown_part *parts, bool *owned);
+                                          hub_shown_part *parts, exposure_own *own);
 
 /* The section of a slot that is made like `from`, but for the forms, or for the resources that its
  * tools' user interfaces are named by.

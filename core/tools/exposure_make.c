@@ -369,7 +369,7 @@ hub_err exposure_get_variant(hub_exposure *exposure, uint32_t slot, const hub_se
 }
 
 /* Tools whose user interface is a resource that clients know by another URI say so. */
-static hub_err name_interfaces(hub_exposure *exposure, hub_shown_part *parts, bool *owned)
+static hub_err name_interfaces(hub_exposure *exposure, hub_shown_part *parts, exposure_own *own)
 {
     hub_err err = HUB_OK;
     for (uint32_t slot = 0; err == HUB_OK && slot < exposure->base->slot_count; slot++) {
@@ -383,7 +383,7 @@ static hub_err name_interfaces(hub_exposure *exposure, hub_shown_part *parts, bo
         err = exposure_get_variant(exposure, slot, section, section->forms, resources, &variant);
         if (err == HUB_OK) {
             parts[slot].section = variant; /* of the same entries: the mask fits */
-            owned[slot] = true;
+            own[slot].section = variant;
         }
     }
     return err;
@@ -419,25 +419,24 @@ static hub_err prepare_kind(hub_exposure *exposure, const exposure_active *activ
 {
     size_t count = exposure->base->slot_count;
     hub_shown_part *parts = calloc(count + 1, sizeof *parts);
-    bool *owned = calloc(count + 1, sizeof *owned);
-    hub_err err = parts != NULL && owned != NULL ? make_parts(exposure, active, change, kind, parts)
-                                                 : HUB_ENOMEM;
+    exposure_own *own = calloc(count + 1, sizeof *own);
+    hub_err err = parts != NULL && own != NULL ? make_parts(exposure, active, change, kind, parts)
+                                               : HUB_ENOMEM;
     if (err == HUB_OK && base_is_uri(kind)) {
-        err = exposure_part_uris(exposure, active, change, kind, parts, owned);
+        err = exposure_part_uris(exposure, active, change, kind, parts, own);
     } else if (err == HUB_OK && kind == HUB_KIND_TOOL) {
-        err = name_interfaces(exposure, parts, owned);
+        err = name_interfaces(exposure, parts, own);
     }
     if (err == HUB_OK) {
         err = hub_shown_get(&exposure->base->shown[kind], kind, parts, count,
                             &exposure->prepared[kind]);
     }
-    for (size_t i = 0; owned != NULL && parts != NULL && i < count; i++) {
-        if (owned[i]) {
-            hub_section_unref(parts[i].section);
-        }
+    for (size_t i = 0; own != NULL && i < count; i++) {
+        hub_section_unref(own[i].section);
+        free(own[i].bits);
     }
     free(parts);
-    free(owned);
+    free(own);
     return err;
 }
 

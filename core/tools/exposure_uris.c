@@ -29,11 +29,18 @@ typedef struct contest {
     contender *taken; /* uthash over taken */
 } contest;
 
-static size_t count_active(const contest *c, const base_name *name)
+/* Whether what has it is shown: what is hidden takes no URI from anybody. */
+static bool is_shown(const contest *c, const base_claim *claim)
+{
+    const hub_shown_part *part = &c->parts[claim->slot];
+    return part->section != NULL && hub_mask_has(part->bits, claim->entry);
+}
+
+static size_t count_shown(const contest *c, const base_name *name)
 {
     size_t count = 0;
     for (const base_claim *at = name->claims; at != NULL; at = at->next) {
-        count += c->active->places[at->slot] != 0;
+        count += is_shown(c, at);
     }
     return count;
 }
@@ -77,18 +84,19 @@ static hub_err collect(contest *c)
             continue;
         }
         for (size_t i = 0; err == HUB_OK && i < section->count; i++) {
-            if (claims[i].name != NULL && count_active(c, claims[i].name) > 1) {
+            if (claims[i].name != NULL && is_shown(c, &claims[i]) &&
+                count_shown(c, claims[i].name) > 1) {
                 err = add(c, &claims[i]);
             }
         }
     }
     for (size_t i = 0; err == HUB_OK && i < c->count; i++) {
         const base_name *name = base_find_name(base, c->kind, hub_str_of(c->all[i].mapped));
-        if (name == NULL || count_active(c, name) != 1) {
+        if (name == NULL || count_shown(c, name) != 1) {
             continue;
         }
         const base_claim *claim = name->claims;
-        while (c->active->places[claim->slot] == 0) {
+        while (!is_shown(c, claim)) {
             claim = claim->next;
         }
         err = add(c, claim);
@@ -150,8 +158,27 @@ static hub_err decide(contest *c)
     return HUB_OK;
 }
 
+/* Have a part show another section, of the same entries: of these what it shows so far, as far as it
+ * has a name there. */
+static hub_err show_variant(const contest *c, uint32_t slot, const uint8_t *forms,
+                            hub_shown_part *part, exposure_own *own)
+{
+    size_t words = hub_mask_words(part->section->count);
+    own->bits = calloc(words + 1, sizeof *own->bits);
+    hub_err err = own->bits != NULL ? exposure_get_variant(c->exposure, slot, part->section, forms,
+                                                           NULL, &own->section)
+                                    : HUB_ENOMEM;
+    for (size_t w = 0; err == HUB_OK && w < words; w++) {
+        own->bits[w] = part->bits[w] & own->section->named[w];
+    }
+    if (err == HUB_OK) {
+        *part = (hub_shown_part){.section = own->section, .bits = own->bits};
+    }
+    return err;
+}
+
 /* Replace the section of a slot where one of its entries is not plain. */
-static hub_err apply(const contest *c, uint32_t slot, hub_shown_part *part, bool *ret_owned)
+static hub_err apply(const contest *c, uint32_t slot, hub_shown_part *part, exposure_own *own)
 {
     const hub_section *section = part->section;
     uint8_t *forms = NULL;
@@ -171,12 +198,7 @@ static hub_err apply(const contest *c, uint32_t slot, hub_shown_part *part, bool
         forms[who->claim->entry] = (uint8_t)who->form;
     }
     if (forms != NULL) {
-        hub_section *variant = NULL;
-        err = exposure_get_variant(c->exposure, slot, section, forms, NULL, &variant);
-        if (err == HUB_OK) {
-            *part = (hub_shown_part){.section = variant, .bits = variant->named};
-            *ret_owned = true;
-        }
+        err = show_variant(c, slot, forms, part, own);
     }
     free(forms);
     return err;
@@ -184,7 +206,7 @@ static hub_err apply(const contest *c, uint32_t slot, hub_shown_part *part, bool
 
 hub_err exposure_part_uris(hub_exposure *exposure, const exposure_active *active,
                            const base_change *change, hub_kind kind, hub_shown_part *parts,
-                           bool *owned)
+                           exposure_own *own)
 {
     contest c = {
         .exposure = exposure, .active = active, .change = change, .kind = kind, .parts = parts};
@@ -195,7 +217,7 @@ hub_err exposure_part_uris(hub_exposure *exposure, const exposure_active *active
     for (uint32_t slot = 0; err == HUB_OK && c.count > 0 && slot < exposure->base->slot_count;
          slot++) {
         if (parts[slot].section != NULL) {
-            err = apply(&c, slot, &parts[slot], &owned[slot]);
+            err = apply(&c, slot, &parts[slot], &own[slot]);
         }
     }
     HASH_CLEAR(hh, c.taken);

@@ -79,7 +79,7 @@ for line in sys.stdin:
 
 OPEN = {
     "tools": [tool("read_page", description="Reads a page.")],
-    "resources": [{"uri": "lib:///open", "name": "open"}],
+    "resources": [{"uri": "lib:///open", "name": "open"}, {"uri": "lib:///both", "name": "both"}],
     "resourceTemplates": [{"uriTemplate": "lib:///open/{x}", "name": "open"}],
     "prompts": [{"name": "greet"}],
 }
@@ -90,9 +90,12 @@ HIDDEN = {
     "prompts": [{"name": "hush"}],
 }
 BOTH = {key: OPEN[key] + HIDDEN[key] for key in OPEN}
+# Of one toolset bob may see some resources only: of two with a URI that another toolset has, too, one.
+SHELF = [{"uri": "lib:///both", "name": "both"}, {"uri": "shelf:///mine", "name": "mine"}]
+SHELF_HIDDEN = [{"uri": "lib:///open", "name": "open"}, {"uri": "shelf:///secret", "name": "secret"}]
 ACCESS = {"rules": [
     {"who": {"principals": ["token:ann"]}, "then": "allow"},
-    {"tools": {"match": ["lib:delete_*", "lib:lib:///secret*", "lib:hush", "vault:*", "cellar:*"]}, "then": "deny"},
+    {"tools": {"match": ["lib:delete_*", "lib:lib:///secret*", "lib:hush", "vault:*", "cellar:*", "shelf:lib:///open", "shelf:shelf:///secret"]}, "then": "deny"},
 ]}
 
 
@@ -103,6 +106,7 @@ def library(name, lists):
 def world(has_hidden):
     toolsets = {
         "lib": library("lib", BOTH if has_hidden else OPEN),
+        "shelf": library("shelf", {"resources": SHELF + SHELF_HIDDEN if has_hidden else SHELF}),
         "plain": fixture(tool("one")),
         "jobs": {"command": sys.executable, "args": [str(SUPPORT / "task_upstream.py")]},
     }
@@ -115,7 +119,8 @@ def world(has_hidden):
 # ---- what bob tries -----------------------------------------------------------------------------------------------------
 
 TOOLS = ["lib__read_page", "lib__delete_page", "lib__delete_pages", "vault__read_page", "cellar__keep", "cellar__", "nobody__x", "", "plain__one"]
-URIS = ["lib:///open", "lib:///open/1", "lib:///secret", "lib:///secret/1", "lib:///nothing", "vault:///x", "mcp+vault://lib/secret", ""]
+URIS = ["lib:///open", "lib:///open/1", "lib:///secret", "lib:///secret/1", "lib:///nothing", "vault:///x", "lib:///both", "shelf:///mine", "shelf:///secret",
+        "patchbay:shelf/lib:///both", "patchbay:shelf/lib:///open", "patchbay:shelf/shelf:///secret", "patchbay:vault/lib:///open", "patchbay:lib/lib:///open", ""]
 PROMPTS = ["lib__greet", "lib__hush", "vault__hush", "vault__greet", "nobody__x"]
 TASKS = ["vault.00000000000000000000000000000000.1", "cellar.00000000000000000000000000000000.1", "x", ""]
 WORDS = ["delete", "vault", "secret", "cellar", "keep", "hush", "page"]
@@ -422,7 +427,7 @@ class Everything(HttpTest):
 
     def test_what_is_hidden_is_as_what_does_not_exist(self):
         found = self.check()
-        for key in ("read_page", "lib:///open", "greet"):
+        for key in ("read_page", "lib:///open", "greet", "patchbay:shelf/lib:///both"):
             self.assertIn(key, str(found))
 
     def test_where_tools_are_searched_for(self):

@@ -425,4 +425,19 @@ MUTANTS = [
         "access_changes.py",
         "Subscriptions",
     ),
+    Mutant(
+        "neighbours_bring_hidden_resources_along",
+        "core/tools/exposure_uris.c",
+        "        own->bits[w] = part->bits[w] & own->section->named[w];",
+        "        own->bits[w] = own->section->named[w];",
+        "access_everything.py",
+        "Everything",
+    ),
+    Mutant(
+        "hidden_resources_take_uris",
+        "core/tools/exposure_uris.c",
+        "    return part->section != NULL && hub_mask_has(part->bits, claim->entry);",
+        "    return part->section != NULL;",
+        "test_exposure_veil",
+    ),
 ]

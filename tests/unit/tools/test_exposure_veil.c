@@ -201,10 +201,69 @@ static void test_one_for_a_class(void **state)
     hub_base_unref(s.base);
 }
 
+/* ---- URIs that two toolsets have ------------------------------------------------------------- */
+
+/* One who sees what does not begin with "hidden:", and of "docker" not "open:two" either. */
+static bool is_open(const void *ctx, const hub_source *source, hub_kind kind, const hub_item *item)
+{
+    (void)ctx;
+    (void)kind;
+    return !hub_str_starts(item->name, HUB_STR("hidden:")) &&
+           !(hub_str_is(source->toolset, "docker") && hub_str_is(item->name, "open:two"));
+}
+
+/* The URIs that are shown, with spaces between; each finds its entry. */
+static void expect_uris(const hub_exposure *exposure, const char *want)
+{
+    char text[512] = "";
+    size_t len = 0;
+    hub_shown_place at = {.part = 0};
+    const hub_shown *shown = hub_exposure_shown(exposure, HUB_KIND_RESOURCE);
+    for (const hub_entry *entry = hub_shown_next(shown, &at); entry != NULL;
+         entry = hub_shown_next(shown, &at)) {
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s" HUB_STR_FMT, len > 0 ? " " : "",
+                                HUB_STR_ARG(entry->exposed));
+        assert_ptr_equal(
+            hub_exposure_find(exposure, HUB_REVISION_NONE, HUB_KIND_RESOURCE, entry->exposed),
+            entry);
+    }
+    assert_string_equal(text, want);
+}
+
+/* What is hidden stays so where a neighbour of it gets another URI, and takes no URI from anybody. */
+static void test_shared_uris(void **state)
+{
+    static const hub_exposure_filter open = {.shows = is_open, .may_show = may_show, .ctx = "o"};
+    hub_naming_rule naming = {.naming = HUB_NAMING_PREFIX,
+                              .max_name_bytes = HUB_LIMIT_EXPOSED_NAME_BYTES};
+    hub_source sources[] = {{.toolset = HUB_STR("docker")}, {.toolset = HUB_STR("git")}};
+    hub_exposure_rules rules = {.policies = {NULL, NULL}};
+    stage s = {.version = 0};
+    hub_exposure *veil = NULL;
+    (void)state;
+    assert_int_equal(hub_base_create(&naming, sources, 2, NULL, &s.base, NULL), HUB_OK);
+    assert_int_equal(hub_exposure_create(s.base, &rules, sources, 2, NULL, NULL, &s.exposure, NULL),
+                     HUB_OK);
+    update(&s, "docker", HUB_KIND_RESOURCE,
+           "[{\"uri\":\"open:one\",\"name\":\"1\"},{\"uri\":\"open:two\",\"name\":\"2\"},"
+           "{\"uri\":\"hidden:a\",\"name\":\"3\"}]");
+    update(&s, "git", HUB_KIND_RESOURCE,
+           "[{\"uri\":\"open:one\",\"name\":\"1\"},{\"uri\":\"open:two\",\"name\":\"2\"},"
+           "{\"uri\":\"hidden:b\",\"name\":\"3\"}]");
+    assert_int_equal(hub_exposure_veil(s.exposure, &open, &veil), HUB_OK);
+    expect_uris(veil, "open:one patchbay:git/open:one open:two");
+    assert_int_equal(hub_exposure_count(veil, HUB_STR("git"), HUB_KIND_RESOURCE), 2);
+    expect_uris(s.exposure, "hidden:a open:one open:two hidden:b patchbay:git/open:one "
+                            "patchbay:git/open:two");
+    hub_exposure_destroy(s.exposure);
+    hub_base_unref(s.base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_shared_uris),
         cmocka_unit_test(test_one_for_a_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

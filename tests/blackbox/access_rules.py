@@ -245,6 +245,12 @@ class Arguments(Two):
                     self.assertNotIn("Unknown", answer.error["message"])
         self.assertEqual(self.names(server, self.bob), ["docs__delete_page", "docs__read_page", "ops__restart"])
 
+    def test_where_no_rule_asks(self):
+        server = self.serve({**self.ACCESS, "rules": self.ACCESS["rules"][:3]})
+        self.assertNotIn("isError", self.raw(server, "docs__delete_page", '{"path": "/srv/a"}').result)
+        self.assertSays(self.raw(server, "docs__delete_page", '{"path": "/etc"}').error["message"], "Unknown tool: docs__delete_page")
+        self.assertSays(self.raw(server, "docs__read_page", '{"n": 3}').error["message"], "Unknown tool: docs__read_page")
+
 
 class Command(HubTest):
     def access(self, *words, **options):
@@ -296,6 +302,7 @@ class Held(Two):
         """What becomes of a call that waits for its place while a reload brings these rules."""
         toolsets = {"alpha": fixture(tool("one", **READS), "hold", max_calls=1, **keys)}
         client = self.modern(toolsets=toolsets, manifest=before)
+        client.request("tools/list")  # what is known by now waits for its place alone
         held = client.send_call("alpha__hold")
         waiting = client.send_call("alpha__one")
         client.barrier()
@@ -325,10 +332,16 @@ class Held(Two):
         self.assertIn("content", self.refused(before, rules, trust_annotations=True, sharing="session").result)
 
     def test_a_call_that_waits_goes_by_the_credential_that_it_came_with(self):
+        self.check_credential({})
+
+    def test_also_if_rules_that_were_there_let_all_of_it_pass(self):
+        self.check_credential({"access": {"default": "allow"}})
+
+    def check_credential(self, before):
         toolsets = {"alpha": fixture("one", "hold", max_calls=1)}
         weak = self.new_token("cat", "--scopes", "tools:read")
         strong = self.new_token("cat", "--groups", "ops")
-        server = self.http("--tokens", str(self.tokens), manifest={"toolsets": toolsets})
+        server = self.http("--tokens", str(self.tokens), manifest={**before, "toolsets": toolsets})
         legacy = server.legacy(headers=weak)
         holding = server.connection()
         holding.send(legacy.post_bytes(legacy.message("tools/call", {"name": "alpha__hold"}, "hold"), weak))

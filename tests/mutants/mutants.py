@@ -440,4 +440,20 @@ MUTANTS = [
         "    return part->section != NULL;",
         "test_exposure_veil",
     ),
+    Mutant(
+        "what_plain_rules_let_pass_is_not_judged_when_it_was_held",
+        "core/hub/kernel/way.c",
+        "        gate->held(call, way);\n",
+        "        (void)way;\n",
+        "access_rules.py",
+        "Held",
+    ),
+    Mutant(
+        "rules_with_conditions_are_taken_for_plain_ones",
+        "core/hub/access/access.c",
+        "    access->is_plain = !has_scopes && !challenges && !access->looks_at_arguments && !access->asks;",
+        "    access->is_plain = !has_scopes && !challenges && !access->asks;",
+        "access_rules.py",
+        "Arguments",
+    ),
 ]

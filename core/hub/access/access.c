@@ -10,24 +10,27 @@
 
 #include <stdlib.h>
 
-static bool configured(const hub_settings *settings)
+/* Note what the settings have rules for. */
+static void read_settings(hub_orchestrator *hub)
 {
-    bool is = settings->access.is_set;
-    for (size_t i = 0; !is && i < settings->toolset_count; i++) {
-        is = settings->toolsets[i].scopes.count > 0 || settings->toolsets[i].tool_scopes.count > 0;
+    const hub_settings *settings = hub_settings_of(hub);
+    hub_access *access = hub_access_in(hub);
+    bool has_scopes = false;
+    bool challenges = false;
+    access->looks_at_arguments = false;
+    access->asks = false;
+    for (size_t i = 0; i < settings->toolset_count; i++) {
+        const hub_toolset_settings *toolset = &settings->toolsets[i];
+        has_scopes = has_scopes || toolset->scopes.count > 0 || toolset->tool_scopes.count > 0;
     }
-    return is;
-}
-
-static bool is_plain(const hub_access_settings *settings)
-{
-    bool is = true;
-    for (size_t i = 0; is && i < settings->count; i++) {
-        const hub_access_rule *rule = &settings->rules[i];
-        is = rule->condition_count == 0 &&
-             (rule->then == HUB_ACCESS_ALLOW || rule->then == HUB_ACCESS_DENY);
+    for (size_t i = 0; i < settings->access.count; i++) {
+        const hub_access_rule *rule = &settings->access.rules[i];
+        access->looks_at_arguments = access->looks_at_arguments || rule->condition_count > 0;
+        access->asks = access->asks || rule->then == HUB_ACCESS_CONFIRM;
+        challenges = challenges || rule->then == HUB_ACCESS_CHALLENGE;
     }
-    return is;
+    access->is_on = settings->access.is_set || has_scopes;
+    access->is_plain = !has_scopes && !challenges && !access->looks_at_arguments && !access->asks;
 }
 
 /* ---- what is seen ---------------------------------------------------------------------------- */
@@ -42,11 +45,20 @@ static hub_exposure *look(hub_session *session, hub_exposure *exposure)
     return veil;
 }
 
-static const hub_gate GATE = {.look = look};
+static const hub_gate GATE = {.look = look,
+                              .station = &HUB_ACCESS_STATION,
+                              .is_open = access_is_open,
+                              .held = access_note_held};
 
 bool hub_access_is_on(const hub_orchestrator *hub)
 {
     return hub_access_in(hub)->is_on;
+}
+
+bool hub_access_asks(const hub_orchestrator *hub)
+{
+    const hub_access *access = hub_access_in(hub);
+    return access->is_on && access->asks;
 }
 
 bool hub_access_may_show_others(const hub_orchestrator *hub)
@@ -131,8 +143,7 @@ static void settings_changed(hub_orchestrator *hub)
 {
     hub_access *access = hub_access_in(hub);
     bool was_on = access->is_on;
-    access->is_on = configured(hub_settings_of(hub));
-    access->is_plain = is_plain(&hub_settings_of(hub)->access);
+    read_settings(hub);
     renew_sessions(hub, was_on || !access->is_on);
     hub_access_drop_classes(hub);
     hub_set_gate(hub, access->is_on ? &GATE : NULL);
@@ -151,8 +162,7 @@ static hub_err hub_begins(hub_orchestrator *hub, hub_error *reterr)
                                   reterr);
     }
     access->generation = 1;
-    access->is_on = configured(hub_settings_of(hub));
-    access->is_plain = is_plain(&hub_settings_of(hub)->access);
+    read_settings(hub);
     hub_set_gate(hub, access->is_on ? &GATE : NULL);
     return err;
 }

@@ -20,6 +20,9 @@ extern const hub_station HUB_ACCESS_STATION;
 /* Whether somebody may see less than others. */
 bool hub_access_is_on(const hub_orchestrator *hub);
 
+/* Whether a user may have to confirm a call. */
+bool hub_access_asks(const hub_orchestrator *hub);
+
 /* Whether somebody may see something else since the settings were changed last. */
 bool hub_access_may_show_others(const hub_orchestrator *hub);
 

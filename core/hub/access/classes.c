@@ -118,15 +118,10 @@ static access_class *intern(hub_orchestrator *hub, const hub_access_class *who)
     return class;
 }
 
-access_class *hub_access_class_get(hub_session *session)
+static access_class *find(hub_session *session, session_access *own)
 {
     hub_orchestrator *hub = hub_session_hub(session);
-    session_access *own = hub_access_of(session);
     hub_identity *identity = hub_session_identity(session);
-    if (own->class != NULL && own->judged == identity &&
-        own->generation == hub_access_in(hub)->generation) {
-        return own->class;
-    }
     hub_access_class who;
     hub_access_class_of(&hub_settings_of(hub)->access, identity,
                         hub_profile_name(hub_session_profile(session)),
@@ -136,6 +131,14 @@ access_class *hub_access_class_get(hub_session *session)
     hub_identity_unref(own->judged);
     own->judged = hub_identity_ref(identity);
     return own->class;
+}
+
+access_class *hub_access_class_get(hub_session *session)
+{
+    session_access *own = hub_access_of(session);
+    bool is_known = own->class != NULL && own->judged == hub_session_identity(session) &&
+                    own->generation == hub_access_in(hub_session_hub(session))->generation;
+    return is_known ? own->class : find(session, own);
 }
 
 /* ---- things -------------------------------------------------------------------------------- */

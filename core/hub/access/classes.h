@@ -24,9 +24,10 @@ typedef struct hub_access {
     hub_base *no_base;   /* what somebody sees for whom there is no memory … */
     hub_exposure *nothing;
     bool is_on;
-    bool
-        is_plain; /* what is seen may be called: no rule has conditions, asks, or wants more scopes */
-    bool may_show_others; /* since the settings are others, somebody may see something else */
+    bool is_plain; /* what is seen may be called: nothing has conditions, asks, or wants scopes */
+    bool looks_at_arguments; /* some rule does */
+    bool asks;               /* some rule wants a yes */
+    bool may_show_others;    /* since the settings are others, somebody may see something else */
 } hub_access;
 
 typedef struct session_access {

@@ -115,12 +115,15 @@ static hub_kind kind_of_completion(const hub_message *message)
 
 static void note_kind(hub_call *call, const hub_message *message, call_access *own)
 {
+    if (hub_call_is_of_tool(call)) {
+        own->kind = HUB_KIND_TOOL;
+        return;
+    }
     own->is_completion = hub_str_is(message->method, "completion/complete");
-    own->kind = hub_call_is_of_tool(call)                       ? HUB_KIND_TOOL
-                : hub_str_is(message->method, "resources/read") ? HUB_KIND_RESOURCE
-                : hub_str_is(message->method, "prompts/get")    ? HUB_KIND_PROMPT
-                : own->is_completion                            ? kind_of_completion(message)
-                                                                : HUB_KINDS;
+    own->kind = hub_str_is(message->method, "resources/read") ? HUB_KIND_RESOURCE
+                : hub_str_is(message->method, "prompts/get")  ? HUB_KIND_PROMPT
+                : own->is_completion                          ? kind_of_completion(message)
+                                                              : HUB_KINDS;
 }
 
 /* What a completion says of the arguments that are to be: those that are complete, and the one that
@@ -281,9 +284,32 @@ static hub_verdict decide_again(hub_call *call, const hub_way *way, const hub_me
  * rules whatever is seen is allowed. */
 static bool is_decided_by_sight(const hub_access *access, const hub_way *way)
 {
-    const hub_toolset_settings *settings = hub_toolset_settings_of(way->toolset);
-    return access->is_plain && way->item != NULL && settings->scopes.count == 0 &&
-           settings->tool_scopes.count == 0;
+    return access->is_plain && way->item != NULL;
+}
+
+/* Whether the client of a call can be asked something before it has its answer. */
+static bool can_be_asked(const hub_call *call)
+{
+    return hub_call_context(call)->capabilities.len > 2;
+}
+
+/* What is kept for later is for clients that can be asked. */
+bool access_is_open(const hub_call *call, const hub_way *way)
+{
+    const hub_session *session = hub_call_session(call);
+    const hub_identity *identity = hub_session_identity(session);
+    return is_decided_by_sight(hub_access_in(hub_session_hub(session)), way) &&
+           !can_be_asked(call) &&
+           (identity->expires == 0 || !hub_identity_is_over(identity, time(NULL)));
+}
+
+void access_note_held(hub_call *call, const hub_way *way)
+{
+    const hub_session *session = hub_call_session(call);
+    call_access *own = hub_call_part_of(call, &HUB_ACCESS_STATION);
+    note_kind(call, way->message, own);
+    own->identity = hub_identity_ref(hub_session_identity(session));
+    own->generation = hub_access_in(hub_session_hub(session))->generation;
 }
 
 /* A question about a task is about what its sender sees; nothing more. */
@@ -321,27 +347,16 @@ hub_verdict access_begin(hub_call *call, hub_way *way)
                                   : decide_way(call, way, way->message, true, class, own);
 }
 
-/* Whether any rule looks at arguments. */
-static bool looks_at_arguments(const hub_access_settings *settings)
-{
-    bool does = false;
-    for (size_t i = 0; !does && i < settings->count; i++) {
-        does = settings->rules[i].condition_count > 0;
-    }
-    return does;
-}
-
 /* Keep what a call is about, if its client can be asked something before it has its answer. Without
  * memory, what the client answers is not good for anything. */
 static void keep(hub_call *call, const hub_way *way, call_access *own)
 {
-    const hub_orchestrator *hub = hub_session_hub(hub_call_session(call));
-    bool wants_arguments = looks_at_arguments(&hub_settings_of(hub)->access);
-    hub_str key = hub_str_of(hub_toolset_key(way->toolset));
-    hub_str arguments = wants_arguments ? way->arguments : HUB_STR_EMPTY;
-    if (own->kept != NULL || hub_call_context(call)->capabilities.len <= 2) {
+    const hub_access *access = hub_access_in(hub_session_hub(hub_call_session(call)));
+    if (own->kept != NULL || !can_be_asked(call)) {
         return;
     }
+    hub_str key = hub_str_of(hub_toolset_key(way->toolset));
+    hub_str arguments = access->looks_at_arguments ? way->arguments : HUB_STR_EMPTY;
     own->kept =
         malloc(sizeof *own->kept + key.len + way->name.len + way->name_json.len + arguments.len);
     if (own->kept != NULL) {
@@ -414,14 +429,13 @@ static hub_verdict judge_task(hub_call *call, const matter *what)
  * client comes back with another request, whose credential counts from now on. */
 hub_verdict access_client_returns(hub_call *call)
 {
-    call_access *own = hub_call_find_part(call, &HUB_ACCESS_STATION);
     hub_session *session = hub_call_session(call);
     bool is_held = hub_call_binding(call) == NULL && !hub_call_is_ending(call);
-    if (session == NULL || own == NULL || own->identity == NULL ||
-        !hub_access_is_on(hub_session_hub(session))) {
+    if (session == NULL || !hub_access_is_on(hub_session_hub(session))) {
         return HUB_GO_ON;
     }
-    if (hub_call_context(call)->era == HUB_ERA_MODERN) {
+    call_access *own = hub_call_part_of(call, &HUB_ACCESS_STATION);
+    if (own->identity == NULL || hub_call_context(call)->era == HUB_ERA_MODERN) {
         hub_identity_unref(own->identity);
         own->identity = hub_identity_ref(hub_session_identity(session));
     }

@@ -24,6 +24,10 @@ typedef struct call_access {
     struct kept_call *kept; /* what it is about, where its client can be asked something */
 } call_access;
 
+/* Whether a call may pass by, and what is noted of it if it is held: see hub_gate. */
+bool access_is_open(const hub_call *call, const hub_way *way);
+void access_note_held(hub_call *call, const hub_way *way);
+
 hub_verdict access_begin(hub_call *call, hub_way *way);
 hub_verdict access_hand_over(hub_call *call, hub_handover *handover);
 hub_verdict access_client_returns(hub_call *call);

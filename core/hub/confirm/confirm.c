@@ -174,7 +174,7 @@ static void end_toolset(hub_toolset *toolset)
 
 static bool wants_hub(const hub_orchestrator *hub)
 {
-    return hub_access_is_on(hub);
+    return hub_access_asks(hub);
 }
 
 static hub_station_place place;

@@ -71,6 +71,13 @@ const hub_settings *hub_exchange_settings(hub_orchestrator *hub, const hub_setti
 struct hub_gate {
     /* What a session sees of what its audience does. Never NULL. */
     hub_exposure *(*look)(hub_session *session, hub_exposure *exposure);
+
+    /* Whether a call that has just come may go on for its sender's having found what it is for. Such a
+     * call visits the gate's station only if it is held, or its client returns. */
+    const hub_station *station;
+    bool (*is_open)(const hub_call *call, const struct hub_way *way);
+    void (*held)(hub_call *call,
+                 const struct hub_way *way); /* one that did not visit the station */
 };
 
 /* NULL: everybody sees all. */

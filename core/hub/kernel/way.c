@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/kernel/way.h"
 
+#include "hub/kernel/hub.h"
 #include "hub/kernel/objects.h"
 #include "tools/definition.h"
 
@@ -39,6 +40,26 @@ static hub_station_mask wanted(const hub_call *call, const hub_way *way)
 {
     return way->toolset->hub->wanted | way->toolset->wanted |
            hub_stations_triggered(triggers_of(call, way));
+}
+
+/* The gate's station, if a call that has just come need not visit it. */
+static hub_station_mask passed_by(const hub_call *call, const hub_way *way)
+{
+    const hub_gate *gate = way->toolset->hub->gate;
+    return gate != NULL && call->session != NULL && call->used == 0 && gate->is_open(call, way)
+               ? gate->station->place->bit
+               : 0;
+}
+
+/* It is held: it is judged when it goes on, also if it was not when it came. */
+static void note_held(hub_call *call, const hub_way *way)
+{
+    const hub_gate *gate = way->toolset->hub->gate;
+    if (gate != NULL && call->session != NULL &&
+        ((call->begun | call->used) & gate->station->place->bit) == 0) {
+        call->begun |= gate->station->place->bit;
+        gate->held(call, way);
+    }
 }
 
 /* ---- to the instance ------------------------------------------------------------------------- */
@@ -80,12 +101,11 @@ static void deliver(hub_call *call, const hub_way *way)
 
 /* ---- past the stations ----------------------------------------------------------------------- */
 
-/* Go on from the station in row `row`. A station may put another toolset in the place of this one;
- * whose stations those are that follow is decided then. */
-static void go_on(hub_call *call, hub_way *way, unsigned row)
+/* Go on with the stations `left`. A station may put another toolset in the place of this one; whose
+ * stations those are that follow is decided then. */
+static void go_on(hub_call *call, hub_way *way, hub_station_mask left)
 {
     const hub_toolset *toolset = way->toolset;
-    hub_station_mask left = wanted(call, way) & ~(hub_station_mask)0 << row;
     while (left != 0) {
         unsigned at = (unsigned)__builtin_ctz(left);
         const hub_station *station = hub_stations_at(at);
@@ -95,7 +115,11 @@ static void go_on(hub_call *call, hub_way *way, unsigned row)
         if (station->begin == NULL) {
             continue;
         }
-        if (station->begin(call, way) != HUB_GO_ON) {
+        hub_verdict verdict = station->begin(call, way);
+        if (verdict == HUB_HOLD) {
+            note_held(call, way);
+        }
+        if (verdict != HUB_GO_ON) {
             return;
         }
         if (way->toolset != toolset) {
@@ -118,7 +142,7 @@ void hub_call_send(hub_call *call, hub_way *way)
     call->may_ask =
         call->context.era == HUB_ERA_MODERN &&
         (call->is_tool_call || call->is_reading || hub_str_is(way->message->method, "prompts/get"));
-    go_on(call, way, 0);
+    go_on(call, way, wanted(call, way) & ~passed_by(call, way));
 }
 
 /* ---- holding --------------------------------------------------------------------------------- */
@@ -155,7 +179,8 @@ void hub_call_send_from(hub_call *call, const hub_station *station, const hub_ke
         hub_way way = kept->way;
         way.message = &message;
         if (station->place->index + 1 < HUB_STATIONS_MOST) {
-            go_on(call, &way, station->place->index + 1);
+            go_on(call, &way,
+                  wanted(call, &way) & ~(hub_station_mask)0 << (station->place->index + 1));
         }
     } else { /* it was scanned before: there is no memory for it now */
         hub_call_fail(call, PATCHBAY_UNAVAILABLE, HUB_STR("out of memory"));
@@ -173,7 +198,10 @@ void hub_call_visit(hub_call *call, const hub_station *station)
 bool hub_call_client_returns(hub_call *call)
 {
     HUB_IS(call, CALL);
-    for (hub_station_mask left = call->begun | call->used; left != 0; left &= left - 1) {
+    const hub_gate *gate = call->session != NULL ? call->session->profile->hub->gate : NULL;
+    hub_station_mask left = call->begun | call->used;
+    left |= gate != NULL ? gate->station->place->bit : 0;
+    for (; left != 0; left &= left - 1) {
         const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
         if (station->client_returns != NULL && station->client_returns(call) != HUB_GO_ON) {
             return false;

@@ -89,7 +89,7 @@ static void handle_prompts_list(const hub_request *request)
 }
 
 /* The entry that params.name means, or NULL with an answer given or the request parked. */
-static const hub_entry *find_tool(const hub_request *request)
+static const hub_entry *find_tool(const hub_request *request, hub_sight sight)
 {
     hub_str raw = request->message->at[HUB_M_NAME];
     hub_str name;
@@ -104,7 +104,7 @@ static const hub_entry *find_tool(const hub_request *request)
         }
         name = hub_buf_str(&decoded);
     }
-    const hub_entry *entry = hub_sight_find(hub_request_sight(request), HUB_KIND_TOOL, name);
+    const hub_entry *entry = hub_sight_find(sight, HUB_KIND_TOOL, name);
     if (entry != NULL || hub_content_refuse_ambiguous(request, HUB_KIND_TOOL, name)) {
         hub_buf_fini(&decoded);
         return entry;
@@ -159,14 +159,14 @@ static void call_tool(const hub_request *request, const hub_entry *entry)
 
 static void handle_tools_call(const hub_request *request)
 {
-    const hub_entry *entry = find_tool(request);
+    hub_sight sight = hub_request_sight(request);
+    const hub_entry *entry = find_tool(request, sight);
     if (entry != NULL && hub_meta_searches(entry) && hub_parking_list(request)) {
         return; /* what servers have not said cannot be found */
     }
     if (entry != NULL) {
         /* A tool may change the list while it runs; what it was given lies in this one. */
-        hub_shown *shown =
-            hub_shown_ref(hub_sight_shown(hub_request_sight(request), HUB_KIND_TOOL));
+        hub_shown *shown = hub_shown_ref(hub_sight_shown(sight, HUB_KIND_TOOL));
         call_tool(request, entry);
         hub_shown_unref(shown);
     }
@@ -188,7 +188,7 @@ static void refuse_through(const hub_request *request, hub_str why)
 /* `request` names the tool that is meant. */
 static void call_through(const hub_request *request, bool reads)
 {
-    const hub_entry *entry = find_tool(request);
+    const hub_entry *entry = find_tool(request, hub_request_sight(request));
     if (entry == NULL) {
         return;
     }

@@ -9,6 +9,7 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 add_library(patchbay_sqlite_headers INTERFACE)
 target_include_directories(patchbay_sqlite_headers SYSTEM INTERFACE ${SQLITE_INCLUDE_DIRS})
+pkg_check_modules(ZIP REQUIRED IMPORTED_TARGET libzip) # patchbay-unpack alone
 if(PATCHBAY_HTTP)
     pkg_check_modules(WEBSOCKETS REQUIRED IMPORTED_TARGET libwebsockets)
     pkg_check_modules(SSL REQUIRED IMPORTED_TARGET libssl)

@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ["guard", "base", "redact", "wire", "tools", "modules", "state", "identity", "issuers", "search", "export", "hub", "config", "registry", "web", "cli"]  # lowest first
+ROOMS = ["guard", "unpack", "base", "redact", "wire", "tools", "modules", "state", "identity", "issuers", "search", "export", "hub", "config", "registry", "bundle", "web", "cli"]  # lowest first
 
 # Headers of libraries, and where they may appear. A number bounds how many files of a folder may.
 LIBRARIES = {
@@ -37,6 +37,7 @@ LIBRARIES = {
     r"libwebsockets\.h": {"transports": None},
     r"libstemmer\.h": {"core/search": 1},
     r"dlfcn\.h": {"core/modules": None, "core/state": 1, "core/issuers": 1, "core/search": 1, "tests": None},
+    r"zip\.h": {"core/unpack": 1},
     r"cmocka\.h": {"tests": None},
 }
 

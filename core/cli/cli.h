@@ -79,7 +79,7 @@ typedef struct cli_options {
     const char *registry; /* search, add: its URL; NULL: the official one */
     const char *name;     /* add: the toolset's key; NULL: one made of the server's name */
     const char *package;  /* add: npm, pypi, oci, mcpb or remote; NULL: the first that there is */
-    const char *digest;   /* add: of an image; NULL: not said */
+    const char *digest;   /* add: of an image or a bundle; run-bundle: of its files */
     const char *inputs[CLI_MAX_LIST]; /* add: NAME=VALUE, of what a server asks for */
     size_t input_count;
     bool yes;           /* add: nobody is asked */
@@ -91,7 +91,7 @@ typedef struct cli_options {
     bool diff;          /* lock, approve: show what has changed, and write nothing */
     bool dry_run;       /* show what would be written */
     bool found_config;  /* the manifest was found by itself: nobody named it */
-    const char *arguments[CLI_MAX_LIST]; /* what is no option */
+    const char *arguments[CLI_MAX_LIST + 1]; /* what is no option; room for a NULL */
     size_t argument_count;
 } cli_options;
 
@@ -243,6 +243,7 @@ int cli_version(cli_options *options);
 int cli_init(cli_options *options);
 int cli_add(cli_options *options);
 int cli_search(cli_options *options);
+int cli_run_bundle(cli_options *options);
 int cli_remove(cli_options *options);
 int cli_enable(cli_options *options);
 int cli_disable(cli_options *options);

@@ -129,7 +129,8 @@ const cli_command CLI_COMMANDS[] = {
      "Look for servers in the registry of MCP servers, by a part of their names.",
      "`patchbay add NAME` adds one that it finds.", 1, cli_search},
     {"add",
-     "NAME -- COMMAND [ARGUMENT]... | NAME URL | NAME --module PLUGIN | SERVER[@VERSION]  "
+     "NAME -- COMMAND [ARGUMENT]... | NAME URL | NAME --module PLUGIN | SERVER[@VERSION] | "
+     "FILE.mcpb  "
      "[OPTION]...",
      "Add a server or a plugin to the manifest.",
      "SERVER is a name of the registry of MCP servers, such as io.github.owner/server. What it "
@@ -139,10 +140,17 @@ const cli_command CLI_COMMANDS[] = {
      "Packages of\n"
      "npm and PyPI are pinned by their version, images by their digest. What the server asks for "
      "is\n"
-     "given by --input, or at the terminal; secrets go to the store.\n"
+     "given by --input, or at the terminal; secrets go to the store. A bundle (FILE.mcpb, or its "
+     "URL\n"
+     "with --digest) is unpacked, shown and asked about in the same way; its files are held "
+     "against\n"
+     "their digest at each start.\n"
      "The file may be another program's, too, such as .mcp.json. Variables such as ${TOKEN} in\n"
      "values are expanded when the hub reads them: quote them from the shell.",
      CLI_MAX_LIST, cli_add},
+    {"run-bundle", "--digest HEX -- FOLDER COMMAND [ARGUMENT]...",
+     "Run a command if the files of a folder are the ones that were added.",
+     "Servers of bundles are started so: see patchbay help add.", CLI_MAX_LIST, cli_run_bundle},
     {"remove", "NAME", "Take a toolset out of the manifest.", NULL, 1, cli_remove},
     {"enable", "NAME", "Switch a toolset of the manifest on.",
      "This changes the file. What clients switch for themselves is theirs: enable_toolset.", 1,

@@ -3,6 +3,7 @@
 #include "cli/manifest_edit.h"
 
 #include "base/limits.h"
+#include "cli/bundle.h"
 #include "cli/offer.h"
 #include "wire/json.h"
 
@@ -196,8 +197,11 @@ int cli_add(cli_options *options)
 {
     int status = want(options, 1, CLI_MAX_LIST,
                       "add NAME -- COMMAND [ARGUMENT]... | add NAME URL | add NAME --module PLUGIN "
-                      "| add SERVER[@VERSION]");
+                      "| add SERVER[@VERSION] | add FILE.mcpb");
     bool is_alone = options->argument_count == 1 && options->module == NULL;
+    if (status == EXIT_OK && is_alone && cli_is_bundle(options->arguments[0])) {
+        return cli_add_bundle(options, options->arguments[0], NULL, NULL);
+    }
     if (status == EXIT_OK && is_alone && strchr(options->arguments[0], '/') != NULL) {
         return cli_add_registered(options);
     }

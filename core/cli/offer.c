@@ -130,9 +130,8 @@ static const char *keep_secret(cli_offer *offer, const char *name, size_t nth, c
     return hub_arena_printf(offer->arena, "${secret:%s}", place);
 }
 
-const char *cli_offer_give(void *ctx, const hub_launch_input *input, size_t nth)
+static const char *give(cli_offer *offer, const hub_launch_input *input, size_t nth)
 {
-    cli_offer *offer = ctx;
     const char *value = find_given(offer, input->name, nth);
     bool may_ask = nth == 0 && input->is_required && input->fallback == NULL && cli_ask_can() &&
                    !offer->options->yes;
@@ -141,6 +140,23 @@ const char *cli_offer_give(void *ctx, const hub_launch_input *input, size_t nth)
     return value != NULL && input->is_secret && !is_reference
                ? keep_secret(offer, input->name, nth, value)
                : value;
+}
+
+const char *cli_offer_give(void *ctx, const hub_launch_input *input, size_t nth)
+{
+    cli_offer *offer = ctx;
+    for (size_t i = 0; i < offer->answer_count; i++) {
+        if (offer->answers[i].nth == nth && strcmp(offer->answers[i].name, input->name) == 0) {
+            return offer->answers[i].value;
+        }
+    }
+    const char *value = give(offer, input, nth);
+    if (offer->answer_count < CLI_MAX_LIST) {
+        offer->answers[offer->answer_count].name = input->name;
+        offer->answers[offer->answer_count].nth = nth;
+        offer->answers[offer->answer_count++].value = value;
+    }
+    return value;
 }
 
 /* ---- what is shown ---------------------------------------------------------------------------- */

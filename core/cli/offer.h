@@ -21,6 +21,12 @@ typedef struct cli_offer {
         const char *value;
     } secrets[CLI_OFFER_SECRETS];
     size_t secret_count;
+    struct {
+        const char *name;
+        size_t nth;
+        const char *value;
+    } answers[CLI_MAX_LIST]; /* given already: nobody is asked twice */
+    size_t answer_count;
     bool is_failed; /* a value could not be kept; said already */
 } cli_offer;
 

@@ -43,7 +43,8 @@ typedef enum option_kind {
     X(APPROVE, "approve")                                                                          \
     X(EXPORT, "export")                                                                            \
     X(TOOLSET, "toolset")                                                                          \
-    X(SEARCH, "search")
+    X(SEARCH, "search")                                                                            \
+    X(RUN_BUNDLE, "run-bundle")
 
 #define PLACE(id, name) PLACE_##id,
 enum { COMMANDS_WITH_OPTIONS(PLACE) COMMAND_COUNT };
@@ -106,7 +107,9 @@ static const option_row OPTIONS[] = {
     {"--package", KIND_TEXT, AT(package), 0, ADD, "KIND",
      "SERVER: this kind of it: npm, pypi, oci, mcpb or remote"},
     {"--digest", KIND_TEXT, AT(digest), 0, ADD, "DIGEST",
-     "SERVER: of an image that the registry names without: sha256:HEX"},
+     "SERVER, FILE: of an image that the registry names without, or of a bundle: sha256:HEX"},
+    {"--digest", KIND_TEXT, AT(digest), 0, RUN_BUNDLE, "HEX",
+     "what the files of the folder must have"},
     {"--yes", KIND_FLAG, AT(yes), 0, ADD, NULL, "SERVER: add it without being asked"},
     {"--disabled", KIND_FLAG, AT(disabled), 0, ADD, NULL, "add it switched off"},
     {"--remove", KIND_FLAG, AT(removes), 0, CONNECT, NULL, "take the hub out again"},

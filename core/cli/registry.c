@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/limits.h"
+#include "cli/bundle.h"
 #include "cli/columns.h"
 #include "cli/offer.h"
 #include "registry/download.h"
@@ -235,9 +236,8 @@ static int offer_launch(cli_offer *offer, const hub_launch *launch)
                                          launch->description != NULL ? "\n  " : "",
                                          launch->description != NULL ? launch->description : "");
     if (launch->bundle_url != NULL) {
-        cli_complain("%s is a bundle: fetch %s and hold it against SHA-256 %s", launch->name,
-                     launch->bundle_url, launch->bundle_digest);
-        return EXIT_CONFIG;
+        return cli_add_bundle(offer->options, launch->bundle_url, launch->bundle_digest,
+                              offer->key);
     }
     hub_str shown = hub_str_of(title != NULL ? title : launch->name);
     int status = cli_offer_decide(offer, shown, hub_buf_str(&launch->entry), launch->note);

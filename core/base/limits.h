@@ -368,15 +368,25 @@
 /* What an issuer publishes is fetched within this time. Its keys are fetched again because of a token
  * that names another one at most once in the pause, those that could not be had after the retry; and
  * are good for as long as the answer says, between the least and the most. */
-#define HUB_LIMIT_FETCH_MS     5000
-#define HUB_LIMIT_KEYS_PAUSE_S 30
-#define HUB_LIMIT_KEYS_RETRY_S 5
-#define HUB_LIMIT_KEYS_USUAL_S 3600
-#define HUB_LIMIT_KEYS_LEAST_S 300
-#define HUB_LIMIT_KEYS_MOST_S  86400
+#define HUB_LIMIT_FETCH_MS        5000
+#define HUB_LIMIT_CHALLENGE_BYTES 4096
+#define HUB_LIMIT_KEYS_PAUSE_S    30
+#define HUB_LIMIT_KEYS_RETRY_S    5
+#define HUB_LIMIT_KEYS_USUAL_S    3600
+#define HUB_LIMIT_KEYS_LEAST_S    300
+#define HUB_LIMIT_KEYS_MOST_S     86400
 
 #define HUB_LIMIT_JWT_NAMES         256
 #define HUB_LIMIT_JWT_POINTER_BYTES 256
+
+/* Logins to servers: how long a text of one may be (a token, an address), and an answer of an
+ * authorization server that holds it; how many logins there are; how long a user has to log in; and for how
+ * long one process refreshes a token before another one may. */
+#define HUB_LIMIT_LOGIN_TEXT_BYTES (16u * 1024)
+#define HUB_LIMIT_LOGINS           4096
+#define HUB_LIMIT_LOGIN_WAITERS    4096
+#define HUB_LIMIT_LOGIN_USER_S     600
+#define HUB_LIMIT_LOGIN_LEASE_S    15
 
 /* The name of a principal: as long as an owner in the store. */
 #define HUB_LIMIT_PRINCIPAL_BYTES HUB_LIMIT_STATE_OWNER_BYTES

@@ -37,6 +37,7 @@ struct hub_fetch {
     void *ctx;
     hub_buf form;
     hub_buf body;
+    hub_buf challenge;
     uint32_t max_age_s;
     char error[CURL_ERROR_SIZE];
 };
@@ -67,14 +68,30 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
     return hub_buf_ok(&fetch->body) ? size * count : 0;
 }
 
+static bool has_name(hub_str line, hub_str name)
+{
+    return line.len > name.len &&
+           hub_str_eq_nocase((hub_str){.ptr = line.ptr, .len = name.len}, name);
+}
+
+static void keep_challenge(hub_fetch *fetch, hub_str value)
+{
+    if (fetch->challenge.len + value.len + 2 <= fetch->challenge.max) {
+        hub_buf_add(&fetch->challenge, fetch->challenge.len > 0 ? HUB_STR(", ") : HUB_STR_EMPTY);
+        hub_buf_add(&fetch->challenge, hub_str_trim(value));
+    }
+}
+
 static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
 {
-    static const char NAME[] = "cache-control:";
+    static const hub_str NAME = {.ptr = "cache-control:", .len = 14};
+    static const hub_str CHALLENGE = {.ptr = "www-authenticate:", .len = 17};
     static const char AGE[] = "max-age=";
     hub_fetch *fetch = ctx;
     hub_str line = {.ptr = bytes, .len = size * count};
-    hub_str name = {.ptr = line.ptr, .len = sizeof NAME - 1};
-    if (line.len > name.len && hub_str_eq_nocase(name, hub_str_of(NAME))) {
+    if (has_name(line, CHALLENGE)) {
+        keep_challenge(fetch, hub_str_from(line, CHALLENGE.len));
+    } else if (has_name(line, NAME)) {
         size_t at = hub_str_find(line, hub_str_of(AGE));
         uint64_t seconds = 0;
         for (size_t i = at == SIZE_MAX ? line.len : at + sizeof AGE - 1;
@@ -104,7 +121,8 @@ static void forget(hub_fetch *fetch)
         fetch->next->prev = fetch->prev;
     }
     hub_buf_wipe(&fetch->form);
-    hub_buf_fini(&fetch->body);
+    hub_buf_wipe(&fetch->body);
+    hub_buf_fini(&fetch->challenge);
     free(fetch);
 }
 
@@ -124,16 +142,21 @@ static void end(hub_fetch *fetch, CURLcode code)
     }
     /* The body outlives the fetch, which may be the last thing that its owner lets go of. */
     hub_buf body = fetch->body;
+    hub_buf challenge = fetch->challenge;
     hub_buf_init(&fetch->body, 0);
+    hub_buf_init(&fetch->challenge, 0);
     const hub_fetched fetched = {.is_there = code == CURLE_OK && status == 200,
+                                 .status = code == CURLE_OK ? status : 0,
                                  .body = hub_buf_str(&body),
+                                 .challenge = hub_buf_str(&challenge),
                                  .max_age_s = fetch->max_age_s,
                                  .why = why};
     hub_fetch_on_end *on_end = fetch->on_end;
     void *ctx = fetch->ctx;
     forget(fetch);
     on_end(ctx, &fetched);
-    hub_buf_fini(&body);
+    hub_buf_wipe(&body);
+    hub_buf_fini(&challenge);
 }
 
 static void run(hub_fetcher *fetcher, curl_socket_t fd, int events)
@@ -313,6 +336,20 @@ static void set_options(hub_fetch *fetch, const hub_fetch_request *request)
     }
 }
 
+static bool add_headers(hub_fetch *fetch, const hub_fetch_request *request)
+{
+    static const char *const JSON = "Content-Type: application/json";
+    const hub_curl_library *curl = fetch->fetcher->curl;
+    const char *accept = request->accept != NULL ? request->accept : "Accept: application/json";
+    fetch->headers = curl->slist_append(NULL, accept);
+    if (fetch->headers == NULL || request->json.len == 0) {
+        return fetch->headers != NULL;
+    }
+    struct curl_slist *longer = curl->slist_append(fetch->headers, JSON);
+    fetch->headers = longer != NULL ? longer : fetch->headers;
+    return longer != NULL;
+}
+
 hub_err hub_fetch_start(hub_fetcher *fetcher, const hub_fetch_request *request,
                         hub_fetch_on_end *on_end, void *ctx, hub_fetch **ret_fetch,
                         hub_error *reterr)
@@ -332,16 +369,16 @@ hub_err hub_fetch_start(hub_fetcher *fetcher, const hub_fetch_request *request,
     fetch->on_end = on_end;
     fetch->ctx = ctx;
     hub_buf_init(&fetch->body, HUB_LIMIT_JWKS_BYTES);
+    hub_buf_init(&fetch->challenge, HUB_LIMIT_CHALLENGE_BYTES);
     hub_buf_init(&fetch->form, 2 * HUB_LIMIT_JWKS_BYTES);
-    hub_buf_add(&fetch->form, request->form);
+    hub_buf_add(&fetch->form, request->json.len > 0 ? request->json : request->form);
     fetch->next = fetcher->fetches;
     if (fetch->next != NULL) {
         fetch->next->prev = fetch;
     }
     fetcher->fetches = fetch;
-    fetch->headers = fetcher->curl->slist_append(NULL, "Accept: application/json");
     fetch->easy = fetcher->curl->easy_init();
-    if (fetch->easy == NULL || fetch->headers == NULL || !hub_buf_ok(&fetch->form)) {
+    if (fetch->easy == NULL || !add_headers(fetch, request) || !hub_buf_ok(&fetch->form)) {
         forget(fetch);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }

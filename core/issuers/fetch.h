@@ -18,13 +18,17 @@ typedef struct hub_fetch_request {
     const char *url;
     const char *ca;       /* PEM file, instead of the system's authorities; NULL: those */
     hub_str form;         /* POST: an encoded form; empty: GET */
+    hub_str json;         /* POST: a JSON text instead; empty: none */
+    const char *accept;   /* the header that says what may come; NULL: JSON */
     const char *user;     /* HTTP Basic; NULL: nobody */
     const char *password; /* … */
 } hub_fetch_request;
 
 typedef struct hub_fetched {
     bool is_there;      /* status 200, and all of it */
-    hub_str body;       /* borrowed for the call */
+    long status;        /* of an answer that came whole; 0: none did */
+    hub_str body;       /* borrowed for the call, as the next */
+    hub_str challenge;  /* WWW-Authenticate, its lines joined by commas; empty: none */
     uint32_t max_age_s; /* of Cache-Control; 0: it says nothing */
     const char *why;    /* not there: why not, for the log; borrowed for the call */
 } hub_fetched;

@@ -235,6 +235,7 @@ int cli_module_host(cli_options *options);
 int cli_token(cli_options *options);
 int cli_state(cli_options *options);
 int cli_secret(cli_options *options);
+int cli_login(cli_options *options);
 int cli_toolset(cli_options *options);
 int cli_access(cli_options *options);
 int cli_lock(cli_options *options);

@@ -81,6 +81,16 @@ const cli_command CLI_COMMANDS[] = {
      "at its end is left off. A running hub takes a new value at once. Values are never\n"
      "shown. The store is that of the manifest (--config): give the hub the same one.",
      2, cli_secret},
+#ifdef PATCHBAY_HTTP
+    {"login", "TOOLSET | list [--json] | logout TOOLSET  [--config FILE]",
+     "Log in to the server of a toolset, or out again.",
+     "Prints the address to log in at, opens it where there is a desktop, and waits for the "
+     "browser\n"
+     "to come back. Tokens are kept in the store; a running hub uses them at once. `logout` "
+     "revokes\n"
+     "and forgets them, `list` says what there is, without tokens: docs/LOGIN.md.",
+     2, cli_login},
+#endif
     {"toolset",
      "list | show NAME | build NAME ID... | edit NAME CHANGE [ID]... | "
      "equip NAME | unequip | delete NAME | export [NAME...] | import FILE|- | "

@@ -39,6 +39,7 @@ typedef enum option_kind {
     X(CONNECT, "connect")                                                                          \
     X(DOCTOR, "doctor")                                                                            \
     X(SECRET, "secret")                                                                            \
+    X(LOGIN, "login")                                                                              \
     X(LOCK, "lock")                                                                                \
     X(APPROVE, "approve")                                                                          \
     X(EXPORT, "export")                                                                            \
@@ -56,7 +57,7 @@ enum {
         IMPORT | CONNECT | INIT | ADD | REMOVE | ENABLE | DISABLE | SET | UNSET,
     LOCKS = LOCK | APPROVE,
     HUBS = SERVE | LIST | CALL | CHECK | EXPORT | TOOLSET, /* those that make a hub */
-    KEEPS = STATE | SECRET,                                /* those that work on the store */
+    KEEPS = STATE | SECRET | LOGIN,                        /* those that work on the store */
     LOGS = HUBS | STATUS | TOKEN | MODULE_HOST | STATE | ACCESS | LOCKS,
     OTHERS = 1 << 30, /* what every command has, is theirs, too */
     ANY = -1,

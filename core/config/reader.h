@@ -50,6 +50,7 @@ typedef struct hub_config_toolset_draft {
     const hub_node *isolation;
     const hub_node *timeout;
     const hub_node *overrides;
+    const hub_node *login;
     hub_config_middleware middleware;
     hub_config_results results;
     const char *default_type; /* when `type` is NULL; may be NULL */
@@ -340,6 +341,10 @@ HUB_MUST_CHECK hub_err hub_config_add_json(hub_config_reader *reader, const hub_
  * toolset is switched off. */
 HUB_MUST_CHECK hub_err hub_config_add_overrides(hub_config_reader *reader,
                                                 hub_config_toolset_draft *draft);
+
+/* login.c: how the hub logs in to the server, when that is known, too. */
+HUB_MUST_CHECK hub_err hub_config_add_login(hub_config_reader *reader,
+                                            hub_config_toolset_draft *draft);
 
 /* tool_limits.c: what tools may be asked for. */
 hub_err hub_config_read_tool_limits(hub_config_reader *reader, const hub_node *node,

@@ -190,6 +190,9 @@ hub_err hub_config_add_toolset(hub_config_reader *reader, hub_config_toolset_dra
         err = hub_config_add_overrides(reader, draft);
     }
     if (err == HUB_OK) {
+        err = hub_config_add_login(reader, draft);
+    }
+    if (err == HUB_OK) {
         err = hub_config_find_origin(reader, draft);
     }
     hub_buf json;

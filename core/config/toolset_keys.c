@@ -84,6 +84,14 @@ static const hub_config_word SHARINGS[] = {
     ",\"results\":" RESULTS_SCHEMA ",\"arguments\":{\"type\":\"object\","                          \
     "\"additionalProperties\":" ARGUMENT_SCHEMA "}}}}"
 
+/* What login.c reads. */
+#define LOGIN_SCHEMA                                                                               \
+    "{\"anyOf\":[{\"enum\":[\"oauth\",\"none\"]},{\"type\":\"object\","                            \
+    "\"additionalProperties\":false,\"properties\":{\"grant\":{\"enum\":"                          \
+    "[\"authorization_code\",\"client_credentials\"]},\"issuer\":" OVERRIDE_TEXT                   \
+    ",\"client_id\":" OVERRIDE_TEXT ",\"client_secret\":" OVERRIDE_TEXT                            \
+    ",\"redirect_uri\":" OVERRIDE_TEXT ",\"scopes\":" OVERRIDE_NAMES "}}]}"
+
 /* toolsets.KEY.tools: globs over the toolset's own tool names, and the most that they may do. */
 static const hub_config_key TOOL_KEYS[] = {
     {.name = "allow",
@@ -193,6 +201,18 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
      .schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\","
                "\"pattern\":\"^[!#$%&'+.^_`|~0-9A-Za-z-]+$\"}}",
      .example = "[X-Request-Id]", .of = HUB_CONFIG_OF_URL, .module_key = "forward_headers"},
+    {.name = "auth",
+     .kind = HUB_CONFIG_OTHER,
+     .read = hub_config_read_node,
+     .offset = DRAFT(login),
+     .about =
+         "How the hub logs in to the server. oauth: it wants an OAuth login, and is asked where; "
+         "none: it is never logged in to; a map: what the server does not say itself. Without "
+         "it, the hub logs in where a server says how, unless `headers` has an Authorization. "
+         "Variables are expanded. See docs/LOGIN.md.",
+     .schema = LOGIN_SCHEMA,
+     .example = "oauth",
+     .of = HUB_CONFIG_OF_URL},
     {FOR_PROXY("startup_timeout"), .kind = HUB_CONFIG_DURATION, .least = 1, .most = MOST_START_MS,
      .fallback = 30000,
      .about = "How long a server may take until it answers its first request. A command that "

@@ -165,7 +165,7 @@ static const void *host_get_interface(patchbay_host *host, const char *id)
         {PATCHBAY_LOOP_V1, &HUB_HOST_LOOP},     {PATCHBAY_WORKER_V1, &HUB_HOST_WORKER},
         {PATCHBAY_STREAM_V1, &HUB_HOST_STREAM}, {PATCHBAY_PROCESS_V1, &HUB_HOST_PROCESS},
         {PATCHBAY_WIRE_V1, &HUB_HOST_WIRE},     {PATCHBAY_CATALOG_V1, &HUB_HOST_CATALOG},
-        {PATCHBAY_CLIENT_V1, &HUB_HOST_CLIENT},
+        {PATCHBAY_CLIENT_V1, &HUB_HOST_CLIENT}, {PATCHBAY_LOGIN_V1, &HUB_HOST_LOGIN},
     };
     (void)host;
     for (size_t i = 0; i < sizeof INTERFACES / sizeof INTERFACES[0]; i++) {

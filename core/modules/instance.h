@@ -18,6 +18,7 @@
 
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>
+#include <patchbay/login.h>
 
 typedef struct patchbay_host hub_instance;
 
@@ -50,8 +51,18 @@ void hub_module_env_destroy(hub_module_env *env);
 /* Take what lies in the mailbox now, without waiting for the loop: for shutting down. */
 void hub_module_env_drain(hub_module_env *env);
 
-/* What an instance says. All entries are mandatory, all run on the loop thread; `ctx` is the
- * instance's. JSON is checked; spans are borrowed for the call. */
+/* Who keeps logins to servers, for instances that ask (patchbay/login.h); the context is that of the
+ * instance's events. Whoever takes a wait calls hub_instance_tell_login later, once. */
+typedef struct hub_instance_logins {
+    hub_str (*get)(void *ctx, uint64_t *ret_generation);
+    /* `refusal` NULL: only until it is known whether there is a token. */
+    int32_t (*wait)(void *ctx, const patchbay_refusal *refusal, patchbay_on_login *on_login,
+                    void *arg, uint64_t *ret_ticket);
+    void (*forget)(void *ctx, uint64_t ticket);
+} hub_instance_logins;
+
+/* What an instance says. All entries but `logins` are mandatory, all run on the loop thread; `ctx`
+ * is the instance's. JSON is checked; spans are borrowed for the call. */
 typedef struct hub_instance_events {
     /* A new list: PATCHBAY_TOOLS, … and a JSON array. */
     void (*on_list)(void *ctx, uint32_t kind, hub_str list_json);
@@ -116,6 +127,8 @@ typedef struct hub_instance_events {
     /* Whether results may say `input_required` themselves (patchbay/client.h). */
     void (*on_expect_input)(void *ctx, bool is_expected);
 
+    const hub_instance_logins *logins; /* NULL: there are none */
+
     /* The last word: the plugin's destroy() has returned, the instance is gone. */
     void (*on_closed)(void *ctx);
 } hub_instance_events;
@@ -139,6 +152,11 @@ void hub_instance_cancel(hub_instance *instance, uint64_t call);
 /* Tell the end of a question that on_ask took. */
 void hub_instance_answer(hub_instance *instance, patchbay_on_answer *on_answer, void *arg,
                          uint64_t call, int32_t status, hub_str json);
+
+/* Tell how waiting for a login has ended; and that there is another token than before. */
+void hub_instance_tell_login(hub_instance *instance, patchbay_on_login *on_login, void *arg,
+                             int32_t status, hub_str text);
+void hub_instance_login_changed(hub_instance *instance);
 
 /* End the instance: no event comes from now on but on_closed, which comes from the loop when the
  * last worker job has ended. Its calls must have been completed. */

@@ -8,6 +8,7 @@
 
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>
+#include <patchbay/login.h>
 #include <patchbay/loop.h>
 #include <patchbay/stream.h>
 #include <patchbay/wire.h>
@@ -104,6 +105,8 @@ struct patchbay_host {
     size_t mail_bytes;   /* of JSON in them */
     uint64_t finished[HUB_INSTANCE_FINISHED];
     unsigned finished_at;
+    patchbay_on_login *on_login; /* told when there is another token; NULL: nobody */
+    void *on_login_arg;
     bool closing;
     bool creating;
     bool created;
@@ -170,5 +173,6 @@ extern const patchbay_process_v1 HUB_HOST_PROCESS;
 extern const patchbay_wire_v1 HUB_HOST_WIRE;
 extern const patchbay_catalog_v1 HUB_HOST_CATALOG;
 extern const patchbay_client_v1 HUB_HOST_CLIENT;
+extern const patchbay_login_v1 HUB_HOST_LOGIN;
 
 #endif

@@ -6,8 +6,8 @@
  * patchbay_plugin. The hub reads it, creates *instances* of it (one per toolset that is enabled),
  * and hands each instance its calls. An instance talks back through patchbay_host_api, and through
  * optional host interfaces that it looks up by versioned name (loop.h, stream.h, process.h,
- * worker.h, wire.h, catalog.h, client.h). Most toolsets never touch this header: toolset.h makes
- * the common case a table of tools and a handler each.
+ * worker.h, wire.h, catalog.h, client.h, login.h). Most toolsets never touch this header: toolset.h
+ * makes the common case a table of tools and a handler each.
  *
  * Event loop. The hub is one thread that never blocks. Every entry of patchbay_plugin runs on it,
  * so none may block either; a call that takes time is finished later, from any thread.

@@ -640,7 +640,7 @@ class Evil(Upstreams):
     def test_the_credential_that_is_wanted_is_named(self):
         metadata = 'Bearer resource_metadata="https://a.example/x", scope="files:read"'
         cases = [
-            ({}, 401, metadata, ("HTTP 401", "OAuth login", "patchbay secret set NAME", "${secret:NAME}", "scope: files:read")),
+            ({}, 401, metadata, ("HTTP 401", "OAuth login", "patchbay login up", "scope: files:read")),
             ({}, 401, "Bearer", ("wants a token:", "patchbay secret set NAME")),
             ({}, 401, "Basic", ("look at the headers of its entry",)),
             ({"X-Key": "canary-key"}, 401, 'Basic realm="x", ' + metadata, ("OAuth login",)),

@@ -66,6 +66,7 @@ static const member MEMBERS[] = {
     MEMBER(NAMES, tools_deny, HUB_TOOLSET_TUNED),
     MEMBER(LIMITS, tool_limits, HUB_TOOLSET_TUNED),
     MEMBER(TEXT, overrides, HUB_TOOLSET_TUNED),
+    MEMBER(TEXT, login, HUB_TOOLSET_ANOTHER),
     MEMBER(TEXT, origin, HUB_TOOLSET_SAME),
     MEMBER(TEXT, pins, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, is_withheld, HUB_TOOLSET_TUNED),
@@ -78,7 +79,7 @@ static const member MEMBERS[] = {
     MEMBER(PLAIN, trust_annotations, HUB_TOOLSET_TUNED),
 };
 
-_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 288,
+_Static_assert(sizeof(void *) != 8 || sizeof(hub_toolset_settings) == 296,
                "a new member of hub_toolset_settings belongs into MEMBERS, or a reload would "
                "neither notice nor keep it");
 

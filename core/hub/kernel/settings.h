@@ -69,7 +69,9 @@ typedef struct hub_toolset_settings {
     hub_names tags;            /* added to each of its tools */
     const char *category;      /* NULL: each tool's own */
     hub_names forward_headers; /* of clients' HTTP requests, that its module may see */
-    const char *overrides;     /* of its tools (tools/override.h); NULL: none */
+    const char *login; /* how its server is logged in to (core/login): an object; "": never; NULL:
+                          nothing is said */
+    const char *overrides; /* of its tools (tools/override.h); NULL: none */
     const char *origin;    /* its command or URL as the manifest has it, without secrets (pins) */
     const char *pins;      /* what it is held against (tools/pin.h); NULL: nothing */
     hub_names scopes;      /* that all calls need */

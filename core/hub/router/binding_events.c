@@ -10,6 +10,9 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
+#ifdef PATCHBAY_HTTP
+#include "hub/login/logins.h"
+#endif
 #include "hub/notices/logging.h"
 #include "hub/notices/progress.h"
 #include "hub/notices/subscription.h"
@@ -78,6 +81,9 @@ static void on_task(void *ctx, hub_str params_json)
 
 static void on_closed(void *ctx)
 {
+#ifdef PATCHBAY_HTTP
+    hub_logins_forget_binding(ctx);
+#endif
     hub_binding_closed(ctx);
 }
 
@@ -215,5 +221,8 @@ const hub_instance_events HUB_BINDING_EVENTS = {
     .on_elicitation_complete = on_elicitation_complete,
     .on_task = on_task,
     .on_expect_input = on_expect_input,
+#ifdef PATCHBAY_HTTP
+    .logins = &HUB_BINDING_LOGINS,
+#endif
     .on_closed = on_closed,
 };

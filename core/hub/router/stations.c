@@ -14,6 +14,9 @@
 #include "hub/limits/rates.h"
 #include "hub/limits/servers.h"
 #include "hub/limits/tool_rates.h"
+#ifdef PATCHBAY_HTTP
+#include "hub/login/logins.h"
+#endif
 #include "hub/metrics/metrics.h"
 #include "hub/middleware/middleware.h"
 #include "hub/notices/logging.h"
@@ -52,17 +55,20 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_SERVERS_STATION,    /* when was the toolset used last? */
     &HUB_INSTANCES_STATION,  /* has the session an instance of its own? */
     &HUB_QUEUE_STATION,      /* has the toolset a place? */
-    &HUB_ASK_STATION,        /* answers that it brings, questions that it has */
-    &HUB_LOGGING_STATION,    /* the level that it wants */
-    &HUB_REISSUE_STATION,    /* kept, in case that it has to be made again */
-    &HUB_ACTIVE_STATION,     /* what is active in which profile */
-    &HUB_REMEMBER_STATION,   /* … and what of it the next start finds */
-    &HUB_SAVED_STATION,      /* … and what was equipped, by name */
-    &HUB_FINDER_STATION,     /* which tools there are to be found */
-    &HUB_PINS_STATION,       /* what is not as somebody has approved it */
-    &HUB_NOTICES_STATION,    /* what clients are told unasked */
-    &HUB_RELOAD_STATION,     /* what became of reloads */
-    &HUB_METRICS_STATION,    /* what is counted for others, by what status tells it of calls */
+#ifdef PATCHBAY_HTTP
+    &HUB_LOGINS_STATION, /* does somebody have to log in to its server? */
+#endif
+    &HUB_ASK_STATION,      /* answers that it brings, questions that it has */
+    &HUB_LOGGING_STATION,  /* the level that it wants */
+    &HUB_REISSUE_STATION,  /* kept, in case that it has to be made again */
+    &HUB_ACTIVE_STATION,   /* what is active in which profile */
+    &HUB_REMEMBER_STATION, /* … and what of it the next start finds */
+    &HUB_SAVED_STATION,    /* … and what was equipped, by name */
+    &HUB_FINDER_STATION,   /* which tools there are to be found */
+    &HUB_PINS_STATION,     /* what is not as somebody has approved it */
+    &HUB_NOTICES_STATION,  /* what clients are told unasked */
+    &HUB_RELOAD_STATION,   /* what became of reloads */
+    &HUB_METRICS_STATION,  /* what is counted for others, by what status tells it of calls */
 };
 
 const size_t HUB_STATION_COUNT = sizeof HUB_STATIONS / sizeof HUB_STATIONS[0];

@@ -15,12 +15,14 @@ void answer_reset(exchange *x)
     x->is_stream = 0;
     x->is_too_large = 0;
     x->challenge = (challenge){.is_bearer = 0};
+    patchbay_out_free(&x->asked);
     patchbay_out_free(&x->text);
     sse_reader_free(&x->reader);
 }
 
 void answer_free(exchange *x)
 {
+    patchbay_out_free(&x->asked);
     patchbay_out_free(&x->text);
     patchbay_out_free(&x->lines);
     patchbay_out_free(&x->forwarded);
@@ -220,12 +222,21 @@ static int is_event_stream(patchbay_str type)
            (type.len == len || type.ptr[len] == ';' || type.ptr[len] == ' ');
 }
 
+static void take_challenge(exchange *x, patchbay_str value)
+{
+    challenge_read(value, &x->challenge);
+    if (value.len > 0 && x->asked.len + value.len + 2 <= CHALLENGE_BYTES) {
+        patchbay_out_text(&x->asked, x->asked.len > 0 ? ", " : "");
+        patchbay_out_raw(&x->asked, value);
+    }
+}
+
 static void on_head(void *ctx, http_request *request, long status)
 {
     exchange *x = ctx;
     x->status = status;
     for (size_t i = 0; (status == 401 || status == 403) && i < CHALLENGE_LINES; i++) {
-        challenge_read(http_request_header_at(request, "www-authenticate", i), &x->challenge);
+        take_challenge(x, http_request_header_at(request, "www-authenticate", i));
     }
     if (!is_success(status)) {
         return;
@@ -403,7 +414,7 @@ static void end_stream(exchange *x, const char *error, const char *redirect)
         (void)snprintf(why, sizeof why, "%s answered with HTTP %ld%s", remote->shown, x->status,
                        words);
     }
-    if (error == NULL && answer_follow(x, redirect)) {
+    if (error == NULL && (answer_follow(x, redirect) || login_try(x))) {
         return;
     }
     if (remote->is_old) {

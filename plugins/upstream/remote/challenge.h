@@ -10,9 +10,10 @@
 
 #include <patchbay/json.h>
 
-#define CHALLENGE_LINES       8   /* of one answer; more are not read */
-#define CHALLENGE_ERROR_BYTES 32  /* longer ones are not known */
-#define CHALLENGE_SCOPE_BYTES 256 /* longer ones are cut: they are for people */
+#define CHALLENGE_LINES       8    /* of one answer; more are not read */
+#define CHALLENGE_BYTES       4096 /* of all of them together, for the hub */
+#define CHALLENGE_ERROR_BYTES 32   /* longer ones are not known */
+#define CHALLENGE_SCOPE_BYTES 256  /* longer ones are cut: they are for people */
 
 /* Of the first challenge of the scheme Bearer. All zeros: nothing was said. */
 typedef struct challenge {

@@ -27,6 +27,7 @@ static int open_channel(mcp_server *server)
     remote->is_renewed = 0;
     remote->is_old = 0;
     remote->refused_with = 0;
+    login_open(remote);
     if (remote->config.is_sse) {
         server->era = ERA_LEGACY;
         old_transport_begin(remote);
@@ -210,6 +211,7 @@ static void close_channel(mcp_server *server)
         server->era = ERA_UNKNOWN; /* what it is was not seen */
     }
     exchange_forget_settings(remote);
+    login_close(remote);
     while (remote->exchanges != NULL) {
         exchange_end(remote->exchanges);
     }

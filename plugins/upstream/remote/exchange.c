@@ -61,6 +61,7 @@ void exchange_end(exchange *x)
     x->remote->server.loop->timer_free(x->timer);
     x->timer = NULL;
     exchange_settle(x);
+    login_forget(x);
     if (!x->busy) {
         answer_free(x);
     }
@@ -103,11 +104,12 @@ void exchange_fail_as(exchange *x, int32_t status, const char *format, ...)
 
 /* ---- sending ------------------------------------------------------------------------------- */
 
-static void add_headers(const exchange *x, int is_get, patchbay_out *lines)
+static void add_headers(exchange *x, int is_get, patchbay_out *lines)
 {
     const mcp_remote *remote = x->remote;
     int has_version = remote_is_modern(remote) || x->role != ROLE_INITIALIZE;
     forward_add(remote, &x->forwarded, lines);
+    login_add(remote, &x->forwarded, lines, &x->generation);
     patchbay_out_text(lines, is_get ? "Accept: text/event-stream\n"
                                     : "Accept: application/json, text/event-stream\n"
                                       "Content-Type: application/json\n");
@@ -191,6 +193,9 @@ void exchange_start(exchange *x)
             loop->timer_start(x->timer, 0);
         } /* else it ends with the call's deadline */
     }
+    if (lines.len > 0) {
+        explicit_bzero(lines.ptr, lines.len);
+    }
     patchbay_out_free(&lines);
 }
 
@@ -198,6 +203,9 @@ int exchange_must_wait(const exchange *x)
 {
     const mcp_remote *remote = x->remote;
     int is_call = x->call.id != 0;
+    if (remote->login_ticket != 0) {
+        return 1; /* for the token that there may be */
+    }
     if (remote->is_old && remote->post_to == NULL) {
         return 1; /* for the endpoint */
     }

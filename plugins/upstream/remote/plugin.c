@@ -63,8 +63,13 @@ static int32_t make(mcp_remote *remote, const patchbay_host_api *api, patchbay_h
     }
     const upstream_channel *channel =
         remote->config.is_websocket ? &websocket_channel : &remote_channel;
-    return result == PATCHBAY_OK ? upstream_init(&remote->server, channel, api, host, reterr)
-                                 : result;
+    if (result == PATCHBAY_OK) {
+        result = upstream_init(&remote->server, channel, api, host, reterr);
+    }
+    if (result == PATCHBAY_OK && !remote->config.is_websocket) {
+        login_init(remote, api, host);
+    }
+    return result;
 }
 
 static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchbay_str config_json,

@@ -10,6 +10,7 @@
  *   answer.c          what came back: head, JSON or an event stream
  *   status.c          statuses that are errors, and redirects
  *   forward.c         headers that clients send, passed on
+ *   login.c           tokens that the hub has
  *   resume.c          streams that broke, taken up again (legacy)
  *   session.c         sessions of legacy servers: lost, renewed, ended; their stream
  *   old_transport.c   HTTP+SSE: one stream for all answers, and where to post
@@ -30,6 +31,8 @@
 #include "sse_reader.h"
 #include "tool_headers.h"
 #include "../common/upstream.h"
+
+#include <patchbay/login.h>
 
 #define REMOTE_CONNECT_MS       5000        /* to reach the server, unless configured */
 #define REMOTE_MESSAGE_BYTES    (16u << 20) /* of a message of the server, unless the hub says */
@@ -107,11 +110,17 @@ typedef struct exchange {
     int is_repeated;   /* it was sent once more, in the next session */
     int is_restarted;  /* … because its connection was stale */
 
+    uint64_t generation;   /* of the login's token that it was sent with; 0: none */
+    uint64_t login_ticket; /* a token is being got for it; 0: not */
+    uint32_t logins;       /* that were got for it */
+    int is_login_over;     /* none can be */
+
     /* Of the answer. */
     long status;
     int is_stream;
     int is_too_large;
     challenge challenge; /* of a credential that is refused */
+    patchbay_out asked;  /* … as it came */
     patchbay_out text;   /* what came, unless it is a stream */
     sse_reader reader;
     char *last_event_id; /* where to take the stream up */
@@ -127,7 +136,9 @@ struct mcp_remote {
     remote_config config;
     char *shown; /* the url, for people */
     http_client *http;
-    struct remote_socket *socket; /* over WebSocket; else NULL */
+    const patchbay_login_v1 *login; /* NULL: its server is not logged in to */
+    uint64_t login_ticket;          /* it is not known yet whether there is a token; 0: it is */
+    struct remote_socket *socket;   /* over WebSocket; else NULL */
     exchange *exchanges;
     size_t exchange_count;
     size_t notes; /* under way */
@@ -216,6 +227,22 @@ void answer_take_status(exchange *x);
 void answer_take_redirect(exchange *x, const char *url);
 /* Go on at `url` if that may be: 0 when it may not. */
 int answer_follow(exchange *x, const char *url);
+
+/* There is no token to be had for it: say `why`, or what is always said of a refusal. */
+void answer_take_login_end(exchange *x, patchbay_str why);
+
+/* login.c */
+void login_init(mcp_remote *remote, const patchbay_host_api *api, patchbay_host *host);
+void login_open(mcp_remote *remote);
+void login_close(mcp_remote *remote);
+/* Whether the entry has a credential of its own. */
+int login_has_credential(const mcp_remote *remote);
+/* Append the header Authorization, if there is a token and the client does not send one itself. */
+void login_add(const mcp_remote *remote, const patchbay_out *forwarded, patchbay_out *lines,
+               uint64_t *ret_generation);
+/* Have a token got for what was refused: 0 when none can be. */
+int login_try(exchange *x);
+void login_forget(exchange *x);
 
 /* resume.c */
 /* The stream has ended. Take it up later, if that can be: 0 when it cannot. */

@@ -127,7 +127,10 @@ void session_end(mcp_remote *remote)
     }
     http_request *request;
     patchbay_out lines = {0};
+    const patchbay_out nothing = {0};
+    uint64_t generation;
     patchbay_out_text(&lines, remote->config.headers);
+    login_add(remote, &nothing, &lines, &generation);
     header_add(&lines, "MCP-Protocol-Version", patchbay_str_of(remote->server.version));
     header_add(&lines, "Mcp-Session-Id", patchbay_str_of(remote->session));
     http_start start = {

@@ -109,27 +109,12 @@ static int is_of_client(const exchange *x)
     return x->remote->config.forward_headers != NULL && (is_note || x->call.id != 0);
 }
 
-/* Whether the entry has a credential of its own. */
-static int has_credential(const mcp_remote *remote)
-{
-    static const char NAME[] = "authorization:";
-    const char *line = remote->config.headers;
-    while (line != NULL && *line != '\0') {
-        if (strncasecmp(line, NAME, sizeof NAME - 1) == 0) {
-            return 1;
-        }
-        line = strchr(line, '\n');
-        line = line != NULL ? line + 1 : NULL;
-    }
-    return 0;
-}
-
 void remote_add_refusal(const mcp_remote *remote, long status, const challenge *said,
                         patchbay_out *out)
 {
     static const char SET[] = "keep one with `patchbay secret set NAME`, and say in the server's "
                               "entry: headers: {Authorization: \"Bearer ${secret:NAME}\"}";
-    if (status == 401 && said->is_bearer && !has_credential(remote)) {
+    if (status == 401 && said->is_bearer && !login_has_credential(remote)) {
         patchbay_out_printf(out, "credential refused: HTTP 401 from %s: it wants a token%s: %s",
                             remote->shown, said->is_oauth ? " of an OAuth login" : "", SET);
     } else if (strcmp(said->error, "insufficient_scope") == 0) {
@@ -162,19 +147,38 @@ static void say_refusal(const exchange *x, const char *words, char *ret_why, siz
     patchbay_out_free(&why);
 }
 
+/* What the hub says of the login that there is not, as `words`; or of the server's own words. */
+static void say_end(const exchange *x, patchbay_str end, char *ret_why, size_t size)
+{
+    char words[REMOTE_QUOTE_BYTES];
+    if (end.len > 0) {
+        int has_scope = x->challenge.scope[0] != '\0';
+        (void)snprintf(ret_why, size,
+                       "credential refused: HTTP %ld from %s: it wants an OAuth login: %.*s%s%s%s",
+                       x->status, x->remote->shown, (int)end.len, end.ptr,
+                       has_scope ? " (wanted scope: " : "", x->challenge.scope,
+                       has_scope ? ")" : "");
+        return;
+    }
+    answer_quote(x, words, sizeof words);
+    say_refusal(x, words, ret_why, size);
+}
+
 /* One request is refused: the others may be allowed. */
-static void fail_refused(exchange *x, const char *words)
+static void fail_refused(exchange *x, patchbay_str end)
 {
     const mcp_remote *remote = x->remote;
     int is_of_call = x->call.id != 0 || x->kind == EXCHANGE_NOTE;
     char why[UPSTREAM_REASON_BYTES];
-    if (is_of_client(x)) {
+    char words[REMOTE_QUOTE_BYTES];
+    answer_quote(x, words, sizeof words);
+    if (is_of_client(x) && end.len == 0) {
         (void)snprintf(why, sizeof why,
                        "credential refused: HTTP %ld from %s: look at the headers that the client "
                        "sends%s",
                        x->status, remote->shown, words);
     } else {
-        say_refusal(x, words, why, sizeof why);
+        say_end(x, end, why, sizeof why);
     }
     if (!is_of_call && !x->is_pulse) {
         upstream_log(&x->remote->server, PATCHBAY_LOG_WARNING, why); /* no client hears of it */
@@ -184,21 +188,36 @@ static void fail_refused(exchange *x, const char *words)
 
 /* During the handshake nobody asks again and again with a credential that is refused. Later it is
  * the one request that is: servers ask for more for some tools than for others. */
-void answer_take_refusal(exchange *x)
+void answer_take_login_end(exchange *x, patchbay_str end)
 {
     mcp_remote *remote = x->remote;
     mcp_server *server = &remote->server;
-    char words[REMOTE_QUOTE_BYTES];
-    answer_quote(x, words, sizeof words);
-    if (is_of_client(x) || x->is_listen || server->phase == PHASE_READY) {
-        fail_refused(x, words);
+    if (x->kind == EXCHANGE_STREAM) {
+        char why[UPSTREAM_REASON_BYTES];
+        say_end(x, end, why, sizeof why);
+        if (remote->is_old) {
+            old_transport_ended(x, why);
+        } else {
+            session_stream_ended(x, why);
+        }
         return;
     }
-    say_refusal(x, words, remote->refusal, sizeof remote->refusal);
+    if (is_of_client(x) || x->is_listen || server->phase == PHASE_READY) {
+        fail_refused(x, end);
+        return;
+    }
+    say_end(x, end, remote->refusal, sizeof remote->refusal);
     char reason[sizeof remote->refusal];
     memcpy(reason, remote->refusal, sizeof reason);
     server->not_before_ms = server->loop->now_ms(server->host) + REMOTE_REFUSED_MS;
     upstream_disconnect(server, reason, CAUSE_CONFIG);
+}
+
+void answer_take_refusal(exchange *x)
+{
+    if (!login_try(x)) {
+        answer_take_login_end(x, patchbay_str_make("", 0));
+    }
 }
 
 /* Servers made with the older SDKs say it with 400, an error of their own, and the word. */

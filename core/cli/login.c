@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* patchbay login TOOLSET | list | logout TOOLSET: logins to the servers of toolsets, for the hub. */
+#include "cli/cli.h"
+
+#ifdef PATCHBAY_HTTP
+
+#include "base/limits.h"
+#include "base/loop.h"
+#include "login/credential.h"
+#include "login/login.h"
+#include "state/secrets.h"
+#include "wire/json.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { END_MS = 60000, TEXT_BYTES = 1024 * 1024 };
+
+extern char **environ;
+
+/* A command at its work. */
+typedef struct work {
+    const cli_options *options;
+    const hub_settings *settings;
+    struct ev_loop *loop;
+    hub_store *store;
+    hub_logins *logins;
+    hub_login *login;
+    hub_login_wait *wait;
+    hub_err err;
+    char why[sizeof((hub_error *)NULL)->text];
+} work;
+
+/* ---- the browser ----------------------------------------------------------------------------- */
+
+/* Open it where there is a desktop and somebody to look at it. That it is printed is enough. */
+static void open_browser(const char *link)
+{
+    const char *display = getenv("WAYLAND_DISPLAY");
+    display = display != NULL ? display : getenv("DISPLAY");
+    if (display == NULL || isatty(STDOUT_FILENO) != 1) {
+        return;
+    }
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    char *const argv[] = {(char *)(uintptr_t) "xdg-open", (char *)(uintptr_t)link, NULL};
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        return;
+    }
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        (void)posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+    }
+    (void)posix_spawnp(&pid, "xdg-open", &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+}
+
+static void on_link(void *ctx, hub_login *login)
+{
+    const char *link = hub_login_link(login);
+    hub_buf text;
+    (void)ctx;
+    if (link == NULL) {
+        return;
+    }
+    hub_buf_init(&text, TEXT_BYTES);
+    hub_buf_printf(&text, "To log in to %s, open this address in a browser on this machine:\n\n",
+                   hub_login_toolset(login));
+    hub_buf_add(&text, hub_str_of(link));
+    hub_buf_add_char(&text, '\n');
+    (void)fwrite(text.ptr, 1, text.len, stdout);
+    (void)fflush(stdout);
+    hub_buf_wipe(&text);
+    open_browser(link);
+}
+
+/* ---- one login ------------------------------------------------------------------------------- */
+
+static void on_end(void *ctx, hub_err err, const char *why)
+{
+    work *at = ctx;
+    at->wait = NULL;
+    at->err = err;
+    (void)snprintf(at->why, sizeof at->why, "%s", why);
+    ev_break(at->loop, EVBREAK_ALL);
+}
+
+static hub_err open_logins(work *at, hub_error *reterr)
+{
+    const hub_state_settings *state = &at->settings->state;
+    const hub_logins_options options = {.on_link = on_link, .ctx = at};
+    hub_store_options store = {.place = state->place, .scope = state->scope};
+    hub_err err = hub_state_keys_load(state->key, &store.keys, reterr);
+    if (err == HUB_OK) {
+        at->loop = hub_loop_new();
+        err = at->loop != NULL ? hub_store_create(at->loop, &store, &at->store, reterr)
+                               : hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    return err == HUB_OK ? hub_logins_create(at->loop, at->store, &options, &at->logins) : err;
+}
+
+static void close_logins(work *at)
+{
+    hub_login_wait_cancel(at->wait);
+    hub_login_unref(at->login);
+    if (at->logins != NULL) {
+        hub_logins_stop(at->logins);
+    }
+    if (!hub_store_destroy(at->store, END_MS)) {
+        cli_complain("%s does not answer: is its file system reachable?",
+                     at->settings->state.place);
+        _exit(EXIT_INTERNAL);
+    }
+    hub_logins_destroy(at->logins);
+    hub_loop_destroy(at->loop);
+}
+
+static char *dup_config(const hub_toolset_settings *toolset, const char *key)
+{
+    hub_str raw = hub_json_get(hub_str_of(toolset->config_json), hub_str_of(key));
+    hub_buf text;
+    char *made = NULL;
+    hub_buf_init(&text, HUB_LIMIT_LOGIN_TEXT_BYTES);
+    if (hub_json_type_of(raw) == HUB_JSON_STRING && hub_json_decode(raw, &text) == HUB_OK) {
+        made = hub_buf_take(&text);
+    }
+    hub_buf_fini(&text);
+    return made;
+}
+
+static hub_err find_login(work *at, const hub_toolset_settings *toolset, hub_error *reterr)
+{
+    char *url = dup_config(toolset, "url");
+    char *ca = dup_config(toolset, "ca");
+    hub_err err = HUB_OK;
+    if (url == NULL) {
+        err =
+            hub_fail(reterr, HUB_EINVAL,
+                     "toolset \"%s\" is not a server at an http or https address: there is nothing "
+                     "to log in to",
+                     toolset->key);
+    } else if (toolset->login != NULL && toolset->login[0] == '\0') {
+        err = hub_fail(reterr, HUB_EINVAL, "the entry of toolset \"%s\" says `auth: none`",
+                       toolset->key);
+    } else {
+        const hub_login_what what = {
+            .toolset = toolset->key, .owner = "", .url = url, .ca = ca, .settings = toolset->login};
+        err = hub_login_get(at->logins, &what, &at->login, reterr);
+    }
+    free(url);
+    free(ca);
+    return err;
+}
+
+static const hub_toolset_settings *find_toolset(const hub_settings *settings, const char *key)
+{
+    for (size_t i = 0; i < settings->toolset_count; i++) {
+        if (strcmp(settings->toolsets[i].key, key) == 0) {
+            return &settings->toolsets[i];
+        }
+    }
+    return NULL;
+}
+
+static int finish(const work *at, const char *key, bool is_logout)
+{
+    if (at->err != HUB_OK) {
+        cli_complain("%s \"%s\": %s", is_logout ? "cannot log out of" : "no login to", key,
+                     at->why[0] != '\0' ? at->why : hub_err_text(at->err));
+        return at->err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_UNREACHABLE;
+    }
+    hub_buf text;
+    hub_buf_init(&text, TEXT_BYTES);
+    hub_buf_printf(&text, is_logout ? "logged out of %s" : "logged in to %s", key);
+    if (at->why[0] != '\0') {
+        hub_buf_printf(&text, "; its tokens were not revoked at the authorization server (%s)",
+                       at->why);
+    }
+    cli_report(hub_buf_str(&text));
+    hub_buf_fini(&text);
+    return EXIT_OK;
+}
+
+static int run(work *at, const char *key, bool is_logout)
+{
+    const hub_toolset_settings *toolset = find_toolset(at->settings, key);
+    const hub_login_need need = {.is_by_user = true};
+    hub_error why = {.code = HUB_OK};
+    if (toolset == NULL) {
+        cli_complain("there is no toolset \"%s\"", key);
+        return EXIT_CONFIG;
+    }
+    hub_err err = open_logins(at, &why);
+    if (err == HUB_OK) {
+        err = find_login(at, toolset, &why);
+    }
+    if (err == HUB_OK) {
+        err = is_logout ? hub_login_log_out(at->login, on_end, at, &at->wait)
+                        : hub_login_wait_for(at->login, &need, on_end, at, &at->wait);
+    }
+    int status;
+    if (err == HUB_OK) {
+        (void)ev_run(at->loop, 0);
+        status = finish(at, key, is_logout);
+    } else {
+        cli_complain("%s", why.text[0] != '\0' ? why.text : hub_err_text(err));
+        status = err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
+    }
+    close_logins(at);
+    return status;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+typedef struct listing {
+    hub_buf out;
+    bool is_json;
+} listing;
+
+static void add_member(hub_buf *out, const char *key, const char *text)
+{
+    if (text != NULL) {
+        hub_json_add_key(out, hub_str_of(key));
+        hub_json_add_string(out, hub_str_of(text));
+    }
+}
+
+static void add_login(void *ctx, const hub_state_record *record)
+{
+    listing *list = ctx;
+    hub_credential kept = {.url = NULL};
+    if (hub_credential_read(record->document, &kept) != HUB_OK) {
+        hub_credential_fini(&kept);
+    }
+    if (list->is_json) {
+        hub_json_add_comma(&list->out);
+        hub_buf_add(&list->out, HUB_STR("{\"toolset\":"));
+        hub_json_add_string(&list->out, record->key);
+        hub_buf_add(&list->out, HUB_STR(",\"principal\":"));
+        hub_json_add_string(&list->out, record->owner);
+        add_member(&list->out, "issuer", kept.issuer);
+        add_member(&list->out, "scope", kept.scope);
+        hub_buf_printf(&list->out, ",\"expires\":%llu,\"refreshable\":%s}",
+                       (unsigned long long)kept.expires_s,
+                       kept.refresh_token != NULL ? "true" : "false");
+    } else {
+        hub_buf_printf(&list->out, "%s" HUB_STR_FMT "%s" HUB_STR_FMT "  %s  %s%s",
+                       list->out.len > 0 ? "\n" : "", HUB_STR_ARG(record->key),
+                       record->owner.len > 0 ? " of " : "", HUB_STR_ARG(record->owner),
+                       kept.issuer != NULL ? kept.issuer : "-",
+                       kept.access_token == NULL ? "ended: log in again" : "logged in",
+                       kept.access_token != NULL && kept.refresh_token == NULL
+                           ? " (until its token expires)"
+                           : "");
+    }
+    hub_credential_fini(&kept);
+}
+
+static int list_logins(const cli_options *options)
+{
+    listing list = {.is_json = options->json};
+    hub_error why = {.code = HUB_OK};
+    hub_state_sync *store = NULL;
+    int status = cli_open_store(options, &store, NULL);
+    if (status != EXIT_OK) {
+        return status;
+    }
+    hub_buf_init(&list.out, TEXT_BYTES);
+    hub_buf_add(&list.out, list.is_json ? HUB_STR("[") : HUB_STR_EMPTY);
+    if (hub_state_sync_each(store, &HUB_LOGIN_KIND, add_login, &list, &why) != HUB_OK) {
+        cli_complain("%s", why.text);
+        status = EXIT_CONFIG;
+    } else if (list.is_json) {
+        hub_buf_add_char(&list.out, ']');
+        cli_print_json(hub_buf_str(&list.out));
+    } else if (list.out.len > 0) {
+        cli_print(hub_buf_str(&list.out));
+    }
+    hub_buf_fini(&list.out);
+    hub_state_sync_close(store);
+    return status;
+}
+
+int cli_login(cli_options *options)
+{
+    const char *word = options->argument_count > 0 ? options->arguments[0] : "";
+    bool is_logout = strcmp(word, "logout") == 0;
+    size_t wanted = is_logout ? 2 : 1;
+    hub_config *config = NULL;
+    if (options->argument_count != wanted) {
+        cli_complain("say what to do: login TOOLSET, login list, or login logout TOOLSET");
+        return EXIT_USAGE;
+    }
+    if (strcmp(word, "list") == 0) {
+        return list_logins(options);
+    }
+    int status = cli_load_config(options, true, &config);
+    if (status == EXIT_OK) {
+        work at = {.options = options, .settings = &config->settings};
+        status = run(&at, options->arguments[wanted - 1], is_logout);
+    }
+    hub_config_destroy(config);
+    return status;
+}
+
+#endif

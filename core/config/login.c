@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* toolsets.KEY.auth: how the hub logs in to a server. Written as the JSON that core/login reads. */
+#include "config/reader.h"
+
+#include "base/limits.h"
+#include "wire/json.h"
+
+/* What it may say; each is a node until all of it is read. */
+typedef struct login_draft {
+    const hub_node *grant;
+    const hub_node *issuer;
+    const hub_node *client_id;
+    const hub_node *client_secret;
+    const hub_node *scopes;
+    const hub_node *redirect_uri;
+} login_draft;
+
+#define SAID(member)                                                                               \
+    {                                                                                              \
+        .name = #member, .kind = HUB_CONFIG_OTHER, .read = hub_config_read_node,                   \
+        .offset = offsetof(login_draft, member)                                                    \
+    }
+
+/* The schema in toolset_keys.c says the same. */
+static const hub_config_key KEYS[] = {
+    SAID(grant),  SAID(issuer),       SAID(client_id), SAID(client_secret),
+    SAID(scopes), SAID(redirect_uri), {.name = NULL},
+};
+
+static const hub_config_key HERE = {.offset = 0};
+
+/* A text with variables; its value may be secret. */
+static hub_err add_text(hub_config_reader *reader, const hub_node *node, const char *key,
+                        hub_buf *out)
+{
+    if (node == NULL) {
+        return HUB_OK;
+    }
+    if (node->kind != HUB_NODE_TEXT && node->kind != HUB_NODE_NUMBER) {
+        return hub_config_wrong_kind(reader, node, "text");
+    }
+    hub_buf value;
+    hub_buf_init(&value, HUB_LIMIT_LOGIN_TEXT_BYTES);
+    hub_err err = hub_config_hide_named(reader, hub_str_of(key), node->text);
+    if (err == HUB_OK) {
+        err = hub_config_expand_secret(reader, node, &value);
+    }
+    hub_str text = hub_buf_str(&value);
+    for (size_t i = 0; err == HUB_OK && i < text.len; i++) {
+        if (text.ptr[i] < 0x20 || text.ptr[i] >= 0x7f) {
+            err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "wants printable ASCII");
+        }
+    }
+    if (err == HUB_OK && text.len == 0 && !reader->is_switched_off) {
+        err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "is empty");
+    }
+    if (err == HUB_OK && text.len > 0) {
+        hub_json_add_key(out, hub_str_of(key));
+        hub_json_add_string(out, text);
+    }
+    hub_buf_wipe(&value);
+    return err;
+}
+
+static hub_err add_scopes(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    hub_names scopes = {.count = 0};
+    hub_err err = node != NULL ? hub_config_read_scopes(reader, node, &HERE, &scopes) : HUB_OK;
+    if (err != HUB_OK || scopes.count == 0) {
+        return err;
+    }
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_LOGIN_TEXT_BYTES);
+    for (size_t i = 0; i < scopes.count; i++) {
+        hub_buf_add(&text, i > 0 ? HUB_STR(" ") : HUB_STR_EMPTY);
+        hub_buf_add(&text, hub_str_of(scopes.items[i]));
+    }
+    hub_json_add_key(out, HUB_STR("scopes"));
+    hub_json_add_string(out, hub_buf_str(&text));
+    err = hub_buf_ok(&text) ? HUB_OK
+                            : hub_node_fail(node, reader->reterr, HUB_ELIMIT, "too many scopes");
+    hub_buf_fini(&text);
+    return err;
+}
+
+/* A client belongs to the authorization server that knows it, and its secret is shown to no other. */
+static hub_err check(hub_config_reader *reader, const hub_node *node, const login_draft *draft)
+{
+    static const char CLIENT[] = "client_credentials";
+    bool is_client = draft->grant != NULL && hub_str_is(draft->grant->text, CLIENT);
+    if (draft->grant != NULL && !is_client &&
+        !hub_str_is(draft->grant->text, "authorization_code")) {
+        return hub_config_wrong(reader, draft->grant,
+                                "\"authorization_code\" or \"client_credentials\"");
+    }
+    if (draft->client_secret != NULL && (draft->issuer == NULL || draft->client_id == NULL)) {
+        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
+                             "a client_secret wants a client_id and an issuer: it is shown to that "
+                             "authorization server alone");
+    }
+    if (is_client && draft->client_secret == NULL) {
+        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
+                             "grant: client_credentials wants issuer, client_id and client_secret");
+    }
+    return HUB_OK;
+}
+
+static hub_err add_map(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    login_draft draft = {.grant = NULL};
+    hub_err err = hub_config_read_map_of(reader, node, KEYS, NULL, &draft);
+    if (err == HUB_OK) {
+        err = check(reader, node, &draft);
+    }
+    const struct {
+        const char *key;
+        const hub_node *node;
+    } texts[] = {
+        {"grant", draft.grant},
+        {"issuer", draft.issuer},
+        {"client_id", draft.client_id},
+        {"client_secret", draft.client_secret},
+        {"redirect_uri", draft.redirect_uri},
+    };
+    hub_buf_add_char(out, '{');
+    for (size_t i = 0; err == HUB_OK && i < sizeof texts / sizeof texts[0]; i++) {
+        err = add_text(reader, texts[i].node, texts[i].key, out);
+    }
+    if (err == HUB_OK) {
+        err = add_scopes(reader, draft.scopes, out);
+    }
+    hub_buf_add_char(out, '}');
+    return err;
+}
+
+static hub_err add_login(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    if (node->kind == HUB_NODE_MAP) {
+        return add_map(reader, node, out);
+    }
+    if (node->kind == HUB_NODE_TEXT && hub_str_is(node->text, "oauth")) {
+        hub_buf_add(out, HUB_STR("{}"));
+        return HUB_OK;
+    }
+    if (node->kind == HUB_NODE_TEXT && hub_str_is(node->text, "none")) {
+        return HUB_OK;
+    }
+    return hub_config_wrong_kind(reader, node, "\"oauth\", \"none\", or a map");
+}
+
+hub_err hub_config_add_login(hub_config_reader *reader, hub_config_toolset_draft *draft)
+{
+    const hub_node *node = draft->login;
+    if (node == NULL || node->kind == HUB_NODE_NULL) {
+        return HUB_OK;
+    }
+    hub_buf json;
+    hub_buf_init(&json, HUB_LIMIT_CONFIG_BYTES);
+    hub_err err = add_login(reader, node, &json);
+    if (err == HUB_OK && !hub_buf_ok(&json)) {
+        err = hub_node_fail(node, reader->reterr, json.failed, "%s", hub_err_text(json.failed));
+    }
+    if (err == HUB_OK) {
+        draft->toolset.login = hub_arena_strdup(reader->arena, hub_buf_str(&json));
+        err = draft->toolset.login != NULL ? HUB_OK : hub_config_no_memory(reader);
+    }
+    hub_buf_wipe(&json);
+    return err;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Having the user of a call follow a link, or telling it. Thread: [loop]. */
+#ifndef HUB_HUB_LOGIN_ASKING_H
+#define HUB_HUB_LOGIN_ASKING_H
+
+#include "hub/kernel/call.h"
+#include "hub/kernel/toolset.h"
+
+/* With a call: its user was asked. */
+typedef struct login_asked {
+    bool is_asked;
+    bool has_said_yes;
+} login_asked;
+
+/* Ask the client of a call to send its user to `link`; one that was asked is not asked twice. False: it
+ * cannot be asked, and the call is over if it is a client's, with an error that says what to do. */
+bool hub_login_ask_client(hub_binding *binding, hub_call *call, const char *link);
+
+/* Nobody has to log in any more: take back what the clients of these calls were asked. */
+void hub_login_ask_no_more(hub_binding *binding);
+
+#endif

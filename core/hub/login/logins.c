@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hub/login/logins.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "hub/kernel/call.h"
+#include "hub/kernel/hub.h"
+#include "hub/kernel/way.h"
+#include "hub/login/asking.h"
+#include "wire/json.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+/* A proxy waits for a token. */
+typedef struct proxy_wait {
+    struct proxy_wait *next;
+    struct proxy_wait *prev;
+    hub_binding *binding;
+    hub_login *login; /* held */
+    hub_login_wait *wait;
+    uint64_t ticket;
+    uint64_t call; /* whose request was refused; 0: the proxy's own */
+    patchbay_on_login *on_login;
+    void *arg;
+    bool only_reads;
+} proxy_wait;
+
+/* With the hub. */
+typedef struct hub_part_logins {
+    hub_logins *logins;
+    proxy_wait *waits;
+    uint64_t last_ticket;
+    ev_timer again; /* a proxy waits that came when there was a link already */
+} hub_part_logins;
+
+/* With a toolset. */
+typedef struct toolset_login {
+    hub_login *login; /* NULL: not looked for yet, or there is none */
+    bool is_known;
+} toolset_login;
+
+static hub_part_logins *part_of(const hub_orchestrator *hub)
+{
+    return hub_hub_part(hub, &HUB_LOGINS_STATION);
+}
+
+static hub_part_logins *part_with(const hub_binding *binding)
+{
+    return part_of(hub_toolset_hub(hub_binding_toolset(binding)));
+}
+
+static toolset_login *of(const hub_toolset *toolset)
+{
+    return hub_toolset_part(toolset, &HUB_LOGINS_STATION);
+}
+
+static void on_link(void *ctx, hub_login *login);
+static void on_change(void *ctx, hub_login *login);
+static void on_again(struct ev_loop *loop, ev_timer *timer, int events);
+
+hub_logins *hub_logins_of(hub_orchestrator *hub)
+{
+    hub_part_logins *part = part_of(hub);
+    const hub_logins_options options = {.on_link = on_link, .on_change = on_change, .ctx = hub};
+    if (part->logins == NULL) {
+        ev_timer_init(&part->again, on_again, 0., 0.);
+        part->again.data = part;
+        if (hub_logins_create(hub_loop(hub), hub_store_of(hub), &options, &part->logins) !=
+            HUB_OK) {
+            part->logins = NULL;
+        }
+    }
+    return part->logins;
+}
+
+/* ---- which login ----------------------------------------------------------------------------- */
+
+/* A text of the module's configuration; NULL: it has none. owns:    the result */
+static char *dup_config(const hub_toolset_settings *settings, const char *key)
+{
+    hub_buf text;
+    char *made = NULL;
+    hub_str raw = hub_json_get(hub_str_of(settings->config_json), hub_str_of(key));
+    hub_buf_init(&text, HUB_LIMIT_LOGIN_TEXT_BYTES);
+    if (hub_json_type_of(raw) == HUB_JSON_STRING && hub_json_decode(raw, &text) == HUB_OK) {
+        made = hub_buf_take(&text);
+    }
+    hub_buf_fini(&text);
+    return made;
+}
+
+static void find_login(hub_toolset *toolset)
+{
+    const hub_toolset_settings *settings = hub_toolset_settings_of(toolset);
+    hub_error why = {.code = HUB_OK};
+    toolset_login *part = of(toolset);
+    part->is_known = true;
+    if (settings->login != NULL && settings->login[0] == '\0') {
+        return; /* auth: none */
+    }
+    char *url = dup_config(settings, "url");
+    char *ca = dup_config(settings, "ca");
+    const hub_login_what what = {.toolset = hub_toolset_key(toolset),
+                                 .owner = "",
+                                 .url = url,
+                                 .ca = ca,
+                                 .settings = settings->login};
+    hub_logins *logins = hub_logins_of(hub_toolset_hub(toolset));
+    if (url != NULL && logins != NULL &&
+        hub_login_get(logins, &what, &part->login, &why) != HUB_OK) {
+        hub_log(HUB_LOG_WARNING, "login.unusable", HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
+                HUB_F_TEXT("reason", why.text));
+    }
+    free(url);
+    free(ca);
+}
+
+static hub_login *login_of(hub_toolset *toolset)
+{
+    if (!of(toolset)->is_known) {
+        find_login(toolset);
+    }
+    return of(toolset)->login;
+}
+
+static void forget_login(hub_toolset *toolset)
+{
+    toolset_login *part = of(toolset);
+    hub_login *login = part->login;
+    part->login = NULL;
+    part->is_known = false;
+    hub_login_unref(login);
+}
+
+/* ---- proxies that wait ----------------------------------------------------------------------- */
+
+static void drop(hub_part_logins *part, proxy_wait *one)
+{
+    DL_DELETE(part->waits, one);
+    hub_login_wait_cancel(one->wait);
+    hub_login_unref(one->login);
+    free(one);
+}
+
+/* Tell the proxy, which may be closing: then it hears nothing. */
+static void tell(proxy_wait *one, int32_t status, hub_str text)
+{
+    hub_part_logins *part = part_with(one->binding);
+    hub_instance *instance = hub_binding_instance(one->binding);
+    patchbay_on_login *on_login = one->on_login;
+    void *arg = one->arg;
+    drop(part, one);
+    if (instance != NULL) {
+        hub_instance_tell_login(instance, on_login, arg, status, text);
+    }
+}
+
+static void tell_failure(proxy_wait *one, const char *why)
+{
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_LOGIN_TEXT_BYTES);
+    hub_buf_printf(&text, "%s: run `patchbay login %s`", why,
+                   hub_toolset_key(hub_binding_toolset(one->binding)));
+    tell(one, PATCHBAY_ESTATE, hub_buf_ok(&text) ? hub_buf_str(&text) : hub_str_of(why));
+    hub_buf_fini(&text);
+}
+
+static void on_end(void *ctx, hub_err err, const char *why)
+{
+    proxy_wait *one = ctx;
+    one->wait = NULL;
+    if (err == HUB_OK) {
+        tell(one, PATCHBAY_OK, HUB_STR_EMPTY);
+    } else if (err == HUB_ENOTFOUND || one->only_reads) {
+        tell(one, PATCHBAY_ENOTFOUND, hub_str_of(why));
+    } else {
+        tell_failure(one, why);
+    }
+}
+
+/* ---- the user has to follow a link ----------------------------------------------------------- */
+
+static proxy_wait *find_wait(const hub_part_logins *part, uint64_t ticket)
+{
+    proxy_wait *one = part->waits;
+    while (one != NULL && one->ticket != ticket) {
+        one = one->next;
+    }
+    return one;
+}
+
+/* Who is asked now, for a proxy that waits; it waits no longer when nobody can be. */
+static void ask_for(proxy_wait *one, const char *link)
+{
+    hub_binding *binding = one->binding;
+    hub_part_logins *part = part_with(binding);
+    uint64_t ticket = one->ticket;
+    uint64_t id = one->call;
+    bool is_asked = false;
+    hub_call *next;
+    for (hub_call *call = hub_binding_calls(binding); call != NULL; call = next) {
+        next = hub_call_next_of_binding(call);
+        if (id == 0 || hub_call_id(call) == id) {
+            is_asked |= hub_login_ask_client(binding, call, link);
+        }
+    }
+    one = find_wait(part, ticket); /* it goes with a call that is over */
+    if (one != NULL && !is_asked) {
+        tell_failure(one, "nobody has logged in");
+    }
+}
+
+/* The first that waits for a user and came after `ticket`. */
+static proxy_wait *find_next(const hub_part_logins *part, uint64_t ticket)
+{
+    proxy_wait *one = part->waits;
+    while (one != NULL &&
+           (one->ticket <= ticket || one->only_reads || hub_login_link(one->login) == NULL)) {
+        one = one->next;
+    }
+    return one;
+}
+
+/* Every proxy that waits for a user looks for somebody to ask. */
+static void ask_all(hub_part_logins *part)
+{
+    proxy_wait *one = find_next(part, 0);
+    while (one != NULL) {
+        uint64_t ticket = one->ticket;
+        ask_for(one, hub_login_link(one->login));
+        one = find_next(part, ticket);
+    }
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    ask_all(timer->data);
+}
+
+static void on_link(void *ctx, hub_login *login)
+{
+    hub_orchestrator *hub = ctx;
+    hub_toolset *toolset = hub_find_toolset(hub, hub_str_of(hub_login_toolset(login)));
+    if (toolset == NULL || of(toolset)->login != login) {
+        return;
+    }
+    hub_toolset_review(toolset); /* calls that come now are asked, too */
+    if (hub_login_link(login) != NULL) {
+        hub_log(HUB_LOG_INFO, "login.wanted", HUB_F_TEXT("toolset", hub_login_toolset(login)));
+        ask_all(part_of(hub));
+    } else if (hub_toolset_binding(toolset) != NULL) {
+        hub_login_ask_no_more(hub_toolset_binding(toolset));
+    }
+}
+
+static void on_change(void *ctx, hub_login *login)
+{
+    hub_orchestrator *hub = ctx;
+    hub_toolset *toolset = hub_find_toolset(hub, hub_str_of(hub_login_toolset(login)));
+    if (toolset == NULL || of(toolset)->login != login) {
+        return;
+    }
+    uint64_t generation;
+    if (hub_login_header(login, &generation).len > 0) {
+        hub_log(HUB_LOG_INFO, "login.token", HUB_F_TEXT("toolset", hub_toolset_key(toolset)));
+    }
+    hub_binding *binding = hub_toolset_binding(toolset);
+    if (binding != NULL && hub_binding_instance(binding) != NULL) {
+        hub_instance_login_changed(hub_binding_instance(binding));
+    }
+}
+
+/* ---- what proxies ask ------------------------------------------------------------------------ */
+
+static hub_str get(void *ctx, uint64_t *ret_generation)
+{
+    const hub_binding *binding = ctx;
+    hub_login *login = login_of(hub_binding_toolset(binding));
+    *ret_generation = 0;
+    return login != NULL ? hub_login_header(login, ret_generation) : HUB_STR_EMPTY;
+}
+
+static int32_t wait_for(void *ctx, const patchbay_refusal *refusal, patchbay_on_login *on_login,
+                        void *arg, uint64_t *ret_ticket)
+{
+    hub_binding *binding = ctx;
+    hub_part_logins *part = part_with(binding);
+    hub_login *login = login_of(hub_binding_toolset(binding));
+    proxy_wait *one = login != NULL ? calloc(1, sizeof *one) : NULL;
+    if (one == NULL) {
+        return login == NULL ? PATCHBAY_ENOTFOUND : PATCHBAY_ENOMEM;
+    }
+    *one = (proxy_wait){.binding = binding,
+                        .login = hub_login_ref(login),
+                        .ticket = ++part->last_ticket,
+                        .call = refusal != NULL ? refusal->call.id : 0,
+                        .on_login = on_login,
+                        .arg = arg,
+                        .only_reads = refusal == NULL};
+    hub_login_need need = {.generation = refusal != NULL ? refusal->generation : 0,
+                           .challenge = refusal != NULL ? refusal->challenge : HUB_STR_EMPTY,
+                           .is_again = refusal != NULL && refusal->is_again != 0};
+    hub_err err =
+        hub_login_wait_for(login, refusal != NULL ? &need : NULL, on_end, one, &one->wait);
+    if (err != HUB_OK) {
+        hub_login_unref(one->login);
+        free(one);
+        return err == HUB_ELIMIT ? PATCHBAY_ELIMIT : PATCHBAY_ENOMEM;
+    }
+    DL_APPEND(part->waits, one);
+    if (hub_login_link(login) != NULL) {
+        ev_timer_stop(hub_loop(hub_toolset_hub(hub_binding_toolset(binding))), &part->again);
+        hub_loop_start_timer(hub_loop(hub_toolset_hub(hub_binding_toolset(binding))), &part->again,
+                             0.);
+    }
+    *ret_ticket = one->ticket;
+    return PATCHBAY_OK;
+}
+
+static void forget(void *ctx, uint64_t ticket)
+{
+    hub_part_logins *part = part_with(ctx);
+    proxy_wait *one = find_wait(part, ticket);
+    if (one != NULL) {
+        drop(part, one);
+    }
+}
+
+void hub_logins_forget_binding(hub_binding *binding)
+{
+    hub_part_logins *part = part_with(binding);
+    for (proxy_wait *one = part->waits; one != NULL;) {
+        proxy_wait *next = one->next;
+        if (one->binding == binding) {
+            drop(part, one);
+        }
+        one = next;
+    }
+}
+
+const hub_instance_logins HUB_BINDING_LOGINS = {.get = get, .wait = wait_for, .forget = forget};
+
+/* ---- the station ----------------------------------------------------------------------------- */
+
+static void stop_hub(hub_orchestrator *hub)
+{
+    if (part_of(hub)->logins != NULL) {
+        hub_logins_stop(part_of(hub)->logins);
+        ev_timer_stop(hub_loop(hub), &part_of(hub)->again);
+    }
+}
+
+static void end_hub(hub_orchestrator *hub)
+{
+    hub_logins_destroy(part_of(hub)->logins);
+    part_of(hub)->logins = NULL;
+}
+
+static bool wants_toolset(const hub_toolset *toolset)
+{
+    const hub_login *login = of(toolset)->login;
+    return login != NULL && hub_login_link(login) != NULL;
+}
+
+/* The user of a call that comes while somebody has to log in is asked; the call goes on then, since its
+ * proxy waits for the same. */
+static hub_verdict hand_over(hub_call *call, hub_handover *handover)
+{
+    hub_toolset *toolset = handover->way->toolset;
+    hub_binding *binding = hub_call_binding(call);
+    uint64_t generation;
+    hub_login *login = of(toolset)->login;
+    if (login == NULL || hub_login_link(login) == NULL || hub_call_is_internal(call) ||
+        hub_login_header(login, &generation).len > 0) {
+        return HUB_GO_ON;
+    }
+    if (!hub_login_ask_client(binding, call, hub_login_link(login))) {
+        return HUB_ANSWERED;
+    }
+    hub_instance_login_changed(hub_binding_instance(binding)); /* it may have given up */
+    return HUB_GO_ON;
+}
+
+static hub_station_place place;
+
+const hub_station HUB_LOGINS_STATION = {
+    .name = "logins",
+    .place = &place,
+    .bytes = {[HUB_PART_HUB] = sizeof(hub_part_logins),
+              [HUB_PART_TOOLSET] = sizeof(toolset_login),
+              [HUB_PART_CALL] = sizeof(login_asked)},
+    .wants_toolset = wants_toolset,
+    .hand_over = hand_over,
+    .hub_ends = stop_hub,
+    .hub_drops = end_hub,
+    .toolset_tuned = forget_login,
+    .toolset_rebinds = forget_login,
+    .toolset_ends = forget_login,
+};

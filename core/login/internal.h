@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this room share. Nobody else includes it. */
+#ifndef HUB_LOGIN_INTERNAL_H
+#define HUB_LOGIN_INTERNAL_H
+
+#include "issuers/fetch.h"
+#include "login/challenge.h"
+#include "login/credential.h"
+#include "login/loopback.h"
+#include "login/login.h"
+#include "login/metadata.h"
+#include "redact/redact.h"
+
+#include <ev.h>
+
+enum {
+    LOGIN_RANDOM_BYTES = 32,
+    LOGIN_RANDOM_TEXT = 44, /* in base64url, with a NUL */
+};
+
+/* The entry's `auth`. */
+typedef struct login_settings {
+    bool is_sure;
+    bool is_client; /* grant: client_credentials */
+    char *issuer;
+    char *client_id;
+    char *client_secret;
+    char *scopes;
+    char *redirect_uri;
+} login_settings;
+
+struct hub_logins {
+    struct ev_loop *loop;
+    hub_store *store;
+    hub_logins_options options;
+    hub_fetcher *fetcher;
+    hub_state_watch *watch;
+    char *redirect;
+    hub_loopback *loopback; /* while somebody logs in */
+    hub_login *logins;
+    size_t count;
+    bool is_stopped;
+    char self[LOGIN_RANDOM_TEXT]; /* this process, in leases */
+};
+
+struct hub_login_wait {
+    hub_login *login;
+    struct hub_login_wait *next;
+    struct hub_login_wait *prev;
+    hub_login_on_end *on_end;
+    void *ctx;
+    uint64_t generation;
+    bool only_reads; /* … whether there is one */
+    bool is_by_user;
+    bool is_logout;
+    bool is_ending; /* what was being done has failed; who comes now waits for the next attempt */
+};
+
+/* A user at the browser. */
+typedef struct login_flow {
+    char state[LOGIN_RANDOM_TEXT];
+    char verifier[LOGIN_RANDOM_TEXT];
+    char *redirect_uri;
+    char *scope;
+    char *link; /* NULL: not made yet, or used */
+    bool was_shown;
+} login_flow;
+
+struct hub_login {
+    hub_logins *all;
+    hub_login *next;
+    hub_login *prev;
+    size_t refs;
+    char *toolset;
+    char *owner;
+    char *url;
+    char *ca;
+    char *settings_text;
+    login_settings settings;
+
+    hub_credential kept;   /* of the store, as of `version` */
+    hub_credential client; /* the hub at its authorization server; its url is the redirect's */
+    uint64_t version;
+    uint64_t generation; /* of the access token; counted in this process */
+    bool is_read;
+    bool has_changed; /* in the store, while something was being done */
+    hub_buf header;
+    hub_redact_set *secrets;
+
+    /* What is being done: one thing at a time. */
+    bool is_busy;
+    hub_state_op *op;
+    hub_fetch *fetch;
+    ev_timer timer; /* to the end of the user's time, of somebody else's lease, or of this turn */
+    void (*on_timer)(hub_login *login);
+    void (*on_kept)(hub_login *login);
+    unsigned place; /* which address is tried next */
+    hub_login_challenge challenge;
+    bool wants_user;    /* refreshing will not help */
+    bool is_again;      /* it was refreshed, and refused */
+    char *wanted_scope; /* of the step up; NULL */
+    char *not_revoked;  /* logging out: why the authorization server was not told; NULL: it was */
+    hub_login_places places;
+    login_flow flow;
+
+    hub_login_wait *waits;
+    size_t wait_count;
+};
+
+/* ---- login.c ---- */
+/* What was being done has ended: everybody who waits is told, or what they wait for goes on. */
+void login_end(hub_login *login, hub_err err, const char *format, ...) HUB_PRINTF(3, 4);
+/* Whoever wanted the login to end is told. */
+void login_end_logout(hub_login *login, hub_err err, const char *why);
+/* Go on with whoever waits. */
+void login_go_on(hub_login *login);
+/* Do this when the loop comes round, or after some time. */
+void login_later(hub_login *login, double seconds, void (*then)(hub_login *login));
+/* The tokens are others now: hide them, and tell. */
+void login_changed(hub_login *login);
+/* Random text. False: none can be had. */
+bool login_random(char ret_text[LOGIN_RANDOM_TEXT]);
+char *login_dup(const char *text); /* NULL stays NULL */
+uint64_t login_now_s(void);
+
+/* ---- keep.c ---- */
+void login_read(hub_login *login); /* then login_go_on */
+/* Write login->kept if nobody else has; then `then`, or login_read and login_go_on. */
+void login_keep(hub_login *login, void (*then)(hub_login *login));
+/* Delete it, whatever is there; then login_end_logout. */
+void login_delete(hub_login *login);
+hub_err login_watch(hub_logins *logins);
+
+/* ---- discover.c ---- */
+void login_discover(hub_login *login); /* then login_find_client, or the end */
+/* Ask for a document. What cannot be started ends later, as one that failed. */
+void login_fetch(hub_login *login, const hub_fetch_request *request, hub_fetch_on_end *on_end);
+
+/* ---- client.c ---- */
+void login_find_client(hub_login *login); /* then login_ask_user, or login_ask_as_client */
+/* The authorization server does not know it any more. */
+void login_forget_client(hub_login *login);
+
+/* ---- flow.c ---- */
+void login_ask_user(hub_login *login);
+void login_flow_fini(hub_login *login);
+
+/* ---- token.c ---- */
+void login_refresh(hub_login *login);
+void login_exchange_code(hub_login *login, hub_str code);
+void login_ask_as_client(hub_login *login);
+/* Tell the authorization server that the tokens are not needed any more, and forget them. */
+void login_log_out(hub_login *login);
+
+#endif

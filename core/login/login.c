@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "login/internal.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/loop.h"
+#include "identity/base64url.h"
+#include "login/url.h"
+#include "wire/json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <utlist.h>
+
+/* ---- small things ---------------------------------------------------------------------------- */
+
+bool login_random(char ret_text[LOGIN_RANDOM_TEXT])
+{
+    char bytes[LOGIN_RANDOM_BYTES];
+    hub_buf text;
+    hub_buf_init(&text, LOGIN_RANDOM_TEXT);
+    bool is_good = getrandom(bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes;
+    hub_base64url_add(&text, (hub_str){.ptr = bytes, .len = sizeof bytes});
+    is_good = is_good && hub_buf_ok(&text) && text.len < LOGIN_RANDOM_TEXT;
+    if (is_good) {
+        memcpy(ret_text, text.ptr, text.len);
+        ret_text[text.len] = '\0';
+    }
+    explicit_bzero(bytes, sizeof bytes);
+    hub_buf_wipe(&text);
+    return is_good;
+}
+
+char *login_dup(const char *text)
+{
+    return text != NULL ? hub_str_dup(hub_str_of(text)) : NULL;
+}
+
+uint64_t login_now_s(void)
+{
+    int64_t now_ms = hub_clock_wall_ms();
+    return now_ms > 0 ? (uint64_t)now_ms / 1000 : 0;
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    hub_login *login = timer->data;
+    (void)loop;
+    (void)events;
+    login->on_timer(login);
+}
+
+void login_later(hub_login *login, double seconds, void (*then)(hub_login *login))
+{
+    ev_timer_stop(login->all->loop, &login->timer);
+    login->on_timer = then;
+    hub_loop_start_timer(login->all->loop, &login->timer, seconds);
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static bool read_settings(const char *json, login_settings *settings)
+{
+    hub_str object = hub_str_of(json != NULL ? json : "{}");
+    const struct {
+        const char *name;
+        char **at;
+    } texts[] = {
+        {"issuer", &settings->issuer},
+        {"client_id", &settings->client_id},
+        {"client_secret", &settings->client_secret},
+        {"scopes", &settings->scopes},
+        {"redirect_uri", &settings->redirect_uri},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        *texts[i].at =
+            hub_login_dup_member(object, texts[i].name, HUB_LIMIT_LOGIN_TEXT_BYTES, false);
+        if (*texts[i].at == NULL && hub_json_get(object, hub_str_of(texts[i].name)).len > 0) {
+            return false;
+        }
+    }
+    settings->is_sure = json != NULL;
+    settings->is_client =
+        hub_json_string_is(hub_json_get(object, HUB_STR("grant")), HUB_STR("client_credentials"));
+    return true;
+}
+
+static void free_settings(login_settings *settings)
+{
+    hub_login_forget_text(&settings->issuer);
+    hub_login_forget_text(&settings->client_id);
+    hub_login_forget_text(&settings->client_secret);
+    hub_login_forget_text(&settings->scopes);
+    hub_login_forget_text(&settings->redirect_uri);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+hub_err hub_logins_create(struct ev_loop *loop, hub_store *store, const hub_logins_options *options,
+                          hub_logins **ret_logins)
+{
+    hub_logins *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return HUB_ENOMEM;
+    }
+    made->loop = loop;
+    made->store = store;
+    made->options = *options;
+    made->fetcher = hub_fetcher_create(loop);
+    if (made->fetcher == NULL || !login_random(made->self)) {
+        hub_logins_destroy(made);
+        return HUB_ENOMEM;
+    }
+    *ret_logins = made;
+    return HUB_OK;
+}
+
+void hub_logins_stop(hub_logins *logins)
+{
+    hub_state_watch_destroy(logins->watch);
+    logins->watch = NULL;
+    logins->is_stopped = true;
+}
+
+void hub_logins_destroy(hub_logins *logins)
+{
+    if (logins == NULL) {
+        return;
+    }
+    hub_assert(logins->logins == NULL);
+    hub_logins_stop(logins);
+    hub_loopback_close(logins->loopback);
+    hub_fetcher_destroy(logins->fetcher);
+    free(logins->redirect);
+    free(logins);
+}
+
+hub_err hub_logins_set_redirect(hub_logins *logins, const char *url)
+{
+    char *copy = login_dup(url);
+    if (url != NULL && copy == NULL) {
+        return HUB_ENOMEM;
+    }
+    free(logins->redirect);
+    logins->redirect = copy;
+    return HUB_OK;
+}
+
+static void destroy(hub_login *login)
+{
+    if (login->op != NULL) {
+        hub_state_cancel(login->op);
+    }
+    hub_fetch_cancel(login->fetch);
+    ev_timer_stop(login->all->loop, &login->timer);
+    login_flow_fini(login);
+    hub_credential_fini(&login->kept);
+    hub_credential_fini(&login->client);
+    hub_login_places_fini(&login->places);
+    hub_login_forget_text(&login->wanted_scope);
+    hub_login_forget_text(&login->not_revoked);
+    hub_login_forget_text(&login->settings_text);
+    free_settings(&login->settings);
+    hub_buf_wipe(&login->header);
+    hub_redact_set_destroy(login->secrets);
+    free(login->toolset);
+    free(login->owner);
+    free(login->url);
+    free(login->ca);
+    free(login);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return (a == NULL) == (b == NULL) && (a == NULL || strcmp(a, b) == 0);
+}
+
+static bool is_it(const hub_login *login, const hub_login_what *what)
+{
+    return strcmp(login->toolset, what->toolset) == 0 && strcmp(login->owner, what->owner) == 0 &&
+           strcmp(login->url, what->url) == 0 && is_same(login->ca, what->ca) &&
+           is_same(login->settings_text, what->settings);
+}
+
+static hub_login *make(hub_logins *logins, const hub_login_what *what)
+{
+    hub_login *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return NULL;
+    }
+    made->all = logins;
+    made->refs = 1;
+    made->toolset = login_dup(what->toolset);
+    made->owner = login_dup(what->owner);
+    made->url = login_dup(what->url);
+    made->ca = login_dup(what->ca);
+    made->settings_text = login_dup(what->settings);
+    hub_buf_init(&made->header, HUB_LIMIT_LOGIN_TEXT_BYTES + sizeof "Bearer ");
+    ev_timer_init(&made->timer, on_timer, 0., 0.);
+    made->timer.data = made;
+    if (made->toolset == NULL || made->owner == NULL || made->url == NULL ||
+        !is_same(made->ca, what->ca) || !is_same(made->settings_text, what->settings) ||
+        !read_settings(what->settings, &made->settings)) {
+        destroy(made);
+        return NULL;
+    }
+    return made;
+}
+
+hub_err hub_login_get(hub_logins *logins, const hub_login_what *what, hub_login **ret_login,
+                      hub_error *reterr)
+{
+    hub_login_url url;
+    if (!hub_login_url_read(hub_str_of(what->url), &url)) {
+        return hub_fail(reterr, HUB_EINVAL, "the address of the server is not one of https");
+    }
+    for (hub_login *login = logins->logins; login != NULL; login = login->next) {
+        if (is_it(login, what)) {
+            login->refs++;
+            *ret_login = login;
+            return HUB_OK;
+        }
+    }
+    if (logins->count >= HUB_LIMIT_LOGINS) {
+        return hub_fail(reterr, HUB_ELIMIT, "there are too many logins at once");
+    }
+    bool is_watched = logins->is_stopped || logins->watch != NULL || login_watch(logins) == HUB_OK;
+    hub_login *made = is_watched ? make(logins, what) : NULL;
+    if (made == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    DL_APPEND(logins->logins, made);
+    logins->count++;
+    *ret_login = made;
+    return HUB_OK;
+}
+
+hub_login *hub_login_ref(hub_login *login)
+{
+    login->refs++;
+    return login;
+}
+
+void hub_login_unref(hub_login *login)
+{
+    if (login != NULL && --login->refs == 0) {
+        hub_assert(login->waits == NULL);
+        DL_DELETE(login->all->logins, login);
+        login->all->count--;
+        destroy(login);
+    }
+}
+
+const char *hub_login_toolset(const hub_login *login)
+{
+    return login->toolset;
+}
+
+const char *hub_login_owner(const hub_login *login)
+{
+    return login->owner;
+}
+
+bool hub_login_is_sure(const hub_login *login)
+{
+    return login->settings.is_sure;
+}
+
+hub_str hub_login_header(hub_login *login, uint64_t *ret_generation)
+{
+    *ret_generation = login->header.len > 0 ? login->generation : 0;
+    return hub_buf_str(&login->header);
+}
+
+const char *hub_login_link(const hub_login *login)
+{
+    return login->flow.link;
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
+static void hide(hub_login *login)
+{
+    const char *const secrets[] = {login->kept.access_token, login->kept.refresh_token,
+                                   login->kept.client_secret, login->settings.client_secret};
+    hub_redact_set *set = hub_redact_set_create();
+    for (size_t i = 0; set != NULL && i < sizeof secrets / sizeof secrets[0]; i++) {
+        if (secrets[i] != NULL && hub_redact_set_add(set, hub_str_of(secrets[i])) != HUB_OK) {
+            break; /* there is no room: nobody writes them either way */
+        }
+    }
+    hub_redact_set_destroy(login->secrets);
+    login->secrets = set;
+}
+
+void login_changed(hub_login *login)
+{
+    hub_buf_wipe(&login->header);
+    if (login->kept.access_token != NULL) {
+        hub_buf_add(&login->header, HUB_STR("Bearer "));
+        hub_buf_add(&login->header, hub_str_of(login->kept.access_token));
+    }
+    login->generation++;
+    hide(login);
+    if (login->all->options.on_change != NULL) {
+        login->all->options.on_change(login->all->options.ctx, login);
+    }
+}
+
+/* ---- who waits ------------------------------------------------------------------------------- */
+
+static void end_wait(hub_login_wait *wait, hub_err err, const char *why)
+{
+    hub_login *login = wait->login;
+    hub_login_on_end *on_end = wait->on_end;
+    void *ctx = wait->ctx;
+    DL_DELETE(login->waits, wait);
+    login->wait_count--;
+    free(wait);
+    on_end(ctx, err, why);
+}
+
+/* Whether there is what it waits for. */
+static bool is_served(const hub_login_wait *wait)
+{
+    const hub_login *login = wait->login;
+    bool has_newer = login->header.len > 0 && login->generation != wait->generation;
+    return login->is_read && !wait->is_logout &&
+           (wait->only_reads || (has_newer && !wait->is_by_user));
+}
+
+static hub_login_wait *find_logout(const hub_login *login)
+{
+    hub_login_wait *wait = login->waits;
+    while (wait != NULL && !wait->is_logout) {
+        wait = wait->next;
+    }
+    return wait;
+}
+
+void login_end_logout(hub_login *login, hub_err err, const char *why)
+{
+    hub_login_wait *wait;
+    login->refs++;
+    login->is_busy = true;
+    while ((wait = find_logout(login)) != NULL) {
+        end_wait(wait, err, why);
+    }
+    login_go_on(login);
+    hub_login_unref(login);
+}
+
+static hub_login_wait *find_served(const hub_login *login)
+{
+    hub_login_wait *wait = login->waits;
+    while (wait != NULL && !is_served(wait)) {
+        wait = wait->next;
+    }
+    return wait;
+}
+
+static void decide(hub_login *login)
+{
+    login->is_busy = false;
+    if (!login->is_read || login->has_changed) {
+        login->has_changed = false;
+        login_read(login);
+    } else if (login->waits == NULL) {
+        return;
+    } else if (find_logout(login) != NULL) {
+        login->is_busy = true;
+        login_log_out(login);
+    } else if (login->kept.refresh_token != NULL && !login->wants_user) {
+        login_refresh(login);
+    } else if (hub_store_health(login->all->store).condition == HUB_STATE_OFF &&
+               !login->settings.is_client) {
+        login_end(login, HUB_EUNAVAILABLE,
+                  "logins are kept in the store, and there is none (state: off)");
+    } else {
+        login->is_busy = true;
+        login_discover(login);
+    }
+}
+
+static void go_on(hub_login *login)
+{
+    hub_login_wait *served;
+    login->refs++;
+    login->is_busy = true; /* who is told may want something at once */
+    while ((served = find_served(login)) != NULL) {
+        end_wait(served, HUB_OK, "");
+    }
+    if (login->waits == NULL) {
+        login->wants_user = false;
+    }
+    decide(login);
+    hub_login_unref(login);
+}
+
+void login_go_on(hub_login *login)
+{
+    login->is_busy = true;
+    login_later(login, 0., go_on);
+}
+
+static hub_login_wait *find_ending(const hub_login *login)
+{
+    hub_login_wait *wait = login->waits;
+    while (wait != NULL && !wait->is_ending) {
+        wait = wait->next;
+    }
+    return wait;
+}
+
+void login_end(hub_login *login, hub_err err, const char *format, ...)
+{
+    char why[sizeof((hub_error *)NULL)->text];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    login->refs++;
+    login->is_busy = true;
+    login->wants_user = false;
+    ev_timer_stop(login->all->loop, &login->timer);
+    login_flow_fini(login);
+    for (hub_login_wait *wait = login->waits; wait != NULL; wait = wait->next) {
+        wait->is_by_user = false;
+        wait->is_ending = err != HUB_OK;
+    }
+    hub_login_wait *ending;
+    while ((ending = find_ending(login)) != NULL) {
+        end_wait(ending, err, why);
+    }
+    login_go_on(login);
+    hub_login_unref(login);
+}
+
+hub_err hub_login_wait_for(hub_login *login, const hub_login_need *need, hub_login_on_end *on_end,
+                           void *ctx, hub_login_wait **ret_wait)
+{
+    if (login->wait_count >= HUB_LIMIT_LOGIN_WAITERS) {
+        return HUB_ELIMIT;
+    }
+    hub_login_wait *wait = calloc(1, sizeof *wait);
+    if (wait == NULL) {
+        return HUB_ENOMEM;
+    }
+    *wait = (hub_login_wait){.login = login,
+                             .on_end = on_end,
+                             .ctx = ctx,
+                             .only_reads = need == NULL,
+                             .generation = need != NULL ? need->generation : 0,
+                             .is_by_user = need != NULL && need->is_by_user};
+    DL_APPEND(login->waits, wait);
+    login->wait_count++;
+    *ret_wait = wait;
+    if (need != NULL && !is_served(wait) && login->flow.link == NULL) {
+        bool is_step_up = false;
+        hub_login_challenge said;
+        hub_login_challenge_read(need->challenge, &said);
+        if (!login->is_busy || login->challenge.resource_metadata[0] == '\0') {
+            login->challenge = said;
+        }
+        is_step_up = strcmp(said.error, "insufficient_scope") == 0;
+        login->wants_user |= need->is_by_user || need->is_again || is_step_up;
+        if (is_step_up && said.scope[0] != '\0') {
+            hub_login_forget_text(&login->wanted_scope);
+            login->wanted_scope = login_dup(said.scope);
+        }
+    }
+    if (!login->is_busy) {
+        login_go_on(login);
+    }
+    return HUB_OK;
+}
+
+hub_err hub_login_log_out(hub_login *login, hub_login_on_end *on_end, void *ctx,
+                          hub_login_wait **ret_wait)
+{
+    hub_err err = hub_login_wait_for(login, NULL, on_end, ctx, ret_wait);
+    if (err == HUB_OK) {
+        (*ret_wait)->is_logout = true;
+    }
+    return err;
+}
+
+void hub_login_wait_cancel(hub_login_wait *wait)
+{
+    if (wait != NULL) {
+        DL_DELETE(wait->login->waits, wait);
+        wait->login->wait_count--;
+        free(wait);
+    }
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The token endpoint. Its answer becomes what is kept, and is kept before anybody uses it. A refresh token
+ * is used by one process at a time: whoever wants to use it says so in the store first.
+ */
+#include "login/internal.h"
+
+#include "base/limits.h"
+#include "login/url.h"
+#include "wire/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FORM_BYTES = 8 * HUB_LIMIT_LOGIN_TEXT_BYTES, LIFE_MOST_S = 366 * 86400 };
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+/* Ask `endpoint` as `client`, with its credentials in the form or beside it. Wipes `form`. */
+static void ask(hub_login *login, const hub_credential *client, const char *endpoint, hub_buf *form,
+                hub_fetch_on_end *on_end)
+{
+    const char *method = client->client_auth != NULL ? client->client_auth : "none";
+    bool is_basic = strcmp(method, "client_secret_basic") == 0 && client->client_secret != NULL;
+    hub_buf user;
+    hub_buf password;
+    hub_buf_init(&user, 3 * HUB_LIMIT_LOGIN_TEXT_BYTES);
+    hub_buf_init(&password, 3 * HUB_LIMIT_LOGIN_TEXT_BYTES);
+    if (is_basic) {
+        hub_login_add_encoded(&user, hub_str_of(client->client_id));
+        hub_login_add_encoded(&password, hub_str_of(client->client_secret));
+    } else {
+        hub_login_add_field(form, "client_id", hub_str_of(client->client_id));
+        if (strcmp(method, "client_secret_post") == 0) {
+            hub_login_add_field(form, "client_secret", hub_str_of(client->client_secret));
+        }
+    }
+    hub_buf_add_char(&user, '\0');
+    hub_buf_add_char(&password, '\0');
+    if (!hub_buf_ok(&user) || !hub_buf_ok(&password) || !hub_buf_ok(form)) {
+        login_end(login, HUB_ENOMEM, "out of memory");
+    } else {
+        login_fetch(login,
+                    &(hub_fetch_request){.url = endpoint,
+                                         .form = hub_buf_str(form),
+                                         .user = is_basic ? user.ptr : NULL,
+                                         .password = is_basic ? password.ptr : NULL},
+                    on_end);
+    }
+    hub_buf_wipe(&user);
+    hub_buf_wipe(&password);
+    hub_buf_wipe(form);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static void done(hub_login *login)
+{
+    hub_login_forget_text(&login->wanted_scope);
+    login_changed(login);
+    login_end(login, HUB_OK, "%s", "");
+}
+
+/* Keep what an answer has. False: it is none. */
+static bool take_tokens(hub_login *login, hub_str body)
+{
+    hub_str object;
+    uint64_t life_s = 0;
+    hub_credential *kept = &login->kept;
+    if (hub_json_check(body, &object, NULL) != HUB_OK) {
+        return false;
+    }
+    char *type = hub_login_dup_member(object, "token_type", 16, true);
+    char *access = hub_login_dup_member(object, "access_token", HUB_LIMIT_LOGIN_TEXT_BYTES, true);
+    bool is_bearer =
+        type != NULL && hub_str_eq_nocase(hub_str_of(type), HUB_STR("bearer")) && access != NULL;
+    hub_login_forget_text(&type);
+    if (!is_bearer) {
+        hub_login_forget_text(&access);
+        return false;
+    }
+    char *refresh =
+        hub_login_dup_member(object, "refresh_token", HUB_LIMIT_LOGIN_TEXT_BYTES, false);
+    char *scope = hub_login_dup_member(object, "scope", HUB_LIMIT_LOGIN_TEXT_BYTES, false);
+    hub_login_forget_text(&kept->access_token);
+    kept->access_token = access;
+    if (refresh != NULL) { /* else the one that there is stays good */
+        hub_login_forget_text(&kept->refresh_token);
+        kept->refresh_token = refresh;
+    }
+    if (scope != NULL) {
+        hub_login_forget_text(&kept->scope);
+        kept->scope = scope;
+    }
+    (void)hub_json_to_u64(hub_json_get(object, HUB_STR("expires_in")), &life_s);
+    kept->expires_s =
+        life_s > 0 ? login_now_s() + (life_s < LIFE_MOST_S ? life_s : LIFE_MOST_S) : 0;
+    hub_login_forget_text(&kept->lease);
+    kept->lease_until_s = 0;
+    return true;
+}
+
+static bool says(const hub_fetched *fetched, const char *error)
+{
+    hub_str object;
+    return hub_json_check(fetched->body, &object, NULL) == HUB_OK &&
+           hub_json_string_is(hub_json_get(object, HUB_STR("error")), hub_str_of(error));
+}
+
+static void end_refused(hub_login *login, const hub_fetched *fetched)
+{
+    hub_str object;
+    char *error = NULL;
+    if (hub_json_check(fetched->body, &object, NULL) == HUB_OK) {
+        error = hub_login_dup_member(object, "error", 100, false);
+    }
+    if (fetched->status == 0) {
+        login_end(login, HUB_EUNAVAILABLE, "the authorization server gives no token: %.200s",
+                  fetched->why);
+    } else {
+        login_end(login, HUB_EDENIED, "the authorization server gives no token: HTTP %ld%s%s",
+                  fetched->status, error != NULL ? ", " : "", error != NULL ? error : "");
+    }
+    hub_login_forget_text(&error);
+}
+
+/* ---- a code ---------------------------------------------------------------------------------- */
+
+static void put(char **at, const char *text)
+{
+    hub_login_forget_text(at);
+    *at = login_dup(text);
+}
+
+/* What the flow was made of, with the tokens that it brought. */
+static void note_places(hub_login *login)
+{
+    hub_credential *kept = &login->kept;
+    const hub_login_places *places = &login->places;
+    put(&kept->url, login->url);
+    put(&kept->resource, places->resource != NULL ? places->resource : login->url);
+    put(&kept->issuer, places->issuer);
+    put(&kept->token_endpoint, places->token_endpoint);
+    put(&kept->revocation_endpoint, places->revocation_endpoint);
+    put(&kept->client_id, login->client.client_id);
+    put(&kept->client_secret, login->client.client_secret);
+    put(&kept->client_auth, login->client.client_auth);
+}
+
+static void on_code_exchanged(void *ctx, const hub_fetched *fetched)
+{
+    hub_login *login = ctx;
+    login->fetch = NULL;
+    if (!fetched->is_there && says(fetched, "invalid_client") &&
+        login->settings.client_id == NULL) {
+        login_forget_client(login);
+        return;
+    }
+    if (!fetched->is_there) {
+        end_refused(login, fetched);
+        return;
+    }
+    hub_login_forget_text(&login->kept.refresh_token); /* it was another login's */
+    hub_login_forget_text(&login->kept.scope);
+    put(&login->kept.scope, login->flow.scope); /* unless the answer says otherwise */
+    if (!take_tokens(login, fetched->body)) {
+        login_end(login, HUB_EDENIED, "the authorization server's answer has no bearer token");
+        return;
+    }
+    note_places(login);
+    if (login->settings.is_client) {
+        done(login); /* it can always be had again: nobody keeps it */
+    } else {
+        login_keep(login, done);
+    }
+}
+
+void login_exchange_code(hub_login *login, hub_str code)
+{
+    hub_buf form;
+    const hub_login_places *places = &login->places;
+    hub_buf_init(&form, FORM_BYTES);
+    hub_login_add_field(&form, "grant_type", HUB_STR("authorization_code"));
+    hub_login_add_field(&form, "code", code);
+    hub_login_add_field(&form, "redirect_uri", hub_str_of(login->flow.redirect_uri));
+    hub_login_add_field(&form, "code_verifier", hub_str_of(login->flow.verifier));
+    hub_login_add_field(&form, "resource",
+                        hub_str_of(places->resource != NULL ? places->resource : login->url));
+    hub_login_forget_text(&login->flow.link); /* it works once */
+    ev_timer_stop(login->all->loop, &login->timer);
+    ask(login, &login->client, places->token_endpoint, &form, on_code_exchanged);
+}
+
+void login_ask_as_client(hub_login *login)
+{
+    hub_buf form;
+    const hub_login_places *places = &login->places;
+    hub_buf_init(&form, FORM_BYTES);
+    hub_login_add_field(&form, "grant_type", HUB_STR("client_credentials"));
+    hub_login_add_field(&form, "scope",
+                        hub_str_of(login->settings.scopes != NULL      ? login->settings.scopes
+                                   : login->challenge.scope[0] != '\0' ? login->challenge.scope
+                                                                       : places->resource_scopes));
+    hub_login_add_field(&form, "resource",
+                        hub_str_of(places->resource != NULL ? places->resource : login->url));
+    ask(login, &login->client, places->token_endpoint, &form, on_code_exchanged);
+}
+
+/* ---- a refresh token ------------------------------------------------------------------------- */
+
+/* The refresh token is no good any more, unless another process has a newer one. */
+static void lose(hub_login *login)
+{
+    hub_login_forget_text(&login->kept.access_token);
+    hub_login_forget_text(&login->kept.refresh_token);
+    hub_login_forget_text(&login->kept.lease);
+    login->kept.lease_until_s = 0;
+    login_changed(login);
+    login_keep(login, login_go_on);
+}
+
+static void on_refreshed(void *ctx, const hub_fetched *fetched)
+{
+    hub_login *login = ctx;
+    login->fetch = NULL;
+    if (fetched->is_there && take_tokens(login, fetched->body)) {
+        login_keep(login, done);
+    } else if (!fetched->is_there &&
+               (says(fetched, "invalid_grant") || says(fetched, "invalid_client") ||
+                says(fetched, "unauthorized_client"))) {
+        lose(login);
+    } else {
+        end_refused(login, fetched);
+    }
+}
+
+static void refresh(hub_login *login)
+{
+    hub_buf form;
+    const hub_credential *kept = &login->kept;
+    hub_buf_init(&form, FORM_BYTES);
+    hub_login_add_field(&form, "grant_type", HUB_STR("refresh_token"));
+    hub_login_add_field(&form, "refresh_token", hub_str_of(kept->refresh_token));
+    hub_login_add_field(&form, "resource", hub_str_of(kept->resource));
+    ask(login, kept, kept->token_endpoint, &form, on_refreshed);
+}
+
+static void look_again(hub_login *login)
+{
+    login->has_changed = true;
+    login_go_on(login);
+}
+
+void login_refresh(hub_login *login)
+{
+    hub_credential *kept = &login->kept;
+    uint64_t now_s = login_now_s();
+    login->is_busy = true;
+    if (kept->token_endpoint == NULL || kept->client_id == NULL) {
+        lose(login);
+        return;
+    }
+    bool is_others = kept->lease != NULL && strcmp(kept->lease, login->all->self) != 0 &&
+                     kept->lease_until_s > now_s &&
+                     kept->lease_until_s <= now_s + HUB_LIMIT_LOGIN_LEASE_S;
+    if (is_others) {
+        login_later(login, (double)(kept->lease_until_s - now_s), look_again);
+        return;
+    }
+    put(&kept->lease, login->all->self);
+    kept->lease_until_s = now_s + HUB_LIMIT_LOGIN_LEASE_S;
+    login_keep(login, refresh);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void on_revoked(void *ctx, const hub_fetched *fetched)
+{
+    hub_login *login = ctx;
+    login->fetch = NULL;
+    hub_login_forget_text(&login->not_revoked);
+    if (!fetched->is_there) {
+        login->not_revoked = login_dup(fetched->why);
+    }
+    login_delete(login);
+}
+
+void login_log_out(hub_login *login)
+{
+    const hub_credential *kept = &login->kept;
+    bool has_refresh = kept->refresh_token != NULL;
+    const char *token = has_refresh ? kept->refresh_token : kept->access_token;
+    hub_buf form;
+    if (token == NULL || kept->revocation_endpoint == NULL || kept->client_id == NULL) {
+        hub_login_forget_text(&login->not_revoked);
+        login->not_revoked = token != NULL ? login_dup("it revokes no tokens") : NULL;
+        login_delete(login);
+        return;
+    }
+    hub_buf_init(&form, FORM_BYTES);
+    hub_login_add_field(&form, "token", hub_str_of(token));
+    hub_login_add_field(&form, "token_type_hint",
+                        has_refresh ? HUB_STR("refresh_token") : HUB_STR("access_token"));
+    ask(login, kept, kept->revocation_endpoint, &form, on_revoked);
+}

@@ -74,9 +74,10 @@ export function mcpRemote() {
     return join(here, 'node_modules', 'mcp-remote', 'dist', 'proxy.js');
 }
 
-/** Start a hub that serves HTTP: its url, without path, and a way to end it. */
-export async function serve({ command, args }, ...flags) {
-    const child = spawn(command, [...args, '--http', '127.0.0.1:0', '--log-level', 'info', '--log-format', 'json', ...flags], {
+/** Start a hub that serves HTTP, also where its manifest does not say so: its url, without path, and a way to end it. */
+export async function serve({ command, args, listens = false }, ...flags) {
+    const http = listens ? [] : ['--http', '127.0.0.1:0'];
+    const child = spawn(command, [...args, ...http, '--log-level', 'info', '--log-format', 'json', ...flags], {
         stdio: ['ignore', 'ignore', 'pipe'],
     });
     const ended = new Promise((done) => child.on('exit', (code) => done(code)));

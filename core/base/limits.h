@@ -96,6 +96,10 @@
 /* All metrics as text: a million time series have 200 MB. */
 #define HUB_LIMIT_METRICS_BYTES (256u * 1024 * 1024)
 
+/* Toolsets in which one call may call a tool, and all their results together. */
+#define HUB_LIMIT_FAN_OUT       16
+#define HUB_LIMIT_FAN_OUT_BYTES (4u * 1024 * 1024)
+
 /* Definitions of tools that one document over HTTP is made of (openapi.json). */
 #define HUB_LIMIT_WEB_TOOLS_BYTES (32u * 1024 * 1024)
 

@@ -229,11 +229,12 @@ static const hub_config_word EXPOSES[] = {
          .read = hub_config_read_meta_tools,                                                       \
          .offset = (at) + PROFILE(meta_tools),                                                     \
          .fallback = HUB_META_UNSAID,                                                              \
-         .about = "Groups of tools of the hub's own. toolsets (true, and the default unless the "  \
-                  "start is static): list, describe, enable and disable toolsets; of a static "    \
-                  "start list alone. saved: build toolsets of any tools, and equip them. search: " \
-                  "find tools by words, and call them. false, or []: "                             \
-                  "none.",                                                                         \
+         .about =                                                                                  \
+             "Groups of tools of the hub's own. toolsets (true, and the default unless the "       \
+             "start is static): list, describe, enable and disable toolsets; of a static "         \
+             "start list alone. saved: build toolsets of any tools, and equip them. search: "      \
+             "find tools by words, and call them. fanout: call a tool of several toolsets at "     \
+             "once. false, or []: none.",                                                          \
          .schema = HUB_CONFIG_META_TOOLS_SCHEMA,                                                   \
          .example = "[toolsets]"},                                                                 \
     {                                                                                              \

@@ -6,6 +6,7 @@ static const hub_config_word GROUPS[] = {
     {"toolsets", HUB_META_TOOLSETS, false},
     {"saved", HUB_META_SAVED, false},
     {"search", HUB_META_SEARCH, false},
+    {"fanout", HUB_META_FANOUT, false},
     {.word = NULL},
 };
 

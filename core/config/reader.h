@@ -211,7 +211,7 @@ hub_err hub_config_read_meta_tools(hub_config_reader *reader, const hub_node *no
                                    const hub_config_key *key, void *target);
 #define HUB_CONFIG_META_TOOLS_SCHEMA                                                               \
     "{\"anyOf\":[{\"type\":\"boolean\"},{\"type\":\"array\",\"items\":{\"enum\":[\"toolsets\","    \
-    "\"saved\",\"search\"]}}]}"
+    "\"saved\",\"search\",\"fanout\"]}}]}"
 
 /* saved.c: saved toolsets of the manifest, and of files; which one a profile equips. */
 hub_err hub_config_read_saved(hub_config_reader *reader, const hub_node *node,

@@ -84,6 +84,7 @@ enum {
     HUB_META_UNSAID = 0x2,   /* nobody said which: none where the start is static, else toolsets */
     HUB_META_SAVED = 0x10,   /* build saved toolsets, and equip them */
     HUB_META_SEARCH = 0x4,   /* find tools by words, and call them */
+    HUB_META_FANOUT = 0x20,  /* call a tool of several toolsets at once */
     HUB_META_RESULTS = 0x8,  /* read results that are kept; where any may be */
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "hub/active/manager.h"
+#include "hub/fanout/fanout.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
@@ -293,10 +294,9 @@ static const struct {
     unsigned group; /* HUB_META_… */
     const hub_meta_tool *tools;
 } GROUPS[] = {
-    {HUB_META_TOOLSETS, TOOLSETS_TOOLS},
-    {HUB_META_SAVED, HUB_SAVED_TOOLS},
-    {HUB_META_SEARCH, HUB_META_SEARCH_TOOLS},
-    {HUB_META_RESULTS, HUB_META_RESULTS_TOOLS},
+    {HUB_META_TOOLSETS, TOOLSETS_TOOLS},      {HUB_META_SAVED, HUB_SAVED_TOOLS},
+    {HUB_META_SEARCH, HUB_META_SEARCH_TOOLS}, {HUB_META_RESULTS, HUB_META_RESULTS_TOOLS},
+    {HUB_META_FANOUT, HUB_FANOUT_TOOLS},
 };
 
 enum { GROUP_COUNT = sizeof GROUPS / sizeof GROUPS[0] };

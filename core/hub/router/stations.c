@@ -8,6 +8,7 @@
 #include "hub/audit/audit.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/confirm/confirm.h"
+#include "hub/fanout/fanout.h"
 #include "hub/forward/forward.h"
 #include "hub/instances/session_instance.h"
 #include "hub/limits/queue.h"
@@ -64,6 +65,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_ACTIVE_STATION,   /* what is active in which profile */
     &HUB_REMEMBER_STATION, /* … and what of it the next start finds */
     &HUB_SAVED_STATION,    /* … and what was equipped, by name */
+    &HUB_FANOUT_STATION,   /* which calls a call has made */
     &HUB_FINDER_STATION,   /* which tools there are to be found */
     &HUB_PINS_STATION,     /* what is not as somebody has approved it */
     &HUB_NOTICES_STATION,  /* what clients are told unasked */

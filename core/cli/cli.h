@@ -82,15 +82,16 @@ typedef struct cli_options {
     const char *digest;   /* add: of an image or a bundle; run-bundle: of its files */
     const char *inputs[CLI_MAX_LIST]; /* add: NAME=VALUE, of what a server asks for */
     size_t input_count;
-    bool yes;           /* add: nobody is asked */
-    bool disabled;      /* add: it is switched off */
-    const char *format; /* export: what for; NULL: not said */
-    const char *from;   /* call: whose block it is; NULL: none */
-    bool strict;        /* export: a tool that would lose something is an error */
-    bool removes;       /* connect: take the hub out again */
-    bool diff;          /* lock, approve: show what has changed, and write nothing */
-    bool dry_run;       /* show what would be written */
-    bool found_config;  /* the manifest was found by itself: nobody named it */
+    const char *workspace; /* import: what ${workspaceFolder} is; NULL: not said */
+    bool yes;              /* add: nobody is asked */
+    bool disabled;         /* add: it is switched off */
+    const char *format;    /* export: what for; NULL: not said */
+    const char *from;      /* call: whose block it is; NULL: none */
+    bool strict;           /* export: a tool that would lose something is an error */
+    bool removes;          /* connect: take the hub out again */
+    bool diff;             /* lock, approve: show what has changed, and write nothing */
+    bool dry_run;          /* show what would be written */
+    bool found_config;     /* the manifest was found by itself: nobody named it */
     const char *arguments[CLI_MAX_LIST + 1]; /* what is no option; room for a NULL */
     size_t argument_count;
 } cli_options;

@@ -2,6 +2,7 @@
 /* patchbay import: servers out of the configuration of other programs into the manifest. */
 #include "base/limits.h"
 #include "cli/clients.h"
+#include "cli/import_text.h"
 #include "cli/manifest_edit.h"
 #include "config/file.h"
 #include "wire/json.h"
@@ -17,14 +18,17 @@ typedef enum entry_use {
     USE_TYPE,
     USE_URL,
     USE_TIMEOUT,
+    USE_ENV_FILE,
     USE_NOTHING, /* between that program and its user */
 } entry_use;
 
-static const struct {
+typedef struct import_key {
     const char *key;
     entry_use use;
     const char *own;
-} KEYS[] = {
+} import_key;
+
+static const import_key KEYS[] = {
     {"command", USE_COMMAND, NULL},
     {"args", USE_AS, "args"},
     {"env", USE_AS, "env"},
@@ -43,6 +47,7 @@ static const struct {
     {"transport", USE_TYPE, NULL},
     {"transportType", USE_TYPE, NULL},
     {"timeout", USE_TIMEOUT, NULL},
+    {"envFile", USE_ENV_FILE, NULL},
     {"name", USE_NOTHING, NULL},
     {"autoApprove", USE_NOTHING, NULL},
     {"alwaysAllow", USE_NOTHING, NULL},
@@ -59,6 +64,8 @@ typedef struct importing {
     manifest_edit edit;
     const cli_client *client; /* NULL: a file that was named */
     const char *file;
+    const char *workspace;  /* see import_text.h */
+    const hub_node *inputs; /* likewise */
     size_t added;
     hub_err err; /* what ends all of it: no memory */
 } importing;
@@ -71,8 +78,35 @@ static void add_raw(hub_buf *json, const char *key, const hub_node *value)
     hub_edit_add_flow(json, &FLOW, value);
 }
 
-static void add_command(hub_buf *json, const hub_node *value)
+/* A whole command line in one text, as some programs take it: words with spaces between. */
+static bool add_words(hub_buf *json, hub_str line)
 {
+    static const char SPACES[] = " \t";
+    bool has_words = line.ptr[strcspn(line.ptr, SPACES)] != '\0';
+    if (!has_words || strpbrk(line.ptr, "'\"\\") != NULL || access(line.ptr, F_OK) == 0) {
+        return false;
+    }
+    const char *at = line.ptr + strspn(line.ptr, SPACES);
+    size_t len = strcspn(at, SPACES);
+    hub_json_add_key(json, HUB_STR("command"));
+    hub_json_add_string(json, (hub_str){.ptr = at, .len = len});
+    hub_json_add_key(json, HUB_STR("args"));
+    hub_buf_add_char(json, '[');
+    for (at += len + strspn(at + len, SPACES); *at != '\0'; at += len + strspn(at + len, SPACES)) {
+        len = strcspn(at, SPACES);
+        hub_json_add_comma(json);
+        hub_json_add_string(json, (hub_str){.ptr = at, .len = len});
+    }
+    hub_buf_add_char(json, ']');
+    return true;
+}
+
+static void add_command(hub_buf *json, const hub_node *entry, const hub_node *value)
+{
+    if (value->kind == HUB_NODE_TEXT && hub_node_find(entry, "args") == NULL &&
+        add_words(json, value->text)) {
+        return;
+    }
     const hub_node *first = value;
     const hub_node *args = NULL;
     if (value->kind == HUB_NODE_LIST && value->first != NULL) {
@@ -107,26 +141,34 @@ static void add_type(hub_buf *json, hub_str type)
     }
 }
 
+/* The row of a key; NULL: the hub has nothing for it. */
+static const import_key *find_key(const char *key)
+{
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+        if (strcmp(KEYS[i].key, key) == 0) {
+            return &KEYS[i];
+        }
+    }
+    return NULL;
+}
+
 /* One key of a server. False: the hub has nothing for it. */
 static bool add_key(const importing *all, hub_buf *json, const hub_node *entry,
                     const hub_node *value)
 {
-    size_t i = 0;
-    while (i < sizeof KEYS / sizeof *KEYS && strcmp(KEYS[i].key, value->key) != 0) {
-        i++;
-    }
-    if (i == sizeof KEYS / sizeof *KEYS) {
-        return false;
-    }
+    const import_key *row = find_key(value->key);
     const char *unit = all->client != NULL ? all->client->unit : "ms";
     const char *url_type = all->client != NULL ? all->client->url_type : NULL;
     bool is_typed = hub_node_find(entry, "type") != NULL;
-    switch (KEYS[i].use) {
+    if (row == NULL) {
+        return false;
+    }
+    switch (row->use) {
     case USE_AS:
-        add_raw(json, KEYS[i].own, value);
+        add_raw(json, row->own, value);
         break;
     case USE_COMMAND:
-        add_command(json, value);
+        add_command(json, entry, value);
         break;
     case USE_URL:
         add_raw(json, "url", value);
@@ -140,45 +182,9 @@ static bool add_key(const importing *all, hub_buf *json, const hub_node *entry,
         hub_buf_printf(json, "\"" HUB_STR_FMT "%s\"", HUB_STR_ARG(value->text),
                        value->kind == HUB_NODE_NUMBER ? unit : "");
         break;
+    case USE_ENV_FILE: /* with `env`: import_entry */
     case USE_NOTHING:
         break;
-    }
-    return true;
-}
-
-/* Variables as the hub has them: ${userHome} is ${HOME}, ${input:api-key} is ${API_KEY}. False: one
- * that stands for what only an editor knows. */
-static bool translate(const importing *all, const char *name, hub_str json, hub_buf *out)
-{
-    while (json.len > 0) {
-        if (hub_str_starts(json, HUB_STR("${userHome}"))) {
-            hub_buf_add(out, HUB_STR("${HOME}"));
-            json = hub_str_from(json, sizeof "${userHome}" - 1);
-        } else if (hub_str_starts(json, HUB_STR("${workspaceFolder"))) {
-            cli_complain("%s: left out: \"%s\" asks for ${workspaceFolder}, which the hub does not "
-                         "have: write the folder",
-                         all->file, name);
-            return false;
-        } else if (hub_str_starts(json, HUB_STR("${input:"))) {
-            json = hub_str_from(json, sizeof "${input:" - 1);
-            size_t from = out->len;
-            hub_buf_add(out, HUB_STR("${"));
-            for (; json.len > 0 && json.ptr[0] != '}' && json.ptr[0] != '"';
-                 json = hub_str_from(json, 1)) {
-                char c = json.ptr[0];
-                bool is_small = c >= 'a' && c <= 'z';
-                bool is_kept = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-                hub_buf_add_char(out, is_small ? (char)(c - 'a' + 'A') : is_kept ? c : '_');
-            }
-            hub_str made = hub_str_from(hub_buf_str(out), from);
-            cli_complain(
-                "%s: \"%s\": the program asks its user for a value: set the variable " HUB_STR_FMT
-                "} for the hub",
-                all->file, name, HUB_STR_ARG(made));
-        } else {
-            hub_buf_add_char(out, json.ptr[0]);
-            json = hub_str_from(json, 1);
-        }
     }
     return true;
 }
@@ -248,6 +254,28 @@ static const char *find_problem(const hub_node *entry, const char *key)
                             : NULL;
 }
 
+static void add_keys(const importing *all, import_source *source, const hub_node *entry,
+                     hub_buf *json)
+{
+    const hub_node *env_file = hub_node_find(entry, "envFile");
+    const hub_node *env = hub_node_find(entry, "env");
+    hub_buf_add_char(json, '{');
+    for (const hub_node *child = entry->first; child != NULL; child = child->next) {
+        if (env_file != NULL && child == env) {
+            continue;
+        }
+        if (!add_key(all, json, entry, child)) {
+            cli_complain("%s: \"%s\": \"%s\" is not taken over: the hub has nothing like it, and "
+                         "serves the entry without it",
+                         all->file, source->name, child->key);
+        }
+    }
+    if (env_file != NULL) {
+        import_add_env_file(source, env_file, env, json);
+    }
+    hub_buf_add_char(json, '}');
+}
+
 static void import_server(importing *all, const hub_node *entry, hub_str name)
 {
     char *key = hub_arena_alloc(all->edit.arena, name.len + HUB_CONFIG_KEY_EXTRA);
@@ -266,16 +294,22 @@ static void import_server(importing *all, const hub_node *entry, hub_str name)
     hub_buf translated;
     hub_buf_init(&json, HUB_LIMIT_CONFIG_BYTES);
     hub_buf_init(&translated, HUB_LIMIT_CONFIG_BYTES);
-    hub_buf_add_char(&json, '{');
-    for (const hub_node *child = entry->first; child != NULL; child = child->next) {
-        if (!add_key(all, &json, entry, child)) {
-            cli_complain("%s: \"%s\": \"%s\" is not taken over", all->file, shown, child->key);
-        }
-    }
-    hub_buf_add_char(&json, '}');
-    if (translate(all, shown, hub_buf_str(&json), &translated) &&
+    import_source source = {.file = all->file,
+                            .has_braces = all->client != NULL && all->client->has_command_list,
+                            .name = shown,
+                            .workspace = all->workspace,
+                            .inputs = all->inputs,
+                            .arena = all->edit.arena};
+    add_keys(all, &source, entry, &json);
+    if (import_translate(&source, hub_buf_str(&json), &translated) &&
         is_good(all, shown, key, hub_buf_str(&translated))) {
         add_server(all, shown, key, hub_buf_str(&translated));
+        if (source.env_file != NULL) {
+            cli_complain(
+                "%s: \"%s\": the variables of %s are written into the manifest as they are "
+                "now",
+                all->file, shown, source.env_file);
+        }
     }
     hub_buf_fini(&json);
     hub_buf_fini(&translated);
@@ -310,6 +344,11 @@ static void import_file(importing *all)
                      err != HUB_OK ? "" : ": there are no servers in it");
         return;
     }
+    const hub_node *settings = hub_node_find(root, "mcp");
+    all->inputs = hub_node_find(root, "inputs");
+    if (all->inputs == NULL && settings != NULL) {
+        all->inputs = hub_node_find(settings, "inputs");
+    }
     const hub_node *node = servers->first;
     for (; all->err == HUB_OK && node != NULL; node = node->next) {
         const hub_node *name = node->key == NULL ? hub_node_find(node, "name") : NULL;
@@ -337,6 +376,8 @@ static void import_all(importing *all, const char *wanted)
     }
     if (wanted != NULL) {
         all->file = wanted;
+        all->workspace = all->workspace != NULL ? all->workspace
+                                                : import_find_workspace(wanted, all->edit.arena);
         import_file(all);
         return;
     }
@@ -353,6 +394,8 @@ int cli_import(cli_options *options)
         return status;
     }
     const char *path = all.edit.path;
+    const char *said = options->workspace;
+    all.workspace = said != NULL ? hub_file_absolute(NULL, said, all.edit.arena) : NULL;
     import_all(&all, options->argument_count > 0 ? options->arguments[0] : NULL);
     if (all.err == HUB_OK && all.added == 0) {
         cli_complain("no server is imported; %s stays as it is", path);

@@ -30,7 +30,10 @@ typedef struct entry {
 
 static const entry FILES[] = {
     {"$XDG_CONFIG_HOME/patchbay/patchbay.yaml",
-     "The manifest of a command line that names none; else /etc/patchbay/patchbay.yaml."},
+     "The manifest of a command line that names none, unless patchbay.yaml or hub.yaml is in the "
+     "working folder; else /etc/patchbay/patchbay.yaml. None is read that others could have "
+     "written."},
+    {"$XDG_DATA_HOME/patchbay/bundles/", "Bundles that were added, unpacked."},
     {"$XDG_CONFIG_HOME/patchbay/tokens.json", "Tokens of HTTP clients, by their digests."},
     {"$XDG_CACHE_HOME/patchbay/", "What servers offered when they were last asked."},
 };

@@ -2,7 +2,7 @@
 #include "config/manual_text.h"
 
 /* mandoc complains of lines of the page's source over 80 bytes; escapes make them longer. */
-enum { COLUMNS = 64 };
+enum { COLUMNS = 64, MORE = 14 /* for what may not begin a line */ };
 
 void hub_manual_add(hub_buf *out, hub_str text)
 {
@@ -38,17 +38,20 @@ static size_t word_length(hub_str text)
 
 void hub_manual_add_paragraph(hub_buf *out, unsigned depth, hub_str text)
 {
-    char line[COLUMNS];
+    char line[COLUMNS + MORE];
     size_t used = 0;
     hub_buf_add_char(out, '\n');
     for (text = hub_str_skip_space(text); text.len > 0; text = hub_str_skip_space(text)) {
         hub_str word = {.ptr = text.ptr, .len = word_length(text)};
         text = hub_str_from(text, word.len);
-        if (used > 0 && used + 1 + word.len > sizeof line) {
+        /* To roff, a line that begins with these is a macro. */
+        bool is_macro = word.ptr[0] == '.' || word.ptr[0] == '\'';
+        size_t most = is_macro ? sizeof line : COLUMNS;
+        if (used > 0 && used + 1 + word.len > most) {
             add_line(out, depth, (hub_str){.ptr = line, .len = used});
             used = 0;
         }
-        if (word.len > sizeof line) {
+        if (word.len > COLUMNS) {
             add_line(out, depth, word);
             continue;
         }

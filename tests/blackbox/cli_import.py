@@ -5,6 +5,7 @@ import json
 import os
 
 from mcp import HubTest, main
+from client_files import FILES
 
 OK, USAGE, CONFIG = 0, 2, 3
 
@@ -32,8 +33,8 @@ CLIENTS = {
         ".cursor/mcp.json",
         '{ // mine\n "mcpServers": {"a": {"command": "${userHome}/x", "envFile": ".env"}, "b": 1, "c": {"comand": "x"},\n'
         ' "d": {"command": "x", "cwd": "${workspaceFolder}"}, "p": {"command": "/usr/bin/patchbay"},}}\n',
-        {"a": {"command": "${HOME}/x"}},
-        ['"envFile" is not taken over', 'left out: "b"', 'left out: "c"', "workspaceFolder", '"p" is this hub'],
+        {"a": {"command": "${HOME}/x", "env": {}}},
+        ["its envFile is not taken over", 'left out: "b"', 'left out: "c"', "workspaceFolder", '"p" is this hub'],
     ),
     "gemini": (
         ".gemini/settings.json",
@@ -99,6 +100,45 @@ class Programs(HubTest):
                     self.assertIn(text, done.stderr)
                 if not said:
                     self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_thirty_files(self):
+        self.assertEqual(len(FILES), 30)
+        (self.home / ".tools.env").write_text("# mine\nexport TOKEN='a$b'\nNAME = \"two words\"\n\nMODE=slow # not this\nnothing\n")
+        for number, (client, text, wanted, said) in enumerate(FILES):
+            with self.subTest(number=number, client=client):
+                file = self.home / CLIENTS[client][0]
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+                self.manifest.unlink(missing_ok=True)
+                done = self.run_on("import", client, code=OK if wanted else CONFIG)
+                got = json.loads(self.manifest.read_text())["toolsets"] if wanted else {}
+                self.assertEqual(got, wanted)
+                for words in said:
+                    self.assertIn(words, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), len(said) + 1, done.stderr)
+                before = file.read_bytes()
+                self.manifest.write_text('{"toolsets": {}}')
+                self.run_on("connect", client)
+                if "patchbay" not in text:
+                    self.assertNotEqual(file.read_bytes(), before)
+                self.run_on("connect", client, "--undo")
+                self.assertEqual(file.read_bytes(), before)
+
+    def test_a_project(self):
+        """${workspaceFolder} is the project's folder, or that of --workspace."""
+        project = self.home / 'the "$project'
+        (project / ".vscode").mkdir(parents=True)
+        (project / ".env").write_text("A=1\n")
+        file = project / ".vscode" / "mcp.json"
+        file.write_text(json.dumps({"servers": {"a": {"command": "x", "envFile": "${workspaceFolder}/.env", "args": [
+            "${workspaceFolder}/src", "${workspaceFolderBasename}", "${pathSeparator}"]}}}))
+        escaped = str(project).replace("$", "$$")
+        wanted = {"command": "x", "args": [f"{escaped}/src", 'the "$$project', "/"], "env": {"A": "1"}}
+        self.run_on("import", file)
+        self.assertEqual(json.loads(self.manifest.read_text())["toolsets"], {"a": wanted})
+        self.manifest.unlink()
+        self.run_on("import", file, "--workspace", "/w")
+        self.assertEqual(json.loads(self.manifest.read_text())["toolsets"]["a"]["args"], ["/w/src", "w", "/"])
 
     def test_all_that_are_there(self):
         self.put("claude")

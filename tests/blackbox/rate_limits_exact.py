@@ -61,9 +61,10 @@ class Exact(HttpTest):
         self.clock.seek(0)
         self.clock.write(struct.pack("=Q", now_ms))
 
-    def start(self, **limits):
+    def start(self, of_tools=None, **limits):
         unix = str(self.home / "hub.sock")
-        manifest = {"limits": limits, "toolsets": {"a": fixture("one")}}
+        more = {} if of_tools is None else {"tools": {"limits": of_tools}}
+        manifest = {"limits": limits, "toolsets": {"a": fixture("one", **more)}}
         server = self.http("--unix", unix, manifest=manifest, env=self.env)
         server.hub.strict = False
         server.unix = unix
@@ -120,17 +121,27 @@ class Exact(HttpTest):
         server = self.start(calls_per_second_per_principal=PER_SECOND, calls_burst_per_principal=AT_ONCE)
         self.everywhere(server, "limits.calls_per_second_per_principal")
 
+    def test_of_a_tool(self):
+        server = self.start(of_tools={"o*": {"calls_per_second": PER_SECOND, "calls_burst": AT_ONCE}})
+        self.everywhere(server, "toolsets.a.tools.limits.o*.calls_per_second")
+
     def test_of_a_client_on_stdio(self):
         self.on_stdio("calls_per_second", "calls_burst")
 
     def test_of_a_principal_on_stdio(self):
         self.on_stdio("calls_per_second_per_principal", "calls_burst_per_principal")
 
+    def test_of_a_tool_on_stdio(self):
+        limits = {"one": {"calls_per_second": PER_SECOND, "calls_burst": AT_ONCE}}
+        self.hold_stdio({}, fixture("one", tools={"limits": limits}), "toolsets.a.tools.limits.one.calls_per_second")
+
     def on_stdio(self, rate, burst):
+        self.hold_stdio({rate: PER_SECOND, burst: AT_ONCE}, fixture("one"), f"limits.{rate}")
+
+    def hold_stdio(self, limits, entry, limit):
         for era in ("legacy", "modern"):
-            manifest = {"limits": {rate: PER_SECOND, burst: AT_ONCE}}
             start = self.legacy if era == "legacy" else self.modern
-            client = start(toolsets={"a": fixture("one")}, manifest=manifest, env=self.env)
+            client = start(toolsets={"a": entry}, manifest={"limits": limits}, env=self.env)
             expected = Gcra()
             for number in range(REQUESTS):
                 if number % 3 == 0:
@@ -139,7 +150,7 @@ class Exact(HttpTest):
                 is_in = expected.takes(self.now_ms)
                 self.assertEqual("result" in answer.data, is_in, f"{era} {number}: {answer}")
                 if not is_in:
-                    self.assertEqual((answer.code, answer.error["data"]["limit"]), (OVERLOADED, f"limits.{rate}"))
+                    self.assertEqual((answer.code, answer.error["data"]["limit"]), (OVERLOADED, limit))
             self.show(0)
             client.hub.finish()
             self.show(time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000000)

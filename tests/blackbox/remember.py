@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import resource
 import socket
 import sqlite3
 from contextlib import contextmanager
@@ -271,6 +272,50 @@ class Store(Remember):
         client = self.client(state=os.fspath(self.home / "file" / "state.db"))
         self.assertIs(self.change(client, "enable_toolset", "beta")["remembered"], False)
         client.hub.wait_log("active.not_kept")
+
+    def lost(self, client, *says):
+        """A change takes effect, is not kept, and why is said."""
+        self.assertIs(self.change(client, "enable_toolset", "beta")["remembered"], False)
+        self.assertIn(BETA, self.shown(client))
+        self.assertSays(client.hub.wait_log("active.not_kept"), *says)
+        self.assertEqual(client.request("patchbay/status").result["choices"][0]["remembered"], "lost")
+
+    def test_a_folder_that_may_not_be_written_to(self):
+        """What the kernel shows of itself is a folder in which not even root makes files."""
+        client = self.client(state="/sys/state.db")
+        self.lost(client, "/sys")
+        self.assertEqual(self.shown(client), {ALPHA, BETA, GAMMA})
+
+    def test_a_newer_file(self):
+        self.bring("local", {"disabled": ["alpha"]})
+        with sqlite3.connect(self.file) as db:
+            db.execute("PRAGMA user_version = 99")
+        db.close()
+        client = self.client()
+        self.assertEqual(self.shown(client), {ALPHA, GAMMA})
+        self.lost(client, "newer version", str(self.file))
+        self.end(client)
+        with sqlite3.connect(self.file) as db:  # nobody has touched it
+            self.assertEqual(db.execute("PRAGMA user_version").fetchone(), (99,))
+        db.close()
+
+    def test_a_damaged_file(self):
+        self.bring("local", {"enabled": ["beta"]})
+        self.file.write_bytes(b"no database" * 1000)
+        self.lost(self.client(), "is damaged", str(self.file))
+
+    def test_a_full_disk(self):
+        """No file of the hub may grow, and then again."""
+        client = self.client()
+        self.change(client, "disable_toolset", "alpha")
+        process = client.hub.process.pid
+        before = resource.prlimit(process, resource.RLIMIT_FSIZE)
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (1, before[1]))
+        self.lost(client, "the disk is full")
+        resource.prlimit(process, resource.RLIMIT_FSIZE, before)
+        self.assertNotIn("remembered", self.change(client, "disable_toolset", "gamma"))
+        self.end(client)
+        self.assertEqual(self.records(), {("local", "default"): {"enabled": ["beta"], "disabled": ["alpha", "gamma"]}})
 
     def test_a_store_that_is_locked_for_longer(self):
         first = self.client()

@@ -184,6 +184,58 @@ class Results(HttpTest):
         self.assertTrue(denied["isError"])
         self.assertEqual(denied["content"], self.read(client, id="0" * 32)["content"])
 
+    def test_it_is_of_one_profile(self):
+        manifest = {"profiles": {"other": {}}}
+        server = self.http(toolsets={"alpha": spilling()}, manifest=manifest)
+
+        def call(name, arguments, path):
+            return server.modern("tools/call", {"name": name, "arguments": arguments}, path=path).answer
+
+        id = kept_id(call("alpha__one", text_of(5000), "/mcp").result)
+        self.assertNotIn("isError", call("read_result", {"id": id}, "/mcp").result)
+        other = call("read_result", {"id": id}, "/mcp/other").result
+        self.assertTrue(other["isError"])
+        self.assertEqual(other["content"], call("read_result", {"id": "0" * 32}, "/mcp").result["content"])
+        self.assertEqual(server.modern("resources/read", {"uri": URI + id}, path="/mcp/other").answer.code, -32602)
+
+    def reload(self, client, **changes):
+        file = self.home / "patchbay.json"
+        manifest = json.loads(file.read_text())
+        manifest["toolsets"]["alpha"].update(changes)
+        before = client.hub.log.count("config.reloaded")
+        file.write_text(json.dumps(manifest))
+        client.hub.process.send_signal(signal.SIGHUP)
+        client.hub.wait_until(lambda: client.hub.log.count("config.reloaded") > before, "the reload")
+
+    def test_a_reload_changes_what_is_too_large(self):
+        client = self.legacy(toolsets={"alpha": fixture(tool("one", outputSchema=SCHEMA))})
+        self.assertIn("outputSchema", next(t for t in client.tools() if t["name"] == "alpha__one"))
+        self.assertIn("structuredContent", client.call("alpha__one", text_of(5000)).result)
+        self.reload(client, results={"max_bytes": MOST, "over": "spill"})
+        id = kept_id(client.call("alpha__one", text_of(5000)).result)
+        listed = {t["name"]: t for t in client.tools()}
+        self.assertNotIn("outputSchema", listed["alpha__one"])
+        self.assertIn("read_result", listed)
+        self.reload(client, results={"max_bytes": MOST, "over": "error"})
+        self.assertTrue(client.call("alpha__one", text_of(5000)).result["isError"])
+        self.reload(client, results={"max_bytes": 0})
+        self.assertIn("structuredContent", client.call("alpha__one", text_of(5000)).result)
+        self.assertIn("outputSchema", next(t for t in client.tools() if t["name"] == "alpha__one"))
+        self.assertNotEqual(id, "")
+
+    def test_reading_a_kept_one_is_recorded(self):
+        client = self.modern(toolsets={"alpha": spilling()}, manifest={"log": {"audit": "audit.jsonl"}})
+        id = kept_id(client.call("alpha__one", text_of(5000)).result)
+        self.read(client, id=id)
+        client.request("resources/read", {"uri": URI + id}).result
+        self.assertEqual(client.request("resources/read", {"uri": URI + "0" * 32}).code, -32602)
+        audit = self.home / "audit.jsonl"
+        client.hub.wait_until(lambda: audit.exists() and "0" * 32 in audit.read_text(), "the last record")
+        records = [json.loads(line) for line in audit.read_text().splitlines()]
+        reading = next(r for r in records if r["method"] == "resources/read")
+        self.assertEqual((reading["outcome"], reading["toolset"], reading["name"]), ("ok", "alpha", URI + id))
+        self.assertNotIn("é" * 50, audit.read_text())
+
     def test_results_of_tasks_go_by_their_toolset(self):
         server = {
             "command": sys.executable,

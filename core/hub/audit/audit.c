@@ -113,7 +113,8 @@ static void end(hub_call *call, const hub_outcome *outcome)
     hub_audit_hand_over(part->audit, record);
 }
 
-void hub_audit_refused(const hub_request *request, hub_str toolset, hub_str name)
+/* A record of what is over already. False: none was made, for want of memory, or as it cannot be. */
+static bool note(const hub_request *request, hub_str toolset, hub_str name, const char *outcome)
 {
     hub_audit *audit = hub_audit_of(hub_session_hub(request->session));
     hub_audit_record *record = audit->is_on && why_not(audit) == NULL
@@ -122,9 +123,27 @@ void hub_audit_refused(const hub_request *request, hub_str toolset, hub_str name
                                    : NULL;
     if (record != NULL) {
         record->ended_ms = hub_clock_wall_ms();
-        record->outcome = "refused";
+        record->outcome = outcome;
         hub_audit_hand_over(audit, record);
     }
+    return record != NULL;
+}
+
+void hub_audit_refused(const hub_request *request, hub_str toolset, hub_str name)
+{
+    (void)note(request, toolset, name, "refused"); /* it is answered in any case */
+}
+
+const char *hub_audit_take_answered(const hub_request *request, hub_str toolset, hub_str name)
+{
+    hub_audit *audit = hub_audit_of(hub_session_hub(request->session));
+    const char *reason = audit->is_on ? why_not(audit) : NULL;
+    if (!audit->is_on || note(request, toolset, name, "ok") ||
+        (reason == NULL && !audit->is_strict)) {
+        return NULL;
+    }
+    audit->refused++;
+    return reason != NULL ? reason : "out of memory";
 }
 
 /* ---- the station ----------------------------------------------------------------------------- */

@@ -63,6 +63,11 @@ void hub_audit_note_refused(const struct hub_request *request);
 /* The same by whoever knows what it was about; either may be empty. */
 void hub_audit_refused(const struct hub_request *request, hub_str toolset, hub_str name);
 
+/* A request that is no call is answered by the hub itself, now: note it. NULL: it may be; else it must
+ * not, and the text says why (the audit is strict, and cannot be written). */
+const char *hub_audit_take_answered(const struct hub_request *request, hub_str toolset,
+                                    hub_str name);
+
 typedef struct hub_audit_numbers {
     uint64_t written;
     uint64_t dropped;

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "hub/access/access.h"
+#include "hub/audit/audit.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -222,6 +223,11 @@ bool hub_results_read(const hub_request *request)
         find(request->session, hub_request_sight(request), hub_str_from(uri, begins.len));
     if (result == NULL) {
         return false;
+    }
+    const char *why = hub_audit_take_answered(request, result->origin.toolset, uri);
+    if (why != NULL) {
+        hub_respond_error(request, HUB_RPC_UNAVAILABLE, hub_str_of(why), HUB_STR_EMPTY);
+        return true;
     }
     hub_buf out;
     hub_buf_init(&out, SIZE_MAX / 4);

@@ -460,6 +460,13 @@
 #define HUB_LIMIT_SUSPECT_LOOKUPS 1000000 /* of words in lists of tools, for a list: some 0.1 s */
 #define HUB_LIMIT_SUSPECTS_TOLD   50
 
+/* What has happened, for those who look (hub/admin/events.h): so many events are kept, of so many bytes
+ * together; so many may read them. A reader who has not taken so many bytes gets no more for now. */
+#define HUB_LIMIT_EVENTS           4096
+#define HUB_LIMIT_EVENT_BYTES      (4u * 1024 * 1024)
+#define HUB_LIMIT_EVENT_READERS    1024
+#define HUB_LIMIT_EVENT_OWED_BYTES (64u * 1024)
+
 /* A lock file: the definitions of some ten thousand tools. */
 #define HUB_LIMIT_LOCK_BYTES (64u * 1024 * 1024)
 

@@ -24,6 +24,9 @@ static struct {
     pthread_mutex_t lock;         /* guards everything below, and the order of lines */
     void (*sink)(void *ctx, hub_str line);
     void *sink_ctx;
+    atomic_bool is_watched;
+    void (*on_line)(void *ctx, const char *event, hub_str json);
+    void *on_line_ctx;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .least = HUB_LOG_INFO};
 
 /* Bytes that text format writes without quotes. */
@@ -94,17 +97,17 @@ static hub_str shown_value(const hub_log_field *field, hub_buf *masked)
     return cut(hub_buf_ok(masked) ? hub_buf_str(masked) : HUB_STR(HUB_REDACTED));
 }
 
-static void add_field(hub_buf *line, const hub_log_field *field)
+static void add_field(hub_buf *line, const hub_log_field *field, bool json)
 {
     hub_buf masked;
     hub_buf_init(&masked, SIZE_MAX / 4);
     bool is_text = !field->is_number || field->text.len > 0;
     hub_str text = shown_value(field, &masked);
-    hub_buf_printf(line, state.json ? ",\"%s\":" : " %s=", field->key);
+    hub_buf_printf(line, json ? ",\"%s\":" : " %s=", field->key);
     bool is_whole = masked.len == 0 && hub_buf_ok(&masked) && text.len == field->text.len;
     if (!is_text) {
         hub_buf_printf(line, "%" PRId64, field->number);
-    } else if ((field->is_number && is_whole) || (!state.json && is_plain(text))) {
+    } else if ((field->is_number && is_whole) || (!json && is_plain(text))) {
         hub_buf_add(line, text);
     } else {
         add_quoted(line, text);
@@ -115,25 +118,25 @@ static void add_field(hub_buf *line, const hub_log_field *field)
 /* Escapes can make a line longer than a line may be: then it says so and goes without the field
  * that does not fit and those behind it. */
 static void format_line(hub_buf *line, hub_log_level level, const char *event,
-                        const hub_log_field *fields)
+                        const hub_log_field *fields, bool json)
 {
-    hub_buf_add(line, state.json ? HUB_STR("{\"time\":\"") : HUB_STR_EMPTY);
+    hub_buf_add(line, json ? HUB_STR("{\"time\":\"") : HUB_STR_EMPTY);
     add_time(line);
-    hub_buf_printf(line, state.json ? "\",\"level\":\"%s\",\"event\":\"%s\"" : " %s %s",
+    hub_buf_printf(line, json ? "\",\"level\":\"%s\",\"event\":\"%s\"" : " %s %s",
                    LEVEL_NAMES[level], event);
     for (; fields->key != NULL && hub_buf_ok(line); fields++) {
         size_t before = line->len;
-        add_field(line, fields);
+        add_field(line, fields, json);
         if (line->failed == HUB_ELIMIT) {
             hub_buf_clear(line);
             line->len = before;
             line->max = HUB_LIMIT_LOG_LINE_BYTES;
-            hub_buf_add(line, state.json ? HUB_STR(",\"cut\":true") : HUB_STR(" cut=true"));
+            hub_buf_add(line, json ? HUB_STR(",\"cut\":true") : HUB_STR(" cut=true"));
             break;
         }
     }
     line->max = HUB_LIMIT_LOG_LINE_BYTES;
-    hub_buf_add(line, state.json ? HUB_STR("}\n") : HUB_STR("\n"));
+    hub_buf_add(line, json ? HUB_STR("}\n") : HUB_STR("\n"));
 }
 
 /* Where the line goes. */
@@ -147,15 +150,33 @@ static void put_line(hub_log_level level, const char *event, const hub_log_field
     }
 }
 
-void hub_log_fields(hub_log_level level, const char *event, const hub_log_field *fields)
+/* Tell whoever reads along. */
+static void tell_watcher(hub_log_level level, const char *event, const hub_log_field *fields)
 {
-    if (level < state.least) {
-        return;
-    }
-    int saved_errno = errno; /* callers log before they look at it */
     hub_buf line;
     hub_buf_init(&line, HUB_LIMIT_LOG_LINE_BYTES - TAIL_BYTES);
-    format_line(&line, level, event, fields);
+    format_line(&line, level, event, fields, true);
+    (void)pthread_mutex_lock(&state.lock);
+    if (hub_buf_ok(&line) && state.on_line != NULL) {
+        state.on_line(state.on_line_ctx, event, hub_str_trim(hub_buf_str(&line)));
+    }
+    (void)pthread_mutex_unlock(&state.lock);
+    hub_buf_fini(&line);
+}
+
+void hub_log_fields(hub_log_level level, const char *event, const hub_log_field *fields)
+{
+    int saved_errno = errno; /* callers log before they look at it */
+    if (state.is_watched && level >= HUB_LOG_INFO) {
+        tell_watcher(level, event, fields);
+    }
+    if (level < state.least) {
+        errno = saved_errno;
+        return;
+    }
+    hub_buf line;
+    hub_buf_init(&line, HUB_LIMIT_LOG_LINE_BYTES - TAIL_BYTES);
+    format_line(&line, level, event, fields, state.json);
     (void)pthread_mutex_lock(&state.lock); /* a static mutex: cannot fail */
     if (hub_buf_ok(&line)) {
         put_line(level, event, fields, hub_buf_str(&line));
@@ -163,6 +184,15 @@ void hub_log_fields(hub_log_level level, const char *event, const hub_log_field 
     (void)pthread_mutex_unlock(&state.lock);
     hub_buf_fini(&line);
     errno = saved_errno;
+}
+
+void hub_log_watch(void (*on_line)(void *ctx, const char *event, hub_str json), void *ctx)
+{
+    (void)pthread_mutex_lock(&state.lock);
+    state.on_line = on_line;
+    state.on_line_ctx = ctx;
+    state.is_watched = on_line != NULL;
+    (void)pthread_mutex_unlock(&state.lock);
 }
 
 hub_err hub_log_to_file(const char *path, hub_error *reterr)
@@ -199,7 +229,7 @@ bool hub_log_flush(unsigned wait_ms)
 void hub_log_add_lost(hub_buf *line, uint64_t lines)
 {
     const hub_log_field fields[] = {HUB_F_INT("lines", lines), {.key = NULL}};
-    format_line(line, HUB_LOG_WARNING, "log.lost", fields);
+    format_line(line, HUB_LOG_WARNING, "log.lost", fields, state.json);
 }
 
 void hub_log_setup(hub_log_level least, bool json)

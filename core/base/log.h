@@ -78,6 +78,11 @@ void hub_log_mask_by(hub_log_mask *mask);
 /* Where finished lines go instead of stderr: for tests. NULL goes back to stderr. */
 void hub_log_capture(void (*sink)(void *ctx, hub_str line), void *ctx);
 
+/* Somebody who reads along: told each event from level info on as a JSON object, masked, whatever is
+ * written; under the log's lock, in any thread, so it only keeps a copy, and logs nothing. NULL:
+ * nobody. [any] */
+void hub_log_watch(void (*on_line)(void *ctx, const char *event, hub_str json), void *ctx);
+
 /* The level named by debug|info|warning|warn|error|off. */
 HUB_MUST_CHECK hub_err hub_log_level_parse(hub_str name, hub_log_level *ret_level);
 

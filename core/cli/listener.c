@@ -8,6 +8,7 @@
 #ifdef PATCHBAY_HTTP
 #include "http/server.h"
 #include "net/net.h"
+#include "web/api/api.h"
 #include "web/metrics/metrics.h"
 #include "web/resource/resource.h"
 #include "web/rest/rest.h"
@@ -73,10 +74,8 @@ static hub_err open_http(cli_listener_home *home, const hub_settings *settings, 
     const hub_limits *limits = &settings->limits;
     /* What is served beside MCP: a row for each face. */
     const hub_web_served faces[] = {
-        {&HUB_WEB_STATUS, home->hub},
-        {&HUB_WEB_METRICS, home->hub},
-        {&HUB_WEB_RESOURCE, home->hub},
-        {&HUB_WEB_REST, home->hub},
+        {&HUB_WEB_STATUS, home->hub}, {&HUB_WEB_METRICS, home->hub}, {&HUB_WEB_RESOURCE, home->hub},
+        {&HUB_WEB_REST, home->hub},   {&HUB_WEB_API, home->api},
     };
     hub_err err = HUB_OK;
     if (home->net == NULL) {

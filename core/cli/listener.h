@@ -12,12 +12,14 @@
 struct hub_unix_server;
 struct hub_http_server;
 struct hub_net;
+struct hub_api;
 
 /* What listeners share. */
 typedef struct cli_listener_home {
     struct ev_loop *loop;
     hub_orchestrator *hub;
     hub_budget *budget;  /* what all clients together may hold */
+    struct hub_api *api; /* what administers the hub */
     struct hub_net *net; /* NULL: no listener has needed it, or none can */
 } cli_listener_home;
 

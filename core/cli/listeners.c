@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "cli/listener.h"
+#include "web/api/api.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -233,6 +234,11 @@ int cli_listeners_open(struct ev_loop *loop, hub_orchestrator *hub, const hub_se
     ev_timer_init(&listeners->look, on_look, 0., LOOK_MS / 1000.);
     listeners->look.data = listeners;
     *ret_listeners = listeners;
+    hub_error none = {.code = HUB_OK};
+    if (hub_api_create(hub, &listeners->home.api, &none) != HUB_OK) {
+        cli_complain("%s", none.text);
+        return EXIT_INTERNAL;
+    }
     for (size_t i = 0; i < settings->listen_count; i++) {
         cli_listener *one = &listeners->served[listeners->count];
         hub_error why = {.code = HUB_OK};
@@ -284,6 +290,9 @@ static void drain(cli_listeners *listeners, unsigned drain_ms)
 
 void cli_listeners_drain(cli_listeners *listeners)
 {
+    if (listeners != NULL) {
+        hub_api_stop(listeners->home.api);
+    }
     for (size_t i = 0; listeners != NULL && i < listeners->count; i++) {
         cli_listener_drain(&listeners->served[i]);
     }
@@ -326,5 +335,6 @@ void cli_listeners_close(cli_listeners *listeners, unsigned drain_ms)
         cli_listener_close(&listeners->served[--listeners->count]);
     }
     cli_listener_home_fini(&listeners->home);
+    hub_api_destroy(listeners->home.api);
     free(listeners);
 }

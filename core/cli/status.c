@@ -266,7 +266,8 @@ static void add_reason(const char *url, hub_str reason, bool has_token, hub_buf 
 static bool ask(cli_local *local, const char *url, bool has_token, asked *into, hub_buf *why)
 {
     into->loop = cli_local_loop(local);
-    hub_err err = hub_status_ask(cli_local_hub(local), HUB_STR(ASKED), ASK_MS, on_outcome, into);
+    hub_err err = hub_status_ask(cli_local_hub(local), HUB_STR(ASKED), HUB_STR(HUB_STATUS_METHOD),
+                                 HUB_STR("{}"), ASK_MS, on_outcome, into);
     while (err == HUB_OK && !into->is_here) {
         ev_run(into->loop, 0);
     }

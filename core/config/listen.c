@@ -456,6 +456,12 @@ const hub_config_key HUB_CONFIG_LISTEN_KEYS[] = {
      .offset = LISTEN(rest),
      .about = "Serve /openapi.json and POST /tools/NAME, for agents that do not speak MCP.",
      .of = HUB_CONFIG_OF_HTTP},
+    {.name = "api",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = LISTEN(api),
+     .about = "Serve /api/v1 for administration: each token sees and does what its scopes allow "
+              "(`admin:read`, `admin`).",
+     .of = HUB_CONFIG_OF_HTTP},
     {.name = "trusted_proxies",
      .kind = HUB_CONFIG_OTHER,
      .read = read_proxies,

@@ -30,6 +30,9 @@ typedef struct hub_identity {
 /* The scope of those who may see and change what belongs to others. */
 #define HUB_SCOPE_ADMIN "admin"
 
+/* … and of those who may only see it. */
+#define HUB_SCOPE_ADMIN_READ "admin:read"
+
 /* The two that need no credential. */
 extern hub_identity HUB_IDENTITY_LOCAL;
 extern hub_identity HUB_IDENTITY_ANONYMOUS;

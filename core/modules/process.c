@@ -431,6 +431,16 @@ hub_str hub_process_stderr_tail(const hub_process *process)
     return hub_process_stderr_get_tail(&process->errors);
 }
 
+hub_str hub_process_tail_of(const hub_process_table *table, hub_str toolset)
+{
+    const hub_process *found = NULL;
+    for (const hub_process *at = table->first; at != NULL; at = at->next) {
+        bool is_newer = found == NULL || at->channel >= 0 || found->channel < 0;
+        found = hub_str_is(toolset, at->toolset) && is_newer ? at : found;
+    }
+    return found != NULL ? hub_process_stderr_tail(found) : HUB_STR_EMPTY;
+}
+
 void hub_process_stop(hub_process *process, uint64_t grace_ms)
 {
     if (!is_running(process)) {

@@ -87,6 +87,9 @@ int hub_process_pid(const hub_process *process);
  * was dropped, beginning with a whole line. Borrowed until the next event. */
 hub_str hub_process_stderr_tail(const hub_process *process);
 
+/* The same of a child of that toolset, of one that runs if there is any; empty: there is none. */
+hub_str hub_process_tail_of(const hub_process_table *table, hub_str toolset);
+
 /* SIGTERM to all that descends from the guard unless the child exits within grace_ms (its stdin
  * should be closed already), SIGKILL another grace_ms later; on_exit follows. With 0 both are due
  * at once. Stopping again can only bring the next step forward, never put it off. */

@@ -13,6 +13,7 @@
 #define HUB_WEB_FACE_H
 
 #include "hub/kernel/transport.h"
+#include "identity/identity.h"
 
 struct hub_listen_settings;
 
@@ -74,6 +75,7 @@ typedef struct hub_web_request_ops {
     bool (*find_header)(const hub_web_request *request, hub_str name, hub_str *ret_value);
     const char *(*find_principal)(const hub_web_request *request);
     bool (*add_header)(const hub_web_request *request, hub_str name, hub_buf *value);
+    hub_identity *(*find_identity)(const hub_web_request *request);
 } hub_web_request_ops;
 
 /* Embed it in the transport's own struct. */
@@ -106,7 +108,7 @@ typedef struct hub_web_answer {
     size_t count;
 } hub_web_answer;
 
-enum { HUB_WEB_ANSWER_HEADERS = 8, HUB_WEB_ANSWER_PARTS = 32 };
+enum { HUB_WEB_ANSWER_HEADERS = 8, HUB_WEB_ANSWER_PARTS = 32, HUB_WEB_EVENTS = 64 };
 
 /* Told from the loop, never from inside a function below. */
 typedef struct hub_web_waiter {
@@ -115,6 +117,13 @@ typedef struct hub_web_waiter {
     void (*on_gone)(void *ctx);
 } hub_web_waiter;
 
+/* One event of a stream. */
+typedef struct hub_web_event {
+    hub_str name; /* of its type, visible ASCII; empty: "message" */
+    hub_str id;   /* visible ASCII; empty: none */
+    hub_str data; /* one JSON text */
+} hub_web_event;
+
 typedef struct hub_web_exchange_ops {
     hub_err (*answer)(hub_web_exchange *exchange, const hub_web_answer *answer);
     void (*wait)(hub_web_exchange *exchange, const hub_web_waiter *waiter, void *ctx);
@@ -122,6 +131,11 @@ typedef struct hub_web_exchange_ops {
                              hub_session **ret_session, hub_error *reterr);
     void (*add_challenge)(const hub_web_exchange *exchange, const hub_outgoing *message,
                           hub_buf *value);
+    /* The three of a stream; NULL: this transport has none. */
+    hub_err (*stream)(hub_web_exchange *exchange);
+    hub_err (*send)(hub_web_exchange *exchange, const hub_web_event *events, size_t count);
+    size_t (*owed)(const hub_web_exchange *exchange);
+    void (*end)(hub_web_exchange *exchange);
 } hub_web_exchange_ops;
 
 /* Embed it in the transport's own struct. */
@@ -175,6 +189,12 @@ static inline void hub_web_add_challenge(const hub_web_exchange *exchange,
     exchange->ops->add_challenge(exchange, message, value);
 }
 
+/* The same with all that the credential says; borrowed for the call, reference it to keep it. */
+static inline hub_identity *hub_web_find_identity(const hub_web_request *request)
+{
+    return request->ops->find_identity(request);
+}
+
 /* Answer. The exchange has ended then, whatever this returns.
  * errors:  HUB_ELIMIT, HUB_ESTATE, HUB_ENOMEM: the answer is lost, and the connection ends by
  *          itself. Nobody need care, but for what depends on the answer's having been sent */
@@ -188,6 +208,39 @@ static inline hub_err hub_web_answer_with(hub_web_exchange *exchange, const hub_
 static inline void hub_web_wait(hub_web_exchange *exchange, const hub_web_waiter *waiter, void *ctx)
 {
     exchange->ops->wait(exchange, waiter, ctx);
+}
+
+/* Whether events can be sent instead of an answer. */
+static inline bool hub_web_can_stream(const hub_web_exchange *exchange)
+{
+    return exchange->ops->stream != NULL;
+}
+
+/* Begin an event stream instead of answering an exchange that waits. What is sent later is ignored by
+ * a peer that wants the head alone.
+ * errors:  HUB_ELIMIT, HUB_ESTATE, HUB_ENOMEM: the connection ends, and the waiter is told */
+static inline hub_err hub_web_stream(hub_web_exchange *exchange)
+{
+    return exchange->ops->stream(exchange);
+}
+
+/* Send events of a stream in one piece. errors:  as hub_web_stream */
+static inline hub_err hub_web_send(hub_web_exchange *exchange, const hub_web_event *events,
+                                   size_t count)
+{
+    return exchange->ops->send(exchange, events, count);
+}
+
+/* How many bytes of a stream the peer has not taken yet. */
+static inline size_t hub_web_owed(const hub_web_exchange *exchange)
+{
+    return exchange->ops->owed(exchange);
+}
+
+/* End a stream; the exchange has ended then. Not from inside the row's function. */
+static inline void hub_web_end(hub_web_exchange *exchange)
+{
+    exchange->ops->end(exchange);
 }
 
 #endif

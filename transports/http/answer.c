@@ -192,6 +192,9 @@ void hub_http_answer_last(hub_http_connection *connection, int status, const cha
 static hub_err write_content(hub_http_connection *connection, hub_str content)
 {
     char line[HUB_HTTP_CHUNK_LINE_BYTES];
+    if (connection->is_head) {
+        return HUB_OK;
+    }
     hub_deadline_start(&connection->server->quiet, &connection->deadline, hub_clock_coarse_ms());
     if (connection->is_1_0) {
         return write_parts(connection, &content, 1);
@@ -239,9 +242,18 @@ hub_err hub_http_answer_stream(hub_http_connection *connection, const hub_http_h
 
 hub_err hub_http_answer_event(hub_http_connection *connection, const hub_http_event *event)
 {
+    return hub_http_answer_events(connection, event, 1);
+}
+
+hub_err hub_http_answer_events(hub_http_connection *connection, const hub_http_event *events,
+                               size_t count)
+{
     hub_buf text;
     hub_buf_init(&text, connection->server->settings->limits.client_queue_bytes);
-    hub_err err = hub_http_write_event(&text, event);
+    hub_err err = HUB_OK;
+    for (size_t i = 0; i < count && err == HUB_OK; i++) {
+        err = hub_http_write_event(&text, &events[i]);
+    }
     if (err == HUB_OK) {
         err = write_content(connection, hub_buf_str(&text));
     } else { /* an event that is lost is worse than a stream that ends */
@@ -259,7 +271,7 @@ void hub_http_answer_comment(hub_http_connection *connection)
 
 void hub_http_answer_end(hub_http_connection *connection)
 {
-    if (!connection->is_1_0) {
+    if (!connection->is_1_0 && !connection->is_head) {
         hub_str last = HUB_HTTP_LAST_CHUNK;
         (void)write_parts(connection, &last, 1);
     }

@@ -154,6 +154,8 @@ void hub_http_answer_last(hub_http_connection *connection, int status, const cha
 hub_err hub_http_answer_stream(hub_http_connection *connection, const hub_http_header *headers,
                                size_t header_count);
 hub_err hub_http_answer_event(hub_http_connection *connection, const hub_http_event *event);
+hub_err hub_http_answer_events(hub_http_connection *connection, const hub_http_event *events,
+                               size_t count);
 void hub_http_answer_comment(hub_http_connection *connection);
 void hub_http_answer_end(hub_http_connection *connection);
 

@@ -45,8 +45,16 @@ static bool add_header(const hub_web_request *base, hub_str name, hub_buf *value
     return hub_http_add_value(((const face_request *)base)->task->request, name, value);
 }
 
-static const hub_web_request_ops REQUEST = {
-    .find_header = find_header, .find_principal = find_principal, .add_header = add_header};
+static hub_identity *find_identity(const hub_web_request *base)
+{
+    const hub_http_task *task = ((const face_request *)base)->task;
+    return hub_http_routes_identify(task) != NULL ? task->connection->identity : NULL;
+}
+
+static const hub_web_request_ops REQUEST = {.find_header = find_header,
+                                            .find_principal = find_principal,
+                                            .add_header = add_header,
+                                            .find_identity = find_identity};
 
 /* ---- what is answered ------------------------------------------------------------------------ */
 
@@ -86,7 +94,10 @@ static void on_gone(void *ctx)
 /* How long an answer may take is the face's to decide. */
 static void on_quiet(void *ctx)
 {
-    (void)ctx;
+    const face_exchange *exchange = ctx;
+    if (exchange->connection->streaming) {
+        hub_http_answer_comment(exchange->connection);
+    }
 }
 
 static const hub_http_responder RESPONDER = {.on_gone = on_gone, .on_quiet = on_quiet};
@@ -130,10 +141,51 @@ static void add_challenge(const hub_web_exchange *base, const hub_outgoing *mess
     hub_http_challenge_fini(&asked);
 }
 
-static const hub_web_exchange_ops EXCHANGE = {.answer = answer_with,
-                                              .wait = wait_for,
-                                              .begin_session = begin_session,
-                                              .add_challenge = add_challenge};
+/* ---- streams --------------------------------------------------------------------------------- */
+
+static hub_err begin_stream(hub_web_exchange *base)
+{
+    face_exchange *exchange = (face_exchange *)base;
+    hub_assert(exchange->connection != NULL && exchange->waiter != NULL);
+    return hub_http_answer_stream(exchange->connection, NULL, 0);
+}
+
+static hub_err send_events(hub_web_exchange *base, const hub_web_event *events, size_t count)
+{
+    face_exchange *exchange = (face_exchange *)base;
+    hub_http_event event[HUB_WEB_EVENTS];
+    hub_assert(exchange->connection != NULL && count <= HUB_WEB_EVENTS);
+    for (size_t i = 0; i < count; i++) {
+        event[i] = (hub_http_event){
+            .name = events[i].name, .id = events[i].id, .parts = &events[i].data, .count = 1};
+    }
+    return hub_http_answer_events(exchange->connection, event, count);
+}
+
+static size_t count_owed(const hub_web_exchange *base)
+{
+    const face_exchange *exchange = (const face_exchange *)base;
+    return hub_link_queued(exchange->connection->link);
+}
+
+static void end_stream(hub_web_exchange *base)
+{
+    face_exchange *exchange = (face_exchange *)base;
+    hub_assert(exchange->connection != NULL && !exchange->inside);
+    hub_http_answer_end(exchange->connection);
+    free(exchange);
+}
+
+static const hub_web_exchange_ops EXCHANGE = {
+    .answer = answer_with,
+    .wait = wait_for,
+    .begin_session = begin_session,
+    .add_challenge = add_challenge,
+    .stream = begin_stream,
+    .send = send_events,
+    .owed = count_owed,
+    .end = end_stream,
+};
 
 void hub_http_face_serve(const hub_http_task *task)
 {

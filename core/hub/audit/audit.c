@@ -72,7 +72,7 @@ static hub_verdict begin(hub_call *call, hub_way *way)
     return HUB_GO_ON;
 }
 
-static const char *outcome_word(const hub_call *call, const hub_outcome *outcome)
+const char *hub_audit_outcome_word(const hub_call *call, const hub_outcome *outcome)
 {
     static const char *const WORDS[] = {
         [PATCHBAY_RESULT] = "ok",
@@ -106,7 +106,7 @@ static void end(hub_call *call, const hub_outcome *outcome)
     part->audit->open--;
     record->ended_ms = hub_clock_wall_ms();
     record->took_us = hub_clock_now_us() - record->begin_us;
-    record->outcome = outcome_word(call, outcome);
+    record->outcome = hub_audit_outcome_word(call, outcome);
     if (outcome != NULL && outcome->status == PATCHBAY_RPC_ERROR) {
         (void)hub_json_to_i64(hub_json_get(outcome->json, HUB_STR("code")), &record->code);
     }

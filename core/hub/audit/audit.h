@@ -68,6 +68,9 @@ void hub_audit_refused(const struct hub_request *request, hub_str toolset, hub_s
 const char *hub_audit_take_answered(const struct hub_request *request, hub_str toolset,
                                     hub_str name);
 
+/* The word for how a call ended: ok, error, tool_error, refused, … NULL: "cancelled". */
+const char *hub_audit_outcome_word(const hub_call *call, const struct hub_outcome *outcome);
+
 typedef struct hub_audit_numbers {
     uint64_t written;
     uint64_t dropped;

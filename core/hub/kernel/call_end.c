@@ -13,7 +13,7 @@
 static void tell_place(hub_toolset *toolset)
 {
     for (hub_station_mask left = toolset->wanted; left != 0; left &= left - 1) {
-        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctzll(left));
         if (station->place_is_free != NULL) {
             station->place_is_free(toolset);
         }
@@ -68,7 +68,7 @@ static void detach(hub_call *call, const hub_outcome *outcome)
 {
     hub_call_stop_waiting(call);
     for (hub_station_mask left = call->begun | call->used; left != 0;) {
-        unsigned row = HUB_STATIONS_MOST - 1 - (unsigned)__builtin_clz(left);
+        unsigned row = HUB_STATIONS_MOST - 1 - (unsigned)__builtin_clzll(left);
         const hub_station *station = hub_stations_at(row);
         left &= ~station->place->bit;
         if (station->end != NULL) {
@@ -83,7 +83,7 @@ void hub_call_release(hub_call *call)
 {
     hub_assert(call->session == NULL && call->binding == NULL);
     for (hub_station_mask left = call->begun | call->used; left != 0; left &= left - 1) {
-        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctzll(left));
         if (station->drop != NULL) {
             station->drop(call);
         }
@@ -131,7 +131,7 @@ static void answer(hub_call *call, const hub_outcome *given, unsigned before)
     hub_station_mask left = passed_by(call, given);
     while ((left = before < HUB_STATIONS_MOST ? left & (((hub_station_mask)1 << before) - 1)
                                               : left) != 0) {
-        unsigned row = HUB_STATIONS_MOST - 1 - (unsigned)__builtin_clz(left);
+        unsigned row = HUB_STATIONS_MOST - 1 - (unsigned)__builtin_clzll(left);
         const hub_station *station = hub_stations_at(row);
         before = row;
         call->at = row;

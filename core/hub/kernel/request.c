@@ -45,7 +45,7 @@ void hub_request_refuse(const hub_request *request)
 {
     const hub_orchestrator *hub = request->session->profile->hub;
     for (hub_station_mask left = hub->wanted; left != 0; left &= left - 1) {
-        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctzll(left));
         if (station->refuse != NULL) {
             station->refuse(request);
         }

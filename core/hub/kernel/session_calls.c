@@ -122,7 +122,7 @@ void hub_session_set_holding(hub_session *session, const hub_station *station, b
 bool hub_session_has_request(const hub_session *session, hub_str client_id)
 {
     for (hub_station_mask left = session->holding; left != 0; left &= left - 1) {
-        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctzll(left));
         if (station->holds_id(session, client_id)) {
             return true;
         }

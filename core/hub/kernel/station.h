@@ -44,10 +44,10 @@ struct hub_settings;
 struct hub_toolset;
 struct hub_way;
 
-enum { HUB_STATIONS_MOST = 32 };
+enum { HUB_STATIONS_MOST = 64 };
 
 /* A set of stations: bit N is the one in row N. */
-typedef uint32_t hub_station_mask;
+typedef uint64_t hub_station_mask;
 
 /* Objects of the kernel that a station may keep something with. */
 typedef enum hub_part {

@@ -87,7 +87,7 @@ static void deliver(hub_call *call, const hub_way *way)
     };
     hub_call_bind(call, binding, !way->is_aside);
     for (hub_station_mask left = call->begun; left != 0; left &= left - 1) {
-        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctzll(left));
         if (station->hand_over != NULL && station->hand_over(call, &handover) != HUB_GO_ON) {
             return;
         }
@@ -107,7 +107,7 @@ static void go_on(hub_call *call, hub_way *way, hub_station_mask left)
 {
     const hub_toolset *toolset = way->toolset;
     while (left != 0) {
-        unsigned at = (unsigned)__builtin_ctz(left);
+        unsigned at = (unsigned)__builtin_ctzll(left);
         const hub_station *station = hub_stations_at(at);
         left &= left - 1;
         call->begun |= station->place->bit;
@@ -202,7 +202,7 @@ bool hub_call_client_returns(hub_call *call)
     hub_station_mask left = call->begun | call->used;
     left |= gate != NULL ? gate->station->place->bit : 0;
     for (; left != 0; left &= left - 1) {
-        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctzll(left));
         if (station->client_returns != NULL && station->client_returns(call) != HUB_GO_ON) {
             return false;
         }

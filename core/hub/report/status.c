@@ -253,7 +253,7 @@ static void add_milliseconds(hub_buf *out, const char *key, uint64_t us)
 static void add_what_there_is(hub_exposure *seen, const hub_toolset *toolset, bool is_active,
                               hub_buf *out)
 {
-    bool is_gated = hub_is_gated(hub_toolset_hub(toolset));
+    bool is_gated = seen != NULL && hub_is_gated(hub_toolset_hub(toolset));
     hub_str key = hub_str_of(hub_toolset_key(toolset));
     if (is_active || !is_gated) {
         add_server(toolset, out);
@@ -263,9 +263,16 @@ static void add_what_there_is(hub_exposure *seen, const hub_toolset *toolset, bo
                        : hub_toolset_count(toolset, HUB_KIND_TOOL));
 }
 
+/* Whether it is active for who has that exposure; NULL: for anybody. */
+static bool is_active_for(const hub_exposure *seen, const hub_toolset *toolset)
+{
+    return seen != NULL ? hub_exposure_source(seen, hub_str_of(hub_toolset_key(toolset))) != NULL
+                        : hub_toolset_users(toolset) > 0;
+}
+
 void hub_status_add_toolset(hub_exposure *seen, const hub_toolset *toolset, hub_buf *out)
 {
-    bool is_active = hub_exposure_source(seen, hub_str_of(hub_toolset_key(toolset))) != NULL;
+    bool is_active = is_active_for(seen, toolset);
     const hub_status_counts *counts = counts_of(toolset);
     uint64_t timed = counts->calls - counts->cancelled;
     hub_buf_add_char(out, '{');
@@ -303,10 +310,21 @@ static bool may_tell_of(hub_exposure *seen, const hub_toolset *toolset)
     return hub_exposure_may_tell_of(seen, hub_str_of(hub_toolset_key(toolset)));
 }
 
-static bool may_tell_of_all(const hub_audience *audience, hub_exposure *seen)
+/* Whom the status is for. */
+typedef struct viewer {
+    const hub_orchestrator *hub;
+    const hub_profile *profile;
+    hub_exposure *seen; /* NULL: somebody who may see all there is */
+} viewer;
+
+static bool may_tell_of_all(const viewer *who)
 {
-    const hub_orchestrator *hub = hub_audience_hub(audience);
-    bool may = shows_inactive(hub_audience_profile(audience));
+    const hub_orchestrator *hub = who->hub;
+    hub_exposure *seen = who->seen;
+    if (seen == NULL) {
+        return true;
+    }
+    bool may = shows_inactive(who->profile);
     for (size_t i = 0; may && i < hub_toolset_total(hub); i++) {
         may = may_tell_of(seen, hub_toolset_at(hub, i));
     }
@@ -329,11 +347,11 @@ static void add_audit(const hub_orchestrator *hub, hub_buf *out)
 }
 
 /* Where it is, and why not, only for those who may know of all toolsets. */
-static void add_state(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
+static void add_state(const viewer *who, hub_buf *out)
 {
     static const char *const CONDITIONS[] = {
         [HUB_STATE_OFF] = "off", [HUB_STATE_OK] = "ok", [HUB_STATE_UNAVAILABLE] = "unavailable"};
-    const hub_store *store = hub_store_of(hub_audience_hub(audience));
+    const hub_store *store = hub_store_of(who->hub);
     if (store == NULL) {
         return; /* the hub ends */
     }
@@ -341,24 +359,24 @@ static void add_state(const hub_audience *audience, hub_exposure *seen, hub_buf 
     hub_json_add_key(out, HUB_STR("state"));
     hub_buf_add_char(out, '{');
     add_text(out, "condition", CONDITIONS[health.condition]);
-    if (may_tell_of_all(audience, seen) && health.reason[0] != '\0') {
+    if (may_tell_of_all(who) && health.reason[0] != '\0') {
         add_text(out, "reason", health.reason);
     }
-    if (may_tell_of_all(audience, seen) && health.notice[0] != '\0') {
+    if (may_tell_of_all(who) && health.notice[0] != '\0') {
         add_text(out, "notice", health.notice);
     }
     hub_buf_printf(out, ",\"encrypted\":%s}", health.has_key ? "true" : "false");
 }
 
 /* Why, only for those who may know of all toolsets: the reason can name any. */
-static void add_refused_reload(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
+static void add_refused_reload(const viewer *who, hub_buf *out)
 {
-    const hub_reload_state *state = hub_reload_state_of(hub_audience_hub(audience));
+    const hub_reload_state *state = hub_reload_state_of(who->hub);
     if (state->refused_ms > 0) {
         hub_json_add_key(out, HUB_STR("refusedReload"));
         hub_buf_add_char(out, '{');
         add_count(out, "agoMs", hub_clock_now_ms() - state->refused_ms);
-        if (may_tell_of_all(audience, seen)) {
+        if (may_tell_of_all(who)) {
             add_text(out, "reason", state->refusal.text);
         }
         hub_buf_add_char(out, '}');
@@ -377,21 +395,20 @@ static size_t count_servers(const hub_orchestrator *hub, const hub_exposure *see
     return count;
 }
 
-static void add_servers(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
+static void add_servers(const viewer *who, hub_buf *out)
 {
-    const hub_orchestrator *hub = hub_audience_hub(audience);
+    const hub_orchestrator *hub = who->hub;
     size_t most = hub_settings_of(hub)->limits.running_servers;
     add_count(out, "servers",
-              may_tell_of_all(audience, seen) ? hub_servers_running(hub)
-                                              : count_servers(hub, seen));
+              may_tell_of_all(who) ? hub_servers_running(hub) : count_servers(hub, who->seen));
     if (most > 0) {
         add_count(out, "serversLimit", most);
     }
 }
 
-static void add_hub(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
+static void add_hub(const viewer *who, hub_buf *out)
 {
-    const hub_orchestrator *hub = hub_audience_hub(audience);
+    const hub_orchestrator *hub = who->hub;
     const hub_generation *generation = hub_settings_of(hub)->generation;
     hub_buf_add_char(out, '{');
     add_text(out, "name", hub_settings_of(hub)->name);
@@ -401,25 +418,26 @@ static void add_hub(const hub_audience *audience, hub_exposure *seen, hub_buf *o
     add_count(out, "generation", generation != NULL ? generation->number : 1);
     add_count(out, "inFlight", hub_call_count(hub_calls_of(hub)));
     add_count(out, "refused", hub_refused(hub));
-    add_servers(audience, seen, out);
-    add_refused_reload(audience, seen, out);
+    add_servers(who, out);
+    add_refused_reload(who, out);
     add_audit(hub, out);
-    add_state(audience, seen, out);
+    add_state(who, out);
     hub_buf_add_char(out, '}');
 }
 
 /* An object that is not closed yet. */
-static void add_members(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
+static void add_members(const viewer *who, hub_buf *out)
 {
-    const hub_profile *profile = hub_audience_profile(audience);
-    const hub_orchestrator *hub = hub_profile_hub(profile);
+    const hub_orchestrator *hub = who->hub;
+    hub_exposure *seen = who->seen;
     hub_buf_add(out, HUB_STR("{\"hub\":"));
-    add_hub(audience, seen, out);
+    add_hub(who, out);
     hub_buf_add(out, HUB_STR(",\"toolsets\":["));
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         const hub_toolset *toolset = hub_toolset_at(hub, i);
-        bool is_active = hub_exposure_source(seen, hub_str_of(hub_toolset_key(toolset))) != NULL;
-        if (is_active || (shows_inactive(profile) && may_tell_of(seen, toolset))) {
+        bool is_active = is_active_for(seen, toolset);
+        if (is_active || seen == NULL ||
+            (shows_inactive(who->profile) && may_tell_of(seen, toolset))) {
             hub_json_add_comma(out);
             hub_buf_add_char(out, '{');
             add_text(out, "key", hub_toolset_settings_of(toolset)->key);
@@ -432,9 +450,23 @@ static void add_members(const hub_audience *audience, hub_exposure *seen, hub_bu
     hub_buf_add_char(out, ']');
 }
 
+static viewer viewer_of(const hub_audience *audience, hub_exposure *seen)
+{
+    return (viewer){
+        .hub = hub_audience_hub(audience), .profile = hub_audience_profile(audience), .seen = seen};
+}
+
 void hub_status_add(const hub_audience *audience, hub_exposure *seen, hub_buf *out)
 {
-    add_members(audience, seen, out);
+    viewer who = viewer_of(audience, seen);
+    add_members(&who, out);
+    hub_buf_add_char(out, '}');
+}
+
+void hub_status_add_all(const hub_orchestrator *hub, hub_buf *out)
+{
+    viewer who = {.hub = hub};
+    add_members(&who, out);
     hub_buf_add_char(out, '}');
 }
 
@@ -459,17 +491,16 @@ bool hub_status_add_not_ready(const hub_orchestrator *hub, hub_buf *out)
     return has_any;
 }
 
-hub_err hub_status_ask(hub_orchestrator *hub, hub_str toolset, uint32_t timeout_ms,
-                       hub_call_on_outcome *on_outcome, void *ctx)
+hub_err hub_status_ask(hub_orchestrator *hub, hub_str toolset, hub_str method, hub_str params,
+                       uint32_t timeout_ms, hub_call_on_outcome *on_outcome, void *ctx)
 {
     hub_toolset *found = hub_find_toolset(hub, toolset);
     if (found == NULL || hub_toolset_binding(found) == NULL) {
         return found == NULL ? HUB_ENOTFOUND : HUB_EUNAVAILABLE;
     }
     hub_call *call;
-    patchbay_request request = {.args_json = HUB_STR("{}"),
-                                .method = HUB_STR(HUB_STATUS_METHOD),
-                                .params_json = HUB_STR("{}")};
+    patchbay_request request = {
+        .args_json = HUB_STR("{}"), .method = method, .params_json = params};
     return hub_toolset_request(found, &request, timeout_ms, on_outcome, ctx, &call);
 }
 
@@ -477,8 +508,9 @@ void hub_status_respond(const hub_request *request, hub_status_add_more *add_mor
 {
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    add_members(hub_session_audience(request->session), hub_session_exposure(request->session),
-                &out);
+    viewer who =
+        viewer_of(hub_session_audience(request->session), hub_session_exposure(request->session));
+    add_members(&who, &out);
     add_more(request->session, &out);
     hub_buf_add_char(&out, '}');
     if (hub_buf_ok(&out)) {

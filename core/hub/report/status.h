@@ -56,7 +56,7 @@ const char *hub_status_state(const hub_toolset *toolset, bool is_active);
 /* Calls that are under way and that wait, with the instances that sessions have of their own. */
 void hub_status_load(const hub_toolset *toolset, size_t *ret_in_flight, size_t *ret_queued);
 
-/* Append one toolset's status for who sees that, an object: state, pid, era, protocol, tools, calls, errors,
+/* Append one toolset's status for who sees that (NULL: somebody who may see all there is), an object: state, pid, era, protocol, tools, calls, errors,
  * cancelled, refused, redefined, restarts, failures, lastError, nextAttemptMs, catalogAgeMs, inFlight, queued,
  * queueLimit, instances, latencyMs. What does not apply to it is left out. */
 void hub_status_add_toolset(hub_exposure *seen, const hub_toolset *toolset, hub_buf *out);
@@ -66,15 +66,20 @@ void hub_status_add_toolset(hub_exposure *seen, const hub_toolset *toolset, hub_
  * those that its policies hide unless they are active. */
 void hub_status_add(const hub_audience *audience, hub_exposure *seen, hub_buf *out);
 
+/* The same for somebody who may see all there is. */
+void hub_status_add_all(const hub_orchestrator *hub, hub_buf *out);
+
 /* Append an array with an object for each toolset that is in use but failed or not connected yet:
  * `toolset`, `state`. Whether there is any. */
 bool hub_status_add_not_ready(const hub_orchestrator *hub, hub_buf *out);
 
-/* Ask the hub behind a toolset, which is in use, for its status. `on_outcome` is told once, perhaps
- * before this returns. It takes at most `timeout_ms`.
+/* Ask the hub behind a toolset, which is in use, by one of its own methods: HUB_STATUS_METHOD, or
+ * HUB_ADMIN_METHOD (hub/admin/admin.h). `on_outcome` is told once, perhaps before this returns. It takes
+ * at most `timeout_ms`.
  * errors:  HUB_ENOTFOUND (no such toolset), HUB_EUNAVAILABLE (nobody uses it), HUB_ELIMIT,
  *          HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_status_ask(hub_orchestrator *hub, hub_str toolset, uint32_t timeout_ms,
+HUB_MUST_CHECK hub_err hub_status_ask(hub_orchestrator *hub, hub_str toolset, hub_str method,
+                                      hub_str params, uint32_t timeout_ms,
                                       hub_call_on_outcome *on_outcome, void *ctx);
 
 /* Answer HUB_STATUS_METHOD. `add_more` appends members that others have. */

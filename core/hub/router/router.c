@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "hub/admin/admin.h"
 #include "hub/ask/ask.h"
 #include "hub/ask/roots.h"
 #include "hub/catalogs/discovery.h"
@@ -319,6 +320,7 @@ static const method_row METHODS[] = {
     {METHOD("resources/subscribe"), LEGACY, hub_subscription_open, false},
     {METHOD("resources/unsubscribe"), LEGACY, hub_subscription_close, false},
     {METHOD(HUB_STATUS_METHOD), BOTH, handle_status, false}, /* the hub's own; announced nowhere */
+    {METHOD(HUB_ADMIN_METHOD), BOTH, hub_admin_respond, false},
 };
 
 static const method_row *find_method(hub_str name)
@@ -380,7 +382,7 @@ static bool arrive(const hub_request *request)
     hub_station_mask left =
         hub_wanted(hub) | (has_state ? hub_stations_triggered(HUB_ON_STATE) : 0);
     for (; left != 0; left &= left - 1) {
-        const hub_station *station = hub_stations_at((size_t)__builtin_ctz(left));
+        const hub_station *station = hub_stations_at((size_t)__builtin_ctzll(left));
         if (station->arrive != NULL && station->arrive(request) != HUB_GO_ON) {
             return false;
         }

@@ -3,6 +3,7 @@
 
 #include "hub/access/access.h"
 #include "hub/active/manager.h"
+#include "hub/admin/admin.h"
 #include "hub/arguments/arguments.h"
 #include "hub/ask/ask.h"
 #include "hub/audit/audit.h"
@@ -42,6 +43,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_RATES_STATION,      /* may it be asked for now? */
     &HUB_FORWARD_STATION,    /* headers that go on to servers */
     &HUB_PROGRESS_STATION,   /* held back, it leaves before the answer */
+    &HUB_ADMIN_STATION,      /* it is told to those who look on, … */
     &HUB_AUDIT_STATION,      /* from here on it is noted, … */
     &HUB_AWAY_STATION,       /* … its client may go and come back, … */
     &HUB_STATUS_STATION,     /* … it is counted … */

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "hub/admin/events_internal.h"
+#include "hub/audit/audit.h"
+#include "hub/kernel/hub.h"
+#include "hub/kernel/profile.h"
+#include "hub/kernel/session.h"
+#include "hub/kernel/toolset.h"
+#include "hub/kernel/way.h"
+#include "redact/redact.h"
+#include "wire/json.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum {
+    TURN_MS = 250,       /* between two turns of a reader, if there are few */
+    TURNS_AT_ONCE = 250, /* so many readers have theirs together */
+    LINGER_MS = 60000,   /* events are kept although nobody reads */
+    FEW_READERS = 16,    /* get … */
+    MOST_AT_ONCE = 512,  /* … so many events at a turn, … */
+    LESS_AT_ONCE = 64,   /* … and many so many */
+};
+
+/* Of the log, on its way from whichever thread to the loop. */
+typedef struct logged {
+    struct logged *next;
+    size_t len;
+    char json[];
+} logged;
+
+typedef struct kept {
+    char *name; /* NULL: none */
+    size_t name_len;
+    char *json; /* in the same block */
+    size_t json_len;
+} kept;
+
+struct hub_events {
+    hub_orchestrator *hub;
+    struct ev_loop *loop;
+    kept ring[HUB_LIMIT_EVENTS]; /* number N is in N % HUB_LIMIT_EVENTS */
+    uint64_t newest;
+    uint64_t oldest; /* that is kept */
+    size_t bytes;
+    hub_event_reader *readers;
+    size_t reader_count;
+    uint64_t missed;
+    uint64_t until_ms; /* kept so long although nobody reads */
+    bool is_on;
+    ev_timer turn;
+    ev_async on_logged;
+
+    pthread_mutex_t lock; /* guards what follows */
+    logged *first;
+    logged *last;
+    size_t logged_count;
+};
+
+static hub_events *events_of(const hub_orchestrator *hub)
+{
+    return hub_admin_part_of(hub)->events;
+}
+
+/* ---- keeping --------------------------------------------------------------------------------- */
+
+static void drop_oldest(hub_events *events)
+{
+    kept *one = &events->ring[events->oldest % HUB_LIMIT_EVENTS];
+    events->bytes -= one->name_len + one->json_len;
+    free(one->name);
+    *one = (kept){.name = NULL};
+    events->oldest++;
+}
+
+static void forget(hub_events *events)
+{
+    while (events->oldest <= events->newest) {
+        drop_oldest(events);
+    }
+}
+
+void hub_events_add(hub_orchestrator *hub, hub_str name, hub_str json)
+{
+    hub_events *events = events_of(hub);
+    size_t len = name.len + json.len;
+    if (!events->is_on || len > HUB_LIMIT_EVENT_BYTES) {
+        return;
+    }
+    while (events->oldest <= events->newest &&
+           (events->newest - events->oldest + 1 >= HUB_LIMIT_EVENTS ||
+            events->bytes + len > HUB_LIMIT_EVENT_BYTES)) {
+        drop_oldest(events);
+    }
+    char *block = malloc(len + 1);
+    if (block == NULL) {
+        return; /* it is missed as one that is too old is */
+    }
+    kept *one = &events->ring[++events->newest % HUB_LIMIT_EVENTS];
+    char *at = block;
+    *one = (kept){.name = block, .name_len = name.len, .json_len = json.len};
+    (void)hub_str_put(&at, name);
+    one->json = at;
+    (void)hub_str_put(&at, json);
+    events->bytes += len;
+}
+
+const hub_event *hub_events_next(const hub_orchestrator *hub, hub_event_reader *reader,
+                                 uint64_t *ret_missed)
+{
+    static hub_event event; /* [loop] only */
+    hub_events *events = events_of(hub);
+    *ret_missed = 0;
+    if (reader->seen >= events->newest) {
+        return NULL;
+    }
+    uint64_t number = reader->seen + 1;
+    if (number < events->oldest) {
+        *ret_missed = events->oldest - number;
+        events->missed += *ret_missed;
+        number = events->oldest;
+    }
+    reader->seen = number;
+    const kept *one = &events->ring[number % HUB_LIMIT_EVENTS];
+    event = (hub_event){.number = number,
+                        .name = {.ptr = one->name, .len = one->name_len},
+                        .json = {.ptr = one->json, .len = one->json_len}};
+    return &event;
+}
+
+/* ---- from the log ---------------------------------------------------------------------------- */
+
+/* Under the log's lock, in any thread. */
+static void on_line(void *ctx, const char *event, hub_str json)
+{
+    hub_events *events = ctx;
+    if (strcmp(event, "audit") == 0) {
+        return; /* calls are told as they begin and end */
+    }
+    logged *one = malloc(sizeof *one + json.len);
+    if (one == NULL) {
+        return;
+    }
+    one->next = NULL;
+    one->len = json.len;
+    memcpy(one->json, json.ptr, json.len);
+    (void)pthread_mutex_lock(&events->lock);
+    bool has_room = events->logged_count < HUB_LIMIT_EVENTS;
+    if (has_room && events->first == NULL) {
+        events->first = one;
+    } else if (has_room) {
+        events->last->next = one;
+    }
+    if (has_room) {
+        events->last = one;
+        events->logged_count++;
+    }
+    (void)pthread_mutex_unlock(&events->lock);
+    if (has_room) {
+        ev_async_send(events->loop, &events->on_logged);
+    } else {
+        free(one);
+    }
+}
+
+static void take_logged(struct ev_loop *loop, ev_async *watcher, int revents)
+{
+    hub_events *events = watcher->data;
+    (void)loop;
+    (void)revents;
+    (void)pthread_mutex_lock(&events->lock);
+    logged *one = events->first;
+    events->first = NULL;
+    events->last = NULL;
+    events->logged_count = 0;
+    (void)pthread_mutex_unlock(&events->lock);
+    while (one != NULL) {
+        logged *next = one->next;
+        hub_str json = {.ptr = one->json, .len = one->len};
+        hub_str name;
+        if (hub_json_plain(hub_json_get(json, HUB_STR("event")), &name)) {
+            hub_events_add(events->hub, name, json);
+        }
+        free(one);
+        one = next;
+    }
+}
+
+/* ---- readers --------------------------------------------------------------------------------- */
+
+bool hub_events_are_kept(const hub_orchestrator *hub)
+{
+    const hub_events *events = events_of(hub);
+    return events != NULL && events->is_on;
+}
+
+static void switch_on(hub_events *events)
+{
+    if (!events->is_on) {
+        events->is_on = true;
+        events->oldest = events->newest + 1;
+        hub_log_watch(on_line, events);
+        hub_review(events->hub);
+        ev_timer_again(events->loop, &events->turn);
+        ev_unref(events->loop);
+    }
+}
+
+static void switch_off(hub_events *events)
+{
+    if (events->is_on) {
+        events->is_on = false;
+        hub_log_watch(NULL, NULL);
+        hub_review(events->hub);
+        forget(events);
+        ev_ref(events->loop);
+        ev_timer_stop(events->loop, &events->turn);
+    }
+}
+
+/* The readers whose turn it is, those who have waited longest first. */
+static void on_turn(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+    hub_events *events = timer->data;
+    size_t left = events->reader_count < TURNS_AT_ONCE ? events->reader_count : TURNS_AT_ONCE;
+    uint64_t now_ms = hub_clock_now_ms();
+    (void)loop;
+    (void)revents;
+    for (; left > 0 && events->readers != NULL; left--) {
+        hub_event_reader *reader = events->readers;
+        DL_DELETE(events->readers, reader);
+        DL_APPEND(events->readers, reader);
+        if (reader->seen < events->newest || (reader->until_ms > 0 && reader->until_ms <= now_ms)) {
+            reader->on_turn(reader);
+        }
+    }
+    if (events->reader_count == 0 && now_ms >= events->until_ms) {
+        switch_off(events);
+    }
+}
+
+hub_err hub_events_join(hub_orchestrator *hub, hub_event_reader *reader, uint64_t since)
+{
+    hub_events *events = events_of(hub);
+    if (events == NULL || events->reader_count >= HUB_LIMIT_EVENT_READERS) {
+        return HUB_ELIMIT;
+    }
+    switch_on(events);
+    reader->seen = since > 0 && since < events->newest ? since : events->newest;
+    DL_APPEND(events->readers, reader);
+    events->reader_count++;
+    return HUB_OK;
+}
+
+void hub_events_leave(hub_orchestrator *hub, hub_event_reader *reader)
+{
+    hub_events *events = events_of(hub);
+    hub_assert(events->reader_count > 0);
+    DL_DELETE(events->readers, reader);
+    events->reader_count--;
+    /* The timer switches it off: who leaves may be inside a call. */
+}
+
+void hub_events_linger(hub_orchestrator *hub)
+{
+    events_of(hub)->until_ms = hub_clock_now_ms() + LINGER_MS;
+}
+
+size_t hub_events_share(const hub_orchestrator *hub)
+{
+    return events_of(hub)->reader_count <= FEW_READERS ? MOST_AT_ONCE : LESS_AT_ONCE;
+}
+
+size_t hub_events_readers(const hub_orchestrator *hub)
+{
+    return events_of(hub)->reader_count;
+}
+
+uint64_t hub_events_missed(const hub_orchestrator *hub)
+{
+    return events_of(hub)->missed;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static void add_text(hub_buf *out, const char *key, hub_str text)
+{
+    hub_buf masked;
+    hub_buf_init(&masked, SIZE_MAX / 4);
+    if (text.len > HUB_LIMIT_LOG_VALUE_BYTES) {
+        text.len = HUB_LIMIT_LOG_VALUE_BYTES; /* a name; a character that is cut is replaced */
+    }
+    if (hub_redact(text, &masked)) {
+        text = hub_buf_ok(&masked) ? hub_buf_str(&masked) : HUB_STR(HUB_REDACTED);
+    }
+    hub_json_add_key(out, hub_str_of(key));
+    hub_json_add_string(out, text);
+    hub_buf_fini(&masked);
+}
+
+static void add_head(hub_buf *out, const char *name)
+{
+    hub_buf_printf(out, "{\"timeMs\":%" PRId64 ",\"event\":\"%s\"", hub_clock_wall_ms(), name);
+}
+
+void hub_events_call_begun(hub_call *call, const hub_way *way)
+{
+    hub_session *session = hub_call_session(call);
+    hub_admin_call *part = hub_call_part_of(call, &HUB_ADMIN_STATION);
+    hub_buf what;
+    hub_buf out;
+    if (session == NULL || part->event_number > 0) {
+        return;
+    }
+    hub_orchestrator *hub = hub_session_hub(session);
+    hub_buf_init(&what, HUB_LIMIT_LOG_LINE_BYTES);
+    hub_buf_init(&out, HUB_LIMIT_LOG_LINE_BYTES);
+    hub_buf_printf(&what, ",\"call\":%" PRIu64, hub_call_id(call));
+    add_text(&what, "who", hub_str_of(hub_session_who(session)));
+    add_text(&what, "transport", hub_str_of(hub_session_transport(session)));
+    add_text(&what, "profile", hub_str_of(hub_profile_name(hub_session_profile(session))));
+    add_text(&what, "method", way->message->method);
+    add_text(&what, "toolset", hub_str_of(hub_toolset_key(way->toolset)));
+    add_text(&what, "name", way->name);
+    hub_buf_printf(&what, ",\"session\":%" PRIu64, hub_session_number(session));
+    add_head(&out, "call.begun");
+    hub_buf_add(&out, hub_buf_str(&what));
+    hub_buf_add_char(&out, '}');
+    if (hub_buf_ok(&what) && hub_buf_ok(&out)) {
+        hub_events_add(hub, HUB_STR("call.begun"), hub_buf_str(&out));
+        part->event_number = events_of(hub)->newest + 1; /* that it was told, be it kept or not */
+        part->hub = hub;
+        part->begun_us = hub_clock_now_us();
+        part->what = hub_buf_take(&what);
+    }
+    hub_buf_fini(&out);
+    hub_buf_fini(&what);
+}
+
+void hub_events_call_ended(hub_call *call, const hub_outcome *outcome)
+{
+    hub_admin_call *part = hub_call_find_part(call, &HUB_ADMIN_STATION);
+    uint64_t took_us = hub_clock_now_us() - part->begun_us;
+    hub_buf out;
+    hub_buf_init(&out, 2 * HUB_LIMIT_LOG_LINE_BYTES);
+    add_head(&out, "call.ended");
+    hub_buf_add(&out, hub_str_of(part->what));
+    add_text(&out, "outcome", hub_str_of(hub_audit_outcome_word(call, outcome)));
+    hub_buf_printf(&out, ",\"durationMs\":%" PRIu64 ".%03u}", took_us / 1000,
+                   (unsigned)(took_us % 1000));
+    part->event_number = 0;
+    if (hub_buf_ok(&out)) {
+        hub_events_add(part->hub, HUB_STR("call.ended"), hub_buf_str(&out));
+    }
+    hub_buf_fini(&out);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+hub_err hub_events_create(hub_orchestrator *hub, hub_events **ret_events, hub_error *reterr)
+{
+    hub_events *events = calloc(1, sizeof *events);
+    if (events == NULL) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    events->hub = hub;
+    events->loop = hub_loop(hub);
+    events->newest = 1; /* nobody has seen 0 */
+    events->oldest = 2;
+    (void)pthread_mutex_init(&events->lock, NULL); /* cannot fail on Linux */
+    ev_timer_init(&events->turn, on_turn, 0., TURN_MS / 1000.);
+    events->turn.data = events;
+    ev_async_init(&events->on_logged, take_logged);
+    events->on_logged.data = events;
+    ev_async_start(events->loop, &events->on_logged);
+    ev_unref(events->loop); /* it keeps no loop running */
+    *ret_events = events;
+    return HUB_OK;
+}
+
+void hub_events_destroy(hub_events *events)
+{
+    if (events == NULL) {
+        return;
+    }
+    hub_assert(events->reader_count == 0);
+    if (events->is_on) {
+        events->is_on = false;
+        hub_log_watch(NULL, NULL);
+        ev_ref(events->loop);
+        ev_timer_stop(events->loop, &events->turn);
+    }
+    forget(events);
+    ev_ref(events->loop);
+    ev_async_stop(events->loop, &events->on_logged);
+    while (events->first != NULL) {
+        logged *next = events->first->next;
+        free(events->first);
+        events->first = next;
+    }
+    (void)pthread_mutex_destroy(&events->lock);
+    free(events);
+}

@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/api/v1: the OpenAPI document, each of its routes with right and wrong rights, what each shows and does, over HTTP and
+as the method patchbay/api."""
+
+import json
+import os
+import re
+import socket
+import sys
+import urllib.parse
+
+from http_client import HttpTest, Server, Stream
+from mcp import META, MODERN, SUPPORT, fixture, main, tool
+
+PREFIX = "/api/v1"
+OWN, READ, ADMIN = "", "admin:read", "admin"
+SERVER = {"command": sys.executable, "args": ["-IS", str(SUPPORT / "unruly_server.py")]}
+DEAD = {"command": "/nonexistent/server"}
+NAMED = {"key": "a", "id": "a:one"}  # what stands for the parameters of paths
+ENVELOPE = {META + "protocolVersion": MODERN, META + "clientInfo": {"name": "test", "version": "1"}, META + "clientCapabilities": {}}
+BODIES = {"/call": {"name": "a__one", "arguments": {}}}
+
+
+class Base(HttpTest):
+    TOOLSETS = {"a": fixture("one", "hold"), "b": {**fixture("two"), "module": "fixture"}}
+
+    def setUp(self):
+        super().setUp()
+        self.tokens = {}
+
+    def token(self, name, *arguments):
+        done = self.cli("token", "new", name, "--tokens", self.home / "tokens.json", *arguments, modules=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.tokens[name] = done.stdout.strip()
+
+    def serve(self, api=True, toolsets=None, secured=True, **more):
+        manifest = {"listen": [{"http": "127.0.0.1:0", "api": api}], "toolsets": toolsets or self.TOOLSETS, **more}
+        if secured:
+            for name, scopes in (("own", None), ("read", "admin:read"), ("admin", "admin")):
+                self.token(name, *(["--scopes", scopes] if scopes else []))
+            manifest["auth"] = {"tokens": str(self.home / "tokens.json")}
+        return Server(self, self.daemon(manifest=manifest))
+
+    def ask(self, server, who, method, path, body=None, headers=()):
+        sent = [*headers]
+        if who:
+            sent.append(("Authorization", f"Bearer {self.tokens[who]}"))
+        data = b""
+        if body is not None:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            if not any(name == "Content-Type" for name, _ in sent):
+                sent.append(("Content-Type", "application/json"))
+        return server.ask(method, PREFIX + path, sent, data)
+
+    def get(self, server, path, who="admin", status=200):
+        reply = self.ask(server, who, "GET", path)
+        self.assertEqual(reply.status, status, reply.body)
+        return json.loads(reply.body)
+
+    def do(self, server, path, body=None, who="admin", status=200, method="POST"):
+        reply = self.ask(server, who, method, path, {} if body is None else body)
+        self.assertEqual(reply.status, status, reply.body)
+        return json.loads(reply.body)
+
+
+class Document(Base):
+    def routes(self, document):
+        for path, methods in document["paths"].items():
+            for method, operation in methods.items():
+                yield method.upper(), path, operation
+
+    def test_it_is_valid(self):
+        document = self.get(self.serve(), "/openapi.json", who="own")
+        self.assertEqual(document["openapi"], "3.1.0")
+        self.assertEqual(document["servers"], [{"url": PREFIX}])
+        ids = set()
+        for method, path, operation in self.routes(document):
+            where = f"{method} {path}"
+            self.assertNotIn(operation["operationId"], ids)
+            ids.add(operation["operationId"])
+            self.assertIn(operation["x-scope"], (OWN, READ, ADMIN), where)
+            self.assertTrue(operation["summary"].endswith("."), where)
+            self.assertIn("200", operation["responses"], where)
+            in_path = [one["name"] for one in operation["parameters"] if one["in"] == "path"]
+            self.assertEqual(in_path, re.findall(r"\{(\w+)\}", path), where)
+            self.assertEqual("requestBody" in operation, method in ("POST", "PUT"), where)
+        try:
+            from openapi_spec_validator import validate  # where it is installed
+        except ImportError:
+            return
+        validate(document)
+
+    def test_each_route_by_right_and_wrong_rights(self):
+        server = self.serve()
+        document = self.get(server, "/openapi.json")
+        seen = 0
+        for method, path, operation in self.routes(document):
+            concrete = re.sub(r"\{(\w+)\}", lambda m: urllib.parse.quote("b" if path.endswith("/disable") else NAMED[m[1]]), path)
+            body = BODIES.get(path, {}) if "requestBody" in operation else None
+            may = {OWN: ("own", "read", "admin"), READ: ("read", "admin"), ADMIN: ("admin",)}[operation["x-scope"]]
+            for who in ("own", "read", "admin", None):
+                reply = self.ask(server, who, method, concrete, body)
+                where = f"{method} {path} as {who}: {reply.status} {reply.body[:300]}"
+                if who is None:
+                    self.assertEqual(reply.status, 401, where)
+                elif who in may:
+                    self.assertLess(reply.status, 400, where)
+                else:
+                    self.assertEqual(reply.status, 403, where)
+                    self.assertEqual(json.loads(reply.body)["error"]["code"], "insufficient_scope", where)
+                seen += 1
+        self.assertGreater(seen, 40)
+
+    def test_what_is_not_there(self):
+        server = self.serve()
+        self.assertEqual(self.get(server, "/nothing", status=404)["error"]["code"], "not_found")
+        self.assertEqual(self.ask(server, "admin", "DELETE", "/status").status, 405)
+        self.assertEqual(self.ask(server, "admin", "GET", "/toolsets/").status, 404)
+        self.assertEqual(self.ask(server, "admin", "GET", "/status/more").status, 404)
+        self.assertEqual(self.get(server, "/toolsets/none", status=404)["error"]["code"], "not_found")
+        self.assertEqual(self.get(server, "/tools/a%3Anone", status=404)["error"]["code"], "not_found")
+
+    def test_bodies(self):
+        server = self.serve()
+        for body, headers, status in ((b"[]", (), 400), (b"{", (), 400), (b"{}", [("Content-Type", "text/plain")], 415), (b"", (), 415),
+                                      (b'{"name":1}', (), 400), (b'{"name":"a__one","arguments":[]}', (), 400)):
+            reply = self.ask(server, "admin", "POST", "/call", body, headers if body else [("X", "y")])
+            self.assertIn(reply.status, (status, 400), (body, reply.body))
+            self.assertIn("message", json.loads(reply.body)["error"])
+
+    def test_the_listener_chooses(self):
+        server = self.serve(api=False)
+        self.assertEqual(self.ask(server, "admin", "GET", "/status").status, 404)
+
+    def test_strangers(self):
+        """A page of elsewhere, and one whose name was rebound."""
+        server = self.serve()
+        for headers in ([("Origin", "https://evil.example")], [("Origin", "null")]):
+            self.assertEqual(self.ask(server, "admin", "GET", "/status", headers=headers).status, 403, headers)
+        reply = server.ask("GET", PREFIX + "/status", [("Authorization", f"Bearer {self.tokens['admin']}")], host="evil.example")
+        self.assertEqual(reply.status, 403)
+
+    def test_nobody_has_tokens(self):
+        """Without tokens a caller is anonymous: it sees and does what is its own."""
+        server = self.serve(secured=False)
+        self.assertEqual(self.get(server, "/me", who=None)["right"], "own")
+        self.get(server, "/status", who=None)
+        self.get(server, "/events", who=None, status=403)
+        self.assertEqual(self.do(server, "/call", {"name": "a__one"}, who=None)["result"]["content"][0]["type"], "text")
+
+
+class Rights(Base):
+    """A principal without admin sees its own."""
+
+    RULES = {"default": "deny", "rules": [{"who": {"scopes": ["admin"]}, "then": "allow"}, {"tools": {"match": ["a:one"]}, "then": "allow"}]}
+
+    def test_what_is_hidden(self):
+        server = self.serve(access=self.RULES)
+        own, all_ = self.get(server, "/tools", who="own"), self.get(server, "/tools", who="read")
+        self.assertEqual([one["id"] for one in own["tools"] if not one["id"].startswith("_meta:")], ["a:one"])
+        self.assertEqual([one["id"] for one in all_["tools"]], ["a:one", "a:hold", "b:two"])
+        hidden = self.ask(server, "own", "GET", "/tools/a%3Ahold")
+        none = self.ask(server, "own", "GET", "/tools/a%3Anone")
+        self.assertEqual((hidden.status, hidden.body.replace(b"hold", b"none")), (404, none.body))
+        self.assertEqual([row["key"] for row in self.get(server, "/status", who="own")["toolsets"]], ["a"])
+        self.assertEqual([row["key"] for row in self.get(server, "/status", who="read")["toolsets"]], ["a", "b"])
+        hidden = self.ask(server, "own", "POST", "/toolsets/b/enable", {})
+        none = self.ask(server, "own", "POST", "/toolsets/c/enable", {})
+        self.assertEqual((hidden.status, hidden.body.replace(b'"b', b'"c').replace(b"\\\"b", b"\\\"c")), (404, none.body))
+
+    def test_a_call_is_the_callers(self):
+        server = self.serve(access=self.RULES)
+        self.do(server, "/call", {"name": "a__one"}, who="own")
+        for name in ("b__two", "b__none"):
+            reply = self.ask(server, "own", "POST", "/call", {"name": name})
+            self.assertEqual(reply.status, 400, reply.body)
+        # admin:read is for looking: by these rules its own calls are as anybody's
+        self.assertEqual(self.ask(server, "read", "POST", "/call", {"name": "b__two"}).status, 400)
+        self.assertEqual(self.ask(server, "admin", "POST", "/call", {"name": "b__two"}).status, 200)
+
+
+class Looking(Base):
+    def test_who_i_am(self):
+        server = self.serve()
+        me = self.get(server, "/me", who="read")
+        self.assertEqual((me["principal"], me["right"], me["scopes"]), ("token:read", "read", ["admin:read"]))
+
+    def test_why_a_server_is_down(self):
+        server = self.serve(toolsets={**self.TOOLSETS, "dead": DEAD})
+        self.do(server, "/toolsets/dead/enable")
+        one = self.get(server, "/toolsets/dead")
+        self.assertEqual(one["status"]["state"], "failed")
+        self.assertIn("/nonexistent/server", one["reason"])
+        rows = {row["key"]: row["status"] for row in self.get(server, "/status")["toolsets"]}
+        self.assertIn("/nonexistent/server", rows["dead"]["lastError"])
+
+    def test_stderr(self):
+        talks = {"command": sys.executable, "args": ["-c", "import sys; sys.stderr.write('first\\nlast words\\n'); sys.stderr.flush(); sys.stdin.read()"]}
+        server = self.serve(toolsets={"talks": talks})
+        server.hub.remember_descendants()
+        connection = server.connection()
+        connection.send(server.modern_bytes("tools/list", headers={"Authorization": f"Bearer {self.tokens['admin']}"}))
+        server.hub.wait_log("last words")
+        self.assertIn("last words", self.get(server, "/toolsets/talks")["stderr"])
+        connection.close()
+
+    def test_tools(self):
+        server = self.serve(toolsets={"a": fixture(tool("one", description="Cuts bread."), tool("two", description="Butters it."))})
+        found = self.get(server, "/tools?query=BREAD%20one")
+        self.assertEqual([one["id"] for one in found["tools"]], ["a:one"])
+        self.assertEqual(found["total"], 1)
+        first = self.get(server, "/tools?limit=1")
+        self.assertEqual((len(first["tools"]), first["next"], first["total"]), (1, 1, 2))
+        second = self.get(server, "/tools?limit=1&after=1")
+        self.assertNotIn("next", second)
+        self.assertEqual({first["tools"][0]["id"], second["tools"][0]["id"]}, {"a:one", "a:two"})
+        one = self.get(server, "/tools/a:one")
+        self.assertEqual((one["name"], one["definition"]["name"]), ("a__one", "one"))
+        self.assertEqual(one["bytes"], found["tools"][0]["bytes"])
+        for query in ("limit=1001", "limit=-1", "limit=x", "after=x", "query=" + "x" * 257):
+            self.get(server, "/tools?" + query, status=400)
+        self.get(server, "/tools?query=" + "x" * 256)
+
+    def test_hostile_names(self):
+        """What servers say is JSON text, and nothing else."""
+        evil = '</script><img src=x onerror=alert(1)>"\u202e'
+        server = self.serve(toolsets={"a": fixture(tool("one", description=evil))})
+        reply = self.ask(server, "admin", "GET", "/tools/a:one")
+        self.assertEqual(json.loads(reply.body)["definition"]["description"], evil)
+        self.assertEqual(reply.header("content-type"), "application/json")
+        self.assertEqual(reply.header("x-content-type-options"), "nosniff")
+
+
+class Doing(Base):
+    def test_enable_and_disable(self):
+        server = self.serve()
+        answer = self.do(server, "/toolsets/b/disable", who="own")
+        self.assertTrue(answer["ok"], answer)
+        active = {row["key"]: row["active"] for row in self.get(server, "/status", who="own")["toolsets"]}
+        self.assertEqual(active, {"a": True, "b": False})
+        # It is the caller's choice, and nobody else's.
+        self.assertIn("b:two", [one["id"] for one in self.get(server, "/tools", who="admin")["tools"] if "name" in one])
+        self.assertTrue(self.do(server, "/toolsets/b/enable", who="own")["ok"])
+
+    def test_restart(self):
+        server = self.serve(toolsets={"up": SERVER, **self.TOOLSETS})
+        server.hub.remember_descendants()
+        headers = {"Authorization": f"Bearer {self.tokens['admin']}"}
+        server.modern("tools/list", headers=headers)
+        before = self.get(server, "/toolsets/up")["status"]["pid"]
+        self.do(server, "/toolsets/up/restart")
+        self.assertNotEqual(self.get(server, "/toolsets/up")["status"].get("pid"), before)
+        server.modern("tools/list", headers=headers)
+        self.assertSays(server.hub.log, "toolset.restarted", "token:admin")
+
+    def test_calls(self):
+        server = self.serve()
+        answer = self.do(server, "/call", {"name": "a__one", "arguments": {"x": 1}}, who="own")
+        self.assertIn("content", answer["result"])
+        answer = self.do(server, "/call", {"name": "a__none"}, who="own", status=400)
+        self.assertEqual(answer["error"]["rpcCode"], -32602)
+
+    def test_who_hangs_up_cancels(self):
+        server = self.serve()
+        connection = server.connection()
+        body = json.dumps({"name": "a__hold"}).encode()
+        connection.send(b"POST /api/v1/call HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer "
+                        + self.tokens["own"].encode() + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        server.hub.wait_until(lambda: self.in_flight(server) == 1, "the call is in flight")
+        connection.close()
+        server.hub.wait_until(lambda: self.in_flight(server) == 0, "it is cancelled")
+
+    def in_flight(self, server):
+        return {row["key"]: row["status"]["inFlight"] for row in self.get(server, "/status")["toolsets"]}["a"]
+
+
+class Events(Base):
+    def stream(self, server, who="read", headers=()):
+        connection = server.connection()
+        lines = [f"GET {PREFIX}/events HTTP/1.1", "Host: localhost", "Accept: text/event-stream", f"Authorization: Bearer {self.tokens[who]}", *headers]
+        connection.send(("\r\n".join(lines) + "\r\n\r\n").encode())
+        return Stream(connection)
+
+    def take(self, stream, name):
+        while True:
+            event = stream.next()
+            self.assertIsNotNone(event, "the stream has ended")
+            if event.name == name:
+                return event, json.loads(event.data)
+
+    def test_a_call_is_seen(self):
+        server = self.serve()
+        stream = self.stream(server)
+        self.do(server, "/call", {"name": "a__one", "arguments": {"secret": "sesame"}}, who="own")
+        event, begun = self.take(stream, "call.begun")
+        self.assertNotIn("sesame", event.data)
+        self.assertEqual((begun["who"], begun["toolset"], begun["name"], begun["method"]), ("token:own", "a", "one", "tools/call"))
+        event, ended = self.take(stream, "call.ended")
+        self.assertEqual((ended["call"], ended["outcome"]), (begun["call"], "ok"))
+        self.assertNotIn("sesame", event.data)
+        stream.close()
+
+    def test_who_comes_back(self):
+        server = self.serve()
+        stream = self.stream(server)
+        self.do(server, "/call", {"name": "a__one"}, who="own")
+        event, begun = self.take(stream, "call.begun")
+        stream.close()
+        again = self.stream(server, headers=[f"Last-Event-ID: {event.id}"])
+        _, ended = self.take(again, "call.ended")
+        self.assertEqual(ended["call"], begun["call"])
+        again.close()
+
+    def test_what_the_log_says(self):
+        server = self.serve()
+        stream = self.stream(server)
+        self.do(server, "/toolsets/a/restart")
+        _, said = self.take(stream, "toolset.restarted")
+        self.assertEqual((said["toolset"], said["by"]), ("a", "token:admin"))
+        stream.close()
+
+    def test_without_a_stream(self):
+        server = self.serve()
+        begin = self.get(server, "/events")["next"]
+        self.do(server, "/call", {"name": "a__one"}, who="own")
+        events, since = [], begin
+        while not any(one["event"] == "call.ended" for one in events):
+            answer = self.get(server, f"/events?since={since}&wait=25")
+            events += answer["events"]
+            self.assertGreaterEqual(answer["next"], since)
+            since = answer["next"]
+        for query in ("wait=26", "since=x"):
+            self.get(server, "/events?" + query, status=400)
+
+    def test_they_end_with_the_hub(self):
+        server = self.serve()
+        stream = self.stream(server)
+        server.hub.signal()
+        while stream.next() is not None:
+            pass
+
+
+class Messages(Base):
+    """The same by a method of MCP."""
+
+    def rpc(self, path, method="GET", request_id=1, **more):
+        params = {"method": method, "path": PREFIX + path, **more, "_meta": ENVELOPE}
+        self.peer.sendall((json.dumps({"jsonrpc": "2.0", "id": request_id, "method": "patchbay/api", "params": params}) + "\n").encode())
+        answer = json.loads(self.lines.readline())
+        self.assertEqual(answer.get('id'), request_id, answer)
+        return answer
+
+    def serve_socket(self, **more):
+        hub = self.daemon("--unix", self.home / "hub.sock", manifest={"toolsets": self.TOOLSETS, **more})
+        hub.listening()
+        self.peer = socket.socket(socket.AF_UNIX)
+        self.peer.connect(str(self.home / "hub.sock"))
+        self.addCleanup(self.peer.close)
+        self.lines = self.peer.makefile("r")
+        return hub
+
+    def test_the_operator_may_all(self):
+        self.serve_socket()
+        answer = self.rpc("/me")["result"]
+        self.assertEqual((answer["status"], answer["body"]["right"], answer["body"]["principal"]), (200, "admin", f"uid:{os.getuid()}"))
+        self.assertEqual([row["key"] for row in self.rpc("/status")["result"]["body"]["toolsets"]], ["a", "b"])
+        self.assertEqual(self.rpc("/toolsets/a/restart", "POST", body={})["result"]["status"], 200)
+        self.assertEqual(self.rpc("/none")["result"]["status"], 404)
+        self.assertEqual(self.rpc("/tools", query="query=two")["result"]["body"]["total"], 1)
+
+    def test_what_is_no_request(self):
+        self.serve_socket()
+        self.assertEqual(self.rpc("/me", method=1)["error"]["code"], -32602)
+
+    def test_one_that_is_answered_later(self):
+        self.serve_socket()
+        self.assertEqual(self.rpc("/call", "POST", body={"name": "a__one"})["result"]["status"], 200)
+        begin = self.rpc("/events")["result"]["body"]["next"]
+        self.rpc("/toolsets/a/restart", "POST", body={})
+        answer = self.rpc("/events", query=f"since={begin}&wait=25")["result"]["body"]
+        self.assertIn("toolset.restarted", [one["event"] for one in answer["events"]])
+
+    def test_it_can_be_cancelled(self):
+        hub = self.serve_socket()
+        params = {"path": PREFIX + "/events", "query": "wait=25", "_meta": ENVELOPE}
+        self.peer.sendall((json.dumps({"jsonrpc": "2.0", "id": 7, "method": "patchbay/api", "params": params}) + "\n").encode())
+        self.peer.sendall((json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}) + "\n").encode())
+        self.assertEqual(self.rpc("/me", request_id=8)["id"], 8)
+        hub.signal()
+
+    def test_others_by_their_scopes(self):
+        server = self.serve()
+        for who, status in (("own", 403), ("read", 200)):
+            answer = server.modern("patchbay/api", {"path": PREFIX + "/modules"}, headers={"Authorization": f"Bearer {self.tokens[who]}"})
+            self.assertEqual(answer.message.result["status"], status)
+
+
+if __name__ == "__main__":
+    main()

@@ -17,7 +17,6 @@
 #include <openssl/ecdsa.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -105,18 +104,24 @@ static void to_der(hub_buf *signature)
     ECDSA_SIG_free(pair);
 }
 
-static int run(char *const *arguments)
+static bool succeeds(pid_t child)
 {
-    posix_spawn_file_actions_t quiet;
-    pid_t child;
     int status = -1;
-    assert_int_equal(posix_spawn_file_actions_init(&quiet), 0);
-    assert_int_equal(posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0), 0);
-    assert_int_equal(posix_spawn_file_actions_adddup2(&quiet, 1, 2), 0);
-    assert_int_equal(posix_spawnp(&child, arguments[0], &quiet, NULL, arguments, environ), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
-    (void)posix_spawn_file_actions_destroy(&quiet);
-    return status;
+    return status == 0;
+}
+
+/* A child without a voice. */
+static pid_t fork_quietly(void)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+        (void)dup2(nowhere, 1);
+        (void)dup2(nowhere, 2);
+    }
+    return child;
 }
 
 /* What openssl(1) says of a token, by the public key. */
@@ -143,26 +148,24 @@ static bool openssl_verifies(const char *token, const char *algorithm, size_t wh
     hub_buf_fini(&bytes);
     char digest[16];
     (void)snprintf(digest, sizeof digest, "-sha%s", algorithm + 2);
-    char *of_ed25519[] = {"openssl", "pkeyutl", "-verify", "-rawin",   "-pubin",  "-inkey",
-                          key,       "-in",     text,      "-sigfile", signature, NULL};
-    char *plain[] = {"openssl",    "dgst",    digest, "-verify", key,
-                     "-signature", signature, text,   NULL};
-    char *pss[] = {"openssl",
-                   "dgst",
-                   digest,
-                   "-sigopt",
-                   "rsa_padding_mode:pss",
-                   "-sigopt",
-                   "rsa_pss_saltlen:digest",
-                   "-verify",
-                   key,
-                   "-signature",
-                   signature,
-                   text,
-                   NULL};
-    int status = run(which == ED25519_KEY ? of_ed25519 : algorithm[0] == 'P' ? pss : plain);
+    pid_t child = fork_quietly();
+    if (child == 0 && which == ED25519_KEY) {
+        (void)execlp("openssl", "openssl", "pkeyutl", "-verify", "-rawin", "-pubin", "-inkey", key,
+                     "-in", text, "-sigfile", signature, (char *)NULL);
+    } else if (child == 0 && algorithm[0] == 'P') {
+        (void)execlp("openssl", "openssl", "dgst", digest, "-sigopt", "rsa_padding_mode:pss",
+                     "-sigopt", "rsa_pss_saltlen:digest", "-verify", key, "-signature", signature,
+                     text, (char *)NULL);
+    } else if (child == 0) {
+        (void)execlp("openssl", "openssl", "dgst", digest, "-verify", key, "-signature", signature,
+                     text, (char *)NULL);
+    }
+    if (child == 0) {
+        _exit(127);
+    }
+    bool is_good = succeeds(child);
     assert_int_equal(unlink(key) + unlink(text) + unlink(signature), 0);
-    return status == 0;
+    return is_good;
 }
 
 static const struct {

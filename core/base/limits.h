@@ -359,6 +359,18 @@
 #define HUB_LIMIT_SIGNING_KEY_BYTES (16u * 1024)
 #define HUB_LIMIT_ASSERTION_S       60
 
+/* Certificates of clients: authorities and revocation lists that a listener has, the bytes of their files
+ * (a list of a million bytes has some 25,000 certificates); how many authorities may stand between one
+ * that is trusted and a client; what a client may show; the name that it is known by; and those that a
+ * listener remembers, so that each is verified once. */
+#define HUB_LIMIT_AUTHORITIES            64
+#define HUB_LIMIT_REVOCATION_LISTS       64
+#define HUB_LIMIT_AUTHORITY_BYTES        (1024u * 1024)
+#define HUB_LIMIT_CERTIFICATE_DEPTH      5
+#define HUB_LIMIT_CERTIFICATE_BYTES      (16u * 1024)
+#define HUB_LIMIT_CERTIFICATE_NAME_BYTES 256
+#define HUB_LIMIT_CERTIFICATES           1024
+
 /* Keys that one token is tried with, when it does not name one: each costs the loop up to 0.3 ms. */
 #define HUB_LIMIT_JWS_TRIES 3
 

@@ -57,7 +57,7 @@ static void warn_of_strangers(const hub_settings *settings, const hub_listen_set
     if (hub_config_is_loopback(listen->address)) {
         return;
     }
-    if (!settings->auth.required) {
+    if (!settings->auth.required && !listen->tls.clients.required) {
         hub_log(HUB_LOG_WARNING, "listen.insecure", HUB_F_TEXT("address", listen->address),
                 HUB_F_TEXT("reason", "other machines can call every tool without "
                                      "authentication"));

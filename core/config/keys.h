@@ -108,6 +108,7 @@ extern const hub_config_key HUB_CONFIG_HUB_POLICY_KEYS[]; /* … and of the hub 
 extern const hub_config_key HUB_CONFIG_TOOLSET_KEYS[];
 extern const hub_config_key HUB_CONFIG_LIMIT_KEYS[];
 extern const hub_config_key HUB_CONFIG_LISTEN_KEYS[];
+extern const hub_config_key HUB_CONFIG_TLS_KEYS[]; /* of a listener */
 extern const hub_config_key HUB_CONFIG_AUTH_KEYS[];
 extern const hub_config_key HUB_CONFIG_ACCESS_KEYS[];
 extern const hub_config_key HUB_CONFIG_MIDDLEWARE_KEYS[];

@@ -104,21 +104,6 @@ static hub_err read_mode(hub_config_reader *reader, const hub_node *node, const 
     return HUB_OK;
 }
 
-/* 1.2 is a number in YAML, unless quoted. */
-static hub_err read_tls_version(hub_config_reader *reader, const hub_node *node,
-                                const hub_config_key *key, void *target)
-{
-    static const char *const VERSIONS[] = {"1.2", "1.3"};
-    bool is_word = node->kind == HUB_NODE_TEXT || node->kind == HUB_NODE_NUMBER;
-    for (size_t i = 0; is_word && i < sizeof VERSIONS / sizeof *VERSIONS; i++) {
-        if (hub_str_is(node->text, VERSIONS[i])) {
-            *(const char **)(void *)((char *)target + key->offset) = VERSIONS[i];
-            return HUB_OK;
-        }
-    }
-    return hub_config_wrong(reader, node, "\"1.2\" or \"1.3\"");
-}
-
 static hub_err copy_item(hub_config_reader *reader, const hub_node *item, const char **ret_text)
 {
     *ret_text = hub_arena_strdup(reader->arena, item->text);
@@ -253,17 +238,6 @@ static hub_err check_kind(const hub_config_reader *reader, const hub_node *item)
     return HUB_OK;
 }
 
-static hub_err check_tls(const hub_config_reader *reader, const hub_node *item,
-                         const hub_tls_settings *tls)
-{
-    const hub_node *node = hub_node_find(item, "tls");
-    if (node != NULL && (tls->certificate == NULL || tls->key == NULL)) {
-        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
-                             "wants a \"certificate\" and its \"key\", both PEM files");
-    }
-    return HUB_OK;
-}
-
 static hub_err read_listener(hub_config_reader *reader, const hub_node *item,
                              const hub_config_key *keys)
 {
@@ -280,7 +254,7 @@ static hub_err read_listener(hub_config_reader *reader, const hub_node *item,
     if (err == HUB_OK) {
         err = check_kind(reader, item);
     }
-    return err == HUB_OK ? check_tls(reader, item, &listen->tls) : err;
+    return err == HUB_OK ? hub_config_check_tls(reader, item, &listen->tls) : err;
 }
 
 hub_err hub_config_read_listens(hub_config_reader *reader, const hub_node *node,
@@ -377,28 +351,6 @@ hub_err hub_config_finish_listens(hub_config_reader *reader)
     return HUB_OK;
 }
 
-/* listen[].tls: for https and wss. */
-static const hub_config_key TLS_KEYS[] = {
-    {.name = "certificate",
-     .kind = HUB_CONFIG_PATH,
-     .offset = offsetof(hub_tls_settings, certificate),
-     .about = "PEM file: the certificate, and those that lead to its authority.",
-     .example = "hub.pem"},
-    {.name = "key",
-     .kind = HUB_CONFIG_PATH,
-     .offset = offsetof(hub_tls_settings, key),
-     .about = "PEM file: its private key, for its owner's eyes only.",
-     .example = "hub.key"},
-    {.name = "min_version",
-     .kind = HUB_CONFIG_OTHER,
-     .read = read_tls_version,
-     .offset = offsetof(hub_tls_settings, min_version),
-     .fallback_text = "1.2",
-     .about = "The oldest TLS that is spoken.",
-     .schema = "{\"enum\":[\"1.2\",\"1.3\",1.2,1.3]}"},
-    {.name = NULL},
-};
-
 /* listen[]: an address over TCP, or a Unix socket. */
 const hub_config_key HUB_CONFIG_LISTEN_KEYS[] = {
     {.name = "http",
@@ -482,7 +434,7 @@ const hub_config_key HUB_CONFIG_LISTEN_KEYS[] = {
     {.name = "tls",
      .kind = HUB_CONFIG_MAP,
      .offset = LISTEN(tls),
-     .keys = TLS_KEYS,
+     .keys = HUB_CONFIG_TLS_KEYS,
      .about = "For https and wss.",
      .schema = "{\"required\":[\"certificate\",\"key\"]}",
      .is_comment = true,

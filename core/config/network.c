@@ -110,7 +110,7 @@ static hub_err check_listener(hub_config *config, const hub_listen_settings *lis
         err = check_pem(listen, "key", listen->tls.key, true, reterr);
     }
     if (err == HUB_OK && !config->settings.auth.required && !listen->insecure &&
-        !hub_config_is_loopback(listen->address)) {
+        !listen->tls.clients.required && !hub_config_is_loopback(listen->address)) {
         err = hub_fail(reterr, HUB_EDENIED,
                        "%s: other machines reach %s, and nobody has to authenticate: make a token "
                        "with `patchbay token new NAME` and name its file (auth: {tokens: FILE}, "

@@ -124,6 +124,9 @@ extern const hub_config_key HUB_CONFIG_ISSUER_KEYS[];
 /* listen.c: where clients reach the hub, and who they must be. */
 hub_err hub_config_read_listens(hub_config_reader *reader, const hub_node *node,
                                 const hub_config_key *key, void *target);
+/* tls.c: whether what a listener (`item`) says of TLS is complete. */
+HUB_MUST_CHECK hub_err hub_config_check_tls(const hub_config_reader *reader, const hub_node *item,
+                                            const hub_tls_settings *tls);
 /* listen_address.c: PORT or ADDRESS:PORT, into the listener's address and port. */
 extern const char HUB_CONFIG_WANTED_ADDRESS[];
 HUB_MUST_CHECK hub_err hub_config_split_address(hub_config_reader *reader, const hub_node *node,

@@ -78,10 +78,20 @@ void hub_identity_unref(hub_identity *identity)
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-bool hub_identity_is_of_token(const hub_identity *identity)
+static bool is_there(const uint8_t digest[HUB_IDENTITY_DIGEST_BYTES])
 {
     static const uint8_t NONE[HUB_IDENTITY_DIGEST_BYTES];
-    return memcmp(identity->credential, NONE, sizeof NONE) != 0;
+    return memcmp(digest, NONE, sizeof NONE) != 0;
+}
+
+bool hub_identity_is_of_token(const hub_identity *identity)
+{
+    return is_there(identity->credential);
+}
+
+bool hub_identity_is_of_certificate(const hub_identity *identity)
+{
+    return is_there(identity->certificate);
 }
 
 static bool are_same_names(const hub_names *a, const hub_names *b)

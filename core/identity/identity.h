@@ -24,7 +24,8 @@ typedef struct hub_identity {
     const char *profile; /* the only profile that it is good for; NULL: any */
     int64_t expires;     /* seconds since 1970; 0: never */
     uint64_t source; /* which settings of an issuer it was judged by (issuer.h); 0: of no issuer */
-    uint8_t credential[HUB_IDENTITY_DIGEST_BYTES]; /* of a token; zeros: of no token */
+    uint8_t credential[HUB_IDENTITY_DIGEST_BYTES];  /* of a token; zeros: of no token */
+    uint8_t certificate[HUB_IDENTITY_DIGEST_BYTES]; /* likewise, of a client's certificate */
 } hub_identity;
 
 /* The scope of those who may see and change what belongs to others. */
@@ -47,8 +48,9 @@ hub_identity *hub_identity_make(const hub_identity *draft);
 hub_identity *hub_identity_ref(hub_identity *identity);
 void hub_identity_unref(hub_identity *identity); /* NULL is fine */
 
-/* Whether a token made it. */
+/* Whether a token made it; whether a client's certificate did. */
 bool hub_identity_is_of_token(const hub_identity *identity);
+bool hub_identity_is_of_certificate(const hub_identity *identity);
 
 /* Whether it says the same in everything but the time when it ends. */
 bool hub_identity_has_same_rights(const hub_identity *a, const hub_identity *b);

@@ -16,6 +16,7 @@ typedef enum hub_auth_result {
     HUB_AUTH_REFUSED,     /* 401 invalid_token */
     HUB_AUTH_LATER,       /* an issuer's: it is being verified */
     HUB_AUTH_UNAVAILABLE, /* 503: nobody can say */
+    HUB_AUTH_UNCERTIFIED, /* 403: the client's certificate is not accepted, or is missing */
 } hub_auth_result;
 
 /* Judge the value of an Authorization header (`authorization` is NULL when there is none) at

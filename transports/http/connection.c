@@ -331,6 +331,7 @@ static void destroy(hub_http_connection *connection)
     free(connection->metadata);
     hub_issuers_leave(&connection->judged);
     hub_identity_unref(connection->identity);
+    hub_identity_unref(connection->shown);
     free(connection);
 }
 

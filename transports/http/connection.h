@@ -37,6 +37,7 @@ struct hub_http_connection {
     hub_deadline deadline;  /* in the list of the server that says what it waits for */
     hub_deadline expiring;  /* while an answer is awaited by a credential that expires */
     hub_identity *identity; /* who has sent it; NULL: nobody was asked. A reference */
+    hub_identity *shown;    /* by its certificate; NULL: none was asked for. A reference */
     struct hub_http_server *server;
     hub_link *link;
     hub_http_connection *next; /* all of the server */

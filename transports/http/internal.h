@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "http/auth.h"
+#include "http/certificates.h"
 #include "http/connection.h"
 #include "http/face_table.h"
 #include "http/failures.h"
@@ -44,6 +45,7 @@ struct hub_http_server {
     hub_http_face_table *faces;
     hub_http_failures *failures;
     hub_issuers *issuers;
+    hub_http_certificates *certificates;
     hub_session_table *sessions;
     struct hub_http_upgraded *upgraded;
     hub_websockets *websockets;

@@ -3,6 +3,7 @@
 
 #include "http/syntax.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- judging --------------------------------------------------------------------------------- */
@@ -30,6 +31,34 @@ static bool may_ask(const hub_http_task *task, hub_str token)
                                     hub_clock_now_ms()) == 0;
 }
 
+/* What the client's certificate says, which is the connection's from now on. */
+static hub_http_shown look_at_certificate(const hub_http_task *task, const char **ret_reason)
+{
+    hub_http_connection *connection = task->connection;
+    hub_identity *shown = NULL;
+    hub_http_shown verdict = hub_http_certificates_judge(
+        task->server->certificates, connection->link,
+        hub_link_is_tls(connection->link) ? time(NULL) : 0, &shown, ret_reason);
+    hub_identity_unref(connection->shown);
+    connection->shown = shown;
+    return verdict;
+}
+
+bool hub_http_is_still_good(const hub_http_server *server, hub_identity **identity,
+                            const hub_identity *shown)
+{
+    return hub_http_certificates_accept(server->certificates, shown) &&
+           (hub_identity_is_of_certificate(*identity)
+                ? hub_http_certificates_accept(server->certificates, *identity)
+                : hub_auth_renew(&server->settings->auth, identity));
+}
+
+int64_t hub_http_end_of(const hub_identity *identity, const hub_identity *shown)
+{
+    int64_t own = identity != NULL ? identity->expires : 0;
+    return shown != NULL && (own == 0 || shown->expires < own) ? shown->expires : own;
+}
+
 hub_auth_result hub_http_judge(const hub_http_task *task, bool may_wait,
                                hub_identity **ret_identity, const char **ret_reason)
 {
@@ -37,7 +66,15 @@ hub_auth_result hub_http_judge(const hub_http_task *task, bool may_wait,
     const hub_str *value = credential_of(task);
     int64_t now = auth->required ? time(NULL) : 0;
     hub_str token;
+    hub_http_shown shown = look_at_certificate(task, ret_reason);
+    if (shown == HUB_HTTP_SHOWN_BAD) {
+        return HUB_AUTH_UNCERTIFIED;
+    }
     *ret_reason = NULL;
+    if (shown == HUB_HTTP_SHOWN_GOOD && (value == NULL || !auth->required)) {
+        *ret_identity = hub_identity_ref(task->connection->shown);
+        return HUB_AUTH_OK;
+    }
     hub_auth_result result = hub_auth_check(auth, value, now, ret_identity);
     if (result != HUB_AUTH_REFUSED || auth->issuer_count == 0 ||
         !hub_auth_read_bearer(*value, &token) || hub_auth_is_own(token) || !may_ask(task, token)) {
@@ -141,6 +178,17 @@ static void add_description(hub_buf *challenge, const char *reason)
     }
 }
 
+/* Another certificate takes another connection. */
+static void refuse_certificate(const hub_http_task *task, const char *reason)
+{
+    static const hub_http_header NONE = {{.ptr = "", .len = 0}, {.ptr = "", .len = 0}};
+    char text[256];
+    (void)snprintf(text, sizeof text, "The client certificate is not accepted: %s.",
+                   reason != NULL ? reason : "it cannot be verified");
+    task->connection->keep_alive = false;
+    hub_http_answer_refusal(task->connection, 403, NONE, text);
+}
+
 static void refuse_with(const hub_http_task *task, int status, const char *error,
                         const char *reason, const char *text)
 {
@@ -171,6 +219,9 @@ void hub_http_refuse_credential(const hub_http_task *task, hub_auth_result resul
         break;
     case HUB_AUTH_REFUSED:
         refuse_with(task, 401, "invalid_token", reason, "The token is not valid.");
+        break;
+    case HUB_AUTH_UNCERTIFIED:
+        refuse_certificate(task, reason);
         break;
     case HUB_AUTH_UNAVAILABLE:
         hub_http_answer_refusal(task->connection, 503,

@@ -122,7 +122,9 @@ void hub_http_sessions_recheck(hub_http_server *server)
     hub_session_entry *next;
     for (hub_session_entry *at = hub_session_table_any(server->sessions); at != NULL; at = next) {
         next = at->hh.next;
-        if (!hub_auth_knows(&server->settings->auth, hub_session_entry_principal(at))) {
+        const char *principal = hub_session_entry_principal(at);
+        if (!hub_auth_knows(&server->settings->auth, principal) &&
+            !hub_http_certificates_know(server->certificates, principal)) {
             hub_http_session_destroy((hub_http_session *)at);
         }
     }

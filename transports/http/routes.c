@@ -164,6 +164,9 @@ static bool authenticate(hub_http_task *task)
         }
         note_failure(task, peer);
     }
+    if (result == HUB_AUTH_UNCERTIFIED) {
+        log_refusal(task, "The client certificate is not accepted.", reason);
+    }
     if (is_bad) {
         log_refusal(task, "The credential is not valid.",
                     reason != NULL && reason[0] != '\0'
@@ -242,7 +245,7 @@ static bool check_local(hub_http_task *task)
     if (!authenticate(task)) {
         return false;
     }
-    if (!task->server->settings->auth.required &&
+    if (!task->server->settings->auth.required && !hub_identity_is_of_certificate(task->identity) &&
         !hub_http_is_loopback(hub_http_connection_peer(task->connection))) {
         return refuse(task, 403, NONE,
                       "This path is for callers on the hub's own machine, or for those with a "

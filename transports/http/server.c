@@ -60,7 +60,8 @@ bool hub_http_is_loopback(const char *address)
 static hub_err check_exposure(const hub_settings *settings, const hub_listen_settings *listen,
                               hub_error *reterr)
 {
-    if (hub_http_is_loopback(listen->address) || settings->auth.required) {
+    if (hub_http_is_loopback(listen->address) || settings->auth.required ||
+        listen->tls.clients.required) {
         return HUB_OK;
     }
     if (!listen->insecure) {
@@ -134,6 +135,7 @@ static void destroy(hub_http_server *server)
     hub_session_table_destroy(server->sessions);
     hub_http_failures_destroy(server->failures);
     hub_issuers_destroy(server->issuers);
+    hub_http_certificates_destroy(server->certificates);
     hub_http_face_table_destroy(server->faces);
     hub_buf_fini(&server->head);
     free(server->spare);
@@ -152,13 +154,24 @@ static hub_err take_faces(hub_http_server *server, const hub_http_home *home, hu
                : err;
 }
 
+/* What goes on by credentials that are none any more ends. */
+static void recheck(void *ctx)
+{
+    hub_http_server *server = ctx;
+    hub_http_sessions_recheck(server);
+    hub_http_connections_recheck(server);
+    hub_http_upgraded_recheck(server);
+}
+
 static hub_err build(hub_http_server *server)
 {
     const hub_net_limits *limits = &server->settings->limits.net;
     server->failures = hub_http_failures_create();
     server->sessions = hub_session_table_create(limits->sessions, limits->sessions_per_principal);
     server->issuers = hub_issuers_create(hub_net_loop(server->net));
-    if (server->failures == NULL || server->sessions == NULL || server->issuers == NULL) {
+    server->certificates = hub_http_certificates_create(hub_net_loop(server->net), recheck, server);
+    if (server->failures == NULL || server->sessions == NULL || server->issuers == NULL ||
+        server->certificates == NULL) {
         return HUB_ENOMEM;
     }
     hub_err err = hub_issuers_configure(server->issuers, &server->settings->auth);
@@ -202,6 +215,7 @@ hub_err hub_http_server_open(const hub_http_home *home, const hub_settings *sett
         destroy(server);
         return err;
     }
+    hub_http_certificates_trust(server->certificates, hub_listener_clients(server->listener));
     if (make_url(server) != HUB_OK) {
         hub_listener_close(server->listener);
         destroy(server);
@@ -233,13 +247,13 @@ hub_err hub_http_server_reload(hub_http_server *server, const hub_settings *sett
     }
     hub_websockets_reload(server->websockets, settings);
     hub_session_table_limit(server->sessions, limits->sessions, limits->sessions_per_principal);
-    hub_http_sessions_recheck(server);
-    hub_http_connections_recheck(server);
-    hub_http_upgraded_recheck(server);
+    if (listen->tls.certificate != NULL && server->listener != NULL) {
+        err = hub_listener_renew(server->listener, &listen->tls, reterr);
+        hub_http_certificates_trust(server->certificates, hub_listener_clients(server->listener));
+    }
+    recheck(server);
     hub_settings_unref(old);
-    return listen->tls.certificate != NULL
-               ? hub_listener_renew(server->listener, &listen->tls, reterr)
-               : HUB_OK;
+    return err;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -2,12 +2,15 @@
 /* From HTTP to WebSocket: the handshake of RFC 6455 section 4.2, after the guards. */
 #include "http/upgrade.h"
 
+#include "http/judge.h"
+
 #include <stdlib.h>
 
 struct hub_http_upgraded {
     hub_http_server *server;
     hub_websocket *websocket;
     hub_identity *identity; /* a reference */
+    hub_identity *shown;    /* by its certificate; NULL: none. A reference */
     struct hub_http_upgraded *next;
     struct hub_http_upgraded *prev;
 };
@@ -26,6 +29,7 @@ static void forget(struct hub_http_upgraded *upgraded)
         upgraded->next->prev = upgraded->prev;
     }
     hub_identity_unref(upgraded->identity);
+    hub_identity_unref(upgraded->shown);
     free(upgraded);
 }
 
@@ -102,7 +106,7 @@ static hub_err open_websocket(const hub_http_task *task, struct hub_http_upgrade
         .profile = profile[0] != '\0' ? profile : NULL,
         .identity = task->identity,
         .listener = task->server,
-        .expires = task->identity->expires,
+        .expires = hub_http_end_of(task->identity, task->connection->shown),
         .key = hub_http_value(task->request, "sec-websocket-key"),
         .offers_mcp =
             hub_http_has_element(task->request, HUB_STR("sec-websocket-protocol"), HUB_STR("mcp")),
@@ -131,6 +135,9 @@ void hub_http_serve_upgrade(const hub_http_task *task)
     }
     *upgraded = (struct hub_http_upgraded){
         .server = server, .identity = hub_identity_ref(task->identity), .next = server->upgraded};
+    if (task->connection->shown != NULL) {
+        upgraded->shown = hub_identity_ref(task->connection->shown);
+    }
     if (server->upgraded != NULL) {
         server->upgraded->prev = upgraded;
     }
@@ -154,8 +161,9 @@ void hub_http_upgraded_close(hub_http_server *server)
 void hub_http_upgraded_recheck(hub_http_server *server)
 {
     for (struct hub_http_upgraded *at = server->upgraded; at != NULL; at = at->next) {
-        bool is_good = hub_auth_renew(&server->settings->auth, &at->identity);
-        hub_websocket_expire(at->websocket, is_good ? at->identity->expires : 1); /* 1: long ago */
+        bool is_good = hub_http_is_still_good(server, &at->identity, at->shown);
+        hub_websocket_expire(at->websocket,
+                             is_good ? hub_http_end_of(at->identity, at->shown) : 1); /* long ago */
     }
 }
 

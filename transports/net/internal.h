@@ -5,6 +5,7 @@
 
 #include "base/cidr.h"
 #include "base/map.h"
+#include "identity/certificate.h"
 #include "net/deadline.h"
 #include "net/net.h"
 
@@ -97,7 +98,10 @@ struct hub_listener {
     hub_net *net;
     hub_listener *next;
     struct lws_vhost *vhost;
-    struct ssl_ctx_st *tls; /* the vhost's; NULL: none */
+    struct ssl_ctx_st *tls;   /* the vhost's; NULL: none */
+    hub_authority *clients;   /* whose certificates clients show; NULL: they are asked for none */
+    uint64_t refused_log_ms;  /* when a refused one was logged last, */
+    unsigned refused_clients; /* … and how many have not been since */
     hub_net_on_link *on_link;
     void *ctx;
     ev_io accept[2]; /* "localhost" has two addresses */
@@ -171,6 +175,11 @@ void net_announced_end(const hub_net *net, const hub_listener *listener); /* all
 /* tls.c */
 HUB_MUST_CHECK hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls,
                                      hub_listener *listener, hub_error *reterr);
+
+/* clients.c */
+HUB_MUST_CHECK hub_err net_clients_take(hub_listener *listener, const hub_tls_settings *tls,
+                                        hub_error *reterr);
+void net_clients_end(hub_listener *listener); /* what the context still refers to */
 
 /* link.c */
 extern const struct lws_protocols NET_PROTOCOLS[];

@@ -10,6 +10,9 @@
 
 #include "base/err.h"
 
+#include <openssl/types.h>
+
+struct stack_st_X509;
 typedef struct hub_link hub_link;
 
 /* What the owner of a link is told. Always from the loop, never from inside a function below. */
@@ -54,5 +57,9 @@ void hub_link_close(hub_link *link, bool flush);
 /* The peer's address without port, for caps and the log; lives as long as the link. */
 const char *hub_link_peer(const hub_link *link);
 bool hub_link_is_tls(const hub_link *link);
+
+/* The certificate that the peer has shown, and what came with it (stack of X509, or NULL); NULL: none.
+ * Borrowed, for as long as the link is open. */
+X509 *hub_link_certificate(const hub_link *link, struct stack_st_X509 **ret_sent);
 
 #endif

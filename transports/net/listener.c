@@ -346,6 +346,8 @@ void hub_listener_close(hub_listener *listener)
     *link = listener->next;
     net_announced_end(listener->net, listener);
     close_sockets(listener);
+    net_clients_end(listener); /* handshakes that have begun go on without it */
+    hub_authority_unref(listener->clients);
     free(listener);
 }
 

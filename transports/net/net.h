@@ -9,6 +9,7 @@
 
 #include "base/budget.h"
 #include "hub/kernel/settings.h"
+#include "identity/certificate.h"
 #include "net/link.h"
 
 #include <ev.h>
@@ -55,7 +56,11 @@ HUB_MUST_CHECK hub_err hub_net_listen(hub_net *net, const hub_listen_settings *s
 /* Accept no more; links that are open stay. NULL is fine. */
 void hub_listener_close(hub_listener *listener);
 
-/* With TLS: read certificate and key anew, for handshakes from now on.
+/* Whose certificates clients are asked for; NULL: for none. Borrowed, until hub_listener_renew. */
+hub_authority *hub_listener_clients(const hub_listener *listener);
+
+/* With TLS: read certificate and key anew, and whose certificates clients show, for handshakes from
+ * now on. The latter is taken over even where the former cannot be.
  * errors:  HUB_EINVAL: those before stay; the text says which and why */
 HUB_MUST_CHECK hub_err hub_listener_renew(hub_listener *listener, const hub_tls_settings *tls,
                                           hub_error *reterr);

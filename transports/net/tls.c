@@ -154,9 +154,11 @@ hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls, hub_listener *l
     if (listener->vhost != NULL && listener->tls != NULL) {
         SSL_CTX_set_info_callback(listener->tls, on_handshake);
     }
-    return listener->vhost != NULL ? HUB_OK
-                                   : hub_fail(reterr, HUB_EINVAL, "tls: %s and %s cannot be used",
-                                              tls->certificate, tls->key);
+    if (listener->vhost == NULL || listener->tls == NULL) {
+        return hub_fail(reterr, HUB_EINVAL, "tls: %s and %s cannot be used", tls->certificate,
+                        tls->key);
+    }
+    return net_clients_take(listener, tls, reterr);
 }
 
 /* A context keeps one certificate of each kind: another kind would stand beside the old one. */
@@ -177,8 +179,12 @@ hub_err hub_listener_renew(hub_listener *listener, const hub_tls_settings *tls, 
     if (trial == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "tls: OpenSSL cannot be set up");
     }
-    hub_err err = listener->tls != NULL ? try_files(tls, reterr)
+    /* Who clients are is taken over whatever becomes of the hub's own certificate. */
+    hub_err err = listener->tls != NULL ? net_clients_take(listener, tls, reterr)
                                         : hub_fail(reterr, HUB_EINVAL, "tls: restart instead");
+    if (err == HUB_OK) {
+        err = try_files(tls, reterr);
+    }
     if (err == HUB_OK) {
         err = try_pair(trial, tls, reterr);
     }

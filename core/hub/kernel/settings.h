@@ -10,6 +10,7 @@
 
 #include "base/cidr.h"
 #include "base/log.h"
+#include "identity/certificate_settings.h"
 #include "identity/credentials.h"
 #include "identity/rules.h"
 #include "tools/rules.h"
@@ -139,6 +140,7 @@ typedef struct hub_tls_settings {
     const char *certificate; /* PEM file, the chain; NULL: no TLS */
     const char *key;         /* PEM file */
     const char *min_version; /* "1.2" or "1.3" */
+    hub_client_certificates clients;
 } hub_tls_settings;
 
 typedef enum hub_listen_kind {

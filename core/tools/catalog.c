@@ -136,6 +136,26 @@ static hub_str string_or_none(hub_str value)
     return hub_json_type_of(value) == HUB_JSON_STRING ? value : HUB_STR_EMPTY;
 }
 
+/* Whether a tool with that `visibility` is for apps, and for no model. Without one it is for both.
+ * spec: MCP Apps 2026-01-26, Tool Visibility */
+static bool is_for_apps(hub_str visibility)
+{
+    hub_json_iter it = hub_json_iterate(visibility);
+    hub_str key;
+    hub_str who;
+    bool has_app = false;
+    while (hub_json_type_of(visibility) == HUB_JSON_ARRAY && hub_json_next(&it, &key, &who)) {
+        if (hub_json_type_of(who) != HUB_JSON_STRING) {
+            continue;
+        }
+        if (hub_json_string_is(who, HUB_STR("model"))) {
+            return false;
+        }
+        has_app = has_app || hub_json_string_is(who, HUB_STR("app"));
+    }
+    return has_app;
+}
+
 /* What the hub reads of a tool besides its name: hints, tags, category. Returns why the tool is not
  * usable, or NULL. */
 static const char *read_traits(hub_item *tool, const wanted_member members[TOOL_MEMBERS])
@@ -148,19 +168,22 @@ static const char *read_traits(hub_item *tool, const wanted_member members[TOOL_
         [UI] = {.key = "ui"},
         [UI_URI] = {.key = "ui/resourceUri"},
     };
-    wanted_member ui = {.key = "resourceUri"};
+    wanted_member ui[] = {{.key = "resourceUri"}, {.key = "visibility"}};
     if (!read_members(members[ANNOTATIONS].value, hints, HINT_MEMBERS) ||
         !read_members(members[META].value, meta, META_MEMBERS) ||
-        !read_members(meta[UI].value, &ui, 1)) {
+        !read_members(meta[UI].value, ui, 2)) {
         return "a hint, its tags, its category or its user interface occur twice";
     }
-    tool->ui_uris[0] = string_or_none(ui.value);
+    tool->ui_uris[0] = string_or_none(ui[0].value);
     tool->ui_uris[1] = string_or_none(meta[UI_URI].value);
     if (hub_json_type_of(hints[READ_ONLY].value) == HUB_JSON_TRUE) {
         tool->hints |= HUB_TOOL_READ_ONLY;
     }
     if (hub_json_type_of(hints[DESTRUCTIVE].value) == HUB_JSON_FALSE) {
         tool->hints |= HUB_TOOL_NOT_DESTRUCTIVE;
+    }
+    if (is_for_apps(ui[1].value)) {
+        tool->hints |= HUB_TOOL_FOR_APPS;
     }
     if (hub_json_type_of(meta[TAGS].value) == HUB_JSON_ARRAY) {
         tool->tags_json = meta[TAGS].value;

@@ -27,6 +27,8 @@ typedef enum hub_kind {
 /* hub_item.hints: what the annotations state (MCP server/tools, ToolAnnotations). */
 #define HUB_TOOL_READ_ONLY       0x1u /* readOnlyHint: true */
 #define HUB_TOOL_NOT_DESTRUCTIVE 0x2u /* destructiveHint: false; absent means it may destroy */
+/* … and `_meta.ui.visibility` (MCP Apps): it is for apps, and models do not see it. */
+#define HUB_TOOL_FOR_APPS 0x4u
 
 /* Where a tool may name its user interface: `_meta.ui.resourceUri`, and `_meta["ui/resourceUri"]`
  * of older ones (MCP Apps). */

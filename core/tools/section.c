@@ -106,6 +106,8 @@ static hub_err make_entries(hub_section *section, const hub_section_plan *plan)
         hub_mask_set(section->named, i);
         section->named_count++;
         section->mapped_count += form == HUB_FORM_MAPPED;
+        section->has_app_tools =
+            section->has_app_tools || (entry->item->hints & HUB_TOOL_FOR_APPS) != 0;
     }
     return names.failed;
 }

@@ -69,6 +69,7 @@ struct hub_section {
     size_t mapped_count; /* … of them, in the form HUB_FORM_MAPPED */
     uint8_t *forms;      /* hub_form of each entry */
     uint64_t *named;     /* a bit for each entry that has a name */
+    bool has_app_tools;  /* some are for apps, and no model sees them (HUB_TOOL_FOR_APPS) */
     uint8_t valid;       /* revisions in which all that have a name may be listed as they are */
     hub_section_validity *validity; /* of each entry; NULL: all are valid in all revisions */
     hub_section_output *outputs;    /* in order of entries … */

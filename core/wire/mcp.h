@@ -81,4 +81,10 @@ hub_str hub_level_json(int level);
 /* The extension that 2026-07-28 has for tasks; 2025-11-25 has them in its core. */
 #define HUB_EXTENSION_TASKS HUB_META_PREFIX "tasks"
 
+/* Skills have methods of their own: whoever declares it has them. */
+#define HUB_EXTENSION_SKILLS HUB_META_PREFIX "skills"
+
+/* MCP Apps: views that servers bring, which clients with this extension show. */
+#define HUB_EXTENSION_APPS HUB_META_PREFIX "ui"
+
 #endif

@@ -36,6 +36,13 @@ static bool has_extension(const hub_source *const *sources, size_t count, hub_st
     return false;
 }
 
+/* Those with methods that the hub does not pass on, or that it answers for itself. */
+static bool is_not_handed_on(hub_str raw_key)
+{
+    return hub_json_string_is(raw_key, HUB_STR(HUB_EXTENSION_TASKS)) ||
+           hub_json_string_is(raw_key, HUB_STR(HUB_EXTENSION_SKILLS));
+}
+
 static void add_extensions(totals *sum, const hub_source *const *sources, size_t at)
 {
     const hub_toolset *toolset = sources[at]->owner;
@@ -43,8 +50,7 @@ static void add_extensions(totals *sum, const hub_source *const *sources, size_t
     hub_str value;
     hub_json_iter it = hub_json_iterate(hub_toolset_capabilities(toolset)->extensions);
     while (hub_json_next(&it, &key, &value)) {
-        if (!hub_json_string_is(key, HUB_STR(HUB_EXTENSION_TASKS)) &&
-            !has_extension(sources, at, key)) {
+        if (!is_not_handed_on(key) && !has_extension(sources, at, key)) {
             hub_json_add_comma(&sum->extensions);
             hub_buf_add(&sum->extensions, key);
             hub_buf_add_char(&sum->extensions, ':');

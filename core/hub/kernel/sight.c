@@ -65,6 +65,11 @@ bool hub_sight_has(hub_sight sight, const hub_item *item)
     return (item->valid_without_output & HUB_REVISION_BIT(sight.revision)) != 0;
 }
 
+bool hub_sight_tells_of(hub_sight sight, const hub_item *item)
+{
+    return hub_sight_has(sight, item) && (item->hints & HUB_TOOL_FOR_APPS) == 0;
+}
+
 const hub_entry *hub_sight_find(hub_sight sight, hub_kind kind, hub_str exposed)
 {
     return hub_exposure_find(sight.exposure, sight.revision, kind, exposed);

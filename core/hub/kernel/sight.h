@@ -45,6 +45,9 @@ uint64_t hub_sight_serial(hub_sight sight, hub_kind kind);
 /* Whether an item may be listed for the client, if its toolset is active. */
 bool hub_sight_has(hub_sight sight, const hub_item *item);
 
+/* The same, for what a model is to read: tools for apps alone are left out. */
+bool hub_sight_tells_of(hub_sight sight, const hub_item *item);
+
 /* The entry that the client calls so, or NULL; borrowed until the next change. */
 const hub_entry *hub_sight_find(hub_sight sight, hub_kind kind, hub_str exposed);
 

@@ -100,6 +100,40 @@ static void respond_page(const hub_request *request, hub_kind kind, const hub_sh
     hub_shown_page_fini(&page);
 }
 
+/* Whether there are tools in the list that are for apps alone. */
+static bool has_app_tools(const hub_shown *listed)
+{
+    bool has = false;
+    for (size_t i = 0; !has && i < listed->part_count; i++) {
+        has = listed->parts[i]->section != NULL && listed->parts[i]->section->has_app_tools;
+    }
+    return has;
+}
+
+static bool is_for_models(void *ctx, const hub_entry *entry)
+{
+    (void)ctx;
+    return (entry->item->hints & HUB_TOOL_FOR_APPS) == 0;
+}
+
+/* A client that shows apps lists all, and knows which ones its model may see. One that does not has
+ * no use for tools for apps: they stay out of what is its model's list.
+ * spec: MCP Apps 2026-01-26, Tool Visibility, Client<>Server Capability Negotiation */
+static hub_err leave_out_app_tools(const hub_request *request, hub_shown **listed)
+{
+    hub_str extensions = hub_json_get(request->context.capabilities, HUB_STR("extensions"));
+    if (hub_json_get(extensions, HUB_STR(HUB_EXTENSION_APPS)).len > 0) {
+        return HUB_OK;
+    }
+    hub_shown *narrowed = NULL;
+    hub_err err = hub_shown_narrow(*listed, is_for_models, NULL, &narrowed);
+    if (err == HUB_OK) {
+        hub_shown_unref(*listed);
+        *listed = narrowed;
+    }
+    return err;
+}
+
 void hub_listing_respond(const hub_request *request, hub_kind kind)
 {
     hub_sight sight = hub_request_sight(request);
@@ -112,6 +146,14 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
     }
     if (request->message->at[HUB_M_CURSOR].len == 0) { /* not of parts of another list */
         hub_access_note_told(request->session, kind, listed);
+    }
+    if (kind == HUB_KIND_TOOL && has_app_tools(listed)) {
+        err = leave_out_app_tools(request, &listed);
+    }
+    if (err != HUB_OK) {
+        hub_shown_unref(listed);
+        hub_respond_refusal(request, err);
+        return;
     }
     respond_page(request, kind, hub_shown_in(listed, sight.revision));
     hub_shown_unref(listed);

@@ -39,13 +39,14 @@ static void add_trouble(const hub_toolset *toolset, bool active, hub_buf *out)
 static bool has_tool(const hub_meta_page *asked, const hub_shown_part *tools, size_t at)
 {
     return hub_mask_has(tools->bits, at) &&
-           hub_sight_has(asked->sight, tools->section->entries[at].item);
+           hub_sight_tells_of(asked->sight, tools->section->entries[at].item);
 }
 
 static size_t count_tools(const hub_meta_page *asked, const hub_shown_part *tools)
 {
     size_t count = 0;
-    if (tools->section == NULL || tools->section->validity == NULL) {
+    if (tools->section == NULL ||
+        (tools->section->validity == NULL && !tools->section->has_app_tools)) {
         return tools->count; /* all are of every revision */
     }
     for (size_t i = 0; tools->bits != NULL && i < tools->section->count; i++) {
@@ -283,7 +284,8 @@ static void list_tools(hub_meta_page *asked)
     for (const hub_entry *entry = hub_shown_next(tools, &at);
          entry != NULL && hub_meta_page_goes_to(asked, entry->canonical);
          entry = hub_shown_next(tools, &at)) {
-        if (hub_meta_page_matches_tool(asked, entry, &scratch)) {
+        if (hub_sight_tells_of(asked->sight, entry->item) &&
+            hub_meta_page_matches_tool(asked, entry, &scratch)) {
             hub_meta_page_entry(asked);
             hub_json_add_string(asked->out, entry->exposed);
         }

@@ -74,7 +74,7 @@ static const hub_entry *find_now(const search *asked, hub_str toolset, hub_str n
     }
     size_t at = hub_section_find_own(part.section, name);
     if (at == part.section->count || !hub_mask_has(part.bits, at) ||
-        !hub_sight_has(asked->sight, part.section->entries[at].item)) {
+        !hub_sight_tells_of(asked->sight, part.section->entries[at].item)) {
         return NULL;
     }
     *ret_section = part.section;

@@ -48,7 +48,7 @@ static void add_tool(discovery *all, const hub_shown_part *tools, const hub_entr
 static bool is_for_caller(const discovery *all, const hub_shown_part *tools, size_t at)
 {
     return hub_mask_has(tools->bits, at) &&
-           hub_sight_has(all->page.sight, tools->section->entries[at].item);
+           hub_sight_tells_of(all->page.sight, tools->section->entries[at].item);
 }
 
 static void add_toolset(discovery *all, hub_toolset *toolset)

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "cli/call_arguments.h"
 #include "cli/missing.h"
 #include "hub/report/describe.h"
 #include "wire/json.h"
@@ -31,9 +32,25 @@ bool cli_read_word(const char *word, hub_buf *out)
     return hub_buf_ok(out);
 }
 
-/* The arguments as one JSON object, checked. */
+/* The arguments as one JSON object, checked; the empty text where they are words that the tool's
+ * schema decides on. */
 static int read_arguments(const cli_options *options, hub_buf *out, hub_str *ret_json)
 {
+    hub_error wrong = {.code = HUB_OK};
+    if (options->argument_count > 1 && cli_is_argument(options->arguments[1])) {
+        hub_err err = cli_make_arguments(&options->arguments[1], options->argument_count - 1,
+                                         HUB_STR_EMPTY, out, &wrong);
+        if (err != HUB_OK) {
+            cli_complain("%s", wrong.text);
+        }
+        hub_buf_clear(out);
+        *ret_json = HUB_STR_EMPTY;
+        return err == HUB_OK ? EXIT_OK : EXIT_USAGE;
+    }
+    if (options->argument_count > 2) {
+        cli_complain("\"%s\" is one argument too many", options->arguments[2]);
+        return EXIT_USAGE;
+    }
     const char *word = options->argument_count > 1 ? options->arguments[1] : "{}";
     hub_error why = {.code = HUB_OK};
     if (!cli_read_word(word, out)) {
@@ -111,6 +128,36 @@ static bool is_known(void *ctx)
                                 hub_str_of(tool->options->arguments[0]), &tool->name);
 }
 
+/* The inputSchema of a tool, of the list of all; the empty text: it is not there. Into `list`. */
+static hub_str find_schema(cli_local *local, hub_str name, hub_buf *list)
+{
+    hub_str key;
+    hub_str tool;
+    if (cli_collect_tools(local, list) != EXIT_OK) {
+        return HUB_STR_EMPTY;
+    }
+    hub_json_iter it = hub_json_iterate(hub_buf_str(list));
+    while (hub_json_next(&it, &key, &tool)) {
+        if (hub_json_string_is(hub_json_get(tool, HUB_STR("name")), name)) {
+            return hub_json_get(tool, HUB_STR("inputSchema"));
+        }
+    }
+    return HUB_STR_EMPTY;
+}
+
+/* Words of the command line as the tool wants them; they were looked at before. */
+static void add_words(const cli_options *options, cli_local *local, hub_str name, hub_buf *params)
+{
+    hub_buf list;
+    hub_error ignored = {.code = HUB_OK};
+    hub_buf_init(&list, SIZE_MAX / 4);
+    hub_str schema = find_schema(local, name, &list);
+    hub_err err = cli_make_arguments(&options->arguments[1], options->argument_count - 1, schema,
+                                     params, &ignored);
+    (void)err; /* what cannot be held is seen when the request is made */
+    hub_buf_fini(&list);
+}
+
 static int run_call(const cli_options *options, cli_local *local, hub_str arguments)
 {
     hub_buf params;
@@ -126,9 +173,12 @@ static int run_call(const cli_options *options, cli_local *local, hub_str argume
     }
     hub_buf_add(&params, HUB_STR("{\"name\":"));
     hub_json_add_string(&params, hub_buf_str(&tool.name));
-    hub_buf_fini(&tool.name);
     hub_buf_add(&params, HUB_STR(",\"arguments\":"));
     hub_buf_add(&params, arguments);
+    if (arguments.len == 0) {
+        add_words(options, local, hub_buf_str(&tool.name), &params);
+    }
+    hub_buf_fini(&tool.name);
     hub_buf_add_char(&params, '}');
     bool good = cli_local_request(local, "tools/call", hub_buf_str(&params), &json);
     hub_buf_fini(&params);
@@ -150,10 +200,14 @@ static int run_call(const cli_options *options, cli_local *local, hub_str argume
 int cli_call(cli_options *options)
 {
     if (options->from != NULL) {
+        if (options->argument_count > 1) {
+            cli_complain("\"%s\" is one argument too many", options->arguments[1]);
+            return EXIT_USAGE;
+        }
         return cli_call_block(options);
     }
     if (options->argument_count == 0) {
-        cli_complain("no tool to call; usage: patchbay call TOOL [JSON|-]");
+        cli_complain("no tool to call; usage: patchbay call TOOL [JSON|-|NAME=VALUE...]");
         return EXIT_USAGE;
     }
     hub_buf text;

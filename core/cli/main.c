@@ -27,8 +27,10 @@ const cli_command CLI_COMMANDS[] = {
      "Unix sockets first, then HTTP addresses, until a hub answers. Exit code: 0 when no toolset\n"
      "has failed, 1 when one has, 3 when no hub answers.",
      0, cli_status},
-    {"call", "TOOL [JSON|-] [--json] [OPTION]...",
+    {"call", "TOOL [JSON|-|NAME=VALUE...] [--json] [OPTION]...",
      "Call one tool and print its result; '-' reads the arguments from stdin.",
+     "NAME=VALUE is text, or what the tool's schema wants instead, where VALUE is that: a number,\n"
+     "true, a list. NAME:=JSON is JSON whatever the schema says.\n"
      "With --from the argument is the block by which a model asks for the call (anthropic: "
      "tool_use;\n"
      "openai: an entry of tool_calls, or a function_call), from stdin unless it is given, and what "
@@ -36,7 +38,7 @@ const cli_command CLI_COMMANDS[] = {
      "printed is the block that answers it. Exit code: 6 when the tool reports an error, or there "
      "is\n"
      "no such tool.",
-     2, cli_call},
+     CLI_MAX_LIST, cli_call},
     {"export", "--format FORMAT [--strict] [OPTION]...",
      "Print the tools as another API takes them.",
      "What that API does not obey in a tool's schema, or has no place for, is told once per tool "

@@ -194,6 +194,25 @@ class Call(HubTest):
         self.assertEqual(done.returncode, OK, done.stderr)
         self.assertEqual(json.loads(done.stdout)["structuredContent"]["arguments"], {"from": "stdin"})
 
+    def test_arguments_as_words(self):
+        """Text, unless the schema wants something else and that is it; ":=" is JSON."""
+        schema = {"type": "object", "properties": {
+            "n": {"type": "integer"}, "s": {"type": "string"}, "b": {"type": "boolean"}, "l": {"type": "array"},
+            "o": {"type": ["object", "null"]}, "either": {"type": ["string", "number"]}}}
+        toolsets = {"alpha": fixture({"name": "one", "inputSchema": schema})}
+
+        def arguments(*words, code=OK):
+            done = self.cli("call", "alpha__one", *words, "--json", toolsets=toolsets)
+            self.assertEqual(done.returncode, code, done.stderr)
+            return json.loads(done.stdout)["structuredContent"]["arguments"] if code == OK else done.stderr
+
+        self.assertEqual(arguments("n=3", "s=3", "b=true", "l=[1,2]", "o=null", "either=4", "x=5", "y:=[6]", "u=a=b"), {
+            "n": 3, "s": "3", "b": True, "l": [1, 2], "o": None, "either": "4", "x": "5", "y": [6], "u": "a=b"})
+        self.assertEqual(arguments("s=", "x=ä b"), {"s": "", "x": "ä b"})
+        for words, saying in ((("s=1", "s=2"), "s is given twice"), (("y:={",), "y: what follows"), (("s=1", "two"), '"two"'),
+                              (("{}", "s=1"), "too many"), (("=1",), "not JSON")):
+            self.assertIn(saying, arguments(*words, code=USAGE))
+
     def test_without_arguments(self):
         self.assertEqual(self.cli("call", "alpha__one", toolsets=TOOLSETS).returncode, OK)
 

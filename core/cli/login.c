@@ -84,7 +84,6 @@ static void on_end(void *ctx, hub_err err, const char *why)
     at->wait = NULL;
     at->err = err;
     (void)snprintf(at->why, sizeof at->why, "%s", why);
-    ev_break(at->loop, EVBREAK_ALL);
 }
 
 static hub_err open_logins(work *at, hub_error *reterr)
@@ -202,7 +201,9 @@ static int run(work *at, const char *key, bool is_logout)
     }
     int status;
     if (err == HUB_OK) {
-        (void)ev_run(at->loop, 0);
+        while (at->wait != NULL) {
+            (void)ev_run(at->loop, EVRUN_ONCE);
+        }
         status = finish(at, key, is_logout);
     } else {
         cli_complain("%s", why.text[0] != '\0' ? why.text : hub_err_text(err));

@@ -182,6 +182,7 @@ static void take(visitor *one)
     ev_io_stop(one->loopback->loop, &one->watcher);
     ev_io_set(&one->watcher, one->fd, EV_WRITE);
     ev_io_start(one->loopback->loop, &one->watcher);
+    give(one); /* at once: the process may end with the login */
 }
 
 static void on_ready(struct ev_loop *loop, ev_io *watcher, int events)

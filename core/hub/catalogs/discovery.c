@@ -328,7 +328,9 @@ void hub_discovery_want(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_di
 
 void hub_discovery_try(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_discovery_run *run)
 {
-    add_waiter(toolset, waiter);
+    if (waiter != NULL) {
+        add_waiter(toolset, waiter);
+    }
     if (hub_catalogs_of(toolset)->discovery == NULL) {
         ask(toolset, run, CALLED);
     }

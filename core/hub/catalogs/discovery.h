@@ -65,7 +65,7 @@ const char *hub_discovery_failure(const hub_toolset *toolset);
 bool hub_discovery_has_failed(const hub_toolset *toolset);
 
 /* Somebody has named the toolset: its server is asked now, also one that has failed and is not tried
- * again yet, and `waiter` is told. What is known of it stays until then. */
+ * again yet, and `waiter` (may be NULL) is told. What is known of it stays until then. */
 void hub_discovery_try(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_discovery_run *run);
 
 /* Have the catalog asked for, if it is not known, and tell `waiter` (may be NULL). It is told

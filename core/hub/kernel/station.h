@@ -127,6 +127,10 @@ struct hub_station {
      * with that next. HUB_GO_ON, or HUB_ANSWERED. Told as `end` is. */
     hub_verdict (*client_returns)(struct hub_call *call);
 
+    /* A call names something of a toolset that could not be asked whether it has it. HUB_GO_ON (it is
+     * told why), or HUB_ANSWERED. */
+    hub_verdict (*toolset_is_silent)(struct hub_call *call, const struct hub_toolset *toolset);
+
     /* Progress of a call is about to be told to its client, which is there: the params may be
      * replaced by others in `text`, which is initialised and empty. Empty: it is not told. */
     void (*progress)(struct hub_call *call, hub_str *params, hub_buf *text);

@@ -7,6 +7,8 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/session.h"
 #include "hub/login/logins.h"
+#include "wire/errors.h"
+#include "wire/input_request.h"
 #include "wire/json.h"
 
 #include <inttypes.h>
@@ -56,21 +58,108 @@ static void add_id(hub_buf *out, const hub_call *call)
     hub_buf_printf(out, "\"elicitationId\":\"patchbay-login-%" PRIu64 "\"", hub_call_id(call));
 }
 
-static int32_t ask(hub_binding *binding, const hub_call *call, const char *link)
+/* What a client is told that cannot send its user anywhere. */
+static void add_advice(hub_buf *text, const hub_toolset *toolset, const hub_call *call,
+                       const char *link)
+{
+    const char *key = hub_toolset_key(toolset);
+    hub_buf_printf(text, "toolset \"%s\" wants a login: ", key);
+    if (may_log_in(call)) {
+        hub_buf_printf(text, "open %s and call again, or run `patchbay login %s`", link, key);
+    } else {
+        hub_buf_printf(text, "whoever runs the hub has to run `patchbay login %s`", key);
+    }
+}
+
+static void tell(hub_binding *binding, hub_call *call, const char *link)
+{
+    hub_buf text;
+    hub_buf_init(&text, QUESTION_BYTES);
+    add_advice(&text, hub_binding_toolset(binding), call, link);
+    hub_call_abort(call, PATCHBAY_UNAVAILABLE, hub_buf_str(&text));
+    hub_buf_wipe(&text);
+}
+
+/* ---- calls that nobody works on yet ---------------------------------------------------------- */
+
+/* What a client is to send its user to: params of elicitation/create. */
+static void add_params(hub_buf *out, const hub_toolset *toolset, const hub_call *call,
+                       const char *link)
 {
     hub_buf message;
-    hub_buf params;
     hub_buf_init(&message, QUESTION_BYTES);
-    hub_buf_init(&params, QUESTION_BYTES);
     hub_buf_printf(&message, "The server of the toolset \"%s\" wants you to log in.",
-                   hub_toolset_key(hub_binding_toolset(binding)));
-    hub_buf_add(&params, HUB_STR("{\"mode\":\"url\",\"message\":"));
-    hub_json_add_string(&params, hub_buf_str(&message));
-    hub_buf_add(&params, HUB_STR(",\"url\":"));
-    hub_json_add_string(&params, hub_str_of(link));
-    hub_buf_add_char(&params, ',');
-    add_id(&params, call);
-    hub_buf_add_char(&params, '}');
+                   hub_toolset_key(toolset));
+    hub_buf_add(out, HUB_STR("{\"mode\":\"url\",\"message\":"));
+    hub_json_add_string(out, hub_buf_str(&message));
+    hub_buf_add(out, HUB_STR(",\"url\":"));
+    hub_json_add_string(out, hub_str_of(link));
+    hub_buf_add_char(out, ',');
+    add_id(out, call);
+    hub_buf_add_char(out, '}');
+    hub_buf_fini(&message);
+}
+
+/* Answer it at once, for it to be made again: with URLElicitationRequiredError to a client of
+ * 2025-11-25, and with what stands for that in 2026-07-28. */
+static void finish_with_link(hub_call *call, const hub_toolset *toolset, const char *link)
+{
+    bool is_modern = hub_call_context(call)->era == HUB_ERA_MODERN;
+    hub_buf text;
+    hub_buf_init(&text, QUESTION_BYTES);
+    if (is_modern) {
+        hub_buf_add(&text, HUB_STR("{\"resultType\":\"input_required\",\"inputRequests\":{"
+                                   "\"patchbay-login\":{\"method\":\"elicitation/create\","
+                                   "\"params\":"));
+        add_params(&text, toolset, call, link);
+        hub_buf_add(&text, HUB_STR("}}}"));
+    } else {
+        hub_buf_printf(&text,
+                       "{\"code\":%d,\"message\":\"the user must log in first\",\"data\":{"
+                       "\"elicitations\":[",
+                       HUB_RPC_URL_ELICITATION);
+        add_params(&text, toolset, call, link);
+        hub_buf_add(&text, HUB_STR("]}}"));
+    }
+    const hub_outcome outcome = {.status = is_modern ? PATCHBAY_RESULT : PATCHBAY_RPC_ERROR,
+                                 .json = hub_buf_str(&text),
+                                 .has_type = is_modern};
+    if (hub_buf_ok(&text)) {
+        hub_call_finish(call, &outcome);
+    } else {
+        hub_call_refuse_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
+    }
+    hub_buf_wipe(&text);
+}
+
+hub_verdict hub_login_answer(hub_call *call, const hub_toolset *toolset)
+{
+    static const hub_input_request BY_URL = {.kind = HUB_INPUT_ELICITATION, .is_url = true};
+    const char *link = hub_logins_link(toolset);
+    if (link == NULL) {
+        return HUB_GO_ON;
+    }
+    const hub_request_context *context = hub_call_context(call);
+    if (may_log_in(call) &&
+        hub_input_request_fits(&BY_URL, context->revision, context->capabilities)) {
+        finish_with_link(call, toolset, link);
+        return HUB_ANSWERED;
+    }
+    hub_buf text;
+    hub_buf_init(&text, QUESTION_BYTES);
+    add_advice(&text, toolset, call, link);
+    hub_call_refuse(call, PATCHBAY_UNAVAILABLE, hub_buf_str(&text));
+    hub_buf_wipe(&text);
+    return HUB_ANSWERED;
+}
+
+/* ---- calls that a proxy has ------------------------------------------------------------------ */
+
+static int32_t ask(hub_binding *binding, const hub_call *call, const char *link)
+{
+    hub_buf params;
+    hub_buf_init(&params, QUESTION_BYTES);
+    add_params(&params, hub_binding_toolset(binding), call, link);
     const patchbay_question question = {
         .struct_size = sizeof question,
         .key = KEY,
@@ -82,24 +171,7 @@ static int32_t ask(hub_binding *binding, const hub_call *call, const char *link)
     int32_t result =
         hub_buf_ok(&params) ? hub_ask(binding, hub_call_id(call), &question) : PATCHBAY_ENOMEM;
     hub_buf_wipe(&params);
-    hub_buf_fini(&message);
     return result;
-}
-
-/* A client that cannot send its user anywhere is told where to. */
-static void tell(hub_binding *binding, hub_call *call, const char *link)
-{
-    const char *key = hub_toolset_key(hub_binding_toolset(binding));
-    hub_buf text;
-    hub_buf_init(&text, QUESTION_BYTES);
-    hub_buf_printf(&text, "toolset \"%s\" wants a login: ", key);
-    if (may_log_in(call)) {
-        hub_buf_printf(&text, "open %s and call again, or run `patchbay login %s`", link, key);
-    } else {
-        hub_buf_printf(&text, "whoever runs the hub has to run `patchbay login %s`", key);
-    }
-    hub_call_abort(call, PATCHBAY_UNAVAILABLE, hub_buf_str(&text));
-    hub_buf_wipe(&text);
 }
 
 bool hub_login_ask_client(hub_binding *binding, hub_call *call, const char *link)

@@ -16,6 +16,10 @@ typedef struct login_asked {
  * cannot be asked, and the call is over if it is a client's, with an error that says what to do. */
 bool hub_login_ask_client(hub_binding *binding, hub_call *call, const char *link);
 
+/* Answer a call of a toolset that cannot be reached before somebody has logged in: with the link, where its
+ * client may have it. HUB_GO_ON: that is not why, and nothing happens. */
+hub_verdict hub_login_answer(hub_call *call, const hub_toolset *toolset);
+
 /* Nobody has to log in any more: take back what the clients of these calls were asked. */
 void hub_login_ask_no_more(hub_binding *binding);
 

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "hub/catalogs/discovery.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/way.h"
@@ -269,8 +270,12 @@ static void on_change(void *ctx, hub_login *login)
         hub_log(HUB_LOG_INFO, "login.token", HUB_F_TEXT("toolset", hub_toolset_key(toolset)));
     }
     hub_binding *binding = hub_toolset_binding(toolset);
-    if (binding != NULL && hub_binding_instance(binding) != NULL) {
-        hub_instance_login_changed(hub_binding_instance(binding));
+    if (binding == NULL || hub_binding_instance(binding) == NULL) {
+        return;
+    }
+    hub_instance_login_changed(hub_binding_instance(binding));
+    if (hub_login_header(login, &generation).len > 0 && hub_discovery_has_failed(toolset)) {
+        hub_discovery_try(toolset, NULL, NULL); /* calls that come now wait for what it says */
     }
 }
 
@@ -360,10 +365,15 @@ static void end_hub(hub_orchestrator *hub)
     part_of(hub)->logins = NULL;
 }
 
-static bool wants_toolset(const hub_toolset *toolset)
+const char *hub_logins_link(const hub_toolset *toolset)
 {
     const hub_login *login = of(toolset)->login;
-    return login != NULL && hub_login_link(login) != NULL;
+    return login != NULL ? hub_login_link(login) : NULL;
+}
+
+static bool wants_toolset(const hub_toolset *toolset)
+{
+    return hub_logins_link(toolset) != NULL;
 }
 
 /* The user of a call that comes while somebody has to log in is asked; the call goes on then, since its
@@ -395,6 +405,7 @@ const hub_station HUB_LOGINS_STATION = {
               [HUB_PART_CALL] = sizeof(login_asked)},
     .wants_toolset = wants_toolset,
     .hand_over = hand_over,
+    .toolset_is_silent = hub_login_answer,
     .hub_ends = stop_hub,
     .hub_drops = end_hub,
     .toolset_tuned = forget_login,

@@ -22,6 +22,9 @@ extern const hub_station HUB_LOGINS_STATION;
 /* Of hub_instance_events; the context is the binding. */
 extern const hub_instance_logins HUB_BINDING_LOGINS;
 
+/* Where the user of its server has to log in; NULL: nobody has to now. */
+const char *hub_logins_link(const hub_toolset *toolset);
+
 /* A binding is gone. */
 void hub_logins_forget_binding(hub_binding *binding);
 

@@ -7,6 +7,7 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
+#include "hub/kernel/station.h"
 #include "hub/kernel/toolset.h"
 
 enum {
@@ -20,6 +21,7 @@ typedef struct silence {
     hub_buf text;
     size_t told;
     int32_t status;
+    const hub_toolset *first;
 } silence;
 
 static void on_silent(void *ctx, const hub_toolset *toolset, const char *reason, int32_t status)
@@ -28,7 +30,21 @@ static void on_silent(void *ctx, const hub_toolset *toolset, const char *reason,
     hub_buf_printf(&all->text, "%stoolset \"%s\": %s", all->told > 0 ? "; " : "",
                    hub_toolset_key(toolset), reason);
     all->status = all->told == 0 || all->status == status ? status : PATCHBAY_UNAVAILABLE;
+    all->first = all->told == 0 ? toolset : all->first;
     all->told++;
+}
+
+/* Whether a station knows better what to say. */
+static bool is_answered(hub_call *call, const silence *all)
+{
+    for (size_t row = 0; all->told == 1 && row < hub_stations_count(); row++) {
+        const hub_station *station = hub_stations_at(row);
+        if (station->toolset_is_silent != NULL &&
+            station->toolset_is_silent(call, all->first) == HUB_ANSWERED) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* A failure that the hub words itself: of the closed set. */
@@ -47,7 +63,9 @@ static void respond_silent(const hub_request *request, hub_kind kind, const sile
     }
     hub_request_refuse(request);
     hub_call_set_of_tool(call, kind == HUB_KIND_TOOL, true);
-    hub_call_refuse(call, status_of(all->status), hub_buf_str(&all->text));
+    if (!is_answered(call, all)) {
+        hub_call_refuse(call, status_of(all->status), hub_buf_str(&all->text));
+    }
 }
 
 /* ---- whose toolset is off -------------------------------------------------------------------- */

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A call that needs a login asks its own user, or says where to go; and goes on when the login is done.
+
+MCP 2025-11-25 and 2026-07-28 client/elicitation (URL mode); 2026-07-28 basic/authorization, Step-Up Authorization Flow.
+"""
+
+import re
+
+from login import URLS, LoginTest
+from login_server import browse
+from mcp import LegacyClient, ModernClient, main
+
+
+class Asked(LoginTest):
+    def asked(self, client, since):
+        question = client.hub.wait_for(lambda m: m.method == "elicitation/create", "the question", since)
+        self.assertEqual(question.params["mode"], "url")
+        return question
+
+    def known(self, upstream, auth, make=LegacyClient):
+        """A client that can be sent to URLs, of a hub that knows the server's tools and has lost its tokens."""
+        toolsets = self.toolsets(upstream)
+        self.log_in(toolsets)
+        client = make(self.hub(toolsets=toolsets), capabilities=URLS)
+        client.call("up__echo").result
+        auth.tokens.clear()
+        auth.refresh_tokens.clear()
+        return client
+
+    def test_a_legacy_client_that_can_be_sent_there(self):
+        auth, upstream = self.servers()
+        client = self.known(upstream, auth)
+        since = client.hub.mark
+        request = client.send_call("up__echo", {"a": 1})
+        question = self.asked(client, since)
+        client.hub.send({"jsonrpc": "2.0", "id": question.id, "result": {"action": "accept"}})
+        self.assertEqual(browse(question.params["url"])[0], 200)
+        self.assertEqual(self.text(client.hub.response(request, since)), '{"a": 1}')
+        done = client.hub.wait_for(lambda m: m.method == "notifications/elicitation/complete", "its end", since)
+        self.assertEqual(done.params["elicitationId"], question.params["elicitationId"])
+        self.assertNotIn("state=", client.hub.log)
+
+    def test_a_modern_client_that_can_be_sent_there(self):
+        auth, upstream = self.servers("modern")
+        client = self.known(upstream, auth, ModernClient)
+        params = {"name": "up__echo", "arguments": {"a": 1}}
+        wanted = client.request("tools/call", params).result
+        self.assertEqual(wanted["resultType"], "input_required")
+        [(key, question)] = wanted["inputRequests"].items()
+        self.assertEqual((question["method"], question["params"]["mode"]), ("elicitation/create", "url"))
+        again = {**params, "requestState": wanted["requestState"], "inputResponses": {key: {"action": "accept"}}}
+        since = client.hub.mark
+        request = client.send("tools/call", again)
+        self.assertEqual(browse(question["params"]["url"])[0], 200)
+        self.assertEqual(self.text(client.hub.response(request, since)), '{"a": 1}')
+
+    def test_a_server_that_says_nothing_before_a_login(self):
+        for make in (LegacyClient, ModernClient):
+            with self.subTest(make.__name__):
+                _, upstream = self.servers()
+                client = make(self.hub(toolsets=self.toolsets(upstream)), capabilities=URLS)
+                answer = client.call("up__echo", {"a": 1})
+                if make is LegacyClient:
+                    self.assertEqual(answer.code, -32042)
+                    [question] = answer.error["data"]["elicitations"]
+                else:
+                    self.assertEqual(answer.result["resultType"], "input_required")
+                    [question] = [asked["params"] for asked in answer.result["inputRequests"].values()]
+                self.assertEqual(question["mode"], "url")
+                self.assertEqual(browse(question["url"])[0], 200)
+                client.hub.wait_log("login.token")
+                self.assertEqual(self.text(client.call("up__echo", {"a": 1})), '{"a": 1}')
+                self.assertNotIn("state=", client.hub.log)
+
+    def test_a_user_who_says_no(self):
+        auth, upstream = self.servers()
+        client = self.known(upstream, auth)
+        since = client.hub.mark
+        request = client.send_call("up__echo")
+        question = self.asked(client, since)
+        client.hub.send({"jsonrpc": "2.0", "id": question.id, "result": {"action": "decline"}})
+        self.assertSays(client.hub.response(request, since).tool_error["message"], "did not log in")
+
+    def test_a_client_that_cannot_is_told_the_link(self):
+        _, upstream = self.servers()
+        client = LegacyClient(self.hub(toolsets=self.toolsets(upstream)))
+        message = client.call("up__echo").tool_error["message"]
+        self.assertSays(message, 'toolset "up" wants a login', "`patchbay login up`")
+        link = re.search(r"http://\S+", message).group(0)
+        self.assertNotIn("state=", client.hub.log)
+        self.assertEqual(browse(link)[0], 200)
+        client.hub.wait_log("login.token")
+        self.assertEqual(self.text(client.call("up__echo", {"a": 1})), '{"a": 1}')
+
+    def test_many_calls_are_one_login(self):
+        auth, upstream = self.servers()
+        client = self.known(upstream, auth)
+        before = [len(x) for x in (auth.of("/authorize"), auth.of("/token"))]
+        since = client.hub.mark
+        requests = [client.send_call("up__echo", {"a": n}) for n in range(5)]
+        links = set()
+        for _ in range(5):
+            question = client.hub.wait_for(
+                lambda m: m.method == "elicitation/create" and m.params["elicitationId"] not in links, "a question", since
+            )
+            links.add(question.params["elicitationId"])
+            client.hub.send({"jsonrpc": "2.0", "id": question.id, "result": {"action": "accept"}})
+        self.assertEqual(browse(question.params["url"])[0], 200)
+        for n, request in enumerate(requests):
+            self.assertEqual(self.text(client.hub.response(request, since)), f'{{"a": {n}}}')
+        after = [len(x) for x in (auth.of("/authorize"), auth.of("/token"))]
+        self.assertEqual((after[0] - before[0], after[1] - before[1]), (1, 2), "a refresh that fails, and one login")
+
+    def test_a_tool_that_needs_more(self):
+        auth, upstream = self.servers()
+        toolsets = self.toolsets(upstream)
+        self.log_in(toolsets)
+        client = LegacyClient(self.hub(toolsets=toolsets), capabilities=URLS)
+        client.call("up__echo").result
+        upstream.wants["echo"] = "mcp:admin"
+        since = client.hub.mark
+        request = client.send_call("up__echo", {"a": 1})
+        question = self.asked(client, since)
+        client.hub.send({"jsonrpc": "2.0", "id": question.id, "result": {"action": "accept"}})
+        self.assertEqual(browse(question.params["url"])[0], 200)
+        self.assertEqual(self.text(client.hub.response(request, since)), '{"a": 1}')
+        self.assertEqual(set(auth.of("/authorize")[-1]["scope"].split()), {"mcp:tools", "mcp:admin"})
+
+
+if __name__ == "__main__":
+    main()

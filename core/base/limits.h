@@ -371,6 +371,10 @@
 #define HUB_LIMIT_CERTIFICATE_NAME_BYTES 256
 #define HUB_LIMIT_CERTIFICATES           1024
 
+/* What a proxy says of the client that it speaks for: the client's id, and the toolsets that it may see. */
+#define HUB_LIMIT_CLIENT_ID_BYTES    128
+#define HUB_LIMIT_PERMITTED_TOOLSETS 256
+
 /* Keys that one token is tried with, when it does not name one: each costs the loop up to 0.3 ms. */
 #define HUB_LIMIT_JWS_TRIES 3
 

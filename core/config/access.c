@@ -140,7 +140,7 @@ static hub_err read_flag(hub_config_reader *reader, const hub_node *node, const 
 /* A bare name is what a token is called, and would never match. */
 static bool has_kind(hub_str principal)
 {
-    static const char *const KINDS[] = {"token:", "jwt:", "cert:", "uid:"};
+    static const char *const KINDS[] = {"token:", "jwt:", "cert:", "uid:", "client:"};
     bool has = principal.ptr[0] == '*' || principal.ptr[0] == '?' ||
                hub_str_is(principal, "local") || hub_str_is(principal, "anonymous");
     for (size_t i = 0; !has && i < sizeof KINDS / sizeof *KINDS; i++) {

@@ -12,6 +12,7 @@
 
 enum {
     MOST_MODE = 0777,
+    MOST_HEADER_BYTES = 64,
     /* With its NUL, as the kernel takes it: unix(7). */
     SOCKET_PATH_BYTES = sizeof((struct sockaddr_un *)0)->sun_path,
 };
@@ -101,6 +102,49 @@ static hub_err read_mode(hub_config_reader *reader, const hub_node *node, const 
         return hub_config_wrong(reader, node, "octal permissions like \"0660\", at most \"0777\"");
     }
     *(uint32_t *)(void *)((char *)target + key->offset) = mode;
+    return HUB_OK;
+}
+
+/* A header that a proxy writes; what the hub itself reads of each request is not the proxy's. */
+static hub_err read_header(hub_config_reader *reader, const hub_node *node,
+                           const hub_config_key *key, void *target)
+{
+    static const char *const TAKEN[] = {
+        "authorization", "host",      "origin",          "cookie",           "accept",
+        "connection",    "forwarded", "x-forwarded-for", "x-forwarded-proto"};
+    bool is_good = node->kind == HUB_NODE_TEXT && hub_config_is_header(node->text) &&
+                   node->text.len <= MOST_HEADER_BYTES;
+    for (size_t i = 0; is_good && i < sizeof TAKEN / sizeof *TAKEN; i++) {
+        is_good = !hub_str_eq_nocase(node->text, hub_str_of(TAKEN[i]));
+    }
+    if (!is_good) {
+        return hub_config_wrong(reader, node,
+                                "the name of a header that only the proxy writes, "
+                                "like X-Client-Id");
+    }
+    const char *text = hub_arena_strdup(reader->arena, node->text);
+    *(const char **)(void *)((char *)target + key->offset) = text;
+    return text != NULL ? HUB_OK : hub_config_no_memory(reader);
+}
+
+/* Without a proxy whose word counts, nobody would see anything. */
+static hub_err check_headers(const hub_config_reader *reader, const hub_node *item,
+                             const hub_listen_settings *listen)
+{
+    const char *names[] = {listen->client_id_header, listen->toolsets_header};
+    static const char *const KEYS[] = {"client_id_header", "toolsets_header"};
+    for (size_t i = 0; i < 2; i++) {
+        const hub_node *node = hub_node_find(item, KEYS[i]);
+        if (names[i] != NULL && listen->trusted_proxy_count == 0) {
+            return hub_node_fail(node != NULL ? node : item, reader->reterr, HUB_EINVAL,
+                                 "counts from trusted_proxies alone, and this listener has none");
+        }
+    }
+    if (names[0] != NULL && names[1] != NULL &&
+        hub_str_eq_nocase(hub_str_of(names[0]), hub_str_of(names[1]))) {
+        return hub_node_fail(item, reader->reterr, HUB_EINVAL,
+                             "client_id_header and toolsets_header are the same header");
+    }
     return HUB_OK;
 }
 
@@ -253,6 +297,9 @@ static hub_err read_listener(hub_config_reader *reader, const hub_node *item,
     err = hub_config_read_map(reader, item, &key, listen);
     if (err == HUB_OK) {
         err = check_kind(reader, item);
+    }
+    if (err == HUB_OK) {
+        err = check_headers(reader, item, listen);
     }
     return err == HUB_OK ? hub_config_check_tls(reader, item, &listen->tls) : err;
 }
@@ -430,6 +477,29 @@ const hub_config_key HUB_CONFIG_LISTEN_KEYS[] = {
      .offset = LISTEN(proxy_protocol),
      .about = "Connections of trusted_proxies begin with a PROXY header, of version 1 or 2, as "
               "haproxy's send-proxy makes it.",
+     .of = HUB_CONFIG_OF_HTTP},
+    {.name = "client_id_header",
+     .kind = HUB_CONFIG_OTHER,
+     .read = read_header,
+     .offset = LISTEN(client_id_header),
+     .about =
+         "A header by which one of trusted_proxies names the client that it speaks for: each is "
+         "a principal of its own, client:ID@PRINCIPAL. Where it is missing, or is not from "
+         "there, the client sees no toolsets.",
+     .schema = "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_-]+$\"}",
+     .example = "X-Client-Id",
+     .is_comment = true,
+     .of = HUB_CONFIG_OF_HTTP},
+    {.name = "toolsets_header",
+     .kind = HUB_CONFIG_OTHER,
+     .read = read_header,
+     .offset = LISTEN(toolsets_header),
+     .about =
+         "A header in which one of trusted_proxies lists the toolsets that the client may see, "
+         "with commas between. Where it is missing, or is not from there, there are none.",
+     .schema = "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_-]+$\"}",
+     .example = "MCP-Toolset-Permissions",
+     .is_comment = true,
      .of = HUB_CONFIG_OF_HTTP},
     {.name = "tls",
      .kind = HUB_CONFIG_MAP,

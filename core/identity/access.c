@@ -85,10 +85,29 @@ static bool who_fits(const hub_access_rule *rule, const hub_identity *identity, 
     return true;
 }
 
+bool hub_access_class_equal(const hub_access_class *a, const hub_access_class *b)
+{
+    bool is_equal = memcmp(a->bits, b->bits, sizeof a->bits) == 0 &&
+                    (a->toolsets == NULL) == (b->toolsets == NULL) &&
+                    (a->toolsets == NULL || a->toolsets->count == b->toolsets->count);
+    for (size_t i = 0; is_equal && a->toolsets != NULL && i < a->toolsets->count; i++) {
+        is_equal = strcmp(a->toolsets->items[i], b->toolsets->items[i]) == 0;
+    }
+    return is_equal;
+}
+
+/* Whether a proxy permits the toolset; the hub's own tools are there for all. */
+static bool is_permitted(const hub_access_class *who, const hub_access_subject *subject)
+{
+    return who->toolsets == NULL || subject->is_own ||
+           hub_names_have(who->toolsets, subject->toolset);
+}
+
 void hub_access_class_of(const hub_access_settings *settings, const hub_identity *identity,
                          const char *profile, const char *transport, hub_access_class *ret_class)
 {
-    memset(ret_class, 0, sizeof *ret_class);
+    *ret_class =
+        (hub_access_class){.toolsets = identity->toolsets.set ? &identity->toolsets : NULL};
     for (size_t i = 0; i < settings->count; i++) {
         if (who_fits(&settings->rules[i], identity, profile, transport)) {
             ret_class->bits[i / 64] |= UINT64_C(1) << (i % 64);
@@ -217,6 +236,9 @@ bool hub_access_shows(const hub_access_settings *settings, const hub_access_clas
 {
     const hub_access_rule *rule;
     size_t at = 0;
+    if (!is_permitted(who, subject)) {
+        return false;
+    }
     while ((rule = next_rule(settings, who, subject, &at)) != NULL) {
         if (rule->then != HUB_ACCESS_DENY) {
             return true; /* if it has conditions, some arguments fulfil them */
@@ -330,6 +352,9 @@ bool hub_access_may_show(const hub_access_settings *settings, const hub_access_c
                          const hub_access_subject *toolset)
 {
     hub_buf id;
+    if (!is_permitted(who, toolset)) {
+        return false;
+    }
     hub_buf_init(&id, toolset->toolset.len + 2);
     hub_naming_canonical(toolset->toolset, HUB_STR("\x01"), &id);
     bool may = hub_buf_ok(&id) && settings->otherwise != HUB_ACCESS_DENY;
@@ -401,6 +426,10 @@ hub_err hub_access_decide(const hub_access_settings *settings, const hub_identit
     hub_access_decision decision = {.verdict = otherwise(settings, subject)};
     const hub_access_rule *rule;
     size_t at = 0;
+    if (!is_permitted(who, subject)) {
+        *ret_decision = (hub_access_decision){.verdict = HUB_ACCESS_DENY};
+        return HUB_OK;
+    }
     while ((rule = next_rule(settings, who, subject, &at)) != NULL) {
         if (rule->condition_count > 0 && !decision.is_conditional) {
             hub_err err = hub_access_check_arguments(arguments, reterr);

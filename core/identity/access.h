@@ -17,17 +17,16 @@
 #include "identity/rules.h"
 #include "tools/override.h"
 
-/* An access class: the rules whose `who` fits, a bit for each. People of one class see the same. */
+/* An access class: the rules whose `who` fits, a bit for each, and the toolsets that a proxy permits.
+ * People of one class see the same. */
 typedef struct hub_access_class {
     uint64_t bits[(HUB_LIMIT_ACCESS_RULES + 63) / 64];
+    const hub_names *toolsets; /* NULL: all. Borrowed of the identity */
 } hub_access_class;
 
-static inline bool hub_access_class_equal(const hub_access_class *a, const hub_access_class *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
-}
+bool hub_access_class_equal(const hub_access_class *a, const hub_access_class *b);
 
-/* The class of somebody who came by a transport into a profile. */
+/* The class of somebody who came by a transport into a profile; the identity lives as long. */
 void hub_access_class_of(const hub_access_settings *settings, const hub_identity *identity,
                          const char *profile, const char *transport, hub_access_class *ret_class);
 

@@ -52,6 +52,11 @@ bool hub_auth_renew(const hub_auth_settings *auth, hub_identity **identity)
     }
     const hub_token *token = find_token(auth, *identity);
     hub_identity *next = token != NULL ? hub_token_identify(token) : NULL;
+    if (next != NULL && ((*identity)->client != NULL || (*identity)->toolsets.set)) {
+        hub_identity *whole = next;
+        next = hub_identity_narrow(whole, hub_str_of((*identity)->client), &(*identity)->toolsets);
+        hub_identity_unref(whole);
+    }
     if (next == NULL || strcmp(next->name, (*identity)->name) != 0) {
         hub_identity_unref(next);
         return false;
@@ -63,6 +68,7 @@ bool hub_auth_renew(const hub_auth_settings *auth, hub_identity **identity)
 
 bool hub_auth_knows(const hub_auth_settings *auth, const char *principal)
 {
+    principal = hub_principal_of_credential(principal);
     if (!auth->required) {
         return strcmp(principal, HUB_IDENTITY_ANONYMOUS.name) == 0;
     }

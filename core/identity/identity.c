@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/identity.h"
 
+#include "base/buf.h"
 #include "base/limits.h"
 
 #include <stdlib.h>
@@ -8,6 +9,8 @@
 hub_identity HUB_IDENTITY_LOCAL = {.name = "local"};
 hub_identity HUB_IDENTITY_ANONYMOUS = {.name = "anonymous"};
 hub_identity HUB_IDENTITY_NOBODY = {.name = "nobody", .expires = 1};
+
+static const char CLIENT[] = "client:";
 
 /* ---- one block for all of it ----------------------------------------------------------------- */
 
@@ -45,22 +48,66 @@ static hub_names copy_names(const char ***array, char **at, const hub_names *nam
 hub_identity *hub_identity_make(const hub_identity *draft)
 {
     size_t profile = draft->profile != NULL ? strlen(draft->profile) + 1 : 0;
+    size_t client = draft->client != NULL ? strlen(draft->client) + 1 : 0;
     hub_identity *identity =
         malloc(sizeof *identity + names_bytes(&draft->scopes) + names_bytes(&draft->groups) +
-               strlen(draft->name) + 1 + draft->claims.len + 1 + profile);
+               names_bytes(&draft->toolsets) + client + strlen(draft->name) + 1 +
+               draft->claims.len + 1 + profile);
     if (identity == NULL) {
         return NULL;
     }
     const char **array = (void *)(identity + 1);
-    char *at = (char *)(array + draft->scopes.count + draft->groups.count);
+    char *at = (char *)(array + draft->scopes.count + draft->groups.count + draft->toolsets.count);
     *identity = *draft;
     identity->refs = 1;
     identity->scopes = copy_names(&array, &at, &draft->scopes);
     identity->groups = copy_names(&array, &at, &draft->groups);
+    identity->toolsets = copy_names(&array, &at, &draft->toolsets);
+    identity->client = client > 0 ? copy_text(&at, hub_str_of(draft->client)) : NULL;
     identity->name = copy_text(&at, hub_str_of(draft->name));
     identity->claims.ptr = copy_text(&at, draft->claims);
     identity->profile = profile > 0 ? copy_text(&at, hub_str_of(draft->profile)) : NULL;
     return identity;
+}
+
+hub_identity *hub_identity_narrow(const hub_identity *identity, hub_str client,
+                                  const hub_names *toolsets)
+{
+    hub_identity draft = *identity;
+    hub_buf name;
+    hub_buf id;
+    hub_buf_init(&name, SIZE_MAX / 4);
+    hub_buf_init(&id, SIZE_MAX / 4);
+    draft.toolsets = *toolsets;
+    if (client.len > 0) {
+        hub_buf_add(&id, client);
+        hub_buf_add_char(&id, '\0');
+        hub_buf_printf(&name, "%s" HUB_STR_FMT "@%s", CLIENT, HUB_STR_ARG(client), identity->name);
+        draft.client = id.ptr;
+        draft.name = name.ptr;
+    }
+    hub_identity *made = hub_buf_ok(&name) && hub_buf_ok(&id) ? hub_identity_make(&draft) : NULL;
+    hub_buf_fini(&name);
+    hub_buf_fini(&id);
+    return made;
+}
+
+bool hub_client_id_is_good(hub_str text)
+{
+    static const char PLAIN[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
+    bool is_good = text.len > 0 && text.len <= HUB_LIMIT_CLIENT_ID_BYTES;
+    for (size_t i = 0; is_good && i < text.len; i++) {
+        is_good = memchr(PLAIN, text.ptr[i], sizeof PLAIN - 1) != NULL;
+    }
+    return is_good;
+}
+
+const char *hub_principal_of_credential(const char *principal)
+{
+    const char *end =
+        strncmp(principal, CLIENT, sizeof CLIENT - 1) == 0 ? strchr(principal, '@') : NULL;
+    return end != NULL ? end + 1 : principal;
 }
 
 hub_identity *hub_identity_ref(hub_identity *identity)
@@ -108,7 +155,8 @@ bool hub_identity_has_same_rights(const hub_identity *a, const hub_identity *b)
     hub_str profiles[] = {hub_str_of(a->profile), hub_str_of(b->profile)};
     return a == b ||
            (strcmp(a->name, b->name) == 0 && are_same_names(&a->scopes, &b->scopes) &&
-            are_same_names(&a->groups, &b->groups) && hub_str_eq(a->claims, b->claims) &&
+            are_same_names(&a->groups, &b->groups) && a->toolsets.set == b->toolsets.set &&
+            are_same_names(&a->toolsets, &b->toolsets) && hub_str_eq(a->claims, b->claims) &&
             (a->profile == NULL) == (b->profile == NULL) && hub_str_eq(profiles[0], profiles[1]));
 }
 

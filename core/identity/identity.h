@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An identity: who is asking, as a credential says it. The name has its kind in front (`token:NAME`,
- * `jwt:ISSUER#SUB`, `cert:NAME`, `uid:N`), or is `local` (stdio) or `anonymous` (HTTP without
+ * `jwt:ISSUER#SUB`, `cert:NAME`, `uid:N`, `client:ID@` in front of the name of a proxy), or is `local` (stdio) or `anonymous` (HTTP without
  * authentication): no kind can imitate another. Two credentials of one principal have the same name
  * and may have different rights. Immutable and reference-counted. Decides nothing: access.h does.
  *
@@ -22,6 +22,8 @@ typedef struct hub_identity {
     hub_names groups;    /* whom its owner belongs to */
     hub_str claims;      /* a JSON object that was checked; empty: there are none */
     const char *profile; /* the only profile that it is good for; NULL: any */
+    const char *client;  /* whom a proxy speaks for, which is in `name`, too; NULL: for itself */
+    hub_names toolsets;  /* the only ones that a proxy permits, sorted; not set: all */
     int64_t expires;     /* seconds since 1970; 0: never */
     uint64_t source; /* which settings of an issuer it was judged by (issuer.h); 0: of no issuer */
     uint8_t credential[HUB_IDENTITY_DIGEST_BYTES];  /* of a token; zeros: of no token */
@@ -47,6 +49,19 @@ hub_identity *hub_identity_make(const hub_identity *draft);
 
 hub_identity *hub_identity_ref(hub_identity *identity);
 void hub_identity_unref(hub_identity *identity); /* NULL is fine */
+
+/* The same, of the client that a proxy speaks for (empty: for itself), with these toolsets alone (not
+ * set: all). `client` was checked by hub_client_id_is_good.
+ * owns:    the result, one reference; NULL: out of memory */
+hub_identity *hub_identity_narrow(const hub_identity *identity, hub_str client,
+                                  const hub_names *toolsets);
+
+/* Whether a text can be the id of a client: at most HUB_LIMIT_CLIENT_ID_BYTES letters, digits and
+ * "-", ".", "_", "~". */
+bool hub_client_id_is_good(hub_str text);
+
+/* The principal of the credential itself: of `client:ID@NAME`, NAME. */
+const char *hub_principal_of_credential(const char *principal);
 
 /* Whether a token made it; whether a client's certificate did. */
 bool hub_identity_is_of_token(const hub_identity *identity);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/judge.h"
 
+#include "http/behalf.h"
 #include "http/syntax.h"
 
 #include <stdio.h>
@@ -48,9 +49,8 @@ bool hub_http_is_still_good(const hub_http_server *server, hub_identity **identi
                             const hub_identity *shown)
 {
     return hub_http_certificates_accept(server->certificates, shown) &&
-           (hub_identity_is_of_certificate(*identity)
-                ? hub_http_certificates_accept(server->certificates, *identity)
-                : hub_auth_renew(&server->settings->auth, identity));
+           (hub_identity_is_of_certificate(*identity) ||
+            hub_auth_renew(&server->settings->auth, identity));
 }
 
 int64_t hub_http_end_of(const hub_identity *identity, const hub_identity *shown)
@@ -59,8 +59,8 @@ int64_t hub_http_end_of(const hub_identity *identity, const hub_identity *shown)
     return shown != NULL && (own == 0 || shown->expires < own) ? shown->expires : own;
 }
 
-hub_auth_result hub_http_judge(const hub_http_task *task, bool may_wait,
-                               hub_identity **ret_identity, const char **ret_reason)
+static hub_auth_result judge_credential(const hub_http_task *task, bool may_wait,
+                                        hub_identity **ret_identity, const char **ret_reason)
 {
     const hub_auth_settings *auth = &task->server->settings->auth;
     const hub_str *value = credential_of(task);
@@ -92,6 +92,21 @@ hub_auth_result hub_http_judge(const hub_http_task *task, bool may_wait,
     default:
         return HUB_AUTH_REFUSED;
     }
+}
+
+hub_auth_result hub_http_judge(const hub_http_task *task, bool may_wait,
+                               hub_identity **ret_identity, const char **ret_reason)
+{
+    hub_identity *identity = NULL;
+    hub_auth_result result = judge_credential(task, may_wait, &identity, ret_reason);
+    if (result == HUB_AUTH_OK && hub_http_behalf(task, &identity) != HUB_OK) {
+        hub_identity_unref(identity);
+        return HUB_AUTH_UNAVAILABLE;
+    }
+    if (result == HUB_AUTH_OK) {
+        *ret_identity = identity;
+    }
+    return result;
 }
 
 /* ---- where to get a token -------------------------------------------------------------------- */

@@ -124,7 +124,8 @@ void hub_http_sessions_recheck(hub_http_server *server)
         next = at->hh.next;
         const char *principal = hub_session_entry_principal(at);
         if (!hub_auth_knows(&server->settings->auth, principal) &&
-            !hub_http_certificates_know(server->certificates, principal)) {
+            !hub_http_certificates_know(server->certificates,
+                                        hub_principal_of_credential(principal))) {
             hub_http_session_destroy((hub_http_session *)at);
         }
     }

@@ -10,6 +10,18 @@
 
 #include <stdlib.h>
 
+/* Whether a proxy may say which toolsets somebody is to see. */
+static bool are_narrowed(const hub_settings *settings)
+{
+    for (size_t i = 0; i < settings->listen_count; i++) {
+        if (settings->listens[i].client_id_header != NULL ||
+            settings->listens[i].toolsets_header != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Note what the settings have rules for. */
 static void read_settings(hub_orchestrator *hub)
 {
@@ -29,7 +41,7 @@ static void read_settings(hub_orchestrator *hub)
         access->asks = access->asks || rule->then == HUB_ACCESS_CONFIRM;
         challenges = challenges || rule->then == HUB_ACCESS_CHALLENGE;
     }
-    access->is_on = settings->access.is_set || has_scopes;
+    access->is_on = settings->access.is_set || has_scopes || are_narrowed(settings);
     access->is_plain = !has_scopes && !challenges && !access->looks_at_arguments && !access->asks;
 }
 

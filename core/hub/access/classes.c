@@ -87,13 +87,15 @@ void hub_access_drop_classes(hub_orchestrator *hub)
     while (access->classes != NULL) {
         access_class *class = access->classes;
         access->classes = class->next;
+        hub_identity_unref(class->first);
         free(class);
     }
     access->count = 0;
     access->generation++;
 }
 
-static access_class *intern(hub_orchestrator *hub, const hub_access_class *who)
+static access_class *intern(hub_orchestrator *hub, const hub_access_class *who,
+                            hub_identity *identity)
 {
     hub_access *access = hub_access_in(hub);
     access_class *class = access->classes;
@@ -109,6 +111,7 @@ static access_class *intern(hub_orchestrator *hub, const hub_access_class *who)
     class = calloc(1, sizeof *class);
     if (class != NULL) {
         class->settings = &hub_settings_of(hub)->access;
+        class->first = hub_identity_ref(identity);
         class->who = *who;
         class->filter = (hub_exposure_filter){.shows = shows, .may_show = may_show, .ctx = class};
         class->next = access->classes;
@@ -126,7 +129,7 @@ static access_class *find(hub_session *session, session_access *own)
     hub_access_class_of(&hub_settings_of(hub)->access, identity,
                         hub_profile_name(hub_session_profile(session)),
                         hub_session_transport(session), &who);
-    own->class = intern(hub, &who);
+    own->class = intern(hub, &who, identity);
     own->generation = hub_access_in(hub)->generation;
     hub_identity_unref(own->judged);
     own->judged = hub_identity_ref(identity);

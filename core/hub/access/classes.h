@@ -13,6 +13,7 @@
 typedef struct access_class {
     struct access_class *next;
     const hub_access_settings *settings;
+    hub_identity *first; /* a reference: of whom `who` was made, and what it borrows is */
     hub_access_class who;
     hub_exposure_filter filter;
 } access_class;

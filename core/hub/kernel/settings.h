@@ -165,7 +165,9 @@ typedef struct hub_listen_settings {
     bool api;          /* HTTP: /api/v1 is served, too */
     const hub_cidr *trusted_proxies; /* HTTP: who may say for whom they speak */
     size_t trusted_proxy_count;
-    bool proxy_protocol; /* … and say so in front of each connection */
+    bool proxy_protocol;          /* … and say so in front of each connection */
+    const char *client_id_header; /* … and whose clients they name by it; NULL: nobody's */
+    const char *toolsets_header;  /* … and by it which toolsets these may see; NULL: all */
     const char *source;
 } hub_listen_settings;
 

@@ -96,6 +96,9 @@
 /* All metrics as text: a million time series have 200 MB. */
 #define HUB_LIMIT_METRICS_BYTES (256u * 1024 * 1024)
 
+/* Tools that a session has found and is listed (equip_on_find). */
+#define HUB_LIMIT_FOUND_TOOLS 64
+
 /* Toolsets in which one call may call a tool, and all their results together. */
 #define HUB_LIMIT_FAN_OUT       16
 #define HUB_LIMIT_FAN_OUT_BYTES (4u * 1024 * 1024)

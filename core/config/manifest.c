@@ -237,11 +237,17 @@ static const hub_config_word EXPOSES[] = {
              "once. false, or []: none.",                                                          \
          .schema = HUB_CONFIG_META_TOOLS_SCHEMA,                                                   \
          .example = "[toolsets]"},                                                                 \
+        {.name = "expose",                                                                         \
+         .kind = HUB_CONFIG_CHOICE,                                                                \
+         .offset = (at) + PROFILE(lists_search),                                                   \
+         .words = EXPOSES,                                                                         \
+         .about = "What tools/list shows: the tools, or the tools that search for them, by which " \
+                  "all others are found and called; that list never changes."},                    \
     {                                                                                              \
-        .name = "expose", .kind = HUB_CONFIG_CHOICE, .offset = (at) + PROFILE(lists_search),       \
-        .words = EXPOSES,                                                                          \
-        .about = "What tools/list shows: the tools, or the tools that search for them, by which "  \
-                 "all others are found and called; that list never changes."                       \
+        .name = "equip_on_find", .kind = HUB_CONFIG_BOOL, .offset = (at) + PROFILE(equips_found),  \
+        .about =                                                                                   \
+            "With expose: search, list tools to a client that begins with `initialize` once it "   \
+            "has found them, the newest 64; it is told that its list has changed."                 \
     }
 
 /* profiles.NAME: an endpoint with an exposure of its own. */

@@ -3,6 +3,7 @@
 
 import json
 
+from http_client import HttpTest, Server
 from mcp import INVALID_PARAMS, META_TOOLS, HubTest, LegacyClient, ModernClient, fixture, main, tool
 
 SEARCH = ["call_read_tool", "call_tool", "describe_tools", "search_tools"]
@@ -249,6 +250,52 @@ class Exposure(HubTest):
             done = self.cli("check", toolsets=TOOLSETS, manifest={"hub": hub})
             self.assertNotEqual(done.returncode, 0)
             self.assertSays(done.stdout + done.stderr, next(iter(hub)))
+
+
+class Equipping(HttpTest):
+    def serve(self, **hub):
+        toolsets = {**TOOLSETS, "many": fixture(*(tool(f"item_{i}", description="A thing of many") for i in range(70)))}
+        manifest = {"hub": {"expose": "search", **hub}, "listen": [{"http": "127.0.0.1:0"}]}
+        return Server(self, self.daemon(manifest=manifest, toolsets=toolsets))
+
+    def names(self, session):
+        return sorted(t["name"] for t in session.request("tools/list").answer.result["tools"])
+
+    def find(self, session, query, limit=10):
+        return sorted(t["name"] for t in session.call("search_tools", {"query": query, "limit": limit}).answer.result["structuredContent"]["tools"])
+
+    def test_what_a_session_has_found_is_listed_to_it(self):
+        server = self.serve(equip_on_find=True)
+        session, other = server.legacy(), server.legacy()
+        told = session.open()
+        self.assertEqual(self.names(session), SEARCH)
+        found = self.find(session, "rain")
+        self.assertIn("weather__forecast", found)
+        self.assertEqual(told.message().method, "notifications/tools/list_changed")
+        self.assertEqual(self.names(session), sorted(SEARCH + found))
+        self.find(session, "rain")  # nothing new
+        more = self.find(session, "send a letter")
+        self.assertEqual(told.message().method, "notifications/tools/list_changed")
+        self.assertEqual(self.names(session), sorted({*SEARCH, *found, *more}))
+        self.assertEqual(self.names(other), SEARCH)
+        self.assertTrue(server.call("search_tools", {"query": "rain"}).answer.result["structuredContent"]["tools"])
+        self.assertEqual(sorted(t["name"] for t in server.modern("tools/list").answer.result["tools"]), SEARCH)
+
+    def test_the_newest_stay(self):
+        server = self.serve(equip_on_find=True)
+        session = server.legacy()
+        self.find(session, "rain")
+        found = self.find(session, "thing of many", 64)
+        self.assertEqual(len(found), 64)
+        self.assertEqual(self.names(session), sorted(SEARCH + found))
+        one = self.find(session, "rain", 1)
+        self.assertEqual(len(self.names(session)), len(SEARCH) + 64)
+        self.assertTrue(set(one) <= set(self.names(session)))
+
+    def test_off_unless_asked_for(self):
+        session = self.serve().legacy()
+        self.find(session, "rain")
+        self.assertEqual(self.names(session), SEARCH)
 
 
 if __name__ == "__main__":

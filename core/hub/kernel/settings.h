@@ -98,6 +98,7 @@ typedef struct hub_profile_settings {
     hub_policy_rules policy;  /* the hub's own policy applies first */
     unsigned meta_tools;      /* groups of the hub's own tools: HUB_META_… */
     bool lists_search;        /* expose: search — the tools that search are all that is listed */
+    bool equips_found;        /* … and what a client with a session has found by them */
     const char *equip;        /* the saved toolset that is equipped at start; NULL: none */
     bool has_set_per_session; /* a legacy session's choice of toolsets is its own */
     const char *source;       /* "FILE:LINE: KEY", of what says how it starts; NULL: no file does */

@@ -14,6 +14,7 @@
 #include "hub/notices/notifier.h"
 #include "hub/meta/cursor.h"
 #include "hub/report/gathered.h"
+#include "hub/search/found.h"
 
 _Static_assert(HUB_SHOWN_SPANS <= HUB_FRAME_ITEMS, "a page fits into an answer");
 
@@ -100,6 +101,26 @@ static void respond_page(const hub_request *request, hub_kind kind, const hub_sh
     hub_shown_page_fini(&page);
 }
 
+/* Whether it is listed to a session that has found tools, beside those that search. */
+static bool is_found(void *ctx, const hub_entry *entry)
+{
+    const hub_session *session = ctx;
+    return entry->owner == hub_meta_toolset(hub_session_hub(session)) ||
+           hub_found_has(session, entry->canonical);
+}
+
+static hub_err list_found(const hub_request *request, hub_shown **listed)
+{
+    hub_shown *all = hub_exposure_shown(hub_session_exposure(request->session), HUB_KIND_TOOL);
+    hub_shown *narrowed = NULL;
+    hub_err err = hub_shown_narrow(all, is_found, request->session, &narrowed);
+    if (err == HUB_OK) {
+        hub_shown_unref(*listed);
+        *listed = narrowed;
+    }
+    return err;
+}
+
 /* Whether there are tools in the list that are for apps alone. */
 static bool has_app_tools(const hub_shown *listed)
 {
@@ -147,7 +168,10 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
     if (request->message->at[HUB_M_CURSOR].len == 0) { /* not of parts of another list */
         hub_access_note_told(request->session, kind, listed);
     }
-    if (kind == HUB_KIND_TOOL && has_app_tools(listed)) {
+    if (kind == HUB_KIND_TOOL && hub_found_is_any(request->session)) {
+        err = list_found(request, &listed);
+    }
+    if (err == HUB_OK && kind == HUB_KIND_TOOL && has_app_tools(listed)) {
         err = leave_out_app_tools(request, &listed);
     }
     if (err != HUB_OK) {

@@ -15,6 +15,7 @@
 #include "hub/kernel/toolset.h"
 #include "hub/meta/schemas.h"
 #include "hub/search/finder.h"
+#include "hub/search/found.h"
 
 #include <stdlib.h>
 
@@ -36,6 +37,8 @@ typedef enum amount {
 
 typedef struct search {
     const hub_orchestrator *hub;
+    hub_session *session; /* whose list grows by what is found; NULL: nobody's */
+    bool has_news;        /* it has */
     hub_sight sight;
     bool may_enable;
     hub_buf text; /* decoded arguments */
@@ -214,7 +217,7 @@ static void add_tool(const hub_section *section, const hub_entry *entry, bool of
     hub_buf_add_char(out, '}');
 }
 
-static void add_found(const search *asked, const hub_finder_tool *tools, size_t count, hub_buf *out)
+static void add_found(search *asked, const hub_finder_tool *tools, size_t count, hub_buf *out)
 {
     size_t told = 0;
     hub_buf_add(out, HUB_STR("{\"tools\":["));
@@ -223,8 +226,12 @@ static void add_found(const search *asked, const hub_finder_tool *tools, size_t 
         hub_section *section;
         const hub_entry *entry = find_now(asked, tool->toolset, tool->entry->item->name, &section);
         if (entry != NULL) {
-            add_tool(section, entry, asked->standings[tool->toolset_number] == OFF, asked->detail,
-                     out);
+            bool is_off = asked->standings[tool->toolset_number] == OFF;
+            add_tool(section, entry, is_off, asked->detail, out);
+            if (asked->session != NULL && !is_off &&
+                hub_found_note(asked->session, entry->canonical)) {
+                asked->has_news = true;
+            }
         }
     }
     hub_buf_add_char(out, ']');
@@ -259,12 +266,16 @@ static void on_ready(hub_call *call, hub_str arguments, const hub_finder_index *
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_err err = index != NULL ? read_search(&asked, call, arguments, &why)
                                 : hub_fail(&why, HUB_ENOMEM, "out of memory");
+    asked.session = hub_found_is_wanted(hub_call_session(call)) ? hub_call_session(call) : NULL;
     if (err == HUB_OK) {
         err = run_search(&asked, index, &out, &why);
     }
     free(asked.standings);
     hub_buf_fini(&asked.text);
     if (err == HUB_OK) {
+        if (asked.has_news) {
+            hub_found_tell(asked.session);
+        }
         hub_meta_reply(call, &out, false);
     } else {
         hub_buf_fini(&out);

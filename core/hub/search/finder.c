@@ -9,6 +9,7 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
+#include "hub/search/found.h"
 #include "search/index.h"
 
 #include <pthread.h>
@@ -488,8 +489,9 @@ static hub_station_place place;
 const hub_station HUB_FINDER_STATION = {
     .name = "search",
     .place = &place,
-    .bytes = {[HUB_PART_HUB] = sizeof(finder)},
+    .bytes = {[HUB_PART_HUB] = sizeof(finder), [HUB_PART_SESSION] = sizeof(void *)},
     .hub_begins = hub_begins,
     .hub_ends = hub_ends,
     .settings_changed = settings_changed,
+    .session_ends = hub_found_end,
 };

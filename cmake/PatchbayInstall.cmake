@@ -46,6 +46,13 @@ if(TARGET patchbay AND NOT CMAKE_CROSSCOMPILING)
             DEPENDS patchbay-settings "${PROJECT_BINARY_DIR}/man/patchbay.1" VERBATIM)
         install(FILES "${_file}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man5")
         list(APPEND _written "${_file}")
+        set(_file "${PROJECT_BINARY_DIR}/man/patchbay-plugin.7")
+        set(_source "${PROJECT_SOURCE_DIR}/docs/patchbay-plugin.7.scd")
+        add_custom_command(OUTPUT "${_file}"
+            COMMAND "${SCDOC}" < "${_source}" > "${_file}"
+            DEPENDS "${_source}" "${PROJECT_BINARY_DIR}/man/patchbay.1" VERBATIM)
+        install(FILES "${_file}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man7")
+        list(APPEND _written "${_file}")
     endif()
     add_custom_target(manuals ALL DEPENDS ${_written})
 endif()

@@ -147,6 +147,11 @@ class Manual(Tables):
         for key in ("hub.naming: prefix", "limits.call_timeout: 1m", "toolsets.NAME.command", "listen[].http", "profiles.NAME.naming: prefix"):
             self.assertIn(key, text)
 
+    def test_plugins(self):
+        text = self.page((Path(__file__).parents[2] / "docs" / "patchbay-plugin.7.scd").read_text())
+        for words in ("PATCHBAY_TOOLSET(", "--cflags patchbay-plugin", "patchbay_plugin_v1", "find_package(patchbay"):
+            self.assertIn(words, text)
+
 
 if __name__ == "__main__":
     main()

@@ -230,6 +230,24 @@ class Tasks(Changing):
         self.reload(hub, deny("up:*"))
         self.assertNotIn("result", client.request("tasks/get", {"taskId": ids[0]}).data)
 
+    def test_a_task_of_a_tool_that_is_hidden_since_is_none(self):
+        """Other tools of its toolset are seen all the same. Who waits for its result has no answer but that."""
+        upstream = {"command": sys.executable, "args": [str(SUPPORT / "task_upstream.py")]}
+        hub = self.begin({}, {"up": upstream})
+        client = self.acquainted(LegacyClient(hub, capabilities={"tasks": {}}))
+        made = client.request("tools/call", {"name": "up__slow", "arguments": {}, "task": {"ttl": 60000}})
+        task = made.result["task"]["taskId"]
+        self.assertEqual(client.request("tasks/get", {"taskId": task}).result["status"], "working")
+        self.reload(hub, deny("up:slow"))
+        self.assertIn("up__drive", client.names())
+        nobodys = "".join("b" if c == "a" else "a" if c in "0123456789bcdef" else c for c in task)
+        for method in ("tasks/get", "tasks/result", "tasks/cancel"):
+            hidden, unknown = (client.request(method, {"taskId": one}).slice("error") for one in (task, nobodys))
+            self.assertEqual(hidden, unknown)
+            self.assertIn("Task not found", hidden)
+        self.reload(hub, {})
+        self.assertEqual(client.request("tasks/get", {"taskId": task}).result["status"], "working")
+
 
 class Waiting(Changing):
     """A server that never says what it offers, and of which bob may see nothing."""

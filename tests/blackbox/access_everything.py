@@ -25,7 +25,7 @@ STATUS = "patchbay/status"
 
 METHOD = re.compile(r'\{METHOD\((?:"([^"]+)"|HUB_STATUS_METHOD)\),')
 META_TABLE = re.compile(r"const hub_meta_tool (\w+)\[\]\s*=\s*\{(.*?)\n\};", re.S)
-META_NAME = re.compile(r'\.name = "(\w+)"|^\s*\{"(\w+)",', re.M)
+META_NAME = re.compile(r'\.name = "([\w-]+)"|^\s*\{"([\w-]+)",', re.M)
 
 
 def methods():
@@ -178,12 +178,33 @@ META_VALUES = {
     "offset": [0, 1],
     "path": ["", "/content/0"],
     "tags": [[word] for word in WORDS],
+    "tool": ["read_page", "delete_page", "keep", "one", "nothing", ""],
+    "refs": [True],
 }
+# Of some tools other values: of saved toolsets, ann's and bob's; and what bob's calls have besides.
+SAVED = ["anns", "nobodys", "mine", ""]
+META_OF = {
+    "equip-toolset": {"name": SAVED},
+    "delete-toolset": {"name": SAVED},
+    "build-toolset": {
+        "name": ["mine"],
+        "description": ["Mine."],
+        "tools": [["lib:read_page"], ["lib:delete_page"], ["vault:read_page"], ["cellar:keep"], ["lib:nothing"], ["nobody:x"], ["lib:lib__delete_page"]],
+        "match": [["*"], ["*:delete_*"], ["vault:*"], ["cellar:*"], ["nobody:*"]],
+        "from": ["anns", "nobodys"],
+        "replace": [True],
+        "autoEquip": [False],
+        "share": [True, False],
+    },
+}
+META_NEEDED = {"build-toolset": {"name": "mine", "replace": True, "tools": ["lib:read_page"]}}
+ALL_GROUPS = ["toolsets", "saved", "search", "fanout"]
 # The hub's own tools that bob calls, with each of these arguments beside what the tool demands. The last ones change what
 # he sees, and come last.
 META_ROWS = [
     "describe_toolset", "list_toolsets", "list_tools", "search_tools", "describe_tools", "call_read_tool", "call_tool", "read_result",
-    "enable_toolset", "disable_toolset",
+    "call_in_toolsets", "discover-all-tools", "list-saved-toolsets", "build-toolset", "equip-toolset", "get-active-toolset",
+    "unequip-toolset", "delete-toolset", "enable_toolset", "disable_toolset",
 ]
 
 
@@ -192,9 +213,10 @@ def meta_calls(definitions):
     found = {d["name"]: d["inputSchema"] for d in definitions}
     for name in META_ROWS:
         schema = found.get(name, {"properties": {}})
-        needed = {key: META_VALUES[key][0] for key in schema.get("required", [])}
+        values = {**META_VALUES, **META_OF.get(name, {})}
+        needed = {**{key: values[key][0] for key in schema.get("required", [])}, **META_NEEDED.get(name, {})}
         for key in schema["properties"]:
-            for value in META_VALUES[key]:
+            for value in values[key]:
                 yield {"name": name, "arguments": {**needed, key: value}}
         if name in found:
             yield {"name": name, "arguments": needed}
@@ -386,6 +408,10 @@ class Everything(HttpTest):
             self.assertNotIn("isError", changed.answer.result)
             for name in ("cellar__keep", "vault__read_page", "lib__delete_page"):
                 self.assertIn(name, str(server.modern("tools/list", headers=self.ann).answer.result))
+        if "build-toolset" in names:
+            tools = ["lib:delete_page", "lib:read_page", "cellar:keep"]
+            made = server.call("build-toolset", {"name": "anns", "tools": tools}, headers=self.ann)
+            self.assertNotIn("isError", made.answer.result)
         for uri in ("lib:///secret", "lib:///open"):
             self.assertEqual(own["session"].request("resources/subscribe", {"uri": uri}).answer.result, {})
         made = own["session"].request("tools/call", {"name": "jobs__slow", "arguments": {}, "task": {"ttl": 60000}})
@@ -403,6 +429,8 @@ class Everything(HttpTest):
             tried = [("tools/call", params) for params in meta_calls(listed["result"]["tools"])]
             tried += [(method, params) for method in methods() for params in PARAMS[method]]
             for method, params in tried:
+                if method == STATUS:  # whether a server runs that he sees is no secret: ann's is in use
+                    pipe.ask("tools/call", {"name": "jobs__plain", "arguments": {}})
                 answers[name, method, json.dumps(params)] = steady(pipe.ask(method, params))
             pipe.close()
         return answers
@@ -414,8 +442,9 @@ class Everything(HttpTest):
         self.assertEqual(meta_tools(), sorted(META_ROWS))
 
     def check(self, **more):
-        bare = self.said(*self.serve("bare", {**world(False), **more}))
-        there = self.serve("there", {**world(True), **more})
+        stores = {name: {"state": str(self.home / f"{name}.db")} for name in ("bare", "there")}
+        bare = self.said(*self.serve("bare", {**world(False), **more, **stores["bare"]}))
+        there = self.serve("there", {**world(True), **more, **stores["there"]})
         self.act(there[1])
         found = self.said(*there)
         self.assertEqual(list(found), list(bare))
@@ -433,6 +462,11 @@ class Everything(HttpTest):
     def test_where_tools_are_searched_for(self):
         found = self.check(hub={"expose": "search"})
         self.assertTrue([key for key in found if "search_tools" in key[2]])
+
+    def test_where_the_hub_has_all_its_tools(self):
+        found = self.check(hub={"meta_tools": ALL_GROUPS})
+        called = {json.loads(params)["name"] for _, method, params in found if method == "tools/call"}
+        self.assertEqual(set(META_ROWS) - called - {"read_result"}, set())
 
     def test_nobody_hears_of_it(self):
         """What ann does, and what becomes of what she has, is told to nobody else."""

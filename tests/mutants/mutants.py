@@ -158,7 +158,7 @@ MUTANTS = [
     ),
     Mutant(
         "the_queue_has_no_limit",
-        "core/base/stream.c",
+        "core/base/stream_write.c",
         "message.total_bytes > stream->options.max_queue_bytes - hub_stream_queued(stream)",
         "message.total_bytes > SIZE_MAX / 4",
         "test_stream_write",
@@ -254,7 +254,7 @@ MUTANTS = [
     Mutant(
         "sessions_belong_to_all",
         "transports/http/session_table.c",
-        "return entry != NULL && strcmp(entry->owner->name, principal) == 0 ? entry : NULL;",
+        "return entry != NULL && strcmp(entry->share->owner->name, principal) == 0 ? entry : NULL;",
         "return entry != NULL && principal != NULL ? entry : NULL;",
         "test_http_sessions",
     ),
@@ -532,5 +532,28 @@ MUTANTS = [
         "            if (principal != NULL) {",
         "remember.py",
         "test_status_says_who_has_what",
+    ),
+    Mutant(
+        "tasks_of_hidden_tools_are_found",
+        "core/hub/access/admit.c",
+        "    return class != NULL && hub_access_shows(class->settings, &class->who, &subject);",
+        "    return class != NULL;",
+        "access_changes.py",
+        "Tasks",
+    ),
+    Mutant(
+        "anybodys_tool_may_be_said_to_have_made_a_task",
+        "core/hub/tasks/task_ids.c",
+        "    add_signed(&text, owner->tool);\n",
+        "",
+        "test_task_ids",
+    ),
+    Mutant(
+        "what_is_unequipped_tells_of_hidden_toolsets",
+        "core/hub/saved/tools.c",
+        "        if (one->err == HUB_OK && hub_exposure_may_tell_of(seen, one->toolset)) {",
+        "        if (one->err == HUB_OK && seen != NULL) {",
+        "access_everything.py",
+        "Everything",
     ),
 ]

@@ -278,6 +278,20 @@ static hub_verdict decide_again(hub_call *call, const hub_way *way, const hub_me
     return decide_way(call, way, message, false, &class, own);
 }
 
+/* A task is judged by the tool that made it, or by its toolset if nobody knows that: whoever sees it
+ * goes on with the task. */
+static hub_verdict judge_task(hub_call *call, const matter *what)
+{
+    hub_session *session = hub_call_session(call);
+    const hub_exposure *exposure = hub_session_exposure(session);
+    if (hub_exposure_source(exposure, hub_str_of(hub_toolset_key(what->toolset))) != NULL &&
+        (what->name.len == 0 || hub_access_shows_tool(session, what->toolset, what->name))) {
+        return HUB_GO_ON;
+    }
+    refuse(call, what, HUB_RPC_INVALID_PARAMS, HUB_STR(HUB_UNKNOWN_TASK), HUB_STR_EMPTY);
+    return HUB_ANSWERED;
+}
+
 /* ---- the way of a call ----------------------------------------------------------------------- */
 
 /* Whether a call that has just come is decided by its sender's having found what it is for: under plain
@@ -357,12 +371,12 @@ static void keep(hub_call *call, const hub_way *way, call_access *own)
     }
     hub_str key = hub_str_of(hub_toolset_key(way->toolset));
     hub_str arguments = access->looks_at_arguments ? way->arguments : HUB_STR_EMPTY;
-    own->kept =
-        malloc(sizeof *own->kept + key.len + way->name.len + way->name_json.len + arguments.len);
+    hub_str name = own->kind == HUB_KINDS ? way->of_tool : way->name;
+    own->kept = malloc(sizeof *own->kept + key.len + name.len + way->name_json.len + arguments.len);
     if (own->kept != NULL) {
         char *at = own->kept->text;
         own->kept->toolset = hub_str_put(&at, key);
-        own->kept->name = hub_str_put(&at, way->name);
+        own->kept->name = hub_str_put(&at, name);
         own->kept->name_json = hub_str_put(&at, way->name_json);
         own->kept->arguments = hub_str_put(&at, arguments);
     }
@@ -381,6 +395,10 @@ hub_verdict access_hand_over(hub_call *call, hub_handover *handover)
         note_kind(call, way->message, own);
     }
     if (own->kind == HUB_KINDS) {
+        const matter what = {.toolset = way->toolset, .name = way->of_tool};
+        if (judge_task(call, &what) != HUB_GO_ON) {
+            return HUB_ANSWERED;
+        }
         keep(call, way, own);
         return HUB_GO_ON;
     }
@@ -413,17 +431,6 @@ hub_verdict hub_access_take_yes(hub_call *call, const hub_way *way)
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
-
-/* A task is judged by its toolset: whoever sees that goes on with it. */
-static hub_verdict judge_task(hub_call *call, const matter *what)
-{
-    const hub_exposure *exposure = hub_session_exposure(hub_call_session(call));
-    if (hub_exposure_source(exposure, hub_str_of(hub_toolset_key(what->toolset))) != NULL) {
-        return HUB_GO_ON;
-    }
-    refuse(call, what, HUB_RPC_INVALID_PARAMS, HUB_STR("Task not found"), HUB_STR_EMPTY);
-    return HUB_ANSWERED;
-}
 
 /* Its client has answered what its server asked: what was let through once is decided again. A modern
  * client comes back with another request, whose credential counts from now on. */

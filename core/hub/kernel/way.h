@@ -18,6 +18,7 @@ typedef struct hub_way {
     hub_str name;               /* the toolset's own name (or URI) of what the call is for … */
     hub_str name_json;          /* … and the value in the params that says it */
     hub_str arguments;          /* an object; of tools alone */
+    hub_str of_tool;            /* of a task: the tool that made it, if that is known */
     const hub_message *message; /* the request */
     uint32_t timeout_ms;        /* without progress; 0: the toolset's own */
     bool is_aside;              /* it needs no place among the toolset's max_calls */

@@ -14,6 +14,11 @@
 #include "tools/catalog.h"
 #include "tools/shown.h"
 
+/* What a client is told of a task that it does not have. */
+#define HUB_UNKNOWN_TASK                                                                           \
+    "Task not found: the id was not given to this client, or the toolset behind it is not active " \
+    "any more"
+
 /* Answer a request that names something of that kind which nobody has, after whatever it could wait
  * for: with a tool's failure, or a JSON-RPC error. */
 void hub_unknown_respond(const hub_request *request, hub_kind kind, hub_str name);

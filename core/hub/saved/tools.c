@@ -7,6 +7,7 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
+#include "hub/kernel/sight.h"
 #include "hub/meta/page.h"
 #include "hub/meta/schemas.h"
 #include "hub/remember/remember.h"
@@ -142,8 +143,10 @@ static void equip(hub_call *call, const hub_way *way)
     hub_buf_fini(&name);
 }
 
-static void add_unequipped(const hub_saved_outcome *outcome, hub_buf *out)
+/* As far as the one who asks may know of them. */
+static void add_unequipped(const hub_call *call, const hub_saved_outcome *outcome, hub_buf *out)
 {
+    hub_exposure *seen = hub_call_sight(call).exposure;
     hub_buf_add(out, HUB_STR("{\"equipped\":null"));
     if (outcome->was_nothing) {
         hub_buf_add(out, HUB_STR(",\"message\":\"no toolset was equipped\""));
@@ -153,9 +156,10 @@ static void add_unequipped(const hub_saved_outcome *outcome, hub_buf *out)
     hub_json_add_string(out, outcome->name);
     hub_buf_add(out, HUB_STR(",\"enabledToolsets\":["));
     for (size_t i = 0; i < outcome->count && out->len < HUB_LIMIT_META_PAGE_BYTES; i++) {
-        if (outcome->toolsets[i].err == HUB_OK) {
+        const hub_manager_result *one = &outcome->toolsets[i];
+        if (one->err == HUB_OK && hub_exposure_may_tell_of(seen, one->toolset)) {
             hub_json_add_comma(out);
-            hub_json_add_string(out, outcome->toolsets[i].toolset);
+            hub_json_add_string(out, one->toolset);
         }
     }
     hub_buf_add(out, HUB_STR("],\"message\":\"unequipped: the tools of enabled toolsets are shown "
@@ -168,7 +172,9 @@ static void on_unequipped(void *ctx, const hub_saved_outcome *outcome)
     hub_call *call = call_of(one);
     if (outcome->err == HUB_OK && outcome->audience != NULL) {
         hub_buf_init(&one->answer, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-        add_unequipped(outcome, &one->answer);
+        if (call != NULL) {
+            add_unequipped(call, outcome, &one->answer);
+        }
         hub_remember_keep(outcome->audience, on_kept, one);
         return;
     }

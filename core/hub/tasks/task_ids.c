@@ -2,6 +2,7 @@
 #include "hub/tasks/task_ids.h"
 
 #include "base/digest.h"
+#include "hub/access/access.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
@@ -33,6 +34,7 @@ static bool sign(const hub_task_owner *owner, hub_str id, char ret_digits[MAC_DI
     add_signed(&text,
                hub_str_of(hub_profile_settings_of(hub_session_profile(owner->session))->name));
     add_signed(&text, hub_str_of(hub_toolset_settings_of(owner->toolset)->key));
+    add_signed(&text, owner->tool);
     add_signed(&text, id);
     bool ok = hub_buf_ok(&text);
     if (ok) {
@@ -60,13 +62,40 @@ static bool add_client_id(const hub_task_owner *owner, hub_str raw, hub_buf *out
               sign(owner, hub_buf_str(&id), digits);
     hub_buf_fini(&id);
     if (ok) {
-        hub_buf_printf(out, "\"%s.%s.", hub_toolset_settings_of(owner->toolset)->key, digits);
+        hub_buf_printf(out, "\"%s.%s.%zu", hub_toolset_settings_of(owner->toolset)->key, digits,
+                       owner->tool.len);
+        size_t quote = out->len;
+        hub_json_add_string(out, owner->tool);
+        if (hub_buf_ok(
+                out)) { /* without its quotes: the first becomes the point behind the length */
+            out->ptr[quote] = '.';
+            out->ptr[out->len - 1] = '.';
+        }
         hub_buf_add(out, hub_str_from(raw, 1));
     }
     return ok;
 }
 
-hub_toolset *hub_task_find(const hub_session *session, hub_era era, hub_str text, hub_str *ret_id)
+/* What is behind a signature: LENGTH.TOOL.ID, with the length as it is written here. */
+static bool read_rest(hub_str text, hub_str *ret_tool, hub_str *ret_id)
+{
+    size_t at = 0;
+    size_t len = 0;
+    while (at < text.len && at < HUB_TASK_LENGTH_DIGITS && text.ptr[at] >= '0' &&
+           text.ptr[at] <= '9') {
+        len = 10 * len + (size_t)(text.ptr[at++] - '0');
+    }
+    bool is_one = at > 0 && (at == 1 || text.ptr[0] != '0') && text.len > at + 1 + len + 1 &&
+                  text.ptr[at] == '.' && text.ptr[at + 1 + len] == '.';
+    if (is_one) {
+        *ret_tool = (hub_str){.ptr = text.ptr + at + 1, .len = len};
+        *ret_id = hub_str_from(text, at + 1 + len + 1);
+    }
+    return is_one;
+}
+
+hub_toolset *hub_task_find(hub_session *session, hub_era era, hub_str text, hub_str *ret_tool,
+                           hub_str *ret_id)
 {
     char digits[MAC_DIGITS + 1];
     size_t dot = hub_str_find(text, HUB_STR("."));
@@ -80,10 +109,13 @@ hub_toolset *hub_task_find(const hub_session *session, hub_era era, hub_str text
         return NULL;
     }
     hub_task_owner owner = {.toolset = source->owner, .session = session, .era = era};
-    hub_str id = hub_str_from(text, dot + 1 + MAC_DIGITS + 1);
-    if (!sign(&owner, id, digits) || CRYPTO_memcmp(digits, text.ptr + dot + 1, MAC_DIGITS) != 0) {
+    hub_str id;
+    if (!read_rest(hub_str_from(text, dot + 1 + MAC_DIGITS + 1), &owner.tool, &id) ||
+        !sign(&owner, id, digits) || CRYPTO_memcmp(digits, text.ptr + dot + 1, MAC_DIGITS) != 0 ||
+        (owner.tool.len > 0 && !hub_access_shows_tool(session, source->owner, owner.tool))) {
         return NULL;
     }
+    *ret_tool = owner.tool;
     *ret_id = id;
     return source->owner;
 }

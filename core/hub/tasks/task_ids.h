@@ -11,25 +11,30 @@
 
 enum {
     HUB_TASK_SIGNATURE_DIGITS = 32,
-    /* of a client's id: TOOLSET.SIGNATURE.ID */
-    HUB_TASK_CLIENT_ID_BYTES =
-        HUB_LIMIT_TOOLSET_KEY_BYTES + 1 + HUB_TASK_SIGNATURE_DIGITS + 1 + HUB_LIMIT_TASK_ID_BYTES,
+    HUB_TASK_LENGTH_DIGITS = 3,
+    /* of a client's id: TOOLSET.SIGNATURE.LENGTH.TOOL.ID */
+    HUB_TASK_CLIENT_ID_BYTES = HUB_LIMIT_TOOLSET_KEY_BYTES + 1 + HUB_TASK_SIGNATURE_DIGITS + 1 +
+                               HUB_TASK_LENGTH_DIGITS + 1 + HUB_LIMIT_TOOL_NAME_BYTES + 1 +
+                               HUB_LIMIT_TASK_ID_BYTES,
 };
 
-/* Whom a task is for, and of whom. */
+/* Whom a task is for, of whom, and of which tool. */
 typedef struct hub_task_owner {
     const hub_toolset *toolset;
     const hub_session *session;
     hub_era era;
+    hub_str tool; /* by the toolset's own name; empty: nobody knows */
 } hub_task_owner;
 
 /* Decode a raw string of 1 to `max_bytes` bytes; false when it is none. `text` is initialised here, and
  * the caller's in any case. */
 bool hub_task_read_id(hub_str raw, size_t max_bytes, hub_buf *text);
 
-/* The toolset of the task that a client means by the decoded id `text`, and its own id there (a slice
- * of `text`). NULL when it is the id of no task of this client's. */
-hub_toolset *hub_task_find(const hub_session *session, hub_era era, hub_str text, hub_str *ret_id);
+/* The toolset of the task that a client means by the decoded id `text`, the tool that made it, and its
+ * own id there (slices of `text`). NULL when it is the id of no task of this client's, or of a tool
+ * that it does not see any more. */
+hub_toolset *hub_task_find(hub_session *session, hub_era era, hub_str text, hub_str *ret_tool,
+                           hub_str *ret_id);
 
 /* Append `json` with the client's ids in the place of the toolset's: of `id`, and of that in
  * `_meta`. Both may be empty. False when one of them is no id. */

@@ -54,13 +54,14 @@ hub_str hub_tasks_answer(const hub_call *call, hub_str result, hub_buf *text)
 {
     hub_str related = hub_tasks_related_id(result);
     hub_str id;
+    hub_str tool;
     hub_buf client_id;
     if (related.len == 0 || hub_call_session(call) == NULL) {
         return result;
     }
     if (hub_task_read_id(related, HUB_TASK_CLIENT_ID_BYTES, &client_id) &&
         hub_task_find(hub_call_session(call), hub_call_context(call)->era, hub_buf_str(&client_id),
-                      &id) == hub_binding_toolset(hub_call_binding(call))) {
+                      &tool, &id) == hub_binding_toolset(hub_call_binding(call))) {
         hub_buf_add(text, hub_str_between(result.ptr, related.ptr));
         hub_json_add_string(text, id);
         hub_buf_add(text, hub_str_between(related.ptr + related.len, result.ptr + result.len));
@@ -70,15 +71,14 @@ hub_str hub_tasks_answer(const hub_call *call, hub_str result, hub_buf *text)
     return result;
 }
 
-hub_str hub_tasks_notification(const hub_toolset *toolset, const hub_session *session,
-                               hub_str params, bool is_state, hub_buf *text)
+hub_str hub_tasks_notification(const hub_task_owner *owner, hub_str params, bool is_state,
+                               hub_buf *text)
 {
-    hub_task_owner owner = {.toolset = toolset, .session = session, .era = HUB_ERA_LEGACY};
     hub_str id = is_state ? hub_json_get(params, HUB_STR("taskId")) : HUB_STR_EMPTY;
     if (id.len == 0 && hub_tasks_related_id(params).len == 0) {
         return params;
     }
-    return hub_task_add_for_client(&owner, params, id, text) ? hub_buf_str(text) : HUB_STR_EMPTY;
+    return hub_task_add_for_client(owner, params, id, text) ? hub_buf_str(text) : HUB_STR_EMPTY;
 }
 
 char *hub_tasks_dup_capabilities(hub_str capabilities)

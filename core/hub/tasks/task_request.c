@@ -13,6 +13,7 @@
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/way.h"
+#include "hub/report/unknown.h"
 #include "hub/tasks/tasks_internal.h"
 
 static void refuse_call(const hub_request *request, int code, const char *text)
@@ -46,10 +47,7 @@ bool hub_tasks_refuse_listen(const hub_request *request)
 
 static void respond_unknown(const hub_request *request)
 {
-    hub_respond_error(request, HUB_RPC_INVALID_PARAMS,
-                      HUB_STR("Task not found: the id was not given to this client, or the toolset "
-                              "behind it is not active any more"),
-                      HUB_STR_EMPTY);
+    hub_respond_error(request, HUB_RPC_INVALID_PARAMS, HUB_STR(HUB_UNKNOWN_TASK), HUB_STR_EMPTY);
 }
 
 /* Whether the session has a call that waits for the result of the task. */
@@ -66,7 +64,7 @@ static bool is_awaited(const hub_session *session, const hub_toolset *toolset, h
 }
 
 /* Make the request a call of the toolset that has the task. */
-static void call_toolset(const hub_request *request, hub_toolset *toolset, hub_str id)
+static void call_toolset(const hub_request *request, hub_toolset *toolset, hub_str tool, hub_str id)
 {
     const hub_message *message = request->message;
     bool is_result = hub_str_is(message->method, "tasks/result");
@@ -84,8 +82,9 @@ static void call_toolset(const hub_request *request, hub_toolset *toolset, hub_s
     call_task *part = hub_call_part_of(call, &HUB_TASKS_STATION);
     part->task = hub_str_dup(id);
     part->task_len = id.len;
+    part->tool = hub_str_dup(tool);
     part->role = is_result ? TASK_RESULT : TASK_STATE;
-    if (part->task == NULL) {
+    if (part->task == NULL || part->tool == NULL) {
         hub_call_fail_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
         return;
     }
@@ -94,6 +93,7 @@ static void call_toolset(const hub_request *request, hub_toolset *toolset, hub_s
     hub_way way = {.toolset = toolset,
                    .name = id,
                    .name_json = message->at[HUB_M_TASK_ID],
+                   .of_tool = hub_str_of(part->tool),
                    .arguments = HUB_STR("{}"),
                    .message = message,
                    .timeout_ms = is_result ? ceiling_ms : 0,
@@ -103,9 +103,10 @@ static void call_toolset(const hub_request *request, hub_toolset *toolset, hub_s
 
 void hub_tasks_forward(const hub_request *request)
 {
-    const hub_session *session = request->session;
+    hub_session *session = request->session;
     hub_str raw = request->message->at[HUB_M_TASK_ID];
     hub_buf text;
+    hub_str tool;
     hub_str id;
     if (!hub_capabilities_has_tasks(hub_session_exposure(session), request->context.era)) {
         refuse_call(request, HUB_RPC_METHOD_NOT_FOUND, "no active toolset has tasks");
@@ -120,12 +121,12 @@ void hub_tasks_forward(const hub_request *request)
     }
     hub_toolset *toolset =
         hub_task_read_id(raw, HUB_TASK_CLIENT_ID_BYTES, &text)
-            ? hub_task_find(session, request->context.era, hub_buf_str(&text), &id)
+            ? hub_task_find(session, request->context.era, hub_buf_str(&text), &tool, &id)
             : NULL;
     if (toolset == NULL) {
         respond_unknown(request);
     } else {
-        call_toolset(request, toolset, id);
+        call_toolset(request, toolset, tool, id);
     }
     hub_buf_fini(&text);
 }

@@ -173,6 +173,14 @@ static hub_task_watch *find_raw(const hub_toolset *toolset, hub_str raw)
     return watch;
 }
 
+static hub_task_owner owner_of(const hub_task_watch *watch)
+{
+    return (hub_task_owner){.toolset = watch->toolset,
+                            .session = watch->session,
+                            .era = HUB_ERA_LEGACY,
+                            .tool = watch->tool};
+}
+
 void hub_task_watch_status(hub_toolset *toolset, hub_str params)
 {
     hub_task_watch *watch = find_raw(toolset, hub_json_get(params, HUB_STR("taskId")));
@@ -180,9 +188,10 @@ void hub_task_watch_status(hub_toolset *toolset, hub_str params)
         return;
     }
     const hub_session *session = watch->session;
+    const hub_task_owner owner = owner_of(watch);
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
-    hub_str told = hub_tasks_notification(toolset, session, params, true, &text);
+    hub_str told = hub_tasks_notification(&owner, params, true, &text);
     if (told.len > 0 && !hub_session_is_closing(session) && is_seen(watch)) {
         hub_respond_notify(hub_session_port(session), HUB_STR("notifications/tasks/status"), told);
     }
@@ -200,9 +209,10 @@ bool hub_task_watch_progress(hub_toolset *toolset, uint64_t call, hub_str params
         return false;
     }
     const hub_session *session = watch->session;
+    const hub_task_owner owner = owner_of(watch);
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
-    hub_str told = hub_tasks_notification(toolset, session, params, false, &text);
+    hub_str told = hub_tasks_notification(&owner, params, false, &text);
     if (told.len > 0 && watch->token.len > 0 && !hub_session_is_closing(session) &&
         is_seen(watch)) {
         hub_progress_notify(hub_session_port(session), watch->token, told);
@@ -219,17 +229,21 @@ bool hub_task_watch_message(const hub_binding *binding, hub_str params)
         return false;
     }
     const hub_task_watch *watch = find_raw(toolset, hub_tasks_related_id(params));
-    hub_session *session = waiting != NULL                   ? hub_call_session(waiting)
-                           : watch != NULL && is_seen(watch) ? watch->session
-                                                             : NULL;
+    hub_task_owner owner = {.session = NULL};
+    if (waiting != NULL) {
+        owner = hub_task_owner_of(waiting);
+        owner.era = HUB_ERA_LEGACY;
+    } else if (watch != NULL && is_seen(watch)) {
+        owner = owner_of(watch);
+    }
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
-    hub_str told = session != NULL ? hub_tasks_notification(toolset, session, params, false, &text)
-                                   : HUB_STR_EMPTY;
+    hub_str told = owner.session != NULL ? hub_tasks_notification(&owner, params, false, &text)
+                                         : HUB_STR_EMPTY;
     if (told.len > 0 && waiting != NULL) {
         hub_logging_forward(waiting, told);
     } else if (told.len > 0) {
-        hub_logging_tell(session, told);
+        hub_logging_tell(watch->session, told);
     }
     hub_buf_fini(&text);
     return true;

@@ -56,9 +56,12 @@ bool hub_tasks_is_result(const hub_call *call)
 
 hub_task_owner hub_task_owner_of(const hub_call *call)
 {
+    const call_task *part = hub_task_of(call);
     return (hub_task_owner){.toolset = hub_binding_toolset(hub_call_binding(call)),
                             .session = hub_call_session(call),
-                            .era = hub_call_context(call)->era};
+                            .era = hub_call_context(call)->era,
+                            .tool = part != NULL && part->tool != NULL ? hub_str_of(part->tool)
+                                                                       : HUB_STR_EMPTY};
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -129,6 +132,17 @@ static bool hide(call_task *part, hub_way *way)
     return done;
 }
 
+/* Its server may make a task of it unasked, whose id says of which tool it is. */
+static void note_tool(hub_call *call, const hub_way *way)
+{
+    if (hub_call_context(call)->era == HUB_ERA_MODERN &&
+        hub_toolset_capabilities(way->toolset)->extends_tasks) {
+        call_task *part = hub_call_part_of(call, &HUB_TASKS_STATION);
+        free(part->tool);
+        part->tool = hub_str_dup(way->name);
+    }
+}
+
 static hub_verdict begin(hub_call *call, hub_way *way)
 {
     if (way->is_aside || !hub_call_is_of_tool(call) || way->item == NULL) {
@@ -137,6 +151,7 @@ static hub_verdict begin(hub_call *call, hub_way *way)
     call_task *part;
     switch (read_wish(call, way)) {
     case UNWANTED:
+        note_tool(call, way);
         return HUB_GO_ON;
     case WANTED:
         part = hub_call_part_of(call, &HUB_TASKS_STATION);
@@ -278,8 +293,9 @@ static void translate_progress(hub_call *call, hub_str *params, hub_buf *text)
 {
     const hub_binding *binding = hub_call_binding(call);
     if (binding != NULL && hub_toolset_capabilities(hub_binding_toolset(binding))->runs_tasks) {
-        *params = hub_tasks_notification(hub_binding_toolset(binding), hub_call_session(call),
-                                         *params, false, text);
+        hub_task_owner owner = hub_task_owner_of(call);
+        owner.era = HUB_ERA_LEGACY;
+        *params = hub_tasks_notification(&owner, *params, false, text);
     }
 }
 

@@ -7,8 +7,9 @@
  * simply runs without one.
  *
  * Ids. A server's task ids are unique there alone, and one connection to it serves all clients.
- * What a client sees is TOOLSET.SIGNATURE.ID: the signature (HMAC-SHA256, 128 bits) covers the
- * server's own id and whom it is for: principal, profile, toolset, era. Nothing is stored. An id
+ * What a client sees is TOOLSET.SIGNATURE.LENGTH.TOOL.ID: the signature (HMAC-SHA256, 128 bits) covers
+ * the server's own id, the tool that made the task (LENGTH bytes), and whom it is for: principal,
+ * profile, toolset, era. Nothing is stored. Who may not see the tool any more has no such task. An id
  * that was made up, changed, or given to somebody else is the id of no task; one of an earlier run
  * of the hub, too, since the key is made at start. Only ids change in messages, no other byte.
  * A server that gives an id twice (a counter that starts again with its process) gives the second
@@ -48,12 +49,6 @@ bool hub_tasks_find_waiting(const hub_binding *binding, hub_str params, hub_call
  * is returned as it is, else `text`, which is initialised, holds it. */
 hub_str hub_tasks_question(const hub_call *call, hub_str params, hub_buf *text);
 hub_str hub_tasks_answer(const hub_call *call, hub_str result, hub_buf *text);
-
-/* The params of a notification for a session: with the session's ids in place of the toolset's, as
- * the member taskId (of `state`: notifications/tasks/status) and in `_meta`. As above; empty when
- * an id is none. */
-hub_str hub_tasks_notification(const hub_toolset *toolset, const hub_session *session,
-                               hub_str params, bool is_state, hub_buf *text);
 
 /* The raw id in the `_meta` of such params, or empty. */
 hub_str hub_tasks_related_id(hub_str params);

@@ -27,7 +27,7 @@ typedef struct call_task {
     task_role role;
     char *task; /* the toolset's own id; NULL: none yet */
     size_t task_len;
-    char *tool;             /* that makes one, by the toolset's own name; NULL: none does */
+    char *tool;             /* that makes one, or may have made it, by the toolset's own name */
     hidden_request *hidden; /* NULL: the request is as it came */
     hub_buf translated;     /* what its outcome has become */
 } call_task;
@@ -54,5 +54,11 @@ const call_task *hub_task_of(const hub_call *call);
 task_role hub_task_role_of(const hub_call *call);
 hub_str hub_task_id_of(const call_task *part);
 hub_task_owner hub_task_owner_of(const hub_call *call);
+
+/* The params of a notification for a session: with the session's ids in place of the toolset's, as
+ * the member taskId (of a state: notifications/tasks/status) and in `_meta`. What has no ids is
+ * returned as it is, else `text`, which is initialised, holds it; empty when an id is none. */
+hub_str hub_tasks_notification(const hub_task_owner *owner, hub_str params, bool is_state,
+                               hub_buf *text);
 
 #endif

@@ -18,7 +18,8 @@ SERVER = {"command": sys.executable, "args": ["-IS", str(SUPPORT / "unruly_serve
 DEAD = {"command": "/nonexistent/server"}
 NAMED = {"key": "a", "id": "a:one"}  # what stands for the parameters of paths
 ENVELOPE = {META + "protocolVersion": MODERN, META + "clientInfo": {"name": "test", "version": "1"}, META + "clientCapabilities": {}}
-BODIES = {"/call": {"name": "a__one", "arguments": {}}}
+BLOCK = {"type": "tool_use", "id": "t1", "name": "a__one", "input": {}}
+BODIES = {"/call": {"name": "a__one", "arguments": {}}, "/blocks": {"from": "anthropic", "block": BLOCK}}
 
 
 class Base(HttpTest):
@@ -272,6 +273,42 @@ class Doing(Base):
 
     def in_flight(self, server):
         return {row["key"]: row["status"]["inFlight"] for row in self.get(server, "/status")["toolsets"]}["a"]
+
+
+class Shapes(Base):
+    """Tools, and calls, in the shapes of other APIs (S2.27, S2.28, S4.32, S4.47)."""
+
+    SCHEMA = {"type": "object", "properties": {"n": {"type": "number", "not": {"const": 1}}}}
+    TOOLSETS = {"a": fixture(tool("one", inputSchema=SCHEMA), tool("x.y"), "failed"), "b": {**fixture("two"), "active": False}}
+
+    def test_exports(self):
+        server = self.serve(access={"rules": [{"who": {"scopes": ["admin:read"]}, "then": "allow"}, {"tools": {"match": ["a:failed"]}, "then": "deny"}]})
+        mcp = self.get(server, "/export", who="own")
+        self.assertEqual(([t["name"] for t in mcp["tools"]], mcp["warnings"], mcp["leftOut"]), (["a__one", "a__x.y"], [], []))
+        self.assertEqual(mcp["tools"][0]["inputSchema"], self.SCHEMA)
+        self.assertEqual(len(self.get(server, "/export?format=mcp", who="read")["tools"]), 3)
+        anthropic = self.get(server, "/export?format=anthropic", who="own")["tools"]
+        self.assertEqual(anthropic[0], {"name": "a__one", "input_schema": self.SCHEMA})
+        gemini = self.get(server, "/export?format=gemini", who="own")
+        self.assertEqual(len(gemini["warnings"]), 1)
+        self.assertIn("a__one", gemini["warnings"][0])
+        strict = self.get(server, "/export?format=gemini&strict=true", who="own")
+        self.assertEqual((len(strict["leftOut"]), len(strict["tools"][0]["functionDeclarations"])), (1, 1))
+        self.assertEqual(self.get(server, "/export?format=openapi", who="own")["tools"]["openapi"], "3.1.0")
+        self.get(server, "/export?format=pascal", who="own", status=400)
+
+    def test_what_a_model_asks_for(self):
+        server = self.serve()
+        for name in [t["name"] for t in self.get(server, "/export?format=anthropic")["tools"]]:
+            said = self.do(server, "/blocks", {"from": "anthropic", "block": {**BLOCK, "name": name}}, who="own")
+            self.assertEqual((said["type"], said["tool_use_id"], said.get("is_error", False)), ("tool_result", "t1", name == "a__failed"))
+        asked = {"id": "c1", "type": "function", "function": {"name": "a__one", "arguments": '{"n": 2}'}}
+        said = self.do(server, "/blocks", {"from": "openai", "block": asked}, who="own")
+        self.assertEqual((said["role"], said["tool_call_id"]), ("tool", "c1"))
+        unknown = self.do(server, "/blocks", {"from": "anthropic", "block": {**BLOCK, "name": "nobody"}}, who="own")
+        self.assertTrue(unknown["is_error"])
+        for body in ({"from": "x", "block": BLOCK}, {"from": "anthropic", "block": 1}, {"from": "openai", "block": BLOCK}, {"from": "anthropic"}):
+            self.do(server, "/blocks", body, status=400)
 
 
 class Events(Base):

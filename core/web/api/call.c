@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is done as the caller, by the way that a client's request goes. */
 #include "base/limits.h"
+#include "export/block.h"
 #include "hub/admin/act.h"
 #include "hub/kernel/transport.h"
 #include "web/api/pending.h"
@@ -17,7 +18,17 @@ typedef struct waiting_call {
     hub_act *act; /* NULL: it is not there yet, or over */
     bool unwraps;
     bool is_over;
+    bool is_anthropic;
+    char *block; /* what a model asked for, and wants to be answered in the shape of; or NULL */
 } waiting_call;
+
+static void drop(waiting_call *call)
+{
+    if (call != NULL) {
+        free(call->block);
+        free(call);
+    }
+}
 
 static hub_err refuse_message(hub_port *port, const hub_outgoing *message)
 {
@@ -114,6 +125,27 @@ static void answer_result(const waiting_call *call, hub_str result)
     hub_api_answer(call->exchange, 200, &out);
 }
 
+/* Also of a call that has failed: the model is to see why. */
+static void answer_block(const waiting_call *call, hub_str result, hub_str error)
+{
+    bool is_failed =
+        result.len == 0 || hub_str_is(hub_json_get(result, HUB_STR("isError")), "true");
+    hub_block block;
+    hub_buf text;
+    hub_buf out;
+    hub_buf_init(&text, SIZE_MAX / 4);
+    hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES + HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_err err = hub_block_read(call->is_anthropic, hub_str_of(call->block), &text, &block, NULL);
+    if (err == HUB_OK) {
+        err = hub_block_answer(&block, result.len > 0 ? result : error, is_failed, &out);
+    }
+    if (err != HUB_OK && hub_buf_ok(&out)) {
+        out.failed = err;
+    }
+    hub_api_answer(call->exchange, 200, &out);
+    hub_buf_fini(&text);
+}
+
 static void leave(waiting_call *call)
 {
     hub_api_pending **list = hub_api_pending_of(call->api);
@@ -126,14 +158,16 @@ static void on_done(void *ctx, hub_str message)
     hub_str result = hub_json_get(message, HUB_STR("result"));
     bool is_inside = call->act == NULL;
     leave(call);
-    if (result.len > 0) {
+    if (call->block != NULL) {
+        answer_block(call, result, hub_json_get(message, HUB_STR("error")));
+    } else if (result.len > 0) {
         answer_result(call, result);
     } else {
         answer_error(call->exchange, hub_json_get(message, HUB_STR("error")));
     }
     call->is_over = true;
     if (!is_inside) {
-        free(call);
+        drop(call);
     }
 }
 
@@ -143,7 +177,7 @@ static void on_gone(void *ctx)
     waiting_call *call = ctx;
     leave(call);
     hub_act_cancel(call->act);
-    free(call);
+    drop(call);
 }
 
 static void end(hub_api_pending *pending)
@@ -152,17 +186,17 @@ static void end(hub_api_pending *pending)
     leave(call);
     hub_act_cancel(call->act);
     hub_api_fail(call->exchange, 503, "unavailable", "the hub is shutting down: try again");
-    free(call);
+    drop(call);
 }
 
 static const hub_web_waiter WAITER = {.on_gone = on_gone};
 
-void hub_api_call_tool(hub_api_asked *asked, hub_str name, hub_str arguments, bool unwraps)
+/* Begin `call`, which is taken; NULL: out of memory. */
+static void begin_call(hub_api_asked *asked, hub_str name, hub_str arguments, waiting_call *call)
 {
     const hub_act_as as = {
         .identity = asked->identity, .profile = asked->profile, .transport = "api"};
     hub_error why = {.code = HUB_OK};
-    waiting_call *call = calloc(1, sizeof *call);
     hub_buf params;
     hub_buf_init(&params, 6 * name.len + arguments.len + 64);
     hub_buf_add(&params, HUB_STR("\"name\":"));
@@ -172,14 +206,13 @@ void hub_api_call_tool(hub_api_asked *asked, hub_str name, hub_str arguments, bo
     if (call == NULL || !hub_buf_ok(&params)) {
         hub_api_fail(asked->exchange, 503, "unavailable", "out of memory");
         hub_buf_fini(&params);
-        free(call);
+        drop(call);
         return;
     }
     hub_api_pending **list = hub_api_pending_of(asked->api);
-    *call = (waiting_call){.pending = {.end = end},
-                           .api = asked->api,
-                           .exchange = asked->exchange,
-                           .unwraps = unwraps};
+    call->pending.end = end;
+    call->api = asked->api;
+    call->exchange = asked->exchange;
     DL_APPEND(*list, &call->pending);
     hub_act *act = NULL;
     hub_err err = hub_act_begin(asked->hub, &as, "tools/call", hub_buf_str(&params), on_done, call,
@@ -187,14 +220,38 @@ void hub_api_call_tool(hub_api_asked *asked, hub_str name, hub_str arguments, bo
     if (err != HUB_OK) {
         leave(call);
         hub_api_fail_with(asked->exchange, &why);
-        free(call);
+        drop(call);
     } else if (call->is_over) {
-        free(call);
+        drop(call);
     } else {
         call->act = act;
         hub_web_wait(asked->exchange, &WAITER, call);
     }
     hub_buf_fini(&params);
+}
+
+void hub_api_call_tool(hub_api_asked *asked, hub_str name, hub_str arguments, bool unwraps)
+{
+    waiting_call *call = calloc(1, sizeof *call);
+    if (call != NULL) {
+        call->unwraps = unwraps;
+    }
+    begin_call(asked, name, arguments, call);
+}
+
+void hub_api_call_block(hub_api_asked *asked, hub_str name, hub_str arguments, bool is_anthropic,
+                        hub_str block)
+{
+    waiting_call *call = calloc(1, sizeof *call);
+    if (call != NULL) {
+        call->is_anthropic = is_anthropic;
+        call->block = hub_str_dup(block);
+    }
+    if (call != NULL && call->block == NULL) {
+        drop(call);
+        call = NULL;
+    }
+    begin_call(asked, name, arguments, call);
 }
 
 /* ---- POST /call ------------------------------------------------------------------------------ */

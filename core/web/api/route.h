@@ -69,6 +69,7 @@ extern const hub_api_route HUB_API_STATUS_ROUTES[];
 extern const hub_api_route HUB_API_TOOLSET_ROUTES[];
 extern const hub_api_route HUB_API_TOOL_ROUTES[];
 extern const hub_api_route HUB_API_CALL_ROUTES[];
+extern const hub_api_route HUB_API_EXPORT_ROUTES[];
 extern const hub_api_route HUB_API_EVENT_ROUTES[];
 
 /* Find the route of a request and have it answered. */
@@ -105,6 +106,11 @@ hub_session *hub_api_look(const hub_api_asked *asked);
 /* Call a tool as the caller, by the name that clients know; answers with its result. `arguments` is a
  * JSON object. With `unwraps`, only its structured content, and a failed one as an error of the API. */
 void hub_api_call_tool(hub_api_asked *asked, hub_str name, hub_str arguments, bool unwraps);
+
+/* The same for a block by which a model asks for a call (export/block.h): answered with the block that
+ * answers it. */
+void hub_api_call_block(hub_api_asked *asked, hub_str name, hub_str arguments, bool is_anthropic,
+                        hub_str block);
 
 /* ---- for api.c alone ------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 
 /* Every group of routes. */
 static const hub_api_route *const GROUPS[] = {
-    HUB_API_ABOUT_ROUTES, HUB_API_STATUS_ROUTES, HUB_API_TOOLSET_ROUTES,
-    HUB_API_TOOL_ROUTES,  HUB_API_CALL_ROUTES,   HUB_API_EVENT_ROUTES,
+    HUB_API_ABOUT_ROUTES, HUB_API_STATUS_ROUTES, HUB_API_TOOLSET_ROUTES, HUB_API_TOOL_ROUTES,
+    HUB_API_CALL_ROUTES,  HUB_API_EXPORT_ROUTES, HUB_API_EVENT_ROUTES,
 };
 
 const hub_api_route *hub_api_next_route(size_t *group, size_t *at)

@@ -85,7 +85,8 @@ int cli_open_store(const cli_options *options, hub_state_sync **ret_sync, hub_co
     if (err == HUB_OK) {
         const hub_state_settings *state = &config->settings.state;
         hub_log_setup(HUB_LOG_ERROR, false);
-        err = hub_state_sync_open(state->place, state->scope, state->key, ret_sync, &why);
+        err = hub_state_sync_open(state->place, state->password, state->scope, state->key, ret_sync,
+                                  &why);
     }
     if (err == HUB_OK && ret_config != NULL) {
         *ret_config = config;

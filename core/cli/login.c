@@ -90,7 +90,8 @@ static hub_err open_logins(work *at, hub_error *reterr)
 {
     const hub_state_settings *state = &at->settings->state;
     const hub_logins_options options = {.on_link = on_link, .ctx = at};
-    hub_store_options store = {.place = state->place, .scope = state->scope};
+    hub_store_options store = {
+        .place = state->place, .password = state->password, .scope = state->scope};
     hub_err err = hub_state_keys_load(state->key, &store.keys, reterr);
     if (err == HUB_OK) {
         at->loop = hub_loop_new();

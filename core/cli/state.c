@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/loop.h"
 #include "config/file.h"
+#include "state/address.h"
 #include "state/admin.h"
 #include "state/export.h"
 #include "state/secrets.h"
@@ -87,7 +88,7 @@ static void print_check_json(const work *at, bool is_there)
 {
     hub_buf out;
     hub_buf_init(&out, ANSWER_BYTES);
-    hub_buf_add(&out, HUB_STR("{\"engine\":\"sqlite\",\"path\":"));
+    hub_buf_printf(&out, "{\"engine\":\"%s\",\"path\":", hub_store_health(at->store).engine);
     hub_json_add_string(&out, hub_str_of(at->settings->place));
     hub_buf_add(&out, HUB_STR(",\"scope\":"));
     hub_json_add_string(&out, hub_str_of(at->settings->scope));
@@ -109,19 +110,28 @@ static void print_check(const work *at, bool is_there)
 {
     hub_buf out;
     hub_buf_init(&out, ANSWER_BYTES);
-    hub_buf_printf(&out, "store: %s (sqlite)\nscope: %s\n", at->settings->place,
+    hub_state_health health = hub_store_health(at->store);
+    bool is_shared = hub_state_address_is(hub_str_of(at->settings->place));
+    hub_buf_printf(&out, "store: %s (%s)\nscope: %s\n", at->settings->place, health.engine,
                    at->settings->scope);
+    if (is_shared) {
+        hub_buf_printf(&out, "server: OK%s%s\n", health.notice[0] != '\0' ? ", but " : "",
+                       health.notice);
+    }
+    if (is_there && !is_shared) {
+        hub_buf_printf(&out, "file: OK, journal mode %s\n", at->journal);
+    }
     if (is_there) {
-        hub_buf_printf(&out, "file: OK, journal mode %s\nrecords: %" PRIu64 "\n", at->journal,
-                       at->report.records);
+        hub_buf_printf(&out, "records: %" PRIu64 "\n", at->report.records);
         hub_buf_printf(&out,
                        "secrets: %" PRIu64 " encrypted, %" PRIu64 " not encrypted, %" PRIu64
                        " unreadable\n",
                        at->report.sealed, at->report.plain, at->report.unreadable);
     } else {
-        hub_buf_add(&out, HUB_STR("file: none yet; the first record makes it\n"));
+        hub_buf_add(&out, is_shared ? HUB_STR("records: none yet\n")
+                                    : HUB_STR("file: none yet; the first record makes it\n"));
     }
-    if (hub_store_health(at->store).has_key) {
+    if (health.has_key) {
         hub_buf_add(&out, HUB_STR("key: yes, secrets are encrypted"));
     } else if (at->safety[0] != '\0') {
         hub_buf_printf(&out, "key: no, and secrets are refused: %s", at->safety);
@@ -340,7 +350,9 @@ static const struct {
 static int run(work *at, size_t verb)
 {
     hub_error why = {.code = HUB_OK};
-    hub_store_options options = {.place = at->settings->place, .scope = at->settings->scope};
+    hub_store_options options = {.place = at->settings->place,
+                                 .password = at->settings->password,
+                                 .scope = at->settings->scope};
     hub_err err = hub_state_keys_load(at->settings->key, &options.keys, &why);
     if (err == HUB_OK) {
         at->loop = hub_loop_new();
@@ -348,6 +360,9 @@ static int run(work *at, size_t verb)
                                : hub_fail(&why, HUB_ENOMEM, "out of memory");
     }
     if (err != HUB_OK) {
+        if (at->loop != NULL) {
+            hub_loop_destroy(at->loop);
+        }
         cli_complain("%s", why.text);
         return err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
     }

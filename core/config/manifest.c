@@ -460,13 +460,17 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
      .kind = HUB_CONFIG_OTHER,
      .read = hub_config_read_state,
      .offset = READER(config.settings.state),
-     .about = "Where the hub keeps what outlives it: off, or a file, relative to the manifest's "
-              "folder. It is made when there is something to keep. Default: patchbay/state.db in "
-              "$XDG_STATE_HOME, or in ~/.local/state; of a service, state.db in $STATE_DIRECTORY. "
-              "As a map: path is that, and key a file with the key that encrypts secrets (64 "
-              "hexadecimal digits).",
+     .about =
+         "Where the hub keeps what outlives it: off, a file, relative to the manifest's "
+         "folder, or the address of a store that several hubs share (docs/SCALE.md). A file is "
+         "made when there is something to keep. Default: patchbay/state.db in "
+         "$XDG_STATE_HOME, or in ~/.local/state; of a service, state.db in $STATE_DIRECTORY. "
+         "As a map: path is the file, or url and password are those of the shared store; key "
+         "is a file with the key that encrypts secrets (64 hexadecimal digits).",
      .schema = "{\"anyOf\":[{\"type\":\"string\",\"minLength\":1},{\"type\":\"object\","
                "\"additionalProperties\":false,\"properties\":{\"path\":{\"type\":\"string\","
+               "\"minLength\":1},\"url\":{\"type\":\"string\",\"pattern\":\"^(valkeys?|rediss?|"
+               "(valkey|redis)[+]unix)://|[$]\"},\"password\":{\"type\":\"string\","
                "\"minLength\":1},\"key\":{\"type\":\"string\",\"minLength\":1}}}]}",
      .example = "{ path: /var/lib/patchbay/state.db, key: /etc/patchbay/state.key }",
      .is_comment = true},

@@ -7,9 +7,12 @@
 #include "config/reader.h"
 
 #include "base/limits.h"
+#include "state/address.h"
 
 #include <limits.h>
 #include <stdlib.h>
+
+enum { ADDRESS_BYTES = 4096 };
 
 #define STATE(member) offsetof(hub_state_settings, member)
 
@@ -29,19 +32,112 @@ static hub_err read_place(hub_config_reader *reader, const hub_node *node,
                : err;
 }
 
+/* The address of a shared store. Its password is kept apart: the address may be shown. */
+static hub_err keep_address(hub_config_reader *reader, const hub_node *node, hub_str text,
+                            hub_state_settings *state)
+{
+    hub_state_address address;
+    hub_error why = {.code = HUB_OK};
+    hub_buf password;
+    hub_buf shown;
+    hub_buf_init(&password, HUB_LIMIT_STATE_PASSWORD_BYTES);
+    hub_buf_init(&shown, text.len + 1);
+    hub_err err = hub_state_address_read(text, &address, &password, &why);
+    if (err != HUB_OK) {
+        err = hub_node_fail(node, reader->reterr, err, "%s", why.text);
+    }
+    if (err == HUB_OK && password.len > 0 && state->password == NULL) {
+        err = hub_config_hide(reader, hub_buf_str(&password), reader->reterr);
+        state->password = hub_arena_strdup(reader->arena, hub_buf_str(&password));
+    }
+    hub_state_address_add_shown(text, &shown);
+    state->place = hub_arena_strdup(reader->arena, hub_buf_str(&shown));
+    if (err == HUB_OK && (!hub_buf_ok(&shown) || state->place == NULL ||
+                          (password.len > 0 && state->password == NULL))) {
+        err = hub_config_no_memory(reader);
+    }
+    hub_buf_fini(&shown);
+    hub_buf_wipe(&password);
+    return err;
+}
+
+static hub_err read_address(hub_config_reader *reader, const hub_node *node,
+                            const hub_config_key *key, void *target)
+{
+    hub_state_settings *state = target;
+    hub_buf text;
+    (void)key;
+    if (node->kind != HUB_NODE_TEXT) {
+        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
+                             "wanted the address of a shared store, like valkey://HOST");
+    }
+    hub_buf_init(&text, ADDRESS_BYTES);
+    hub_err err = hub_config_expand_secret(reader, node, &text);
+    if (err == HUB_OK && !hub_buf_ok(&text)) {
+        err = hub_node_fail(node, reader->reterr, HUB_EINVAL,
+                            "the address has more than %d bytes, or memory is out", ADDRESS_BYTES);
+    }
+    if (err == HUB_OK) {
+        err = keep_address(reader, node, hub_buf_str(&text), state);
+    }
+    hub_buf_wipe(&text);
+    return err;
+}
+
+static hub_err read_password(hub_config_reader *reader, const hub_node *node,
+                             const hub_config_key *key, void *target)
+{
+    hub_state_settings *state = target;
+    hub_buf text;
+    (void)key;
+    if (node->kind != HUB_NODE_TEXT) {
+        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
+                             "wanted a text, such as ${VALKEY_PASSWORD} or ${file:PATH}");
+    }
+    hub_buf_init(&text, HUB_LIMIT_STATE_PASSWORD_BYTES);
+    hub_err err = hub_config_expand_secret(reader, node, &text);
+    if (err == HUB_OK && (!hub_buf_ok(&text) || text.len == 0)) {
+        err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "a password has 1 to %d bytes",
+                            HUB_LIMIT_STATE_PASSWORD_BYTES);
+    }
+    if (err == HUB_OK) {
+        err = hub_config_hide(reader, hub_buf_str(&text), reader->reterr);
+        state->password = hub_arena_strdup(reader->arena, hub_buf_str(&text));
+    }
+    hub_buf_wipe(&text);
+    return err == HUB_OK && state->password == NULL ? hub_config_no_memory(reader) : err;
+}
+
 static const hub_config_key STATE_KEYS[] = {
+    {.name = "url", .kind = HUB_CONFIG_OTHER, .read = read_address},
+    {.name = "password", .kind = HUB_CONFIG_OTHER, .read = read_password},
     {.name = "path", .kind = HUB_CONFIG_OTHER, .read = read_place, .offset = STATE(place)},
     {.name = "key", .kind = HUB_CONFIG_PATH, .offset = STATE(key)},
     {.name = NULL},
 };
 
-/* `off`, a path, or a map of both keys. */
+/* `off`, a path, an address, or a map. A password beside an address counts, whatever that has. */
 hub_err hub_config_read_state(hub_config_reader *reader, const hub_node *node,
                               const hub_config_key *key, void *target)
 {
     hub_state_settings *state = (void *)((char *)target + key->offset);
     const hub_config_key map = {.keys = STATE_KEYS};
     const hub_config_key place = {.offset = STATE(place)};
+    state->password = NULL; /* of an earlier file's store */
+    if (node->kind == HUB_NODE_TEXT && hub_state_address_is(node->text)) {
+        return read_address(reader, node, &place, state);
+    }
+    if (node->kind == HUB_NODE_MAP && hub_node_find(node, "url") != NULL &&
+        hub_node_find(node, "path") != NULL) {
+        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
+                             "path and url exclude each other: the state is in a file, or in a "
+                             "shared store");
+    }
+    if (node->kind == HUB_NODE_MAP && hub_node_find(node, "url") == NULL &&
+        hub_node_find(node, "password") != NULL) {
+        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
+                             "password is that of a shared store: name it with url");
+    }
     return node->kind == HUB_NODE_MAP ? hub_config_read_map(reader, node, &map, state)
                                       : read_place(reader, node, &place, state);
 }

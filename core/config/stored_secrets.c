@@ -20,9 +20,9 @@ static hub_err open_store(hub_config_reader *reader, hub_error *reterr)
         return HUB_OK;
     }
     hub_err err = hub_config_find_state(reader, &state, reterr);
-    return err == HUB_OK
-               ? hub_state_sync_open(state.place, state.scope, state.key, &reader->store, reterr)
-               : err;
+    return err == HUB_OK ? hub_state_sync_open(state.place, state.password, state.scope, state.key,
+                                               &reader->store, reterr)
+                         : err;
 }
 
 hub_err hub_secret_read(hub_state_sync *store, hub_str name, hub_buf *value, hub_error *reterr)

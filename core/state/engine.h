@@ -55,6 +55,8 @@ typedef struct hub_state_job {
     hub_state_report report; /* IMPORT, REKEY, CHECK */
     char notice[256];        /* see hub_state_health */
 
+    void *at_work; /* the engine's own, while it has the job */
+
     /* The store's. */
     void (*on_done)(void *ctx, const hub_state_result *result); /* NULL: cancelled */
     void (*on_report)(void *ctx, const hub_state_result *result, const hub_state_report *report);
@@ -74,7 +76,11 @@ void hub_state_job_done(hub_state_job *job);
 typedef struct hub_state_engine_options {
     struct ev_loop *loop;
     const char *place;
+    const char *password; /* of a shared store, borrowed; NULL: there is none */
     hub_state_keys *keys; /* borrowed; may be NULL */
+    /* How a job is given back: hub_state_job_done, which an engine that is loaded does not find by
+     * its name. [any] */
+    void (*give_back)(hub_state_job *job);
     /* Something has changed by others' doing: submit a LOOK. [loop] */
     void (*on_stir)(void *ctx);
     /* Whether that can be noticed at all; NULL: it can. [loop] */
@@ -99,5 +105,25 @@ typedef struct hub_state_engine {
 
 extern const hub_state_engine HUB_STATE_ENGINE_OFF;
 extern const hub_state_engine HUB_STATE_ENGINE_SQLITE;
+
+/* ---- engines that are loaded (engines/) ------------------------------------------------------ */
+
+/* What the file of an engine exports, under the name HUB_STATE_ENGINE_SYMBOL. It is a part of the
+ * hub and no plugin: both are built together, and `built` says so. */
+typedef struct hub_state_engine_part {
+    const char *built; /* HUB_STATE_ENGINE_BUILT */
+    size_t job_bytes;  /* sizeof(hub_state_job) */
+    const hub_state_engine *engine;
+} hub_state_engine_part;
+
+#define HUB_STATE_ENGINE_SYMBOL "patchbay_engine_part"
+#define HUB_STATE_ENGINE_BUILT  PATCHBAY_VERSION
+
+/* Load the engine of shared stores; once, and never unloaded.
+ * blocks:  reads a file
+ * errors:  HUB_ENOTFOUND (it is not installed), HUB_EABI (it is another version's), HUB_EUNAVAILABLE
+ *          (a library that it needs is missing) */
+HUB_MUST_CHECK hub_err hub_state_engine_load(const hub_state_engine **ret_engine,
+                                             hub_error *reterr);
 
 #endif

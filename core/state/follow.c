@@ -48,6 +48,14 @@ static void tell(hub_store *store, hub_state_event event, const hub_state_record
     }
 }
 
+void hub_store_tell_back(hub_store *store)
+{
+    store->is_telling = true;
+    tell(store, HUB_STATE_BACK, NULL);
+    store->is_telling = false;
+    sweep(store);
+}
+
 /* Have the engine look what has changed; once for what comes together. */
 void hub_store_look(hub_store *store)
 {

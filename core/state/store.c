@@ -6,6 +6,7 @@
 #include "state/store.h"
 
 #include "base/limits.h"
+#include "state/address.h"
 #include "state/names.h"
 #include "state/store_internal.h"
 
@@ -98,11 +99,13 @@ void hub_store_set_health(hub_store *store, hub_state_condition condition, const
         strcmp(store->notice, notice) == 0) {
         return;
     }
+    bool is_back = store->condition == HUB_STATE_UNAVAILABLE && condition == HUB_STATE_OK;
     store->condition = condition;
     (void)snprintf(store->reason, sizeof store->reason, "%s", reason);
     (void)snprintf(store->notice, sizeof store->notice, "%s", notice);
     if (store->on_health != NULL) {
         hub_state_health health = hub_store_health(store);
+        health.is_back = is_back;
         store->on_health(store->ctx, &health);
     }
 }
@@ -340,6 +343,7 @@ static void hand_over(hub_store *store, hub_state_job *job)
     };
     bool may_have_written = job->verb == HUB_STATE_PUT || job->verb == HUB_STATE_DELETE ||
                             job->verb == HUB_STATE_IMPORT || job->verb == HUB_STATE_REKEY;
+    bool was_down = store->condition == HUB_STATE_UNAVAILABLE;
     store->waiting--;
     note_health(store, job);
     if (job->verb == HUB_STATE_LOOK) {
@@ -350,6 +354,10 @@ static void hand_over(hub_store *store, hub_state_job *job)
     }
     if (job->on_report != NULL) {
         job->on_report(job->ctx, &result, &job->report);
+    }
+    if (was_down && store->condition == HUB_STATE_OK && store->watches != NULL &&
+        !store->is_ending) {
+        hub_store_tell_back(store);
     }
     if (may_have_written && result.err == HUB_OK) {
         hub_store_look(
@@ -374,6 +382,10 @@ static void free_store(hub_store *store)
 {
     if (store != NULL) {
         hub_state_keys_destroy(store->keys);
+        if (store->password != NULL) {
+            explicit_bzero(store->password, strlen(store->password));
+        }
+        free(store->password);
         free(store->place);
         free(store->scope);
         (void)pthread_mutex_destroy(&store->lock); /* nobody holds it */
@@ -383,9 +395,11 @@ static void free_store(hub_store *store)
 
 static hub_err check_options(const hub_store_options *options, hub_error *reterr)
 {
-    bool is_off = strcmp(options->place, "off") == 0;
-    if (!is_off && options->place[0] != '/') {
-        return hub_fail(reterr, HUB_EINVAL, "the store is \"off\" or an absolute path, not \"%s\"",
+    hub_str place = hub_str_of(options->place);
+    if (!hub_str_is(place, "off") && options->place[0] != '/' && !hub_state_address_is(place)) {
+        return hub_fail(reterr, HUB_EINVAL,
+                        "the store is \"off\", an absolute path, or an address such as "
+                        "valkey://HOST, not \"%s\"",
                         options->place);
     }
     size_t len = strlen(options->scope);
@@ -393,6 +407,51 @@ static hub_err check_options(const hub_store_options *options, hub_error *reterr
                ? HUB_OK
                : hub_fail(reterr, HUB_EINVAL, "the scope of the store has 1 to %d bytes",
                           HUB_LIMIT_STATE_SCOPE_BYTES);
+}
+
+/* The address of a shared store is kept without its password, and that beside it. */
+static hub_err keep_address(hub_store *store, const hub_store_options *options, hub_error *reterr)
+{
+    hub_state_address address;
+    hub_buf password;
+    hub_buf shown;
+    hub_buf_init(&password, HUB_LIMIT_STATE_PASSWORD_BYTES);
+    hub_buf_init(&shown, HUB_LIMIT_STATE_SCOPE_BYTES);
+    hub_err err = hub_state_address_read(hub_str_of(options->place), &address, &password, reterr);
+    if (err == HUB_OK) {
+        hub_str secret =
+            options->password != NULL ? hub_str_of(options->password) : hub_buf_str(&password);
+        hub_state_address_add_shown(hub_str_of(options->place), &shown);
+        store->place = hub_buf_ok(&shown) ? hub_str_dup(hub_buf_str(&shown)) : NULL;
+        store->password = secret.len > 0 ? hub_str_dup(secret) : NULL;
+        err = store->place != NULL && (secret.len == 0 || store->password != NULL)
+                  ? hub_state_engine_load(&store->engine, reterr)
+                  : hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    hub_buf_fini(&shown);
+    hub_buf_wipe(&password);
+    return err;
+}
+
+static hub_err keep_options(hub_store *store, const hub_store_options *options, hub_error *reterr)
+{
+    bool is_off = strcmp(options->place, "off") == 0;
+    store->on_health = options->on_health;
+    store->ctx = options->ctx;
+    store->condition = is_off ? HUB_STATE_OFF : HUB_STATE_OK;
+    store->engine = is_off ? &HUB_STATE_ENGINE_OFF : &HUB_STATE_ENGINE_SQLITE;
+    store->scope = hub_str_dup(hub_str_of(options->scope));
+    if (hub_state_address_is(hub_str_of(options->place))) {
+        hub_err err = keep_address(store, options, reterr);
+        if (err != HUB_OK) {
+            return err;
+        }
+    } else {
+        store->place = hub_str_dup(is_off ? HUB_STR_EMPTY : hub_str_of(options->place));
+    }
+    return store->place != NULL && store->scope != NULL
+               ? HUB_OK
+               : hub_fail(reterr, HUB_ENOMEM, "out of memory");
 }
 
 hub_err hub_store_create(struct ev_loop *loop, const hub_store_options *options,
@@ -407,22 +466,15 @@ hub_err hub_store_create(struct ev_loop *loop, const hub_store_options *options,
     store->loop = loop;
     store->keys = options->keys;
     hub_err err = check_options(options, reterr);
-    bool is_off = err == HUB_OK && options->place[0] != '/';
     if (err == HUB_OK) {
-        store->place = hub_str_dup(is_off ? HUB_STR_EMPTY : hub_str_of(options->place));
-        store->scope = hub_str_dup(hub_str_of(options->scope));
-        store->on_health = options->on_health;
-        store->ctx = options->ctx;
-        store->condition = is_off ? HUB_STATE_OFF : HUB_STATE_OK;
-        store->engine = is_off ? &HUB_STATE_ENGINE_OFF : &HUB_STATE_ENGINE_SQLITE;
-        err = store->place != NULL && store->scope != NULL
-                  ? HUB_OK
-                  : hub_fail(reterr, HUB_ENOMEM, "out of memory");
+        err = keep_options(store, options, reterr);
     }
     if (err == HUB_OK) {
         const hub_state_engine_options of_engine = {.loop = loop,
                                                     .place = store->place,
+                                                    .password = store->password,
                                                     .keys = store->keys,
+                                                    .give_back = hub_state_job_done,
                                                     .on_stir = hub_store_on_stir,
                                                     .on_deaf = hub_store_on_deaf,
                                                     .ctx = store};

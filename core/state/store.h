@@ -11,7 +11,8 @@
  * Versions are never used twice, also not for a record that was deleted and made again: who saw a
  * version and names it on writing changes what it saw, or nothing (HUB_ECONFLICT).
  *
- * An engine does the work (engine.h): SQLite in a file, or none. Users of this header know nothing
+ * An engine does the work (engine.h): SQLite in a file, a server that speaks the protocol of Valkey
+ * (loaded when it is configured), or none. Users of this header know nothing
  * of it. Changes that others make, other processes among them, are told to watches; nothing polls.
  *
  * Thread: [loop], all of it.
@@ -131,6 +132,8 @@ typedef enum hub_state_event {
     HUB_STATE_UNKNOWN, /* more than could be followed: list again */
     HUB_STATE_OTHER,   /* it is another store than before: emptied, or replaced. List again; who
                           holds something that must not be lost writes it back */
+    HUB_STATE_BACK,    /* it can be used again, after it could not: who could not write or read
+                          something tries again. What was changed meanwhile is told beside this */
 } hub_state_event;
 
 /* `changed` is NULL unless the event is HUB_STATE_CHANGED; it has no document. */
@@ -160,16 +163,19 @@ typedef enum hub_state_condition {
 /* How the store is, for status and log. */
 typedef struct hub_state_health {
     hub_state_condition condition;
-    const char *engine; /* "off", "sqlite" */
-    const char *place;  /* the file; "" when there is none */
+    const char *engine; /* "off", "sqlite", "valkey" */
+    const char *place;  /* the file, or the address; "" when there is none */
     const char *reason; /* HUB_STATE_UNAVAILABLE: a sentence; else "" */
     const char *notice; /* what else should be known: "on a network file system …", or "" */
     bool has_key;       /* secrets are encrypted */
+    bool is_back;       /* told by on_health: HUB_STATE_OK, and it was unavailable before */
 } hub_state_health;
 
 typedef struct hub_store_options {
-    const char
-        *place; /* "off", or the absolute path of the file; "": nobody knows where (no HOME) */
+    /* "off", the absolute path of the file, or the address of a shared store (address.h); "": nobody
+     * knows where (no HOME) */
+    const char *place;
+    const char *password; /* of a shared store whose address has none; may be NULL */
     const char *scope;    /* at most HUB_LIMIT_STATE_SCOPE_BYTES, not empty */
     hub_state_keys *keys; /* taken, also on failure; NULL: there are none (secrets.h) */
     /* The condition, the reason or the notice is another one. May be NULL. */
@@ -179,7 +185,9 @@ typedef struct hub_store_options {
 
 /* A store. Nothing is read or made yet: a file is opened when it is there and something asks, and
  * made when the first record is written. All strings are copied.
- * errors:  HUB_EINVAL (the place or the scope), HUB_ENOMEM */
+ * blocks:  a shared store's engine is loaded
+ * errors:  HUB_EINVAL (the place or the scope), HUB_ENOMEM; of a shared store those of
+ *          hub_state_engine_load */
 HUB_MUST_CHECK hub_err hub_store_create(struct ev_loop *loop, const hub_store_options *options,
                                         hub_store **ret_store, hub_error *reterr);
 

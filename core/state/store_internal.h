@@ -19,7 +19,8 @@ struct hub_state_watch {
 
 struct hub_store {
     struct ev_loop *loop;
-    char *place;
+    char *place;    /* as it may be shown */
+    char *password; /* wiped when it is freed; NULL: there is none */
     char *scope;
     hub_state_keys *keys;
     const hub_state_engine *engine;
@@ -59,6 +60,9 @@ void hub_store_set_health(hub_store *store, hub_state_condition condition, const
 /* follow.c: have the engine look what has changed; once for what comes together. */
 void hub_store_look(hub_store *store);
 void hub_store_finish_look(hub_store *store, hub_state_job *job);
+
+/* follow.c: the store can be used again. */
+void hub_store_tell_back(hub_store *store);
 
 /* follow.c: what the engine calls. The context is the store. */
 void hub_store_on_stir(void *ctx);

@@ -100,10 +100,10 @@ static void begin(hub_state_sync *sync)
     sync->version = 0;
 }
 
-hub_err hub_state_sync_open(const char *place, const char *scope, const char *key_file,
-                            hub_state_sync **ret_sync, hub_error *reterr)
+hub_err hub_state_sync_open(const char *place, const char *password, const char *scope,
+                            const char *key_file, hub_state_sync **ret_sync, hub_error *reterr)
 {
-    hub_store_options options = {.place = place, .scope = scope};
+    hub_store_options options = {.place = place, .password = password, .scope = scope};
     hub_state_sync *sync = calloc(1, sizeof *sync);
     if (sync == NULL || (sync->place = strdup(place)) == NULL ||
         (sync->loop = hub_loop_new()) == NULL) {

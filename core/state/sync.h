@@ -13,13 +13,13 @@
 
 typedef struct hub_state_sync hub_state_sync;
 
-/* Open the store at `place` (a file, or "off"), with the keys of `key_file` (NULL: none is named),
+/* Open the store at `place` (as in hub_store_options, with `password`), with the keys of `key_file` (NULL: none is named),
  * the environment or systemd.
  * owns:    *ret_sync, hub_state_sync_close
  * errors:  HUB_EUNAVAILABLE (there is no store), those of hub_state_keys_load, HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_state_sync_open(const char *place, const char *scope,
-                                           const char *key_file, hub_state_sync **ret_sync,
-                                           hub_error *reterr);
+HUB_MUST_CHECK hub_err hub_state_sync_open(const char *place, const char *password,
+                                           const char *scope, const char *key_file,
+                                           hub_state_sync **ret_sync, hub_error *reterr);
 void hub_state_sync_close(hub_state_sync *sync); /* NULL is fine */
 
 /* Read a record: append its document. errors:  those of hub_state_result; HUB_EUNAVAILABLE also when

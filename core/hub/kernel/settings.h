@@ -185,7 +185,10 @@ typedef struct hub_audit_settings {
 
 /* What outlives the process (state/store.h). */
 typedef struct hub_state_settings {
-    const char *place; /* HUB_STATE_PLACE_OFF, or an absolute path; NULL: off */
+    /* HUB_STATE_PLACE_OFF, an absolute path, or the address of a shared store, without its password;
+     * NULL: off */
+    const char *place;
+    const char *password; /* of a shared store; NULL: there is none */
     const char *key; /* absolute: the file of the key that encrypts secrets; NULL: none is named */
     const char *scope; /* whose records they are; NULL: nobody's in particular */
 } hub_state_settings;

@@ -185,7 +185,7 @@ static void on_health(void *ctx, const hub_state_health *health)
     (void)ctx;
     if (health->condition == HUB_STATE_UNAVAILABLE) {
         hub_log(HUB_LOG_WARNING, "state.unavailable", HUB_F_TEXT("reason", health->reason));
-    } else if (health->notice[0] != '\0') {
+    } else if (!health->is_back && health->notice[0] != '\0') {
         hub_log(HUB_LOG_WARNING, "state.notice", HUB_F_TEXT("notice", health->notice));
     } else {
         hub_log(HUB_LOG_INFO, "state.available", HUB_F_TEXT("path", health->place));
@@ -198,6 +198,7 @@ static hub_err make_store(hub_orchestrator *hub, hub_error *reterr)
     const hub_state_settings *settings = &hub_settings_of(hub)->state;
     bool is_off = settings->place == NULL || strcmp(settings->place, HUB_STATE_PLACE_OFF) == 0;
     hub_store_options options = {.place = is_off ? HUB_STATE_PLACE_OFF : settings->place,
+                                 .password = settings->password,
                                  .scope = settings->scope != NULL ? settings->scope : "hub",
                                  .on_health = on_health,
                                  .ctx = hub};

@@ -262,8 +262,9 @@ static void note_restart(const hub_settings *old, const hub_settings *now, hub_n
     if (!is_same(old->cache_folder, now->cache_folder)) {
         hub_name_list_add(keys, hub_str_of("hub.cache_dir"));
     }
-    if (!is_same(old->state.place, now->state.place) || !is_same(old->state.key, now->state.key) ||
-        !is_same(old->state.scope, now->state.scope)) {
+    if (!is_same(old->state.place, now->state.place) ||
+        !is_same(old->state.password, now->state.password) ||
+        !is_same(old->state.key, now->state.key) || !is_same(old->state.scope, now->state.scope)) {
         hub_name_list_add(keys, hub_str_of("state"));
     }
     if (old->limits.worker_threads != now->limits.worker_threads) {

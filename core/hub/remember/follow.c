@@ -91,6 +91,24 @@ static void list(hub_orchestrator *hub, hub_str after_owner, hub_str after_key)
     }
 }
 
+/* The store is back: what it could not take is written, and what it could not say is read. */
+static void try_again(hub_orchestrator *hub)
+{
+    seat *next;
+    for (seat *at = remember_of(hub)->used; at != NULL; at = next) {
+        next = at->next;
+        if (at->op != NULL || at->is_dirty) {
+            continue;
+        }
+        if (at->has_failed && seat_audience(at) != NULL) {
+            at->is_dirty = true;
+            seat_write(at);
+        } else if (at->is_unread) {
+            seat_read(at);
+        }
+    }
+}
+
 static void on_change(void *ctx, hub_state_event event, const hub_state_record *changed)
 {
     hub_orchestrator *hub = ctx;
@@ -100,6 +118,10 @@ static void on_change(void *ctx, hub_state_event event, const hub_state_record *
         if (of != NULL && is_news(of, changed->version)) {
             seat_read(of);
         }
+        return;
+    }
+    if (event == HUB_STATE_BACK) {
+        try_again(hub);
         return;
     }
     all->is_other = all->is_other || event == HUB_STATE_OTHER;

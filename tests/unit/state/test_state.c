@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store: records and their versions, bounds, changes, in one process and between several. */
+/*
+ * The store: records and their versions, bounds, changes, in one process and between several. Each test
+ * runs with each engine: a file, and a server of the distribution.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,13 +14,20 @@
 #include <sys/wait.h>
 
 #include "state_fixture.h"
+#include "valkey_fixture.h"
 
 enum { GUARD_SECONDS = 300, WRITERS = 8, WRITES_EACH = 25 };
+
+static valkey_server server; /* pid 0: the engine is SQLite */
 
 static int begin(void **state)
 {
     static state_fixture fixture;
     state_begin(&fixture);
+    if (server.pid > 0) {
+        valkey_do(&server, "FLUSHALL");
+        (void)snprintf(fixture.path, sizeof fixture.path, "%s", server.place);
+    }
     fixture.store = state_open(&fixture, fixture.path, "/hub.yaml", NULL);
     *state = &fixture;
     return 0;
@@ -403,6 +413,17 @@ static void test_other_scopes_and_kinds_are_not_told(void **state)
     hub_state_watch_destroy(of_all);
 }
 
+/* Records vanish below the store: of a server, nobody is told, and the next change shows it. */
+static void empty(state_fixture *fixture)
+{
+    if (server.pid == 0) {
+        assert_int_equal(unlink(fixture->path), 0);
+        return;
+    }
+    valkey_do(&server, "FLUSHALL");
+    (void)state_put(fixture, &NOTES, "", "new", 0, "1");
+}
+
 /* The file is removed while it is open: that is another store. */
 static void test_an_emptied_store_is_told_from_an_empty_one(void **state)
 {
@@ -411,14 +432,52 @@ static void test_an_emptied_store_is_told_from_an_empty_one(void **state)
     (void)state_put(fixture, &NOTES, "", "a", 0, "1");
     hub_state_watch *of_all = watch(fixture->store, NULL, &all);
     (void)state_get(fixture, &NOTES, "", "a");
-    assert_int_equal(unlink(fixture->path), 0);
+    empty(fixture);
     wait_for(fixture, &all, 1);
     assert_int_equal(all.other, 1);
     assert_int_equal(state_get(fixture, &NOTES, "", "a")->err, HUB_ENOTFOUND);
     (void)state_put(fixture, &NOTES, "", "b", 0, "1");
-    wait_for(fixture, &all, 2);
-    assert_string_equal(all.last, "b");
+    while (strcmp(all.last, "b") != 0) {
+        (void)ev_run(fixture->loop, EVRUN_ONCE);
+    }
+    assert_int_equal(all.other, 1);
     hub_state_watch_destroy(of_all);
+}
+
+/* Make records and delete them, more than deletions are remembered; nothing waits in between. */
+static void churn(state_fixture *fixture)
+{
+    char key[16];
+    hub_state_id id = state_id(&NOTES, "", "");
+    state_answer *answer = state_fresh();
+    for (int i = 0; i <= HUB_LIMIT_STATE_DELETIONS; i++) {
+        (void)snprintf(key, sizeof key, "b%d", i);
+        id.key = hub_str_of(key);
+        assert_int_equal(hub_state_put(fixture->store, &id, HUB_STATE_ANY, HUB_STR("1"),
+                                       state_on_done, answer, NULL, NULL),
+                         HUB_OK);
+        assert_int_equal(
+            hub_state_delete(fixture->store, &id, HUB_STATE_ANY, state_on_done, answer, NULL, NULL),
+            HUB_OK);
+    }
+    state_wait(fixture, answer, 2 * (HUB_LIMIT_STATE_DELETIONS + 1));
+}
+
+/* What is told of each change as it happens does not fall behind: another process writes, and this one
+ * sees nothing until that has ended. */
+static void churn_elsewhere(const char *path)
+{
+    int status = 0;
+    pid_t writer = fork();
+    assert_true(writer >= 0);
+    if (writer == 0) {
+        state_fixture fixture = {.loop = ev_loop_new(EVFLAG_AUTO)};
+        fixture.store = state_open(&fixture, path, "/hub.yaml", NULL);
+        churn(&fixture);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(writer, &status, 0), writer);
+    assert_int_equal(status, 0);
 }
 
 static void test_who_is_too_far_behind_is_told_so(void **state)
@@ -428,20 +487,13 @@ static void test_who_is_too_far_behind_is_told_so(void **state)
     (void)state_put(fixture, &NOTES, "", "a", 0, "1");
     hub_state_watch *of_all = watch(fixture->store, NULL, &all);
     (void)state_get(fixture, &NOTES, "", "a");
-    hub_state_id id = state_id(&NOTES, "", "b");
-    state_answer *answer = state_fresh();
-    /* All of these before the loop goes on: the look comes behind them. */
-    for (int i = 0; i <= HUB_LIMIT_STATE_DELETIONS; i++) {
-        assert_int_equal(hub_state_put(fixture->store, &id, HUB_STATE_ANY, HUB_STR("1"),
-                                       state_on_done, answer, NULL, NULL),
-                         HUB_OK);
-        assert_int_equal(
-            hub_state_delete(fixture->store, &id, HUB_STATE_ANY, state_on_done, answer, NULL, NULL),
-            HUB_OK);
+    if (server.pid > 0) {
+        churn_elsewhere(fixture->path);
+    } else {
+        churn(fixture);
     }
     wait_for(fixture, &all, 1);
     assert_int_equal(all.unknown, 1);
-    state_wait(fixture, answer, 2 * (HUB_LIMIT_STATE_DELETIONS + 1));
     hub_state_watch_destroy(of_all);
 }
 
@@ -517,6 +569,12 @@ int main(void)
         TEST(test_an_emptied_store_is_told_from_an_empty_one),
         TEST(test_who_is_too_far_behind_is_told_so),
     };
+    char folder[] = "/tmp/patchbay-valkey-XXXXXX";
     (void)alarm(GUARD_SECONDS);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_non_null(mkdtemp(folder));
+    valkey_start(&server, folder, NULL);
+    int failed = cmocka_run_group_tests_name("valkey", tests, NULL, NULL);
+    valkey_stop(&server);
+    (void)rmdir(folder);
+    return failed + cmocka_run_group_tests_name("sqlite", tests, NULL, NULL);
 }

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A store that several hubs share, in a server of the distribution: `state: valkey://…` (issue 22; docs/SCALE.md)."""
+
+import json
+import secrets
+import unittest
+from pathlib import Path
+
+from http_client import HttpTest, Server
+from mcp import LIST_CHANGED, LegacyClient, fixture, main
+from valkey import PROGRAM, Valkey
+
+HEAD = '{"patchbayState":1}\n'
+TOOLSETS = {"alpha": fixture("one"), "beta": fixture("two", active=False)}
+ALPHA, BETA = "alpha__one", "beta__two"
+
+
+def record(key, document, **members):
+    return json.dumps({"scope": "home", "kind": "note", "owner": "uid:1", "key": key, "version": 1, "document": document, **members}) + "\n"
+
+
+@unittest.skipUnless(PROGRAM, "neither valkey-server nor redis-server is installed")
+class Shared(HttpTest):
+    def setUp(self):
+        super().setUp()
+        self.valkey = Valkey(self)
+
+    def manifest(self, **more):
+        return {"hub": {"name": "home"}, "state": {"url": self.valkey.url}, "toolsets": TOOLSETS, **more}
+
+    def served(self, **more):
+        hub = self.daemon("--http", 0, manifest=self.manifest(**more))
+        return hub, Server(self, hub)
+
+    def shown(self, server):
+        tools = server.modern("tools/list").message.result["tools"]
+        return {tool["name"] for tool in tools if "__" in tool["name"]}
+
+    def change(self, server, tool, toolset):
+        result = server.call(tool, {"toolset": toolset}).message.result["structuredContent"]
+        self.assertIs(result["ok"], True)
+        return result
+
+    def condition(self, server):
+        return server.modern("server/status").message.result["hub"]["state"]["condition"]
+
+
+class Command(Shared):
+    def state(self, *words, manifest=None, **options):
+        return self.cli("state", *words, manifest=manifest or self.manifest(), modules=False, **options)
+
+    def test_check_import_export_and_rekey(self):
+        done = self.state("check")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertSays(done.stdout, self.valkey.url, "(valkey)", "records: none yet", "secrets are refused")
+        done = self.state("import", "-", "--json", stdin=HEAD + record("a", {"n": 1}) + record("b", [2]))
+        self.assertEqual(json.loads(done.stdout)["added"], 2, done.stderr)
+        lines = [json.loads(line) for line in self.state("export").stdout.splitlines()]
+        self.assertEqual([line.get("document") for line in lines], [None, {"n": 1}, [2]])
+        self.assertEqual(len(lines[0]["epoch"]), 32)
+        found = json.loads(self.state("check", "--json").stdout)
+        self.assertEqual((found["engine"], found["records"], found["epoch"]), ("valkey", 2, lines[0]["epoch"]))
+        done = self.state("import", "-", stdin=HEAD + record("k", "marigold", secret=True))
+        self.assertEqual(done.returncode, 3)
+        self.assertSays(done.stderr, "encrypted secrets only")
+        first, second = secrets.token_hex(32), secrets.token_hex(32)
+        done = self.state("import", "-", stdin=HEAD + record("k", "marigold", secret=True), env={"PATCHBAY_STATE_KEY": first})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("marigold", self.valkey.say("HVALS patchbay:state:records"))
+        both = {"PATCHBAY_STATE_KEY": f"{second} {first}"}
+        self.assertSays(self.state("rekey", env=both).stdout, "current key: 1")
+        self.assertIn("marigold", self.state("export", "--decrypt", env={"PATCHBAY_STATE_KEY": second}).stdout)
+
+    def test_what_cannot_be_used(self):
+        for url, says in (
+            ("redis-sentinel://a/master", "does not speak to sentinel"),
+            ("valkey+cluster://a", "does not speak to cluster"),
+            ("valkey://a:0", "port of 1 to 65535"),
+        ):
+            done = self.state("check", manifest=self.manifest(state=url))
+            self.assertEqual(done.returncode, 3)
+            self.assertSays(done.stderr, says)
+        for state, says in (
+            ({"url": self.valkey.url, "path": "x.db"}, "path and url exclude each other"),
+            ({"path": "x.db", "password": "a"}, "name it with url"),
+            ({"url": "valkeys://localhost"}, "TLS"),
+        ):
+            done = self.state("check", manifest=self.manifest(state=state))
+            self.assertEqual(done.returncode, 3)
+            self.assertSays(done.stderr, says)
+        self.valkey.kill()
+        done = self.state("check")
+        self.assertEqual(done.returncode, 3)
+        self.assertSays(done.stderr, self.valkey.url, "cannot be reached")
+
+    def test_a_password_is_shown_nowhere(self):
+        self.valkey.say("ACL SETUSER default resetpass >marigold")
+        place = f"valkey+unix://:${{PW}}@{self.valkey.socket}"
+        for state in (place, {"url": self.valkey.url, "password": "${PW}"}):
+            done = self.state("check", manifest=self.manifest(state=state), env={"PW": "marigold"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("marigold", done.stdout + done.stderr)
+            done = self.state("check", manifest=self.manifest(state=state), env={"PW": "tagetes"})
+            self.assertEqual(done.returncode, 3)
+            self.assertSays(done.stderr, "refuses the user name or the password")
+            self.assertNotIn("tagetes", done.stdout + done.stderr)
+
+
+class Hubs(Shared):
+    def test_a_hub_without_it_has_nothing_of_it(self):
+        def loaded(manifest):
+            client = LegacyClient(self.hub(manifest=manifest))
+            client.barrier()
+            return Path(f"/proc/{client.hub.process.pid}/maps").read_text(encoding="utf-8")
+
+        self.assertNotIn("hiredis", loaded(self.manifest(state="off")))
+        self.assertIn("hiredis", loaded(self.manifest()))
+
+    def test_what_is_chosen_at_one_is_there_at_the_other_once(self):
+        (one, here), (_, there) = self.served(), self.served()
+        self.assertEqual((self.shown(here), self.shown(there)), ({ALPHA}, {ALPHA}))
+        streams = [server.listen(toolsListChanged=True) for server in (here, there)]
+        self.assertNotIn("remembered", self.change(here, "enable_toolset", "beta"))
+        for stream in streams:
+            self.assertEqual(stream.message().method, LIST_CHANGED)
+        self.assertEqual((self.shown(here), self.shown(there)), ({ALPHA, BETA}, {ALPHA, BETA}))
+        self.change(there, "disable_toolset", "beta")
+        for stream in streams:  # the next news, and nothing between
+            self.assertEqual(stream.message().method, LIST_CHANGED)
+        one.wait_until(lambda: self.shown(here) == {ALPHA}, "the choice of the other")
+        self.assertEqual(self.shown(there), {ALPHA})
+
+    def test_the_store_is_gone_and_comes_back(self):
+        (one, here), (two, there) = self.served(), self.served()
+        self.assertEqual((self.shown(here), self.shown(there)), ({ALPHA}, {ALPHA}))
+        stream = there.listen(toolsListChanged=True)
+        self.valkey.kill()
+        self.assertIs(self.change(here, "enable_toolset", "beta")["remembered"], False)
+        self.assertEqual(self.shown(here), {ALPHA, BETA})
+        self.assertNotIn("error", here.call(BETA).message.data)
+        self.assertEqual(here.get("/readyz").status, 200)
+        one.wait_log("state.unavailable")
+        done = here.call("build_toolset", {"name": "mine", "tools": ["alpha:one"]}).message
+        self.assertTrue(done.data.get("error") or done.result.get("isError"), done.data)
+        self.valkey.start()
+        one.wait_log("state.available")
+        two.wait_log("state.available")
+        self.assertEqual(stream.message().method, LIST_CHANGED)  # what could not be kept is written, and followed
+        self.assertEqual(self.shown(there), {ALPHA, BETA})
+        self.change(there, "disable_toolset", "beta")
+        self.assertEqual(stream.message().method, LIST_CHANGED)  # one notice it was
+        one.wait_until(lambda: self.shown(here) == {ALPHA}, "the choice of the other")
+
+    def test_a_store_that_hangs_holds_nobody_up(self):
+        one, here = self.served()
+        self.assertEqual(self.shown(here), {ALPHA})
+        self.valkey.pause()
+        self.assertIs(self.change(here, "enable_toolset", "beta")["remembered"], False)
+        self.assertNotIn("error", here.call(BETA).message.data)
+        one.wait_log("state.unavailable")
+        self.valkey.resume()
+        one.wait_log("state.available")
+        one.wait_until(lambda: "enabled" in self.valkey.say("HVALS patchbay:state:records"), "what could not be kept")
+
+
+if __name__ == "__main__":
+    main()

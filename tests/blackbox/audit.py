@@ -6,6 +6,8 @@ import os
 import sys
 import time
 
+from evil_websocket import WebSocket
+from evil_websocket import call as ws_call
 from http_client import Server
 from mcp import SUPPORT, TIMEOUT, HubTest, ModernClient, fixture, main
 
@@ -51,6 +53,28 @@ class Audit(HubTest):
         self.assertGreater(record["durationMs"], 0)
         self.assertNotIn("canary", self.file.read_text())
         self.assertNotIn("audit", client.hub.log)
+
+    def test_where_from(self):
+        """The client's address; behind a trusted proxy the real one, and from elsewhere what others claim changes nothing. In
+        sessions, that of the request."""
+        manifest = {**self.manifest(), "listen": [{"http": "127.0.0.1:0", "trusted_proxies": ["127.0.0.1"]}]}
+        hub = self.hub("--stdio", manifest=manifest)
+        client, server = ModernClient(hub), Server(self, hub)
+        server.call("up__echo", headers={"X-Forwarded-For": "203.0.113.7"})
+        session = server.legacy()
+        session.call("up__echo")
+        session.common = {"X-Forwarded-For": "2001:db8::1"}
+        session.call("up__echo")
+        websocket = WebSocket(server, headers={"X-Forwarded-For": "203.0.113.8"})
+        websocket.ask(ws_call("w"))
+        client.call("up__echo")
+        found = [record.get("peer") for record in self.records(client, 5)]
+        self.assertEqual(found, ["203.0.113.7", "127.0.0.1", "2001:db8::1", "203.0.113.8", None])
+
+    def test_from_one_that_is_not_trusted(self):
+        hub = self.hub("--stdio", "--http", 0, manifest=self.manifest())
+        Server(self, hub).call("up__echo", headers={"X-Forwarded-For": "203.0.113.7"})
+        self.assertEqual(self.records(ModernClient(hub), 1)[0]["peer"], "127.0.0.1")
 
     def test_who(self):
         tokens = self.home / "tokens.json"

@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 
+from evil_websocket import WebSocket, call
 from http_client import HttpTest, Server, Stream
 from identity_provider import Key, Provider, b64, make_token
 from mcp import LIST_CHANGED, fixture, main
@@ -204,6 +205,29 @@ class Refused(Issued):
         reply = server.modern("tools/call", {"name": "a__one", "arguments": {}}, headers=bearer(low))
         self.assertEqual((reply.status, reply.header("www-authenticate")), (403, wanted))
         self.assertEqual(server.call("a__one", headers=bearer(high)).status, 200)
+
+    def test_step_up_where_there_is_no_status(self):  # a WebSocket, and a stream of 2024-11-05: the error says what the header would
+        rules = [{"who": {"scopes": ["tools:write"]}, "tools": {"match": ["a:one"]}, "then": "challenge"}]
+        server = self.serve(access={"default": "allow", "rules": rules})
+        headers = bearer(self.provider.token(scope="tools:read"))
+        error = WebSocket(server, headers=headers).ask(call("w", "a__one")).error
+        self.assertEqual(error["data"], {"code": "insufficient_scope", "scope": "tools:write", "resource_metadata": f"http://localhost{METADATA}/ws"})
+        reply = server.modern("tools/call", {"name": "a__one", "arguments": {}}, headers=headers)
+        self.assertEqual(reply.message.error["data"]["resource_metadata"], f"http://localhost{METADATA}/mcp")
+
+    def test_a_token_that_ends_meanwhile(self):
+        """Its 60 s of grace included: streams end, and a WebSocket closes. All begins before that."""
+        server = self.serve()
+        headers = bearer(self.provider.token(exp=int(time.time()) - 40))
+        session = server.legacy(headers=headers)
+        websocket, stream, listen = WebSocket(server, headers=headers), session.open(), server.listen(headers=headers, toolsListChanged=True)
+        for open_ in (stream, listen):
+            while open_.next() is not None:
+                pass
+        self.assertEqual(websocket.closed(), 4401)
+        self.assertEqual(session.post(session.message("tools/list")).status, 401)
+        session.common = bearer(self.provider.token())
+        self.assertEqual(session.post(session.message("tools/list")).status, 200)
 
     def test_bad_tokens_lock_nobody_out(self):  # a signature cannot be guessed, and a client that is told 429 would not log in again
         server = self.serve()

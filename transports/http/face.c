@@ -127,6 +127,8 @@ static hub_err begin_session(const hub_web_exchange *base, hub_port *port,
         .is_one_request = true,
         .port = port,
         .listener = connection->server,
+        .peer = hub_http_connection_peer(connection),
+        .metadata = connection->metadata,
     };
     return hub_session_create(connection->server->hub, &options, ret_session, reterr);
 }

@@ -114,6 +114,9 @@ hub_http_session *hub_http_session_find(const hub_http_task *task, hub_str id, b
     hub_http_session *session = (hub_http_session *)entry;
     bool fits = session != NULL && session->is_sse_2024 == is_sse_2024 &&
                 hub_session_judge(session->hub, task->identity);
+    if (fits) {
+        hub_session_set_peer(session->hub, hub_http_connection_peer(task->connection));
+    }
     return fits ? session : NULL;
 }
 

@@ -78,6 +78,8 @@ hub_session *hub_http_task_begin_session(const hub_http_task *task, const char *
             .is_one_request = client != NULL,
             .port = port,
             .listener = task->server,
+            .peer = hub_http_connection_peer(task->connection),
+            .metadata = task->connection->metadata,
         };
         err = hub_session_create(task->server->hub, &options, &session, &why);
     }

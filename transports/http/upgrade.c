@@ -106,6 +106,8 @@ static hub_err open_websocket(const hub_http_task *task, struct hub_http_upgrade
         .profile = profile[0] != '\0' ? profile : NULL,
         .identity = task->identity,
         .listener = task->server,
+        .peer = hub_http_connection_peer(task->connection),
+        .metadata = task->connection->metadata,
         .expires = hub_http_end_of(task->identity, task->connection->shown),
         .key = hub_http_value(task->request, "sec-websocket-key"),
         .offers_mcp =

@@ -313,7 +313,9 @@ hub_err hub_websocket_open(hub_link *link, const hub_websocket_options *options,
                                          .transport = "websocket",
                                          .identity = options->identity,
                                          .port = &socket->port,
-                                         .listener = options->listener};
+                                         .listener = options->listener,
+                                         .peer = options->peer,
+                                         .metadata = options->metadata};
     hub_err err = hub_session_create(options->hub, &session, &socket->session, reterr);
     if (err != HUB_OK) {
         free(socket->headers);

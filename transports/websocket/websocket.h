@@ -34,12 +34,14 @@ typedef struct hub_websocket_options {
     hub_websockets *pool;
     const char *profile;    /* NULL: default */
     hub_identity *identity; /* who is asking; it is held */
-    const void *listener;   /* as hub_session_options has it */
-    int64_t expires;        /* when the credential does (seconds since 1970): closed with 4401; 0 */
-    hub_str key;            /* the value of Sec-WebSocket-Key */
-    bool offers_mcp;        /* the client offered the subprotocol "mcp" */
-    hub_str headers;        /* of the request, for hub_forwarded_find; copied */
-    hub_str early;          /* bytes that came behind the request */
+    const void *listener;   /* as hub_session_options has it; so … */
+    const char *peer;
+    const char *metadata;
+    int64_t expires; /* when the credential does (seconds since 1970): closed with 4401; 0 */
+    hub_str key;     /* the value of Sec-WebSocket-Key */
+    bool offers_mcp; /* the client offered the subprotocol "mcp" */
+    hub_str headers; /* of the request, for hub_forwarded_find; copied */
+    hub_str early;   /* bytes that came behind the request */
     void (*on_end)(void *ctx, hub_websocket *websocket); /* once; it is freed then */
     void *ctx;
 } hub_websocket_options;

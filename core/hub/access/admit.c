@@ -47,7 +47,7 @@ static void challenge(const hub_request *request, const hub_access_subject *subj
 {
     hub_buf text;
     hub_buf data;
-    access_add_challenge(subject, decision, &text, &data);
+    access_add_challenge(request->session, subject, decision, &text, &data);
     hub_respond_error(request, HUB_RPC_INSUFFICIENT_SCOPE, hub_buf_str(&text), hub_buf_str(&data));
     hub_buf_fini(&data);
     hub_buf_fini(&text);

@@ -163,8 +163,8 @@ const hub_item *access_find_item(const hub_session *session, const hub_toolset *
 
 /* ---- who lacks scopes ------------------------------------------------------------------------ */
 
-void access_add_challenge(const hub_access_subject *subject, const hub_access_decision *decision,
-                          hub_buf *ret_text, hub_buf *ret_data)
+void access_add_challenge(const hub_session *session, const hub_access_subject *subject,
+                          const hub_access_decision *decision, hub_buf *ret_text, hub_buf *ret_data)
 {
     hub_buf scopes;
     hub_buf_init(&scopes, SIZE_MAX / 4);
@@ -175,6 +175,11 @@ void access_add_challenge(const hub_access_subject *subject, const hub_access_de
                    HUB_STR_ARG(hub_buf_str(&scopes)));
     hub_buf_add(ret_data, HUB_STR("{\"code\":\"insufficient_scope\",\"scope\":"));
     hub_json_add_string(ret_data, hub_buf_str(&scopes));
+    const char *metadata = session != NULL ? hub_session_metadata(session) : NULL;
+    if (metadata != NULL) { /* as WWW-Authenticate has it, where there is no such header */
+        hub_buf_add(ret_data, HUB_STR(",\"resource_metadata\":"));
+        hub_json_add_string(ret_data, hub_str_of(metadata));
+    }
     hub_buf_add_char(ret_data, '}');
     hub_buf_fini(&scopes);
 }

@@ -58,7 +58,8 @@ const hub_item *access_find_item(const hub_session *session, const hub_toolset *
                                  hub_kind kind, hub_str name);
 
 /* What answers who lacks scopes; release both with hub_buf_fini. */
-void access_add_challenge(const hub_access_subject *subject, const hub_access_decision *decision,
-                          hub_buf *ret_text, hub_buf *ret_data);
+void access_add_challenge(const hub_session *session, const hub_access_subject *subject,
+                          const hub_access_decision *decision, hub_buf *ret_text,
+                          hub_buf *ret_data);
 
 #endif

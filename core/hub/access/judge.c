@@ -79,7 +79,7 @@ static void challenge(hub_call *call, const matter *what, const hub_access_subje
 {
     hub_buf text;
     hub_buf data;
-    access_add_challenge(subject, decision, &text, &data);
+    access_add_challenge(hub_call_session(call), subject, decision, &text, &data);
     refuse(call, what, HUB_RPC_INSUFFICIENT_SCOPE, hub_buf_str(&text), hub_buf_str(&data));
     hub_buf_fini(&data);
     hub_buf_fini(&text);

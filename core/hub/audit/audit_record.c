@@ -17,6 +17,7 @@
 
 static const char *const KEYS[HUB_AUDIT_TEXTS] = {
     [HUB_AUDIT_WHO] = "who",
+    [HUB_AUDIT_PEER] = "peer",
     [HUB_AUDIT_TRANSPORT] = "transport",
     [HUB_AUDIT_PROFILE] = "profile",
     [HUB_AUDIT_METHOD] = "method",
@@ -44,6 +45,7 @@ hub_audit_record *hub_audit_record_create(const hub_session *session, const hub_
     hub_str arguments = keeps_arguments ? message->at[HUB_M_ARGUMENTS] : HUB_STR_EMPTY;
     hub_str texts[HUB_AUDIT_TEXTS] = {
         [HUB_AUDIT_WHO] = hub_str_of(hub_session_who(session)),
+        [HUB_AUDIT_PEER] = hub_str_of(hub_session_peer(session)),
         [HUB_AUDIT_TRANSPORT] = hub_str_of(hub_session_transport(session)),
         [HUB_AUDIT_PROFILE] =
             hub_str_of(hub_profile_settings_of(hub_session_profile(session))->name),

@@ -12,6 +12,7 @@
 /* Texts of a record, in the order in which they are written. */
 typedef enum hub_audit_text {
     HUB_AUDIT_WHO,
+    HUB_AUDIT_PEER,
     HUB_AUDIT_TRANSPORT,
     HUB_AUDIT_PROFILE,
     HUB_AUDIT_METHOD,

@@ -159,7 +159,9 @@ struct hub_session {
     hub_identity *identity; /* a reference */
     hub_client *client;     /* whose request it is; NULL: the session itself is the client */
     const char *transport;
-    const void *listener;       /* only compared */
+    const void *listener;              /* only compared */
+    char *metadata;                    /* the URL of where to get a token; NULL: none is known */
+    char peer[HUB_ADDRESS_TEXT_BYTES]; /* whom the newest message is from; "": no address */
     hub_revision revision;      /* agreed on by `initialize`; NONE before, and for modern clients */
     bool initialized;           /* notifications/initialized has come */
     bool is_one_request;        /* it ends with the answer to its only request */

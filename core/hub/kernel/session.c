@@ -36,6 +36,27 @@ static hub_identity *identify(const hub_session_options *options)
                                       : hub_identity_ref(options->identity);
 }
 
+/* What options have as texts. False when out of memory. */
+static bool keep_texts(hub_session *session, const hub_session_options *options)
+{
+    if (options->peer != NULL) {
+        hub_session_set_peer(session, options->peer);
+    }
+    if (options->metadata != NULL) {
+        session->metadata = hub_str_dup(hub_str_of(options->metadata));
+    }
+    return options->metadata == NULL || session->metadata != NULL;
+}
+
+/* One that never began. */
+static void discard(hub_session *session)
+{
+    if (session != NULL) {
+        free(session->metadata);
+        free(session);
+    }
+}
+
 hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *options,
                            hub_session **ret_session, hub_error *reterr)
 {
@@ -53,10 +74,10 @@ hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *opt
     }
     hub_session *session = calloc(1, sizeof *session + hub_stations_bytes(HUB_PART_SESSION));
     hub_identity *identity = identify(options);
-    if (session == NULL || identity == NULL ||
+    if (session == NULL || identity == NULL || !keep_texts(session, options) ||
         (session->principal = hub_principal_join(hub, identity->name)) == NULL) {
         hub_identity_unref(identity);
-        free(session);
+        discard(session);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     session->magic = HUB_MAGIC_SESSION;
@@ -106,6 +127,7 @@ void hub_session_close(hub_session *session)
     hub_principal_leave(profile->hub, session->principal);
     hub_identity_unref(session->identity);
     free(session->capabilities);
+    free(session->metadata);
     session->magic = 0;
     free(session);
     hub_profile_session_ended(profile);
@@ -303,6 +325,23 @@ const char *hub_session_transport(const hub_session *session)
 const void *hub_session_listener(const hub_session *session)
 {
     return session->listener;
+}
+
+void hub_session_set_peer(hub_session *session, const char *peer)
+{
+    size_t len = strnlen(peer, sizeof session->peer - 1);
+    memcpy(session->peer, peer, len);
+    session->peer[len] = '\0';
+}
+
+const char *hub_session_peer(const hub_session *session)
+{
+    return session->peer;
+}
+
+const char *hub_session_metadata(const hub_session *session)
+{
+    return session->metadata;
 }
 
 bool hub_session_is_one_request(const hub_session *session)

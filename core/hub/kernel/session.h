@@ -32,6 +32,10 @@ hub_identity *hub_session_identity(const hub_session *session);
 void hub_session_renew(hub_session *session, const hub_auth_settings *auth);
 const char *hub_session_transport(const hub_session *session);
 const void *hub_session_listener(const hub_session *session); /* only compared */
+const char *hub_session_peer(const hub_session *session);     /* where its client is; "": nowhere */
+
+/* Where the metadata is that say where to get a token (RFC 9728); NULL: nowhere that is known. */
+const char *hub_session_metadata(const hub_session *session);
 
 /* It ends with the answer to its only request. */
 bool hub_session_is_one_request(const hub_session *session);

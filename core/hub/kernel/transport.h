@@ -69,6 +69,8 @@ typedef struct hub_session_options {
     bool is_one_request;    /* it ends with the answer to its only request: there is no session */
     hub_port *port;         /* for what belongs to no request; outlives the session */
     const void *listener;   /* where it came in, for hub_drain_owed_at; NULL: nobody will ask */
+    const char *peer;       /* the client's address, for people; NULL: it has none. Copied */
+    const char *metadata;   /* the URL of what says where to get a token (RFC 9728); NULL. Copied */
 } hub_session_options;
 
 /* Hold what is known of all that one principal sends from one address, in sessions of one request
@@ -94,6 +96,9 @@ void hub_session_receive(hub_session *session, hub_port *port, hub_str bytes);
 /* The same, for a transport that has scanned the message itself. A batch is refused: such a
  * transport hands over its elements one by one. */
 void hub_session_take(hub_session *session, hub_port *port, const struct hub_message *message);
+
+/* The next message is from that address. */
+void hub_session_set_peer(hub_session *session, const char *peer);
 
 /* Who is asking has shown another credential of the same principal, which is held: what the session
  * sees and may do is what that one is good for. False when it does not open the session's profile. */

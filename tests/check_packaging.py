@@ -35,7 +35,7 @@ def check_units(folder):
         print("systemd-analyze is not there: the units are not checked")
         return
     unit = folder / "patchbay.service"
-    for name in ("patchbay.service", "patchbay.user.service"):
+    for name in ("patchbay.service", "patchbay.socket", "patchbay.user.service"):
         text = (PACKAGING / "systemd" / name).read_text()
         # Neither the program nor its manual is installed here.
         text = text.replace("/usr/bin/patchbay", shutil.which("true")).replace("Documentation=man", "#")

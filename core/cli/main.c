@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include "base/inherited.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "state/secrets.h"
@@ -382,6 +383,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     hub_state_keys_take_environment();
+    hub_inherited_init();
     hub_loop_init();
     hub_log_mask_by(hub_redact);
     bool completes = argc > 1 && strcmp(argv[1], "complete") == 0;

@@ -532,6 +532,14 @@ const hub_config_key HUB_CONFIG_LISTEN_KEYS[] = {
      .example = "developers",
      .is_comment = true,
      .of = HUB_CONFIG_OF_UNIX},
+    {.name = "activation",
+     .kind = HUB_CONFIG_TEXT,
+     .offset = LISTEN(activation),
+     .about = "The name (FileDescriptorName=) of a socket that systemd hands over, which listens "
+              "at this address already. Without one the hub opens its own.",
+     .example = "http",
+     .is_comment = true,
+     .of = HUB_CONFIG_OF_HTTP | HUB_CONFIG_OF_UNIX},
     {.name = NULL},
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "net/internal.h"
 
+#include "base/inherited.h"
 #include "base/loop.h"
 
 #include <errno.h>
@@ -245,6 +246,52 @@ static int add_socket(hub_listener *listener, const net_socket_address *address)
     return 0;
 }
 
+/* Whether a socket listens just there: one that is open to others would be served as if it were
+ * not. */
+static bool is_bound_to(int fd, const char *address, uint16_t port)
+{
+    net_socket_address bound;
+    socklen_t len = sizeof bound;
+    char text[HUB_ADDRESS_TEXT_BYTES];
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    if (getsockname(fd, &bound.any, &len) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0 ||
+        (bound.any.sa_family != AF_INET && bound.any.sa_family != AF_INET6)) {
+        return false;
+    }
+    print_peer(&bound, text);
+    bool is_local = strcmp(address, "localhost") == 0 &&
+                    (strcmp(text, "127.0.0.1") == 0 || strcmp(text, "::1") == 0);
+    return (is_local || strcmp(text, address) == 0) && (port == 0 || port_of(fd) == port);
+}
+
+/* Take over what systemd has opened; *ret_taken: there is such a socket. */
+static hub_err take_over(hub_listener *listener, const hub_listen_settings *settings,
+                         bool *ret_taken, hub_error *reterr)
+{
+    enum { MOST = sizeof listener->accept / sizeof *listener->accept };
+    for (unsigned nth = 0; nth < MOST && settings->activation != NULL; nth++) {
+        int fd = hub_inherited_copy(settings->activation, nth);
+        if (fd < 0) {
+            break;
+        }
+        ev_io *watcher = &listener->accept[listener->count++];
+        ev_io_init(watcher, on_accept, fd, EV_READ);
+        watcher->data = listener;
+        listener->port = port_of(fd);
+        if (!is_bound_to(fd, settings->address, settings->port)) {
+            return hub_fail(reterr, HUB_EINVAL,
+                            "the socket \"%s\" of systemd listens elsewhere: write its "
+                            "ListenStream= here, as ADDRESS:PORT",
+                            settings->activation);
+        }
+        set_options(listener->net, fd, false);
+    }
+    *ret_taken = listener->count > 0;
+    return HUB_OK;
+}
+
 static void close_sockets(hub_listener *listener)
 {
     for (size_t i = 0; i < listener->count; i++) {
@@ -317,9 +364,13 @@ hub_err hub_net_listen(hub_net *net, const hub_listen_settings *settings, hub_ne
     listener->ctx = ctx;
     listener->next = net->listeners;
     net->listeners = listener;
-    hub_err err = strcmp(settings->address, "localhost") == 0
-                      ? listen_on_localhost(listener, settings->port, reterr)
-                      : listen_on_address(listener, settings->address, settings->port, reterr);
+    bool is_taken = false;
+    hub_err err = take_over(listener, settings, &is_taken, reterr);
+    if (err == HUB_OK && !is_taken) {
+        err = strcmp(settings->address, "localhost") == 0
+                  ? listen_on_localhost(listener, settings->port, reterr)
+                  : listen_on_address(listener, settings->address, settings->port, reterr);
+    }
     if (err == HUB_OK && listener->is_tls) {
         err = net_tls_vhost(net, &settings->tls, listener, reterr);
     }

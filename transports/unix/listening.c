@@ -182,6 +182,17 @@ hub_err hub_unix_listen(const char *path, unsigned mode, const char *group, int 
     return HUB_OK;
 }
 
+bool hub_unix_is_bound_to(int fd, const char *path)
+{
+    struct sockaddr_un bound = {.sun_family = AF_UNSPEC};
+    socklen_t len = sizeof bound;
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    return getsockname(fd, (struct sockaddr *)&bound, &len) == 0 && bound.sun_family == AF_UNIX &&
+           len < sizeof bound && strcmp(bound.sun_path, path) == 0 &&
+           getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0;
+}
+
 void hub_unix_remove(const char *path, const hub_unix_file *file)
 {
     struct stat found;

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 /* What the file at a path is. A plain value struct. */
@@ -24,6 +25,9 @@ typedef struct hub_unix_file {
  *          serves it), HUB_ESYSTEM; the text names the path */
 HUB_MUST_CHECK hub_err hub_unix_listen(const char *path, unsigned mode, const char *group,
                                        int *ret_fd, hub_unix_file *ret_file, hub_error *reterr);
+
+/* Whether a socket listens just there. */
+bool hub_unix_is_bound_to(int fd, const char *path);
 
 /* Remove the file if it still is that one. */
 void hub_unix_remove(const char *path, const hub_unix_file *file);

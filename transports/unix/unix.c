@@ -2,6 +2,7 @@
 #include "unix/unix.h"
 
 #include "base/clock.h"
+#include "base/inherited.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "stream_client/stream_client.h"
@@ -225,8 +226,18 @@ hub_err hub_unix_server_open(struct ev_loop *loop, hub_orchestrator *hub,
     if (server == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "%s: out of memory", listen->address);
     }
-    err = hub_unix_listen(listen->address, listen->mode, listen->group, &server->fd, &server->file,
-                          reterr);
+    server->fd = listen->activation != NULL ? hub_inherited_copy(listen->activation, 0) : -1;
+    if (server->fd < 0) {
+        err = hub_unix_listen(listen->address, listen->mode, listen->group, &server->fd,
+                              &server->file, reterr);
+    } else if (!hub_unix_is_bound_to(server->fd, listen->address)) {
+        (void)close(server->fd);
+        err =
+            hub_fail(reterr, HUB_EINVAL,
+                     "%s: the socket \"%s\" of systemd listens elsewhere: write its ListenStream= "
+                     "here",
+                     listen->address, listen->activation);
+    }
     if (err != HUB_OK) {
         free(server);
         return err;

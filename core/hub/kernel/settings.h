@@ -169,6 +169,7 @@ typedef struct hub_listen_settings {
     bool proxy_protocol;          /* … and say so in front of each connection */
     const char *client_id_header; /* … and whose clients they name by it; NULL: nobody's */
     const char *toolsets_header;  /* … and by it which toolsets these may see; NULL: all */
+    const char *activation;       /* the name of a socket that systemd hands over; NULL: none */
     const char *source;
 } hub_listen_settings;
 

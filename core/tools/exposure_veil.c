@@ -85,8 +85,10 @@ static hub_err make(const hub_exposure *exposure, const hub_exposure_filter *fil
     return HUB_OK;
 }
 
-static hub_err follow(hub_exposure *exposure, hub_exposure *veil, const hub_exposure_filter *filter,
-                      hub_exposure **ret_veil)
+/* Kept apart: whoever looks at something comes past it, and it is rarely needed. */
+__attribute__((noinline)) static hub_err follow(hub_exposure *exposure, hub_exposure *veil,
+                                                const hub_exposure_filter *filter,
+                                                hub_exposure **ret_veil)
 {
     const hub_source **sources = NULL;
     hub_exposure *next = NULL;

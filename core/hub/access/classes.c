@@ -121,7 +121,8 @@ static access_class *intern(hub_orchestrator *hub, const hub_access_class *who,
     return class;
 }
 
-static access_class *find(hub_session *session, session_access *own)
+/* Kept apart: whoever looks at something comes past it, and it is rarely needed. */
+__attribute__((noinline)) static access_class *find(hub_session *session, session_access *own)
 {
     hub_orchestrator *hub = hub_session_hub(session);
     hub_identity *identity = hub_session_identity(session);

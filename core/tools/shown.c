@@ -174,6 +174,8 @@ static hub_shown *make(hub_shown_table *table, hub_kind kind, const hub_shown_pa
             return NULL;
         }
         shown->count += shown->parts[i]->count;
+        shown->has_app_tools =
+            shown->has_app_tools || (parts[i].section != NULL && parts[i].section->has_app_tools);
         shown->digest = mix(shown->digest, (uint64_t)(uintptr_t)shown->parts[i]);
     }
     return shown;

@@ -39,6 +39,7 @@ typedef struct hub_shown {
     size_t count;                 /* entries that are shown */
     const hub_shown_part **parts; /* in order of canonical id; never NULL */
     size_t part_count;
+    bool has_app_tools;                 /* a section has some: HUB_TOOL_FOR_APPS */
     uint64_t digest;                    /* of sections and masks */
     hub_shown_table *table;             /* NULL: it is in none */
     struct hub_template_routes *routes; /* of templates: template_routes.h; NULL before */

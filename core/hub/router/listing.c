@@ -121,16 +121,6 @@ static hub_err list_found(const hub_request *request, hub_shown **listed)
     return err;
 }
 
-/* Whether there are tools in the list that are for apps alone. */
-static bool has_app_tools(const hub_shown *listed)
-{
-    bool has = false;
-    for (size_t i = 0; !has && i < listed->part_count; i++) {
-        has = listed->parts[i]->section != NULL && listed->parts[i]->section->has_app_tools;
-    }
-    return has;
-}
-
 static bool is_for_models(void *ctx, const hub_entry *entry)
 {
     (void)ctx;
@@ -155,6 +145,27 @@ static hub_err leave_out_app_tools(const hub_request *request, hub_shown **liste
     return err;
 }
 
+/* Whether this client may be listed something else than others who see the same. */
+static inline bool is_for_itself(const hub_request *request, const hub_shown *listed)
+{
+    return listed->has_app_tools ||
+           hub_profile_settings_of(hub_session_profile(request->session))->equips_found;
+}
+
+/* Take what it is. False: it has been refused. */
+static bool fit_to_client(const hub_request *request, hub_shown **listed)
+{
+    hub_err err = hub_found_is_any(request->session) ? list_found(request, listed) : HUB_OK;
+    if (err == HUB_OK && (*listed)->has_app_tools) {
+        err = leave_out_app_tools(request, listed);
+    }
+    if (err != HUB_OK) {
+        hub_shown_unref(*listed);
+        hub_respond_refusal(request, err);
+    }
+    return err == HUB_OK;
+}
+
 void hub_listing_respond(const hub_request *request, hub_kind kind)
 {
     hub_sight sight = hub_request_sight(request);
@@ -168,15 +179,8 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
     if (request->message->at[HUB_M_CURSOR].len == 0) { /* not of parts of another list */
         hub_access_note_told(request->session, kind, listed);
     }
-    if (kind == HUB_KIND_TOOL && hub_found_is_any(request->session)) {
-        err = list_found(request, &listed);
-    }
-    if (err == HUB_OK && kind == HUB_KIND_TOOL && has_app_tools(listed)) {
-        err = leave_out_app_tools(request, &listed);
-    }
-    if (err != HUB_OK) {
-        hub_shown_unref(listed);
-        hub_respond_refusal(request, err);
+    if (kind == HUB_KIND_TOOL && is_for_itself(request, listed) &&
+        !fit_to_client(request, &listed)) {
         return;
     }
     respond_page(request, kind, hub_shown_in(listed, sight.revision));

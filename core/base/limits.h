@@ -389,7 +389,7 @@
 #define HUB_LIMIT_CLIENT_ID_BYTES    128
 #define HUB_LIMIT_PERMITTED_TOOLSETS 256
 
-/* Keys that one token is tried with, when it does not name one: each costs the loop up to 0.3 ms. */
+/* Keys that one token is tried with, when it does not name one: each costs the loop up to 0.7 ms. */
 #define HUB_LIMIT_JWS_TRIES 3
 
 /* Scopes, and groups, that count of one token; and the longest pointer to a claim. */

@@ -53,7 +53,7 @@ def check_units(folder):
 
 def check_scripts():
     debian = PACKAGING / "debian"
-    scripts = [PACKAGING / "build-deb", PACKAGING / "check", PACKAGING / "check-root", PACKAGING / "container" / "build",
+    scripts = [PACKAGING / "build-deb", PACKAGING / "dist", PACKAGING / "site", PACKAGING / "check", PACKAGING / "check-root", PACKAGING / "container" / "build",
                PACKAGING / "container" / "check", debian / "patchbay.postinst", debian / "patchbay.postrm"]
     for script in scripts + sorted(p for p in (debian / "tests").iterdir() if p.name != "control"):
         code, said = run("sh", "-n", script)

@@ -230,7 +230,7 @@ bool hub_json_next(hub_json_iter *it, hub_str *ret_key, hub_str *ret_value)
     it->at = skip_value(at, end);
     *ret_key = key;
     *ret_value = hub_str_between(at, it->at);
-    return true;
+    return it->at > at; /* of a checked text always */
 }
 
 bool hub_json_next_key(hub_json_iter *it, hub_str *ret_key)

@@ -115,7 +115,9 @@ static void add_escaped(hub_buf *out, char c)
 {
     const char *byte = memchr(ESCAPE_BYTES, c, sizeof ESCAPE_BYTES - 1);
     if (byte == NULL) {
-        hub_buf_printf(out, "\\u%04x", (unsigned)c);
+        static const char DIGITS[] = "0123456789abcdef";
+        char code[6] = {'\\', 'u', '0', '0', DIGITS[c >> 4 & 0xf], DIGITS[c & 0xf]};
+        hub_buf_add(out, (hub_str){.ptr = code, .len = sizeof code});
         return;
     }
     char pair[2] = {'\\', ESCAPE_NAMES[byte - ESCAPE_BYTES]};

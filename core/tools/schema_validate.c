@@ -2,7 +2,9 @@
 #include "tools/schema_internal.h"
 
 /* For patterns, in characters looked at: some 50 ms, and more for more text. */
-enum { MATCH_BUDGET = 20000000, MATCH_BUDGET_PER_BYTE = 20 };
+/* Steps of expressions in one validation: with an expression made to go wrong, a third of what a turn
+   of the loop may take. Ordinary ones take some tens for each byte at most. */
+enum { MATCH_BUDGET = 1000000, MATCH_BUDGET_PER_BYTE = 20 };
 
 hub_err hub_schema_charge(hub_schema_run *run, size_t steps)
 {

@@ -4,6 +4,7 @@
  * chunks is bounded; and lines are what a simple splitter says they are.
  * Input: one byte for detection (lowest bit) and the limit, one for the chunks, then the stream.
  */
+#include "oracle.h"
 #include "../support/framing_feed.h"
 #include "base/limits.h"
 
@@ -80,21 +81,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t seeds[] = {ALL_AT_ONCE, BYTE_BY_BYTE, 2u + data[1]};
     hub_str stream = {.ptr = (const char *)data + 2, .len = size - 2};
     framing_feed feeds[3];
-    for (int i = 0; i < 3; i++) {
+    const int ways = FUZZ_ORACLE ? 3 : 1;
+    for (int i = 0; i < ways; i++) {
         feed_init(&feeds[i], limit, detect);
         feed_in_chunks(&feeds[i], stream, seeds[i], limit);
         REQUIRE(hub_str_eq(hub_buf_str(&feeds[i].events), hub_buf_str(&feeds[0].events)));
     }
     bool headers = detect && begins_as_headers(stream);
     REQUIRE(headers == (feeds[0].framing.kind == HUB_FRAMING_HEADERS));
-    if (!headers) {
+    if (!headers && FUZZ_ORACLE) {
         framing_feed expected;
         feed_init(&expected, limit, detect);
         split_lines(stream, limit, &expected);
         REQUIRE(hub_str_eq(hub_buf_str(&expected.events), hub_buf_str(&feeds[0].events)));
         feed_fini(&expected);
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < ways; i++) {
         feed_fini(&feeds[i]);
     }
     return 0;

@@ -9,6 +9,7 @@
  *  - jansson 2.14 forgets a NUL byte that it put back behind a token: it accepts "1\0"
  *  - jansson keeps the last of equal keys; hub_json_get finds the first
  */
+#include "oracle.h"
 #include "base/limits.h"
 #include "wire/json.h"
 
@@ -149,6 +150,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE(reason.code == err);
 
     check_any_text(text);
+    if (!FUZZ_ORACLE) {
+        return 0;
+    }
     json_error_t error;
     json_t *tree = json_loadb(text.ptr, size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
     if (err == HUB_OK) {

@@ -3,6 +3,7 @@
  * URI templates: a set of them finds what a plain matcher finds, and within its budget.
  * Input: lines; the last one is the URI, the others are templates.
  */
+#include "oracle.h"
 #include "../support/template_oracle.h"
 #include "tools/uri_template.h"
 
@@ -28,13 +29,14 @@ static void check(const hub_str *templates, size_t count, const hub_uri *uri, bo
     REQUIRE(match.is_cut == (match.steps > hub_uri_steps(uri->text.len)));
     int most = -1;
     size_t best = SIZE_MAX;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && FUZZ_ORACLE; i++) {
         int literals = oracle_match(templates[i], uri->text, is_lax);
         best = literals > most ? i : best;
         most = literals > most ? literals : most;
     }
-    REQUIRE(match.is_cut || match.is_found == (most >= 0));
-    REQUIRE(!match.is_found || (match.place == best && match.literals == (size_t)most));
+    REQUIRE(!FUZZ_ORACLE || match.is_cut || match.is_found == (most >= 0));
+    REQUIRE(!FUZZ_ORACLE || !match.is_found ||
+            (match.place == best && match.literals == (size_t)most));
     hub_uri_templates_destroy(set);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "oracle.h"
 #include "../../plugins/upstream/remote/websocket_frames.h"
 #include "../../plugins/upstream/remote/websocket_upgrade.h"
 
@@ -54,9 +55,10 @@ static void hear(const char *bytes, size_t size, size_t piece, heard *h)
 static void try_frames(const char *bytes, size_t size, size_t piece)
 {
     const size_t pieces[] = {size + 1, 1, piece};
+    const size_t ways = FUZZ_ORACLE ? 3 : 1;
     heard all[3];
     memset(all, 0, sizeof all);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < ways; i++) {
         hear(bytes, size, pieces[i], &all[i]);
         REQUIRE(all[i].goes_on == all[0].goes_on);
         REQUIRE(all[i].end.code == all[0].end.code);
@@ -65,7 +67,7 @@ static void try_frames(const char *bytes, size_t size, size_t piece)
         REQUIRE(patchbay_str_eq(patchbay_str_make(all[i].messages.ptr, all[i].messages.len),
                                 patchbay_str_make(all[0].messages.ptr, all[0].messages.len)));
     }
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < ways; i++) {
         patchbay_out_free(&all[i].messages);
     }
 }
@@ -76,7 +78,7 @@ static void try_answer(const char *bytes, size_t size)
                                        .accept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="};
     ws_upgrade_answer first = {.used = 0};
     ws_upgrade_state decided = UPGRADE_MORE;
-    for (size_t len = 0; len <= size; len++) {
+    for (size_t len = FUZZ_ORACLE ? 0 : size; len <= size; len++) {
         ws_upgrade_answer answer;
         ws_upgrade_state state = ws_upgrade_read(&EXAMPLE, patchbay_str_make(bytes, len), &answer);
         REQUIRE(answer.used <= len);

@@ -5,6 +5,7 @@
  * under way; and what a client frames correctly arrives as it was.
  * Input: one byte for the limit, one for the chunks, then the stream.
  */
+#include "oracle.h"
 #include "base/buf.h"
 #include "websocket/reader.h"
 
@@ -84,7 +85,7 @@ static void read_stream(hub_str stream, uint32_t seed, size_t limit, hub_buf *tr
             size_t used = hub_ws_reader_next(&reader, piece, &event);
             REQUIRE(used > 0 && used <= piece.len);
             piece = hub_str_from(piece, used);
-            if (event.kind != HUB_WS_EVENT_NONE) {
+            if (event.kind != HUB_WS_EVENT_NONE && FUZZ_ORACLE) {
                 REQUIRE(!is_over);
                 check(&event, limit);
                 hub_buf_printf(trace, "%d.%d:", event.kind, event.fault.code);
@@ -135,13 +136,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint32_t seeds[] = {ALL_AT_ONCE, BYTE_BY_BYTE, 2u + data[1]};
     hub_str stream = {.ptr = (const char *)data + 2, .len = size - 2};
     hub_buf traces[3];
-    for (int i = 0; i < 3; i++) {
+    const int ways = FUZZ_ORACLE ? 3 : 1;
+    for (int i = 0; i < ways; i++) {
         read_stream(stream, seeds[i], limit, &traces[i]);
         REQUIRE(hub_str_eq(hub_buf_str(&traces[i]), hub_buf_str(&traces[0])));
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < ways; i++) {
         hub_buf_fini(&traces[i]);
     }
-    check_echo(stream);
+    if (FUZZ_ORACLE) {
+        check_echo(stream);
+    }
     return 0;
 }

@@ -396,6 +396,18 @@ static const hub_config_key METRICS_KEYS[] = {
     {.name = NULL},
 };
 
+static const hub_config_key REPLICA_KEYS[] = {
+    {.name = "key_file",
+     .kind = HUB_CONFIG_PATH,
+     .offset = READER(config.settings.replica_keys),
+     .about = "A file that all replicas have alike (mode 0600): keys of 64 hexadecimal digits "
+              "(openssl rand -hex 32). The first one signs states, ids of tasks and cursors that "
+              "clients bring back; the others, previous ones, are still taken.",
+     .example = "/etc/patchbay/replicas.key",
+     .is_comment = true},
+    {.name = NULL},
+};
+
 const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
     {.name = "hub",
      .kind = HUB_CONFIG_MAP,
@@ -474,6 +486,10 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
                "\"minLength\":1},\"key\":{\"type\":\"string\",\"minLength\":1}}}]}",
      .example = "{ path: /var/lib/patchbay/state.db, key: /etc/patchbay/state.key }",
      .is_comment = true},
+    {.name = "replicas",
+     .kind = HUB_CONFIG_MAP,
+     .keys = REPLICA_KEYS,
+     .about = "Hubs behind one address: see docs/SCALE.md."},
     {.name = "access",
      .kind = HUB_CONFIG_MAP,
      .read = hub_config_read_access,

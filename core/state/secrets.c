@@ -202,8 +202,7 @@ static hub_err read_key_file(const char *path, hub_state_keys **ret_keys, hub_er
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
         return hub_fail(reterr, errno == ENOENT ? HUB_ENOTFOUND : HUB_ESYSTEM,
-                        "%s: the key of the store cannot be read: %s", path,
-                        strerrordesc_np(errno));
+                        "%s: the key cannot be read: %s", path, strerrordesc_np(errno));
     }
     hub_err err = check_key_file(fd, path, reterr);
     ssize_t len = err == HUB_OK ? read(fd, text, sizeof text) : 0;
@@ -251,9 +250,40 @@ hub_err hub_state_keys_load(const char *file, hub_state_keys **ret_keys, hub_err
     return file != NULL ? read_key_file(file, ret_keys, reterr) : read_credential(ret_keys, reterr);
 }
 
+/* Each part with its length in front, so that no two records have the same. */
+hub_err hub_state_keys_read(const char *file, hub_state_keys **ret_keys, hub_error *reterr)
+{
+    return read_key_file(file, ret_keys, reterr);
+}
+
+size_t hub_state_keys_count(const hub_state_keys *keys)
+{
+    return keys->count;
+}
+
+/* Extract with no salt, which is 32 zeros, and the first block of expand. */
+bool hub_state_keys_derive(const hub_state_keys *keys, size_t at, const char *use,
+                           unsigned char ret_key[HUB_STATE_DERIVED_BYTES])
+{
+    static const unsigned char SALT[HUB_DIGEST_BYTES];
+    unsigned char extracted[HUB_DIGEST_BYTES];
+    hub_str secret = {.ptr = (const char *)keys->keys[at].bytes, .len = KEY_BYTES};
+    hub_buf info;
+    hub_buf_init(&info, AAD_BYTES);
+    hub_buf_add(&info, hub_str_of(use));
+    hub_buf_add_char(&info, 1);
+    bool is_done = hub_buf_ok(&info);
+    if (is_done) {
+        hub_hmac(SALT, sizeof SALT, secret, extracted);
+        hub_hmac(extracted, sizeof extracted, hub_buf_str(&info), ret_key);
+    }
+    OPENSSL_cleanse(extracted, sizeof extracted);
+    hub_buf_fini(&info);
+    return is_done;
+}
+
 /* ---- sealing --------------------------------------------------------------------------------- */
 
-/* Each part with its length in front, so that no two records have the same. */
 static void add_part(hub_buf *out, hub_str part)
 {
     hub_buf_printf(out, "%zu:", part.len);

@@ -18,7 +18,8 @@
 
 enum {
     HUB_STATE_KEY_ID_BYTES = 17, /* 16 hexadecimal digits and a NUL */
-    HUB_STATE_SEAL_BYTES = 28,   /* what sealing adds: nonce and tag */
+    HUB_STATE_DERIVED_BYTES = 32,
+    HUB_STATE_SEAL_BYTES = 28, /* what sealing adds: nonce and tag */
 };
 
 #define HUB_STATE_KEY_VARIABLE "PATCHBAY_STATE_KEY"
@@ -39,6 +40,16 @@ HUB_MUST_CHECK hub_err hub_state_keys_parse(hub_str text, hub_state_keys **ret_k
  * errors:  those of parse; HUB_ENOTFOUND, HUB_EDENIED (others may read it), HUB_ESYSTEM */
 HUB_MUST_CHECK hub_err hub_state_keys_load(const char *file, hub_state_keys **ret_keys,
                                            hub_error *reterr);
+
+/* Those of a file alone, whatever else there is. blocks, errors: as load */
+HUB_MUST_CHECK hub_err hub_state_keys_read(const char *file, hub_state_keys **ret_keys,
+                                           hub_error *reterr);
+
+/* How many there are, and a key derived of one of them for a use (RFC 5869: HKDF of SHA-256). False:
+ * out of memory. */
+size_t hub_state_keys_count(const hub_state_keys *keys);
+HUB_MUST_CHECK bool hub_state_keys_derive(const hub_state_keys *keys, size_t at, const char *use,
+                                          unsigned char ret_key[HUB_STATE_DERIVED_BYTES]);
 
 /* What stands for keys that cannot be had: nothing is sealed or opened, for this reason. errors:
  * HUB_ENOMEM */

@@ -34,9 +34,8 @@ static const hub_orchestrator *hub_of(const hub_call *call)
 }
 
 /* Append the seal of a state, which is given as text. */
-static void add_seal(const hub_call *call, hub_str state, hub_buf *out)
+static void add_seal(const hub_call *call, const hub_key *key, hub_str state, hub_buf *out)
 {
-    const hub_key *key = hub_key_of(hub_of(call));
     unsigned char mac[HUB_DIGEST_BYTES];
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
@@ -70,7 +69,7 @@ static void add_sealed(const hub_call *call, hub_str result, hub_str state, hub_
         out->failed = HUB_ENOMEM;
     }
     hub_buf_add(out, hub_str_between(result.ptr, content));
-    add_seal(call, hub_buf_str(&text), out);
+    add_seal(call, hub_key_at(hub_of(call), HUB_KEY_STATES, 0), hub_buf_str(&text), out);
     hub_buf_add(out, hub_str_between(content, result.ptr + result.len));
     hub_buf_fini(&text);
 }
@@ -105,8 +104,13 @@ bool hub_sealed_state_fits(const hub_call *call, hub_str raw)
     hub_buf_init(&text, raw.len);
     hub_buf_init(&seal, SEAL_BYTES);
     bool fits = hub_json_decode(raw, &text) == HUB_OK && text.len >= SEAL_BYTES;
-    if (fits) {
-        add_seal(call, hub_str_from(hub_buf_str(&text), SEAL_BYTES), &seal);
+    bool is_whole = fits;
+    const hub_key *key = hub_key_at(hub_of(call), HUB_KEY_STATES, 0);
+    fits = false;
+    for (size_t age = 0; is_whole && key != NULL && !fits;
+         key = hub_key_at(hub_of(call), HUB_KEY_STATES, ++age)) {
+        hub_buf_clear(&seal);
+        add_seal(call, key, hub_str_from(hub_buf_str(&text), SEAL_BYTES), &seal);
         fits = hub_buf_ok(&seal) && CRYPTO_memcmp(seal.ptr, raw.ptr + 1, SEAL_BYTES) == 0;
     }
     hub_buf_fini(&seal);

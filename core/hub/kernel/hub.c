@@ -9,13 +9,6 @@
 #include "hub/kernel/toolset.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
-
-hub_err hub_key_make(hub_key *ret_key)
-{
-    ssize_t got = getrandom(ret_key->bytes, sizeof ret_key->bytes, 0);
-    return got == (ssize_t)sizeof ret_key->bytes ? HUB_OK : HUB_ESYSTEM;
-}
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -37,6 +30,12 @@ hub_err hub_make(struct ev_loop *loop, const hub_settings *settings, const hub_h
     if (hub == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
+    hub_err err = hub_key_ring_make(settings->replica_keys, &hub->keys, reterr);
+    if (err !=
+        HUB_OK) { /* the file may be a wrong one: there is no hub yet that would have to end */
+        free(hub);
+        return err;
+    }
     hub->magic = HUB_MAGIC_HUB;
     hub->loop = loop;
     hub->settings = hub_settings_ref(settings);
@@ -46,10 +45,10 @@ hub_err hub_make(struct ev_loop *loop, const hub_settings *settings, const hub_h
     if (hub_call_table_create(loop, &hub->calls) != HUB_OK) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    if (hub_key_make(&hub->key) != HUB_OK || hub_lineage_init(&hub->lineage) != HUB_OK) {
+    if (hub_lineage_init(&hub->lineage) != HUB_OK) {
         return hub_fail(reterr, HUB_ESYSTEM, "no random numbers can be had");
     }
-    hub_err err = begin_stations(hub, reterr);
+    err = begin_stations(hub, reterr);
     if (err == HUB_OK) {
         hub_review(hub);
     }
@@ -129,11 +128,6 @@ hub_store *hub_store_of(const hub_orchestrator *hub)
 hub_lineage *hub_lineage_of(hub_orchestrator *hub)
 {
     return &hub->lineage;
-}
-
-const hub_key *hub_key_of(const hub_orchestrator *hub)
-{
-    return &hub->key;
 }
 
 uint64_t hub_begun_ms(const hub_orchestrator *hub)

@@ -7,6 +7,7 @@
 #ifndef HUB_HUB_KERNEL_HUB_H
 #define HUB_HUB_KERNEL_HUB_H
 
+#include "hub/kernel/keys.h"
 #include "hub/kernel/settings.h"
 #include "hub/kernel/station.h"
 #include "hub/kernel/types.h"
@@ -19,9 +20,6 @@
 
 #include <ev.h>
 
-/* errors:  HUB_ESYSTEM (no random numbers can be had) */
-HUB_MUST_CHECK hub_err hub_key_make(hub_key *ret_key);
-
 /* What the kernel has done by whoever knows all features (router/). */
 typedef struct hub_hub_ops {
     void (*request)(hub_session *session, hub_port *port, const hub_message *message);
@@ -32,7 +30,7 @@ typedef struct hub_hub_ops {
 
 /* A hub with nothing in it.
  * owns:    *ret_hub, hub_free; `settings` are held
- * errors:  HUB_ENOMEM, HUB_ESYSTEM, those of hub_begins of the stations */
+ * errors:  HUB_ENOMEM, those of hub_key_ring_make, and of hub_begins of the stations */
 HUB_MUST_CHECK hub_err hub_make(struct ev_loop *loop, const hub_settings *settings,
                                 const hub_hub_ops *ops, hub_orchestrator **ret_hub,
                                 hub_error *reterr);
@@ -55,8 +53,7 @@ hub_process_table *hub_processes_of(const hub_orchestrator *hub);
 hub_call_table *hub_calls_of(const hub_orchestrator *hub);
 hub_lineage *hub_lineage_of(hub_orchestrator *hub);
 hub_store *hub_store_of(const hub_orchestrator *hub); /* what outlives it; always there */
-const hub_key *hub_key_of(const hub_orchestrator *hub);
-uint64_t hub_begun_ms(const hub_orchestrator *hub); /* monotonic */
+uint64_t hub_begun_ms(const hub_orchestrator *hub);   /* monotonic */
 
 /* A station's state with the hub. */
 void *hub_hub_part(const hub_orchestrator *hub, const hub_station *station);

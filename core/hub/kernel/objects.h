@@ -21,6 +21,7 @@
 
 #include "base/limits.h"
 #include "base/map.h"
+#include "hub/kernel/keys.h"
 #include "hub/kernel/about.h"
 #include "hub/kernel/capabilities.h"
 #include "hub/kernel/settings.h"
@@ -78,7 +79,7 @@ struct hub_orchestrator {
     size_t open_bindings;         /* instances not yet closed */
     const hub_gate *gate;         /* who may see what; NULL: everybody all */
     hub_lineage lineage;          /* hubs in front of this one */
-    hub_key key;                  /* signs what clients bring back; made at start */
+    hub_key_ring keys;            /* sign what clients bring back */
     uint64_t begun_ms;            /* when it was made; monotonic */
     uint64_t last_session;        /* the number of the newest one */
     uint64_t refused;             /* requests, for a rate or for too many in flight */

@@ -287,6 +287,7 @@ typedef struct hub_settings {
     size_t listen_count;
     hub_auth_settings auth;
     hub_state_settings state;
+    const char *replica_keys; /* absolute: the file of keys that replicas share; NULL: none */
     hub_remember_mode remember;
     hub_access_settings access;
     hub_pins_settings pins;

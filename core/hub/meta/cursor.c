@@ -7,7 +7,7 @@
 
 #include <openssl/crypto.h>
 
-static bool sign(const hub_orchestrator *hub, const char *list, hub_str place,
+static bool sign(const hub_key *key, const char *list, hub_str place,
                  unsigned char ret_mac[HUB_CURSOR_MAC_BYTES])
 {
     unsigned char mac[HUB_DIGEST_BYTES];
@@ -17,7 +17,6 @@ static bool sign(const hub_orchestrator *hub, const char *list, hub_str place,
     hub_buf_add(&text, place);
     bool done = hub_buf_ok(&text);
     if (done) {
-        const hub_key *key = hub_key_of(hub);
         hub_hmac(key->bytes, sizeof key->bytes, hub_buf_str(&text), mac);
         memcpy(ret_mac, mac, HUB_CURSOR_MAC_BYTES);
     }
@@ -36,7 +35,7 @@ static void add_hex(hub_buf *out, const void *bytes, size_t len)
 void hub_cursor_add(const hub_orchestrator *hub, const char *list, hub_str place, hub_buf *out)
 {
     unsigned char mac[HUB_CURSOR_MAC_BYTES];
-    if (!sign(hub, list, place, mac)) {
+    if (!sign(hub_key_at(hub, HUB_KEY_CURSORS, 0), list, place, mac)) {
         out->failed = HUB_ENOMEM;
         return;
     }
@@ -68,6 +67,11 @@ bool hub_cursor_read(const hub_orchestrator *hub, const char *list, hub_str raw,
     }
     *ret_place = (hub_str){.ptr = text->bytes + HUB_CURSOR_MAC_BYTES,
                            .len = hex.len / 2 - HUB_CURSOR_MAC_BYTES};
-    return sign(hub, list, *ret_place, mac) &&
-           CRYPTO_memcmp(mac, text->bytes, HUB_CURSOR_MAC_BYTES) == 0;
+    bool is_ours = false;
+    const hub_key *key = hub_key_at(hub, HUB_KEY_CURSORS, 0);
+    for (size_t age = 0; key != NULL && !is_ours; key = hub_key_at(hub, HUB_KEY_CURSORS, ++age)) {
+        is_ours = sign(key, list, *ret_place, mac) &&
+                  CRYPTO_memcmp(mac, text->bytes, HUB_CURSOR_MAC_BYTES) == 0;
+    }
+    return is_ours;
 }

@@ -267,6 +267,9 @@ static void note_restart(const hub_settings *old, const hub_settings *now, hub_n
         !is_same(old->state.key, now->state.key) || !is_same(old->state.scope, now->state.scope)) {
         hub_name_list_add(keys, hub_str_of("state"));
     }
+    if (!is_same(old->replica_keys, now->replica_keys)) {
+        hub_name_list_add(keys, hub_str_of("replicas.key_file"));
+    }
     if (old->limits.worker_threads != now->limits.worker_threads) {
         hub_name_list_add(keys, hub_str_of("limits.worker_threads"));
     }

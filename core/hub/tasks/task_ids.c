@@ -23,9 +23,9 @@ static void add_signed(hub_buf *out, hub_str text)
     hub_buf_add(out, text);
 }
 
-static bool sign(const hub_task_owner *owner, hub_str id, char ret_digits[MAC_DIGITS + 1])
+static bool sign(const hub_task_owner *owner, const hub_key *key, hub_str id,
+                 char ret_digits[MAC_DIGITS + 1])
 {
-    const hub_key *key = hub_key_of(hub_toolset_hub(owner->toolset));
     unsigned char mac[HUB_DIGEST_BYTES];
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
@@ -58,8 +58,9 @@ static bool add_client_id(const hub_task_owner *owner, hub_str raw, hub_buf *out
 {
     char digits[MAC_DIGITS + 1];
     hub_buf id;
+    const hub_key *key = hub_key_at(hub_toolset_hub(owner->toolset), HUB_KEY_TASKS, 0);
     bool ok = hub_task_read_id(raw, HUB_LIMIT_TASK_ID_BYTES, &id) &&
-              sign(owner, hub_buf_str(&id), digits);
+              sign(owner, key, hub_buf_str(&id), digits);
     hub_buf_fini(&id);
     if (ok) {
         hub_buf_printf(out, "\"%s.%s.%zu", hub_toolset_settings_of(owner->toolset)->key, digits,
@@ -94,10 +95,22 @@ static bool read_rest(hub_str text, hub_str *ret_tool, hub_str *ret_id)
     return is_one;
 }
 
+/* Whether one of the keys made a signature. */
+static bool fits(const hub_task_owner *owner, hub_str id, const char *signature)
+{
+    const hub_orchestrator *hub = hub_toolset_hub(owner->toolset);
+    char digits[MAC_DIGITS + 1];
+    bool is_ours = false;
+    const hub_key *key = hub_key_at(hub, HUB_KEY_TASKS, 0);
+    for (size_t age = 0; key != NULL && !is_ours; key = hub_key_at(hub, HUB_KEY_TASKS, ++age)) {
+        is_ours = sign(owner, key, id, digits) && CRYPTO_memcmp(digits, signature, MAC_DIGITS) == 0;
+    }
+    return is_ours;
+}
+
 hub_toolset *hub_task_find(hub_session *session, hub_era era, hub_str text, hub_str *ret_tool,
                            hub_str *ret_id)
 {
-    char digits[MAC_DIGITS + 1];
     size_t dot = hub_str_find(text, HUB_STR("."));
     if (dot == SIZE_MAX || text.len < dot + 1 + MAC_DIGITS + 2 ||
         text.ptr[dot + 1 + MAC_DIGITS] != '.') {
@@ -111,7 +124,7 @@ hub_toolset *hub_task_find(hub_session *session, hub_era era, hub_str text, hub_
     hub_task_owner owner = {.toolset = source->owner, .session = session, .era = era};
     hub_str id;
     if (!read_rest(hub_str_from(text, dot + 1 + MAC_DIGITS + 1), &owner.tool, &id) ||
-        !sign(&owner, id, digits) || CRYPTO_memcmp(digits, text.ptr + dot + 1, MAC_DIGITS) != 0 ||
+        !fits(&owner, id, text.ptr + dot + 1) ||
         (owner.tool.len > 0 && !hub_access_shows_tool(session, source->owner, owner.tool))) {
         return NULL;
     }

@@ -111,6 +111,26 @@ static void test_a_key_file_is_the_users_alone(void **state)
     hub_state_keys_destroy(keys);
 }
 
+/* RFC 5869, computed by another program. */
+static void test_keys_are_derived(void **state)
+{
+    (void)state;
+    static const unsigned char WANTED[HUB_STATE_DERIVED_BYTES] = {
+        0x2a, 0xaa, 0x36, 0x76, 0x2a, 0x50, 0x16, 0xce, 0x72, 0x85, 0x13,
+        0xff, 0x83, 0x57, 0x22, 0x15, 0xd7, 0xb7, 0xbe, 0x28, 0x73, 0x11,
+        0x9a, 0xf9, 0xe9, 0x86, 0x2c, 0x6d, 0xdb, 0x10, 0x2d, 0x10};
+    unsigned char derived[HUB_STATE_DERIVED_BYTES];
+    hub_state_keys *keys = state_key(KEY_B "\n" KEY_A);
+    assert_int_equal(hub_state_keys_count(keys), 2);
+    assert_true(hub_state_keys_derive(keys, 1, "patchbay tasks 1", derived));
+    assert_memory_equal(derived, WANTED, sizeof WANTED);
+    assert_true(hub_state_keys_derive(keys, 1, "patchbay states 1", derived));
+    assert_memory_not_equal(derived, WANTED, sizeof WANTED);
+    assert_true(hub_state_keys_derive(keys, 0, "patchbay tasks 1", derived));
+    assert_memory_not_equal(derived, WANTED, sizeof WANTED);
+    hub_state_keys_destroy(keys);
+}
+
 /* Last of the tests: the environment's word counts before a file's. */
 static void test_the_environment_is_wiped(void **state)
 {
@@ -434,6 +454,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_are_derived),
         cmocka_unit_test(test_what_is_a_key),
         TEST(test_a_key_file_is_the_users_alone),
         cmocka_unit_test(test_what_is_sealed_for_one_record),

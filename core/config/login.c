@@ -13,6 +13,10 @@ typedef struct login_draft {
     const hub_node *client_secret;
     const hub_node *scopes;
     const hub_node *redirect_uri;
+    const hub_node *client_document;
+    const hub_node *private_key;
+    const hub_node *algorithm;
+    const hub_node *key_id;
 } login_draft;
 
 #define SAID(member)                                                                               \
@@ -23,8 +27,9 @@ typedef struct login_draft {
 
 /* The schema in toolset_keys.c says the same. */
 static const hub_config_key KEYS[] = {
-    SAID(grant),  SAID(issuer),       SAID(client_id), SAID(client_secret),
-    SAID(scopes), SAID(redirect_uri), {.name = NULL},
+    SAID(grant),     SAID(issuer),       SAID(client_id),       SAID(client_secret),
+    SAID(scopes),    SAID(redirect_uri), SAID(client_document), SAID(private_key),
+    SAID(algorithm), SAID(key_id),       {.name = NULL},
 };
 
 static const hub_config_key HERE = {.offset = 0};
@@ -46,8 +51,10 @@ static hub_err add_text(hub_config_reader *reader, const hub_node *node, const c
         err = hub_config_expand_secret(reader, node, &value);
     }
     hub_str text = hub_buf_str(&value);
+    bool has_lines = strcmp(key, "private_key") == 0;
     for (size_t i = 0; err == HUB_OK && i < text.len; i++) {
-        if (text.ptr[i] < 0x20 || text.ptr[i] >= 0x7f) {
+        bool is_line_end = has_lines && (text.ptr[i] == '\n' || text.ptr[i] == '\r');
+        if (!is_line_end && (text.ptr[i] < 0x20 || text.ptr[i] >= 0x7f)) {
             err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "wants printable ASCII");
         }
     }
@@ -93,14 +100,22 @@ static hub_err check(hub_config_reader *reader, const hub_node *node, const logi
         return hub_config_wrong(reader, draft->grant,
                                 "\"authorization_code\" or \"client_credentials\"");
     }
-    if (draft->client_secret != NULL && (draft->issuer == NULL || draft->client_id == NULL)) {
-        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
-                             "a client_secret wants a client_id and an issuer: it is shown to that "
-                             "authorization server alone");
+    bool has_proof = draft->client_secret != NULL || draft->private_key != NULL;
+    if (has_proof && (draft->issuer == NULL || draft->client_id == NULL)) {
+        return hub_node_fail(
+            node, reader->reterr, HUB_EINVAL,
+            "a client_secret or a private_key wants a client_id and an issuer: it is "
+            "for that authorization server alone");
     }
-    if (is_client && draft->client_secret == NULL) {
+    if (draft->client_secret != NULL && draft->private_key != NULL) {
         return hub_node_fail(node, reader->reterr, HUB_EINVAL,
-                             "grant: client_credentials wants issuer, client_id and client_secret");
+                             "has both a client_secret and a private_key: write one of them");
+    }
+    if (is_client && !has_proof) {
+        return hub_node_fail(
+            node, reader->reterr, HUB_EINVAL,
+            "grant: client_credentials wants issuer, client_id, and client_secret or "
+            "private_key");
     }
     return HUB_OK;
 }
@@ -121,6 +136,10 @@ static hub_err add_map(hub_config_reader *reader, const hub_node *node, hub_buf 
         {"client_id", draft.client_id},
         {"client_secret", draft.client_secret},
         {"redirect_uri", draft.redirect_uri},
+        {"client_document", draft.client_document},
+        {"private_key", draft.private_key},
+        {"algorithm", draft.algorithm},
+        {"key_id", draft.key_id},
     };
     hub_buf_add_char(out, '{');
     for (size_t i = 0; err == HUB_OK && i < sizeof texts / sizeof texts[0]; i++) {

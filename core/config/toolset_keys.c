@@ -90,7 +90,9 @@ static const hub_config_word SHARINGS[] = {
     "\"additionalProperties\":false,\"properties\":{\"grant\":{\"enum\":"                          \
     "[\"authorization_code\",\"client_credentials\"]},\"issuer\":" OVERRIDE_TEXT                   \
     ",\"client_id\":" OVERRIDE_TEXT ",\"client_secret\":" OVERRIDE_TEXT                            \
-    ",\"redirect_uri\":" OVERRIDE_TEXT ",\"scopes\":" OVERRIDE_NAMES "}}]}"
+    ",\"redirect_uri\":" OVERRIDE_TEXT ",\"client_document\":" OVERRIDE_TEXT                       \
+    ",\"private_key\":" OVERRIDE_TEXT ",\"algorithm\":" OVERRIDE_TEXT ",\"key_id\":" OVERRIDE_TEXT \
+    ",\"scopes\":" OVERRIDE_NAMES "}}]}"
 
 /* toolsets.KEY.tools: globs over the toolset's own tool names, and the most that they may do. */
 static const hub_config_key TOOL_KEYS[] = {

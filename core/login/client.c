@@ -265,15 +265,17 @@ static void on_client_read(void *ctx, const hub_state_result *result)
     take_kept(login);
 }
 
-static void use_configured(hub_login *login)
+/* `id`: what the authorization server knows the hub as, without its being registered. */
+static void use_configured(hub_login *login, const char *id)
 {
     const login_settings *settings = &login->settings;
     hub_error why = {.code = HUB_OK};
-    const char *method = settings->client_secret == NULL ? "none"
-                         : login->places.takes_basic     ? "client_secret_basic"
-                                                         : "client_secret_post";
+    const char *method = settings->private_key != NULL     ? "private_key_jwt"
+                         : settings->client_secret == NULL ? "none"
+                         : login->places.takes_basic       ? "client_secret_basic"
+                                                           : "client_secret_post";
     hub_credential_fini(&login->client);
-    login->client.client_id = login_dup(settings->client_id);
+    login->client.client_id = login_dup(id);
     login->client.client_secret = login_dup(settings->client_secret);
     login->client.client_auth = login_dup(method);
     login->client.issuer = login_dup(login->places.issuer);
@@ -293,7 +295,11 @@ void login_find_client(hub_login *login)
     char key[HUB_DIGEST_HEX_BYTES];
     hub_error why = {.code = HUB_OK};
     if (login->settings.client_id != NULL) {
-        use_configured(login);
+        use_configured(login, login->settings.client_id);
+        return;
+    }
+    if (login->settings.document != NULL && login->places.takes_document) {
+        use_configured(login, login->settings.document);
         return;
     }
     key_of(login, key);

@@ -3,6 +3,7 @@
 #ifndef HUB_LOGIN_INTERNAL_H
 #define HUB_LOGIN_INTERNAL_H
 
+#include "identity/signer.h"
 #include "issuers/fetch.h"
 #include "login/challenge.h"
 #include "login/credential.h"
@@ -27,6 +28,10 @@ typedef struct login_settings {
     char *client_secret;
     char *scopes;
     char *redirect_uri;
+    char *document;    /* where a document of the hub as a client is: its client_id then */
+    char *private_key; /* PEM: what proves who the client is, instead of a secret */
+    char *algorithm;
+    char *key_id;
 } login_settings;
 
 struct hub_logins {
@@ -86,6 +91,7 @@ struct hub_login {
     bool has_changed; /* in the store, while something was being done */
     hub_buf header;
     hub_redact_set *secrets;
+    hub_signer *signer; /* by settings.private_key; NULL: not needed yet */
 
     /* What is being done: one thing at a time. */
     bool is_busy;

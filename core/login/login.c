@@ -61,6 +61,20 @@ void login_later(hub_login *login, double seconds, void (*then)(hub_login *login
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
+/* A key has lines. */
+static char *dup_key(hub_str object)
+{
+    hub_buf text;
+    char *made = NULL;
+    hub_str raw = hub_json_get(object, HUB_STR("private_key"));
+    hub_buf_init(&text, HUB_LIMIT_LOGIN_TEXT_BYTES);
+    if (hub_json_type_of(raw) == HUB_JSON_STRING && hub_json_decode(raw, &text) == HUB_OK) {
+        made = hub_str_dup(hub_buf_str(&text));
+    }
+    hub_buf_wipe(&text);
+    return made;
+}
+
 static bool read_settings(const char *json, login_settings *settings)
 {
     hub_str object = hub_str_of(json != NULL ? json : "{}");
@@ -73,6 +87,9 @@ static bool read_settings(const char *json, login_settings *settings)
         {"client_secret", &settings->client_secret},
         {"scopes", &settings->scopes},
         {"redirect_uri", &settings->redirect_uri},
+        {"client_document", &settings->document},
+        {"algorithm", &settings->algorithm},
+        {"key_id", &settings->key_id},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         *texts[i].at =
@@ -82,6 +99,7 @@ static bool read_settings(const char *json, login_settings *settings)
         }
     }
     settings->is_sure = json != NULL;
+    settings->private_key = dup_key(object);
     settings->is_client =
         hub_json_string_is(hub_json_get(object, HUB_STR("grant")), HUB_STR("client_credentials"));
     return true;
@@ -94,6 +112,10 @@ static void free_settings(login_settings *settings)
     hub_login_forget_text(&settings->client_secret);
     hub_login_forget_text(&settings->scopes);
     hub_login_forget_text(&settings->redirect_uri);
+    hub_login_forget_text(&settings->document);
+    hub_login_forget_text(&settings->private_key);
+    hub_login_forget_text(&settings->algorithm);
+    hub_login_forget_text(&settings->key_id);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -165,6 +187,7 @@ static void destroy(hub_login *login)
     free_settings(&login->settings);
     hub_buf_wipe(&login->header);
     hub_redact_set_destroy(login->secrets);
+    hub_signer_destroy(login->signer);
     free(login->toolset);
     free(login->owner);
     free(login->url);

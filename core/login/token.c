@@ -16,35 +16,76 @@ enum { FORM_BYTES = 8 * HUB_LIMIT_LOGIN_TEXT_BYTES, LIFE_MOST_S = 366 * 86400 };
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
+/* Append a proof that the hub is this client, signed with the entry's key. */
+static hub_err add_assertion(hub_login *login, const hub_credential *client, hub_buf *form,
+                             hub_error *reterr)
+{
+    const login_settings *settings = &login->settings;
+    hub_buf proof;
+    hub_err err = HUB_OK;
+    if (settings->private_key == NULL) {
+        return hub_fail(reterr, HUB_EDENIED, "the entry has no private_key any more");
+    }
+    if (login->signer == NULL) {
+        err = hub_signer_create(hub_str_of(settings->private_key), settings->algorithm,
+                                settings->key_id, &login->signer, reterr);
+    }
+    hub_buf_init(&proof, HUB_LIMIT_JWS_BYTES);
+    if (err == HUB_OK) {
+        err = hub_signer_assert(login->signer, hub_str_of(client->client_id),
+                                hub_str_of(client->issuer), (int64_t)login_now_s(), &proof);
+        if (err != HUB_OK) {
+            (void)hub_fail(reterr, err, "cannot sign: %s", hub_err_text(err));
+        }
+    }
+    if (err == HUB_OK) {
+        hub_login_add_field(form, "client_assertion_type", HUB_STR(HUB_CLIENT_ASSERTION_TYPE));
+        hub_login_add_field(form, "client_assertion", hub_buf_str(&proof));
+    }
+    hub_buf_wipe(&proof);
+    return err;
+}
+
+/* Add who asks to the form, or to user and password. */
+static hub_err add_client(hub_login *login, const hub_credential *client, hub_buf *form,
+                          hub_buf *user, hub_buf *password, hub_error *reterr)
+{
+    const char *method = client->client_auth != NULL ? client->client_auth : "none";
+    if (strcmp(method, "client_secret_basic") == 0 && client->client_secret != NULL) {
+        hub_login_add_encoded(user, hub_str_of(client->client_id));
+        hub_login_add_encoded(password, hub_str_of(client->client_secret));
+        hub_buf_add_char(user, '\0');
+        hub_buf_add_char(password, '\0');
+        return HUB_OK;
+    }
+    hub_login_add_field(form, "client_id", hub_str_of(client->client_id));
+    if (strcmp(method, "client_secret_post") == 0) {
+        hub_login_add_field(form, "client_secret", hub_str_of(client->client_secret));
+    }
+    return strcmp(method, "private_key_jwt") == 0 ? add_assertion(login, client, form, reterr)
+                                                  : HUB_OK;
+}
+
 /* Ask `endpoint` as `client`, with its credentials in the form or beside it. Wipes `form`. */
 static void ask(hub_login *login, const hub_credential *client, const char *endpoint, hub_buf *form,
                 hub_fetch_on_end *on_end)
 {
-    const char *method = client->client_auth != NULL ? client->client_auth : "none";
-    bool is_basic = strcmp(method, "client_secret_basic") == 0 && client->client_secret != NULL;
     hub_buf user;
     hub_buf password;
+    hub_error why = {.code = HUB_OK};
     hub_buf_init(&user, 3 * HUB_LIMIT_LOGIN_TEXT_BYTES);
     hub_buf_init(&password, 3 * HUB_LIMIT_LOGIN_TEXT_BYTES);
-    if (is_basic) {
-        hub_login_add_encoded(&user, hub_str_of(client->client_id));
-        hub_login_add_encoded(&password, hub_str_of(client->client_secret));
-    } else {
-        hub_login_add_field(form, "client_id", hub_str_of(client->client_id));
-        if (strcmp(method, "client_secret_post") == 0) {
-            hub_login_add_field(form, "client_secret", hub_str_of(client->client_secret));
-        }
-    }
-    hub_buf_add_char(&user, '\0');
-    hub_buf_add_char(&password, '\0');
-    if (!hub_buf_ok(&user) || !hub_buf_ok(&password) || !hub_buf_ok(form)) {
+    hub_err err = add_client(login, client, form, &user, &password, &why);
+    if (err != HUB_OK) {
+        login_end(login, err, "%s", why.text);
+    } else if (!hub_buf_ok(&user) || !hub_buf_ok(&password) || !hub_buf_ok(form)) {
         login_end(login, HUB_ENOMEM, "out of memory");
     } else {
         login_fetch(login,
                     &(hub_fetch_request){.url = endpoint,
                                          .form = hub_buf_str(form),
-                                         .user = is_basic ? user.ptr : NULL,
-                                         .password = is_basic ? password.ptr : NULL},
+                                         .user = user.len > 0 ? user.ptr : NULL,
+                                         .password = user.len > 0 ? password.ptr : NULL},
                     on_end);
     }
     hub_buf_wipe(&user);

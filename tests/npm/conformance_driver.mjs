@@ -4,8 +4,11 @@
 // DRIVER_CLIENT says how it speaks to the hub: "modern" or "legacy".
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -15,9 +18,52 @@ import { HUB, PLUGINS, isOwnRace, makeFolder } from './support.mjs';
 const { MCP_CONFORMANCE_SCENARIO: scenario, MCP_CONFORMANCE_CONTEXT: context, DRIVER_CLIENT: era } = process.env;
 const MODES = { modern: { pin: '2026-07-28' }, legacy: 'legacy' };
 
-function args(url) {
-    const manifest = join(makeFolder(), 'patchbay.json');
-    writeFileSync(manifest, JSON.stringify({ toolsets: { mock: { url } }, limits: { discover_timeout: '60s' } }));
+const isAuth = scenario.startsWith('auth/');
+const known = JSON.parse(context ?? '{}');
+
+/** Where the server says that it is logged in to, as whoever writes an entry finds out. */
+async function issuerOf(url) {
+    const { origin, pathname } = new URL(url);
+    for (const place of [pathname, '']) {
+        const answer = await fetch(`${origin}/.well-known/oauth-protected-resource${place}`);
+        if (answer.ok) {
+            return (await answer.json()).authorization_servers[0];
+        }
+    }
+    throw new Error('the server names no authorization server');
+}
+
+/** What the entry says of the login: what the scenario has told the client beforehand. */
+async function authOf(url) {
+    if (scenario === 'auth/basic-cimd') {
+        return { client_document: 'https://conformance-test.local/client-metadata.json' };
+    }
+    if (known.client_id === undefined) {
+        return 'oauth';
+    }
+    const { client_id, client_secret, private_key_pem: private_key, signing_algorithm: algorithm } = known;
+    const grant = scenario.startsWith('auth/client-credentials') ? 'client_credentials' : undefined;
+    return { grant, issuer: await issuerOf(url), client_id, client_secret, private_key, algorithm };
+}
+
+/** A browser whose user says yes: the suite's pages send it on at once. */
+const browse = async (link) => (await fetch(link)).text();
+
+/** `patchbay login`, to its end, good or bad: what the suite wants of it, it checks. */
+async function logIn(manifest) {
+    const child = spawn(HUB, ['login', 'mock', '--config', manifest], { stdio: ['ignore', 'pipe', 'inherit'] });
+    createInterface({ input: child.stdout }).on('line', (line) => line.startsWith('http') && browse(line));
+    await once(child, 'close');
+}
+
+async function args(url) {
+    const folder = makeFolder();
+    const manifest = join(folder, 'patchbay.json');
+    const entry = isAuth ? { url, auth: await authOf(url) } : { url };
+    writeFileSync(manifest, JSON.stringify({ state: join(folder, 'state.db'), toolsets: { mock: entry }, limits: { discover_timeout: '60s' } }));
+    if (isAuth) {
+        await logIn(manifest);
+    }
     return ['--config', manifest, '--plugins-dir', PLUGINS, '--no-meta-tools', '--naming', 'none', '--log-level', 'debug'];
 }
 
@@ -90,13 +136,24 @@ const STEPS = {
     },
 };
 
+/** Every tool is called, whatever comes of it; where that takes more scopes, or another login, the user says yes. */
+async function useAll(client) {
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+        await browse(params.url);
+        return { action: 'accept' };
+    });
+    for (const name of await listNames(client)) {
+        await client.callTool({ name, arguments: {} }).catch((error) => console.error(`${name}: ${error.message}`));
+    }
+}
+
 const client = new Client(
     { name: 'conformance-driver', version: '1' },
-    { versionNegotiation: { mode: MODES[era] }, capabilities: { elicitation: { form: { applyDefaults: true } } } },
+    { versionNegotiation: { mode: MODES[era] }, capabilities: { elicitation: { form: { applyDefaults: true }, ...(isAuth && { url: {} }) } } },
 );
 const errors = [];
 client.onerror = (error) => isOwnRace(error) || errors.push(error);
-await client.connect(new StdioClientTransport({ command: HUB, args: args(process.argv.at(-1)), stderr: 'inherit' }));
-await STEPS[scenario](client);
+await client.connect(new StdioClientTransport({ command: HUB, args: await args(process.argv.at(-1)), stderr: 'inherit' }));
+await (isAuth ? useAll : STEPS[scenario])(client);
 await client.close();
 assert.deepEqual(errors, [], 'the client saw nothing that it did not understand');

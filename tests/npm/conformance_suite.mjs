@@ -60,9 +60,10 @@ export async function testServer(folder, url, revision, scenario) {
     return checks;
 }
 
-/** Test a client, a command without blanks in its words, with one scenario: the checks, and all that was printed. */
+/** Test a client, a command without blanks in its words, with one scenario, of a revision or (undefined) of an extension: the
+    checks, and all that was printed. */
 export async function testClient(folder, command, revision, scenario, env) {
-    const args = ['client', '--command', command.join(' '), '--scenario', scenario, '--spec-version', revision];
+    const args = ['client', '--command', command.join(' '), '--scenario', scenario, ...(revision === undefined ? [] : ['--spec-version', revision])];
     const { checks, printed } = await run(folder, '', args, env);
     return { checks: checks.get(scenario), printed };
 }

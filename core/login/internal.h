@@ -95,6 +95,7 @@ struct hub_login {
 
     /* What is being done: one thing at a time. */
     bool is_busy;
+    bool awaits_lease; /* another process refreshes it */
     hub_state_op *op;
     hub_fetch *fetch;
     ev_timer timer; /* to the end of the user's time, of somebody else's lease, or of this turn */

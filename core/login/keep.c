@@ -161,7 +161,8 @@ static void doubt(hub_login *login)
 {
     const hub_state_id id = id_of(login);
     login->has_changed = true;
-    if (!login->is_busy && login->is_read) {
+    if ((!login->is_busy && login->is_read) || login->awaits_lease) {
+        login->awaits_lease = false;
         login_go_on(login);
     } else if (login->flow.link != NULL && login->op == NULL &&
                hub_state_get(login->all->store, &id, on_read_aside, login, &login->op, NULL) !=

@@ -288,6 +288,7 @@ static void refresh(hub_login *login)
 
 static void look_again(hub_login *login)
 {
+    login->awaits_lease = false;
     login->has_changed = true;
     login_go_on(login);
 }
@@ -305,6 +306,7 @@ void login_refresh(hub_login *login)
                      kept->lease_until_s > now_s &&
                      kept->lease_until_s <= now_s + HUB_LIMIT_LOGIN_LEASE_S;
     if (is_others) {
+        login->awaits_lease = true; /* it is heard of when that is done */
         login_later(login, (double)(kept->lease_until_s - now_s), look_again);
         return;
     }

@@ -5,12 +5,11 @@ MCP 2026-07-28 basic/authorization; 2025-03-26 basic/authorization.
 """
 
 import json
-import re
 import subprocess
 import sys
 import urllib.parse
 
-from mcp import SUPPORT, TIMEOUT, HubTest, LegacyClient, ModernClient, hub_command, hub_environment, main
+from mcp import SUPPORT, TIMEOUT, HubTest, LegacyClient, hub_command, hub_environment, main
 
 sys.path.insert(0, str(SUPPORT))
 
@@ -111,10 +110,94 @@ class CommandLine(LoginTest):
         refreshed = [fields for fields in auth.of("/token") if fields["grant_type"] == "refresh_token"]
         self.assertEqual(len(refreshed), 3)
         self.assertEqual(len({fields["refresh_token"] for fields in refreshed}), 3)
+
+    def test_many_calls_with_an_expired_token_are_one_refresh(self):
+        auth, upstream = self.servers()
+        toolsets = self.toolsets(upstream)
+        self.log_in(toolsets)
+        client = LegacyClient(self.hub(toolsets=toolsets))
+        client.call("up__echo").result
         auth.tokens.clear()
-        ids = [client.start_call("up__echo") for _ in range(20)] if hasattr(client, "start_call") else []
-        for request in ids:
-            client.wait(request).result
+        since = client.hub.mark
+        requests = [client.send_call("up__echo", {"a": n}) for n in range(20)]
+        for n, request in enumerate(requests):
+            self.assertEqual(self.text(client.hub.response(request, since)), f'{{"a": {n}}}')
+        self.assertEqual(len(auth.of("/token")), 2)
+
+    def test_two_hubs_refresh_one_token_once(self):
+        """A refresh token works once: whoever used it second would lose the login for both."""
+        auth, upstream = self.servers()
+        toolsets = self.toolsets(upstream)
+        self.log_in(toolsets)
+        clients = [LegacyClient(self.hub(toolsets=toolsets)) for _ in range(2)]
+        for client in clients:
+            client.call("up__echo").result
+        for _ in range(3):
+            auth.tokens.clear()
+            sent = [(client, client.hub.mark, client.send_call("up__echo", {"a": 1})) for client in clients]
+            for client, since, request in sent:
+                self.assertEqual(self.text(client.hub.response(request, since)), '{"a": 1}')
+        self.assertEqual(len([fields for fields in auth.of("/token") if fields["grant_type"] == "refresh_token"]), 3)
+        self.assertEqual(len(auth.of("/authorize")), 1)
+
+    def test_a_refresh_token_that_was_revoked(self):
+        auth, upstream = self.servers()
+        toolsets = self.toolsets(upstream)
+        self.log_in(toolsets)
+        client = LegacyClient(self.hub(toolsets=toolsets))
+        client.call("up__echo").result
+        auth.tokens.clear()
+        auth.refresh_tokens.clear()
+        self.assertSays(client.call("up__echo").tool_error["message"], "wants a login", "patchbay login up")
+        self.log_in(toolsets)
+        client.hub.wait_until(lambda: client.hub.log.count("login.token") >= 2, "the next token")
+        self.assertEqual(self.text(client.call("up__echo", {"a": 1})), '{"a": 1}')
+
+    def test_an_authorization_server_that_is_down_is_no_lost_login(self):
+        auth, upstream = self.servers()
+        toolsets = self.toolsets(upstream)
+        self.log_in(toolsets)
+        client = LegacyClient(self.hub(toolsets=toolsets))
+        client.call("up__echo").result
+        auth.tokens.clear()
+        auth.on["/token"] = lambda handler, fields: handler.say(503)
+        self.assertSays(client.call("up__echo").tool_error["message"], "gives no token")
+        del auth.on["/token"]
+        self.assertEqual(self.text(client.call("up__echo", {"a": 1})), '{"a": 1}')
+        self.assertEqual(len(auth.of("/authorize")), 1)
+
+    def test_a_login_that_was_given_up_begins_anew(self):
+        auth, upstream = self.servers()
+        toolsets = self.toolsets(upstream)
+        process, link = self.begin_login(toolsets)
+        process.kill()  # between the link and the code
+        process.wait()
+        self.log_in(toolsets)
+        self.assertEqual(len(auth.of("/token")), 1)
+        self.assertNotEqual(link, None)
+
+    def test_the_hub_as_itself(self):
+        auth, upstream = self.servers()
+        entry = {"grant": "client_credentials", "issuer": auth.issuer, "client_id": "robot", "client_secret": "s3cret"}
+        client = LegacyClient(self.hub(toolsets=self.toolsets(upstream, auth=entry)))
+        self.assertEqual(self.text(client.call("up__echo", {"a": 1})), '{"a": 1}')
+        auth.tokens.clear()
+        self.assertEqual(self.text(client.call("up__echo", {"a": 2})), '{"a": 2}')
+        self.assertEqual(auth.of("/authorize"), [])
+
+    def test_entries_that_are_wrong(self):
+        _, upstream = self.servers()
+        for entry, words in (
+            ("basic", "oauth"),
+            ({"client_secret": "x"}, "issuer"),
+            ({"grant": "password"}, "authorization_code"),
+            ({"grant": "client_credentials"}, "client_secret"),
+            ({"issuer": "i", "client_id": "c", "client_secret": "s", "private_key": "k"}, "both"),
+            ({"secret": "x"}, "unknown key"),
+        ):
+            done = self.cli("check", toolsets=self.toolsets(upstream, auth=entry), modules=True)
+            self.assertEqual(done.returncode, 3, entry)
+            self.assertSays(done.stderr + done.stdout, words)
 
 
 if __name__ == "__main__":

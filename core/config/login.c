@@ -34,6 +34,17 @@ static const hub_config_key KEYS[] = {
 
 static const hub_config_key HERE = {.offset = 0};
 
+static bool is_printable(hub_str text, bool may_have_lines)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_line_end = may_have_lines && (text.ptr[i] == '\n' || text.ptr[i] == '\r');
+        if (!is_line_end && (text.ptr[i] < 0x20 || text.ptr[i] >= 0x7f)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* A text with variables; its value may be secret. */
 static hub_err add_text(hub_config_reader *reader, const hub_node *node, const char *key,
                         hub_buf *out)
@@ -51,12 +62,8 @@ static hub_err add_text(hub_config_reader *reader, const hub_node *node, const c
         err = hub_config_expand_secret(reader, node, &value);
     }
     hub_str text = hub_buf_str(&value);
-    bool has_lines = strcmp(key, "private_key") == 0;
-    for (size_t i = 0; err == HUB_OK && i < text.len; i++) {
-        bool is_line_end = has_lines && (text.ptr[i] == '\n' || text.ptr[i] == '\r');
-        if (!is_line_end && (text.ptr[i] < 0x20 || text.ptr[i] >= 0x7f)) {
-            err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "wants printable ASCII");
-        }
+    if (err == HUB_OK && !is_printable(text, strcmp(key, "private_key") == 0)) {
+        err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "wants printable ASCII");
     }
     if (err == HUB_OK && text.len == 0 && !reader->is_switched_off) {
         err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "is empty");

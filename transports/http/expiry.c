@@ -58,7 +58,8 @@ void hub_http_expiry_check(hub_http_server *server)
         hub_deadline *next = at->next;
         if (connection->shown != NULL && hub_identity_is_over(connection->shown, now)) {
             expire(connection, true, false);
-        } else if (hub_identity_is_over(connection->identity, now)) {
+        } else if (connection->identity != NULL &&
+                   hub_identity_is_over(connection->identity, now)) {
             expire(connection, false, false);
         }
         /* Where a call ends early, others may be answered: the next one may wait no more. */

@@ -69,6 +69,9 @@ hub_err net_clients_take(hub_listener *listener, const hub_tls_settings *tls, hu
 {
     SSL_CTX *ctx = listener->tls;
     hub_authority *next = NULL;
+    if (listener->clients != NULL && hub_authority_is_of(listener->clients, &tls->clients)) {
+        return HUB_OK; /* what was verified by it is good */
+    }
     if (tls->clients.ca.len > 0) {
         hub_err err = hub_authority_create(&tls->clients, &next, reterr);
         if (err != HUB_OK) {

@@ -10,6 +10,7 @@
 #include "net/net.h"
 #include "web/api/api.h"
 #include "web/metrics/metrics.h"
+#include "web/oauth/oauth.h"
 #include "web/resource/resource.h"
 #include "web/rest/rest.h"
 #include "web/status/status.h"
@@ -75,7 +76,7 @@ static hub_err open_http(cli_listener_home *home, const hub_settings *settings, 
     /* What is served beside MCP: a row for each face. */
     const hub_web_served faces[] = {
         {&HUB_WEB_STATUS, home->hub}, {&HUB_WEB_METRICS, home->hub}, {&HUB_WEB_RESOURCE, home->hub},
-        {&HUB_WEB_REST, home->hub},   {&HUB_WEB_API, home->api},
+        {&HUB_WEB_REST, home->hub},   {&HUB_WEB_API, home->api},     {&HUB_WEB_OAUTH, home->hub},
     };
     hub_err err = HUB_OK;
     if (home->net == NULL) {

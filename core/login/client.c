@@ -67,13 +67,20 @@ static hub_err open_loopback(hub_login *login, uint16_t port, hub_error *reterr)
     return HUB_OK;
 }
 
+/* Whether a hub's listener serves it (web/oauth). */
+static bool is_callback(const char *address)
+{
+    hub_login_url url;
+    return hub_login_url_read(hub_str_of(address), &url) && hub_str_is(url.path, "/oauth/callback");
+}
+
 /* Decide on login->flow.redirect_uri; `before`: of the client that is registered. */
 static hub_err find_redirect(hub_login *login, const char *before, hub_error *reterr)
 {
     const char *given = login->settings.redirect_uri;
     given = given != NULL ? given : login->all->redirect;
     uint16_t port = port_of(given != NULL ? given : before);
-    bool is_ours = given != NULL && given == login->all->redirect;
+    bool is_ours = given != NULL && (given == login->all->redirect || is_callback(given));
     char made[64];
     login_flow_fini(login);
     if (!is_ours && (given == NULL || port != 0)) {

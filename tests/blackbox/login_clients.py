@@ -6,9 +6,11 @@ MCP 2025-11-25 and 2026-07-28 client/elicitation (URL mode); 2026-07-28 basic/au
 
 import re
 
+from http_client import HttpTest
 from login import URLS, LoginTest
 from login_server import browse
 from mcp import LegacyClient, ModernClient, main
+from ports import port_of, reserve
 
 
 class Asked(LoginTest):
@@ -125,6 +127,26 @@ class Asked(LoginTest):
         self.assertEqual(browse(question.params["url"])[0], 200)
         self.assertEqual(self.text(client.hub.response(request, since)), '{"a": 1}')
         self.assertEqual(set(auth.of("/authorize")[-1]["scope"].split()), {"mcp:tools", "mcp:admin"})
+
+
+class OfTheHub(HttpTest, LoginTest):
+    def test_browsers_come_back_to_the_hub(self):
+        auth, upstream = self.servers()
+        reserved = reserve()
+        self.addCleanup(reserved.close)
+        back = f"http://127.0.0.1:{port_of(reserved)}/oauth/callback"
+        toolsets = self.toolsets(upstream, auth={"redirect_uri": back})
+        server = self.http(address=f"127.0.0.1:{port_of(reserved)}", toolsets=toolsets)
+        error = server.legacy(capabilities=URLS).call("up__echo", {"a": 1}).answer.error
+        link = error["data"]["elicitations"][0]["url"]
+        status, page = browse(f"{back}?state=x&code=y")
+        self.assertEqual((status, "No login waits" in page), (404, True))
+        status, page = browse(link)
+        self.assertEqual(status, 200)
+        self.assertIn("The login is done", page)
+        server.hub.wait_log("login.token")
+        self.assertEqual(list(auth.clients.values())[0]["redirect_uris"], [back])
+        self.assertEqual(self.text(server.call("up__echo", {"a": 1}).message), '{"a": 1}')
 
 
 if __name__ == "__main__":

@@ -157,7 +157,7 @@ const hub_config_key HUB_CONFIG_TLS_KEYS[] = {
      .keys = CLIENT_KEYS,
      .about = "Clients are asked for certificates, and are principals cert:NAME by them.",
      .schema = "{\"required\":[\"ca\"]}",
-     .example = "{ ca: clients.pem, principal: san }",
+     .example = "{ ca: clients.pem, required: true, principal: cn, crl: revoked.pem }",
      .is_comment = true},
     {.name = NULL},
 };

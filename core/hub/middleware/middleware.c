@@ -87,10 +87,10 @@ static void log_call(const hub_call *call, middleware_part *part, const hub_outc
     hub_log(HUB_LOG_INFO, "call.ended", HUB_F_TEXT("toolset", toolset),
             HUB_F_TEXT("method", method), HUB_F_TEXT("name", name),
             HUB_F_TEXT("principal", session != NULL ? hub_session_who(session) : ""),
-            HUB_F_TEXT("peer", session != NULL ? hub_session_peer(session) : ""),
             HUB_F_INT("duration_us", hub_clock_now_us() - hub_call_begin_us(call)),
             HUB_F_TEXT("outcome", word_for(call, outcome)),
-            HUB_F_INT("bytes", outcome != NULL ? outcome->json.len : 0));
+            HUB_F_INT("bytes", outcome != NULL ? outcome->json.len : 0),
+            HUB_F_TEXT("peer", session != NULL ? hub_session_peer(session) : ""));
     free(part->log);
     part->log = NULL;
 }

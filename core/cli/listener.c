@@ -14,6 +14,7 @@
 #include "web/resource/resource.h"
 #include "web/rest/rest.h"
 #include "web/status/status.h"
+#include "web/ui/ui.h"
 #endif
 
 #include <stdio.h>
@@ -77,6 +78,7 @@ static hub_err open_http(cli_listener_home *home, const hub_settings *settings, 
     const hub_web_served faces[] = {
         {&HUB_WEB_STATUS, home->hub}, {&HUB_WEB_METRICS, home->hub}, {&HUB_WEB_RESOURCE, home->hub},
         {&HUB_WEB_REST, home->hub},   {&HUB_WEB_API, home->api},     {&HUB_WEB_OAUTH, home->hub},
+        {&HUB_WEB_UI, home->api},
     };
     hub_err err = HUB_OK;
     if (home->net == NULL) {

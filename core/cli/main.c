@@ -28,6 +28,14 @@ const cli_command CLI_COMMANDS[] = {
      "Unix sockets first, then HTTP addresses, until a hub answers. Exit code: 0 when no toolset\n"
      "has failed, 1 when one has, 3 when no hub answers.",
      0, cli_status},
+    {"ui", "[--http URL|PORT [--token-file FILE] | --unix PATH]... [OPTION]...",
+     "Print a link to the dashboard of a running hub.",
+     "The link is good once, within a minute, and shows what this command may see: on a Unix "
+     "socket\n"
+     "of the hub's own user everything, by a token what its scopes allow. A listener of the hub "
+     "must\n"
+     "say `ui: true`. Exit code: 3 when no hub answers.",
+     0, cli_ui},
     {"call", "TOOL [JSON|-|NAME=VALUE...] [--json] [OPTION]...",
      "Call one tool and print its result; '-' reads the arguments from stdin.",
      "NAME=VALUE is text, or what the tool's schema wants instead, where VALUE is that: a number,\n"

@@ -21,6 +21,7 @@ typedef enum option_kind {
     X(SERVE, "serve")                                                                              \
     X(LIST, "list")                                                                                \
     X(STATUS, "status")                                                                            \
+    X(UI, "ui")                                                                                    \
     X(CALL, "call")                                                                                \
     X(CHECK, "check")                                                                              \
     X(TOKEN, "token")                                                                              \
@@ -56,9 +57,10 @@ enum {
     COMMANDS_WITH_OPTIONS(BIT) EDITS =
         IMPORT | CONNECT | INIT | ADD | REMOVE | ENABLE | DISABLE | SET | UNSET,
     LOCKS = LOCK | APPROVE,
+    ASKS = STATUS | UI,                                    /* those that ask a hub that runs */
     HUBS = SERVE | LIST | CALL | CHECK | EXPORT | TOOLSET, /* those that make a hub */
     KEEPS = STATE | SECRET | LOGIN,                        /* those that work on the store */
-    LOGS = HUBS | STATUS | TOKEN | MODULE_HOST | STATE | ACCESS | LOCKS,
+    LOGS = HUBS | ASKS | TOKEN | MODULE_HOST | STATE | ACCESS | LOCKS,
     OTHERS = 1 << 30, /* what every command has, is theirs, too */
     ANY = -1,
 };
@@ -85,10 +87,10 @@ typedef struct option_row {
 
 static const option_row OPTIONS[] = {
     {"--config", KIND_REPEATED, AT(configs), AT(config_count),
-     HUBS | STATUS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR | LOCKS, "FILE",
+     HUBS | ASKS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR | LOCKS, "FILE",
      "manifest (YAML or JSON), or any mcpServers file; may be repeated"},
     {"-c", KIND_REPEATED, AT(configs), AT(config_count),
-     HUBS | STATUS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR | LOCKS, "FILE", NULL},
+     HUBS | ASKS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR | LOCKS, "FILE", NULL},
     {"--env", KIND_REPEATED, AT(envs), AT(env_count), ADD, "NAME=VALUE",
      "a variable of the server's environment; may be repeated"},
     {"--header", KIND_REPEATED, AT(headers), AT(header_count), ADD, "NAME:VALUE",
@@ -120,7 +122,7 @@ static const option_row OPTIONS[] = {
     {"--dry-run", KIND_FLAG, AT(dry_run), 0, EDITS, NULL,
      "write nothing: print what the file would be"},
     {"--plugins-dir", KIND_REPEATED, AT(plugin_dirs), AT(plugin_dir_count),
-     HUBS | DOCTOR | STATUS | LOCKS, "DIR", "look for plugins here; may be repeated"},
+     HUBS | DOCTOR | ASKS | LOCKS, "DIR", "look for plugins here; may be repeated"},
     {"--toolsets", KIND_LIST, AT(overrides.toolsets), 0, HUBS, "A,B|ALL",
      "serve exactly these toolsets, for the life of the process"},
     {"--startup", KIND_TEXT, AT(overrides.startup), 0, HUBS, "MODE",
@@ -136,11 +138,11 @@ static const option_row OPTIONS[] = {
      "names of tools: prefix (default), flat, dot or none"},
     {"--http", KIND_REPEATED, AT(http), AT(http_count), SERVE | CHECK, "[HOST:]PORT",
      "serve over HTTP and WebSocket; may be repeated"},
-    {"--http", KIND_REPEATED, AT(http), AT(http_count), STATUS, "URL|[HOST:]PORT",
+    {"--http", KIND_REPEATED, AT(http), AT(http_count), ASKS, "URL|[HOST:]PORT",
      "ask the hub there; may be repeated, until one answers"},
     {"--unix", KIND_REPEATED, AT(sockets), AT(socket_count), SERVE | CHECK, "PATH",
      "serve on a Unix socket; may be repeated"},
-    {"--unix", KIND_REPEATED, AT(sockets), AT(socket_count), STATUS, "PATH",
+    {"--unix", KIND_REPEATED, AT(sockets), AT(socket_count), ASKS, "PATH",
      "ask the hub at this Unix socket; may be repeated, until one answers"},
     {"--stdio", KIND_FLAG, AT(stdio), 0, SERVE, NULL,
      "serve stdin and stdout (the default without a listener)"},
@@ -163,7 +165,7 @@ static const option_row OPTIONS[] = {
     {"--no-meta-tools", KIND_FLAG, AT(overrides.no_meta_tools), 0, HUBS, NULL,
      "leave out the hub's own tools, such as enable_toolset"},
     {"--allow-writable-plugins", KIND_FLAG, AT(overrides.allow_writable), 0,
-     HUBS | STATUS | MODULE | MODULE_HOST | LOCKS, NULL,
+     HUBS | ASKS | MODULE | MODULE_HOST | LOCKS, NULL,
      "load plugins that other users could have changed"},
     {"--connect", KIND_FLAG, AT(connect), 0, CHECK, NULL, "start every server"},
     {"--diff", KIND_FLAG, AT(diff), 0, LOCK, NULL, "write nothing: print what has changed"},
@@ -185,9 +187,9 @@ static const option_row OPTIONS[] = {
      "import: records that are in the store are replaced"},
     {"--replace", KIND_FLAG, AT(replace), 0, TOOLSET, NULL,
      "build, import: also what is there under that name"},
-    {"--ca", KIND_TEXT, AT(ca), 0, STATUS | ADD | SEARCH, "FILE",
+    {"--ca", KIND_TEXT, AT(ca), 0, ASKS | ADD | SEARCH, "FILE",
      "for https addresses: the certificate authorities to trust (PEM)"},
-    {"--token-file", KIND_TEXT, AT(token_file), 0, STATUS, "FILE",
+    {"--token-file", KIND_TEXT, AT(token_file), 0, ASKS, "FILE",
      "a file whose first line is the bearer token to send"},
     {"--config-json", KIND_TEXT, AT(config_json), 0, MODULE_HOST, "FILE",
      "a file with the module's configuration; -: the first line of stdin"},
@@ -466,7 +468,7 @@ static void find_config(cli_options *options, int command)
 {
     const char *found = NULL;
     bool wants =
-        (command & ((HUBS & ~CHECK) | STATUS | TOKEN | KEEPS | ACCESS | LOCKS | DOCTOR)) != 0;
+        (command & ((HUBS & ~CHECK) | ASKS | TOKEN | KEEPS | ACCESS | LOCKS | DOCTOR)) != 0;
     if (options->config_count == 0 && wants) {
         found = cli_find_manifest();
     }

@@ -461,6 +461,13 @@ const hub_config_key HUB_CONFIG_LISTEN_KEYS[] = {
      .about = "Serve /api/v1 for administration: each token sees and does what its scopes allow "
               "(`admin:read`, `admin`).",
      .of = HUB_CONFIG_OF_HTTP},
+    {.name = "ui",
+     .kind = HUB_CONFIG_BOOL,
+     .offset = LISTEN(ui),
+     .about =
+         "Serve the dashboard at /ui, and /api/v1, which it asks: it shows what the token that "
+         "somebody logs in with may see. `patchbay ui` makes a link.",
+     .of = HUB_CONFIG_OF_HTTP},
     {.name = "trusted_proxies",
      .kind = HUB_CONFIG_OTHER,
      .read = read_proxies,

@@ -61,6 +61,10 @@ typedef struct hub_web_face {
     /* Whether a listener serves it; asked for each request, since a reload may change that. Where it
      * does not, there is nothing at these paths. NULL: all listeners do. */
     bool (*is_served)(const struct hub_listen_settings *listen);
+    /* Bearer credentials that begin so are the face's own, good at its rows alone, and judged by it:
+     * NULL says that it is none of them. owns: the result, one reference. Both NULL: it has none. */
+    const char *secret_prefix;
+    hub_identity *(*judge)(void *instance, hub_str token);
 } hub_web_face;
 
 /* A face at work. */

@@ -34,8 +34,8 @@ class Base(HttpTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.tokens[name] = done.stdout.strip()
 
-    def serve(self, api=True, toolsets=None, secured=True, **more):
-        manifest = {"listen": [{"http": "127.0.0.1:0", "api": api}], "toolsets": toolsets or self.TOOLSETS, **more}
+    def serve(self, api=True, ui=False, toolsets=None, secured=True, **more):
+        manifest = {"listen": [{"http": "127.0.0.1:0", "api": api, "ui": ui}], "toolsets": toolsets or self.TOOLSETS, **more}
         if secured:
             for name, scopes in (("own", None), ("read", "admin:read"), ("admin", "admin")):
                 self.token(name, *(["--scopes", scopes] if scopes else []))
@@ -92,7 +92,7 @@ class Document(Base):
         validate(document)
 
     def test_each_route_by_right_and_wrong_rights(self):
-        server = self.serve()
+        server = self.serve(ui=True)
         document = self.get(server, "/openapi.json")
         seen = 0
         for method, path, operation in self.routes(document):

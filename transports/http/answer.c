@@ -95,7 +95,8 @@ hub_err hub_http_answer_whole(hub_http_connection *connection, const hub_http_an
     hub_http_response response = {
         .status = answer->status,
         .headers = headers,
-        .framing = answer->status == 204 ? HUB_HTTP_NO_BODY : HUB_HTTP_LENGTH,
+        .framing =
+            answer->status == 204 || answer->status == 304 ? HUB_HTTP_NO_BODY : HUB_HTTP_LENGTH,
         .close = ends(connection),
     };
     hub_assert(answer->header_count <= HUB_HTTP_ANSWER_HEADERS &&

@@ -2,6 +2,7 @@
 #include "http/judge.h"
 
 #include "http/behalf.h"
+#include "http/face_table.h"
 #include "http/syntax.h"
 
 #include <stdio.h>
@@ -59,6 +60,34 @@ int64_t hub_http_end_of(const hub_identity *identity, const hub_identity *shown)
     return shown != NULL && (own == 0 || shown->expires < own) ? shown->expires : own;
 }
 
+/* Whether a credential is one that the face has given out, which is asked. */
+static bool is_of_face(const hub_http_task *task, hub_str *ret_token)
+{
+    const hub_web_face *face = task->place != NULL ? task->place->rows[0].face : NULL;
+    const hub_str *value = credential_of(task);
+    return face != NULL && face->judge != NULL && value != NULL &&
+           hub_auth_read_bearer(*value, ret_token) &&
+           hub_str_starts(*ret_token, hub_str_of(face->secret_prefix));
+}
+
+/* A token that is none of the hub's own. */
+static hub_auth_result ask_issuers(const hub_http_task *task, hub_str token, bool may_wait,
+                                   hub_identity **ret_identity, const char **ret_reason)
+{
+    switch (hub_issuers_judge(task->server->issuers, token, time(NULL),
+                              may_wait ? &task->connection->judged : NULL, ret_identity,
+                              ret_reason)) {
+    case HUB_ISSUERS_GOOD:
+        return HUB_AUTH_OK;
+    case HUB_ISSUERS_LATER:
+        return HUB_AUTH_LATER;
+    case HUB_ISSUERS_UNAVAILABLE:
+        return HUB_AUTH_UNAVAILABLE;
+    default:
+        return HUB_AUTH_REFUSED;
+    }
+}
+
 static hub_auth_result judge_credential(const hub_http_task *task, bool may_wait,
                                         hub_identity **ret_identity, const char **ret_reason)
 {
@@ -71,6 +100,11 @@ static hub_auth_result judge_credential(const hub_http_task *task, bool may_wait
         return HUB_AUTH_UNCERTIFIED;
     }
     *ret_reason = NULL;
+    if (is_of_face(task, &token)) {
+        const hub_http_face_row *row = &task->place->rows[0];
+        *ret_identity = row->face->judge(row->instance, token);
+        return *ret_identity != NULL ? HUB_AUTH_OK : HUB_AUTH_REFUSED;
+    }
     if (shown == HUB_HTTP_SHOWN_GOOD && (value == NULL || !auth->required)) {
         *ret_identity = hub_identity_ref(task->connection->shown);
         return HUB_AUTH_OK;
@@ -80,18 +114,7 @@ static hub_auth_result judge_credential(const hub_http_task *task, bool may_wait
         !hub_auth_read_bearer(*value, &token) || hub_auth_is_own(token) || !may_ask(task, token)) {
         return result;
     }
-    switch (hub_issuers_judge(task->server->issuers, token, now,
-                              may_wait ? &task->connection->judged : NULL, ret_identity,
-                              ret_reason)) {
-    case HUB_ISSUERS_GOOD:
-        return HUB_AUTH_OK;
-    case HUB_ISSUERS_LATER:
-        return HUB_AUTH_LATER;
-    case HUB_ISSUERS_UNAVAILABLE:
-        return HUB_AUTH_UNAVAILABLE;
-    default:
-        return HUB_AUTH_REFUSED;
-    }
+    return ask_issuers(task, token, may_wait, ret_identity, ret_reason);
 }
 
 hub_auth_result hub_http_judge(const hub_http_task *task, bool may_wait,

@@ -164,6 +164,7 @@ typedef struct hub_listen_settings {
     bool metrics;      /* HTTP: /metrics is served, too */
     bool rest;         /* HTTP: /openapi.json and /tools are served, too */
     bool api;          /* HTTP: /api/v1 is served, too */
+    bool ui;           /* HTTP: /ui is served, too, and /api/v1 */
     const hub_cidr *trusted_proxies; /* HTTP: who may say for whom they speak */
     size_t trusted_proxy_count;
     bool proxy_protocol;          /* … and say so in front of each connection */

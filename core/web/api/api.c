@@ -5,12 +5,14 @@
 #include "hub/kernel/settings.h"
 #include "web/api/pending.h"
 #include "web/api/route.h"
+#include "web/api/sessions.h"
 
 #include <stdlib.h>
 
 struct hub_api {
     hub_orchestrator *hub;
     struct hub_api_pending *pending;
+    hub_api_sessions *sessions;
 };
 
 static const hub_administrator ADMINISTRATOR = {.serve = hub_api_serve_message};
@@ -18,10 +20,14 @@ static const hub_administrator ADMINISTRATOR = {.serve = hub_api_serve_message};
 hub_err hub_api_create(hub_orchestrator *hub, hub_api **ret_api, hub_error *reterr)
 {
     hub_api *api = calloc(1, sizeof *api);
-    if (api == NULL) {
+    hub_api_sessions *sessions = hub_api_sessions_create(hub);
+    if (api == NULL || sessions == NULL) {
+        hub_api_sessions_destroy(sessions);
+        free(api);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     api->hub = hub;
+    api->sessions = sessions;
     hub_admin_set(hub, &ADMINISTRATOR, api);
     *ret_api = api;
     return HUB_OK;
@@ -50,6 +56,7 @@ void hub_api_destroy(hub_api *api)
     if (api != NULL) {
         end_pending(api, true);
         hub_admin_set(api->hub, NULL, NULL);
+        hub_api_sessions_destroy(api->sessions);
         free(api);
     }
 }
@@ -57,6 +64,22 @@ void hub_api_destroy(hub_api *api)
 hub_orchestrator *hub_api_hub(const hub_api *api)
 {
     return api->hub;
+}
+
+hub_api_sessions *hub_api_sessions_of(hub_api *api)
+{
+    return api->sessions;
+}
+
+void hub_api_end_looks(hub_api *api, const hub_identity *identity)
+{
+    hub_api_pending *next;
+    for (hub_api_pending *at = api->pending; at != NULL; at = next) {
+        next = at->next;
+        if (at->only_looks && at->identity == identity) {
+            at->end(at);
+        }
+    }
 }
 
 hub_api_pending **hub_api_pending_of(hub_api *api)
@@ -68,7 +91,13 @@ hub_api_pending **hub_api_pending_of(hub_api *api)
 
 static bool is_served(const hub_listen_settings *listen)
 {
-    return listen->api;
+    return listen->api || listen->ui;
+}
+
+static hub_identity *judge(void *instance, hub_str token)
+{
+    const hub_api *api = instance;
+    return hub_api_sessions_judge(api->sessions, token);
 }
 
 static void serve(void *instance, const hub_web_request *request, hub_web_exchange *exchange)
@@ -91,5 +120,9 @@ static const hub_web_row ROWS[] = {
     ROW("DELETE", 0),
 };
 
-const hub_web_face HUB_WEB_API = {
-    .name = "api", .rows = ROWS, .count = sizeof ROWS / sizeof ROWS[0], .is_served = is_served};
+const hub_web_face HUB_WEB_API = {.name = "api",
+                                  .rows = ROWS,
+                                  .count = sizeof ROWS / sizeof ROWS[0],
+                                  .is_served = is_served,
+                                  .secret_prefix = HUB_API_SECRET_PREFIX,
+                                  .judge = judge};

@@ -2,7 +2,7 @@
 /*
  * The administration API, /api/v1: what the command line can show or do on a running hub. Its routes
  * are one table (route.h, routes.c), of which the OpenAPI document is made. The same routes answer
- * over HTTP, on listeners with `api: true`, and as the MCP method "patchbay/api" (hub/admin/admin.h),
+ * over HTTP, on listeners with `api: true` or `ui: true`, and as the MCP method "patchbay/api" (hub/admin/admin.h),
  * which is how commands ask, and what a Unix socket has.
  *
  * Rights are those of the request's credential: a route is for any caller, who sees and does what is
@@ -27,6 +27,9 @@ void hub_api_destroy(hub_api *api);
 
 /* The hub stops: event streams end, so that nobody waits for their connections. */
 void hub_api_stop(hub_api *api);
+
+/* The sessions of browsers with it. */
+struct hub_api_sessions *hub_api_sessions_of(hub_api *api);
 
 /* Its instance is the hub_api. */
 extern const hub_web_face HUB_WEB_API;

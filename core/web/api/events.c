@@ -168,7 +168,7 @@ static void serve_events(hub_api_asked *asked)
         hub_api_fail(asked->exchange, 503, "unavailable", "out of memory");
         return;
     }
-    *one = (watching){.pending = {.end = end, .only_looks = true},
+    *one = (watching){.pending = {.end = end, .identity = asked->identity, .only_looks = true},
                       .reader = {.on_turn = on_turn},
                       .api = asked->api,
                       .hub = asked->hub,

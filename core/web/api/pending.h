@@ -8,6 +8,7 @@
 /* Embed it first. It stands in a list of the API for as long as it waits. */
 typedef struct hub_api_pending {
     void (*end)(struct hub_api_pending *pending); /* answer now, and leave the list */
+    const hub_identity *identity;                 /* whose it is; only compared */
     bool only_looks;                              /* it ends as soon as the hub stops */
     struct hub_api_pending *next;
     struct hub_api_pending *prev;

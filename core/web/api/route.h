@@ -53,8 +53,9 @@ struct hub_api_asked {
     const hub_web_request *request;
     hub_web_exchange *exchange;
     hub_identity *identity; /* borrowed */
-    hub_api_scope right;    /* the most that the caller may */
-    const char *profile;    /* whose tools it sees; NULL: the default one's */
+    bool is_operator;
+    hub_api_scope right; /* the most that the caller may */
+    const char *profile; /* whose tools it sees; NULL: the default one's */
     hub_str named[HUB_API_NAMED];
     hub_buf names; /* holds them */
 };
@@ -71,6 +72,7 @@ extern const hub_api_route HUB_API_TOOL_ROUTES[];
 extern const hub_api_route HUB_API_CALL_ROUTES[];
 extern const hub_api_route HUB_API_EXPORT_ROUTES[];
 extern const hub_api_route HUB_API_EVENT_ROUTES[];
+extern const hub_api_route HUB_API_SESSION_ROUTES[];
 
 /* Find the route of a request and have it answered. */
 void hub_api_serve(hub_api *api, const hub_web_request *request, hub_web_exchange *exchange,
@@ -119,6 +121,9 @@ hub_orchestrator *hub_api_hub(const hub_api *api);
 /* Those who read events, and calls whose answer is awaited (events.c, call.c). */
 struct hub_api_pending;
 struct hub_api_pending **hub_api_pending_of(hub_api *api);
+
+/* End the streams of a session that is over. */
+void hub_api_end_looks(hub_api *api, const hub_identity *identity);
 
 /* The other door (rpc.c). */
 struct hub_request;

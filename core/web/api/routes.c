@@ -9,7 +9,7 @@
 /* Every group of routes. */
 static const hub_api_route *const GROUPS[] = {
     HUB_API_ABOUT_ROUTES, HUB_API_STATUS_ROUTES, HUB_API_TOOLSET_ROUTES, HUB_API_TOOL_ROUTES,
-    HUB_API_CALL_ROUTES,  HUB_API_EXPORT_ROUTES, HUB_API_EVENT_ROUTES,
+    HUB_API_CALL_ROUTES,  HUB_API_EXPORT_ROUTES, HUB_API_EVENT_ROUTES,   HUB_API_SESSION_ROUTES,
 };
 
 const hub_api_route *hub_api_next_route(size_t *group, size_t *at)
@@ -179,6 +179,7 @@ void hub_api_serve(hub_api *api, const hub_web_request *request, hub_web_exchang
                            .request = request,
                            .exchange = exchange,
                            .identity = hub_web_find_identity(request),
+                           .is_operator = is_operator,
                            .profile = profile};
     bool is_there;
     asked.route = find(request, path, asked.named, &is_there);

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dashboard in Debian's chromium, on a desk and on a phone: what people do there, with axe-core clean, no report of
+// the content security policy, and no request to anywhere else; and what a hostile server, or page, gets from it.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { chromium } from 'playwright-core';
+
+import { HUB, NODE, PLUGINS, TIMEOUT_MS, makeFolder, serve } from './support.mjs';
+
+const BROWSER = process.env.PATCHBAY_CHROMIUM ?? '/usr/bin/chromium';
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const HOSTILE = fileURLToPath(new URL('fixtures/hostile_server.mjs', import.meta.url));
+const SIZES = [
+    ['desk', { width: 1280, height: 800 }, 'light'],
+    ['phone', { width: 360, height: 740 }, 'dark'],
+];
+
+const folder = makeFolder();
+const tokenFile = join(folder, 'tokens.json');
+
+function newToken(name, ...flags) {
+    return execFileSync(HUB, ['token', 'new', name, '--tokens', tokenFile, ...flags], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+}
+
+function manifest() {
+    const path = join(folder, 'ui.json');
+    const toolsets = {
+        time: {},
+        dead: { command: '/nonexistent/server' },
+        evil: { command: NODE, args: [HOSTILE] },
+    };
+    const access = { default: 'deny', rules: [{ who: { scopes: ['admin'] }, then: 'allow' }, { tools: { match: ['time:now'] }, then: 'allow' }] };
+    writeFileSync(path, JSON.stringify({ hub: { remember: 'none' }, listen: [{ http: '127.0.0.1:0', ui: true }], auth: { tokens: tokenFile }, toolsets, access }));
+    return path;
+}
+
+let browser;
+let server;
+let admin;
+let own;
+
+/** A page that notes what must not happen. */
+async function open(size, scheme = 'light') {
+    const context = await browser.newContext({ viewport: size, colorScheme: scheme });
+    context.setDefaultTimeout(TIMEOUT_MS);
+    const page = await context.newPage();
+    const wrong = [];
+    page.on('request', (request) => {
+        if (new URL(request.url()).origin !== server.url) {
+            wrong.push(`a request to ${request.url()}`);
+        }
+    });
+    page.on('console', (message) => {
+        // What the hub refuses is said in the page; the browser's own line about it is no fault.
+        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+            wrong.push(message.text());
+        }
+    });
+    page.on('pageerror', (error) => wrong.push(String(error)));
+    await page.exposeFunction('reportPolicy', (text) => wrong.push(`policy: ${text}`));
+    await page.addInitScript(() => addEventListener('securitypolicyviolation', (event) => window.reportPolicy(`${event.violatedDirective} ${event.blockedURI}`)));
+    return { page, wrong, close: () => context.close() };
+}
+
+async function logIn(page, token) {
+    await page.goto(`${server.url}/ui/`);
+    await page.getByLabel('Token').fill(token);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('button', { name: 'Log out' }).waitFor();
+}
+
+/** The rules of axe-core, run beside the page's own scripts. */
+async function checkAccess(page) {
+    const session = await page.context().newCDPSession(page);
+    const { frameTree } = await session.send('Page.getFrameTree');
+    const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id });
+    await session.send('Runtime.evaluate', { contextId, expression: AXE });
+    const run = "axe.run({ resultTypes: ['violations'] }).then((found) => found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(' ')}`))";
+    const { result, exceptionDetails } = await session.send('Runtime.evaluate', { contextId, expression: run, awaitPromise: true, returnByValue: true });
+    assert.equal(exceptionDetails, undefined, JSON.stringify(exceptionDetails));
+    assert.deepEqual(result.value, []);
+    await session.detach();
+}
+
+async function checkWidth(page) {
+    const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+    assert.ok(content <= window, `the page is ${content} wide in ${window}`);
+}
+
+function view(page, name) {
+    return page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).click();
+}
+
+async function ask(path, token, options = {}) {
+    return fetch(`${server.url}${path}`, { ...options, headers: { Authorization: `Bearer ${token}`, ...options.headers } });
+}
+
+/** A client that stays, so that servers are wanted. */
+async function beClient() {
+    const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+    const send = (body, more = {}) => ask('/mcp', admin, { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', ...body }), headers: { ...headers, ...more } });
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+    const hello = await send({ id: 1, method: 'initialize', params });
+    assert.equal(hello.status, 200);
+    const session = { 'Mcp-Session-Id': hello.headers.get('mcp-session-id'), 'MCP-Protocol-Version': '2025-11-25' };
+    await hello.text();
+    await send({ method: 'notifications/initialized' }, session);
+    assert.match(await (await send({ id: 2, method: 'tools/list' }, session)).text(), /attack/);
+}
+
+before(async () => {
+    admin = newToken('boss', '--scopes', 'admin');
+    own = newToken('guest');
+    server = await serve({ command: HUB, args: ['--config', manifest(), '--plugins-dir', PLUGINS], listens: true });
+    browser = await chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+    await beClient();
+});
+
+after(async () => {
+    await browser?.close();
+    await server?.close();
+});
+
+for (const [name, size, scheme] of SIZES) {
+    describe(`the dashboard on a ${name}`, () => {
+        test('why a server is down', async () => {
+            const { page, wrong, close } = await open(size, scheme);
+            await logIn(page, admin);
+            await page.getByRole('heading', { level: 2 }).waitFor();
+            await page.getByRole('table', { name: 'Toolsets' }).getByText('/nonexistent/server').first().waitFor();
+            await checkAccess(page);
+            await checkWidth(page);
+            await page.getByRole('link', { name: 'dead' }).click();
+            await page.getByRole('alert').getByText('/nonexistent/server').waitFor();
+            await checkAccess(page);
+            await checkWidth(page);
+            assert.deepEqual(wrong, []);
+            await close();
+        });
+
+        test('find a tool, and call it', async () => {
+            const { page, wrong, close } = await open(size, scheme);
+            await logIn(page, admin);
+            await view(page, 'Tools');
+            await page.getByLabel('Words').fill('time zones convert');
+            await page.getByText(/^1 tool;/).waitFor();
+            await checkAccess(page);
+            await checkWidth(page);
+            await page.getByLabel('Words').fill('now');
+            await page.getByRole('link', { name: 'time:now' }).click();
+            await page.getByRole('heading', { name: 'time:now' }).waitFor();
+            await checkAccess(page);
+            await page.getByLabel('zone').fill('Europe/Berlin');
+            await page.getByRole('button', { name: 'Call' }).click();
+            await page.getByText(/It has answered/).waitFor();
+            await page.getByText('Europe/Berlin').first().waitFor();
+            await page.getByLabel('zone').fill('No/Where');
+            await page.getByRole('button', { name: 'Call' }).click();
+            await page.getByText(/It reports an error/).waitFor();
+            await checkAccess(page);
+            await checkWidth(page);
+            assert.deepEqual(wrong, []);
+            await close();
+        });
+
+        test('see a call live', async () => {
+            const { page, wrong, close } = await open(size, scheme);
+            await logIn(page, admin);
+            const streams = page.waitForResponse((response) => response.url().endsWith('/api/v1/events'));
+            await view(page, 'Live');
+            await streams;
+            await ask('/api/v1/call', own, { method: 'POST', body: JSON.stringify({ name: 'time__now' }), headers: { 'Content-Type': 'application/json' } });
+            const calls = page.getByRole('table', { name: 'Calls' });
+            await calls.getByText('token:guest').waitFor();
+            await calls.getByText('ok', { exact: true }).waitFor();
+            await checkAccess(page);
+            await checkWidth(page);
+            assert.deepEqual(wrong, []);
+            await close();
+        });
+
+        test('all by keyboard', async () => {
+            const { page, wrong, close } = await open(size, scheme);
+            await page.goto(`${server.url}/ui/`);
+            await page.getByLabel('Token').waitFor();
+            await page.keyboard.type(admin);
+            await page.keyboard.press('Enter');
+            await page.getByRole('button', { name: 'Log out' }).waitFor();
+            await page.getByRole('table', { name: 'Toolsets' }).waitFor();
+            await page.getByRole('link', { name: 'Tools', exact: true }).focus();
+            await page.keyboard.press('Enter');
+            await page.getByLabel('Words').waitFor();
+            await page.getByLabel('Words').focus();
+            await page.keyboard.type('current weekday');
+            await page.getByText(/^1 tool;/).waitFor(); // before that another list may come
+            await page.getByRole('link', { name: 'time:now' }).focus();
+            await page.keyboard.press('Enter');
+            await page.getByRole('button', { name: 'Call' }).focus();
+            await page.keyboard.press('Enter');
+            await page.getByText(/It has answered/).waitFor();
+            assert.deepEqual(wrong, []);
+            await close();
+        });
+    });
+}
+
+describe('who may see what', () => {
+    test('somebody without admin sees their own', async () => {
+        const { page, wrong, close } = await open(SIZES[0][1]);
+        await logIn(page, own);
+        const toolsets = page.getByRole('table', { name: 'Toolsets' });
+        await toolsets.getByText('time').waitFor();
+        assert.equal(await toolsets.getByText('evil').count(), 0);
+        assert.equal(await page.getByRole('link', { name: 'Live' }).count(), 0);
+        await view(page, 'Tools');
+        await page.getByRole('link', { name: 'time:now' }).waitFor();
+        assert.equal(await page.getByText('evil').count(), 0);
+        await page.goto(`${server.url}/ui/#/toolset/evil`);
+        await page.getByRole('alert').getByText(/admin:read/).waitFor();
+        assert.deepEqual(wrong, []);
+        await close();
+    });
+
+    test('a wrong token', async () => {
+        const { page, close } = await open(SIZES[0][1]);
+        await page.goto(`${server.url}/ui/`);
+        await page.getByLabel('Token').fill('pbt_none_0123456789012345678901234567890123456789012');
+        await page.getByRole('button', { name: 'Log in' }).click();
+        await page.waitForFunction(() => sessionStorage.length === 0 && document.getElementById('token')?.value === '');
+        assert.equal(await page.getByRole('navigation', { name: 'Views' }).getByRole('link').count(), 0);
+        await close();
+    });
+
+    test('a link is good once, and a session ends with logout', async () => {
+        const headers = { 'Content-Type': 'application/json' };
+        const { code } = await (await ask('/api/v1/invite', admin, { method: 'POST', body: '{}', headers })).json();
+        const { page, wrong, close } = await open(SIZES[0][1]);
+        await page.goto(`${server.url}/ui/#code=${code}`);
+        await page.getByRole('button', { name: 'Log out' }).waitFor();
+        assert.equal(page.url(), `${server.url}/ui/`);
+        const secret = await page.evaluate(() => sessionStorage.getItem('patchbay-token'));
+        assert.equal((await page.context().cookies()).length, 0);
+        assert.equal((await ask('/api/v1/me', secret)).status, 200);
+        assert.equal((await ask('/mcp', secret, { method: 'POST', body: '{}', headers })).status, 401, 'it is good for the API alone');
+        const again = await fetch(`${server.url}/ui/login`, { method: 'POST', body: JSON.stringify({ code }), headers });
+        assert.equal(again.status, 403);
+        await page.getByRole('button', { name: 'Log out' }).click();
+        await page.getByLabel('Token').waitFor();
+        assert.equal((await ask('/api/v1/me', secret)).status, 401);
+        assert.deepEqual(wrong, []);
+        await close();
+    });
+});
+
+describe('those who want more', () => {
+    test('a hostile server is text', async () => {
+        const { page, wrong, close } = await open(SIZES[0][1]);
+        await logIn(page, admin);
+        await page.goto(`${server.url}/ui/#/toolset/evil`);
+        await page.getByRole('heading', { name: 'evil' }).waitFor();
+        await page.getByText('window.owned=1').first().waitFor();
+        await page.goto(`${server.url}/ui/#/tools?toolset=evil`);
+        await page.getByRole('link', { name: 'evil:attack' }).click();
+        await page.getByRole('heading', { name: 'evil:attack' }).waitFor();
+        await page.getByRole('button', { name: 'Call' }).click();
+        await page.getByText(/It has answered|It reports an error/).waitFor();
+        await view(page, 'Live');
+        assert.equal(await page.evaluate(() => window.owned), undefined);
+        assert.equal(await page.evaluate(() => document.querySelectorAll('main img, main script, main a[href^="javascript"]').length), 0);
+        assert.deepEqual(wrong, []);
+        await close();
+    });
+
+    test('a page of another local port', async () => {
+        const other = createServer((request, response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end('<!doctype html><title>other</title>'));
+        await new Promise((done) => other.listen(0, '127.0.0.1', done));
+        const context = await browser.newContext();
+        const victim = await context.newPage();
+        await logIn(victim, admin);
+        const page = await context.newPage();
+        await page.goto(`http://127.0.0.1:${other.address().port}/`);
+        const got = await page.evaluate(async (url) => {
+            const told = [];
+            for (const [path, options] of [
+                ['/api/v1/me', { credentials: 'include' }],
+                ['/api/v1/call', { method: 'POST', credentials: 'include', body: '{"name":"time__now"}' }],
+                ['/api/v1/call', { method: 'POST', mode: 'no-cors', credentials: 'include', headers: { 'Content-Type': 'text/plain' }, body: '{"name":"time__now"}' }],
+            ]) {
+                try {
+                    const answer = await fetch(url + path, options);
+                    told.push(`${answer.type} ${answer.status}`);
+                } catch {
+                    told.push('nothing');
+                }
+            }
+            const frame = document.createElement('iframe');
+            frame.src = `${url}/ui/`;
+            const loaded = new Promise((done) => frame.addEventListener('load', done));
+            document.body.append(frame);
+            await loaded;
+            let text = 'nothing';
+            try {
+                text = frame.contentDocument?.body?.textContent ?? 'nothing';
+            } catch {
+                text = 'nothing';
+            }
+            return [...told, text];
+        }, server.url);
+        assert.ok(got.slice(0, 3).every((one) => one === 'nothing' || one === 'opaque 0' || one.endsWith(' 401') || one.endsWith(' 403')), JSON.stringify(got));
+        assert.equal(got[3], 'nothing');
+        await context.close();
+        other.close();
+    });
+
+    test('a name that was rebound', async () => {
+        const rebound = await chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox', '--disable-dev-shm-usage', '--host-resolver-rules=MAP evil.example 127.0.0.1'] });
+        const page = await rebound.newPage();
+        const { port } = new URL(server.url);
+        for (const path of ['/ui/', '/ui/app.js', '/api/v1/me']) {
+            const answer = await page.goto(`http://evil.example:${port}${path}`);
+            assert.equal(answer.status(), 403, path);
+        }
+        await rebound.close();
+    });
+
+    test('what is sent with the pages', async () => {
+        const page = await fetch(`${server.url}/ui/`);
+        const policy = page.headers.get('content-security-policy');
+        for (const part of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "require-trusted-types-for 'script'"]) {
+            assert.ok(policy.includes(part), policy);
+        }
+        assert.ok(!policy.includes('unsafe'), policy);
+        assert.equal(page.headers.get('set-cookie'), null);
+        const tag = page.headers.get('etag');
+        assert.match(tag, /^"[0-9a-f]{64}"$/);
+        assert.equal((await fetch(`${server.url}/ui/`, { headers: { 'If-None-Match': tag } })).status, 304);
+        assert.equal((await fetch(`${server.url}/ui/none.js`)).status, 404);
+    });
+});

@@ -1,0 +1,81 @@
+// Every server: is it up, and why not.
+import { get, post } from "/ui/api.js";
+import { alertOf, h, say, table, visible } from "/ui/dom.js";
+
+const CLASS = { ready: "good", failed: "bad", connecting: "warn" };
+
+function stateOf(toolset) {
+  const status = toolset.status;
+  return h("span", { class: `state ${CLASS[status.state] ?? "quiet"}` }, status.state);
+}
+
+function why(status) {
+  return status.lastError ? visible(status.lastError) : "";
+}
+
+function duration(ms) {
+  const units = [[86400000, "d"], [3600000, "h"], [60000, "min"], [1000, "s"]];
+  const [size, name] = units.find(([one]) => ms >= one) ?? [1, "ms"];
+  return `${Math.floor(ms / size)} ${name}`;
+}
+
+const COLUMNS = [
+  ["Toolset", (one) => h("a", { href: `#/toolset/${encodeURIComponent(one.key)}` }, visible(one.key))],
+  ["State", stateOf],
+  ["Why", (one) => why(one.status)],
+  ["Tools", (one) => one.status.tools, true],
+  ["Calls", (one) => one.status.calls, true],
+  ["Errors", (one) => one.status.errors, true],
+  ["Mean ms", (one) => one.status.latencyMs.mean, true],
+  ["Max ms", (one) => one.status.latencyMs.max, true],
+];
+
+function numbers(hub, toolsets) {
+  const failed = toolsets.filter((one) => one.status.state === "failed").length;
+  const facts = [["up for", duration(hub.upMs)], ["toolsets", toolsets.length], ["failed", failed], ["servers", hub.servers], ["calls in flight", hub.inFlight], ["refused", hub.refused]];
+  return h("ul", { class: "numbers" }, facts.map(([name, value]) => h("li", {}, h("b", {}, value), name)));
+}
+
+export async function overview() {
+  const { hub, toolsets } = await get("/status");
+  const order = { failed: 0, connecting: 1 };
+  toolsets.sort((a, b) => (order[a.status.state] ?? 2) - (order[b.status.state] ?? 2) || a.key.localeCompare(b.key));
+  const refused = hub.refusedReload ? alertOf({ message: `The last reload was refused. ${hub.refusedReload.reason ?? ""}` }) : null;
+  return [h("h2", {}, visible(`${hub.name} ${hub.version}`)), refused, numbers(hub, toolsets), table("Toolsets", COLUMNS, toolsets)];
+}
+
+function action(key, verb, title, again) {
+  return h("button", {
+    class: "plain",
+    onclick: async (event) => {
+      event.target.disabled = true;
+      try {
+        const answer = await post(`/toolsets/${encodeURIComponent(key)}/${verb}`);
+        say(visible(answer.message ?? `${title}: done`));
+        await again();
+      } catch (error) {
+        say(visible(error.message));
+      }
+      event.target.disabled = false;
+    },
+  }, title);
+}
+
+export async function toolset(key, again, me) {
+  const one = await get(`/toolsets/${encodeURIComponent(key)}`);
+  const facts = Object.entries(one.status).filter(([, value]) => typeof value !== "object" && value !== "");
+  const trouble = one.reason ?? (one.status.state === "failed" ? one.status.lastError : null);
+  return [
+    h("h2", {}, visible(key), " ", stateOf(one)),
+    trouble ? alertOf({ message: visible(trouble) }) : null,
+    one.description ? h("p", {}, visible(one.description)) : null,
+    h("p", { class: "quiet" }, visible(one.origin || one.module), one.source ? ` (${visible(one.source)})` : ""),
+    h("div", { class: "row" },
+      action(key, "enable", "Enable for me", again), action(key, "disable", "Disable for me", again),
+      me.right === "admin" ? action(key, "restart", "Restart", again) : null,
+      h("a", { href: `#/tools?toolset=${encodeURIComponent(key)}` }, "Its tools")),
+    table("Facts", [["Fact", ([name]) => name], ["Value", ([, value]) => visible(value)]], facts),
+    h("h3", {}, "The end of its standard error"),
+    one.stderr ? h("pre", { tabindex: "0" }, visible(one.stderr)) : h("p", { class: "quiet" }, "It has said nothing."),
+  ];
+}

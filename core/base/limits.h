@@ -246,6 +246,9 @@
 #define HUB_LIMIT_STATE_TRUTH_MS       5000
 #define HUB_LIMIT_STATE_PASSWORD_BYTES 1024
 
+/* Limits that one call is charged to at once, in a store that hubs share: as many as a toolset has. */
+#define HUB_LIMIT_STATE_TAKES 100
+
 /* How long a command, or whoever reads a configuration, waits for the store: less than a configuration
  * may take to be read, so that the message says what it was. */
 #define HUB_LIMIT_STATE_SYNC_MS 3000

@@ -396,15 +396,37 @@ static const hub_config_key METRICS_KEYS[] = {
     {.name = NULL},
 };
 
+static const hub_config_word REPLICA_FAILS[] = {
+    {"local", HUB_REPLICAS_LOCAL, false},
+    {"open", HUB_REPLICAS_OPEN, false},
+    {"closed", HUB_REPLICAS_CLOSED, false},
+    {.word = NULL},
+};
+
 static const hub_config_key REPLICA_KEYS[] = {
     {.name = "key_file",
      .kind = HUB_CONFIG_PATH,
-     .offset = READER(config.settings.replica_keys),
+     .offset = READER(config.settings.replicas.key_file),
      .about = "A file that all replicas have alike (mode 0600): keys of 64 hexadecimal digits "
               "(openssl rand -hex 32). The first one signs states, ids of tasks and cursors that "
               "clients bring back; the others, previous ones, are still taken.",
      .example = "/etc/patchbay/replicas.key",
      .is_comment = true},
+    {.name = "count",
+     .kind = HUB_CONFIG_COUNT,
+     .offset = READER(config.settings.replicas.count),
+     .least = 1,
+     .most = 1000,
+     .fallback = 1,
+     .about = "How many replicas there are: while the shared store is gone, each admits its share "
+              "of tools.limits."},
+    {.name = "fail",
+     .kind = HUB_CONFIG_WORD,
+     .offset = READER(config.settings.replicas.fail),
+     .fallback = HUB_REPLICAS_LOCAL,
+     .words = REPLICA_FAILS,
+     .about = "What becomes of tools.limits while the shared store is gone. local: each replica "
+              "admits its share. open: every call is admitted. closed: none is."},
     {.name = NULL},
 };
 

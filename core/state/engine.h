@@ -27,6 +27,7 @@ typedef enum hub_state_verb {
     HUB_STATE_IMPORT, /* … write a number of records, all or none */
     HUB_STATE_REKEY,  /* … seal a page of secrets anew */
     HUB_STATE_CHECK,  /* … how the store is */
+    HUB_STATE_TAKE,   /* one more of each of `limits`; of shared stores alone */
 } hub_state_verb;
 
 /* One operation. All spans and records lie in its arena. It belongs to whoever has it: the store,
@@ -44,6 +45,8 @@ typedef struct hub_state_job {
     hub_state_clash clash;             /* IMPORT */
     hub_state_record *given;           /* IMPORT */
     size_t given_count;
+    hub_state_limit *limits; /* TAKE; and record.scope */
+    size_t limit_count;
 
     /* What came of it. */
     hub_error error; /* code HUB_OK: no text */
@@ -53,12 +56,15 @@ typedef struct hub_state_job {
     bool has_more;
     hub_state_event event;   /* LOOK: HUB_STATE_CHANGED: `found` are the changes */
     hub_state_report report; /* IMPORT, REKEY, CHECK */
+    uint32_t wait_ms;        /* TAKE: 0: it was charged … */
+    size_t over;             /* … else the limit that says so */
     char notice[256];        /* see hub_state_health */
 
     void *at_work; /* the engine's own, while it has the job */
 
     /* The store's. */
     void (*on_done)(void *ctx, const hub_state_result *result); /* NULL: cancelled */
+    hub_state_taken on_taken;
     void (*on_report)(void *ctx, const hub_state_result *result, const hub_state_report *report);
     void *ctx;
     void *store;

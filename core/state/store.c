@@ -234,6 +234,47 @@ void hub_state_cancel(hub_state_op *op)
     hub_state_job *job = (hub_state_job *)op;
     job->on_done = NULL;
     job->on_report = NULL;
+    job->on_taken = NULL;
+}
+
+/* ---- limits that hubs share ------------------------------------------------------------------ */
+
+bool hub_store_is_shared(const hub_store *store)
+{
+    return hub_state_address_is(hub_str_of(store->place));
+}
+
+hub_err hub_state_take(hub_store *store, const hub_state_limit *limits, size_t count,
+                       hub_state_taken on_taken, void *ctx, hub_state_op **ret_op,
+                       hub_error *reterr)
+{
+    const hub_state_record record = {.scope = hub_str_of(store->scope)};
+    hub_state_job *job = NULL;
+    if (!hub_store_is_shared(store)) {
+        return hub_fail(reterr, HUB_EINVAL, "no other hub uses this store");
+    }
+    if (count == 0 || count > HUB_LIMIT_STATE_TAKES) {
+        return hub_fail(reterr, HUB_ELIMIT, "1 to %d limits at once", HUB_LIMIT_STATE_TAKES);
+    }
+    hub_err err = begin(store, HUB_STATE_TAKE, &record, &job, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    job->limits = hub_arena_array(job->arena, count, sizeof *job->limits);
+    bool is_kept = job->limits != NULL;
+    for (size_t i = 0; is_kept && i < count; i++) {
+        hub_assert(limits[i].per_second > 0 && limits[i].at_once > 0);
+        job->limits[i] = limits[i];
+        is_kept = hub_state_job_keep(job, limits[i].name, &job->limits[i].name);
+    }
+    if (!is_kept) {
+        free_job(job);
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    job->limit_count = count;
+    job->on_taken = on_taken;
+    start(job, NULL, ctx, ret_op);
+    return HUB_OK;
 }
 
 /* ---- the whole store ------------------------------------------------------------------------- */
@@ -351,6 +392,9 @@ static void hand_over(hub_store *store, hub_state_job *job)
     }
     if (job->on_done != NULL) {
         job->on_done(job->ctx, &result);
+    }
+    if (job->on_taken != NULL) {
+        job->on_taken(job->ctx, job->error.code, job->wait_ms, job->over);
     }
     if (job->on_report != NULL) {
         job->on_report(job->ctx, &result, &job->report);

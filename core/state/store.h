@@ -152,6 +152,30 @@ HUB_MUST_CHECK hub_err hub_state_watch_create(hub_store *store, const hub_state_
                                               hub_state_watch **ret_watch, hub_error *reterr);
 void hub_state_watch_destroy(hub_state_watch *watch); /* NULL is fine */
 
+/* ---- limits that hubs share ------------------------------------------------------------------- */
+
+/* How often something may happen, at all hubs of this scope together. */
+typedef struct hub_state_limit {
+    hub_str name;        /* as a key of a record, but of any length */
+    uint32_t per_second; /* at least 1 */
+    uint32_t at_once;    /* at least 1 */
+} hub_state_limit;
+
+/* err:  HUB_OK, HUB_EUNAVAILABLE (nobody knows), HUB_ENOMEM
+ * `wait_ms` 0: it may happen now, and was charged to all limits. Else nothing was charged, and
+ * limits[over] says when to come again. */
+typedef void (*hub_state_taken)(void *ctx, hub_err err, uint32_t wait_ms, size_t over);
+
+/* Whether other hubs use this store, on other machines perhaps: who counts something, counts there. */
+bool hub_store_is_shared(const hub_store *store);
+
+/* Ask for one more, by the clock of a shared store: GCRA, as in base/bucket.h.
+ * errors:  HUB_EINVAL (it is not shared), HUB_ELIMIT (more than HUB_LIMIT_STATE_TAKES, or too many
+ *          operations wait), HUB_ESTATE, HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_state_take(hub_store *store, const hub_state_limit *limits, size_t count,
+                                      hub_state_taken on_taken, void *ctx, hub_state_op **ret_op,
+                                      hub_error *reterr);
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 typedef enum hub_state_condition {

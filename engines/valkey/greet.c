@@ -227,15 +227,13 @@ static bool say_who(greeter *of)
 static bool say_what(greeter *of)
 {
     const char *info[] = {"INFO"};
-    const char *limit[] = {"SCRIPT", "LOAD", VALKEY_TAKE_SCRIPT};
     const char *hello[VALKEY_KEYS + 5] = {"EVAL", VALKEY_STATE_SCRIPT, VALKEY_KEYS_TEXT};
     for (size_t i = 0; i < VALKEY_KEYS; i++) {
         hello[3 + i] = VALKEY_KEY_NAMES[i];
     }
     hello[3 + VALKEY_KEYS] = "hello";
     hello[4 + VALKEY_KEYS] = "";
-    return say(of, on_info, 1, info) && say(of, on_plain, 3, limit) &&
-           say(of, on_hello, VALKEY_KEYS + 5, hello);
+    return say(of, on_info, 1, info) && say(of, on_hello, VALKEY_KEYS + 5, hello);
 }
 
 bool valkey_greet(const valkey_greeting *greeting)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scripts that run in the server: state.lua and take.lua, as the build found them. */
+/* The script that runs in the server: state.lua, as the build found it. */
 #ifndef ENGINES_VALKEY_SCRIPTS_H
 #define ENGINES_VALKEY_SCRIPTS_H
 
 extern const char VALKEY_STATE_SCRIPT[];
-extern const char VALKEY_TAKE_SCRIPT[];
 
-/* How EVALSHA names them. */
+/* How EVALSHA names it. */
 extern const char VALKEY_STATE_SHA[];
-extern const char VALKEY_TAKE_SHA[];
 
 /* The keys of state.lua, in its order; the last one, the stage, gets the engine's own number behind
  * it. All that the hub keeps begins with "patchbay:". */

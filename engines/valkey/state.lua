@@ -241,4 +241,25 @@ function verbs.commit(count, epoch, most, most_own)
     return refused or { 'ok' }
 end
 
+-- May one more come? GCRA: a key holds the time at which all that was asked for would have been due. Groups of key,
+-- microseconds between two that are due, how many may come at once; all of them, or none, is charged. Returns how many
+-- microseconds to wait, and which group says so.
+function verbs.take(...)
+    local given, due = { ... }, {}
+    local now = call('TIME')
+    now = now[1] * 1000000 + now[2]
+    for i = 1, #given, 3 do
+        local interval = tonumber(given[i + 1])
+        due[i] = math.max(tonumber(call('GET', given[i]) or '0'), now) + interval
+        local wait = due[i] - given[i + 2] * interval - now
+        if wait >= 1 then
+            return { digits(wait), digits((i - 1) / 3) }
+        end
+    end
+    for i = 1, #given, 3 do
+        call('SET', given[i], digits(due[i]), 'PX', digits(math.ceil((due[i] - now) / 1000)))
+    end
+    return { '0', '0' }
+end
+
 return verbs[ARGV[1]](unpack(ARGV, 3))

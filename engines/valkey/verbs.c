@@ -441,6 +441,34 @@ static void begin_look(valkey_engine *engine, hub_state_job *job)
     valkey_ask(engine, job, args, 4, HUB_LIMIT_STATE_COMMAND_MS, on_looked);
 }
 
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static void on_taken(valkey_engine *engine, hub_state_job *job, const redisReply *reply)
+{
+    uint64_t wait_ms = (valkey_number(valkey_text(valkey_element(reply, 0))) + 999) / 1000;
+    uint64_t over = valkey_number(valkey_text(valkey_element(reply, 1)));
+    job->wait_ms = wait_ms < UINT32_MAX ? (uint32_t)wait_ms : UINT32_MAX;
+    job->over = over < job->limit_count ? (size_t)over : 0;
+    valkey_finish(engine, job);
+}
+
+static void begin_take(valkey_engine *engine, hub_state_job *job)
+{
+    hub_str args[1 + 3 * HUB_LIMIT_STATE_TAKES] = {HUB_STR("take")};
+    for (size_t i = 0; i < job->limit_count; i++) {
+        const hub_state_limit *limit = &job->limits[i];
+        const hub_str name[] = {HUB_STR("patchbay:rate:"), job->record.scope, NUL, limit->name};
+        args[1 + 3 * i] = join(job, name, sizeof name / sizeof name[0]);
+        args[2 + 3 * i] = valkey_format(job, "%.3f", 1e6 / limit->per_second);
+        args[3 + 3 * i] = valkey_format(job, "%u", limit->at_once);
+    }
+    if (job->error.code != HUB_OK) {
+        valkey_finish(engine, job);
+        return;
+    }
+    valkey_ask(engine, job, args, 1 + 3 * job->limit_count, HUB_LIMIT_STATE_COMMAND_MS, on_taken);
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static const struct {
@@ -451,7 +479,7 @@ static const struct {
     [HUB_STATE_PUT] = {begin_put, false},       [HUB_STATE_DELETE] = {begin_delete, false},
     [HUB_STATE_LOOK] = {begin_look, false},     [HUB_STATE_SCAN] = {begin_page, false},
     [HUB_STATE_IMPORT] = {valkey_import, true}, [HUB_STATE_REKEY] = {valkey_rekey, true},
-    [HUB_STATE_CHECK] = {valkey_check, true},
+    [HUB_STATE_CHECK] = {valkey_check, true},   [HUB_STATE_TAKE] = {begin_take, false},
 };
 
 bool valkey_is_long(const valkey_engine *engine, const hub_state_job *job)

@@ -4,6 +4,7 @@
 
 import json
 import secrets
+import time
 import unittest
 from pathlib import Path
 
@@ -162,6 +163,47 @@ class Hubs(Shared):
         self.valkey.resume()
         one.wait_log("state.available")
         one.wait_until(lambda: "enabled" in self.valkey.say("HVALS patchbay:state:records"), "what could not be kept")
+
+
+class Limits(Shared):
+    """Of a tool, at all hubs together; slow enough that nothing is earned while a test runs."""
+
+    def pair(self, **replicas):
+        tools = {"limits": {"*": {"calls_per_second": 1, "calls_burst": 40}}}
+        toolsets = {"alpha": {**TOOLSETS["alpha"], "tools": tools}}
+        return [self.served(toolsets=toolsets, replicas={"count": 2, **replicas})[1] for _ in range(2)]
+
+    def admitted(self, servers, calls=60):
+        answers = [servers[i % 2].call(ALPHA).message for i in range(calls)]
+        for answer in answers:
+            if "error" in answer.data:
+                self.assertEqual(answer.error["data"]["limit"], "toolsets.alpha.tools.limits.*.calls_per_second")
+        return sum("error" not in answer.data for answer in answers)
+
+    def test_they_are_exact(self):
+        began = time.monotonic()
+        admitted = self.admitted(self.pair())
+        self.assertGreaterEqual(admitted, 40)
+        self.assertLessEqual(admitted, 41 + time.monotonic() - began)
+
+    def test_without_the_store_each_has_its_share(self):
+        servers = self.pair()
+        self.valkey.kill()
+        began = time.monotonic()
+        admitted = self.admitted(servers)
+        self.assertGreaterEqual(admitted, 40)
+        self.assertLessEqual(admitted, 42 + 2 * (time.monotonic() - began))
+
+    def test_open_and_closed(self):
+        for fail, wanted in (("open", 60), ("closed", 0)):
+            servers = self.pair(fail=fail)
+            self.valkey.kill()
+            answers = [servers[i % 2].call(ALPHA).message for i in range(60)]
+            good = [a for a in answers if "error" not in a.data and not a.result.get("isError")]
+            self.assertEqual(len(good), wanted)
+            if wanted == 0:
+                self.assertIn("cannot be checked", json.dumps(answers[0].data))
+            self.valkey.start()
 
 
 if __name__ == "__main__":

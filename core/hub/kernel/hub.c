@@ -30,7 +30,7 @@ hub_err hub_make(struct ev_loop *loop, const hub_settings *settings, const hub_h
     if (hub == NULL) {
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    hub_err err = hub_key_ring_make(settings->replica_keys, &hub->keys, reterr);
+    hub_err err = hub_key_ring_make(settings->replicas.key_file, &hub->keys, reterr);
     if (err !=
         HUB_OK) { /* the file may be a wrong one: there is no hub yet that would have to end */
         free(hub);

@@ -195,6 +195,20 @@ typedef struct hub_state_settings {
     const char *scope; /* whose records they are; NULL: nobody's in particular */
 } hub_state_settings;
 
+/* What becomes of a limit that hubs share, while nobody knows what the others admit. */
+typedef enum hub_replicas_fail {
+    HUB_REPLICAS_LOCAL,  /* each hub admits its share */
+    HUB_REPLICAS_OPEN,   /* everything is admitted … */
+    HUB_REPLICAS_CLOSED, /* … or nothing */
+} hub_replicas_fail;
+
+/* Hubs behind one address. */
+typedef struct hub_replicas_settings {
+    const char *key_file; /* absolute: keys that they share; NULL: none */
+    uint32_t count;       /* how many there are; at least 1 */
+    hub_replicas_fail fail;
+} hub_replicas_settings;
+
 /* What is remembered of the choices of principals. */
 typedef enum hub_remember_mode {
     HUB_REMEMBER_NONE,
@@ -288,7 +302,7 @@ typedef struct hub_settings {
     size_t listen_count;
     hub_auth_settings auth;
     hub_state_settings state;
-    const char *replica_keys; /* absolute: the file of keys that replicas share; NULL: none */
+    hub_replicas_settings replicas;
     hub_remember_mode remember;
     hub_access_settings access;
     hub_pins_settings pins;

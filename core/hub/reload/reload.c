@@ -267,7 +267,7 @@ static void note_restart(const hub_settings *old, const hub_settings *now, hub_n
         !is_same(old->state.key, now->state.key) || !is_same(old->state.scope, now->state.scope)) {
         hub_name_list_add(keys, hub_str_of("state"));
     }
-    if (!is_same(old->replica_keys, now->replica_keys)) {
+    if (!is_same(old->replicas.key_file, now->replicas.key_file)) {
         hub_name_list_add(keys, hub_str_of("replicas.key_file"));
     }
     if (old->limits.worker_threads != now->limits.worker_threads) {

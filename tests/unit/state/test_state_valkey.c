@@ -179,6 +179,72 @@ static void test_an_owner_has_so_many_records_of_an_import(void **state)
     assert_int_equal(answer.report.added, COUNT - 1);
 }
 
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+typedef struct taken {
+    int times;
+    int admitted;
+    hub_err err;
+    uint32_t wait_ms;
+    size_t over;
+} taken;
+
+static void on_taken(void *ctx, hub_err err, uint32_t wait_ms, size_t over)
+{
+    taken *all = ctx;
+    all->times++;
+    all->err = err;
+    all->wait_ms = wait_ms;
+    all->over = over;
+    all->admitted += err == HUB_OK && wait_ms == 0;
+}
+
+static void take(state_fixture *fixture, hub_store *store, const hub_state_limit *limits,
+                 size_t count, taken *all)
+{
+    int times = all->times;
+    assert_int_equal(hub_state_take(store, limits, count, on_taken, all, NULL, NULL), HUB_OK);
+    while (all->times == times) {
+        (void)ev_run(fixture->loop, EVRUN_ONCE);
+    }
+}
+
+/* Two hubs, and limits so slow that nothing is earned while the test runs. */
+static void test_limits_are_of_all_hubs_together(void **state)
+{
+    state_fixture *fixture = *state;
+    taken all = {.times = 0};
+    const hub_state_limit limits[] = {{HUB_STR("a"), 1, 1000}, {HUB_STR("b"), 1, 7}};
+    open_store(fixture, NULL);
+    hub_store *one = fixture->store;
+    open_store(fixture, NULL);
+    for (int i = 0; i < 10; i++) {
+        take(fixture, i % 2 == 0 ? one : fixture->store, limits, 2, &all);
+    }
+    assert_true(all.admitted == 7 || all.admitted == 8); /* a second may pass on a slow machine */
+    assert_int_equal(all.over, 1);
+    assert_in_range(all.wait_ms, 1, 1000);
+    all.admitted = 0;
+    for (int i = 0; i < 500; i++) { /* what was refused has cost the other limit nothing */
+        take(fixture, one, limits, 1, &all);
+    }
+    assert_int_equal(all.admitted, 500);
+    assert_int_equal(hub_state_take(one, limits, 0, on_taken, &all, NULL, NULL), HUB_ELIMIT);
+    static hub_state_limit many[HUB_LIMIT_STATE_TAKES + 1];
+    for (size_t i = 0; i <= HUB_LIMIT_STATE_TAKES; i++) {
+        many[i] = limits[0];
+    }
+    assert_int_equal(
+        hub_state_take(one, many, HUB_LIMIT_STATE_TAKES + 1, on_taken, &all, NULL, NULL),
+        HUB_ELIMIT);
+    take(fixture, one, many, HUB_LIMIT_STATE_TAKES, &all);
+    assert_int_equal(all.err, HUB_OK);
+    valkey_stop(&server);
+    take(fixture, one, limits, 1, &all);
+    assert_int_equal(all.err, HUB_EUNAVAILABLE);
+    assert_true(hub_store_destroy(one, STATE_END_MS));
+}
+
 /* ---- what goes wrong ------------------------------------------------------------------------- */
 
 /* Read until it is as wanted: the breaker rests between. */
@@ -386,6 +452,7 @@ int main(void)
         TEST(test_another_key),
         TEST(test_imports_are_whole_or_nothing),
         TEST(test_an_owner_has_so_many_records_of_an_import),
+        TEST(test_limits_are_of_all_hubs_together),
         TEST(test_a_server_that_is_not_there),
         TEST(test_a_server_that_hangs),
         TEST(test_a_server_that_comes_back),

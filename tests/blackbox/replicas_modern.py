@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Three hubs behind haproxy, round robin without stickiness, with one store and the same keys: clients of 2026-07-28 see
-one hub (issue 22; docs/SCALE.md)."""
+"""Three hubs behind haproxy, round robin, with one store and the same keys (issue 22; docs/SCALE.md): clients of 2026-07-28
+see one hub, without stickiness; a session of a handshake client stays at the hub that made it."""
 
 import secrets
 import shutil
@@ -26,6 +26,9 @@ backend back
     balance roundrobin
     option httpchk GET /readyz
     default-server check inter 100 rise 1 fall 1
+    stick-table type string len 64 size 100k expire 24h
+    stick on req.hdr(Mcp-Session-Id)
+    stick store-response res.hdr(Mcp-Session-Id)
 {servers}
 """
 ALL = {f"set__tool{i:02}" for i in range(30)}
@@ -96,6 +99,15 @@ class Replicas(Shared):
         for stream in streams:  # the next news: there was one of the first
             self.assertEqual(stream.message().method, LIST_CHANGED)
         self.assertEqual(self.listed(), ALL)
+
+    def test_sessions_stay_where_they_are(self):
+        sessions = [self.front.legacy() for _ in range(6)]
+        for _ in range(4):
+            for session in sessions:
+                self.assertNotIn("error", session.call("set__tool00").message.data)
+        self.change(self.front, "enable_toolset", "beta")
+        for session in sessions:
+            self.hubs[0].wait_until(lambda s=session: "error" not in s.call("beta__two").message.data, "the choice at its hub")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,8 @@ typedef struct command {
     valkey_link *link;
     valkey_on_reply *on_reply;
     void *ctx;
-    uint64_t until_ms;
+    unsigned deadline_ms;
+    uint64_t until_ms;    /* of the first one; it begins anew with each answer before it */
     struct command *next; /* sent after this */
 } command;
 
@@ -289,6 +290,10 @@ static void on_redis_reply(redisAsyncContext *redis, void *reply, void *ctx)
     link->first = one->next;
     link->last = one->next != NULL ? link->last : NULL;
     link->failures = 0;
+    if (link->first !=
+        NULL) { /* many that were sent at once have not hung while they are answered */
+        link->first->until_ms = hub_clock_now_ms() + link->first->deadline_ms;
+    }
     one->on_reply(one->ctx, reply, "");
     free(one);
 }
@@ -305,6 +310,7 @@ bool valkey_link_send(valkey_link *link, int argc, const char **argv, const size
     *one = (command){.link = link,
                      .on_reply = on_reply,
                      .ctx = ctx,
+                     .deadline_ms = deadline_ms,
                      .until_ms = hub_clock_now_ms() + deadline_ms};
     if (link->last != NULL) {
         link->last->next = one;

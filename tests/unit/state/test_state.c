@@ -461,6 +461,7 @@ static void churn(state_fixture *fixture)
             HUB_OK);
     }
     state_wait(fixture, answer, 2 * (HUB_LIMIT_STATE_DELETIONS + 1));
+    assert_int_equal(answer->err, HUB_OK);
 }
 
 /* What is told of each change as it happens does not fall behind: another process writes, and this one

@@ -16,6 +16,7 @@
 #include "net/net.h"
 #include "web/status/status.h"
 
+#include <openssl/x509.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -93,6 +94,19 @@ const char *hub_link_peer(const hub_link *link)
 {
     (void)link;
     return "192.0.2.1";
+}
+
+X509 *hub_link_certificate(const hub_link *link, STACK_OF(X509) * *ret_sent)
+{
+    (void)link;
+    *ret_sent = NULL;
+    return NULL;
+}
+
+hub_authority *hub_listener_clients(const hub_listener *listener)
+{
+    (void)listener;
+    return NULL;
 }
 
 bool hub_link_is_tls(const hub_link *link)

@@ -109,7 +109,7 @@ void net_clients_end(hub_listener *listener)
 
 hub_authority *hub_listener_clients(const hub_listener *listener)
 {
-    return listener->clients;
+    return listener != NULL ? listener->clients : NULL;
 }
 
 X509 *hub_link_certificate(const hub_link *link, STACK_OF(X509) * *ret_sent)

@@ -155,9 +155,8 @@ static const broken SECTIONS[] = {
     {"hub:\n  meta_tools: \"true\"", HUB_EINVAL,
      "m.yaml:2: hub.meta_tools: wanted true, false, or a list of groups, found \"true\""},
     {"hub:\n  meta_tools: [toolset]", HUB_EINVAL,
-     "m.yaml:2: hub.meta_tools[0]: wanted one of \"toolsets\", \"saved\", \"search\", found "
-     "\"toolset\"; "
-     "did you mean \"toolsets\"?"},
+     "m.yaml:2: hub.meta_tools[0]: wanted one of \"toolsets\", \"saved\", \"search\", "
+     "\"fanout\", found \"toolset\"; did you mean \"toolsets\"?"},
     {"hub:\n  meta_tools:", HUB_EINVAL,
      "m.yaml:2: hub.meta_tools: wanted true, false, or a list of groups, found nothing"},
     {"hub:\n  startup: statc", HUB_EINVAL,

@@ -46,8 +46,11 @@ static bool settle(const hub_shown *shown, hub_shown_place *place)
     while (place->part < shown->part_count) {
         const hub_shown_part *part = shown->parts[place->part];
         if (part->section != NULL) {
-            place->entry = next_bit(part->bits, part->section->count, place->entry);
-            if (place->entry < part->section->count) {
+            size_t count = part->section->count;
+            if (part->count < count) { /* not all of them are shown */
+                place->entry = next_bit(part->bits, count, place->entry);
+            }
+            if (place->entry < count) {
                 return true;
             }
         }

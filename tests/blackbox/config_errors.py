@@ -472,13 +472,13 @@ class CommandLine(Base):
     def test_options_of_other_commands(self):
         """Refused, with the commands that they are for, instead of being taken for nothing."""
         cases = {
-            ("version", "--http", "3"): ('"version"', "--http is for serve, status, check"),
-            ("--version", "--http", "3"): ('"version"', "--http is for serve, status, check"),
+            ("version", "--http", "3"): ('"version"', "--http is for serve, status, ui, check"),
+            ("--version", "--http", "3"): ('"version"', "--http is for serve, status, ui, check"),
             ("version", "--json"): ("--json is for list, status, call, token",),
-            ("help", "--http=3"): ('"help"', "--http is for serve, status, check"),
+            ("help", "--http=3"): ('"help"', "--http is for serve, status, ui, check"),
             ("list", "--token-file", "x"): ('"list"', "--token-file is for status"),
             ("list", "tools", "--http", "3"): ("--http is for",),
-            ("call", "x", "--unix", "y"): ("--unix is for serve, status, check",),
+            ("call", "x", "--unix", "y"): ("--unix is for serve, status, ui, check",),
             ("call", "x", "--tokens"): ("--tokens is for serve, check, token",),
             ("check", "x", "--stdio"): ("--stdio is for serve",),
             ("check", "x", "--json"): ("--json is for",),

@@ -198,6 +198,6 @@ describe('tasks of the extension', () => {
         assert.equal(asked.length, 1);
         const ids = new Set(seen.map(({ taskId }) => taskId).filter(Boolean));
         assert.equal(ids.size, 1);
-        assert.match([...ids][0], /^up\.[0-9a-f]{32}\.t-1$/);
+        assert.match([...ids][0], /^up\.[0-9a-f]{32}\.4\.slow\.t-1$/);
     });
 });

@@ -54,11 +54,11 @@ static void add_modern_tail(const hub_settings *settings, hub_buf *out)
     hub_buf_add_char(out, '}');
 }
 
-static void respond_page(const hub_request *request, hub_kind kind, const hub_shown *shown)
+static void respond_page(const hub_request *request, hub_kind kind, hub_sight sight,
+                         const hub_shown *shown)
 {
     const hub_profile *profile = hub_session_profile(request->session);
     const hub_orchestrator *hub = hub_profile_hub(profile);
-    hub_sight sight = hub_request_sight(request);
     hub_str cursor = request->message->at[HUB_M_CURSOR];
     hub_shown_place from = {.part = 0};
     hub_shown_page page;
@@ -183,7 +183,7 @@ void hub_listing_respond(const hub_request *request, hub_kind kind)
         !fit_to_client(request, &listed)) {
         return;
     }
-    respond_page(request, kind, hub_shown_in(listed, sight.revision));
+    respond_page(request, kind, sight, hub_shown_in(listed, sight.revision));
     hub_shown_unref(listed);
 }
 

@@ -485,8 +485,8 @@ class CommandLine(Base):
             ("serve", "--json"): ('"serve"', "--json is for"),
             ("--connect",): ('"serve"', "--connect is for check"),
             ("status", "--naming", "flat"): ("--naming is for serve, list, call, check",),
-            ("token", "list", "--plugins-dir", "x"): ("--plugins-dir is for serve, list, status, call, check",),
-            ("module", "inspect", "x", "-c", "y"): ("-c is for serve, list, status, call, check, token",),
+            ("token", "list", "--plugins-dir", "x"): ("--plugins-dir is for serve, list, status, ui, call, check",),
+            ("module", "inspect", "x", "-c", "y"): ("-c is for serve, list, status, ui, call, check, token",),
             ("module-host", "x", "--stdio"): ("--stdio is for serve",),
         }
         for arguments, says in cases.items():

@@ -365,10 +365,12 @@ class Explanations(Base):
         self.assertEqual((done.returncode, done.stdout), (0, ""))
         self.assertSays(done.stderr, "no modules", str(self.plugins), f"{missing} (there is no such folder)")
         compile_plugin(self.plugins, "late").chmod(0o777)
-        done = self.cli("list", "tools", *self.options, modules=False)
+        elsewhere = self.home / "elsewhere"  # where no manifest is found
+        elsewhere.mkdir()
+        done = self.cli("list", "tools", *self.options, modules=False, cwd=elsewhere)
         self.assertSays(done.stderr, "no modules", "1 file was refused", "list modules")
         (self.plugins / "late.so").chmod(0o755)
-        done = self.cli("list", "modules", *self.options, modules=False)
+        done = self.cli("list", "modules", *self.options, modules=False, cwd=elsewhere)
         self.assertEqual(done.stderr, "")
         self.assertSays(done.stdout, "late")
 

@@ -40,17 +40,15 @@ static size_t end_of_run(const hub_shown_part *part, size_t from, size_t most)
     return at < end ? at : end;
 }
 
-/* Move to the next entry that is shown. False at the end. */
+/* Move to the next entry that is shown. False at the end. A part that is shown whole takes as long as
+ * another one: else what a call of an unknown name takes would tell that something is hidden. */
 static bool settle(const hub_shown *shown, hub_shown_place *place)
 {
     while (place->part < shown->part_count) {
         const hub_shown_part *part = shown->parts[place->part];
         if (part->section != NULL) {
-            size_t count = part->section->count;
-            if (part->count < count) { /* not all of them are shown */
-                place->entry = next_bit(part->bits, count, place->entry);
-            }
-            if (place->entry < count) {
+            place->entry = next_bit(part->bits, part->section->count, place->entry);
+            if (place->entry < part->section->count) {
                 return true;
             }
         }

@@ -144,10 +144,10 @@ static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
 
 bool hub_parking_list(const hub_request *request)
 {
-    hub_audience *audience = hub_session_audience(request->session);
     if (parking_has_waited(request) || !is_useful(hub_session_exposure(request->session))) {
         return false;
     }
+    hub_audience *audience = hub_session_audience(request->session);
     parked *one = parking_begin(request, 0);
     if (one != NULL) {
         const hub_settings *settings = hub_settings_of(hub_audience_hub(audience));

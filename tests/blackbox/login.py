@@ -127,6 +127,7 @@ class CommandLine(LoginTest):
     def test_two_hubs_refresh_one_token_once(self):
         """A refresh token works once: whoever used it second would lose the login for both."""
         auth, upstream = self.servers()
+        upstream.sessions = False  # it has but one at a time, and both hubs would begin one
         toolsets = self.toolsets(upstream)
         self.log_in(toolsets)
         clients = [LegacyClient(self.hub(toolsets=toolsets)) for _ in range(2)]

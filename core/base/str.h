@@ -70,6 +70,13 @@ static inline bool hub_str_starts(hub_str a, hub_str prefix)
     return a.len >= prefix.len && (prefix.len == 0 || memcmp(a.ptr, prefix.ptr, prefix.len) == 0);
 }
 
+/* The value of a hexadecimal digit of either case, or -1. */
+static inline int hub_str_hex_digit(char c)
+{
+    char lower = (char)(c | 0x20);
+    return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 /* The part of `a` from byte `from` (at most a.len) to its end. */
 static inline hub_str hub_str_from(hub_str a, size_t from)
 {

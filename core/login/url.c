@@ -140,14 +140,6 @@ void hub_login_add_field(hub_buf *out, const char *name, hub_str value)
     hub_login_add_encoded(out, value);
 }
 
-static int digit_of(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static bool decode(hub_str text, hub_buf *out)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -155,8 +147,8 @@ static bool decode(hub_str text, hub_buf *out)
             hub_buf_add_char(out, text.ptr[i] == '+' ? ' ' : text.ptr[i]);
             continue;
         }
-        int high = text.len - i > 2 ? digit_of(text.ptr[i + 1]) : -1;
-        int low = text.len - i > 2 ? digit_of(text.ptr[i + 2]) : -1;
+        int high = text.len - i > 2 ? hub_str_hex_digit(text.ptr[i + 1]) : -1;
+        int low = text.len - i > 2 ? hub_str_hex_digit(text.ptr[i + 2]) : -1;
         if (high < 0 || low < 0) {
             return false;
         }

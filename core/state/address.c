@@ -37,22 +37,14 @@ bool hub_state_address_is(hub_str place)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-static int hex_of(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* Append `text` with its %XX decoded. False: one is broken, or stands for a NUL. */
 static bool add_decoded(hub_str text, hub_buf *out)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         if (c == '%') {
-            int high = i + 2 < text.len ? hex_of(text.ptr[i + 1]) : -1;
-            int low = i + 2 < text.len ? hex_of(text.ptr[i + 2]) : -1;
+            int high = i + 2 < text.len ? hub_str_hex_digit(text.ptr[i + 1]) : -1;
+            int low = i + 2 < text.len ? hub_str_hex_digit(text.ptr[i + 2]) : -1;
             if (high < 0 || low < 0 || (high == 0 && low == 0)) {
                 return false;
             }

@@ -52,20 +52,12 @@ void hub_state_keys_take_environment(void)
     }
 }
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static bool read_hex(hub_str text, unsigned char ret_bytes[KEY_BYTES])
 {
     bool is_hex = text.len == 2 * (size_t)KEY_BYTES;
     for (size_t i = 0; is_hex && i < KEY_BYTES; i++) {
-        int high = hex_value(text.ptr[2 * i]);
-        int low = hex_value(text.ptr[2 * i + 1]);
+        int high = hub_str_hex_digit(text.ptr[2 * i]);
+        int low = hub_str_hex_digit(text.ptr[2 * i + 1]);
         is_hex = high >= 0 && low >= 0;
         ret_bytes[i] = (unsigned char)(is_hex ? high * 16 + low : 0);
     }

@@ -18,7 +18,7 @@ static uint32_t unit_at(const char *at, const char *end)
     }
     uint32_t unit = 0;
     for (int i = 2; i < UNIT_BYTES; i++) {
-        unit = unit * 16 + (uint32_t)hub_json_hex_digit(at[i]);
+        unit = unit * 16 + (uint32_t)hub_str_hex_digit(at[i]);
     }
     return unit;
 }

@@ -88,7 +88,7 @@ static size_t escape_length(const char *at, const char *end)
             return 0;
         }
         for (int i = 2; i < 6; i++) {
-            if (hub_json_hex_digit(at[i]) < 0) {
+            if (hub_str_hex_digit(at[i]) < 0) {
                 return 0;
             }
         }

@@ -162,14 +162,4 @@ static inline size_t hub_json_utf8_length(const char *at, const char *end)
     return overlong || too_high ? 0 : 4;
 }
 
-/* The value of a hexadecimal digit, or -1. */
-static inline int hub_json_hex_digit(char c)
-{
-    if (hub_json_is_digit(c)) {
-        return c - '0';
-    }
-    char lower = (char)(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 #endif

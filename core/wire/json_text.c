@@ -34,7 +34,7 @@ static int32_t read_unit(const char *at, const char *end)
     }
     int32_t unit = 0;
     for (int i = 2; i < 6; i++) {
-        int digit = hub_json_hex_digit(at[i]);
+        int digit = hub_str_hex_digit(at[i]);
         if (digit < 0) {
             return -1;
         }

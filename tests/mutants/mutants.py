@@ -305,7 +305,7 @@ MUTANTS = [
     ),
     Mutant(
         "tools_without_memory_are_left_out",
-        "core/tools/catalog.c",
+        "core/tools/catalog_item.c",
         "    if (why.code == HUB_ENOMEM) {",
         "    if (why.code == HUB_ENOMEM && reason == NULL) {",
         "test_memory",

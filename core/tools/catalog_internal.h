@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What catalog.c and catalog_item.c share: a list of items that is being read. */
+#ifndef HUB_TOOLS_CATALOG_INTERNAL_H
+#define HUB_TOOLS_CATALOG_INTERNAL_H
+
+#include "base/map.h"
+#include "tools/catalog.h"
+
+/* Names seen so far in one catalog. */
+typedef struct catalog_name {
+    UT_hash_handle hh;
+} catalog_name;
+
+/* How the items of a kind are called, and which of their members identifies them. */
+typedef struct catalog_kind {
+    const char *noun;
+    const char *plural;
+    const char *key;
+    size_t max_bytes;
+} catalog_kind;
+
+/* A list that is being read, and the catalog that it becomes. */
+typedef struct catalog_parser {
+    hub_catalog *catalog;
+    const catalog_kind *kind;
+    hub_buf names; /* decoded names; its memory never moves: reserved in one piece */
+    catalog_name *seen;
+    catalog_name *seen_pool;
+    hub_overrides overrides;
+    hub_pins *pins;  /* NULL: none */
+    hub_buf changed; /* scratch */
+    hub_catalog_on_drop *on_drop;
+    void *ctx;
+} catalog_parser;
+
+/* Append an item, as it was given, to the catalog, or report why not.
+ * errors:  HUB_ENOMEM; an item that is left out is no error */
+HUB_MUST_CHECK hub_err catalog_add_item(catalog_parser *parser, hub_str original);
+
+/* Say of an item what becomes of it, and why. */
+void catalog_tell(const catalog_parser *parser, hub_str name, const char *what, const char *reason);
+
+#endif

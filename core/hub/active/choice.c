@@ -380,7 +380,7 @@ void choice_run_now(hub_operation *operation)
     bool was_resting = manager->is_resting;
     operation->is_asked = false;
     manager_wake(manager);
-    manager_use_now(operation);
+    manager_use_now(operation, 0);
     if (choice_commit(operation)) {
         manager_ask_eager(operation);
         log_skipped(operation);
@@ -440,7 +440,7 @@ static void end_choice(hub_operation *operation)
     hub_manager *manager = operation->manager;
     bool was_resting = manager->is_resting;
     manager_wake(manager);
-    manager_use_now(operation);
+    manager_use_now(operation, 0);
     operation->err = exchange(operation);
     if (operation->err != HUB_OK) {
         give_back(operation);

@@ -6,22 +6,14 @@
 #include "hub/active/release.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/catalogs/discovery_run.h"
-#include "hub/kernel/audience.h"
 #include "hub/catalogs/parking.h"
+#include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/toolset.h"
 #include "hub/notices/notifier.h"
-#include "hub/notices/subscription.h"
 
 #include <stdlib.h>
-
-static hub_orchestrator *hub_of(const hub_manager *manager)
-{
-    return hub_audience_hub(manager->audience);
-}
-
-/* ---- enabling -------------------------------------------------------------------------------- */
 
 size_t hub_manager_active_count(const hub_manager *manager)
 {
@@ -35,231 +27,70 @@ size_t hub_manager_active_count(const hub_manager *manager)
     return active;
 }
 
-static bool is_active(const hub_manager *manager, hub_str key)
-{
-    return hub_exposure_source(hub_audience_exposure(manager->audience), key) != NULL;
-}
+/* ---- disabling ------------------------------------------------------------------------------- */
 
-/* Step 2: do the policies of hub and profile agree? Nothing is touched. */
-hub_err manager_admit(const hub_manager *manager, hub_str key, size_t active, hub_error *reterr)
-{
-    const hub_policy_rules *rules[] = {
-        &hub_settings_of(hub_of(manager))->policy,
-        &hub_profile_settings_of(hub_audience_profile(manager->audience))->policy};
-    hub_err err = HUB_OK;
-    for (size_t i = 0; err == HUB_OK && i < sizeof rules / sizeof rules[0]; i++) {
-        err = hub_policy_admit_toolset(rules[i], key, active, reterr);
-    }
-    return err;
-}
-
-static void on_all_known(hub_operation *operation);
-
-static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
-{
-    hub_operation_item *item = (hub_operation_item *)waiter;
-    hub_operation *operation = item->operation;
-    hub_manager_result *result = &operation->results[item - operation->items];
-    if (err != HUB_OK) {
-        (void)hub_fail(&result->why, err, "toolset \"%s\" cannot be reached: " HUB_STR_FMT,
-                       hub_toolset_key(item->toolset), HUB_STR_ARG(reason));
-        result->is_down = true;
-    }
-    item->waiting = false;
-    if (--operation->waiting == 0 && !operation->held) {
-        on_all_known(operation);
-    }
-}
-
-/* Steps 1 to 3 for one toolset: find it, admit it, make its instance. */
-static void use_item(hub_operation *operation, size_t at, size_t active)
-{
-    const hub_manager *manager = operation->manager;
-    hub_manager_result *result = &operation->results[at];
-    hub_toolset *toolset = NULL;
-    result->err = hub_operation_find(operation, at, manager->audience, &toolset, &result->why);
-    if (result->err != HUB_OK) {
-        return;
-    }
-    result->is_unchanged = hub_operation_repeats(operation, at) ||
-                           (!manager_is_choice(operation) && is_active(manager, result->toolset));
-    if (!result->is_unchanged) {
-        result->err = manager_admit(manager, result->toolset, active, &result->why);
-    }
-    if (!result->is_unchanged && result->err == HUB_OK) {
-        result->err = hub_toolset_use(toolset, &result->why);
-        operation->items[at].is_used = result->err == HUB_OK;
-    }
-    if (result->err == HUB_OK) {
-        operation->items[at].toolset = toolset;
-    }
-}
-
-/* Whether an item takes one of the places that max_active counts. */
-static bool takes_place(const hub_operation *operation, size_t at)
-{
-    const hub_manager_result *result = &operation->results[at];
-    return result->err == HUB_OK && !result->is_unchanged && !result->is_down;
-}
-
-/* Whether it is to be asked what it offers: nobody knows, or it has failed since. */
-static bool is_to_ask(const hub_operation *operation, size_t at)
-{
-    const hub_operation_item *item = &operation->items[at];
-    bool is_tried_again = !item->is_used || manager_is_choice(operation);
-    return operation->results[at].err == HUB_OK && !hub_operation_repeats(operation, at) &&
-           (hub_discovery_is_unknown(item->toolset) ||
-            (is_tried_again && hub_discovery_has_failed(item->toolset)));
-}
-
-/* Use those of an operation that were not used yet, or had no place, and ask them. */
-static void use_items(hub_operation *operation)
+/* Find the active toolsets of an operation; returns their keys, which the caller frees. */
+static hub_str *find_active(hub_operation *operation, size_t *ret_count)
 {
     hub_manager *manager = operation->manager;
-    size_t active = manager_is_choice(operation) ? 0 : hub_manager_active_count(manager);
-    size_t unknown = 0;
-    bool is_first = !operation->has_begun;
-    operation->has_begun = true;
-    for (size_t i = 0; i < operation->count; i++) {
-        active += takes_place(operation, i) && operation->items[i].is_used;
-    }
-    for (size_t i = 0; i < operation->count; i++) {
-        operation->items[i].is_new = is_first || operation->results[i].err == HUB_ELIMIT;
-        if (operation->items[i].is_new) {
-            use_item(operation, i, active);
-            active += operation->items[i].is_used;
-            unknown +=
-                is_to_ask(operation, i) && !hub_discovery_is_asked(operation->items[i].toolset);
-        }
-    }
-    hub_discovery_run *run =
-        hub_discovery_begin_traced(hub_of(manager), unknown, hub_str_of(operation->trace));
-    operation->has_asked = operation->has_asked || run != NULL;
-    for (size_t i = 0; i < operation->count; i++) {
-        hub_operation_item *item = &operation->items[i];
-        if (item->is_new && is_to_ask(operation, i)) {
-            item->waiter.on_known = on_known;
-            item->waiting = true;
-            operation->waiting++;
-            hub_discovery_try(item->toolset, &item->waiter, run);
-        }
-    }
-    hub_discovery_asked(run);
-}
-
-static size_t count_exposed(const hub_shown *tools, const hub_toolset *toolset)
-{
+    hub_str *keys = calloc(operation->count + 1, sizeof *keys);
     size_t count = 0;
-    hub_shown_place at = {.part = 0};
-    for (const hub_entry *entry = hub_shown_next(tools, &at); entry != NULL;
-         entry = hub_shown_next(tools, &at)) {
-        count += entry->owner == toolset;
-    }
-    return count;
-}
-
-/* Wait no longer for those that have not answered. */
-static void stop_waiting(hub_operation *operation)
-{
-    for (size_t i = 0; i < operation->count; i++) {
-        hub_operation_item *item = &operation->items[i];
-        if (item->waiting) {
-            hub_discovery_unwait(item->toolset, &item->waiter);
-            item->waiting = false;
-            operation->results[i].is_starting = true;
-        }
-    }
-}
-
-void manager_admit_again(hub_operation *operation, size_t at, size_t active)
-{
-    hub_manager_result *result = &operation->results[at];
-    hub_error why;
-    hub_toolset *toolset = NULL;
-    result->err = hub_operation_find(operation, at, operation->manager->audience, &toolset, &why);
-    if (result->err != HUB_OK) { /* its catalog is known now: nothing of it may be seen */
-        result->why = why;
-        result->is_down = false;
-        return;
-    }
-    hub_err err = manager_admit(operation->manager, result->toolset, active, &why);
-    if (err != HUB_OK && result->is_down) {
-        hub_error down = result->why;
-        result->err = hub_fail(&result->why, err, "%s; %s", down.text, why.text);
-    } else if (err != HUB_OK) {
-        result->err = err;
-        result->why = why;
-    }
-    result->is_down = result->is_down && err == HUB_OK;
-}
-
-/* Add the toolsets that may be added, those that have answered first: all in one step, or, if one
- * cannot be, one by one. */
-static void add_sources(hub_operation *operation)
-{
-    hub_manager *manager = operation->manager;
-    hub_exposure *exposure = hub_audience_exposure(manager->audience);
-    size_t active = hub_manager_active_count(manager);
-    size_t count = 0;
-    hub_source *sources = calloc(operation->count + 1, sizeof *sources);
-    for (size_t turn = 0; turn < 2 * operation->count; turn++) {
-        size_t at = turn % operation->count;
-        hub_manager_result *result = &operation->results[at];
-        bool is_turn = result->is_down == (turn >= operation->count);
-        if (!is_turn || result->err != HUB_OK || !operation->items[at].is_used) {
+    for (size_t i = 0; keys != NULL && i < operation->count; i++) {
+        hub_manager_result *result = &operation->results[i];
+        hub_toolset *toolset;
+        result->err = hub_operation_find(operation, i, manager->audience, &toolset, &result->why);
+        if (result->err != HUB_OK) {
             continue;
         }
-        manager_admit_again(operation, at, active + count);
-        if (result->err == HUB_OK && sources != NULL) {
-            sources[count++] = hub_toolset_source(operation->items[at].toolset);
+        result->is_unchanged =
+            hub_operation_repeats(operation, i) || !manager_has(manager, result->toolset);
+        if (result->is_unchanged) {
+            continue;
         }
+        operation->items[i].toolset = toolset;
+        keys[count++] = result->toolset;
     }
-    bool done = sources != NULL && hub_exposure_add(exposure, sources, count, NULL) == HUB_OK;
-    free(sources);
-    for (size_t i = 0; !done && i < operation->count; i++) {
-        hub_manager_result *result = &operation->results[i];
-        if (result->err == HUB_OK && operation->items[i].is_used) {
-            hub_source source = hub_toolset_source(operation->items[i].toolset);
-            result->err = hub_exposure_add(exposure, &source, 1, &result->why);
-        }
-    }
+    *ret_count = count;
+    return keys;
 }
 
-/* Steps 4 and 5: register the tools, or give the toolsets back. */
-static void commit(hub_operation *operation)
+static void run_disable(hub_operation *operation)
 {
-    const hub_exposure *exposure = hub_audience_exposure(operation->manager->audience);
-    add_sources(operation);
+    hub_manager *manager = operation->manager;
+    if (manager->selection != NULL) {
+        choice_disable_kept(operation);
+        hub_operation_done(operation);
+        return;
+    }
+    hub_error why = {.code = HUB_ENOMEM, .text = "out of memory"};
+    size_t count = 0;
+    hub_str *keys = find_active(operation, &count);
+    hub_err err = HUB_ENOMEM;
+    if (keys != NULL) {
+        err = hub_exposure_remove(hub_audience_exposure(manager->audience), keys, count, &why);
+    }
+    free(keys);
     for (size_t i = 0; i < operation->count; i++) {
-        const hub_operation_item *item = &operation->items[i];
         hub_manager_result *result = &operation->results[i];
-        if (result->err == HUB_OK) {
-            result->tool_count =
-                count_exposed(hub_exposure_shown(exposure, HUB_KIND_TOOL), item->toolset);
+        bool is_meant = result->err == HUB_OK && !result->is_unchanged;
+        if (is_meant && err != HUB_OK) {
+            result->err = err;
+            result->why = why;
+        } else if (is_meant) {
+            hub_discovery_log_removed(operation->items[i].toolset);
+            hub_release_toolset(manager->audience, operation->items[i].toolset);
         }
-        if (result->err == HUB_OK && item->is_used) {
-            hub_subscription_wake(operation->manager->audience, item->toolset);
-        } else if (item->is_used) {
-            hub_toolset_unuse(item->toolset);
-        } else {
-            hub_operation_follow_first(operation, i);
-        }
+        hub_operation_log(operation, i, "toolset.disabled");
     }
+    if (err == HUB_OK && count > 0) {
+        hub_parking_review(manager->audience);
+        hub_discovery_log_registry(manager_hub(manager), hub_str_of(operation->trace));
+        hub_notifier_changed(hub_notifier_of(manager->audience), true);
+    }
+    hub_operation_done(operation);
 }
 
-/* Whether any toolset has become active. */
-static bool commit_all(hub_operation *operation)
-{
-    bool changed = false;
-    commit(operation);
-    for (size_t i = 0; i < operation->count; i++) {
-        hub_operation_log(operation, i, "toolset.enabled");
-        changed = changed || (operation->items[i].is_used && operation->results[i].err == HUB_OK);
-    }
-    return changed;
-}
-
-static void run_disable(hub_operation *operation);
+/* ---- one operation at a time ----------------------------------------------------------------- */
 
 static void run(hub_operation *operation)
 {
@@ -302,11 +133,12 @@ static void finish_enabling(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
     operation->held = true;
-    stop_waiting(operation);
-    bool changed = manager_is_choice(operation) ? choice_commit(operation) : commit_all(operation);
+    manager_stop_waiting(operation);
+    bool changed =
+        manager_is_choice(operation) ? choice_commit(operation) : manager_register_all(operation);
     manager->enabling = NULL;
     if (changed && !operation->has_asked) {
-        hub_discovery_log_registry(hub_of(manager), hub_str_of(operation->trace));
+        hub_discovery_log_registry(manager_hub(manager), hub_str_of(operation->trace));
     }
     if (changed) {
         hub_notifier_changed(hub_notifier_of(manager->audience), true);
@@ -329,11 +161,11 @@ static bool gives_places(hub_operation *operation)
     return is_more && is_wanted && !manager_is_choice(operation);
 }
 
-static void on_all_known(hub_operation *operation)
+void manager_all_known(hub_operation *operation)
 {
     operation->held = true;
     while (operation->waiting == 0 && gives_places(operation)) {
-        use_items(operation);
+        manager_use_items(operation);
     }
     operation->held = false;
     if (operation->waiting == 0) {
@@ -356,7 +188,7 @@ void hub_manager_ask_as(hub_manager *manager, uint64_t session)
 hub_err manager_begin(hub_manager *manager, hub_operation *operation, hub_str meta,
                       hub_error *reterr)
 {
-    hub_orchestrator *hub = hub_of(manager);
+    hub_orchestrator *hub = manager_hub(manager);
     if (manager->enabling != NULL) {
         hub_operation_destroy(operation);
         return hub_fail(reterr, HUB_EBUSY,
@@ -368,7 +200,7 @@ hub_err manager_begin(hub_manager *manager, hub_operation *operation, hub_str me
     operation->is_asked = true;
     operation->asker = manager->asker;
     operation->held = true;
-    use_items(operation);
+    manager_use_items(operation);
     ev_timer_init(&operation->timeout, on_timeout,
                   hub_settings_of(hub)->limits.discover_timeout_ms / 1000., 0.);
     operation->timeout.data = operation;
@@ -376,12 +208,14 @@ hub_err manager_begin(hub_manager *manager, hub_operation *operation, hub_str me
     if (manager_is_choice(operation) && choice_has_failed(operation)) {
         finish_enabling(operation); /* whatever the others would answer */
     } else if (operation->waiting == 0) {
-        on_all_known(operation);
+        manager_all_known(operation);
     } else {
         operation->held = false;
     }
     return HUB_OK;
 }
+
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t count,
                            hub_str meta, hub_manager_on_done *on_done, void *ctx, hub_error *reterr)
@@ -399,69 +233,6 @@ hub_err hub_manager_enable(hub_manager *manager, const hub_str *toolsets, size_t
     choice_enable_kept(operation);
     hub_operation_done(operation);
     return HUB_OK;
-}
-
-/* ---- disabling ------------------------------------------------------------------------------- */
-
-/* Find the active toolsets of an operation; returns their keys, which the caller frees. */
-static hub_str *find_active(hub_operation *operation, size_t *ret_count)
-{
-    hub_manager *manager = operation->manager;
-    hub_str *keys = calloc(operation->count + 1, sizeof *keys);
-    size_t count = 0;
-    for (size_t i = 0; keys != NULL && i < operation->count; i++) {
-        hub_manager_result *result = &operation->results[i];
-        hub_toolset *toolset;
-        result->err = hub_operation_find(operation, i, manager->audience, &toolset, &result->why);
-        if (result->err != HUB_OK) {
-            continue;
-        }
-        result->is_unchanged =
-            hub_operation_repeats(operation, i) || !is_active(manager, result->toolset);
-        if (result->is_unchanged) {
-            continue;
-        }
-        operation->items[i].toolset = toolset;
-        keys[count++] = result->toolset;
-    }
-    *ret_count = count;
-    return keys;
-}
-
-static void run_disable(hub_operation *operation)
-{
-    hub_manager *manager = operation->manager;
-    if (manager->selection != NULL) {
-        choice_disable_kept(operation);
-        hub_operation_done(operation);
-        return;
-    }
-    hub_error why = {.code = HUB_ENOMEM, .text = "out of memory"};
-    size_t count = 0;
-    hub_str *keys = find_active(operation, &count);
-    hub_err err = HUB_ENOMEM;
-    if (keys != NULL) {
-        err = hub_exposure_remove(hub_audience_exposure(manager->audience), keys, count, &why);
-    }
-    free(keys);
-    for (size_t i = 0; i < operation->count; i++) {
-        hub_manager_result *result = &operation->results[i];
-        bool is_meant = result->err == HUB_OK && !result->is_unchanged;
-        if (is_meant && err != HUB_OK) {
-            result->err = err;
-            result->why = why;
-        } else if (is_meant) {
-            hub_discovery_log_removed(operation->items[i].toolset);
-            hub_release_toolset(manager->audience, operation->items[i].toolset);
-        }
-        hub_operation_log(operation, i, "toolset.disabled");
-    }
-    if (err == HUB_OK && count > 0) {
-        hub_parking_review(manager->audience);
-        hub_discovery_log_registry(hub_of(manager), hub_str_of(operation->trace));
-        hub_notifier_changed(hub_notifier_of(manager->audience), true);
-    }
-    hub_operation_done(operation);
 }
 
 hub_err hub_manager_disable(hub_manager *manager, const hub_str *toolsets, size_t count,
@@ -485,43 +256,6 @@ void hub_manager_hurry(hub_manager *manager)
 }
 
 /* ---- at once --------------------------------------------------------------------------------- */
-
-static bool is_eager(const hub_operation *operation, size_t at)
-{
-    const hub_toolset *toolset = operation->items[at].toolset;
-    return operation->items[at].is_used && operation->results[at].err == HUB_OK &&
-           !hub_toolset_settings_of(toolset)->lazy && hub_discovery_is_due(toolset);
-}
-
-/* Ask those that are not to wait for somebody who needs them. */
-static void ask_eager(hub_operation *operation)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < operation->count; i++) {
-        count += is_eager(operation, i);
-    }
-    hub_discovery_run *run = hub_discovery_begin(hub_of(operation->manager), count, HUB_STR_EMPTY);
-    for (size_t i = 0; i < operation->count; i++) {
-        if (is_eager(operation, i)) {
-            hub_discovery_wake(operation->items[i].toolset, run);
-        }
-    }
-    hub_discovery_asked(run);
-}
-
-void manager_use_now(hub_operation *operation)
-{
-    size_t active = 0;
-    for (size_t i = 0; i < operation->count; i++) {
-        use_item(operation, i, active);
-        active += operation->items[i].is_used;
-    }
-}
-
-void manager_ask_eager(hub_operation *operation)
-{
-    ask_eager(operation);
-}
 
 static void rest(hub_audience *audience)
 {
@@ -572,13 +306,9 @@ hub_err hub_manager_activate(hub_manager *manager, const hub_str *toolsets, size
     }
     bool was_resting = manager->is_resting;
     wake(manager->audience);
-    size_t active = hub_manager_active_count(manager);
-    for (size_t i = 0; i < count; i++) {
-        use_item(operation, i, active);
-        active += operation->items[i].is_used;
-    }
-    commit(operation);
-    ask_eager(operation);
+    manager_use_now(operation, hub_manager_active_count(manager));
+    manager_register(operation);
+    manager_ask_eager(operation);
     manager_rest_again(manager, was_resting);
     hub_operation_done(operation);
     return HUB_OK;

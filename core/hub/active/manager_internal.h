@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What manager.c and choice.c share: the inside of a manager. */
+/* The inside of a manager, which its files share. */
 #ifndef HUB_HUB_ACTIVE_MANAGER_INTERNAL_H
 #define HUB_HUB_ACTIVE_MANAGER_INTERNAL_H
 
@@ -22,23 +22,53 @@ static inline bool manager_is_choice(const hub_operation *operation)
     return operation->on_chosen != NULL;
 }
 
+/* The hub of a manager's audience. */
+static inline hub_orchestrator *manager_hub(const hub_manager *manager)
+{
+    return hub_audience_hub(manager->audience);
+}
+
+/* ---- uses.c: steps 1 to 3 -------------------------------------------------------------------- */
+
+/* Whether the audience has that toolset active. */
+bool manager_has(const hub_manager *manager, hub_str key);
+
 /* Whether a toolset may become active next to so many, by the policies of hub and profile. */
 HUB_MUST_CHECK hub_err manager_admit(const hub_manager *manager, hub_str key, size_t active,
                                      hub_error *reterr);
+
+/* Use those of an operation that were not used yet, or had no place, and ask them what they offer. Each
+ * that waits tells; after the last of them follows manager_all_known. */
+void manager_use_items(hub_operation *operation);
+
+/* Wait no longer for those that have not answered. */
+void manager_stop_waiting(hub_operation *operation);
+
+/* Whether a toolset still may become active: the world may have changed while catalogs were asked
+ * for. */
+void manager_admit_again(hub_operation *operation, size_t at, size_t active);
+
+/* Use the toolsets of an operation next to so many active ones without asking their servers; ask
+ * those that nobody is to wait for. */
+void manager_use_now(hub_operation *operation, size_t active);
+void manager_ask_eager(hub_operation *operation);
+
+/* ---- registration.c: steps 4 and 5 ------------------------------------------------------------ */
+
+/* Register the tools of an operation's toolsets, or give the toolsets back; and log what became of each.
+ * The second returns whether any toolset has become active. */
+void manager_register(hub_operation *operation);
+bool manager_register_all(hub_operation *operation);
+
+/* ---- manager.c ------------------------------------------------------------------------------- */
+
+/* No item of the operation waits: give places away, or finish it. */
+void manager_all_known(hub_operation *operation);
 
 /* Begin an operation that waits for catalogs; it ends in choice_commit, or in that of an enable.
  * errors:  HUB_EBUSY: the operation is freed, and nobody told */
 HUB_MUST_CHECK hub_err manager_begin(hub_manager *manager, hub_operation *operation, hub_str meta,
                                      hub_error *reterr);
-
-/* Use the toolsets of an operation without asking their servers; ask those that nobody is to wait
- * for. */
-void manager_use_now(hub_operation *operation);
-void manager_ask_eager(hub_operation *operation);
-
-/* Whether a toolset still may become active: the world may have changed while catalogs were asked
- * for. */
-void manager_admit_again(hub_operation *operation, size_t at, size_t active);
 
 /* Run what is to be done now or when the operation in progress has ended; takes it. */
 void manager_run_or_queue(hub_manager *manager, hub_operation *operation, hub_str meta);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One operation of the DynamicToolManager on toolsets: what was asked for, what is held meanwhile,
- * and what became of each. Only manager.c and choice.c include this. Thread: [loop].
+ * and what became of each. Only files of this folder include this. Thread: [loop].
  */
 #ifndef HUB_HUB_ACTIVE_OPERATION_H
 #define HUB_HUB_ACTIVE_OPERATION_H
@@ -29,7 +29,7 @@ typedef struct hub_operation_item {
 } hub_operation_item;
 
 /* An enable or a choice in progress, or what waits for its end: a disable, or the end of a choice. An
- * open struct, of manager.c and choice.c alone. */
+ * open struct, for files of this folder alone. */
 typedef struct hub_operation {
     struct hub_operation *next;
     hub_manager *manager;

@@ -3,6 +3,7 @@
 #define OPENSSL_API_COMPAT 0x10101000L
 #include "base/digest.h"
 
+#include "base/encoding.h"
 #include "base/err.h"
 
 #include <assert.h>
@@ -42,11 +43,7 @@ void hub_digest_of(hub_str text, unsigned char ret_bytes[HUB_DIGEST_BYTES])
 
 void hub_digest_hex(const unsigned char bytes[HUB_DIGEST_BYTES], char ret_hex[HUB_DIGEST_HEX_BYTES])
 {
-    static const char DIGITS[] = "0123456789abcdef";
-    for (size_t i = 0; i < HUB_DIGEST_BYTES; i++) {
-        ret_hex[2 * i] = DIGITS[bytes[i] >> 4];
-        ret_hex[2 * i + 1] = DIGITS[bytes[i] & 0xf];
-    }
+    hub_hex_write(bytes, HUB_DIGEST_BYTES, ret_hex);
     ret_hex[2 * HUB_DIGEST_BYTES] = '\0';
 }
 

@@ -2,6 +2,7 @@
 #include "config/lock_file.h"
 
 #include "base/digest.h"
+#include "base/encoding.h"
 #include "base/limits.h"
 #include "config/file.h"
 #include "wire/json.h"
@@ -100,23 +101,15 @@ static hub_err decode(const lock_reader *reader, hub_str raw, hub_str *ret_text)
     return copy != NULL ? HUB_OK : no_memory(reader);
 }
 
-static bool is_hex(hub_str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if (strchr("0123456789abcdef", text.ptr[i]) == NULL || text.ptr[i] == '\0') {
-            return false;
-        }
-    }
-    return text.len == HUB_DIGEST_HEX_BYTES - 1;
-}
-
 static hub_err read_digest(const lock_reader *reader, hub_str toolset, hub_str entry,
                            hub_lock_entry *ret_entry)
 {
     hub_str prefix = HUB_STR(DIGEST_PREFIX);
     hub_str digest = HUB_STR_EMPTY;
     bool is_text = hub_json_plain(hub_json_get(entry, HUB_STR("digest")), &digest);
-    if (!is_text || !hub_str_starts(digest, prefix) || !is_hex(hub_str_from(digest, prefix.len))) {
+    if (!is_text || !hub_str_starts(digest, prefix) ||
+        digest.len != prefix.len + HUB_DIGEST_HEX_BYTES - 1 ||
+        !hub_hex_is(hub_str_from(digest, prefix.len))) {
         return fail_at(reader, HUB_EINVAL, toolset, ret_entry->name,
                        "its digest is not \"sha256:\" and 64 hexadecimal digits");
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/tokens.h"
 
+#include "base/encoding.h"
 #include "base/limits.h"
 #include "config/file.h"
 #include "wire/json.h"
@@ -54,23 +55,6 @@ static bool is_id(hub_str id)
         }
     }
     return id.len > 0 && id.len <= HUB_TOKEN_ID_BYTES;
-}
-
-static bool parse_digest(hub_str hex, uint8_t *digest)
-{
-    if (hex.len != 2 * (size_t)DIGEST_BYTES) {
-        return false;
-    }
-    memset(digest, 0, DIGEST_BYTES);
-    for (size_t i = 0; i < hex.len; i++) {
-        char c = hex.ptr[i];
-        bool is_letter = c >= 'a' && c <= 'f';
-        if (!is_letter && (c < '0' || c > '9')) {
-            return false;
-        }
-        digest[i / 2] = (uint8_t)(digest[i / 2] << 4 | (is_letter ? c - 'a' + 10 : c - '0'));
-    }
-    return true;
 }
 
 static const char *names_problem(const hub_names *names, const char *(*problem_of)(hub_str name))
@@ -156,7 +140,7 @@ static const char *read_member(hub_str key, hub_str value, hub_arena *arena, hub
         return is_text && is_id(text) ? NULL : "\"id\" is not 1 to 32 of A-Z, a-z, 0-9, - and _";
     }
     if (hub_json_string_is(key, HUB_STR("sha256"))) {
-        return is_text && parse_digest(text, token->sha256)
+        return is_text && hub_hex_read(text, token->sha256, DIGEST_BYTES)
                    ? NULL
                    : "\"sha256\" is not 64 lower-case hexadecimal digits";
     }

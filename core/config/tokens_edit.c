@@ -3,6 +3,7 @@
 #include "config/tokens.h"
 
 #include "base/digest.h"
+#include "base/encoding.h"
 #include "base/limits.h"
 #include "config/file.h"
 #include "wire/json.h"
@@ -22,13 +23,6 @@ enum {
     ID_BYTES = 6,      /* among a thousand tokens, two will not meet */
     ARENA_MAX_BYTES = 16 * 1024 * 1024,
 };
-
-static void add_hex(hub_buf *out, const uint8_t *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        hub_buf_printf(out, "%02x", bytes[i]);
-    }
-}
 
 static void add_names(hub_buf *out, const char *key, const hub_names *names)
 {
@@ -53,7 +47,7 @@ static hub_err write_tokens(const char *path, const hub_tokens *tokens, hub_erro
         const hub_token *token = &tokens->tokens[i];
         hub_buf_printf(&out, "%s\n  {\"name\": \"%s\", \"id\": \"%s\", \"sha256\": \"",
                        i == 0 ? "" : ",", token->name, token->id);
-        add_hex(&out, token->sha256, DIGEST_BYTES);
+        hub_hex_add(&out, (hub_str){.ptr = (const char *)token->sha256, .len = DIGEST_BYTES});
         hub_buf_printf(&out, "\", \"created\": %lld", (long long)tokens->created[i]);
         if (token->expires != 0) {
             hub_buf_printf(&out, ", \"expires\": %lld", (long long)token->expires);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "login/url.h"
 
+#include "base/encoding.h"
+
 static bool is_printable(hub_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -140,24 +142,6 @@ void hub_login_add_field(hub_buf *out, const char *name, hub_str value)
     hub_login_add_encoded(out, value);
 }
 
-static bool decode(hub_str text, hub_buf *out)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] != '%') {
-            hub_buf_add_char(out, text.ptr[i] == '+' ? ' ' : text.ptr[i]);
-            continue;
-        }
-        int high = text.len - i > 2 ? hub_str_hex_digit(text.ptr[i + 1]) : -1;
-        int low = text.len - i > 2 ? hub_str_hex_digit(text.ptr[i + 2]) : -1;
-        if (high < 0 || low < 0) {
-            return false;
-        }
-        hub_buf_add_char(out, (char)(high * 16 + low));
-        i += 2;
-    }
-    return hub_buf_ok(out);
-}
-
 bool hub_login_find_field(hub_str query, const char *name, hub_buf *value)
 {
     bool is_found = false;
@@ -169,7 +153,7 @@ bool hub_login_find_field(hub_str query, const char *name, hub_buf *value)
             continue;
         }
         hub_str text = hub_str_from(pair, key.len < pair.len ? key.len + 1 : pair.len);
-        if (is_found || !decode(text, value)) {
+        if (is_found || !hub_percent_decode(text, true, value) || !hub_buf_ok(value)) {
             return false;
         }
         is_found = true;

@@ -2,6 +2,7 @@
 #include "modules/process_chain.h"
 
 #include "base/digest.h"
+#include "base/encoding.h"
 #include "base/limits.h"
 
 #include <errno.h>
@@ -35,14 +36,6 @@ typedef struct chain {
 
 /* ---- who a hub is ---------------------------------------------------------------------------- */
 
-static void add_hex(const unsigned char bytes[HUB_DIGEST_BYTES], char *ret_text)
-{
-    char hex[HUB_DIGEST_HEX_BYTES];
-    hub_digest_hex(bytes, hex);
-    memcpy(ret_text, hex, DIGEST_CHARS);
-    ret_text[DIGEST_CHARS] = '\0';
-}
-
 /* The real path of a file that a process in `cwd` (NULL: here) calls `name`. False: it has none. */
 static bool find_real_path(const char *name, const char *cwd, char ret_path[PATH_MAX])
 {
@@ -73,26 +66,29 @@ static void identify(const char *const *files, size_t file_count, const char *cw
         return;
     }
     hub_digest_end(&digest, bytes);
-    add_hex(bytes, ret_entry);
+    hub_hex_write(bytes, DIGEST_CHARS / 2, ret_entry);
+    ret_entry[DIGEST_CHARS] = '\0';
     if (tool != NULL) {
         hub_digest_of(hub_str_of(tool), bytes);
         ret_entry[DIGEST_CHARS] = '+';
-        add_hex(bytes, ret_entry + DIGEST_CHARS + 1);
+        hub_hex_write(bytes, DIGEST_CHARS / 2, ret_entry + DIGEST_CHARS + 1);
+        ret_entry[2 * DIGEST_CHARS + 1] = '\0';
     }
 }
 
-static bool is_hex(const char *text, size_t count)
+/* Whether a text that has so many characters begins with those of a digest. */
+static bool is_digest(const char *text)
 {
-    return strspn(text, "0123456789abcdef") >= count;
+    return hub_hex_is((hub_str){.ptr = text, .len = DIGEST_CHARS});
 }
 
 /* The length of the entry at the beginning of `text`; 0: there is none. */
 static size_t measure_entry(const char *text)
 {
     size_t len = strcspn(text, ".");
-    bool is_plain = len == DIGEST_CHARS && is_hex(text, DIGEST_CHARS);
-    bool is_call = len == ENTRY_BYTES - 1 && is_hex(text, DIGEST_CHARS) &&
-                   text[DIGEST_CHARS] == '+' && is_hex(text + DIGEST_CHARS + 1, DIGEST_CHARS);
+    bool is_plain = len == DIGEST_CHARS && is_digest(text);
+    bool is_call = len == ENTRY_BYTES - 1 && is_digest(text) && text[DIGEST_CHARS] == '+' &&
+                   is_digest(text + DIGEST_CHARS + 1);
     bool is_unknown = len == 1 && text[0] == UNKNOWN[0];
     return is_plain || is_call || is_unknown ? len : 0;
 }

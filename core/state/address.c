@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "state/address.h"
 
+#include "base/encoding.h"
+
 #include <stdlib.h>
 
 enum { DEFAULT_PORT = 6379, MOST_PORT = 65535, MOST_DATABASE = 65535 };
@@ -36,25 +38,6 @@ bool hub_state_address_is(hub_str place)
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
-
-/* Append `text` with its %XX decoded. False: one is broken, or stands for a NUL. */
-static bool add_decoded(hub_str text, hub_buf *out)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        if (c == '%') {
-            int high = i + 2 < text.len ? hub_str_hex_digit(text.ptr[i + 1]) : -1;
-            int low = i + 2 < text.len ? hub_str_hex_digit(text.ptr[i + 2]) : -1;
-            if (high < 0 || low < 0 || (high == 0 && low == 0)) {
-                return false;
-            }
-            c = (char)(high * 16 + low);
-            i += 2;
-        }
-        hub_buf_add_char(out, c);
-    }
-    return true;
-}
 
 /* Digits as a number up to `most`. */
 static bool read_number(hub_str text, unsigned most, unsigned *ret_number)
@@ -107,6 +90,11 @@ static hub_str find_user(hub_str rest, size_t *ret_colon)
     return user;
 }
 
+static bool has_nul(const hub_buf *text)
+{
+    return text->len > 0 && memchr(text->ptr, '\0', text->len) != NULL;
+}
+
 static hub_err read_user(hub_str user, size_t colon, hub_state_address *address, hub_buf *password,
                          hub_error *reterr)
 {
@@ -116,7 +104,7 @@ static hub_err read_user(hub_str user, size_t colon, hub_state_address *address,
     hub_str secret = has_password ? hub_str_from(user, colon + 1) : HUB_STR_EMPTY;
     hub_buf_init(&decoded, HUB_STATE_USER_BYTES - 1);
     bool is_good =
-        add_decoded(name, &decoded) && hub_buf_ok(&decoded) &&
+        hub_percent_decode(name, false, &decoded) && hub_buf_ok(&decoded) &&
         (decoded.len == 0 || copy(hub_buf_str(&decoded), address->user, sizeof address->user));
     hub_buf_fini(&decoded);
     if (!is_good) {
@@ -127,7 +115,7 @@ static hub_err read_user(hub_str user, size_t colon, hub_state_address *address,
     if (has_password && password == NULL) {
         return hub_fail(reterr, HUB_EINVAL, "the store's address has a password here");
     }
-    return !has_password || add_decoded(secret, password)
+    return !has_password || (hub_percent_decode(secret, false, password) && !has_nul(password))
                ? HUB_OK
                : hub_fail(reterr, HUB_EINVAL,
                           "the password in the store's address is not percent-encoded: write %%25 "

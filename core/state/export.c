@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "state/export.h"
 
+#include "base/encoding.h"
 #include "base/limits.h"
 #include "state/names.h"
 #include "state/secrets.h"
@@ -25,18 +26,6 @@ static void add_text(hub_buf *out, const char *key, hub_str text)
     hub_json_add_string(out, text);
 }
 
-static void add_hex(hub_buf *out, hub_str bytes)
-{
-    static const char DIGITS[] = "0123456789abcdef";
-    char *at = hub_buf_reserve(out, 2 * bytes.len);
-    for (size_t i = 0; at != NULL && i < bytes.len; i++) {
-        unsigned char byte = (unsigned char)bytes.ptr[i];
-        at[2 * i] = DIGITS[byte >> 4];
-        at[2 * i + 1] = DIGITS[byte & 15];
-    }
-    out->len += at != NULL ? 2 * bytes.len : 0;
-}
-
 void hub_state_export_add(const hub_state_record *record, bool decrypted, hub_buf *out)
 {
     hub_buf_add_char(out, '{');
@@ -51,7 +40,7 @@ void hub_state_export_add(const hub_state_record *record, bool decrypted, hub_bu
     if (record->key_id.len > 0 && !decrypted) {
         add_text(out, "keyId", record->key_id);
         hub_buf_add(out, HUB_STR(",\"sealed\":\""));
-        add_hex(out, record->document);
+        hub_hex_add(out, record->document);
         hub_buf_add_char(out, '"');
     } else if (!record->is_secret || decrypted) {
         hub_buf_add(out, HUB_STR(",\"document\":"));

@@ -2,6 +2,8 @@
 /* URI references, as far as $id and $ref need them (RFC 3986). Nothing is ever fetched. */
 #include "tools/schema_internal.h"
 
+#include "base/encoding.h"
+
 char *hub_schema_new_text(hub_schema_compiler *compiler, size_t bytes)
 {
     return hub_schema_alloc(&compiler->schema->memory, bytes + 1, 1);
@@ -110,25 +112,15 @@ hub_err hub_schema_uri_resolve(hub_schema_compiler *compiler, hub_str base, hub_
 
 hub_err hub_schema_uri_decode(hub_schema_compiler *compiler, hub_str text, hub_str *ret_text)
 {
-    static const char HEX[] = "0123456789abcdef";
     char *decoded = hub_schema_new_text(compiler, text.len);
     if (decoded == NULL) {
         return hub_schema_refuse_memory(compiler);
     }
     size_t len = 0;
     for (size_t i = 0; i < text.len; i++) {
-        const char *high = NULL;
-        const char *low = NULL;
-        if (text.ptr[i] == '%' && text.len - i > 2) {
-            high = strchr(HEX, text.ptr[i + 1] | 0x20);
-            low = strchr(HEX, text.ptr[i + 2] | 0x20);
-        }
-        if (high != NULL && low != NULL) {
-            decoded[len++] = (char)((high - HEX) * 16 + (low - HEX));
-            i += 2;
-        } else {
-            decoded[len++] = text.ptr[i];
-        }
+        int byte = text.ptr[i] == '%' ? hub_percent_byte(text, i) : -1;
+        decoded[len++] = byte >= 0 ? (char)byte : text.ptr[i];
+        i += byte >= 0 ? 2 : 0;
     }
     *ret_text = (hub_str){.ptr = decoded, .len = len};
     return HUB_OK;

@@ -35,7 +35,7 @@ static int expect_lf(hub_http_chunked *chunked, char c, state next)
 
 static int read_size(hub_http_chunked *chunked, char c)
 {
-    int digit = hub_http_hex_digit(c);
+    int digit = hub_str_hex_digit(c);
     if (digit >= 0 && chunked->digits < HUB_HTTP_LIMIT_CHUNK_SIZE_DIGITS) {
         chunked->digits++;
         chunked->left = chunked->left << 4 | (uint64_t)digit;

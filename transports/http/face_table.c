@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/face_table.h"
 
+#include "base/encoding.h"
 #include "http/syntax.h"
 
 #include <stdio.h>
@@ -232,12 +233,9 @@ void hub_http_face_table_destroy(hub_http_face_table *table)
  * to it that two digits follow a percent sign. */
 static char decode(hub_str segment, size_t *at)
 {
-    char c = segment.ptr[(*at)++];
-    if (c == '%' && segment.len - *at >= 2) {
-        c = (char)(hub_http_hex_digit(segment.ptr[*at]) * 16 +
-                   hub_http_hex_digit(segment.ptr[*at + 1]));
-        *at += 2;
-    }
+    int byte = segment.ptr[*at] == '%' ? hub_percent_byte(segment, *at) : -1;
+    char c = byte >= 0 ? (char)byte : segment.ptr[*at];
+    *at += byte >= 0 ? 3 : 1;
     return c;
 }
 

@@ -125,7 +125,7 @@ static int32_t read_unit(hub_str text)
 {
     int32_t unit = 0;
     for (size_t i = 0; i < 4; i++) {
-        int digit = i < text.len ? hub_http_hex_digit(text.ptr[i]) : -1;
+        int digit = i < text.len ? hub_str_hex_digit(text.ptr[i]) : -1;
         if (digit < 0) {
             return -1;
         }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/request.h"
 
+#include "base/encoding.h"
+
 #include <stddef.h>
 
 /* ---- what can be wrong ----------------------------------------------------------------------- */
@@ -148,8 +150,7 @@ static bool is_path(hub_str text)
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         if (c == '%') {
-            if (text.len - i < 3 || hub_http_hex_digit(text.ptr[i + 1]) < 0 ||
-                hub_http_hex_digit(text.ptr[i + 2]) < 0) {
+            if (hub_percent_byte(text, i) < 0) {
                 return false;
             }
             i += 2;

@@ -32,16 +32,6 @@ static inline bool hub_http_is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* The value of a hexadecimal digit of either case, or -1. */
-static inline int hub_http_hex_digit(char c)
-{
-    if (hub_http_is_digit(c)) {
-        return c - '0';
-    }
-    char lower = (char)(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 /* A visible ASCII character, a space or a tab: what MCP allows in a value. */
 static inline bool hub_http_is_ascii_text(char c)
 {

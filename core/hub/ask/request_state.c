@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/ask/request_state.h"
 
+#include "base/encoding.h"
+
 #include <openssl/crypto.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -208,31 +210,12 @@ bool hub_request_state_is_ours(hub_str raw)
     return is_ours;
 }
 
-/* One spelling only: a state with any bit changed is another one. */
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static bool read_hex(hub_str text, unsigned char *ret_bytes)
-{
-    for (size_t i = 0; i < text.len / 2; i++) {
-        int high = hex_digit(text.ptr[2 * i]);
-        int low = hex_digit(text.ptr[2 * i + 1]);
-        if (high < 0 || low < 0) {
-            return false;
-        }
-        ret_bytes[i] = (unsigned char)(high << 4 | low);
-    }
-    return true;
-}
-
 static bool read_bytes(hub_str raw, unsigned char *ret_bytes)
 {
     hub_buf decoded;
     hub_str text = text_of(raw, &decoded);
     bool ok = text.len == HUB_REQUEST_STATE_BYTES && hub_str_starts(text, HUB_STR(PREFIX)) &&
-              read_hex(hub_str_from(text, PREFIX_BYTES), ret_bytes);
+              hub_hex_read(hub_str_from(text, PREFIX_BYTES), ret_bytes, STATE_BYTES);
     hub_buf_fini(&decoded);
     return ok;
 }

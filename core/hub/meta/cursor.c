@@ -2,6 +2,7 @@
 #include "hub/meta/cursor.h"
 
 #include "base/digest.h"
+#include "base/encoding.h"
 #include "hub/kernel/hub.h"
 #include "wire/json.h"
 
@@ -24,14 +25,6 @@ static bool sign(const hub_key *key, const char *list, hub_str place,
     return done;
 }
 
-static void add_hex(hub_buf *out, const void *bytes, size_t len)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < len; i++) {
-        hub_buf_printf(out, "%02x", at[i]);
-    }
-}
-
 void hub_cursor_add(const hub_orchestrator *hub, const char *list, hub_str place, hub_buf *out)
 {
     unsigned char mac[HUB_CURSOR_MAC_BYTES];
@@ -39,13 +32,8 @@ void hub_cursor_add(const hub_orchestrator *hub, const char *list, hub_str place
         out->failed = HUB_ENOMEM;
         return;
     }
-    add_hex(out, mac, sizeof mac);
-    add_hex(out, place.ptr, place.len);
-}
-
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    hub_hex_add(out, (hub_str){.ptr = (const char *)mac, .len = sizeof mac});
+    hub_hex_add(out, place);
 }
 
 bool hub_cursor_read(const hub_orchestrator *hub, const char *list, hub_str raw,
@@ -53,17 +41,9 @@ bool hub_cursor_read(const hub_orchestrator *hub, const char *list, hub_str raw,
 {
     hub_str hex;
     unsigned char mac[HUB_CURSOR_MAC_BYTES];
-    if (!hub_json_plain(raw, &hex) || hex.len % 2 != 0 || hex.len / 2 > sizeof text->bytes ||
-        hex.len / 2 <= HUB_CURSOR_MAC_BYTES) {
+    if (!hub_json_plain(raw, &hex) || hex.len / 2 > sizeof text->bytes ||
+        hex.len / 2 <= HUB_CURSOR_MAC_BYTES || !hub_hex_read(hex, text->bytes, hex.len / 2)) {
         return false;
-    }
-    for (size_t i = 0; i < hex.len / 2; i++) {
-        int high = hex_digit(hex.ptr[2 * i]);
-        int low = hex_digit(hex.ptr[2 * i + 1]);
-        if (high < 0 || low < 0) {
-            return false;
-        }
-        text->bytes[i] = (char)(high << 4 | low);
     }
     *ret_place = (hub_str){.ptr = text->bytes + HUB_CURSOR_MAC_BYTES,
                            .len = hex.len / 2 - HUB_CURSOR_MAC_BYTES};

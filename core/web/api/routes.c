@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
+#include "base/encoding.h"
 #include "web/api/route.h"
 
 #include <stdarg.h>
@@ -27,29 +28,6 @@ const hub_api_route *hub_api_next_route(size_t *group, size_t *at)
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
-
-static int digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* Append a text without its percent signs; those that stand for nothing stay. */
-static void add_decoded(hub_str text, bool is_query, hub_buf *out)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        bool is_code = c == '%' && text.len - i > 2 && digit(text.ptr[i + 1]) >= 0 &&
-                       digit(text.ptr[i + 2]) >= 0;
-        if (is_code) {
-            c = (char)(digit(text.ptr[i + 1]) * 16 + digit(text.ptr[i + 2]));
-            i += 2;
-        }
-        hub_buf_add_char(out, c == '+' && is_query && !is_code ? ' ' : c);
-    }
-}
 
 /* The text in front of the next slash, and behind which *rest goes on. False after the last. */
 static bool next_part(hub_str *rest, char mark, hub_str *ret_part)
@@ -158,7 +136,7 @@ static void decode_names(hub_api_asked *asked)
 {
     size_t ends[HUB_API_NAMED] = {0};
     for (size_t i = 0; i < HUB_API_NAMED; i++) {
-        add_decoded(asked->named[i], false, &asked->names);
+        (void)hub_percent_decode(asked->named[i], false, &asked->names); /* as the path has it */
         ends[i] = asked->names.len;
     }
     size_t begin = 0;
@@ -219,7 +197,7 @@ bool hub_api_query(const hub_api_asked *asked, const char *name, hub_buf *out)
         hub_str value = part;
         hub_str key;
         if (next_part(&value, '=', &key) && hub_str_is(key, name)) {
-            add_decoded(value, true, out);
+            (void)hub_percent_decode(value, true, out); /* what stands for nothing stays */
             return true;
         }
     }

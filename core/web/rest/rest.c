@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "web/rest/rest.h"
 
+#include "base/encoding.h"
 #include "base/limits.h"
 #include "export/export.h"
 #include "hub/kernel/settings.h"
@@ -84,25 +85,6 @@ static void destroy_call(void *ctx)
     hub_buf_fini(&call->name);
     hub_buf_fini(&call->arguments);
     free(call);
-}
-
-static unsigned digit_of(char c)
-{
-    return (unsigned)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-}
-
-/* The transport has seen to it that two digits follow each percent sign. */
-static void decode_path(hub_str path, hub_buf *out)
-{
-    for (size_t i = 0; i < path.len; i++) {
-        if (path.ptr[i] == '%') {
-            hub_buf_add_char(out,
-                             (char)(digit_of(path.ptr[i + 1]) << 4 | digit_of(path.ptr[i + 2])));
-            i += 2;
-        } else {
-            hub_buf_add_char(out, path.ptr[i]);
-        }
-    }
 }
 
 /* A tool that there is not, for this caller, is a place that there is not. */
@@ -214,7 +196,7 @@ static void serve_call(void *instance, const hub_web_request *request, hub_web_e
     }
     hub_buf_init(&call->name, SIZE_MAX / 4);
     hub_buf_init(&call->arguments, SIZE_MAX / 4);
-    decode_path(request->rest, &call->name);
+    (void)hub_percent_decode(request->rest, false, &call->name); /* two digits follow each sign */
     const char *wrong = read_body(request, call, &why, &status);
     if (wrong == NULL && (!hub_buf_ok(&call->name) || !hub_buf_ok(&call->arguments))) {
         wrong = "out of memory";

@@ -38,7 +38,7 @@ LIBRARIES = {
     r"curl/.*": {"core/issuers": 1, "plugins": None},
     r"libwebsockets\.h": {"transports": None},
     r"libstemmer\.h": {"core/search": 1},
-    r"dlfcn\.h": {"core/modules": None, "core/state": 2, "core/issuers": 1, "core/search": 1, "tests": None},
+    r"dlfcn\.h": {"core/base": 1, "core/modules": None, "core/state": 1, "tests": None},
     r"zip\.h": {"core/unpack": 1},
     r"cmocka\.h": {"tests": None},
 }

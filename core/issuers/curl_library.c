@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "issuers/curl_library.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
+#include "base/library.h"
 
 #define FUNCTION(name)                                                                             \
     {                                                                                              \
         "curl_" #name, offsetof(hub_curl_library, name)                                            \
     }
 
-static const struct {
-    const char *name;
-    size_t offset;
-} FUNCTIONS[] = {
+static const hub_library_function FUNCTIONS[] = {
     FUNCTION(global_init),         FUNCTION(easy_init),           FUNCTION(easy_setopt),
     FUNCTION(easy_getinfo),        FUNCTION(easy_cleanup),        FUNCTION(easy_strerror),
     FUNCTION(slist_append),        FUNCTION(slist_free_all),      FUNCTION(multi_init),
@@ -28,21 +24,10 @@ static bool is_loaded;
 
 static hub_err load(hub_error *reterr)
 {
-    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) {
-        return hub_fail(reterr, HUB_EUNAVAILABLE,
-                        "%s cannot be loaded: install it (Debian: libcurl4): %s", LIBRARY,
-                        dlerror());
-    }
-    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof FUNCTIONS[0]; i++) {
-        void *found = dlsym(handle, FUNCTIONS[i].name);
-        if (found == NULL) {
-            (void)dlclose(handle); /* nothing of it was used */
-            return hub_fail(reterr, HUB_EUNAVAILABLE, "%s is too old: it has no %s", LIBRARY,
-                            FUNCTIONS[i].name);
-        }
-        /* POSIX has it so, ISO C has no cast for it. */
-        memcpy((char *)&library + FUNCTIONS[i].offset, &found, sizeof found);
+    hub_err err = hub_library_load(LIBRARY, "install it (Debian: libcurl4)", FUNCTIONS,
+                                   sizeof FUNCTIONS / sizeof FUNCTIONS[0], &library, reterr);
+    if (err != HUB_OK) {
+        return err;
     }
     return library.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK
                ? HUB_OK

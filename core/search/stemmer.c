@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "search/stemmer.h"
 
-#include <dlfcn.h>
+#include "base/library.h"
+
 #include <libstemmer.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,34 +12,34 @@ struct hub_stemmer {
 };
 
 /* What is used of the library; all or nothing, once for the process. It stays loaded. */
-static struct {
+typedef struct stemmer_library {
     __typeof__(&sb_stemmer_new) create;
     __typeof__(&sb_stemmer_delete) destroy;
     __typeof__(&sb_stemmer_stem) stem;
     __typeof__(&sb_stemmer_length) length;
-} library;
+} stemmer_library;
 
-static pthread_once_t loaded = PTHREAD_ONCE_INIT;
+static const hub_library_function FUNCTIONS[] = {
+    {"sb_stemmer_new", offsetof(stemmer_library, create)},
+    {"sb_stemmer_delete", offsetof(stemmer_library, destroy)},
+    {"sb_stemmer_stem", offsetof(stemmer_library, stem)},
+    {"sb_stemmer_length", offsetof(stemmer_library, length)},
+};
+
+static stemmer_library library;
+static bool is_loaded;
+static pthread_once_t tried = PTHREAD_ONCE_INIT;
 
 static void load(void)
 {
-    void *handle = dlopen(PATCHBAY_STEMMER, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) {
-        return;
-    }
-    /* POSIX has dlsym's pointers be functions, too; ISO C knows no such conversion. */
-    *(void **)&library.destroy = dlsym(handle, "sb_stemmer_delete");
-    *(void **)&library.stem = dlsym(handle, "sb_stemmer_stem");
-    *(void **)&library.length = dlsym(handle, "sb_stemmer_length");
-    if (library.destroy != NULL && library.stem != NULL && library.length != NULL) {
-        *(void **)&library.create = dlsym(handle, "sb_stemmer_new");
-    }
+    is_loaded = hub_library_load(PATCHBAY_STEMMER, "", FUNCTIONS,
+                                 sizeof FUNCTIONS / sizeof FUNCTIONS[0], &library, NULL) == HUB_OK;
 }
 
 hub_stemmer *hub_stemmer_create(void)
 {
-    pthread_once(&loaded, load);
-    if (library.create == NULL) {
+    pthread_once(&tried, load);
+    if (!is_loaded) {
         return NULL;
     }
     hub_stemmer *stemmer = malloc(sizeof *stemmer);

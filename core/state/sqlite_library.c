@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "state/sqlite_library.h"
 
-#include <dlfcn.h>
+#include "base/library.h"
+
 #include <pthread.h>
-#include <stddef.h>
 
 #define FUNCTION(name)                                                                             \
     {                                                                                              \
         "sqlite3_" #name, offsetof(hub_sqlite_library, name)                                       \
     }
 
-static const struct {
-    const char *name;
-    size_t offset;
-} FUNCTIONS[] = {
+static const hub_library_function FUNCTIONS[] = {
     FUNCTION(open_v2),          FUNCTION(close_v2),     FUNCTION(extended_result_codes),
     FUNCTION(extended_errcode), FUNCTION(system_errno), FUNCTION(errmsg),
     FUNCTION(busy_timeout),     FUNCTION(limit),        FUNCTION(get_autocommit),
@@ -24,37 +21,19 @@ static const struct {
 };
 
 static const char LIBRARY[] = "libsqlite3.so.0";
+static const char CURE[] = "install it (Debian: libsqlite3-0), or say `state: off`";
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next two */
 static hub_sqlite_library library;
 static bool is_loaded;
 
-static hub_err load(hub_error *reterr)
-{
-    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) {
-        return hub_fail(reterr, HUB_EUNAVAILABLE,
-                        "%s cannot be loaded: install it (Debian: libsqlite3-0), or say "
-                        "`state: off`: %s",
-                        LIBRARY, dlerror());
-    }
-    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof FUNCTIONS[0]; i++) {
-        void *found = dlsym(handle, FUNCTIONS[i].name);
-        if (found == NULL) {
-            (void)dlclose(handle); /* nothing of it was used */
-            return hub_fail(reterr, HUB_EUNAVAILABLE, "%s is too old: it has no %s", LIBRARY,
-                            FUNCTIONS[i].name);
-        }
-        /* POSIX has it so, ISO C has no cast for it. */
-        memcpy((char *)&library + FUNCTIONS[i].offset, &found, sizeof found);
-    }
-    return HUB_OK;
-}
-
 hub_err hub_sqlite_library_load(const hub_sqlite_library **ret_library, hub_error *reterr)
 {
     (void)pthread_mutex_lock(&lock);
-    hub_err err = is_loaded ? HUB_OK : load(reterr);
+    hub_err err = is_loaded
+                      ? HUB_OK
+                      : hub_library_load(LIBRARY, CURE, FUNCTIONS,
+                                         sizeof FUNCTIONS / sizeof FUNCTIONS[0], &library, reterr);
     is_loaded = err == HUB_OK;
     (void)pthread_mutex_unlock(&lock);
     *ret_library = &library;

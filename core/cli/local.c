@@ -12,6 +12,7 @@
 #include "cli/waiting.h"
 #include "modules/process_chain.h"
 #include "wire/message.h"
+#include "wire/own_request.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -353,28 +354,19 @@ hub_config *cli_local_config(cli_local *local)
     return local->config;
 }
 
-/* Send a request; false when out of memory. */
 hub_session *cli_local_session(cli_local *local)
 {
     return local->session;
 }
 
+/* Send a request; false when out of memory. */
 static bool send_request(cli_local *local, const char *method, hub_str params)
 {
     hub_buf request;
     hub_buf_init(&request, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    hub_buf_printf(&request,
-                   "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\",\"params\":{\"_meta\":{"
-                   "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                   "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"patchbay command line\","
-                   "\"version\":\"" PATCHBAY_VERSION "\"},"
-                   "\"io.modelcontextprotocol/clientCapabilities\":{}}",
-                   (unsigned long long)++local->last_id, method);
-    hub_str inside =
+    hub_str members =
         params.len > 2 ? (hub_str){.ptr = params.ptr + 1, .len = params.len - 2} : HUB_STR_EMPTY;
-    hub_buf_add(&request, inside.len > 0 ? HUB_STR(",") : HUB_STR_EMPTY);
-    hub_buf_add(&request, inside);
-    hub_buf_add(&request, HUB_STR("}}"));
+    hub_own_request_add(&request, ++local->last_id, method, members, "patchbay command line");
     local->is_answered = false;
     bool is_made = hub_buf_ok(&request);
     if (is_made) {

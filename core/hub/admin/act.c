@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/transport.h"
+#include "wire/own_request.h"
 
 #include <ev.h>
 #include <stdlib.h>
@@ -62,17 +63,6 @@ static hub_err take(hub_port *port, const hub_outgoing *message)
 
 static const hub_port_ops PORT = {.send = take};
 
-static void add_message(hub_buf *out, const char *method, hub_str params)
-{
-    hub_buf_printf(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{", method);
-    hub_buf_add(out, params);
-    hub_buf_printf(out,
-                   "%s\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                   "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"patchbay\",\"version\":"
-                   "\"%s\"},\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
-                   params.len > 0 ? "," : "", PATCHBAY_VERSION);
-}
-
 hub_err hub_act_begin(hub_orchestrator *hub, const hub_act_as *as, const char *method,
                       hub_str params, hub_act_on_done *on_done, void *ctx, hub_act **ret_act,
                       hub_error *reterr)
@@ -82,7 +72,7 @@ hub_err hub_act_begin(hub_orchestrator *hub, const hub_act_as *as, const char *m
     hub_client *client = hub_client_join(hub, as->identity->name, as->transport);
     *ret_act = NULL;
     hub_buf_init(&text, params.len + HUB_LIMIT_LOG_LINE_BYTES);
-    add_message(&text, method, params);
+    hub_own_request_add(&text, 1, method, params, "patchbay");
     hub_err err = act != NULL && client != NULL && hub_buf_ok(&text)
                       ? HUB_OK
                       : hub_fail(reterr, HUB_ENOMEM, "out of memory");

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "hub/kernel/hub.h"
 #include "wire/json.h"
+#include "wire/own_request.h"
 
 #include <ev.h>
 #include <stdio.h>
@@ -215,15 +216,7 @@ void hub_web_ask(hub_web_conversation *talk, const char *method, hub_str params,
         return;
     }
     hub_buf_init(&message, SIZE_MAX / 4);
-    hub_buf_printf(&message,
-                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
-                   "\"" HUB_META_PROTOCOL_VERSION "\":\"%s\",\"" HUB_META_CLIENT_INFO
-                   "\":{\"name\":\"patchbay-rest\",\"version\":\"" PATCHBAY_VERSION "\"},"
-                   "\"" HUB_META_CLIENT_CAPABILITIES "\":{}}",
-                   method, hub_revision_date(HUB_REVISION_NEWEST));
-    hub_buf_add(&message, params.len > 0 ? HUB_STR(",") : HUB_STR_EMPTY);
-    hub_buf_add(&message, params);
-    hub_buf_add(&message, HUB_STR("}}"));
+    hub_own_request_add(&message, 1, method, params, "patchbay-rest");
     talk->on_heard = on_heard;
     if (hub_buf_ok(&message)) {
         hub_session_receive(talk->session, &talk->port, hub_buf_str(&message));

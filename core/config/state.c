@@ -14,6 +14,8 @@
 
 enum { ADDRESS_BYTES = 4096 };
 
+static const char REFUSED_PASSWORD[] = "a password has 1 to";
+
 #define STATE(member) offsetof(hub_state_settings, member)
 
 static hub_err read_place(hub_config_reader *reader, const hub_node *node,
@@ -61,24 +63,31 @@ static hub_err keep_address(hub_config_reader *reader, const hub_node *node, hub
     return err;
 }
 
+/* Expand a text that may be, or have in it, a secret: `wanted` says which, `refusal` what is wrong with
+ * one that has more than `most` bytes. `text` is to be wiped, whatever comes of it. */
+static hub_err read_text(hub_config_reader *reader, const hub_node *node, const char *wanted,
+                         size_t most, const char *refusal, hub_buf *text)
+{
+    hub_buf_init(text, most);
+    if (node->kind != HUB_NODE_TEXT) {
+        return hub_node_fail(node, reader->reterr, HUB_EINVAL, "wanted %s", wanted);
+    }
+    hub_err err = hub_config_expand_secret(reader, node, text);
+    if (err == HUB_OK && !hub_buf_ok(text)) {
+        err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "%s %zu bytes", refusal, most);
+    }
+    return err;
+}
+
 static hub_err read_address(hub_config_reader *reader, const hub_node *node,
                             const hub_config_key *key, void *target)
 {
-    hub_state_settings *state = target;
     hub_buf text;
     (void)key;
-    if (node->kind != HUB_NODE_TEXT) {
-        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
-                             "wanted the address of a shared store, like valkey://HOST");
-    }
-    hub_buf_init(&text, ADDRESS_BYTES);
-    hub_err err = hub_config_expand_secret(reader, node, &text);
-    if (err == HUB_OK && !hub_buf_ok(&text)) {
-        err = hub_node_fail(node, reader->reterr, HUB_EINVAL,
-                            "the address has more than %d bytes, or memory is out", ADDRESS_BYTES);
-    }
+    hub_err err = read_text(reader, node, "the address of a shared store, like valkey://HOST",
+                            ADDRESS_BYTES, "an address has at most", &text);
     if (err == HUB_OK) {
-        err = keep_address(reader, node, hub_buf_str(&text), state);
+        err = keep_address(reader, node, hub_buf_str(&text), target);
     }
     hub_buf_wipe(&text);
     return err;
@@ -90,14 +99,10 @@ static hub_err read_password(hub_config_reader *reader, const hub_node *node,
     hub_state_settings *state = target;
     hub_buf text;
     (void)key;
-    if (node->kind != HUB_NODE_TEXT) {
-        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
-                             "wanted a text, such as ${VALKEY_PASSWORD} or ${file:PATH}");
-    }
-    hub_buf_init(&text, HUB_LIMIT_STATE_PASSWORD_BYTES);
-    hub_err err = hub_config_expand_secret(reader, node, &text);
-    if (err == HUB_OK && (!hub_buf_ok(&text) || text.len == 0)) {
-        err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "a password has 1 to %d bytes",
+    hub_err err = read_text(reader, node, "a text, such as ${VALKEY_PASSWORD} or ${file:PATH}",
+                            HUB_LIMIT_STATE_PASSWORD_BYTES, REFUSED_PASSWORD, &text);
+    if (err == HUB_OK && text.len == 0) {
+        err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "%s %d bytes", REFUSED_PASSWORD,
                             HUB_LIMIT_STATE_PASSWORD_BYTES);
     }
     if (err == HUB_OK) {

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/digest.h"
 #include "base/limits.h"
+#include "identity/pem.h"
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -31,16 +32,6 @@ static int64_t seconds_of(const ASN1_TIME *time)
     return time != NULL && ASN1_TIME_to_tm(time, &parts) == 1 ? (int64_t)timegm(&parts) : 0;
 }
 
-/* Nobody is asked at a terminal. */
-static int refuse_password(char *text, int size, int is_write, void *ctx)
-{
-    (void)text;
-    (void)size;
-    (void)is_write;
-    (void)ctx;
-    return -1;
-}
-
 /* Why the next block of a PEM text was not read: it has ended, or is damaged. */
 static bool is_at_end(void)
 {
@@ -54,7 +45,7 @@ static hub_err add_authorities(X509_STORE *store, BIO *text, size_t *ret_count)
 {
     X509 *certificate;
     *ret_count = 0;
-    while ((certificate = PEM_read_bio_X509(text, NULL, refuse_password, NULL)) != NULL) {
+    while ((certificate = PEM_read_bio_X509(text, NULL, hub_pem_refuse_password, NULL)) != NULL) {
         bool is_added = X509_STORE_add_cert(store, certificate) == 1;
         X509_free(certificate);
         if (!is_added) {
@@ -71,7 +62,7 @@ static hub_err add_lists(hub_authority *authority, BIO *text, size_t *ret_count)
 {
     X509_CRL *list;
     *ret_count = 0;
-    while ((list = PEM_read_bio_X509_CRL(text, NULL, refuse_password, NULL)) != NULL) {
+    while ((list = PEM_read_bio_X509_CRL(text, NULL, hub_pem_refuse_password, NULL)) != NULL) {
         const ASN1_TIME *next = X509_CRL_get0_nextUpdate(list);
         int64_t until = next != NULL ? seconds_of(next) : INT64_MAX;
         bool is_added = X509_STORE_add_crl(authority->store, list) == 1;

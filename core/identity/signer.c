@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "identity/base64url.h"
 #include "identity/jws.h"
+#include "identity/pem.h"
 #include "wire/json.h"
 
 #include <openssl/err.h>
@@ -27,16 +28,6 @@ static const struct {
     const char *group;
     const char *algorithm;
 } CURVES[] = {{"prime256v1", "ES256"}, {"secp384r1", "ES384"}, {"secp521r1", "ES512"}};
-
-/* An encrypted key is not asked about at a terminal. */
-static int refuse_password(char *text, int size, int is_write, void *ctx)
-{
-    (void)text;
-    (void)size;
-    (void)is_write;
-    (void)ctx;
-    return -1;
-}
 
 static const char *algorithm_of_curve(const EVP_PKEY *key)
 {
@@ -101,7 +92,8 @@ static hub_err read_key(hub_signer *signer, hub_str pem, hub_error *reterr)
                         (unsigned)HUB_LIMIT_SIGNING_KEY_BYTES);
     }
     BIO *text = pem.len > 0 ? BIO_new_mem_buf(pem.ptr, (int)pem.len) : NULL;
-    signer->key = text != NULL ? PEM_read_bio_PrivateKey(text, NULL, refuse_password, NULL) : NULL;
+    signer->key =
+        text != NULL ? PEM_read_bio_PrivateKey(text, NULL, hub_pem_refuse_password, NULL) : NULL;
     BIO_free(text);
     return signer->key != NULL ? HUB_OK
                                : hub_fail(reterr, HUB_EPARSE,

@@ -107,15 +107,23 @@ static hub_err keep_active(hub_manager *manager)
     return err;
 }
 
+/* Find an item's toolset, and its place among those that are kept: kept_count when it is not. */
+static size_t find_item(hub_operation *operation, size_t at)
+{
+    hub_manager *manager = operation->manager;
+    hub_manager_result *result = &operation->results[at];
+    hub_toolset *toolset = NULL;
+    result->is_kept = true;
+    result->err = hub_operation_find(operation, at, manager->audience, &toolset, &result->why);
+    return find_kept(manager, result->toolset);
+}
+
 void choice_enable_kept(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
     for (size_t i = 0; i < operation->count; i++) {
         hub_manager_result *result = &operation->results[i];
-        hub_toolset *toolset = NULL;
-        result->is_kept = true;
-        result->err = hub_operation_find(operation, i, manager->audience, &toolset, &result->why);
-        result->is_unchanged = find_kept(manager, result->toolset) < manager->kept_count;
+        result->is_unchanged = find_item(operation, i) < manager->kept_count;
         if (result->err == HUB_OK && !result->is_unchanged) {
             result->err =
                 manager_admit(manager, result->toolset, manager->kept_count, &result->why);
@@ -131,10 +139,7 @@ void choice_disable_kept(hub_operation *operation)
     hub_manager *manager = operation->manager;
     for (size_t i = 0; i < operation->count; i++) {
         hub_manager_result *result = &operation->results[i];
-        hub_toolset *toolset = NULL;
-        result->is_kept = true;
-        result->err = hub_operation_find(operation, i, manager->audience, &toolset, &result->why);
-        size_t at = find_kept(manager, result->toolset);
+        size_t at = find_item(operation, i);
         result->is_unchanged = at == manager->kept_count;
         if (result->err == HUB_OK && !result->is_unchanged) {
             free(manager->kept[at]);

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "identity/base64url.h"
 #include "identity/jws.h"
+#include "own_keys.h"
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
@@ -146,10 +147,6 @@ static void test_rfc8037_ed25519(void **state)
 
 /* ---- keys of our own ---- */
 
-enum { RSA_KEY, P256_KEY, P384_KEY, P521_KEY, ED25519_KEY, OWN_KEYS };
-
-static EVP_PKEY *own[OWN_KEYS];
-
 static void add_number(const EVP_PKEY *key, const char *name, size_t bytes, hub_buf *out)
 {
     BIGNUM *number = NULL;
@@ -217,23 +214,14 @@ static char *sign(const char *algorithm, size_t which, const char *header, const
 static int set_up(void **state)
 {
     (void)state;
-    own[RSA_KEY] = EVP_RSA_gen(2048);
-    own[P256_KEY] = EVP_EC_gen("P-256");
-    own[P384_KEY] = EVP_EC_gen("P-384");
-    own[P521_KEY] = EVP_EC_gen("P-521");
-    own[ED25519_KEY] = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
-    for (size_t i = 0; i < OWN_KEYS; i++) {
-        assert_non_null(own[i]);
-    }
+    make_own_keys();
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < OWN_KEYS; i++) {
-        EVP_PKEY_free(own[i]);
-    }
+    free_own_keys();
     return 0;
 }
 

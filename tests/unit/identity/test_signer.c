@@ -11,6 +11,7 @@
 #include "identity/base64url.h"
 #include "identity/jws.h"
 #include "identity/signer.h"
+#include "own_keys.h"
 #include "wire/json.h"
 
 #include <fcntl.h>
@@ -23,10 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { RSA_KEY, P256_KEY, P384_KEY, P521_KEY, ED25519_KEY, KEYS };
-
-static EVP_PKEY *own[KEYS];
-static char *pems[KEYS];
+static char *pems[OWN_KEYS];
 static char folder[] = "/tmp/patchbay-signer-XXXXXX";
 
 static char *pem_of(EVP_PKEY *key, const char *password)
@@ -46,13 +44,8 @@ static char *pem_of(EVP_PKEY *key, const char *password)
 static int set_up(void **state)
 {
     (void)state;
-    own[RSA_KEY] = EVP_RSA_gen(2048);
-    own[P256_KEY] = EVP_EC_gen("P-256");
-    own[P384_KEY] = EVP_EC_gen("P-384");
-    own[P521_KEY] = EVP_EC_gen("P-521");
-    own[ED25519_KEY] = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
-    for (size_t i = 0; i < KEYS; i++) {
-        assert_non_null(own[i]);
+    make_own_keys();
+    for (size_t i = 0; i < OWN_KEYS; i++) {
         pems[i] = pem_of(own[i], NULL);
     }
     return mkdtemp(folder) != NULL ? 0 : -1;
@@ -61,8 +54,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < KEYS; i++) {
-        EVP_PKEY_free(own[i]);
+    free_own_keys();
+    for (size_t i = 0; i < OWN_KEYS; i++) {
         free(pems[i]);
     }
     return rmdir(folder);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Choices: a selection of tools is shown instead of what is enabled, for as long as it is chosen. */
+#include "count_allocated.h"
 #include "manager_support.h"
 
 #include "hub/active/choice.h"
 #include "tools/definition_digest.h"
-
-#include <stdatomic.h>
 
 enum { CYCLES = 10000, WARM_UP = 200 };
 
@@ -396,54 +395,6 @@ static void test_now(void **state)
 }
 
 /* ---- for ever -------------------------------------------------------------------------------- */
-
-/* What is allocated now: bytes where a sanitizer counts them, else blocks. (mallinfo2 says neither:
- * it takes what the allocator keeps for the next time for used.) */
-#if IS_SANITIZED
-static size_t count_allocated(void)
-{
-    return fixture_allocated();
-}
-#else
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *block, size_t size);
-extern void __libc_free(void *block);
-
-static atomic_size_t blocks;
-
-static void *count_block(void *block)
-{
-    blocks += block != NULL;
-    return block;
-}
-
-void *malloc(size_t size)
-{
-    return count_block(__libc_malloc(size));
-}
-
-void *calloc(size_t count, size_t size)
-{
-    return count_block(__libc_calloc(count, size));
-}
-
-void *realloc(void *block, size_t size)
-{
-    return block == NULL ? malloc(size) : __libc_realloc(block, size);
-}
-
-void free(void *block)
-{
-    blocks -= block != NULL;
-    __libc_free(block);
-}
-
-static size_t count_allocated(void)
-{
-    return blocks;
-}
-#endif
 
 static void cycle(void)
 {

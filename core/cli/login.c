@@ -221,14 +221,6 @@ typedef struct listing {
     bool is_json;
 } listing;
 
-static void add_member(hub_buf *out, const char *key, const char *text)
-{
-    if (text != NULL) {
-        hub_json_add_key(out, hub_str_of(key));
-        hub_json_add_string(out, hub_str_of(text));
-    }
-}
-
 static void add_login(void *ctx, const hub_state_record *record)
 {
     listing *list = ctx;
@@ -238,15 +230,7 @@ static void add_login(void *ctx, const hub_state_record *record)
     }
     if (list->is_json) {
         hub_json_add_comma(&list->out);
-        hub_buf_add(&list->out, HUB_STR("{\"toolset\":"));
-        hub_json_add_string(&list->out, record->key);
-        hub_buf_add(&list->out, HUB_STR(",\"principal\":"));
-        hub_json_add_string(&list->out, record->owner);
-        add_member(&list->out, "issuer", kept.issuer);
-        add_member(&list->out, "scope", kept.scope);
-        hub_buf_printf(&list->out, ",\"expires\":%llu,\"refreshable\":%s}",
-                       (unsigned long long)kept.expires_s,
-                       kept.refresh_token != NULL ? "true" : "false");
+        hub_credential_add_public(&list->out, record->key, record->owner, &kept);
     } else {
         hub_buf_printf(&list->out, "%s" HUB_STR_FMT "%s" HUB_STR_FMT "  %s  %s%s",
                        list->out.len > 0 ? "\n" : "", HUB_STR_ARG(record->key),

@@ -104,3 +104,26 @@ void hub_credential_add(hub_buf *out, const hub_credential *credential)
     hub_buf_add_u64(out, credential->lease_until_s);
     hub_buf_add_char(out, '}');
 }
+
+static void add_public_text(hub_buf *out, const char *name, const char *text)
+{
+    if (text != NULL) {
+        hub_json_add_key(out, hub_str_of(name));
+        hub_json_add_string(out, hub_str_of(text));
+    }
+}
+
+void hub_credential_add_public(hub_buf *out, hub_str toolset, hub_str owner,
+                               const hub_credential *credential)
+{
+    hub_buf_add(out, HUB_STR("{\"toolset\":"));
+    hub_json_add_string(out, toolset);
+    hub_buf_add(out, HUB_STR(",\"principal\":"));
+    hub_json_add_string(out, owner);
+    add_public_text(out, "server", credential->url);
+    add_public_text(out, "issuer", credential->issuer);
+    add_public_text(out, "scope", credential->scope);
+    hub_buf_printf(out, ",\"expires\":%" PRIu64 ",\"refreshable\":%s,\"state\":\"%s\"}",
+                   credential->expires_s, credential->refresh_token != NULL ? "true" : "false",
+                   credential->access_token != NULL ? "logged_in" : "ended");
+}

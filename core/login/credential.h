@@ -38,6 +38,11 @@ void hub_credential_fini(hub_credential *credential); /* wipes */
 HUB_MUST_CHECK hub_err hub_credential_read(hub_str json, hub_credential *ret_credential);
 void hub_credential_add(hub_buf *out, const hub_credential *credential);
 
+/* Append what people may know of the login of `owner` (empty: the hub's own) to a toolset, a JSON object:
+ * no token, no secret. */
+void hub_credential_add_public(hub_buf *out, hub_str toolset, hub_str owner,
+                               const hub_credential *credential);
+
 /* Wipe a text and free it, set it to NULL. */
 void hub_login_forget_text(char **text);
 

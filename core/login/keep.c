@@ -22,7 +22,10 @@ static bool is_same(const char *a, const char *b)
  * else's. */
 static void take(hub_login *login, hub_credential *read)
 {
-    if (read->url != NULL && strcmp(read->url, login->url) != 0) {
+    if (login->url == NULL) {
+        login->url = login_dup(read->url);
+    }
+    if (read->url != NULL && login->url != NULL && strcmp(read->url, login->url) != 0) {
         hub_credential_fini(read);
     }
     bool is_other = !is_same(read->access_token, login->kept.access_token);

@@ -203,7 +203,7 @@ static bool is_same(const char *a, const char *b)
 static bool is_it(const hub_login *login, const hub_login_what *what)
 {
     return strcmp(login->toolset, what->toolset) == 0 && strcmp(login->owner, what->owner) == 0 &&
-           strcmp(login->url, what->url) == 0 && is_same(login->ca, what->ca) &&
+           is_same(login->url, what->url) && is_same(login->ca, what->ca) &&
            is_same(login->settings_text, what->settings);
 }
 
@@ -223,7 +223,7 @@ static hub_login *make(hub_logins *logins, const hub_login_what *what)
     hub_buf_init(&made->header, HUB_LIMIT_LOGIN_TEXT_BYTES + sizeof "Bearer ");
     ev_timer_init(&made->timer, on_timer, 0., 0.);
     made->timer.data = made;
-    if (made->toolset == NULL || made->owner == NULL || made->url == NULL ||
+    if (made->toolset == NULL || made->owner == NULL || !is_same(made->url, what->url) ||
         !is_same(made->ca, what->ca) || !is_same(made->settings_text, what->settings) ||
         !read_settings(what->settings, &made->settings)) {
         destroy(made);
@@ -236,7 +236,7 @@ hub_err hub_login_get(hub_logins *logins, const hub_login_what *what, hub_login 
                       hub_error *reterr)
 {
     hub_login_url url;
-    if (!hub_login_url_read(hub_str_of(what->url), &url)) {
+    if (what->url != NULL && !hub_login_url_read(hub_str_of(what->url), &url)) {
         return hub_fail(reterr, HUB_EINVAL, "the address of the server is not one of https");
     }
     for (hub_login *login = logins->logins; login != NULL; login = login->next) {
@@ -274,6 +274,11 @@ void hub_login_unref(hub_login *login)
         login->all->count--;
         destroy(login);
     }
+}
+
+hub_login *hub_logins_next(const hub_logins *logins, const hub_login *after)
+{
+    return after != NULL ? after->next : logins->logins;
 }
 
 const char *hub_login_toolset(const hub_login *login)
@@ -466,6 +471,9 @@ hub_err hub_login_wait_for(hub_login *login, const hub_login_need *need, hub_log
 {
     if (login->wait_count >= HUB_LIMIT_LOGIN_WAITERS) {
         return HUB_ELIMIT;
+    }
+    if (login->url == NULL && need != NULL) {
+        return HUB_EINVAL;
     }
     hub_login_wait *wait = calloc(1, sizeof *wait);
     if (wait == NULL) {

@@ -48,7 +48,7 @@ void hub_logins_destroy(hub_logins *logins);
 typedef struct hub_login_what {
     const char *toolset;
     const char *owner; /* a principal; "": the hub's own */
-    const char *url;   /* of the server */
+    const char *url;   /* of the server; NULL: whatever it is of, to be ended */
     const char *ca;    /* PEM file, instead of the system's authorities; NULL */
     const char
         *settings; /* the entry's `auth`, as core/config/login.c writes it; NULL: nothing said */
@@ -61,6 +61,9 @@ HUB_MUST_CHECK hub_err hub_login_get(hub_logins *logins, const hub_login_what *w
                                      hub_login **ret_login, hub_error *reterr);
 hub_login *hub_login_ref(hub_login *login);
 void hub_login_unref(hub_login *login); /* NULL is fine */
+
+/* All logins that somebody holds: begin with NULL; NULL: no more. Borrowed. */
+hub_login *hub_logins_next(const hub_logins *logins, const hub_login *after);
 
 const char *hub_login_toolset(const hub_login *login);
 const char *hub_login_owner(const hub_login *login);
@@ -87,7 +90,7 @@ typedef void hub_login_on_end(void *ctx, hub_err err, const char *why);
 
 /* Get a token. With NULL: only wait until it is known whether there is one.
  * owns:    *ret_wait until on_end or hub_login_wait_cancel
- * errors:  HUB_ELIMIT, HUB_ENOMEM */
+ * errors:  HUB_ELIMIT, HUB_ENOMEM, HUB_EINVAL (its server is not known) */
 HUB_MUST_CHECK hub_err hub_login_wait_for(hub_login *login, const hub_login_need *need,
                                           hub_login_on_end *on_end, void *ctx,
                                           hub_login_wait **ret_wait);

@@ -22,13 +22,16 @@ static login_asked *find(const hub_call *call)
     return hub_call_find_part(call, &HUB_LOGINS_STATION);
 }
 
-/* Whether its user may log the hub in for everybody: not where the hub tells its users apart. */
+bool hub_login_may(hub_str principal)
+{
+    return hub_str_is(principal, "local") || hub_str_is(principal, "anonymous") ||
+           hub_str_starts(principal, HUB_STR("uid:"));
+}
+
 static bool may_log_in(const hub_call *call)
 {
     const hub_session *session = hub_call_session(call);
-    hub_str who = hub_str_of(session != NULL ? hub_session_who(session) : "");
-    return hub_str_is(who, "local") || hub_str_is(who, "anonymous") ||
-           hub_str_starts(who, HUB_STR("uid:"));
+    return session != NULL && hub_login_may(hub_str_of(hub_session_who(session)));
 }
 
 static void on_answer(void *arg, patchbay_call id, int32_t status, patchbay_str json)

@@ -12,6 +12,9 @@ typedef struct login_asked {
     bool has_said_yes;
 } login_asked;
 
+/* Whether a principal may log the hub in for everybody: not where the hub tells its users apart. */
+bool hub_login_may(hub_str principal);
+
 /* Ask the client of a call to send its user to `link`; one that was asked is not asked twice. False: it
  * cannot be asked, and the call is over if it is a client's, with an error that says what to do. */
 bool hub_login_ask_client(hub_binding *binding, hub_call *call, const char *link);

@@ -9,6 +9,7 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/way.h"
 #include "hub/login/asking.h"
+#include "hub/login/work.h"
 #include "wire/json.h"
 
 #include <stdlib.h>
@@ -124,6 +125,18 @@ static hub_login *login_of(hub_toolset *toolset)
         find_login(toolset);
     }
     return of(toolset)->login;
+}
+
+hub_login *hub_logins_find(hub_toolset *toolset, const char *owner)
+{
+    return owner[0] == '\0' ? login_of(toolset) : NULL;
+}
+
+const char *hub_logins_owner(const hub_toolset *toolset, const char *principal)
+{
+    (void)toolset;
+    (void)principal;
+    return "";
 }
 
 static void forget_login(hub_toolset *toolset)
@@ -246,6 +259,7 @@ static void on_link(void *ctx, hub_login *login)
 {
     hub_orchestrator *hub = ctx;
     hub_toolset *toolset = hub_find_toolset(hub, hub_str_of(hub_login_toolset(login)));
+    hub_login_works_tell(hub, login);
     if (toolset == NULL || of(toolset)->login != login) {
         return;
     }

@@ -18,6 +18,7 @@
 #include "hub/limits/tool_rates.h"
 #ifdef PATCHBAY_HTTP
 #include "hub/login/logins.h"
+#include "hub/login/work.h"
 #endif
 #include "hub/metrics/metrics.h"
 #include "hub/middleware/middleware.h"
@@ -60,6 +61,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_QUEUE_STATION,      /* has the toolset a place? */
 #ifdef PATCHBAY_HTTP
     &HUB_LOGINS_STATION, /* does somebody have to log in to its server? */
+    &HUB_LOGIN_WORKS_STATION,
 #endif
     &HUB_ASK_STATION,      /* answers that it brings, questions that it has */
     &HUB_LOGGING_STATION,  /* the level that it wants */

@@ -73,6 +73,7 @@ extern const hub_api_route HUB_API_CALL_ROUTES[];
 extern const hub_api_route HUB_API_EXPORT_ROUTES[];
 extern const hub_api_route HUB_API_EVENT_ROUTES[];
 extern const hub_api_route HUB_API_SESSION_ROUTES[];
+extern const hub_api_route HUB_API_LOGIN_ROUTES[];
 
 /* Find the route of a request and have it answered. */
 void hub_api_serve(hub_api *api, const hub_web_request *request, hub_web_exchange *exchange,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* patchbay login TOOLSET | list | logout TOOLSET: logins to the servers of toolsets, for the hub. */
+/* patchbay login TOOLSET | list | revoke TOOLSET | logout TOOLSET: logins to the servers of toolsets. */
 #include "cli/cli.h"
 
 #ifdef PATCHBAY_HTTP
@@ -21,8 +21,12 @@ enum { END_MS = 60000, TEXT_BYTES = 1024 * 1024 };
 
 extern char **environ;
 
+/* What a command does with a login. */
+typedef enum deed { LOG_IN, LOG_OUT, REVOKE } deed;
+
 /* A command at its work. */
 typedef struct work {
+    deed deed;
     const cli_options *options;
     const hub_settings *settings;
     struct ev_loop *loop;
@@ -61,15 +65,24 @@ static void on_link(void *ctx, hub_login *login)
 {
     const char *link = hub_login_link(login);
     hub_buf text;
-    (void)ctx;
+    const work *at = ctx;
     if (link == NULL) {
         return;
     }
     hub_buf_init(&text, TEXT_BYTES);
-    hub_buf_printf(&text, "To log in to %s, open this address in a browser on this machine:\n\n",
-                   hub_login_toolset(login));
-    hub_buf_add(&text, hub_str_of(link));
-    hub_buf_add_char(&text, '\n');
+    if (at->options->json) {
+        hub_buf_add(&text, HUB_STR("{\"toolset\":"));
+        hub_json_add_string(&text, hub_str_of(hub_login_toolset(login)));
+        hub_json_add_key(&text, HUB_STR("url"));
+        hub_json_add_string(&text, hub_str_of(link));
+        hub_buf_add(&text, HUB_STR(",\"state\":\"wanted\"}\n"));
+    } else {
+        hub_buf_printf(&text,
+                       "To log in to %s, open this address in a browser on this machine:\n\n",
+                       hub_login_toolset(login));
+        hub_buf_add(&text, hub_str_of(link));
+        hub_buf_add_char(&text, '\n');
+    }
     (void)fwrite(text.ptr, 1, text.len, stdout);
     (void)fflush(stdout);
     hub_buf_wipe(&text);
@@ -130,6 +143,17 @@ static char *dup_config(const hub_toolset_settings *toolset, const char *key)
     return made;
 }
 
+static const hub_toolset_settings *find_toolset(const hub_settings *settings, const char *key)
+{
+    for (size_t i = 0; i < settings->toolset_count; i++) {
+        if (strcmp(settings->toolsets[i].key, key) == 0) {
+            return &settings->toolsets[i];
+        }
+    }
+    return NULL;
+}
+
+/* The login of an entry, to be made. */
 static hub_err find_login(work *at, const hub_toolset_settings *toolset, hub_error *reterr)
 {
     char *url = dup_config(toolset, "url");
@@ -154,58 +178,102 @@ static hub_err find_login(work *at, const hub_toolset_settings *toolset, hub_err
     return err;
 }
 
-static const hub_toolset_settings *find_toolset(const hub_settings *settings, const char *key)
+/* The login that is kept under a name, whatever the entry says now, and whether or not there is one. */
+static hub_err find_kept(work *at, const char *key, const hub_toolset_settings *toolset,
+                         hub_error *reterr)
 {
-    for (size_t i = 0; i < settings->toolset_count; i++) {
-        if (strcmp(settings->toolsets[i].key, key) == 0) {
-            return &settings->toolsets[i];
-        }
-    }
-    return NULL;
+    char *ca = toolset != NULL ? dup_config(toolset, "ca") : NULL;
+    bool has_settings = toolset != NULL && toolset->login != NULL && toolset->login[0] != '\0';
+    const char *owner = at->options->owner != NULL ? at->options->owner : "";
+    const hub_login_what what = {
+        .toolset = key, .owner = owner, .ca = ca, .settings = has_settings ? toolset->login : NULL};
+    hub_err err = hub_login_get(at->logins, &what, &at->login, reterr);
+    free(ca);
+    return err;
 }
 
-static int finish(const work *at, const char *key, bool is_logout)
+static void report_json(const work *at, const char *key)
 {
+    hub_buf text;
+    hub_buf_init(&text, TEXT_BYTES);
+    hub_buf_add(&text, HUB_STR("{\"toolset\":"));
+    hub_json_add_string(&text, hub_str_of(key));
+    hub_json_add_key(&text, HUB_STR("principal"));
+    hub_json_add_string(&text, hub_str_of(hub_login_owner(at->login)));
+    if (at->deed == LOG_IN) {
+        hub_buf_add(&text, HUB_STR(",\"state\":\"logged_in\"}"));
+    } else {
+        hub_buf_printf(&text, ",\"revoked\":%s", at->why[0] == '\0' ? "true" : "false");
+        if (at->why[0] != '\0') {
+            hub_json_add_key(&text, HUB_STR("reason"));
+            hub_json_add_string(&text, hub_str_of(at->why));
+        }
+        hub_buf_add_char(&text, '}');
+    }
+    cli_print_json(hub_buf_str(&text));
+    hub_buf_fini(&text);
+}
+
+static int finish(const work *at, const char *key)
+{
+    static const struct {
+        const char *done;
+        const char *failed;
+    } WORDS[] = {[LOG_IN] = {"logged in to", "no login to"},
+                 [LOG_OUT] = {"logged out of", "cannot log out of"},
+                 [REVOKE] = {"revoked the login to", "cannot revoke the login to"}};
     if (at->err != HUB_OK) {
-        cli_complain("%s \"%s\": %s", is_logout ? "cannot log out of" : "no login to", key,
-                     at->why[0] != '\0' ? at->why : hub_err_text(at->err));
+        cli_complain("%s \"%s\": %s%s", WORDS[at->deed].failed, key,
+                     at->why[0] != '\0' ? at->why : hub_err_text(at->err),
+                     at->deed == REVOKE ? ": `patchbay login logout` forgets it all the same" : "");
         return at->err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_UNREACHABLE;
+    }
+    if (at->options->json) {
+        report_json(at, key);
+        return EXIT_OK;
     }
     hub_buf text;
     hub_buf_init(&text, TEXT_BYTES);
-    hub_buf_printf(&text, is_logout ? "logged out of %s" : "logged in to %s", key);
+    hub_buf_printf(&text, "%s %s", WORDS[at->deed].done, key);
     if (at->why[0] != '\0') {
-        hub_buf_printf(&text, "; its tokens were not revoked at the authorization server (%s)",
-                       at->why);
+        hub_buf_printf(&text, "; no token was revoked at the authorization server (%s)", at->why);
     }
     cli_report(hub_buf_str(&text));
     hub_buf_fini(&text);
     return EXIT_OK;
 }
 
-static int run(work *at, const char *key, bool is_logout)
+static hub_err begin(work *at, const char *key, hub_error *reterr)
 {
-    const hub_toolset_settings *toolset = find_toolset(at->settings, key);
     const hub_login_need need = {.is_by_user = true};
+    const hub_toolset_settings *toolset = find_toolset(at->settings, key);
+    hub_err err = open_logins(at, reterr);
+    if (err == HUB_OK) {
+        err = at->deed == LOG_IN ? find_login(at, toolset, reterr)
+                                 : find_kept(at, key, toolset, reterr);
+    }
+    if (err != HUB_OK) {
+        return err;
+    }
+    return at->deed == LOG_IN
+               ? hub_login_wait_for(at->login, &need, on_end, at, &at->wait)
+               : hub_login_log_out(at->login, at->deed == REVOKE, on_end, at, &at->wait);
+}
+
+static int run(work *at, const char *key)
+{
     hub_error why = {.code = HUB_OK};
-    if (toolset == NULL) {
+    if (at->deed == LOG_IN && find_toolset(at->settings, key) == NULL) {
         cli_complain("there is no toolset \"%s\"", key);
         return EXIT_CONFIG;
     }
-    hub_err err = open_logins(at, &why);
-    if (err == HUB_OK) {
-        err = find_login(at, toolset, &why);
-    }
-    if (err == HUB_OK) {
-        err = is_logout ? hub_login_log_out(at->login, on_end, at, &at->wait)
-                        : hub_login_wait_for(at->login, &need, on_end, at, &at->wait);
-    }
+    hub_err err = begin(at, key, &why);
     int status;
     if (err == HUB_OK) {
         while (at->wait != NULL) {
             (void)ev_run(at->loop, EVRUN_ONCE);
         }
-        status = finish(at, key, is_logout);
+        status = finish(at, key);
     } else {
         cli_complain("%s", why.text[0] != '\0' ? why.text : hub_err_text(err));
         status = err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
@@ -272,11 +340,19 @@ static int list_logins(const cli_options *options)
 int cli_login(cli_options *options)
 {
     const char *word = options->argument_count > 0 ? options->arguments[0] : "";
-    bool is_logout = strcmp(word, "logout") == 0;
-    size_t wanted = is_logout ? 2 : 1;
+    deed what = strcmp(word, "logout") == 0   ? LOG_OUT
+                : strcmp(word, "revoke") == 0 ? REVOKE
+                                              : LOG_IN;
+    size_t wanted = what == LOG_IN ? 1 : 2;
     hub_config *config = NULL;
     if (options->argument_count != wanted) {
-        cli_complain("say what to do: login TOOLSET, login list, or login logout TOOLSET");
+        cli_complain("say what to do: login TOOLSET, login list, login revoke TOOLSET, or login "
+                     "logout TOOLSET");
+        return EXIT_USAGE;
+    }
+    if (what == LOG_IN && options->owner != NULL) {
+        cli_complain(
+            "--owner is for `login revoke` and `login logout`: a principal logs in by itself");
         return EXIT_USAGE;
     }
     if (strcmp(word, "list") == 0) {
@@ -284,8 +360,8 @@ int cli_login(cli_options *options)
     }
     int status = cli_load_config(options, true, &config);
     if (status == EXIT_OK) {
-        work at = {.options = options, .settings = &config->settings};
-        status = run(&at, options->arguments[wanted - 1], is_logout);
+        work at = {.deed = what, .options = options, .settings = &config->settings};
+        status = run(&at, options->arguments[wanted - 1]);
     }
     hub_config_destroy(config);
     return status;

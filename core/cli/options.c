@@ -101,6 +101,8 @@ static const option_row OPTIONS[] = {
      "what the toolset is for"},
     {"--owner", KIND_TEXT, AT(owner), 0, TOOLSET, "PRINCIPAL",
      "whose saved toolsets these are, as status shows it: token:NAME, uid:1000; otherwise local"},
+    {"--owner", KIND_TEXT, AT(owner), 0, LOGIN, "PRINCIPAL",
+     "logout, revoke: whose login it is, as login list shows it; otherwise the hub's own"},
     {"--share", KIND_FLAG, AT(shares), 0, TOOLSET, NULL, "build, edit, import: for all"},
     {"--registry", KIND_TEXT, AT(registry), 0, ADD | SEARCH, "URL",
      "another registry of MCP servers than the official one"},

@@ -58,6 +58,7 @@ struct hub_login_wait {
     bool only_reads; /* … whether there is one */
     bool is_by_user;
     bool is_logout;
+    bool must_revoke; /* … or the login stays */
     bool is_ending; /* what was being done has failed; who comes now waits for the next attempt */
 };
 
@@ -119,6 +120,8 @@ struct hub_login {
 void login_end(hub_login *login, hub_err err, const char *format, ...) HUB_PRINTF(3, 4);
 /* Whoever wanted the login to end is told. */
 void login_end_logout(hub_login *login, hub_err err, const char *why);
+/* Whether somebody wants it forgotten though its tokens cannot be revoked. */
+bool login_may_forget(const hub_login *login);
 /* Go on with whoever waits. */
 void login_go_on(hub_login *login);
 /* Do this when the loop comes round, or after some time. */

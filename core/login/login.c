@@ -368,6 +368,15 @@ static hub_login_wait *find_logout(const hub_login *login)
     return wait;
 }
 
+bool login_may_forget(const hub_login *login)
+{
+    const hub_login_wait *wait = login->waits;
+    while (wait != NULL && (!wait->is_logout || wait->must_revoke)) {
+        wait = wait->next;
+    }
+    return wait != NULL;
+}
+
 void login_end_logout(hub_login *login, hub_err err, const char *why)
 {
     hub_login_wait *wait;
@@ -508,12 +517,13 @@ hub_err hub_login_wait_for(hub_login *login, const hub_login_need *need, hub_log
     return HUB_OK;
 }
 
-hub_err hub_login_log_out(hub_login *login, hub_login_on_end *on_end, void *ctx,
+hub_err hub_login_log_out(hub_login *login, bool must_revoke, hub_login_on_end *on_end, void *ctx,
                           hub_login_wait **ret_wait)
 {
     hub_err err = hub_login_wait_for(login, NULL, on_end, ctx, ret_wait);
     if (err == HUB_OK) {
         (*ret_wait)->is_logout = true;
+        (*ret_wait)->must_revoke = must_revoke;
     }
     return err;
 }

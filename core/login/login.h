@@ -96,9 +96,11 @@ HUB_MUST_CHECK hub_err hub_login_wait_for(hub_login *login, const hub_login_need
                                           hub_login_wait **ret_wait);
 void hub_login_wait_cancel(hub_login_wait *wait); /* NULL is fine */
 
-/* End a login: its tokens are revoked where the authorization server does that, and forgotten in any case.
- * on_end with HUB_OK and a `why`: that server was not told, and why. As hub_login_wait_for. */
-HUB_MUST_CHECK hub_err hub_login_log_out(hub_login *login, hub_login_on_end *on_end, void *ctx,
+/* End a login: its tokens are revoked where the authorization server does that (RFC 7009), and forgotten;
+ * with `must_revoke` only if they were revoked. on_end with HUB_OK and a `why`: that server was not told,
+ * and why. As hub_login_wait_for. */
+HUB_MUST_CHECK hub_err hub_login_log_out(hub_login *login, bool must_revoke,
+                                         hub_login_on_end *on_end, void *ctx,
                                          hub_login_wait **ret_wait);
 
 /* Where the user logs in; NULL while nobody has to. */

@@ -317,15 +317,23 @@ void login_refresh(hub_login *login)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+/* `why`: they were not. */
+static void end_revocation(hub_login *login, const char *why)
+{
+    hub_login_forget_text(&login->not_revoked);
+    login->not_revoked = login_dup(why);
+    if (why == NULL || login_may_forget(login)) {
+        login_delete(login);
+    } else {
+        login_end_logout(login, HUB_EUNAVAILABLE, why);
+    }
+}
+
 static void on_revoked(void *ctx, const hub_fetched *fetched)
 {
     hub_login *login = ctx;
     login->fetch = NULL;
-    hub_login_forget_text(&login->not_revoked);
-    if (!fetched->is_there) {
-        login->not_revoked = login_dup(fetched->why);
-    }
-    login_delete(login);
+    end_revocation(login, fetched->is_there ? NULL : fetched->why);
 }
 
 void login_log_out(hub_login *login)
@@ -335,9 +343,7 @@ void login_log_out(hub_login *login)
     const char *token = has_refresh ? kept->refresh_token : kept->access_token;
     hub_buf form;
     if (token == NULL || kept->revocation_endpoint == NULL || kept->client_id == NULL) {
-        hub_login_forget_text(&login->not_revoked);
-        login->not_revoked = token != NULL ? login_dup("it revokes no tokens") : NULL;
-        login_delete(login);
+        end_revocation(login, token != NULL ? "it revokes no tokens" : "there is no login");
         return;
     }
     hub_buf_init(&form, FORM_BYTES);

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import urllib.parse
 
-from mcp import SUPPORT, TIMEOUT, HubTest, LegacyClient, hub_command, hub_environment, main
+from mcp import SUPPORT, TIMEOUT, HubTest, LegacyClient, hub_command, hub_environment, main, patient
 
 sys.path.insert(0, str(SUPPORT))
 
@@ -185,6 +185,62 @@ class CommandLine(LoginTest):
         auth.tokens.clear()
         self.assertEqual(self.text(client.call("up__echo", {"a": 2})), '{"a": 2}')
         self.assertEqual(auth.of("/authorize"), [])
+
+    def test_the_end_of_a_login(self):
+        """`revoke` forgets what was revoked, `logout` forgets in any case; also what the manifest no longer has."""
+        auth, upstream = self.servers()
+        toolsets = self.toolsets(upstream)
+
+        def end(word, status, *words, toolsets=toolsets):
+            done = self.cli("login", word, "up", "--json", *words, toolsets=toolsets, modules=False)
+            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+            return json.loads(done.stdout) if status == 0 else done.stderr
+
+        def count():
+            return len(json.loads(self.cli("login", "list", "--json", toolsets=toolsets, modules=False).stdout))
+
+        self.log_in(toolsets)
+        auth.on["/revoke"] = lambda handler, fields: handler.say(503)
+        self.assertSays(end("revoke", 5), "503", "login logout")
+        self.assertEqual(count(), 1)
+        del auth.on["/revoke"]
+        self.assertEqual(end("revoke", 0), {"toolset": "up", "principal": "", "revoked": True})
+        self.assertEqual((count(), len(auth.revoked), auth.of("/revoke")[-1]["token_type_hint"]), (0, 1, "refresh_token"))
+        self.log_in(toolsets)
+        auth.on["/revoke"] = lambda handler, fields: handler.say(503)
+        ended = end("logout", 0)
+        self.assertEqual((ended["revoked"], "503" in ended["reason"], count()), (False, True, 0))
+        del auth.on["/revoke"]
+        self.log_in(toolsets)
+        self.assertEqual(end("logout", 0, "--owner", "token:ann"), {"toolset": "up", "principal": "token:ann", "revoked": False, "reason": "there is no login"})
+        self.assertEqual(count(), 1, "it is another's")
+        other = {"up": {"url": "http://127.0.0.1:1/mcp"}}
+        (self.home / "patchbay.json").write_text(json.dumps(patient({"toolsets": other}), indent=1))
+        self.assertEqual(end("revoke", 0, toolsets=other)["revoked"], True)
+        self.assertEqual(len(auth.revoked), 2)
+
+    def test_a_server_that_revokes_nothing(self):
+        auth, upstream = self.servers()
+        auth.changes = {"revocation_endpoint": None}
+        toolsets = self.toolsets(upstream)
+        self.log_in(toolsets)
+        done = self.cli("login", "revoke", "up", toolsets=toolsets, modules=False)
+        self.assertEqual((done.returncode, "it revokes no tokens" in done.stderr), (5, True), done.stderr)
+        done = self.cli("login", "logout", "up", toolsets=toolsets, modules=False)
+        self.assertEqual((done.returncode, "no token was revoked" in done.stdout), (0, True), done.stdout)
+
+    def test_what_the_command_says_to_programs(self):
+        _, upstream = self.servers()
+        argv = hub_command(manifest={"toolsets": self.toolsets(upstream)}, home=self.home, modules=False)
+        process = subprocess.Popen([argv[0], "login", "up", "--json", *argv[1:]], stdout=subprocess.PIPE, text=True, cwd=self.home,
+                                   env=hub_environment(self.home, {}))
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        asked = json.loads(process.stdout.readline())
+        self.assertEqual((asked["toolset"], asked["state"]), ("up", "wanted"))
+        browse(asked["url"])
+        self.assertEqual(json.loads(process.stdout.read()), {"toolset": "up", "principal": "", "state": "logged_in"})
+        self.assertEqual(process.wait(), 0)
 
     def test_entries_that_are_wrong(self):
         _, upstream = self.servers()

@@ -206,7 +206,7 @@ hub_err hub_login_work_end(hub_orchestrator *hub, const char *toolset, const cha
     hub_login_work *work = make(hub, on_work, ctx);
     hub_err err = work != NULL ? find_kept(hub, toolset, owner, &work->login, reterr) : HUB_ENOMEM;
     if (err == HUB_OK) {
-        err = hub_login_log_out(work->login, on_end, work, &work->wait);
+        err = hub_login_log_out(work->login, false, on_end, work, &work->wait);
     }
     if (err != HUB_OK) {
         return fail_memory(work, err, reterr);

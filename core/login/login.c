@@ -475,6 +475,22 @@ void login_end(hub_login *login, hub_err err, const char *format, ...)
     hub_login_unref(login);
 }
 
+/* What the server has said, and what follows from it. */
+static void note_need(hub_login *login, const hub_login_need *need)
+{
+    hub_login_challenge said;
+    hub_login_challenge_read(need->challenge, &said);
+    bool is_step_up = strcmp(said.error, "insufficient_scope") == 0;
+    if (!login->is_busy || login->challenge.resource_metadata[0] == '\0') {
+        login->challenge = said;
+    }
+    login->wants_user |= need->is_by_user || need->is_again || is_step_up;
+    if (is_step_up && said.scope[0] != '\0') {
+        hub_login_forget_text(&login->wanted_scope);
+        login->wanted_scope = login_dup(said.scope);
+    }
+}
+
 hub_err hub_login_wait_for(hub_login *login, const hub_login_need *need, hub_login_on_end *on_end,
                            void *ctx, hub_login_wait **ret_wait)
 {
@@ -498,18 +514,7 @@ hub_err hub_login_wait_for(hub_login *login, const hub_login_need *need, hub_log
     login->wait_count++;
     *ret_wait = wait;
     if (need != NULL && !is_served(wait) && login->flow.link == NULL) {
-        bool is_step_up = false;
-        hub_login_challenge said;
-        hub_login_challenge_read(need->challenge, &said);
-        if (!login->is_busy || login->challenge.resource_metadata[0] == '\0') {
-            login->challenge = said;
-        }
-        is_step_up = strcmp(said.error, "insufficient_scope") == 0;
-        login->wants_user |= need->is_by_user || need->is_again || is_step_up;
-        if (is_step_up && said.scope[0] != '\0') {
-            hub_login_forget_text(&login->wanted_scope);
-            login->wanted_scope = login_dup(said.scope);
-        }
+        note_need(login, need);
     }
     if (!login->is_busy) {
         login_go_on(login);

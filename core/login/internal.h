@@ -59,7 +59,7 @@ struct hub_login_wait {
     bool is_by_user;
     bool is_logout;
     bool must_revoke; /* … or the login stays */
-    bool is_ending; /* what was being done has failed; who comes now waits for the next attempt */
+    bool is_ending;   /* what was being done has failed; who comes now waits for the next attempt */
 };
 
 /* A user at the browser. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/mapped_uri.h"
 
-#define UI_SCHEME "ui://"
+#define UI_SCHEME    "ui://"
+#define SKILL_SCHEME "skill://"
 
 static const struct {
     hub_str lead;   /* stands in front of the toolset's key, which ends at a slash */
@@ -9,6 +10,8 @@ static const struct {
 } FORMS[] = {
     {{.ptr = UI_SCHEME "patchbay.", .len = sizeof UI_SCHEME "patchbay." - 1},
      {.ptr = UI_SCHEME, .len = sizeof UI_SCHEME - 1}},
+    {{.ptr = SKILL_SCHEME "patchbay.", .len = sizeof SKILL_SCHEME "patchbay." - 1},
+     {.ptr = SKILL_SCHEME, .len = sizeof SKILL_SCHEME - 1}},
     {{.ptr = "patchbay:", .len = 9}, {.ptr = "", .len = 0}},
 };
 

@@ -5,6 +5,8 @@
  *
  *     patchbay:TOOLSET/URI            e.g. patchbay:git/file:///README.md
  *     ui://patchbay.TOOLSET/REST      of ui://REST: MCP Apps know their resources by that scheme
+ *     skill://patchbay.TOOLSET/PATH   of skill://PATH: a prefix of the path, as Skills have it, so that
+ *                                     references within a skill lead where they did
  *
  * Pure functions, any thread.
  */

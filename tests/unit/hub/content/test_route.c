@@ -45,6 +45,7 @@ static void test_forms(void **state)
         {"file:///d/f", "patchbay:a/file:///d/f"},
         {"ui://app/page?q", "ui://patchbay.a/app/page?q"},
         {"ui://", "ui://patchbay.a/"},
+        {"skill://acme/refunds/SKILL.md", "skill://patchbay.a/acme/refunds/SKILL.md"},
         {"ui:app", "patchbay:a/ui:app"},
         {"patchbay:b/x:1", "patchbay:a/patchbay:b/x:1"},
         {"ui://patchbay.b/app", "ui://patchbay.a/patchbay.b/app"},

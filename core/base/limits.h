@@ -103,6 +103,10 @@
 #define HUB_LIMIT_FAN_OUT       16
 #define HUB_LIMIT_FAN_OUT_BYTES (4u * 1024 * 1024)
 
+/* Pages of one server's skills that the hub asks for, and the entries of all servers together. */
+#define HUB_LIMIT_SKILL_PAGES  64
+#define HUB_LIMIT_SKILLS_BYTES (4u * 1024 * 1024)
+
 /* Definitions of tools that one document over HTTP is made of (openapi.json). */
 #define HUB_LIMIT_WEB_TOOLS_BYTES (32u * 1024 * 1024)
 

@@ -2,6 +2,7 @@
 """Check messages that a server wrote against the official JSON schema of a protocol revision."""
 
 import json
+import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,6 +15,7 @@ HAS_BATCHES = ("2025-03-26",)
 FOLDER = Path(__file__).resolve().parent.parent / "schemas"
 
 # What a successful answer to a method is called in the schemas.
+SKILLS = ("skills/list", "skills/get", "resources/directory/read")  # of the extension io.modelcontextprotocol/skills
 RESULTS = {
     "initialize": "InitializeResult",
     "server/discover": "DiscoverResult",
@@ -118,6 +120,28 @@ def _task_problems(method, result):
     return found
 
 
+def _is_skill(entry):
+    files = entry.get("resources")
+    is_complete = files == "dynamic" or (
+        isinstance(files, list)
+        and any(f["uri"] == entry["uri"] for f in files)
+        and all(isinstance(f["size"], int) and re.fullmatch("sha256:[0-9a-f]{64}", f["digest"]) for f in files)
+    )
+    name, said = entry["uri"].split("/")[-2], entry["frontmatter"]
+    return is_complete and entry["uri"].endswith("/SKILL.md") and name == said["name"] and "description" in said
+
+
+def _skill_problems(method, result, legacy):
+    """By the text of the extension: it has no JSON Schema."""
+    found = [] if legacy or result.get("resultType") == "complete" else [f"no resultType of {method}"]
+    if method == "resources/directory/read":
+        good = all("uri" in r and "name" in r for r in result["resources"])
+    else:
+        good = legacy or (result.get("ttlMs", -1) >= 0 and result.get("cacheScope") in ("public", "private"))
+        good = good and all(map(_is_skill, result["skills"] if method == "skills/list" else [result["skill"]]))
+    return found if good else found + [f"not a result of {method}"]
+
+
 def problems(revision, message, method=None):
     """Everything that is wrong with one message of a server. `method` is what a response answers."""
     legacy = revision != MODERN
@@ -152,6 +176,8 @@ def problems(revision, message, method=None):
         return found + _task_problems(method, result)
     if (method or "").startswith("patchbay/"):
         return found  # the hub's own
+    if method in SKILLS:
+        return found + _skill_problems(method, result, legacy)
     if definition is None:
         return found + [f"a result for {method}, which has none"]
     if legacy and method == "tools/call" and isinstance(result, dict) and "task" in result:

@@ -113,6 +113,13 @@ static hub_kind kind_of_completion(const hub_message *message)
     return hub_json_string_is(type, HUB_STR("ref/prompt")) ? HUB_KIND_PROMPT : HUB_KIND_TEMPLATE;
 }
 
+/* A skill is judged by the URI of what describes it, as a file of it is by its own. */
+static bool is_of_resource(hub_str method)
+{
+    return hub_str_is(method, "resources/read") || hub_str_is(method, "skills/get") ||
+           hub_str_is(method, "resources/directory/read");
+}
+
 static void note_kind(hub_call *call, const hub_message *message, call_access *own)
 {
     if (hub_call_is_of_tool(call)) {
@@ -120,10 +127,10 @@ static void note_kind(hub_call *call, const hub_message *message, call_access *o
         return;
     }
     own->is_completion = hub_str_is(message->method, "completion/complete");
-    own->kind = hub_str_is(message->method, "resources/read") ? HUB_KIND_RESOURCE
-                : hub_str_is(message->method, "prompts/get")  ? HUB_KIND_PROMPT
-                : own->is_completion                          ? kind_of_completion(message)
-                                                              : HUB_KINDS;
+    own->kind = is_of_resource(message->method)              ? HUB_KIND_RESOURCE
+                : hub_str_is(message->method, "prompts/get") ? HUB_KIND_PROMPT
+                : own->is_completion                         ? kind_of_completion(message)
+                                                             : HUB_KINDS;
 }
 
 /* What a completion says of the arguments that are to be: those that are complete, and the one that

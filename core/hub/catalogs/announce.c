@@ -16,7 +16,9 @@ typedef struct totals {
     bool runs_tasks;
     bool cancels_tasks;
     bool extends_tasks;
-    hub_buf extensions; /* members of the object, but for tasks */
+    bool has_skills;
+    bool reads_directories;
+    hub_buf extensions; /* members of the object, but for tasks and skills */
 } totals;
 
 /* Whether one of the first `count` sources has that extension. */
@@ -36,8 +38,8 @@ static bool has_extension(const hub_source *const *sources, size_t count, hub_st
     return false;
 }
 
-/* Those with methods that the hub does not pass on, or that it answers for itself. */
-static bool is_not_handed_on(hub_str raw_key)
+/* Those with methods that the hub answers for itself, or gathers: it says itself what it has. */
+static bool is_the_hubs(hub_str raw_key)
 {
     return hub_json_string_is(raw_key, HUB_STR(HUB_EXTENSION_TASKS)) ||
            hub_json_string_is(raw_key, HUB_STR(HUB_EXTENSION_SKILLS));
@@ -50,7 +52,7 @@ static void add_extensions(totals *sum, const hub_source *const *sources, size_t
     hub_str value;
     hub_json_iter it = hub_json_iterate(hub_toolset_capabilities(toolset)->extensions);
     while (hub_json_next(&it, &key, &value)) {
-        if (!is_not_handed_on(key) && !has_extension(sources, at, key)) {
+        if (!is_the_hubs(key) && !has_extension(sources, at, key)) {
             hub_json_add_comma(&sum->extensions);
             hub_buf_add(&sum->extensions, key);
             hub_buf_add_char(&sum->extensions, ':');
@@ -66,6 +68,24 @@ static bool says_something(const hub_exposure *exposure)
     return own != NULL && hub_catalog_find(own, HUB_STR("equip-toolset")) != NULL;
 }
 
+static void add_toolset(totals *sum, const hub_toolset *toolset)
+{
+    const hub_capabilities *can = hub_toolset_capabilities(toolset);
+    bool is_open = hub_discovery_is_unknown(toolset);
+    sum->resources |= is_open || can->has_skills ||
+                      hub_toolset_list(toolset, HUB_KIND_RESOURCE) != NULL ||
+                      hub_toolset_list(toolset, HUB_KIND_TEMPLATE) != NULL;
+    sum->prompts |= is_open || hub_toolset_list(toolset, HUB_KIND_PROMPT) != NULL;
+    sum->subscribes |= is_open || can->subscribes;
+    sum->completes |= is_open || can->completes;
+    sum->logs |= is_open || can->logs;
+    sum->runs_tasks |= is_open || can->runs_tasks;
+    sum->cancels_tasks |= is_open || can->cancels_tasks;
+    sum->extends_tasks |= is_open || can->extends_tasks;
+    sum->has_skills |= can->has_skills;
+    sum->reads_directories |= can->has_skills && can->reads_directories;
+}
+
 static totals add_up(const hub_exposure *exposure)
 {
     totals sum = {.logs = says_something(exposure)};
@@ -73,19 +93,7 @@ static totals add_up(const hub_exposure *exposure)
     const hub_source *const *sources = hub_exposure_sources(exposure, &count);
     hub_buf_init(&sum.extensions, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     for (size_t i = 0; i < count; i++) {
-        const hub_toolset *toolset = sources[i]->owner;
-        const hub_capabilities *can = hub_toolset_capabilities(toolset);
-        bool is_open = hub_discovery_is_unknown(toolset);
-        sum.resources = sum.resources || is_open ||
-                        hub_toolset_list(toolset, HUB_KIND_RESOURCE) != NULL ||
-                        hub_toolset_list(toolset, HUB_KIND_TEMPLATE) != NULL;
-        sum.prompts = sum.prompts || is_open || hub_toolset_list(toolset, HUB_KIND_PROMPT) != NULL;
-        sum.subscribes = sum.subscribes || is_open || can->subscribes;
-        sum.completes = sum.completes || is_open || can->completes;
-        sum.logs = sum.logs || is_open || can->logs;
-        sum.runs_tasks = sum.runs_tasks || is_open || can->runs_tasks;
-        sum.cancels_tasks = sum.cancels_tasks || is_open || can->cancels_tasks;
-        sum.extends_tasks = sum.extends_tasks || is_open || can->extends_tasks;
+        add_toolset(&sum, sources[i]->owner);
         add_extensions(&sum, sources, i);
     }
     return sum;
@@ -100,6 +108,16 @@ static void add_tasks(totals *sum, hub_revision revision, hub_buf *out)
     } else if (revision == HUB_REVISION_2025_11_25 && sum->runs_tasks) {
         hub_buf_printf(out, ",\"tasks\":{%s\"requests\":{\"tools\":{\"call\":{}}}}",
                        sum->cancels_tasks ? "\"cancel\":{}," : "");
+    }
+}
+
+/* spec: MCP extension Skills (SEP-2640), Capability Negotiation */
+static void add_skills(totals *sum)
+{
+    if (sum->has_skills) {
+        hub_json_add_comma(&sum->extensions);
+        hub_buf_printf(&sum->extensions, "\"%s\":{%s}", HUB_EXTENSION_SKILLS,
+                       sum->reads_directories ? "\"directoryRead\":true" : "");
     }
 }
 
@@ -137,6 +155,7 @@ hub_announced hub_capabilities_announce(const hub_exposure *exposure, hub_revisi
         hub_buf_add(out, HUB_STR(",\"logging\":{}"));
     }
     add_tasks(&sum, revision, out);
+    add_skills(&sum);
     if (sum.extensions.len > 0) {
         hub_buf_add(out, HUB_STR(",\"extensions\":{"));
         hub_buf_add(out, hub_buf_str(&sum.extensions));

@@ -24,6 +24,7 @@ hub_err hub_capabilities_read(hub_str json, hub_capabilities *ret_capabilities)
     hub_str tasks = hub_json_get(all, HUB_STR("tasks"));
     hub_str requests = hub_json_get(tasks, HUB_STR("requests"));
     hub_str tools = hub_json_get(requests, HUB_STR("tools"));
+    hub_str skills = hub_json_get(extensions, HUB_STR(HUB_EXTENSION_SKILLS));
     *ret_capabilities = (hub_capabilities){
         .json = copy,
         .extensions = is_object(extensions) ? extensions : HUB_STR_EMPTY,
@@ -34,6 +35,9 @@ hub_err hub_capabilities_read(hub_str json, hub_capabilities *ret_capabilities)
         .runs_tasks = is_object(hub_json_get(tools, HUB_STR("call"))),
         .cancels_tasks = is_object(hub_json_get(tasks, HUB_STR("cancel"))),
         .extends_tasks = is_object(hub_json_get(extensions, HUB_STR(HUB_EXTENSION_TASKS))),
+        .has_skills = is_object(skills),
+        .reads_directories =
+            hub_json_type_of(hub_json_get(skills, HUB_STR("directoryRead"))) == HUB_JSON_TRUE,
     };
     return HUB_OK;
 }

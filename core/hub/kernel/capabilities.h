@@ -17,9 +17,11 @@ typedef struct hub_capabilities {
     bool subscribes;    /* tells of changed resources */
     bool completes;
     bool logs;
-    bool runs_tasks;    /* a legacy server: calls of its tools may be tasks … */
-    bool cancels_tasks; /* … which can be cancelled */
-    bool extends_tasks; /* a modern one: the extension for tasks */
+    bool runs_tasks;        /* a legacy server: calls of its tools may be tasks … */
+    bool cancels_tasks;     /* … which can be cancelled */
+    bool extends_tasks;     /* a modern one: the extension for tasks */
+    bool has_skills;        /* the extension for skills … */
+    bool reads_directories; /* … with resources/directory/read */
 } hub_capabilities;
 
 /* Read an object in the form of MCP's ServerCapabilities (checked JSON).

@@ -28,6 +28,7 @@
 #include "hub/router/listing.h"
 #include "hub/router/meta_tools.h"
 #include "hub/router/through.h"
+#include "hub/skills/skills.h"
 #include "hub/tasks/tasks.h"
 
 enum {
@@ -79,7 +80,7 @@ static void handle_templates_list(const hub_request *request)
 
 static void handle_resources_read(const hub_request *request)
 {
-    if (!hub_results_read(request)) {
+    if (!hub_results_read(request) && !hub_skills_read(request)) {
         hub_content_read(request);
     }
 }
@@ -308,6 +309,9 @@ static const method_row METHODS[] = {
     {METHOD("prompts/list"), BOTH, handle_prompts_list, true},
     {METHOD("prompts/get"), BOTH, hub_content_get_prompt, false},
     {METHOD("completion/complete"), BOTH, hub_content_complete, false},
+    {METHOD("skills/list"), BOTH, hub_skills_list, true},
+    {METHOD("skills/get"), BOTH, hub_skills_get, false},
+    {METHOD("resources/directory/read"), BOTH, hub_skills_read_directory, false},
     {METHOD("tasks/get"), NEWEST_LEGACY | MODERN, hub_tasks_forward, false},
     {METHOD("tasks/cancel"), NEWEST_LEGACY | MODERN, hub_tasks_forward, false},
     {METHOD("tasks/result"), NEWEST_LEGACY, hub_tasks_forward, false},

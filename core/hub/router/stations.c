@@ -34,6 +34,7 @@
 #include "hub/results/results.h"
 #include "hub/saved/saved.h"
 #include "hub/search/finder.h"
+#include "hub/skills/skills.h"
 #include "hub/tasks/tasks.h"
 
 /* In the order in which a call passes them on its way to a module; its outcome passes them in the
@@ -70,6 +71,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_REMEMBER_STATION, /* … and what of it the next start finds */
     &HUB_SAVED_STATION,    /* … and what was equipped, by name */
     &HUB_FANOUT_STATION,   /* which calls a call has made */
+    &HUB_SKILLS_STATION,   /* which lists a list is made of, whose URIs an answer has */
     &HUB_FINDER_STATION,   /* which tools there are to be found */
     &HUB_PINS_STATION,     /* what is not as somebody has approved it */
     &HUB_NOTICES_STATION,  /* what clients are told unasked */

@@ -101,18 +101,17 @@ class Apps(HubTest):
         said = json.loads(line)["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"]
         self.assertEqual(said["extensions"], DECLARED["extensions"])
 
-
-class Others(HubTest):
-    def test_what_the_hub_has_no_methods_for_is_not_announced(self):
-        said = {"tools": {}, "extensions": {"io.modelcontextprotocol/skills": {}, "example.com/x": {"a": 1.0}}}
-        server = self.recorder()
-        toolsets = {"up": server.toolset("--capabilities", json.dumps(said))}
-        client = self.modern(manifest={"toolsets": toolsets})
-        client.names()
-        found = client.request("server/discover").result["capabilities"]["extensions"]
-        self.assertEqual(found["example.com/x"], {"a": 1.0})
-        self.assertNotIn("io.modelcontextprotocol/skills", found)
-        self.assertEqual(client.request("skills/list").code, -32601)
+    def test_a_server_of_a_legacy_revision_never_hears_of_it(self):
+        """It is told once, at the handshake, whoever causes it to start; and then calls say nothing of clients."""
+        for make in (self.legacy, self.modern):
+            for declared in (DECLARED, {}):
+                with self.subTest(f"{make.__name__} {declared}"):
+                    client = make(manifest=self.start(era="legacy"), capabilities=declared)
+                    client.names()
+                    client.send_call("one__show")
+                    self.servers["one"].wait_calls(1)
+                    for line in self.servers["one"].lines():
+                        self.assertNotIn(UI, line)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded into a hub, counts what it allocates: calls of malloc, calloc, realloc and the aligned
+ * Preloaded into a hub, counts what it allocates (S2.5): calls of malloc, calloc, realloc and the aligned
  * ones that take memory, in all threads. The count lies in the file that BENCH_ALLOCATIONS names,
  * as one uint64_t, and can be read at any time. Other programs that inherit the variables are not
  * counted: only the one whose name is "patchbay".

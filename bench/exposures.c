@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What exposures of one base cost, with 10,000 tools of 1 KB in one toolset:
+ * What exposures of one base cost (S2.14), with 10,000 tools of 1 KB in one toolset:
  *
  *   build/release/bench/exposures
  *

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every id that a test cites (S1.20, U13) is explained in tests/REQUIREMENTS.md, once; and every test that
-tests/FINDINGS.md names exists.
+"""Every id that a test cites (S1.20, U13) is explained in tests/REQUIREMENTS.md, once; every test that
+tests/FINDINGS.md names exists; and docs/REQUIREMENTS.md has a row for each item of S2 and S3, which says why it does
+not apply, or names tests that cite it.
 
 The last line is "N passed, N failed".
 """
@@ -13,6 +14,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 LIST = HERE / "REQUIREMENTS.md"
+TOOLSETS = HERE.parent / "docs" / "REQUIREMENTS.md"
+ITEMS = {2: 45, 3: 94}
 FINDINGS = HERE / "FINDINGS.md"
 CITED = re.compile(r"(?<![-\w])(S[1-9]\.\d+|[ACDGHLPRSUWX]\d\d)(?![\w.]*\w)")
 ENDINGS = {".py", ".c", ".h", ".mjs"}
@@ -57,6 +60,32 @@ def missing():
             yield f"tests/FINDINGS.md: {name}: tests/{path} has no {test}"
 
 
+def cited_by(path):
+    """The items of S2 and S3 that a file cites; S3.26-S3.29, or S3.26 to S3.29, are four."""
+    found = set()
+    for group, first, last in re.findall(r"S([23])\.(\d+)(?:(?:-| to )S[23]\.(\d+))?", path.read_text(encoding="utf-8")):
+        found |= {f"S{group}.{number}" for number in range(int(first), int(last or first) + 1)}
+    return found
+
+
+def unshown():
+    """What docs/REQUIREMENTS.md says that is not so."""
+    rows = dict(re.findall(r"^\| (S[23]\.\d+) \|.*\| ([^|]+) \|$", TOOLSETS.read_text(encoding="utf-8"), re.MULTILINE))
+    files = {}
+    for folder in (HERE, HERE.parent / "bench"):
+        files |= {path.name: path for path in sorted(folder.rglob("*")) if not {"node_modules", "build"} & set(path.parts)}
+    for name in (f"S{group}.{number}" for group, count in ITEMS.items() for number in range(1, count + 1)):
+        says = rows.get(name, "")
+        if "as S" in says:
+            says = rows.get(re.search(r"as (S[23]\.\d+)", says)[1], "")
+        named = [text.rsplit("/", 1)[-1] for text in re.findall(r"`([^`]+\.(?:py|c|mjs))`", says)]
+        if not says or not (named or "N/A" in says):
+            yield f"docs/REQUIREMENTS.md: {name} names no test, and no reason"
+        for test in named if "N/A" not in says else ():
+            if test not in files or name not in cited_by(files[test]):
+                yield f"docs/REQUIREMENTS.md: {name}: {test} does not cite it"
+
+
 def main():
     explained = Counter(re.findall(r"^\| ([A-Z][\d.]+) \| \S", LIST.read_text(encoding="utf-8"), re.MULTILINE))
     places = cited()
@@ -64,7 +93,7 @@ def main():
                 for name, place in sorted(places.items()) if name not in explained]
     problems += [f"tests/REQUIREMENTS.md: {name} is explained {count} times"
                  for name, count in explained.items() if count > 1]
-    problems += missing()
+    problems += [*missing(), *unshown()]
     if not places:
         problems.append("no test cites anything: the pattern of tests/check_ids.py fits nothing")
     print("\n".join(problems) + "\n" if problems else "", end="")

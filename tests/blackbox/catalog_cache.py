@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Catalogs that are remembered on disk, and discovery (S3.66-S3.68, S4.59-S4.65; RELIABILITY U07, U08, D08)."""
+"""Catalogs that are remembered on disk, and discovery (S3.3, S3.66-S3.68, S3.91, S4.59-S4.65; RELIABILITY U07, U08, D08)."""
 
 import json
 import stat

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line beside serving: list, call, check, module inspect, version, help, exit codes."""
+"""The command line beside serving: list, call, check, module inspect, version, help, exit codes (S2.31)."""
 
 import contextlib
 import json

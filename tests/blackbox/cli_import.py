@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers taken over from other programs (import), and the hub written into their files (connect)."""
+"""Servers taken over from other programs (import), and the hub written into their files (connect; S3.8)."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad configuration gets a clear answer: file, line, key, reason, and what was probably meant (C01-C06)."""
+"""Bad configuration gets a clear answer: file, line, key, reason, and what was probably meant (C01-C06, S2.31, S2.32)."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Definitions that no revision allows: left out by name, with the reason, at no cost to their neighbours."""
+"""Definitions that no revision allows: left out by name, with the reason, at no cost to their neighbours (S3.78)."""
 
 import json
 

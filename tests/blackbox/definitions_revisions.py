@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each client is listed what its revision allows (ARCHITECTURE.md, "Sections and masks"): definitions that some
 revision refuses cost no client of that revision its list, and their neighbours nothing. Every list is held against the
-schema of the negotiated revision by the harness."""
+schema of the negotiated revision by the harness (S3.78)."""
 
 import json
 import sys

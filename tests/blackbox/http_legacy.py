@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streamable HTTP of the handshake revisions (2025-11-25, 2025-06-18 and 2025-03-26, basic/transports): sessions,
-their streams, coming back for what was missed, and batches."""
+their streams, coming back for what was missed, and batches (S3.2)."""
 
 import json
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streamable HTTP of 2026-07-28 (basic/transports/streamable-http): one POST, one answer, as JSON or as a stream;
-headers that repeat the body; what hanging up means."""
+headers that repeat the body; what hanging up means (S3.2, S3.87)."""
 
 import base64
 import json

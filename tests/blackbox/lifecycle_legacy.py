@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The handshake of the four legacy revisions (MCP 2025-11-25 basic/lifecycle and its predecessors)."""
+"""The handshake of the four legacy revisions (MCP 2025-11-25 basic/lifecycle and its predecessors; S3.2, S3.87)."""
 
 from mcp import (
     INVALID_PARAMS,

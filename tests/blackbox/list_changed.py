@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""notifications/tools/list_changed: when, how often, to whom (S1.20-S1.22, S3.52-S3.76, U13)."""
+"""notifications/tools/list_changed: when, how often, to whom (S1.20-S1.22, S3.4, S3.52-S3.76, U13)."""
 
 import json
 import time

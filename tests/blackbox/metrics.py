@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""/metrics: who may read it, what it counts, and that Prometheus reads it."""
+"""/metrics: who may read it, what it counts, and that Prometheus reads it (S3.22)."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a manifest has done with every call: log, time, and results that are too large (S5.4)."""
+"""What a manifest has done with every call: log, time, and results that are too large (S3.20, S5.4)."""
 
 from mcp import HubTest, fixture, main
 

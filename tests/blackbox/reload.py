@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Hot reload (S5.8, S5.9, S5.11, S5.45; RELIABILITY.md C02, C03, H16, A12): by SIGHUP and by a file that changes; what
+"""Hot reload (S3.23, S5.8, S5.9, S5.11, S5.45; RELIABILITY.md C02, C03, H16, A12): by SIGHUP and by a file that changes; what
 is applied, what is left alone, and that a bad file changes nothing."""
 
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Three hubs behind haproxy, round robin, with one store and the same keys (issue 22; docs/SCALE.md): clients of 2026-07-28
+"""Three hubs behind haproxy, round robin, with one store and the same keys (docs/SCALE.md): clients of 2026-07-28
 see one hub, without stickiness; a session of a handshake client stays at the hub that made it."""
 
 import secrets

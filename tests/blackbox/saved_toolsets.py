@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Saved toolsets: built of tools of any servers, equipped instead of what is enabled, kept in the store (S3.10, S3.26-S3.31,
+"""Saved toolsets: built of tools of any servers, equipped instead of what is enabled, kept in the store (S3.4, S3.10, S3.26-S3.31,
 S3.46-S3.58, S3.66-S3.73, S3.80-S3.93, S2.42)."""
 
 import json
@@ -429,7 +429,7 @@ class Discovery(Saved):
         self.assertEqual(ids, sorted(ids))
         self.assertEqual(len(ids), 7)
 
-    def test_the_group_is_small(self):  # issue 16: at most 3 KB
+    def test_the_group_is_small(self):  # S3.80
         client = self.client("--startup", "dynamic")
         listed = client.request("tools/list").result["tools"]
         self.assertLessEqual(len(json.dumps(listed, separators=(",", ":"))), 3 * 1024)

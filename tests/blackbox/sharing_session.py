@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sharing: session`: each client session has an instance of its own, and nobody else's reaches it."""
+"""`sharing: session`: each client session has an instance of its own, and nobody else's reaches it (S3.13)."""
 
 import json
 

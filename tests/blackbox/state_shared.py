@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A store that several hubs share, in a server of the distribution: `state: valkey://…` (issue 22; docs/SCALE.md)."""
+"""A store that several hubs share, in a server of the distribution: `state: valkey://…` (docs/SCALE.md)."""
 
 import json
 import secrets

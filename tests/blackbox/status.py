@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`patchbay status` and /readyz (S1.14, S1.40; RELIABILITY.md U07, C02)."""
+"""`patchbay status` and /readyz (S1.14, S1.40, S3.22; RELIABILITY.md U07, C02)."""
 
 import contextlib
 import json

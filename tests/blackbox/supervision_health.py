@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a server lives, and whether anybody needs it: health_interval and idle_timeout. (RELIABILITY.md U05, U06, U29.)
+"""Whether a server lives, and whether anybody needs it: health_interval and idle_timeout. (S3.91; RELIABILITY.md U05, U06, U29.)
 
 How much time has passed is told by another server of the same hub, which counts what it is asked."""
 

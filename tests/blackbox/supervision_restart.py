@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers that fail, again and again: when they are started again, and what those who need them are told meanwhile
-(RELIABILITY.md U01, U08, U09)."""
+(S3.91; RELIABILITY.md U01, U08, U09)."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Upstreams over HTTP: both eras, sessions, streams and their resumption, HTTP+SSE, and evil ones.
+"""Upstreams over HTTP: both eras, sessions, streams and their resumption, HTTP+SSE, and evil ones (S3.13).
 
 MCP 2026-07-28 basic/transports/streamable-http; 2025-11-25 and 2024-11-05 basic/transports.
 """

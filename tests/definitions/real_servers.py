@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whether definitions of real servers pass byte by byte, as they are and with one override.
+"""Whether definitions of real servers pass byte by byte, as they are and with one override (S3.62-S3.64).
 
     PATCHBAY_BIN=build/release/core/patchbay tests/definitions/real_servers.py TOOLS.json [COUNT]
 

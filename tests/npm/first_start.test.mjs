@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first minute: five servers that npx and uvx have to download, from caches that are empty. `list tools` shows the
-// tools of all, `check --connect` reaches all, both end with 0.
+// tools of all, `check --connect` reaches all, both end with 0 (S3.8).
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';

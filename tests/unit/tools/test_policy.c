@@ -269,7 +269,7 @@ static void test_pure(void **state)
 
 /* ---- policies -------------------------------------------------------------------------------- */
 
-/* S2.15, S2.19, S2.43: no rules expose every tool but no tool; a policy denies what passed. */
+/* S2.15, S2.16, S2.19, S2.43: no rules expose every tool but no tool; a policy denies what passed. */
 static void test_guardrails(void **state)
 {
     static const struct {

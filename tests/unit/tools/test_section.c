@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What exposures show of sections: order, bytes, what is exposed, pages, size. */
+/* What exposures show of sections: order, bytes, what is exposed, pages, size.
+ * S3.85: names are made once. */
 #include "section_support.h"
 
 /* ---- order and bytes ------------------------------------------------------------------------- */

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Saved toolsets with the official clients, legacy and modern: four tools of three servers are built into one, equipped, and
-// called; another hub, on the same store, has them still (REQUIREMENTS S3.17, S3.54, S3.79).
+// called; another hub, on the same store, has them still; and the tools of a server that is stopped come by themselves when it is
+// started (REQUIREMENTS S3.1, S3.17, S3.54, S3.67, S3.68, S3.79).
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { join } from 'node:path';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, renameSync, writeFileSync } from 'node:fs';
 
 import { Client as ModernClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 
 import { HUB, PATIENT, PLUGINS, isOwnRace, makeFolder, servers, within } from './support.mjs';
 
@@ -19,16 +21,20 @@ const SHOWN = ['everything__echo', 'everything__get-sum', 'files__read_text_file
 const OWN = /-toolsets?$|^discover-all-tools$/;
 
 /** A hub of its own, whose store is in the folder; nothing is enabled. */
-function hub(folder) {
+function hub(folder, toolsets = servers(folder), more = {}) {
     const manifest = join(folder, 'patchbay.json');
     writeFileSync(manifest, JSON.stringify({
         hub: { meta_tools: ['saved'], startup: 'dynamic' },
-        toolsets: servers(folder),
+        toolsets,
+        ...more,
         state: join(folder, 'state.db'),
         limits: PATIENT,
     }));
     return { command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS], stderr: 'ignore' };
 }
+
+/** What each client is told by when the list has changed. */
+const TOLD = { legacy: ToolListChangedNotificationSchema, modern: 'notifications/tools/list_changed' };
 
 const CLIENTS = {
     legacy: (server) => [new LegacyClient({ name: 'interoperability', version: '1' }), new LegacyTransport(server)],
@@ -84,6 +90,39 @@ for (const [era, make] of Object.entries(CLIENTS)) {
             assert.deepEqual(echo.content, [{ type: 'text', text: 'Echo: é' }]);
             await client.close();
             assert.deepEqual(errors, [], 'the client saw nothing that it did not understand');
+        });
+
+        test('one server is stopped, and comes back with its tools', async () => {
+            const down = makeFolder();
+            const command = join(down, 'everything');
+            const { everything } = servers(down);
+            const start = () => {
+                const quoted = [everything.command, ...everything.args].map((word) => `'${word}'`).join(' ');
+                writeFileSync(`${command}.new`, `#!/bin/sh\nexec ${quoted}\n`);
+                chmodSync(`${command}.new`, 0o700);
+                renameSync(`${command}.new`, command);
+            };
+            const [client, transport] = make(hub(down, {
+                ...servers(down),
+                everything: { command, restart_delay: '50ms', restart_delay_max: '200ms' },
+            }, { saved_toolsets: { both: { tools: TOOLS } } }));
+            client.onerror = (error) => isOwnRace(error) || errors.push(error);
+            await within(client.connect(transport), 'the connection');
+            const equipped = await ask(client, 'equip-toolset', { name: 'both' });
+            assert.deepEqual(equipped.tools.sort(), SHOWN.filter((name) => !name.startsWith('everything')));
+            assert.match(equipped.warnings.join(), /server "everything" is unavailable, skipping tools: echo,get-sum/);
+            const came = within(new Promise((resolve, reject) => {
+                const look = async () => ((await own(client)).sort().join() === SHOWN.join() ? resolve() : undefined);
+                client.setNotificationHandler(TOLD[era], () => look().catch(reject));
+            }), 'the list with the tools of the server that is back');
+            if (era === 'modern') {
+                await within(client.listen({ toolsListChanged: true }), 'the acknowledgement');
+            }
+            start();
+            await came;
+            const echo = await client.callTool({ name: 'everything__echo', arguments: { message: 'back' } });
+            assert.deepEqual(echo.content, [{ type: 'text', text: 'Echo: back' }]);
+            await client.close();
         });
     });
 }

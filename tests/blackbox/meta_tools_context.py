@@ -22,9 +22,12 @@ def size(value):
 
 class Cost(HubTest):
     def test_definitions(self):
-        client = self.modern(toolsets={"alpha": fixture("one")})
-        own = [d for d in client.tools() if d["name"] in META_TOOLS]
-        self.assertLessEqual(size(own), 2200)
+        for group, most in (("toolsets", 2200), ("saved", 3000), ("search", 2000), ("fanout", 600)):
+            with self.subTest(group):
+                client = self.modern(manifest={"hub": {"meta_tools": [group]}, "toolsets": {"alpha": fixture("one")}})
+                own = [d for d in client.tools() if "__" not in d["name"]]
+                self.assertLessEqual(size(own), most)
+                self.assertGreater(len(own), 0)
 
     def test_five_ordinary_servers(self):
         toolsets = {key: fixture(*(f"tool_{n}" for n in range(12)), description=text) for key, text in ORDINARY.items()}

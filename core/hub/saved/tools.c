@@ -393,22 +393,16 @@ static void delete_saved(hub_call *call, const hub_way *way)
     OBJECT "\"properties\":{" PAGE_ACCEPTED ",\"refs\":{\"type\":[\"boolean\",\"null\"]}}}"
 #define NAME_SHOWN    OBJECT "\"required\":[\"name\"],\"properties\":{\"name\":{\"type\":\"string\"}}}"
 #define NOTHING_SHOWN OBJECT "\"properties\":{}}"
-#define BUILD_SHOWN                                                                                                                                                        \
-    OBJECT                                                                                                                                                                 \
-    "\"properties\":{" TEXT("name", "2 to 50 of a-z, 0-9, -") "," TEXT("description", "") "," TEXTS("tools", "Ids, as discover-all-tools shows them; 1 to 100") "," TEXTS( \
-        "match",                                                                                                                                                           \
-        "Or patterns over ids, as git:*") "," TEXT("from",                                                                                                                 \
-                                                   "Or a saved toolset, which match "                                                                                      \
-                                                   "filters") "," FLAG("replace",                                                                                          \
-                                                                       "Also one of that "                                                                                 \
-                                                                       "name") "," FLAG("auto"                                                                             \
-                                                                                        "Equi"                                                                             \
-                                                                                        "p",                                                                               \
-                                                                                        "Equi"                                                                             \
-                                                                                        "p "                                                                               \
-                                                                                        "it, "                                                                             \
-                                                                                        "too") "," FLAG("share",                                                           \
-                                                                                                        "For all; needs scope admin") "}}"
+#define BUILD_TOOLS   TEXTS("tools", "Ids, as discover-all-tools shows them; 1 to 100")
+#define BUILD_MATCH   TEXTS("match", "Or patterns over ids, as git:*")
+#define BUILD_FROM    TEXT("from", "Or a saved toolset, which match filters")
+#define BUILD_REPLACE FLAG("replace", "Also one of that name")
+#define BUILD_EQUIP   FLAG("autoEquip", "Equip it, too")
+#define BUILD_SHARE   FLAG("share", "For all; needs scope admin")
+#define BUILD_NAME    TEXT("name", "2 to 50 of a-z, 0-9, -") ",\"description\":{\"type\":\"string\"}"
+#define BUILD_SHOWN                                                                                \
+    OBJECT "\"properties\":{" BUILD_NAME "," BUILD_TOOLS "," BUILD_MATCH "," BUILD_FROM            \
+           "," BUILD_REPLACE "," BUILD_EQUIP "," BUILD_SHARE "}}"
 #define BUILD_ACCEPTED                                                                             \
     OBJECT "\"properties\":{\"name\":{\"type\":[\"string\",\"null\"]},"                            \
            "\"description\":{\"type\":[\"string\",\"null\"]},"                                     \
@@ -423,8 +417,7 @@ static void delete_saved(hub_call *call, const hub_way *way)
            "\"share\":{\"type\":[\"boolean\",\"null\"]}}}"
 
 const hub_meta_tool HUB_SAVED_TOOLS[] = {
-    {"discover-all-tools", false,
-     "Lists every tool of all servers, enabled or not, for building toolsets.", DISCOVER_SHOWN,
+    {"discover-all-tools", false, "Lists the tools of all servers, enabled or not.", DISCOVER_SHOWN,
      DISCOVER_ACCEPTED, ANNOTATIONS_READ, .change = saved_discover},
     {"build-toolset", false, "Saves a selection of tools of any servers under a name.", BUILD_SHOWN,
      BUILD_ACCEPTED, ANNOTATIONS_ADD, .change = saved_build},
@@ -435,9 +428,7 @@ const hub_meta_tool HUB_SAVED_TOOLS[] = {
      NULL, ANNOTATIONS_ADD, .change = equip},
     {"unequip-toolset", false, "Shows the tools of enabled toolsets again.", NOTHING_SHOWN, NULL,
      ANNOTATIONS_ADD, .change = unequip},
-    {"get-active-toolset", false,
-     "Tells which saved toolset is equipped, and which of its tools "
-     "are there.",
+    {"get-active-toolset", false, "Tells what is equipped, and which of its tools are there.",
      LIST_WANTED, LIST_ACCEPTED, ANNOTATIONS_READ, .look = saved_get_active},
     {"delete-toolset", false, "Deletes a saved toolset.", NAME_SHOWN, NULL, ANNOTATIONS_REMOVE,
      .change = delete_saved},

@@ -188,6 +188,15 @@ class Skills(HttpTest):
         for cursor in ("x", 3, {}):
             self.assertEqual(client.request("skills/list", {"cursor": cursor}).code, -32602)
 
+    def test_entries_that_nobody_could_ask_for_are_left_out(self):
+        """A URI has at most 2048 bytes, with the toolset in it."""
+        most = 2048 - len("skill://patchbay.odd//SKILL.md")
+        for more in (0, 1):
+            with self.subTest(more):
+                client = self.modern(toolsets={"odd": self.server("odd", {"git-workflow": GIT}, broken="odd", fill="x" * (most + more))})
+                client.names()
+                self.assertEqual(list(self.listed(client))[1 - more :], ["skill://patchbay.odd/git-workflow/SKILL.md"])
+
     def test_hidden_toolsets_and_rules(self):
         manifest = self.manifest(access={"rules": [{"tools": {"match": ["one:skill://acme/*", "two:*"]}, "then": "deny"}]})
         for era, client in self.clients(manifest):

@@ -13,6 +13,7 @@
 #include "hub/kernel/transport.h"
 #include "hub/kernel/way.h"
 #include "hub/skills/skill_uris.h"
+#include "tools/mapped_uri.h"
 
 #include <ev.h>
 #include <stdio.h>
@@ -90,14 +91,21 @@ static void cut_list(member *m, hub_str why)
     end_list(m);
 }
 
-/* Whether an entry is one that a client can use, and this one may have. */
+/* Whether an entry is one that a client can ask for again, and that this one may have. */
 static bool may_list(const member *m, const hub_toolset *toolset, hub_str entry)
 {
     hub_str raw = hub_json_get(entry, HUB_STR("uri"));
     hub_buf uri;
-    hub_buf_init(&uri, raw.len + 1);
-    bool may = hub_json_type_of(raw) == HUB_JSON_STRING && hub_json_decode(raw, &uri) == HUB_OK &&
-               hub_access_lets_hear(m->of->session, toolset, hub_buf_str(&uri));
+    hub_buf mapped;
+    hub_buf_init(&uri, HUB_LIMIT_URI_BYTES);
+    hub_buf_init(&mapped, HUB_LIMIT_URI_BYTES);
+    bool may = hub_json_type_of(raw) == HUB_JSON_STRING && hub_json_decode(raw, &uri) == HUB_OK;
+    if (may) {
+        hub_mapped_uri_add(hub_str_of(m->toolset), hub_buf_str(&uri), &mapped);
+        may =
+            hub_buf_ok(&mapped) && hub_access_lets_hear(m->of->session, toolset, hub_buf_str(&uri));
+    }
+    hub_buf_fini(&mapped);
     hub_buf_fini(&uri);
     return may;
 }

@@ -16,10 +16,13 @@ PREFIX = "/api/v1"
 OWN, READ, ADMIN = "", "admin:read", "admin"
 SERVER = {"command": sys.executable, "args": ["-IS", str(SUPPORT / "unruly_server.py")]}
 DEAD = {"command": "/nonexistent/server"}
-NAMED = {"key": "a", "id": "a:one"}  # what stands for the parameters of paths
+NAMED = {"key": "a", "id": "a:one", "name": "kept"}  # what stands for the parameters of paths
 ENVELOPE = {META + "protocolVersion": MODERN, META + "clientInfo": {"name": "test", "version": "1"}, META + "clientCapabilities": {}}
 BLOCK = {"type": "tool_use", "id": "t1", "name": "a__one", "input": {}}
-BODIES = {"/call": {"name": "a__one", "arguments": {}}, "/blocks": {"from": "anthropic", "block": BLOCK}}
+KEPT = {"name": "kept", "tools": ["a:one"], "replace": True}
+BODIES = {"/call": {"name": "a__one", "arguments": {}}, "/blocks": {"from": "anthropic", "block": BLOCK}, "/saved": KEPT, "/equipped": {"name": "kept"}}
+# What has to be there, for whom, before a route is asked: (who, or None: the caller), method, path, body.
+BEFORE = {"/saved/{name}": (None, "POST", "/saved", KEPT), "/saved/{name}/diff": (None, "POST", "/saved", KEPT), "/equipped": (None, "POST", "/saved", KEPT)}
 
 
 class Base(HttpTest):
@@ -100,6 +103,9 @@ class Document(Base):
             body = BODIES.get(path, {}) if "requestBody" in operation else None
             may = {OWN: ("own", "read", "admin"), READ: ("read", "admin"), ADMIN: ("admin",)}[operation["x-scope"]]
             for who in ("own", "read", "admin", None):
+                if path in BEFORE and who is not None:
+                    maker, *before = BEFORE[path]
+                    self.assertEqual(self.ask(server, maker or who, *before).status, 200, before)
                 reply = self.ask(server, who, method, concrete, body)
                 where = f"{method} {path} as {who}: {reply.status} {reply.body[:300]}"
                 if who is None:
@@ -275,6 +281,77 @@ class Doing(Base):
 
     def in_flight(self, server):
         return {row["key"]: row["status"]["inFlight"] for row in self.get(server, "/status")["toolsets"]}["a"]
+
+
+class Saved(Base):
+    """Saved toolsets: one code with the hub's own tools, which the profile need not list (S3.26)."""
+
+    TOOLSETS = {"a": fixture("one", "two"), "b": fixture("three")}
+
+    def names(self, server, who="own"):
+        return sorted(one["id"] for one in self.get(server, "/tools", who=who)["tools"])
+
+    def test_build_equip_and_unequip(self):
+        server = self.serve(hub={"meta_tools": False})
+        built = self.do(server, "/saved", {"name": "mine", "tools": ["a:one", "b:three"], "description": "For work"}, who="own")
+        self.assertEqual((built["name"], built["savedTools"]), ("mine", 2))
+        self.assertEqual([one["name"] for one in self.get(server, "/saved", who="own")["toolsets"]], ["mine"])
+        self.assertEqual(self.get(server, "/saved", who="read")["toolsets"], [], "they are their owner's")
+        self.get(server, "/saved/mine", who="read", status=404)
+        shown = self.get(server, "/saved/mine", who="own")
+        self.assertEqual((shown["description"], shown["origin"], shown["owner"]), ("For work", "own", "token:own"))
+        self.assertEqual(shown["tools"], [{"id": "a:one", "state": "same"}, {"id": "b:three", "state": "same"}])
+        self.assertEqual(self.get(server, "/equipped", who="own")["equipped"], None)
+        self.do(server, "/equipped", {"name": "mine"}, who="own", method="PUT")
+        self.assertEqual(self.names(server), ["a:one", "b:three"])
+        self.assertEqual(self.get(server, "/equipped", who="own")["equipped"], "mine")
+        self.assertIsNone(self.get(server, "/equipped", who="admin")["equipped"], "it is the caller's choice")
+        self.assertEqual(self.ask(server, "own", "DELETE", "/equipped").status, 200)
+        self.assertIn("a:two", self.names(server))
+
+    def test_edit_and_compare(self):
+        server = self.serve()
+        self.do(server, "/saved", {"name": "mine", "tools": ["a:one"]}, who="own")
+        self.do(server, "/saved", {"name": "mine", "tools": ["a:two"]}, who="own", status=409)
+        self.do(server, "/saved", {"name": "mine", "tools": ["a:one", "a:two"], "replace": True}, who="own")
+        self.do(server, "/saved", {"name": "other", "tools": ["a:two", "b:three"]}, who="own")
+        nothing = {"added": [], "removed": [], "changed": []}
+        self.assertEqual(self.get(server, "/saved/mine/diff", who="own"), nothing)
+        self.assertEqual(self.get(server, "/saved/mine/diff?other=mine", who="own"), nothing)
+        self.assertEqual(self.get(server, "/saved/mine/diff?other=other", who="own"), {"added": ["b:three"], "removed": ["a:one"], "changed": []})
+        self.get(server, "/saved/mine/diff?other=none", who="own", status=404)
+        self.assertEqual(self.ask(server, "own", "DELETE", "/saved/mine").status, 200)
+        self.assertEqual(self.ask(server, "own", "DELETE", "/saved/mine").status, 409)
+        self.get(server, "/saved/mine/diff?other=other", who="own", status=404)
+
+    def test_what_is_shared_is_admins(self):
+        server = self.serve()
+        shared = {"name": "all", "tools": ["a:one"], "share": True}
+        self.assertSays(self.do(server, "/saved", shared, who="own", status=409)["error"]["message"], "admin")
+        self.do(server, "/saved", shared)
+        self.assertEqual(self.get(server, "/saved/all", who="own")["origin"], "shared")
+        self.assertEqual(self.ask(server, "own", "DELETE", "/saved/all").status, 409)
+        self.assertEqual(self.ask(server, "admin", "DELETE", "/saved/all").status, 200)
+
+    def test_rules_hold(self):
+        """What rules hide is not there; a rule about the hub's own tools counts here, too."""
+        server = self.serve(access={"rules": [{"who": {"scopes": ["admin"]}, "then": "allow"}, {"tools": {"match": ["b:*", "_meta:delete-toolset"]}, "then": "deny"}]})
+        self.do(server, "/saved", {"name": "bad", "tools": ["b:three"]}, who="own", status=409)
+        self.do(server, "/saved", {"name": "all", "tools": ["b:three"], "share": True})
+        self.assertEqual(self.get(server, "/saved/all", who="own")["tools"], [{"id": "b:three", "state": "hidden"}])
+        self.assertEqual(self.get(server, "/saved/all/diff", who="own")["removed"], ["b:three"])
+        self.do(server, "/saved", {"name": "mine", "tools": ["a:one"]}, who="own")
+        self.assertSays(json.loads(self.ask(server, "own", "DELETE", "/saved/mine").body)["error"]["message"], "rule")
+
+    def test_a_static_profile(self):
+        server = self.serve(hub={"startup": "static", "toolsets": ["a"]})
+        refused = self.do(server, "/equipped", {"name": "mine"}, who="own", status=400, method="PUT")
+        self.assertSays(refused["error"]["message"], "static")
+
+    def test_clients_have_no_such_method(self):
+        server = self.serve()
+        answer = server.modern("patchbay/own-tool", {"name": "list-saved-toolsets", "arguments": {}}, headers={"Authorization": f"Bearer {self.tokens['admin']}"})
+        self.assertEqual(answer.message.error["code"], -32601)
 
 
 class Shapes(Base):

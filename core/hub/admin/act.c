@@ -82,6 +82,7 @@ hub_err hub_act_begin(hub_orchestrator *hub, const hub_act_as *as, const char *m
                                              .identity = as->identity,
                                              .client = client,
                                              .is_one_request = true,
+                                             .acts = true,
                                              .port = &act->port};
         act->port.ops = &PORT;
         err = hub_session_create(hub, &options, &act->session, reterr);

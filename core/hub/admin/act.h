@@ -12,6 +12,11 @@
 
 typedef struct hub_act hub_act;
 
+/* A method that is for acting alone: tools/call of a tool of the hub's own, of any group, be it that the
+ * profile lists it or not. Rules that name it (`_meta:…`) hold, and a profile that starts static has
+ * what it lists. To clients there is no such method. */
+#define HUB_ACT_OWN_TOOL "patchbay/own-tool"
+
 /* Told once, possibly before hub_act_begin returns, with the whole JSON-RPC message; borrowed. Not told
  * after hub_act_cancel. */
 typedef void hub_act_on_done(void *ctx, hub_str message);

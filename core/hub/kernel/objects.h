@@ -166,6 +166,7 @@ struct hub_session {
     hub_revision revision;      /* agreed on by `initialize`; NONE before, and for modern clients */
     bool initialized;           /* notifications/initialized has come */
     bool is_one_request;        /* it ends with the answer to its only request */
+    bool acts;                  /* it is no client: hub/admin/act.h */
     bool closing;               /* nothing is written any more */
     char *capabilities;         /* legacy: what `initialize` declared, a JSON object */
     hub_str log_level;          /* legacy: what it asked for, a constant */

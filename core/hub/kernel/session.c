@@ -88,6 +88,7 @@ hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *opt
     session->port = options->port;
     session->listener = options->listener;
     session->is_one_request = options->is_one_request;
+    session->acts = options->acts;
     session->client = hub_client_ref(options->client);
     link_profile(session, profile);
     hub_audience_join(session);
@@ -342,6 +343,11 @@ const char *hub_session_peer(const hub_session *session)
 const char *hub_session_metadata(const hub_session *session)
 {
     return session->metadata;
+}
+
+bool hub_session_acts(const hub_session *session)
+{
+    return session->acts;
 }
 
 bool hub_session_is_one_request(const hub_session *session)

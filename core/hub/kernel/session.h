@@ -40,6 +40,9 @@ const char *hub_session_metadata(const hub_session *session);
 /* It ends with the answer to its only request. */
 bool hub_session_is_one_request(const hub_session *session);
 
+/* It is no client: somebody has a request answered as if it were one (hub/admin/act.h). */
+bool hub_session_acts(const hub_session *session);
+
 /* Nothing is written to it any more. */
 bool hub_session_is_closing(const hub_session *session);
 

@@ -67,6 +67,7 @@ typedef struct hub_session_options {
                               NULL: `identity` says it */
     hub_client *client;     /* whose request it is; NULL: the session is a client itself */
     bool is_one_request;    /* it ends with the answer to its only request: there is no session */
+    bool acts;              /* it is no client: somebody has a request answered as if it were one */
     hub_port *port;         /* for what belongs to no request; outlives the session */
     const void *listener;   /* where it came in, for hub_drain_owed_at; NULL: nobody will ask */
     const char *peer;       /* the client's address, for people; NULL: it has none. Copied */

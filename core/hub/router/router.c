@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "hub/admin/act.h"
 #include "hub/admin/admin.h"
 #include "hub/ask/ask.h"
 #include "hub/ask/roots.h"
@@ -27,6 +28,7 @@
 #include "hub/router/binding_events.h"
 #include "hub/router/listing.h"
 #include "hub/router/meta_tools.h"
+#include "hub/router/own_tools.h"
 #include "hub/router/through.h"
 #include "hub/skills/skills.h"
 #include "hub/tasks/tasks.h"
@@ -325,6 +327,7 @@ static const method_row METHODS[] = {
     {METHOD("resources/unsubscribe"), LEGACY, hub_subscription_close, false},
     {METHOD(HUB_STATUS_METHOD), BOTH, handle_status, false}, /* the hub's own; announced nowhere */
     {METHOD(HUB_ADMIN_METHOD), BOTH, hub_admin_respond, false},
+    {METHOD(HUB_ACT_OWN_TOOL), MODERN, hub_own_tools_respond, false},
 };
 
 static const method_row *find_method(hub_str name)

@@ -11,12 +11,6 @@ static const char *const SCOPES[] = {[HUB_API_CALLER] = "",
                                      [HUB_API_READ] = HUB_SCOPE_ADMIN_READ,
                                      [HUB_API_ADMIN] = HUB_SCOPE_ADMIN};
 
-static void add_text(hub_buf *out, const char *key, const char *text)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_json_add_string(out, hub_str_of(text));
-}
-
 /* The parameters of the path and of the query. */
 static void add_parameters(const hub_api_route *route, hub_buf *out)
 {
@@ -33,8 +27,8 @@ static void add_parameters(const hub_api_route *route, hub_buf *out)
     for (const hub_api_param *at = route->params; at != NULL && at->name != NULL; at++) {
         hub_json_add_comma(out);
         hub_buf_printf(out, "{\"in\":\"query\",\"schema\":%s", at->schema);
-        add_text(out, "name", at->name);
-        add_text(out, "description", at->about);
+        hub_api_add_text(out, "name", hub_str_of(at->name));
+        hub_api_add_text(out, "description", hub_str_of(at->about));
         hub_buf_add_char(out, '}');
     }
     hub_buf_add_char(out, ']');
@@ -80,8 +74,8 @@ static void add_operation(const hub_api_route *route, hub_buf *out)
     }
     hub_buf_add(out, HUB_STR("\":{"));
     add_operation_id(route, out);
-    add_text(out, "summary", route->summary);
-    add_text(out, "x-scope", SCOPES[route->scope]);
+    hub_api_add_text(out, "summary", hub_str_of(route->summary));
+    hub_api_add_text(out, "x-scope", hub_str_of(SCOPES[route->scope]));
     hub_buf_add(out, HUB_STR(",\"security\":[{\"bearer\":[]}]"));
     add_parameters(route, out);
     if (route->body != NULL) {
@@ -172,8 +166,8 @@ static void serve_me(hub_api_asked *asked)
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_add_char(&out, '{');
-    add_text(&out, "principal", asked->identity->name);
-    add_text(&out, "right", RIGHTS[asked->right]);
+    hub_api_add_text(&out, "principal", hub_str_of(asked->identity->name));
+    hub_api_add_text(&out, "right", hub_str_of(RIGHTS[asked->right]));
     add_names(&out, "scopes", &asked->identity->scopes);
     add_names(&out, "groups", &asked->identity->groups);
     if (asked->identity->expires != 0) {

@@ -3,7 +3,7 @@
 
 #include "hub/admin/admin.h"
 #include "hub/kernel/settings.h"
-#include "web/api/pending.h"
+#include "web/api/later.h"
 #include "web/api/route.h"
 #include "web/api/sessions.h"
 
@@ -13,6 +13,7 @@ struct hub_api {
     hub_orchestrator *hub;
     struct hub_api_pending *pending;
     hub_api_sessions *sessions;
+    hub_api_thread *thread; /* for files */
 };
 
 static const hub_administrator ADMINISTRATOR = {.serve = hub_api_serve_message};
@@ -21,13 +22,16 @@ hub_err hub_api_create(hub_orchestrator *hub, hub_api **ret_api, hub_error *rete
 {
     hub_api *api = calloc(1, sizeof *api);
     hub_api_sessions *sessions = hub_api_sessions_create(hub);
-    if (api == NULL || sessions == NULL) {
+    hub_api_thread *thread = hub_api_thread_create(hub);
+    if (api == NULL || sessions == NULL || thread == NULL) {
+        hub_api_thread_destroy(thread);
         hub_api_sessions_destroy(sessions);
         free(api);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     api->hub = hub;
     api->sessions = sessions;
+    api->thread = thread;
     hub_admin_set(hub, &ADMINISTRATOR, api);
     *ret_api = api;
     return HUB_OK;
@@ -56,6 +60,7 @@ void hub_api_destroy(hub_api *api)
     if (api != NULL) {
         end_pending(api, true);
         hub_admin_set(api->hub, NULL, NULL);
+        hub_api_thread_destroy(api->thread);
         hub_api_sessions_destroy(api->sessions);
         free(api);
     }
@@ -69,6 +74,11 @@ hub_orchestrator *hub_api_hub(const hub_api *api)
 hub_api_sessions *hub_api_sessions_of(hub_api *api)
 {
     return api->sessions;
+}
+
+hub_api_thread *hub_api_thread_of(hub_api *api)
+{
+    return api->thread;
 }
 
 void hub_api_end_looks(hub_api *api, const hub_identity *identity)

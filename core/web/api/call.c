@@ -16,7 +16,7 @@ typedef struct waiting_call {
     hub_api *api;
     hub_web_exchange *exchange;
     hub_act *act; /* NULL: it is not there yet, or over */
-    bool unwraps;
+    bool unwraps; /* it is a tool of the hub's own: the answer is what it says */
     bool is_over;
     bool is_anthropic;
     char *block; /* what a model asked for, and wants to be answered in the shape of; or NULL */
@@ -215,8 +215,8 @@ static void begin_call(hub_api_asked *asked, hub_str name, hub_str arguments, wa
     call->exchange = asked->exchange;
     DL_APPEND(*list, &call->pending);
     hub_act *act = NULL;
-    hub_err err = hub_act_begin(asked->hub, &as, "tools/call", hub_buf_str(&params), on_done, call,
-                                &act, &why);
+    hub_err err = hub_act_begin(asked->hub, &as, call->unwraps ? HUB_ACT_OWN_TOOL : "tools/call",
+                                hub_buf_str(&params), on_done, call, &act, &why);
     if (err != HUB_OK) {
         leave(call);
         hub_api_fail_with(asked->exchange, &why);
@@ -230,13 +230,18 @@ static void begin_call(hub_api_asked *asked, hub_str name, hub_str arguments, wa
     hub_buf_fini(&params);
 }
 
-void hub_api_call_tool(hub_api_asked *asked, hub_str name, hub_str arguments, bool unwraps)
+void hub_api_call_tool(hub_api_asked *asked, hub_str name, hub_str arguments)
+{
+    begin_call(asked, name, arguments, calloc(1, sizeof(waiting_call)));
+}
+
+void hub_api_call_own(hub_api_asked *asked, const char *name, hub_str arguments)
 {
     waiting_call *call = calloc(1, sizeof *call);
     if (call != NULL) {
-        call->unwraps = unwraps;
+        call->unwraps = true;
     }
-    begin_call(asked, name, arguments, call);
+    begin_call(asked, hub_str_of(name), arguments, call);
 }
 
 void hub_api_call_block(hub_api_asked *asked, hub_str name, hub_str arguments, bool is_anthropic,
@@ -268,8 +273,7 @@ static void serve_call(hub_api_asked *asked)
     } else if (arguments.len > 0 && hub_json_type_of(arguments) != HUB_JSON_OBJECT) {
         hub_api_fail(asked->exchange, 400, "invalid_input", "arguments must be an object");
     } else {
-        hub_api_call_tool(asked, hub_buf_str(&name), arguments.len > 0 ? arguments : HUB_STR("{}"),
-                          false);
+        hub_api_call_tool(asked, hub_buf_str(&name), arguments.len > 0 ? arguments : HUB_STR("{}"));
     }
     hub_buf_fini(&name);
 }

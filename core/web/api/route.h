@@ -69,6 +69,7 @@ extern const hub_api_route HUB_API_ABOUT_ROUTES[];
 extern const hub_api_route HUB_API_STATUS_ROUTES[];
 extern const hub_api_route HUB_API_TOOLSET_ROUTES[];
 extern const hub_api_route HUB_API_TOOL_ROUTES[];
+extern const hub_api_route HUB_API_SAVED_ROUTES[];
 extern const hub_api_route HUB_API_CALL_ROUTES[];
 extern const hub_api_route HUB_API_EXPORT_ROUTES[];
 extern const hub_api_route HUB_API_EVENT_ROUTES[];
@@ -78,6 +79,9 @@ extern const hub_api_route HUB_API_LOGIN_ROUTES[];
 /* Find the route of a request and have it answered. */
 void hub_api_serve(hub_api *api, const hub_web_request *request, hub_web_exchange *exchange,
                    bool is_operator, const char *profile);
+
+/* The schema of a body that says nothing. */
+#define HUB_API_NO_MEMBERS "{\"type\":\"object\",\"additionalProperties\":false}"
 
 /* ---- for handlers ---------------------------------------------------------------------------- */
 
@@ -107,8 +111,15 @@ hub_toolset *hub_api_find_toolset(const hub_api_asked *asked);
 hub_session *hub_api_look(const hub_api_asked *asked);
 
 /* Call a tool as the caller, by the name that clients know; answers with its result. `arguments` is a
- * JSON object. With `unwraps`, only its structured content, and a failed one as an error of the API. */
-void hub_api_call_tool(hub_api_asked *asked, hub_str name, hub_str arguments, bool unwraps);
+ * JSON object. */
+void hub_api_call_tool(hub_api_asked *asked, hub_str name, hub_str arguments);
+
+/* Call one of the hub's own, be it that the caller's profile lists it or not; answers with its
+ * structured content, and of one that fails with an error of the API. */
+void hub_api_call_own(hub_api_asked *asked, const char *name, hub_str arguments);
+
+/* Append `"KEY":"TEXT"` to an object, with a comma in front where one is needed. */
+void hub_api_add_text(hub_buf *out, const char *key, hub_str text);
 
 /* The same for a block by which a model asks for a call (export/block.h): answered with the block that
  * answers it. */

@@ -9,9 +9,9 @@
 
 /* Every group of routes. */
 static const hub_api_route *const GROUPS[] = {
-    HUB_API_ABOUT_ROUTES, HUB_API_STATUS_ROUTES,  HUB_API_TOOLSET_ROUTES,
-    HUB_API_TOOL_ROUTES,  HUB_API_CALL_ROUTES,    HUB_API_EXPORT_ROUTES,
-    HUB_API_EVENT_ROUTES, HUB_API_SESSION_ROUTES, HUB_API_LOGIN_ROUTES,
+    HUB_API_ABOUT_ROUTES, HUB_API_STATUS_ROUTES,  HUB_API_TOOLSET_ROUTES, HUB_API_TOOL_ROUTES,
+    HUB_API_SAVED_ROUTES, HUB_API_LOGIN_ROUTES,   HUB_API_CALL_ROUTES,    HUB_API_EXPORT_ROUTES,
+    HUB_API_EVENT_ROUTES, HUB_API_SESSION_ROUTES,
 };
 
 const hub_api_route *hub_api_next_route(size_t *group, size_t *at)
@@ -221,6 +221,12 @@ bool hub_api_query_number(const hub_api_asked *asked, const char *name, uint64_t
                      name, (unsigned long long)most);
     }
     return is_good;
+}
+
+void hub_api_add_text(hub_buf *out, const char *key, hub_str text)
+{
+    hub_json_add_key(out, hub_str_of(key));
+    hub_json_add_string(out, text);
 }
 
 /* ---- what is answered ------------------------------------------------------------------------ */

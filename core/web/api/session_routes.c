@@ -77,20 +77,18 @@ static void serve_logout(hub_api_asked *asked)
     hub_api_answer(asked->exchange, 200, &out);
 }
 
-#define NO_MEMBERS "{\"type\":\"object\",\"additionalProperties\":false}"
-
 const hub_api_route HUB_API_SESSION_ROUTES[] = {
     {.method = "POST",
      .path = "/invite",
      .scope = HUB_API_CALLER,
      .summary = "A link to the dashboard for the caller, which is good once and for a minute.",
-     .body = NO_MEMBERS,
+     .body = HUB_API_NO_MEMBERS,
      .handle = serve_invite},
     {.method = "POST",
      .path = "/logout",
      .scope = HUB_API_CALLER,
      .summary = "End the caller's session of the dashboard, if it is one.",
-     .body = NO_MEMBERS,
+     .body = HUB_API_NO_MEMBERS,
      .handle = serve_logout},
     {.method = NULL},
 };

@@ -25,12 +25,6 @@ typedef struct listing {
     hub_buf *out;
 } listing;
 
-static void add_text(hub_buf *out, const char *key, hub_str text)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_json_add_string(out, text);
-}
-
 static bool contains(hub_str text, hub_str word)
 {
     for (size_t i = 0; i + word.len <= text.len; i++) {
@@ -72,7 +66,7 @@ static void add_summary(const hub_item *item, hub_buf *out)
     hub_buf_init(&line, HUB_LIMIT_DESCRIPTION_BYTES + 1);
     if (hub_json_decode(hub_json_get(item->json, HUB_STR("description")), &text) == HUB_OK) {
         hub_line_add(&line, hub_buf_str(&text), SUMMARY_BYTES);
-        add_text(out, "description", hub_buf_str(&line));
+        hub_api_add_text(out, "description", hub_buf_str(&line));
     }
     hub_buf_fini(&line);
     hub_buf_fini(&text);
@@ -84,11 +78,11 @@ static void add_members(hub_str toolset, const hub_item *item, hub_str exposed, 
     hub_buf id;
     hub_buf_init(&id, toolset.len + item->name.len + 2);
     hub_buf_printf(&id, HUB_STR_FMT ":" HUB_STR_FMT, HUB_STR_ARG(toolset), HUB_STR_ARG(item->name));
-    add_text(out, "id", hub_buf_str(&id));
-    add_text(out, "toolset", toolset);
-    add_text(out, "tool", item->name);
+    hub_api_add_text(out, "id", hub_buf_str(&id));
+    hub_api_add_text(out, "toolset", toolset);
+    hub_api_add_text(out, "tool", item->name);
     if (exposed.len > 0) {
-        add_text(out, "name", exposed);
+        hub_api_add_text(out, "name", exposed);
     }
     hub_json_add_key(out, HUB_STR("bytes"));
     hub_buf_add_u64(out, item->json.len);

@@ -32,18 +32,12 @@ hub_toolset *hub_api_find_toolset(const hub_api_asked *asked)
     return may ? toolset : NULL;
 }
 
-static void add_text(hub_buf *out, const char *key, hub_str text)
-{
-    hub_json_add_key(out, hub_str_of(key));
-    hub_json_add_string(out, text);
-}
-
 static void add_trouble(const hub_toolset *toolset, bool is_active, hub_buf *out)
 {
     hub_buf why;
     hub_buf_init(&why, HUB_LIMIT_REASON_BYTES);
     if (hub_describe_trouble(toolset, is_active, &why) != NULL && why.len > 0) {
-        add_text(out, "reason", hub_buf_str(&why));
+        hub_api_add_text(out, "reason", hub_buf_str(&why));
     }
     hub_buf_fini(&why);
 }
@@ -55,7 +49,7 @@ static void add_stderr(const hub_toolset *toolset, hub_buf *out)
     hub_buf_init(&masked, SIZE_MAX / 4);
     hub_str tail = hub_process_tail_of(hub_processes_of(hub_toolset_hub(toolset)),
                                        hub_str_of(hub_toolset_key(toolset)));
-    add_text(out, "stderr", hub_respond_mask(tail, &masked));
+    hub_api_add_text(out, "stderr", hub_respond_mask(tail, &masked));
     hub_buf_fini(&masked);
 }
 
@@ -70,11 +64,11 @@ static void serve_toolset(hub_api_asked *asked)
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     hub_buf_add_char(&out, '{');
-    add_text(&out, "key", hub_str_of(settings->key));
-    add_text(&out, "module", hub_str_of(settings->module));
-    add_text(&out, "source", hub_str_of(settings->source != NULL ? settings->source : ""));
-    add_text(&out, "origin", hub_str_of(settings->origin != NULL ? settings->origin : ""));
-    add_text(&out, "description", hub_describe_purpose(toolset));
+    hub_api_add_text(&out, "key", hub_str_of(settings->key));
+    hub_api_add_text(&out, "module", hub_str_of(settings->module));
+    hub_api_add_text(&out, "source", hub_str_of(settings->source != NULL ? settings->source : ""));
+    hub_api_add_text(&out, "origin", hub_str_of(settings->origin != NULL ? settings->origin : ""));
+    hub_api_add_text(&out, "description", hub_describe_purpose(toolset));
     hub_buf_printf(&out, ",\"active\":%s", is_active ? "true" : "false");
     add_trouble(toolset, is_active, &out);
     hub_json_add_key(&out, HUB_STR("status"));
@@ -98,7 +92,7 @@ static void change(hub_api_asked *asked, const char *tool)
     hub_buf_add(&arguments, HUB_STR("{\"toolset\":"));
     hub_json_add_string(&arguments, asked->named[0]);
     hub_buf_add_char(&arguments, '}');
-    hub_api_call_tool(asked, hub_str_of(tool), hub_buf_str(&arguments), true);
+    hub_api_call_own(asked, tool, hub_buf_str(&arguments));
     hub_buf_fini(&arguments);
 }
 
@@ -128,13 +122,12 @@ static void serve_restart(hub_api_asked *asked)
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_add_char(&out, '{');
-    add_text(&out, "toolset", asked->named[0]);
-    add_text(&out, "state", hub_str_of(hub_status_state(toolset, hub_toolset_users(toolset) > 0)));
+    hub_api_add_text(&out, "toolset", asked->named[0]);
+    hub_api_add_text(&out, "state",
+                     hub_str_of(hub_status_state(toolset, hub_toolset_users(toolset) > 0)));
     hub_buf_add_char(&out, '}');
     hub_api_answer(asked->exchange, 200, &out);
 }
-
-#define NO_MEMBERS "{\"type\":\"object\",\"additionalProperties\":false}"
 
 const hub_api_route HUB_API_TOOLSET_ROUTES[] = {
     {.method = "GET",
@@ -147,20 +140,20 @@ const hub_api_route HUB_API_TOOLSET_ROUTES[] = {
      .path = "/toolsets/{key}/enable",
      .scope = HUB_API_CALLER,
      .summary = "Enable a toolset for the caller, as enable_toolset does.",
-     .body = NO_MEMBERS,
+     .body = HUB_API_NO_MEMBERS,
      .handle = serve_enable},
     {.method = "POST",
      .path = "/toolsets/{key}/disable",
      .scope = HUB_API_CALLER,
      .summary = "Disable a toolset for the caller, as disable_toolset does.",
-     .body = NO_MEMBERS,
+     .body = HUB_API_NO_MEMBERS,
      .handle = serve_disable},
     {.method = "POST",
      .path = "/toolsets/{key}/restart",
      .scope = HUB_API_ADMIN,
      .summary = "Start the server of a toolset anew, if it is in use; calls in flight end with the "
                 "old one.",
-     .body = NO_MEMBERS,
+     .body = HUB_API_NO_MEMBERS,
      .handle = serve_restart},
     {.method = NULL},
 };

@@ -10,42 +10,11 @@ typedef struct scope {
     const char *tool;
 } scope;
 
-/* The toolset of the lock that is written; nothing of the old one is changed. */
+/* What has been looked at, and what of it is approved. */
 typedef struct approval {
-    const scope *of;
-    bool shows;
+    hub_lock_scope of;
     size_t count;
-    hub_lock_toolset *toolset;
-    hub_arena *arena;
-    bool is_short_of_memory;
 } approval;
-
-static bool is_meant(const scope *of, const char *what, const hub_lock_entry *entry)
-{
-    bool is_item = strcmp(what, "tool") == 0 || strcmp(what, "prompt") == 0;
-    return of->tool == NULL || (is_item && hub_str_is(entry->name, of->tool));
-}
-
-/* A list with another entry of that name, or without (`now` is NULL). */
-static bool replace_entry(approval *of, hub_lock_list *list, hub_str name,
-                          const hub_lock_entry *now)
-{
-    hub_lock_list made = {.items = hub_arena_array(of->arena, list->count + 1, sizeof *made.items)};
-    if (made.items == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < list->count; i++) {
-        if (!hub_str_eq(list->items[i].name, name)) {
-            made.items[made.count++] = list->items[i];
-        }
-    }
-    if (now != NULL) {
-        made.items[made.count++] = *now;
-    }
-    (void)hub_lock_sort(&made); /* each is there once */
-    *list = made;
-    return true;
-}
 
 static void print_approved(hub_str toolset, const char *what, const hub_lock_entry *entry,
                            bool is_gone)
@@ -59,60 +28,32 @@ static void print_approved(hub_str toolset, const char *what, const hub_lock_ent
     hub_buf_fini(&line);
 }
 
-static void on_change(void *ctx, hub_str toolset, const char *what, const hub_lock_entry *old,
-                      const hub_lock_entry *now)
+static void on_approved(void *ctx, hub_str toolset, const char *what, const hub_lock_entry *old,
+                        const hub_lock_entry *now)
 {
-    approval *of = ctx;
-    const hub_lock_entry *either = now != NULL ? now : old;
-    hub_lock_entry none = {.name = HUB_STR_EMPTY};
-    if (!is_meant(of->of, what, either)) {
-        return;
-    }
-    if (of->shows) {
-        cli_lock_print(&of->count, toolset, what, old, now);
-        return;
-    }
-    of->count++;
-    if (strcmp(what, "origin") == 0) {
-        of->toolset->origin = now != NULL ? now->definition : HUB_STR_EMPTY;
-        print_approved(toolset, "command or URL", &none, now == NULL);
-        return;
-    }
-    if (strcmp(what, "instructions") == 0) {
-        of->toolset->instructions = now != NULL ? *now : none;
-    } else if (!replace_entry(
-                   of, strcmp(what, "tool") == 0 ? &of->toolset->tools : &of->toolset->prompts,
-                   either->name, now)) {
-        of->is_short_of_memory = true;
-    }
-    print_approved(toolset, what, either, now == NULL);
+    approval *all = ctx;
+    const hub_lock_entry none = {.name = HUB_STR_EMPTY};
+    bool is_origin = strcmp(what, "origin") == 0;
+    const hub_lock_entry *either = is_origin ? &none : now != NULL ? now : old;
+    all->count++;
+    print_approved(toolset, is_origin ? "command or URL" : what, either, now == NULL);
 }
 
-/* The lock with what is approved put in. Toolsets that were not asked for stay. */
-static bool approve(const cli_locking *locking, approval *of, hub_lock *ret_lock)
+static void on_shown(void *ctx, hub_str toolset, const char *what, const hub_lock_entry *old,
+                     const hub_lock_entry *now)
 {
-    const hub_lock *old = &locking->old;
-    hub_lock made = {.toolsets = hub_arena_array(of->arena, old->count + locking->now.count,
-                                                 sizeof *made.toolsets)};
-    size_t i = 0;
-    size_t k = 0;
-    while (made.toolsets != NULL && (i < old->count || k < locking->now.count)) {
-        int order = i == old->count ? 1
-                    : k == locking->now.count
-                        ? -1
-                        : hub_str_cmp(old->toolsets[i].key, locking->now.toolsets[k].key);
-        const hub_lock_toolset *before = order <= 0 ? &old->toolsets[i++] : NULL;
-        const hub_lock_toolset *now = order >= 0 ? &locking->now.toolsets[k++] : NULL;
-        of->toolset = &made.toolsets[made.count];
-        *of->toolset = before != NULL ? *before : (hub_lock_toolset){.key = now->key};
-        size_t count = of->count;
-        if (now != NULL) {
-            cli_locking_compare(before, now, on_change, of);
-        }
-        made.count += before != NULL || of->count > count;
+    approval *all = ctx;
+    if (hub_lock_scope_has(&all->of, what, old, now)) {
+        cli_lock_print(&all->count, toolset, what, old, now);
     }
-    *ret_lock = made;
-    return made.toolsets != NULL && !of->is_short_of_memory;
+}
+
+static void show_all(const cli_locking *locking, approval *all)
+{
+    for (size_t i = 0; i < locking->now.count; i++) {
+        const hub_lock_toolset *now = &locking->now.toolsets[i];
+        hub_lock_compare(hub_lock_find(&locking->old, now->key), now, on_shown, all);
+    }
 }
 
 /* TOOLSET, or TOOLSET:TOOL. */
@@ -148,13 +89,16 @@ static bool is_known(const cli_locking *locking, const scope *of)
 
 static int run(cli_options *options, const scope *of, cli_locking *locking)
 {
-    approval all = {.of = of, .shows = options->diff, .arena = locking->arena};
-    hub_lock lock;
+    approval all = {.of = {.tool = hub_str_of(of->tool != NULL ? of->tool : "")}};
+    hub_lock lock = {.count = 0};
     if (!locking->is_there) {
         cli_complain("%s: there is no such file: write it with `patchbay lock`", locking->path);
         return EXIT_CONFIG;
     }
-    if (!approve(locking, &all, &lock)) {
+    if (options->diff) {
+        show_all(locking, &all);
+    } else if (hub_lock_approve(&locking->old, &locking->now, &all.of, locking->arena, on_approved,
+                                &all, &lock) != HUB_OK) {
         cli_complain("out of memory");
         return EXIT_INTERNAL;
     }
@@ -165,7 +109,7 @@ static int run(cli_options *options, const scope *of, cli_locking *locking)
     if (all.count == 0) {
         cli_print(HUB_STR("nothing to approve: all that was looked at is as the lock file has it"));
     }
-    return all.count > 0 && !all.shows ? cli_locking_write(locking, options, &lock) : EXIT_OK;
+    return all.count > 0 && !options->diff ? cli_locking_write(locking, options, &lock) : EXIT_OK;
 }
 
 int cli_approve(cli_options *options)

@@ -18,12 +18,12 @@ static size_t print_all(const cli_locking *locking)
     size_t count = 0;
     for (size_t i = 0; i < locking->now.count; i++) {
         const hub_lock_toolset *now = &locking->now.toolsets[i];
-        cli_locking_compare(hub_lock_find(&locking->old, now->key), now, cli_lock_print, &count);
+        hub_lock_compare(hub_lock_find(&locking->old, now->key), now, cli_lock_print, &count);
     }
     for (size_t i = 0; i < locking->old.count; i++) {
         const hub_lock_toolset *old = &locking->old.toolsets[i];
         if (hub_lock_find(&locking->now, old->key) == NULL) {
-            cli_locking_compare(old, NULL, cli_lock_print, &count);
+            hub_lock_compare(old, NULL, cli_lock_print, &count);
         }
     }
     return count;

@@ -7,8 +7,6 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/toolset.h"
 #include "hub/pins/pins.h"
-#include "tools/section.h"
-#include "wire/json.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -18,66 +16,6 @@ enum { ARENA_BYTES = 1024 * 1024 * 1024 };
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-static bool keep(hub_arena *arena, hub_str text, hub_str *ret_copy)
-{
-    *ret_copy = (hub_str){.ptr = hub_arena_strdup(arena, text), .len = text.len};
-    return ret_copy->ptr != NULL;
-}
-
-/* False: out of memory. */
-static bool add_item(hub_arena *arena, const hub_item *item, hub_buf *scratch,
-                     hub_lock_entry *entry)
-{
-    char hex[HUB_DIGEST_HEX_BYTES];
-    return hub_pin_digest(item->original, scratch, hex) == HUB_OK &&
-           keep(arena, item->name, &entry->name) && keep(arena, hub_str_of(hex), &entry->digest) &&
-           keep(arena, hub_buf_str(scratch), &entry->definition);
-}
-
-static bool gather_list(hub_arena *arena, const hub_catalog *list, hub_lock_list *ret_list)
-{
-    hub_buf scratch;
-    hub_buf_init(&scratch, SIZE_MAX / 4);
-    size_t count = list != NULL ? list->count : 0;
-    ret_list->items = hub_arena_array(arena, count, sizeof *ret_list->items);
-    bool is_kept = ret_list->items != NULL;
-    for (size_t i = 0; is_kept && i < count; i++) {
-        is_kept = add_item(arena, &list->items[i], &scratch, &ret_list->items[i]);
-    }
-    hub_buf_fini(&scratch);
-    ret_list->count = is_kept ? count : 0;
-    (void)hub_lock_sort(ret_list); /* a catalog has each name once */
-    return is_kept;
-}
-
-static bool gather_instructions(hub_arena *arena, const char *text, hub_lock_entry *entry)
-{
-    char hex[HUB_DIGEST_HEX_BYTES];
-    hub_buf json;
-    if (text == NULL) {
-        return true;
-    }
-    hub_buf_init(&json, SIZE_MAX / 4);
-    hub_json_add_string(&json, hub_str_of(text));
-    hub_pin_digest_text(hub_str_of(text), hex);
-    bool is_kept = hub_buf_ok(&json) && keep(arena, hub_str_of(hex), &entry->digest) &&
-                   keep(arena, hub_buf_str(&json), &entry->definition);
-    hub_buf_fini(&json);
-    return is_kept;
-}
-
-static bool gather(cli_locking *locking, const hub_toolset *toolset, hub_lock_toolset *into)
-{
-    const char *origin = hub_toolset_settings_of(toolset)->origin;
-    hub_arena *arena = locking->arena;
-    return keep(arena, hub_str_of(hub_toolset_key(toolset)), &into->key) &&
-           keep(arena, hub_str_of(origin != NULL ? origin : ""), &into->origin) &&
-           gather_instructions(arena, hub_toolset_about(toolset)->instructions,
-                               &into->instructions) &&
-           gather_list(arena, hub_toolset_list(toolset, HUB_KIND_TOOL), &into->tools) &&
-           gather_list(arena, hub_toolset_list(toolset, HUB_KIND_PROMPT), &into->prompts);
-}
-
 static void on_found(void *ctx, const char *key, hub_err err, hub_str text)
 {
     cli_locking *locking = ctx;
@@ -85,7 +23,7 @@ static void on_found(void *ctx, const char *key, hub_err err, hub_str text)
     const hub_lock_toolset *known = hub_lock_find(&locking->old, hub_str_of(key));
     hub_lock_toolset *into = &locking->now.toolsets[locking->now.count];
     hub_assert(locking->now.count < locking->cap && toolset != NULL);
-    if (err == HUB_OK && gather(locking, toolset, into)) {
+    if (err == HUB_OK && hub_lock_gather(toolset, locking->arena, into) == HUB_OK) {
         locking->now.count++;
         return;
     }
@@ -243,53 +181,4 @@ int cli_locking_write(cli_locking *locking, const cli_options *options, const hu
     }
     report(locking, lock);
     return EXIT_OK;
-}
-
-/* ---- comparing ------------------------------------------------------------------------------- */
-
-static bool is_same(const hub_lock_entry *a, const hub_lock_entry *b)
-{
-    return hub_str_eq(a->digest, b->digest);
-}
-
-static void compare_lists(hub_str key, const char *what, const hub_lock_list *old,
-                          const hub_lock_list *now, cli_locking_on_change *on_change, void *ctx)
-{
-    size_t i = 0;
-    size_t k = 0;
-    while (i < old->count || k < now->count) {
-        int order = i == old->count   ? 1
-                    : k == now->count ? -1
-                                      : hub_str_cmp(old->items[i].name, now->items[k].name);
-        const hub_lock_entry *left = order <= 0 ? &old->items[i++] : NULL;
-        const hub_lock_entry *right = order >= 0 ? &now->items[k++] : NULL;
-        if (left == NULL || right == NULL || !is_same(left, right)) {
-            on_change(ctx, key, what, left, right);
-        }
-    }
-}
-
-static const hub_lock_entry *said(const hub_lock_entry *entry)
-{
-    return entry->digest.len > 0 ? entry : NULL;
-}
-
-void cli_locking_compare(const hub_lock_toolset *old, const hub_lock_toolset *now,
-                         cli_locking_on_change *on_change, void *ctx)
-{
-    static const hub_lock_toolset NONE = {.key = {.ptr = NULL}};
-    hub_str key = old != NULL ? old->key : now->key;
-    old = old != NULL ? old : &NONE;
-    now = now != NULL ? now : &NONE;
-    if (!hub_str_eq(old->origin, now->origin)) {
-        const hub_lock_entry before = {.definition = old->origin};
-        const hub_lock_entry after = {.definition = now->origin};
-        on_change(ctx, key, "origin", old->origin.len > 0 ? &before : NULL,
-                  now->origin.len > 0 ? &after : NULL);
-    }
-    if (!is_same(&old->instructions, &now->instructions)) {
-        on_change(ctx, key, "instructions", said(&old->instructions), said(&now->instructions));
-    }
-    compare_lists(key, "tool", &old->tools, &now->tools, on_change, ctx);
-    compare_lists(key, "prompt", &old->prompts, &now->prompts, on_change, ctx);
 }

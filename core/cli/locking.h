@@ -7,7 +7,7 @@
 #define HUB_CLI_LOCKING_H
 
 #include "cli/cli.h"
-#include "config/lock_file.h"
+#include "config/lock_change.h"
 
 typedef struct cli_locking {
     cli_local *local;
@@ -29,14 +29,6 @@ void cli_locking_end(cli_locking *locking);
 
 /* Write a lock, in order, and say how much it has. Returns an exit status. */
 int cli_locking_write(cli_locking *locking, const cli_options *options, const hub_lock *lock);
-
-/* What is different of a toolset, either of which may be NULL: told in the order of the file. `what`
- * is "tool", "prompt", "instructions" or "origin"; `old` and `now` are NULL where there is none (of
- * the origin, `definition` is the text, not raw). */
-typedef void cli_locking_on_change(void *ctx, hub_str toolset, const char *what,
-                                   const hub_lock_entry *old, const hub_lock_entry *now);
-void cli_locking_compare(const hub_lock_toolset *old, const hub_lock_toolset *now,
-                         cli_locking_on_change *on_change, void *ctx);
 
 /* Print a change, member by member (cli/lock_diff.c). */
 void cli_lock_print(void *ctx, hub_str toolset, const char *what, const hub_lock_entry *old,

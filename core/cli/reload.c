@@ -3,8 +3,9 @@
 
 #include "config/stored_secrets.h"
 #include "config/watch.h"
-#include "hub/kernel/hub.h"
+#include "hub/admin/admin.h"
 #include "hub/audit/audit.h"
+#include "hub/kernel/hub.h"
 #include "hub/reload/reload.h"
 #include "modules/worker.h"
 
@@ -260,6 +261,32 @@ static void on_read(struct ev_loop *loop, ev_async *async, int events)
     }
 }
 
+/* [worker] of whoever wants to know what a reload would change; the options are not written to while
+ * a hub serves. */
+static hub_err read_again(void *ctx, const hub_settings **ret_settings, hub_error *reterr)
+{
+    cli_options *options = ctx;
+    hub_config *config = NULL;
+    for (size_t i = 0; i < options->config_count; i++) {
+        hub_file_stamp stamp = hub_file_look(options->configs[i]);
+        if (stamp.inode != 0 && !stamp.is_regular) { /* to open a pipe may be to wait */
+            return hub_fail(reterr, HUB_EINVAL,
+                            "%s: it is no regular file, which cannot be read again",
+                            options->configs[i]);
+        }
+    }
+    hub_err err = cli_read_config(options, &config, reterr);
+    if (err == HUB_OK) {
+        err = hub_config_load_network(config, reterr);
+    }
+    if (err == HUB_OK) {
+        cli_complete_config(config);
+        *ret_settings = hub_settings_ref(&config->settings);
+    }
+    hub_config_destroy(config);
+    return err;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 hub_err cli_reloader_create(struct ev_loop *loop, cli_options *options, hub_config **config,
@@ -282,6 +309,7 @@ hub_err cli_reloader_create(struct ev_loop *loop, cli_options *options, hub_conf
     ev_async_start(loop, &reloader->on_read);
     watch_files(reloader);
     watch_secrets(reloader);
+    hub_admin_set_reader(hub, read_again, options);
     *ret_reloader = reloader;
     return HUB_OK;
 }

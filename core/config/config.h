@@ -144,6 +144,10 @@ bool hub_config_parse_size(hub_str text, uint64_t *ret_bytes);
 HUB_MUST_CHECK hub_err hub_config_env_enabled(const char *const *environ, const char *key,
                                               bool *ret_enabled, hub_error *reterr);
 
+/* Append a list of objects, one for each limit: `name`, `value` and `default` as a manifest has them,
+ * `about`. */
+void hub_config_add_limits(const hub_limits *limits, hub_buf *out);
+
 /* Let go of it: it lives on while somebody holds its settings. NULL is fine. */
 void hub_config_destroy(hub_config *config);
 

@@ -147,6 +147,7 @@ hub_err hub_config_load_network(hub_config *config, hub_error *reterr)
             return err == HUB_EDENIED ? HUB_EINVAL : err;
         }
         settings->auth.required = true;
+        settings->auth.tokens_file = config->tokens_file;
         settings->auth.tokens = tokens.tokens;
         settings->auth.token_count = tokens.count;
     }

@@ -23,6 +23,7 @@ typedef struct hub_token {
 
 typedef struct hub_auth_settings {
     bool required; /* clients over TCP must authenticate: there is a tokens file, or an issuer */
+    const char *tokens_file; /* absolute; NULL: there is none */
     const hub_token *tokens;
     size_t token_count;
     const hub_issuer_settings *issuers; /* whose tokens are taken, too */

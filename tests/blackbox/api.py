@@ -2,6 +2,7 @@
 """/api/v1: the OpenAPI document, each of its routes with right and wrong rights, what each shows and does, over HTTP and
 as the method patchbay/api."""
 
+import hashlib
 import json
 import os
 import re
@@ -16,13 +17,15 @@ PREFIX = "/api/v1"
 OWN, READ, ADMIN = "", "admin:read", "admin"
 SERVER = {"command": sys.executable, "args": ["-IS", str(SUPPORT / "unruly_server.py")]}
 DEAD = {"command": "/nonexistent/server"}
-NAMED = {"key": "a", "id": "a:one", "name": "kept"}  # what stands for the parameters of paths
+NAMED = {"key": "a", "id": "a:one", "name": "kept", "token": "spare"}  # what stands for the parameters of paths
 ENVELOPE = {META + "protocolVersion": MODERN, META + "clientInfo": {"name": "test", "version": "1"}, META + "clientCapabilities": {}}
 BLOCK = {"type": "tool_use", "id": "t1", "name": "a__one", "input": {}}
 KEPT = {"name": "kept", "tools": ["a:one"], "replace": True}
-BODIES = {"/call": {"name": "a__one", "arguments": {}}, "/blocks": {"from": "anthropic", "block": BLOCK}, "/saved": KEPT, "/equipped": {"name": "kept"}}
+BODIES = {"/call": {"name": "a__one", "arguments": {}}, "/blocks": {"from": "anthropic", "block": BLOCK}, "/saved": KEPT, "/equipped": {"name": "kept"},
+          "/tokens": {"name": "made"}, "/approvals": {"toolset": "a"}}
 # What has to be there, for whom, before a route is asked: (who, or None: the caller), method, path, body.
-BEFORE = {"/saved/{name}": (None, "POST", "/saved", KEPT), "/saved/{name}/diff": (None, "POST", "/saved", KEPT), "/equipped": (None, "POST", "/saved", KEPT)}
+BEFORE = {"/saved/{name}": (None, "POST", "/saved", KEPT), "/saved/{name}/diff": (None, "POST", "/saved", KEPT), "/equipped": (None, "POST", "/saved", KEPT),
+          "/tokens/{token}": ("admin", "POST", "/tokens", {"name": "spare"})}
 
 
 class Base(HttpTest):
@@ -44,6 +47,9 @@ class Base(HttpTest):
                 self.token(name, *(["--scopes", scopes] if scopes else []))
             manifest["auth"] = {"tokens": str(self.home / "tokens.json")}
         return Server(self, self.daemon(manifest=manifest))
+
+    def write_lock(self, toolsets):
+        (self.home / "patchbay.lock").write_text(json.dumps({"lock": 1, "toolsets": toolsets}), encoding="utf-8")
 
     def ask(self, server, who, method, path, body=None, headers=()):
         sent = [*headers]
@@ -95,7 +101,8 @@ class Document(Base):
         validate(document)
 
     def test_each_route_by_right_and_wrong_rights(self):
-        server = self.serve(ui=True)
+        self.write_lock({})
+        server = self.serve(ui=True, log={"audit": str(self.home / "audit.log")})
         document = self.get(server, "/openapi.json")
         seen = 0
         for method, path, operation in self.routes(document):
@@ -352,6 +359,150 @@ class Saved(Base):
         server = self.serve()
         answer = server.modern("patchbay/own-tool", {"name": "list-saved-toolsets", "arguments": {}}, headers={"Authorization": f"Bearer {self.tokens['admin']}"})
         self.assertEqual(answer.message.error["code"], -32601)
+
+
+class Approvals(Base):
+    """What is not as it was approved is shown, and approved, by the lock file (S3.90)."""
+
+    NOW = tool("one", description="Deletes all.")
+    BEFORE = tool("one", description="Lists files.")
+    TOOLSETS = {"a": fixture(NOW, "two")}
+
+    def serve_locked(self, **more):
+        canonical = [json.dumps(one, sort_keys=True, separators=(",", ":")) for one in (self.BEFORE, tool("two"))]
+        entries = [{"digest": "sha256:" + hashlib.sha256(text.encode()).hexdigest(), "definition": json.loads(text)} for text in canonical]
+        self.write_lock({"a": {"tools": {"one": entries[0], "two": entries[1]}}})
+        return self.serve(policy={"pinned": "withhold"}, **more)
+
+    def test_see_and_approve(self):
+        server = self.serve_locked()
+        self.assertNotIn("a__one", [one.get("name") for one in self.get(server, "/tools")["tools"]])
+        changes = [c for c in self.get(server, "/approvals", who="read")["changes"] if c["what"] != "origin"]
+        self.assertEqual([(c["toolset"], c["what"], c["name"], c["change"], c["withheld"]) for c in changes], [("a", "tool", "one", "changed", True)])
+        self.assertEqual((changes[0]["before"]["description"], changes[0]["now"]["description"]), ("Lists files.", "Deletes all."))
+        for wrong, status in (({"toolset": "a", "tool": "one", "digest": "0" * 64}, 409), ({"toolset": "none"}, 404), ({"toolset": 1}, 400), ({"toolset": "a", "tool": "two"}, 409)):
+            self.do(server, "/approvals", wrong, status=status)
+        self.assertEqual(self.do(server, "/approvals", {"toolset": "a", "tool": "one", "digest": changes[0]["digest"]}), {"approved": 1})
+        server.hub.wait_log("config.reloaded")
+        self.assertEqual([c["what"] for c in self.get(server, "/approvals")["changes"]], ["origin"])
+        self.do(server, "/call", {"name": "a__one"})
+        self.assertSays(server.hub.log, "pins.approved", "token:admin")
+        self.do(server, "/approvals", {"toolset": "a"}, status=409)
+
+    def test_what_is_started_is_approved_on_the_machine(self):
+        self.write_lock({"up": {"origin": "/bin/another"}})
+        server = self.serve(toolsets={"up": SERVER})
+        headers = {"Authorization": f"Bearer {self.tokens['admin']}"}
+        server.modern("tools/list", headers=headers)
+        found = [c for c in self.get(server, "/approvals")["changes"] if c["what"] == "origin"]
+        self.assertEqual((found[0]["before"], found[0]["change"]), ("/bin/another", "changed"))
+        self.do(server, "/approvals", {"toolset": "up"})
+        self.assertEqual(json.loads((self.home / "patchbay.lock").read_text())["toolsets"]["up"]["origin"], "/bin/another")
+
+    def test_without_a_lock_file(self):
+        server = self.serve()
+        self.assertEqual(self.ask(server, "admin", "GET", "/approvals").status, 404)
+
+
+class People(Base):
+    def test_others_see_only_their_own(self):
+        server = self.serve(access={"rules": [{"who": {"scopes": ["admin"]}, "then": "allow"}, {"tools": {"match": ["b:*"]}, "then": "deny"}]})
+        client = self.session(server, "read")
+        names = {one["name"]: one for one in self.get(server, "/principals")["principals"]}
+        self.assertEqual(names["token:read"]["sessions"], 1)
+        self.assertEqual([one["name"] for one in self.get(server, "/principals", who="own")["principals"]], ["token:own"])
+        self.assertEqual(self.get(server, "/sessions", who="own")["sessions"], [])
+        found = self.get(server, "/sessions")["sessions"]
+        self.assertEqual([(one["principal"], one["protocol"], one["transport"]) for one in found], [("token:read", "2025-11-25", "http")])
+        client()
+        self.assertEqual(self.get(server, "/sessions")["sessions"], [])
+
+    def session(self, server, who):
+        """A legacy session; call it to end it."""
+        headers = [("Authorization", f"Bearer {self.tokens[who]}"), ("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")]
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}
+        reply = server.ask("POST", "/mcp", headers, json.dumps(hello).encode())
+        self.assertEqual(reply.status, 200, reply.body)
+        session = [*headers, ("Mcp-Session-Id", reply.header("mcp-session-id"))]
+        return lambda: server.ask("DELETE", "/mcp", session)
+
+    def test_the_rule_that_decides(self):
+        rules = [{"who": {"scopes": ["admin"]}, "then": "allow"}, {"tools": {"match": ["b:*"]}, "then": "deny", "reason": "b is broken"}]
+        server = self.serve(access={"rules": rules})
+        own = self.get(server, "/tools/a:one/access", who="own")["answers"]
+        self.assertEqual((own[0]["principal"], own[0]["decision"], "rule" in own[0]), ("token:own", "allow", False))
+        self.get(server, "/tools/b:two/access", who="own", status=404)
+        self.get(server, "/tools/a:one/access?principal=token:read", who="own", status=403)
+        other = self.get(server, "/tools/b:two/access?principal=token:own", who="read")["answers"]
+        self.assertEqual([(one["decision"], one["listed"], one["reason"]) for one in other], [("deny", False, "b is broken")])
+        self.assertIn("rules", other[0]["rule"] + "rules")
+        nobody = self.get(server, "/tools/b:two/access?principal=token:nobody")["answers"]
+        self.assertEqual(nobody[0]["decision"], "deny")
+        self.get(server, "/tools/b:none/access", status=404)
+
+
+class Tokens(Base):
+    def test_list_make_and_revoke(self):
+        server = self.serve()
+        shown = self.get(server, "/tokens", who="read")["tokens"]
+        self.assertEqual([one["name"] for one in shown], ["own", "read", "admin"])
+        self.assertFalse([key for one in shown for key in one if key in ("sha256", "token")])
+        made = self.do(server, "/tokens", {"name": "laptop", "scopes": ["admin"], "days": 1})
+        self.tokens["laptop"] = made["token"]
+        server.hub.wait_log("config.reloaded")
+        self.assertEqual(self.get(server, "/me", who="laptop")["right"], "admin")
+        self.assertEqual(self.ask(server, "admin", "DELETE", "/tokens/laptop").status, 200)
+        server.hub.wait_until(lambda: server.hub.log.count("config.reloaded") == 2, "the second reload")
+        self.assertEqual(self.ask(server, "laptop", "GET", "/me").status, 401)
+        self.assertEqual(self.ask(server, "admin", "DELETE", "/tokens/laptop").status, 404)
+        self.assertSays(server.hub.log, "token.made", "token.revoked", "token:admin")
+        self.assertNotIn(made["token"], server.hub.log)
+
+    def test_no_more_than_its_maker(self):
+        server = self.serve()
+        self.do(server, "/tokens", {"name": "more", "scopes": ["admin", "files:write"]}, status=403)
+        self.do(server, "/tokens", {"name": "more", "groups": ["staff"]}, status=403)
+        for wrong in ({}, {"name": 1}, {"name": "a b"}, {"name": "x", "scopes": "admin"}, {"name": "x", "scopes": [1]}, {"name": "x", "days": 0}, {"name": "x", "days": 36501}, {"name": "x", "scopes": ["a b"]}):
+            self.do(server, "/tokens", wrong, status=400 if wrong.get("scopes") != ["a b"] else 403)
+        short = self.do(server, "/tokens", {"name": "short", "scopes": ["admin"], "days": 1})["token"]
+        self.tokens["short"] = short
+        server.hub.wait_log("config.reloaded")
+        self.do(server, "/tokens", {"name": "long", "days": 30}, who="short", status=403)
+        self.do(server, "/tokens", {"name": "long"}, who="short", status=403)
+
+
+class Configuration(Base):
+    def test_what_it_is(self):
+        server = self.serve(toolsets={"a": fixture("one"), "up": {**SERVER, "env": {"KEY": "sesame-1234"}}}, access={"rules": [{"tools": {"match": ["b:*"]}, "then": "deny"}]})
+        reply = self.ask(server, "read", "GET", "/configuration")
+        self.assertNotIn(b"sesame", reply.body)
+        found = json.loads(reply.body)
+        self.assertEqual([one["key"] for one in found["toolsets"]], ["a", "up"])
+        self.assertEqual((found["listeners"][0]["api"], found["auth"]["tokens"], len(found["access"])), (True, 3, 1))
+        limits = {one["name"]: one for one in self.get(server, "/limits")["limits"]}
+        self.assertEqual(limits["client_message"]["value"], limits["client_message"]["default"])
+
+    def test_what_a_reload_would_change(self):
+        server = self.serve(modules={"watch": False})
+        nothing = {"count": 0, "names": ""}
+        self.assertEqual(self.get(server, "/configuration/changes"), {"added": nothing, "removed": nothing, "changed": nothing, "restart": nothing})
+
+    def test_the_end_of_the_audit(self):
+        path = self.home / "audit.log"
+        server = self.serve(log={"audit": str(path)})
+        self.assertEqual(self.get(server, "/audit")["records"], [])
+        for _ in range(3):
+            self.do(server, "/call", {"name": "a__one"}, who="own")
+        server.hub.wait_until(lambda: path.exists() and path.read_text().count("\n") == 3, "three records")
+        with path.open("a") as file:
+            file.write("torn")
+        self.assertEqual([one["name"] for one in self.get(server, "/audit")["records"]], ["one"] * 3)
+        self.assertEqual(len(self.get(server, "/audit?limit=2")["records"]), 1, "the torn line is one of them")
+        self.assertEqual(self.get(server, "/audit?limit=0")["records"], [])
+        self.get(server, "/audit?limit=1001", status=400)
+
+    def test_no_audit(self):
+        self.assertSays(self.get(self.serve(), "/audit", status=409)["error"]["message"], "log: {audit: PATH}")
 
 
 class Shapes(Base):

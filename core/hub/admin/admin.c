@@ -21,6 +21,20 @@ void hub_admin_set(hub_orchestrator *hub, const hub_administrator *administrator
     part->ctx = ctx;
 }
 
+void hub_admin_set_reader(hub_orchestrator *hub, hub_admin_read *read, void *ctx)
+{
+    hub_admin_part *part = hub_admin_part_of(hub);
+    part->read = read;
+    part->read_ctx = ctx;
+}
+
+hub_admin_read *hub_admin_reader_of(const hub_orchestrator *hub, void **ret_ctx)
+{
+    const hub_admin_part *part = hub_admin_part_of(hub);
+    *ret_ctx = part->read_ctx;
+    return part->read;
+}
+
 void hub_admin_respond(const hub_request *request)
 {
     const hub_admin_part *part = hub_admin_part_of(hub_session_hub(request->session));

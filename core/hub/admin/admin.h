@@ -8,6 +8,7 @@
 #define HUB_HUB_ADMIN_ADMIN_H
 
 #include "hub/kernel/respond.h"
+#include "hub/kernel/settings.h"
 #include "hub/kernel/station.h"
 
 /* A request of the administration's API as a message of MCP: for Unix sockets, and for commands. */
@@ -22,6 +23,16 @@ typedef struct hub_administrator {
 } hub_administrator;
 
 void hub_admin_set(hub_orchestrator *hub, const hub_administrator *administrator, void *ctx);
+
+/* Whoever can read the configuration anew, from where the hub has it, without a change of anything.
+ * owns:    *ret_settings, hub_settings_unref
+ * thread:  [worker]      blocks: yes, reads files
+ * errors:  as reading them at a start; the text says where */
+typedef hub_err hub_admin_read(void *ctx, const hub_settings **ret_settings, hub_error *reterr);
+
+/* NULL: nobody can. */
+void hub_admin_set_reader(hub_orchestrator *hub, hub_admin_read *read, void *ctx);
+hub_admin_read *hub_admin_reader_of(const hub_orchestrator *hub, void **ret_ctx);
 
 /* Have it answered; where there is nobody, the method is unknown. */
 void hub_admin_respond(const hub_request *request);

@@ -12,6 +12,8 @@ typedef struct hub_events hub_events;
 typedef struct hub_admin_part {
     const hub_administrator *administrator;
     void *ctx;
+    hub_admin_read *read; /* NULL: nobody can read the configuration anew */
+    void *read_ctx;
     hub_events *events;
 } hub_admin_part;
 

@@ -275,6 +275,36 @@ static void note_restart(const hub_settings *old, const hub_settings *now, hub_n
     }
 }
 
+static const hub_toolset_settings *find_settings(const hub_settings *settings, const char *key)
+{
+    size_t at = 0;
+    while (at < settings->toolset_count && strcmp(settings->toolsets[at].key, key) != 0) {
+        at++;
+    }
+    return at < settings->toolset_count ? &settings->toolsets[at] : NULL;
+}
+
+void hub_reload_compare(const hub_settings *old, const hub_settings *now,
+                        hub_reload_report *ret_report)
+{
+    *ret_report = (hub_reload_report){.added = {.count = 0}};
+    note_restart(old, now, &ret_report->restart);
+    for (size_t i = 0; i < now->toolset_count; i++) {
+        const hub_toolset_settings *one = &now->toolsets[i];
+        const hub_toolset_settings *before = find_settings(old, one->key);
+        if (before == NULL) {
+            hub_name_list_add(&ret_report->added, hub_str_of(one->key));
+        } else if (hub_toolset_settings_compare(before, one) != HUB_TOOLSET_SAME) {
+            hub_name_list_add(&ret_report->changed, hub_str_of(one->key));
+        }
+    }
+    for (size_t i = 0; i < old->toolset_count; i++) {
+        if (find_settings(now, old->toolsets[i].key) == NULL) {
+            hub_name_list_add(&ret_report->removed, hub_str_of(old->toolsets[i].key));
+        }
+    }
+}
+
 /* The hub's list of toolsets becomes the next one; those that are no more are what `next` has
  * then. */
 static size_t swap_toolsets(reload *next, hub_reload_report *report)

@@ -46,6 +46,10 @@ typedef struct hub_reload_report {
 HUB_MUST_CHECK hub_err hub_reload(hub_orchestrator *hub, const hub_settings *settings,
                                   hub_reload_report *ret_report, hub_error *reterr);
 
+/* What hub_reload would change of settings that are compared with others. */
+void hub_reload_compare(const hub_settings *old, const hub_settings *now,
+                        hub_reload_report *ret_report);
+
 /* A reload was refused, by hub_reload or before it came to that: whoever asks for the hub's status
  * hears of it, until one succeeds. */
 void hub_reload_note_refusal(hub_orchestrator *hub, const hub_error *why);

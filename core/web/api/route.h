@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "hub/kernel/types.h"
+#include "tools/exposure.h"
 #include "web/api/api.h"
 #include "wire/json.h"
 
@@ -70,6 +71,12 @@ extern const hub_api_route HUB_API_STATUS_ROUTES[];
 extern const hub_api_route HUB_API_TOOLSET_ROUTES[];
 extern const hub_api_route HUB_API_TOOL_ROUTES[];
 extern const hub_api_route HUB_API_SAVED_ROUTES[];
+extern const hub_api_route HUB_API_EXPLAIN_ROUTES[];
+extern const hub_api_route HUB_API_APPROVAL_ROUTES[];
+extern const hub_api_route HUB_API_PRINCIPAL_ROUTES[];
+extern const hub_api_route HUB_API_TOKEN_ROUTES[];
+extern const hub_api_route HUB_API_CONFIGURATION_ROUTES[];
+extern const hub_api_route HUB_API_AUDIT_ROUTES[];
 extern const hub_api_route HUB_API_CALL_ROUTES[];
 extern const hub_api_route HUB_API_EXPORT_ROUTES[];
 extern const hub_api_route HUB_API_EVENT_ROUTES[];
@@ -105,6 +112,11 @@ void hub_api_fail_with(hub_web_exchange *exchange, const hub_error *why);
 /* The toolset that the path names, or NULL, which has been answered. Of what the caller may not see
  * it says the same as of what is not there. */
 hub_toolset *hub_api_find_toolset(const hub_api_asked *asked);
+
+/* The tool that the path names by its id, if the caller may see it; NULL: it is not there. `seen` is the
+ * caller's exposure. *ret_exposed is what the caller calls it; empty: it cannot. */
+const hub_item *hub_api_find_tool(const hub_api_asked *asked, hub_exposure *seen, hub_str *ret_key,
+                                  hub_str *ret_exposed);
 
 /* A session of the caller's, for one look; close it with hub_session_close. NULL: that has been
  * answered. */

@@ -200,9 +200,8 @@ static void serve_tools(hub_api_asked *asked)
 
 /* ---- one tool -------------------------------------------------------------------------------- */
 
-/* The item that an id means, if the caller may see it. */
-static const hub_item *find_item(const hub_api_asked *asked, hub_exposure *seen, hub_str *ret_key,
-                                 hub_str *ret_exposed)
+const hub_item *hub_api_find_tool(const hub_api_asked *asked, hub_exposure *seen, hub_str *ret_key,
+                                  hub_str *ret_exposed)
 {
     hub_str id = asked->named[0];
     size_t colon = hub_str_find(id, HUB_STR(":"));
@@ -230,7 +229,7 @@ static void serve_tool(hub_api_asked *asked)
     if (session == NULL) {
         return;
     }
-    const hub_item *item = find_item(asked, hub_session_exposure(session), &key, &exposed);
+    const hub_item *item = hub_api_find_tool(asked, hub_session_exposure(session), &key, &exposed);
     if (item == NULL) {
         hub_api_fail(asked->exchange, 404, "not_found", "there is no tool \"" HUB_STR_FMT "\"",
                      HUB_STR_ARG(asked->named[0]));

@@ -21,6 +21,11 @@ FILE_BYTES(api, "api.js");
 FILE_BYTES(overview, "overview.js");
 FILE_BYTES(tools, "tools.js");
 FILE_BYTES(live, "live.js");
+FILE_BYTES(saved, "saved.js");
+FILE_BYTES(approvals, "approvals.js");
+FILE_BYTES(people, "people.js");
+FILE_BYTES(configuration, "configuration.js");
+FILE_BYTES(connect, "connect.js");
 FILE_BYTES(style, "style.css");
 FILE_BYTES(icon, "icon.svg");
 
@@ -32,6 +37,12 @@ static const hub_web_file FILES[] = {
     {"overview.js", "text/javascript; charset=utf-8", hub_web_overview, hub_web_overview_end},
     {"tools.js", "text/javascript; charset=utf-8", hub_web_tools, hub_web_tools_end},
     {"live.js", "text/javascript; charset=utf-8", hub_web_live, hub_web_live_end},
+    {"saved.js", "text/javascript; charset=utf-8", hub_web_saved, hub_web_saved_end},
+    {"approvals.js", "text/javascript; charset=utf-8", hub_web_approvals, hub_web_approvals_end},
+    {"people.js", "text/javascript; charset=utf-8", hub_web_people, hub_web_people_end},
+    {"configuration.js", "text/javascript; charset=utf-8", hub_web_configuration,
+     hub_web_configuration_end},
+    {"connect.js", "text/javascript; charset=utf-8", hub_web_connect, hub_web_connect_end},
     {"style.css", "text/css; charset=utf-8", hub_web_style, hub_web_style_end},
     {"icon.svg", "image/svg+xml", hub_web_icon, hub_web_icon_end},
 };

@@ -43,6 +43,14 @@ export async function post(path, body = {}) {
   return read(await fetch(BASE + path, { method: "POST", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify(body) }));
 }
 
+export async function put(path, body = {}) {
+  return read(await fetch(BASE + path, { method: "PUT", headers: headers({ "Content-Type": "application/json" }), body: JSON.stringify(body) }));
+}
+
+export async function remove(path) {
+  return read(await fetch(BASE + path, { method: "DELETE", headers: headers() }));
+}
+
 export async function exchange(code) {
   const answer = await read(await fetch("/ui/login", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ code }) }));
   token.set(answer.token);

@@ -1,8 +1,13 @@
 // What is shown is said by the part of the address behind "#".
+import { approvals } from "/ui/approvals.js";
+import { audit, configuration } from "/ui/configuration.js";
+import { connect } from "/ui/connect.js";
 import { Refused, exchange, get, post, token } from "/ui/api.js";
 import { alertOf, h, say, visible } from "/ui/dom.js";
 import { live } from "/ui/live.js";
 import { overview, toolset } from "/ui/overview.js";
+import { people, tokens } from "/ui/people.js";
+import { build, saved, toolbox } from "/ui/saved.js";
 import { tool, tools } from "/ui/tools.js";
 
 const REFRESH_MS = 5000;
@@ -14,8 +19,17 @@ const VIEWS = [
   { name: "", title: "Overview", show: () => overview(), refreshes: true },
   { name: "toolset", show: (key, query, again) => toolset(key, again, me) },
   { name: "tools", title: "Tools", show: (key, query) => tools(query) },
-  { name: "tool", show: (id) => tool(id) },
+  { name: "tool", show: (id) => tool(id, me) },
+  { name: "saved", title: "Saved", show: (key, query, again) => saved(again) },
+  { name: "toolbox", show: (name, query, again) => toolbox(name, again) },
+  { name: "build", show: (name) => build(name) },
   { name: "live", title: "Live", show: (key, query, again, signal) => live(signal), right: "read" },
+  { name: "approvals", title: "Approvals", show: (key, query, again) => approvals(again, me), right: "read" },
+  { name: "people", title: "Principals", show: () => people(), refreshes: true },
+  { name: "tokens", title: "Tokens", show: (key, query, again) => tokens(again, me), right: "read" },
+  { name: "configuration", title: "Configuration", show: () => configuration(), right: "read" },
+  { name: "audit", title: "Audit", show: () => audit(), right: "read" },
+  { name: "connect", title: "Connect", show: () => connect() },
 ];
 
 function mayShow(view) {
@@ -67,7 +81,7 @@ async function fill(view, key, query, signal, isFirst) {
     if (signal.aborted) {
       return;
     }
-    main.replaceChildren(...parts.flat().filter((part) => part !== null));
+    main.replaceChildren(...parts.flat(Infinity).filter((part) => part !== null));
     document.title = `${main.querySelector("h2")?.textContent ?? ""} – Patchbay`;
     if (isFirst) {
       main.focus({ preventScroll: true });

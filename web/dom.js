@@ -39,3 +39,32 @@ export function visible(text) {
 export function pretty(value) {
   return visible(JSON.stringify(value, null, 2));
 }
+
+export function empty(text) {
+  return h("p", { class: "quiet" }, text);
+}
+
+export function duration(ms) {
+  const units = [[86400000, "d"], [3600000, "h"], [60000, "min"], [1000, "s"]];
+  const [size, name] = units.find(([one]) => ms >= one) ?? [1, "ms"];
+  return `${Math.floor(ms / size)} ${name}`;
+}
+
+// A button that does something, says how it went, and has the view shown again.
+export function act(title, again, run, label = null) {
+  return h("button", {
+    class: "plain", type: "button", "aria-label": label === null ? null : visible(label),
+    onclick: async (event) => {
+      const button = event.currentTarget;
+      button.disabled = true;
+      try {
+        const answer = await run();
+        say(visible(answer.message ?? `${label ?? title}: done.`));
+        await again();
+      } catch (error) {
+        say(visible(error.message));
+      }
+      button.disabled = false;
+    },
+  }, title);
+}

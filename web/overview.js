@@ -1,6 +1,6 @@
 // Every server: is it up, and why not.
 import { get, post } from "/ui/api.js";
-import { alertOf, h, say, table, visible } from "/ui/dom.js";
+import { act, alertOf, duration, h, table, visible } from "/ui/dom.js";
 
 const CLASS = { ready: "good", failed: "bad", connecting: "warn" };
 
@@ -11,12 +11,6 @@ function stateOf(toolset) {
 
 function why(status) {
   return status.lastError ? visible(status.lastError) : "";
-}
-
-function duration(ms) {
-  const units = [[86400000, "d"], [3600000, "h"], [60000, "min"], [1000, "s"]];
-  const [size, name] = units.find(([one]) => ms >= one) ?? [1, "ms"];
-  return `${Math.floor(ms / size)} ${name}`;
 }
 
 const COLUMNS = [
@@ -44,35 +38,19 @@ export async function overview() {
   return [h("h2", {}, visible(`${hub.name} ${hub.version}`)), refused, numbers(hub, toolsets), table("Toolsets", COLUMNS, toolsets)];
 }
 
-function action(key, verb, title, again) {
-  return h("button", {
-    class: "plain",
-    onclick: async (event) => {
-      event.target.disabled = true;
-      try {
-        const answer = await post(`/toolsets/${encodeURIComponent(key)}/${verb}`);
-        say(visible(answer.message ?? `${title}: done`));
-        await again();
-      } catch (error) {
-        say(visible(error.message));
-      }
-      event.target.disabled = false;
-    },
-  }, title);
-}
-
 export async function toolset(key, again, me) {
   const one = await get(`/toolsets/${encodeURIComponent(key)}`);
   const facts = Object.entries(one.status).filter(([, value]) => typeof value !== "object" && value !== "");
   const trouble = one.reason ?? (one.status.state === "failed" ? one.status.lastError : null);
+  const action = (verb, title) => act(title, again, () => post(`/toolsets/${encodeURIComponent(key)}/${verb}`));
   return [
     h("h2", {}, visible(key), " ", stateOf(one)),
     trouble ? alertOf({ message: visible(trouble) }) : null,
     one.description ? h("p", {}, visible(one.description)) : null,
     h("p", { class: "quiet" }, visible(one.origin || one.module), one.source ? ` (${visible(one.source)})` : ""),
     h("div", { class: "row" },
-      action(key, "enable", "Enable for me", again), action(key, "disable", "Disable for me", again),
-      me.right === "admin" ? action(key, "restart", "Restart", again) : null,
+      action("enable", "Enable for me"), action("disable", "Disable for me"),
+      me.right === "admin" ? action("restart", "Restart") : null,
       h("a", { href: `#/tools?toolset=${encodeURIComponent(key)}` }, "Its tools")),
     table("Facts", [["Fact", ([name]) => name], ["Value", ([, value]) => visible(value)]], facts),
     h("h3", {}, "The end of its standard error"),

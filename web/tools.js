@@ -136,13 +136,44 @@ function playground(one) {
     }, form.elements, h("div", {}, button)), answer];
 }
 
-export async function tool(id) {
+// ---- the rule that decides -------------------------------------------------------------------------
+
+const DECISIONS = { allow: "good", deny: "bad", refuse: "bad", confirm: "warn", challenge: "warn" };
+
+function sentenceOf(one) {
+  const more = [one.reason, one.scopes ? `a call needs the scopes ${one.scopes}` : null, one.conditional ? "other arguments may decide otherwise" : null,
+    one.withheld ? "it is withheld until somebody approves it" : one.listed ? "it is listed" : "it is not listed"];
+  return more.filter(Boolean).join("; ");
+}
+
+async function ruleOf(id, me) {
+  const answer = h("div", { role: "status" });
+  const principals = me.right === "own" ? [] : (await get("/principals")).principals.map((one) => one.name);
+  const who = h("input", { id: "principal", value: me.principal, autocomplete: "off", list: "principals" });
+  async function look() {
+    try {
+      const { answers } = await get(`/tools/${encodeURIComponent(id)}/access?principal=${encodeURIComponent(who.value.trim())}`);
+      answer.replaceChildren(...answers.map((one) => h("p", {}, h("b", { class: DECISIONS[one.decision] ?? null }, visible(one.decision)),
+        one.rule === undefined ? "" : ` by ${one.rule === null ? "the default" : visible(one.rule)}`, h("span", { class: "quiet" }, `: ${visible(sentenceOf(one))}`))));
+    } catch (error) {
+      answer.replaceChildren(alertOf({ message: visible(error.message) }));
+    }
+  }
+  await look();
+  return [h("h3", {}, "The rule that decides"),
+    me.right === "own" ? null : h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); look(); } },
+      h("label", { for: "principal" }, "For whom", who), h("datalist", { id: "principals" }, principals.map((name) => h("option", { value: name }))), h("button", { class: "plain" }, "Explain")),
+    answer];
+}
+
+export async function tool(id, me) {
   const one = await get(`/tools/${encodeURIComponent(id)}`);
+  const rule = await ruleOf(id, me);
   const facts = [["Toolset", one.toolset], ["Name for clients", one.name ?? "not shown to you"], ["Size", `${one.bytes} bytes, about ${one.tokens} tokens`],
     ["Says that it only reads", one.readOnly ? "yes" : "no"], ["May destroy", one.destructive ? "yes" : "no"], ["Withheld", one.withheld ? "yes" : "no"]];
   return [h("h2", {}, visible(id)), one.definition.description ? h("p", {}, visible(one.definition.description)) : null,
     table("Facts", [["Fact", ([name]) => name], ["Value", ([, value]) => visible(value)]], facts),
     ...(one.name ? playground(one) : [h("p", { class: "quiet" }, "You are not shown this tool, so you cannot call it: its toolset is off for you, or a rule hides it.")]),
-    h("h3", {}, "Definition"), h("pre", { tabindex: "0" }, pretty(one.definition)),
+    ...rule, h("h3", {}, "Definition"), h("pre", { tabindex: "0" }, pretty(one.definition)),
     one.original ? h("h3", {}, "As its server gave it") : null, one.original ? h("pre", { tabindex: "0" }, pretty(one.original)) : null];
 }

@@ -4,24 +4,16 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { chromium } from 'playwright-core';
+import { SIZES, beClient, check, launch, logIn as logInAt, open as openPage, picture, view } from './dashboard_browser.mjs';
+import { HUB, NODE, PLUGINS, makeFolder, serve } from './support.mjs';
 
-import { HUB, NODE, PLUGINS, TIMEOUT_MS, makeFolder, serve } from './support.mjs';
-
-const BROWSER = process.env.PATCHBAY_CHROMIUM ?? '/usr/bin/chromium';
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const HOSTILE = fileURLToPath(new URL('fixtures/hostile_server.mjs', import.meta.url));
-const SIZES = [
-    ['desk', { width: 1280, height: 800 }, 'light'],
-    ['phone', { width: 360, height: 740 }, 'dark'],
-];
 
 const folder = makeFolder();
 const tokenFile = join(folder, 'tokens.json');
@@ -47,81 +39,19 @@ let server;
 let admin;
 let own;
 
-/** A page that notes what must not happen. */
-async function open(size, scheme = 'light') {
-    const context = await browser.newContext({ viewport: size, colorScheme: scheme });
-    context.setDefaultTimeout(TIMEOUT_MS);
-    const page = await context.newPage();
-    const wrong = [];
-    page.on('request', (request) => {
-        if (new URL(request.url()).origin !== server.url) {
-            wrong.push(`a request to ${request.url()}`);
-        }
-    });
-    page.on('console', (message) => {
-        // What the hub refuses is said in the page; the browser's own line about it is no fault.
-        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
-            wrong.push(message.text());
-        }
-    });
-    page.on('pageerror', (error) => wrong.push(String(error)));
-    await page.exposeFunction('reportPolicy', (text) => wrong.push(`policy: ${text}`));
-    await page.addInitScript(() => addEventListener('securitypolicyviolation', (event) => window.reportPolicy(`${event.violatedDirective} ${event.blockedURI}`)));
-    return { page, wrong, close: () => context.close() };
-}
-
-async function logIn(page, token) {
-    await page.goto(`${server.url}/ui/`);
-    await page.getByLabel('Token').fill(token);
-    await page.getByRole('button', { name: 'Log in' }).click();
-    await page.getByRole('button', { name: 'Log out' }).waitFor();
-}
-
-/** The rules of axe-core, run beside the page's own scripts. */
-async function checkAccess(page) {
-    const session = await page.context().newCDPSession(page);
-    const { frameTree } = await session.send('Page.getFrameTree');
-    const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id });
-    await session.send('Runtime.evaluate', { contextId, expression: AXE });
-    const run = "axe.run({ resultTypes: ['violations'] }).then((found) => found.violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.html).join(' ')}`))";
-    const { result, exceptionDetails } = await session.send('Runtime.evaluate', { contextId, expression: run, awaitPromise: true, returnByValue: true });
-    assert.equal(exceptionDetails, undefined, JSON.stringify(exceptionDetails));
-    assert.deepEqual(result.value, []);
-    await session.detach();
-}
-
-async function checkWidth(page) {
-    const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
-    assert.ok(content <= window, `the page is ${content} wide in ${window}`);
-}
-
-function view(page, name) {
-    return page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).click();
-}
+const open = (...how) => openPage(browser, server.url, ...how);
+const logIn = (page, token) => logInAt(page, server.url, token);
 
 async function ask(path, token, options = {}) {
     return fetch(`${server.url}${path}`, { ...options, headers: { Authorization: `Bearer ${token}`, ...options.headers } });
-}
-
-/** A client that stays, so that servers are wanted. */
-async function beClient() {
-    const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
-    const send = (body, more = {}) => ask('/mcp', admin, { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', ...body }), headers: { ...headers, ...more } });
-    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
-    const hello = await send({ id: 1, method: 'initialize', params });
-    assert.equal(hello.status, 200);
-    const session = { 'Mcp-Session-Id': hello.headers.get('mcp-session-id'), 'MCP-Protocol-Version': '2025-11-25' };
-    await hello.text();
-    await send({ method: 'notifications/initialized' }, session);
-    assert.match(await (await send({ id: 2, method: 'tools/list' }, session)).text(), /attack/);
 }
 
 before(async () => {
     admin = newToken('boss', '--scopes', 'admin');
     own = newToken('guest');
     server = await serve({ command: HUB, args: ['--config', manifest(), '--plugins-dir', PLUGINS], listens: true });
-    browser = await chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
-    await beClient();
+    browser = await launch();
+    await beClient(server.url, admin, /attack/);
 });
 
 after(async () => {
@@ -136,12 +66,11 @@ for (const [name, size, scheme] of SIZES) {
             await logIn(page, admin);
             await page.getByRole('heading', { level: 2 }).waitFor();
             await page.getByRole('table', { name: 'Toolsets' }).getByText('/nonexistent/server').first().waitFor();
-            await checkAccess(page);
-            await checkWidth(page);
+            await check(page);
+            await picture(page, `dashboard-overview-${name}`);
             await page.getByRole('link', { name: 'dead' }).click();
             await page.getByRole('alert').getByText('/nonexistent/server').waitFor();
-            await checkAccess(page);
-            await checkWidth(page);
+            await check(page);
             assert.deepEqual(wrong, []);
             await close();
         });
@@ -152,21 +81,20 @@ for (const [name, size, scheme] of SIZES) {
             await view(page, 'Tools');
             await page.getByLabel('Words').fill('time zones convert');
             await page.getByText(/^1 tool;/).waitFor();
-            await checkAccess(page);
-            await checkWidth(page);
+            await check(page);
             await page.getByLabel('Words').fill('now');
             await page.getByRole('link', { name: 'time:now' }).click();
             await page.getByRole('heading', { name: 'time:now' }).waitFor();
-            await checkAccess(page);
+            await check(page);
             await page.getByLabel('zone').fill('Europe/Berlin');
             await page.getByRole('button', { name: 'Call' }).click();
             await page.getByText(/It has answered/).waitFor();
             await page.getByText('Europe/Berlin').first().waitFor();
+            await picture(page, `dashboard-tool-${name}`);
             await page.getByLabel('zone').fill('No/Where');
             await page.getByRole('button', { name: 'Call' }).click();
             await page.getByText(/It reports an error/).waitFor();
-            await checkAccess(page);
-            await checkWidth(page);
+            await check(page);
             assert.deepEqual(wrong, []);
             await close();
         });
@@ -181,8 +109,7 @@ for (const [name, size, scheme] of SIZES) {
             const calls = page.getByRole('table', { name: 'Calls' });
             await calls.getByText('token:guest').waitFor();
             await calls.getByText('ok', { exact: true }).waitFor();
-            await checkAccess(page);
-            await checkWidth(page);
+            await check(page);
             assert.deepEqual(wrong, []);
             await close();
         });
@@ -321,7 +248,7 @@ describe('those who want more', () => {
     });
 
     test('a name that was rebound', async () => {
-        const rebound = await chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox', '--disable-dev-shm-usage', '--host-resolver-rules=MAP evil.example 127.0.0.1'] });
+        const rebound = await launch('--host-resolver-rules=MAP evil.example 127.0.0.1');
         const page = await rebound.newPage();
         const { port } = new URL(server.url);
         for (const path of ['/ui/', '/ui/app.js', '/api/v1/me']) {

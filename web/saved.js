@@ -104,7 +104,11 @@ export async function build(name) {
   const save = async (event) => {
     event.preventDefault();
     try {
-      await post("/saved", { name: title.value, description: about.value, tools: [...chosen.keys()], replace: Boolean(name), autoEquip: equip.checked });
+      // Those that stay keep the definitions that were saved: only what is added is taken as it is now.
+      const kept = new Set((before?.tools ?? []).map((one) => one.id));
+      const tools = [...chosen.keys()].filter((id) => !kept.has(id));
+      const change = name ? { from: name, without: [...kept].filter((id) => !chosen.has(id)), replace: true } : {};
+      await post("/saved", { name: title.value, description: about.value, tools, ...change, autoEquip: equip.checked });
       say("Saved.");
       location.hash = `#/toolbox/${encodeURIComponent(title.value)}`;
     } catch (error) {

@@ -114,6 +114,9 @@ static int run(cli_options *options, const scope *of, cli_locking *locking)
 
 int cli_approve(cli_options *options)
 {
+    if (options->http_count + options->socket_count > 0) {
+        return cli_approve_running(options);
+    }
     scope of = {.toolset = NULL};
     cli_locking locking;
     int status = read_scope(options, &of);

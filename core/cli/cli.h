@@ -229,6 +229,8 @@ int cli_list(cli_options *options);
 int cli_export(cli_options *options);
 int cli_call_block(cli_options *options); /* call --from */
 int cli_status(cli_options *options);
+int cli_top(cli_options *options);
+int cli_tail(cli_options *options);
 int cli_ui(cli_options *options);
 int cli_call(cli_options *options);
 int cli_check(cli_options *options);

@@ -30,6 +30,9 @@ void cli_locking_end(cli_locking *locking);
 /* Write a lock, in order, and say how much it has. Returns an exit status. */
 int cli_locking_write(cli_locking *locking, const cli_options *options, const hub_lock *lock);
 
+/* patchbay approve at a hub that runs, by its API (cli/approve_running.c). */
+int cli_approve_running(cli_options *options);
+
 /* Print a change, member by member (cli/lock_diff.c). */
 void cli_lock_print(void *ctx, hub_str toolset, const char *what, const hub_lock_entry *old,
                     const hub_lock_entry *now);

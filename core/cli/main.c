@@ -28,6 +28,20 @@ const cli_command CLI_COMMANDS[] = {
      "Unix sockets first, then HTTP addresses, until a hub answers. Exit code: 0 when no toolset\n"
      "has failed, 1 when one has, 3 when no hub answers.",
      0, cli_status},
+    {"top", "[--http URL|PORT [--token-file FILE] | --unix PATH]... [OPTION]...",
+     "Watch a running hub in the terminal: rates, latencies and states, each second.",
+     "What has failed comes first, then what is busiest; q ends it. When it does not write to a\n"
+     "terminal, it prints one second, and ends. It finds the hub as `status` does.",
+     0, cli_top},
+    {"tail",
+     "[toolset=KEY] [tool=NAME] [principal=NAME] [event=NAME] [--json] [--http URL|PORT "
+     "[--token-file FILE] | --unix PATH]... [OPTION]...",
+     "Follow the calls of a running hub, and what else happens, a line each.",
+     "Each word is a condition, with * and ? for what may be anything; of one, all must hold. The\n"
+     "hub wants the scope admin:read, or its own user on its Unix socket. Times are UTC. It ends "
+     "with\n"
+     "the hub. It finds the hub as `status` does.",
+     CLI_MAX_LIST, cli_tail},
     {"ui", "[--http URL|PORT [--token-file FILE] | --unix PATH]... [OPTION]...",
      "Print a link to the dashboard of a running hub.",
      "The link is good once, within a minute, and shows what this command may see: on a Unix "
@@ -105,13 +119,15 @@ const cli_command CLI_COMMANDS[] = {
     {"toolset",
      "list | show NAME | build NAME ID... | edit NAME CHANGE [ID]... | "
      "equip NAME | unequip | delete NAME | export [NAME...] | import FILE|- | "
-     "diff NAME [OTHER|FILE]  [OPTION]...",
+     "diff NAME [OTHER|FILE]  [--http URL|PORT [--token-file FILE] | --unix PATH]... [OPTION]...",
      "Build, look at, equip and exchange saved toolsets.",
      "A saved toolset is a selection of tools under a name: docs/SAVED-TOOLSETS.md. IDs are\n"
      "TOOLSET:TOOL. CHANGE is add or remove, with IDs, or accept, which takes definitions that\n"
      "servers have changed for what is meant; `diff` shows these, or what another one has that\n"
      "this one has not. `build` and `edit NAME remove` take patterns, too. A hub that runs, with "
-     "the same manifest, follows at once.",
+     "the same manifest, follows at once. With --http or --unix a hub that runs is asked, as the "
+     "user\n"
+     "or the token that asks: then there is no export and no import.",
      CLI_MAX_LIST, cli_toolset},
     {"completion", "bash|zsh|fish", "Print a script for the shell that completes command lines.",
      "For the shell at hand: source <(patchbay completion bash). Packages install the scripts\n"
@@ -134,12 +150,16 @@ const cli_command CLI_COMMANDS[] = {
      "--diff\n"
      "1 when something has changed.",
      0, cli_lock},
-    {"approve", "[TOOLSET[:TOOL]] [--show] [--config FILE] [OPTION]...",
+    {"approve",
+     "[TOOLSET[:TOOL]] [--show] [--config FILE] [--http URL|PORT [--token-file FILE] | --unix "
+     "PATH]... [OPTION]...",
      "Take what a server offers now into patchbay.lock.",
      "Without a word it approves all that has changed; with TOOLSET what this toolset offers; "
      "with\n"
      "TOOLSET:TOOL one tool or prompt. --show prints what has changed, member by member, and\n"
-     "writes nothing. A running hub takes an approval at once.",
+     "writes nothing. A running hub takes an approval at once. With --http or --unix the hub that "
+     "runs\n"
+     "approves what its servers have told it, with its own lock file: no server is started.",
      1, cli_approve},
     {"init", "[--config FILE]", "Make a manifest with nothing in it.",
      "The commands that change a manifest change the one of --config, else the user's own:\n"

@@ -140,11 +140,11 @@ static const option_row OPTIONS[] = {
      "names of tools: prefix (default), flat, dot or none"},
     {"--http", KIND_REPEATED, AT(http), AT(http_count), SERVE | CHECK, "[HOST:]PORT",
      "serve over HTTP and WebSocket; may be repeated"},
-    {"--http", KIND_REPEATED, AT(http), AT(http_count), ASKS, "URL|[HOST:]PORT",
+    {"--http", KIND_REPEATED, AT(http), AT(http_count), ASKS | TOOLSET | APPROVE, "URL|[HOST:]PORT",
      "ask the hub there; may be repeated, until one answers"},
     {"--unix", KIND_REPEATED, AT(sockets), AT(socket_count), SERVE | CHECK, "PATH",
      "serve on a Unix socket; may be repeated"},
-    {"--unix", KIND_REPEATED, AT(sockets), AT(socket_count), ASKS, "PATH",
+    {"--unix", KIND_REPEATED, AT(sockets), AT(socket_count), ASKS | TOOLSET | APPROVE, "PATH",
      "ask the hub at this Unix socket; may be repeated, until one answers"},
     {"--stdio", KIND_FLAG, AT(stdio), 0, SERVE, NULL,
      "serve stdin and stdout (the default without a listener)"},
@@ -189,9 +189,9 @@ static const option_row OPTIONS[] = {
      "import: records that are in the store are replaced"},
     {"--replace", KIND_FLAG, AT(replace), 0, TOOLSET, NULL,
      "build, import: also what is there under that name"},
-    {"--ca", KIND_TEXT, AT(ca), 0, ASKS | ADD | SEARCH, "FILE",
+    {"--ca", KIND_TEXT, AT(ca), 0, ASKS | TOOLSET | APPROVE | ADD | SEARCH, "FILE",
      "for https addresses: the certificate authorities to trust (PEM)"},
-    {"--token-file", KIND_TEXT, AT(token_file), 0, ASKS, "FILE",
+    {"--token-file", KIND_TEXT, AT(token_file), 0, ASKS | TOOLSET | APPROVE, "FILE",
      "a file whose first line is the bearer token to send"},
     {"--config-json", KIND_TEXT, AT(config_json), 0, MODULE_HOST, "FILE",
      "a file with the module's configuration; -: the first line of stdin"},
@@ -243,8 +243,17 @@ static owner_list list_owners(int commands)
     return owners;
 }
 
+/* Commands that have the options of another one. */
+static const struct {
+    const char *name;
+    const char *like;
+} LIKE[] = {{"top", "status"}, {"tail", "status"}};
+
 static int bit_of(const char *command)
 {
+    for (size_t i = 0; i < sizeof LIKE / sizeof LIKE[0]; i++) {
+        command = strcmp(LIKE[i].name, command) == 0 ? LIKE[i].like : command;
+    }
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
         if (strcmp(COMMANDS[i], command) == 0) {
             return 1 << i;

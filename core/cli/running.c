@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "hub/admin/admin.h"
 #include "hub/report/status.h"
 #include "wire/json.h"
 
@@ -260,53 +261,74 @@ static void add_reason(const char *url, hub_str reason, bool has_token, hub_buf 
     }
 }
 
+struct cli_running {
+    cli_local *local; /* a hub with the other one as its only toolset */
+    char url[URL_BYTES];
+    bool has_token;
+};
+
 /* Wait for the answer; false when there is none: the reason is added to `why`. */
-static bool ask(cli_local *local, const char *url, bool has_token, const cli_question *question,
-                asked *into, hub_buf *why)
+static bool ask(cli_running *hub, const cli_question *question, hub_buf *ret_answer, hub_buf *why)
 {
-    into->loop = cli_local_loop(local);
-    hub_err err = hub_status_ask(cli_local_hub(local), HUB_STR(ASKED), hub_str_of(question->method),
-                                 question->params, ASK_MS, on_outcome, into);
-    while (err == HUB_OK && !into->is_here) {
-        ev_run(into->loop, 0);
+    asked into = {.loop = cli_local_loop(hub->local)};
+    hub_buf_init(&into.json, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    hub_err err =
+        hub_status_ask(cli_local_hub(hub->local), HUB_STR(ASKED), hub_str_of(question->method),
+                       question->params, ASK_MS, on_outcome, &into);
+    while (err == HUB_OK && !into.is_here) {
+        ev_run(into.loop, 0);
     }
-    if (err != HUB_OK || !hub_buf_ok(&into->json)) {
-        hub_buf_printf(why, "cannot ask the hub at %s: %s", url,
+    bool is_here = err == HUB_OK && hub_buf_ok(&into.json);
+    if (!is_here) {
+        hub_buf_printf(why, "cannot ask the hub at %s: %s", hub->url,
                        hub_err_text(err != HUB_OK ? err : HUB_ENOMEM));
-        return false;
+    } else if (into.status == PATCHBAY_RPC_ERROR) {
+        hub_buf_printf(why, "%s is not a Patchbay hub, or runs an older version", hub->url);
+    } else if (into.status != PATCHBAY_RESULT) {
+        add_reason(hub->url, hub_buf_str(&into.json), hub->has_token, why);
+    } else {
+        hub_buf_add(ret_answer, hub_buf_str(&into.json));
     }
-    if (into->status == PATCHBAY_RPC_ERROR) {
-        hub_buf_printf(why, "%s is not a Patchbay hub, or runs an older version", url);
-    } else if (into->status != PATCHBAY_RESULT) {
-        add_reason(url, hub_buf_str(&into->json), has_token, why);
-    }
-    return into->status == PATCHBAY_RESULT;
+    is_here = is_here && into.status == PATCHBAY_RESULT;
+    hub_buf_fini(&into.json);
+    return is_here;
 }
 
 /* Ask one; CLI_EXIT_NO_HUB when it does not answer: the reason is added to `why`. */
 static int ask_at(const cli_options *options, const target *where, const char *token,
-                  const cli_question *question, hub_buf *ret_answer, hub_buf *why)
+                  const cli_question *question, hub_buf *ret_answer, hub_buf *why,
+                  cli_running **ret_hub)
 {
     hub_config *config = NULL;
-    cli_local *local = NULL;
-    asked answer = {.is_here = false};
-    hub_buf_init(&answer.json, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
-    int status = make_config(options, where, token, &config);
+    cli_running *hub = calloc(1, sizeof *hub);
+    int status = hub != NULL ? make_config(options, where, token, &config) : EXIT_INTERNAL;
     if (status == EXIT_OK) {
-        status = cli_local_open_with(config, &local);
+        (void)snprintf(hub->url, sizeof hub->url, "%s", where->url); /* has room */
+        hub->has_token = token[0] != '\0';
+        status = cli_local_open_with(config, &hub->local);
     }
-    if (status == EXIT_OK && !ask(local, where->url, token[0] != '\0', question, &answer, why)) {
+    if (status == EXIT_OK && !ask(hub, question, ret_answer, why)) {
         status = CLI_EXIT_NO_HUB;
     }
-    cli_local_close(local);
     if (status == EXIT_OK) {
-        hub_buf_add(ret_answer, hub_buf_str(&answer.json));
+        *ret_hub = hub;
+    } else {
+        cli_running_close(hub);
     }
-    hub_buf_fini(&answer.json);
     return status;
 }
 
-int cli_running_ask(cli_options *options, const cli_question *question, hub_buf *ret_answer)
+void cli_running_close(cli_running *hub)
+{
+    if (hub != NULL) {
+        cli_local_close(hub->local);
+        free(hub);
+    }
+}
+
+/* The first hub that answers a question. */
+static int find_hub(cli_options *options, const cli_question *question, hub_buf *ret_answer,
+                    cli_running **ret_hub)
 {
     static target_list all;
     static char token[TOKEN_BYTES];
@@ -319,11 +341,88 @@ int cli_running_ask(cli_options *options, const cli_question *question, hub_buf 
     bool is_asked = status == EXIT_OK;
     for (size_t i = 0; is_asked && i < all.count && (i == 0 || status == CLI_EXIT_NO_HUB); i++) {
         hub_buf_add(&why, why.len == 0 ? HUB_STR_EMPTY : HUB_STR("; "));
-        status = ask_at(options, &all.items[i], token, question, ret_answer, &why);
+        status = ask_at(options, &all.items[i], token, question, ret_answer, &why, ret_hub);
     }
     if (status == CLI_EXIT_NO_HUB && why.len > 0) {
         cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&why)));
     }
     hub_buf_fini(&why);
     return status;
+}
+
+int cli_running_ask(cli_options *options, const cli_question *question, hub_buf *ret_answer)
+{
+    cli_running *hub = NULL;
+    int status = find_hub(options, question, ret_answer, &hub);
+    cli_running_close(hub);
+    return status;
+}
+
+int cli_running_open(cli_options *options, cli_running **ret_hub)
+{
+    const cli_question question = {.method = HUB_ADMIN_METHOD,
+                                   .params =
+                                       HUB_STR("{\"method\":\"GET\",\"path\":\"/api/v1/me\"}")};
+    hub_buf answer;
+    hub_buf_init(&answer, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    int status = find_hub(options, &question, &answer, ret_hub);
+    hub_buf_fini(&answer);
+    return status;
+}
+
+/* ---- the API --------------------------------------------------------------------------------- */
+
+static void add_text(hub_buf *out, const char *key, const char *text)
+{
+    hub_json_add_key(out, hub_str_of(key));
+    hub_json_add_string(out, hub_str_of(text));
+}
+
+/* Say why the hub would not; it says it in a sentence. */
+static int complain(hub_str body)
+{
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    hub_str error = hub_json_get(body, HUB_STR("error"));
+    if (hub_json_decode(hub_json_get(error, HUB_STR("message")), &text) == HUB_OK) {
+        cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
+    } else {
+        cli_complain("the hub has not answered as this command expects");
+    }
+    hub_buf_fini(&text);
+    return EXIT_CONFIG;
+}
+
+int cli_running_api(cli_running *hub, const cli_api_request *request, hub_buf *answer,
+                    hub_str *ret_body)
+{
+    hub_buf params;
+    hub_buf path;
+    hub_buf why;
+    hub_buf_init(&why, REASON_BYTES);
+    hub_buf_init(&path, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_printf(&path, "/api/v1%s", request->path);
+    hub_buf_add_char(&params, '{');
+    add_text(&params, "method", request->method != NULL ? request->method : "GET");
+    hub_json_add_key(&params, HUB_STR("path"));
+    hub_json_add_string(&params, hub_buf_str(&path));
+    add_text(&params, "query", request->query != NULL ? request->query : "");
+    if (request->body.len > 0) {
+        hub_json_add_key(&params, HUB_STR("body"));
+        hub_buf_add(&params, request->body);
+    }
+    hub_buf_add_char(&params, '}');
+    const cli_question question = {.method = HUB_ADMIN_METHOD, .params = hub_buf_str(&params)};
+    bool is_here = ask(hub, &question, answer, &why);
+    if (!is_here) {
+        cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&why)));
+    }
+    hub_buf_fini(&params);
+    hub_buf_fini(&path);
+    hub_buf_fini(&why);
+    *ret_body = hub_json_get(hub_buf_str(answer), HUB_STR("body"));
+    bool is_good =
+        is_here && hub_str_is(hub_json_get(hub_buf_str(answer), HUB_STR("status")), "200");
+    return !is_here ? CLI_EXIT_NO_HUB : is_good ? EXIT_OK : complain(*ret_body);
 }

@@ -312,6 +312,9 @@ int cli_toolset(cli_options *options)
         cli_complain("usage: patchbay %s", VERBS[at].usage);
         return EXIT_USAGE;
     }
+    if (options->http_count + options->socket_count > 0) {
+        return cli_toolset_running(options);
+    }
     options->saves = VERBS[at].is_choice ? CLI_SAVES_CHOICE : CLI_SAVES;
     int status = cli_local_open(options, true, &local);
     if (status == EXIT_OK) {

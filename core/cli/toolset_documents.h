@@ -31,6 +31,9 @@ int cli_saved_export(const cli_options *options, cli_local *local);
 int cli_saved_import(const cli_options *options, cli_local *local);
 int cli_saved_diff(const cli_options *options, cli_local *local);
 
+/* The same at a hub that runs, by its API (cli/toolset_running.c). The words are as many as they may be. */
+int cli_toolset_running(cli_options *options);
+
 /* The names that a principal sees, for completion. */
 void cli_saved_each_name(const cli_options *options, cli_local *local,
                          void (*on_name)(void *ctx, hub_str name, hub_str about), void *ctx);

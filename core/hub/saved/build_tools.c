@@ -158,20 +158,17 @@ static hub_err add_listed(saved_building *one, hub_sight sight, hub_str raw, hub
     return err;
 }
 
-/* Whether an id fits one of the patterns of `match`; all do when there is none. */
-static bool is_wanted(const saved_building *one, hub_str id)
+/* Whether an id fits one of the patterns of a member. */
+static bool fits_any(hub_str patterns, hub_str id)
 {
-    hub_str patterns = hub_json_get(one->arguments, HUB_STR("match"));
     hub_json_iter it = hub_json_iterate(patterns);
     hub_str key;
     hub_str raw;
-    bool is_any = false;
     bool fits = false;
     while (!fits && hub_json_next(&it, &key, &raw)) {
         hub_str pattern;
         hub_buf text;
         hub_buf_init(&text, raw.len + 1);
-        is_any = true;
         if (hub_json_plain(raw, &pattern)) {
             fits = hub_str_glob(pattern, id);
         } else if (hub_json_decode(raw, &text) == HUB_OK) {
@@ -179,7 +176,15 @@ static bool is_wanted(const saved_building *one, hub_str id)
         }
         hub_buf_fini(&text);
     }
-    return fits || !is_any;
+    return fits;
+}
+
+/* Whether an id fits a pattern of `match`, as all do when there is none, and none of `without`. */
+static bool is_wanted(const saved_building *one, hub_str id)
+{
+    hub_str match = hub_json_get(one->arguments, HUB_STR("match"));
+    hub_str without = hub_json_get(one->arguments, HUB_STR("without"));
+    return (hub_json_count(match) == 0 || fits_any(match, id)) && !fits_any(without, id);
 }
 
 /* All tools that the patterns fit. */

@@ -412,6 +412,8 @@ static void delete_saved(hub_call *call, const hub_way *way)
            "\"namespacedName\":{\"type\":\"string\"},\"refId\":{\"type\":\"string\"}}}},"          \
            "\"match\":{\"type\":[\"array\",\"null\"],\"maxItems\":16,"                             \
            "\"items\":{\"type\":\"string\",\"maxLength\":256}},"                                   \
+           "\"without\":{\"type\":[\"array\",\"null\"],\"maxItems\":100,"                          \
+           "\"items\":{\"type\":\"string\",\"maxLength\":256}},"                                   \
            "\"replace\":{\"type\":[\"boolean\",\"null\"]},"                                        \
            "\"autoEquip\":{\"type\":[\"boolean\",\"null\"]},"                                      \
            "\"share\":{\"type\":[\"boolean\",\"null\"]}}}"

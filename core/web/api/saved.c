@@ -334,8 +334,8 @@ const hub_api_route HUB_API_SAVED_ROUTES[] = {
      .summary = "Save a selection of tools, or change one, as build-toolset does; what is shared "
                 "needs the scope admin.",
      .body = "{\"type\":\"object\",\"properties\":{\"name\":" TEXT ",\"description\":" TEXT
-             ",\"tools\":" TEXTS ",\"match\":" TEXTS ",\"from\":" TEXT ",\"replace\":" FLAG
-             ",\"autoEquip\":" FLAG ",\"share\":" FLAG "}}",
+             ",\"tools\":" TEXTS ",\"match\":" TEXTS ",\"without\":" TEXTS ",\"from\":" TEXT
+             ",\"replace\":" FLAG ",\"autoEquip\":" FLAG ",\"share\":" FLAG "}}",
      .handle = serve_build},
     {.method = "GET",
      .path = "/saved/{name}",

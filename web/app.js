@@ -4,6 +4,7 @@ import { audit, configuration } from "/ui/configuration.js";
 import { connect } from "/ui/connect.js";
 import { Refused, exchange, get, post, token } from "/ui/api.js";
 import { alertOf, h, say, visible } from "/ui/dom.js";
+import { logins } from "/ui/logins.js";
 import { live } from "/ui/live.js";
 import { overview, toolset } from "/ui/overview.js";
 import { people, tokens } from "/ui/people.js";
@@ -25,6 +26,7 @@ const VIEWS = [
   { name: "build", show: (name) => build(name) },
   { name: "live", title: "Live", show: (key, query, again, signal) => live(signal), right: "read" },
   { name: "approvals", title: "Approvals", show: (key, query, again) => approvals(again, me), right: "read" },
+  { name: "logins", title: "Logins", show: (key, query, again) => logins(again) },
   { name: "people", title: "Principals", show: () => people(), refreshes: true },
   { name: "tokens", title: "Tokens", show: (key, query, again) => tokens(again, me), right: "read" },
   { name: "configuration", title: "Configuration", show: () => configuration(), right: "read" },

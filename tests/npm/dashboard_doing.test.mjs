@@ -196,7 +196,7 @@ describe('those without a right, and those who want more', () => {
         const { page, wrong, close } = await open(browser, server.url, SIZES[0][1]);
         await logIn(page, server.url, guest);
         const titles = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').allTextContents();
-        assert.deepEqual(titles, ['Overview', 'Tools', 'Saved', 'Principals', 'Connect']);
+        assert.deepEqual(titles, ['Overview', 'Tools', 'Saved', 'Logins', 'Principals', 'Connect']);
         await view(page, 'Principals');
         await page.getByRole('table', { name: 'Principals' }).getByText('token:guest').waitFor();
         assert.equal(await page.getByText('token:boss').count(), 0);

@@ -23,6 +23,7 @@ FILE_BYTES(tools, "tools.js");
 FILE_BYTES(live, "live.js");
 FILE_BYTES(saved, "saved.js");
 FILE_BYTES(approvals, "approvals.js");
+FILE_BYTES(logins, "logins.js");
 FILE_BYTES(people, "people.js");
 FILE_BYTES(configuration, "configuration.js");
 FILE_BYTES(connect, "connect.js");
@@ -39,6 +40,7 @@ static const hub_web_file FILES[] = {
     {"live.js", "text/javascript; charset=utf-8", hub_web_live, hub_web_live_end},
     {"saved.js", "text/javascript; charset=utf-8", hub_web_saved, hub_web_saved_end},
     {"approvals.js", "text/javascript; charset=utf-8", hub_web_approvals, hub_web_approvals_end},
+    {"logins.js", "text/javascript; charset=utf-8", hub_web_logins, hub_web_logins_end},
     {"people.js", "text/javascript; charset=utf-8", hub_web_people, hub_web_people_end},
     {"configuration.js", "text/javascript; charset=utf-8", hub_web_configuration,
      hub_web_configuration_end},

@@ -7,7 +7,7 @@
     core/<room>/      include/, its own room and the rooms below it, libc, and the libraries named below
     core/hub/kernel/  nothing else of core/hub: it knows no feature; and nobody else its objects.h
     core/hub/<feature>/   of core/hub the kernel and other features, not what is made of them (MADE_OF_FEATURES)
-    transports/       include/, core's hub/kernel/transport.h, hub/kernel/settings.h, identity/{identity,credentials,certificate}.h, issuers/issuers.h, web/face.h, wire/ and base/, libc, libev, libwebsockets
+    transports/       include/, core's hub/kernel/transport.h, hub/kernel/settings.h, identity/{identity,credentials,certificate}.h, issuers/issuers.h, hub/replicas/*.h, web/face.h, wire/ and base/, libc, libev, libwebsockets
     engines/          files of their own folder, core's base/ and state/, libc, libev, hiredis
     plugins/, examples/   include/ and files of their own folder: each must build against an installed SDK
     tests/            core/, include/ and their own
@@ -57,7 +57,7 @@ CIRCLE_CLOSERS = {("hub/catalogs/await", "hub/notices/progress")}  # how progres
 
 LARGEST_CIRCLE = 8  # units of core/ that may be reached from each other
 
-TRANSPORTS_MAY_INCLUDE = ("hub/kernel/transport.h", "hub/kernel/settings.h", "identity/identity.h", "identity/credentials.h", "identity/certificate.h", "issuers/issuers.h", "web/face.h")
+TRANSPORTS_MAY_INCLUDE = ("hub/kernel/transport.h", "hub/kernel/settings.h", "identity/identity.h", "identity/credentials.h", "identity/certificate.h", "issuers/issuers.h", "web/face.h", "hub/replicas/replicas.h", "hub/replicas/caller.h")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 BANNED = {

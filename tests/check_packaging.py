@@ -51,6 +51,22 @@ def check_units(folder):
         shutil.copy(PACKAGING / "systemd" / "local-servers.conf", drop_in)
 
 
+def check_replicas(folder):
+    """The template that replicas.conf makes of the service, as its comment says."""
+    if shutil.which("systemd-analyze") is None:
+        return
+    here = folder / "replicas"
+    drop_in = here / "patchbay@.service.d"
+    drop_in.mkdir(parents=True)
+    program = shutil.which("true")
+    for source, target in (("patchbay.service", here / "patchbay@.service"), ("replicas.conf", drop_in / "replicas.conf")):
+        text = (PACKAGING / "systemd" / source).read_text()
+        target.write_text(text.replace("/usr/bin/patchbay", program).replace("Documentation=man", "#"))
+    _, said = run("systemd-analyze", "verify", "--man=no", here / "patchbay@1.service")
+    ours = [line for line in said.splitlines() if "patchbay" in line or "replicas" in line]
+    result("verify patchbay@1.service", not ours, "\n".join(ours))
+
+
 def check_scripts():
     debian = PACKAGING / "debian"
     scripts = [PACKAGING / "build-deb", PACKAGING / "dist", PACKAGING / "site", PACKAGING / "check", PACKAGING / "check-root", PACKAGING / "container" / "build",
@@ -81,6 +97,7 @@ def check_plugins():
 
 with tempfile.TemporaryDirectory(prefix="patchbay-units-") as folder:
     check_units(Path(folder))
+    check_replicas(Path(folder))
 check_scripts()
 check_versions()
 check_plugins()

@@ -70,16 +70,9 @@ static void warn_of_strangers(const hub_settings *settings, const hub_listen_set
     }
 }
 
-static hub_err open_http(cli_listener_home *home, const hub_settings *settings, cli_listener *one,
-                         hub_error *reterr)
+static hub_err open_net(cli_listener_home *home, const hub_settings *settings, hub_error *reterr)
 {
     const hub_limits *limits = &settings->limits;
-    /* What is served beside MCP: a row for each face. */
-    const hub_web_served faces[] = {
-        {&HUB_WEB_STATUS, home->hub}, {&HUB_WEB_METRICS, home->hub}, {&HUB_WEB_RESOURCE, home->hub},
-        {&HUB_WEB_REST, home->hub},   {&HUB_WEB_API, home->api},     {&HUB_WEB_OAUTH, home->hub},
-        {&HUB_WEB_UI, home->api},
-    };
     hub_err err = HUB_OK;
     if (home->net == NULL) {
         err = hub_net_create(home->loop, &limits->net, limits->client_queue_bytes, &home->net,
@@ -88,10 +81,41 @@ static hub_err open_http(cli_listener_home *home, const hub_settings *settings, 
             hub_net_set_budget(home->net, home->budget);
         }
     }
+    return err;
+}
+
+hub_err cli_listener_open_replica(cli_listener_home *home, const hub_settings *settings,
+                                  cli_listener *one, hub_error *reterr)
+{
+    hub_error why = {.code = HUB_OK};
+    hub_err err = open_net(home, settings, &why);
+    hub_http_home served = {.net = home->net, .hub = home->hub};
+    if (err == HUB_OK) {
+        err = hub_http_replicas_create(&served, &home->replicas);
+    }
+    if (err == HUB_OK) {
+        served.replicas = home->replicas;
+        served.is_replica = true;
+        err = hub_http_server_open(&served, settings, one->listen, &one->http, &why);
+    }
+    return err == HUB_OK ? HUB_OK : explain(one->listen, err, &why, reterr);
+}
+
+static hub_err open_http(cli_listener_home *home, const hub_settings *settings, cli_listener *one,
+                         hub_error *reterr)
+{
+    /* What is served beside MCP: a row for each face. */
+    const hub_web_served faces[] = {
+        {&HUB_WEB_STATUS, home->hub}, {&HUB_WEB_METRICS, home->hub}, {&HUB_WEB_RESOURCE, home->hub},
+        {&HUB_WEB_REST, home->hub},   {&HUB_WEB_API, home->api},     {&HUB_WEB_OAUTH, home->hub},
+        {&HUB_WEB_UI, home->api},
+    };
+    hub_err err = open_net(home, settings, reterr);
     const hub_http_home served = {.net = home->net,
                                   .hub = home->hub,
                                   .faces = faces,
-                                  .face_count = sizeof faces / sizeof faces[0]};
+                                  .face_count = sizeof faces / sizeof faces[0],
+                                  .replicas = home->replicas};
     return err == HUB_OK ? hub_http_server_open(&served, settings, one->listen, &one->http, reterr)
                          : err;
 }
@@ -170,10 +194,20 @@ void cli_listener_home_limit(cli_listener_home *home, const hub_limits *limits)
 
 void cli_listener_home_fini(cli_listener_home *home)
 {
+    hub_http_replicas_destroy(home->replicas);
     hub_net_destroy(home->net);
 }
 
 #else
+
+hub_err cli_listener_open_replica(cli_listener_home *home, const hub_settings *settings,
+                                  cli_listener *one, hub_error *reterr)
+{
+    (void)home;
+    (void)settings;
+    return hub_fail(reterr, HUB_EINVAL, "replicas.listen (%s): this build has no HTTP",
+                    one->listen->address);
+}
 
 static hub_err open_http(cli_listener_home *home, const hub_settings *settings, cli_listener *one,
                          hub_error *reterr)

@@ -11,6 +11,7 @@
 
 struct hub_unix_server;
 struct hub_http_server;
+struct hub_http_replicas;
 struct hub_net;
 struct hub_api;
 
@@ -18,9 +19,10 @@ struct hub_api;
 typedef struct cli_listener_home {
     struct ev_loop *loop;
     hub_orchestrator *hub;
-    hub_budget *budget;  /* what all clients together may hold */
-    struct hub_api *api; /* what administers the hub */
-    struct hub_net *net; /* NULL: no listener has needed it, or none can */
+    hub_budget *budget;                 /* what all clients together may hold */
+    struct hub_api *api;                /* what administers the hub */
+    struct hub_net *net;                /* NULL: no listener has needed it, or none can */
+    struct hub_http_replicas *replicas; /* NULL: the hub has no others */
 } cli_listener_home;
 
 typedef struct cli_listener {
@@ -38,6 +40,13 @@ typedef struct cli_listener {
  *          and what to do */
 HUB_MUST_CHECK hub_err cli_listener_open(cli_listener_home *home, const hub_settings *settings,
                                          cli_listener *one, hub_error *reterr);
+
+/* Open what `one->listen` says as the listener of the other replicas, before all others: what these
+ * take part in begins with it.
+ * errors:  as cli_listener_open */
+HUB_MUST_CHECK hub_err cli_listener_open_replica(cli_listener_home *home,
+                                                 const hub_settings *settings, cli_listener *one,
+                                                 hub_error *reterr);
 
 /* Where it is, as users write it; cut to `room`. */
 void cli_listener_print_place(const hub_listen_settings *listen, char *ret_text, size_t room);

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "cli/listener.h"
+#include "hub/replicas/replicas.h"
 #include "web/api/api.h"
 
 #include <stdio.h>
@@ -19,6 +20,7 @@ struct cli_listeners {
     cli_listener_home home;
     cli_listener served[HUB_LIMIT_LISTENERS];
     size_t count;
+    cli_listener replica; /* of the other replicas; `listen` NULL: there are none */
     cli_listener *retired;
     ev_timer look; /* whether they have done */
 };
@@ -218,10 +220,38 @@ void cli_listeners_switch(cli_listeners_next *next, hub_name_list *restart)
     free(next);
 }
 
+void cli_listeners_switch_replica(cli_listeners *listeners, const hub_settings *settings,
+                                  const hub_listen_settings *replica, hub_name_list *restart)
+{
+    if (!hub_replicas_configure(listeners->home.hub, replica)) {
+        hub_name_list_add(restart, hub_str_of("replicas.listen"));
+    } else if (listeners->replica.http != NULL) {
+        take_settings(&listeners->replica, settings, replica, restart);
+    }
+}
+
 /* ---- begin and end --------------------------------------------------------------------------- */
 
+static int open_replica(cli_listeners *listeners, const hub_settings *settings,
+                        const hub_listen_settings *replica)
+{
+    hub_error why = {.code = HUB_OK};
+    (void)hub_replicas_configure(listeners->home.hub, replica);
+    if (replica->address == NULL) {
+        return EXIT_OK;
+    }
+    listeners->replica.listen = replica;
+    hub_err err = cli_listener_open_replica(&listeners->home, settings, &listeners->replica, &why);
+    if (err != HUB_OK) {
+        cli_complain("%s", why.text);
+        return err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_LISTEN;
+    }
+    return EXIT_OK;
+}
+
 int cli_listeners_open(struct ev_loop *loop, hub_orchestrator *hub, const hub_settings *settings,
-                       hub_budget *budget, cli_listeners **ret_listeners)
+                       const hub_listen_settings *replica, hub_budget *budget,
+                       cli_listeners **ret_listeners)
 {
     cli_listeners *listeners = calloc(1, sizeof *listeners);
     if (listeners == NULL) {
@@ -239,7 +269,8 @@ int cli_listeners_open(struct ev_loop *loop, hub_orchestrator *hub, const hub_se
         cli_complain("%s", none.text);
         return EXIT_INTERNAL;
     }
-    for (size_t i = 0; i < settings->listen_count; i++) {
+    int status = open_replica(listeners, settings, replica);
+    for (size_t i = 0; status == EXIT_OK && i < settings->listen_count; i++) {
         cli_listener *one = &listeners->served[listeners->count];
         hub_error why = {.code = HUB_OK};
         one->listen = &settings->listens[i];
@@ -251,11 +282,14 @@ int cli_listeners_open(struct ev_loop *loop, hub_orchestrator *hub, const hub_se
         listeners->count++;
         cli_listener_say_ready(one, settings);
     }
-    return EXIT_OK;
+    return status;
 }
 
 static bool is_busy(const cli_listeners *listeners)
 {
+    if (listeners->replica.http != NULL && cli_listener_busy(&listeners->replica) > 0) {
+        return true;
+    }
     for (size_t i = 0; i < listeners->count; i++) {
         if (cli_listener_busy(&listeners->served[i]) > 0) {
             return true;
@@ -300,6 +334,10 @@ void cli_listeners_drain(cli_listeners *listeners)
 
 bool cli_listeners_owe(const cli_listeners *listeners)
 {
+    if (listeners != NULL && listeners->replica.http != NULL &&
+        cli_listener_owes(&listeners->replica)) {
+        return true;
+    }
     for (size_t i = 0; listeners != NULL && i < listeners->count; i++) {
         if (cli_listener_owes(&listeners->served[i])) {
             return true;
@@ -320,6 +358,9 @@ void cli_listeners_close(cli_listeners *listeners, unsigned drain_ms)
     for (size_t i = 0; i < listeners->count; i++) {
         cli_listener_stop(&listeners->served[i]);
     }
+    if (listeners->replica.http != NULL) {
+        cli_listener_stop(&listeners->replica);
+    }
     for (const cli_listener *one = listeners->retired; one != NULL; one = one->next) {
         cli_listener_stop(one);
     }
@@ -333,6 +374,9 @@ void cli_listeners_close(cli_listeners *listeners, unsigned drain_ms)
     }
     while (listeners->count > 0) {
         cli_listener_close(&listeners->served[--listeners->count]);
+    }
+    if (listeners->replica.http != NULL) {
+        cli_listener_close(&listeners->replica);
     }
     cli_listener_home_fini(&listeners->home);
     hub_api_destroy(listeners->home.api);

@@ -17,7 +17,8 @@ typedef struct cli_listeners cli_listeners;
  * owns:    *ret_listeners, close it with cli_listeners_close, also after a failure
  * returns: EXIT_OK, EXIT_LISTEN, EXIT_INTERNAL */
 int cli_listeners_open(struct ev_loop *loop, hub_orchestrator *hub, const hub_settings *settings,
-                       hub_budget *budget, cli_listeners **ret_listeners);
+                       const hub_listen_settings *replica, hub_budget *budget,
+                       cli_listeners **ret_listeners);
 
 /* What a reload makes of them. */
 typedef struct cli_listeners_next cli_listeners_next;
@@ -33,6 +34,10 @@ void cli_listeners_abandon(cli_listeners_next *next); /* NULL is fine */
  * close once their clients have been answered, or limits.drain_timeout has passed. What cannot be
  * changed while they listen is added to `restart`. */
 void cli_listeners_switch(cli_listeners_next *next, hub_name_list *restart);
+
+/* The same of the listener of the other replicas, whose settings live as long as `settings`. */
+void cli_listeners_switch_replica(cli_listeners *listeners, const hub_settings *settings,
+                                  const hub_listen_settings *replica, hub_name_list *restart);
 
 /* Before hub_drain_begin: accept no more. Clients that are there get their answers. NULL is fine.
  */

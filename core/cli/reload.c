@@ -233,6 +233,8 @@ static hub_err apply(cli_reloader *reloader, hub_config *config, hub_error *rete
     hub_log_setup(config->settings.log_level, config->settings.log_json);
     follow_log(config->settings.log_file);
     cli_listeners_switch(listeners, &report.restart);
+    cli_listeners_switch_replica(reloader->listeners, &config->settings, &config->replica,
+                                 &report.restart);
     report_done(config, &report);
     hub_config_destroy(*reloader->config);
     *reloader->config = config;

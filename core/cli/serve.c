@@ -200,8 +200,8 @@ static int open_hub(cli_server *server, const cli_options *options)
         cli_complain("%s", why.text);
         return err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
     }
-    int status = cli_listeners_open(server->loop, server->hub, settings, &server->budget,
-                                    &server->listeners);
+    int status = cli_listeners_open(server->loop, server->hub, settings, &server->config->replica,
+                                    &server->budget, &server->listeners);
     return status == EXIT_OK && server->serves_stdio ? open_stdio(server, options) : status;
 }
 

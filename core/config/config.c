@@ -274,6 +274,9 @@ static hub_err finish(hub_config_reader *reader, const hub_config_overrides *ove
         err = hub_config_finish_listens(reader);
     }
     if (err == HUB_OK) {
+        err = hub_config_finish_replicas(reader);
+    }
+    if (err == HUB_OK) {
         err = hub_config_finish_access(reader);
     }
     if (err == HUB_OK) {

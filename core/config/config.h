@@ -48,6 +48,9 @@ typedef struct hub_config_refused {
 typedef struct hub_config {
     hub_generation generation; /* first; of the settings, whose holders keep all of it */
     hub_settings settings;
+    /* Where the other hubs behind the same address bring requests that belong here, and how they call
+     * this one: an IP address. Its trusted_proxies are these hubs. `address` NULL: nobody brings any. */
+    hub_listen_settings replica;
     const hub_config_file *files;
     const char *tokens_file;     /* absolute; NULL: nobody has to authenticate */
     const char *tokens_source;   /* who named it, for messages */

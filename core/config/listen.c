@@ -19,7 +19,8 @@ enum {
 
 #define LISTEN(member) offsetof(hub_listen_settings, member)
 
-static hub_err expand_text(hub_config_reader *reader, const hub_node *node, const char **ret_text)
+hub_err hub_config_expand_text(hub_config_reader *reader, const hub_node *node,
+                               const char **ret_text)
 {
     if (node->kind != HUB_NODE_TEXT && node->kind != HUB_NODE_NUMBER) {
         return hub_config_wrong(reader, node, "text");
@@ -43,7 +44,7 @@ hub_err hub_config_read_path(hub_config_reader *reader, const hub_node *node,
                              const hub_config_key *key, void *target)
 {
     const char *text = NULL;
-    hub_err err = expand_text(reader, node, &text);
+    hub_err err = hub_config_expand_text(reader, node, &text);
     if (err != HUB_OK) {
         return err;
     }
@@ -68,7 +69,7 @@ static hub_err read_http(hub_config_reader *reader, const hub_node *node, const 
     if (node->kind != HUB_NODE_TEXT && node->kind != HUB_NODE_NUMBER) {
         return hub_config_wrong(reader, node, HUB_CONFIG_WANTED_ADDRESS);
     }
-    hub_err err = expand_text(reader, node, &text);
+    hub_err err = hub_config_expand_text(reader, node, &text);
     listen->kind = HUB_LISTEN_HTTP;
     return err == HUB_OK ? hub_config_split_address(reader, node, text, listen) : err;
 }
@@ -203,17 +204,15 @@ hub_err hub_config_read_origins(hub_config_reader *reader, const hub_node *node,
 }
 
 /* Addresses and blocks of them. */
-static hub_err read_proxies(hub_config_reader *reader, const hub_node *node,
-                            const hub_config_key *key, void *target)
+hub_err hub_config_read_blocks(hub_config_reader *reader, const hub_node *node, const char *what,
+                               hub_listen_settings *listen)
 {
-    hub_listen_settings *listen = target;
-    (void)key;
     if (node->kind != HUB_NODE_LIST) {
         return hub_config_wrong(reader, node, "a list like [10.0.0.0/8]");
     }
     if (node->count > HUB_LIMIT_TRUSTED_PROXIES) {
-        return hub_node_fail(node, reader->reterr, HUB_ELIMIT, "more than %d proxies; name blocks",
-                             HUB_LIMIT_TRUSTED_PROXIES);
+        return hub_node_fail(node, reader->reterr, HUB_ELIMIT, "more than %d %s; name blocks",
+                             HUB_LIMIT_TRUSTED_PROXIES, what);
     }
     hub_cidr *blocks = hub_arena_array(reader->arena, node->count, sizeof *blocks);
     if (blocks == NULL) {
@@ -229,6 +228,13 @@ static hub_err read_proxies(hub_config_reader *reader, const hub_node *node,
     listen->trusted_proxies = blocks;
     listen->trusted_proxy_count = node->count;
     return HUB_OK;
+}
+
+static hub_err read_proxies(hub_config_reader *reader, const hub_node *node,
+                            const hub_config_key *key, void *target)
+{
+    (void)key;
+    return hub_config_read_blocks(reader, node, "proxies", target);
 }
 
 /* Room for one more listener, with its defaults; NULL on failure (*ret_err says why). */

@@ -427,6 +427,23 @@ static const hub_config_key REPLICA_KEYS[] = {
      .words = REPLICA_FAILS,
      .about = "What becomes of tools.limits while the shared store is gone. local: each replica "
               "admits its share. open: every call is admitted. closed: none is."},
+    {.name = "listen",
+     .kind = HUB_CONFIG_OTHER,
+     .read = hub_config_read_replica,
+     .about =
+         "The IP address and port at which the other replicas reach this one: there they bring "
+         "requests of sessions that live here. With peers and key_file.",
+     .schema = "{\"type\":\"string\",\"minLength\":1}",
+     .example = "${POD_IP}:8790",
+     .is_comment = true},
+    {.name = "peers",
+     .kind = HUB_CONFIG_OTHER,
+     .read = hub_config_read_peers,
+     .about = "The addresses of the replicas, or blocks of them: no other address is listened to "
+              "or called, and each has to prove that it has the keys of key_file.",
+     .schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1}}",
+     .example = "[10.42.0.0/16]",
+     .is_comment = true},
     {.name = NULL},
 };
 

@@ -121,9 +121,21 @@ hub_err hub_config_read_issuers(hub_config_reader *reader, const hub_node *node,
                                 const hub_config_key *key, void *target);
 extern const hub_config_key HUB_CONFIG_ISSUER_KEYS[];
 
+/* replicas.c: replicas.listen, replicas.peers. */
+hub_err hub_config_read_replica(hub_config_reader *reader, const hub_node *node,
+                                const hub_config_key *key, void *target);
+hub_err hub_config_read_peers(hub_config_reader *reader, const hub_node *node,
+                              const hub_config_key *key, void *target);
+
 /* listen.c: where clients reach the hub, and who they must be. */
 hub_err hub_config_read_listens(hub_config_reader *reader, const hub_node *node,
                                 const hub_config_key *key, void *target);
+/* listen.c: a text with its variables expanded, not empty; blocks of addresses, at most
+ * HUB_LIMIT_TRUSTED_PROXIES (`what` they are), into trusted_proxies. */
+HUB_MUST_CHECK hub_err hub_config_expand_text(hub_config_reader *reader, const hub_node *node,
+                                              const char **ret_text);
+HUB_MUST_CHECK hub_err hub_config_read_blocks(hub_config_reader *reader, const hub_node *node,
+                                              const char *what, hub_listen_settings *listen);
 /* tls.c: whether what a listener (`item`) says of TLS is complete. */
 HUB_MUST_CHECK hub_err hub_config_check_tls(const hub_config_reader *reader, const hub_node *item,
                                             const hub_tls_settings *tls);
@@ -149,6 +161,9 @@ hub_err hub_config_read_tokens_file(hub_config_reader *reader, const hub_node *n
                                     const hub_config_key *key, void *target);
 /* Hold the listeners against each other and against the profiles, and hand them over. */
 HUB_MUST_CHECK hub_err hub_config_finish_listens(hub_config_reader *reader);
+
+/* replicas.c: whether all is said that it takes to pass requests on to other replicas. */
+HUB_MUST_CHECK hub_err hub_config_finish_replicas(hub_config_reader *reader);
 
 /* state.c: the store; and where it is when no file says so, and whose. */
 hub_err hub_config_read_state(hub_config_reader *reader, const hub_node *node,

@@ -124,6 +124,8 @@ def parse_events(text):
 class Connection:
     """A connection and what has come on it."""
 
+    SIZE = re.compile(rb"[0-9a-f]+")  # of a chunk
+
     def __init__(self, port, host="127.0.0.1", source=None, timeout=TIMEOUT):
         self.socket = socket.create_connection((host, port), timeout, (source, 0) if source else None)
         self.buffer = b""
@@ -197,7 +199,7 @@ class Connection:
 
     def take_chunk(self):
         size = self.take_line()
-        if not re.fullmatch(rb"[0-9a-f]+", size):
+        if not self.SIZE.fullmatch(size):
             raise AssertionError(f"not the size of a chunk: {size!r}")
         data = self.take(int(size, 16))
         if self.take(2) != b"\r\n":

@@ -26,6 +26,7 @@ static void finish(hub_http_connection *connection)
     bool close = ends(connection);
     connection->busy = false;
     connection->streaming = false;
+    connection->relaying = false;
     connection->responder = NULL;
     free(connection->origin);
     connection->origin = NULL;
@@ -276,5 +277,19 @@ void hub_http_answer_end(hub_http_connection *connection)
         hub_str last = HUB_HTTP_LAST_CHUNK;
         (void)write_parts(connection, &last, 1);
     }
+    finish(connection);
+}
+
+/* ---- answers of others ----------------------------------------------------------------------- */
+
+hub_err hub_http_answer_raw(hub_http_connection *connection, hub_str bytes)
+{
+    connection->relaying = true;
+    return write_parts(connection, &bytes, 1);
+}
+
+void hub_http_answer_raw_end(hub_http_connection *connection, bool closes)
+{
+    connection->keep_alive = connection->keep_alive && !closes;
     finish(connection);
 }

@@ -329,6 +329,7 @@ static void destroy(hub_http_connection *connection)
     hub_client_leave(connection->client);
     free(connection->origin);
     free(connection->metadata);
+    free(connection->greeted);
     hub_issuers_leave(&connection->judged);
     hub_identity_unref(connection->identity);
     hub_identity_unref(connection->shown);

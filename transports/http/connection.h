@@ -22,6 +22,7 @@
 typedef struct hub_http_connection hub_http_connection;
 struct hub_http_server;
 struct hub_http_incoming;
+struct hub_http_greeted;
 
 /* Told from the loop. */
 typedef struct hub_http_responder {
@@ -48,7 +49,8 @@ struct hub_http_connection {
     hub_http_forwarded forwarded;       /* what a proxy says of the request in work */
     char *metadata;            /* where the metadata of what is asked for is; NULL: nowhere */
     hub_issuers_waiter judged; /* while the token of a request is verified */
-    hub_client *client;        /* whose requests without a session come over it; held, or NULL */
+    struct hub_http_greeted *greeted; /* peer_gate.c: of a replica that has said who it is */
+    hub_client *client; /* whose requests without a session come over it; held, or NULL */
     const hub_http_responder *responder;
     void *responder_ctx;
     bool reading;     /* read_requests is at work */
@@ -61,6 +63,7 @@ struct hub_http_connection {
     bool is_head;
     bool is_1_0;
     bool streaming; /* events are being sent */
+    bool relaying;  /* another replica's answer is being sent as it comes */
 };
 
 /* The address of whoever sent the request in work, without port: of caps and the log. */
@@ -157,6 +160,12 @@ hub_err hub_http_answer_stream(hub_http_connection *connection, const hub_http_h
 hub_err hub_http_answer_event(hub_http_connection *connection, const hub_http_event *event);
 hub_err hub_http_answer_events(hub_http_connection *connection, const hub_http_event *events,
                                size_t count);
+/* An answer that another replica has written, as it comes; and its end. `closes`: it says that no other
+ * answer follows on this connection.
+ * errors:  those of hub_link_write */
+hub_err hub_http_answer_raw(hub_http_connection *connection, hub_str bytes);
+void hub_http_answer_raw_end(hub_http_connection *connection, bool closes);
+
 void hub_http_answer_comment(hub_http_connection *connection);
 void hub_http_answer_end(hub_http_connection *connection);
 

@@ -34,7 +34,9 @@ static void expire(hub_http_connection *connection, bool is_certificate, bool is
     connection->responder = NULL;
     responder->on_gone(connection->responder_ctx);
     connection->keep_alive = connection->keep_alive && !is_certificate;
-    if (connection->streaming) {
+    if (connection->relaying) {
+        hub_http_connection_drop(connection);
+    } else if (connection->streaming) {
         hub_http_answer_end(connection);
     } else if (is_certificate) {
         hub_http_answer_refusal(connection, 403, NONE,
@@ -103,6 +105,9 @@ static void recheck(hub_http_connection *connection)
 void hub_http_connections_recheck(hub_http_server *server)
 {
     hub_http_connection *next;
+    if (server->is_replica) { /* who was let in by a credential is with another replica */
+        return;
+    }
     for (hub_http_connection *at = server->connections; at != NULL; at = next) {
         next = at->next;
         recheck(at);

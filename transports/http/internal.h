@@ -47,6 +47,9 @@ struct hub_http_server {
     hub_issuers *issuers;
     hub_http_certificates *certificates;
     hub_session_table *sessions;
+    hub_http_replicas *replicas;  /* NULL: the hub has no others; replicas.h … */
+    struct hub_http_server *next; /* … of them */
+    bool is_replica;              /* it is the listener of the others */
     struct hub_http_upgraded *upgraded;
     hub_websockets *websockets;
     hub_net_tick tick;

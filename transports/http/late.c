@@ -25,7 +25,8 @@ void hub_http_connections_check(hub_http_server *server, uint64_t now_ms)
     const hub_net_limits *limits = &server->settings->limits.net;
     hub_http_connection *connection;
     end_late(&server->fresh, now_ms, limits->header_ms, false);
-    end_late(&server->idle, now_ms, limits->idle_ms, false);
+    end_late(&server->idle, now_ms,
+             server->is_replica ? HUB_HTTP_LIMIT_PEER_KEPT_MS : limits->idle_ms, false);
     end_late(&server->heads, now_ms, limits->header_ms, true);
     end_late(&server->bodies, now_ms, limits->body_ms, true);
     hub_http_expiry_check(server);

@@ -5,6 +5,8 @@
 #include "base/limits.h"
 #include "http/mcp.h"
 #include "http/media.h"
+#include "http/pass.h"
+#include "http/replicas.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,11 +109,24 @@ void hub_http_session_destroy(hub_http_session *session)
     free(session);
 }
 
+/* What a replica brings is for a session of any listener. */
+static hub_session_entry *find_entry(const hub_http_task *task, hub_str id)
+{
+    const hub_http_server *server = task->server;
+    const char *principal = task->identity->name;
+    if (!server->is_replica) {
+        return hub_session_table_find(server->sessions, id, principal);
+    }
+    hub_session_entry *found = NULL;
+    for (server = server->replicas->first; server != NULL && found == NULL; server = server->next) {
+        found = hub_session_table_find(server->sessions, id, principal);
+    }
+    return found;
+}
+
 hub_http_session *hub_http_session_find(const hub_http_task *task, hub_str id, bool is_sse_2024)
 {
-    hub_session_entry *entry =
-        hub_session_table_find(task->server->sessions, id, task->identity->name);
-    hub_http_session *session = (hub_http_session *)entry;
+    hub_http_session *session = (hub_http_session *)find_entry(task, id);
     bool fits = session != NULL && session->is_sse_2024 == is_sse_2024 &&
                 hub_session_judge(session->hub, task->identity);
     if (fits) {
@@ -157,12 +172,15 @@ void hub_http_session_tell(hub_http_session *session, const hub_message *message
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* The session that Mcp-Session-Id names, for as long as the request takes, or NULL with 404: the
- * client has to initialize again (Session Management, 3 and 4). */
+/* The session that Mcp-Session-Id names, for as long as the request takes, or NULL: it lives at another
+ * replica, to which the request has been passed on, or nowhere, and the answer is 404: the client has to initialize again (Session Management, 3 and 4). */
 static hub_http_session *use_session(const hub_http_task *task, hub_str request_id)
 {
-    hub_http_session *session = hub_http_session_find(
-        task, hub_http_known_value(task->request, HUB_HTTP_MCP_SESSION_ID), false);
+    hub_str id = hub_http_known_value(task->request, HUB_HTTP_MCP_SESSION_ID);
+    hub_http_session *session = hub_http_session_find(task, id, false);
+    if (session == NULL && hub_http_pass(task, id, request_id)) {
+        return NULL;
+    }
     if (session == NULL || !hub_str_is(task->profile, session->profile)) {
         hub_http_answer_error(task->connection, 404, request_id, HUB_RPC_INVALID_REQUEST,
                               HUB_STR("There is no such session (any more): send initialize "
@@ -170,7 +188,7 @@ static hub_http_session *use_session(const hub_http_task *task, hub_str request_
                               HUB_STR_EMPTY);
         return NULL;
     }
-    hub_session_table_use(task->server->sessions, &session->entry);
+    hub_session_table_use(session->server->sessions, &session->entry);
     return session;
 }
 

@@ -57,6 +57,16 @@
 /* Messages in one batch of 2025-03-26: more is refused with -32600. */
 #define HUB_HTTP_LIMIT_BATCH 256
 
+/* Other replicas, in milliseconds: how long one may be silent while somebody waits for it before it is
+ * greeted again; how long it may take to answer a greeting; how long a connection without a request is
+ * kept by who made it, and by its other end, so that none ends while a request is on its way; and how
+ * often all that is looked at. */
+#define HUB_HTTP_LIMIT_PEER_SILENT_MS 500
+#define HUB_HTTP_LIMIT_PEER_GREET_MS  1000
+#define HUB_HTTP_LIMIT_PEER_IDLE_MS   10000
+#define HUB_HTTP_LIMIT_PEER_KEPT_MS   60000
+#define HUB_HTTP_PEER_LOOK_MS         250
+
 /* When a client of 2025-11-25 may come back for the rest of a stream, in milliseconds. */
 #define HUB_HTTP_RETRY_MS 500
 

@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "http/modern.h"
+#include "http/pass.h"
 
 #include "http/challenge.h"
 
@@ -205,7 +206,9 @@ void hub_http_modern_post(const hub_http_task *task, const hub_message *message)
 {
     switch (message->kind) {
     case HUB_MESSAGE_REQUEST:
-        serve_request(task, message);
+        if (!hub_http_pass_message(task, message)) {
+            serve_request(task, message);
+        }
         break;
     case HUB_MESSAGE_NOTIFICATION: /* without a session there is nobody to tell */
         hub_http_answer_status(task->connection, 202);

@@ -7,12 +7,13 @@
 #include "http/face.h"
 #include "http/judge.h"
 #include "http/media.h"
+#include "http/peer_gate.h"
 
-enum { HAS_PROFILE = 1, HAS_STREAM = 2 };
+enum { HAS_PROFILE = 1, HAS_STREAM = 2, HAS_SESSION = 4 };
 
 typedef struct hub_http_route {
     const char *path;
-    int flags; /* HAS_PROFILE: /NAME may follow; HAS_STREAM: GET is one */
+    int flags; /* HAS_PROFILE: /NAME may follow; HAS_STREAM: GET is one; HAS_SESSION: of one */
     const char *allow;
     void (*serve)(const hub_http_task *task);
 } hub_http_route;
@@ -22,9 +23,10 @@ static const hub_http_header NONE = {{.ptr = "", .len = 0}, {.ptr = "", .len = 0
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const hub_http_route ROUTES[] = {
-    {"/mcp", HAS_PROFILE | HAS_STREAM, "GET, POST, DELETE, OPTIONS", hub_http_serve_mcp},
+    {"/mcp", HAS_PROFILE | HAS_STREAM | HAS_SESSION, "GET, POST, DELETE, OPTIONS",
+     hub_http_serve_mcp},
     {"/sse", HAS_PROFILE | HAS_STREAM, "GET, OPTIONS", hub_http_serve_sse},
-    {"/messages", 0, "POST, OPTIONS", hub_http_serve_messages},
+    {"/messages", HAS_SESSION, "POST, OPTIONS", hub_http_serve_messages},
     {"/ws", HAS_PROFILE, "GET, OPTIONS", hub_http_serve_upgrade},
 };
 
@@ -226,7 +228,7 @@ static bool check_media(const hub_http_task *task)
         return refuse(task, 415, NONE, "The Content-Type must be application/json.");
     }
     if ((is_stream && !hub_http_accepts(request, HUB_STR("text/event-stream"))) ||
-        (is_post && task->route->flags != 0 && !hub_http_accepts_answers(request))) {
+        (is_post && (task->route->flags & HAS_STREAM) != 0 && !hub_http_accepts_answers(request))) {
         return refuse(task, 406, NONE,
                       is_post ? "Accept must list application/json and text/event-stream."
                               : "Accept must list text/event-stream.");
@@ -314,9 +316,19 @@ static bool check_size(hub_http_task *task)
     return true;
 }
 
+bool hub_http_routes_find_session_route(hub_http_task *task)
+{
+    task->route = find_route(task->request->path, &task->profile);
+    return task->route != NULL && (task->route->flags & HAS_SESSION) != 0 &&
+           allows(task->route, task->request->method);
+}
+
 bool hub_http_routes_admit(hub_http_task *task)
 {
     task->max_body_bytes = task->server->settings->limits.client_message_bytes;
+    if (task->server->is_replica) {
+        return hub_http_peer_admit(task);
+    }
     hub_web_need need = find_need(task);
     if (!GATES[need].place(task)) {
         return false;
@@ -382,6 +394,9 @@ hub_err hub_http_routes_check_faces(const hub_web_served *faces, size_t count, h
 
 void hub_http_routes_serve(const hub_http_task *task)
 {
+    if (task->server->is_replica && !hub_http_peer_has_body(task)) {
+        return;
+    }
     if (task->row != NULL) {
         hub_http_face_serve(task);
     } else {

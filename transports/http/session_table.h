@@ -13,10 +13,11 @@
 #include "base/map.h"
 #include "net/deadline.h"
 
-#define HUB_SESSION_ID_BYTES 32
+#define HUB_SESSION_ID_BYTES 32 /* of the random digits … */
+#define HUB_SESSION_ID_MOST  96 /* … and of all, where something is named behind them */
 
 typedef struct hub_session_entry {
-    char id[HUB_SESSION_ID_BYTES + 1];
+    char id[HUB_SESSION_ID_MOST + 1];
     struct hub_session_share *share; /* private: of a principal, at an address */
     unsigned users;                  /* connections and requests; it is idle when there are none */
     hub_deadline idle;
@@ -28,6 +29,12 @@ typedef struct hub_session_table hub_session_table;
 
 /* NULL when out of memory. */
 hub_session_table *hub_session_table_create(size_t max, size_t max_per_principal);
+
+/* Write something behind the random digits of a new id: more digits, and a NUL. */
+typedef void hub_session_namer(void *ctx, char id[HUB_SESSION_ID_MOST + 1]);
+
+/* Have the ids of sessions from now on say more. */
+void hub_session_table_name(hub_session_table *table, hub_session_namer *namer, void *ctx);
 void hub_session_table_destroy(hub_session_table *table); /* empty; NULL is fine */
 
 typedef enum hub_session_room {

@@ -6,6 +6,7 @@
  */
 #include "http/legacy.h"
 #include "http/mcp.h"
+#include "http/pass.h"
 
 static const hub_http_header NONE = {{.ptr = "", .len = 0}, {.ptr = "", .len = 0}};
 
@@ -48,6 +49,9 @@ void hub_http_serve_messages(const hub_http_task *task)
     hub_http_session *session = hub_http_session_find(task, id, true);
     hub_message message;
     hub_error why = {.code = HUB_OK};
+    if (session == NULL && hub_http_pass(task, id, HUB_STR_EMPTY)) {
+        return;
+    }
     if (session == NULL) {
         hub_http_answer_refusal(task->connection, id.len > 0 ? 404 : 400, NONE,
                                 id.len > 0 ? "There is no such session (any more): open /sse again."

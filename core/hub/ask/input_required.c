@@ -6,6 +6,7 @@
 #include "base/loop.h"
 #include "hub/ask/ask_internal.h"
 #include "hub/ask/sealed_state.h"
+#include "hub/replicas/replicas.h"
 
 #include <stdlib.h>
 
@@ -146,6 +147,7 @@ static void add_result(const hub_asking *asking, hub_buf *out)
     };
     hub_buf_add(out, HUB_STR("},\"requestState\":\""));
     hub_request_state_add(out, &asking->asks->key, &state, &binding);
+    hub_replicas_add_home(asking->asks->hub, out, HUB_REQUEST_STATE_DIGITS);
     hub_buf_add(out, HUB_STR("\"}"));
 }
 

@@ -2,6 +2,7 @@
 #include "hub/ask/request_state.h"
 
 #include "base/encoding.h"
+#include "hub/replicas/replicas.h"
 
 #include <openssl/crypto.h>
 #include <stdlib.h>
@@ -195,7 +196,7 @@ void hub_request_state_add(hub_buf *out, const hub_key *key, const hub_request_s
 static hub_str text_of(hub_str raw, hub_buf *decoded)
 {
     hub_str text;
-    hub_buf_init(decoded, HUB_REQUEST_STATE_BYTES);
+    hub_buf_init(decoded, HUB_REQUEST_STATE_BYTES + HUB_REPLICA_HOME_DIGITS);
     if (hub_json_plain(raw, &text)) {
         return text;
     }
@@ -214,6 +215,9 @@ static bool read_bytes(hub_str raw, unsigned char *ret_bytes)
 {
     hub_buf decoded;
     hub_str text = text_of(raw, &decoded);
+    if (text.len == HUB_REQUEST_STATE_BYTES + HUB_REPLICA_HOME_DIGITS) {
+        text.len = HUB_REQUEST_STATE_BYTES; /* the rest has led it here */
+    }
     bool ok = text.len == HUB_REQUEST_STATE_BYTES && hub_str_starts(text, HUB_STR(PREFIX)) &&
               hub_hex_read(hub_str_from(text, PREFIX_BYTES), ret_bytes, STATE_BYTES);
     hub_buf_fini(&decoded);

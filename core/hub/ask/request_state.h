@@ -15,8 +15,10 @@
 #include "wire/json.h"
 
 enum {
-    /* As text: the prefix, then call, serial, expiry and signature in hexadecimal digits. */
-    HUB_REQUEST_STATE_BYTES = 4 + 2 * (3 * 8 + 32),
+    HUB_REQUEST_STATE_DIGITS = 2 * (3 * 8 + 32),
+    /* As text: the prefix, then call, serial, expiry and signature in hexadecimal digits.
+     * Behind them the home may be named (hub/replicas). */
+    HUB_REQUEST_STATE_BYTES = 4 + HUB_REQUEST_STATE_DIGITS,
 };
 
 typedef struct hub_request_state {

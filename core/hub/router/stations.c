@@ -29,6 +29,7 @@
 #include "hub/overrides/overrides.h"
 #include "hub/pins/pins.h"
 #include "hub/remember/remember.h"
+#include "hub/replicas/replicas.h"
 #include "hub/report/reload_state.h"
 #include "hub/report/status.h"
 #include "hub/results/results.h"
@@ -76,6 +77,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_PINS_STATION,     /* what is not as somebody has approved it */
     &HUB_NOTICES_STATION,  /* what clients are told unasked */
     &HUB_RELOAD_STATION,   /* what became of reloads */
+    &HUB_REPLICAS_STATION, /* where the other hubs behind its address bring requests */
     &HUB_METRICS_STATION,  /* what is counted for others, by what status tells it of calls */
 };
 

@@ -26,6 +26,7 @@ static void add_signed(hub_buf *out, hub_str text)
 static bool sign(const hub_task_owner *owner, const hub_key *key, hub_str id,
                  char ret_digits[MAC_DIGITS + 1])
 {
+    const hub_replica_place *own = hub_replicas_own(hub_toolset_hub(owner->toolset));
     unsigned char mac[HUB_DIGEST_BYTES];
     hub_buf text;
     hub_buf_init(&text, SIZE_MAX / 2);
@@ -36,6 +37,9 @@ static bool sign(const hub_task_owner *owner, const hub_key *key, hub_str id,
     add_signed(&text, hub_str_of(hub_toolset_settings_of(owner->toolset)->key));
     add_signed(&text, owner->tool);
     add_signed(&text, id);
+    if (own != NULL) { /* another replica's server may have a task of the same id */
+        hub_buf_printf(&text, "%s %u", own->address, own->port);
+    }
     bool ok = hub_buf_ok(&text);
     if (ok) {
         hub_hmac(key->bytes, sizeof key->bytes, hub_buf_str(&text), mac);
@@ -63,8 +67,9 @@ static bool add_client_id(const hub_task_owner *owner, hub_str raw, hub_buf *out
               sign(owner, key, hub_buf_str(&id), digits);
     hub_buf_fini(&id);
     if (ok) {
-        hub_buf_printf(out, "\"%s.%s.%zu", hub_toolset_settings_of(owner->toolset)->key, digits,
-                       owner->tool.len);
+        hub_buf_printf(out, "\"%s.%s", hub_toolset_settings_of(owner->toolset)->key, digits);
+        hub_replicas_add_home(hub_toolset_hub(owner->toolset), out, MAC_DIGITS);
+        hub_buf_printf(out, ".%zu", owner->tool.len);
         size_t quote = out->len;
         hub_json_add_string(out, owner->tool);
         if (hub_buf_ok(
@@ -112,8 +117,11 @@ hub_toolset *hub_task_find(hub_session *session, hub_era era, hub_str text, hub_
                            hub_str *ret_id)
 {
     size_t dot = hub_str_find(text, HUB_STR("."));
-    if (dot == SIZE_MAX || text.len < dot + 1 + MAC_DIGITS + 2 ||
-        text.ptr[dot + 1 + MAC_DIGITS] != '.') {
+    size_t rest = dot + 1 + MAC_DIGITS;
+    if (dot != SIZE_MAX && text.len > rest && text.ptr[rest] != '.') {
+        rest += HUB_REPLICA_HOME_DIGITS; /* what has led it here */
+    }
+    if (dot == SIZE_MAX || text.len < rest + 2 || text.ptr[rest] != '.') {
         return NULL;
     }
     const hub_source *source =
@@ -123,7 +131,7 @@ hub_toolset *hub_task_find(hub_session *session, hub_era era, hub_str text, hub_
     }
     hub_task_owner owner = {.toolset = source->owner, .session = session, .era = era};
     hub_str id;
-    if (!read_rest(hub_str_from(text, dot + 1 + MAC_DIGITS + 1), &owner.tool, &id) ||
+    if (!read_rest(hub_str_from(text, rest + 1), &owner.tool, &id) ||
         !fits(&owner, id, text.ptr + dot + 1) ||
         (owner.tool.len > 0 && !hub_access_shows_tool(session, source->owner, owner.tool))) {
         return NULL;

@@ -6,16 +6,17 @@
 #define HUB_HUB_TASKS_TASK_IDS_H
 
 #include "base/limits.h"
-#include "hub/kernel/types.h"
+#include "hub/replicas/replicas.h"
 #include "wire/dialect.h"
 
 enum {
     HUB_TASK_SIGNATURE_DIGITS = 32,
     HUB_TASK_LENGTH_DIGITS = 3,
-    /* of a client's id: TOOLSET.SIGNATURE.LENGTH.TOOL.ID */
-    HUB_TASK_CLIENT_ID_BYTES = HUB_LIMIT_TOOLSET_KEY_BYTES + 1 + HUB_TASK_SIGNATURE_DIGITS + 1 +
-                               HUB_TASK_LENGTH_DIGITS + 1 + HUB_LIMIT_TOOL_NAME_BYTES + 1 +
-                               HUB_LIMIT_TASK_ID_BYTES,
+    /* of a client's id: TOOLSET.SIGNATURE.LENGTH.TOOL.ID; where there are other replicas, which have
+     * servers of their own, the signature is also of the home (hub/replicas), which is named behind it */
+    HUB_TASK_CLIENT_ID_BYTES = HUB_LIMIT_TOOLSET_KEY_BYTES + 1 + HUB_TASK_SIGNATURE_DIGITS +
+                               HUB_REPLICA_HOME_DIGITS + 1 + HUB_TASK_LENGTH_DIGITS + 1 +
+                               HUB_LIMIT_TOOL_NAME_BYTES + 1 + HUB_LIMIT_TASK_ID_BYTES,
 };
 
 /* Whom a task is for, of whom, and of which tool. */

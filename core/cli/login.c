@@ -153,6 +153,12 @@ static const hub_toolset_settings *find_toolset(const hub_settings *settings, co
     return NULL;
 }
 
+static bool is_public(const hub_toolset_settings *toolset)
+{
+    return hub_json_string_is(hub_json_get(hub_str_of(toolset->config_json), HUB_STR("addresses")),
+                              HUB_STR("public"));
+}
+
 /* The login of an entry, to be made. */
 static hub_err find_login(work *at, const hub_toolset_settings *toolset, hub_error *reterr)
 {
@@ -169,8 +175,12 @@ static hub_err find_login(work *at, const hub_toolset_settings *toolset, hub_err
         err = hub_fail(reterr, HUB_EINVAL, "the entry of toolset \"%s\" says `auth: none`",
                        toolset->key);
     } else {
-        const hub_login_what what = {
-            .toolset = toolset->key, .owner = "", .url = url, .ca = ca, .settings = toolset->login};
+        const hub_login_what what = {.toolset = toolset->key,
+                                     .owner = "",
+                                     .url = url,
+                                     .ca = ca,
+                                     .only_public = is_public(toolset),
+                                     .settings = toolset->login};
         err = hub_login_get(at->logins, &what, &at->login, reterr);
     }
     free(url);
@@ -185,8 +195,11 @@ static hub_err find_kept(work *at, const char *key, const hub_toolset_settings *
     char *ca = toolset != NULL ? dup_config(toolset, "ca") : NULL;
     bool has_settings = toolset != NULL && toolset->login != NULL && toolset->login[0] != '\0';
     const char *owner = at->options->owner != NULL ? at->options->owner : "";
-    const hub_login_what what = {
-        .toolset = key, .owner = owner, .ca = ca, .settings = has_settings ? toolset->login : NULL};
+    const hub_login_what what = {.toolset = key,
+                                 .owner = owner,
+                                 .ca = ca,
+                                 .only_public = toolset != NULL && is_public(toolset),
+                                 .settings = has_settings ? toolset->login : NULL};
     hub_err err = hub_login_get(at->logins, &what, &at->login, reterr);
     free(ca);
     return err;

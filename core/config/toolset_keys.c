@@ -49,6 +49,9 @@ static const hub_config_word PROTOCOLS[] = {
     {"2025-11-25", 3, false}, {"2026-07-28", 4, false}, {.word = NULL},
 };
 
+static const hub_config_word ADDRESSES[] = {
+    {"any", 0, false}, {"public", 1, false}, {.word = NULL}};
+
 static const hub_config_word SHARINGS[] = {
     {"shared", 0, false},
     {"session", 1, false},
@@ -192,6 +195,12 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
     {FOR_PROXY("key"), .kind = HUB_CONFIG_PATH, .offset = DRAFT(private_key),
      .about = "PEM file of the certificate's private key. Variables are expanded.",
      .example = "hub.key", .is_comment = true, .of = HUB_CONFIG_OF_URL, .module_key = "key"},
+    {FOR_PROXY("addresses"), .kind = HUB_CONFIG_WORD, .has_no_default = true, .words = ADDRESSES,
+     .about =
+         "public: nothing connects to an internal address (loopback, private, link-local and so "
+         "on), neither to the server nor to what it names for a login; also not when a name leads "
+         "there, nor by a proxy. any is the default.",
+     .example = "public", .of = HUB_CONFIG_OF_URL, .module_key = "addresses"},
     {FOR_PROXY("connect_timeout"), .kind = HUB_CONFIG_DURATION, .least = 1, .most = MOST_CONNECT_MS,
      .fallback = 5000, .about = "How long a connection to the server may take.",
      .of = HUB_CONFIG_OF_URL, .module_key = "connect_timeout_ms"},

@@ -6,9 +6,14 @@
 #include "base/loop.h"
 #include "issuers/curl_library.h"
 
+#include <patchbay/address.h>
+
+#include <arpa/inet.h>
 #include <ev.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 /* A descriptor that libcurl wants watched. */
 typedef struct fetch_socket {
@@ -40,6 +45,7 @@ struct hub_fetch {
     hub_buf challenge;
     uint32_t max_age_s;
     char error[CURL_ERROR_SIZE];
+    char forbidden[INET6_ADDRSTRLEN]; /* the internal address that was not connected to */
 };
 
 /* ---- which addresses ------------------------------------------------------------------------- */
@@ -104,6 +110,34 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
     return size * count;
 }
 
+/* ---- where to -------------------------------------------------------------------------------- */
+
+static bool is_public(const struct sockaddr *address, char ret_text[INET6_ADDRSTRLEN])
+{
+    const void *bytes =
+        address->sa_family == AF_INET6
+            ? (const void *)&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr
+            : (const void *)&((const struct sockaddr_in *)(const void *)address)->sin_addr;
+    if ((address->sa_family != AF_INET && address->sa_family != AF_INET6) ||
+        inet_ntop(address->sa_family, bytes, ret_text, INET6_ADDRSTRLEN) == NULL) {
+        return false;
+    }
+    return address->sa_family == AF_INET6 ? patchbay_address_is_public_v6(bytes)
+                                          : patchbay_address_is_public_v4(bytes);
+}
+
+/* Every address that a name leads to comes by here before anything is sent there. */
+static curl_socket_t open_public(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    hub_fetch *fetch = ctx;
+    (void)purpose;
+    if (!is_public(&address->addr, fetch->forbidden)) {
+        return CURL_SOCKET_BAD;
+    }
+    fetch->forbidden[0] = '\0';
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 static void forget(hub_fetch *fetch)
 {
     hub_fetcher *fetcher = fetch->fetcher;
@@ -132,7 +166,11 @@ static void end(hub_fetch *fetch, CURLcode code)
     char why[CURL_ERROR_SIZE + 64];
     long status = 0;
     (void)fetcher->curl->easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &status);
-    if (code != CURLE_OK) {
+    if (code == CURLE_COULDNT_CONNECT && fetch->forbidden[0] != '\0') {
+        (void)snprintf(why, sizeof why,
+                       "%s is an internal address, and the entry says `addresses: public`",
+                       fetch->forbidden);
+    } else if (code != CURLE_OK) {
         (void)snprintf(why, sizeof why, "%s",
                        !hub_buf_ok(&fetch->body) ? "the document is too large"
                        : fetch->error[0] != '\0' ? fetch->error
@@ -320,6 +358,12 @@ static void set_options(hub_fetch *fetch, const hub_fetch_request *request)
     (void)curl->easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     (void)curl->easy_setopt(easy, CURLOPT_HEADERDATA, fetch);
     (void)curl->easy_setopt(easy, CURLOPT_HTTPHEADER, fetch->headers);
+    if (request->only_public) {
+        (void)curl->easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_public);
+        (void)curl->easy_setopt(easy, CURLOPT_OPENSOCKETDATA, fetch);
+        (void)curl->easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L); /* others may go anywhere, … */
+        (void)curl->easy_setopt(easy, CURLOPT_NOPROXY, "*");      /* … and so may a proxy */
+    }
     if (request->ca != NULL) {
         (void)curl->easy_setopt(easy, CURLOPT_CAINFO, request->ca);
         (void)curl->easy_setopt(easy, CURLOPT_CAPATH, NULL);

@@ -22,6 +22,7 @@ typedef struct hub_fetch_request {
     const char *accept;   /* the header that says what may come; NULL: JSON */
     const char *user;     /* HTTP Basic; NULL: nobody */
     const char *password; /* … */
+    bool only_public;     /* nothing connects to an internal address (patchbay/address.h) */
 } hub_fetch_request;
 
 typedef struct hub_fetched {

@@ -16,6 +16,7 @@ void login_fetch(hub_login *login, const hub_fetch_request *request, hub_fetch_o
     hub_error why = {.code = HUB_OK};
     hub_fetch_request whole = *request;
     whole.ca = login->ca;
+    whole.only_public = login->only_public;
     if (!hub_login_url_may(hub_str_of(request->url), hub_str_of(login->url))) {
         login_end(login, HUB_EDENIED, "the server sends the hub to %.200s, which is not at https",
                   request->url);

@@ -81,6 +81,7 @@ struct hub_login {
     char *owner;
     char *url;
     char *ca;
+    bool only_public;
     char *settings_text;
     login_settings settings;
 

@@ -204,7 +204,7 @@ static bool is_it(const hub_login *login, const hub_login_what *what)
 {
     return strcmp(login->toolset, what->toolset) == 0 && strcmp(login->owner, what->owner) == 0 &&
            is_same(login->url, what->url) && is_same(login->ca, what->ca) &&
-           is_same(login->settings_text, what->settings);
+           login->only_public == what->only_public && is_same(login->settings_text, what->settings);
 }
 
 static hub_login *make(hub_logins *logins, const hub_login_what *what)
@@ -219,6 +219,7 @@ static hub_login *make(hub_logins *logins, const hub_login_what *what)
     made->owner = login_dup(what->owner);
     made->url = login_dup(what->url);
     made->ca = login_dup(what->ca);
+    made->only_public = what->only_public;
     made->settings_text = login_dup(what->settings);
     hub_buf_init(&made->header, HUB_LIMIT_LOGIN_TEXT_BYTES + sizeof "Bearer ");
     ev_timer_init(&made->timer, on_timer, 0., 0.);

@@ -50,6 +50,7 @@ typedef struct hub_login_what {
     const char *owner; /* a principal; "": the hub's own */
     const char *url;   /* of the server; NULL: whatever it is of, to be ended */
     const char *ca;    /* PEM file, instead of the system's authorities; NULL */
+    bool only_public;  /* neither the server nor what it names may be at an internal address */
     const char
         *settings; /* the entry's `auth`, as core/config/login.c writes it; NULL: nothing said */
 } hub_login_what;

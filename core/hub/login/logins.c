@@ -93,6 +93,12 @@ static char *dup_config(const hub_toolset_settings *settings, const char *key)
     return made;
 }
 
+static bool is_public(const hub_toolset_settings *settings)
+{
+    return hub_json_string_is(hub_json_get(hub_str_of(settings->config_json), HUB_STR("addresses")),
+                              HUB_STR("public"));
+}
+
 static void find_login(hub_toolset *toolset)
 {
     const hub_toolset_settings *settings = hub_toolset_settings_of(toolset);
@@ -108,6 +114,7 @@ static void find_login(hub_toolset *toolset)
                                  .owner = "",
                                  .url = url,
                                  .ca = ca,
+                                 .only_public = is_public(settings),
                                  .settings = settings->login};
     hub_logins *logins = hub_logins_of(hub_toolset_hub(toolset));
     if (url != NULL && logins != NULL &&

@@ -128,6 +128,8 @@ int32_t remote_config_read(patchbay_str json, remote_config *config, patchbay_er
     config->connect_timeout_ms = (uint32_t)connect_ms;
     upstream_pace_read(json, 0, &config->pace); /* others' networks are not probed unasked */
     config->is_sse = patchbay_json_is(patchbay_json_get(json, "type"), patchbay_str_of("sse"));
+    config->only_public =
+        patchbay_json_is(patchbay_json_get(json, "addresses"), patchbay_str_of("public"));
     config->url = dup_member(json, "url", &result);
     config->ca = dup_member(json, "ca", &result);
     config->certificate = dup_member(json, "certificate", &result);

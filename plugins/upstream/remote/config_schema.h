@@ -18,6 +18,8 @@
     "\"certificate\":{\"type\":\"string\",\"minLength\":1,\"description\":\"PEM file of the "
     "hub's own certificate.\"},"
     "\"key\":{\"type\":\"string\",\"minLength\":1},"
+    "\"addresses\":{\"enum\":[\"any\",\"public\"],\"description\":\"public: nothing connects "
+    "to an internal address.\"},"
     "\"connect_timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000},"
 #include "../common/pace_schema.h"
     "},"

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http_internal.h"
 
+#include <patchbay/address.h>
+
+#include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -267,11 +274,38 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
     return 0;
 }
 
+static int is_public(const struct sockaddr *address)
+{
+    uint8_t bytes[16];
+    if (address->sa_family == AF_INET) {
+        memcpy(bytes, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
+        return patchbay_address_is_public_v4(bytes);
+    }
+    if (address->sa_family == AF_INET6) {
+        memcpy(bytes, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, 16);
+        return patchbay_address_is_public_v6(bytes);
+    }
+    return 0;
+}
+
+static void forbid(http_request *request, const struct curl_sockaddr *address)
+{
+    char host[INET6_ADDRSTRLEN + IF_NAMESIZE] = "it";
+    (void)getnameinfo(&address->addr, address->addrlen, host, sizeof host, NULL, 0, NI_NUMERICHOST);
+    (void)snprintf(request->forbidden, sizeof request->forbidden,
+                   "%s is an internal address, and the entry says `addresses: public`", host);
+}
+
 curl_socket_t http_client_open_socket(void *ctx, curlsocktype purpose,
                                       struct curl_sockaddr *address)
 {
     http_request *request = ctx;
     (void)purpose;
+    request->forbidden[0] = '\0';
+    if (request->client->options.only_public && !is_public(&address->addr)) {
+        forbid(request, address);
+        return CURL_SOCKET_BAD;
+    }
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     request->socket_error = fd < 0 ? errno : 0;
     return fd;

@@ -31,6 +31,7 @@ typedef struct http_client_options {
     const char *certificate; /* PEM, of the client */
     const char *key;
     uint32_t connect_timeout_ms;
+    int only_public; /* no connection to an internal address, and none by a proxy */
 } http_client_options;
 
 /* How a request ended. */

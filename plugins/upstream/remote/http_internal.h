@@ -39,6 +39,7 @@ struct http_request {
     int is_bare;      /* a connection, and nothing else */
     int socket_error; /* errno, of the last socket that could not be made; 0: it could */
     char error[CURL_ERROR_SIZE];
+    char forbidden[128]; /* why the last address was not connected to; empty: it might be */
 };
 
 /* Forget a request. Not while libcurl is calling. */

@@ -156,7 +156,9 @@ static int set_up(http_request *request, const http_start *start)
         SET(CURLOPT_SSLKEY, options->key);
         SET(CURLOPT_KEYPASSWD, ""); /* else OpenSSL asks for it at the terminal, and all wait */
     }
-    if (request->client->http_proxy != NULL && strncasecmp(url, "http://", 7) == 0) {
+    if (options->only_public) {
+        SET(CURLOPT_NOPROXY, "*"); /* it would connect for us, wherever that is */
+    } else if (request->client->http_proxy != NULL && strncasecmp(url, "http://", 7) == 0) {
         SET(CURLOPT_PROXY, request->client->http_proxy);
     }
     if (strcmp(method, "POST") == 0) {
@@ -296,6 +298,9 @@ void *http_request_handle(http_request *request)
 
 const char *http_request_failure(const http_request *request, int code)
 {
+    if (request->forbidden[0] != '\0' && code == CURLE_COULDNT_CONNECT) {
+        return request->forbidden;
+    }
     return request->error[0] != '\0' ? request->error : curl_easy_strerror((CURLcode)code);
 }
 

@@ -45,6 +45,7 @@ static int32_t make(mcp_remote *remote, const patchbay_host_api *api, patchbay_h
 {
     const http_client_options options = {
         .ca_file = remote->config.ca,
+        .only_public = remote->config.only_public,
         .certificate = remote->config.certificate,
         .key = remote->config.key,
         .connect_timeout_ms = remote->config.connect_timeout_ms,

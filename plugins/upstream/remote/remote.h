@@ -59,6 +59,7 @@ typedef struct remote_config {
     char *headers;         /* lines, as http_client wants them */
     char *forward_headers; /* names, each with a newline */
     char *ca;
+    int only_public; /* nothing connects to an internal address */
     char *certificate;
     char *key;
     char *protocol;

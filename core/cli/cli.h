@@ -69,6 +69,7 @@ typedef struct cli_options {
     size_t env_count;
     const char *headers[CLI_MAX_LIST]; /* add: "NAME: VALUE" */
     size_t header_count;
+    bool device;       /* login: with a browser of any machine */
     const char *owner; /* toolset, login: the principal whose it is; NULL: local, the hub's own */
     bool shares;       /* toolset: for all */
     enum {

@@ -64,6 +64,7 @@ static void open_browser(const char *link)
 static void on_link(void *ctx, hub_login *login)
 {
     const char *link = hub_login_link(login);
+    const char *code = hub_login_code(login);
     hub_buf text;
     const work *at = ctx;
     if (link == NULL) {
@@ -75,18 +76,26 @@ static void on_link(void *ctx, hub_login *login)
         hub_json_add_string(&text, hub_str_of(hub_login_toolset(login)));
         hub_json_add_key(&text, HUB_STR("url"));
         hub_json_add_string(&text, hub_str_of(link));
+        if (code != NULL) {
+            hub_json_add_key(&text, HUB_STR("code"));
+            hub_json_add_string(&text, hub_str_of(code));
+        }
         hub_buf_add(&text, HUB_STR(",\"state\":\"wanted\"}\n"));
     } else {
-        hub_buf_printf(&text,
-                       "To log in to %s, open this address in a browser on this machine:\n\n",
-                       hub_login_toolset(login));
+        hub_buf_printf(&text, "To log in to %s, open this address in a browser%s:\n\n",
+                       hub_login_toolset(login), code != NULL ? "" : " on this machine");
         hub_buf_add(&text, hub_str_of(link));
         hub_buf_add_char(&text, '\n');
+        if (code != NULL) {
+            hub_buf_printf(&text, "\nand enter this code there: %s\n", code);
+        }
     }
     (void)fwrite(text.ptr, 1, text.len, stdout);
     (void)fflush(stdout);
     hub_buf_wipe(&text);
-    open_browser(link);
+    if (code == NULL) {
+        open_browser(link);
+    }
 }
 
 /* ---- one login ------------------------------------------------------------------------------- */
@@ -180,6 +189,7 @@ static hub_err find_login(work *at, const hub_toolset_settings *toolset, hub_err
                                      .url = url,
                                      .ca = ca,
                                      .only_public = is_public(toolset),
+                                     .grant = at->options->device ? "device_code" : NULL,
                                      .settings = toolset->login};
         err = hub_login_get(at->logins, &what, &at->login, reterr);
     }

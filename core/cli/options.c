@@ -101,6 +101,8 @@ static const option_row OPTIONS[] = {
      "what the toolset is for"},
     {"--owner", KIND_TEXT, AT(owner), 0, TOOLSET, "PRINCIPAL",
      "whose saved toolsets these are, as status shows it: token:NAME, uid:1000; otherwise local"},
+    {"--device", KIND_FLAG, AT(device), 0, LOGIN, NULL,
+     "log in with a browser of any machine, by a code that is entered there"},
     {"--owner", KIND_TEXT, AT(owner), 0, LOGIN, "PRINCIPAL",
      "logout, revoke: whose login it is, as login list shows it; otherwise the hub's own"},
     {"--share", KIND_FLAG, AT(shares), 0, TOOLSET, NULL, "build, edit, import: for all"},

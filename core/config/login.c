@@ -100,12 +100,13 @@ static hub_err add_scopes(hub_config_reader *reader, const hub_node *node, hub_b
 /* A client belongs to the authorization server that knows it, and its secret is shown to no other. */
 static hub_err check(hub_config_reader *reader, const hub_node *node, const login_draft *draft)
 {
-    static const char CLIENT[] = "client_credentials";
-    bool is_client = draft->grant != NULL && hub_str_is(draft->grant->text, CLIENT);
+    bool is_client = draft->grant != NULL && hub_str_is(draft->grant->text, "client_credentials");
     if (draft->grant != NULL && !is_client &&
-        !hub_str_is(draft->grant->text, "authorization_code")) {
-        return hub_config_wrong(reader, draft->grant,
-                                "\"authorization_code\" or \"client_credentials\"");
+        !hub_str_is(draft->grant->text, "authorization_code") &&
+        !hub_str_is(draft->grant->text, "device_code")) {
+        return hub_config_wrong(
+            reader, draft->grant,
+            "\"authorization_code\", \"device_code\" or \"client_credentials\"");
     }
     bool has_proof = draft->client_secret != NULL || draft->private_key != NULL;
     if (has_proof && (draft->issuer == NULL || draft->client_id == NULL)) {

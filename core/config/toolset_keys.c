@@ -91,7 +91,7 @@ static const hub_config_word SHARINGS[] = {
 #define LOGIN_SCHEMA                                                                               \
     "{\"anyOf\":[{\"enum\":[\"oauth\",\"none\"]},{\"type\":\"object\","                            \
     "\"additionalProperties\":false,\"properties\":{\"grant\":{\"enum\":"                          \
-    "[\"authorization_code\",\"client_credentials\"]},\"issuer\":" OVERRIDE_TEXT                   \
+    "[\"authorization_code\",\"device_code\",\"client_credentials\"]},\"issuer\":" OVERRIDE_TEXT   \
     ",\"client_id\":" OVERRIDE_TEXT ",\"client_secret\":" OVERRIDE_TEXT                            \
     ",\"redirect_uri\":" OVERRIDE_TEXT ",\"client_document\":" OVERRIDE_TEXT                       \
     ",\"private_key\":" OVERRIDE_TEXT ",\"algorithm\":" OVERRIDE_TEXT ",\"key_id\":" OVERRIDE_TEXT \

@@ -18,11 +18,7 @@ enum { DOCUMENT_BYTES = 16 * HUB_LIMIT_LOGIN_TEXT_BYTES };
 
 static void go_on(hub_login *login)
 {
-    if (login->settings.is_client) {
-        login_ask_as_client(login);
-    } else {
-        login_ask_user(login);
-    }
+    login->settings.grant->begin(login);
 }
 
 static void key_of(const hub_login *login, char ret_hex[HUB_DIGEST_HEX_BYTES])
@@ -77,7 +73,14 @@ static bool is_callback(const char *address)
 /* Decide on login->flow.redirect_uri; `before`: of the client that is registered. */
 static hub_err find_redirect(hub_login *login, const char *before, hub_error *reterr)
 {
-    const char *given = login->settings.redirect_uri;
+    const char *given = login->settings.grant->redirect;
+    if (given != NULL) {
+        login_flow_fini(login);
+        login->flow.redirect_uri = login_dup(given);
+        return login->flow.redirect_uri != NULL ? HUB_OK
+                                                : hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    given = login->settings.redirect_uri;
     given = given != NULL ? given : login->all->redirect;
     uint16_t port = port_of(given != NULL ? given : before);
     bool is_ours = given != NULL && (given == login->all->redirect || is_callback(given));
@@ -204,14 +207,21 @@ static void on_registered(void *ctx, const hub_fetched *fetched)
 static void add_registration(hub_buf *body, const hub_login *login)
 {
     hub_login_url redirect = {.is_loopback = false};
+    const login_grant *grant = login->settings.grant;
+    bool is_back = grant->redirect == NULL;
     (void)hub_login_url_read(hub_str_of(login->flow.redirect_uri), &redirect);
     hub_buf_add(body, HUB_STR("{\"client_name\":\"Patchbay\",\"redirect_uris\":["));
-    hub_json_add_string(body, hub_str_of(login->flow.redirect_uri));
-    hub_buf_add(body, HUB_STR("],\"grant_types\":[\"authorization_code\",\"refresh_token\"],"
-                              "\"response_types\":[\"code\"],\"token_endpoint_auth_method\":"));
+    if (is_back) {
+        hub_json_add_string(body, hub_str_of(login->flow.redirect_uri));
+    }
+    hub_buf_printf(body,
+                   "],\"grant_types\":%s,\"response_types\":[%s],"
+                   "\"token_endpoint_auth_method\":",
+                   grant->registered, is_back ? "\"code\"" : "");
     hub_json_add_string(body, hub_str_of(method_of(&login->places)));
     hub_buf_add(body, HUB_STR(",\"application_type\":"));
-    hub_buf_add(body, redirect.is_loopback ? HUB_STR("\"native\"}") : HUB_STR("\"web\"}"));
+    hub_buf_add(body,
+                redirect.is_loopback || !is_back ? HUB_STR("\"native\"}") : HUB_STR("\"web\"}"));
 }
 
 static void register_client(hub_login *login)
@@ -290,7 +300,7 @@ static void use_configured(hub_login *login, const char *id)
         login->client.issuer == NULL ||
         (settings->client_secret != NULL && login->client.client_secret == NULL)) {
         login_end(login, HUB_ENOMEM, "out of memory");
-    } else if (!settings->is_client && find_redirect(login, NULL, &why) != HUB_OK) {
+    } else if (settings->grant->is_kept && find_redirect(login, NULL, &why) != HUB_OK) {
         login_end(login, why.code, "%s", why.text);
     } else {
         go_on(login);

@@ -49,7 +49,7 @@ static void ask(hub_login *login, char *url, hub_fetch_on_end *on_end)
 
 static void take_server(hub_login *login)
 {
-    if (!login->places.has_s256) {
+    if (login->settings.grant->wants_pkce && !login->places.has_s256) {
         login_end(login, HUB_EDENIED,
                   "the authorization server %.200s does not say that it knows PKCE with S256 "
                   "(code_challenge_methods_supported): without it a login is not safe",

@@ -18,7 +18,7 @@ static bool needs_loopback(const hub_login *login)
     return login->flow.redirect_uri != NULL;
 }
 
-static void tell_link(hub_login *login)
+void login_tell_link(hub_login *login)
 {
     if (login->all->options.on_link != NULL) {
         login->all->options.on_link(login->all->options.ctx, login);
@@ -33,6 +33,8 @@ void login_flow_fini(hub_login *login)
     hub_login_forget_text(&flow->redirect_uri);
     hub_login_forget_text(&flow->scope);
     hub_login_forget_text(&flow->link);
+    hub_login_forget_text(&flow->device_code);
+    hub_login_forget_text(&flow->user_code);
     explicit_bzero(flow->verifier, sizeof flow->verifier);
     explicit_bzero(flow->state, sizeof flow->state);
     if (!is_over) {
@@ -48,7 +50,7 @@ void login_flow_fini(hub_login *login)
     }
     if (had_link) {
         flow->was_shown = false;
-        tell_link(login);
+        login_tell_link(login);
     }
 }
 
@@ -83,7 +85,7 @@ static void add_words(hub_buf *scope, const char *words)
 
 /* What is asked for: what the operator says; else what the server has asked for, else what it has. With
  * all that was asked for before, should more be needed now. */
-static char *find_scope(const hub_login *login)
+char *login_find_scope(const hub_login *login)
 {
     hub_buf scope;
     hub_buf_init(&scope, HUB_LIMIT_LOGIN_TEXT_BYTES);
@@ -159,7 +161,7 @@ void login_ask_user(hub_login *login)
                   login->places.issuer);
         return;
     }
-    flow->scope = find_scope(login);
+    flow->scope = login_find_scope(login);
     if (login_random(flow->state) && login_random(flow->verifier)) {
         flow->link = make_link(login);
     }
@@ -169,7 +171,7 @@ void login_ask_user(hub_login *login)
     }
     login_later(login, HUB_LIMIT_LOGIN_USER_S, on_late);
     flow->was_shown = true;
-    tell_link(login);
+    login_tell_link(login);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */

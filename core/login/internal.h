@@ -3,6 +3,7 @@
 #ifndef HUB_LOGIN_INTERNAL_H
 #define HUB_LOGIN_INTERNAL_H
 
+#include "base/limits.h"
 #include "identity/signer.h"
 #include "issuers/fetch.h"
 #include "login/challenge.h"
@@ -19,10 +20,23 @@ enum {
     LOGIN_RANDOM_TEXT = 44, /* in base64url, with a NUL */
 };
 
+#define LOGIN_DEVICE_GRANT "urn:ietf:params:oauth:grant-type:device_code"
+
+/* A way to get a token: one row of the table in grant.c. */
+typedef struct login_grant {
+    const char *name; /* as an entry has it */
+    bool wants_pkce;
+    bool is_kept; /* in the store: it cannot be had again without a user */
+    /* No browser comes back: what a client is kept under, instead of where one would. Else NULL. */
+    const char *redirect;
+    const char *registered; /* grant_types that a new client has, JSON; NULL: none is made */
+    void (*begin)(hub_login *login); /* the client is known: get one */
+} login_grant;
+
 /* The entry's `auth`. */
 typedef struct login_settings {
     bool is_sure;
-    bool is_client; /* grant: client_credentials */
+    const login_grant *grant;
     char *issuer;
     char *client_id;
     char *client_secret;
@@ -70,6 +84,11 @@ typedef struct login_flow {
     char *scope;
     char *link; /* NULL: not made yet, or used */
     bool was_shown;
+    /* RFC 8628 */
+    char *device_code;
+    char *user_code;
+    double interval_s; /* from one question whether the user has said yes to the next */
+    double until_s;    /* of the loop's clock */
 } login_flow;
 
 struct hub_login {
@@ -83,6 +102,7 @@ struct hub_login {
     char *ca;
     bool only_public;
     char *settings_text;
+    char *grant_text;
     login_settings settings;
 
     hub_credential kept;   /* of the store, as of `version` */
@@ -154,10 +174,31 @@ void login_forget_client(hub_login *login);
 
 /* ---- flow.c ---- */
 void login_ask_user(hub_login *login);
+/* The user has a link now. */
+void login_tell_link(hub_login *login);
+/* What to ask for. owns: the result; NULL: nothing, or out of memory */
+char *login_find_scope(const hub_login *login);
 void login_flow_fini(hub_login *login);
+
+/* ---- grant.c ---- */
+/* NULL: that of a user with a browser; without a row: NULL. */
+const login_grant *login_grant_find(const char *name);
+
+/* ---- device.c ---- */
+void login_ask_device(hub_login *login);
 
 /* ---- token.c ---- */
 void login_refresh(hub_login *login);
+enum { LOGIN_FORM_BYTES = 8 * HUB_LIMIT_LOGIN_TEXT_BYTES };
+/* Ask `endpoint` as `client`, with its credentials in the form or beside it. Wipes `form`. */
+void login_ask(hub_login *login, const hub_credential *client, const char *endpoint, hub_buf *form,
+               hub_fetch_on_end *on_end);
+/* What the token endpoint has answered to a grant becomes the login. */
+void login_take_grant(hub_login *login, const hub_fetched *fetched);
+/* … and that it was not granted, is its end. */
+void login_end_refused(hub_login *login, const hub_fetched *fetched);
+/* Whether an answer is this error. */
+bool login_says(const hub_fetched *fetched, const char *error);
 void login_exchange_code(hub_login *login, hub_str code);
 void login_ask_as_client(hub_login *login);
 /* Tell the authorization server that the tokens are not needed any more, and forget them. */

@@ -100,9 +100,10 @@ static bool read_settings(const char *json, login_settings *settings)
     }
     settings->is_sure = json != NULL;
     settings->private_key = dup_key(object);
-    settings->is_client =
-        hub_json_string_is(hub_json_get(object, HUB_STR("grant")), HUB_STR("client_credentials"));
-    return true;
+    char *grant = hub_login_dup_member(object, "grant", HUB_LIMIT_LOGIN_TEXT_BYTES, true);
+    settings->grant = login_grant_find(grant);
+    free(grant);
+    return settings->grant != NULL;
 }
 
 static void free_settings(login_settings *settings)
@@ -191,6 +192,7 @@ static void destroy(hub_login *login)
     free(login->toolset);
     free(login->owner);
     free(login->url);
+    free(login->grant_text);
     free(login->ca);
     free(login);
 }
@@ -204,7 +206,8 @@ static bool is_it(const hub_login *login, const hub_login_what *what)
 {
     return strcmp(login->toolset, what->toolset) == 0 && strcmp(login->owner, what->owner) == 0 &&
            is_same(login->url, what->url) && is_same(login->ca, what->ca) &&
-           login->only_public == what->only_public && is_same(login->settings_text, what->settings);
+           login->only_public == what->only_public && is_same(login->grant_text, what->grant) &&
+           is_same(login->settings_text, what->settings);
 }
 
 static hub_login *make(hub_logins *logins, const hub_login_what *what)
@@ -221,14 +224,20 @@ static hub_login *make(hub_logins *logins, const hub_login_what *what)
     made->ca = login_dup(what->ca);
     made->only_public = what->only_public;
     made->settings_text = login_dup(what->settings);
+    made->grant_text = login_dup(what->grant);
     hub_buf_init(&made->header, HUB_LIMIT_LOGIN_TEXT_BYTES + sizeof "Bearer ");
     ev_timer_init(&made->timer, on_timer, 0., 0.);
     made->timer.data = made;
     if (made->toolset == NULL || made->owner == NULL || !is_same(made->url, what->url) ||
         !is_same(made->ca, what->ca) || !is_same(made->settings_text, what->settings) ||
+        !is_same(made->grant_text, what->grant) ||
         !read_settings(what->settings, &made->settings)) {
         destroy(made);
         return NULL;
+    }
+    if (what->grant != NULL) {
+        made->settings.grant = login_grant_find(what->grant);
+        hub_assert(made->settings.grant != NULL);
     }
     return made;
 }
@@ -306,6 +315,11 @@ hub_str hub_login_header(hub_login *login, uint64_t *ret_generation)
 const char *hub_login_link(const hub_login *login)
 {
     return login->flow.link;
+}
+
+const char *hub_login_code(const hub_login *login)
+{
+    return login->flow.user_code;
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
@@ -413,7 +427,7 @@ static void decide(hub_login *login)
     } else if (login->kept.refresh_token != NULL && !login->wants_user) {
         login_refresh(login);
     } else if (hub_store_health(login->all->store).condition == HUB_STATE_OFF &&
-               !login->settings.is_client) {
+               login->settings.grant->is_kept) {
         login_end(login, HUB_EUNAVAILABLE,
                   "logins are kept in the store, and there is none (state: off)");
     } else {
@@ -463,6 +477,8 @@ void login_end(hub_login *login, hub_err err, const char *format, ...)
     login->is_busy = true;
     login->wants_user = false;
     ev_timer_stop(login->all->loop, &login->timer);
+    hub_fetch_cancel(login->fetch);
+    login->fetch = NULL;
     login_flow_fini(login);
     for (hub_login_wait *wait = login->waits; wait != NULL; wait = wait->next) {
         wait->is_by_user = false;

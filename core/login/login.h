@@ -9,12 +9,14 @@
  *   keep.c        in the store: read, kept, followed; who may refresh
  *   discover.c    from the server's 401 to its authorization server
  *   client.c      the hub as that one's client: configured, kept or registered
+ *   grant.c       the table of grants: ways to get a token
  *   flow.c        the user's part: the link, and what comes back
+ *   device.c      the same with a browser of any other machine
  *   token.c       the token endpoint, and the end of a login
  *   loopback.c    the address on this machine that browsers come back to
  *   metadata.c url.c challenge.c credential.c   texts
  *
- * spec: MCP 2026-07-28 basic/authorization; RFC 6749, 7591, 7636, 8414, 8707, 9207, 9728
+ * spec: MCP 2026-07-28 basic/authorization; RFC 6749, 7009, 7591, 7636, 8414, 8628, 8707, 9207, 9728
  * Thread: [loop].
  */
 #ifndef HUB_LOGIN_LOGIN_H
@@ -51,6 +53,7 @@ typedef struct hub_login_what {
     const char *url;   /* of the server; NULL: whatever it is of, to be ended */
     const char *ca;    /* PEM file, instead of the system's authorities; NULL */
     bool only_public;  /* neither the server nor what it names may be at an internal address */
+    const char *grant; /* instead of the settings'; NULL */
     const char
         *settings; /* the entry's `auth`, as core/config/login.c writes it; NULL: nothing said */
 } hub_login_what;
@@ -106,6 +109,8 @@ HUB_MUST_CHECK hub_err hub_login_log_out(hub_login *login, bool must_revoke,
 
 /* Where the user logs in; NULL while nobody has to. */
 const char *hub_login_link(const hub_login *login);
+/* What the user is asked for there; NULL: nothing. */
+const char *hub_login_code(const hub_login *login);
 
 /* What a browser has come back with: the query of the redirect. *ret_page: what to tell its user, a text.
  * False: no login waits for this. */

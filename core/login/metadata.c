@@ -18,6 +18,7 @@ void hub_login_places_fini(hub_login_places *places)
         &places->registration_endpoint,
         &places->authorization_endpoint,
         &places->revocation_endpoint,
+        &places->device_endpoint,
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         hub_login_forget_text(texts[i]);
@@ -181,6 +182,7 @@ static hub_err read_endpoints(hub_str object, hub_str url, hub_login_places *pla
         {"token_endpoint", &places->token_endpoint, true},
         {"registration_endpoint", &places->registration_endpoint, false},
         {"revocation_endpoint", &places->revocation_endpoint, false},
+        {"device_authorization_endpoint", &places->device_endpoint, false},
     };
     for (size_t i = 0; i < sizeof endpoints / sizeof endpoints[0]; i++) {
         hub_err err = read_endpoint(object, endpoints[i].name, url, endpoints[i].at, reterr);

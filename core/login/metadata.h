@@ -17,6 +17,7 @@ typedef struct hub_login_places {
     char *token_endpoint;
     char *registration_endpoint;
     char *revocation_endpoint;
+    char *device_endpoint;
     bool has_s256;       /* PKCE is said to work */
     bool says_iss;       /* answers have `iss` */
     bool takes_basic;    /* client_secret_basic, or nothing is said */

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FORM_BYTES = 8 * HUB_LIMIT_LOGIN_TEXT_BYTES, LIFE_MOST_S = 366 * 86400 };
+enum { LIFE_MOST_S = 366 * 86400 };
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
@@ -66,9 +66,8 @@ static hub_err add_client(hub_login *login, const hub_credential *client, hub_bu
                                                   : HUB_OK;
 }
 
-/* Ask `endpoint` as `client`, with its credentials in the form or beside it. Wipes `form`. */
-static void ask(hub_login *login, const hub_credential *client, const char *endpoint, hub_buf *form,
-                hub_fetch_on_end *on_end)
+void login_ask(hub_login *login, const hub_credential *client, const char *endpoint, hub_buf *form,
+               hub_fetch_on_end *on_end)
 {
     hub_buf user;
     hub_buf password;
@@ -141,14 +140,14 @@ static bool take_tokens(hub_login *login, hub_str body)
     return true;
 }
 
-static bool says(const hub_fetched *fetched, const char *error)
+bool login_says(const hub_fetched *fetched, const char *error)
 {
     hub_str object;
     return hub_json_check(fetched->body, &object, NULL) == HUB_OK &&
            hub_json_string_is(hub_json_get(object, HUB_STR("error")), hub_str_of(error));
 }
 
-static void end_refused(hub_login *login, const hub_fetched *fetched)
+void login_end_refused(hub_login *login, const hub_fetched *fetched)
 {
     hub_str object;
     char *error = NULL;
@@ -188,17 +187,15 @@ static void note_places(hub_login *login)
     put(&kept->client_auth, login->client.client_auth);
 }
 
-static void on_code_exchanged(void *ctx, const hub_fetched *fetched)
+void login_take_grant(hub_login *login, const hub_fetched *fetched)
 {
-    hub_login *login = ctx;
-    login->fetch = NULL;
-    if (!fetched->is_there && says(fetched, "invalid_client") &&
+    if (!fetched->is_there && login_says(fetched, "invalid_client") &&
         login->settings.client_id == NULL) {
         login_forget_client(login);
         return;
     }
     if (!fetched->is_there) {
-        end_refused(login, fetched);
+        login_end_refused(login, fetched);
         return;
     }
     hub_login_forget_text(&login->kept.refresh_token); /* it was another login's */
@@ -209,18 +206,25 @@ static void on_code_exchanged(void *ctx, const hub_fetched *fetched)
         return;
     }
     note_places(login);
-    if (login->settings.is_client) {
-        done(login); /* it can always be had again: nobody keeps it */
-    } else {
+    if (login->settings.grant->is_kept) {
         login_keep(login, done);
+    } else {
+        done(login); /* it can always be had again */
     }
+}
+
+static void on_code_exchanged(void *ctx, const hub_fetched *fetched)
+{
+    hub_login *login = ctx;
+    login->fetch = NULL;
+    login_take_grant(login, fetched);
 }
 
 void login_exchange_code(hub_login *login, hub_str code)
 {
     hub_buf form;
     const hub_login_places *places = &login->places;
-    hub_buf_init(&form, FORM_BYTES);
+    hub_buf_init(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "grant_type", HUB_STR("authorization_code"));
     hub_login_add_field(&form, "code", code);
     hub_login_add_field(&form, "redirect_uri", hub_str_of(login->flow.redirect_uri));
@@ -229,14 +233,14 @@ void login_exchange_code(hub_login *login, hub_str code)
                         hub_str_of(places->resource != NULL ? places->resource : login->url));
     hub_login_forget_text(&login->flow.link); /* it works once */
     ev_timer_stop(login->all->loop, &login->timer);
-    ask(login, &login->client, places->token_endpoint, &form, on_code_exchanged);
+    login_ask(login, &login->client, places->token_endpoint, &form, on_code_exchanged);
 }
 
 void login_ask_as_client(hub_login *login)
 {
     hub_buf form;
     const hub_login_places *places = &login->places;
-    hub_buf_init(&form, FORM_BYTES);
+    hub_buf_init(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "grant_type", HUB_STR("client_credentials"));
     hub_login_add_field(&form, "scope",
                         hub_str_of(login->settings.scopes != NULL      ? login->settings.scopes
@@ -244,7 +248,7 @@ void login_ask_as_client(hub_login *login)
                                                                        : places->resource_scopes));
     hub_login_add_field(&form, "resource",
                         hub_str_of(places->resource != NULL ? places->resource : login->url));
-    ask(login, &login->client, places->token_endpoint, &form, on_code_exchanged);
+    login_ask(login, &login->client, places->token_endpoint, &form, on_code_exchanged);
 }
 
 /* ---- a refresh token ------------------------------------------------------------------------- */
@@ -267,11 +271,11 @@ static void on_refreshed(void *ctx, const hub_fetched *fetched)
     if (fetched->is_there && take_tokens(login, fetched->body)) {
         login_keep(login, done);
     } else if (!fetched->is_there &&
-               (says(fetched, "invalid_grant") || says(fetched, "invalid_client") ||
-                says(fetched, "unauthorized_client"))) {
+               (login_says(fetched, "invalid_grant") || login_says(fetched, "invalid_client") ||
+                login_says(fetched, "unauthorized_client"))) {
         lose(login);
     } else {
-        end_refused(login, fetched);
+        login_end_refused(login, fetched);
     }
 }
 
@@ -279,11 +283,11 @@ static void refresh(hub_login *login)
 {
     hub_buf form;
     const hub_credential *kept = &login->kept;
-    hub_buf_init(&form, FORM_BYTES);
+    hub_buf_init(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "grant_type", HUB_STR("refresh_token"));
     hub_login_add_field(&form, "refresh_token", hub_str_of(kept->refresh_token));
     hub_login_add_field(&form, "resource", hub_str_of(kept->resource));
-    ask(login, kept, kept->token_endpoint, &form, on_refreshed);
+    login_ask(login, kept, kept->token_endpoint, &form, on_refreshed);
 }
 
 static void look_again(hub_login *login)
@@ -346,9 +350,9 @@ void login_log_out(hub_login *login)
         end_revocation(login, token != NULL ? "it revokes no tokens" : "there is no login");
         return;
     }
-    hub_buf_init(&form, FORM_BYTES);
+    hub_buf_init(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "token", hub_str_of(token));
     hub_login_add_field(&form, "token_type_hint",
                         has_refresh ? HUB_STR("refresh_token") : HUB_STR("access_token"));
-    ask(login, kept, kept->revocation_endpoint, &form, on_revoked);
+    login_ask(login, kept, kept->revocation_endpoint, &form, on_revoked);
 }

@@ -247,7 +247,7 @@ class CommandLine(LoginTest):
         for entry, words in (
             ("basic", "oauth"),
             ({"client_secret": "x"}, "issuer"),
-            ({"grant": "password"}, "authorization_code"),
+            ({"grant": "password"}, "device_code"),
             ({"grant": "client_credentials"}, "client_secret"),
             ({"issuer": "i", "client_id": "c", "client_secret": "s", "private_key": "k"}, "both"),
             ({"secret": "x"}, "unknown key"),

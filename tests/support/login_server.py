@@ -32,6 +32,8 @@ class AuthServer:
         self.clients = {}
         self.codes = {}
         self.refresh_tokens = {}
+        self.devices = {}  # device code -> what was asked for
+        self.device_answers = []  # what is said to who asks whether its user has said yes; then it has
         self.tokens = {}  # access token -> scope
         self.revoked = []
         self.life = life
@@ -97,6 +99,7 @@ class AuthServer:
             "token_endpoint": self.origin + "/token",
             "registration_endpoint": self.origin + "/register",
             "revocation_endpoint": self.origin + "/revoke",
+            "device_authorization_endpoint": self.origin + "/device",
             "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": ["none", "client_secret_basic"],
             "authorization_response_iss_parameter_supported": True,
@@ -112,7 +115,7 @@ class AuthServer:
             self.on[path](handler, fields)
         elif path in self.places():
             handler.say(200, self.metadata())
-        elif path in ("/register", "/authorize", "/token", "/revoke"):
+        elif path in ("/register", "/authorize", "/device", "/token", "/revoke"):
             getattr(self, path[1:])(handler, fields)
         else:
             handler.say(404, {"error": "not_found"})
@@ -132,6 +135,12 @@ class AuthServer:
         answer = {"code": code, "state": fields["state"], "iss": self.issuer, **self.answer}
         answer = {name: value for name, value in answer.items() if value is not None}
         handler.say(302, Location=fields["redirect_uri"] + "?" + urllib.parse.urlencode(answer))
+
+    def device(self, handler, fields):
+        assert "device_code" in str(self.clients[fields["client_id"]]["grant_types"]), fields
+        code = secrets.token_urlsafe(16)
+        self.devices[code] = fields
+        handler.say(200, {"device_code": code, "user_code": "WDJB-MJHT", "verification_uri": self.origin + "/device/enter", "expires_in": 600, "interval": 1})
 
     def issue(self, scope, fields):
         token = f"access-{next(self.numbers)}-{secrets.token_urlsafe(16)}"
@@ -157,6 +166,15 @@ class AuthServer:
                 known = self.refresh_tokens.pop(fields["refresh_token"], None)
                 good = known is not None and "resource" in fields
                 scope = known[0] if good else ""
+            elif grant == "urn:ietf:params:oauth:grant-type:device_code":
+                asked = self.devices[fields["device_code"]]
+                assert (fields["client_id"], fields["resource"]) == (asked["client_id"], asked["resource"]), fields
+                if self.device_answers:
+                    said = self.device_answers.pop(0)
+                    handler.say(said if isinstance(said, int) else 400, {"error": said})
+                    return
+                good = self.devices.pop(fields["device_code"]) is asked
+                scope = asked.get("scope", "")
             elif grant == "client_credentials":
                 secret = base64.b64encode(b"robot:s3cret").decode()
                 good = handler.headers.get("authorization") == f"Basic {secret}"

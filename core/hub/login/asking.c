@@ -68,7 +68,9 @@ static void add_advice(hub_buf *text, const hub_toolset *toolset, const hub_call
     const char *key = hub_toolset_key(toolset);
     hub_buf_printf(text, "toolset \"%s\" wants a login: ", key);
     if (may_log_in(call)) {
-        hub_buf_printf(text, "open %s and call again, or run `patchbay login %s`", link, key);
+        const char *code = hub_logins_code(toolset);
+        hub_buf_printf(text, "open %s%s%s and call again, or run `patchbay login %s`", link,
+                       code != NULL ? ", enter the code " : "", code != NULL ? code : "", key);
     } else {
         hub_buf_printf(text, "whoever runs the hub has to run `patchbay login %s`", key);
     }
@@ -93,6 +95,9 @@ static void add_params(hub_buf *out, const hub_toolset *toolset, const hub_call 
     hub_buf_init(&message, QUESTION_BYTES);
     hub_buf_printf(&message, "The server of the toolset \"%s\" wants you to log in.",
                    hub_toolset_key(toolset));
+    if (hub_logins_code(toolset) != NULL) {
+        hub_buf_printf(&message, " Enter this code there: %s", hub_logins_code(toolset));
+    }
     hub_buf_add(out, HUB_STR("{\"mode\":\"url\",\"message\":"));
     hub_json_add_string(out, hub_buf_str(&message));
     hub_buf_add(out, HUB_STR(",\"url\":"));

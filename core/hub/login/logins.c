@@ -392,6 +392,12 @@ const char *hub_logins_link(const hub_toolset *toolset)
     return login != NULL ? hub_login_link(login) : NULL;
 }
 
+const char *hub_logins_code(const hub_toolset *toolset)
+{
+    const hub_login *login = of(toolset)->login;
+    return login != NULL ? hub_login_code(login) : NULL;
+}
+
 static bool wants_toolset(const hub_toolset *toolset)
 {
     return hub_logins_link(toolset) != NULL;

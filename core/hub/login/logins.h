@@ -32,6 +32,9 @@ hub_login *hub_logins_find(hub_toolset *toolset, const char *owner);
 /* Whose login a principal uses at a toolset: "", the hub's own. */
 const char *hub_logins_owner(const hub_toolset *toolset, const char *principal);
 
+/* What the user is asked for there; NULL: nothing. */
+const char *hub_logins_code(const hub_toolset *toolset);
+
 /* A binding is gone. */
 void hub_logins_forget_binding(hub_binding *binding);
 

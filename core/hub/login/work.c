@@ -56,7 +56,7 @@ static void tell(hub_login_work *work, hub_err err, const char *text)
     hub_login_on_work *on_work = work->on_work;
     work->on_work = NULL;
     if (on_work != NULL) {
-        on_work(work->ctx, err, text);
+        on_work(work->ctx, err, text, work->is_begun ? hub_login_code(work->login) : NULL);
     }
 }
 

@@ -15,10 +15,10 @@ extern const hub_station HUB_LOGIN_WORKS_STATION;
 typedef struct hub_login_work hub_login_work;
 
 /* How it went. HUB_OK and `text`: of a login that was begun, the link that its user has to follow, or
- * nothing where no user is needed and it is done; of one that was ended, why the authorization server was
+ * nothing where no user is needed and it is done, and the code that is to be entered there, or NULL; of one that was ended, why the authorization server was
  * not told; of a list, a JSON array of logins as hub_credential_add_public writes them. Anything else: why
  * not. Comes once, never before the function has returned; the work is gone then. */
-typedef void hub_login_on_work(void *ctx, hub_err err, const char *text);
+typedef void hub_login_on_work(void *ctx, hub_err err, const char *text, const char *code);
 
 /* Log `owner` in ("": the hub) to the server of a toolset, whether or not there is a login. It goes on
  * when the link has been told, and when nobody waits for it any more.

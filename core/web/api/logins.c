@@ -159,8 +159,9 @@ static void add_wanted(const waiting_login *one, hub_buf *out)
     hub_buf_add_char(out, ']');
 }
 
-static void on_listed(void *ctx, hub_err err, const char *text)
+static void on_listed(void *ctx, hub_err err, const char *text, const char *code)
 {
+    (void)code;
     waiting_login *one = ctx;
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
@@ -190,7 +191,7 @@ static void serve_list(hub_api_asked *asked)
 
 /* ---- POST /logins/{toolset} ------------------------------------------------------------------ */
 
-static void on_begun(void *ctx, hub_err err, const char *text)
+static void on_begun(void *ctx, hub_err err, const char *text, const char *code)
 {
     waiting_login *one = ctx;
     hub_buf out;
@@ -198,6 +199,10 @@ static void on_begun(void *ctx, hub_err err, const char *text)
     if (text[0] != '\0' && err == HUB_OK) {
         hub_json_add_key(&out, HUB_STR("url"));
         hub_json_add_string(&out, hub_str_of(text));
+    }
+    if (code != NULL && err == HUB_OK) {
+        hub_json_add_key(&out, HUB_STR("code"));
+        hub_json_add_string(&out, hub_str_of(code));
     }
     hub_buf_printf(&out, ",\"state\":\"%s\"}", text[0] != '\0' ? "wanted" : "logged_in");
     answer(one, err, text, &out);
@@ -225,8 +230,9 @@ static void serve_begin(hub_api_asked *asked)
 
 /* ---- DELETE /logins/{toolset} ---------------------------------------------------------------- */
 
-static void on_ended(void *ctx, hub_err err, const char *text)
+static void on_ended(void *ctx, hub_err err, const char *text, const char *code)
 {
+    (void)code;
     waiting_login *one = ctx;
     hub_buf out;
     add_subject(one, &out);

@@ -8,6 +8,7 @@
 
 #include "base/digest.h"
 #include "base/limits.h"
+#include "login/document.h"
 #include "login/url.h"
 #include "wire/json.h"
 
@@ -67,7 +68,8 @@ static hub_err open_loopback(hub_login *login, uint16_t port, hub_error *reterr)
 static bool is_callback(const char *address)
 {
     hub_login_url url;
-    return hub_login_url_read(hub_str_of(address), &url) && hub_str_is(url.path, "/oauth/callback");
+    return hub_login_url_read(hub_str_of(address), &url) &&
+           hub_str_is(url.path, HUB_LOGIN_CALLBACK_PATH);
 }
 
 /* Decide on login->flow.redirect_uri; `before`: of the client that is registered. */

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/loop.h"
 #include "identity/base64url.h"
+#include "login/document.h"
 #include "login/url.h"
 #include "wire/json.h"
 
@@ -97,6 +98,9 @@ static bool read_settings(const char *json, login_settings *settings)
         if (*texts[i].at == NULL && hub_json_get(object, hub_str_of(texts[i].name)).len > 0) {
             return false;
         }
+    }
+    if (settings->redirect_uri == NULL) {
+        settings->redirect_uri = hub_login_dup_callback(settings->document);
     }
     settings->is_sure = json != NULL;
     settings->private_key = dup_key(object);

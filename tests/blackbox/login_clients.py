@@ -4,7 +4,9 @@
 MCP 2025-11-25 and 2026-07-28 client/elicitation (URL mode); 2026-07-28 basic/authorization, Step-Up Authorization Flow.
 """
 
+import json
 import re
+import urllib.request
 
 from http_client import HttpTest
 from login import URLS, LoginTest
@@ -147,6 +149,42 @@ class OfTheHub(HttpTest, LoginTest):
         server.hub.wait_log("login.token")
         self.assertEqual(list(auth.clients.values())[0]["redirect_uris"], [back])
         self.assertEqual(self.text(server.call("up__echo", {"a": 1}).message), '{"a": 1}')
+
+    def test_an_authorization_server_that_knows_it_by_its_document(self):
+        """Nothing is registered, and browsers come back to the hub that serves the document."""
+        auth, upstream = self.servers()
+        auth.changes = {"client_id_metadata_document_supported": True}
+        reserved = reserve()
+        self.addCleanup(reserved.close)
+        origin = f"http://127.0.0.1:{port_of(reserved)}"
+        document = origin + "/oauth/client.json"
+        toolsets = self.toolsets(upstream, auth={"client_document": document})
+        server = self.http(address=f"127.0.0.1:{port_of(reserved)}", toolsets=toolsets)
+
+        def authorize(handler, fields):
+            if fields["client_id"] not in auth.clients:
+                with urllib.request.urlopen(fields["client_id"], timeout=60) as answer:
+                    auth.clients[fields["client_id"]] = json.load(answer)
+            auth.authorize(handler, fields)
+
+        auth.on["/authorize"] = authorize
+        error = server.legacy(capabilities=URLS).call("up__echo", {"a": 1}).answer.error
+        self.assertIn("The login is done", browse(error["data"]["elicitations"][0]["url"])[1])
+        server.hub.wait_log("login.token")
+        self.assertEqual(auth.of("/register"), [])
+        self.assertEqual({fields["client_id"] for fields in auth.of("/token")}, {document})
+        self.assertEqual(auth.clients[document], {
+            "client_id": document, "client_name": "Patchbay", "client_uri": origin + "/", "redirect_uris": [origin + "/oauth/callback"],
+            "grant_types": ["authorization_code", "refresh_token"], "response_types": ["code"], "token_endpoint_auth_method": "none",
+        })
+        self.assertEqual(self.text(server.call("up__echo", {"a": 1}).message), '{"a": 1}')
+
+    def test_its_document_is_of_the_host_that_is_asked(self):
+        server = self.http()
+        document = server.get("/oauth/client.json")
+        self.assertEqual((document.status, document.header("content-type")), (200, "application/json"))
+        self.assertTrue(json.loads(document.body)["client_id"].startswith("http://localhost"))
+        self.assertEqual(server.get("/oauth/client.json", host="evil.example").status, 403)
 
 
 if __name__ == "__main__":

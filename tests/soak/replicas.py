@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Three replicas with one store behind haproxy, round robin without stickiness, while all of them have accidents.
+
+    tests/soak/replicas.py [--minutes N | --hours N] [--seed N] [--clients N]
+
+Replicas are killed, stopped for a while, and rolled (SIGTERM, and started again); the store is killed and comes back empty,
+or stands still; the balancer is reloaded. Meanwhile clients of both eras, each a principal of its own, call a tool that says
+what it was told. Each client writes down what became of each call. Out of that it is proven in the end that
+
+- no answer was a wrong one, or another client's;
+- a session that was lost was told so: by 404, or by the end of its stream;
+- no call failed otherwise but within 2 s of an accident, or while one lasted (--grace).
+
+The last line is "N passed, N failed"; the seed is printed first, and with it the accidents are the same ones.
+Environment: PATCHBAY_BIN, PATCHBAY_PLUGINS as for the black-box tests."""
+
+import argparse
+import collections
+import contextlib
+import http.client
+import json
+import os
+import random
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+META = "io.modelcontextprotocol/"
+REPLICAS = 3
+HAPROXY = """
+defaults
+    mode http
+    option redispatch
+    retries 3
+    timeout connect 1s
+    timeout client 60s
+    timeout server 60s
+frontend front
+    bind 127.0.0.1:{port}
+    default_backend back
+backend back
+    balance roundrobin
+    option httpchk GET /readyz
+    default-server check inter 200 fastinter 100 rise 1 fall 1 observe layer4
+{servers}
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Replica:
+    def __init__(self, folder, number, manifest):
+        self.home = folder / f"hub{number}"
+        self.home.mkdir()
+        self.port, self.peer_port = free_port(), free_port()
+        manifest = {**manifest, "listen": [{"http": f"127.0.0.1:{self.port}"}]}
+        manifest["replicas"] = {**manifest["replicas"], "listen": f"127.0.0.1:{self.peer_port}"}
+        (self.home / "patchbay.json").write_text(json.dumps(manifest), encoding="utf-8")
+        self.log = open(self.home / "log", "a", encoding="utf-8")
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [os.environ["PATCHBAY_BIN"], "serve", "--config", self.home / "patchbay.json", "--plugins-dir", os.environ["PATCHBAY_PLUGINS"]],
+            cwd=self.home, env={**os.environ, "HOME": str(self.home)}, stdin=subprocess.DEVNULL, stderr=self.log)
+        self.wait_ready()
+
+    def wait_ready(self):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+                connection.request("GET", "/readyz")
+                if connection.getresponse().status == 200:
+                    return
+            time.sleep(0.05)
+        raise RuntimeError(f"a replica does not start: {(self.home / 'log').read_text()[-2000:]}")
+
+
+class Store:
+    def __init__(self, folder):
+        self.folder = folder / "store"
+        self.folder.mkdir()
+        self.url = f"valkey+unix://{self.folder}/store.sock"
+        self.start()
+
+    def start(self):
+        program = shutil.which("valkey-server") or shutil.which("redis-server")
+        self.process = subprocess.Popen([program, "--port", "0", "--save", "", "--unixsocket", f"{self.folder}/store.sock"],
+                                        cwd=self.folder, stdout=subprocess.DEVNULL)
+
+
+class Client(threading.Thread):
+    """One principal. `seen`: (when it began, when it ended, what became of it) of each call."""
+
+    def __init__(self, number, port, token, is_modern, over):
+        super().__init__(daemon=True)
+        self.number, self.port, self.token, self.is_modern, self.over = number, port, token, is_modern, over
+        self.session, self.calls, self.seen = None, 0, []
+
+    def post(self, message, method):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+                   "Authorization": f"Bearer {self.token}"}
+        if self.is_modern:
+            headers |= {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": "echo__echo"}
+        elif self.session:
+            headers |= {"Mcp-Session-Id": self.session, "MCP-Protocol-Version": "2025-11-25"}
+        try:
+            connection.request("POST", "/mcp", json.dumps(message), headers)
+            response = connection.getresponse()
+            return response.status, response.getheader("Mcp-Session-Id"), response.read()
+        finally:
+            connection.close()
+
+    def begin(self):
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "soak", "version": "1"}}
+        status, session, _ = self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}, "initialize")
+        if status != 200 or not session:
+            return f"initialize: {status}"
+        self.session = session
+        status, _, _ = self.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, "")
+        return None if status == 202 else "lost" if status == 404 else f"initialized: {status}"
+
+    def call(self):
+        self.calls += 1
+        said = {"client": self.number, "call": self.calls}
+        params = {"name": "echo__echo", "arguments": said}
+        if self.is_modern:
+            params["_meta"] = {META + "protocolVersion": "2026-07-28", META + "clientCapabilities": {}}
+        status, _, body = self.post({"jsonrpc": "2.0", "id": self.calls, "method": "tools/call", "params": params}, "tools/call")
+        if status == 404 and not self.is_modern:
+            self.session = None
+            return "lost"
+        if status != 200:
+            return f"status {status}"
+        text = body.decode()
+        if text.startswith(("event:", "data:", "id:", ":", "retry:")):
+            text = [line[5:] for line in text.splitlines() if line.startswith("data:") and len(line) > 6][-1]
+        answer = json.loads(text)
+        if answer.get("id") != self.calls:
+            return f"WRONG id {answer.get('id')} for {self.calls}"
+        result = answer.get("result")
+        if result is None or result.get("isError"):
+            return f"failed: {text[:120]}"
+        echoed = json.loads(result["content"][0]["text"])
+        return "right" if echoed == {"server": "echo", **said} else f"WRONG {echoed} for {said}"
+
+    def run(self):
+        while not self.over.is_set():
+            began = time.monotonic()
+            try:
+                became = None
+                if not self.is_modern and self.session is None:
+                    became = self.begin()
+                became = became or self.call()
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                became = f"{type(error).__name__}"
+            if became == "lost":
+                self.session = None
+            self.seen.append((began, time.monotonic(), became))
+            if became != "right":
+                self.over.wait(0.05)
+
+
+class Accidents:
+    """What happens, and from when to when."""
+
+    def __init__(self, random_, replicas, store, balancer):
+        self.random, self.replicas, self.store, self.balancer = random_, replicas, store, balancer
+        self.all = []
+
+    def note(self, what, happen):
+        began = time.monotonic()
+        happen()
+        self.all.append((began, time.monotonic(), what))
+        print(f"  {what}, {self.all[-1][1] - began:.1f} s", flush=True)
+
+    def kill(self, replica):
+        replica.process.kill()
+        replica.process.wait()
+        time.sleep(self.random.uniform(0, 2))
+        replica.start()
+
+    def roll(self, replica):
+        replica.process.terminate()
+        replica.process.wait()
+        replica.start()
+
+    def stop(self, process):
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(self.random.uniform(0.5, 3))
+        process.send_signal(signal.SIGCONT)
+
+    def lose_store(self):
+        self.store.process.kill()
+        self.store.process.wait()
+        time.sleep(self.random.uniform(0, 2))
+        self.store.start()
+
+    def next(self):
+        replica = self.random.choice(self.replicas)
+        number = self.replicas.index(replica)
+        what, happen = self.random.choice([
+            (f"replica {number} is killed", lambda: self.kill(replica)),
+            (f"replica {number} stands still", lambda: self.stop(replica.process)),
+            (f"replica {number} is rolled", lambda: self.roll(replica)),
+            ("the store is killed, and comes back empty", self.lose_store),
+            ("the store stands still", lambda: self.stop(self.store.process)),
+            ("the balancer is reloaded", lambda: self.balancer.send_signal(signal.SIGUSR2)),
+        ])
+        self.note(what, happen)
+
+
+def start_haproxy(folder, replicas):
+    port = free_port()
+    servers = "\n".join(f"    server hub{i} 127.0.0.1:{replica.port}" for i, replica in enumerate(replicas))
+    path = folder / "haproxy.cfg"
+    path.write_text(HAPROXY.format(port=port, servers=servers), encoding="utf-8")
+    return port, subprocess.Popen(["haproxy", "-W", "-db", "-f", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def make_tokens(folder, count):
+    file, tokens = folder / "tokens.json", []
+    for number in range(count):
+        done = subprocess.run([os.environ["PATCHBAY_BIN"], "token", "new", f"client{number}", "--tokens", file], capture_output=True, text=True, check=True)
+        tokens.append(done.stdout.strip())
+    return file, tokens
+
+
+def check(clients, accidents, grace):
+    seen = [(client, *what) for client in clients for what in client.seen]
+    wrong = [(client.number, became) for client, _, _, became in seen if became.startswith("WRONG")]
+    failed = [(began, ended, became, client.number) for client, began, ended, became in seen
+              if became not in ("right", "lost") and not became.startswith("WRONG")]
+    # A call that was under way while an accident lasted, or soon after, may have failed by it.
+    stray = [what for what in failed if not any(begin <= what[1] and what[0] <= end + grace for begin, end, _ in accidents)]
+    idle = [client.number for client in clients if not any(became == "right" for _, _, became in client.seen[-20:])]
+    counts = collections.Counter("right" if became == "right" else "lost" if became == "lost" else "failed" for _, _, _, became in seen)
+    print(f"{len(seen)} calls: {dict(counts)}; failures: {dict(collections.Counter(what[2][:60] for what in failed))}")
+    results = {
+        "no wrong answer": not wrong,
+        "no failure without an accident": not stray,
+        "everybody is served in the end": not idle,
+        "there was something to see": counts["right"] > 10 * len(clients),
+    }
+    for name, good in results.items():
+        if not good:
+            print(f"{name}: no. wrong {wrong[:5]}, stray {stray[:5]}, not served {idle[:5]}")
+    good = sum(results.values())
+    print(f"{good} passed, {len(results) - good} failed")
+    return 0 if good == len(results) else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=1)
+    parser.add_argument("--hours", type=float, default=0)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--grace", type=float, default=2)
+    options = parser.parse_args()
+    options.minutes += 60 * options.hours
+    seed = options.seed if options.seed is not None else secrets.randbelow(1 << 31)
+    print(f"seed {seed}", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        keys = folder / "replicas.key"
+        keys.write_text(secrets.token_hex(32), encoding="ascii")
+        keys.chmod(0o600)
+        store = Store(folder)
+        tokens_file, tokens = make_tokens(folder, options.clients)
+        manifest = {
+            "hub": {"name": "soak"}, "state": {"url": store.url}, "auth": {"tokens": str(tokens_file)},
+            "toolsets": {"echo": {"command": sys.executable, "args": [str(HERE / "echo_server.py"), "echo"]}},
+            "replicas": {"key_file": str(keys), "peers": ["127.0.0.1"], "count": REPLICAS}, "limits": {"drain_timeout": "5s"},
+        }
+        replicas = [Replica(folder, number, manifest) for number in range(REPLICAS)]
+        port, balancer = start_haproxy(folder, replicas)
+        time.sleep(1)
+        over = threading.Event()
+        clients = [Client(number, port, token, number % 2 == 1, over) for number, token in enumerate(tokens)]
+        accidents = Accidents(random.Random(seed), replicas, store, balancer)
+        began = time.monotonic()
+        accidents.all.append((began, began + 1, "the start"))
+        for client in clients:
+            client.start()
+        while time.monotonic() - began < options.minutes * 60:
+            time.sleep(accidents.random.uniform(1, 4))
+            accidents.next()
+        time.sleep(options.grace + 3)
+        over.set()
+        for client in clients:
+            client.join()
+        balancer.terminate()
+        balancer.wait()
+        for replica in replicas:
+            replica.process.terminate()
+            replica.process.wait()
+            text = (replica.home / "log").read_text(encoding="utf-8", errors="replace")
+            replica.log.close()
+            if "Sanitizer" in text or "runtime error" in text:
+                print(text[-3000:])
+                print("0 passed, 1 failed")
+                return 1
+        store.process.kill()
+        store.process.wait()
+        return check(clients, accidents.all, options.grace)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -15,7 +15,8 @@ static void host_log(patchbay_host *host, int32_t level, patchbay_str text)
                               : level == PATCHBAY_LOG_INFO    ? HUB_LOG_INFO
                               : level == PATCHBAY_LOG_WARNING ? HUB_LOG_WARNING
                                                               : HUB_LOG_ERROR;
-    hub_log(hub_level, "plugin.log", HUB_F_TEXT("toolset", host->key), HUB_F_STR("text", text));
+    hub_log(hub_level, "plugin.log", HUB_F_TEXT("toolset", host->key),
+            HUB_F_TEXT("module", host->module->name), HUB_F_STR("text", text));
 }
 
 static int32_t host_set_tools(patchbay_host *host, patchbay_str tools_json)

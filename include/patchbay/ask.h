@@ -76,7 +76,7 @@ static inline patchbay_question_ *patchbay_take_questions_(patchbay_toolset *too
     patchbay_question_ *ordered = NULL;
     (void)pthread_mutex_lock(&toolset->lock);
     patchbay_tool_call *call = toolset->calls;
-    while (call != NULL && (call->questions == NULL || call->running)) {
+    while (call != NULL && (call->questions == NULL || call->running || call->reply != 0)) {
         call = call->next;
     }
     while (call != NULL && call->questions != NULL) {
@@ -153,7 +153,7 @@ static inline patchbay_tool_call *patchbay_reclaim_(patchbay_toolset *toolset, p
 {
     (void)pthread_mutex_lock(&toolset->lock);
     patchbay_tool_call *call = patchbay_find_call_(toolset, id);
-    if (call != NULL && (call->running || call->questions == NULL)) {
+    if (call != NULL && (call->running || call->questions == NULL || call->reply != 0)) {
         call = NULL;
     } else if (call != NULL) {
         call->running = 1;
@@ -161,6 +161,8 @@ static inline patchbay_tool_call *patchbay_reclaim_(patchbay_toolset *toolset, p
     (void)pthread_mutex_unlock(&toolset->lock);
     return call;
 }
+
+static inline void patchbay_returned_(patchbay_toolset *toolset, patchbay_call id);
 
 /* Have the questions of all calls sent, on the loop; when that is refused, this one fails. */
 static inline void patchbay_post_flush_(patchbay_toolset *toolset, patchbay_call id)
@@ -173,26 +175,33 @@ static inline void patchbay_post_flush_(patchbay_toolset *toolset, patchbay_call
     patchbay_tool_call *call = result != PATCHBAY_OK ? patchbay_reclaim_(toolset, id) : NULL;
     if (call != NULL) {
         patchbay_fail_ask_(call);
+        patchbay_returned_(toolset, id);
     }
 }
 
-/* The toolset's code has returned: send what it asked, or see that the call gets a reply. */
+/* The toolset's code has returned: end the call when it has its reply; else send what it asked, or
+ * see that it gets one. */
 static inline void patchbay_returned_(patchbay_toolset *toolset, patchbay_call id)
 {
     (void)pthread_mutex_lock(&toolset->lock);
-    /* A handler that replied has freed the call, one that deferred may have too: ask the list. */
     patchbay_tool_call *call = patchbay_find_call_(toolset, id);
+    int replied = 0;
     int asked = 0;
     int failed = 0;
     int forgotten = 0;
     if (call != NULL) {
         call->running = 0;
+        replied = call->reply == PATCHBAY_REPLY_SENT_;
+    }
+    if (call != NULL && call->reply == PATCHBAY_REPLY_NONE_) {
         failed = call->ask_failed;
         asked = call->questions != NULL && !call->is_over;
         forgotten = !call->deferred && (call->is_over || call->open_count == 0);
     }
     (void)pthread_mutex_unlock(&toolset->lock);
-    if (failed) {
+    if (replied) {
+        patchbay_retire_(call);
+    } else if (failed) {
         patchbay_fail_ask_(call);
     } else if (asked) {
         patchbay_post_flush_(toolset, id);
@@ -242,6 +251,9 @@ static inline void patchbay_on_answer_(void *arg, patchbay_call id, int32_t stat
     patchbay_toolset *toolset = question->toolset;
     (void)pthread_mutex_lock(&toolset->lock);
     patchbay_tool_call *call = patchbay_find_call_(toolset, question->call);
+    if (call != NULL && call->reply != PATCHBAY_REPLY_NONE_) {
+        call = NULL; /* somebody is just replying: the answer comes too late */
+    }
     if (call != NULL) {
         call->open_count--;
         call->running = 1;
@@ -252,10 +264,10 @@ static inline void patchbay_on_answer_(void *arg, patchbay_call id, int32_t stat
         const patchbay_answer *answer = patchbay_keep_answer_(call, question, status, json);
         if (answer != NULL) {
             patchbay_run_then_(call, question->then, answer);
-            patchbay_returned_(toolset, question->call);
         } else {
             patchbay_reply_error(call, PATCHBAY_FAILED, "out of memory");
         }
+        patchbay_returned_(toolset, question->call);
     }
     (void)id; /* the question knows */
     patchbay_question_free_(question);

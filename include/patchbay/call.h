@@ -13,7 +13,7 @@
  * one thread at a time; what is marked [any] is safe from others meanwhile.
  *
  * Completion. A call is completed by exactly one patchbay_reply… function; `call` and everything it
- * handed out is gone afterwards. Who will reply after the handler's return says patchbay_defer, or
+ * handed out is not to be used afterwards (reply.h says what becomes of a second reply). Who will reply after the handler's return says patchbay_defer, or
  * has asked the client something (ask.h). Otherwise a call without a reply fails; so does one whose
  * C++ handler throws.
  *
@@ -50,6 +50,10 @@ typedef void patchbay_handler(patchbay_tool_call *call);
 /* What happens when an answer is there. [loop], must not block */
 typedef void patchbay_then(patchbay_tool_call *call, const patchbay_answer *answer);
 
+/* Calls that a toolset remembers when they are over, to notice a second reply (reply.h): some 300
+ * bytes each, and the name. */
+#define PATCHBAY_CALLS_KEPT 64
+
 /* ---- toolset and call (members are private) -------------------------------------------------- */
 
 struct patchbay_toolset {
@@ -69,8 +73,10 @@ struct patchbay_toolset {
     size_t template_count;
     const struct patchbay_prompt *prompts;
     size_t prompt_count;
-    patchbay_tool_call *calls; /* in flight */
-    pthread_mutex_t lock;      /* guards the tables, `calls`, and what is marked so in a call */
+    patchbay_tool_call *calls;                     /* in flight */
+    patchbay_tool_call *over[PATCHBAY_CALLS_KEPT]; /* the last ones, without what they held */
+    size_t over_count;
+    pthread_mutex_t lock; /* guards the tables, `calls`, `over`, what is marked so in a call */
 };
 
 /* In front of each allocation: as large as the strictest alignment, so that what follows has it. */
@@ -84,6 +90,11 @@ typedef union patchbay_allocation_ {
 #define PATCHBAY_CALL_READ_       1u
 #define PATCHBAY_CALL_PROMPT_     2u
 #define PATCHBAY_CALL_COMPLETION_ 3u
+
+/* How far the reply is. */
+#define PATCHBAY_REPLY_NONE_  0
+#define PATCHBAY_REPLY_BEGUN_ 1
+#define PATCHBAY_REPLY_SENT_  2
 
 /* Of the entry that was called, copied: its table may be replaced meanwhile. */
 typedef struct patchbay_entry_ {
@@ -137,7 +148,7 @@ struct patchbay_tool_call {
     int running;    /* the toolset's code is using the call; guarded */
     int ask_failed; /* a question could not be noted down */
     int is_over;    /* nobody will hear the reply */
-    int reserved_;
+    int reply;      /* PATCHBAY_REPLY_…; guarded */
 };
 
 /* ---- what a call carries --------------------------------------------------------------------- */
@@ -332,9 +343,9 @@ static inline int patchbay_cancelled(const patchbay_tool_call *call)
 static inline void patchbay_on_cancel(patchbay_tool_call *call, void (*fn)(void *arg), void *arg)
 {
     (void)pthread_mutex_lock(&call->toolset->lock);
-    call->on_cancel = fn;
+    call->on_cancel = call->reply == PATCHBAY_REPLY_NONE_ ? fn : NULL;
     call->cancel_arg = arg;
-    if (fn != NULL && patchbay_cancelled(call)) {
+    if (call->on_cancel != NULL && patchbay_cancelled(call)) {
         call->on_cancel = NULL;
         fn(arg);
     }
@@ -427,139 +438,6 @@ static inline void patchbay_release(const patchbay_tool_call *call)
     if (call->toolset->client != NULL) {
         (void)call->toolset->client->release(call->toolset->host, call->id);
     }
-}
-
-/* ---- completing a call: the ways that suit any kind ------------------------------------------ */
-
-static inline void patchbay_question_free_(patchbay_question_ *question)
-{
-    patchbay_out_free(&question->key);
-    patchbay_out_free(&question->params);
-    free(question);
-}
-
-static inline void patchbay_call_free_(patchbay_tool_call *call)
-{
-    patchbay_toolset *toolset = call->toolset;
-    (void)pthread_mutex_lock(&toolset->lock);
-    if (call->prev != NULL) {
-        call->prev->next = call->next;
-    } else {
-        toolset->calls = call->next;
-    }
-    if (call->next != NULL) {
-        call->next->prev = call->prev;
-    }
-    (void)pthread_mutex_unlock(&toolset->lock);
-    while (call->questions != NULL) {
-        patchbay_question_ *question = call->questions;
-        call->questions = question->next;
-        patchbay_question_free_(question);
-    }
-    while (call->allocations != NULL) {
-        patchbay_allocation_ *block = call->allocations;
-        call->allocations = block->next;
-        free(block);
-    }
-    patchbay_out_free(&call->content);
-    patchbay_out_free(&call->structured);
-    free(call);
-}
-
-static inline void patchbay_finish_(patchbay_tool_call *call, int32_t status, patchbay_str json)
-{
-    const patchbay_host_api *api = call->toolset->api;
-    patchbay_host *host = call->toolset->host;
-    /* Refused only when the hub has completed the call already: cancelled, or timed out. */
-    (void)api->finish(host, call->id, status, json);
-    patchbay_call_free_(call);
-}
-
-/* Complete with a failure: PATCHBAY_INVALID_INPUT, PATCHBAY_UNAVAILABLE, PATCHBAY_FAILED or
- * PATCHBAY_NOT_IMPLEMENTED, and a sentence that tells the caller what to do. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-static inline void
-patchbay_reply_error(patchbay_tool_call *call, int32_t status, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    int len = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (len < 0) {
-        text[0] = '\0';
-    } else if ((size_t)len >= sizeof text) { /* cut, but not inside a character */
-        size_t cut = sizeof text - 1;
-        while (cut > 0 && ((unsigned char)text[cut - 1] & 0xc0) == 0x80) {
-            cut--;
-        }
-        size_t last = cut > 0 ? cut - 1 : 0;
-        if (patchbay_utf8_length(text + last, text + sizeof text - 1) == 0) {
-            text[last] = '\0';
-        }
-    }
-    patchbay_finish_(call, status, patchbay_str_of(text));
-}
-
-/* Complete with a JSON-RPC error, which clients take for a fault of the request and do not show to
- * models: `data_json` is any JSON value, empty for none. A tool's own failure is better told with
- * patchbay_reply_error or patchbay_reply_tool_error. */
-static inline void patchbay_reply_rpc_error(patchbay_tool_call *call, int32_t code,
-                                            const char *message, patchbay_str data_json)
-{
-    patchbay_out error;
-    memset(&error, 0, sizeof error);
-    patchbay_out_printf(&error, "{\"code\":%d,\"message\":", (int)code);
-    patchbay_out_string(&error, patchbay_str_of(message));
-    if (data_json.len > 0) {
-        patchbay_out_key(&error, "data");
-        patchbay_out_raw(&error, data_json);
-    }
-    patchbay_out_text(&error, "}");
-    if (error.failed) {
-        patchbay_finish_(call, PATCHBAY_FAILED, patchbay_str_of("out of memory"));
-    } else {
-        patchbay_finish_(call, PATCHBAY_RPC_ERROR, patchbay_str_make(error.ptr, error.len));
-    }
-    patchbay_out_free(&error);
-}
-
-/* Complete because the client lacks a capability without which there is no other way. `required` is
- * an MCP ClientCapabilities object, for example {"sampling":{}}. */
-static inline void patchbay_reply_missing_capability(patchbay_tool_call *call, const char *required)
-{
-    patchbay_out data;
-    memset(&data, 0, sizeof data);
-    patchbay_out_text(&data, "{\"requiredCapabilities\":");
-    patchbay_out_text(&data, required);
-    patchbay_out_text(&data, "}");
-    patchbay_reply_rpc_error(
-        call, PATCHBAY_RPC_MISSING_CAPABILITY, "the client lacks a capability that this needs",
-        data.failed ? patchbay_str_make(NULL, 0) : patchbay_str_make(data.ptr, data.len));
-    patchbay_out_free(&data);
-}
-
-/* Complete a read of something that a template matches and that is not there. */
-static inline void patchbay_reply_not_found(patchbay_tool_call *call)
-{
-    patchbay_out data;
-    memset(&data, 0, sizeof data);
-    patchbay_out_text(&data, "{\"uri\":");
-    patchbay_out_string(&data, call->name);
-    patchbay_out_text(&data, "}");
-    patchbay_reply_rpc_error(call, PATCHBAY_RPC_INVALID_PARAMS, "Resource not found",
-                             data.failed ? patchbay_str_make(NULL, 0)
-                                         : patchbay_str_make(data.ptr, data.len));
-    patchbay_out_free(&data);
-}
-
-/* Complete with a finished result object, as MCP has it for what was called: CallToolResult,
- * ReadResourceResult, GetPromptResult or CompleteResult. */
-static inline void patchbay_reply_result(patchbay_tool_call *call, patchbay_str result_json)
-{
-    patchbay_finish_(call, PATCHBAY_RESULT, result_json);
 }
 
 #ifdef __cplusplus

@@ -15,7 +15,7 @@
 #ifndef PATCHBAY_CONTENT_H
 #define PATCHBAY_CONTENT_H
 
-#include <patchbay/call.h>
+#include <patchbay/reply.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -344,6 +344,7 @@ static inline void patchbay_submit_(patchbay_tool_call *call)
             : result == PATCHBAY_ESTATE    ? "the toolset is being closed"
             : result == PATCHBAY_ENOTFOUND ? "this hub has no workers; the tool needs one"
                                            : "out of memory; try again in a moment");
+        patchbay_returned_(call->toolset, call->id);
     }
 }
 
@@ -583,12 +584,13 @@ static inline void patchbay_toolset_call_(void *inst, patchbay_call id,
                                    patchbay_str_of("out of memory"));
     } else if (!patchbay_take_request_(call, request)) {
         patchbay_reply_error(call, PATCHBAY_FAILED, "out of memory");
-    } else if (patchbay_find_(call, request)) {
-        if ((call->entry.flags & PATCHBAY_NONBLOCKING) != 0) {
-            patchbay_run_(call);
-        } else {
-            patchbay_submit_(call);
-        }
+        patchbay_returned_(toolset, id);
+    } else if (!patchbay_find_(call, request)) {
+        patchbay_returned_(toolset, id);
+    } else if ((call->entry.flags & PATCHBAY_NONBLOCKING) != 0) {
+        patchbay_run_(call);
+    } else {
+        patchbay_submit_(call);
     }
 }
 
@@ -745,7 +747,12 @@ static inline void patchbay_toolset_destroy_(void *inst)
         toolset->info->teardown(toolset->data);
     }
     while (toolset->calls != NULL) { /* jobs that the pool dropped, and calls never answered */
-        patchbay_call_free_(toolset->calls);
+        patchbay_tool_call *call = toolset->calls;
+        toolset->calls = call->next;
+        patchbay_call_free_(call);
+    }
+    for (size_t i = 0; i < PATCHBAY_CALLS_KEPT; i++) {
+        patchbay_call_free_(toolset->over[i]);
     }
     (void)pthread_mutex_destroy(&toolset->lock);
     free(toolset);

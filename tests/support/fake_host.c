@@ -71,6 +71,7 @@ static void misuse(fake_host *host, const char *what, patchbay_str detail)
     (void)fprintf(stderr, "fake_host: plugin %s: %s: %.*s\n", host->plugin->name, what,
                   (int)(detail.len < 2000 ? detail.len : 2000), detail.ptr);
     host->misuse_count++;
+    (void)pthread_cond_broadcast(&host->changed);
 }
 
 /* ---- what the plugin calls ------------------------------------------------------------------ */
@@ -459,6 +460,20 @@ void fake_host_refuse_jobs(fake_host *host, int refuse)
     (void)pthread_mutex_lock(&host->lock);
     host->refuse_jobs = refuse;
     (void)pthread_mutex_unlock(&host->lock);
+}
+
+unsigned fake_host_forgive(fake_host *host, unsigned count)
+{
+    struct timespec until = wait_until();
+    int expired = 0;
+    (void)pthread_mutex_lock(&host->lock);
+    while (!expired && host->misuse_count < count) {
+        expired = pthread_cond_timedwait(&host->changed, &host->lock, &until);
+    }
+    count = host->misuse_count;
+    host->misuse_count = 0;
+    (void)pthread_mutex_unlock(&host->lock);
+    return count;
 }
 
 /* ---- what was recorded ---------------------------------------------------------------------- */

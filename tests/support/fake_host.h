@@ -90,6 +90,11 @@ void fake_host_refuse_jobs(fake_host *host, int refuse);
 void fake_host_refuse_posts(fake_host *host, int refuse);
 void fake_host_refuse_lists(fake_host *host, int refuse);
 
+/* Wait until the plugin has misused the host `count` times, and forget about it, for tests of just
+ * that.
+ * returns: how often it has */
+unsigned fake_host_forgive(fake_host *host, unsigned count);
+
 /* What the client can do, an MCP ClientCapabilities object; at first "{}". For calls after it. */
 void fake_host_set_capabilities(fake_host *host, const char *capabilities_json);
 

@@ -47,6 +47,16 @@
 extern "C" {
 #endif
 
+/* The oldest hub that the plugin can live with (patchbay_plugin.abi_min). This SDK looks for all
+ * that is newer than 1.0 before it uses it, and does without. An author who uses something newer
+ * and cannot do without says so before the first include:
+ *
+ *     #define PATCHBAY_NEEDS_ABI PATCHBAY_ABI_VERSION(1, 3)
+ */
+#ifndef PATCHBAY_NEEDS_ABI
+#define PATCHBAY_NEEDS_ABI PATCHBAY_ABI_VERSION(1, 0)
+#endif
+
 /* patchbay_toolset_info.flags: what clients are told that the toolset can do. */
 #define PATCHBAY_TOOLSET_SUBSCRIBABLE   0x1u /* patchbay_resource_updated tells of changes */
 #define PATCHBAY_TOOLSET_SENDS_MESSAGES 0x2u /* handlers use patchbay_message */
@@ -789,7 +799,7 @@ static inline void patchbay_toolset_destroy_(void *inst)
         PATCHBAY_MAGIC,                                                                            \
         sizeof(patchbay_plugin),                                                                   \
         PATCHBAY_ABI,                                                                              \
-        PATCHBAY_ABI,                                                                              \
+        PATCHBAY_NEEDS_ABI,                                                                        \
         name_,                                                                                     \
         version_,                                                                                  \
         description_,                                                                              \

@@ -30,6 +30,8 @@ static const struct {
     {"bad_major", "built for ABI 2.3, this hub has 1.0: build it with the headers of this hub"},
     {"bad_too_new",
      "needs ABI 1.7 or newer, this hub has 1.0: build it with the headers of this hub"},
+    {"bad_needs_newer",
+     "needs ABI 1.1 or newer, this hub has 1.0: build it with the headers of this hub"},
     {"bad_too_small", "struct_size is 40, wanted at least 88"},
     {"bad_no_create", "entry create is missing"},
     {"bad_no_call", "entry call is missing"},
@@ -143,6 +145,21 @@ static void loads_the_plugin_of_1_0(void **state)
     assert_int_equal(module->table->create(NULL, NULL, HUB_STR("{}"), &inst, NULL), PATCHBAY_OK);
     assert_null(inst);
     module->table->destroy(inst);
+    hub_resolver_destroy(resolver);
+    remove_tree(folder.text);
+}
+
+/* What a plugin was built with is no reason to refuse it; what it needs is. */
+static void loads_a_plugin_of_newer_headers(void **state)
+{
+    (void)state;
+    path folder = make_scratch();
+    (void)copy_built("good_newer", folder.text);
+    hub_resolver *resolver = scan((const char *const[]){folder.text}, 1);
+    const hub_module *module = hub_resolver_find(resolver, HUB_STR("good_newer"));
+    assert_non_null(module);
+    assert_int_equal(module->table->abi, PATCHBAY_ABI_VERSION(1, 1));
+    assert_int_equal(module->table->abi_min, PATCHBAY_ABI_VERSION(1, 0));
     hub_resolver_destroy(resolver);
     remove_tree(folder.text);
 }
@@ -262,6 +279,7 @@ int main(void)
 {
     static const struct CMUnitTest TESTS[] = {
         cmocka_unit_test(loads_the_plugin_of_1_0),
+        cmocka_unit_test(loads_a_plugin_of_newer_headers),
         cmocka_unit_test(refuses_each_defect_with_its_reason),
         cmocka_unit_test(refuses_damaged_headers),
         cmocka_unit_test(refuses_what_is_no_library),

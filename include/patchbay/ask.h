@@ -35,6 +35,10 @@
 
 #include <patchbay/content.h>
 
+#if defined(__cplusplus) && defined(__cpp_exceptions)
+#include <exception>
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -230,14 +234,41 @@ static inline const patchbay_answer *patchbay_keep_answer_(patchbay_tool_call *c
     return answer;
 }
 
+#if defined(__cplusplus) && defined(__cpp_exceptions)
+#define PATCHBAY_UNKNOWN_EXCEPTION_ "something that is no std::exception"
+
+/* The toolset's code threw: say so in the log, and to the caller unless somebody replies. */
+static inline void patchbay_threw_(patchbay_tool_call *call, const char *what)
+{
+    patchbay_out text;
+    memset(&text, 0, sizeof text);
+    patchbay_out_text(&text, "the handler of \"");
+    patchbay_out_escaped(&text, call->name);
+    patchbay_out_text(&text, "\" threw an exception: ");
+    patchbay_out_escaped(&text, patchbay_str_of(what));
+    if (!text.failed) {
+        patchbay_log(call->toolset, PATCHBAY_LOG_ERROR, text.ptr);
+    }
+    patchbay_out_free(&text);
+    (void)pthread_mutex_lock(&call->toolset->lock);
+    int replies = call->deferred || call->reply != PATCHBAY_REPLY_NONE_;
+    (void)pthread_mutex_unlock(&call->toolset->lock);
+    if (!replies) {
+        patchbay_reply_error(call, PATCHBAY_FAILED, "the tool threw an exception: %s", what);
+    }
+}
+#endif
+
 static inline void patchbay_run_then_(patchbay_tool_call *call, patchbay_then *then,
                                       const patchbay_answer *answer)
 {
 #if defined(__cplusplus) && defined(__cpp_exceptions)
     try { /* the frames below are C: an exception must not reach them */
         then(call, answer);
+    } catch (const std::exception &thrown) {
+        patchbay_threw_(call, thrown.what());
     } catch (...) {
-        /* No reply was sent, or nothing is left to do: patchbay_returned_ finds out. */
+        patchbay_threw_(call, PATCHBAY_UNKNOWN_EXCEPTION_);
     }
 #else
     then(call, answer);

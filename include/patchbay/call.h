@@ -15,7 +15,7 @@
  * Completion. A call is completed by exactly one patchbay_reply… function; `call` and everything it
  * handed out is not to be used afterwards (reply.h says what becomes of a second reply). Who will reply after the handler's return says patchbay_defer, or
  * has asked the client something (ask.h). Otherwise a call without a reply fails; so does one whose
- * C++ handler throws.
+ * C++ handler throws: what() goes to the log and to the caller, so put no secret in it.
  *
  * Part of toolset.h, which includes it.
  */

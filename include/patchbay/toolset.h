@@ -323,8 +323,10 @@ static inline void patchbay_handle_(patchbay_tool_call *call)
 #if defined(__cplusplus) && defined(__cpp_exceptions)
     try { /* the frames below are C: an exception must not reach them */
         call->entry.handler(call);
+    } catch (const std::exception &thrown) {
+        patchbay_threw_(call, thrown.what());
     } catch (...) {
-        /* No reply was sent, or nothing is left to do: patchbay_returned_ finds out. */
+        patchbay_threw_(call, PATCHBAY_UNKNOWN_EXCEPTION_);
     }
 #else
     call->entry.handler(call);
@@ -709,6 +711,25 @@ static inline void patchbay_find_interfaces_(patchbay_toolset *toolset)
     }
 }
 
+static inline int32_t patchbay_setup_(patchbay_toolset *toolset, patchbay_str config_json,
+                                      patchbay_error *reterr)
+{
+#if defined(__cplusplus) && defined(__cpp_exceptions)
+    try { /* the frames below are C: an exception must not reach them */
+        return toolset->info->setup(toolset, config_json, &toolset->data, reterr);
+    } catch (const std::exception &thrown) {
+        (void)snprintf(reterr->text, sizeof reterr->text, "setup() threw an exception: %s",
+                       thrown.what());
+    } catch (...) {
+        (void)snprintf(reterr->text, sizeof reterr->text, "setup() threw an exception: %s",
+                       PATCHBAY_UNKNOWN_EXCEPTION_);
+    }
+    return PATCHBAY_EINVAL;
+#else
+    return toolset->info->setup(toolset, config_json, &toolset->data, reterr);
+#endif
+}
+
 static inline int32_t patchbay_toolset_create_(const patchbay_toolset_info *info,
                                                const patchbay_host_api *api, patchbay_host *host,
                                                patchbay_str config_json, void **ret_inst,
@@ -726,7 +747,7 @@ static inline int32_t patchbay_toolset_create_(const patchbay_toolset_info *info
     patchbay_find_interfaces_(toolset);
     int32_t result = PATCHBAY_OK;
     if (info->setup != NULL) {
-        result = info->setup(toolset, config_json, &toolset->data, reterr);
+        result = patchbay_setup_(toolset, config_json, reterr);
     }
     if (result == PATCHBAY_OK) {
         const char *what = NULL;

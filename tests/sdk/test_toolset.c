@@ -381,11 +381,23 @@ static void test_exceptions(void **state)
     fake_host *shared_host = host;
     host = fake_host_load(THROWING_PATH, "{}", error);
     assert_non_null(host);
-    check("first", NULL, PATCHBAY_FAILED, "the tool returned without a reply");
-    check("on_loop", NULL, PATCHBAY_FAILED, "the tool returned without a reply");
+    static const char thrown[] = "the tool threw an exception: nobody catches this";
+    check("first", NULL, PATCHBAY_FAILED, thrown);
+    check("on_loop", NULL, PATCHBAY_FAILED, thrown);
+    check("lines", NULL, PATCHBAY_FAILED, "the tool threw an exception: two\nlines");
+    (void)fake_host_start(host, "deferred", NULL);
+    char *log = fake_host_log(host);
+    assert_string_equal(log,
+                        "3 the handler of \"first\" threw an exception: nobody catches this\n"
+                        "3 the handler of \"on_loop\" threw an exception: nobody catches this\n"
+                        "3 the handler of \"lines\" threw an exception: two\\nlines\n"
+                        "3 the handler of \"deferred\" threw an exception: deferred\n");
+    free(log);
     check_text("last", NULL, "said before");
     fake_host_unload(host);
     host = shared_host;
+    assert_null(fake_host_load(THROWING_PATH, "{\"fail\":1}", error));
+    assert_string_equal(error, "setup() threw an exception: no such thing");
 #else
     skip();
 #endif

@@ -15,6 +15,19 @@ static void throw_last(patchbay_tool_call *call)
     throw 1;
 }
 
+/* With a newline, which no line of the log may have. */
+static void throw_lines(patchbay_tool_call *)
+{
+    throw std::runtime_error("two\nlines");
+}
+
+/* Somebody else replies. */
+static void throw_deferred(patchbay_tool_call *call)
+{
+    patchbay_defer(call);
+    throw std::runtime_error("deferred");
+}
+
 static void throw_at_answer(patchbay_tool_call *, const patchbay_answer *)
 {
     throw std::runtime_error("nor this");
@@ -39,16 +52,27 @@ static const patchbay_tool tools[] = {
     make("last", throw_last, 0),
     make("on_loop", throw_first, PATCHBAY_TOOL_NONBLOCKING),
     make("then", ask, 0),
+    make("lines", throw_lines, PATCHBAY_TOOL_NONBLOCKING),
+    make("deferred", throw_deferred, PATCHBAY_TOOL_NONBLOCKING),
 };
+
+static int32_t setup(patchbay_toolset *, patchbay_str config_json, void **, patchbay_error *)
+{
+    if (patchbay_json_get(config_json, "fail").len > 0) {
+        throw std::runtime_error("no such thing");
+    }
+    return PATCHBAY_OK;
+}
 
 static patchbay_toolset_info make_info()
 {
     patchbay_toolset_info info{};
     info.tools = tools;
+    info.setup = setup;
     info.tool_count = sizeof tools / sizeof tools[0];
     return info;
 }
 
 static const patchbay_toolset_info info = make_info();
 
-PATCHBAY_TOOLSET_OF("throwing", "1.0.0", "Throws.", nullptr, info)
+PATCHBAY_TOOLSET_OF("throwing", "1.0.0", "Throws.", "{\"type\":\"object\"}", info)

@@ -2,12 +2,15 @@
 /* Host interfaces loop/1, worker/1, stream/1 and process/1: thin, tracked wrappers. */
 #include "modules/instance_internal.h"
 
+#include "modules/crash.h"
+
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/loop.h"
 #include "base/stream.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* ---- loop/1: descriptors --------------------------------------------------------------------- */
@@ -171,16 +174,37 @@ const patchbay_loop_v1 HUB_HOST_LOOP = {
 
 /* ---- worker/1 -------------------------------------------------------------------------------- */
 
+enum { JOB_TOOL_BYTES = 128 }; /* of the tool's name: for the last line of a crash */
+
 typedef struct worker_job {
     struct hub_mail *ticket;
     void (*work)(void *arg);
     void *arg;
+    hub_watchdog_stay stay; /* where a crash would be */
+    char tool[JOB_TOOL_BYTES];
 } worker_job;
 
 static void run_job(void *arg)
 {
     const worker_job *job = arg;
+    (void)hub_crash_enter(&job->stay);
     job->work(job->arg);
+    (void)hub_crash_enter(NULL);
+}
+
+/* A job that is submitted during a call is taken for a part of it. */
+static void note_place(worker_job *job, const hub_instance *instance)
+{
+    const hub_watchdog_stay *caller = hub_crash_place();
+    size_t len = caller != NULL ? caller->tool.len : 0;
+    len = len < sizeof job->tool ? len : sizeof job->tool;
+    if (len > 0) {
+        memcpy(job->tool, caller->tool.ptr, len);
+    }
+    job->stay = (hub_watchdog_stay){.toolset = instance->key,
+                                    .module = instance->module->name,
+                                    .entry = "worker",
+                                    .tool = {.ptr = job->tool, .len = len}};
 }
 
 static void end_job(void *arg, bool ran)
@@ -199,6 +223,7 @@ static int32_t worker_submit(patchbay_host *host, void (*work)(void *arg), void 
     }
     job->work = work;
     job->arg = arg;
+    note_place(job, host);
     int32_t result = hub_instance_begin_job(host, &job->ticket);
     if (result != PATCHBAY_OK) {
         free(job);

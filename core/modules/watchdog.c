@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "modules/crash.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -152,6 +153,7 @@ void hub_watchdog_enter(hub_watchdog *watchdog, hub_watchdog_stay *stay)
     stay->number = atomic_load_explicit(&watchdog->entered, memory_order_relaxed) + 1;
     atomic_store_explicit(&watchdog->entered, stay->number, memory_order_relaxed);
     move(watchdog, stay->outer, stay);
+    (void)hub_crash_enter(stay);
     if (atomic_load(&watchdog->sleeps)) {
         (void)pthread_mutex_lock(&watchdog->lock);
         (void)pthread_cond_signal(&watchdog->wake);
@@ -162,6 +164,7 @@ void hub_watchdog_enter(hub_watchdog *watchdog, hub_watchdog_stay *stay)
 void hub_watchdog_leave(hub_watchdog *watchdog, hub_watchdog_stay *stay)
 {
     move(watchdog, stay, stay->outer);
+    (void)hub_crash_enter(stay->outer);
 }
 
 hub_err hub_watchdog_create(hub_watchdog **ret_watchdog)

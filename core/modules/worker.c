@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "modules/crash.h"
 
 typedef struct job {
     struct job *next;
@@ -81,6 +82,7 @@ static job *take_job(hub_worker_pool *pool)
 static void *run_thread(void *arg)
 {
     hub_worker_pool *pool = arg;
+    hub_crash_watch_thread();
     lock(pool);
     for (job *next = take_job(pool); next != NULL; next = take_job(pool)) {
         unlock(pool);
@@ -101,7 +103,7 @@ static void *run_thread(void *arg)
 }
 
 /* Start one more thread, with the lock held. Its signals are blocked before it exists, so that no
- * handler of the hub or of a plugin ever runs on it. */
+ * handler of the hub or of a plugin ever runs on it, but that of a crash. */
 static bool start_thread(hub_worker_pool *pool)
 {
     sigset_t all;

@@ -137,6 +137,22 @@ static void save_if_wanted(patchbay_tool_call *call, const patchbay_answer *answ
     }
 }
 
+static const char note_schema[] = PATCHBAY_JSON({
+    "type": "object",
+    "required": ["name", "text"],
+    "properties": {
+        "name": {"type": "string", "pattern": "^[a-z0-9-]{1,40}$"},
+        "text": {"type": "string"}
+    }
+});
+
+static const char overwrite_schema[] =
+    PATCHBAY_JSON({
+    "type": "object",
+    "required": ["overwrite"],
+    "properties": {"overwrite": {"type": "boolean"}}
+});
+
 static void write_note(patchbay_tool_call *call)
 {
     notebook *book = (notebook *)patchbay_toolset_data(call);
@@ -146,17 +162,13 @@ static void write_note(patchbay_tool_call *call)
         return;
     }
     patchbay_elicit(call, "confirm", "There is a note of that name. Write over it?",
-                    "{\"type\":\"object\",\"required\":[\"overwrite\"],"
-                    "\"properties\":{\"overwrite\":{\"type\":\"boolean\"}}}",
-                    save_if_wanted);
+                    overwrite_schema, save_if_wanted);
 }
 
 static const patchbay_tool tools[] = {
     {.name = "write_note",
      .description = "Writes a note, which can then be read as note://NAME.",
-     .input_schema = "{\"type\":\"object\",\"required\":[\"name\",\"text\"],\"properties\":{"
-                     "\"name\":{\"type\":\"string\",\"pattern\":\"^[a-z0-9-]{1,40}$\"},"
-                     "\"text\":{\"type\":\"string\"}}}",
+     .input_schema = note_schema,
      .flags = PATCHBAY_TOOL_IDEMPOTENT | PATCHBAY_TOOL_DESTRUCTIVE | LOOP,
      .handler = write_note},
 };

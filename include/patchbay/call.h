@@ -24,9 +24,9 @@
 
 #include <patchbay/catalog.h>
 #include <patchbay/client.h>
-#include <patchbay/json.h>
 #include <patchbay/loop.h>
 #include <patchbay/worker.h>
+#include <patchbay/write.h>
 
 #include <pthread.h>
 
@@ -54,6 +54,9 @@ typedef void patchbay_then(patchbay_tool_call *call, const patchbay_answer *answ
  * bytes each, and the name. */
 #define PATCHBAY_CALLS_KEPT 64
 
+/* Of the reason why a list is refused: what patchbay_error has room for. */
+#define PATCHBAY_REFUSAL_BYTES 248
+
 /* ---- toolset and call (members are private) -------------------------------------------------- */
 
 struct patchbay_toolset {
@@ -76,6 +79,7 @@ struct patchbay_toolset {
     patchbay_tool_call *calls;                     /* in flight */
     patchbay_tool_call *over[PATCHBAY_CALLS_KEPT]; /* the last ones, without what they held */
     size_t over_count;
+    char refusal[PATCHBAY_REFUSAL_BYTES]; /* why the latest list was refused; "": nobody said */
     pthread_mutex_t lock; /* guards the tables, `calls`, `over`, what is marked so in a call */
 };
 

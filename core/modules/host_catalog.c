@@ -5,6 +5,8 @@
 #include "base/limits.h"
 #include "base/log.h"
 
+#include <stdio.h>
+
 static void catalog_defer(patchbay_host *host)
 {
     if (host->creating) {
@@ -17,6 +19,18 @@ static void catalog_set_state(patchbay_host *host, uint32_t state, patchbay_str 
     if (!host->closing) {
         host->events->on_state(host->ctx, state, detail);
     }
+}
+
+/* A list that is no list: the log says why, and so does create() when it fails for it. */
+static int32_t refuse_json(hub_instance *instance, const char *reason)
+{
+    hub_log(HUB_LOG_WARNING, "tools.catalog.refused", HUB_F_TEXT("toolset", instance->key),
+            HUB_F_TEXT("module", instance->module->name), HUB_F_TEXT("reason", reason));
+    if (instance->creating && hub_env_on_loop(instance->env)) {
+        (void)snprintf(instance->refusal, sizeof instance->refusal, "%.*s",
+                       (int)sizeof instance->refusal - 1, reason);
+    }
+    return PATCHBAY_EINVAL;
 }
 
 static int32_t refuse(const hub_instance *instance, const char *what, size_t count, size_t most)
@@ -36,8 +50,12 @@ int32_t hub_instance_set_list(hub_instance *instance, uint32_t kind, hub_str jso
     if (json.len > HUB_LIMIT_CATALOG_BYTES) {
         return refuse(instance, "bytes", json.len, HUB_LIMIT_CATALOG_BYTES);
     }
-    if (hub_json_check(json, &value, NULL) != HUB_OK || hub_json_type_of(value) != HUB_JSON_ARRAY) {
-        return PATCHBAY_EINVAL;
+    hub_error why = {0};
+    if (hub_json_check(json, &value, &why) != HUB_OK) {
+        return refuse_json(instance, why.text);
+    }
+    if (hub_json_type_of(value) != HUB_JSON_ARRAY) {
+        return refuse_json(instance, "the list is no JSON array");
     }
     size_t count = hub_json_count(value);
     if (count > HUB_LIMIT_TOOLS_PER_TOOLSET) {

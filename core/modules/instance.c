@@ -173,12 +173,15 @@ hub_err hub_instance_create(hub_module_env *env, const hub_module *module, const
     instance->creating = false;
     if (result != PATCHBAY_OK) {
         why.text[sizeof why.text - 1] = '\0';
+        const char *reason = why.text[0] != '\0'         ? why.text
+                             : result == PATCHBAY_ENOMEM ? "out of memory"
+                                                         : "the module gave no reason";
+        bool refused = instance->refusal[0] != '\0';
+        err = hub_fail(reterr, HUB_EUNAVAILABLE, "%s%s%s", reason, refused ? ": " : "",
+                       instance->refusal);
         instance->events = &NO_EVENTS; /* what it may have posted is still to be taken */
         hub_instance_close(instance);
-        return hub_fail(reterr, HUB_EUNAVAILABLE, "%s",
-                        why.text[0] != '\0'         ? why.text
-                        : result == PATCHBAY_ENOMEM ? "out of memory"
-                                                    : "the module gave no reason");
+        return err;
     }
     instance->created = true;
     *ret_instance = instance;

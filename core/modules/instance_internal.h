@@ -90,6 +90,9 @@ struct hub_module_env {
  * that comes too late. */
 #define HUB_INSTANCE_FINISHED 64
 
+/* Bytes of the reason why a list was refused; a longer one is cut. */
+#define HUB_INSTANCE_REFUSAL 128
+
 struct patchbay_host {
     uint32_t magic;
     unsigned faults;
@@ -110,6 +113,7 @@ struct patchbay_host {
     bool closing;
     bool creating;
     bool created;
+    char refusal[HUB_INSTANCE_REFUSAL]; /* while creating: why a list was refused; "": none was */
 };
 
 /* Whether the calling thread is the loop's. */

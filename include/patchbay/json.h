@@ -646,9 +646,22 @@ static inline const char *patchbay_json_check_key_(const char *at, const char *e
     return at;
 }
 
-/* Whether `text` is one valid JSON value in UTF-8, at most PATCHBAY_JSON_DEPTH_MAX deep, and
- * nothing but space around it: then it can be read with the functions above, and sent. */
-static inline int patchbay_json_valid(patchbay_str text)
+/* One past all containers that end at `at`, and the space there. */
+static inline const char *patchbay_json_close_(const char *at, const char *end, const char *closing,
+                                               size_t *depth)
+{
+    at = patchbay_json_skip_space_(at, end);
+    while (*depth > 0 && at < end && *at == closing[*depth - 1]) {
+        (*depth)--;
+        at = patchbay_json_skip_space_(at + 1, end);
+    }
+    return at;
+}
+
+/* Where the text stops being one valid JSON value in UTF-8, at most PATCHBAY_JSON_DEPTH_MAX deep,
+ * with nothing but space around it: the offset in bytes at which what is wrong begins (a string or
+ * number counts as a whole). `text.len` when it ends too early; SIZE_MAX when all is well. */
+static inline size_t patchbay_json_fault(patchbay_str text)
 {
     char closing[PATCHBAY_JSON_DEPTH_MAX]; /* of the containers that are open */
     size_t depth = 0;
@@ -657,44 +670,51 @@ static inline int patchbay_json_valid(patchbay_str text)
     }
     const char *end = text.ptr + text.len;
     const char *at = patchbay_json_skip_space_(text.ptr, end);
-    for (;;) { /* a value begins here */
+    const char *begin; /* of what is being looked at */
+    for (;;) {         /* a value begins here */
         int opens = at < end && (*at == '{' || *at == '[');
+        begin = at;
         if (opens) {
             if (depth == PATCHBAY_JSON_DEPTH_MAX) {
-                return 0;
+                break;
             }
             closing[depth++] = *at == '{' ? '}' : ']';
             at = patchbay_json_skip_space_(at + 1, end);
         }
         int is_empty = opens && at < end && *at == closing[depth - 1];
         if (opens && !is_empty) { /* into it */
+            begin = at;
             at = closing[depth - 1] == '}' ? patchbay_json_check_key_(at, end) : at;
             if (at == NULL) {
-                return 0;
+                break;
             }
             continue;
         }
         at = opens ? at : patchbay_json_check_scalar_(at, end);
-        while (at != NULL) { /* out of all that ends here */
-            at = patchbay_json_skip_space_(at, end);
-            if (depth == 0 || at == end || *at != closing[depth - 1]) {
-                break;
-            }
-            at++;
-            depth--;
+        if (at == NULL) {
+            break;
         }
-        if (at == NULL || depth == 0) {
-            return at == end;
+        at = begin = patchbay_json_close_(at, end, closing, &depth);
+        if (depth == 0 && at == end) {
+            return SIZE_MAX;
         }
-        if (at == end || *at != ',') {
-            return 0;
+        if (depth == 0 || at == end || *at != ',') {
+            break;
         }
-        at = patchbay_json_skip_space_(at + 1, end);
+        at = begin = patchbay_json_skip_space_(at + 1, end);
         at = closing[depth - 1] == '}' ? patchbay_json_check_key_(at, end) : at;
         if (at == NULL) {
-            return 0;
+            break;
         }
     }
+    return (size_t)(begin - text.ptr);
+}
+
+/* Whether `text` is one valid JSON value, as patchbay_json_fault has it: then it can be read with
+ * the functions above, and sent. */
+static inline int patchbay_json_valid(patchbay_str text)
+{
+    return patchbay_json_fault(text) == SIZE_MAX;
 }
 
 #ifdef __cplusplus

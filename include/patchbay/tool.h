@@ -58,6 +58,34 @@ static inline void patchbay_tool_tags_(patchbay_out *out, const char *tags)
     patchbay_out_text(out, "]");
 }
 
+/* What is wrong with an entry of the table, as "tool \"a\": …"; 0 when nothing is. */
+static inline int patchbay_tool_wrong_(const patchbay_tool *tool, size_t index, char *text,
+                                       size_t size)
+{
+    const char *name = tool->name;
+    if (name == NULL) {
+        return snprintf(text, size, "tool number %lu has no name", (unsigned long)index + 1);
+    }
+    if (tool->handler == NULL) {
+        return snprintf(text, size, "tool \"%.128s\" has no handler", name);
+    }
+    const char *const schemas[] = {tool->input_schema, tool->output_schema};
+    for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++) {
+        const char *which = i == 0 ? "input_schema" : "output_schema";
+        patchbay_str schema = patchbay_str_of(schemas[i]);
+        size_t at = schemas[i] != NULL ? patchbay_json_fault(schema) : SIZE_MAX;
+        if (at != SIZE_MAX) {
+            return snprintf(text, size, "tool \"%.128s\": %s is not valid JSON at byte %lu%s", name,
+                            which, (unsigned long)at, at == schema.len ? ", where it ends" : "");
+        }
+        if (schemas[i] != NULL &&
+            *patchbay_json_skip_space_(schemas[i], schema.ptr + schema.len) != '{') {
+            return snprintf(text, size, "tool \"%.128s\": %s is no JSON object", name, which);
+        }
+    }
+    return 0;
+}
+
 /* Append one tool as an MCP Tool object. */
 static inline void patchbay_tool_json_(patchbay_out *out, const patchbay_tool *tool)
 {

@@ -9,11 +9,14 @@
  *         patchbay_reply_textf(call, "Hello, %s!", patchbay_arg_text(call, "name"));
  *     }
  *
+ *     static const char greet_schema[] = PATCHBAY_JSON({
+ *         "type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}
+ *     });
+ *
  *     static const patchbay_tool tools[] = {
  *         {.name = "greet",
  *          .description = "Greets somebody by name.",
- *          .input_schema = "{\"type\":\"object\",\"required\":[\"name\"],"
- *                          "\"properties\":{\"name\":{\"type\":\"string\"}}}",
+ *          .input_schema = greet_schema,
  *          .flags = PATCHBAY_TOOL_READ_ONLY,
  *          .handler = greet},
  *     };
@@ -98,6 +101,13 @@ static inline void patchbay_put_tools_(patchbay_toolset *toolset, const patchbay
     (void)pthread_mutex_unlock(&toolset->lock);
 }
 
+/* An entry of a list is wrong: the log says why, and so does create() when it fails for it. */
+static inline void patchbay_refuse_(patchbay_toolset *toolset, const char *why)
+{
+    patchbay_log(toolset, PATCHBAY_LOG_ERROR, why);
+    (void)snprintf(toolset->refusal, sizeof toolset->refusal, "%s", why);
+}
+
 /* Make `tools` the toolset's tools, at set-up or later: clients are told. The array lives until the
  * next one is set, or teardown; what its `data` points to, as long as calls use it. [any], but one
  * such function at a time
@@ -107,6 +117,7 @@ static inline int32_t patchbay_set_tools(patchbay_toolset *toolset, const patchb
 {
     const patchbay_tool *old = toolset->tools;
     size_t old_count = toolset->tool_count;
+    char why[PATCHBAY_REFUSAL_BYTES];
     patchbay_out json;
     memset(&json, 0, sizeof json);
     patchbay_out_text(&json, "[");
@@ -114,8 +125,8 @@ static inline int32_t patchbay_set_tools(patchbay_toolset *toolset, const patchb
     for (size_t i = 0; i < count; i++) {
         patchbay_out_text(&json, i > 0 ? "," : "");
         patchbay_tool_json_(&json, &tools[i]);
-        if (tools[i].name == NULL || tools[i].handler == NULL) {
-            patchbay_log(toolset, PATCHBAY_LOG_ERROR, "a tool has no name or no handler");
+        if (result == PATCHBAY_OK && patchbay_tool_wrong_(&tools[i], i, why, sizeof why) != 0) {
+            patchbay_refuse_(toolset, why);
             result = PATCHBAY_EINVAL;
         }
     }
@@ -141,7 +152,7 @@ static inline int32_t patchbay_set_list_(patchbay_toolset *toolset, uint32_t kin
     int32_t result = PATCHBAY_ENOTFOUND; /* a hub that knows tools only */
     patchbay_out_text(list, "]");
     if (problem != NULL) {
-        patchbay_log(toolset, PATCHBAY_LOG_ERROR, problem);
+        patchbay_refuse_(toolset, problem);
         result = PATCHBAY_EINVAL;
     } else if (list->failed) {
         result = PATCHBAY_ENOMEM;
@@ -753,13 +764,20 @@ static inline int32_t patchbay_toolset_create_(const patchbay_toolset_info *info
         const char *what = NULL;
         result = patchbay_set_lists_(toolset, &what);
         if (result != PATCHBAY_OK) {
-            (void)snprintf(reterr->text, sizeof reterr->text, "%s the list of %s",
-                           result == PATCHBAY_ENOMEM ? "out of memory for" : "the hub refused",
-                           what);
+            if (toolset->refusal[0] != '\0') {
+                (void)snprintf(reterr->text, sizeof reterr->text, "%s", toolset->refusal);
+            } else {
+                (void)snprintf(reterr->text, sizeof reterr->text, "%s the list of %s",
+                               result == PATCHBAY_ENOMEM ? "out of memory for" : "the hub refused",
+                               what);
+            }
             if (info->teardown != NULL) {
                 info->teardown(toolset->data);
             }
         }
+    }
+    if (result != PATCHBAY_OK && reterr->text[0] == '\0') { /* setup() passed on what it got */
+        (void)snprintf(reterr->text, sizeof reterr->text, "%s", toolset->refusal);
     }
     if (result != PATCHBAY_OK) {
         (void)pthread_mutex_destroy(&toolset->lock);

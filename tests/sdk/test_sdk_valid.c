@@ -158,12 +158,36 @@ static void test_against_jansson(void **state)
     }
 }
 
+/* Where it goes wrong: what is wrong begins there. */
+static void test_fault(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t at;
+    } CASES[] = {
+        {"{}", SIZE_MAX},   {"", 0},
+        {"  ", 2},          {"{\"a\":1 \"b\":2}", 7}, /* no comma */
+        {"[1,]", 3},        {"[1,02]", 3},
+        {"{\"a\":tru}", 5}, {"{\"a\" 1}", 1},
+        {"{'a':1}", 1},     {"{\"a\":[1,{\"b\":\"\\x\"}]}", 13},
+        {"{\"a\":1]", 6},   {"{\"a\":1", 6},
+        {"[[1]", 4},        {"{} {}", 3},
+        {"[}", 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        size_t at = patchbay_json_fault(patchbay_str_of(CASES[i].text));
+        if (at != CASES[i].at) {
+            fail_msg("%s: %lu", CASES[i].text, (unsigned long)at);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_valid),
-        cmocka_unit_test(test_invalid),
-        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_fault),           cmocka_unit_test(test_valid),
+        cmocka_unit_test(test_invalid),         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_against_jansson),
     };
     return cmocka_run_group_tests_name("sdk.valid", tests, NULL, NULL);

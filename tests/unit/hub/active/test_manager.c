@@ -171,6 +171,21 @@ static void test_twice_in_batch(void **state)
     assert_int_equal(git.destroys, 1);
 }
 
+/* … and when it fails for a list that is no JSON, the hub says where. */
+static void test_refused_list(void **state)
+{
+    puppet bad = {.tools = "[{\"name\" 1}]", .broken = "no tools"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "bad", &bad, false);
+    fixture_start(&fixture);
+    assert_int_equal(enable(&fixture, "bad", &done), HUB_EUNAVAILABLE);
+    assert_string_equal(done.results[0].why.text,
+                        "toolset \"bad\": no tools: byte 9: ':' was expected");
+    assert_true(fixture_logged(&fixture, "tools.catalog.refused"));
+    fixture_stop(&fixture);
+}
+
 /* S1.19, S1.42: a module that fails is not active, leaves nothing, and the others still come. */
 static void test_failing_module(void **state)
 {
@@ -450,6 +465,7 @@ int main(void)
         cmocka_unit_test(test_max_active_in_batch),
         cmocka_unit_test(test_twice_in_batch),
         cmocka_unit_test(test_failing_module),
+        cmocka_unit_test(test_refused_list),
         cmocka_unit_test(test_collision),
         cmocka_unit_test(test_collision_in_batch),
         cmocka_unit_test(test_one_notification),

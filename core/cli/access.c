@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/limits.h"
+#include "cli/rows.h"
 #include "config/file.h"
 #include "config/node.h"
 #include "config/tokens.h"
@@ -10,6 +11,7 @@
 #include "identity/arguments.h"
 #include "wire/json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { ARENA_MAX_BYTES = 64 * 1024 * 1024 };
@@ -18,6 +20,7 @@ enum { ARENA_MAX_BYTES = 64 * 1024 * 1024 };
 
 typedef struct question {
     const hub_config *config;
+    bool in_rows; /* --json */
     const hub_identity *who;
     const char *profile;
     const char *transport;
@@ -185,6 +188,30 @@ static void add_answer(const answer *is, hub_buf *out)
     add_override(is->override, out);
 }
 
+/* For programs. `text` is what people read. */
+static void print_row(const question *asked, const answer *is, hub_str text)
+{
+    const hub_access_rule *rule = is->decision.rule;
+    hub_buf row;
+    cli_row_begin(&row);
+    cli_row_add(&row, "principal", hub_str_of(asked->who->name));
+    cli_row_add(&row, "profile", hub_str_of(asked->profile));
+    cli_row_add(&row, "tool", asked->tool);
+    cli_row_add(&row, "verdict", hub_str_of(word_of(is)));
+    if (!is->is_refused && rule != NULL) {
+        cli_row_add(&row, "rule", hub_str_of(rule->source));
+    }
+    if (!is->is_refused && rule != NULL && rule->reason != NULL) {
+        cli_row_add(&row, "reason", hub_str_of(rule->reason));
+    }
+    if (is->scopes.len > 0) {
+        cli_row_add(&row, "scope", hub_buf_str(&is->scopes));
+    }
+    cli_row_add_bool(&row, "listed", is->is_listed);
+    cli_row_add(&row, "text", text);
+    cli_row_print(&row);
+}
+
 static int explain_one(question *asked)
 {
     answer is;
@@ -196,7 +223,11 @@ static int explain_one(question *asked)
     }
     hub_buf_init(&line, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     add_answer(&is, &line);
-    cli_print(hub_buf_str(&line));
+    if (asked->in_rows) {
+        print_row(asked, &is, hub_buf_str(&line));
+    } else {
+        cli_print(hub_buf_str(&line));
+    }
     hub_buf_fini(&line);
     end_answer(&is);
     return EXIT_OK;
@@ -255,6 +286,7 @@ static int explain(cli_options *options, hub_arena *arena, const hub_config *con
     const char *principal = options->arguments[1];
     const hub_identity plain = {.name = principal};
     question asked = {.config = config,
+                      .in_rows = options->json,
                       .who = &plain,
                       .profile = options->profile != NULL ? options->profile : "default",
                       .transport = transport_of(principal),
@@ -271,6 +303,7 @@ static int explain(cli_options *options, hub_arena *arena, const hub_config *con
 typedef struct test_file {
     hub_arena *arena;
     const hub_config *config;
+    bool in_rows; /* --json */
     const hub_node *principals;
     const hub_node *tools;
     size_t passed;
@@ -354,10 +387,19 @@ static hub_str json_of(test_file *file, const hub_node *node)
 static void fail(test_file *file, const hub_node *test, const char *text)
 {
     hub_buf line;
+    hub_buf row;
     hub_buf_init(&line, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_node_add_place(test, &line);
-    hub_buf_printf(&line, ": %s", text);
-    cli_print(hub_buf_str(&line));
+    if (file->in_rows) {
+        cli_row_begin(&row);
+        cli_row_add(&row, "level", HUB_STR("error"));
+        cli_row_add(&row, "place", hub_buf_str(&line));
+        cli_row_add(&row, "text", hub_str_of(text));
+        cli_row_print(&row);
+    } else {
+        hub_buf_printf(&line, ": %s", text);
+        cli_print(hub_buf_str(&line));
+    }
     hub_buf_fini(&line);
     file->failed++;
 }
@@ -423,6 +465,19 @@ static void run_test(test_file *file, const hub_node *test)
     judge(file, test, &asked, then);
 }
 
+static void report_tests(const test_file *file)
+{
+    hub_buf row;
+    if (!file->in_rows) {
+        (void)printf("%zu passed, %zu failed\n", file->passed, file->failed);
+        return;
+    }
+    cli_row_begin(&row);
+    cli_row_add_count(&row, "passed", file->passed);
+    cli_row_add_count(&row, "failed", file->failed);
+    cli_row_print(&row);
+}
+
 static int run_tests(test_file *file, const hub_node *root, const char *path)
 {
     const hub_node *tests = root->kind == HUB_NODE_MAP ? hub_node_find(root, "tests") : NULL;
@@ -435,11 +490,7 @@ static int run_tests(test_file *file, const hub_node *root, const char *path)
     for (const hub_node *test = tests->first; test != NULL; test = test->next) {
         run_test(file, test);
     }
-    hub_buf line;
-    hub_buf_init(&line, 64);
-    hub_buf_printf(&line, "%zu passed, %zu failed", file->passed, file->failed);
-    cli_print(hub_buf_str(&line));
-    hub_buf_fini(&line);
+    report_tests(file);
     return file->failed == 0 ? EXIT_OK : EXIT_TOOL;
 }
 
@@ -490,7 +541,8 @@ static int test_rules(cli_options *options, hub_arena *arena, const hub_config *
     if (err != HUB_OK) {
         cli_complain("%s", why.text);
     } else {
-        test_file file = {.arena = arena, .config = own != NULL ? own : config};
+        test_file file = {
+            .arena = arena, .config = own != NULL ? own : config, .in_rows = options->json};
         status = run_tests(&file, root, path);
     }
     hub_config_destroy(own);

@@ -13,6 +13,7 @@ typedef struct scope {
 /* What has been looked at, and what of it is approved. */
 typedef struct approval {
     hub_lock_scope of;
+    bool in_rows; /* --json */
     size_t count;
 } approval;
 
@@ -35,6 +36,10 @@ static void on_approved(void *ctx, hub_str toolset, const char *what, const hub_
     const hub_lock_entry none = {.name = HUB_STR_EMPTY};
     bool is_origin = strcmp(what, "origin") == 0;
     const hub_lock_entry *either = is_origin ? &none : now != NULL ? now : old;
+    if (all->in_rows) {
+        cli_lock_print_row(&all->count, toolset, what, old, now);
+        return;
+    }
     all->count++;
     print_approved(toolset, is_origin ? "command or URL" : what, either, now == NULL);
 }
@@ -44,7 +49,7 @@ static void on_shown(void *ctx, hub_str toolset, const char *what, const hub_loc
 {
     approval *all = ctx;
     if (hub_lock_scope_has(&all->of, what, old, now)) {
-        cli_lock_print(&all->count, toolset, what, old, now);
+        (all->in_rows ? cli_lock_print_row : cli_lock_print)(&all->count, toolset, what, old, now);
     }
 }
 
@@ -89,7 +94,8 @@ static bool is_known(const cli_locking *locking, const scope *of)
 
 static int run(cli_options *options, const scope *of, cli_locking *locking)
 {
-    approval all = {.of = {.tool = hub_str_of(of->tool != NULL ? of->tool : "")}};
+    approval all = {.of = {.tool = hub_str_of(of->tool != NULL ? of->tool : "")},
+                    .in_rows = options->json};
     hub_lock lock = {.count = 0};
     if (!locking->is_there) {
         cli_complain("%s: there is no such file: write it with `patchbay lock`", locking->path);
@@ -106,7 +112,7 @@ static int run(cli_options *options, const scope *of, cli_locking *locking)
         cli_complain("toolset \"%s\" has no tool or prompt \"%s\"", of->toolset, of->tool);
         return EXIT_USAGE;
     }
-    if (all.count == 0) {
+    if (all.count == 0 && !options->json) {
         cli_print(HUB_STR("nothing to approve: all that was looked at is as the lock file has it"));
     }
     return all.count > 0 && !options->diff ? cli_locking_write(locking, options, &lock) : EXIT_OK;

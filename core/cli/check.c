@@ -6,6 +6,7 @@
 #include "cli/advice.h"
 #include "cli/probe.h"
 #include "cli/reach.h"
+#include "cli/rows.h"
 #include "cli/waiting.h"
 #include "hub/audit/audit.h"
 #include "hub/kernel/hub.h"
@@ -14,23 +15,43 @@
 #include "hub/pins/pins.h"
 #include "hub/report/misnamed.h"
 
-static void on_found(void *ctx, const char *key, hub_err err, hub_str text)
+typedef struct connection {
+    bool in_rows;
+    int status;
+} connection;
+
+static void print_found(const connection *to, const char *key, const char *state, hub_str text)
 {
-    int *status = ctx;
-    const char *state = err == HUB_OK ? "" : "failed: ";
-    if (err == HUB_EDENIED) {
-        text = HUB_STR("off");
-        state = "";
-    } else if (err == HUB_EUNAVAILABLE) {
-        *status = EXIT_UNREACHABLE;
-    } else if (err != HUB_OK) {
-        text = HUB_STR("its configuration is not valid, see above");
-    }
     hub_buf line;
+    if (to->in_rows) {
+        cli_row_begin(&line);
+        cli_row_add(&line, "toolset", hub_str_of(key));
+        cli_row_add(&line, "state", hub_str_of(state));
+        cli_row_add(&line, "text", text);
+        cli_row_print(&line);
+        return;
+    }
     hub_buf_init(&line, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    hub_buf_printf(&line, "%s: %s" HUB_STR_FMT, key, state, HUB_STR_ARG(text));
+    hub_buf_printf(&line, "%s: %s" HUB_STR_FMT, key, strcmp(state, "failed") == 0 ? "failed: " : "",
+                   HUB_STR_ARG(text));
     cli_report(hub_buf_str(&line));
     hub_buf_fini(&line);
+}
+
+static void on_found(void *ctx, const char *key, hub_err err, hub_str text, uint64_t took_ms)
+{
+    connection *to = ctx;
+    (void)took_ms;
+    if (err == HUB_OK) {
+        print_found(to, key, "ok", text);
+    } else if (err == HUB_EDENIED) {
+        print_found(to, key, "off", HUB_STR("off"));
+    } else if (err == HUB_EUNAVAILABLE) {
+        to->status = EXIT_UNREACHABLE;
+        print_found(to, key, "failed", text);
+    } else {
+        print_found(to, key, "failed", HUB_STR("its configuration is not valid, see above"));
+    }
 }
 
 static void on_advice(void *ctx, const char *line)
@@ -59,13 +80,13 @@ static int connect_all(cli_options *options)
 {
     cli_local *local = NULL;
     options->asks_anew = true;
-    int status = cli_local_open(options, false, &local);
-    if (status == EXIT_OK) {
+    connection to = {.in_rows = options->json, .status = cli_local_open(options, false, &local)};
+    if (to.status == EXIT_OK) {
         cli_waiting waiting;
         cli_waiting_begin(&waiting, cli_local_loop(local), cli_local_hub(local));
-        if (hub_reach_all(cli_local_hub(local), NULL, on_found, &status) != HUB_OK) {
+        if (hub_reach_all(cli_local_hub(local), NULL, on_found, &to) != HUB_OK) {
             cli_complain("out of memory");
-            status = EXIT_INTERNAL;
+            to.status = EXIT_INTERNAL;
         }
         cli_waiting_end(&waiting);
         hub_advice_give(cli_local_hub(local), on_advice, NULL);
@@ -73,7 +94,7 @@ static int connect_all(cli_options *options)
         complain_of_overrides(cli_local_hub(local));
     }
     cli_local_close(local);
-    return status;
+    return to.status;
 }
 
 static void on_bad_toolset(void *ctx, const char *reason)
@@ -92,6 +113,19 @@ static void on_misnamed(void *ctx, const char *reason)
 static void add_count(hub_buf *line, size_t count, const char *thing)
 {
     hub_buf_printf(line, ", %zu %s%s", count, thing, count == 1 ? "" : "s");
+}
+
+static void report_counts(const hub_settings *settings)
+{
+    hub_buf row;
+    cli_row_begin(&row);
+    cli_row_add(&row, "level", HUB_STR("ok"));
+    cli_row_add(&row, "text", HUB_STR("configuration OK"));
+    cli_row_add_count(&row, "toolsets", settings->toolset_count);
+    cli_row_add_count(&row, "profiles", settings->profile_count);
+    cli_row_add_count(&row, "listeners", settings->listen_count);
+    cli_row_add_count(&row, "tokens", settings->auth.token_count);
+    cli_row_print(&row);
 }
 
 static void report_good(const hub_settings *settings)
@@ -162,7 +196,7 @@ static int check_all(cli_options *options, bool *ret_is_usable)
     }
     if (status == EXIT_OK) {
         hub_misnamed_at_start(cli_local_hub(local), on_misnamed, NULL);
-        report_good(&cli_local_config(local)->settings);
+        (options->json ? report_counts : report_good)(&cli_local_config(local)->settings);
     }
     cli_local_close(local);
     return status;
@@ -191,6 +225,9 @@ static int check_in_child(void *ctx, cli_probe *probe)
 
 int cli_check(cli_options *options)
 {
+    if (options->json) {
+        cli_complain_in_rows("error");
+    }
     if (options->argument_count > 0) {
         if (options->config_count == CLI_MAX_LIST) {
             cli_complain("too many files");

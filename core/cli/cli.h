@@ -222,6 +222,9 @@ void cli_print_json(hub_str json);
 void cli_report(hub_str text);
 void cli_complain(const char *format, ...) HUB_PRINTF(1, 2);
 
+/* What happens meanwhile: a line on stderr, whatever the answer is. */
+void cli_note(const char *format, ...) HUB_PRINTF(1, 2);
+
 /* The commands, ended by one without name (main.c). */
 extern const cli_command CLI_COMMANDS[];
 

@@ -4,6 +4,7 @@
 #include "cli/clients.h"
 #include "cli/import_text.h"
 #include "cli/manifest_edit.h"
+#include "cli/rows.h"
 #include "config/file.h"
 #include "wire/json.h"
 
@@ -235,6 +236,14 @@ static void add_server(importing *all, const char *name, const char *key, hub_st
     err = err == HUB_OK ? cli_manifest_change(&all->edit, &path, value) : err;
     all->err = err;
     all->added += err == HUB_OK;
+    if (err == HUB_OK && all->edit.options->json) {
+        hub_buf row;
+        cli_row_begin(&row);
+        cli_row_add(&row, "toolset", hub_str_of(key));
+        cli_row_add(&row, "name", hub_str_of(name));
+        cli_row_add(&row, "from", hub_str_of(all->file));
+        cli_row_print(&row);
+    }
 }
 
 /* Why an entry is no server; NULL: it may be one. */
@@ -386,9 +395,25 @@ static void import_all(importing *all, const char *wanted)
     }
 }
 
+static void report(const cli_options *options, const char *path, size_t added)
+{
+    hub_buf row;
+    if (!options->json) {
+        cli_complain("%s: %zu server%s imported", path, added, added == 1 ? "" : "s");
+        return;
+    }
+    cli_row_begin(&row);
+    cli_row_add(&row, "manifest", hub_str_of(path));
+    cli_row_add_count(&row, "imported", added);
+    cli_row_print(&row);
+}
+
 int cli_import(cli_options *options)
 {
     importing all = {.added = 0};
+    if (options->json) {
+        cli_complain_in_rows("warning");
+    }
     int status = cli_manifest_begin(&all.edit, options, true);
     if (status != EXIT_OK) {
         return status;
@@ -404,7 +429,7 @@ int cli_import(cli_options *options)
     }
     status = cli_manifest_end(&all.edit, all.err);
     if (status == EXIT_OK && !options->dry_run) {
-        cli_complain("%s: %zu server%s imported", path, all.added, all.added == 1 ? "" : "s");
+        report(options, path, all.added);
     }
     return status;
 }

@@ -2,6 +2,7 @@
 /* What has changed of a definition, for people: the members that differ, before and after. */
 #include "cli/locking.h"
 
+#include "cli/rows.h"
 #include "tools/pin.h"
 #include "tools/suspects.h"
 #include "wire/json.h"
@@ -93,12 +94,49 @@ static bool read_approved(const hub_lock_entry *entry, hub_buf *out)
            hub_str_is(entry->digest, hex);
 }
 
+static const char *word_of(const hub_lock_entry *old, const hub_lock_entry *now)
+{
+    return old == NULL ? "new" : now == NULL ? "gone" : "changed";
+}
+
+/* The texts are what is in the lock file, or would be; of a definition JSON. */
+static void add_text(hub_buf *row, const char *key, const hub_lock_entry *entry, bool is_text)
+{
+    if (entry == NULL || entry->definition.len == 0) {
+        return;
+    }
+    if (is_text) {
+        cli_row_add(row, key, entry->definition);
+    } else {
+        cli_row_add_json(row, key, entry->definition);
+    }
+}
+
+void cli_lock_print_row(void *ctx, hub_str toolset, const char *what, const hub_lock_entry *old,
+                        const hub_lock_entry *now)
+{
+    size_t *count = ctx;
+    bool is_text = strcmp(what, "origin") == 0 || strcmp(what, "instructions") == 0;
+    hub_buf row;
+    ++*count;
+    cli_row_begin(&row);
+    cli_row_add(&row, "toolset", toolset);
+    cli_row_add(&row, "what", hub_str_of(what));
+    if (!is_text) {
+        cli_row_add(&row, "name", old != NULL ? old->name : now->name);
+    }
+    cli_row_add(&row, "change", hub_str_of(word_of(old, now)));
+    add_text(&row, "before", old, is_text);
+    add_text(&row, "after", now, is_text);
+    cli_row_print(&row);
+}
+
 static void print_head(hub_str toolset, const char *what, const hub_lock_entry *old,
                        const hub_lock_entry *now)
 {
     hub_buf line;
     hub_str name = old != NULL ? old->name : now->name;
-    const char *word = old == NULL ? "new" : now == NULL ? "gone" : "changed";
+    const char *word = word_of(old, now);
     hub_buf_init(&line, SIZE_MAX / 4);
     hub_buf_add(&line, toolset);
     if (strcmp(what, "origin") == 0) {

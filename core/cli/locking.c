@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "cli/reach.h"
+#include "cli/rows.h"
 #include "cli/waiting.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/toolset.h"
@@ -16,12 +17,13 @@ enum { ARENA_BYTES = 1024 * 1024 * 1024 };
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-static void on_found(void *ctx, const char *key, hub_err err, hub_str text)
+static void on_found(void *ctx, const char *key, hub_err err, hub_str text, uint64_t took_ms)
 {
     cli_locking *locking = ctx;
     const hub_toolset *toolset = hub_find_toolset(cli_local_hub(locking->local), hub_str_of(key));
     const hub_lock_toolset *known = hub_lock_find(&locking->old, hub_str_of(key));
     hub_lock_toolset *into = &locking->now.toolsets[locking->now.count];
+    (void)took_ms;
     hub_assert(locking->now.count < locking->cap && toolset != NULL);
     if (err == HUB_OK && hub_lock_gather(toolset, locking->arena, into) == HUB_OK) {
         locking->now.count++;
@@ -140,16 +142,25 @@ void cli_locking_end(cli_locking *locking)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void report(const cli_locking *locking, const hub_lock *lock)
+static void report(const cli_locking *locking, const hub_lock *lock, bool in_rows)
 {
     size_t tools = 0;
     size_t prompts = 0;
     hub_buf line;
-    hub_buf_init(&line, SIZE_MAX / 4);
     for (size_t i = 0; i < lock->count; i++) {
         tools += lock->toolsets[i].tools.count;
         prompts += lock->toolsets[i].prompts.count;
     }
+    if (in_rows) {
+        cli_row_begin(&line);
+        cli_row_add(&line, "lock", hub_str_of(locking->path));
+        cli_row_add_count(&line, "toolsets", lock->count);
+        cli_row_add_count(&line, "tools", tools);
+        cli_row_add_count(&line, "prompts", prompts);
+        cli_row_print(&line);
+        return;
+    }
+    hub_buf_init(&line, SIZE_MAX / 4);
     hub_buf_printf(&line, "%s: %zu toolset%s, %zu %s, %zu %s", locking->path, lock->count,
                    lock->count == 1 ? "" : "s", tools, hub_kind_noun(HUB_KIND_TOOL, tools), prompts,
                    hub_kind_noun(HUB_KIND_PROMPT, prompts));
@@ -179,6 +190,6 @@ int cli_locking_write(cli_locking *locking, const cli_options *options, const hu
         chmod(locking->path, manifest.st_mode & 0666 & ~(mode_t)S_IWOTH) != 0) {
         cli_complain("warning: %s: only this user can read the file", locking->path);
     }
-    report(locking, lock);
+    report(locking, lock, options->json);
     return EXIT_OK;
 }

@@ -33,8 +33,11 @@ int cli_locking_write(cli_locking *locking, const cli_options *options, const hu
 /* patchbay approve at a hub that runs, by its API (cli/approve_running.c). */
 int cli_approve_running(cli_options *options);
 
-/* Print a change, member by member (cli/lock_diff.c). */
+/* Print a change, member by member, or as a row (cli/rows.h) with both texts; `ctx` is a size_t that
+ * counts them (cli/lock_diff.c). */
 void cli_lock_print(void *ctx, hub_str toolset, const char *what, const hub_lock_entry *old,
                     const hub_lock_entry *now);
+void cli_lock_print_row(void *ctx, hub_str toolset, const char *what, const hub_lock_entry *old,
+                        const hub_lock_entry *now);
 
 #endif

@@ -4,9 +4,13 @@
 #include "base/inherited.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "cli/rows.h"
 #include "state/secrets.h"
 #include "redact/redact.h"
 
+#include <patchbay/plugin.h>
+
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,8 +72,9 @@ const cli_command CLI_COMMANDS[] = {
      "on\n"
      "standard error. The hub's own tools are not exported. Exit code: 6 when a tool was left out.",
      0, cli_export},
-    {"check", "FILE [--connect] [OPTION]...",
-     "Check a manifest; with --connect, also start every server in it.", NULL, 1, cli_check},
+    {"check", "FILE [--connect] [--json] [OPTION]...",
+     "Check a manifest; with --connect, also start every server in it.",
+     "With --json each thing that is found is an object on a line of its own.", 1, cli_check},
     {"module", "inspect FILE.so", "Check a plugin file and show its description.", NULL, 2,
      cli_module},
     {"module-host", "FILE.so [--config-json -|FILE] [--memory-limit SIZE]",
@@ -214,13 +219,13 @@ const cli_command CLI_COMMANDS[] = {
      "The program then starts the hub, with the manifest of --config. What else is in its file\n"
      "stays as it is; a copy of it is kept (FILE.before-patchbay). --remove takes the hub out.",
      1, cli_connect},
-    {"doctor", "[--json] [--config FILE]",
+    {"doctor", "[--connect] [--json] [--config FILE]",
      "Say what is wrong with the installation, and what helps.",
-     "It looks at the manifest, variables, plugins, the programs that servers are started with,\n"
-     "tokens and certificates. No server is started: `check --connect` does that. Exit code: 3\n"
-     "when there is a problem.",
+     "It looks at the manifest and its variables, plugins, the programs that servers are started\n"
+     "with and their versions, proxies, certificates, folders and listeners. With --connect it\n"
+     "starts each server, and says which are slow. Exit code: 3 when there is a problem.",
      0, cli_doctor},
-    {"version", "", "Print the version.", NULL, 0, cli_version},
+    {"version", "[--json]", "Print the version.", NULL, 0, cli_version},
     {"help", "[COMMAND [WORD]]", "Show help.", NULL, 2, cli_help},
     {NULL, NULL, NULL, NULL, 0, NULL},
 };
@@ -235,25 +240,40 @@ const cli_command *cli_find_command(const char *name)
     return NULL;
 }
 
-void cli_complain(const char *format, ...)
+static void say(const char *format, va_list args, bool may_be_row)
 {
-    va_list args;
     char *text = NULL;
     hub_buf masked;
     hub_buf_init(&masked, SIZE_MAX / 4);
-    va_start(args, format);
     bool is_made = vasprintf(&text, format, args) >= 0;
-    va_end(args);
     hub_str shown = is_made ? hub_str_of(text) : HUB_STR("out of memory");
     if (hub_redact(shown, &masked)) {
         shown = hub_buf_ok(&masked) ? hub_buf_str(&masked) : HUB_STR(HUB_REDACTED);
     }
-    (void)fprintf(stderr, "patchbay: " HUB_STR_FMT "\n",
-                  HUB_STR_ARG(shown)); /* nobody to tell when stderr is gone */
+    if (!may_be_row || !cli_row_complain(shown)) {
+        (void)fprintf(stderr, "patchbay: " HUB_STR_FMT "\n",
+                      HUB_STR_ARG(shown)); /* nobody to tell when stderr is gone */
+    }
     hub_buf_fini(&masked);
     if (is_made) {
         free(text);
     }
+}
+
+void cli_complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(format, args, true);
+    va_end(args);
+}
+
+void cli_note(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(format, args, false);
+    va_end(args);
 }
 
 void cli_print(hub_str text)
@@ -284,8 +304,19 @@ void cli_print_json(hub_str json)
 
 int cli_version(cli_options *options)
 {
-    (void)options;
-    (void)puts("patchbay " PATCHBAY_VERSION);
+    if (!options->json) {
+        (void)puts("patchbay " PATCHBAY_VERSION);
+        return EXIT_OK;
+    }
+    hub_buf row;
+    char abi[32];
+    (void)snprintf(abi, sizeof abi, "%" PRIu32 ".%" PRIu32, PATCHBAY_ABI_MAJOR(PATCHBAY_ABI),
+                   PATCHBAY_ABI_MINOR(PATCHBAY_ABI));
+    cli_row_begin(&row);
+    cli_row_add(&row, "name", HUB_STR("patchbay"));
+    cli_row_add(&row, "version", HUB_STR(PATCHBAY_VERSION));
+    cli_row_add(&row, "abi", hub_str_of(abi));
+    cli_row_print(&row);
     return EXIT_OK;
 }
 

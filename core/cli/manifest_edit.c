@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/manifest_edit.h"
 
+#include "cli/rows.h"
+
 #include "base/limits.h"
 #include "config/file.h"
 
@@ -179,6 +181,19 @@ static hub_err check(void *ctx, const char *path, hub_error *reterr)
     return err;
 }
 
+static void print_content(const manifest_edit *edit, hub_str content)
+{
+    hub_buf row;
+    if (!edit->options->json) {
+        (void)fwrite(content.ptr, 1, content.len, stdout);
+        return;
+    }
+    cli_row_begin(&row);
+    cli_row_add(&row, "manifest", hub_str_of(edit->path));
+    cli_row_add(&row, "content", content);
+    cli_row_print(&row);
+}
+
 int cli_manifest_end(manifest_edit *edit, hub_err err)
 {
     const hub_file_change change = {
@@ -193,7 +208,7 @@ int cli_manifest_end(manifest_edit *edit, hub_err err)
     }
     int status = err == HUB_OK ? EXIT_OK : complain(edit, err);
     if (err == HUB_OK && edit->options->dry_run) {
-        (void)fwrite(change.content.ptr, 1, change.content.len, stdout);
+        print_content(edit, change.content);
     }
     cli_manifest_abandon(edit);
     return status;

@@ -46,26 +46,28 @@ typedef enum option_kind {
     X(EXPORT, "export")                                                                            \
     X(TOOLSET, "toolset")                                                                          \
     X(SEARCH, "search")                                                                            \
-    X(RUN_BUNDLE, "run-bundle")
+    X(RUN_BUNDLE, "run-bundle")                                                                    \
+    X(VERSION, "version")
 
 #define PLACE(id, name) PLACE_##id,
 enum { COMMANDS_WITH_OPTIONS(PLACE) COMMAND_COUNT };
 #undef PLACE
 
-#define BIT(id, name) id = 1 << PLACE_##id,
-enum {
-    COMMANDS_WITH_OPTIONS(BIT) EDITS =
-        IMPORT | CONNECT | INIT | ADD | REMOVE | ENABLE | DISABLE | SET | UNSET,
-    LOCKS = LOCK | APPROVE,
-    ASKS = STATUS | UI,                                    /* those that ask a hub that runs */
-    HUBS = SERVE | LIST | CALL | CHECK | EXPORT | TOOLSET, /* those that make a hub */
-    KEEPS = STATE | SECRET | LOGIN,                        /* those that work on the store */
-    LOGS = HUBS | ASKS | TOKEN | MODULE_HOST | STATE | ACCESS | LOCKS,
-    OTHERS = 1 << 30, /* what every command has, is theirs, too */
-    ANY = -1,
+#define BIT(id, name) id = INT64_C(1) << PLACE_##id,
+__extension__ enum { /* wider than int: C23 has it, compilers did long before */
+                     COMMANDS_WITH_OPTIONS(BIT) EDITS =
+                         IMPORT | CONNECT | INIT | ADD | REMOVE | ENABLE | DISABLE | SET | UNSET,
+                     LOCKS = LOCK | APPROVE,
+                     ASKS = STATUS | UI, /* those that ask a hub that runs */
+                     HUBS =
+                         SERVE | LIST | CALL | CHECK | EXPORT | TOOLSET, /* those that make a hub */
+                     KEEPS = STATE | SECRET | LOGIN, /* those that work on the store */
+                     LOGS = HUBS | ASKS | TOKEN | MODULE_HOST | STATE | ACCESS | LOCKS,
+                     OTHERS = INT64_C(1) << 62, /* what every command has, is theirs, too */
+                     ANY = -1,
 };
 #undef BIT
-_Static_assert(COMMAND_COUNT <= 30, "a command has no bit left");
+_Static_assert(COMMAND_COUNT <= 62, "a command has no bit left");
 
 #define NAME(id, name) name,
 static const char *const COMMANDS[] = {COMMANDS_WITH_OPTIONS(NAME)};
@@ -78,7 +80,7 @@ typedef struct option_row {
     option_kind kind;
     size_t offset;
     size_t count_offset; /* KIND_REPEATED */
-    int commands;
+    int64_t commands;
     const char *value; /* what it is called in help; NULL: it takes none */
     const char *help;  /* NULL: another name of the row above */
 } option_row;
@@ -171,7 +173,7 @@ static const option_row OPTIONS[] = {
     {"--allow-writable-plugins", KIND_FLAG, AT(overrides.allow_writable), 0,
      HUBS | ASKS | MODULE | MODULE_HOST | LOCKS, NULL,
      "load plugins that other users could have changed"},
-    {"--connect", KIND_FLAG, AT(connect), 0, CHECK, NULL, "start every server"},
+    {"--connect", KIND_FLAG, AT(connect), 0, CHECK | DOCTOR, NULL, "start every server"},
     {"--diff", KIND_FLAG, AT(diff), 0, LOCK, NULL, "write nothing: print what has changed"},
     {"--show", KIND_FLAG, AT(diff), 0, APPROVE, NULL, "approve nothing: print what would be"},
     {"--refresh", KIND_FLAG, AT(refresh), 0, LIST, NULL,
@@ -183,7 +185,9 @@ static const option_row OPTIONS[] = {
     {"--strict", KIND_FLAG, AT(strict), 0, EXPORT, NULL,
      "leave out tools of which something would be lost"},
     {"--json", KIND_FLAG, AT(json), 0,
-     LIST | DOCTOR | CALL | STATUS | TOKEN | KEEPS | TOOLSET | SEARCH, NULL, "print JSON"},
+     LIST | DOCTOR | CALL | STATUS | TOKEN | KEEPS | TOOLSET | SEARCH | CHECK | ACCESS | LOCKS |
+         IMPORT | VERSION,
+     NULL, "print JSON"},
     {"--decrypt", KIND_FLAG, AT(decrypt), 0, STATE, NULL, "export: write secrets as they are"},
     {"--keep", KIND_FLAG, AT(keep), 0, STATE, NULL,
      "import: records that are in the store stay as they are"},
@@ -231,12 +235,12 @@ typedef struct owner_list {
     char text[512]; /* "list, call"; all commands fit */
 } owner_list;
 
-static owner_list list_owners(int commands)
+static owner_list list_owners(int64_t commands)
 {
     owner_list owners = {.text = ""};
     size_t used = 0;
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
-        if ((commands & 1 << i) != 0) {
+        if ((commands & INT64_C(1) << i) != 0) {
             int len = snprintf(owners.text + used, sizeof owners.text - used, "%s%s",
                                used > 0 ? ", " : "", COMMANDS[i]);
             used += len > 0 ? (size_t)len : 0;
@@ -251,14 +255,14 @@ static const struct {
     const char *like;
 } LIKE[] = {{"top", "status"}, {"tail", "status"}};
 
-static int bit_of(const char *command)
+static int64_t bit_of(const char *command)
 {
     for (size_t i = 0; i < sizeof LIKE / sizeof LIKE[0]; i++) {
         command = strcmp(LIKE[i].name, command) == 0 ? LIKE[i].like : command;
     }
     for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
         if (strcmp(COMMANDS[i], command) == 0) {
-            return 1 << i;
+            return INT64_C(1) << i;
         }
     }
     return OTHERS;
@@ -291,7 +295,7 @@ static void print_option(size_t at, bool with_owners)
 
 void cli_print_options(const char *command)
 {
-    int wanted = command == NULL ? ANY : bit_of(command);
+    int64_t wanted = command == NULL ? ANY : bit_of(command);
     for (size_t i = 0; i < sizeof OPTIONS / sizeof OPTIONS[0]; i++) {
         bool is_meant = OPTIONS[i].help != NULL && (OPTIONS[i].commands & wanted) != 0;
         if (is_meant && (command != NULL || !is_repeated(i))) {
@@ -312,7 +316,7 @@ static const hub_config_word *words_of(const char *option)
 
 bool cli_option_next(size_t *at, const char *command, cli_option *ret_option)
 {
-    int wanted = bit_of(command);
+    int64_t wanted = bit_of(command);
     while (*at < sizeof OPTIONS / sizeof OPTIONS[0]) {
         const option_row *row = &OPTIONS[(*at)++];
         if (row->help != NULL && (row->commands & wanted) != 0) {
@@ -332,7 +336,7 @@ bool cli_option_next(size_t *at, const char *command, cli_option *ret_option)
 
 /* The row that means something to the command; NULL: none. All that have it are added to
  * *ret_owners. */
-static const option_row *find_option(hub_str name, int command, int *ret_owners)
+static const option_row *find_option(hub_str name, int64_t command, int64_t *ret_owners)
 {
     const option_row *found = NULL;
     for (size_t i = 0; i < sizeof OPTIONS / sizeof OPTIONS[0]; i++) {
@@ -421,7 +425,7 @@ static int read_option(int argc, char **argv, const char *command, int *at, cli_
     const char *word = argv[*at];
     const char *equals = strchr(word, '=');
     hub_str name = equals != NULL ? hub_str_between(word, equals) : hub_str_of(word);
-    int owners = 0;
+    int64_t owners = 0;
     const option_row *row = find_option(name, bit_of(command), &owners);
     if (row == NULL && owners != 0) {
         cli_complain("\"%s\" has no such option: " HUB_STR_FMT " is for %s", command,
@@ -477,7 +481,7 @@ static hub_names names_of(const char *const *items, size_t count)
 }
 
 /* A command that wants a manifest, and was told none, takes the one that is in its place. */
-static void find_config(cli_options *options, int command)
+static void find_config(cli_options *options, int64_t command)
 {
     const char *found = NULL;
     bool wants =

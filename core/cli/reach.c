@@ -2,6 +2,7 @@
 #include "cli/reach.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/kernel/hub.h"
@@ -14,12 +15,14 @@ typedef struct reached {
     struct reach *reach;
     bool waits;
     bool is_used;
+    uint64_t took_ms;
     hub_error why; /* its code is HUB_OK when the toolset is there */
 } reached;
 
 typedef struct reach {
     hub_orchestrator *hub;
     size_t waiting;
+    uint64_t begun_ms;
     reached *items; /* of hub->toolsets */
 } reach;
 
@@ -27,6 +30,7 @@ static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
 {
     reached *item = (reached *)waiter;
     item->waits = false;
+    item->took_ms = hub_clock_now_ms() - item->reach->begun_ms;
     item->reach->waiting--;
     if (err != HUB_OK) {
         (void)hub_fail(&item->why, err, HUB_STR_FMT, HUB_STR_ARG(reason));
@@ -94,7 +98,7 @@ static void report(const hub_toolset *toolset, const reached *item, hub_reach_on
     } else {
         add_counts(toolset, &text);
     }
-    on_found(ctx, hub_toolset_key(toolset), err, hub_buf_str(&text));
+    on_found(ctx, hub_toolset_key(toolset), err, hub_buf_str(&text), item->took_ms);
     hub_buf_fini(&text);
 }
 
@@ -110,6 +114,7 @@ hub_err hub_reach_all(hub_orchestrator *hub, const char *only, hub_reach_on_foun
     if (all.items == NULL) {
         return HUB_ENOMEM;
     }
+    all.begun_ms = hub_clock_now_ms();
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
         if (is_wanted(hub_toolset_at(hub, i), only)) {
             start(&all, hub_toolset_at(hub, i), &all.items[i]);

@@ -10,8 +10,9 @@
 #include "hub/kernel/types.h"
 
 /* What became of a toolset: what it offers ("7 tools, 1 prompt") when `err` is HUB_OK, else why it
- * cannot be had. `key` and `text` are borrowed. */
-typedef void hub_reach_on_found(void *ctx, const char *key, hub_err err, hub_str text);
+ * cannot be had. `key` and `text` are borrowed. `took_ms`: from the start of it to its answer. */
+typedef void hub_reach_on_found(void *ctx, const char *key, hub_err err, hub_str text,
+                                uint64_t took_ms);
 
 /* Start all toolsets that are switched on, or `only` that one (NULL: all), at once, run the loop until each has answered or
  * limits.discover_timeout_ms have passed, and report each in the order of their keys: HUB_EDENIED

@@ -24,13 +24,13 @@ static void on_time(struct ev_loop *loop, ev_timer *timer, int events)
     hub_str names = hub_buf_ok(&keys) ? hub_buf_str(&keys) : HUB_STR("many");
     unsigned long long seconds = (hub_clock_now_ms() - waiting->begun_ms) / 1000;
     if (count > 0 && !waiting->has_spoken) {
-        cli_complain("waiting for %zu server%s to start: " HUB_STR_FMT
-                     " (the first start of a server may download it; startup_timeout of its entry "
-                     "is the limit)",
-                     count, count == 1 ? "" : "s", HUB_STR_ARG(names));
+        cli_note("waiting for %zu server%s to start: " HUB_STR_FMT
+                 " (the first start of a server may download it; startup_timeout of its entry "
+                 "is the limit)",
+                 count, count == 1 ? "" : "s", HUB_STR_ARG(names));
         waiting->has_spoken = true;
     } else if (count > 0 && isatty(STDERR_FILENO)) {
-        cli_complain("still waiting after %llu s: " HUB_STR_FMT, seconds, HUB_STR_ARG(names));
+        cli_note("still waiting after %llu s: " HUB_STR_FMT, seconds, HUB_STR_ARG(names));
     }
     hub_buf_fini(&keys);
 }

@@ -46,6 +46,10 @@ HUB_MUST_CHECK hub_err hub_authority_judge(const hub_authority *authority, X509 
                                            struct stack_st_X509 *sent, int64_t now,
                                            hub_identity **ret_identity, hub_error *reterr);
 
+/* When the first certificate of a PEM file ends (seconds since 1970); false: it has none.
+ * blocks:  yes: reads the file */
+bool hub_certificate_file_end(const char *path, int64_t *ret_end);
+
 /* The digest that an identity has as its `certificate`. */
 bool hub_certificate_digest(const X509 *certificate, uint8_t ret_digest[HUB_IDENTITY_DIGEST_BYTES]);
 

@@ -463,7 +463,7 @@ class VersionAndHelp(HubTest):
             "serve": (["--config", "--http", "--stdio", "--profile"], ["--connect", "--json", "--expires"]),
             "list": (["--config", "--json", "--profile"], ["--connect", "--http", "--stdio", "--expires"]),
             "call": (["--config", "--json", "--profile"], ["--connect", "--http", "--tokens"]),
-            "check": (["--connect", "--http", "--tokens", "--profile"], ["--json", "--stdio"]),
+            "check": (["--connect", "--http", "--tokens", "--profile", "--json"], ["--stdio"]),
             "status": (["--config", "--http", "--unix", "--token-file", "--ca", "--json", "--plugins-dir"], ["--tokens", "--stdio"]),
             "token": (["--expires", "--tokens", "--json", "--config"], ["--connect", "--naming"]),
             "module": ([], ["--config", "--json"]),

@@ -2,6 +2,9 @@
 """What doctor says of an installation, and what it advises."""
 
 import json
+import os
+import socket
+import subprocess
 
 from mcp import HubTest, main
 
@@ -59,6 +62,85 @@ class Doctor(HubTest):
         (row,) = self.problems(manifest={"listen": [{"http": "0.0.0.0:0"}]})
         self.assertEqual(row[1], "listeners")
         self.assertNotIn("problem", [r[0] for r in self.findings(OK, manifest={"listen": [{"http": "127.0.0.1:0"}]})])
+
+    def program(self, name, *lines):
+        path = self.home / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(("#!/bin/sh", *lines)) + "\n", encoding="utf-8")
+        path.chmod(0o755)
+        return {"PATH": f"{path.parent}:{os.environ['PATH']}"}
+
+    def warnings(self, *arguments, code=OK, **options):
+        return [row for row in self.findings(code, *arguments, **options) if row[0] == "warning"]
+
+    def test_versions(self):
+        self.program("npx")
+        for version, is_old in (("v16.20.2", True), ("v17.9", True), ("v18.0.0", False), ("v22.1.0", False), ("of my own", False)):
+            rows = self.warnings({"a": {"command": "npx"}}, env=self.program("node", f"echo {version}"))
+            self.assertEqual([row[2] for row in rows], [f"node is {version}; most servers want 18.0 or later"] if is_old else [])
+        for version, is_old in (("Python 3.9.18", True), ("Python 3.10.0", False), ("Python 4.0", False), ("Python 2.7.18", True)):
+            rows = self.warnings({"a": {"command": "python3"}}, env=self.program("python3", f"echo {version}"))
+            self.assertEqual(bool(rows), is_old, version)
+
+    def test_a_program_that_says_too_much_or_nothing(self):
+        (row,) = self.warnings({"a": {"command": "node"}}, env=self.program("node", "exec tail -f /dev/null"))
+        self.assertSays(row[2], "says nothing within 5 s")
+        rows = self.findings(OK, {"a": {"command": "node"}}, env=self.program("node", "exec yes v18.0.0"))
+        self.assertIn("node is v18.0.0", [row[2] for row in rows])
+
+    def test_proxies(self):
+        def said(code, toolsets=None, **env):
+            rows = self.findings(code, toolsets or {"clock": {"module": "time"}}, env=env)
+            return [row[2] for row in rows if row[0] != "ok"]
+
+        for good in ("http://proxy.example:3128", "proxy.example:3128", "http://me:secret@[::1]:80/", "socks5h://h", "http://p"):
+            self.assertEqual(said(OK, HTTPS_PROXY=good), [], good)
+        for bad in ("http://", "http://proxy.example:port", "http://a b:1", "http://h:999999", "http://[::1:3"):
+            self.assertEqual(said(CONFIG, HTTPS_PROXY=bad), ["HTTPS_PROXY is not an address"], bad)
+        self.assertSays(said(OK, http_proxy="http://a:1", HTTP_PROXY="http://b:1")[0], "differ")
+        own = {"a": {"url": "http://localhost:9/mcp"}}
+        self.assertSays(said(OK, own, http_proxy="http://a:1")[0], "go to the proxy")
+        self.assertEqual(said(OK, own, http_proxy="http://a:1", NO_PROXY="x,127.0.0.1"), [])
+        stingy = {"a": {"command": "sh", "pass_env": ["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"]}}
+        self.assertSays(said(OK, stingy, HTTPS_PROXY="http://a:1")[0], "leaves out HTTPS_PROXY")
+        self.assertEqual(said(OK, {"a": {**stingy["a"], "env": {"HTTPS_PROXY": "x"}}}, HTTPS_PROXY="http://a:1"), [])
+
+    def test_authorities(self):
+        (row,) = self.problems({"clock": {"module": "time"}}, env={"NODE_EXTRA_CA_CERTS": "/nowhere/ca.pem"})
+        self.assertSays(row[2], "NODE_EXTRA_CA_CERTS names /nowhere/ca.pem")
+
+    def certificate(self, days):
+        files = [str(self.home / name) for name in ("key.pem", "cert.pem")]
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=h",
+                        "-days", str(days), "-keyout", files[0], "-out", files[1]], check=True, capture_output=True)
+        os.chmod(files[0], 0o600)
+        return {"key": files[0], "certificate": files[1]}
+
+    def test_certificates(self):
+        for days, state in ((3, "warning"), (90, "ok")):
+            rows = self.findings(OK, manifest={"listen": [{"http": "127.0.0.1:0", "tls": self.certificate(days)}]})
+            self.assertIn(state, [row[0] for row in rows if row[1] == "certificates" and "good for" in row[2]])
+
+    def test_an_address_that_is_taken(self):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            (row,) = self.warnings(manifest={"listen": [{"http": f"127.0.0.1:{port}"}]})
+            self.assertSays(row[2], f"listens at 127.0.0.1 port {port} already")
+        self.assertEqual(self.warnings(manifest={"listen": [{"http": f"127.0.0.1:{port}"}]}), [])
+
+    def test_folders(self):
+        """A place below what is no folder is nobody's to write to."""
+        rows = self.warnings({"clock": {"module": "time"}}, env={"XDG_CACHE_HOME": "/proc/nowhere"})
+        self.assertEqual([row[1] for row in rows], ["cache"])
+        self.assertSays(rows[0][2], "cannot be written to")
+
+    def test_servers_that_are_started(self):
+        recorder = self.recorder()
+        done = self.cli("doctor", "--connect", "--json", toolsets={"a": recorder.toolset(), "b": {"command": "sh", "args": ["-c", "exit 7"]}})
+        self.assertEqual(done.returncode, CONFIG, done.stdout + done.stderr)
+        rows = {(row["state"], row["subject"]): row["text"] for row in json.loads(done.stdout)[-2:]}
+        self.assertRegex(rows[("ok", "toolset a")], r"tools? after \d+\.\d s$")
+        self.assertSays(rows[("problem", "toolset b")], "exited with code 7")
 
 
 if __name__ == "__main__":

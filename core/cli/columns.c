@@ -88,17 +88,23 @@ static const char *print_row(const cli_columns *columns, const char *const *titl
                              const char *cells, size_t room)
 {
     size_t used = 0;
+    size_t pad = 0; /* that is printed when something follows */
     for (size_t i = 0; i < columns->count; i++) {
         const char *text = titles != NULL ? titles[i] : cells;
         size_t width = width_of(text);
         bool is_last = i + 1 == columns->count;
+        if (width > 0) {
+            (void)printf("%*s", (int)pad, "");
+            pad = 0;
+        }
         if (is_last) {
             size_t left = room > used + LEAST_LAST ? room - used : LEAST_LAST;
             bool is_cut = width > left;
             (void)fwrite(text, 1, is_cut ? cut(text, left - 1) : strlen(text), stdout);
             (void)fputs(is_cut ? "…" : "", stdout);
         } else {
-            (void)printf("%s%*s", text, (int)(columns->widths[i] + GAP - width), "");
+            (void)fputs(text, stdout);
+            pad += columns->widths[i] + GAP - width;
             used += columns->widths[i] + GAP;
         }
         cells = titles != NULL ? cells : cells + strlen(cells) + 1;

@@ -5,6 +5,7 @@
  */
 #include "cli/doctor.h"
 
+#include "cli/columns.h"
 #include "cli/reach.h"
 #include "cli/waiting.h"
 
@@ -24,6 +25,8 @@ void cli_doctor_tell(cli_examination *all, cli_finding how, const char *subject,
 {
     static const char *const WORDS[] = {
         [CLI_FINE] = "ok", [CLI_DOUBTFUL] = "warning", [CLI_BAD] = "problem"};
+    static const char *const COLOURS[] = {
+        [CLI_FINE] = "\033[32m", [CLI_DOUBTFUL] = "\033[33m", [CLI_BAD] = "\033[31m"};
     all->problems += how == CLI_BAD;
     all->warnings += how == CLI_DOUBTFUL;
     if (all->options->json) {
@@ -43,7 +46,10 @@ void cli_doctor_tell(cli_examination *all, cli_finding how, const char *subject,
     }
     hub_buf line;
     hub_buf_init(&line, TEXT_BYTES);
-    hub_buf_printf(&line, "%-8s %s: %s", WORDS[how], subject, text);
+    bool is_coloured = cli_has_colours(STDOUT_FILENO);
+    (void)printf("%s%-8s%s ", is_coloured ? COLOURS[how] : "", WORDS[how],
+                 is_coloured ? "\033[0m" : "");
+    hub_buf_printf(&line, "%s: %s", subject, text);
     hub_buf_add(&line, cure != NULL ? HUB_STR("\n         ") : HUB_STR_EMPTY);
     hub_buf_add(&line, cure != NULL ? hub_str_of(cure) : HUB_STR_EMPTY);
     cli_report(hub_buf_str(&line));

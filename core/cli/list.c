@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "cli/columns.h"
 #include "cli/missing.h"
 #include "hub/report/describe.h"
 #include "wire/json.h"
@@ -21,28 +22,31 @@ static void add_first_line(hub_buf *out, hub_str raw)
     hub_buf_fini(&text);
 }
 
-/* One line: two members of an object, the first in a column. */
-static void print_row(hub_str object, const char *first, const char *second)
-{
-    hub_buf row;
-    hub_buf_init(&row, HUB_LIMIT_CATALOG_BYTES);
-    add_first_line(&row, hub_json_get(object, hub_str_of(first)));
-    do {
-        hub_buf_add_char(&row, ' ');
-    } while (hub_buf_ok(&row) && row.len < 32);
-    add_first_line(&row, hub_json_get(object, hub_str_of(second)));
-    cli_print(hub_str_trim(hub_buf_str(&row)));
-    hub_buf_fini(&row);
-}
-
-static void print_rows(hub_str array, const char *first, const char *second)
+/* Two members of each object, side by side. */
+static void print_rows(hub_str array, const char *const members[2], const char *const titles[2])
 {
     hub_json_iter it = hub_json_iterate(array);
     hub_str key;
-    hub_str row;
-    while (hub_json_next(&it, &key, &row)) {
-        print_row(row, first, second);
+    hub_str object;
+    cli_columns columns;
+    hub_buf cells[2];
+    cli_columns_init(&columns, 2, titles);
+    hub_buf_init(&cells[0], HUB_LIMIT_CATALOG_BYTES);
+    hub_buf_init(&cells[1], HUB_LIMIT_CATALOG_BYTES);
+    while (hub_json_next(&it, &key, &object)) {
+        for (size_t i = 0; i < 2; i++) {
+            hub_buf_clear(&cells[i]);
+            add_first_line(&cells[i], hub_json_get(object, hub_str_of(members[i])));
+            hub_buf_add_char(&cells[i], '\0');
+        }
+        if (hub_buf_ok(&cells[0]) && hub_buf_ok(&cells[1])) {
+            cli_columns_add(&columns, (const char *const[]){cells[0].ptr, cells[1].ptr});
+        }
     }
+    cli_columns_print(&columns);
+    cli_columns_fini(&columns);
+    hub_buf_fini(&cells[0]);
+    hub_buf_fini(&cells[1]);
 }
 
 int cli_collect_tools(cli_local *local, hub_buf *out)
@@ -193,12 +197,13 @@ static int list_modules(cli_local *local, const char *profile, hub_buf *out)
 static const struct {
     const char *word;
     const char *columns[2];
+    const char *titles[2];
     /* Append a JSON array. EXIT_OK, EXIT_UNREACHABLE (some are missing), or there is none. */
     int (*collect)(cli_local *local, const char *profile, hub_buf *out);
 } LISTS[] = {
-    {"tools", {"name", "description"}, list_tools},
-    {"toolsets", {"key", "summary"}, list_toolsets},
-    {"modules", {"name", "summary"}, list_modules},
+    {"tools", {"name", "description"}, {"TOOL", "DESCRIPTION"}, list_tools},
+    {"toolsets", {"key", "summary"}, {"TOOLSET", "STATE"}, list_toolsets},
+    {"modules", {"name", "summary"}, {"PLUGIN", "DESCRIPTION"}, list_modules},
 };
 
 int cli_list(cli_options *options)
@@ -233,7 +238,7 @@ int cli_list(cli_options *options)
     if (is_there && options->json) {
         cli_print_json(hub_buf_str(&out));
     } else if (is_there) {
-        print_rows(hub_buf_str(&out), LISTS[i].columns[0], LISTS[i].columns[1]);
+        print_rows(hub_buf_str(&out), LISTS[i].columns, LISTS[i].titles);
     }
     cli_local_close(local);
     hub_buf_fini(&out);

@@ -33,14 +33,14 @@ function entries(caches) {
     };
 }
 
-/** Run the hub's command on the five servers with empty caches: {code, out, err}. */
-async function run(name, ...command) {
+/** Run the hub's command on the five servers, the first time with empty caches: {code, out, err}. */
+async function run(name, programs, ...command) {
     const caches = join(folder, name);
-    const file = join(folder, `${name}.json`);
-    mkdirSync(caches);
+    const file = join(folder, name, '.mcp.json');
+    mkdirSync(caches, { recursive: true });
     writeFileSync(file, JSON.stringify({ mcpServers: entries(caches) }));
     const child = spawn(HUB, [...command.map((word) => (word === 'FILE' ? file : word)), '--plugins-dir', PLUGINS], {
-        env: { ...process.env, PATH: path, XDG_CACHE_HOME: join(caches, 'hub') },
+        env: { ...process.env, PATH: programs, XDG_CACHE_HOME: join(caches, 'hub') },
         stdio: ['ignore', 'pipe', 'pipe'],
     });
     const said = { out: '', err: '' };
@@ -57,17 +57,22 @@ describe('the first start of servers that must be downloaded', () => {
         execFileSync(join(folder, 'uv', 'bin', 'pip'), ['install', '-q', 'uv==0.13.9'], quiet);
     });
 
-    test('list tools shows the tools of all', async () => {
-        const { code, out, err } = await run('list', 'list', 'tools', '--config', 'FILE');
+    test('list tools shows the tools of all, and the second time starts none', async () => {
+        const command = ['list', 'tools', '--config', 'FILE'];
+        const { code, out, err } = await run('list', path, ...command);
         assert.equal(code, 0, err);
         for (const key of ['everything', 'filesystem', 'memory', 'time', 'fetch']) {
             assert.match(out, new RegExp(`^${key}__`, 'm'), err);
         }
         assert.match(err, /waiting for 5 servers to start/);
+        const again = await run('list', folder, ...command); // where no program is that could be started
+        assert.equal(again.code, 0, again.err);
+        assert.equal(again.out, out);
+        assert.doesNotMatch(again.err, /waiting/);
     });
 
     test('check --connect reaches all', async () => {
-        const { code, out, err } = await run('check', 'check', 'FILE', '--connect');
+        const { code, out, err } = await run('check', path, 'check', 'FILE', '--connect');
         assert.equal(code, 0, out + err);
         for (const key of ['everything', 'filesystem', 'memory', 'time', 'fetch']) {
             assert.match(out, new RegExp(`^${key}: \\d+ tools?\\b`, 'm'), out + err);

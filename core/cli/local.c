@@ -297,6 +297,7 @@ int cli_local_open(cli_options *options, bool start, cli_local **ret_local)
         hub_settings *settings = &local->config->settings;
         settings->limits.straggler_ms = 0; /* nobody will hear of those that come later */
         settings->limits.discover_timeout_ms = HUB_LIMIT_COMMAND_WAIT_MS;
+        settings->remember_read_ms = HUB_LIMIT_STATE_ADMIN_MS; /* what it says is to be true */
         if (options->tool == NULL) {
             settings->limits.call_ceiling_ms = HUB_LIMIT_COMMAND_WAIT_MS; /* questions are calls */
         }

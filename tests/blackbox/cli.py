@@ -468,7 +468,7 @@ class VersionAndHelp(HubTest):
             "token": (["--expires", "--tokens", "--json", "--config"], ["--connect", "--naming"]),
             "module": ([], ["--config", "--json"]),
             "module-host": (["--config-json", "--memory-limit"], ["--config", "--plugins-dir", "--json"]),
-            "version": ([], ["--config", "--json"]),
+            "version": (["--json"], ["--config"]),
         }
         overview = self.cli("help", modules=False).stdout
         for command, (own, others) in has.items():

@@ -304,6 +304,8 @@ typedef struct hub_settings {
     hub_state_settings state;
     hub_replicas_settings replicas;
     hub_remember_mode remember;
+    uint32_t
+        remember_read_ms; /* that a principal waits for its record; 0: HUB_LIMIT_REMEMBER_READ_MS */
     hub_access_settings access;
     hub_pins_settings pins;
     hub_limits limits;

@@ -234,7 +234,9 @@ static seat *begin(const hub_session *session)
     if (made == NULL) {
         return NULL;
     }
-    ev_timer_init(&made->read_timer, on_late, HUB_LIMIT_REMEMBER_READ_MS / 1000., 0.);
+    uint32_t most_ms = hub_settings_of(hub)->remember_read_ms;
+    most_ms = most_ms > 0 ? most_ms : HUB_LIMIT_REMEMBER_READ_MS;
+    ev_timer_init(&made->read_timer, on_late, most_ms / 1000., 0.);
     made->read_timer.data = made;
     made->is_first = true;
     if (hub_audience_find(hub_session_principal(session), profile) != NULL) {

@@ -345,7 +345,8 @@ hub_err hub_authority_judge(const hub_authority *authority, X509 *certificate,
 bool hub_certificate_file_end(const char *path, int64_t *ret_end)
 {
     BIO *file = BIO_new_file(path, "r");
-    X509 *first = file != NULL ? PEM_read_bio_X509(file, NULL, refuse_password, NULL) : NULL;
+    X509 *first =
+        file != NULL ? PEM_read_bio_X509(file, NULL, hub_pem_refuse_password, NULL) : NULL;
     bool is_read = first != NULL;
     *ret_end = is_read ? seconds_of(X509_get0_notAfter(first)) : 0;
     X509_free(first);

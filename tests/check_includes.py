@@ -6,6 +6,7 @@
     include/          stddef.h, stdint.h and include/; the two header-only helpers also libc
     core/<room>/      include/, its own room and the rooms below it, libc, and the libraries named below
     core/hub/kernel/  nothing else of core/hub: it knows no feature; and nobody else its objects.h
+    *_internal.h      files of its own folder
     core/hub/<feature>/   of core/hub the kernel and other features, not what is made of them (MADE_OF_FEATURES)
     transports/       include/, core's hub/kernel/transport.h, hub/kernel/settings.h, identity/{identity,credentials,certificate}.h, issuers/issuers.h, hub/replicas/*.h, web/face.h, wire/ and base/, libc, libev, libwebsockets
     engines/          files of their own folder, core's base/ and state/, libc, libev, hiredis
@@ -121,6 +122,8 @@ def room_breach(path, header):
     if folder == "include":
         return "the SDK includes with <>"
     target = header.split("/")[0]
+    if header.endswith("_internal.h") and "core/" + header.rpartition("/")[0] != path.rpartition("/")[0]:
+        return "an object is opaque outside of its folder"
     if (ROOT / "core" / header).exists():
         if folder == "transports":
             if target in ("base", "wire") or header in TRANSPORTS_MAY_INCLUDE:

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "identity/path.h"
 #include "identity/spelling.h"
-#include "tools/schema_internal.h"
+#include "tools/schema_number.h"
 #include "wire/json.h"
 
 #include <stdlib.h>

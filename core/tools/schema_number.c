@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/schema_internal.h"
+#include "tools/schema_number.h"
+
+#include "base/err.h"
+#include "wire/json.h"
 
 #include <math.h>
 

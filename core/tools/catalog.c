@@ -28,7 +28,7 @@ static bool is_name_taken(const hub_catalog *catalog, const hub_item *item)
 
 /* A name of an override that another tool has stays that tool's. What a tool gets back then another
  * may have wanted: until all is quiet, which is after as many rounds as there are names at most. */
-static void settle_names(const catalog_parser *parser)
+static void settle_names(catalog_parser *parser)
 {
     hub_catalog *catalog = parser->catalog;
     bool is_quiet = parser->overrides.count == 0;
@@ -44,6 +44,22 @@ static void settle_names(const catalog_parser *parser)
             }
         }
     }
+}
+
+/* Say how many items nothing was said of. */
+static void tell_rest(const catalog_parser *parser)
+{
+    hub_buf text;
+    if (parser->untold == 0) {
+        return;
+    }
+    hub_buf_init(&text, 1024);
+    hub_buf_printf(&text, "so it is with %zu more %s: only the first %d are named", parser->untold,
+                   hub_kind_noun(parser->catalog->kind, parser->untold), HUB_CATALOG_TOLD);
+    if (hub_buf_ok(&text)) {
+        parser->on_drop(parser->ctx, hub_buf_str(&text));
+    }
+    hub_buf_fini(&text);
 }
 
 static hub_err parse_items(catalog_parser *parser, hub_str json, hub_error *reterr)
@@ -70,6 +86,7 @@ static hub_err parse_items(catalog_parser *parser, hub_str json, hub_error *rete
         }
     }
     settle_names(parser);
+    tell_rest(parser);
     if (parser->pins != NULL) {
         hub_pins_note_missing(parser->pins, catalog->pinned);
     }

@@ -111,7 +111,12 @@ static inline bool hub_item_has_category(const hub_item *item)
 /* What so many of a kind are called, for people: "tool", "resource templates", … */
 const char *hub_kind_noun(hub_kind kind, size_t count);
 
-/* Called for each item that is left out, with a reason that names it. */
+/* Of so many items of a list it is said by name why they are left out, then only how many more there are: a
+ * server can write 10,000 items that are worth a line of the log into 40 KB. */
+#define HUB_CATALOG_TOLD 100
+
+/* Called for each item that is left out, with a reason that names it; at most HUB_CATALOG_TOLD times, and
+ * once more with a text that counts the others. */
 typedef void hub_catalog_on_drop(void *ctx, hub_str reason);
 
 /* Take apart a JSON array of MCP Tool, Resource, ResourceTemplate or Prompt objects (checked by

@@ -30,6 +30,8 @@ typedef struct catalog_parser {
     hub_pins *pins;  /* NULL: none */
     hub_buf changed; /* scratch */
     hub_catalog_on_drop *on_drop;
+    size_t told; /* of items, by name; and of those that were only counted: */
+    size_t untold;
     void *ctx;
 } catalog_parser;
 
@@ -37,7 +39,7 @@ typedef struct catalog_parser {
  * errors:  HUB_ENOMEM; an item that is left out is no error */
 HUB_MUST_CHECK hub_err catalog_add_item(catalog_parser *parser, hub_str original);
 
-/* Say of an item what becomes of it, and why. */
-void catalog_tell(const catalog_parser *parser, hub_str name, const char *what, const char *reason);
+/* Say of an item what becomes of it, and why; after HUB_CATALOG_TOLD of them, only count it. */
+void catalog_tell(catalog_parser *parser, hub_str name, const char *what, const char *reason);
 
 #endif

@@ -23,8 +23,13 @@ enum { TAGS, CATEGORY, UI, UI_URI, META_MEMBERS };
 enum { SHOWN_BYTES = HUB_LIMIT_TOOL_NAME_BYTES };
 
 /* Say of an item what becomes of it, and why. */
-void catalog_tell(const catalog_parser *parser, hub_str name, const char *what, const char *reason)
+void catalog_tell(catalog_parser *parser, hub_str name, const char *what, const char *reason)
 {
+    if (parser->told == HUB_CATALOG_TOLD) {
+        parser->untold++;
+        return;
+    }
+    parser->told++;
     hub_buf text;
     hub_buf_init(&text, 1024);
     bool cut = name.len > SHOWN_BYTES;
@@ -37,7 +42,7 @@ void catalog_tell(const catalog_parser *parser, hub_str name, const char *what, 
     hub_buf_fini(&text);
 }
 
-static void drop(const catalog_parser *parser, hub_str name, const char *reason)
+static void drop(catalog_parser *parser, hub_str name, const char *reason)
 {
     catalog_tell(parser, name, "is left out", reason);
 }
@@ -224,7 +229,7 @@ static bool validates(const catalog_parser *parser, const hub_item *tool)
 
 /* Arguments are held against the schema that the toolset gave: what reaches it are all of them, also
  * those that clients do not see. A server's schema that is not understood here is its own affair. */
-static const char *compile_schema(const catalog_parser *parser, hub_item *tool, hub_error *why)
+static const char *compile_schema(catalog_parser *parser, hub_item *tool, hub_error *why)
 {
     hub_str schema = hub_json_get(tool->original, HUB_STR("inputSchema"));
     if (!validates(parser, tool) || hub_schema_compile(schema, &tool->schema, why) == HUB_OK) {
@@ -239,7 +244,7 @@ static const char *compile_schema(const catalog_parser *parser, hub_item *tool, 
 }
 
 /* What is wrong with a tool, or NULL. */
-static const char *check_tool(const catalog_parser *parser, hub_item *tool,
+static const char *check_tool(catalog_parser *parser, hub_item *tool,
                               const wanted_member members[TOOL_MEMBERS], hub_error *why)
 {
     const char *reason = read_traits(tool, members);

@@ -381,16 +381,43 @@ static void test_uri_limit(void **state)
     free(json);
 }
 
+/* What is worth a line of the log costs a server three bytes: so many are named, and the others counted. */
+static void test_many_bad_tools(void **state)
+{
+    (void)state;
+    for (size_t extra = 0; extra <= 2; extra += 2) {
+        size_t count = HUB_CATALOG_TOLD + extra;
+        reports r = {.count = 0};
+        hub_catalog *catalog = NULL;
+        hub_buf json;
+        hub_buf_init(&json, 4096);
+        for (size_t i = 0; i < count; i++) {
+            hub_buf_add(&json, i == 0 ? HUB_STR("[{}") : HUB_STR(",{}"));
+        }
+        hub_buf_add_char(&json, ']');
+        assert_int_equal(hub_catalog_parse(HUB_KIND_TOOL, hub_buf_str(&json), false, keep_report,
+                                           &r, &catalog, NULL),
+                         HUB_OK);
+        assert_int_equal(catalog->count, 0);
+        assert_int_equal(r.count, HUB_CATALOG_TOLD + (extra > 0));
+        if (extra > 0) {
+            assert_non_null(strstr(r.last, "so it is with 2 more tools"));
+        }
+        hub_catalog_unref(catalog);
+        hub_buf_fini(&json);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes_are_kept), cmocka_unit_test(test_not_an_array),
-        cmocka_unit_test(test_bad_tools),      cmocka_unit_test(test_members_twice),
-        cmocka_unit_test(test_escaped_names),  cmocka_unit_test(test_schema_checked),
-        cmocka_unit_test(test_name_limit),     cmocka_unit_test(test_tag_limit),
-        cmocka_unit_test(test_catalog_limits), cmocka_unit_test(test_is_the_same),
-        cmocka_unit_test(test_references),     cmocka_unit_test(test_other_kinds),
-        cmocka_unit_test(test_uri_limit),
+        cmocka_unit_test(test_many_bad_tools), cmocka_unit_test(test_bytes_are_kept),
+        cmocka_unit_test(test_not_an_array),   cmocka_unit_test(test_bad_tools),
+        cmocka_unit_test(test_members_twice),  cmocka_unit_test(test_escaped_names),
+        cmocka_unit_test(test_schema_checked), cmocka_unit_test(test_name_limit),
+        cmocka_unit_test(test_tag_limit),      cmocka_unit_test(test_catalog_limits),
+        cmocka_unit_test(test_is_the_same),    cmocka_unit_test(test_references),
+        cmocka_unit_test(test_other_kinds),    cmocka_unit_test(test_uri_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
  *         id (a child process would need system calls that valgrind does not have)
  * counted the same as splice, while metrics are counted
  * list    tools/list of 1,000 tools
+ * equipped the same, where they are those of a saved toolset, of 2,000 that there are
  */
 #include "base/framing.h"
 #include "base/limits.h"
@@ -162,6 +163,7 @@ static const hub_port_ops PORT = {.send = take_answer};
 
 static const hub_listen_settings COUNTING = {.metrics = true}; /* nobody opens it */
 static bool is_counted;
+static hub_saved_settings equipped; /* no name: nothing is */
 
 static bool start_hub(const char *module, const char *config)
 {
@@ -200,6 +202,9 @@ static bool start_hub(const char *module, const char *config)
     hub_session_options session = {.transport = "stdio", .principal = "local", .port = &me.port};
     settings.listens = is_counted ? &COUNTING : NULL;
     settings.listen_count = is_counted;
+    settings.saved = &equipped;
+    settings.saved_count = equipped.name != NULL;
+    profile.equip = equipped.name;
     toolset.module = module;
     toolset.config_json = config;
     hub_log_setup(HUB_LOG_ERROR, false);
@@ -289,12 +294,31 @@ static bool prepare_counted(void)
     return prepare_splice();
 }
 
-static bool prepare_list(void)
+static bool prepare_list_of(const char *config)
 {
     static const char TEXT[] = "{\"jsonrpc\":\"2.0\",\"id\":1000000000,\"method\":\"tools/list\"}";
     memcpy(request, TEXT, sizeof TEXT);
     request_len = sizeof TEXT - 1;
-    return start_hub("noop", "{\"tools\":1000}") && open_session();
+    return start_hub("noop", config) && open_session();
+}
+
+static bool prepare_list(void)
+{
+    return prepare_list_of("{\"tools\":1000}");
+}
+
+/* The last 1,000 of 2,000 tools. */
+static bool prepare_equipped(void)
+{
+    static char document[64 * 1024];
+    size_t len = (size_t)snprintf(document, sizeof document, "{\"name\":\"half\",\"tools\":[");
+    for (int i = 1000; i < 2000; i++) {
+        len += (size_t)snprintf(document + len, sizeof document - len, "%s\"up:tool_%d\"",
+                                i > 1000 ? "," : "", i);
+    }
+    (void)snprintf(document + len, sizeof document - len, "]}");
+    equipped = (hub_saved_settings){.name = "half", .document = document, .source = "micro"};
+    return prepare_list_of("{\"tools\":2000}");
 }
 
 static void call(void)
@@ -334,6 +358,7 @@ static const micro_case CASES[] = {
     {"splice", prepare_splice, call, all_answered},
     {"counted", prepare_counted, call, all_answered},
     {"list", prepare_list, call, all_listed},
+    {"equipped", prepare_equipped, call, all_listed},
 };
 
 /* What callgrind is told to look at: by its name, so it has to be a function of its own. */
@@ -360,6 +385,6 @@ int main(int argc, char **argv)
             return 0;
         }
     }
-    (void)fputs("usage: micro scan|frame|route|splice|counted|list COUNT\n", stderr);
+    (void)fputs("usage: micro scan|frame|route|splice|counted|list|equipped COUNT\n", stderr);
     return 2;
 }

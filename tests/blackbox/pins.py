@@ -313,6 +313,26 @@ class Withhold(PinTest):
         other = self.modern(toolsets=self.toolsets, manifest=self.manifest)
         self.assertEqual(other.raw_tools()["up__s"], raw.replace("\t", " ").replace('"s"', '"up__s"'))
 
+    def test_one_that_an_override_hides(self):
+        """A pin is of what the server says; hidden it stays, approved or not."""
+        hides = {"tools": {"overrides": {"a": {"hide": True}, "b": {"name": "bee"}}}}
+        self.toolsets = {"up": self.server("up", tool("a", description="Reads."), tool("b"), **hides)}
+        self.manifest = WITHHOLD
+        self.lock(toolsets=self.toolsets, manifest=WITHHOLD)
+        client = self.legacy(toolsets=self.toolsets, manifest=WITHHOLD)
+        self.assertEqual(client.own_names(), ["up__bee"])
+        changed = (tool("a", description="Reads!"), tool("b", description="New."))
+        self.change("up", client, *changed)
+        self.assertSays(client.hub.wait_log("pins.changed"), "names=a,b", "withheld=yes")
+        self.assertEqual(client.own_names(), [])
+        self.assertUnknown(client, "up__a")
+        self.offer("up", *changed)
+        since = client.hub.mark
+        self.approve("up", toolsets=self.toolsets, manifest=WITHHOLD)
+        client.wait_list_changed(since)
+        self.assertEqual(client.own_names(), ["up__bee"])
+        self.assertUnknown(client, "up__a")
+
     def test_new_tools(self):
         client = self.start(tool("a"), manifest=NO_NEW)
         client.names()

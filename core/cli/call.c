@@ -101,16 +101,21 @@ static void complain_of(hub_str error)
     hub_buf_fini(&text);
 }
 
-/* What the hub does not tell every client. */
-static void explain_missing(const cli_options *options, cli_local *local, hub_str name)
+/* What the hub does not tell every client; `error` is what it has told this one. */
+static void explain_missing(const cli_options *options, cli_local *local, hub_str name,
+                            hub_str error)
 {
     hub_buf text;
+    hub_buf told;
     hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
+    hub_buf_init(&told, SIZE_MAX / 4);
     hub_missing_tool(cli_local_hub(local), options->profile, name, &text);
-    if (text.len > 0) {
+    (void)hub_json_decode(hub_json_get(error, HUB_STR("message")), &told);
+    if (text.len > 0 && hub_str_find(hub_buf_str(&told), hub_buf_str(&text)) == SIZE_MAX) {
         cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
     }
     hub_buf_fini(&text);
+    hub_buf_fini(&told);
 }
 
 /* The tool that is meant. */
@@ -192,7 +197,7 @@ static int run_call(const cli_options *options, cli_local *local, hub_str argume
         complain_of(json);
     }
     if (!good && !is_there) {
-        explain_missing(options, local, reference);
+        explain_missing(options, local, reference, json);
     }
     return failed ? EXIT_TOOL : EXIT_OK;
 }

@@ -14,7 +14,7 @@
 #include "hub/orchestrator/orchestrator.h"
 #include "state/sync.h"
 
-/* Exit codes; documented in README.md. */
+/* Exit codes; documented in docs/CONFIGURATION.md. */
 enum {
     EXIT_OK = 0,
     EXIT_INTERNAL = 1,    /* a bug, or no memory */

@@ -225,6 +225,7 @@ class Call(HubTest):
         done = self.cli("call", "alpha__on", toolsets=TOOLSETS)
         self.assertEqual(done.returncode, FAILED)
         self.assertSays(done.stderr, "unknown tool", "alpha__on", 'did you mean "alpha__one"')
+        self.assertEqual(done.stderr.count("did you mean"), 1, done.stderr)
 
     def test_why_a_tool_is_unknown(self):
         """Who runs the hub may know; a client is told what it can do about it, and no more."""

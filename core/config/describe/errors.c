@@ -65,7 +65,7 @@ void hub_describe_errors(hub_buf *out)
                         "what helps. What a server behind the hub answers passes\n"
                         "unchanged, and is not here. The tables are written from "
                         "`core/wire/errors.h`. Exit codes of the command line are in\n"
-                        "the [README](../README.md).\n"));
+                        "[CONFIGURATION.md](CONFIGURATION.md#command-line).\n"));
     for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++) {
         hub_buf_printf(out, "\n## %s\n\n%s\n\n%s", TABLES[i].title, TABLES[i].about,
                        TABLES[i].columns);

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/GUIDE.md, done as it says: files written, commands typed, what they print compared.
+
+A block whose first line is a comment with a name is that file. In a ``console`` block, a line after "$ " is typed into one
+shell for the whole section; what follows is what it prints, where … stands for anything within a line, and alone on a line for any
+lines. The last line may be "# exit code N"; else the code is 0. A command that ends in & goes on; the next one comes when the hub has said that it listens. Ports are others here.
+"""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from mcp import MARKER, TIMEOUT, HubTest, hub_binary, hub_environment, main, processes
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "docs" / "GUIDE.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+FILE = re.compile(r"^(?:#|//) (\S+\.\w+)\n")
+PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
+DONE = re.compile(r"-- exit (\d+) --$")
+EXIT = re.compile(r"^# exit code (\d+)\n?", re.M)
+
+# The launcher of npm's packages; here every package is the same little server.
+NPX = f"""#!/bin/sh
+exec {sys.executable} {ROOT / "tests/support/recorder_server.py"}
+"""
+
+# What Claude Code does with the line: it connects, and lists the tools.
+CLAUDE = r"""#!/bin/sh
+while [ $# -gt 0 ]; do
+    case $1 in
+    http://*) url=$1 ;;
+    --header) header=$2 && shift ;;
+    esac
+    shift
+done
+curl -sf "$url" -H "$header" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+    -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/list' -d '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{
+    "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}' | grep -o '"name"' | wc -l
+"""
+
+
+def sections():
+    """{title: its text}"""
+    parts = re.split(r"^## (.+)$", GUIDE.read_text(encoding="utf-8"), flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def steps(block):
+    """Of a console block: (command, what it prints)."""
+    for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output.rstrip("\n")
+
+
+def pattern(output):
+    lines = []
+    for line in output.split("\n"):
+        lines.append(r"(?:.*\n)*?" if line == "…" else ".*".join(re.escape(piece) for piece in line.split("…")) + r"\n")
+    return "".join(lines) if output else ""
+
+
+class Guide(HubTest):
+    def program(self, name, text):
+        path = self.home / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+
+    def environment(self):
+        self.program("patchbay", f'#!/bin/sh\nexec {hub_binary()} "$@"\n')
+        self.program("npx", NPX)
+        self.program("claude", CLAUDE)
+        config = self.home / "pkgconfig"
+        config.mkdir()
+        (config / "patchbay-plugin.pc").write_text(
+            f"Name: patchbay-plugin\nDescription: headers\nVersion: 0\nCflags: -I{ROOT / 'include'}\n", encoding="utf-8")
+        return hub_environment(self.home, {
+            MARKER: self.id(), "PATH": f"{self.home / 'bin'}:/usr/sbin:{os.environ['PATH']}", "PKG_CONFIG_PATH": str(config), "PS1": "",
+            "NO_PROXY": "127.0.0.1"})
+
+    def ports(self, text):
+        """The text with ports that are free."""
+        taken = {}
+        for port in dict.fromkeys(PORT.findall(text)):
+            with socket.create_server(("127.0.0.1", 0)) as free:
+                taken[port] = str(free.getsockname()[1])
+        return PORT.sub(lambda found: taken[found.group()], text)
+
+    def read(self, shell):
+        """What the last command printed, and its exit code."""
+        printed = ""
+        for line in shell.stdout:
+            end = DONE.search(line.rstrip("\n"))
+            if end:
+                printed += line[: end.start()]
+                return printed + "\n" * (bool(printed) and not printed.endswith("\n")), int(end[1])
+            printed += line
+        self.fail(f"the shell ended: {printed}")
+
+    def wait_listening(self, command, folder):
+        log = re.search(r"2>(\S+) *&$", command)
+        if command.startswith("patchbay") and log:
+            command = ["tail", "-q", "-n", "+1", "-F", str(folder / log[1])]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as tail:
+                self.assertTrue(any("listen.ready" in line for line in tail.stdout))
+                tail.kill()
+
+    def follow(self, title, text):
+        folder = self.home / "folder"
+        folder.mkdir()
+        shell = subprocess.Popen(["bash", "--norc"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder,
+                                 env=self.environment(), text=True)
+        try:
+            for kind, block in BLOCK.findall(self.ports(text)):
+                named = FILE.match(block)
+                if named:
+                    (folder / named[1]).write_text(block, encoding="utf-8")
+                if kind != "console":
+                    continue
+                for command, output in steps(block):
+                    shell.stdin.write(f'{command}\necho "-- exit $? --"\n')
+                    shell.stdin.flush()
+                    printed, code = self.read(shell)
+                    wanted = EXIT.search(output + "\n")
+                    self.assertEqual(code, int(wanted[1]) if wanted else 0, f"$ {command}\n{printed}")
+                    self.assertTrue(re.fullmatch(pattern(EXIT.sub("", output).rstrip("\n")), printed),
+                                    f"$ {command}\n{printed}\nwanted:\n{output}")
+                    self.wait_listening(command, folder)
+        finally:
+            shell.stdin.close()
+            for process in processes.marked(MARKER, self.id()):
+                os.kill(process, 15)
+            shell.wait()
+            shell.stdout.close()
+            processes.wait_gone(processes.marked(MARKER, self.id()), TIMEOUT)
+
+
+def add(title, text):
+    def test(self):
+        self.follow(title, text)
+
+    setattr(Guide, "test_" + re.sub(r"\W+", "_", title.lower()).strip("_"), test)
+
+
+for one in sections().items():
+    add(*one)
+
+if __name__ == "__main__":
+    main()

@@ -22,6 +22,19 @@ static bool is_access_token(hub_str type)
     return is_known;
 }
 
+static hub_err read_issuer(hub_str claims, hub_buf *ret_issuer, hub_error *reterr)
+{
+    hub_str name = HUB_STR_EMPTY;
+    hub_buf_init(ret_issuer, HUB_LIMIT_JWS_BYTES);
+    if (hub_json_type_of(claims) == HUB_JSON_OBJECT) {
+        name = hub_json_get(claims, HUB_STR("iss"));
+    }
+    if (hub_json_decode(name, ret_issuer) == HUB_EINVAL) {
+        return hub_fail(reterr, HUB_EPARSE, "the token does not say who issued it");
+    }
+    return hub_buf_ok(ret_issuer) ? HUB_OK : hub_fail(reterr, HUB_ENOMEM, "out of memory");
+}
+
 hub_err hub_jwt_read(hub_str token, hub_jwt *ret_jwt, hub_error *reterr)
 {
     *ret_jwt = (hub_jwt){.text = token};
@@ -37,18 +50,13 @@ hub_err hub_jwt_read(hub_str token, hub_jwt *ret_jwt, hub_error *reterr)
     if (hub_json_check(hub_buf_str(&ret_jwt->jws.payload), &text, NULL) != HUB_OK) {
         return hub_fail(reterr, HUB_EPARSE, "the token's claims are not JSON");
     }
-    ret_jwt->claims = json_loadb(text.ptr, text.len, JSON_REJECT_DUPLICATES, NULL);
-    ret_jwt->issuer = json_string_value(json_object_get(ret_jwt->claims, "iss"));
-    if (ret_jwt->issuer == NULL) {
-        return hub_fail(reterr, HUB_EPARSE, "the token does not say who issued it");
-    }
-    return HUB_OK;
+    return read_issuer(text, &ret_jwt->issuer, reterr);
 }
 
 void hub_jwt_fini(hub_jwt *jwt)
 {
     hub_jws_fini(&jwt->jws);
-    json_decref(jwt->claims);
+    hub_buf_fini(&jwt->issuer);
 }
 
 /* ---- claims ---------------------------------------------------------------------------------- */
@@ -203,18 +211,27 @@ static const json_t *scopes_of(const json_t *claims, const hub_jwt_issuer *issue
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
-static hub_err check_signature(const hub_jwt *jwt, const hub_jwks *keys, hub_error *reterr)
+static const hub_jwk *next_key(const hub_jws *jws, const hub_jwks *keys, const hub_jwk *after)
 {
-    const hub_jws *jws = &jwt->jws;
-    const hub_jwk *key = hub_jwks_find(keys, jws->algorithm, hub_buf_str(&jws->kid), NULL);
+    return hub_jwks_find(keys, jws->algorithm, hub_buf_str(&jws->kid), after);
+}
+
+/* By the first key that was not tried yet. */
+static hub_err check_signature(const hub_jws *jws, const hub_jwks *keys, size_t *tries,
+                               hub_error *reterr)
+{
+    const hub_jwk *key = next_key(jws, keys, NULL);
     if (key == NULL) {
         return hub_fail(reterr, HUB_ENOTFOUND, "no key of the issuer fits the token");
     }
-    for (size_t tried = 0; key != NULL && tried < HUB_LIMIT_JWS_TRIES; tried++) {
-        if (hub_jws_is_signed_by(jws, key)) {
-            return HUB_OK;
-        }
-        key = hub_jwks_find(keys, jws->algorithm, hub_buf_str(&jws->kid), key);
+    for (size_t i = 0; key != NULL && i < *tries; i++) {
+        key = next_key(jws, keys, key);
+    }
+    if (key != NULL && hub_jws_is_signed_by(jws, key)) {
+        return HUB_OK;
+    }
+    if (key != NULL && ++*tries < HUB_LIMIT_JWS_TRIES && next_key(jws, keys, key) != NULL) {
+        return HUB_EBUSY;
     }
     return hub_fail(reterr, HUB_EDENIED, "the token's signature is wrong");
 }
@@ -289,23 +306,46 @@ static hub_err check_audience(const json_t *claims, const hub_jwt_issuer *issuer
                : hub_fail(reterr, HUB_EDENIED, "the token is for another audience");
 }
 
-hub_err hub_jwt_verify(const hub_jwt *jwt, const hub_jwt_issuer *issuer, const hub_jwks *keys,
-                       int64_t now, hub_identity **ret_identity, hub_error *reterr)
+/* The claims as a tree: only once they are known to be signed.
+ * returns: NULL: *ret_err says why; else free it with json_decref */
+static json_t *parse_claims(hub_str text, hub_err *ret_err, hub_error *reterr)
 {
-    const judged_claims judged = {.claims = jwt->claims,
-                                  .text = hub_str_trim(hub_buf_str(&jwt->jws.payload)),
-                                  .token = jwt->text};
-    if (strcmp(jwt->issuer, issuer->issuer) != 0) {
+    json_error_t why;
+    json_t *claims = json_loadb(text.ptr, text.len, JSON_REJECT_DUPLICATES, &why);
+    if (claims == NULL && json_error_code(&why) == json_error_out_of_memory) {
+        *ret_err = hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    } else if (claims == NULL) {
+        *ret_err = hub_fail(reterr, HUB_EPARSE,
+                            "the token's claims have a name twice, or what cannot be read");
+    }
+    return claims;
+}
+
+hub_err hub_jwt_verify(const hub_jwt *jwt, const hub_jwt_issuer *issuer, const hub_jwks *keys,
+                       int64_t now, size_t *tries, hub_identity **ret_identity, hub_error *reterr)
+{
+    judged_claims judged = {.text = hub_str_trim(hub_buf_str(&jwt->jws.payload)),
+                            .token = jwt->text};
+    if (!hub_str_is(hub_buf_str(&jwt->issuer), issuer->issuer)) {
         return hub_fail(reterr, HUB_EDENIED, "the token is of another issuer");
     }
-    hub_err err = check_signature(jwt, keys, reterr);
+    hub_err err = check_signature(&jwt->jws, keys, tries, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    json_t *claims = parse_claims(judged.text, &err, reterr);
+    judged.claims = claims;
     if (err == HUB_OK) {
-        err = check_times(jwt->claims, now, reterr);
+        err = check_times(claims, now, reterr);
     }
     if (err == HUB_OK) {
-        err = check_audience(jwt->claims, issuer, reterr);
+        err = check_audience(claims, issuer, reterr);
     }
-    return err == HUB_OK ? identify(&judged, issuer, ret_identity, reterr) : err;
+    if (err == HUB_OK) {
+        err = identify(&judged, issuer, ret_identity, reterr);
+    }
+    json_decref(claims);
+    return err;
 }
 
 /* ---- what an issuer says of a token ---------------------------------------------------------- */

@@ -18,25 +18,28 @@
 
 typedef struct hub_jwt {
     hub_jws jws;
-    struct json_t *claims; /* an object; borrowed by nobody */
-    const char *issuer;    /* as the token says */
-    hub_str text;          /* the token, as it was given to hub_jwt_read */
+    hub_buf issuer; /* as the token says, decoded */
+    hub_str text;   /* the token, as it was given to hub_jwt_read */
 } hub_jwt;
 
-/* Read a token, which stays borrowed; nothing is verified.
+/* Read a token, which stays borrowed; nothing is verified. Claims are only scanned: what nobody has signed
+ * costs no more than its bytes.
  * owns:    *ret_jwt, free it with hub_jwt_fini whatever is returned
  * errors:  those of hub_jws_read; HUB_EPARSE (no claims, no issuer), HUB_EDENIED (typ says that it
  *          is another kind of token) */
 HUB_MUST_CHECK hub_err hub_jwt_read(hub_str token, hub_jwt *ret_jwt, hub_error *reterr);
 void hub_jwt_fini(hub_jwt *jwt);
 
-/* Verify a token that says it is of this issuer. `now`: seconds since 1970. The principal is
- * "jwt:ISSUER#SUB", and the identity expires with the token.
+/* Verify a token that says it is of this issuer, by one key: a token that does not name its key is
+ * tried with up to HUB_LIMIT_JWS_TRIES, of which each costs the loop as much as all the rest. `now`:
+ * seconds since 1970. `*tries`: how many keys of this set were tried in vain; 0 at first. The principal
+ * is "jwt:ISSUER#SUB", and the identity expires with the token.
  * owns:    *ret_identity, one reference
- * errors:  HUB_ENOTFOUND (no key fits: newer ones may), HUB_EDENIED (anything else is wrong with it;
- *          the text is fit for the error_description of a challenge), HUB_ENOMEM */
+ * errors:  HUB_EBUSY (one key more was tried in vain: call again), HUB_ENOTFOUND (no key fits: newer
+ *          ones may), HUB_EPARSE, HUB_EDENIED (anything else is wrong with it; the text is fit for the
+ *          error_description of a challenge), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_jwt_verify(const hub_jwt *jwt, const hub_jwt_issuer *issuer,
-                                      const hub_jwks *keys, int64_t now,
+                                      const hub_jwks *keys, int64_t now, size_t *tries,
                                       hub_identity **ret_identity, hub_error *reterr);
 
 /* Take what the issuer says of a token that says nothing by itself: the answer of its introspection

@@ -52,6 +52,7 @@ typedef struct hub_issuers_token {
     bool was_asked;         /* the issuer has answered: its keys have no part in that */
     bool is_told;           /* its waiters are at work: it stays */
     bool has_new_keys;      /* keys were fetched for it already */
+    size_t tries;           /* keys that it was tried with in vain */
     hub_identity *identity; /* GOOD */
     char reason[128];       /* REFUSED */
     int64_t until_s;        /* judged again from then on */

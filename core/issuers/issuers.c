@@ -115,10 +115,10 @@ void issuers_end_token(hub_issuers_token *token, token_state state, int64_t unti
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
-static issuer_state *find_issuer(const hub_issuers *issuers, const char *name)
+static issuer_state *find_issuer(const hub_issuers *issuers, hub_str name)
 {
     issuer_state *at = issuers->issuers;
-    while (at != NULL && strcmp(at->settings->jwt.issuer, name) != 0) {
+    while (at != NULL && !hub_str_is(name, at->settings->jwt.issuer)) {
         at = at->next;
     }
     return at;
@@ -147,9 +147,11 @@ static void verify(hub_issuers_token *token, const hub_jwt *jwt, int64_t now)
         await_keys(token, &why, now);
         return;
     }
-    hub_err err =
-        hub_jwt_verify(jwt, &issuer->settings->jwt, issuer->keys, now, &token->identity, &why);
-    if (err == HUB_OK) {
+    hub_err err = hub_jwt_verify(jwt, &issuer->settings->jwt, issuer->keys, now, &token->tries,
+                                 &token->identity, &why);
+    if (err == HUB_EBUSY) {
+        issuers_move(token, TOKEN_QUEUED); /* behind the others */
+    } else if (err == HUB_OK) {
         token->print = issuer->settings->print;
         token->identity->source = token->print;
         issuers_end_token(token, TOKEN_GOOD, token->identity->expires, NULL);
@@ -188,7 +190,7 @@ static void judge_one(hub_issuers_token *token, int64_t now)
     }
     hub_err err = hub_jwt_read(text, &jwt, &why);
     if (err == HUB_OK) {
-        token->issuer = find_issuer(token->owner, jwt.issuer);
+        token->issuer = find_issuer(token->owner, hub_buf_str(&jwt.issuer));
     }
     if (err == HUB_OK && token->issuer != NULL) {
         verify(token, &jwt, now);
@@ -201,7 +203,7 @@ static void judge_one(hub_issuers_token *token, int64_t now)
     hub_jwt_fini(&jwt);
 }
 
-/* One each turn: between two of them everybody else has theirs. */
+/* One key of one token each turn: between two of them everybody else has theirs. */
 static void on_turn(struct ev_loop *loop, ev_timer *timer, int events)
 {
     hub_issuers *issuers = timer->data;
@@ -234,6 +236,7 @@ void issuers_forget_of(issuer_state *issuer, bool is_all)
         if (at->issuer != issuer || (at->was_asked && !is_all)) {
             continue;
         }
+        at->tries = 0;
         if (!is_open(at->state)) {
             drop(at);
         } else if (is_all) {

@@ -61,7 +61,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE(!is_read || err == HUB_OK);
     if (is_read && keys != NULL) {
         /* No token of the corpus has an audience, and nobody can sign another one. */
-        REQUIRE(hub_jwt_verify(&jwt, &ISSUER, keys, 0, &identity, NULL) != HUB_OK);
+        size_t tries = 0;
+        hub_err judged = HUB_EBUSY;
+        while (judged == HUB_EBUSY) {
+            size_t before = tries;
+            judged = hub_jwt_verify(&jwt, &ISSUER, keys, 0, &tries, &identity, NULL);
+            REQUIRE(judged != HUB_OK && tries <= before + 1 && tries <= HUB_LIMIT_JWS_TRIES);
+        }
     }
     hub_jwt_fini(&jwt);
     hub_jwks_destroy(keys);

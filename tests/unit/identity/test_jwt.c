@@ -70,7 +70,8 @@ static hub_err judge(const char *header, const char *claims, hub_identity **ret_
     hub_jwt jwt;
     hub_err err = hub_jwt_read(hub_buf_str(&token), &jwt, why);
     if (err == HUB_OK) {
-        err = hub_jwt_verify(&jwt, &issuer, keys, NOW, ret_identity, why);
+        size_t tries = 0;
+        err = hub_jwt_verify(&jwt, &issuer, keys, NOW, &tries, ret_identity, why);
     }
     hub_jwt_fini(&jwt);
     hub_buf_fini(&token);
@@ -145,7 +146,7 @@ static void test_times(void **state)
     expect_refused(HEADER, "{" ISS AUD SUB "\"exp\":null}", HUB_EDENIED, "expires");
     expect_refused(HEADER, "{" ISS AUD SUB "\"exp\":-1}", HUB_EDENIED, "expired");
     expect_refused(HEADER, CLAIMS("\"nbf\":\"0\","), HUB_EDENIED, "not valid yet");
-    expect_refused(HEADER, "{" ISS AUD SUB "\"exp\":1,\"exp\":2000000}", HUB_EPARSE, "issued");
+    expect_refused(HEADER, "{" ISS AUD SUB "\"exp\":1,\"exp\":2000000}", HUB_EPARSE, "twice");
 }
 
 static void test_audiences(void **state)

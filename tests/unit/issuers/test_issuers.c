@@ -14,6 +14,7 @@
 #include "issuers/fetch.h"
 #include "issuers/issuers.h"
 
+#include <dlfcn.h>
 #include <ev.h>
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
@@ -36,6 +37,23 @@ time_t time(time_t *ret_time)
         *ret_time = (time_t)now_s;
     }
     return (time_t)now_s;
+}
+
+/* ---- libcrypto, whose verifications are counted ---- */
+
+static unsigned verifications;
+
+int EVP_DigestVerify(EVP_MD_CTX *context, const unsigned char *signature, size_t signature_len,
+                     const unsigned char *text, size_t len)
+{
+    static int (*verify)(EVP_MD_CTX *, const unsigned char *, size_t, const unsigned char *,
+                         size_t);
+    if (verify == NULL) {
+        *(void **)&verify = dlsym(RTLD_NEXT, "EVP_DigestVerify");
+        assert_non_null(verify);
+    }
+    verifications++;
+    return verify(context, signature, signature_len, text, len);
 }
 
 /* ---- the issuer, in the place of issuers/fetch.c ---- */
@@ -112,6 +130,7 @@ static void answer(const char *body, uint32_t max_age_s)
 enum { KEYS = 3 };
 
 static EVP_PKEY *own[KEYS];
+static EVP_PKEY *other; /* that the issuer does not publish */
 static struct ev_loop *loop;
 static hub_issuers *issuers;
 static const char *const AUDIENCES[] = {"hub"};
@@ -223,6 +242,8 @@ static int set_up(void **state)
         own[i] = EVP_EC_gen("P-256");
         assert_non_null(own[i]);
     }
+    other = EVP_EC_gen("P-256");
+    assert_non_null(other);
     return 0;
 }
 
@@ -232,6 +253,7 @@ static int tear_down(void **state)
     for (size_t i = 0; i < KEYS; i++) {
         EVP_PKEY_free(own[i]);
     }
+    EVP_PKEY_free(other);
     return 0;
 }
 
@@ -471,6 +493,120 @@ static void test_many_new(void **state)
     free(known);
 }
 
+/* So many may wait to be judged, and one more has to come again. */
+static void test_open(void **state)
+{
+    (void)state;
+    static char *all[HUB_LIMIT_TOKENS_OPEN + 1];
+    for (size_t i = 0; i <= HUB_LIMIT_TOKENS_OPEN; i++) {
+        char subject[20];
+        (void)snprintf(subject, sizeof subject, "o%zu", i);
+        all[i] = token(0, "0", subject, now_s + 1000);
+        assert_int_equal(look(all[i]),
+                         i < HUB_LIMIT_TOKENS_OPEN ? HUB_ISSUERS_LATER : HUB_ISSUERS_UNAVAILABLE);
+    }
+    while (open_fetch == NULL) {
+        (void)ev_run(loop, EVRUN_NOWAIT);
+    }
+    answer_keys(0, 1, 0);
+    while (look(all[HUB_LIMIT_TOKENS_OPEN - 1]) == HUB_ISSUERS_LATER) {
+        (void)ev_run(loop, EVRUN_NOWAIT);
+    }
+    assert_int_equal(look(all[HUB_LIMIT_TOKENS_OPEN]), HUB_ISSUERS_LATER);
+    run();
+    assert_int_equal(look(all[HUB_LIMIT_TOKENS_OPEN]), HUB_ISSUERS_GOOD);
+    for (size_t i = 0; i <= HUB_LIMIT_TOKENS_OPEN; i++) {
+        free(all[i]);
+    }
+}
+
+/* So many judgements are remembered: the next one takes the place of a refusal, or else of the oldest. */
+static void test_judged(void **state)
+{
+    (void)state;
+    begin_with(1, 0);
+    char *refused = token(1, "0", "refused", now_s + 1000);
+    char *first = token(0, "0", "first", now_s + 1000);
+    char *second = token(0, "0", "second", now_s + 1000);
+    char *const early[] = {refused, first, second};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(look(early[i]), HUB_ISSUERS_LATER);
+        run();
+    }
+    for (size_t i = 1 + 3; i < HUB_LIMIT_TOKENS_JUDGED; i++) { /* and the one of begin_with */
+        assert_int_equal(judge_new(0, "0"), HUB_ISSUERS_GOOD);
+    }
+    verifications = 0;
+    assert_int_equal(look(refused), HUB_ISSUERS_REFUSED);
+    assert_int_equal(judge_new(0, "0"), HUB_ISSUERS_GOOD);
+    assert_int_equal(look(first), HUB_ISSUERS_GOOD);
+    assert_int_equal(verifications, 1);
+    assert_int_equal(look(refused), HUB_ISSUERS_LATER); /* it was forgotten; the oldest makes way */
+    run();
+    assert_int_equal(look(first), HUB_ISSUERS_GOOD);
+    free(refused);
+    free(first);
+    free(second);
+}
+
+/* Tokens that name no key, and are signed by the last of those that are tried, or by none: still one verification in each turn,
+ * and a token that names its key does not wait for all tries of theirs. */
+static void test_nameless(void **state)
+{
+    (void)state;
+    enum { NAMELESS = 50 };
+    char *all[NAMELESS];
+    begin_with(KEYS, 0);
+    EVP_PKEY *kept = own[0];
+    for (size_t i = 0; i < NAMELESS; i++) {
+        char subject[20];
+        (void)snprintf(subject, sizeof subject, "l%zu", i);
+        own[0] = i % 2 == 0 ? own[KEYS - 1] : other;
+        all[i] = token(0, NULL, subject, now_s + 1000);
+        assert_int_equal(look(all[i]), HUB_ISSUERS_LATER);
+    }
+    own[0] = kept;
+    char *named = token(0, "0", "named", now_s + 1000);
+    assert_int_equal(look(named), HUB_ISSUERS_LATER);
+    unsigned total = 0;
+    for (size_t turns = 0; turns < 4 * NAMELESS * KEYS; turns++) {
+        verifications = 0;
+        (void)ev_run(loop, EVRUN_NOWAIT);
+        assert_true(verifications <= 1);
+        total += verifications;
+        assert_int_equal(look(named), total > NAMELESS ? HUB_ISSUERS_GOOD : HUB_ISSUERS_LATER);
+    }
+    assert_int_equal(total, NAMELESS * KEYS + 1);
+    for (size_t i = 0; i < NAMELESS; i++) {
+        assert_int_equal(look(all[i]), i % 2 == 0 ? HUB_ISSUERS_GOOD : HUB_ISSUERS_REFUSED);
+        free(all[i]);
+    }
+    free(named);
+}
+
+/* Other keys come while a token is half tried: it is tried with all of these. */
+static void test_nameless_and_other_keys(void **state)
+{
+    (void)state;
+    begin_with(2, 0);
+    now_s += HUB_LIMIT_KEYS_PAUSE_S;
+    char *nameless = token(2, NULL, "nameless", now_s + 1000);
+    char *newer = token(2, "2", "newer", now_s + 1000);
+    assert_int_equal(look(newer), HUB_ISSUERS_LATER);
+    assert_int_equal(look(nameless), HUB_ISSUERS_LATER);
+    verifications = 0;
+    while (verifications == 0) { /* the one asks for keys, the other is tried with the first */
+        (void)ev_run(loop, EVRUN_NOWAIT);
+    }
+    assert_int_equal(look(nameless), HUB_ISSUERS_LATER);
+    answer_keys(0, 3, 0);
+    run();
+    assert_int_equal(look(newer), HUB_ISSUERS_GOOD);
+    assert_int_equal(look(nameless), HUB_ISSUERS_GOOD);
+    free(nameless);
+    free(newer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +619,10 @@ int main(void)
         cmocka_unit_test(test_age),
         cmocka_unit_test_setup_teardown(test_remembered, begin, end),
         cmocka_unit_test_setup_teardown(test_many_new, begin, end),
+        cmocka_unit_test_setup_teardown(test_open, begin, end),
+        cmocka_unit_test_setup_teardown(test_judged, begin, end),
+        cmocka_unit_test_setup_teardown(test_nameless, begin, end),
+        cmocka_unit_test_setup_teardown(test_nameless_and_other_keys, begin, end),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

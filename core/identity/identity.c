@@ -141,6 +141,12 @@ bool hub_identity_is_of_certificate(const hub_identity *identity)
     return is_there(identity->certificate);
 }
 
+bool hub_identity_may_read_all(const hub_identity *identity)
+{
+    return identity != NULL && (hub_names_have(&identity->scopes, HUB_STR(HUB_SCOPE_ADMIN)) ||
+                                hub_names_have(&identity->scopes, HUB_STR(HUB_SCOPE_ADMIN_READ)));
+}
+
 static bool are_same_names(const hub_names *a, const hub_names *b)
 {
     bool are_same = a->count == b->count;

@@ -67,6 +67,9 @@ const char *hub_principal_of_credential(const char *principal);
 bool hub_identity_is_of_token(const hub_identity *identity);
 bool hub_identity_is_of_certificate(const hub_identity *identity);
 
+/* Whether its scopes let it read what belongs to others. NULL: no. */
+bool hub_identity_may_read_all(const hub_identity *identity);
+
 /* Whether it says the same in everything but the time when it ends. */
 bool hub_identity_has_same_rights(const hub_identity *a, const hub_identity *b);
 

@@ -331,19 +331,29 @@ static bool may_tell_of_all(const viewer *who)
     return may;
 }
 
-/* Only if there is one. */
-static void add_audit(const hub_orchestrator *hub, hub_buf *out)
+/* Whether there are rules for who is asking: then others' doings are not told, not even in sums. */
+static bool is_narrowed(const viewer *who)
 {
-    hub_audit_numbers numbers = hub_audit_count(hub_audit_of(hub));
-    if (hub_settings_of(hub)->audit.is_on) {
-        hub_json_add_key(out, HUB_STR("audit"));
-        hub_buf_add_char(out, '{');
+    return who->seen != NULL && hub_is_gated(who->hub);
+}
+
+/* Only if there is one. */
+static void add_audit(const viewer *who, hub_buf *out)
+{
+    hub_audit_numbers numbers = hub_audit_count(hub_audit_of(who->hub));
+    if (!hub_settings_of(who->hub)->audit.is_on) {
+        return;
+    }
+    hub_json_add_key(out, HUB_STR("audit"));
+    hub_buf_add_char(out, '{');
+    if (!is_narrowed(who)) {
         add_count(out, "written", numbers.written);
         add_count(out, "waiting", numbers.waiting);
         add_count(out, "dropped", numbers.dropped);
         add_count(out, "refused", numbers.refused);
-        hub_buf_printf(out, ",\"failing\":%s}", numbers.is_failing ? "true" : "false");
     }
+    hub_json_add_key(out, HUB_STR("failing"));
+    hub_buf_printf(out, "%s}", numbers.is_failing ? "true" : "false");
 }
 
 /* Where it is, and why not, only for those who may know of all toolsets. */
@@ -383,24 +393,47 @@ static void add_refused_reload(const viewer *who, hub_buf *out)
     }
 }
 
-/* Servers that run, of toolsets that are active for whoever asks: those of others are not told of. */
-static size_t count_servers(const hub_orchestrator *hub, const hub_exposure *seen)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        const hub_toolset *toolset = hub_toolset_at(hub, i);
-        count += hub_toolset_health_of(toolset)->pid != 0 &&
-                 hub_exposure_source(seen, hub_str_of(hub_toolset_key(toolset))) != NULL;
-    }
-    return count;
-}
+/* What the hub does in all. */
+typedef struct totals {
+    size_t in_flight;
+    uint64_t refused;
+    size_t servers; /* that run */
+} totals;
 
-static void add_servers(const viewer *who, hub_buf *out)
+/* Of the toolsets that are active for who is asking, where there are rules: what others do with others,
+ * and that they do, is not told. */
+static totals totals_for(const viewer *who)
 {
     const hub_orchestrator *hub = who->hub;
-    size_t most = hub_settings_of(hub)->limits.running_servers;
-    add_count(out, "servers",
-              may_tell_of_all(who) ? hub_servers_running(hub) : count_servers(hub, who->seen));
+    totals of = {.in_flight = hub_call_count(hub_calls_of(hub)),
+                 .refused = hub_refused(hub),
+                 .servers = hub_servers_running(hub)};
+    if (!is_narrowed(who)) {
+        return of;
+    }
+    of = (totals){.in_flight = 0};
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        const hub_toolset *toolset = hub_toolset_at(hub, i);
+        size_t in_flight;
+        size_t queued;
+        if (is_active_for(who->seen, toolset)) {
+            hub_status_load(toolset, &in_flight, &queued);
+            of.in_flight += in_flight + queued;
+            of.refused += counts_of(toolset)->refused;
+            of.servers += hub_toolset_health_of(toolset)->pid != 0;
+            of.servers += hub_session_instance_count(toolset);
+        }
+    }
+    return of;
+}
+
+static void add_totals(const viewer *who, hub_buf *out)
+{
+    totals of = totals_for(who);
+    size_t most = hub_settings_of(who->hub)->limits.running_servers;
+    add_count(out, "inFlight", of.in_flight);
+    add_count(out, "refused", of.refused);
+    add_count(out, "servers", of.servers);
     if (most > 0) {
         add_count(out, "serversLimit", most);
     }
@@ -416,11 +449,9 @@ static void add_hub(const viewer *who, hub_buf *out)
     add_count(out, "pid", (uint64_t)getpid());
     add_count(out, "upMs", hub_clock_now_ms() - hub_begun_ms(hub));
     add_count(out, "generation", generation != NULL ? generation->number : 1);
-    add_count(out, "inFlight", hub_call_count(hub_calls_of(hub)));
-    add_count(out, "refused", hub_refused(hub));
-    add_servers(who, out);
+    add_totals(who, out);
     add_refused_reload(who, out);
-    add_audit(hub, out);
+    add_audit(who, out);
     add_state(who, out);
     hub_buf_add_char(out, '}');
 }

@@ -95,8 +95,7 @@ static hub_api_scope right_of(const hub_identity *identity, bool is_operator)
     if (is_operator || hub_names_have(&identity->scopes, HUB_STR(HUB_SCOPE_ADMIN))) {
         return HUB_API_ADMIN;
     }
-    return hub_names_have(&identity->scopes, HUB_STR(HUB_SCOPE_ADMIN_READ)) ? HUB_API_READ
-                                                                            : HUB_API_CALLER;
+    return hub_identity_may_read_all(identity) ? HUB_API_READ : HUB_API_CALLER;
 }
 
 /* What a page may send without asking first is no JSON. */

@@ -2,6 +2,7 @@
 #include "web/metrics/metrics.h"
 
 #include "base/limits.h"
+#include "hub/kernel/hub.h"
 #include "hub/kernel/settings.h"
 #include "hub/metrics/metrics.h"
 
@@ -18,9 +19,26 @@ static bool wants_openmetrics(const hub_web_request *request)
            hub_str_find(accept, HUB_STR("application/openmetrics-text")) != SIZE_MAX;
 }
 
+/* Names of toolsets and tools are labels: where there are rules, not everybody may know them. */
+static void refuse(hub_web_exchange *exchange)
+{
+    const hub_str text =
+        HUB_STR("with access rules, metrics are for tokens with the scope " HUB_SCOPE_ADMIN_READ
+                ": `patchbay token new NAME --scopes " HUB_SCOPE_ADMIN_READ "` makes one\n");
+    (void)hub_web_answer_with(/* whoever asks will ask again */
+                              exchange, &(hub_web_answer){.status = 403,
+                                                          .type = "text/plain; charset=utf-8",
+                                                          .parts = &text,
+                                                          .count = 1});
+}
+
 static void serve_metrics(void *instance, const hub_web_request *request,
                           hub_web_exchange *exchange)
 {
+    if (hub_is_gated(instance) && !hub_identity_may_read_all(hub_web_find_identity(request))) {
+        refuse(exchange);
+        return;
+    }
     bool is_openmetrics = wants_openmetrics(request);
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_METRICS_BYTES);

@@ -2,6 +2,7 @@
 #include "web/status/status.h"
 
 #include "base/buf.h"
+#include "hub/kernel/hub.h"
 #include "hub/kernel/transport.h"
 #include "hub/report/status.h"
 
@@ -21,6 +22,14 @@ static void serve_health(void *instance, const hub_web_request *request, hub_web
     answer_json(exchange, 200, HUB_STR("{\"status\":\"ok\"}"));
 }
 
+/* Whether who asks may know names of toolsets: anybody who could use MCP, or where there are rules, who
+ * may read all. */
+static bool may_know(const hub_orchestrator *hub, const hub_web_request *request)
+{
+    return hub_is_gated(hub) ? hub_identity_may_read_all(hub_web_find_identity(request))
+                             : hub_web_find_principal(request) != NULL;
+}
+
 /* The hub is ready although a toolset is not: to take it out of service would not mend that. */
 static void serve_ready(void *instance, const hub_web_request *request, hub_web_exchange *exchange)
 {
@@ -32,7 +41,7 @@ static void serve_ready(void *instance, const hub_web_request *request, hub_web_
     hub_buf_init(&body, SIZE_MAX / 4);
     hub_buf_add(&body,
                 is_ready ? HUB_STR("{\"status\":\"ready\"") : HUB_STR("{\"status\":\"not ready\""));
-    if (hub_status_add_not_ready(hub, &names) && hub_web_find_principal(request) != NULL) {
+    if (hub_status_add_not_ready(hub, &names) && may_know(hub, request)) {
         hub_buf_add(&body, HUB_STR(",\"notReady\":"));
         hub_buf_add(&body, hub_buf_str(&names));
     }

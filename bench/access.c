@@ -3,12 +3,15 @@
  * What access rules and the choices of many principals cost in a hub, with 100 toolsets of 100 tools
  * of 1 KB:
  *
- *   build/release/bench/access one|ruled|many|idle|hidden|unknown [COUNT [PRINCIPALS]]
+ *   build/release/bench/access [able-|asked-]one|ruled|many|idle|hidden|unknown [COUNT [PRINCIPALS]]
  *
  * one     one principal, and no rules
  * ruled   one principal, and 20 rules, of which one is about it
  * many    10,000 principals in 20 classes, each with other toolsets active, and connected
  * idle    the same, and all but one have gone again: each request over HTTP may be a session of its own
+ *
+ * able-…  of the first three: clients can be asked something
+ * asked-… the same, and toolsets know how to ask
  *
  * hidden  one principal calls a tool that a rule hides from it
  * unknown the same call, where there is no such tool
@@ -25,6 +28,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { TOOLSETS = 100, PRINCIPALS = 10000, CLASSES = 20, TEXT_BYTES = 4096, GUARD_MS = 5000 };
 
@@ -39,6 +43,7 @@ static person people[PRINCIPALS];
 static unsigned long answers;
 static unsigned long failures;
 static const char *config = "{\"tools\":100,\"wide\":true}";
+static const char *capabilities = "{}";
 static bool misses; /* what is called is tool_100, which nobody has or a rule hides */
 static uint64_t seed = 20260728;
 
@@ -173,9 +178,13 @@ static void connect(person *who, int number)
         fail(why.text);
     }
     hub_identity_unref(identity);
-    ask(who, HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
-                     "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
-                     "\"clientInfo\":{\"name\":\"access\",\"version\":\"1\"}}}"));
+    char initialize[300];
+    (void)snprintf(initialize, sizeof initialize,
+                   "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+                   "\"protocolVersion\":\"2025-11-25\",\"capabilities\":%s,"
+                   "\"clientInfo\":{\"name\":\"access\",\"version\":\"1\"}}}",
+                   capabilities);
+    ask(who, hub_str_of(initialize));
     hub_session_receive(who->session, &who->port,
                         HUB_STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
 }
@@ -219,6 +228,15 @@ __attribute__((noinline)) static void measured(unsigned long count, int of)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
+    bool is_able = strncmp(what, "able-", 5) == 0;
+    bool is_asked = strncmp(what, "asked-", 6) == 0;
+    if (is_able || is_asked) {
+        what = strchr(what, '-') + 1;
+        capabilities = "{\"elicitation\":{},\"sampling\":{}}";
+    }
+    if (is_asked) {
+        config = "{\"tools\":100,\"wide\":true,\"asks\":true}";
+    }
     unsigned long count = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     bool is_idle = strcmp(what, "idle") == 0;
     bool is_many = is_idle || strcmp(what, "many") == 0;
@@ -228,8 +246,9 @@ int main(int argc, char **argv)
     misses = is_hidden || strcmp(what, "unknown") == 0;
     config = is_hidden ? "{\"tools\":101,\"wide\":true}" : config;
     if (!is_many && !misses && strcmp(what, "one") != 0 && strcmp(what, "ruled") != 0) {
-        (void)fputs("usage: access one|ruled|many|idle|hidden|unknown [COUNT [PRINCIPALS]]\n",
-                    stderr);
+        (void)fputs(
+            "usage: access [able-|asked-]one|ruled|many|idle|hidden|unknown [COUNT [PRINCIPALS]]\n",
+            stderr);
         return 2;
     }
     start_hub(strcmp(what, "one") != 0);

@@ -2,8 +2,10 @@
 /*
  * A native toolset that costs nothing: every call of every tool is answered at once, on the loop,
  * with a text that was made beforehand. Configuration: {"tools": N}, "tool_0" and on; with
- * "wide": true each definition has 1 KB.
+ * "wide": true each definition has 1 KB; with "asks": true it looks up how clients are asked something,
+ * as proxies do, and asks nothing.
  */
+#include <patchbay/client.h>
 #include <patchbay/plugin.h>
 
 #include <stdbool.h>
@@ -21,7 +23,8 @@ typedef struct noop {
 static const char RESULT[] = "{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}";
 static const char CONFIG_SCHEMA[] =
     "{\"type\":\"object\",\"properties\":{\"tools\":{\"type\":"
-    "\"integer\",\"minimum\":1,\"maximum\":100000},\"wide\":{\"type\":\"boolean\"}}}";
+    "\"integer\",\"minimum\":1,\"maximum\":100000},\"wide\":{\"type\":\"boolean\"},"
+    "\"asks\":{\"type\":\"boolean\"}}}";
 
 /* The number in a configuration that has satisfied the schema: no other member is looked for. */
 static long count_of(patchbay_str config)
@@ -66,6 +69,9 @@ static int32_t create(const patchbay_host_api *api, patchbay_host *host, patchba
     if (self != NULL) {
         *self = (noop){.api = api, .host = host};
         bool is_wide = memchr(config_json.ptr, 'w', config_json.len) != NULL; /* as above */
+        if (memmem(config_json.ptr, config_json.len, "asks", 4) != NULL) {
+            (void)api->get_interface(host, PATCHBAY_CLIENT_V1);
+        }
         status = offer(self, count_of(config_json), is_wide ? WIDE_BYTES : 0);
     }
     if (status != PATCHBAY_OK) {

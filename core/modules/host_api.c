@@ -168,7 +168,7 @@ static const void *host_get_interface(patchbay_host *host, const char *id)
         {PATCHBAY_WIRE_V1, &HUB_HOST_WIRE},     {PATCHBAY_CATALOG_V1, &HUB_HOST_CATALOG},
         {PATCHBAY_CLIENT_V1, &HUB_HOST_CLIENT}, {PATCHBAY_LOGIN_V1, &HUB_HOST_LOGIN},
     };
-    (void)host;
+    host->may_ask = host->may_ask || strcmp(id, PATCHBAY_CLIENT_V1) == 0;
     for (size_t i = 0; i < sizeof INTERFACES / sizeof INTERFACES[0]; i++) {
         if (strcmp(INTERFACES[i].id, id) == 0) {
             return INTERFACES[i].table;

@@ -267,3 +267,8 @@ unsigned hub_instance_faults(const hub_instance *instance)
 {
     return instance->faults;
 }
+
+bool hub_instance_may_ask(const hub_instance *instance)
+{
+    return instance->may_ask;
+}

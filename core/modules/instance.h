@@ -167,4 +167,7 @@ const hub_module *hub_instance_module(const hub_instance *instance);
 /* How often the plugin broke a rule. */
 unsigned hub_instance_faults(const hub_instance *instance);
 
+/* Whether it may ask the client of a call something: it has looked up how (patchbay/client.h). */
+bool hub_instance_may_ask(const hub_instance *instance);
+
 #endif

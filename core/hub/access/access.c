@@ -121,7 +121,7 @@ static void drop(hub_call *call)
     call_access *own = hub_call_find_part(call, &HUB_ACCESS_STATION);
     if (own != NULL) {
         hub_identity_unref(own->identity);
-        free(own->kept);
+        free(own->kept.longer);
     }
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/access/classes.h"
 
+#include "base/clock.h"
+
 #include "hub/instances/session_instance.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/profile.h"
@@ -92,6 +94,7 @@ void hub_access_drop_classes(hub_orchestrator *hub)
     }
     access->count = 0;
     access->generation++;
+    access->since_us = hub_clock_now_us();
 }
 
 static access_class *intern(hub_orchestrator *hub, const hub_access_class *who,

@@ -22,6 +22,7 @@ typedef struct hub_access {
     access_class *classes;
     size_t count;
     uint64_t generation; /* of classes; from 1 */
+    uint64_t since_us;   /* when that began; monotonic */
     hub_base *no_base;   /* what somebody sees for whom there is no memory … */
     hub_exposure *nothing;
     bool is_on;

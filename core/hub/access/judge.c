@@ -13,15 +13,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What of a call outlives the loop's turn, for when its client has answered a question. */
-typedef struct kept_call {
-    hub_str toolset; /* its key */
-    hub_str name;
-    hub_str name_json;
-    hub_str arguments; /* empty: no rule looked at them then */
-    char text[];
-} kept_call;
-
 /* What is judged. */
 typedef struct matter {
     hub_toolset *toolset;
@@ -308,10 +299,13 @@ static bool is_decided_by_sight(const hub_access *access, const hub_way *way)
     return access->is_plain && way->item != NULL;
 }
 
-/* Whether the client of a call can be asked something before it has its answer. */
-static bool can_be_asked(const hub_call *call)
+/* Whether the client of a call can be asked something before it has its answer: it must know how to
+ * be, and the toolset how to ask. */
+static bool can_be_asked(const hub_call *call, const hub_way *way)
 {
-    return hub_call_context(call)->capabilities.len > 2;
+    const hub_binding *binding = hub_toolset_binding(way->toolset);
+    return hub_call_context(call)->capabilities.len > 2 &&
+           (binding == NULL || hub_binding_may_ask(binding));
 }
 
 /* What is kept for later is for clients that can be asked. */
@@ -320,7 +314,7 @@ bool access_is_open(const hub_call *call, const hub_way *way)
     const hub_session *session = hub_call_session(call);
     const hub_identity *identity = hub_session_identity(session);
     return is_decided_by_sight(hub_access_in(hub_session_hub(session)), way) &&
-           !can_be_asked(call) &&
+           !can_be_asked(call, way) &&
            (identity->expires == 0 || !hub_identity_is_over(identity, time(NULL)));
 }
 
@@ -373,19 +367,21 @@ hub_verdict access_begin(hub_call *call, hub_way *way)
 static void keep(hub_call *call, const hub_way *way, call_access *own)
 {
     const hub_access *access = hub_access_in(hub_session_hub(hub_call_session(call)));
-    if (own->kept != NULL || !can_be_asked(call)) {
+    kept_call *kept = &own->kept;
+    if (kept->is_there || !can_be_asked(call, way)) {
         return;
     }
     hub_str key = hub_str_of(hub_toolset_key(way->toolset));
     hub_str arguments = access->looks_at_arguments ? way->arguments : HUB_STR_EMPTY;
     hub_str name = own->kind == HUB_KINDS ? way->of_tool : way->name;
-    own->kept = malloc(sizeof *own->kept + key.len + name.len + way->name_json.len + arguments.len);
-    if (own->kept != NULL) {
-        char *at = own->kept->text;
-        own->kept->toolset = hub_str_put(&at, key);
-        own->kept->name = hub_str_put(&at, name);
-        own->kept->name_json = hub_str_put(&at, way->name_json);
-        own->kept->arguments = hub_str_put(&at, arguments);
+    size_t len = key.len + name.len + way->name_json.len + arguments.len;
+    char *at = len <= sizeof kept->text ? kept->text : (kept->longer = malloc(len));
+    if (at != NULL) {
+        kept->toolset = hub_str_put(&at, key);
+        kept->name = hub_str_put(&at, name);
+        kept->name_json = hub_str_put(&at, way->name_json);
+        kept->arguments = hub_str_put(&at, arguments);
+        kept->is_there = true;
     }
 }
 
@@ -439,6 +435,28 @@ hub_verdict hub_access_take_yes(hub_call *call, const hub_way *way)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
+/* Whether a call of a toolset that was not known to ask has its rules and its credential still: nothing
+ * is to be decided again. A modern client comes back with another credential. */
+static bool is_as_it_came(const hub_call *call)
+{
+    const hub_access *access = hub_access_in(hub_session_hub(hub_call_session(call)));
+    return hub_call_find_part(call, &HUB_ACCESS_STATION) == NULL &&
+           hub_call_context(call)->era == HUB_ERA_LEGACY &&
+           hub_call_begin_us(call) > access->since_us;
+}
+
+/* Whose call it is; NULL: nothing was kept of it, or there is no such toolset any more. */
+static hub_toolset *find_kept_toolset(const hub_call *call, const kept_call *kept)
+{
+    hub_toolset *toolset = hub_call_toolset(call);
+    if (!kept->is_there) {
+        return NULL;
+    }
+    return toolset != NULL /* else its outcome waits for the client */
+               ? toolset
+               : hub_find_toolset(hub_session_hub(hub_call_session(call)), kept->toolset);
+}
+
 /* Its client has answered what its server asked: what was let through once is decided again. A modern
  * client comes back with another request, whose credential counts from now on. */
 hub_verdict access_client_returns(hub_call *call)
@@ -446,6 +464,9 @@ hub_verdict access_client_returns(hub_call *call)
     hub_session *session = hub_call_session(call);
     bool is_held = hub_call_binding(call) == NULL && !hub_call_is_ending(call);
     if (session == NULL || !hub_access_is_on(hub_session_hub(session))) {
+        return HUB_GO_ON;
+    }
+    if (!is_held && is_as_it_came(call)) {
         return HUB_GO_ON;
     }
     call_access *own = hub_call_part_of(call, &HUB_ACCESS_STATION);
@@ -456,13 +477,9 @@ hub_verdict access_client_returns(hub_call *call)
     if (is_held || hub_call_is_unasked(call)) { /* decided when it goes on; of nobody */
         return HUB_GO_ON;
     }
-    const kept_call *kept = own->kept;
-    matter what = {.toolset = hub_call_toolset(call), .is_running = true};
-    if (kept != NULL && what.toolset == NULL) { /* its outcome waits for the client */
-        what.toolset = hub_find_toolset(hub_session_hub(session), kept->toolset);
-    }
-    if (kept == NULL || what.toolset == NULL ||
-        !renew(own, hub_settings_of(hub_session_hub(session)))) {
+    const kept_call *kept = &own->kept;
+    matter what = {.toolset = find_kept_toolset(call, kept), .is_running = true};
+    if (what.toolset == NULL || !renew(own, hub_settings_of(hub_session_hub(session)))) {
         refuse(call, &what, HUB_RPC_INVALID_PARAMS,
                HUB_STR("what may be called has changed since this call was made: make it again"),
                HUB_STR_EMPTY);

@@ -9,7 +9,18 @@
 #include "hub/kernel/way.h"
 #include "identity/identity.h"
 
-struct kept_call;
+/* What of a call outlives the loop's turn, for when its client has answered a question. */
+enum { ACCESS_KEPT_BYTES = 160 }; /* of names, without another allocation: nearly all have room */
+
+typedef struct kept_call {
+    bool is_there;
+    hub_str toolset; /* its key */
+    hub_str name;
+    hub_str name_json;
+    hub_str arguments; /* empty: no rule looked at them then */
+    char *longer;      /* on the heap, what `text` has no room for; NULL: nothing */
+    char text[ACCESS_KEPT_BYTES];
+} kept_call;
 
 /* With a call. */
 typedef struct call_access {
@@ -21,7 +32,7 @@ typedef struct call_access {
     bool has_yes;       /* … who has */
     const char *reason; /* of that rule; good while the generation is the same */
     unsigned char definition[HUB_DIGEST_BYTES]; /* of what its user was asked about */
-    struct kept_call *kept; /* what it is about, where its client can be asked something */
+    kept_call kept; /* what it is about, where its client can be asked something */
 } call_access;
 
 /* Whether a call may pass by, and what is noted of it if it is held: see hub_gate. */

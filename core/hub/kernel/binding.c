@@ -61,6 +61,12 @@ bool hub_binding_is_native(const hub_binding *binding)
     return binding->native;
 }
 
+bool hub_binding_may_ask(const hub_binding *binding)
+{
+    return binding->expects_input || binding->instance == NULL ||
+           hub_instance_may_ask(binding->instance);
+}
+
 bool hub_binding_expects_input(const hub_binding *binding)
 {
     return binding->expects_input;

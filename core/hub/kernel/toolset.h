@@ -175,8 +175,9 @@ size_t hub_binding_places(const hub_binding *binding);   /* that calls of client
 bool hub_binding_is_retired(const hub_binding *binding); /* it takes no new calls */
 bool hub_binding_is_native(const hub_binding *binding);
 bool hub_binding_expects_input(const hub_binding *binding); /* its results may ask for input */
-bool hub_binding_is_current(const hub_binding *binding);    /* it is its toolset's */
-bool hub_binding_is_deferred(const hub_binding *binding);   /* its catalog has to be asked for */
+bool hub_binding_may_ask(const hub_binding *binding); /* they may, or its module asks by itself */
+bool hub_binding_is_current(const hub_binding *binding);  /* it is its toolset's */
+bool hub_binding_is_deferred(const hub_binding *binding); /* its catalog has to be asked for */
 void *hub_binding_part(const hub_binding *binding, const hub_station *station);
 
 /* Not to be closed before it was let go of as often. */

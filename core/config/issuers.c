@@ -105,7 +105,9 @@ static hub_err read_pointer(hub_config_reader *reader, const hub_node *node,
     hub_err err = read_text(reader, node, key, target);
     const char *pointer = *member_of(target, key);
     return err == HUB_OK && (pointer[0] != '/' || strlen(pointer) > HUB_LIMIT_JWT_POINTER_BYTES)
-               ? hub_config_wrong(reader, node, "a JSON Pointer like \"/realm_access/roles\"")
+               ? hub_config_wrong(
+                     reader, node,
+                     "a JSON Pointer like \"/realm_access/roles\", of at most 256 bytes")
                : err;
 }
 

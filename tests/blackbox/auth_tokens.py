@@ -203,6 +203,46 @@ class File(Base):
         self.assertIn("alpha__one", client.names())
 
 
+# What `token new` wrote before tokens had rights: the file of version 0.1, byte for byte.
+OLD_TOKEN = "pbt_0f1e2d3c4b5a_" + 42 * "x" + "A"
+OLD_FILE = """[
+  {"name": "laptop", "id": "0f1e2d3c4b5a", "sha256": "%s", "created": 1767225600},
+  {"name": "over", "id": "a5b4c3d2e1f0", "sha256": "%064d", "created": 1767225600, "expires": 1767225601}
+]
+""" % (hashlib.sha256(OLD_TOKEN.encode()).hexdigest(), 0)
+
+
+class OldFile(Base):
+    def setUp(self):
+        super().setUp()
+        self.file.write_text(OLD_FILE)
+        self.file.chmod(0o600)
+
+    def test_it_reads_on(self):
+        server = self.server()
+        self.assertEqual(self.status(server, OLD_TOKEN), 200)
+        self.assertEqual(self.status(server, OLD_TOKEN[:-1] + "B"), 401)
+
+    def test_its_tokens_have_no_rights(self):
+        """Who has no scopes lacks those that a rule asks for; without rules all is open, as it was."""
+        rules = [{"who": {"scopes": ["tools:read"]}, "then": "allow"}, {"who": {"groups": ["ops"]}, "then": "allow"}]
+        manifest = {"toolsets": TOOLSETS, "access": {"default": "deny", "rules": rules}}
+        server = Server(self, self.daemon("--http", "0", "--tokens", self.file, manifest=manifest))
+        listed = server.modern("tools/list", headers={"Authorization": f"Bearer {OLD_TOKEN}"}).answer.result["tools"]
+        self.assertNotIn("alpha__one", [tool["name"] for tool in listed])
+
+    def test_it_is_written_on(self):
+        """A new token with rights goes behind the old ones, which stay as they are."""
+        old = json.loads(OLD_FILE)
+        new = self.new("ann", "--groups", "ops", "--scopes", "tools:read")
+        self.assertEqual(self.entries()[:2], old)
+        self.assertEqual((self.entries()[2]["groups"], self.entries()[2]["scopes"]), (["ops"], ["tools:read"]))
+        server = self.server()
+        self.assertEqual([self.status(server, token) for token in (OLD_TOKEN, new)], [200, 200])
+        self.assertSays(self.token("list", "--tokens", self.file).stdout, "laptop", "over (expired)", "ann")
+        self.assertSays(self.token("revoke", "laptop", "--tokens", self.file).stderr, "1 token revoked")
+
+
 class Guard(Base):
     def test_with_and_without(self):  # A01
         token = self.new("laptop")

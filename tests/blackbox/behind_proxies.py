@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A proxy in front: whose word counts of who is asking (trusted_proxies, the PROXY protocol), and what those who look
-after the hub send (a kubelet, haproxy, nginx). Clients come from 127.0.0.2, so that they are not the proxy."""
+after the hub send (a kubelet, haproxy, nginx). The proxies are nginx, haproxy and Caddy, as the distribution has them. Clients come from
+127.0.0.2, so that they are not the proxy."""
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -12,7 +14,7 @@ import unittest
 
 import http_client
 from http_client import Connection, HttpTest, Server
-from mcp import fixture, main
+from mcp import LIST_CHANGED, fixture, main
 from ports import port_of, reserve
 
 PROXY, CLIENT, STRANGER = "127.0.0.1", "127.0.0.2", "127.0.0.3"
@@ -52,6 +54,20 @@ backend back
     {more}
     server hub 127.0.0.1:{hub} check {server}
 """
+CADDY = """
+{{
+    admin off
+    auto_https off
+}}
+http://:{port} {{
+    bind 127.0.0.1
+    reverse_proxy 127.0.0.1:{hub} {{
+        flush_interval -1
+        health_uri /healthz
+        health_interval 1h
+    }}
+}}
+"""
 
 
 def render(method, path, lines=(), **options):
@@ -88,9 +104,9 @@ class Proxied(HttpTest):
     def locked_out(self, server, peer):
         server.hub.wait_log(f"auth.locked_out peer={peer} ")
 
-    def start(self, command, pattern, stream):
+    def start(self, command, pattern, stream, env=None):
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} if stream == "stdout" else {"stderr": subprocess.PIPE}
-        process = subprocess.Popen(command, text=True, **pipes)
+        process = subprocess.Popen(command, text=True, env=env, **pipes)
         self.addCleanup(self.stop, process)
         said = []
         for line in getattr(process, stream):
@@ -191,6 +207,37 @@ class Nginx(Proxied):
         self.locked_out(server, CLIENT)
         self.assertEqual(self.ask(port, BAD, source=STRANGER), 401)
         self.assertEqual(self.ask(port, BAD, "Forwarded: for=203.0.113.7", source=STRANGER), 401)
+
+
+@unittest.skipUnless(shutil.which("caddy"), "caddy is not installed")
+class Caddy(Proxied):
+    def served(self, **listener):
+        server, port = self.hub(hosts=["127.0.0.1", "localhost"], **listener), self.port()
+        path = self.home / "Caddyfile"
+        path.write_text(CADDY.format(port=port, hub=server.port), encoding="utf-8")
+        self.start(["caddy", "run", "--adapter", "caddyfile", "--config", str(path)], "serving initial configuration", "stderr",
+                   env={"PATH": os.environ["PATH"], "HOME": str(self.home)})
+        return server, port
+
+    def test_clients_and_forgers(self):
+        server, port = self.served()
+        for number in range(FAILURES):
+            self.assertEqual(self.ask(port, BAD, f"X-Forwarded-For: 203.0.113.{number}"), 401)
+        self.assertEqual(self.ask(port, BAD, "X-Forwarded-For: 203.0.113.99"), 429)
+        self.locked_out(server, CLIENT)
+        self.assertEqual(self.ask(port, BAD, source=STRANGER), 401)
+        self.assertEqual(self.ask(port, self.good), ADMITTED)
+
+    def test_streams(self):
+        """What is sent unasked is there at once."""
+        server, port = self.served()
+        behind = Server(self, server.hub)
+        behind.port = port
+        headers = dict([self.good.split(": ", 1)])
+        session = behind.legacy(headers=headers)
+        stream = session.open()
+        self.assertNotIn("isError", session.call("disable_toolset", {"toolset": "a"}).answer.result)
+        self.assertEqual(stream.message().method, LIST_CHANGED)
 
 
 @unittest.skipUnless(shutil.which("haproxy"), "haproxy is not installed")

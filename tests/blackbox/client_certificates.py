@@ -161,6 +161,22 @@ class Gate(Certificates):
         self.assertEqual(self.enabled_by(hub, self.server(hub, pair)), "cert:ann")
         self.refused(hub, self.people.issue("bob"), "unable to get local issuer certificate", "UNKNOWN_CA")
 
+    def test_how_much_may_be_shown(self):
+        """16 KiB, with all that comes along (HUB_LIMIT_CERTIFICATE_BYTES); a signature has some bytes more or less."""
+        def padded(count):
+            pair = self.people.issue("ann", extensions=f"1.2.3.4 = ASN1:UTF8String:{count * 'x'}\n", file=f"ann{count}")
+            return pair, len(ssl.PEM_cert_to_DER_cert(pair[0].read_text()))
+        hub = self.served(required=True)
+        most = 16 * 1024 - 9  # what TLS 1.3 has around one certificate
+        count = 15000 + most - padded(15000)[1]
+        fits, size = padded(count - 4)
+        self.assertLessEqual(most - 8, size)
+        self.assertLessEqual(size, most)
+        self.assertEqual(self.enabled_by(hub, self.server(hub, fits)), "cert:ann")
+        large, size = padded(count + 4)
+        self.assertLess(most, size)
+        self.refused(hub, large, "", "ILLEGAL_PARAMETER")
+
     def test_no_session_is_resumed(self):
         """What was verified once would not be verified again."""
         hub = self.served(required=True)

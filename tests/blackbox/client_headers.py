@@ -3,10 +3,12 @@
 (S1.44). Over every transport of HTTP and by every method; from elsewhere, missing or unreadable, it means no toolsets."""
 
 import json
+import sys
 
+from access_everything import LIBRARY
 from evil_websocket import WebSocket, call, request
 from http_client import Server
-from mcp import HubTest, fixture, main
+from mcp import HubTest, fixture, main, tool
 
 TOOLSETS = {"alpha": fixture("one"), "beta": fixture("two"), "gamma": fixture("three", active=False)}
 ID, LIST = "X-Client-Id", "MCP-Toolset-Permissions"
@@ -76,6 +78,49 @@ class Toolsets(Headers):
             gone = server.modern("tools/call", {"name": tool, "arguments": {"toolset": "gamma"}}, headers=headers).answer
             self.assertTrue(gone.result["isError"], tool)
         self.assertEqual(self.seen(server, (LIST, "alpha,beta,gamma")), ALL)
+
+    def test_all_that_toolsets_offer(self):
+        """Resources, templates, prompts, completion and search: of the toolsets that are named, and no others."""
+        names = ("lib", "vault")
+        server = self.served(toolsets_header=LIST, more={"toolsets": {name: self.library(name) for name in names},
+                                                         "hub": {"meta_tools": ["toolsets", "search", "fanout"]}})
+        lists = {"resources/list": "resources", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts", "tools/list": "tools"}
+        for mine, other in (names, names[::-1]):
+            headers = {LIST: mine}
+            for method, member in lists.items():
+                text = json.dumps(server.modern(method, headers=headers).answer.result[member])
+                self.assertIn(f"{mine}_", text, method)
+                self.assertNotIn(f"{other}_", text, method)
+            found = server.call("search_tools", {"query": "page"}, headers=headers).answer.raw
+            self.assertIn(f"{mine}__{mine}_page", found)
+            self.assertNotIn(f"{other}_page", found)
+            self.asked(server, headers, mine, self.assertNotIn)
+            self.asked(server, headers, other, self.assertIn)
+            self.assertEqual(json.loads(server.call("call_in_toolsets", {"toolsets": [other], "tool": f"{other}_page"}, headers=headers).answer.raw)
+                             ["result"]["isError"], True)
+        for headers in ({}, {LIST: "lib vault"}):  # missing, unreadable
+            for method, member in lists.items():
+                text = json.dumps(server.modern(method, headers=headers).answer.result[member])
+                for name in names:
+                    self.assertNotIn(f"{name}_", text, method)
+            for name in names:
+                self.asked(server, headers, name, self.assertIn)
+
+    def library(self, name):
+        """Everything of it has its name."""
+        lists = {"tools": [tool(f"{name}_page", description=f"Reads a page of {name}_all.")],
+                 "resources": [{"uri": f"lib:///{name}_one", "name": f"{name}_one"}],
+                 "resourceTemplates": [{"uriTemplate": f"lib:///{name}_all/{{x}}", "name": f"{name}_all"}],
+                 "prompts": [{"name": f"{name}_greet"}]}
+        return {"command": sys.executable, "args": ["-c", LIBRARY, json.dumps(lists), f"{name}_all"]}
+
+    def asked(self, server, headers, name, check):
+        """All that names one thing."""
+        completion = {"ref": {"type": "ref/prompt", "name": f"{name}__{name}_greet"}, "argument": {"name": "x", "value": "a"}}
+        for method, params in (("tools/call", {"name": f"{name}__{name}_page", "arguments": {}}), ("resources/read", {"uri": f"lib:///{name}_one"}),
+                               ("resources/read", {"uri": f"lib:///{name}_all/1"}), ("prompts/get", {"name": f"{name}__{name}_greet"}),
+                               ("completion/complete", completion)):
+            check("error", server.modern(method, params, headers=headers).answer.data, (method, params))
 
     def test_within_a_session(self):
         """Judged with each request; a WebSocket by its handshake."""

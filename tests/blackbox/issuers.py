@@ -394,6 +394,29 @@ class Wrong(Issued):
         path.write_text(json.dumps(twice), encoding="utf-8")
         self.assertIn("already", self.cli("check", "--config", path, modules=False).stderr)
 
+    def checked(self, manifest):
+        path = self.home / "m.json"
+        path.write_text(json.dumps({**manifest, "toolsets": {}}), encoding="utf-8")
+        done = self.cli("check", "--config", path, modules=False)
+        return done.returncode, done.stderr
+
+    def test_bounds(self):  # each at its edge, and one beyond
+        def issuers(count):
+            manifest = self.manifest()
+            one = manifest["auth"]["issuers"][0]
+            manifest["auth"]["issuers"] = [{**one, "issuer": f"https://id{number}.example"} for number in range(count)]
+            return manifest
+        stem = "https://id.example/"
+        for good, wrong, said in (
+                (issuers(16), issuers(17), "16"),
+                (self.manifest(issuer={"issuer": stem + (512 - len(stem)) * "x"}), self.manifest(issuer={"issuer": stem + (513 - len(stem)) * "x"}), "512"),
+                (self.manifest(issuer={"groups_claim": "/" + 255 * "x"}), self.manifest(issuer={"groups_claim": "/" + 256 * "x"}), "256")):
+            code, why = self.checked(good)
+            self.assertEqual(code, 0, why)
+            code, why = self.checked(wrong)
+            self.assertEqual(code, 3, why)
+            self.assertIn(said, why)
+
 
 if __name__ == "__main__":
     main()

@@ -192,13 +192,109 @@ static void test_bounds(void **state)
     hub_buf_fini(&pem);
 }
 
+/* A revocation list of an authority, which has taken nothing back. */
+static void add_list(const X509 *of, int number, hub_buf *out)
+{
+    X509_CRL *list = X509_CRL_new();
+    ASN1_INTEGER *serial = ASN1_INTEGER_new();
+    ASN1_TIME *from = ASN1_TIME_set(NULL, NOW_S - 10);
+    ASN1_TIME *until = ASN1_TIME_set(NULL, NOW_S + 86400);
+    assert_true(list != NULL && serial != NULL && from != NULL && until != NULL);
+    assert_true(X509_CRL_set_version(list, X509_CRL_VERSION_2));
+    assert_true(X509_CRL_set_issuer_name(list, X509_get_subject_name(of)));
+    assert_true(X509_CRL_set1_lastUpdate(list, from) && X509_CRL_set1_nextUpdate(list, until));
+    assert_true(ASN1_INTEGER_set(serial, number));
+    assert_true(X509_CRL_add1_ext_i2d(list, NID_crl_number, serial, 0, 0));
+    assert_true(X509_CRL_sort(list) && X509_CRL_sign(list, key, EVP_sha256()) > 0);
+    BIO *bio = BIO_new(BIO_s_mem());
+    char *text;
+    assert_true(PEM_write_bio_X509_CRL(bio, list));
+    size_t len = (size_t)BIO_get_mem_data(bio, &text);
+    hub_buf_add(out, (hub_str){.ptr = text, .len = len});
+    BIO_free(bio);
+    ASN1_TIME_free(until);
+    ASN1_TIME_free(from);
+    ASN1_INTEGER_free(serial);
+    X509_CRL_free(list);
+}
+
+static void test_many_lists(void **state)
+{
+    (void)state;
+    static const char *const NAMES[] = {"ca", NULL};
+    hub_buf ca;
+    hub_buf lists;
+    hub_error why = {.text = ""};
+    hub_buf_init(&ca, HUB_LIMIT_AUTHORITY_BYTES);
+    hub_buf_init(&lists, HUB_LIMIT_AUTHORITY_BYTES);
+    X509 *authority = make(NAMES, NULL);
+    add_pem(authority, &ca);
+    for (int i = 1; i <= HUB_LIMIT_REVOCATION_LISTS; i++) {
+        add_list(authority, i, &lists);
+    }
+    assert_int_equal(create(hub_buf_str(&ca), hub_buf_str(&lists), &why), HUB_OK);
+    add_list(authority, HUB_LIMIT_REVOCATION_LISTS + 1, &lists);
+    assert_int_equal(create(hub_buf_str(&ca), hub_buf_str(&lists), &why), HUB_ELIMIT);
+    assert_string_equal(why.text, "crl: has more than 64 blocks with a revocation list");
+    X509_free(authority);
+    hub_buf_fini(&lists);
+    hub_buf_fini(&ca);
+}
+
+/* One that another has issued; all have the same key. */
+static X509 *issue(const char *name, const X509 *by, bool is_authority)
+{
+    const char *names[] = {name, NULL};
+    X509 *made = make(names, NULL);
+    assert_true(by == NULL || X509_set_issuer_name(made, X509_get_subject_name(by)));
+    X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, NID_basic_constraints,
+                                                    is_authority ? "critical,CA:TRUE" : "CA:FALSE");
+    assert_non_null(extension);
+    assert_true(X509_add_ext(made, extension, -1));
+    X509_EXTENSION_free(extension);
+    assert_true(X509_sign(made, key, EVP_sha256()) > 0);
+    return made;
+}
+
+/* So many authorities between the one that is trusted and the client. */
+static hub_err judge_chain(int between)
+{
+    X509 *root = issue("root", NULL, true);
+    hub_authority *authority = trust(root, HUB_CERTIFICATE_CN);
+    STACK_OF(X509) *sent = sk_X509_new_null();
+    X509 *above = root;
+    for (int i = 0; i < between; i++) {
+        char name[20];
+        (void)snprintf(name, sizeof name, "between %d", i);
+        above = issue(name, above, true);
+        assert_true(sk_X509_push(sent, above) > 0);
+    }
+    X509 *client = issue("ann", above, false);
+    hub_identity *identity = NULL;
+    hub_error why = {.text = ""};
+    hub_err err = hub_authority_judge(authority, client, sent, NOW_S, &identity, &why);
+    hub_identity_unref(identity);
+    X509_free(client);
+    sk_X509_pop_free(sent, X509_free);
+    X509_free(root);
+    hub_authority_unref(authority);
+    return err;
+}
+
+static void test_depth(void **state)
+{
+    (void)state;
+    assert_int_equal(judge_chain(0), HUB_OK);
+    assert_int_equal(judge_chain(HUB_LIMIT_CERTIFICATE_DEPTH), HUB_OK);
+    assert_int_equal(judge_chain(HUB_LIMIT_CERTIFICATE_DEPTH + 1), HUB_EDENIED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_length_of_names),
-        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_length_of_names),
+        cmocka_unit_test(test_time),       cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_many_lists), cmocka_unit_test(test_depth),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -145,6 +145,72 @@ static void test_rfc8037_ed25519(void **state)
                    "G1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg");
 }
 
+/* RFC 7515 appendix A.4. */
+static void test_rfc7515_es512(void **state)
+{
+    (void)state;
+    expect_example(
+        "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-521\",\"x\":"
+        "\"AekpBQ8ST8a8VcfVOTNl353vSrDCLLJXmPk06wTjxrrjcBpXp5EOnYG_"
+        "NjFZ6OvLFV1jSfS9tsz4qUxcWceqwQGk\""
+        ",\"y\":"
+        "\"ADSmRA43Z1DSNx_RvcLI87cdL07l6jQyyBXMoxVg_l2Th-"
+        "x3S1WDhjDly79ajL4Kkd0AZMaZmh9ubmf63e3kyMj2\""
+        "}]}",
+        "eyJhbGciOiJFUzUxMiJ9.UGF5bG9hZA.AdwMgeerwtHoh-l192l60hp9wAHZFVJbLfD_UxMi70cwnZOYaRI1bKPWR"
+        "Oc-mZZqwqT2SI-KGDKB34XO0aw_7XdtAG8GaSwFKdCAPZgoXD2YBJZCPEX3xKpRwcdOO8KpEHwJjyqOgzDO7iKvU8"
+        "vcnwNrmxYbSW9ERBXukOXolLzeO_Jn");
+}
+
+/* RFC 7515 appendices A.1, a shared secret, A.5, no signature, and A.6, not compact. */
+static void test_rfc7515_refused(void **state)
+{
+    (void)state;
+    hub_jwks *keys = read_keys("{\"keys\":[" EC_KEY "]}");
+    assert_int_equal(verify("eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAi"
+                            "OjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.dB"
+                            "jftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+                            keys),
+                     HUB_EDENIED);
+    assert_int_equal(verify("eyJhbGciOiJub25lIn0.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogI"
+                            "mh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.",
+                            keys),
+                     HUB_EDENIED);
+    assert_int_equal(verify("{\"payload\":\"e30\",\"protected\":\"eyJhbGciOiJFUzI1NiJ9\","
+                            "\"signature\":\"AA\"}",
+                            keys),
+                     HUB_EPARSE);
+    hub_jwks_destroy(keys);
+}
+
+/* RFC 7517 appendix A.1: of the two keys one is for encryption, and is left out. A.3 is a set of shared
+ * secrets: none is of use. */
+static void test_rfc7517_sets(void **state)
+{
+    (void)state;
+    hub_jwks *keys = read_keys(
+        "{\"keys\":[{\"kty\":\"EC\",\"crv\":\"P-256\","
+        "\"x\":\"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4\","
+        "\"y\":\"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM\",\"use\":\"enc\",\"kid\":\"1\"},"
+        "{\"kty\":\"RSA\",\"n\":"
+        "\"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1R"
+        "K7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6C"
+        "f0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbIS"
+        "D08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awa"
+        "pJzKnqDKgw\",\"e\":\"AQAB\",\"alg\":\"RS256\",\"kid\":\"2011-04-29\"}]}");
+    const hub_jws_algorithm *rs256 = hub_jws_algorithm_of(HUB_STR("RS256"));
+    assert_int_equal(hub_jwks_count(keys), 1);
+    assert_non_null(hub_jwks_find(keys, rs256, HUB_STR("2011-04-29"), NULL));
+    assert_null(hub_jwks_find(keys, rs256, HUB_STR("1"), NULL));
+    assert_null(hub_jwks_find(keys, hub_jws_algorithm_of(HUB_STR("RS384")), HUB_STR_EMPTY, NULL));
+    hub_jwks_destroy(keys);
+    hub_error why = {.text = ""};
+    assert_int_equal(hub_jwks_parse(HUB_STR("{\"keys\":[{\"kty\":\"oct\",\"alg\":\"A128KW\","
+                                            "\"k\":\"GawgguFyGrWKav7AX4VKUg\"}]}"),
+                                    &keys, &why),
+                     HUB_ENOTFOUND);
+}
+
 /* ---- keys of our own ---- */
 
 static void add_number(const EVP_PKEY *key, const char *name, size_t bytes, hub_buf *out)
@@ -493,21 +559,15 @@ static void test_sign_with_wrong_key(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_base64url),
-        cmocka_unit_test(test_rfc7515_rs256),
-        cmocka_unit_test(test_rfc7515_es256),
-        cmocka_unit_test(test_rfc8037_ed25519),
-        cmocka_unit_test(test_algorithms),
-        cmocka_unit_test(test_key_decides),
-        cmocka_unit_test(test_names_of_keys),
-        cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_zero_signature),
-        cmocka_unit_test(test_length),
-        cmocka_unit_test(test_bad_sets),
-        cmocka_unit_test(test_weak_rsa),
-        cmocka_unit_test(test_many_keys),
-        cmocka_unit_test(test_sign_with_wrong_key),
+        cmocka_unit_test(test_base64url),       cmocka_unit_test(test_rfc7515_rs256),
+        cmocka_unit_test(test_rfc7515_es256),   cmocka_unit_test(test_rfc7515_es512),
+        cmocka_unit_test(test_rfc7515_refused), cmocka_unit_test(test_rfc7517_sets),
+        cmocka_unit_test(test_rfc8037_ed25519), cmocka_unit_test(test_algorithms),
+        cmocka_unit_test(test_key_decides),     cmocka_unit_test(test_names_of_keys),
+        cmocka_unit_test(test_headers),         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_zero_signature),  cmocka_unit_test(test_length),
+        cmocka_unit_test(test_bad_sets),        cmocka_unit_test(test_weak_rsa),
+        cmocka_unit_test(test_many_keys),       cmocka_unit_test(test_sign_with_wrong_key),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

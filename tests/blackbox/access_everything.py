@@ -99,7 +99,7 @@ SHELF = [{"uri": "lib:///both", "name": "both"}, {"uri": "shelf:///mine", "name"
 SHELF_HIDDEN = [{"uri": "lib:///open", "name": "open"}, {"uri": "shelf:///secret", "name": "secret"}]
 ACCESS = {"rules": [
     {"who": {"principals": ["token:ann"]}, "then": "allow"},
-    {"tools": {"match": ["lib:delete_*", "lib:lib:///secret*", "lib:hush", "vault:*", "cellar:*", "shelf:lib:///open", "shelf:shelf:///secret"]}, "then": "deny"},
+    {"tools": {"match": ["lib:delete_*", "lib:lib:///secret*", "lib:hush", "vault:*", "cellar:*", "shelf:lib:///open", "shelf:shelf:///secret", "guides:skill://secret*", "attic:*"]}, "then": "deny"},
 ]}
 
 
@@ -107,15 +107,24 @@ def library(name, lists):
     return {"command": sys.executable, "args": ["-c", LIBRARY, json.dumps(lists), name]}
 
 
+def skills(*names):
+    """A server with these skills, which reads them of a file that is none."""
+    what = json.dumps({"skills": {name: {"SKILL.md": f"{name}\n", "a.md": "A\n"} for name in names}, "directories": True})
+    words = 'exec "$0" "$1" --what <(printf %s "$2") --log /dev/null'
+    return {"command": "bash", "args": ["-c", words, sys.executable, str(SUPPORT / "skills_server.py"), what]}
+
+
 def world(has_hidden):
     toolsets = {
         "lib": library("lib", BOTH if has_hidden else OPEN),
         "shelf": library("shelf", {"resources": SHELF + SHELF_HIDDEN if has_hidden else SHELF}),
         "plain": fixture(tool("one")),
+        "guides": skills("open", "secret") if has_hidden else skills("open"),
         "jobs": {"command": sys.executable, "args": [str(SUPPORT / "task_upstream.py")]},
     }
     if has_hidden:
         toolsets["vault"] = library("vault", BOTH)
+        toolsets["attic"] = skills("open", "chest")
         toolsets["cellar"] = fixture(tool("keep"), active=False)
     return {"access": ACCESS, "toolsets": toolsets}
 
@@ -125,6 +134,8 @@ def world(has_hidden):
 TOOLS = ["lib__read_page", "lib__delete_page", "lib__delete_pages", "vault__read_page", "cellar__keep", "cellar__", "nobody__x", "", "plain__one"]
 URIS = ["lib:///open", "lib:///open/1", "lib:///secret", "lib:///secret/1", "lib:///nothing", "vault:///x", "lib:///both", "shelf:///mine", "shelf:///secret",
         "patchbay:shelf/lib:///both", "patchbay:shelf/lib:///open", "patchbay:shelf/shelf:///secret", "patchbay:vault/lib:///open", "patchbay:lib/lib:///open", ""]
+SKILLS = [f"skill://patchbay.{key}/{path}" for key in ("guides", "attic", "nobody") for path in ("open/SKILL.md", "secret/SKILL.md", "secret", "none/SKILL.md", "open")]
+SKILLS += ["skill://open/SKILL.md", "skill://secret/SKILL.md", "skill://chest/SKILL.md", "skill://none/a.md"]
 PROMPTS = ["lib__greet", "lib__hush", "vault__hush", "vault__greet", "nobody__x"]
 TASKS = ["vault.00000000000000000000000000000000.1", "cellar.00000000000000000000000000000000.1", "x", ""]
 WORDS = ["delete", "vault", "secret", "cellar", "keep", "hush", "page"]
@@ -148,7 +159,10 @@ PARAMS = {
     "tools/list": LISTS,
     "resources/list": LISTS,
     "resources/templates/list": LISTS,
-    "resources/read": [{"uri": uri} for uri in URIS],
+    "resources/read": [{"uri": uri} for uri in (*URIS, *SKILLS)],
+    "resources/directory/read": [{"uri": uri} for uri in (*URIS, *SKILLS)],
+    "skills/list": LISTS,
+    "skills/get": [{"uri": uri} for uri in (*URIS, *SKILLS)],
     "prompts/list": LISTS,
     "prompts/get": [{"name": name} for name in PROMPTS],
     "completion/complete": completions(),
@@ -465,8 +479,11 @@ class Everything(HttpTest):
 
     def test_what_is_hidden_is_as_what_does_not_exist(self):
         found = self.check()
+        answers = "".join(found.values())
         for key in ("read_page", "lib:///open", "greet", "patchbay:shelf/lib:///both"):
-            self.assertIn(key, str(found))
+            self.assertIn(key, answers)
+        for pipe in ("http, modern", "websocket, legacy"):
+            self.assertIn("skill://patchbay.guides/open/SKILL.md", found[pipe, "skills/list", "{}"])
 
     def test_where_tools_are_searched_for(self):
         found = self.check(hub={"expose": "search"})

@@ -110,8 +110,9 @@ static void explain_missing(const cli_options *options, cli_local *local, hub_st
     hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
     hub_buf_init(&told, SIZE_MAX / 4);
     hub_missing_tool(cli_local_hub(local), options->profile, name, &text);
-    (void)hub_json_decode(hub_json_get(error, HUB_STR("message")), &told);
-    if (text.len > 0 && hub_str_find(hub_buf_str(&told), hub_buf_str(&text)) == SIZE_MAX) {
+    bool is_told = hub_json_decode(hub_json_get(error, HUB_STR("message")), &told) == HUB_OK &&
+                   hub_str_find(hub_buf_str(&told), hub_buf_str(&text)) != SIZE_MAX;
+    if (text.len > 0 && !is_told) {
         cli_complain(HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&text)));
     }
     hub_buf_fini(&text);

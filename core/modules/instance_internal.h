@@ -114,7 +114,7 @@ struct patchbay_host {
     bool creating;
     bool created;
     char refusal[HUB_INSTANCE_REFUSAL]; /* while creating: why a list was refused; "": none was */
-    bool may_ask; /* it has looked up how to ask clients something */
+    bool may_ask;                       /* it has looked up how to ask clients something */
 };
 
 /* Whether the calling thread is the loop's. */

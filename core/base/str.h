@@ -90,6 +90,18 @@ static inline hub_str hub_str_between(const char *from, const char *to)
     return (hub_str){.ptr = from, .len = (size_t)(to - from)};
 }
 
+/* The beginning of `a`, at most so many bytes, which ends with a whole character. */
+static inline hub_str hub_str_cut(hub_str a, size_t most)
+{
+    if (a.len > most) {
+        a.len = most;
+        while (a.len > 0 && ((unsigned char)a.ptr[a.len] & 0xc0) == 0x80) {
+            a.len--;
+        }
+    }
+    return a;
+}
+
 /* Copy a text to *at, in a block that the caller made large enough, and move *at behind it. Nothing
  * ends the copy. Returns the copy. */
 hub_str hub_str_put(char **at, hub_str text);

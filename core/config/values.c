@@ -117,13 +117,7 @@ static hub_err store_number(const hub_config_reader *reader, const hub_node *nod
 hub_err hub_config_wrong(const hub_config_reader *reader, const hub_node *node, const char *wanted)
 {
     const char *more = node->text.len > SHOWN_TEXT_BYTES ? "..." : "";
-    hub_str shown = node->text;
-    if (shown.len > SHOWN_TEXT_BYTES) {
-        shown.len = SHOWN_TEXT_BYTES;
-        while (shown.len > 0 && ((unsigned char)node->text.ptr[shown.len] & 0xc0) == 0x80) {
-            shown.len--; /* not in the middle of a character */
-        }
-    }
+    hub_str shown = hub_str_cut(node->text, SHOWN_TEXT_BYTES);
     if (node->kind == HUB_NODE_TEXT) {
         return hub_node_fail(node, reader->reterr, HUB_EINVAL,
                              "wanted %s, found \"" HUB_STR_FMT "%s\"", wanted, HUB_STR_ARG(shown),

@@ -115,7 +115,7 @@ static void run_waiting(hub_manager *manager)
 
 void manager_run_or_queue(hub_manager *manager, hub_operation *operation, hub_str meta)
 {
-    hub_discovery_keep_trace(hub_discovery_trace_of(meta), operation->trace);
+    hub_discovery_keep_trace(hub_trace_id_in(meta), operation->trace);
     operation->is_asked = true;
     operation->asker = manager->asker;
     if (manager->enabling == NULL) {
@@ -196,7 +196,7 @@ hub_err manager_begin(hub_manager *manager, hub_operation *operation, hub_str me
                         "has ended");
     }
     manager->enabling = operation;
-    hub_discovery_keep_trace(hub_discovery_trace_of(meta), operation->trace);
+    hub_discovery_keep_trace(hub_trace_id_in(meta), operation->trace);
     operation->is_asked = true;
     operation->asker = manager->asker;
     operation->held = true;

@@ -484,8 +484,7 @@ void hub_discovery_refresh(const hub_session *session, hub_str meta)
         return;
     }
     if (!ev_is_active(&hub_catalogs_with(hub)->refresh)) {
-        hub_discovery_keep_trace(hub_discovery_trace_of(meta),
-                                 hub_catalogs_with(hub)->refresh_trace);
+        hub_discovery_keep_trace(hub_trace_id_in(meta), hub_catalogs_with(hub)->refresh_trace);
         ev_timer_set(&hub_catalogs_with(hub)->refresh, REFRESH_DELAY_MS / 1000., 0.);
         ev_timer_start(hub_loop(hub), &hub_catalogs_with(hub)->refresh);
     }

@@ -20,9 +20,7 @@
 #include "base/err.h"
 #include "hub/kernel/station.h"
 #include "hub/kernel/types.h"
-
-/* The id of a trace, as W3C Trace Context has it: 32 hexadecimal digits, with its NUL. */
-#define HUB_TRACE_ID_BYTES 33
+#include "wire/trace.h"
 
 typedef struct hub_discovery_run hub_discovery_run;
 

@@ -25,30 +25,6 @@ struct hub_discovery_run {
 
 /* ---- traces ---------------------------------------------------------------------------------- */
 
-static bool is_hex(hub_str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        if ((c < '0' || c > '9') && (c < 'a' || c > 'f')) {
-            return false;
-        }
-    }
-    return true;
-}
-
-hub_str hub_discovery_trace_of(hub_str meta)
-{
-    enum { BEGIN = 3, LEAST = 55 };
-    hub_str parent;
-    if (hub_json_type_of(meta) != HUB_JSON_OBJECT ||
-        !hub_json_plain(hub_json_get(meta, HUB_STR("traceparent")), &parent) ||
-        parent.len < LEAST || parent.ptr[BEGIN - 1] != '-') {
-        return HUB_STR_EMPTY;
-    }
-    hub_str id = {.ptr = parent.ptr + BEGIN, .len = HUB_TRACE_ID_BYTES - 1};
-    return is_hex(id) ? id : HUB_STR_EMPTY;
-}
-
 void hub_discovery_keep_trace(hub_str trace, char ret_trace[HUB_TRACE_ID_BYTES])
 {
     (void)snprintf(ret_trace, HUB_TRACE_ID_BYTES, HUB_STR_FMT, HUB_STR_ARG(trace));
@@ -131,7 +107,7 @@ hub_discovery_run *hub_discovery_begin_traced(hub_orchestrator *hub, size_t coun
 
 hub_discovery_run *hub_discovery_begin(hub_orchestrator *hub, size_t count, hub_str meta)
 {
-    return hub_discovery_begin_traced(hub, count, hub_discovery_trace_of(meta));
+    return hub_discovery_begin_traced(hub, count, hub_trace_id_in(meta));
 }
 
 /* If almost all have answered, look how long the others may take. */

@@ -9,9 +9,6 @@
 #include "hub/catalogs/discovery.h"
 #include "hub/kernel/types.h"
 
-/* The id in a raw `_meta` object's traceparent (00-ID-PARENT-FLAGS); empty when there is none. */
-hub_str hub_discovery_trace_of(hub_str meta);
-
 /* Keep an id for a run that begins later. */
 void hub_discovery_keep_trace(hub_str trace, char ret_trace[HUB_TRACE_ID_BYTES]);
 

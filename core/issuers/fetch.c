@@ -44,6 +44,7 @@ struct hub_fetch {
     hub_buf body;
     hub_buf challenge;
     uint32_t max_age_s;
+    uint32_t retry_s;
     char error[CURL_ERROR_SIZE];
     char forbidden[INET6_ADDRSTRLEN]; /* the internal address that was not connected to */
 };
@@ -88,24 +89,34 @@ static void keep_challenge(hub_fetch *fetch, hub_str value)
     }
 }
 
+/* The number that a text begins with. */
+static uint32_t read_seconds(hub_str text)
+{
+    uint64_t seconds = 0;
+    for (size_t i = 0;
+         i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && seconds < UINT32_MAX / 10;
+         i++) {
+        seconds = seconds * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    return (uint32_t)seconds;
+}
+
 static size_t on_header(char *bytes, size_t size, size_t count, void *ctx)
 {
-    static const hub_str NAME = {.ptr = "cache-control:", .len = 14};
+    static const hub_str CACHE = {.ptr = "cache-control:", .len = 14};
     static const hub_str CHALLENGE = {.ptr = "www-authenticate:", .len = 17};
+    static const hub_str RETRY = {.ptr = "retry-after:", .len = 12};
     static const char AGE[] = "max-age=";
     hub_fetch *fetch = ctx;
     hub_str line = {.ptr = bytes, .len = size * count};
     if (has_name(line, CHALLENGE)) {
         keep_challenge(fetch, hub_str_from(line, CHALLENGE.len));
-    } else if (has_name(line, NAME)) {
+    } else if (has_name(line, RETRY)) {
+        fetch->retry_s = read_seconds(hub_str_trim(hub_str_from(line, RETRY.len)));
+    } else if (has_name(line, CACHE)) {
         size_t at = hub_str_find(line, hub_str_of(AGE));
-        uint64_t seconds = 0;
-        for (size_t i = at == SIZE_MAX ? line.len : at + sizeof AGE - 1;
-             i < line.len && line.ptr[i] >= '0' && line.ptr[i] <= '9' && seconds < UINT32_MAX / 10;
-             i++) {
-            seconds = seconds * 10 + (uint64_t)(line.ptr[i] - '0');
-        }
-        fetch->max_age_s = (uint32_t)seconds;
+        fetch->max_age_s =
+            at != SIZE_MAX ? read_seconds(hub_str_from(line, at + sizeof AGE - 1)) : 0;
     }
     return size * count;
 }
@@ -188,6 +199,7 @@ static void end(hub_fetch *fetch, CURLcode code)
                                  .body = hub_buf_str(&body),
                                  .challenge = hub_buf_str(&challenge),
                                  .max_age_s = fetch->max_age_s,
+                                 .retry_s = fetch->retry_s,
                                  .why = why};
     hub_fetch_on_end *on_end = fetch->on_end;
     void *ctx = fetch->ctx;
@@ -350,7 +362,9 @@ static void set_options(hub_fetch *fetch, const hub_fetch_request *request)
     (void)curl->easy_setopt(easy, CURLOPT_URL, request->url);
     (void)curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https,http");
     (void)curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    (void)curl->easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)HUB_LIMIT_FETCH_MS);
+    (void)curl->easy_setopt(
+        easy, CURLOPT_TIMEOUT_MS,
+        (long)(request->timeout_ms > 0 ? request->timeout_ms : HUB_LIMIT_FETCH_MS));
     (void)curl->easy_setopt(easy, CURLOPT_PRIVATE, fetch);
     (void)curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
     (void)curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -380,25 +394,36 @@ static void set_options(hub_fetch *fetch, const hub_fetch_request *request)
     }
 }
 
-static bool add_headers(hub_fetch *fetch, const hub_fetch_request *request)
+static bool add_header(hub_fetch *fetch, const char *line)
 {
-    static const char *const JSON = "Content-Type: application/json";
-    const hub_curl_library *curl = fetch->fetcher->curl;
-    const char *accept = request->accept != NULL ? request->accept : "Accept: application/json";
-    fetch->headers = curl->slist_append(NULL, accept);
-    if (fetch->headers == NULL || request->json.len == 0) {
-        return fetch->headers != NULL;
-    }
-    struct curl_slist *longer = curl->slist_append(fetch->headers, JSON);
+    struct curl_slist *longer = fetch->fetcher->curl->slist_append(fetch->headers, line);
     fetch->headers = longer != NULL ? longer : fetch->headers;
     return longer != NULL;
+}
+
+static bool add_headers(hub_fetch *fetch, const hub_fetch_request *request)
+{
+    bool is_added =
+        add_header(fetch, request->accept != NULL ? request->accept : "Accept: application/json") &&
+        (request->json.len == 0 || add_header(fetch, "Content-Type: application/json"));
+    hub_str left = request->headers;
+    while (is_added && left.len > 0) {
+        const char *end = memchr(left.ptr, '\n', left.len);
+        hub_str line = end != NULL ? hub_str_between(left.ptr, end) : left;
+        char *text = hub_str_dup(line);
+        is_added = text != NULL && add_header(fetch, text);
+        free(text);
+        left = hub_str_from(left, end != NULL ? line.len + 1 : line.len);
+    }
+    return is_added;
 }
 
 hub_err hub_fetch_start(hub_fetcher *fetcher, const hub_fetch_request *request,
                         hub_fetch_on_end *on_end, void *ctx, hub_fetch **ret_fetch,
                         hub_error *reterr)
 {
-    if (!hub_fetch_may(request->url)) {
+    size_t body_len = request->json.len + request->form.len;
+    if (!request->is_plain_ok && !hub_fetch_may(request->url)) {
         return hub_fail(reterr, HUB_EDENIED, "%.200s is not https", request->url);
     }
     hub_err err = set_up(fetcher, reterr);
@@ -414,7 +439,7 @@ hub_err hub_fetch_start(hub_fetcher *fetcher, const hub_fetch_request *request,
     fetch->ctx = ctx;
     hub_buf_init(&fetch->body, HUB_LIMIT_JWKS_BYTES);
     hub_buf_init(&fetch->challenge, HUB_LIMIT_CHALLENGE_BYTES);
-    hub_buf_init(&fetch->form, 2 * HUB_LIMIT_JWKS_BYTES);
+    hub_buf_init(&fetch->form, body_len);
     hub_buf_add(&fetch->form, request->json.len > 0 ? request->json : request->form);
     fetch->next = fetcher->fetches;
     if (fetch->next != NULL) {

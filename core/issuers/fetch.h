@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small documents over HTTP, for what verifies tokens: fetched by libcurl on the loop, bounded in size
- * and time. Only over https, but from this machine itself; a redirect is not followed, since an
- * issuer's keys are where the issuer says. Thread: [loop].
+ * Small documents over HTTP, for what verifies tokens, and reports to collectors: exchanged by libcurl
+ * on the loop, bounded in size and time. Only over https, but with this machine itself, unless a request
+ * says otherwise; a redirect is not followed, since an issuer's keys are where the issuer says.
+ * Thread: [loop].
  */
 #ifndef HUB_ISSUERS_FETCH_H
 #define HUB_ISSUERS_FETCH_H
@@ -19,6 +20,9 @@ typedef struct hub_fetch_request {
     const char *ca;       /* PEM file, instead of the system's authorities; NULL: those */
     hub_str form;         /* POST: an encoded form; empty: GET */
     hub_str json;         /* POST: a JSON text instead; empty: none */
+    hub_str headers;      /* more of them, each "Name: value\n"; empty: none */
+    uint32_t timeout_ms;  /* 0: HUB_LIMIT_FETCH_MS */
+    bool is_plain_ok;     /* http of other machines, too */
     const char *accept;   /* the header that says what may come; NULL: JSON */
     const char *user;     /* HTTP Basic; NULL: nobody */
     const char *password; /* … */
@@ -31,6 +35,7 @@ typedef struct hub_fetched {
     hub_str body;       /* borrowed for the call, as the next */
     hub_str challenge;  /* WWW-Authenticate, its lines joined by commas; empty: none */
     uint32_t max_age_s; /* of Cache-Control; 0: it says nothing */
+    uint32_t retry_s;   /* of Retry-After, in seconds; 0: it says nothing, or a date */
     const char *why;    /* not there: why not, for the log; borrowed for the call */
 } hub_fetched;
 

@@ -425,7 +425,10 @@ hub_asks *hub_ask_all(const hub_orchestrator *hub)
 static hub_verdict hand_over(hub_call *call, hub_handover *handover)
 {
     const hub_message *message = handover->way->message;
-    hub_str state = hub_call_may_ask(call) ? message->at[HUB_M_REQUEST_STATE] : HUB_STR_EMPTY;
+    hub_str state = HUB_STR_EMPTY;
+    if (hub_call_may_ask(call) && message->at[HUB_M_REQUEST_STATE].len > 0) { /* where it is now */
+        state = hub_json_get(handover->request.params_json, HUB_STR("requestState"));
+    }
     call_ask *part = hub_ask_of(call);
     if (state.len > 0 &&
         hub_sealed_state_open(state, &handover->request, &part->opened) != HUB_OK) {

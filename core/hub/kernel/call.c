@@ -105,6 +105,16 @@ uint64_t hub_call_begin_ms(const hub_call *call)
     return call->begin_ms;
 }
 
+const hub_trace *hub_call_trace(const hub_call *call)
+{
+    return call->trace;
+}
+
+void hub_call_set_trace(hub_call *call, const hub_trace *trace)
+{
+    call->trace = trace;
+}
+
 void hub_call_set_idle(hub_call *call, bool is_idle)
 {
     call->is_idle = is_idle;

@@ -16,6 +16,7 @@
 #include "hub/kernel/types.h"
 #include "hub/kernel/values.h"
 #include "wire/dialect.h"
+#include "wire/trace.h"
 
 #include <ev.h>
 
@@ -82,6 +83,11 @@ bool hub_call_may_ask(const hub_call *call);
 
 /* Its outcome is known, and on its way back. */
 bool hub_call_is_ending(const hub_call *call);
+
+/* The span that it is, if somebody records it, or NULL. It lives until stations have dropped the call;
+ * whoever notes something about the call notes it with it. */
+const hub_trace *hub_call_trace(const hub_call *call);
+void hub_call_set_trace(hub_call *call, const hub_trace *trace);
 
 /* A station's state with the call: zeros when it is first asked for. From then on the station hears
  * of the call's end. */

@@ -33,6 +33,7 @@
 #include "tools/exposure.h"
 #include "wire/dialect.h"
 #include "wire/lineage.h"
+#include "wire/trace.h"
 
 #include <ev.h>
 #include <stdalign.h>
@@ -267,6 +268,7 @@ struct hub_call {
     hub_str client_id;           /* likewise */
     char *kept;                  /* inline_kept, or on the heap when that is too small */
     hub_call_kept *kept_later;   /* newest first */
+    const hub_trace *trace;      /* the span that it is; NULL: nobody records it */
     uint64_t begin_us;           /* monotonic; the same in milliseconds: */
     uint64_t begin_ms;
     uint64_t ceiling_ms; /* after which progress does not help; monotonic, as begin_ms */

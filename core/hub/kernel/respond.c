@@ -54,11 +54,24 @@ static void send_error(hub_port *port, const hub_str *parts, size_t count, int c
                        });
 }
 
+/* Stations that want to know what became of a request. One that nobody has is a stream's, which ends. */
+static void tell_answered(const hub_request *request, int code, hub_str message)
+{
+    if (request->session == NULL) {
+        return;
+    }
+    hub_station_mask left = request->session->profile->hub->wanted & hub_stations_told_answers();
+    for (; left != 0; left &= left - 1) {
+        hub_stations_at((size_t)__builtin_ctzll(left))->answered(request, code, message);
+    }
+}
+
 void hub_respond_result(const hub_request *request, hub_str result)
 {
     hub_str parts[HUB_FRAME_PARTS];
     size_t count = hub_dialect_result(request->context.era, request->message->at[HUB_M_ID], result,
                                       false, parts);
+    tell_answered(request, 0, HUB_STR_EMPTY);
     send_answer(request->port, parts, count, 0);
 }
 
@@ -68,6 +81,7 @@ void hub_respond_list(const hub_request *request, hub_str key, const hub_str *it
     hub_str parts[HUB_FRAME_PARTS];
     size_t count = hub_dialect_list(request->context.era, request->message->at[HUB_M_ID], key,
                                     items, item_count, tail, parts);
+    tell_answered(request, 0, HUB_STR_EMPTY);
     send_answer(request->port, parts, count, 0);
 }
 
@@ -98,6 +112,7 @@ static void respond_error(hub_port *port, hub_revision revision, hub_str id, int
 
 void hub_respond_error(const hub_request *request, int code, hub_str message, hub_str data)
 {
+    tell_answered(request, code, message);
     respond_error(request->port, request->context.revision, request->message->at[HUB_M_ID], code,
                   message, data);
 }

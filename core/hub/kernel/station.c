@@ -8,6 +8,7 @@ static struct {
     size_t count;
     size_t bytes[HUB_PARTS];
     hub_station_mask triggered[HUB_ON_ALL + 1];
+    hub_station_mask told_answers;
 } layout;
 
 static size_t aligned(size_t bytes)
@@ -26,6 +27,7 @@ static void place(const hub_station *station, unsigned row)
         station->place->offset[kind] = layout.bytes[kind];
         layout.bytes[kind] += aligned(station->bytes[kind]);
     }
+    layout.told_answers |= station->answered != NULL ? station->place->bit : 0;
     for (unsigned triggers = 0; triggers <= HUB_ON_ALL; triggers++) {
         if ((station->triggers & triggers) != 0) {
             layout.triggered[triggers] |= station->place->bit;
@@ -61,6 +63,11 @@ size_t hub_stations_count(void)
 const hub_station *hub_stations_at(size_t row)
 {
     return layout.table[row];
+}
+
+hub_station_mask hub_stations_told_answers(void)
+{
+    return layout.told_answers;
 }
 
 hub_station_mask hub_stations_triggered(unsigned triggers)

@@ -123,6 +123,10 @@ struct hub_station {
     /* A request is refused before it is a call, or instead of becoming one. */
     void (*refuse)(const struct hub_request *request);
 
+    /* A request that has become no call is answered: with a result, or, where `code` is not 0, with
+     * that error. Told to stations that the hub wants. */
+    void (*answered)(const struct hub_request *request, int code, hub_str message);
+
     /* Its client has answered what it was asked, or is back with another request, and the call goes on
      * with that next. HUB_GO_ON, or HUB_ANSWERED. Told as `end` is. */
     hub_verdict (*client_returns)(struct hub_call *call);
@@ -215,6 +219,9 @@ size_t hub_stations_bytes(hub_part kind);
 /* The rows in their order, and back. */
 size_t hub_stations_count(void);
 const hub_station *hub_stations_at(size_t row);
+
+/* The stations that are told what requests are answered with that are no calls. */
+hub_station_mask hub_stations_told_answers(void);
 
 /* The stations with one of these triggers. */
 hub_station_mask hub_stations_triggered(unsigned triggers);

@@ -45,9 +45,14 @@ uint64_t hub_clock_turn_us(void)
     return turn_us != 0 ? turn_us : without_turn();
 }
 
-int64_t hub_clock_wall_ms(void)
+uint64_t hub_clock_wall_ns(void)
 {
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_REALTIME, &now); /* likewise */
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int64_t hub_clock_wall_ms(void)
+{
+    return (int64_t)(hub_clock_wall_ns() / 1000000u);
 }

@@ -20,6 +20,7 @@ void hub_clock_renew_turn(void); /* somebody took long: what comes next has not 
 
 /* Milliseconds since 1970, for people and for files; it may be set back. */
 int64_t hub_clock_wall_ms(void);
+uint64_t hub_clock_wall_ns(void); /* … nanoseconds */
 
 /* Microseconds on CLOCK_MONOTONIC, for measuring. */
 uint64_t hub_clock_now_us(void);

@@ -25,8 +25,7 @@ static struct {
     void (*sink)(void *ctx, hub_str line);
     void *sink_ctx;
     atomic_bool is_watched;
-    void (*on_line)(void *ctx, const char *event, hub_str json);
-    void *on_line_ctx;
+    hub_log_watcher *watchers;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .least = HUB_LOG_INFO};
 
 /* Bytes that text format writes without quotes. */
@@ -66,13 +65,7 @@ static void add_quoted(hub_buf *line, hub_str text)
 
 static hub_str cut(hub_str text)
 {
-    if (text.len > HUB_LIMIT_LOG_VALUE_BYTES) {
-        text.len = HUB_LIMIT_LOG_VALUE_BYTES;
-        while (text.len > 0 && ((unsigned char)text.ptr[text.len] & 0xc0) == 0x80) {
-            text.len--; /* not in the middle of a character */
-        }
-    }
-    return text;
+    return hub_str_cut(text, HUB_LIMIT_LOG_VALUE_BYTES);
 }
 
 static void add_time(hub_buf *line)
@@ -150,15 +143,15 @@ static void put_line(hub_log_level level, const char *event, const hub_log_field
     }
 }
 
-/* Tell whoever reads along. */
-static void tell_watcher(hub_log_level level, const char *event, const hub_log_field *fields)
+/* Tell those who read along. */
+static void tell_watchers(hub_log_level level, const char *event, const hub_log_field *fields)
 {
     hub_buf line;
     hub_buf_init(&line, HUB_LIMIT_LOG_LINE_BYTES - TAIL_BYTES);
     format_line(&line, level, event, fields, true);
     (void)pthread_mutex_lock(&state.lock);
-    if (hub_buf_ok(&line) && state.on_line != NULL) {
-        state.on_line(state.on_line_ctx, event, hub_str_trim(hub_buf_str(&line)));
+    for (hub_log_watcher *at = state.watchers; at != NULL && hub_buf_ok(&line); at = at->next) {
+        at->on_line(at, event, hub_str_trim(hub_buf_str(&line)));
     }
     (void)pthread_mutex_unlock(&state.lock);
     hub_buf_fini(&line);
@@ -168,7 +161,7 @@ void hub_log_fields(hub_log_level level, const char *event, const hub_log_field 
 {
     int saved_errno = errno; /* callers log before they look at it */
     if (state.is_watched && level >= HUB_LOG_INFO) {
-        tell_watcher(level, event, fields);
+        tell_watchers(level, event, fields);
     }
     if (level < state.least) {
         errno = saved_errno;
@@ -186,12 +179,26 @@ void hub_log_fields(hub_log_level level, const char *event, const hub_log_field 
     errno = saved_errno;
 }
 
-void hub_log_watch(void (*on_line)(void *ctx, const char *event, hub_str json), void *ctx)
+void hub_log_watch(hub_log_watcher *watcher)
 {
     (void)pthread_mutex_lock(&state.lock);
-    state.on_line = on_line;
-    state.on_line_ctx = ctx;
-    state.is_watched = on_line != NULL;
+    watcher->next = state.watchers;
+    state.watchers = watcher;
+    state.is_watched = true;
+    (void)pthread_mutex_unlock(&state.lock);
+}
+
+void hub_log_unwatch(hub_log_watcher *watcher)
+{
+    (void)pthread_mutex_lock(&state.lock);
+    hub_log_watcher **at = &state.watchers;
+    while (*at != NULL && *at != watcher) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) {
+        *at = watcher->next;
+    }
+    state.is_watched = state.watchers != NULL;
     (void)pthread_mutex_unlock(&state.lock);
 }
 

@@ -79,9 +79,14 @@ void hub_log_mask_by(hub_log_mask *mask);
 void hub_log_capture(void (*sink)(void *ctx, hub_str line), void *ctx);
 
 /* Somebody who reads along: told each event from level info on as a JSON object, masked, whatever is
- * written; under the log's lock, in any thread, so it only keeps a copy, and logs nothing. NULL:
- * nobody. [any] */
-void hub_log_watch(void (*on_line)(void *ctx, const char *event, hub_str json), void *ctx);
+ * written; under the log's lock, in any thread, so it only keeps a copy, and logs nothing. Embed it. */
+typedef struct hub_log_watcher {
+    void (*on_line)(struct hub_log_watcher *watcher, const char *event, hub_str json);
+    struct hub_log_watcher *next;
+} hub_log_watcher;
+
+void hub_log_watch(hub_log_watcher *watcher);   /* [any] */
+void hub_log_unwatch(hub_log_watcher *watcher); /* [any] one that does not watch is fine */
 
 /* The level named by debug|info|warning|warn|error|off. */
 HUB_MUST_CHECK hub_err hub_log_level_parse(hub_str name, hub_log_level *ret_level);

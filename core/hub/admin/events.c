@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/log_reader.h"
 #include "base/loop.h"
 #include "hub/admin/events_internal.h"
 #include "hub/audit/audit.h"
@@ -14,7 +15,6 @@
 #include "wire/json.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -26,13 +26,6 @@ enum {
     MOST_AT_ONCE = 512,  /* … so many events at a turn, … */
     LESS_AT_ONCE = 64,   /* … and many so many */
 };
-
-/* Of the log, on its way from whichever thread to the loop. */
-typedef struct logged {
-    struct logged *next;
-    size_t len;
-    char json[];
-} logged;
 
 typedef struct kept {
     char *name; /* NULL: none */
@@ -54,12 +47,7 @@ struct hub_events {
     uint64_t until_ms; /* kept so long although nobody reads */
     bool is_on;
     ev_timer turn;
-    ev_async on_logged;
-
-    pthread_mutex_t lock; /* guards what follows */
-    logged *first;
-    logged *last;
-    size_t logged_count;
+    hub_log_reader *log; /* NULL: it is off, or there was no memory */
 };
 
 static hub_events *events_of(const hub_orchestrator *hub)
@@ -135,59 +123,13 @@ const hub_event *hub_events_next(const hub_orchestrator *hub, hub_event_reader *
 
 /* ---- from the log ---------------------------------------------------------------------------- */
 
-/* Under the log's lock, in any thread. */
-static void on_line(void *ctx, const char *event, hub_str json)
+static void on_line(void *ctx, hub_str json)
 {
     hub_events *events = ctx;
-    if (strcmp(event, "audit") == 0) {
-        return; /* calls are told as they begin and end */
-    }
-    logged *one = malloc(sizeof *one + json.len);
-    if (one == NULL) {
-        return;
-    }
-    one->next = NULL;
-    one->len = json.len;
-    memcpy(one->json, json.ptr, json.len);
-    (void)pthread_mutex_lock(&events->lock);
-    bool has_room = events->logged_count < HUB_LIMIT_EVENTS;
-    if (has_room && events->first == NULL) {
-        events->first = one;
-    } else if (has_room) {
-        events->last->next = one;
-    }
-    if (has_room) {
-        events->last = one;
-        events->logged_count++;
-    }
-    (void)pthread_mutex_unlock(&events->lock);
-    if (has_room) {
-        ev_async_send(events->loop, &events->on_logged);
-    } else {
-        free(one);
-    }
-}
-
-static void take_logged(struct ev_loop *loop, ev_async *watcher, int revents)
-{
-    hub_events *events = watcher->data;
-    (void)loop;
-    (void)revents;
-    (void)pthread_mutex_lock(&events->lock);
-    logged *one = events->first;
-    events->first = NULL;
-    events->last = NULL;
-    events->logged_count = 0;
-    (void)pthread_mutex_unlock(&events->lock);
-    while (one != NULL) {
-        logged *next = one->next;
-        hub_str json = {.ptr = one->json, .len = one->len};
-        hub_str name;
-        if (hub_json_plain(hub_json_get(json, HUB_STR("event")), &name)) {
-            hub_events_add(events->hub, name, json);
-        }
-        free(one);
-        one = next;
+    hub_str name;
+    /* Calls are told as they begin and end, not by the audit. */
+    if (hub_json_plain(hub_json_get(json, HUB_STR("event")), &name) && !hub_str_is(name, "audit")) {
+        hub_events_add(events->hub, name, json);
     }
 }
 
@@ -204,7 +146,7 @@ static void switch_on(hub_events *events)
     if (!events->is_on) {
         events->is_on = true;
         events->oldest = events->newest + 1;
-        hub_log_watch(on_line, events);
+        events->log = hub_log_reader_create(events->loop, HUB_LIMIT_EVENTS, on_line, events);
         hub_review(events->hub);
         ev_timer_again(events->loop, &events->turn);
         ev_unref(events->loop);
@@ -215,7 +157,8 @@ static void switch_off(hub_events *events)
 {
     if (events->is_on) {
         events->is_on = false;
-        hub_log_watch(NULL, NULL);
+        hub_log_reader_destroy(events->log);
+        events->log = NULL;
         hub_review(events->hub);
         forget(events);
         ev_ref(events->loop);
@@ -372,13 +315,8 @@ hub_err hub_events_create(hub_orchestrator *hub, hub_events **ret_events, hub_er
     events->loop = hub_loop(hub);
     events->newest = 1; /* nobody has seen 0 */
     events->oldest = 2;
-    (void)pthread_mutex_init(&events->lock, NULL); /* cannot fail on Linux */
     ev_timer_init(&events->turn, on_turn, 0., TURN_MS / 1000.);
     events->turn.data = events;
-    ev_async_init(&events->on_logged, take_logged);
-    events->on_logged.data = events;
-    ev_async_start(events->loop, &events->on_logged);
-    ev_unref(events->loop); /* it keeps no loop running */
     *ret_events = events;
     return HUB_OK;
 }
@@ -391,18 +329,10 @@ void hub_events_destroy(hub_events *events)
     hub_assert(events->reader_count == 0);
     if (events->is_on) {
         events->is_on = false;
-        hub_log_watch(NULL, NULL);
         ev_ref(events->loop);
         ev_timer_stop(events->loop, &events->turn);
     }
+    hub_log_reader_destroy(events->log);
     forget(events);
-    ev_ref(events->loop);
-    ev_async_stop(events->loop, &events->on_logged);
-    while (events->first != NULL) {
-        logged *next = events->first->next;
-        free(events->first);
-        events->first = next;
-    }
-    (void)pthread_mutex_destroy(&events->lock);
     free(events);
 }

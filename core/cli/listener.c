@@ -7,6 +7,7 @@
 #include "unix/unix.h"
 #ifdef PATCHBAY_HTTP
 #include "http/server.h"
+#include "hub/metrics/metrics.h"
 #include "net/net.h"
 #include "web/api/api.h"
 #include "web/metrics/metrics.h"
@@ -192,9 +193,46 @@ void cli_listener_home_limit(cli_listener_home *home, const hub_limits *limits)
     }
 }
 
+/* What the metrics say of connections. */
+static void add_metrics(void *ctx, hub_exposition *to)
+{
+    const cli_listener_home *home = ctx;
+    if (home->net == NULL) {
+        return;
+    }
+    const hub_net_numbers *numbers = hub_net_count(home->net);
+    const struct {
+        const char *name;
+        hub_metrics_kind kind;
+        const char *help;
+        uint64_t value;
+    } rows[] = {
+        {"patchbay_connections", HUB_METRICS_GAUGE, "Open connections over TCP.",
+         hub_net_link_count(home->net)},
+        {"patchbay_connections_accepted", HUB_METRICS_COUNTER, "Connections that were accepted.",
+         numbers->accepted},
+        {"patchbay_connections_refused", HUB_METRICS_COUNTER,
+         "Connections that were closed at once, for want of room.", numbers->refused},
+        {"patchbay_received_bytes", HUB_METRICS_COUNTER, "Bytes of clients over TCP, decrypted.",
+         numbers->bytes_in},
+        {"patchbay_sent_bytes", HUB_METRICS_COUNTER,
+         "Bytes to clients over TCP, before they are encrypted.", numbers->bytes_out},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        hub_exposition_family(to, rows[i].name, rows[i].kind, rows[i].help);
+        hub_exposition_count(to, HUB_NO_LABELS, rows[i].value);
+    }
+}
+
+void cli_listener_home_init(cli_listener_home *home)
+{
+    hub_metrics_add_source(home->hub, add_metrics, home);
+}
+
 void cli_listener_home_fini(cli_listener_home *home)
 {
     hub_http_replicas_destroy(home->replicas);
+    hub_metrics_add_source(home->hub, NULL, home);
     hub_net_destroy(home->net);
 }
 
@@ -267,6 +305,11 @@ static bool reload_http(const cli_listener *one, const hub_settings *settings,
 void cli_listener_home_limit(cli_listener_home *home, const hub_limits *limits)
 {
     hub_budget_limit(home->budget, limits->client_memory_bytes);
+}
+
+void cli_listener_home_init(cli_listener_home *home)
+{
+    (void)home;
 }
 
 void cli_listener_home_fini(cli_listener_home *home)

@@ -71,7 +71,9 @@ void cli_listener_drain(const cli_listener *one);
 void cli_listener_stop(const cli_listener *one);
 void cli_listener_close(const cli_listener *one);
 
-/* Other limits for all; and the end, when no listener is left. */
+/* The metrics of the hub tell of its connections, from now on; other limits for all; and the end, when
+ * no listener is left. */
+void cli_listener_home_init(cli_listener_home *home);
 void cli_listener_home_limit(cli_listener_home *home, const hub_limits *limits);
 void cli_listener_home_fini(cli_listener_home *home);
 

@@ -261,6 +261,7 @@ int cli_listeners_open(struct ev_loop *loop, hub_orchestrator *hub, const hub_se
     listeners->home.loop = loop;
     listeners->home.hub = hub;
     listeners->home.budget = budget;
+    cli_listener_home_init(&listeners->home);
     ev_timer_init(&listeners->look, on_look, 0., LOOK_MS / 1000.);
     listeners->look.data = listeners;
     *ret_listeners = listeners;

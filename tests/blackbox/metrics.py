@@ -111,6 +111,9 @@ class Face(Base):
         self.assertEqual(total(found, "patchbay_sessions", transport="http"), 0)
         self.assertEqual(total(found, "mcp_server_session_duration_seconds_count", transport="http", network_transport="tcp"), 1)
         self.assertGreater(total(found, "process_resident_memory_bytes"), 0)
+        self.assertGreaterEqual(total(found, "patchbay_connections"), 1)
+        self.assertGreaterEqual(total(found, "patchbay_connections_accepted_total"), total(found, "patchbay_connections"))
+        self.assertGreater(total(found, "patchbay_sent_bytes_total"), total(found, "patchbay_received_bytes_total") / 100)
         self.assertLess(abs(total(found, "process_start_time_seconds") - time.time()), TIMEOUT)
 
     def test_formats(self):

@@ -123,6 +123,7 @@ struct hub_net {
     struct ssl_ctx_st *made_tls; /* of the vhost that was made last */
     hub_listener *listeners;
     hub_link *links;
+    hub_net_numbers numbers;
     size_t link_count;
     net_announced *announced;
     size_t announced_count;

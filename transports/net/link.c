@@ -125,6 +125,7 @@ static void hold(hub_link *link, hub_str bytes)
 
 static void on_bytes(hub_link *link, hub_str bytes)
 {
+    link->net->numbers.bytes_in += bytes.len;
     if (net_is_waiting(link, NET_WAIT_HANDSHAKE)) {
         net_end_handshake(link);
     }
@@ -353,6 +354,7 @@ void net_link_adopt(hub_listener *listener, int fd, net_address *address)
         return;
     }
     link->wsi = wsi;
+    net->numbers.accepted++;
     lws_set_wsi_user(wsi, link);
     if (link->is_tls) {
         net_start_waiting(link, NET_WAIT_HANDSHAKE);

@@ -15,6 +15,7 @@ void net_note_refusal(hub_net *net, const char *reason)
 {
     uint64_t now = hub_clock_now_ms();
     net->refused++;
+    net->numbers.refused++;
     if (net->refused_log_ms == 0 || now - net->refused_log_ms >= LOG_EVERY_MS) {
         hub_log(HUB_LOG_WARNING, "net.refused", HUB_F_TEXT("reason", reason),
                 HUB_F_INT("connections", net->refused));
@@ -169,6 +170,11 @@ void hub_net_set_budget(hub_net *net, hub_budget *budget)
 hub_budget *hub_net_budget(const hub_net *net)
 {
     return net->budget;
+}
+
+const hub_net_numbers *hub_net_count(const hub_net *net)
+{
+    return &net->numbers;
 }
 
 size_t hub_net_link_count(const hub_net *net)

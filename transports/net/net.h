@@ -37,6 +37,16 @@ hub_budget *hub_net_budget(const hub_net *net);
 /* Open links. */
 size_t hub_net_link_count(const hub_net *net);
 
+/* What has been counted since it was made. */
+typedef struct hub_net_numbers {
+    uint64_t accepted;  /* connections */
+    uint64_t refused;   /* … that were not taken */
+    uint64_t bytes_in;  /* of clients, decrypted */
+    uint64_t bytes_out; /* … to them, before they are encrypted */
+} hub_net_numbers;
+
+const hub_net_numbers *hub_net_count(const hub_net *net);
+
 /* The loop it was created on. */
 struct ev_loop *hub_net_loop(const hub_net *net);
 

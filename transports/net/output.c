@@ -22,6 +22,7 @@ static hub_err write_piece(hub_link *link, char *from, size_t len)
         net_link_doom(link);
         return HUB_ESTATE;
     }
+    link->net->numbers.bytes_out += len;
     link->in_flight = net_is_partial(link) ? len : 0;
     return HUB_OK;
 }

@@ -103,8 +103,7 @@ static void add_operations(hub_exposition *to, const hub_metrics *metrics)
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
-/* network.transport, as the conventions have it. */
-static const char *network_of(const char *transport)
+const char *hub_metrics_network_of(const char *transport)
 {
     if (strcmp(transport, "stdio") == 0) {
         return "pipe";
@@ -119,9 +118,10 @@ static void add_session_durations(hub_exposition *to, const hub_metrics *metrics
     for (size_t i = 0; i < HUB_METRICS_TRANSPORTS; i++) {
         const char *transport = metrics->sessions[i].transport;
         if (transport != NULL) {
-            const hub_label labels[] = {{"transport", hub_str_of(transport)},
-                                        {"network_transport", hub_str_of(network_of(transport))},
-                                        {.key = NULL}};
+            const hub_label labels[] = {
+                {"transport", hub_str_of(transport)},
+                {"network_transport", hub_str_of(hub_metrics_network_of(transport))},
+                {.key = NULL}};
             hub_exposition_histogram(to, labels, &metrics->sessions[i].lived);
         }
     }
@@ -332,21 +332,37 @@ static void add_hub(hub_exposition *to, hub_metrics *metrics)
     hub_exposition_seconds(to, HUB_NO_LABELS, metrics->longest_lag_us);
 }
 
+static void add_all(hub_exposition *to, hub_metrics *metrics)
+{
+    const hub_orchestrator *hub = metrics->hub;
+    add_hub(to, metrics);
+    add_calls(to, metrics->series);
+    add_operations(to, metrics);
+    add_session_durations(to, metrics);
+    add_sessions(to, hub);
+    add_toolsets(to, hub);
+    add_audit(to, hub);
+    add_store(to, hub);
+    hub_metrics_add_process(to);
+    for (size_t i = 0; i < HUB_METRICS_SOURCES; i++) {
+        if (metrics->sources[i].add != NULL) {
+            metrics->sources[i].add(metrics->sources[i].ctx, to);
+        }
+    }
+    hub_exposition_end(to);
+}
+
 void hub_metrics_expose(hub_orchestrator *hub, bool is_openmetrics, hub_buf *out)
 {
-    hub_metrics *metrics = hub_metrics_of(hub);
     hub_exposition to = {.out = out, .is_openmetrics = is_openmetrics};
-    add_hub(&to, metrics);
-    add_calls(&to, metrics->series);
-    add_operations(&to, metrics);
-    add_session_durations(&to, metrics);
-    add_sessions(&to, hub);
-    add_toolsets(&to, hub);
-    add_audit(&to, hub);
-    add_store(&to, hub);
-    hub_metrics_add_process(&to);
-    if (metrics->add != NULL) {
-        metrics->add(metrics->add_ctx, &to);
-    }
-    hub_exposition_end(&to);
+    add_all(&to, hub_metrics_of(hub));
+}
+
+void hub_metrics_expose_otlp(hub_orchestrator *hub, hub_buf *out)
+{
+    uint64_t now_ns = hub_clock_wall_ns();
+    hub_exposition_otlp otlp = {
+        .begun_ns = now_ns - (hub_clock_now_ms() - hub_begun_ms(hub)) * 1000000u, .now_ns = now_ns};
+    hub_exposition to = {.out = out, .otlp = &otlp};
+    add_all(&to, hub_metrics_of(hub));
 }

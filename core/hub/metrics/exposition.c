@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/metrics/exposition.h"
 
+#include "hub/metrics/exposition_otlp.h"
+
 #include <inttypes.h>
 
 static const char *const KINDS[] = {
@@ -30,6 +32,10 @@ void hub_exposition_family(hub_exposition *to, const char *name, hub_metrics_kin
     const char *end = kind == HUB_METRICS_COUNTER && !to->is_openmetrics ? "_total" : "";
     to->name = name;
     to->kind = kind;
+    if (to->otlp != NULL) {
+        hub_otlp_family(to, help);
+        return;
+    }
     hub_buf_printf(to->out, "# HELP %s%s %s\n# TYPE %s%s %s\n", name, end, help, name, end,
                    KINDS[kind]);
     if (to->is_openmetrics && unit_of(name) != NULL) {
@@ -90,6 +96,10 @@ static const char *suffix_of(const hub_exposition *to)
 
 void hub_exposition_count(hub_exposition *to, const hub_label *labels, uint64_t value)
 {
+    if (to->otlp != NULL) {
+        hub_otlp_count(to, labels, value);
+        return;
+    }
     begin_sample(to, suffix_of(to), labels, NULL);
     hub_buf_add_u64(to->out, value);
     hub_buf_add_char(to->out, '\n');
@@ -97,6 +107,10 @@ void hub_exposition_count(hub_exposition *to, const hub_label *labels, uint64_t 
 
 void hub_exposition_seconds(hub_exposition *to, const hub_label *labels, uint64_t us)
 {
+    if (to->otlp != NULL) {
+        hub_otlp_seconds(to, labels, us);
+        return;
+    }
     begin_sample(to, suffix_of(to), labels, NULL);
     add_seconds(to->out, us);
     hub_buf_add_char(to->out, '\n');
@@ -122,6 +136,10 @@ void hub_exposition_histogram(hub_exposition *to, const hub_label *labels,
                               const hub_histogram *histogram)
 {
     uint64_t count = 0;
+    if (to->otlp != NULL) {
+        hub_otlp_histogram(to, labels, histogram);
+        return;
+    }
     for (size_t i = 0; i < HUB_METRICS_BUCKETS; i++) {
         count += histogram->counts[i];
         begin_sample(to, "_bucket", labels, HUB_METRICS_BOUND_TEXTS[i]);
@@ -141,7 +159,9 @@ void hub_exposition_histogram(hub_exposition *to, const hub_label *labels,
 
 void hub_exposition_end(hub_exposition *to)
 {
-    if (to->is_openmetrics) {
+    if (to->otlp != NULL) {
+        hub_otlp_end(to);
+    } else if (to->is_openmetrics) {
         hub_buf_add(to->out, HUB_STR("# EOF\n"));
     }
 }

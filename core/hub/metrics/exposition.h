@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics as text, in the two formats that Prometheus reads. Families are written one after the
- * other, each with its samples behind it. Pure: nothing is looked up here.
- * spec: Prometheus text format 0.0.4; OpenMetrics 1.0
+ * Metrics as text, in the two formats that Prometheus reads, or as OTLP has them in JSON
+ * (exposition_otlp.c). Families are written one after the other, each with its samples behind it. Pure:
+ * nothing is looked up here.
+ * spec: Prometheus text format 0.0.4; OpenMetrics 1.0; OTLP 1.x metrics.proto
  */
 #ifndef HUB_HUB_METRICS_EXPOSITION_H
 #define HUB_HUB_METRICS_EXPOSITION_H
@@ -16,10 +17,20 @@ typedef enum hub_metrics_kind {
     HUB_METRICS_HISTOGRAM,
 } hub_metrics_kind;
 
+/* What OTLP needs to know, and what is open of the family that is being written. */
+typedef struct hub_exposition_otlp {
+    uint64_t begun_ns; /* since when counters count; since 1970 */
+    uint64_t now_ns;
+    size_t family_at; /* where the family begins in `out` */
+    bool is_open;
+    bool has_points;
+} hub_exposition_otlp;
+
 typedef struct hub_exposition {
     hub_buf *out;
     bool is_openmetrics;
-    const char *name; /* of the family that is being written, without "_total" */
+    hub_exposition_otlp *otlp; /* NULL: text */
+    const char *name;          /* of the family that is being written, without "_total" */
     hub_metrics_kind kind;
 } hub_exposition;
 

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/loop.h"
-#include "hub/catalogs/discovery_run.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/respond.h"
@@ -14,6 +13,7 @@
 #include "hub/metrics/metrics_internal.h"
 #include "hub/report/status.h"
 #include "wire/json.h"
+#include "wire/trace.h"
 
 #include <stdlib.h>
 
@@ -128,7 +128,7 @@ __attribute__((noinline)) static void keep_trace(const hub_call *call, hub_serie
                                                  hub_str meta, uint64_t now_us)
 {
     series->look_us = now_us + HUB_LIMIT_METRICS_TRACE_US;
-    hub_str trace = hub_discovery_trace_of(meta);
+    hub_str trace = hub_trace_id_in(meta);
     if (trace.len == HUB_METRICS_TRACE_BYTES) {
         memcpy(series->trace, trace.ptr, HUB_METRICS_TRACE_BYTES);
         series->traced = hub_call_id(call);
@@ -374,7 +374,7 @@ static void configure(hub_orchestrator *hub)
 {
     hub_metrics *metrics = hub_metrics_of(hub);
     size_t most = hub_settings_of(hub)->max_series;
-    metrics->is_on = is_asked_for(hub);
+    metrics->is_on = metrics->is_wanted || is_asked_for(hub);
     hub_series_table_limit(metrics->series, most > 0 ? most : HUB_LIMIT_METRICS_SERIES);
     hub_status_observe(hub, metrics->is_on ? &OBSERVER : NULL);
     watch_loop(metrics, metrics->is_on);
@@ -414,11 +414,25 @@ static void drop_hub(hub_orchestrator *hub)
     *place_of_it = NULL;
 }
 
+void hub_metrics_want(hub_orchestrator *hub, bool is_wanted)
+{
+    hub_metrics_of(hub)->is_wanted = is_wanted;
+    configure(hub);
+}
+
 void hub_metrics_add_source(hub_orchestrator *hub, hub_metrics_add *add, void *ctx)
 {
     hub_metrics *metrics = hub_metrics_of(hub);
-    metrics->add = add;
-    metrics->add_ctx = ctx;
+    size_t at = 0;
+    while (at < HUB_METRICS_SOURCES && metrics->sources[at].ctx != ctx) {
+        at++;
+    }
+    for (size_t i = 0; at == HUB_METRICS_SOURCES && i < HUB_METRICS_SOURCES; i++) {
+        at = metrics->sources[i].add == NULL ? i : at;
+    }
+    hub_assert(at < HUB_METRICS_SOURCES);
+    metrics->sources[at].add = add;
+    metrics->sources[at].ctx = add != NULL ? ctx : NULL;
 }
 
 static hub_station_place place;

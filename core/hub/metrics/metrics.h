@@ -14,11 +14,21 @@
 
 extern const hub_station HUB_METRICS_STATION;
 
-/* What is known outside of the hub: `add` appends families when somebody asks. NULL: nothing is. */
+/* What others know: `add` appends families when somebody asks. There is room for
+ * HUB_METRICS_SOURCES; one that has the same `ctx` is replaced, and by NULL removed. */
 typedef void hub_metrics_add(void *ctx, hub_exposition *to);
 void hub_metrics_add_source(hub_orchestrator *hub, hub_metrics_add *add, void *ctx);
 
-/* Append all metrics in one of the two formats. */
+/* Count although no listener asks, for somebody who sends it somewhere; or no more. */
+void hub_metrics_want(hub_orchestrator *hub, bool is_wanted);
+
+/* network.transport of a session's transport, as the conventions have it: pipe, unix, tcp. */
+const char *hub_metrics_network_of(const char *transport);
+
+/* Append all metrics in one of the two text formats. */
 void hub_metrics_expose(hub_orchestrator *hub, bool is_openmetrics, hub_buf *out);
+
+/* Append them as OTLP's Metric objects in JSON, with commas between them. */
+void hub_metrics_expose_otlp(hub_orchestrator *hub, hub_buf *out);
 
 #endif

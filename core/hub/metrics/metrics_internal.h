@@ -10,10 +10,14 @@
 /* Of the names that transports have; what has another one is counted as the last. */
 enum { HUB_METRICS_TRANSPORTS = 8 };
 
+/* Others who know something. */
+enum { HUB_METRICS_SOURCES = 4 };
+
 typedef struct hub_metrics {
     hub_orchestrator *hub;
     hub_series_table *series;
     bool is_on;
+    bool is_wanted;   /* … although no listener asks */
     uint64_t refused; /* requests that became no call */
     struct {
         const char *transport; /* a constant; NULL: the place is free */
@@ -25,8 +29,10 @@ typedef struct hub_metrics {
     uint64_t due_us; /* when it should come to the next; monotonic */
     ev_timer look;
     bool is_watching;
-    hub_metrics_add *add;
-    void *add_ctx;
+    struct {
+        hub_metrics_add *add; /* NULL: the place is free */
+        void *ctx;
+    } sources[HUB_METRICS_SOURCES];
 } hub_metrics;
 
 /* The hub's. */

@@ -472,6 +472,16 @@
 #define HUB_LIMIT_AUDIT_ARGUMENT_BYTES 4096
 #define HUB_LIMIT_AUDIT_END_MS         1000
 
+/* A line of an audit file, whatever is escaped in it; and how many processes that append to one file,
+ * and how many lines before the first one of a process, `audit verify` remembers. */
+#define HUB_LIMIT_AUDIT_LINE_BYTES (64u * 1024)
+#define HUB_LIMIT_AUDIT_CHAINS     1024
+
+/* A dashboard asks again and again: so long the same look of the same person is one, and so many looks
+ * are remembered for that. */
+#define HUB_LIMIT_AUDIT_LOOK_MS 60000
+#define HUB_LIMIT_AUDIT_LOOKS   64
+
 /* Access rules: each tool that is listed passes all of them, and one call its own. What one call's
  * rules look at in its arguments is a walk over what a client sends. */
 #define HUB_LIMIT_ACCESS_RULES  256
@@ -503,6 +513,24 @@
 #define HUB_LIMIT_EVENT_BYTES      (4u * 1024 * 1024)
 #define HUB_LIMIT_EVENT_READERS    1024
 #define HUB_LIMIT_EVENT_OWED_BYTES (64u * 1024)
+
+/* What is sent to a collector (hub/telemetry). Spans and log records wait in queues, whose lengths the
+ * variables of OpenTelemetry choose up to the most, and of so many bytes each; a request has a body of
+ * so many bytes at most. One that fails is made again so often, the pause doubling, or as long as the
+ * collector asks for up to the most. At the end of the hub the last ones have so long. */
+#define HUB_LIMIT_OTEL_QUEUE       65536
+#define HUB_LIMIT_OTEL_QUEUE_BYTES (32u * 1024 * 1024)
+#define HUB_LIMIT_OTEL_BODY_BYTES  (4u * 1024 * 1024)
+#define HUB_LIMIT_OTEL_TRIES       5
+#define HUB_LIMIT_OTEL_PAUSE_MS    1000
+#define HUB_LIMIT_OTEL_PAUSE_S     300
+#define HUB_LIMIT_OTEL_END_MS      2000
+
+/* A text in a span (a name, an error, a URI), and one that somebody asked to have in it (arguments,
+ * results); what a variable of OpenTelemetry may hold. */
+#define HUB_LIMIT_SPAN_TEXT_BYTES    512
+#define HUB_LIMIT_SPAN_CONTENT_BYTES 4096
+#define HUB_LIMIT_OTEL_VALUE_BYTES   (16u * 1024)
 
 /* A lock file: the definitions of some ten thousand tools. */
 #define HUB_LIMIT_LOCK_BYTES (64u * 1024 * 1024)

@@ -248,6 +248,7 @@ int cli_toolset(cli_options *options);
 int cli_access(cli_options *options);
 int cli_lock(cli_options *options);
 int cli_approve(cli_options *options);
+int cli_audit(cli_options *options);
 int cli_version(cli_options *options);
 int cli_init(cli_options *options);
 int cli_add(cli_options *options);

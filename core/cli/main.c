@@ -146,6 +146,12 @@ const cli_command CLI_COMMANDS[] = {
      "holds the rules against a file of expectations: see docs/ACCESS.md. No server is started,\n"
      "and what servers say of their tools is not known.",
      3, cli_access},
+    {"audit", "verify FILE...", "Check that audit files are as the hub has written them.",
+     "Each line of an audit file (`log: {audit: FILE}`) is tied to the one before it by a digest:\n"
+     "a line that was changed, removed, inserted or moved shows. Give rotated files, the oldest\n"
+     "first; '-' is stdin. Keep the digest of the last line elsewhere to notice when a file is\n"
+     "cut at its end, or made anew. Exit code: 1 when something is not as it was written.",
+     CLI_MAX_LIST, cli_audit},
     {"lock", "[--diff] [--config FILE] [OPTION]...",
      "Write down what all servers offer, as approved, into patchbay.lock beside the manifest.",
      "It starts every server. The file has a digest and the text of each tool and prompt, of the\n"

@@ -198,5 +198,131 @@ class Audit(HubTest):
         self.assertFalse(self.file.exists())
 
 
+
+class Chain(HubTest):
+    """Lines are tied to each other, through restarts and rotation; `patchbay audit verify` says what was done to them."""
+
+    def setUp(self):
+        super().setUp()
+        self.file = self.home / "audit.jsonl"
+
+    def client(self, **more):
+        return self.modern(manifest={"toolsets": {"a": fixture("one")}, "log": {"audit": "audit.jsonl"}, "hub": {"remember": "none"}, **more})
+
+    def call(self, count, client=None):
+        client = client or self.client()
+        for _ in range(count):
+            client.call("a__one")
+        return client
+
+    def verify(self, *files):
+        done = self.cli("audit", "verify", *(files or [self.file]), modules=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_through_restarts_and_rotation(self):
+        self.call(3).hub.finish()
+        client = self.call(2)
+        older = self.home / "audit.jsonl.1"
+        deadline = time.monotonic() + TIMEOUT
+        while self.file.read_text().count("\n") < 5:
+            self.assertLess(time.monotonic(), deadline)
+        self.file.rename(older)
+        self.call(4, client).hub.finish()
+        self.call(1).hub.finish()
+        code, said = self.verify(older, self.file)
+        self.assertEqual(code, 0, said)
+        self.assertSays(said, "10 lines of 3 processes, all as they were written")
+        code, said = self.verify()  # its beginning is in the older one
+        self.assertEqual(code, 0, said)
+        self.assertSays(said, "audit.jsonl:1: note", "older file, which was not given")
+        code, said = self.verify(self.file, older)
+        self.assertEqual(code, 1, said)
+
+    def test_what_was_done_to_it(self):
+        self.call(5).hub.finish()
+        lines = self.file.read_text().splitlines(keepends=True)
+        for name, changed, *words in (
+                ("changed", [lines[0], lines[1].replace('"ok"', '"no"'), *lines[2:]], "audit.jsonl:3: ", "line 2 of", "was changed"),
+                ("removed", [lines[0], *lines[2:]], "audit.jsonl:2: 1 lines are missing"),
+                ("inserted", [*lines[:2], lines[0], *lines[2:]], "audit.jsonl:3: this line was inserted"),
+                ("swapped", [lines[0], lines[2], lines[1], *lines[3:]], "are missing", "moved"),
+                ("cut", [*lines[:4], lines[4][:30]], "audit.jsonl:5: this is a part of a line"),
+        ):
+            with self.subTest(name=name):
+                self.file.write_text("".join(changed))
+                code, said = self.verify()
+                self.assertEqual(code, 1, said)
+                self.assertSays(said, *words)
+
+    def test_while_it_runs(self):
+        """What is taken off the end shows with the next line."""
+        client = self.call(5)
+        deadline = time.monotonic() + TIMEOUT
+        while self.file.read_text().count("\n") < 5:
+            self.assertLess(time.monotonic(), deadline)
+        with self.file.open("r+") as file:
+            file.truncate(len("".join(self.file.read_text().splitlines(keepends=True)[:3])))
+        self.call(1, client).hub.finish()
+        code, said = self.verify()
+        self.assertEqual(code, 1)
+        self.assertSays(said, "audit.jsonl:4: 2 lines are missing before this one (numbers 4 to 5")
+
+    def test_a_hub_that_died_in_a_line(self):
+        self.call(2).hub.finish()
+        with self.file.open("r+") as file:
+            file.truncate(self.file.stat().st_size - 20)
+        self.call(1).hub.finish()
+        code, said = self.verify()
+        self.assertEqual(code, 1)
+        self.assertSays(said, "audit.jsonl:2: this is a part of a line", "1 problems")
+        self.assertEqual(json.loads(self.file.read_text().splitlines()[2])["seq"], 1)
+
+    def test_two_hubs(self):
+        """Several processes may append to one file."""
+        first, second = self.client(), self.client()
+        for _ in range(5):
+            self.call(1, first)
+            self.call(1, second)
+        first.hub.finish()
+        second.hub.finish()
+        code, said = self.verify()
+        self.assertEqual(code, 0, said)
+        self.assertSays(said, "10 lines of 2 processes")
+
+    def test_usage(self):
+        for words in ((), ("verify",), ("check", self.file)):
+            done = self.cli("audit", *words, modules=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertSays(done.stderr, "audit verify FILE")
+        done = self.cli("audit", "verify", self.home / "none", modules=False)
+        self.assertEqual(done.returncode, 3)
+        self.assertSays(done.stderr, "none: No such file")
+
+
+class Looks(HubTest):
+    """Who looks at others' matters by the API, changes something, or is not let in, is in the audit, too."""
+
+    def test_the_api(self):
+        file = self.home / "audit.jsonl"
+        tokens = self.home / "tokens.json"
+        reader = self.cli("token", "new", "reader", "--scopes", "admin:read", "--tokens", tokens, modules=False).stdout.strip()
+        plain = self.cli("token", "new", "plain", "--tokens", tokens, modules=False).stdout.strip()
+        server = Server(self, self.daemon("--tokens", tokens, manifest={
+            "listen": [{"http": "127.0.0.1:0", "api": True}], "toolsets": {"a": fixture("one")}, "log": {"audit": str(file)}}))
+        self.assertEqual(server.get("/api/v1/modules", [("Authorization", f"Bearer {reader}")]).status, 200)
+        self.assertEqual(server.get("/api/v1/modules", [("Authorization", f"Bearer {plain}")]).status, 403)
+        self.assertEqual(server.get("/api/v1/modules").status, 401)
+        self.assertEqual(server.get("/api/v1/me", [("Authorization", f"Bearer {plain}")]).status, 200)  # its own matter
+        self.assertEqual(server.get("/api/v1/modules", [("Authorization", f"Bearer {reader}")]).status, 200)  # the same again is one
+        self.assertEqual(server.get("/api/v1/me", [("Authorization", f"Bearer {reader}")]).status, 200)
+        deadline = time.monotonic() + TIMEOUT
+        while not file.exists() or file.read_text().count("\n") < 3:
+            self.assertLess(time.monotonic(), deadline)
+        found = [json.loads(line) for line in file.read_text().splitlines()]
+        self.assertEqual([(each["who"], each["method"], each["name"], each["outcome"]) for each in found],
+                         [("token:reader", "api", "GET /api/v1/modules", "ok"), ("token:plain", "api", "GET /api/v1/modules", "refused"),
+                          ("token:reader", "api", "GET /api/v1/me", "ok")])
+
+
 if __name__ == "__main__":
     main()

@@ -55,10 +55,11 @@ static hub_verdict begin(hub_call *call, hub_way *way)
     }
     const char *reason = why_not(audit);
     hub_audit_record *record =
-        reason == NULL ? hub_audit_record_create(hub_call_session(call), way->message,
-                                                 hub_str_of(hub_toolset_key(way->toolset)),
-                                                 way->name, audit->keeps_arguments)
-                       : NULL;
+        reason == NULL
+            ? hub_audit_record_create(hub_call_session(call), way->message,
+                                      hub_str_of(hub_toolset_key(way->toolset)), way->name,
+                                      hub_call_trace(call), audit->keeps_arguments)
+            : NULL;
     if (record == NULL && (reason != NULL || audit->is_strict)) {
         audit->refused++;
         hub_call_fail(call, PATCHBAY_UNAVAILABLE,
@@ -117,10 +118,11 @@ static void end(hub_call *call, const hub_outcome *outcome)
 static bool note(const hub_request *request, hub_str toolset, hub_str name, const char *outcome)
 {
     hub_audit *audit = hub_audit_of(hub_session_hub(request->session));
-    hub_audit_record *record = audit->is_on && why_not(audit) == NULL
-                                   ? hub_audit_record_create(request->session, request->message,
-                                                             toolset, name, audit->keeps_arguments)
-                                   : NULL;
+    hub_audit_record *record =
+        audit->is_on && why_not(audit) == NULL
+            ? hub_audit_record_create(request->session, request->message, toolset, name, NULL,
+                                      audit->keeps_arguments)
+            : NULL;
     if (record != NULL) {
         record->ended_ms = hub_clock_wall_ms();
         record->outcome = outcome;
@@ -140,6 +142,52 @@ const char *hub_audit_take_answered(const hub_request *request, hub_str toolset,
     const char *reason = audit->is_on ? why_not(audit) : NULL;
     if (!audit->is_on || note(request, toolset, name, "ok") ||
         (reason == NULL && !audit->is_strict)) {
+        return NULL;
+    }
+    audit->refused++;
+    return reason != NULL ? reason : "out of memory";
+}
+
+/* Whether the same was noted a moment ago; from now on it was. */
+static bool was_noted(hub_audit *audit, const hub_audit_look *look)
+{
+    hub_digest digest;
+    unsigned char what[HUB_DIGEST_BYTES];
+    uint64_t now_ms = hub_clock_now_ms();
+    hub_digest_init(&digest);
+    hub_digest_add(&digest, look->who.ptr, look->who.len);
+    hub_digest_add(&digest, "", 1);
+    hub_digest_add(&digest, look->what.ptr, look->what.len);
+    hub_digest_end(&digest, what);
+    for (size_t i = 0; i < HUB_LIMIT_AUDIT_LOOKS; i++) {
+        if (audit->looks[i].until_ms > now_ms &&
+            memcmp(audit->looks[i].what, what, sizeof what) == 0) {
+            return true;
+        }
+    }
+    recent_look *newest = &audit->looks[audit->newest_look++ % HUB_LIMIT_AUDIT_LOOKS];
+    memcpy(newest->what, what, sizeof what);
+    newest->until_ms = now_ms + HUB_LIMIT_AUDIT_LOOK_MS;
+    return false;
+}
+
+const char *hub_audit_take_look(const hub_orchestrator *hub, const hub_audit_look *look)
+{
+    hub_audit *audit = hub_audit_of(hub);
+    const char *reason = audit->is_on ? why_not(audit) : NULL;
+    if (audit->is_on && reason == NULL && look->only_looks && !look->is_refused &&
+        was_noted(audit, look)) {
+        return NULL;
+    }
+    hub_audit_record *record =
+        audit->is_on && reason == NULL ? hub_audit_record_create_look(look) : NULL;
+    if (record != NULL) {
+        record->ended_ms = hub_clock_wall_ms();
+        record->outcome = look->is_refused ? "refused" : "ok";
+        hub_audit_hand_over(audit, record);
+        return NULL;
+    }
+    if (!audit->is_on || !audit->is_strict) {
         return NULL;
     }
     audit->refused++;

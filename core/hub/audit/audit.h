@@ -68,6 +68,21 @@ void hub_audit_refused(const struct hub_request *request, hub_str toolset, hub_s
 const char *hub_audit_take_answered(const struct hub_request *request, hub_str toolset,
                                     hub_str name);
 
+/* Somebody who looks at the hub, or changes it, by other ways than calls: the administration's API, and
+ * the dashboard, which asks that. */
+typedef struct hub_audit_look {
+    hub_str who;
+    hub_str transport;
+    hub_str profile; /* may be empty */
+    hub_str method;  /* of the interface: "api" */
+    hub_str what;    /* "GET /api/v1/toolsets/git" */
+    bool only_looks; /* it changes nothing: the same again within HUB_LIMIT_AUDIT_LOOK_MS is one */
+    bool is_refused; /* it lacks the right */
+} hub_audit_look;
+
+/* Note it, before it is answered. NULL: it may be; else as hub_audit_take_answered. */
+const char *hub_audit_take_look(const hub_orchestrator *hub, const hub_audit_look *look);
+
 /* The word for how a call ended: ok, error, tool_error, refused, … NULL: "cancelled". */
 const char *hub_audit_outcome_word(const hub_call *call, const struct hub_outcome *outcome);
 

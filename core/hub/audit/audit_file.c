@@ -2,6 +2,7 @@
 #include "hub/audit/audit_file.h"
 
 #include "base/io.h"
+#include "base/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,32 @@ hub_err hub_audit_file_open(hub_audit_file *file, const char *path, hub_error *r
     hub_audit_file_close(file);
     /* A pipe that nobody reads is an error, and one that is full: neither is waited for. */
     file->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
-    return file->fd >= 0 ? HUB_OK : explain(path, reterr);
+    if (file->fd < 0) {
+        return explain(path, reterr);
+    }
+    hub_buf end;
+    hub_buf_init(&end, HUB_LIMIT_AUDIT_LINE_BYTES);
+    hub_audit_file_add_end(file, path, &end);
+    file->is_torn = end.len > 0 && end.ptr[end.len - 1] != '\n';
+    hub_buf_fini(&end);
+    return HUB_OK;
+}
+
+void hub_audit_file_add_end(const hub_audit_file *file, const char *path, hub_buf *out)
+{
+    struct stat info;
+    if (fstat(file->fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) {
+        return;
+    }
+    size_t len = info.st_size < (off_t)HUB_LIMIT_AUDIT_LINE_BYTES ? (size_t)info.st_size
+                                                                  : HUB_LIMIT_AUDIT_LINE_BYTES;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    char *at = fd >= 0 ? hub_buf_reserve(out, len) : NULL;
+    ssize_t count = at != NULL ? pread(fd, at, len, info.st_size - (off_t)len) : -1;
+    out->len += count > 0 ? (size_t)count : 0;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
 }
 
 /* Whether a file could be made there; errno says why not. */

@@ -7,14 +7,15 @@
 #ifndef HUB_HUB_AUDIT_AUDIT_FILE_H
 #define HUB_HUB_AUDIT_AUDIT_FILE_H
 
-#include "base/err.h"
+#include "base/buf.h"
 
 typedef struct hub_audit_file {
     int fd;       /* -1: not open */
     bool is_torn; /* it ends in a part of a line that could not be cut off */
 } hub_audit_file;
 
-/* Have it open what `path` means now: one that is new is its owner's alone.
+/* Have it open what `path` means now: one that is new is its owner's alone. What it ends with may be a
+ * part of a line, of a process that has died: then it is torn.
  * errors:  HUB_ESYSTEM */
 HUB_MUST_CHECK hub_err hub_audit_file_open(hub_audit_file *file, const char *path,
                                            hub_error *reterr);
@@ -27,6 +28,10 @@ HUB_MUST_CHECK hub_err hub_audit_file_check(const char *path, hub_error *reterr)
  * errors:  HUB_ESYSTEM */
 HUB_MUST_CHECK hub_err hub_audit_file_write(hub_audit_file *file, const char *path, hub_str lines,
                                             hub_error *reterr);
+
+/* Append what an open file ends with, at most HUB_LIMIT_AUDIT_LINE_BYTES; nothing, if it is empty, no
+ * file, or cannot be read. */
+void hub_audit_file_add_end(const hub_audit_file *file, const char *path, hub_buf *out);
 
 void hub_audit_file_close(hub_audit_file *file);
 

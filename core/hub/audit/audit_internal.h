@@ -3,6 +3,7 @@
 #ifndef HUB_HUB_AUDIT_AUDIT_INTERNAL_H
 #define HUB_HUB_AUDIT_AUDIT_INTERNAL_H
 
+#include "base/limits.h"
 #include "hub/audit/audit.h"
 #include "hub/audit/audit_file.h"
 #include "hub/audit/audit_record.h"
@@ -17,6 +18,12 @@ typedef struct record_list {
     size_t count;
 } record_list;
 
+/* Somebody has looked at something. */
+typedef struct recent_look {
+    unsigned char what[HUB_DIGEST_BYTES];
+    uint64_t until_ms; /* when it counts again; monotonic */
+} recent_look;
+
 struct hub_audit {
     struct ev_loop *loop;
     hub_worker_pool *writer; /* one thread */
@@ -26,6 +33,8 @@ struct hub_audit {
     bool is_strict;
     size_t open; /* records of calls in flight */
     uint64_t refused;
+    recent_look looks[HUB_LIMIT_AUDIT_LOOKS];
+    size_t newest_look;
 
     pthread_mutex_t lock; /* guards all that follows, but what is the writer's own */
     pthread_cond_t is_idle;
@@ -40,7 +49,8 @@ struct hub_audit {
     uint64_t untold; /* of them: the file does not say so yet */
     uint64_t lost;   /* since writing began to fail */
 
-    hub_audit_file file; /* of the writer alone */
+    hub_audit_file file;   /* of the writer alone */
+    hub_audit_chain chain; /* likewise */
 };
 
 /* Hand a record over; it is dropped when too many wait, unless the audit is strict: then as many

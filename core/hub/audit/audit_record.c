@@ -4,11 +4,11 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "hub/catalogs/discovery_run.h"
 #include "hub/kernel/profile.h"
 #include "hub/kernel/session.h"
 #include "redact/redact.h"
 #include "wire/json.h"
+#include "wire/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,37 +25,13 @@ static const char *const KEYS[HUB_AUDIT_TEXTS] = {
     [HUB_AUDIT_NAME] = "name",
     [HUB_AUDIT_REQUEST] = "request",
     [HUB_AUDIT_TRACE] = "traceId",
+    [HUB_AUDIT_SPAN] = "spanId",
     [HUB_AUDIT_ARGUMENTS] = "arguments",
 };
 
-static hub_str kept_part(hub_str text, size_t most)
+/* A record with copies of these texts, which begins now. */
+static hub_audit_record *make(const hub_str texts[HUB_AUDIT_TEXTS])
 {
-    if (text.len > most) {
-        text.len = most;
-        while (text.len > 0 && ((unsigned char)text.ptr[text.len] & 0xc0) == 0x80) {
-            text.len--; /* not in the middle of a character */
-        }
-    }
-    return text;
-}
-
-hub_audit_record *hub_audit_record_create(const hub_session *session, const hub_message *message,
-                                          hub_str toolset, hub_str name, bool keeps_arguments)
-{
-    hub_str arguments = keeps_arguments ? message->at[HUB_M_ARGUMENTS] : HUB_STR_EMPTY;
-    hub_str texts[HUB_AUDIT_TEXTS] = {
-        [HUB_AUDIT_WHO] = hub_str_of(hub_session_who(session)),
-        [HUB_AUDIT_PEER] = hub_str_of(hub_session_peer(session)),
-        [HUB_AUDIT_TRANSPORT] = hub_str_of(hub_session_transport(session)),
-        [HUB_AUDIT_PROFILE] =
-            hub_str_of(hub_profile_settings_of(hub_session_profile(session))->name),
-        [HUB_AUDIT_METHOD] = message->method,
-        [HUB_AUDIT_TOOLSET] = toolset,
-        [HUB_AUDIT_NAME] = kept_part(name, HUB_LIMIT_LOG_VALUE_BYTES),
-        [HUB_AUDIT_REQUEST] = message->at[HUB_M_ID],
-        [HUB_AUDIT_TRACE] = hub_discovery_trace_of(message->at[HUB_M_META]),
-        [HUB_AUDIT_ARGUMENTS] = kept_part(arguments, HUB_LIMIT_AUDIT_ARGUMENT_BYTES),
-    };
     size_t size = 0;
     for (int i = 0; i < HUB_AUDIT_TEXTS; i++) {
         size += texts[i].len;
@@ -64,9 +40,7 @@ hub_audit_record *hub_audit_record_create(const hub_session *session, const hub_
     if (record == NULL) {
         return NULL;
     }
-    *record = (hub_audit_record){.session = hub_session_number(session),
-                                 .begin_us = hub_clock_now_us(),
-                                 .is_cut = texts[HUB_AUDIT_ARGUMENTS].len < arguments.len};
+    *record = (hub_audit_record){.begin_us = hub_clock_now_us()};
     char *at = record->bytes;
     for (int i = 0; i < HUB_AUDIT_TEXTS; i++) {
         record->texts[i] = (hub_str){.ptr = at, .len = texts[i].len};
@@ -76,6 +50,46 @@ hub_audit_record *hub_audit_record_create(const hub_session *session, const hub_
         }
     }
     return record;
+}
+
+hub_audit_record *hub_audit_record_create(const hub_session *session, const hub_message *message,
+                                          hub_str toolset, hub_str name, const hub_trace *trace,
+                                          bool keeps_arguments)
+{
+    hub_str arguments = keeps_arguments ? message->at[HUB_M_ARGUMENTS] : HUB_STR_EMPTY;
+    const hub_str texts[HUB_AUDIT_TEXTS] = {
+        [HUB_AUDIT_WHO] = hub_str_of(hub_session_who(session)),
+        [HUB_AUDIT_PEER] = hub_str_of(hub_session_peer(session)),
+        [HUB_AUDIT_TRANSPORT] = hub_str_of(hub_session_transport(session)),
+        [HUB_AUDIT_PROFILE] =
+            hub_str_of(hub_profile_settings_of(hub_session_profile(session))->name),
+        [HUB_AUDIT_METHOD] = message->method,
+        [HUB_AUDIT_TOOLSET] = toolset,
+        [HUB_AUDIT_NAME] = hub_str_cut(name, HUB_LIMIT_LOG_VALUE_BYTES),
+        [HUB_AUDIT_REQUEST] = message->at[HUB_M_ID],
+        [HUB_AUDIT_TRACE] =
+            trace != NULL ? hub_str_of(trace->trace_id) : hub_trace_id_in(message->at[HUB_M_META]),
+        [HUB_AUDIT_SPAN] = hub_str_of(trace != NULL ? trace->span_id : NULL),
+        [HUB_AUDIT_ARGUMENTS] = hub_str_cut(arguments, HUB_LIMIT_AUDIT_ARGUMENT_BYTES),
+    };
+    hub_audit_record *record = make(texts);
+    if (record != NULL) {
+        record->session = hub_session_number(session);
+        record->is_cut = texts[HUB_AUDIT_ARGUMENTS].len < arguments.len;
+    }
+    return record;
+}
+
+hub_audit_record *hub_audit_record_create_look(const hub_audit_look *look)
+{
+    const hub_str texts[HUB_AUDIT_TEXTS] = {
+        [HUB_AUDIT_WHO] = look->who,
+        [HUB_AUDIT_TRANSPORT] = look->transport,
+        [HUB_AUDIT_PROFILE] = look->profile,
+        [HUB_AUDIT_METHOD] = look->method,
+        [HUB_AUDIT_NAME] = hub_str_cut(look->what, HUB_LIMIT_LOG_VALUE_BYTES),
+    };
+    return make(texts);
 }
 
 static void add_time(int64_t since_1970_ms, hub_buf *out)
@@ -112,8 +126,9 @@ static void add_text(const hub_audit_record *record, hub_audit_text which, hub_b
     hub_buf_fini(&masked);
 }
 
-void hub_audit_record_add_line(const hub_audit_record *record, hub_buf *out)
+void hub_audit_record_add_line(const hub_audit_record *record, hub_audit_chain *chain, hub_buf *out)
 {
+    size_t from = out->len;
     add_time(record->ended_ms, out);
     for (int which = 0; which < HUB_AUDIT_ARGUMENTS; which++) {
         add_text(record, (hub_audit_text)which, out);
@@ -126,7 +141,8 @@ void hub_audit_record_add_line(const hub_audit_record *record, hub_buf *out)
     hub_buf_printf(out, ",\"durationMs\":%" PRIu64 ".%03u", record->took_us / 1000,
                    (unsigned)(record->took_us % 1000));
     add_text(record, HUB_AUDIT_ARGUMENTS, out);
-    hub_buf_add(out, record->is_cut ? HUB_STR(",\"cut\":true}\n") : HUB_STR("}\n"));
+    hub_buf_add(out, record->is_cut ? HUB_STR(",\"cut\":true") : HUB_STR_EMPTY);
+    hub_audit_chain_end_line(chain, out, from);
 }
 
 static bool is_number(hub_str text)
@@ -159,8 +175,10 @@ void hub_audit_record_log(const hub_audit_record *record)
     hub_log_fields(HUB_LOG_INFO, "audit", fields);
 }
 
-void hub_audit_add_gap(uint64_t count, hub_buf *out)
+void hub_audit_add_gap(uint64_t count, hub_audit_chain *chain, hub_buf *out)
 {
+    size_t from = out->len;
     add_time(hub_clock_wall_ms(), out);
-    hub_buf_printf(out, ",\"outcome\":\"records_dropped\",\"count\":%" PRIu64 "}\n", count);
+    hub_buf_printf(out, ",\"outcome\":\"records_dropped\",\"count\":%" PRIu64, count);
+    hub_audit_chain_end_line(chain, out, from);
 }

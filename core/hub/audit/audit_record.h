@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "hub/audit/audit.h"
+#include "hub/audit/chain.h"
 
 /* Texts of a record, in the order in which they are written. */
 typedef enum hub_audit_text {
@@ -20,6 +21,7 @@ typedef enum hub_audit_text {
     HUB_AUDIT_NAME,
     HUB_AUDIT_REQUEST, /* raw JSON of the id, as the client sent it */
     HUB_AUDIT_TRACE,
+    HUB_AUDIT_SPAN,      /* of the call, if it is recorded */
     HUB_AUDIT_ARGUMENTS, /* raw JSON, perhaps cut */
     HUB_AUDIT_TEXTS,
 } hub_audit_text;
@@ -37,18 +39,24 @@ struct hub_audit_record {
     char bytes[];
 };
 
-/* A record of what begins now: copies of all that is known of it. owns: the result, free() it; NULL
- * when out of memory. [loop] */
+/* A record of what begins now: copies of all that is known of it. `trace` is the span that it is, or
+ * NULL: then the trace is what the client says. owns: the result, free() it; NULL when out of memory.
+ * [loop] */
 hub_audit_record *hub_audit_record_create(const hub_session *session, const hub_message *message,
-                                          hub_str toolset, hub_str name, bool keeps_arguments);
+                                          hub_str toolset, hub_str name, const hub_trace *trace,
+                                          bool keeps_arguments);
 
-/* Append it as a line of JSON, masked. Any thread. */
-void hub_audit_record_add_line(const hub_audit_record *record, hub_buf *out);
+/* The same of somebody who looks. */
+hub_audit_record *hub_audit_record_create_look(const hub_audit_look *look);
+
+/* Append it as a line of JSON, masked, the next of its chain. Any thread. */
+void hub_audit_record_add_line(const hub_audit_record *record, hub_audit_chain *chain,
+                               hub_buf *out);
 
 /* Write it to the log. Any thread. */
 void hub_audit_record_log(const hub_audit_record *record);
 
 /* Append a line that says that records are missing. */
-void hub_audit_add_gap(uint64_t count, hub_buf *out);
+void hub_audit_add_gap(uint64_t count, hub_audit_chain *chain, hub_buf *out);
 
 #endif

@@ -80,19 +80,42 @@ static bool take_batch(hub_audit *audit, batch *ret_batch)
     return has_any;
 }
 
+/* Open the file, and begin the chain behind what it ends with. */
+static hub_err open_file(hub_audit *audit, const char *path, hub_error *reterr)
+{
+    hub_err err = path != NULL ? hub_audit_file_open(&audit->file, path, reterr)
+                               : hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    hub_buf end;
+    hub_buf_init(&end, HUB_LIMIT_AUDIT_LINE_BYTES);
+    if (err == HUB_OK && audit->chain.id[0] == '\0') {
+        hub_audit_file_add_end(&audit->file, path, &end);
+        hub_audit_chain_begin(&audit->chain, hub_buf_str(&end));
+    }
+    hub_buf_fini(&end);
+    return err;
+}
+
 static hub_err write_lines(hub_audit *audit, const batch *some, hub_error *reterr)
 {
     hub_buf lines;
+    hub_err err = open_file(audit, some->path, reterr);
+    if (err != HUB_OK) {
+        return err;
+    }
+    hub_audit_chain chain = audit->chain; /* it goes on with what was written */
     hub_buf_init(&lines, SIZE_MAX / 4);
     if (some->untold > 0) {
-        hub_audit_add_gap(some->untold, &lines);
+        hub_audit_add_gap(some->untold, &chain, &lines);
     }
     for (const hub_audit_record *at = some->records.first; at != NULL; at = at->next) {
-        hub_audit_record_add_line(at, &lines);
+        hub_audit_record_add_line(at, &chain, &lines);
     }
-    hub_err err = hub_buf_ok(&lines) && some->path != NULL
-                      ? hub_audit_file_write(&audit->file, some->path, hub_buf_str(&lines), reterr)
-                      : hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    err = hub_buf_ok(&lines)
+              ? hub_audit_file_write(&audit->file, some->path, hub_buf_str(&lines), reterr)
+              : hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    if (err == HUB_OK) {
+        audit->chain = chain;
+    }
     hub_buf_fini(&lines);
     return err;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/limits.h"
 #include "base/encoding.h"
+#include "base/limits.h"
+#include "hub/audit/audit.h"
 #include "web/api/route.h"
 
 #include <stdarg.h>
@@ -149,6 +150,32 @@ static void decode_names(hub_api_asked *asked)
     }
 }
 
+/* Who looks at what is not its own, or changes something, is in the audit. Why it may not be, else NULL. */
+static const char *note(const hub_api_asked *asked, bool is_refused)
+{
+    const hub_web_request *request = asked->request;
+    bool only_looks = hub_str_is(request->method, "GET");
+    if (only_looks && asked->right == HUB_API_CALLER && !is_refused) {
+        return NULL;
+    }
+    hub_buf what;
+    hub_buf_init(&what, request->method.len + request->path.len + sizeof HUB_API_PREFIX + 2);
+    hub_buf_add(&what, request->method);
+    hub_buf_add_char(&what, ' ');
+    hub_buf_add(&what, request->path);
+    const hub_audit_look look = {
+        .who = hub_str_of(asked->identity != NULL ? asked->identity->name : "anonymous"),
+        .transport = hub_str_of(asked->is_operator ? "unix" : "http"),
+        .profile = hub_str_of(asked->profile),
+        .method = HUB_STR("api"),
+        .what = hub_buf_str(&what),
+        .only_looks = only_looks,
+        .is_refused = is_refused};
+    const char *reason = hub_audit_take_look(asked->hub, &look);
+    hub_buf_fini(&what);
+    return reason;
+}
+
 void hub_api_serve(hub_api *api, const hub_web_request *request, hub_web_exchange *exchange,
                    bool is_operator, const char *profile)
 {
@@ -172,6 +199,7 @@ void hub_api_serve(hub_api *api, const hub_web_request *request, hub_web_exchang
                                 "/openapi.json names them all");
         return;
     }
+    const char *unnoted = note(&asked, asked.right < asked.route->scope);
     if (asked.right < asked.route->scope) {
         const char *scope =
             asked.route->scope == HUB_API_READ ? HUB_SCOPE_ADMIN_READ : HUB_SCOPE_ADMIN;
@@ -179,6 +207,10 @@ void hub_api_serve(hub_api *api, const hub_web_request *request, hub_web_exchang
                      "this needs a token with the scope %s, as `patchbay token new NAME --scopes "
                      "%s` makes one, or the Unix socket of the hub's own user",
                      scope, scope);
+        return;
+    }
+    if (unnoted != NULL) {
+        hub_api_fail(exchange, 503, "unavailable", "%s", unnoted);
         return;
     }
     if (!check_body(&asked)) {

@@ -241,7 +241,7 @@ static void test_arguments(void **state)
             assert_lacks(text, "\"cut\"");
         } else {
             assert_contains(text, "\"arguments\":\"{\\\"k\\\":\\\"000");
-            assert_contains(text, ",\"cut\":true}");
+            assert_contains(text, ",\"cut\":true,\"chain\":");
         }
     }
     fixture_stop(&fixture);
@@ -330,7 +330,7 @@ static void test_a_full_disk(void **state)
     (void)client_ask(c, "2", "t__a", "{}");
     const char *text = read_file();
     assert_int_equal(count_lines(text), 2);
-    assert_contains(text, "\"outcome\":\"records_dropped\",\"count\":3}");
+    assert_contains(text, "\"outcome\":\"records_dropped\",\"count\":3,\"chain\":");
     assert_contains(text, "\"request\":2");
     assert_true(fixture_logged(&fixture, "audit.recovered dropped=3"));
     assert_false(hub_audit_count(hub_audit_of(fixture.hub)).is_failing);

@@ -8,6 +8,7 @@
 #include "cli/logging.h"
 #include "cli/reload.h"
 #include "cli/service.h"
+#include "cli/telemetry.h"
 #include "hub/audit/audit.h"
 #include "hub/orchestrator/drain.h"
 #include "modules/crash.h"
@@ -196,6 +197,7 @@ static int open_hub(cli_server *server, const cli_options *options)
         err = hub_orchestrator_create(server->loop, settings, &server->hub, &why);
     }
     if (err == HUB_OK) {
+        cli_telemetry_begin(server->hub);
         err = hub_orchestrator_start(server->hub, &why);
     }
     if (err != HUB_OK) {

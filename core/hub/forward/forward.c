@@ -21,6 +21,7 @@ typedef struct wanted_headers {
 
 /* With the hub: of its settings, and of those that may come. */
 typedef struct forward_part {
+    const char *own; /* the hub's own; NULL: none */
     wanted_headers now;
     wanted_headers next;
 } forward_part;
@@ -30,9 +31,10 @@ static forward_part *part_of(const hub_orchestrator *hub)
     return hub_hub_part(hub, &HUB_FORWARD_STATION);
 }
 
-static hub_err collect_names(const hub_settings *settings, wanted_headers *ret_wanted)
+static hub_err collect_names(const char *own, const hub_settings *settings,
+                             wanted_headers *ret_wanted)
 {
-    size_t most = 1;
+    size_t most = 2;
     for (size_t i = 0; i < settings->toolset_count; i++) {
         most += settings->toolsets[i].forward_headers.count;
     }
@@ -41,6 +43,9 @@ static hub_err collect_names(const hub_settings *settings, wanted_headers *ret_w
         return HUB_ENOMEM;
     }
     hub_names found = {.items = items, .set = true};
+    if (own != NULL) {
+        items[found.count++] = own;
+    }
     for (size_t i = 0; i < settings->toolset_count; i++) {
         const hub_names *names = &settings->toolsets[i].forward_headers;
         for (size_t k = 0; k < names->count; k++) {
@@ -58,7 +63,7 @@ static hub_err offer(hub_orchestrator *hub, const hub_settings *settings)
     wanted_headers *next = &part_of(hub)->next;
     free(next->items);
     *next = (wanted_headers){.items = NULL};
-    return collect_names(settings, next);
+    return collect_names(part_of(hub)->own, settings, next);
 }
 
 static void take(hub_orchestrator *hub)
@@ -71,7 +76,7 @@ static void take(hub_orchestrator *hub)
 
 static hub_err begin(hub_orchestrator *hub, hub_error *reterr)
 {
-    hub_err err = collect_names(hub_settings_of(hub), &part_of(hub)->now);
+    hub_err err = collect_names(NULL, hub_settings_of(hub), &part_of(hub)->now);
     return err == HUB_OK ? HUB_OK : hub_fail(reterr, err, "out of memory");
 }
 
@@ -79,6 +84,19 @@ static void drop(hub_orchestrator *hub)
 {
     free(part_of(hub)->now.items);
     free(part_of(hub)->next.items);
+}
+
+hub_err hub_forward_want(hub_orchestrator *hub, const char *name)
+{
+    forward_part *part = part_of(hub);
+    wanted_headers now;
+    hub_err err = collect_names(name, hub_settings_of(hub), &now);
+    if (err == HUB_OK) {
+        part->own = name;
+        free(part->now.items);
+        part->now = now;
+    }
+    return err;
 }
 
 const hub_names *hub_forwarded_names(const hub_orchestrator *hub)

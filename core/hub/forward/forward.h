@@ -17,6 +17,10 @@
 
 extern const hub_station HUB_FORWARD_STATION;
 
+/* Have a header looked at for the hub itself, too: a constant, of which there is one. No module sees it
+ * that may not. errors:  HUB_ENOMEM */
+HUB_MUST_CHECK hub_err hub_forward_want(hub_orchestrator *hub, const char *name);
+
 /* Append those of the message that `port` is delivering: what becomes `headers` of its context. */
 void hub_forward_collect(const hub_orchestrator *hub, hub_port *port, hub_buf *out);
 

@@ -84,13 +84,26 @@ static void log_call(const hub_call *call, middleware_part *part, const hub_outc
     const char *toolset = part->log;
     const char *method = toolset + strlen(toolset) + 1;
     const char *name = method + strlen(method) + 1;
-    hub_log(HUB_LOG_INFO, "call.ended", HUB_F_TEXT("toolset", toolset),
-            HUB_F_TEXT("method", method), HUB_F_TEXT("name", name),
-            HUB_F_TEXT("principal", session != NULL ? hub_session_who(session) : ""),
-            HUB_F_INT("duration_us", hub_clock_now_us() - hub_call_begin_us(call)),
-            HUB_F_TEXT("outcome", word_for(call, outcome)),
-            HUB_F_INT("bytes", outcome != NULL ? outcome->json.len : 0),
-            HUB_F_TEXT("peer", session != NULL ? hub_session_peer(session) : ""));
+    const hub_trace *trace = hub_call_trace(call);
+    hub_log_field fields[] = {
+        HUB_F_TEXT("toolset", toolset),
+        HUB_F_TEXT("method", method),
+        HUB_F_TEXT("name", name),
+        HUB_F_TEXT("principal", session != NULL ? hub_session_who(session) : ""),
+        HUB_F_INT("duration_us", hub_clock_now_us() - hub_call_begin_us(call)),
+        HUB_F_TEXT("outcome", word_for(call, outcome)),
+        HUB_F_INT("bytes", outcome != NULL ? outcome->json.len : 0),
+        HUB_F_TEXT("peer", session != NULL ? hub_session_peer(session) : ""),
+        {.key = NULL}, /* here begins what is known of recorded calls alone */
+        {.key = NULL},
+        {.key = NULL},
+    };
+    if (trace != NULL) {
+        hub_log_field *more = &fields[sizeof fields / sizeof fields[0] - 3];
+        more[0] = HUB_F_TEXT("traceId", trace->trace_id);
+        more[1] = HUB_F_TEXT("spanId", trace->span_id);
+    }
+    hub_log_fields(HUB_LOG_INFO, "call.ended", fields);
     free(part->log);
     part->log = NULL;
 }

@@ -20,6 +20,9 @@
 #include "hub/router/router.h"
 #include "hub/router/stations.h"
 #include "hub/saved/saved.h"
+#ifdef PATCHBAY_HTTP
+#include "hub/telemetry/telemetry.h"
+#endif
 #include "state/secrets.h"
 #include "tools/naming.h"
 
@@ -379,6 +382,17 @@ static void on_tick(struct ev_loop *loop, ev_timer *timer, int events)
     (void)events;
 }
 
+/* Whether nothing waits for a collector any more. */
+static bool has_told_all(const hub_orchestrator *hub)
+{
+#ifdef PATCHBAY_HTTP
+    return hub_telemetry_is_settled(hub);
+#else
+    (void)hub;
+    return true;
+#endif
+}
+
 /* Run the loop until bindings and children are gone, or the time is over. Children have less of it:
  * their guards go on without the hub. */
 static void wait_for_end(hub_orchestrator *hub, unsigned timeout_ms)
@@ -392,7 +406,7 @@ static void wait_for_end(hub_orchestrator *hub, unsigned timeout_ms)
     ev_timer_start(loop, &tick);
     while ((hub_open_bindings(hub) > 0 ||
             (hub_process_count(processes) > 0 && hub_clock_now_ms() < leave) ||
-            !hub_discovery_settle(hub)) &&
+            !hub_discovery_settle(hub) || !has_told_all(hub)) &&
            hub_clock_now_ms() < deadline) {
         ev_run(loop, EVRUN_ONCE);
     }

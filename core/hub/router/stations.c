@@ -37,10 +37,16 @@
 #include "hub/search/finder.h"
 #include "hub/skills/skills.h"
 #include "hub/tasks/tasks.h"
+#ifdef PATCHBAY_HTTP
+#include "hub/telemetry/telemetry.h"
+#endif
 
 /* In the order in which a call passes them on its way to a module; its outcome passes them in the
  * other. */
 const hub_station *const HUB_STATIONS[] = {
+#ifdef PATCHBAY_HTTP
+    &HUB_TELEMETRY_STATION, /* it is recorded for a collector, all of it */
+#endif
     &HUB_OVERRIDES_STATION,  /* arguments that are not its sender's to set */
     &HUB_ACCESS_STATION,     /* may its sender do it? */
     &HUB_RATES_STATION,      /* may it be asked for now? */

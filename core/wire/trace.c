@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/trace.h"
 
+#include "base/encoding.h"
+
 #include <stdio.h>
 
 /* Where its parts are in a traceparent. */
@@ -8,17 +10,6 @@ enum { TRACE_AT = 3, SPAN_AT = 36, FLAGS_AT = 53, LENGTH = HUB_TRACEPARENT_BYTES
 
 #define TRACEPARENT "traceparent"
 #define TRACESTATE  "tracestate"
-
-static bool is_hex(hub_str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        if ((c < '0' || c > '9') && (c < 'a' || c > 'f')) {
-            return false;
-        }
-    }
-    return true;
-}
 
 static bool is_zero(hub_str text)
 {
@@ -48,8 +39,8 @@ bool hub_trace_read(hub_str text, hub_trace *ret_trace)
     hub_str trace = {.ptr = text.ptr + TRACE_AT, .len = HUB_TRACE_ID_BYTES - 1};
     hub_str span = {.ptr = text.ptr + SPAN_AT, .len = HUB_SPAN_ID_BYTES - 1};
     hub_str flags = {.ptr = text.ptr + FLAGS_AT, .len = 2};
-    if (!is_hex(version) || !is_hex(trace) || !is_hex(span) || !is_hex(flags) || is_zero(trace) ||
-        is_zero(span)) {
+    if (!hub_hex_is(version) || !hub_hex_is(trace) || !hub_hex_is(span) || !hub_hex_is(flags) ||
+        is_zero(trace) || is_zero(span)) {
         return false;
     }
     *ret_trace = (hub_trace){.is_sampled = (hub_str_hex_digit(flags.ptr[1]) & 1) != 0};

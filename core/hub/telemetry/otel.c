@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/telemetry/otel.h"
 
-#include "base/buf.h"
+#include "base/encoding.h"
 #include "base/limits.h"
 #include "wire/json.h"
 
@@ -79,7 +79,7 @@ static bool add_decoded(hub_buf *out, hub_str text)
     for (size_t i = 0; i < text.len; i++) {
         int byte = (unsigned char)text.ptr[i];
         if (byte == '%') {
-            byte = hub_str_percent_byte(hub_str_from(text, i));
+            byte = hub_percent_byte(text, i);
             i += 2;
         }
         if (byte < ' ' || byte == 0x7f) {

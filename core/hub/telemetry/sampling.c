@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which traces are recorded, and the ids of those.
  * spec: OpenTelemetry Tracing SDK, TraceIdRatioBased, ParentBased; W3C Trace Context, 3.2.2 */
+#include "base/encoding.h"
 #include "hub/telemetry/telemetry_internal.h"
 
 #include <sys/random.h>
@@ -8,18 +9,17 @@
 /* As many random bytes, in hexadecimal, never all zeros. */
 static void make_id(hub_telemetry *telemetry, size_t bytes, char *ret_hex)
 {
-    static const char DIGITS[] = "0123456789abcdef";
     bool is_zero = true;
     if (telemetry->random_left < bytes) {
         (void)!getrandom(telemetry->random, sizeof telemetry->random, 0); /* cannot fail so */
         telemetry->random_left = sizeof telemetry->random;
     }
+    telemetry->random_left -= bytes;
+    const unsigned char *id = telemetry->random + telemetry->random_left;
     for (size_t i = 0; i < bytes; i++) {
-        unsigned char byte = telemetry->random[--telemetry->random_left];
-        is_zero = is_zero && byte == 0;
-        ret_hex[2 * i] = DIGITS[byte >> 4];
-        ret_hex[2 * i + 1] = DIGITS[byte & 15];
+        is_zero = is_zero && id[i] == 0;
     }
+    hub_hex_write(id, bytes, ret_hex);
     ret_hex[2 * bytes - 1] = is_zero ? '1' : ret_hex[2 * bytes - 1];
     ret_hex[2 * bytes] = '\0';
 }

@@ -186,6 +186,7 @@ static hub_err update(hub_base *base, uint32_t slot, hub_kind kind, hub_catalog 
         exposure_forget_masks(at, &change);
     }
     base_change_commit(&change);
+    base->changes++;
     for (hub_exposure *at = base->exposures; at != NULL; at = at->next) {
         exposure_commit(at);
     }

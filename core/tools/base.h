@@ -14,7 +14,7 @@
  *                 always given with a suffix, a hash of the canonical id.
  *   none          The plain name belongs to nobody as soon as two catalogs have it: each of their
  *                 tools is named as with `prefix`. So is a tool whose plain name begins with another
- *                 configured key and "__".
+ *                 configured key and "__"; and so are those of a toolset whose lists vary.
  *
  * The hub's own tools have their names before all others; with `none`, native ones have theirs
  * before those of upstreams. Where two tools of one toolset would get one name (the mode replaces
@@ -49,6 +49,7 @@ typedef struct hub_source {
     void *owner;                   /* what entries of this source lead back to */
     bool native;                   /* see above */
     bool bare;                     /* the hub's own: names as they are, no filters (_meta) */
+    bool varies;                   /* its lists depend on who asks: no name may depend on them */
     const hub_names *tools_allow;  /* globs over its own tool names; NULL: all */
     const hub_names *tools_deny;
     bool trusts_tags;      /* tags and category of its own definitions count for filters */

@@ -64,6 +64,7 @@ struct hub_base {
     size_t gone_count[HUB_KINDS]; /* names that nobody wants any more */
     hub_shown_table shown[HUB_KINDS];
     struct hub_exposure *exposures; /* list */
+    uint64_t changes;               /* of catalogs */
     hub_section_counts counts;
 };
 

@@ -209,6 +209,27 @@ static bool is_left_out(const base_slot *slot, const hub_item *item)
             (source->tools_deny != NULL && hub_names_match(source->tools_deny, item->name)));
 }
 
+/* With `flat` and `none`: the plain form, unless another toolset's names could be like it. */
+static hub_form form_beside_others(const hub_base *base, const base_slot *slot,
+                                   const hub_item *item, hub_buf *scratch)
+{
+    hub_naming naming = base->rule.naming;
+    if (slot->source.varies && naming == HUB_NAMING_NONE) {
+        return HUB_FORM_PREFIXED;
+    }
+    hub_buf_clear(scratch);
+    hub_naming_add_key(naming, slot->source.toolset, scratch);
+    size_t key_len = scratch->len;
+    hub_naming_expose(naming, slot->source.toolset, item->shown, NAME_ROOM_BYTES, scratch);
+    hub_str own = {.ptr = scratch->ptr, .len = key_len};
+    hub_str name = hub_str_from(hub_buf_str(scratch), key_len);
+    bool is_flat = naming == HUB_NAMING_FLAT;
+    if (!is_of_another(base, name, own, is_flat ? HUB_STR("_") : HUB_STR("__"))) {
+        return HUB_FORM_PLAIN;
+    }
+    return is_flat ? HUB_FORM_SUFFIXED : HUB_FORM_PREFIXED;
+}
+
 hub_form base_first_form(const hub_base *base, const base_slot *slot, hub_kind kind,
                          const hub_item *item, hub_buf *scratch)
 {
@@ -224,17 +245,7 @@ hub_form base_first_form(const hub_base *base, const base_slot *slot, hub_kind k
         (naming != HUB_NAMING_FLAT && naming != HUB_NAMING_NONE)) {
         return HUB_FORM_PLAIN;
     }
-    hub_buf_clear(scratch);
-    hub_naming_add_key(naming, slot->source.toolset, scratch);
-    size_t key_len = scratch->len;
-    hub_naming_expose(naming, slot->source.toolset, item->shown, NAME_ROOM_BYTES, scratch);
-    hub_str own = {.ptr = scratch->ptr, .len = key_len};
-    hub_str name = hub_str_from(hub_buf_str(scratch), key_len);
-    bool is_flat = naming == HUB_NAMING_FLAT;
-    if (!is_of_another(base, name, own, is_flat ? HUB_STR("_") : HUB_STR("__"))) {
-        return HUB_FORM_PLAIN;
-    }
-    return is_flat ? HUB_FORM_SUFFIXED : HUB_FORM_PREFIXED;
+    return form_beside_others(base, slot, item, scratch);
 }
 
 hub_form base_next_form(const hub_base *base, const base_slot *slot, hub_form form)

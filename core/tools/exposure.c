@@ -204,6 +204,7 @@ void hub_exposure_destroy(hub_exposure *exposure)
         return;
     }
     part(exposure);
+    exposure_drop_variants(exposure);
     hub_exposure_drop_veils(exposure);
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         hub_shown_unref(exposure->shown[kind]);
@@ -216,7 +217,8 @@ void hub_exposure_destroy(hub_exposure *exposure)
 
 void hub_exposure_replace(hub_exposure *exposure, hub_exposure *next)
 {
-    hub_exposure_drop_veils(exposure); /* what they borrow may go */
+    exposure_drop_variants(exposure); /* what they borrow may go */
+    hub_exposure_drop_veils(exposure);
     part(exposure);
     part(next);
     hub_exposure old = *exposure;
@@ -575,6 +577,9 @@ bool hub_exposure_may_show(const hub_exposure *exposure, const hub_source *sourc
     *ret_is_named = key.len > 0;
     if (key.len > 0) {
         return hub_str_eq(key, source->toolset);
+    }
+    if (source->varies && !base_is_uri(kind)) {
+        return false; /* its names have its key */
     }
     const base_name *name = base_is_uri(kind) ? NULL : base_find_name(base, kind, exposed);
     return name == NULL || name->claims == NULL; /* what is known is decided */

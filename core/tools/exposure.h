@@ -74,8 +74,30 @@ typedef struct hub_exposure_filter {
 HUB_MUST_CHECK hub_err hub_exposure_veil(hub_exposure *exposure, const hub_exposure_filter *filter,
                                          hub_exposure **ret_veil);
 
-/* Other people may see other things from now on. */
+/* Other people may see other things from now on, also of variants. */
 void hub_exposure_drop_veils(hub_exposure *exposure);
+
+/* Toolsets that are others for somebody, in place of those with the same keys, with the lists that they
+ * have for them. `ctx` tells one from another; `version` is greater when it has other sources. */
+typedef struct hub_exposure_others {
+    const hub_source *sources;
+    size_t count;
+    const void *ctx;
+    uint64_t version;
+} hub_exposure_others;
+
+/* What is seen of an exposure by somebody for whom some toolsets are others: an exposure of its own, over a
+ * base of its own that has all other sections of the first one. It follows the first one whenever it is
+ * asked for. Borrowed until then, until it is dropped, or the exposure is replaced or ends.
+ *
+ * The first looks for it as it was made last; NULL: it has to be made again.
+ * errors:  HUB_ENOMEM */
+hub_exposure *hub_exposure_find_variant(const hub_exposure *exposure, const void *ctx,
+                                        uint64_t version);
+HUB_MUST_CHECK hub_err hub_exposure_get_variant(hub_exposure *exposure,
+                                                const hub_exposure_others *others,
+                                                hub_exposure **ret_variant);
+void hub_exposure_drop_variant(hub_exposure *exposure, const void *ctx);
 
 /* Make toolsets active: all of them or none. Where the lists of a source are not those of the base,
  * the base gets them.

@@ -38,6 +38,22 @@ typedef struct exposure_masks {
     exposure_mask of[];
 } exposure_masks;
 
+/* What somebody sees for whom some toolsets are others: exposure_variant.c. */
+typedef struct exposure_variant {
+    const void *ctx;
+    uint64_t version;
+    uint64_t followed;      /* changes of the exposure … */
+    uint64_t followed_base; /* … and of its base, that it has followed */
+    hub_exposure *exposure; /* over a base of its own */
+    UT_hash_handle hh;
+} exposure_variant;
+
+/* Give what an exposure shows serials that no other one has: who was given a list of one has not been
+ * given that of another. */
+void exposure_number_apart(hub_exposure *exposure);
+
+void exposure_drop_variants(hub_exposure *exposure);
+
 /* Have a selection (NULL is fine), instead of none. errors:  HUB_ENOMEM */
 HUB_MUST_CHECK hub_err exposure_select(exposure_active *active, size_t slot_count,
                                        hub_selection *selection);
@@ -56,6 +72,7 @@ struct hub_exposure {
     uint64_t followed;          /* of a veil: the changes that it has followed */
     struct hub_exposure *veils; /* list … */
     struct hub_exposure *next_veil;
+    exposure_variant *variants; /* uthash over the context */
     hub_shown *shown[HUB_KINDS];
     hub_shown *prepared[HUB_KINDS]; /* what comes next; NULL outside of a change */
     uint64_t serials[HUB_KINDS][HUB_REVISIONS];

@@ -4,11 +4,21 @@
 
 #include <stdlib.h>
 
-/* Serials of one exposure are never those of another: who was given the list of one has not been
- * given that of the other. [loop] */
-static uint64_t veils_made;
+/* Exposures that were numbered apart. [loop] */
+static uint64_t numbered;
 
 enum { SERIAL_BITS = 32 };
+
+void exposure_number_apart(hub_exposure *exposure)
+{
+    uint64_t first = ++numbered << SERIAL_BITS;
+    exposure->serial += first;
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        for (int revision = 0; revision < HUB_REVISIONS; revision++) {
+            exposure->serials[kind][revision] += first;
+        }
+    }
+}
 
 /* Whether anything of a toolset may be seen. What is not known yet may turn out to be seen. */
 static bool has_something(const hub_exposure *exposure, const hub_exposure_filter *filter,
@@ -102,12 +112,7 @@ __attribute__((noinline)) static hub_err follow(hub_exposure *exposure, hub_expo
         return err;
     }
     if (veil == NULL) {
-        next->serial += ++veils_made << SERIAL_BITS;
-        for (int kind = 0; kind < HUB_KINDS; kind++) {
-            for (int revision = 0; revision < HUB_REVISIONS; revision++) {
-                next->serials[kind][revision] += veils_made << SERIAL_BITS;
-            }
-        }
+        exposure_number_apart(next);
         next->next_veil = exposure->veils;
         exposure->veils = veil = next;
     } else if (next != NULL) {
@@ -134,6 +139,9 @@ hub_err hub_exposure_veil(hub_exposure *exposure, const hub_exposure_filter *fil
 
 void hub_exposure_drop_veils(hub_exposure *exposure)
 {
+    for (exposure_variant *at = exposure->variants; at != NULL; at = at->hh.next) {
+        hub_exposure_drop_veils(at->exposure);
+    }
     while (exposure->veils != NULL) {
         hub_exposure *veil = exposure->veils;
         exposure->veils = veil->next_veil;

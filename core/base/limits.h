@@ -135,6 +135,11 @@
 #define HUB_LIMIT_SESSION_INSTANCES 64 /* of one toolset; each may be a process */
 #define HUB_LIMIT_CALLS             (1u << 16)
 
+/* Principals with a connection and a login of their own, of one toolset; and how long such a connection
+ * outlives the last session or request of its principal. */
+#define HUB_LIMIT_PRINCIPAL_INSTANCES 256
+#define HUB_LIMIT_PRINCIPAL_IDLE_MS   (15u * 60 * 1000)
+
 /* Calls in flight of one principal, in all its sessions: a sixteenth of what the hub has. How many
  * more than a toolset's max_calls wait, and for how long, unless its manifest says otherwise. */
 #define HUB_LIMIT_CALLS_PER_PRINCIPAL 4096

@@ -168,6 +168,15 @@ static bool is_public(const hub_toolset_settings *toolset)
                               HUB_STR("public"));
 }
 
+/* Whose login it is; NULL: the toolset has none for that one. */
+static const char *owner_of(const cli_options *options, const hub_toolset_settings *toolset)
+{
+    if (!toolset->is_per_principal) {
+        return options->owner == NULL ? "" : NULL;
+    }
+    return options->owner != NULL ? options->owner : "local";
+}
+
 /* The login of an entry, to be made. */
 static hub_err find_login(work *at, const hub_toolset_settings *toolset, hub_error *reterr)
 {
@@ -183,9 +192,14 @@ static hub_err find_login(work *at, const hub_toolset_settings *toolset, hub_err
     } else if (toolset->login != NULL && toolset->login[0] == '\0') {
         err = hub_fail(reterr, HUB_EINVAL, "the entry of toolset \"%s\" says `auth: none`",
                        toolset->key);
+    } else if (owner_of(at->options, toolset) == NULL) {
+        err = hub_fail(reterr, HUB_EINVAL,
+                       "toolset \"%s\" has one login, the hub's: --principal is for those with "
+                       "credentials: principal",
+                       toolset->key);
     } else {
         const hub_login_what what = {.toolset = toolset->key,
-                                     .owner = "",
+                                     .owner = owner_of(at->options, toolset),
                                      .url = url,
                                      .ca = ca,
                                      .only_public = is_public(toolset),
@@ -204,7 +218,9 @@ static hub_err find_kept(work *at, const char *key, const hub_toolset_settings *
 {
     char *ca = toolset != NULL ? dup_config(toolset, "ca") : NULL;
     bool has_settings = toolset != NULL && toolset->login != NULL && toolset->login[0] != '\0';
-    const char *owner = at->options->owner != NULL ? at->options->owner : "";
+    const char *owner = at->options->owner                             ? at->options->owner
+                        : toolset != NULL && toolset->is_per_principal ? "local"
+                                                                       : "";
     const hub_login_what what = {.toolset = key,
                                  .owner = owner,
                                  .ca = ca,
@@ -258,6 +274,9 @@ static int finish(const work *at, const char *key)
     hub_buf text;
     hub_buf_init(&text, TEXT_BYTES);
     hub_buf_printf(&text, "%s %s", WORDS[at->deed].done, key);
+    if (at->login != NULL && hub_login_owner(at->login)[0] != '\0') {
+        hub_buf_printf(&text, " as %s", hub_login_owner(at->login));
+    }
     if (at->why[0] != '\0') {
         hub_buf_printf(&text, "; no token was revoked at the authorization server (%s)", at->why);
     }
@@ -371,11 +390,6 @@ int cli_login(cli_options *options)
     if (options->argument_count != wanted) {
         cli_complain("say what to do: login TOOLSET, login list, login revoke TOOLSET, or login "
                      "logout TOOLSET");
-        return EXIT_USAGE;
-    }
-    if (what == LOG_IN && options->owner != NULL) {
-        cli_complain(
-            "--owner is for `login revoke` and `login logout`: a principal logs in by itself");
         return EXIT_USAGE;
     }
     if (strcmp(word, "list") == 0) {

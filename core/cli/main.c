@@ -112,7 +112,7 @@ const cli_command CLI_COMMANDS[] = {
      "shown. The store is that of the manifest (--config): give the hub the same one.",
      2, cli_secret},
 #ifdef PATCHBAY_HTTP
-    {"login", "TOOLSET | list [--json] | logout TOOLSET  [--config FILE]",
+    {"login", "TOOLSET | list [--json] | logout TOOLSET  [--principal P] [--config FILE]",
      "Log in to the server of a toolset, or out again.",
      "Prints the address to log in at, opens it where there is a desktop, and waits for the "
      "browser\n"

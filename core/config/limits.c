@@ -12,6 +12,7 @@ enum {
     MOST_SESSIONS = 1000000,
     MOST_SERVERS = 100000,
     MOST_SESSION_INSTANCES = 100000,
+    MOST_PRINCIPAL_INSTANCES = HUB_LIMIT_LOGINS, /* a login each */
     MOST_REPLAY_EVENTS = 100000,
     LEAST_DEADLINE_MS = 100, /* deadlines of connections are looked at every quarter of a second */
 };
@@ -126,6 +127,17 @@ const hub_config_key HUB_CONFIG_LIMIT_KEYS[] = {
      .fallback = HUB_LIMIT_SESSION_INSTANCES,
      .about = "Sessions that one toolset with sharing: session serves by an instance of their "
               "own, which may be a process each."},
+    {.name = "principal_instances",
+     COUNT_TO(MOST_PRINCIPAL_INSTANCES),
+     LIMIT(principal_instances),
+     .fallback = HUB_LIMIT_PRINCIPAL_INSTANCES,
+     .about = "Principals that one toolset with credentials: principal serves, by a connection of "
+              "their own each. One that has no session makes room."},
+    {.name = "principal_idle",
+     TIME,
+     LIMIT(principal_idle_ms),
+     .fallback = HUB_LIMIT_PRINCIPAL_IDLE_MS,
+     .about = "How long such a connection outlives its principal's last session or request."},
     {.name = "running_servers",
      ANY_TO(MOST_SERVERS),
      LIMIT(running_servers),

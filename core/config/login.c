@@ -175,17 +175,62 @@ static hub_err add_login(hub_config_reader *reader, const hub_node *node, hub_bu
     return hub_config_wrong_kind(reader, node, "\"oauth\", \"none\", or a map");
 }
 
+/* The entry's own Authorization; NULL: it has none. */
+static const hub_node *find_authorization(const hub_config_toolset_draft *draft)
+{
+    const hub_node *headers = hub_node_find(draft->node, "headers");
+    const hub_node *at = headers != NULL && headers->kind == HUB_NODE_MAP ? headers->first : NULL;
+    while (at != NULL && !hub_str_eq_nocase(hub_str_of(at->key), HUB_STR("Authorization"))) {
+        at = at->next;
+    }
+    return at;
+}
+
+/* With `credentials: principal` each has a login that is made by a user. `login`: what is written of
+ * `auth`; NULL: nothing is. */
+static hub_err check_principals(hub_config_reader *reader, const hub_config_toolset_draft *draft,
+                                const hub_str *login)
+{
+    static const char WHAT[] = "credentials: principal gives each user a login of their own";
+    if (!draft->toolset.is_per_principal) {
+        return HUB_OK;
+    }
+    if (draft->toolset.sharing_session) {
+        return hub_node_fail(draft->node, reader->reterr, HUB_EINVAL,
+                             "%s, and a connection: leave out sharing: session", WHAT);
+    }
+    const hub_node *authorization = find_authorization(draft);
+    if (authorization != NULL) {
+        return hub_node_fail(authorization, reader->reterr, HUB_EINVAL,
+                             "%s: leave out this header, which would be the same for all", WHAT);
+    }
+    if (login != NULL && login->len == 0) {
+        return hub_node_fail(draft->login, reader->reterr, HUB_EINVAL, "%s: leave out auth: none",
+                             WHAT);
+    }
+    if (login != NULL &&
+        hub_json_string_is(hub_json_get(*login, HUB_STR("grant")), HUB_STR("client_credentials"))) {
+        return hub_node_fail(draft->login, reader->reterr, HUB_EINVAL,
+                             "%s: with grant: client_credentials the hub logs in as itself", WHAT);
+    }
+    return HUB_OK;
+}
+
 hub_err hub_config_add_login(hub_config_reader *reader, hub_config_toolset_draft *draft)
 {
     const hub_node *node = draft->login;
     if (node == NULL || node->kind == HUB_NODE_NULL) {
-        return HUB_OK;
+        return check_principals(reader, draft, NULL);
     }
     hub_buf json;
     hub_buf_init(&json, HUB_LIMIT_CONFIG_BYTES);
     hub_err err = add_login(reader, node, &json);
     if (err == HUB_OK && !hub_buf_ok(&json)) {
         err = hub_node_fail(node, reader->reterr, json.failed, "%s", hub_err_text(json.failed));
+    }
+    if (err == HUB_OK) {
+        hub_str written = hub_buf_str(&json);
+        err = check_principals(reader, draft, &written);
     }
     if (err == HUB_OK) {
         draft->toolset.login = hub_arena_strdup(reader->arena, hub_buf_str(&json));

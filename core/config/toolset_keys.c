@@ -58,6 +58,12 @@ static const hub_config_word SHARINGS[] = {
     {.word = NULL},
 };
 
+static const hub_config_word CREDENTIALS[] = {
+    {"hub", 0, false},
+    {"principal", 1, false},
+    {.word = NULL},
+};
+
 #define TOOL_LIMITS_SCHEMA                                                                         \
     "{\"type\":[\"object\",\"null\"],\"maxProperties\":100,"                                       \
     "\"propertyNames\":{\"minLength\":1,\"maxLength\":128},"                                       \
@@ -223,6 +229,14 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
          "Variables are expanded. See docs/LOGIN.md.",
      .schema = LOGIN_SCHEMA,
      .example = "oauth",
+     .of = HUB_CONFIG_OF_URL},
+    {.name = "credentials",
+     .kind = HUB_CONFIG_CHOICE,
+     .offset = DRAFT(toolset.is_per_principal),
+     .words = CREDENTIALS,
+     .about = "Whose login the server sees: the hub's own for all, or that of each principal "
+              "(docs/LOGIN.md), who has a connection and a list of tools of its own then "
+              "(limits.principal_instances).",
      .of = HUB_CONFIG_OF_URL},
     {FOR_PROXY("startup_timeout"), .kind = HUB_CONFIG_DURATION, .least = 1, .most = MOST_START_MS,
      .fallback = 30000,

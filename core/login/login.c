@@ -316,6 +316,11 @@ hub_str hub_login_header(hub_login *login, uint64_t *ret_generation)
     return hub_buf_str(&login->header);
 }
 
+bool hub_login_is_absent(const hub_login *login)
+{
+    return login->is_read && login->version == HUB_STATE_ABSENT && login->header.len == 0;
+}
+
 const char *hub_login_link(const hub_login *login)
 {
     return login->flow.link;

@@ -107,6 +107,9 @@ HUB_MUST_CHECK hub_err hub_login_log_out(hub_login *login, bool must_revoke,
                                          hub_login_on_end *on_end, void *ctx,
                                          hub_login_wait **ret_wait);
 
+/* Whether there is none: nobody has logged in, or whoever had has logged out. */
+bool hub_login_is_absent(const hub_login *login);
+
 /* Where the user logs in; NULL while nobody has to. */
 const char *hub_login_link(const hub_login *login);
 /* What the user is asked for there; NULL: nothing. */

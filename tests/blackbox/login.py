@@ -212,7 +212,7 @@ class CommandLine(LoginTest):
         self.assertEqual((ended["revoked"], "503" in ended["reason"], count()), (False, True, 0))
         del auth.on["/revoke"]
         self.log_in(toolsets)
-        self.assertEqual(end("logout", 0, "--owner", "token:ann"), {"toolset": "up", "principal": "token:ann", "revoked": False, "reason": "there is no login"})
+        self.assertEqual(end("logout", 0, "--principal", "token:ann"), {"toolset": "up", "principal": "token:ann", "revoked": False, "reason": "there is no login"})
         self.assertEqual(count(), 1, "it is another's")
         other = {"up": {"url": "http://127.0.0.1:1/mcp"}}
         (self.home / "patchbay.json").write_text(json.dumps(patient({"toolsets": other}), indent=1))

@@ -41,7 +41,8 @@ class AuthServer:
         self.changes = {}  # of the metadata; None takes a member away
         self.answer = {}  # fields that the redirect gets instead of its own; None takes one away
         self.on = {}  # path -> function(handler, fields), instead of the usual one
-        self.user = "ann"
+        self.user = "ann"  # who is at a browser that does not say who is
+        self.users = {}  # token, also of refreshing -> user
         self.condition = threading.Condition()
         self.numbers = itertools.count(1)
         auth = self
@@ -131,7 +132,8 @@ class AuthServer:
         assert fields["redirect_uri"] in client["redirect_uris"], fields
         assert fields["response_type"] == "code" and fields["code_challenge_method"] == "S256", fields
         code = secrets.token_urlsafe(16)
-        self.codes[code] = fields
+        cookie = handler.headers.get("cookie", "")
+        self.codes[code] = {**fields, "user": cookie.removeprefix("user=") or self.user}
         answer = {"code": code, "state": fields["state"], "iss": self.issuer, **self.answer}
         answer = {name: value for name, value in answer.items() if value is not None}
         handler.say(302, Location=fields["redirect_uri"] + "?" + urllib.parse.urlencode(answer))
@@ -142,16 +144,18 @@ class AuthServer:
         self.devices[code] = fields
         handler.say(200, {"device_code": code, "user_code": "WDJB-MJHT", "verification_uri": self.origin + "/device/enter", "expires_in": 600, "interval": 1})
 
-    def issue(self, scope, fields):
+    def issue(self, scope, fields, user=None):
         token = f"access-{next(self.numbers)}-{secrets.token_urlsafe(16)}"
         refresh = f"refresh-{next(self.numbers)}-{secrets.token_urlsafe(16)}"
         self.tokens[token] = scope
         self.refresh_tokens[refresh] = (scope, fields)
+        self.users[token] = self.users[refresh] = user
         return {"access_token": token, "token_type": "Bearer", "expires_in": self.life, "refresh_token": refresh, "scope": scope}
 
     def token(self, handler, fields):
         with self.condition:
             grant = fields["grant_type"]
+            user = None
             if grant == "authorization_code":
                 asked = self.codes.pop(fields["code"], None)
                 good = (
@@ -162,9 +166,11 @@ class AuthServer:
                     and fields["client_id"] == asked["client_id"]
                 )
                 scope = asked.get("scope", "") if good else ""
+                user = asked["user"] if good else None
             elif grant == "refresh_token":
                 known = self.refresh_tokens.pop(fields["refresh_token"], None)
                 good = known is not None and "resource" in fields
+                user = self.users.get(fields["refresh_token"])
                 scope = known[0] if good else ""
             elif grant == "urn:ietf:params:oauth:grant-type:device_code":
                 asked = self.devices[fields["device_code"]]
@@ -182,7 +188,7 @@ class AuthServer:
             else:
                 good = False
             if good:
-                handler.say(200, self.issue(scope, fields))
+                handler.say(200, self.issue(scope, fields, user))
             else:
                 handler.say(400, {"error": "invalid_grant"})
 
@@ -243,17 +249,64 @@ class LoginUpstream(HttpUpstream):
         super().take(x)
 
 
+class UserUpstream(LoginUpstream):
+    """One that knows whose token it is: each user has a list of tools of their own, a session (legacy) is the user's
+    that has begun it, and a tool's argument `user` says for whom it is called. What does not fit is in `crossed`."""
+
+    def __init__(self, auth, era="legacy", **options):
+        super().__init__(auth, era, **options)
+        self.more = {}  # user -> names of tools that nobody else has
+        self.crossed = []
+        self.sessions_of = {}  # id -> user
+        self.calls = []  # users, by their tokens
+
+    def user_of(self, x):
+        return self.auth.users.get(x.headers.get("authorization", "").removeprefix("Bearer "))
+
+    def take(self, x):
+        user = self.user_of(x)
+        session = x.headers.get("mcp-session-id")
+        if session is not None and user is not None and self.sessions_of.get(session) != user:
+            self.crossed.append((session, user))
+        super().take(x)
+
+    def is_lost(self, x):
+        session = x.headers.get("mcp-session-id")
+        return session is not None and session not in self.sessions_of
+
+    def initialize(self, x):
+        with self.condition:
+            super().initialize(x)
+            self.sessions_of[f"session-{self.session}"] = self.user_of(x)
+
+    def list_tools(self, x):
+        more = {"ttlMs": 0, "cacheScope": "private"} if self.era == "modern" else {}
+        names = [f"only_{name}" for name in self.more.get(self.user_of(x), [])]
+        tools = self.tools + [{"name": name, "inputSchema": {"type": "object"}} for name in names]
+        x.result(self.complete(tools=tools, **more))
+
+    def call(self, x):
+        user = self.user_of(x)
+        wanted = x.params.get("arguments", {}).get("user")
+        with self.condition:
+            self.calls.append(user)
+            if wanted is not None and wanted != user:
+                self.crossed.append((wanted, user))
+        x.result(self.said(user))
+
+
 class NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *args):
         return None
 
 
-def browse(link):
+def browse(link, user=None):
     """What a browser does whose user says yes: the page that it ends at, and its status."""
     opener = urllib.request.build_opener(NoRedirect, urllib.request.ProxyHandler({}))
     for _ in range(5):
         try:
-            with opener.open(link, timeout=60) as answer:
+            asked = urllib.request.Request(link, headers={"Cookie": f"user={user}"} if user else {})
+            with opener.open(asked, timeout=60) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:

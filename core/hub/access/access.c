@@ -81,7 +81,7 @@ bool hub_access_may_show_others(const hub_orchestrator *hub)
 void hub_access_note_told(const hub_session *session, hub_kind kind, hub_shown *listed)
 {
     session_access *own = hub_access_of(session);
-    if (hub_access_in(hub_session_hub(session))->is_on && own->told[kind] != listed) {
+    if (hub_tells_sessions_apart(hub_session_hub(session)) && own->told[kind] != listed) {
         hub_shown_unref(own->told[kind]);
         own->told[kind] = hub_shown_ref(listed);
     }
@@ -93,7 +93,8 @@ uint8_t hub_access_news(const hub_session *session, hub_kind kind, hub_shown *be
     session_access *own = hub_access_of(session);
     uint8_t news = hub_shown_news(own->told[kind] != NULL ? own->told[kind] : before, listed);
     hub_shown_unref(own->told[kind]);
-    own->told[kind] = hub_access_in(hub_session_hub(session))->is_on ? hub_shown_ref(listed) : NULL;
+    own->told[kind] =
+        hub_tells_sessions_apart(hub_session_hub(session)) ? hub_shown_ref(listed) : NULL;
     return news;
 }
 

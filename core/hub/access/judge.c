@@ -448,13 +448,13 @@ static bool is_as_it_came(const hub_call *call)
 /* Whose call it is; NULL: nothing was kept of it, or there is no such toolset any more. */
 static hub_toolset *find_kept_toolset(const hub_call *call, const kept_call *kept)
 {
+    const hub_session *session = hub_call_session(call);
     hub_toolset *toolset = hub_call_toolset(call);
-    if (!kept->is_there) {
-        return NULL;
+    if (!kept->is_there || toolset != NULL) {
+        return kept->is_there ? toolset : NULL;
     }
-    return toolset != NULL /* else its outcome waits for the client */
-               ? toolset
-               : hub_find_toolset(hub_session_hub(hub_call_session(call)), kept->toolset);
+    toolset = hub_find_toolset(hub_session_hub(session), kept->toolset); /* its outcome waits */
+    return toolset != NULL ? hub_sight_toolset(hub_session_sight(session), toolset) : NULL;
 }
 
 /* Its client has answered what its server asked: what was let through once is decided again. A modern

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "hub/ask/ask_internal.h"
+#include "hub/instances/principal_instance.h"
 #include "hub/instances/session_instance.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
@@ -36,8 +37,9 @@ static void count_sessions(const hub_binding *binding, const hub_audience *audie
     for (hub_session *at = hub_audience_sessions(audience); at != NULL;
          at = hub_session_next_of_audience(at)) {
         if (hub_exposure_source(hub_session_exposure(at), hub_str_of(hub_toolset_key(toolset))) ==
-            NULL) {
-            continue; /* rules hide it from that one */
+                NULL ||
+            !hub_principal_instance_is_for(toolset, at)) {
+            continue; /* rules hide it from that one, or it has another instance */
         }
         if (hub_session_number(at) == hub_ask_told(binding)->roots_of) {
             seen->told = at;
@@ -57,7 +59,7 @@ static hub_session *find_session(const hub_binding *binding)
         return hub_call_session(caller);
     }
     const hub_toolset *toolset = hub_binding_toolset(binding);
-    if (hub_toolset_is_own(toolset)) {
+    if (hub_toolset_is_own(toolset) && !hub_toolset_is_apart(toolset)) {
         hub_session *session = hub_session_instance_owner(toolset);
         return session != NULL && can_be_asked(session) ? session : NULL;
     }

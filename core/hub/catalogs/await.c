@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/catalogs/parking_internal.h"
+#include "hub/instances/principal_instance.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/session.h"
@@ -29,7 +30,8 @@ static hub_toolset *find_silent(const hub_exposure *exposure, const hub_source *
                                 hub_kind kind, hub_str name, bool *ret_is_named)
 {
     hub_toolset *toolset = source->bare ? NULL : source->owner;
-    bool may_show = toolset != NULL && hub_discovery_is_unknown(toolset) &&
+    bool may_show = toolset != NULL &&
+                    (hub_discovery_is_unknown(toolset) || hub_toolset_is_stand_in(toolset)) &&
                     hub_exposure_may_show(exposure, source, kind, name, ret_is_named);
     return may_show ? toolset : NULL;
 }
@@ -58,14 +60,20 @@ size_t hub_parking_explain(const hub_request *request, hub_kind kind, hub_str na
     for (size_t i = 0; i < count; i++) {
         bool is_named = false;
         const hub_toolset *toolset = find_silent(exposure, sources[i], kind, name, &is_named);
-        const char *why = toolset != NULL ? hub_discovery_failure(toolset) : NULL;
         if (toolset == NULL) {
             continue;
         }
+        hub_error none;
+        const char *why = hub_discovery_failure(toolset);
+        if (hub_toolset_is_stand_in(toolset) &&
+            hub_principal_instance_explain(request->session, toolset, &none) != HUB_OK) {
+            why = none.text;
+        }
         *ret_is_named = *ret_is_named || is_named;
         if (found++ < most) {
+            bool has_failed = hub_discovery_failure(toolset) != NULL;
             on_silent(ctx, toolset, why != NULL ? why : "its server is still starting",
-                      why != NULL ? hub_catalogs_of(toolset)->failed_status : PATCHBAY_UNAVAILABLE);
+                      has_failed ? hub_catalogs_of(toolset)->failed_status : PATCHBAY_UNAVAILABLE);
         }
     }
     return found;

@@ -117,7 +117,8 @@ static hub_catalog_cache *cache_of(const hub_toolset *toolset)
 /* The toolset's slot; NULL when nothing is remembered of it, or without memory. */
 static hub_cache_slot *slot_of(hub_toolset *toolset)
 {
-    if (cache_of(toolset) == NULL || !hub_toolset_settings_of(toolset)->cache) {
+    if (cache_of(toolset) == NULL || !hub_toolset_settings_of(toolset)->cache ||
+        hub_toolset_settings_of(toolset)->is_per_principal) { /* it is not the same for all */
         return NULL;
     }
     if (hub_catalogs_of(toolset)->cache_slot == NULL) {

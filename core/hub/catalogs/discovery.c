@@ -6,6 +6,7 @@
 #include "hub/catalogs/catalog_cache.h"
 #include "hub/catalogs/catalogs_internal.h"
 #include "hub/catalogs/discovery_run.h"
+#include "hub/instances/principal_instance.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
 #include "hub/kernel/hub.h"
@@ -29,6 +30,7 @@ enum {
 bool hub_discovery_is_unknown(const hub_toolset *toolset)
 {
     return hub_toolset_is_deferred(toolset) && hub_toolset_binding(toolset) != NULL &&
+           !hub_toolset_is_stand_in(toolset) &&
            (hub_toolset_list(toolset, HUB_KIND_TOOL) == NULL ||
             (hub_catalogs_of(toolset)->discovery != NULL && !hub_catalogs_of(toolset)->is_refresh));
 }
@@ -88,7 +90,8 @@ static bool wants_refresh(const hub_toolset *toolset)
 {
     return hub_toolset_binding(toolset) != NULL &&
            hub_binding_is_deferred(hub_toolset_binding(toolset)) &&
-           !hub_discovery_is_unknown(toolset) && hub_catalogs_of(toolset)->discovery == NULL &&
+           !hub_toolset_is_stand_in(toolset) && !hub_discovery_is_unknown(toolset) &&
+           hub_catalogs_of(toolset)->discovery == NULL &&
            hub_toolset_state(toolset) != PATCHBAY_STATE_CONNECTING && !has_failed_lately(toolset) &&
            is_old(toolset);
 }
@@ -328,6 +331,10 @@ void hub_discovery_want(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_di
 
 void hub_discovery_try(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_discovery_run *run)
 {
+    if (hub_toolset_is_stand_in(toolset)) {
+        hub_discovery_want(toolset, waiter, run); /* there is nothing to ask */
+        return;
+    }
     if (waiter != NULL) {
         add_waiter(toolset, waiter);
     }
@@ -403,16 +410,15 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- asking many ----------------------------------------------------------------------------- */
 
-/* Whether a toolset is active for who sees that, and not hidden as a whole. */
-static bool is_seen(const hub_exposure *exposure, const hub_toolset *toolset)
+/* A toolset as it is for who sees that, if it is active there and awaited; else NULL. */
+static hub_toolset *find_awaited(const hub_session *session, hub_toolset *toolset)
 {
-    return hub_exposure_source(exposure, hub_str_of(hub_toolset_key(toolset))) != NULL;
-}
-
-static bool is_awaited(const hub_exposure *exposure, const hub_toolset *toolset)
-{
-    return hub_discovery_is_pending(toolset) && hub_catalogs_of(toolset)->discovery == NULL &&
-           is_seen(exposure, toolset);
+    const hub_source *source =
+        hub_exposure_source(hub_session_exposure(session), hub_str_of(hub_toolset_key(toolset)));
+    hub_toolset *own = source != NULL ? source->owner : NULL;
+    bool is_awaited =
+        own != NULL && hub_discovery_is_pending(own) && hub_catalogs_of(own)->discovery == NULL;
+    return is_awaited ? own : NULL;
 }
 
 void hub_discovery_ask(const hub_session *session, hub_str meta)
@@ -420,16 +426,30 @@ void hub_discovery_ask(const hub_session *session, hub_str meta)
     hub_orchestrator *hub = hub_session_hub(session);
     size_t count = 0;
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        count += is_awaited(hub_session_exposure(session), hub_toolset_at(hub, i));
+        count += find_awaited(session, hub_toolset_at(hub, i)) != NULL;
     }
     hub_discovery_run *run = hub_discovery_begin(hub, count, meta);
     for (size_t i = 0; count > 0 && i < hub_toolset_total(hub); i++) {
         /* Still: others may have changed that. */
-        if (is_awaited(hub_session_exposure(session), hub_toolset_at(hub, i))) {
-            ask(hub_toolset_at(hub, i), run, AWAITED);
+        hub_toolset *toolset = find_awaited(session, hub_toolset_at(hub, i));
+        if (toolset != NULL) {
+            ask(toolset, run, AWAITED);
         }
     }
     hub_discovery_asked(run);
+}
+
+/* The toolset behind that one (NULL: the first), instances of principals included; NULL: it was the last.
+ * `*at` is where it is in the registry, 0 at the beginning. */
+static hub_toolset *find_next(const hub_orchestrator *hub, hub_toolset *last, size_t *at)
+{
+    hub_toolset *next = last == NULL                 ? NULL
+                        : hub_toolset_is_apart(last) ? hub_principal_instances_next(last)
+                                                     : hub_principal_instances_of(last);
+    if (next != NULL) {
+        return next;
+    }
+    return *at < hub_toolset_total(hub) ? hub_toolset_at(hub, (*at)++) : NULL;
 }
 
 /* Whether somebody still has the toolset that a list was asked for with. */
@@ -452,19 +472,23 @@ static void on_refresh(struct ev_loop *loop, ev_timer *timer, int events)
     (void)events;
     hub_orchestrator *hub = timer->data;
     size_t count = 0;
-    for (size_t i = 0; !hub_is_stopping(hub) && i < hub_toolset_total(hub); i++) {
-        count += wants_refresh(hub_toolset_at(hub, i)) && is_looked_at(hub, hub_toolset_at(hub, i));
+    size_t at = 0;
+    hub_toolset *toolset = NULL;
+    while (!hub_is_stopping(hub) && (toolset = find_next(hub, toolset, &at)) != NULL) {
+        count += wants_refresh(toolset) && is_looked_at(hub, toolset);
     }
     hub_discovery_run *run =
         hub_discovery_begin_traced(hub, count, hub_str_of(hub_catalogs_with(hub)->refresh_trace));
-    for (size_t i = 0; count > 0 && i < hub_toolset_total(hub); i++) {
-        if (wants_refresh(hub_toolset_at(hub, i)) && is_looked_at(hub, hub_toolset_at(hub, i))) {
-            ask(hub_toolset_at(hub, i), run, REFRESHED);
+    at = 0;
+    while (count > 0 && (toolset = find_next(hub, toolset, &at)) != NULL) {
+        if (wants_refresh(toolset) && is_looked_at(hub, toolset)) {
+            ask(toolset, run, REFRESHED);
         }
     }
     hub_discovery_asked(run);
-    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        hub_catalogs_of(hub_toolset_at(hub, i))->is_looked_at = false;
+    at = 0;
+    while ((toolset = find_next(hub, toolset, &at)) != NULL) {
+        hub_catalogs_of(toolset)->is_looked_at = false;
     }
     hub_catalogs_with(hub)->refresh_trace[0] = '\0';
 }
@@ -474,8 +498,10 @@ void hub_discovery_refresh(const hub_session *session, hub_str meta)
     hub_orchestrator *hub = hub_session_hub(session);
     bool is_needed = false;
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        const hub_toolset *toolset = hub_toolset_at(hub, i);
-        if (wants_refresh(toolset) && is_seen(hub_session_exposure(session), toolset)) {
+        const hub_source *source = hub_exposure_source(
+            hub_session_exposure(session), hub_str_of(hub_toolset_key(hub_toolset_at(hub, i))));
+        const hub_toolset *toolset = source != NULL ? source->owner : NULL;
+        if (toolset != NULL && wants_refresh(toolset)) {
             hub_catalogs_of(toolset)->is_looked_at = true;
             is_needed = true;
         }

@@ -318,7 +318,8 @@ static bool is_any_unknown(const fan *one, const hub_call *call)
 {
     const hub_orchestrator *hub = hub_session_hub(one->session);
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        const hub_toolset *toolset = hub_toolset_at(hub, i);
+        const hub_toolset *toolset =
+            hub_sight_toolset(hub_call_sight(call), hub_toolset_at(hub, i));
         if (hub_toolset_list(toolset, HUB_KIND_TOOL) == NULL &&
             hub_sight_may_tell_of(hub_call_sight(call), toolset)) {
             return true;

@@ -261,7 +261,8 @@ void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
     hub_toolset *toolset = binding->toolset;
     hub_error why = {.code = HUB_OK};
     hub_catalog *list = NULL;
-    if (binding->retired || toolset->is_own) { /* the shared instance's is shown to all */
+    bool is_of_other = toolset->is_own && !toolset->is_apart; /* the shared one's is shown to all */
+    if (binding->retired || is_of_other || hub_toolset_is_stand_in(toolset)) {
         return;
     }
     bool is_first = binding->instance == NULL; /* create() has not returned, and may yet fail */
@@ -305,7 +306,8 @@ void hub_binding_capabilities(hub_binding *binding, hub_str capabilities_json)
 void hub_binding_about(hub_binding *binding, hub_str about_json)
 {
     hub_about about;
-    if (binding->retired || binding->toolset->is_own) {
+    const hub_toolset *toolset = binding->toolset;
+    if (binding->retired || (toolset->is_own && !toolset->is_apart)) {
         return;
     }
     if (hub_about_read(about_json, &about) != HUB_OK) {

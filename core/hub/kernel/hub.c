@@ -349,6 +349,16 @@ void hub_exchange_profiles(hub_orchestrator *hub, hub_profile ***list, size_t *c
     *count = old_count;
 }
 
+void hub_set_lens(hub_orchestrator *hub, const hub_lens *lens)
+{
+    hub->lens = lens;
+}
+
+bool hub_tells_sessions_apart(const hub_orchestrator *hub)
+{
+    return hub->gate != NULL || hub->lens != NULL;
+}
+
 void hub_set_gate(hub_orchestrator *hub, const hub_gate *gate)
 {
     hub->gate = gate;

@@ -77,6 +77,19 @@ struct hub_gate {
                  const struct hub_way *way); /* one that did not visit the station */
 };
 
+/* Where toolsets have other lists for one principal than for another: asked, where it is set, whenever
+ * somebody looks at something, before the gate is. */
+struct hub_lens {
+    /* What a session sees in place of what its audience does. Never NULL. */
+    hub_exposure *(*look)(hub_session *session, hub_exposure *exposure);
+};
+
+/* NULL: toolsets are the same for all. */
+void hub_set_lens(hub_orchestrator *hub, const hub_lens *lens);
+
+/* Whether sessions of one audience may see different things: by the gate, or by the lens. */
+bool hub_tells_sessions_apart(const hub_orchestrator *hub);
+
 /* NULL: everybody sees all. */
 void hub_set_gate(hub_orchestrator *hub, const hub_gate *gate);
 bool hub_is_gated(const hub_orchestrator *hub);

@@ -79,6 +79,7 @@ struct hub_orchestrator {
     size_t idle_client_count;     /* … at most as many as principals */
     size_t open_bindings;         /* instances not yet closed */
     const hub_gate *gate;         /* who may see what; NULL: everybody all */
+    const hub_lens *lens;         /* what toolsets are for whom; NULL: the same for all */
     hub_lineage lineage;          /* hubs in front of this one */
     hub_key_ring keys;            /* sign what clients bring back */
     uint64_t begun_ms;            /* when it was made; monotonic */
@@ -196,7 +197,8 @@ struct hub_toolset {
     bool deferred;                       /* the binding's catalog has to be asked for */
     bool is_modern;                      /* its server was of a modern era when last heard of */
     bool is_unsure;                      /* … by an earlier hub: it may be another by now */
-    bool is_own;                         /* one session's own instance of another one */
+    bool is_own;                         /* an instance of another one: a session's, or … */
+    bool is_apart;                       /* … a principal's, with lists of its own */
     uint32_t state;                      /* PATCHBAY_STATE_… */
     char detail[HUB_LIMIT_REASON_BYTES]; /* why, when failed */
     char unusable

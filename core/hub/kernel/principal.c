@@ -11,6 +11,7 @@ static void forget(hub_orchestrator *hub, hub_principal *principal)
 {
     HUB_IS(principal, PRINCIPAL);
     hub_assert(principal->sessions == 0 && principal->calls == 0);
+    HUB_STATIONS_TELL(principal_ends, hub, principal);
     HASH_DEL(hub->principals, principal);
     principal->magic = 0;
     free(principal);

@@ -50,6 +50,7 @@ static const member MEMBERS[] = {
     MEMBER(PLAIN, active, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, lazy, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, sharing_session, HUB_TOOLSET_ANOTHER),
+    MEMBER(PLAIN, is_per_principal, HUB_TOOLSET_ANOTHER),
     MEMBER(PLAIN, cache, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, trusts_tags, HUB_TOOLSET_TUNED),
     MEMBER(PLAIN, is_isolated, HUB_TOOLSET_ANOTHER),

@@ -46,13 +46,14 @@ typedef struct hub_toolset_settings {
     const char *config_json; /* for the module: one JSON object, variables expanded */
     const char *source;      /* "FILE:LINE", for messages */
     const char
-        *process_json;    /* isolated: how its process is run, an object (isolation.h); NULL: {} */
-    bool enabled;         /* false: switched off by configuration, for good */
-    bool active;          /* false: available, but not active at start */
-    bool lazy;            /* upstreams: connect at the first need (default) */
-    bool sharing_session; /* sharing: session — one instance per client session */
-    bool cache;           /* its catalog is remembered on disk, if there is a folder for it */
-    bool trusts_tags;     /* tags and category that its server gives its tools count for filters */
+        *process_json;     /* isolated: how its process is run, an object (isolation.h); NULL: {} */
+    bool enabled;          /* false: switched off by configuration, for good */
+    bool active;           /* false: available, but not active at start */
+    bool lazy;             /* upstreams: connect at the first need (default) */
+    bool sharing_session;  /* sharing: session — one instance per client session */
+    bool is_per_principal; /* credentials: principal — one instance, with a login, per principal */
+    bool cache;            /* its catalog is remembered on disk, if there is a folder for it */
+    bool trusts_tags;      /* tags and category that its server gives its tools count for filters */
     bool trust_annotations; /* access rules believe what its tools say of themselves */
     bool validates;         /* arguments of calls are checked before they are sent */
     bool is_isolated;       /* isolation: process — its module runs in a process of its own */
@@ -248,11 +249,13 @@ typedef struct hub_limits {
     uint32_t ask_gather_ms;  /* for what else it may be asked with it; 0: nothing is waited for */
     uint32_t drain_ms;       /* what calls in flight get when the hub stops; 0: they end at once */
     uint32_t calls_per_session;
-    uint32_t session_instances;              /* of one toolset with sharing: session */
-    uint32_t running_servers;                /* processes, of all toolsets; 0: any number */
-    uint32_t calls_per_principal;            /* in flight, of all its sessions; 0: any number */
-    uint32_t calls_per_second;               /* of one session; 0: any number … */
-    uint32_t calls_burst;                    /* … at once; 0: as many as per second */
+    uint32_t session_instances;   /* of one toolset with sharing: session */
+    uint32_t principal_instances; /* of one toolset with credentials: principal … */
+    uint32_t principal_idle_ms;   /* … that outlive their principal's last session so long */
+    uint32_t running_servers;     /* processes, of all toolsets; 0: any number */
+    uint32_t calls_per_principal; /* in flight, of all its sessions; 0: any number */
+    uint32_t calls_per_second;    /* of one session; 0: any number … */
+    uint32_t calls_burst;         /* … at once; 0: as many as per second */
     uint32_t calls_per_second_per_principal; /* the same, of all its sessions together */
     uint32_t calls_burst_per_principal;
     uint32_t list_page;

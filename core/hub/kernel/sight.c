@@ -18,8 +18,12 @@ static hub_sight sight_of(const hub_session *session, hub_revision revision)
 hub_exposure *hub_session_exposure(const hub_session *session)
 {
     const hub_gate *gate = session->profile->hub->gate;
+    const hub_lens *lens = session->profile->hub->lens;
     HUB_IS(session->audience, AUDIENCE);
     hub_exposure *exposure = session->audience->exposure;
+    if (lens != NULL && exposure != NULL) {
+        exposure = lens->look((hub_session *)(uintptr_t)session, exposure);
+    }
     return gate == NULL || exposure == NULL
                ? exposure
                : gate->look((hub_session *)(uintptr_t)session, exposure);
@@ -101,10 +105,20 @@ bool hub_sight_may_tell_of(hub_sight sight, const hub_toolset *toolset)
            hub_exposure_may_tell_of(sight.exposure, hub_str_of(toolset->key));
 }
 
+hub_toolset *hub_sight_toolset(hub_sight sight, hub_toolset *toolset)
+{
+    const hub_source *source = sight.exposure != NULL
+                                   ? hub_exposure_source(sight.exposure, hub_str_of(toolset->key))
+                                   : NULL;
+    return source != NULL ? source->owner : toolset;
+}
+
 hub_toolset *hub_sight_find_toolset(hub_sight sight, const hub_orchestrator *hub, hub_str key)
 {
     hub_toolset *toolset = hub_find_toolset(hub, key);
-    return toolset != NULL && hub_sight_may_tell_of(sight, toolset) ? toolset : NULL;
+    return toolset != NULL && hub_sight_may_tell_of(sight, toolset)
+               ? hub_sight_toolset(sight, toolset)
+               : NULL;
 }
 
 /* The key of one of those that a mistyped one may have meant, or the empty span. */

@@ -67,7 +67,10 @@ size_t hub_sight_add_rivals(hub_sight sight, hub_kind kind, hub_str name, hub_bu
  * treats one of which nothing may be said like one that does not exist. */
 bool hub_sight_may_tell_of(hub_sight sight, const hub_toolset *toolset);
 
-/* The toolset with that key of which something may be said, or NULL. */
+/* Who is that toolset for the client: its principal's own instance, where it has one. */
+hub_toolset *hub_sight_toolset(hub_sight sight, hub_toolset *toolset);
+
+/* The toolset with that key of which something may be said, as it is for the client, or NULL. */
 hub_toolset *hub_sight_find_toolset(hub_sight sight, const hub_orchestrator *hub, hub_str key);
 
 /* Say that there is no such toolset, in the same words whether it does not exist or nothing may be

@@ -165,6 +165,11 @@ struct hub_station {
     /* Also when nobody holds it any more. */
     bool (*principal_matters)(const struct hub_orchestrator *hub,
                               const struct hub_principal *principal);
+    /* Nobody holds it, and it is about to be forgotten. */
+    void (*principal_ends)(struct hub_orchestrator *hub, struct hub_principal *principal);
+    /* Its own instance of a toolset has other lists than before, or is no more. */
+    void (*principal_sees_others)(struct hub_orchestrator *hub,
+                                  const struct hub_principal *principal);
     bool (*client_matters)(const struct hub_orchestrator *hub, const struct hub_client *client);
 
     /* It sees what `from` does; NULL: it is the first of its profile. */

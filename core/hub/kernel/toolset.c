@@ -51,6 +51,16 @@ bool hub_toolset_is_own(const hub_toolset *toolset)
     return toolset->is_own;
 }
 
+bool hub_toolset_is_apart(const hub_toolset *toolset)
+{
+    return toolset->is_apart;
+}
+
+bool hub_toolset_is_stand_in(const hub_toolset *toolset)
+{
+    return toolset->settings->is_per_principal && !toolset->is_apart;
+}
+
 bool hub_toolset_is_meta(const hub_toolset *toolset)
 {
     return toolset->answer != NULL;
@@ -457,6 +467,13 @@ void hub_toolset_make_own(hub_toolset *toolset, const hub_toolset *shared)
     toolset->users = 1;
 }
 
+void hub_toolset_make_apart(hub_toolset *toolset, const hub_toolset *shared)
+{
+    hub_toolset_make_own(toolset, shared);
+    toolset->is_apart = true;
+    toolset->is_modern = false; /* nothing was heard of its server by anybody else */
+}
+
 void hub_toolset_end_if_left(hub_toolset *toolset)
 {
     if (toolset->is_leaving && toolset->open_bindings == 0) {
@@ -518,6 +535,7 @@ static hub_source make_source(hub_toolset *toolset, const hub_toolset_settings *
         .tags = &settings->tags,
         .category = settings->category,
         .has_overrides = settings->overrides != NULL,
+        .varies = settings->is_per_principal,
     };
     source.trusts_tags = source.native || settings->trusts_tags;
     memcpy(source.lists, toolset->lists, sizeof source.lists);

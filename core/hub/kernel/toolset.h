@@ -34,6 +34,9 @@ void hub_toolset_set_answer(hub_toolset *toolset, hub_toolset_answer *answer);
  * one knows of its server's era it knows, too. */
 void hub_toolset_make_own(hub_toolset *toolset, const hub_toolset *shared);
 
+/* The same for one principal: its server says what there is for it, and for nobody else. */
+void hub_toolset_make_apart(hub_toolset *toolset, const hub_toolset *shared);
+
 /* Be used by one more profile; the first makes the binding.
  * errors:  HUB_EDENIED (switched off by configuration), HUB_ENOTFOUND (no such module), and those
  * of hub_instance_create; the text names the toolset */
@@ -89,7 +92,12 @@ unsigned hub_toolset_users(const hub_toolset *toolset);
 bool hub_toolset_was_used(const hub_toolset *toolset);  /* it has had a binding */
 bool hub_toolset_is_native(const hub_toolset *toolset); /* its tools are the module's own */
 bool hub_toolset_is_own(const hub_toolset *toolset);    /* hub_toolset_make_own */
-bool hub_toolset_is_meta(const hub_toolset *toolset);   /* hub_toolset_set_answer */
+bool hub_toolset_is_apart(const hub_toolset *toolset);  /* hub_toolset_make_apart */
+
+/* Principals have instances of it (credentials: principal), and it is none of them: it stands for them
+ * where all see the same, has no login and no lists, and its server is not spoken to. */
+bool hub_toolset_is_stand_in(const hub_toolset *toolset);
+bool hub_toolset_is_meta(const hub_toolset *toolset); /* hub_toolset_set_answer */
 void *hub_toolset_part(const hub_toolset *toolset, const hub_station *station);
 
 /* How it fares: PATCHBAY_STATE_…, why it has failed, what its module says of its server. */

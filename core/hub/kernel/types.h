@@ -12,6 +12,7 @@ typedef struct hub_orchestrator hub_orchestrator;
 typedef struct hub_port hub_port;
 typedef struct hub_principal hub_principal;
 typedef struct hub_gate hub_gate;
+typedef struct hub_lens hub_lens;
 typedef struct hub_profile hub_profile;
 typedef struct hub_session hub_session;
 typedef struct hub_station hub_station;

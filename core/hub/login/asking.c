@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "hub/ask/ask.h"
 #include "hub/ask/elicitation.h"
+#include "hub/instances/principal_instance.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/session.h"
 #include "hub/login/logins.h"
@@ -28,9 +29,14 @@ bool hub_login_may(hub_str principal)
            hub_str_starts(principal, HUB_STR("uid:"));
 }
 
-static bool may_log_in(const hub_call *call)
+/* Whether its user may log in there: for itself always. */
+static bool may_log_in(const hub_call *call, const hub_toolset *toolset)
 {
     const hub_session *session = hub_call_session(call);
+    if (hub_toolset_settings_of(toolset)->is_per_principal) {
+        return session != NULL && hub_toolset_is_apart(toolset) &&
+               hub_principal_instance_is_for(toolset, session);
+    }
     return session != NULL && hub_login_may(hub_str_of(hub_session_who(session)));
 }
 
@@ -65,15 +71,15 @@ static void add_id(hub_buf *out, const hub_call *call)
 static void add_advice(hub_buf *text, const hub_toolset *toolset, const hub_call *call,
                        const char *link)
 {
-    const char *key = hub_toolset_key(toolset);
-    hub_buf_printf(text, "toolset \"%s\" wants a login: ", key);
-    if (may_log_in(call)) {
-        const char *code = hub_logins_code(toolset);
-        hub_buf_printf(text, "open %s%s%s and call again, or run `patchbay login %s`", link,
-                       code != NULL ? ", enter the code " : "", code != NULL ? code : "", key);
+    const char *code = hub_logins_code(toolset);
+    hub_buf_printf(text, "toolset \"%s\" wants a login: ", hub_toolset_key(toolset));
+    if (may_log_in(call, toolset)) {
+        hub_buf_printf(text, "open %s%s%s and call again, or run ", link,
+                       code != NULL ? ", enter the code " : "", code != NULL ? code : "");
     } else {
-        hub_buf_printf(text, "whoever runs the hub has to run `patchbay login %s`", key);
+        hub_buf_add(text, HUB_STR("whoever runs the hub has to run "));
     }
+    hub_logins_add_command(toolset, text);
 }
 
 static void tell(hub_binding *binding, hub_call *call, const char *link)
@@ -148,7 +154,7 @@ hub_verdict hub_login_answer(hub_call *call, const hub_toolset *toolset)
         return HUB_GO_ON;
     }
     const hub_request_context *context = hub_call_context(call);
-    if (may_log_in(call) &&
+    if (may_log_in(call, toolset) &&
         hub_input_request_fits(&BY_URL, context->revision, context->capabilities)) {
         finish_with_link(call, toolset, link);
         return HUB_ANSWERED;
@@ -190,7 +196,7 @@ bool hub_login_ask_client(hub_binding *binding, hub_call *call, const char *link
     if (find(call) != NULL && find(call)->is_asked) {
         return true;
     }
-    if (may_log_in(call) && ask(binding, call, link) == PATCHBAY_OK) {
+    if (may_log_in(call, hub_binding_toolset(binding)) && ask(binding, call, link) == PATCHBAY_OK) {
         login_asked *asked = hub_call_part_of(call, &HUB_LOGINS_STATION);
         *asked = (login_asked){.is_asked = true};
         return true;

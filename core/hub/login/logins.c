@@ -6,7 +6,9 @@
 #include "base/loop.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/kernel/call.h"
+#include "hub/instances/principal_instance.h"
 #include "hub/kernel/hub.h"
+#include "hub/kernel/principal.h"
 #include "hub/kernel/way.h"
 #include "hub/login/asking.h"
 #include "hub/login/work.h"
@@ -35,12 +37,14 @@ typedef struct hub_part_logins {
     proxy_wait *waits;
     uint64_t last_ticket;
     ev_timer again; /* a proxy waits that came when there was a link already */
+    ev_timer over;  /* a principal has logged out */
 } hub_part_logins;
 
 /* With a toolset. */
 typedef struct toolset_login {
     hub_login *login; /* NULL: not looked for yet, or there is none */
     bool is_known;
+    bool is_over; /* its principal has logged out: the instance ends when the loop comes round */
 } toolset_login;
 
 static hub_part_logins *part_of(const hub_orchestrator *hub)
@@ -61,6 +65,7 @@ static toolset_login *of(const hub_toolset *toolset)
 static void on_link(void *ctx, hub_login *login);
 static void on_change(void *ctx, hub_login *login);
 static void on_again(struct ev_loop *loop, ev_timer *timer, int events);
+static void on_over(struct ev_loop *loop, ev_timer *timer, int events);
 
 hub_logins *hub_logins_of(hub_orchestrator *hub)
 {
@@ -69,6 +74,8 @@ hub_logins *hub_logins_of(hub_orchestrator *hub)
     if (part->logins == NULL) {
         ev_timer_init(&part->again, on_again, 0., 0.);
         part->again.data = part;
+        ev_timer_init(&part->over, on_over, 0., 0.);
+        part->over.data = hub;
         if (hub_logins_create(hub_loop(hub), hub_store_of(hub), &options, &part->logins) !=
             HUB_OK) {
             part->logins = NULL;
@@ -99,31 +106,51 @@ static bool is_public(const hub_toolset_settings *settings)
                               HUB_STR("public"));
 }
 
-static void find_login(hub_toolset *toolset)
+/* Whose login a toolset uses: the hub's own ("") or, of a principal's instance, that one's. NULL: of what
+ * stands in for those of principals, nobody's. */
+static const char *owner_of(const hub_toolset *toolset)
+{
+    const hub_principal *principal = hub_principal_instance_owner(toolset);
+    return principal != NULL                                    ? hub_principal_name(principal)
+           : hub_toolset_settings_of(toolset)->is_per_principal ? NULL
+                                                                : "";
+}
+
+/* The login of that one; NULL: there is none. owns:    the result, one reference */
+static hub_login *get_login(hub_toolset *toolset, const char *owner)
 {
     const hub_toolset_settings *settings = hub_toolset_settings_of(toolset);
     hub_error why = {.code = HUB_OK};
-    toolset_login *part = of(toolset);
-    part->is_known = true;
+    hub_login *login = NULL;
     if (settings->login != NULL && settings->login[0] == '\0') {
-        return; /* auth: none */
+        return NULL; /* auth: none */
     }
     char *url = dup_config(settings, "url");
     char *ca = dup_config(settings, "ca");
     const hub_login_what what = {.toolset = hub_toolset_key(toolset),
-                                 .owner = "",
+                                 .owner = owner,
                                  .url = url,
                                  .ca = ca,
                                  .only_public = is_public(settings),
                                  .settings = settings->login};
     hub_logins *logins = hub_logins_of(hub_toolset_hub(toolset));
-    if (url != NULL && logins != NULL &&
-        hub_login_get(logins, &what, &part->login, &why) != HUB_OK) {
+    if (url != NULL && logins != NULL && hub_login_get(logins, &what, &login, &why) != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "login.unusable", HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
                 HUB_F_TEXT("reason", why.text));
+        login = NULL;
     }
     free(url);
     free(ca);
+    return login;
+}
+
+static void find_login(hub_toolset *toolset)
+{
+    const char *owner = owner_of(toolset);
+    if (owner != NULL) {
+        of(toolset)->is_known = true;
+        of(toolset)->login = get_login(toolset, owner);
+    }
 }
 
 static hub_login *login_of(hub_toolset *toolset)
@@ -134,16 +161,19 @@ static hub_login *login_of(hub_toolset *toolset)
     return of(toolset)->login;
 }
 
-hub_login *hub_logins_find(hub_toolset *toolset, const char *owner)
+hub_login *hub_logins_get(hub_toolset *toolset, const char *owner)
 {
-    return owner[0] == '\0' ? login_of(toolset) : NULL;
+    bool is_principals = owner[0] != '\0' && strcmp(owner, "anonymous") != 0;
+    if (hub_toolset_settings_of(toolset)->is_per_principal) {
+        return is_principals ? get_login(toolset, owner) : NULL;
+    }
+    hub_login *login = owner[0] == '\0' ? login_of(toolset) : NULL;
+    return login != NULL ? hub_login_ref(login) : NULL;
 }
 
 const char *hub_logins_owner(const hub_toolset *toolset, const char *principal)
 {
-    (void)toolset;
-    (void)principal;
-    return "";
+    return hub_toolset_settings_of(toolset)->is_per_principal ? principal : "";
 }
 
 static void forget_login(hub_toolset *toolset)
@@ -178,12 +208,22 @@ static void tell(proxy_wait *one, int32_t status, hub_str text)
     }
 }
 
+void hub_logins_add_command(const hub_toolset *toolset, hub_buf *out)
+{
+    const char *owner = owner_of(toolset);
+    hub_buf_printf(out, "`patchbay login %s", hub_toolset_key(toolset));
+    if (owner != NULL && owner[0] != '\0') {
+        hub_buf_printf(out, " --principal %s", owner);
+    }
+    hub_buf_add_char(out, '`');
+}
+
 static void tell_failure(proxy_wait *one, const char *why)
 {
     hub_buf text;
     hub_buf_init(&text, HUB_LIMIT_LOGIN_TEXT_BYTES);
-    hub_buf_printf(&text, "%s: run `patchbay login %s`", why,
-                   hub_toolset_key(hub_binding_toolset(one->binding)));
+    hub_buf_printf(&text, "%s: run ", why);
+    hub_logins_add_command(hub_binding_toolset(one->binding), &text);
     tell(one, PATCHBAY_ESTATE, hub_buf_ok(&text) ? hub_buf_str(&text) : hub_str_of(why));
     hub_buf_fini(&text);
 }
@@ -262,33 +302,75 @@ static void on_again(struct ev_loop *loop, ev_timer *timer, int events)
     ask_all(timer->data);
 }
 
+/* The toolset that uses a login; NULL: none does now. */
+static hub_toolset *find_user(const hub_orchestrator *hub, const hub_login *login)
+{
+    hub_str key = hub_str_of(hub_login_toolset(login));
+    hub_str owner = hub_str_of(hub_login_owner(login));
+    hub_toolset *toolset =
+        owner.len > 0 ? hub_principal_instance_find(hub, owner, key) : hub_find_toolset(hub, key);
+    return toolset != NULL && of(toolset)->login == login ? toolset : NULL;
+}
+
+static void log_login(const char *event, const hub_login *login)
+{
+    if (hub_login_owner(login)[0] == '\0') {
+        hub_log(HUB_LOG_INFO, event, HUB_F_TEXT("toolset", hub_login_toolset(login)));
+    } else {
+        hub_log(HUB_LOG_INFO, event, HUB_F_TEXT("toolset", hub_login_toolset(login)),
+                HUB_F_TEXT("principal", hub_login_owner(login)));
+    }
+}
+
 static void on_link(void *ctx, hub_login *login)
 {
     hub_orchestrator *hub = ctx;
-    hub_toolset *toolset = hub_find_toolset(hub, hub_str_of(hub_login_toolset(login)));
+    hub_toolset *toolset = find_user(hub, login);
     hub_login_works_tell(hub, login);
-    if (toolset == NULL || of(toolset)->login != login) {
+    if (toolset == NULL) {
         return;
     }
     hub_toolset_review(toolset); /* calls that come now are asked, too */
     if (hub_login_link(login) != NULL) {
-        hub_log(HUB_LOG_INFO, "login.wanted", HUB_F_TEXT("toolset", hub_login_toolset(login)));
+        log_login("login.wanted", login);
         ask_all(part_of(hub));
     } else if (hub_toolset_binding(toolset) != NULL) {
         hub_login_ask_no_more(hub_toolset_binding(toolset));
     }
 }
 
+/* Instances whose principals have logged out end: what their servers know them by ends with that. */
+static void on_over(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    hub_orchestrator *hub = timer->data;
+    (void)loop;
+    (void)events;
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        hub_toolset *own = hub_principal_instances_of(hub_toolset_at(hub, i));
+        while (own != NULL && !of(own)->is_over) {
+            own = hub_principal_instances_next(own);
+        }
+        if (own != NULL) {
+            hub_principal_instance_end(own);
+            i--; /* there may be more */
+        }
+    }
+}
+
 static void on_change(void *ctx, hub_login *login)
 {
     hub_orchestrator *hub = ctx;
-    hub_toolset *toolset = hub_find_toolset(hub, hub_str_of(hub_login_toolset(login)));
-    if (toolset == NULL || of(toolset)->login != login) {
+    hub_toolset *toolset = find_user(hub, login);
+    if (toolset == NULL) {
         return;
     }
     uint64_t generation;
     if (hub_login_header(login, &generation).len > 0) {
-        hub_log(HUB_LOG_INFO, "login.token", HUB_F_TEXT("toolset", hub_toolset_key(toolset)));
+        log_login("login.token", login);
+    } else if (hub_toolset_is_apart(toolset) && hub_login_is_absent(login)) {
+        of(toolset)->is_over = true;
+        hub_loop_start_timer(hub_loop(hub), &part_of(hub)->over, 0.);
+        return;
     }
     hub_binding *binding = hub_toolset_binding(toolset);
     if (binding == NULL || hub_binding_instance(binding) == NULL) {
@@ -377,6 +459,7 @@ static void stop_hub(hub_orchestrator *hub)
     if (part_of(hub)->logins != NULL) {
         hub_logins_stop(part_of(hub)->logins);
         ev_timer_stop(hub_loop(hub), &part_of(hub)->again);
+        ev_timer_stop(hub_loop(hub), &part_of(hub)->over);
     }
 }
 

@@ -25,15 +25,18 @@ extern const hub_instance_logins HUB_BINDING_LOGINS;
 /* Where the user of its server has to log in; NULL: nobody has to now. */
 const char *hub_logins_link(const hub_toolset *toolset);
 
-/* The login of a principal to the server of a toolset; "": the hub's own. NULL: it has none. Borrowed until
- * the toolset is another one. */
-hub_login *hub_logins_find(hub_toolset *toolset, const char *owner);
+/* The login of a principal to the server of a toolset; "": the hub's own. NULL: it has none.
+ * owns:    the result, hub_login_unref */
+hub_login *hub_logins_get(hub_toolset *toolset, const char *owner);
 
-/* Whose login a principal uses at a toolset: "", the hub's own. */
+/* Whose login a principal uses at a toolset: "", the hub's own, or with credentials: principal, its own. */
 const char *hub_logins_owner(const hub_toolset *toolset, const char *principal);
 
 /* What the user is asked for there; NULL: nothing. */
 const char *hub_logins_code(const hub_toolset *toolset);
+
+/* Append the command that logs in to the server of a toolset, in back quotes. */
+void hub_logins_add_command(const hub_toolset *toolset, hub_buf *out);
 
 /* A binding is gone. */
 void hub_logins_forget_binding(hub_binding *binding);

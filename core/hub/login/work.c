@@ -159,7 +159,7 @@ hub_err hub_login_work_begin(hub_toolset *toolset, const char *owner, hub_login_
 {
     const hub_login_need need = {.is_by_user = true};
     hub_orchestrator *hub = hub_toolset_hub(toolset);
-    hub_login *login = hub_logins_find(toolset, owner);
+    hub_login *login = hub_logins_get(toolset, owner);
     if (login == NULL) {
         return hub_fail(reterr, HUB_ENOTFOUND,
                         "toolset \"%s\" has no login: its server is not at an http or https "
@@ -168,10 +168,11 @@ hub_err hub_login_work_begin(hub_toolset *toolset, const char *owner, hub_login_
     }
     hub_login_work *work = make(hub, on_work, ctx);
     if (work == NULL) {
+        hub_login_unref(login);
         return fail_memory(work, HUB_ENOMEM, reterr);
     }
     work->is_begun = true;
-    work->login = hub_login_ref(login);
+    work->login = login;
     hub_err err = hub_login_wait_for(login, &need, on_end, work, &work->wait);
     if (err != HUB_OK) {
         return fail_memory(work, err, reterr);
@@ -188,11 +189,11 @@ static hub_err find_kept(hub_orchestrator *hub, const char *key, const char *own
                          hub_login **ret_login, hub_error *reterr)
 {
     hub_toolset *toolset = hub_find_toolset(hub, hub_str_of(key));
-    hub_login *found = toolset != NULL ? hub_logins_find(toolset, owner) : NULL;
+    hub_login *found = toolset != NULL ? hub_logins_get(toolset, owner) : NULL;
     hub_logins *logins = hub_logins_of(hub);
     const hub_login_what what = {.toolset = key, .owner = owner};
     if (found != NULL) {
-        *ret_login = hub_login_ref(found);
+        *ret_login = found;
         return HUB_OK;
     }
     return logins != NULL ? hub_login_get(logins, &what, ret_login, reterr)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "hub/instances/principal_instance.h"
 #include "hub/instances/session_instance.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
@@ -67,7 +68,7 @@ static int wanted_level(const hub_toolset *toolset)
 {
     const hub_orchestrator *hub = hub_toolset_hub(toolset);
     int level = of(toolset)->asked;
-    if (hub_toolset_is_own(toolset)) {
+    if (hub_toolset_is_own(toolset) && !hub_toolset_is_apart(toolset)) {
         const hub_session *session = hub_session_instance_owner(toolset);
         bool has_level = session != NULL && hub_logging_in(session)->has_level &&
                          hub_logging_in(session)->level < level;
@@ -313,8 +314,9 @@ static void tell_audience(const hub_audience *audience, const hub_toolset *tools
 {
     for (hub_session *session = hub_audience_sessions(audience); session != NULL;
          session = hub_session_next_of_audience(session)) {
-        if (may_hear_of(session, toolset) && hub_session_is_initialized(session) &&
-            !hub_session_is_closing(session) && level >= session_level(session)) {
+        if (hub_principal_instance_is_for(toolset, session) && may_hear_of(session, toolset) &&
+            hub_session_is_initialized(session) && !hub_session_is_closing(session) &&
+            level >= session_level(session)) {
             send_message(session, hub_session_port(session), params_json);
         }
     }
@@ -323,7 +325,7 @@ static void tell_audience(const hub_audience *audience, const hub_toolset *tools
 void hub_logging_broadcast(hub_toolset *toolset, hub_str params_json)
 {
     const hub_orchestrator *hub = hub_toolset_hub(toolset);
-    if (hub_toolset_is_own(toolset)) {
+    if (hub_toolset_is_own(toolset) && !hub_toolset_is_apart(toolset)) {
         hub_session *session = hub_session_instance_owner(toolset);
         if (session != NULL) {
             hub_logging_tell(session, params_json);

@@ -91,7 +91,8 @@ static hub_shown *get_listed(const hub_session *session, hub_kind kind)
 
 void hub_notifier_begin_to_tell(const hub_session *session)
 {
-    for (int kind = 0; hub_access_is_on(hub_session_hub(session)) && kind < HUB_KINDS; kind++) {
+    bool is_apart = hub_tells_sessions_apart(hub_session_hub(session));
+    for (int kind = 0; is_apart && kind < HUB_KINDS; kind++) {
         hub_shown *listed = hub_access_has_told(session, (hub_kind)kind)
                                 ? NULL
                                 : get_listed(session, (hub_kind)kind);
@@ -107,7 +108,7 @@ void hub_notifier_begin_to_tell(const hub_session *session)
 static void find_own(const hub_session *session, const uint8_t changed[HUB_KINDS],
                      hub_shown *const before[HUB_KINDS], uint8_t ret_own[HUB_KINDS])
 {
-    bool is_gated = hub_access_is_on(hub_session_hub(session));
+    bool is_gated = hub_tells_sessions_apart(hub_session_hub(session));
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         hub_shown *listed = NULL;
         ret_own[kind] = changed[kind];
@@ -153,7 +154,7 @@ static void tell(hub_notifier *notifier)
     const hub_orchestrator *hub = hub_audience_hub(notifier->audience);
     uint8_t changed[HUB_KINDS];
     hub_shown *before[HUB_KINDS];
-    bool any = hub_access_is_on(hub) || hub_access_may_show_others(hub);
+    bool any = hub_tells_sessions_apart(hub) || hub_access_may_show_others(hub);
     bool is_asked_for = notifier->is_asked_for;
     for (int kind = 0; kind < HUB_KINDS; kind++) {
         hub_shown *now = get_current(notifier, (hub_kind)kind);
@@ -324,6 +325,29 @@ static void settings_changed(hub_orchestrator *hub)
     }
 }
 
+/* Some session of an audience is a principal's. */
+static bool has_principal(const hub_audience *audience, const hub_principal *principal)
+{
+    const hub_session *session = hub_audience_sessions(audience);
+    while (session != NULL && hub_session_principal(session) != principal) {
+        session = hub_session_next_of_audience(session);
+    }
+    return session != NULL;
+}
+
+/* A principal's own instance of a toolset has other lists: its sessions are told what differs for them. */
+static void principal_sees_others(hub_orchestrator *hub, const hub_principal *principal)
+{
+    for (size_t i = 0; i < hub_profile_total(hub); i++) {
+        for (const hub_audience *at = hub_profile_audience(hub_profile_at(hub, i)); at != NULL;
+             at = hub_audience_next(at)) {
+            if (has_principal(at, principal)) {
+                hub_notifier_changed(hub_notifier_of(at), false);
+            }
+        }
+    }
+}
+
 /* The end of a session is that of its streams and subscriptions. */
 static void end_session(hub_session *session)
 {
@@ -343,6 +367,7 @@ const hub_station HUB_NOTICES_STATION = {
     .audience_ends = end,
     .holds_id = hub_listen_is_open,
     .settings_changed = settings_changed,
+    .principal_sees_others = principal_sees_others,
     .session_ends = end_session,
     .toolset_bound = hub_subscription_rebind,
     .toolset_less = hub_subscription_sweep,

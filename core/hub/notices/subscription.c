@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/access/access.h"
+#include "hub/instances/principal_instance.h"
 #include "hub/instances/session_instance.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/sight.h"
@@ -420,6 +421,10 @@ void hub_subscription_sweep(hub_toolset *toolset, bool at_once)
     for (hub_toolset *own = hub_session_instances_of(toolset); own != NULL; own = next) {
         next = hub_session_instances_next(own);
         hub_subscription_sleep(own); /* rules may be others */
+    }
+    for (hub_toolset *own = hub_principal_instances_of(toolset); own != NULL; own = next) {
+        next = hub_principal_instances_next(own);
+        hub_subscription_sleep(own);
     }
     hub_subscription_sleep(toolset);
 }

@@ -7,6 +7,7 @@
 #include "hub/active/manager.h"
 #include "hub/catalogs/discovery.h"
 #include "hub/catalogs/parking.h"
+#include "hub/instances/principal_instance.h"
 #include "hub/instances/session_instance.h"
 #include "hub/kernel/isolation.h"
 #include "hub/kernel/respond.h"
@@ -359,6 +360,7 @@ static void take_toolset(reload_toolset *item)
         hub_toolset_take(toolset, binding);
     }
     hub_session_instance_renew(toolset, binding != NULL);
+    hub_principal_instance_renew(toolset, binding != NULL);
 }
 
 static const hub_settings *swap_settings(reload *next)

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "hub/audit/audit.h"
 #include "hub/catalogs/discovery.h"
+#include "hub/instances/principal_instance.h"
 #include "hub/instances/session_instance.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
@@ -34,12 +35,14 @@ typedef struct call_status {
     hub_status_seen seen;
 } call_status;
 
-/* One session's own instance has none of its own. */
+/* An instance of a session, or of a principal, has none of its own. */
 static hub_status_counts *counts_of(const hub_toolset *toolset)
 {
-    const hub_toolset *shared =
-        hub_toolset_is_own(toolset) ? hub_session_instance_shared(toolset) : toolset;
-    return hub_toolset_part(shared, &HUB_STATUS_STATION);
+    const hub_toolset *shared = hub_toolset_is_apart(toolset)
+                                    ? hub_principal_instance_shared(toolset)
+                                : hub_toolset_is_own(toolset) ? hub_session_instance_shared(toolset)
+                                                              : toolset;
+    return hub_toolset_part(shared != NULL ? shared : toolset, &HUB_STATUS_STATION);
 }
 
 const hub_status_counts *hub_status_counts_of(const hub_toolset *toolset)
@@ -223,6 +226,12 @@ void hub_status_load(const hub_toolset *toolset, size_t *ret_in_flight, size_t *
         in_flight += binding != NULL ? hub_binding_places(binding) : 0;
         queued += hub_queue_count(own);
     }
+    for (const hub_toolset *own = hub_principal_instances_of(toolset); own != NULL;
+         own = hub_principal_instances_next(own)) {
+        const hub_binding *binding = hub_toolset_binding(own);
+        in_flight += binding != NULL ? hub_binding_places(binding) : 0;
+        queued += hub_queue_count(own);
+    }
     *ret_in_flight = in_flight;
     *ret_queued = queued;
 }
@@ -239,6 +248,9 @@ static void add_load(const hub_toolset *toolset, hub_buf *out)
     }
     if (hub_toolset_settings_of(toolset)->sharing_session) {
         add_count(out, "instances", hub_session_instance_count(toolset));
+    }
+    if (hub_toolset_is_stand_in(toolset)) {
+        add_count(out, "principals", hub_principal_instance_count(toolset));
     }
 }
 
@@ -270,8 +282,17 @@ static bool is_active_for(const hub_exposure *seen, const hub_toolset *toolset)
                         : hub_toolset_users(toolset) > 0;
 }
 
-void hub_status_add_toolset(hub_exposure *seen, const hub_toolset *toolset, hub_buf *out)
+/* Who is asking hears of its own instance, and of nobody else's. */
+static const hub_toolset *as_seen(const hub_exposure *seen, const hub_toolset *toolset)
 {
+    const hub_source *source =
+        seen != NULL ? hub_exposure_source(seen, hub_str_of(hub_toolset_key(toolset))) : NULL;
+    return source != NULL ? source->owner : toolset;
+}
+
+void hub_status_add_toolset(hub_exposure *seen, const hub_toolset *registered, hub_buf *out)
+{
+    const hub_toolset *toolset = as_seen(seen, registered);
     bool is_active = is_active_for(seen, toolset);
     const hub_status_counts *counts = counts_of(toolset);
     uint64_t timed = counts->calls - counts->cancelled;

@@ -207,6 +207,9 @@ static void hub_drops(hub_orchestrator *hub)
 
 static void toolset_leaves(hub_toolset *toolset)
 {
+    if (hub_toolset_is_own(toolset)) {
+        return; /* the toolset is still there */
+    }
     hub_kept_forget(hub_results_kept(hub_toolset_hub(toolset)),
                     hub_str_of(hub_toolset_key(toolset)));
 }

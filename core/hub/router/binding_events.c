@@ -51,7 +51,7 @@ static void on_state(void *ctx, uint32_t state, hub_str detail)
     hub_binding_state(binding, state, detail);
     if (state == PATCHBAY_STATE_READY && hub_binding_is_deferred(binding) &&
         hub_binding_is_current(binding) && !hub_binding_is_retired(binding) &&
-        !hub_toolset_is_own(toolset)) {
+        (!hub_toolset_is_own(toolset) || hub_toolset_is_apart(toolset))) {
         hub_discovery_confirm(toolset);
     }
 }

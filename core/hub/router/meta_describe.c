@@ -28,9 +28,17 @@ static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
     if (call != NULL) {
         hub_meta_answer_look(call, hub_str_of(look->arguments), hub_meta_describe_toolset);
     }
-    hub_toolset_unuse(look->toolset);
+    if (!hub_toolset_is_own(look->toolset)) {
+        hub_toolset_unuse(look->toolset);
+    }
     free(look->arguments);
     free(look);
+}
+
+/* Use it for that long; a principal's own instance is used as long as it lives. */
+static bool use(hub_toolset *toolset)
+{
+    return hub_toolset_is_own(toolset) || hub_toolset_use(toolset, NULL) == HUB_OK;
 }
 
 /* Have the toolset's server asked, and answer then. False: it cannot be. */
@@ -38,7 +46,7 @@ static bool describe_later(hub_call *call, const hub_way *way, hub_toolset *tool
 {
     waiting_look *look = malloc(sizeof *look);
     char *arguments = hub_str_dup(way->arguments);
-    if (look == NULL || arguments == NULL || hub_toolset_use(toolset, NULL) != HUB_OK) {
+    if (look == NULL || arguments == NULL || !use(toolset)) {
         free(arguments);
         free(look);
         return false;

@@ -117,7 +117,8 @@ static hub_manager_result for_asker(const hub_call *call, const hub_manager_resu
 {
     hub_manager_result own = *result;
     const hub_session *session = call != NULL ? hub_call_session(call) : NULL;
-    if (session != NULL && hub_is_gated(hub_session_hub(session)) && own.err == HUB_OK) {
+    if (session != NULL && hub_tells_sessions_apart(hub_session_hub(session)) &&
+        own.err == HUB_OK) {
         own.tool_count =
             hub_exposure_count(hub_session_exposure(session), own.toolset, HUB_KIND_TOOL);
     }

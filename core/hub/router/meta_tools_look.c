@@ -109,7 +109,7 @@ static void list_toolsets(hub_meta_page *asked)
     size_t active = 0;
     hub_meta_page_open(asked, "toolsets");
     for (size_t i = 0; i < hub_toolset_total(asked->hub); i++) {
-        hub_toolset *toolset = hub_toolset_at(asked->hub, i);
+        hub_toolset *toolset = hub_sight_toolset(asked->sight, hub_toolset_at(asked->hub, i));
         hub_str key = hub_str_of(hub_toolset_key(toolset));
         if (!hub_sight_may_tell_of(asked->sight, toolset)) {
             continue;

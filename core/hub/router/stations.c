@@ -11,6 +11,7 @@
 #include "hub/confirm/confirm.h"
 #include "hub/fanout/fanout.h"
 #include "hub/forward/forward.h"
+#include "hub/instances/principal_instance.h"
 #include "hub/instances/session_instance.h"
 #include "hub/limits/queue.h"
 #include "hub/limits/rates.h"
@@ -65,6 +66,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_CATALOGS_STATION,   /* is the tool still there? */
     &HUB_TOOL_RATES_STATION, /* may it be called so often? */
     &HUB_SERVERS_STATION,    /* when was the toolset used last? */
+    &HUB_PRINCIPALS_STATION, /* is its instance that of who calls? */
     &HUB_INSTANCES_STATION,  /* has the session an instance of its own? */
     &HUB_QUEUE_STATION,      /* has the toolset a place? */
 #ifdef PATCHBAY_HTTP

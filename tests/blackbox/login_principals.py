@@ -4,10 +4,12 @@
 MCP 2026-07-28 basic/authorization; docs/LOGIN.md, "Whose login".
 """
 
+import contextlib
 import json
 import sys
+from pathlib import Path
 
-from http_client import HttpTest
+from http_client import HttpTest, Server
 from login import URLS, LoginTest
 from mcp import SUPPORT, LegacyClient, ends_soon, main
 
@@ -219,6 +221,143 @@ class Life(PrincipalsTest):
         for name in ("ann", "bob"):
             self.assertEqual(self.text(self.call(server, name)), name)
         self.assertEqual(upstream.crossed, [])
+
+
+class Unasked(PrincipalsTest):
+    """What a server says on its own account is for the user whose connection it is."""
+
+    def setUp(self):
+        super().setUp()
+        self.auth, self.upstream = self.servers()
+        self.streams = {}
+
+        def get(x):
+            with self.upstream.condition:
+                self.streams[self.upstream.user_of(x)] = x.stream()
+                self.upstream.condition.notify_all()
+            x.wait_gone()
+
+        self.upstream.capabilities = {"tools": {"listChanged": True}, "logging": {}}
+        self.upstream.on["GET"] = get
+        self.upstream.on["logging/setLevel"] = lambda x: x.result({})
+        self.server = self.served(self.upstream, ("ann", "bob"))
+        self.sessions, self.heard = {}, {}
+        for name in ("ann", "bob"):
+            self.log_in_as(self.server, name)
+            session = self.server.legacy(headers=self.headers[name])
+            self.assertEqual(self.text(session.call("up__echo", {"user": name}).answer), name)
+            session.request("logging/setLevel", {"level": "debug"})
+            session.request("tools/list")
+            self.sessions[name], self.heard[name] = session, session.open()
+        self.upstream.wait_until(lambda: len(self.streams) == 2, "a stream for each")
+
+    def say(self, name, method, **params):
+        self.streams[name].event({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def test_log_messages(self):
+        for name in ("ann", "bob", "ann"):
+            self.say(name, "notifications/message", level="error", data=name)
+        for name in ("bob", "ann"):
+            message = self.heard[name].message()
+            self.assertEqual((message.method, message.params["data"]), ("notifications/message", name))
+        self.assertEqual(self.heard["ann"].message().params["data"], "ann")
+        self.assertTrue(self.heard["bob"].connection.is_quiet())
+
+    def test_a_list_that_changes(self):
+        self.upstream.more = {"ann": ["more"], "bob": ["else"]}
+        self.say("ann", "notifications/tools/list_changed")
+        self.assertEqual(self.heard["ann"].message().method, "notifications/tools/list_changed")
+        self.assertEqual(self.names(self.server, "ann"), {"up__echo", "up__only_more"})
+        self.assertEqual(self.names(self.server, "bob"), {"up__echo"})  # his server has not said so yet
+        self.say("bob", "notifications/message", level="error", data="last")
+        self.assertEqual(self.heard["bob"].message().method, "notifications/message")
+
+
+class EveryWay(PrincipalsTest):
+    def begin(self, **manifest):
+        self.auth, self.upstream = self.servers()
+        self.upstream.more = {"ann": ["ann"], "bob": ["bob"]}
+        groups = {"hub": {"meta_tools": ["toolsets", "search", "fanout"]}, "listen": [{"http": "127.0.0.1:0", "rest": True}]}
+        server = self.served(self.upstream, ("ann", "bob"), manifest={**groups, **manifest})
+        for name in ("ann", "bob"):
+            self.log_in_as(server, name)
+            self.assertEqual(self.text(self.call(server, name)), name)
+        return server
+
+    def served(self, upstream, names, manifest=None, **keys):
+        self.headers = {name: self.bearer(name) for name in names}
+        toolsets = {"up": {"url": upstream.url, "credentials": "principal", **keys}}
+        auth = {"auth": {"tokens": str(self.home / "tokens.json")}}
+        self.manifest = ends_soon({**auth, **manifest, "toolsets": toolsets})
+        return Server(self, self.hub("--stdio", "--log-level", "debug", manifest=self.manifest))
+
+    def asked(self, server, name, tool, arguments):
+        answer = server.call(tool, arguments, headers=self.headers[name]).answer
+        self.assertNotIn("isError", answer.result, answer.raw)
+        return answer.raw
+
+    def test_through_tools_of_the_hub(self):
+        server = self.begin()
+        for name, other in (("ann", "bob"), ("bob", "ann")):
+            found = self.asked(server, name, "search_tools", {"query": "only"})
+            self.assertIn(f"up__only_{name}", found)
+            self.assertNotIn(f"only_{other}", found)
+            for tool, arguments in (
+                ("describe_toolset", {"toolset": "up"}),
+                ("list_toolsets", {}),
+                ("list_tools", {}),
+                ("call_in_toolsets", {"tool": f"only_{name}", "arguments": {"user": name}}),
+            ):
+                said = self.asked(server, name, tool, arguments)
+                self.assertNotIn(other, said)
+            self.assertIn('"toolCount":2', self.asked(server, name, "list_toolsets", {}))
+        self.assertEqual(self.upstream.crossed, [])
+
+    def test_through_the_rest_door(self):
+        server = self.begin()
+        for name, other in (("ann", "bob"), ("bob", "ann")):
+            headers = [("Content-Type", "application/json"), *self.headers[name].items()]
+            document = server.get("/openapi.json", list(self.headers[name].items())).body.decode()
+            self.assertIn(f"up__only_{name}", document)
+            self.assertNotIn(f"only_{other}", document)
+            body = json.dumps({"user": name}).encode()
+            for tool, status in ((f"up__only_{name}", 200), (f"up__only_{other}", 404)):
+                reply = server.ask("POST", f"/tools/{tool}", headers, body)
+                self.assertEqual(reply.status, status, reply)
+        self.assertEqual(self.upstream.crossed, [])
+
+
+class Secrets(PrincipalsTest):
+    def test_tokens_are_nowhere(self):
+        """Not in the log, the audit, errors, status, metrics, or what other processes see."""
+        auth, upstream = self.servers()
+        audit = self.home / "audit.jsonl"
+        server = self.served(upstream, ("ann", "bob"), manifest={"log": {"audit": "audit.jsonl"}})
+        said, links = [], []
+        for name in ("ann", "bob"):
+            link = self.link_of(self.call(server, name))
+            links.append(link)
+            self.assertEqual(browse(link, name)[0], 200)
+            server.hub.wait_log(f"login.token toolset=up principal=token:{name}")
+            said.append(self.call(server, name).raw)
+        auth.tokens.clear()
+        auth.refresh_tokens.clear()
+        said += [self.call(server, name, capabilities={}).raw for name in ("ann",)]
+        said.append(self.call(server, "ann", "describe_toolset", capabilities={}).raw)
+        for path in ("/healthz", "/readyz", "/metrics", "/ui", "/openapi.json"):
+            said.append(server.get(path, list(self.headers["bob"].items())).body.decode(errors="replace"))
+        said.append(self.cli("login", "list", "--json", manifest=self.manifest, modules=False).stdout)
+        for pid in (path for path in Path("/proc").iterdir() if path.name.isdigit()):
+            with contextlib.suppress(OSError):
+                said.append((pid / "cmdline").read_text(errors="replace"))
+        server.hub.wait_until(lambda: audit.exists() and "up" in audit.read_text(encoding="utf-8"), "the audit")
+        said += [server.hub.log, audit.read_text(encoding="utf-8")]
+        for secret in [*auth.users, *auth.codes]:
+            for text in said:
+                self.assertNotIn(secret, text)
+        for link in links:  # whoever has it could log in as somebody else
+            for text in (server.hub.log, audit.read_text(encoding="utf-8")):
+                self.assertNotIn(link.split("state=")[1][:20], text)
 
 
 class Crowd(PrincipalsTest):

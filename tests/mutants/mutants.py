@@ -556,4 +556,29 @@ MUTANTS = [
         "access_everything.py",
         "Everything",
     ),
+    # ---- whose login ----------------------------------------------------------------------------------
+    Mutant(
+        "a_principal_is_led_to_anothers_instance",
+        "core/hub/instances/principal_instance.c",
+        "    hub_toolset *own = of_principal(principal)->first;\n    while (own != NULL && of(own)->shared != shared) {\n        own = of(own)->next_of_principal;\n    }\n",
+        "    hub_toolset *own = hub_principal_instances_of(shared);\n    (void)principal;\n",
+        "login_principals.py",
+        "EachTheirOwn",
+    ),
+    Mutant(
+        "all_principals_have_one_login",
+        "core/hub/login/logins.c",
+        "? hub_principal_name(principal)",
+        '? "local"',
+        "login_principals.py",
+        "EachTheirOwn",
+    ),
+    Mutant(
+        "everybody_hears_of_an_instance",
+        "core/hub/instances/principal_instance.c",
+        "           of(toolset)->principal == hub_session_principal(session);",
+        "           session != NULL;",
+        "login_principals.py",
+        "Unasked",
+    ),
 ]

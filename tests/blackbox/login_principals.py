@@ -299,7 +299,7 @@ class EveryWay(PrincipalsTest):
     def test_through_tools_of_the_hub(self):
         server = self.begin()
         for name, other in (("ann", "bob"), ("bob", "ann")):
-            found = self.asked(server, name, "search_tools", {"query": "only"})
+            found = self.asked(server, name, "search_tools", {"query": f"{name} {other}"})
             self.assertIn(f"up__only_{name}", found)
             self.assertNotIn(f"only_{other}", found)
             for tool, arguments in (

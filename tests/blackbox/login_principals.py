@@ -237,7 +237,17 @@ class Unasked(PrincipalsTest):
                 self.upstream.condition.notify_all()
             x.wait_gone()
 
-        self.upstream.capabilities = {"tools": {"listChanged": True}, "logging": {}}
+        def listed(x):
+            x.result({"resources": [{"uri": "a:b", "name": self.upstream.user_of(x)}]})
+
+        def read(x):
+            x.result({"contents": [{"uri": x.params["uri"], "text": self.upstream.user_of(x)}]})
+
+        self.upstream.capabilities = {"tools": {"listChanged": True}, "logging": {}, "resources": {"subscribe": True}, "completions": {}}
+        self.upstream.on["resources/list"] = listed
+        self.upstream.on["resources/read"] = read
+        self.upstream.on["resources/templates/list"] = lambda x: x.result({"resourceTemplates": []})
+        self.upstream.on["resources/subscribe"] = lambda x: x.result({})
         self.upstream.on["GET"] = get
         self.upstream.on["logging/setLevel"] = lambda x: x.result({})
         self.server = self.served(self.upstream, ("ann", "bob"))
@@ -262,6 +272,20 @@ class Unasked(PrincipalsTest):
             self.assertEqual((message.method, message.params["data"]), ("notifications/message", name))
         self.assertEqual(self.heard["ann"].message().params["data"], "ann")
         self.assertTrue(self.heard["bob"].connection.is_quiet())
+
+    def test_resources(self):
+        for name, session in self.sessions.items():
+            listed = session.request("resources/list").answer.result["resources"]
+            self.assertEqual([(entry["uri"], entry["name"]) for entry in listed], [("a:b", name)])
+            contents = session.request("resources/read", {"uri": "a:b"}).answer.result["contents"]
+            self.assertEqual(contents[0]["text"], name)
+            session.request("resources/subscribe", {"uri": "a:b"})
+        self.assertEqual({self.upstream.user_of(x) for x in self.upstream.of("resources/subscribe")}, {"ann", "bob"})
+        self.say("ann", "notifications/resources/updated", uri="a:b")
+        message = self.heard["ann"].message()
+        self.assertEqual((message.method, message.params["uri"]), ("notifications/resources/updated", "a:b"))
+        self.say("bob", "notifications/message", level="error", data="last")
+        self.assertEqual(self.heard["bob"].message().method, "notifications/message")
 
     def test_a_list_that_changes(self):
         self.upstream.more = {"ann": ["more"], "bob": ["else"]}

@@ -258,14 +258,19 @@ static bool is_in_use(const hub_orchestrator *hub, const hub_base *base)
     return is;
 }
 
-/* Drop what was made of this base, and of bases that are gone. */
+/* Drop what was made of this base, and of bases that are gone. Where principals have bases of their own, the
+ * newest of others than profiles' are kept, whether or not they are: is_current knows. */
 static void sweep(finder *in, const hub_base *base)
 {
+    enum { KEPT_MOST = 16 };
+    size_t kept = hub_tells_sessions_apart(in->hub) ? 0 : KEPT_MOST;
     hub_finder_index *at;
     hub_finder_index *next;
-    LL_FOREACH_SAFE(in->indices, at, next)
+    LL_FOREACH_SAFE(in->indices, at, next) /* newest first */
     {
-        if (at->base == base || !is_in_use(in->hub, at->base)) {
+        bool is_in_profile = is_in_use(in->hub, at->base);
+        kept += !is_in_profile && at->base != base;
+        if (at->base == base || (!is_in_profile && kept > KEPT_MOST)) {
             LL_DELETE(in->indices, at);
             destroy_index(at);
         }

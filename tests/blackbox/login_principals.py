@@ -264,14 +264,19 @@ class Unasked(PrincipalsTest):
     def say(self, name, method, **params):
         self.streams[name].event({"jsonrpc": "2.0", "method": method, "params": params})
 
+    def hear(self, name, method):
+        """The next message of a kind; lists that have become known meanwhile are passed over."""
+        while (message := self.heard[name].message()).method != method:
+            self.assertIn("list_changed", message.method)
+        return message
+
     def test_log_messages(self):
         for name in ("ann", "bob", "ann"):
             self.say(name, "notifications/message", level="error", data=name)
-        for name in ("bob", "ann"):
-            message = self.heard[name].message()
-            self.assertEqual((message.method, message.params["data"]), ("notifications/message", name))
-        self.assertEqual(self.heard["ann"].message().params["data"], "ann")
-        self.assertTrue(self.heard["bob"].connection.is_quiet())
+        for name in ("bob", "ann", "ann"):
+            self.assertEqual(self.hear(name, "notifications/message").params["data"], name)
+        self.say("bob", "notifications/message", level="error", data="last")
+        self.assertEqual(self.hear("bob", "notifications/message").params["data"], "last")
 
     def test_resources(self):
         for name, session in self.sessions.items():
@@ -282,19 +287,19 @@ class Unasked(PrincipalsTest):
             session.request("resources/subscribe", {"uri": "a:b"})
         self.assertEqual({self.upstream.user_of(x) for x in self.upstream.of("resources/subscribe")}, {"ann", "bob"})
         self.say("ann", "notifications/resources/updated", uri="a:b")
-        message = self.heard["ann"].message()
-        self.assertEqual((message.method, message.params["uri"]), ("notifications/resources/updated", "a:b"))
+        self.assertEqual(self.hear("ann", "notifications/resources/updated").params["uri"], "a:b")
         self.say("bob", "notifications/message", level="error", data="last")
-        self.assertEqual(self.heard["bob"].message().method, "notifications/message")
+        self.hear("bob", "notifications/message")  # and nothing of hers before
 
     def test_a_list_that_changes(self):
         self.upstream.more = {"ann": ["more"], "bob": ["else"]}
         self.say("ann", "notifications/tools/list_changed")
-        self.assertEqual(self.heard["ann"].message().method, "notifications/tools/list_changed")
+        self.hear("ann", "notifications/tools/list_changed")
         self.assertEqual(self.names(self.server, "ann"), {"up__echo", "up__only_more"})
         self.assertEqual(self.names(self.server, "bob"), {"up__echo"})  # his server has not said so yet
         self.say("bob", "notifications/message", level="error", data="last")
-        self.assertEqual(self.heard["bob"].message().method, "notifications/message")
+        while (message := self.heard["bob"].message()).method != "notifications/message":
+            self.assertEqual(message.method, "notifications/resources/list_changed")
 
 
 class EveryWay(PrincipalsTest):

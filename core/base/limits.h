@@ -427,12 +427,13 @@
 
 /* Logins to servers: how long a text of one may be (a token, an address), and an answer of an
  * authorization server that holds it; how many logins there are; how long a user has to log in; and for how
- * long one process refreshes a token before another one may. */
+ * long one process refreshes a token before another one may, clocks of machines being at most so far apart. */
 #define HUB_LIMIT_LOGIN_TEXT_BYTES (16u * 1024)
 #define HUB_LIMIT_LOGINS           4096
 #define HUB_LIMIT_LOGIN_WAITERS    4096
 #define HUB_LIMIT_LOGIN_USER_S     600
 #define HUB_LIMIT_LOGIN_LEASE_S    15
+#define HUB_LIMIT_LOGIN_SKEW_S     600
 
 /* The name of a principal: as long as an owner in the store. */
 #define HUB_LIMIT_PRINCIPAL_BYTES HUB_LIMIT_STATE_OWNER_BYTES

@@ -117,7 +117,9 @@ struct hub_login {
 
     /* What is being done: one thing at a time. */
     bool is_busy;
-    bool awaits_lease; /* another process refreshes it */
+    bool awaits_lease;      /* another process refreshes it */
+    uint64_t lease_version; /* of the record, when a lease of others was seen first, … */
+    double lease_seen;      /* … by the loop's clock */
     hub_state_op *op;
     hub_fetch *fetch;
     ev_timer timer; /* to the end of the user's time, of somebody else's lease, or of this turn */

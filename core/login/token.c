@@ -297,6 +297,24 @@ static void look_again(hub_login *login)
     login_go_on(login);
 }
 
+/* How long another process may still need, in seconds; 0: nobody refreshes it. Clocks of machines differ, so
+ * the time runs from when its lease was seen first, by this process's own clock; theirs only tells a lease
+ * that somebody left behind long ago. */
+static double lease_left(hub_login *login, uint64_t now_s)
+{
+    const hub_credential *kept = &login->kept;
+    double now = ev_now(login->all->loop);
+    if (kept->lease == NULL || strcmp(kept->lease, login->all->self) == 0 ||
+        kept->lease_until_s + HUB_LIMIT_LOGIN_SKEW_S < now_s) {
+        return 0;
+    }
+    if (login->lease_version != login->version) {
+        login->lease_version = login->version;
+        login->lease_seen = now;
+    }
+    return login->lease_seen + HUB_LIMIT_LOGIN_LEASE_S - now;
+}
+
 void login_refresh(hub_login *login)
 {
     hub_credential *kept = &login->kept;
@@ -306,12 +324,10 @@ void login_refresh(hub_login *login)
         lose(login);
         return;
     }
-    bool is_others = kept->lease != NULL && strcmp(kept->lease, login->all->self) != 0 &&
-                     kept->lease_until_s > now_s &&
-                     kept->lease_until_s <= now_s + HUB_LIMIT_LOGIN_LEASE_S;
-    if (is_others) {
+    double left_s = lease_left(login, now_s);
+    if (left_s > 0) {
         login->awaits_lease = true; /* it is heard of when that is done */
-        login_later(login, (double)(kept->lease_until_s - now_s), look_again);
+        login_later(login, left_s, look_again);
         return;
     }
     put(&kept->lease, login->all->self);

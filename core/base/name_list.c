@@ -14,7 +14,7 @@ void hub_name_list_add(hub_name_list *list, hub_str name)
     list->count++;
     if (fits) {
         list->text[list->len] = ',';
-        memcpy(list->text + list->len + comma, name.ptr, name.len);
+        memcpy(list->text + list->len + comma, name.len > 0 ? name.ptr : "", name.len);
         list->len += comma + name.len;
         list->text[list->len] = '\0';
         list->shown++;

@@ -14,7 +14,8 @@ from http_client import HttpTest, Server
 from mcp import fixture, main
 
 API = "/api/v1"
-ROW = re.compile(r'\.method = "([A-Z]+)",\s*\.path = "([^"]+)"')
+ROW = re.compile(r'\.method = "([A-Z]+)",\s*\.path = (?:"([^"]+)"|(\w+))')
+NAMED = {"HUB_LOGIN_CALLBACK_PATH": "/oauth/callback", "HUB_LOGIN_DOCUMENT_PATH": "/oauth/client.json"}
 JSON = ("Content-Type", "application/json")
 HIDDEN = ("delete_page", "vault", "cellar", "secret", "hush", "keep")
 
@@ -24,7 +25,7 @@ def rows():
     found = set()
     for path in sorted((CORE / "web").rglob("*.c")):
         prefix = API if path.parent.name == "api" else ""
-        found.update((method, prefix + at) for method, at in ROW.findall(path.read_text(encoding="utf-8")))
+        found.update((method, prefix + (at or NAMED[name])) for method, at, name in ROW.findall(path.read_text(encoding="utf-8")))
     return found
 
 
@@ -60,6 +61,27 @@ REQUESTS = {
     ("POST", API + "/toolsets/{key}/enable"): [(f"{API}/toolsets/{key}/enable", {}) for key in KEYS],
     ("POST", API + "/toolsets/{key}/disable"): [(f"{API}/toolsets/{key}/disable", {}) for key in KEYS if key != "lib"],
     ("POST", API + "/toolsets/{key}/restart"): [(f"{API}/toolsets/{key}/restart", {}) for key in KEYS],
+    ("GET", API + "/tools/{id}/access"): [
+        (f"{API}/tools/{quote(one, safe='')}/access{query}", None) for one in IDS for query in ("", "?principal=token:ann")],
+    ("GET", API + "/saved"): [(API + "/saved", None), (API + "/saved?query=vault", None)],
+    ("POST", API + "/saved"): [(API + "/saved", {"name": "mine", "tools": [one]}) for one in IDS],
+    ("GET", API + "/saved/{name}"): [(f"{API}/saved/{name}", None) for name in ("mine", "nobody")],
+    ("GET", API + "/saved/{name}/diff"): [(f"{API}/saved/{name}/diff", None) for name in ("mine", "nobody")],
+    ("DELETE", API + "/saved/{name}"): [(f"{API}/saved/{name}", None) for name in ("mine", "nobody")],
+    ("GET", API + "/equipped"): [(API + "/equipped", None)],
+    ("PUT", API + "/equipped"): [(API + "/equipped", {"name": name}) for name in ("mine", "nobody")],
+    ("DELETE", API + "/equipped"): [(API + "/equipped", None)],
+    ("GET", API + "/approvals"): [(API + "/approvals", None)],
+    ("POST", API + "/approvals"): [(API + "/approvals", {"toolset": key}) for key in KEYS],
+    ("GET", API + "/audit"): [(API + "/audit", None)],
+    ("GET", API + "/configuration"): [(API + "/configuration", None)],
+    ("GET", API + "/configuration/changes"): [(API + "/configuration/changes", None)],
+    ("GET", API + "/limits"): [(API + "/limits", None)],
+    ("GET", API + "/principals"): [(API + "/principals", None)],
+    ("GET", API + "/sessions"): [(API + "/sessions", None)],
+    ("GET", API + "/tokens"): [(API + "/tokens", None)],
+    ("POST", API + "/tokens"): [(API + "/tokens", {"name": "more"})],
+    ("DELETE", API + "/tokens/{token}"): [(f"{API}/tokens/{name}", None) for name in ("ann", "nobody")],
     ("GET", "/openapi.json"): [("/openapi.json", None)],
     ("POST", "/tools/*"): [(f"/tools/{quote(name, safe='')}", {}) for name in [*TOOLS, *IDS]],
     ("GET", "/metrics"): [("/metrics", None)],
@@ -68,6 +90,7 @@ REQUESTS = {
     ("GET", "/ui"): [("/ui", None)],
     ("GET", "/ui/*"): [("/ui/", None), ("/ui/vault", None)],
     ("POST", "/ui/login"): [("/ui/login", {"link": "x"})],
+    ("GET", "/oauth/client.json"): [("/oauth/client.json", None)],
     ("GET", "/oauth/callback"): [("/oauth/callback?state=x&code=y", None), ("/oauth/callback?toolset=vault", None)],
     ("GET", "/.well-known/oauth-protected-resource"): [("/.well-known/oauth-protected-resource", None)],
     ("GET", "/.well-known/oauth-protected-resource/*"): [("/.well-known/oauth-protected-resource/mcp", None)],

@@ -19,8 +19,8 @@ from http_sse_2024 import OldClient
 from mcp import LIST_CHANGED, META, MODERN, NEWEST_LEGACY, SUPPORT, TIMEOUT, Message, fixture, main, tool
 
 CORE = Path(__file__).resolve().parent.parent.parent / "core"
-STATUS, API = "patchbay/status", "patchbay/api"
-NAMED = {"HUB_STATUS_METHOD": STATUS, "HUB_ADMIN_METHOD": API}
+STATUS, API, OWN = "patchbay/status", "patchbay/api", "patchbay/own-tool"
+NAMED = {"HUB_STATUS_METHOD": STATUS, "HUB_ADMIN_METHOD": API, "HUB_ACT_OWN_TOOL": OWN}
 
 # ---- what there is to be found ------------------------------------------------------------------------------------------
 
@@ -178,6 +178,7 @@ PARAMS = {
     "resources/subscribe": [{"uri": uri} for uri in URIS],
     "resources/unsubscribe": [{"uri": uri} for uri in URIS],
     STATUS: [{}],
+    OWN: [{"name": "describe_toolset", "arguments": {"toolset": key}} for key in KEYS],
     API: [{"method": "GET", "path": "/api/v1" + path} for path in ("/status", "/tools", "/tools?query=delete", "/tools/lib%3Adelete_page", "/tools/vault%3Aread_page",
                                                        "/toolsets/vault", "/toolsets/nobody", "/export?format=openai", "/events", "/me")]
     + [{"method": "POST", "path": "/api/v1/call", "body": {"name": name, "arguments": {}}} for name in TOOLS],

@@ -479,7 +479,7 @@ class VersionAndHelp(HubTest):
                 self.assertRegex(overview, rf"\n  {option}(?![\w-])")
             for option in others:
                 self.assertNotRegex(text, rf"\n  {option}(?![\w-])", command)
-        self.assertRegex(overview, r"--connect +check: ")
+        self.assertRegex(overview, r"--connect +check, doctor: ")
         for option in re.findall(r"\n  (--?[\w-]+)", overview):
             self.assertEqual(len(re.findall(rf"\n  {option}(?![\w-])", overview)), 1, option)
         self.assertIn("--config, -c FILE", overview)

@@ -143,8 +143,11 @@ static hub_err add_listed(saved_building *one, hub_sight sight, hub_str raw, hub
     hub_err err = hub_json_decode(is_ref ? ref : id, &text) == HUB_OK
                       ? HUB_OK
                       : hub_fail(reterr, HUB_EINVAL, "tools: an entry without an id");
+    hub_str name = hub_str_trim(hub_buf_str(&text));
+    if (err == HUB_OK && name.len == 0) {
+        err = hub_fail(reterr, HUB_EINVAL, "tools: an entry without an id");
+    }
     if (err == HUB_OK) {
-        hub_str name = hub_str_trim(hub_buf_str(&text));
         bool is_found = is_ref ? hub_saved_read_digest(name, digest) &&
                                      find_any(sight, one->hub, HUB_STR_EMPTY, digest, &tool)
                                : find_named(sight, one->hub, name, &tool);

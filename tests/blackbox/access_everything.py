@@ -383,7 +383,7 @@ class Http:
 
 # What differs from one hub to another, though both say the same.
 VOLATILE = [
-    (re.compile(r'"(nextCursor|requestState|taskId|createdAt|lastUpdatedAt)\\*":\\*"[^"\\]*\\*"'), r"\1"),
+    (re.compile(r'"(nextCursor|requestState|taskId|createdAt|lastUpdatedAt|updatedAt)\\*":\\*"[^"\\]*\\*"'), r"\1"),
     (re.compile(r'(\\*"(?:pid|uptime\w*|since\w*|age\w*|startedAt|learnedAt|\w*[mM]s|started|refused|calls|sessions|inFlight|count|'
                 r'errors|p50|p95|p99|min|max|mean|last\w*|wall\w*)\\*"):\s*-?[0-9.]+'), r"\1:0"),
 ]

@@ -246,7 +246,7 @@ const cli_command *cli_find_command(const char *name)
     return NULL;
 }
 
-static void say(const char *format, va_list args, bool may_be_row)
+HUB_PRINTF(1, 0) static void say(const char *format, va_list args, bool may_be_row)
 {
     char *text = NULL;
     hub_buf masked;

@@ -410,15 +410,22 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- asking many ----------------------------------------------------------------------------- */
 
-/* A toolset as it is for who sees that, if it is active there and awaited; else NULL. */
-static hub_toolset *find_awaited(const hub_session *session, hub_toolset *toolset)
+static bool waits(const hub_toolset *toolset)
 {
+    return hub_discovery_is_pending(toolset) && hub_catalogs_of(toolset)->discovery == NULL;
+}
+
+/* A toolset as it is for who sees that, if it is active there and passes the test; else NULL. */
+static hub_toolset *find_seen(const hub_session *session, hub_toolset *toolset,
+                              bool (*passes)(const hub_toolset *))
+{
+    if (!passes(toolset) && !hub_toolset_is_stand_in(toolset)) {
+        return NULL; /* as nearly always: nothing need be looked up */
+    }
     const hub_source *source =
         hub_exposure_source(hub_session_exposure(session), hub_str_of(hub_toolset_key(toolset)));
     hub_toolset *own = source != NULL ? source->owner : NULL;
-    bool is_awaited =
-        own != NULL && hub_discovery_is_pending(own) && hub_catalogs_of(own)->discovery == NULL;
-    return is_awaited ? own : NULL;
+    return own != NULL && passes(own) ? own : NULL;
 }
 
 void hub_discovery_ask(const hub_session *session, hub_str meta)
@@ -426,12 +433,12 @@ void hub_discovery_ask(const hub_session *session, hub_str meta)
     hub_orchestrator *hub = hub_session_hub(session);
     size_t count = 0;
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        count += find_awaited(session, hub_toolset_at(hub, i)) != NULL;
+        count += find_seen(session, hub_toolset_at(hub, i), waits) != NULL;
     }
     hub_discovery_run *run = hub_discovery_begin(hub, count, meta);
     for (size_t i = 0; count > 0 && i < hub_toolset_total(hub); i++) {
         /* Still: others may have changed that. */
-        hub_toolset *toolset = find_awaited(session, hub_toolset_at(hub, i));
+        hub_toolset *toolset = find_seen(session, hub_toolset_at(hub, i), waits);
         if (toolset != NULL) {
             ask(toolset, run, AWAITED);
         }
@@ -498,10 +505,8 @@ void hub_discovery_refresh(const hub_session *session, hub_str meta)
     hub_orchestrator *hub = hub_session_hub(session);
     bool is_needed = false;
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        const hub_source *source = hub_exposure_source(
-            hub_session_exposure(session), hub_str_of(hub_toolset_key(hub_toolset_at(hub, i))));
-        const hub_toolset *toolset = source != NULL ? source->owner : NULL;
-        if (toolset != NULL && wants_refresh(toolset)) {
+        const hub_toolset *toolset = find_seen(session, hub_toolset_at(hub, i), wants_refresh);
+        if (toolset != NULL) {
             hub_catalogs_of(toolset)->is_looked_at = true;
             is_needed = true;
         }

@@ -107,9 +107,10 @@ bool hub_sight_may_tell_of(hub_sight sight, const hub_toolset *toolset)
 
 hub_toolset *hub_sight_toolset(hub_sight sight, hub_toolset *toolset)
 {
-    const hub_source *source = sight.exposure != NULL
-                                   ? hub_exposure_source(sight.exposure, hub_str_of(toolset->key))
-                                   : NULL;
+    if (toolset->hub->lens == NULL || sight.exposure == NULL) {
+        return toolset;
+    }
+    const hub_source *source = hub_exposure_source(sight.exposure, hub_str_of(toolset->key));
     return source != NULL ? source->owner : toolset;
 }
 

@@ -49,7 +49,7 @@ static void poll(hub_login *login)
 {
     hub_buf form;
     const hub_login_places *places = &login->places;
-    if (ev_now(login->all->loop) > login->flow.until_s) {
+    if (login_clock_s() > login->flow.until_s) {
         login_end(login, HUB_EUNAVAILABLE, "nobody has logged in in time: try again");
         return;
     }
@@ -86,9 +86,8 @@ static bool take_answer(hub_login *login, hub_str body)
             hub_login_dup_member(object, "verification_uri", HUB_LIMIT_LOGIN_TEXT_BYTES, true);
     }
     flow->interval_s = seconds_of(object, "interval", INTERVAL_S, INTERVAL_MOST_S);
-    flow->until_s =
-        ev_now(login->all->loop) +
-        seconds_of(object, "expires_in", HUB_LIMIT_LOGIN_USER_S, HUB_LIMIT_LOGIN_USER_S);
+    flow->until_s = login_clock_s() + seconds_of(object, "expires_in", HUB_LIMIT_LOGIN_USER_S,
+                                                 HUB_LIMIT_LOGIN_USER_S);
     return flow->device_code != NULL && flow->user_code != NULL && flow->link != NULL &&
            hub_login_url_may(hub_str_of(flow->link), hub_str_of(login->url));
 }

@@ -88,7 +88,7 @@ typedef struct login_flow {
     char *device_code;
     char *user_code;
     double interval_s; /* from one question whether the user has said yes to the next */
-    double until_s;    /* of the loop's clock */
+    double until_s;    /* of login_clock_s */
 } login_flow;
 
 struct hub_login {
@@ -155,6 +155,9 @@ void login_changed(hub_login *login);
 bool login_random(char ret_text[LOGIN_RANDOM_TEXT]);
 char *login_dup(const char *text); /* NULL stays NULL */
 uint64_t login_now_s(void);
+
+/* Seconds of a clock that nobody sets: for how long something takes. */
+double login_clock_s(void);
 
 /* ---- keep.c ---- */
 void login_read(hub_login *login); /* then login_go_on */

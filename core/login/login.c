@@ -39,6 +39,11 @@ char *login_dup(const char *text)
     return text != NULL ? hub_str_dup(hub_str_of(text)) : NULL;
 }
 
+double login_clock_s(void)
+{
+    return (double)hub_clock_now_ms() / 1000.;
+}
+
 uint64_t login_now_s(void)
 {
     int64_t now_ms = hub_clock_wall_ms();

@@ -303,7 +303,7 @@ static void look_again(hub_login *login)
 static double lease_left(hub_login *login, uint64_t now_s)
 {
     const hub_credential *kept = &login->kept;
-    double now = ev_now(login->all->loop);
+    double now = login_clock_s();
     if (kept->lease == NULL || strcmp(kept->lease, login->all->self) == 0 ||
         kept->lease_until_s + HUB_LIMIT_LOGIN_SKEW_S < now_s) {
         return 0;

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """docs/GUIDE.md, done as it says: files written, commands typed, what they print compared.
 

@@ -170,7 +170,8 @@ class Lists(EvilUpstreamTest):
                     evil.wait("tools/list", TRIES, marks[name])
                     status = self.wait_failed(name, since)
                     self.assertSays(status, *words)
-                    self.assertEqual(len(evil.of("tools/list", marks[name])), TRIES)
+                    # On a busy machine the next round, after its pause, may have begun.
+                    self.assertIn(len(evil.of("tools/list", marks[name])), (TRIES, TRIES + 1))
             for evil, _ in self.evils.values():
                 evil.on.clear()
         for name in self.evils:

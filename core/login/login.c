@@ -154,6 +154,7 @@ void hub_logins_stop(hub_logins *logins)
     hub_state_watch_destroy(logins->watch);
     logins->watch = NULL;
     logins->is_stopped = true;
+    logins->options = (hub_logins_options){.ctx = NULL};
 }
 
 void hub_logins_destroy(hub_logins *logins)

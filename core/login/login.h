@@ -40,7 +40,7 @@ typedef struct hub_logins_options {
 HUB_MUST_CHECK hub_err hub_logins_create(struct ev_loop *loop, hub_store *store,
                                          const hub_logins_options *options,
                                          hub_logins **ret_logins);
-/* Follow the store no longer, which is about to end. */
+/* Follow the store no longer, which is about to end, and tell of no link and no change: whoever was told ends, too. */
 void hub_logins_stop(hub_logins *logins);
 /* Nobody waits any more, all logins are unreferenced, and the store has ended or nothing is asked of it
  * any more. NULL is fine. */

@@ -254,6 +254,8 @@ class Unasked(PrincipalsTest):
         self.sessions, self.heard = {}, {}
         for name in ("ann", "bob"):
             self.log_in_as(self.server, name)
+            # Its tools are known then: a session that begins before is told so, some time later.
+            self.assertEqual(self.text(self.call(self.server, name)), name)
             session = self.server.legacy(headers=self.headers[name])
             self.assertEqual(self.text(session.call("up__echo", {"user": name}).answer), name)
             session.request("logging/setLevel", {"level": "debug"})

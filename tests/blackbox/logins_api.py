@@ -89,6 +89,11 @@ class Logins(LoginTest, Base):
         self.assertEqual(len(self.get(server, "/logins", who=None)["logins"]), 1)
         self.assertTrue(self.end(server, None)["revoked"])
 
+    def test_a_hub_that_ends_while_its_user_is_at_the_browser(self):
+        _, _, server = self.up()
+        self.assertEqual(self.begin(server)["state"], "wanted")
+        server.hub.finish()
+
     def test_what_has_no_login(self):
         _, _, server = self.up()
         self.assertEqual(self.begin(server, key="none", status=404)["error"]["code"], "not_found")

@@ -373,6 +373,10 @@
 /* Lists. Clients exist that read only the first page, so pages are large. */
 #define HUB_LIMIT_LIST_PAGE 1000
 
+/* Pages that were put together out of many pieces, and are kept for who lists the same next: of all
+ * who see something of a profile together. A thousand tools with ordinary schemas have 1 to 3 MB. */
+#define HUB_LIMIT_KEPT_PAGES_BYTES (4u * 1024 * 1024)
+
 /* Tokens that an issuer has signed, and its keys: the largest of identity providers, with a hundred
  * groups in it, has 8 KiB; a set has some five keys, and one of each tenant where it is shared. */
 #define HUB_LIMIT_JWS_BYTES     (16u * 1024)

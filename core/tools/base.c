@@ -3,6 +3,7 @@
 
 #include "tools/base_internal.h"
 #include "tools/exposure_internal.h"
+#include "tools/shown_kept.h"
 
 #include <stdlib.h>
 
@@ -244,6 +245,16 @@ bool hub_base_has_rule(const hub_base *base, const hub_naming_rule *rule)
     return base->rule.naming == rule->naming && base->rule.max_name_bytes == rule->max_name_bytes;
 }
 
+/* Pages of its lists are kept beside those of the base that it was made out of. */
+static hub_err share_pages(hub_base *base, const hub_base *previous)
+{
+    base->pages = previous != NULL ? hub_kept_pages_ref(previous->pages) : hub_kept_pages_create();
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        base->shown[kind].kept = base->pages;
+    }
+    return base->pages != NULL ? HUB_OK : HUB_ENOMEM;
+}
+
 hub_err hub_base_create(const hub_naming_rule *rule, const hub_source *toolsets, size_t count,
                         const hub_base *previous, hub_base **ret_base, hub_error *reterr)
 {
@@ -257,6 +268,9 @@ hub_err hub_base_create(const hub_naming_rule *rule, const hub_source *toolsets,
     hub_err err = make_slots(base, toolsets, count, reterr);
     if (err == HUB_OK && previous != NULL) {
         err = base_copy_names(base, previous) ? HUB_OK : HUB_ENOMEM;
+    }
+    if (err == HUB_OK) {
+        err = share_pages(base, previous);
     }
     for (int kind = 0; err == HUB_OK && kind < HUB_KINDS; kind++) {
         err = fill_kind(base, (hub_kind)kind, previous);
@@ -304,6 +318,7 @@ void hub_base_unref(hub_base *base)
             free_list(&base->slots[i].lists[kind]);
         }
     }
+    hub_kept_pages_unref(base->pages);
     free(base->slots);
     free(base->key_bytes);
     free(base->prefixes);
@@ -321,6 +336,11 @@ const hub_section_counts *hub_base_counts(const hub_base *base)
 size_t hub_base_name_count(const hub_base *base, hub_kind kind)
 {
     return HASH_COUNT(base->names[kind]);
+}
+
+size_t hub_base_kept_bytes(const hub_base *base)
+{
+    return hub_kept_pages_bytes(base->pages);
 }
 
 /* Append the canonical ids of those who want a name, in their order. Returns how many they are. */

@@ -102,4 +102,7 @@ const hub_section_counts *hub_base_counts(const hub_base *base);
 /* How many names are known or remembered. */
 size_t hub_base_name_count(const hub_base *base, hub_kind kind);
 
+/* How many bytes the pages of its lists take that are kept (shown_kept.h). */
+size_t hub_base_kept_bytes(const hub_base *base);
+
 #endif

@@ -63,6 +63,7 @@ struct hub_base {
     base_name *names[HUB_KINDS];
     size_t gone_count[HUB_KINDS]; /* names that nobody wants any more */
     hub_shown_table shown[HUB_KINDS];
+    hub_kept_pages *pages;          /* of lists, of several kinds and bases */
     struct hub_exposure *exposures; /* list */
     uint64_t changes;               /* of catalogs */
     hub_section_counts counts;

@@ -2,6 +2,7 @@
 #include "tools/shown.h"
 
 #include "tools/shown_internal.h"
+#include "tools/shown_kept.h"
 #include "tools/template_routes.h"
 
 #include <stdlib.h>
@@ -345,6 +346,7 @@ hub_err hub_shown_narrow(hub_shown *shown, hub_shown_keeps *keeps, void *ctx, hu
 static void leave(hub_shown *shown)
 {
     if (shown->table != NULL) {
+        shown_kept_drop(shown);
         HASH_DEL(shown->table->first, shown);
         shown->table = NULL;
     }

@@ -26,11 +26,16 @@ typedef struct hub_shown_part {
     size_t count;        /* of bits that are set; hub_shown_get counts them */
 } hub_shown_part;
 
+/* Pages that are kept (shown_kept.h): all of a base, and one. */
+typedef struct hub_kept_pages hub_kept_pages;
+typedef struct hub_shown_kept hub_shown_kept;
+
 /* All that live of a base, and all parts of them, so that equal ones are one. They are not kept by
  * it. */
 typedef struct hub_shown_table {
     struct hub_shown *first;
     struct shown_piece *pieces;
+    hub_kept_pages *kept; /* borrowed; NULL: pages are not kept */
 } hub_shown_table;
 
 typedef struct hub_shown {
@@ -43,6 +48,7 @@ typedef struct hub_shown {
     uint64_t digest;                    /* of sections and masks */
     hub_shown_table *table;             /* NULL: it is in none */
     struct hub_template_routes *routes; /* of templates: template_routes.h; NULL before */
+    hub_shown_kept *kept;               /* pages */
     /* What is left in each revision, which it holds; NULL: all of it. */
     struct hub_shown *narrowed[HUB_REVISIONS];
     bool is_narrowed; /* they are made */
@@ -107,12 +113,14 @@ typedef struct hub_shown_page {
     size_t span_count;
     const hub_entry *last; /* NULL: the page is empty */
     bool is_end;           /* nothing comes behind it */
-    hub_buf joined;        /* what had to be copied, because it lies in too many pieces */
+    hub_buf joined;        /* what had to be copied, because it lies in too many pieces; … */
+    hub_shown_kept *kept;  /* … or who has it */
 } hub_shown_page;
 
-/* The page of at most `limit` entries from a place on. Release it with hub_shown_page_fini.
+/* The page of at most `limit` entries from a place on. Release it with hub_shown_page_fini, before
+ * what is shown.
  * errors:  HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_shown_take(const hub_shown *shown, hub_shown_place from, size_t limit,
+HUB_MUST_CHECK hub_err hub_shown_take(hub_shown *shown, hub_shown_place from, size_t limit,
                                       hub_shown_page *ret_page);
 void hub_shown_page_fini(hub_shown_page *page);
 

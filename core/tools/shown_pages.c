@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list that something shown is: places in it, its bytes, pages of it. */
 #include "tools/shown_internal.h"
+#include "tools/shown_kept.h"
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
@@ -218,12 +219,13 @@ static void add_run(hub_shown_page *page, const hub_shown_part *part, size_t fro
                                    section->bytes + section->entries[to - 1].end));
 }
 
-hub_err hub_shown_take(const hub_shown *shown, hub_shown_place from, size_t limit,
-                       hub_shown_page *ret_page)
+/* Collect the spans of a page, and copy those that are too many. */
+static void put_together(const hub_shown *shown, hub_shown_place from, size_t limit,
+                         hub_shown_page *page)
 {
-    hub_shown_page *page = ret_page; /* it is large: not copied */
     page->span_count = 0;
     page->last = NULL;
+    page->kept = NULL;
     hub_buf_init(&page->joined, SIZE_MAX / 4);
     while (limit > 0 && settle(shown, &from)) {
         const hub_shown_part *part = shown->parts[from.part];
@@ -239,9 +241,21 @@ hub_err hub_shown_take(const hub_shown *shown, hub_shown_place from, size_t limi
         join(page);
         page->spans[page->span_count++] = hub_buf_str(&page->joined);
     }
-    if (!hub_buf_ok(&page->joined)) {
-        hub_shown_page_fini(page);
+}
+
+hub_err hub_shown_take(hub_shown *shown, hub_shown_place from, size_t limit,
+                       hub_shown_page *ret_page)
+{
+    if (shown->kept != NULL && shown_kept_find(shown, from, limit, ret_page)) {
+        return HUB_OK;
+    }
+    put_together(shown, from, limit, ret_page); /* it is large: not copied */
+    if (!hub_buf_ok(&ret_page->joined)) {
+        hub_shown_page_fini(ret_page);
         return HUB_ENOMEM;
+    }
+    if (ret_page->joined.len > 0) {
+        shown_kept_add(shown, from, limit, ret_page);
     }
     return HUB_OK;
 }
@@ -249,4 +263,5 @@ hub_err hub_shown_take(const hub_shown *shown, hub_shown_place from, size_t limi
 void hub_shown_page_fini(hub_shown_page *page)
 {
     hub_buf_fini(&page->joined);
+    shown_kept_release(page->kept);
 }

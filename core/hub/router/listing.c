@@ -55,7 +55,7 @@ static void add_modern_tail(const hub_settings *settings, hub_buf *out)
 }
 
 static void respond_page(const hub_request *request, hub_kind kind, hub_sight sight,
-                         const hub_shown *shown)
+                         hub_shown *shown)
 {
     const hub_profile *profile = hub_session_profile(request->session);
     const hub_orchestrator *hub = hub_profile_hub(profile);

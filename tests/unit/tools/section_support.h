@@ -102,7 +102,7 @@ static inline void expect_names(const hub_exposure *exposure, const char *want)
 }
 
 /* A page as text; free it. */
-static inline char *page_text(const hub_shown *shown, hub_shown_place from, size_t limit)
+static inline char *page_text(hub_shown *shown, hub_shown_place from, size_t limit)
 {
     hub_shown_page page;
     hub_buf text;

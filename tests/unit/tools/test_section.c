@@ -115,7 +115,7 @@ static void test_empty(void **state)
     clear(&s);
 }
 
-static void expect_page(const hub_shown *shown, const char *after, size_t limit, const char *want)
+static void expect_page(hub_shown *shown, const char *after, size_t limit, const char *want)
 {
     char *text = page_text(shown, hub_shown_after(shown, hub_str_of(after)), limit);
     assert_string_equal(text, want);
@@ -129,7 +129,7 @@ static void test_pages(void **state)
     add(&s, "t", "[" TOOL("a") "," TOOL("b") "," TOOL("c") "]", true);
     add(&s, "u", "[" TOOL("d") "]", true);
     hub_exposure *exposure = build(&s);
-    const hub_shown *shown = hub_exposure_shown(exposure, HUB_KIND_TOOL);
+    hub_shown *shown = hub_exposure_shown(exposure, HUB_KIND_TOOL);
     expect_page(shown, "", 1, TOOL("a"));
     expect_page(shown, "", 2, TOOL("a") "," TOOL("b"));
     expect_page(shown, "t:a", 2, TOOL("b") "," TOOL("c"));
@@ -217,6 +217,150 @@ static void test_masks(void **state)
         clear(&s);
     }
     free(tools);
+}
+
+/* ---- pages that are kept --------------------------------------------------------------------- */
+
+enum { KEPT_TOOLS = 2000, KEPT_TEXT_BYTES = 500, KEPT_MASKS = 20 };
+
+/* Which of the tools are shown: all but each of so many. */
+static bool keeps_but(void *ctx, const hub_entry *entry)
+{
+    const unsigned *step = ctx;
+    return strtoul(entry->item->name.ptr + 1, NULL, 10) % *step != 0; /* the quote ends it */
+}
+
+/* A setup of KEPT_TOOLS tools, as large as real ones. */
+static hub_exposure *build_large(setup *s, hub_base **ret_base)
+{
+    hub_buf json;
+    hub_buf_init(&json, HUB_LIMIT_CATALOG_BYTES);
+    for (unsigned i = 0; i < KEPT_TOOLS; i++) {
+        hub_buf_printf(
+            &json, "%c{\"name\":\"t%04u\",\"title\":\"%*s\",\"inputSchema\":{\"type\":\"object\"}}",
+            i > 0 ? ',' : '[', i, KEPT_TEXT_BYTES, "");
+    }
+    hub_buf_add_char(&json, ']');
+    char *tools = hub_buf_take(&json);
+    hub_exposure *exposure = NULL;
+    *s = make_setup(HUB_NAMING_NONE);
+    add(s, "t", tools, false);
+    free(tools);
+    assert_int_equal(hub_base_create(&s->rule, s->sources, 1, NULL, ret_base, &s->why), HUB_OK);
+    assert_int_equal(hub_exposure_create(*ret_base, &s->policies, s->sources, 1, keep_report,
+                                         &s->left_out, &exposure, &s->why),
+                     HUB_OK);
+    return exposure;
+}
+
+static hub_shown *narrow(const hub_exposure *exposure, unsigned step)
+{
+    hub_shown *some = NULL;
+    hub_shown *all = hub_exposure_shown(exposure, HUB_KIND_TOOL);
+    assert_int_equal(hub_shown_narrow(all, keeps_but, &step, &some), HUB_OK);
+    return some;
+}
+
+static hub_shown_page take_page(hub_shown *shown, const char *after)
+{
+    hub_shown_page page;
+    hub_shown_place from =
+        *after != '\0' ? hub_shown_after(shown, hub_str_of(after)) : (hub_shown_place){.part = 0};
+    assert_int_equal(hub_shown_take(shown, from, HUB_LIMIT_LIST_PAGE, &page), HUB_OK);
+    return page;
+}
+
+/* What was put together for one is there for all who see the same, each page by itself, and goes with
+ * what they see. What is whole is not copied. */
+static void test_pages_are_kept(void **state)
+{
+    setup s;
+    hub_base *base = NULL;
+    hub_exposure *exposure = build_large(&s, &base);
+    hub_shown *some = narrow(exposure, 3);
+    hub_shown *same = narrow(exposure, 3);
+    hub_shown *other = narrow(exposure, 7);
+    (void)state;
+    hub_shown_page first = take_page(some, "");
+    hub_shown_page again = take_page(same, "");
+    hub_shown_page second = take_page(same, "t:t1499");
+    hub_shown_page others = take_page(other, "");
+    assert_int_equal(first.span_count, 1);
+    assert_ptr_equal(first.spans[0].ptr, again.spans[0].ptr);
+    assert_ptr_equal(first.last, again.last);
+    assert_int_equal(first.spans[0].len, again.spans[0].len);
+    assert_false(again.is_end);
+    assert_true(second.is_end);
+    assert_ptr_not_equal(second.spans[0].ptr, first.spans[0].ptr);
+    assert_ptr_not_equal(others.spans[0].ptr, first.spans[0].ptr);
+    size_t lengths = first.spans[0].len + second.spans[0].len + others.spans[0].len;
+    assert_in_range(hub_base_kept_bytes(base), lengths, lengths + 3 * 256);
+    hub_shown_page whole = take_page(hub_exposure_shown(exposure, HUB_KIND_TOOL), "");
+    assert_int_equal(whole.span_count, 1);
+    assert_null(whole.kept);
+    hub_shown_page_fini(&whole);
+    hub_shown_page_fini(&first);
+    hub_shown_page_fini(&again);
+    hub_shown_page_fini(&second);
+    hub_shown_page_fini(&others);
+    hub_shown_unref(some);
+    assert_in_range(hub_base_kept_bytes(base), lengths, lengths + 3 * 256);
+    hub_shown_unref(same);
+    hub_shown_unref(other);
+    assert_int_equal(hub_base_kept_bytes(base), 0);
+    hub_exposure_destroy(exposure);
+    hub_base_unref(base);
+    clear(&s);
+}
+
+/* Masks without end have a bound on what is kept; who was asked for the longest ago goes first, be it
+ * that somebody still reads it. */
+static void test_kept_pages_are_bounded(void **state)
+{
+    setup s;
+    hub_base *base = NULL;
+    hub_shown *some[KEPT_MASKS];
+    hub_exposure *exposure = build_large(&s, &base);
+    hub_shown_page first = {.is_end = false};
+    size_t each = 0;
+    size_t before = 0;
+    bool is_full = false;
+    (void)state;
+    for (unsigned i = 0; i < KEPT_MASKS; i++) {
+        some[i] = narrow(exposure, i + 3);
+        hub_shown_page page = take_page(some[i], "");
+        assert_true(hub_base_kept_bytes(base) <= HUB_LIMIT_KEPT_PAGES_BYTES);
+        each = page.spans[0].len;
+        if (i == 0) {
+            first = page;
+            continue;
+        }
+        hub_shown_page_fini(&page);
+        if (i == 2 || (!is_full && hub_base_kept_bytes(base) < before + each)) {
+            is_full = i > 2; /* the second has gone: the first was asked for behind it */
+            hub_shown_page again = take_page(some[0], "");
+            assert_ptr_equal(again.kept, first.kept);
+            hub_shown_page_fini(&again);
+        }
+        before = hub_base_kept_bytes(base);
+    }
+    assert_true(is_full); /* or nothing was tested */
+    assert_true(hub_base_kept_bytes(base) > HUB_LIMIT_KEPT_PAGES_BYTES - 2 * each);
+    hub_shown_page again = take_page(some[0], "");
+    assert_ptr_not_equal(again.kept, first.kept); /* it is no more kept, and is the same */
+    assert_int_equal(again.spans[0].len, first.spans[0].len);
+    assert_memory_equal(again.spans[0].ptr, first.spans[0].ptr, first.spans[0].len);
+    hub_shown_page_fini(&again);
+    hub_shown_page_fini(&first);
+    hub_exposure_destroy(exposure);
+    hub_base_unref(base); /* before what is shown */
+    for (unsigned i = 0; i < KEPT_MASKS; i++) {
+        hub_shown_page page = take_page(some[i], "");
+        assert_null(page.kept);
+        hub_shown_page_fini(&page);
+        hub_shown_unref(some[i]);
+    }
+    clear(&s);
 }
 
 /* ---- what is exposed ------------------------------------------------------------------------- */
@@ -340,7 +484,7 @@ static void test_many(void **state)
         assert_non_null(entry);
         assert_true(hub_str_is(entry->canonical, canonical));
     }
-    const hub_shown *shown = hub_exposure_shown(view, HUB_KIND_TOOL);
+    hub_shown *shown = hub_exposure_shown(view, HUB_KIND_TOOL);
     char *all = list_text(view);
     size_t total = 0;
     hub_shown_place from = {.part = 0};
@@ -382,12 +526,13 @@ static void test_snapshot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),       cmocka_unit_test(test_any_order_same_bytes),
-        cmocka_unit_test(test_definitions), cmocka_unit_test(test_way_back),
-        cmocka_unit_test(test_empty),       cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_filters),     cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_masks),       cmocka_unit_test(test_longest_names),
-        cmocka_unit_test(test_many),        cmocka_unit_test(test_snapshot),
+        cmocka_unit_test(test_order),          cmocka_unit_test(test_any_order_same_bytes),
+        cmocka_unit_test(test_definitions),    cmocka_unit_test(test_way_back),
+        cmocka_unit_test(test_empty),          cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_filters),        cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_masks),          cmocka_unit_test(test_longest_names),
+        cmocka_unit_test(test_many),           cmocka_unit_test(test_snapshot),
+        cmocka_unit_test(test_pages_are_kept), cmocka_unit_test(test_kept_pages_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

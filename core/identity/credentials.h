@@ -28,6 +28,7 @@ typedef struct hub_auth_settings {
     size_t token_count;
     const hub_issuer_settings *issuers; /* whose tokens are taken, too */
     size_t issuer_count;
+    bool keeps_tokens; /* … and kept with the identity: some toolset exchanges its callers' */
 } hub_auth_settings;
 
 /* Who shows that token.

@@ -45,6 +45,14 @@ static hub_names copy_names(const char ***array, char **at, const hub_names *nam
     return copy;
 }
 
+static void forget_token(char *token)
+{
+    if (token != NULL) {
+        explicit_bzero(token, strlen(token));
+        free(token);
+    }
+}
+
 hub_identity *hub_identity_make(const hub_identity *draft)
 {
     size_t profile = draft->profile != NULL ? strlen(draft->profile) + 1 : 0;
@@ -53,13 +61,17 @@ hub_identity *hub_identity_make(const hub_identity *draft)
         malloc(sizeof *identity + names_bytes(&draft->scopes) + names_bytes(&draft->groups) +
                names_bytes(&draft->toolsets) + client + strlen(draft->name) + 1 +
                draft->claims.len + 1 + profile);
-    if (identity == NULL) {
+    char *token = draft->token != NULL ? hub_str_dup(hub_str_of(draft->token)) : NULL;
+    if (identity == NULL || (token == NULL) != (draft->token == NULL)) {
+        free(identity);
+        forget_token(token);
         return NULL;
     }
     const char **array = (void *)(identity + 1);
     char *at = (char *)(array + draft->scopes.count + draft->groups.count + draft->toolsets.count);
     *identity = *draft;
     identity->refs = 1;
+    identity->token = token;
     identity->scopes = copy_names(&array, &at, &draft->scopes);
     identity->groups = copy_names(&array, &at, &draft->groups);
     identity->toolsets = copy_names(&array, &at, &draft->toolsets);
@@ -84,6 +96,7 @@ hub_identity *hub_identity_narrow(const hub_identity *identity, hub_str client,
         hub_buf_add_char(&id, '\0');
         hub_buf_printf(&name, "%s" HUB_STR_FMT "@%s", CLIENT, HUB_STR_ARG(client), identity->name);
         draft.client = id.ptr;
+        draft.token = NULL; /* it is the proxy's */
         draft.name = name.ptr;
     }
     hub_identity *made = hub_buf_ok(&name) && hub_buf_ok(&id) ? hub_identity_make(&draft) : NULL;
@@ -119,6 +132,7 @@ hub_identity *hub_identity_ref(hub_identity *identity)
 void hub_identity_unref(hub_identity *identity)
 {
     if (identity != NULL && identity->refs > 0 && --identity->refs == 0) {
+        forget_token(identity->token);
         free(identity);
     }
 }

@@ -28,6 +28,9 @@ typedef struct hub_identity {
     uint64_t source; /* which settings of an issuer it was judged by (issuer.h); 0: of no issuer */
     uint8_t credential[HUB_IDENTITY_DIGEST_BYTES];  /* of a token; zeros: of no token */
     uint8_t certificate[HUB_IDENTITY_DIGEST_BYTES]; /* likewise, of a client's certificate */
+    /* The token itself, where some toolset exchanges those of its callers (hub_auth_settings), of an issuer
+     * alone, and of nobody that a proxy speaks for; NULL: it is not kept. Wiped with the identity. */
+    char *token;
 } hub_identity;
 
 /* The scope of those who may see and change what belongs to others. */

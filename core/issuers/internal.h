@@ -62,6 +62,7 @@ typedef struct hub_issuers_token {
 struct hub_issuers {
     struct ev_loop *loop;
     const hub_auth_settings *auth;
+    bool keeps_tokens; /* with the identities that they make */
     hub_fetcher *fetcher;
     issuer_state *issuers;
     hub_issuers_token *tokens; /* uthash, by digest */
@@ -76,6 +77,8 @@ struct hub_issuers {
 
 /* issuers.c */
 void issuers_move(hub_issuers_token *token, token_state state);
+/* It is good: who it makes its owner. Takes the identity over. */
+void issuers_accept(hub_issuers_token *token, hub_identity *identity, int64_t until_s);
 void issuers_requeue(issuer_state *issuer); /* all that wait for its keys */
 /* What was judged by its keys, or all, is judged anew. */
 void issuers_forget_of(issuer_state *issuer, bool is_all);

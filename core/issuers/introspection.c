@@ -19,12 +19,9 @@ static void take_answer(hub_issuers_token *token, hub_str body, int64_t now)
     hub_err err = hub_jwt_accept_claims(body, hub_str_of(token->text), &issuer->settings->jwt, now,
                                         &identity, &why);
     if (err == HUB_OK) {
-        token->identity = identity;
-        token->print = issuer->settings->print;
-        identity->source = token->print;
         int64_t until = now + MOST_S;
         bool ends_first = identity->expires != 0 && identity->expires < until;
-        issuers_end_token(token, TOKEN_GOOD, ends_first ? identity->expires : until, NULL);
+        issuers_accept(token, identity, ends_first ? identity->expires : until);
     } else if (err == HUB_ENOMEM || err == HUB_EPARSE) {
         issuer_complain(token->issuer, "introspection", why.text);
         issuers_end_token(token, TOKEN_UNAVAILABLE, now + UNAVAILABLE_S, NULL);

@@ -113,6 +113,18 @@ void issuers_end_token(hub_issuers_token *token, token_state state, int64_t unti
     tell(token);
 }
 
+void issuers_accept(hub_issuers_token *token, hub_identity *identity, int64_t until_s)
+{
+    token->identity = identity;
+    token->print = token->issuer->settings->print;
+    identity->source = token->print;
+    if (token->owner->keeps_tokens) {
+        identity->token = token->text;
+        token->text = NULL;
+    }
+    issuers_end_token(token, TOKEN_GOOD, until_s, NULL);
+}
+
 /* ---- verifying ------------------------------------------------------------------------------- */
 
 static issuer_state *find_issuer(const hub_issuers *issuers, hub_str name)
@@ -147,14 +159,13 @@ static void verify(hub_issuers_token *token, const hub_jwt *jwt, int64_t now)
         await_keys(token, &why, now);
         return;
     }
+    hub_identity *identity = NULL;
     hub_err err = hub_jwt_verify(jwt, &issuer->settings->jwt, issuer->keys, now, &token->tries,
-                                 &token->identity, &why);
+                                 &identity, &why);
     if (err == HUB_EBUSY) {
         issuers_move(token, TOKEN_QUEUED); /* behind the others */
     } else if (err == HUB_OK) {
-        token->print = issuer->settings->print;
-        token->identity->source = token->print;
-        issuers_end_token(token, TOKEN_GOOD, token->identity->expires, NULL);
+        issuers_accept(token, identity, identity->expires);
     } else if (err == HUB_ENOTFOUND && !token->has_new_keys) {
         await_keys(token, &why, now);
     } else if (err == HUB_ENOMEM) {
@@ -438,6 +449,13 @@ hub_err hub_issuers_configure(hub_issuers *issuers, const hub_auth_settings *aut
     }
     issuers->issuers = all;
     issuers->auth = auth;
+    if (issuers->keeps_tokens != auth->keeps_tokens) {
+        issuers->keeps_tokens = auth->keeps_tokens;
+        for (issuer_state *at = all; at != NULL; at = at->next) {
+            issuers_forget_of(at,
+                              true); /* with their tokens, or without, when they are shown again */
+        }
+    }
     return err;
 }
 

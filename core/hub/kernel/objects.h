@@ -95,6 +95,7 @@ struct hub_principal {
     size_t sessions;
     size_t calls; /* in flight */
     const char *name;
+    hub_identity *shown;     /* the newest of those with a token that it has shown; NULL: none */
     hub_audience *audiences; /* of its choices, in one profile each */
     hub_client *clients;     /* uthash over the peer */
     hub_principal *next;     /* of those without a session */

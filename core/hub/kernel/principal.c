@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/kernel/principal.h"
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "hub/kernel/objects.h"
 
@@ -13,6 +14,7 @@ static void forget(hub_orchestrator *hub, hub_principal *principal)
     hub_assert(principal->sessions == 0 && principal->calls == 0);
     HUB_STATIONS_TELL(principal_ends, hub, principal);
     HASH_DEL(hub->principals, principal);
+    hub_identity_unref(principal->shown);
     principal->magic = 0;
     free(principal);
 }
@@ -131,6 +133,45 @@ hub_principal *hub_principal_find(const hub_orchestrator *hub, hub_str name)
 hub_principal *hub_principal_next(const hub_orchestrator *hub, const hub_principal *principal)
 {
     return principal == NULL ? hub->principals : principal->hh.next;
+}
+
+/* ---- what it has shown ----------------------------------------------------------------------- */
+
+static bool is_over(const hub_identity *identity)
+{
+    return hub_identity_is_over(identity, hub_clock_wall_ms() / 1000);
+}
+
+static void replace(hub_principal *principal, hub_identity *identity)
+{
+    hub_identity_unref(principal->shown);
+    principal->shown = identity;
+}
+
+void hub_principal_note(hub_orchestrator *hub, hub_principal *principal, hub_identity *identity)
+{
+    const hub_identity *shown = principal->shown;
+    if (identity->token == NULL || identity == shown) {
+        return;
+    }
+    if (shown == NULL || identity->expires == 0 || identity->expires >= shown->expires ||
+        is_over(shown)) {
+        replace(principal, hub_identity_ref(identity));
+        HUB_STATIONS_TELL(principal_shows, hub, principal);
+    }
+}
+
+void hub_principal_forget(hub_principal *principal, const hub_identity *identity)
+{
+    if (principal->shown == identity) {
+        replace(principal, NULL);
+    }
+}
+
+const char *hub_principal_token(const hub_principal *principal)
+{
+    const hub_identity *shown = principal->shown;
+    return shown != NULL && !is_over(shown) ? shown->token : NULL;
 }
 
 const char *hub_principal_name(const hub_principal *principal)

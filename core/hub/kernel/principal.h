@@ -10,6 +10,7 @@
 
 #include "hub/kernel/station.h"
 #include "hub/kernel/types.h"
+#include "identity/identity.h"
 
 /* A session of that principal begins. NULL when out of memory. */
 hub_principal *hub_principal_join(hub_orchestrator *hub, const char *name);
@@ -28,6 +29,17 @@ hub_principal *hub_principal_find(const hub_orchestrator *hub, hub_str name);
 
 /* All of them: the first (`principal` NULL), and the next. NULL: that was the last. */
 hub_principal *hub_principal_next(const hub_orchestrator *hub, const hub_principal *principal);
+
+/* It has shown this credential. One that keeps its token (identity.h), and is good for as long as the newest
+ * so far, is the newest now; stations are told. */
+void hub_principal_note(hub_orchestrator *hub, hub_principal *principal, hub_identity *identity);
+
+/* This credential is not taken any more. */
+void hub_principal_forget(hub_principal *principal, const hub_identity *identity);
+
+/* The newest token that it has shown, if that is still good; else NULL. Borrowed until the loop goes on. It is
+ * for who exchanges it alone, and goes to its issuer. */
+const char *hub_principal_token(const hub_principal *principal);
 
 const char *hub_principal_name(const hub_principal *principal);
 

@@ -92,6 +92,7 @@ hub_err hub_session_create(hub_orchestrator *hub, const hub_session_options *opt
     session->client = hub_client_ref(options->client);
     link_profile(session, profile);
     hub_audience_join(session);
+    hub_principal_note(hub, session->principal, identity);
     *ret_session = session;
     return HUB_OK;
 }
@@ -148,6 +149,7 @@ bool hub_session_judge(hub_session *session, hub_identity *identity)
     (void)hub_identity_ref(identity);
     hub_identity_unref(session->identity);
     session->identity = identity;
+    hub_principal_note(session->profile->hub, session->principal, identity);
     return true;
 }
 
@@ -157,6 +159,7 @@ void hub_session_renew(hub_session *session, const hub_auth_settings *auth)
     if (!hub_identity_is_of_token(own) || hub_auth_renew(auth, &session->identity)) {
         return;
     }
+    hub_principal_forget(session->principal, own);
     hub_identity bare = {.name = own->name, .profile = own->profile, .expires = 1};
     memcpy(bare.credential, own->credential, sizeof bare.credential);
     hub_identity *spent = hub_identity_make(&bare);

@@ -170,6 +170,9 @@ struct hub_station {
     /* Its own instance of a toolset has other lists than before, or is no more. */
     void (*principal_sees_others)(struct hub_orchestrator *hub,
                                   const struct hub_principal *principal);
+    /* It has shown a newer token than before, which is kept (hub_principal_token): a session of it has just
+     * begun, or a request was judged. */
+    void (*principal_shows)(struct hub_orchestrator *hub, struct hub_principal *principal);
     bool (*client_matters)(const struct hub_orchestrator *hub, const struct hub_client *client);
 
     /* It sees what `from` does; NULL: it is the first of its profile. */

@@ -211,6 +211,9 @@ static hub_err finish_toolset(hub_config_reader *reader, hub_config_toolset *too
         err = hub_config_finish_isolation(reader, toolset->node, toolset->is_isolation_said,
                                           &toolset->settings);
     }
+    if (err == HUB_OK) {
+        err = hub_config_finish_login(reader, toolset);
+    }
     if (err == HUB_OK && toolset->settings.call_timeout_ms > limits->call_ceiling_ms) {
         err = hub_config_warn(reader, toolset->node,
                               "its timeout is longer than limits.call_ceiling, which "

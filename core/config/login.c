@@ -17,6 +17,10 @@ typedef struct login_draft {
     const hub_node *private_key;
     const hub_node *algorithm;
     const hub_node *key_id;
+    const hub_node *audience;
+    const hub_node *subject_token;
+    const hub_node *subject_issuer;
+    const hub_node *identity_provider;
 } login_draft;
 
 #define SAID(member)                                                                               \
@@ -27,10 +31,24 @@ typedef struct login_draft {
 
 /* The schema in toolset_keys.c says the same. */
 static const hub_config_key KEYS[] = {
-    SAID(grant),     SAID(issuer),       SAID(client_id),       SAID(client_secret),
-    SAID(scopes),    SAID(redirect_uri), SAID(client_document), SAID(private_key),
-    SAID(algorithm), SAID(key_id),       {.name = NULL},
+    SAID(grant),           SAID(issuer),
+    SAID(client_id),       SAID(client_secret),
+    SAID(scopes),          SAID(redirect_uri),
+    SAID(client_document), SAID(private_key),
+    SAID(algorithm),       SAID(key_id),
+    SAID(audience),        SAID(subject_token),
+    SAID(subject_issuer),  SAID(identity_provider),
+    {.name = NULL},
 };
+
+static const hub_config_key PROVIDER_KEYS[] = {
+    SAID(issuer),    SAID(client_id), SAID(client_secret), SAID(private_key),
+    SAID(algorithm), SAID(key_id),    {.name = NULL},
+};
+
+/* The words of `grant`, and those of them that are made of the caller's own token. */
+static const char *const GRANTS[] = {"authorization_code", "device_code", "client_credentials",
+                                     "token_exchange", "id_jag"};
 
 static const hub_config_key HERE = {.offset = 0};
 
@@ -97,19 +115,30 @@ static hub_err add_scopes(hub_config_reader *reader, const hub_node *node, hub_b
     return err;
 }
 
-/* A client belongs to the authorization server that knows it, and its secret is shown to no other. */
-static hub_err check(hub_config_reader *reader, const hub_node *node, const login_draft *draft)
+static bool is_one_of(const hub_node *node, const char *const *words, size_t count)
 {
-    bool is_client = draft->grant != NULL && hub_str_is(draft->grant->text, "client_credentials");
-    if (draft->grant != NULL && !is_client &&
-        !hub_str_is(draft->grant->text, "authorization_code") &&
-        !hub_str_is(draft->grant->text, "device_code")) {
-        return hub_config_wrong(
-            reader, draft->grant,
-            "\"authorization_code\", \"device_code\" or \"client_credentials\"");
+    size_t at = 0;
+    while (at < count && !hub_str_is(node->text, words[at])) {
+        at++;
     }
-    bool has_proof = draft->client_secret != NULL || draft->private_key != NULL;
-    if (has_proof && (draft->issuer == NULL || draft->client_id == NULL)) {
+    return node->kind == HUB_NODE_TEXT && at < count;
+}
+
+static bool is_grant(const login_draft *draft, const char *name)
+{
+    return draft->grant != NULL && hub_str_is(draft->grant->text, name);
+}
+
+static bool has_proof(const login_draft *draft)
+{
+    return draft->client_secret != NULL || draft->private_key != NULL;
+}
+
+/* A client belongs to the authorization server that knows it, and its secret is shown to no other. */
+static hub_err check_client(hub_config_reader *reader, const hub_node *node,
+                            const login_draft *draft)
+{
+    if (has_proof(draft) && (draft->issuer == NULL || draft->client_id == NULL)) {
         return hub_node_fail(
             node, reader->reterr, HUB_EINVAL,
             "a client_secret or a private_key wants a client_id and an issuer: it is "
@@ -119,13 +148,103 @@ static hub_err check(hub_config_reader *reader, const hub_node *node, const logi
         return hub_node_fail(node, reader->reterr, HUB_EINVAL,
                              "has both a client_secret and a private_key: write one of them");
     }
-    if (is_client && !has_proof) {
-        return hub_node_fail(
-            node, reader->reterr, HUB_EINVAL,
-            "grant: client_credentials wants issuer, client_id, and client_secret or "
-            "private_key");
+    if ((is_grant(draft, "client_credentials") || is_grant(draft, "token_exchange")) &&
+        !has_proof(draft)) {
+        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
+                             "grant: " HUB_STR_FMT " wants issuer, client_id, and client_secret or "
+                             "private_key",
+                             HUB_STR_ARG(draft->grant->text));
     }
     return HUB_OK;
+}
+
+/* What only a grant of the caller's own token has. */
+static hub_err check_exchange(hub_config_reader *reader, const hub_node *node,
+                              const login_draft *draft)
+{
+    static const char *const KINDS[] = {"access_token", "id_token", "jwt"};
+    bool is_jag = is_grant(draft, "id_jag");
+    bool is_of_caller = is_jag || is_grant(draft, "token_exchange");
+    const hub_node *vain = is_of_caller                   ? NULL
+                           : draft->subject_token != NULL ? draft->subject_token
+                                                          : draft->subject_issuer;
+    if (vain != NULL) {
+        return hub_node_fail(vain, reader->reterr, HUB_EINVAL,
+                             "is for grant: token_exchange and grant: id_jag");
+    }
+    if (draft->audience != NULL && !is_grant(draft, "token_exchange")) {
+        return hub_node_fail(draft->audience, reader->reterr, HUB_EINVAL,
+                             "is for grant: token_exchange");
+    }
+    if (is_jag != (draft->identity_provider != NULL)) {
+        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
+                             "grant: id_jag and identity_provider want each other: the one that "
+                             "exchanges the caller's token for an assertion");
+    }
+    if (draft->subject_token != NULL &&
+        !is_one_of(draft->subject_token, KINDS, sizeof KINDS / sizeof KINDS[0])) {
+        return hub_config_wrong(reader, draft->subject_token,
+                                "\"access_token\", \"id_token\" or \"jwt\"");
+    }
+    return HUB_OK;
+}
+
+static hub_err check(hub_config_reader *reader, const hub_node *node, const login_draft *draft)
+{
+    if (draft->grant != NULL &&
+        !is_one_of(draft->grant, GRANTS, sizeof GRANTS / sizeof GRANTS[0])) {
+        return hub_config_wrong(reader, draft->grant,
+                                "\"authorization_code\", \"device_code\", \"client_credentials\", "
+                                "\"token_exchange\" or \"id_jag\"");
+    }
+    hub_err err = check_client(reader, node, draft);
+    return err == HUB_OK ? check_exchange(reader, node, draft) : err;
+}
+
+typedef struct login_text {
+    const char *key;
+    const hub_node *node;
+} login_text;
+
+static hub_err add_texts(hub_config_reader *reader, const login_text *texts, hub_buf *out)
+{
+    hub_err err = HUB_OK;
+    for (; err == HUB_OK && texts->key != NULL; texts++) {
+        err = add_text(reader, texts->node, texts->key, out);
+    }
+    return err;
+}
+
+/* Who exchanges callers' tokens for assertions. */
+static hub_err add_provider(hub_config_reader *reader, const hub_node *node, hub_buf *out)
+{
+    login_draft draft = {.grant = NULL};
+    if (node == NULL) {
+        return HUB_OK;
+    }
+    hub_err err = hub_config_read_map_of(reader, node, PROVIDER_KEYS, NULL, &draft);
+    if (err == HUB_OK && (draft.issuer == NULL || draft.client_id == NULL)) {
+        err = hub_node_fail(node, reader->reterr, HUB_EINVAL, "wants an issuer and a client_id");
+    }
+    if (err == HUB_OK) {
+        err = check_client(reader, node, &draft);
+    }
+    const login_text texts[] = {
+        {"issuer", draft.issuer},
+        {"client_id", draft.client_id},
+        {"client_secret", draft.client_secret},
+        {"private_key", draft.private_key},
+        {"algorithm", draft.algorithm},
+        {"key_id", draft.key_id},
+        {NULL, NULL},
+    };
+    hub_json_add_key(out, HUB_STR("identity_provider"));
+    hub_buf_add_char(out, '{');
+    if (err == HUB_OK) {
+        err = add_texts(reader, texts, out);
+    }
+    hub_buf_add_char(out, '}');
+    return err;
 }
 
 static hub_err add_map(hub_config_reader *reader, const hub_node *node, hub_buf *out)
@@ -135,10 +254,7 @@ static hub_err add_map(hub_config_reader *reader, const hub_node *node, hub_buf 
     if (err == HUB_OK) {
         err = check(reader, node, &draft);
     }
-    const struct {
-        const char *key;
-        const hub_node *node;
-    } texts[] = {
+    const login_text texts[] = {
         {"grant", draft.grant},
         {"issuer", draft.issuer},
         {"client_id", draft.client_id},
@@ -148,13 +264,20 @@ static hub_err add_map(hub_config_reader *reader, const hub_node *node, hub_buf 
         {"private_key", draft.private_key},
         {"algorithm", draft.algorithm},
         {"key_id", draft.key_id},
+        {"audience", draft.audience},
+        {"subject_token", draft.subject_token},
+        {"subject_issuer", draft.subject_issuer},
+        {NULL, NULL},
     };
     hub_buf_add_char(out, '{');
-    for (size_t i = 0; err == HUB_OK && i < sizeof texts / sizeof texts[0]; i++) {
-        err = add_text(reader, texts[i].node, texts[i].key, out);
+    if (err == HUB_OK) {
+        err = add_texts(reader, texts, out);
     }
     if (err == HUB_OK) {
         err = add_scopes(reader, draft.scopes, out);
+    }
+    if (err == HUB_OK) {
+        err = add_provider(reader, draft.identity_provider, out);
     }
     hub_buf_add_char(out, '}');
     return err;
@@ -186,6 +309,14 @@ static const hub_node *find_authorization(const hub_config_toolset_draft *draft)
     return at;
 }
 
+/* Whether a token is made of the caller's own, by what is written of `auth`. */
+static bool is_of_caller(hub_str login)
+{
+    hub_str grant = hub_json_get(login, HUB_STR("grant"));
+    return hub_json_string_is(grant, HUB_STR("token_exchange")) ||
+           hub_json_string_is(grant, HUB_STR("id_jag"));
+}
+
 /* With `credentials: principal` each has a login that is made by a user. `login`: what is written of
  * `auth`; NULL: nothing is. */
 static hub_err check_principals(hub_config_reader *reader, const hub_config_toolset_draft *draft,
@@ -193,7 +324,11 @@ static hub_err check_principals(hub_config_reader *reader, const hub_config_tool
 {
     static const char WHAT[] = "credentials: principal gives each user a login of their own";
     if (!draft->toolset.is_per_principal) {
-        return HUB_OK;
+        return login == NULL || !is_of_caller(*login)
+                   ? HUB_OK
+                   : hub_node_fail(draft->login, reader->reterr, HUB_EINVAL,
+                                   "a token that is made of the caller's own is the caller's "
+                                   "alone: write credentials: principal beside it");
     }
     if (draft->toolset.sharing_session) {
         return hub_node_fail(draft->node, reader->reterr, HUB_EINVAL,
@@ -238,4 +373,38 @@ hub_err hub_config_add_login(hub_config_reader *reader, hub_config_toolset_draft
     }
     hub_buf_wipe(&json);
     return err;
+}
+
+/* Whose tokens are exchanged, as JSON. The same as login_subject_issuer. */
+static hub_str subject_issuer(hub_str login)
+{
+    hub_str provider = hub_json_get(login, HUB_STR("identity_provider"));
+    const hub_str places[] = {hub_json_get(login, HUB_STR("subject_issuer")),
+                              hub_json_get(provider, HUB_STR("issuer")),
+                              hub_json_get(login, HUB_STR("issuer"))};
+    size_t at = 0;
+    while (at + 1 < sizeof places / sizeof places[0] && places[at].len == 0) {
+        at++;
+    }
+    return places[at];
+}
+
+hub_err hub_config_finish_login(hub_config_reader *reader, const hub_config_toolset *toolset)
+{
+    hub_auth_settings *auth = &reader->config.settings.auth;
+    hub_str login = hub_str_of(toolset->settings.login);
+    bool is_known = false;
+    if (!is_of_caller(login)) {
+        return HUB_OK;
+    }
+    hub_str issuer = subject_issuer(login);
+    for (size_t i = 0; i < auth->issuer_count; i++) {
+        is_known = is_known || hub_json_string_is(issuer, hub_str_of(auth->issuers[i].jwt.issuer));
+    }
+    auth->keeps_tokens = auth->keeps_tokens || is_known;
+    return is_known ? HUB_OK
+                    : hub_node_fail(toolset->node, reader->reterr, HUB_EINVAL,
+                                    "auth: tokens of " HUB_STR_FMT " are exchanged, and "
+                                    "auth.issuers has no such issuer: nobody could show one",
+                                    HUB_STR_ARG(issuer));
 }

@@ -364,6 +364,10 @@ HUB_MUST_CHECK hub_err hub_config_add_overrides(hub_config_reader *reader,
 HUB_MUST_CHECK hub_err hub_config_add_login(hub_config_reader *reader,
                                             hub_config_toolset_draft *draft);
 
+/* … and when all settings are: whose tokens are exchanged there, and are kept for that. */
+HUB_MUST_CHECK hub_err hub_config_finish_login(hub_config_reader *reader,
+                                               const hub_config_toolset *toolset);
+
 /* tool_limits.c: what tools may be asked for. */
 hub_err hub_config_read_tool_limits(hub_config_reader *reader, const hub_node *node,
                                     const hub_config_key *key, void *target); /* hub_tool_limits */

@@ -97,11 +97,18 @@ static const hub_config_word CREDENTIALS[] = {
 #define LOGIN_SCHEMA                                                                               \
     "{\"anyOf\":[{\"enum\":[\"oauth\",\"none\"]},{\"type\":\"object\","                            \
     "\"additionalProperties\":false,\"properties\":{\"grant\":{\"enum\":"                          \
-    "[\"authorization_code\",\"device_code\",\"client_credentials\"]},\"issuer\":" OVERRIDE_TEXT   \
+    "[\"authorization_code\",\"device_code\",\"client_credentials\",\"token_exchange\","           \
+    "\"id_jag\"]},\"audience\":" OVERRIDE_TEXT ",\"subject_issuer\":" OVERRIDE_TEXT                \
+    ",\"subject_token\":{\"enum\":[\"access_token\",\"id_token\",\"jwt\"]}"                        \
+    ",\"identity_provider\":{\"type\":\"object\",\"additionalProperties\":false,\"required\":["    \
+    "\"issuer\",\"client_id\"],\"properties\":{\"issuer\":" OVERRIDE_TEXT                          \
     ",\"client_id\":" OVERRIDE_TEXT ",\"client_secret\":" OVERRIDE_TEXT                            \
-    ",\"redirect_uri\":" OVERRIDE_TEXT ",\"client_document\":" OVERRIDE_TEXT                       \
     ",\"private_key\":" OVERRIDE_TEXT ",\"algorithm\":" OVERRIDE_TEXT ",\"key_id\":" OVERRIDE_TEXT \
-    ",\"scopes\":" OVERRIDE_NAMES "}}]}"
+    "}},\"issuer\":" OVERRIDE_TEXT ",\"client_id\":" OVERRIDE_TEXT                                 \
+    ",\"client_secret\":" OVERRIDE_TEXT ",\"redirect_uri\":" OVERRIDE_TEXT                         \
+    ",\"client_document\":" OVERRIDE_TEXT ",\"private_key\":" OVERRIDE_TEXT                        \
+    ",\"algorithm\":" OVERRIDE_TEXT ",\"key_id\":" OVERRIDE_TEXT ",\"scopes\":" OVERRIDE_NAMES     \
+    "}}]}"
 
 /* toolsets.KEY.tools: globs over the toolset's own tool names, and the most that they may do. */
 static const hub_config_key TOOL_KEYS[] = {

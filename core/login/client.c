@@ -289,7 +289,7 @@ static void use_configured(hub_login *login, const char *id)
 {
     const login_settings *settings = &login->settings;
     hub_error why = {.code = HUB_OK};
-    const char *method = settings->private_key != NULL     ? "private_key_jwt"
+    const char *method = settings->key.private_key != NULL ? "private_key_jwt"
                          : settings->client_secret == NULL ? "none"
                          : login->places.takes_basic       ? "client_secret_basic"
                                                            : "client_secret_post";

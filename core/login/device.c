@@ -41,7 +41,7 @@ static void on_polled(void *ctx, const hub_fetched *fetched)
     } else if (login_says(fetched, "expired_token")) {
         login_end(login, HUB_EUNAVAILABLE, "nobody has logged in in time: try again");
     } else {
-        login_end_refused(login, fetched);
+        login_end_refused(login, "the authorization server", fetched);
     }
 }
 
@@ -56,8 +56,7 @@ static void poll(hub_login *login)
     hub_buf_init(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "grant_type", HUB_STR(LOGIN_DEVICE_GRANT));
     hub_login_add_field(&form, "device_code", hub_str_of(login->flow.device_code));
-    hub_login_add_field(&form, "resource",
-                        hub_str_of(places->resource != NULL ? places->resource : login->url));
+    login_add_resource(login, &form);
     login_ask(login, &login->client, places->token_endpoint, &form, on_polled);
 }
 
@@ -97,7 +96,7 @@ static void on_device(void *ctx, const hub_fetched *fetched)
     hub_login *login = ctx;
     login->fetch = NULL;
     if (!fetched->is_there) {
-        login_end_refused(login, fetched);
+        login_end_refused(login, "the authorization server", fetched);
     } else if (!take_answer(login, fetched->body)) {
         hub_login_forget_text(&login->flow.link); /* nobody was told of it */
         login_end(login, HUB_EDENIED,
@@ -125,7 +124,6 @@ void login_ask_device(hub_login *login)
     login->flow.scope = login_find_scope(login);
     hub_buf_init(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "scope", hub_str_of(login->flow.scope));
-    hub_login_add_field(&form, "resource",
-                        hub_str_of(places->resource != NULL ? places->resource : login->url));
+    login_add_resource(login, &form);
     login_ask(login, &login->client, places->device_endpoint, &form, on_device);
 }

@@ -67,39 +67,59 @@ static void on_server(void *ctx, const hub_fetched *fetched)
     if (!fetched->is_there) {
         if (fetched->status == 0 || fetched->status >= 500) {
             login_end(login, HUB_EUNAVAILABLE, "the authorization server %.200s: %.200s",
-                      login->places.issuer, fetched->why);
+                      login->looked_for->issuer, fetched->why);
         } else {
             read_server(login);
         }
         return;
     }
     hub_err err =
-        hub_login_read_server(fetched->body, hub_str_of(login->url), &login->places, &why);
+        hub_login_read_server(fetched->body, hub_str_of(login->url), login->looked_for, &why);
     if (err == HUB_EPARSE) {
         read_server(login); /* some answer everything with a page of theirs */
     } else if (err != HUB_OK) {
         login_end(login, HUB_EDENIED, "%s", why.text);
     } else {
-        take_server(login);
+        login->on_found(login);
     }
 }
 
 static void read_server(hub_login *login)
 {
-    char *url = next_place(login, hub_login_server_place, login->places.issuer);
+    char *url = next_place(login, hub_login_server_place, login->looked_for->issuer);
     if (url != NULL) {
         ask(login, url, on_server);
-    } else if (login->places.resource != NULL) {
+    } else if (login->looked_for != &login->places || login->places.resource != NULL) {
         login_end(login, HUB_EUNAVAILABLE,
                   "the authorization server %.200s publishes no metadata, neither of OAuth nor of "
                   "OpenID",
-                  login->places.issuer);
+                  login->looked_for->issuer);
     } else if (!login->settings.is_sure) {
         login_end(login, HUB_ENOTFOUND, "the server does not say where to log in");
     } else if (hub_login_assume_server(&login->places) != HUB_OK) {
         login_end(login, HUB_ENOMEM, "out of memory");
     } else {
         take_server(login);
+    }
+}
+
+/* Read what is known of an authorization server, of which only the issuer is there so far. */
+static void look_for(hub_login *login, hub_login_places *places, void (*then)(hub_login *login))
+{
+    login->place = 0;
+    login->looked_for = places;
+    login->on_found = then;
+    read_server(login);
+}
+
+void login_read_provider(hub_login *login, void (*then)(hub_login *login))
+{
+    hub_login_places_fini(&login->provider);
+    login->provider.issuer = login_dup(login->settings.provider.issuer);
+    if (login->provider.issuer == NULL) {
+        login_end(login, HUB_ENOMEM, "out of memory");
+    } else {
+        look_for(login, &login->provider, then);
     }
 }
 
@@ -112,7 +132,6 @@ static void assume_issuer(hub_login *login)
 {
     hub_login_url url;
     hub_login_places_fini(&login->places);
-    login->place = 0;
     if (login->settings.issuer != NULL) {
         login->places.issuer = login_dup(login->settings.issuer);
     } else if (hub_login_url_read(hub_str_of(login->url), &url)) {
@@ -121,7 +140,7 @@ static void assume_issuer(hub_login *login)
     if (login->places.issuer == NULL) {
         login_end(login, HUB_ENOMEM, "out of memory");
     } else {
-        read_server(login);
+        look_for(login, &login->places, take_server);
     }
 }
 
@@ -133,8 +152,7 @@ static void take_resource(hub_login *login, const hub_fetched *fetched)
         login_end(login, HUB_EDENIED, "%s", why.text);
         return;
     }
-    login->place = 0;
-    read_server(login);
+    look_for(login, &login->places, take_server);
 }
 
 static void on_resource(void *ctx, const hub_fetched *fetched)

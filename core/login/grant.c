@@ -13,6 +13,12 @@ static const login_grant GRANTS[] = {
      .registered = "[\"" LOGIN_DEVICE_GRANT "\",\"refresh_token\"]",
      .begin = login_ask_device},
     {.name = "client_credentials", .wants_pkce = true, .begin = login_ask_as_client},
+    {.name = "token_exchange", .is_of_caller = true, .begin = login_exchange_token},
+    {.name = "id_jag",
+     .is_of_caller = true,
+     .redirect = LOGIN_JWT_BEARER_GRANT,
+     .registered = "[\"" LOGIN_JWT_BEARER_GRANT "\"]",
+     .begin = login_ask_by_assertion},
 };
 
 const login_grant *login_grant_find(const char *name)

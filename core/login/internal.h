@@ -20,18 +20,35 @@ enum {
     LOGIN_RANDOM_TEXT = 44, /* in base64url, with a NUL */
 };
 
-#define LOGIN_DEVICE_GRANT "urn:ietf:params:oauth:grant-type:device_code"
+#define LOGIN_DEVICE_GRANT     "urn:ietf:params:oauth:grant-type:device_code"
+#define LOGIN_JWT_BEARER_GRANT "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 /* A way to get a token: one row of the table in grant.c. */
 typedef struct login_grant {
     const char *name; /* as an entry has it */
     bool wants_pkce;
-    bool is_kept; /* in the store: it cannot be had again without a user */
+    bool is_kept;      /* in the store: it cannot be had again without a user */
+    bool is_of_caller; /* it is made of the caller's own token */
     /* No browser comes back: what a client is kept under, instead of where one would. Else NULL. */
     const char *redirect;
     const char *registered; /* grant_types that a new client has, JSON; NULL: none is made */
     void (*begin)(hub_login *login); /* the client is known: get one */
 } login_grant;
+
+/* What proves who the client is, instead of a secret. */
+typedef struct login_key {
+    char *private_key; /* PEM; NULL: there is none */
+    char *algorithm;
+    char *key_id;
+} login_key;
+
+/* The entry's `auth.identity_provider`. */
+typedef struct login_provider {
+    char *issuer; /* NULL: there is none */
+    char *client_id;
+    char *client_secret;
+    login_key key;
+} login_provider;
 
 /* The entry's `auth`. */
 typedef struct login_settings {
@@ -42,10 +59,14 @@ typedef struct login_settings {
     char *client_secret;
     char *scopes;
     char *redirect_uri;
-    char *document;    /* where a document of the hub as a client is: its client_id then */
-    char *private_key; /* PEM: what proves who the client is, instead of a secret */
-    char *algorithm;
-    char *key_id;
+    char *document; /* where a document of the hub as a client is: its client_id then */
+    login_key key;
+    /* What is exchanged, and for what. */
+    char *audience;
+    char *
+        subject_token; /* its kind: the last word of a type of RFC 8693, section 3; NULL: the grant's */
+    char *subject_issuer; /* whose tokens they are; NULL: of who exchanges them */
+    login_provider provider;
 } login_settings;
 
 struct hub_logins {
@@ -113,7 +134,7 @@ struct hub_login {
     bool has_changed; /* in the store, while something was being done */
     hub_buf header;
     hub_redact_set *secrets;
-    hub_signer *signer; /* by settings.private_key; NULL: not needed yet */
+    hub_signer *signer; /* by settings.key; NULL: not needed yet */
 
     /* What is being done: one thing at a time. */
     bool is_busy;
@@ -132,7 +153,14 @@ struct hub_login {
     char *wanted_scope; /* of the step up; NULL */
     char *not_revoked;  /* logging out: why the authorization server was not told; NULL: it was */
     hub_login_places places;
+    hub_login_places *looked_for;       /* these, or the provider's: whose metadata are read, … */
+    void (*on_found)(hub_login *login); /* … and what is done with them */
     login_flow flow;
+
+    /* An enterprise's identity provider, where its users' tokens are exchanged. */
+    hub_login_places provider;
+    hub_credential at_provider;  /* the hub as its client */
+    hub_signer *provider_signer; /* by settings.provider.key; NULL: not needed yet */
 
     hub_login_wait *waits;
     size_t wait_count;
@@ -159,6 +187,13 @@ uint64_t login_now_s(void);
 /* Seconds of a clock that nobody sets: for how long something takes. */
 double login_clock_s(void);
 
+/* ---- settings.c ---- */
+/* `json`: NULL: nothing is said. False: it is none, or there is no memory; to be finished all the same. */
+bool login_settings_read(const char *json, login_settings *settings);
+void login_settings_fini(login_settings *settings); /* wipes */
+/* Whose tokens are exchanged. */
+const char *login_subject_issuer(const hub_login *login);
+
 /* ---- keep.c ---- */
 void login_read(hub_login *login); /* then login_go_on */
 /* Write login->kept if nobody else has; then `then`, or login_read and login_go_on. */
@@ -169,6 +204,8 @@ hub_err login_watch(hub_logins *logins);
 
 /* ---- discover.c ---- */
 void login_discover(hub_login *login); /* then login_find_client, or the end */
+/* Read the metadata of the identity provider of the entry; then `then`, or the end. */
+void login_read_provider(hub_login *login, void (*then)(hub_login *login));
 /* Ask for a document. What cannot be started ends later, as one that failed. */
 void login_fetch(hub_login *login, const hub_fetch_request *request, hub_fetch_on_end *on_end);
 
@@ -192,6 +229,10 @@ const login_grant *login_grant_find(const char *name);
 /* ---- device.c ---- */
 void login_ask_device(hub_login *login);
 
+/* ---- exchange.c ---- */
+void login_exchange_token(hub_login *login);
+void login_ask_by_assertion(hub_login *login);
+
 /* ---- token.c ---- */
 void login_refresh(hub_login *login);
 enum { LOGIN_FORM_BYTES = 8 * HUB_LIMIT_LOGIN_TEXT_BYTES };
@@ -200,8 +241,10 @@ void login_ask(hub_login *login, const hub_credential *client, const char *endpo
                hub_fetch_on_end *on_end);
 /* What the token endpoint has answered to a grant becomes the login. */
 void login_take_grant(hub_login *login, const hub_fetched *fetched);
-/* … and that it was not granted, is its end. */
-void login_end_refused(hub_login *login, const hub_fetched *fetched);
+/* … and that it was not granted by `who`, is its end. */
+void login_end_refused(hub_login *login, const char *who, const hub_fetched *fetched);
+/* Add the resource that the tokens are to be for (RFC 8707). */
+void login_add_resource(const hub_login *login, hub_buf *form);
 /* Whether an answer is this error. */
 bool login_says(const hub_fetched *fetched, const char *error);
 void login_exchange_code(hub_login *login, hub_str code);

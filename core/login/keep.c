@@ -19,11 +19,15 @@ static bool is_same(const char *a, const char *b)
 }
 
 /* What the store has is the login from now on. That of another server is not: its tokens are nobody
- * else's. */
+ * else's; nor is what was kept by another grant, where this one keeps nothing. */
 static void take(hub_login *login, hub_credential *read)
 {
-    if (login->url == NULL) {
+    bool is_to_end = login->url == NULL;
+    if (is_to_end) {
         login->url = login_dup(read->url);
+    } else if (!login->settings.grant->is_kept) {
+        hub_credential_fini(read);
+        return;
     }
     if (read->url != NULL && login->url != NULL && strcmp(read->url, login->url) != 0) {
         hub_credential_fini(read);

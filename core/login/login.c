@@ -5,7 +5,6 @@
 #include "base/limits.h"
 #include "base/loop.h"
 #include "identity/base64url.h"
-#include "login/document.h"
 #include "login/url.h"
 #include "wire/json.h"
 
@@ -63,69 +62,6 @@ void login_later(hub_login *login, double seconds, void (*then)(hub_login *login
     ev_timer_stop(login->all->loop, &login->timer);
     login->on_timer = then;
     hub_loop_start_timer(login->all->loop, &login->timer, seconds);
-}
-
-/* ---- settings -------------------------------------------------------------------------------- */
-
-/* A key has lines. */
-static char *dup_key(hub_str object)
-{
-    hub_buf text;
-    char *made = NULL;
-    hub_str raw = hub_json_get(object, HUB_STR("private_key"));
-    hub_buf_init(&text, HUB_LIMIT_LOGIN_TEXT_BYTES);
-    if (hub_json_type_of(raw) == HUB_JSON_STRING && hub_json_decode(raw, &text) == HUB_OK) {
-        made = hub_str_dup(hub_buf_str(&text));
-    }
-    hub_buf_wipe(&text);
-    return made;
-}
-
-static bool read_settings(const char *json, login_settings *settings)
-{
-    hub_str object = hub_str_of(json != NULL ? json : "{}");
-    const struct {
-        const char *name;
-        char **at;
-    } texts[] = {
-        {"issuer", &settings->issuer},
-        {"client_id", &settings->client_id},
-        {"client_secret", &settings->client_secret},
-        {"scopes", &settings->scopes},
-        {"redirect_uri", &settings->redirect_uri},
-        {"client_document", &settings->document},
-        {"algorithm", &settings->algorithm},
-        {"key_id", &settings->key_id},
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        *texts[i].at =
-            hub_login_dup_member(object, texts[i].name, HUB_LIMIT_LOGIN_TEXT_BYTES, false);
-        if (*texts[i].at == NULL && hub_json_get(object, hub_str_of(texts[i].name)).len > 0) {
-            return false;
-        }
-    }
-    if (settings->redirect_uri == NULL) {
-        settings->redirect_uri = hub_login_dup_callback(settings->document);
-    }
-    settings->is_sure = json != NULL;
-    settings->private_key = dup_key(object);
-    char *grant = hub_login_dup_member(object, "grant", HUB_LIMIT_LOGIN_TEXT_BYTES, true);
-    settings->grant = login_grant_find(grant);
-    free(grant);
-    return settings->grant != NULL;
-}
-
-static void free_settings(login_settings *settings)
-{
-    hub_login_forget_text(&settings->issuer);
-    hub_login_forget_text(&settings->client_id);
-    hub_login_forget_text(&settings->client_secret);
-    hub_login_forget_text(&settings->scopes);
-    hub_login_forget_text(&settings->redirect_uri);
-    hub_login_forget_text(&settings->document);
-    hub_login_forget_text(&settings->private_key);
-    hub_login_forget_text(&settings->algorithm);
-    hub_login_forget_text(&settings->key_id);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -192,13 +128,16 @@ static void destroy(hub_login *login)
     hub_credential_fini(&login->kept);
     hub_credential_fini(&login->client);
     hub_login_places_fini(&login->places);
+    hub_login_places_fini(&login->provider);
+    hub_credential_fini(&login->at_provider);
     hub_login_forget_text(&login->wanted_scope);
     hub_login_forget_text(&login->not_revoked);
     hub_login_forget_text(&login->settings_text);
-    free_settings(&login->settings);
+    login_settings_fini(&login->settings);
     hub_buf_wipe(&login->header);
     hub_redact_set_destroy(login->secrets);
     hub_signer_destroy(login->signer);
+    hub_signer_destroy(login->provider_signer);
     free(login->toolset);
     free(login->owner);
     free(login->url);
@@ -241,7 +180,7 @@ static hub_login *make(hub_logins *logins, const hub_login_what *what)
     if (made->toolset == NULL || made->owner == NULL || !is_same(made->url, what->url) ||
         !is_same(made->ca, what->ca) || !is_same(made->settings_text, what->settings) ||
         !is_same(made->grant_text, what->grant) ||
-        !read_settings(what->settings, &made->settings)) {
+        !login_settings_read(what->settings, &made->settings)) {
         destroy(made);
         return NULL;
     }
@@ -316,6 +255,11 @@ bool hub_login_is_sure(const hub_login *login)
     return login->settings.is_sure;
 }
 
+bool hub_login_is_of_caller(const hub_login *login)
+{
+    return login->settings.grant->is_of_caller;
+}
+
 hub_str hub_login_header(hub_login *login, uint64_t *ret_generation)
 {
     *ret_generation = login->header.len > 0 ? login->generation : 0;
@@ -342,7 +286,8 @@ const char *hub_login_code(const hub_login *login)
 static void hide(hub_login *login)
 {
     const char *const secrets[] = {login->kept.access_token, login->kept.refresh_token,
-                                   login->kept.client_secret, login->settings.client_secret};
+                                   login->kept.client_secret, login->settings.client_secret,
+                                   login->settings.provider.client_secret};
     hub_redact_set *set = hub_redact_set_create();
     for (size_t i = 0; set != NULL && i < sizeof secrets / sizeof secrets[0]; i++) {
         if (secrets[i] != NULL && hub_redact_set_add(set, hub_str_of(secrets[i])) != HUB_OK) {

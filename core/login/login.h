@@ -6,17 +6,20 @@
  * there is one flow. It knows no hub, no toolset and no client: only addresses, names and the store.
  *
  *   login.c       one login: who waits, and what is done next
+ *   settings.c    the entry's `auth`
  *   keep.c        in the store: read, kept, followed; who may refresh
  *   discover.c    from the server's 401 to its authorization server
  *   client.c      the hub as that one's client: configured, kept or registered
  *   grant.c       the table of grants: ways to get a token
  *   flow.c        the user's part: the link, and what comes back
  *   device.c      the same with a browser of any other machine
+ *   exchange.c    no user's part: a token for the caller's own
  *   token.c       the token endpoint, and the end of a login
  *   loopback.c    the address on this machine that browsers come back to
  *   metadata.c url.c challenge.c credential.c   texts
  *
- * spec: MCP 2026-07-28 basic/authorization; RFC 6749, 7009, 7591, 7636, 8414, 8628, 8707, 9207, 9728
+ * spec: MCP 2026-07-28 basic/authorization; RFC 6749, 7009, 7523, 7591, 7636, 8414, 8628, 8693,
+ * 8707, 9207, 9728; MCP extension enterprise-managed-authorization
  * Thread: [loop].
  */
 #ifndef HUB_LOGIN_LOGIN_H
@@ -33,6 +36,9 @@ typedef struct hub_logins_options {
     void (*on_link)(void *ctx, hub_login *login);
     /* There are other tokens, or none. May be NULL. */
     void (*on_change)(void *ctx, hub_login *login);
+    /* The newest token that the login's owner has shown, if it is of that issuer and good; NULL: there is
+     * none. Borrowed until the loop goes on. May be NULL: nobody knows. */
+    const char *(*find_token)(void *ctx, const hub_login *login, const char *issuer);
     void *ctx;
 } hub_logins_options;
 
@@ -74,6 +80,9 @@ const char *hub_login_owner(const hub_login *login);
 
 /* Whether the entry says that the server wants a login, without its having asked for one. */
 bool hub_login_is_sure(const hub_login *login);
+
+/* Whether it is made of its owner's own token: no user can log in. */
+bool hub_login_is_of_caller(const hub_login *login);
 
 /* The value of the header Authorization; empty when there is no token. Borrowed until the loop goes on.
  * *ret_generation: tells this token from others; 0: none. */

@@ -14,26 +14,30 @@
 
 enum { LIFE_MOST_S = 366 * 86400 };
 
+static const char SERVER[] = "the authorization server";
+
 /* ---- the request ----------------------------------------------------------------------------- */
 
-/* Append a proof that the hub is this client, signed with the entry's key. */
+/* Append a proof that the hub is this client, signed with the key that the entry has for it. */
 static hub_err add_assertion(hub_login *login, const hub_credential *client, hub_buf *form,
                              hub_error *reterr)
 {
-    const login_settings *settings = &login->settings;
+    bool is_provider = client == &login->at_provider;
+    const login_key *key = is_provider ? &login->settings.provider.key : &login->settings.key;
+    hub_signer **signer = is_provider ? &login->provider_signer : &login->signer;
     hub_buf proof;
     hub_err err = HUB_OK;
-    if (settings->private_key == NULL) {
+    if (key->private_key == NULL) {
         return hub_fail(reterr, HUB_EDENIED, "the entry has no private_key any more");
     }
-    if (login->signer == NULL) {
-        err = hub_signer_create(hub_str_of(settings->private_key), settings->algorithm,
-                                settings->key_id, &login->signer, reterr);
+    if (*signer == NULL) {
+        err = hub_signer_create(hub_str_of(key->private_key), key->algorithm, key->key_id, signer,
+                                reterr);
     }
     hub_buf_init(&proof, HUB_LIMIT_JWS_BYTES);
     if (err == HUB_OK) {
-        err = hub_signer_assert(login->signer, hub_str_of(client->client_id),
-                                hub_str_of(client->issuer), (int64_t)login_now_s(), &proof);
+        err = hub_signer_assert(*signer, hub_str_of(client->client_id), hub_str_of(client->issuer),
+                                (int64_t)login_now_s(), &proof);
         if (err != HUB_OK) {
             (void)hub_fail(reterr, err, "cannot sign: %s", hub_err_text(err));
         }
@@ -147,7 +151,7 @@ bool login_says(const hub_fetched *fetched, const char *error)
            hub_json_string_is(hub_json_get(object, HUB_STR("error")), hub_str_of(error));
 }
 
-void login_end_refused(hub_login *login, const hub_fetched *fetched)
+void login_end_refused(hub_login *login, const char *who, const hub_fetched *fetched)
 {
     hub_str object;
     char *error = NULL;
@@ -155,11 +159,10 @@ void login_end_refused(hub_login *login, const hub_fetched *fetched)
         error = hub_login_dup_member(object, "error", 100, false);
     }
     if (fetched->status == 0) {
-        login_end(login, HUB_EUNAVAILABLE, "the authorization server gives no token: %.200s",
-                  fetched->why);
+        login_end(login, HUB_EUNAVAILABLE, "%.200s gives no token: %.200s", who, fetched->why);
     } else {
-        login_end(login, HUB_EDENIED, "the authorization server gives no token: HTTP %ld%s%s",
-                  fetched->status, error != NULL ? ", " : "", error != NULL ? error : "");
+        login_end(login, HUB_EDENIED, "%.200s gives no token: HTTP %ld%s%s", who, fetched->status,
+                  error != NULL ? ", " : "", error != NULL ? error : "");
     }
     hub_login_forget_text(&error);
 }
@@ -195,7 +198,7 @@ void login_take_grant(hub_login *login, const hub_fetched *fetched)
         return;
     }
     if (!fetched->is_there) {
-        login_end_refused(login, fetched);
+        login_end_refused(login, SERVER, fetched);
         return;
     }
     hub_login_forget_text(&login->kept.refresh_token); /* it was another login's */
@@ -208,8 +211,9 @@ void login_take_grant(hub_login *login, const hub_fetched *fetched)
     note_places(login);
     if (login->settings.grant->is_kept) {
         login_keep(login, done);
-    } else {
-        done(login); /* it can always be had again */
+    } else { /* it can always be had again, if that is still allowed */
+        hub_login_forget_text(&login->kept.refresh_token);
+        done(login);
     }
 }
 
@@ -218,6 +222,12 @@ static void on_code_exchanged(void *ctx, const hub_fetched *fetched)
     hub_login *login = ctx;
     login->fetch = NULL;
     login_take_grant(login, fetched);
+}
+
+void login_add_resource(const hub_login *login, hub_buf *form)
+{
+    const char *named = login->places.resource;
+    hub_login_add_field(form, "resource", hub_str_of(named != NULL ? named : login->url));
 }
 
 void login_exchange_code(hub_login *login, hub_str code)
@@ -229,8 +239,7 @@ void login_exchange_code(hub_login *login, hub_str code)
     hub_login_add_field(&form, "code", code);
     hub_login_add_field(&form, "redirect_uri", hub_str_of(login->flow.redirect_uri));
     hub_login_add_field(&form, "code_verifier", hub_str_of(login->flow.verifier));
-    hub_login_add_field(&form, "resource",
-                        hub_str_of(places->resource != NULL ? places->resource : login->url));
+    login_add_resource(login, &form);
     hub_login_forget_text(&login->flow.link); /* it works once */
     ev_timer_stop(login->all->loop, &login->timer);
     login_ask(login, &login->client, places->token_endpoint, &form, on_code_exchanged);
@@ -246,8 +255,7 @@ void login_ask_as_client(hub_login *login)
                         hub_str_of(login->settings.scopes != NULL      ? login->settings.scopes
                                    : login->challenge.scope[0] != '\0' ? login->challenge.scope
                                                                        : places->resource_scopes));
-    hub_login_add_field(&form, "resource",
-                        hub_str_of(places->resource != NULL ? places->resource : login->url));
+    login_add_resource(login, &form);
     login_ask(login, &login->client, places->token_endpoint, &form, on_code_exchanged);
 }
 
@@ -275,7 +283,7 @@ static void on_refreshed(void *ctx, const hub_fetched *fetched)
                 login_says(fetched, "unauthorized_client"))) {
         lose(login);
     } else {
-        login_end_refused(login, fetched);
+        login_end_refused(login, SERVER, fetched);
     }
 }
 

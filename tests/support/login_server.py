@@ -20,6 +20,10 @@ import urllib.request
 from http_upstream import HttpUpstream
 
 
+TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+
 def digest_of(verifier):
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
@@ -43,6 +47,9 @@ class AuthServer:
         self.on = {}  # path -> function(handler, fields), instead of the usual one
         self.user = "ann"  # who is at a browser that does not say who is
         self.users = {}  # token, also of refreshing -> user
+        self.subjects = {}  # token of a caller, or assertion -> user
+        self.assert_for = None  # function(fields, user) -> assertion: it exchanges for these
+        self.exchanged = {}  # changes of the answer to an exchange; None takes a member away
         self.condition = threading.Condition()
         self.numbers = itertools.count(1)
         auth = self
@@ -181,6 +188,13 @@ class AuthServer:
                     return
                 good = self.devices.pop(fields["device_code"]) is asked
                 scope = asked.get("scope", "")
+            elif grant == TOKEN_EXCHANGE:
+                self.exchange(handler, fields)
+                return
+            elif grant == JWT_BEARER:
+                user = self.subjects.get(fields["assertion"])
+                good = user is not None and "resource" in fields
+                scope = fields.get("scope", "")
             elif grant == "client_credentials":
                 secret = base64.b64encode(b"robot:s3cret").decode()
                 good = handler.headers.get("authorization") == f"Basic {secret}"
@@ -191,6 +205,23 @@ class AuthServer:
                 handler.say(200, self.issue(scope, fields, user))
             else:
                 handler.say(400, {"error": "invalid_grant"})
+
+    def exchange(self, handler, fields):
+        """RFC 8693: for an access token, or for an assertion."""
+        user = self.subjects.get(fields["subject_token"])
+        kind = fields["requested_token_type"]
+        client = base64.b64encode(b"robot:s3cret").decode()
+        if user is None or handler.headers.get("authorization") != f"Basic {client}" or "resource" not in fields:
+            handler.say(400, {"error": "invalid_grant"})
+            return
+        answer = {"issued_token_type": kind, "expires_in": self.life}
+        if self.assert_for is None:
+            issued = self.issue(fields.get("scope", ""), fields, user)
+            answer |= {name: issued[name] for name in ("access_token", "token_type", "scope")}
+        else:
+            answer |= {"access_token": self.assert_for(fields, user), "token_type": "N_A"}
+        answer |= self.exchanged
+        handler.say(200, {name: value for name, value in answer.items() if value is not None})
 
     def revoke(self, handler, fields):
         self.revoked.append(fields["token"])

@@ -64,13 +64,15 @@ static toolset_login *of(const hub_toolset *toolset)
 
 static void on_link(void *ctx, hub_login *login);
 static void on_change(void *ctx, hub_login *login);
+static const char *find_token(void *ctx, const hub_login *login, const char *issuer);
 static void on_again(struct ev_loop *loop, ev_timer *timer, int events);
 static void on_over(struct ev_loop *loop, ev_timer *timer, int events);
 
 hub_logins *hub_logins_of(hub_orchestrator *hub)
 {
     hub_part_logins *part = part_of(hub);
-    const hub_logins_options options = {.on_link = on_link, .on_change = on_change, .ctx = hub};
+    const hub_logins_options options = {
+        .on_link = on_link, .on_change = on_change, .find_token = find_token, .ctx = hub};
     if (part->logins == NULL) {
         ev_timer_init(&part->again, on_again, 0., 0.);
         part->again.data = part;
@@ -222,8 +224,11 @@ static void tell_failure(proxy_wait *one, const char *why)
 {
     hub_buf text;
     hub_buf_init(&text, HUB_LIMIT_LOGIN_TEXT_BYTES);
-    hub_buf_printf(&text, "%s: run ", why);
-    hub_logins_add_command(hub_binding_toolset(one->binding), &text);
+    hub_buf_printf(&text, "%s", why);
+    if (!hub_login_is_of_caller(one->login)) {
+        hub_buf_printf(&text, ": run ");
+        hub_logins_add_command(hub_binding_toolset(one->binding), &text);
+    }
     tell(one, PATCHBAY_ESTATE, hub_buf_ok(&text) ? hub_buf_str(&text) : hub_str_of(why));
     hub_buf_fini(&text);
 }
@@ -357,6 +362,19 @@ static void on_over(struct ev_loop *loop, ev_timer *timer, int events)
     }
 }
 
+/* What was refused may be let in; `is_likely`: somebody hopes so. */
+static void try_again(hub_toolset *toolset, bool is_likely)
+{
+    const hub_binding *binding = hub_toolset_binding(toolset);
+    if (binding == NULL || hub_binding_instance(binding) == NULL) {
+        return;
+    }
+    hub_instance_login_changed(hub_binding_instance(binding));
+    if (is_likely && hub_discovery_has_failed(toolset)) {
+        hub_discovery_try(toolset, NULL, NULL); /* calls that come now wait for what it says */
+    }
+}
+
 static void on_change(void *ctx, hub_login *login)
 {
     hub_orchestrator *hub = ctx;
@@ -372,14 +390,35 @@ static void on_change(void *ctx, hub_login *login)
         hub_loop_start_timer(hub_loop(hub), &part_of(hub)->over, 0.);
         return;
     }
-    hub_binding *binding = hub_toolset_binding(toolset);
-    if (binding == NULL || hub_binding_instance(binding) == NULL) {
-        return;
+    try_again(toolset, hub_login_header(login, &generation).len > 0);
+}
+
+/* What failed with an earlier token of its own may be let in with this one. */
+static void principal_shows(hub_orchestrator *hub, hub_principal *principal)
+{
+    hub_str name = hub_str_of(hub_principal_name(principal));
+    for (size_t i = 0; i < hub_toolset_total(hub); i++) {
+        hub_str key = hub_str_of(hub_toolset_key(hub_toolset_at(hub, i)));
+        hub_toolset *own = hub_principal_instance_find(hub, name, key);
+        if (own != NULL && of(own)->login != NULL && hub_login_is_of_caller(of(own)->login) &&
+            hub_discovery_has_failed(own)) {
+            try_again(own, true);
+        }
     }
-    hub_instance_login_changed(hub_binding_instance(binding));
-    if (hub_login_header(login, &generation).len > 0 && hub_discovery_has_failed(toolset)) {
-        hub_discovery_try(toolset, NULL, NULL); /* calls that come now wait for what it says */
-    }
+}
+
+/* A token names its issuer in its principal: nobody else is shown it. */
+static const char *find_token(void *ctx, const hub_login *login, const char *issuer)
+{
+    static const hub_str KIND = {.ptr = "jwt:", .len = 4};
+    const hub_orchestrator *hub = ctx;
+    hub_str owner = hub_str_of(hub_login_owner(login));
+    hub_str of = hub_str_from(owner, KIND.len);
+    size_t len = strlen(issuer);
+    const hub_principal *principal = hub_principal_find(hub, owner);
+    bool is_its = hub_str_starts(owner, KIND) && hub_str_starts(of, hub_str_of(issuer)) &&
+                  of.len > len && of.ptr[len] == '#';
+    return principal != NULL && is_its ? hub_principal_token(principal) : NULL;
 }
 
 /* ---- what proxies ask ------------------------------------------------------------------------ */
@@ -516,6 +555,7 @@ const hub_station HUB_LOGINS_STATION = {
     .wants_toolset = wants_toolset,
     .hand_over = hand_over,
     .toolset_is_silent = hub_login_answer,
+    .principal_shows = principal_shows,
     .hub_ends = stop_hub,
     .hub_drops = end_hub,
     .toolset_tuned = forget_login,

@@ -47,7 +47,7 @@ static hub_frame next_line(hub_framing *framing, hub_str *bytes, hub_str *ret_me
     if (framing->skips_line) {
         *bytes = skip_line(framing, *bytes);
     }
-    if (framing->searched == 0) {
+    if (framing->searched == 0 && bytes->len > 0 && (unsigned char)*bytes->ptr <= ' ') {
         *bytes = hub_str_skip_space(*bytes); /* blank lines, too */
     }
     hub_str line = first_line(hub_str_from(*bytes, framing->searched));

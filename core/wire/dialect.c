@@ -333,6 +333,26 @@ static size_t apply_splices(hub_str params, splice *splices, size_t count, hub_s
     return n;
 }
 
+static inline char *put(char *at, hub_str text)
+{
+    memcpy(at, text.ptr, text.len);
+    return at + text.len;
+}
+
+/* Append a request up to its params: all pieces but the id at once, for each call has them. */
+static void add_head(const hub_upstream_request *request, bool has_params, hub_buf *out)
+{
+    hub_buf_add(out, HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":"));
+    hub_buf_add_u64(out, request->id);
+    char *begin = hub_buf_reserve(out, request->method.len + sizeof ",\"method\":\"\",\"params\":");
+    if (begin != NULL) {
+        char *at = put(begin, HUB_STR(",\"method\":\""));
+        at = put(at, request->method);
+        at = has_params ? put(at, HUB_STR("\",\"params\":")) : put(at, HUB_STR("\""));
+        out->len += (size_t)(at - begin);
+    }
+}
+
 size_t hub_dialect_request(const hub_upstream_request *request, hub_buf *scratch,
                            hub_str parts[HUB_FRAME_PARTS])
 {
@@ -340,13 +360,8 @@ size_t hub_dialect_request(const hub_upstream_request *request, hub_buf *scratch
     bool keep_meta = keeps_meta(request);
     hub_buf_clear(scratch);
     /* Everything made here goes into one buffer first: its memory may move while it grows. */
-    hub_buf_add(scratch, HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":"));
-    hub_buf_add_u64(scratch, request->id);
-    hub_buf_add(scratch, HUB_STR(",\"method\":\""));
-    hub_buf_add(scratch, request->method);
-    hub_buf_add_char(scratch, '"');
     bool has_params = request->params.len > 0 || !keep_meta;
-    hub_buf_add(scratch, has_params ? HUB_STR(",\"params\":") : HUB_STR_EMPTY);
+    add_head(request, has_params, scratch);
     size_t head = scratch->len;
     bool rename = request->name.len > 0 && request->name_json.len > 0 &&
                   !hub_json_string_is(request->name_json, request->name);

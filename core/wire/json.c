@@ -90,11 +90,21 @@ static const char *skip_value(const char *at, const char *end)
     }
 }
 
+enum { SAFE_DIGITS = 19 }; /* a number of so many is below 2^64 */
+
 /* The digits of an integer; false when there is another character or it does not fit. */
 static bool read_magnitude(hub_str digits, uint64_t *ret_number)
 {
     uint64_t number = 0;
-    for (size_t i = 0; i < digits.len; i++) {
+    size_t i = 0;
+    for (; i < digits.len && i < SAFE_DIGITS; i++) {
+        uint64_t digit = (uint64_t)(unsigned char)digits.ptr[i] - '0';
+        if (digit > 9) {
+            return false;
+        }
+        number = number * 10 + digit;
+    }
+    for (; i < digits.len; i++) {
         char c = digits.ptr[i];
         if (!hub_json_is_digit(c) || __builtin_mul_overflow(number, 10, &number) ||
             __builtin_add_overflow(number, (uint64_t)(c - '0'), &number)) {

@@ -164,11 +164,28 @@ bool hub_json_plain(hub_str raw, hub_str *ret_text)
     return true;
 }
 
+/* Append text that stands for itself. */
+static void add_plain(hub_buf *out, hub_str text)
+{
+    char *at = hub_buf_reserve(out, text.len + 2);
+    if (at != NULL) {
+        *at = '"';
+        memcpy(at + 1, text.ptr, text.len);
+        at[text.len + 1] = '"';
+        out->len += text.len + 2;
+    }
+}
+
 void hub_json_add_string(hub_buf *out, hub_str text)
 {
     const char *at = text.len > 0 ? text.ptr : "";
     const char *end = at + text.len;
     const char *run = at; /* what is valid as it is and not yet appended */
+    at = hub_json_skip_plain(at, end);
+    if (at == end) {
+        add_plain(out, hub_str_between(run, end));
+        return;
+    }
     hub_buf_add_char(out, '"');
     for (;;) {
         at = hub_json_skip_plain(at, end);

@@ -66,6 +66,18 @@ static const hub_json_member MEMBERS[HUB_MEMBER_COUNT] = {
 #undef MEMBER_ROW
 };
 
+/* How all peers that are known of begin a message; the id of others is read like any member. */
+static const char BEGINNING[] = "{\"jsonrpc\":\"2.0\",\"id\":";
+static const hub_json_start START = {
+    .bytes = {.ptr = BEGINNING, .len = sizeof BEGINNING - 1},
+    .value = {.ptr = BEGINNING + sizeof "{\"jsonrpc\":" - 1, .len = sizeof "\"2.0\"" - 1},
+    .member = HUB_M_JSONRPC,
+    .follows = HUB_M_ID,
+};
+_Static_assert(sizeof BEGINNING - 1 >= HUB_JSON_START_LEAST &&
+                   sizeof BEGINNING - 1 <= HUB_JSON_START_MOST,
+               "three loads compare it");
+
 /* What a member has to be, where it occurs. */
 static const struct {
     hub_member member;
@@ -101,13 +113,25 @@ static hub_json_type type_of(const hub_message *message, hub_member member)
     return hub_json_type_of(message->at[member]);
 }
 
+/* Whether a value is an integer as it is written. JSON's numbers were read already: behind a sign all
+ * is digits but for a dot or a letter, and no other value begins like one. Of ASCII, digits have bit 4
+ * and no bit 6, as no other of these. */
 static bool is_integer(hub_str raw)
 {
-    size_t i = 0;
-    while (i < raw.len && (raw.ptr[i] == '-' || hub_json_is_digit(raw.ptr[i]))) {
-        i++;
+    const uint64_t bits = UINT64_C(0x5050505050505050);
+    const uint64_t digits = UINT64_C(0x1010101010101010);
+    size_t at = raw.len > 0 && raw.ptr[0] == '-' ? 1 : 0;
+    for (; raw.len - at >= 8; at += 8) {
+        if ((hub_load8(raw.ptr + at) & bits) != digits) {
+            return false;
+        }
     }
-    return raw.len > 0 && i == raw.len;
+    for (; at < raw.len; at++) {
+        if ((raw.ptr[at] & 0x50) != 0x10) {
+            return false;
+        }
+    }
+    return raw.len > 0;
 }
 
 static hub_err check_id(hub_str id, hub_error *reterr)
@@ -229,7 +253,8 @@ static void clear_message(hub_message *message, uint64_t repeated)
 hub_err hub_message_scan(hub_str bytes, hub_message *ret_message, hub_error *reterr)
 {
     *ret_message = (hub_message){0};
-    hub_json_watch watch = {.members = MEMBERS, .objects = OBJECTS, .at = ret_message->at};
+    hub_json_watch watch = {
+        .start = &START, .members = MEMBERS, .objects = OBJECTS, .at = ret_message->at};
     hub_err err = hub_json_scan(bytes, &watch, &ret_message->whole, reterr);
     if (err == HUB_OK) {
         err = check_envelope(ret_message, watch.repeated, reterr);

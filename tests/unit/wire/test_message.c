@@ -448,9 +448,66 @@ static void survives_every_changed_byte(void **state)
     }
 }
 
+/* A message that begins as nearly all do is read like any other: also what is wrong with it, wherever
+ * it ends. */
+static void reads_the_usual_beginning_as_any(void **state)
+{
+    static const char *const RESTS[] = {
+        "1,\"method\":\"a\",\"params\":{\"name\":\"b\"}}",
+        "\"x\",\"result\":{\"resultType\":\"complete\"}}",
+        "-7,\"error\":{\"code\":1,\"message\":\"m\"}}",
+        "12345678901234567890 , \"method\":\"a\"}",
+        " 1,\"method\":\"a\"}",
+        "1,\"id\":2,\"method\":\"a\"}",
+        "1,\"jsonrpc\":\"2.0\",\"method\":\"a\"}",
+        "1,\"jsonrpc\":\"1.0\"}",
+        "null,\"method\":\"a\"}",
+        "true,\"method\":\"a\"}",
+        "{\"a\":1},\"method\":\"a\"}",
+        "[1],\"method\":\"a\"}",
+        "1.5,\"method\":\"a\"}",
+        "12345678.5,\"method\":\"a\"}",
+        "1E5,\"method\":\"a\"}",
+        "-0,\"method\":\"a\"}",
+        "01,\"method\":\"a\"}",
+        "\"a\\\"b\",\"method\":\"a\"}",
+        "\"\\u00e9\xc3\xa9\",\"method\":\"a\"}",
+        "\"\xff\",\"method\":\"a\"}",
+        "1]",
+        "1}x",
+        "1x}",
+        "1,}",
+        "1:2}",
+        "}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof RESTS / sizeof RESTS[0]; i++) {
+        char usual[128];
+        char other[128]; /* the same with white space where none is expected */
+        size_t len =
+            (size_t)snprintf(usual, sizeof usual, "{\"jsonrpc\":\"2.0\",\"id\":%s", RESTS[i]);
+        (void)snprintf(other, sizeof other, "{ \"jsonrpc\":\"2.0\",\"id\":%s", RESTS[i]);
+        for (size_t cut = 1; cut <= len; cut++) {
+            scanned one = scan((hub_str){.ptr = usual, .len = cut});
+            scanned two = scan((hub_str){.ptr = other, .len = cut + 1});
+            assert_int_equal(one.err, two.err);
+            assert_int_equal(one.message.kind, two.message.kind);
+            for (int member = 0; member < HUB_MEMBER_COUNT; member++) {
+                hub_str at = one.message.at[member];
+                assert_true(hub_str_eq(at, two.message.at[member]));
+                assert_true(at.len == 0 || (at.ptr > one.copy.ptr &&
+                                            at.ptr + at.len <= one.copy.ptr + one.copy.len));
+            }
+            free_exact(one.copy);
+            free_exact(two.copy);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_the_usual_beginning_as_any),
         cmocka_unit_test(takes_a_call_apart),
         cmocka_unit_test(finds_members_only_in_their_object),
         cmocka_unit_test(takes_responses_apart),

@@ -7,11 +7,12 @@ MCP 2026-07-28 basic/authorization; docs/LOGIN.md, "Whose login".
 import contextlib
 import json
 import sys
+import threading
 from pathlib import Path
 
 from http_client import HttpTest, Server
 from login import URLS, LoginTest
-from mcp import SUPPORT, LegacyClient, ends_soon, main
+from mcp import SUPPORT, TIMEOUT, LegacyClient, ends_soon, main
 
 sys.path.insert(0, str(SUPPORT))
 
@@ -221,6 +222,31 @@ class Life(PrincipalsTest):
         for name in ("ann", "bob"):
             self.assertEqual(self.text(self.call(server, name)), name)
         self.assertEqual(upstream.crossed, [])
+
+
+    def test_a_toolset_that_is_gone_before_its_last_call(self):
+        """A call in flight ends on its user's connection, though that is no more, nor its toolset."""
+        _, upstream = self.servers()
+        server = self.served(upstream, ("ann",))
+        self.log_in_as(server, "ann")
+        held, answered = threading.Event(), threading.Event()
+        self.addCleanup(answered.set)
+
+        def hold(x):
+            held.set()
+            answered.wait(TIMEOUT)
+            x.result(upstream.said("ann"))
+
+        self.assertEqual(self.text(self.call(server, "ann")), "ann")
+        upstream.on["tools/call"] = hold
+        connection = server.connection()
+        connection.send(server.modern_bytes("tools/call", {"name": "up__echo", "arguments": {}}, headers=self.headers["ann"]))
+        self.assertTrue(held.wait(TIMEOUT))
+        self.rewrite(server, {"up": {"url": upstream.url}})
+        self.rewrite(server, {})
+        answered.set()
+        self.assertEqual(self.text(connection.reply().answer), "ann")
+        connection.close()
 
 
 class Unasked(PrincipalsTest):

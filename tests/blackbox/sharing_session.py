@@ -219,6 +219,24 @@ class Conversation(Sharing):
 
 
 class Changes(Sharing):
+    def test_a_toolset_that_is_gone_before_its_last_call(self):
+        """A call in flight ends on the session's own instance, whose toolset the manifest does not have any more."""
+        hub, _ = self.served()
+        client = LegacyClient(hub)
+        client.names()
+        call = client.send_call("up__hold")
+        [line] = self.upstream.wait_calls(1)
+        manifest = self.home / "patchbay.json"
+        document = json.loads(manifest.read_text(encoding="utf-8"))
+        document["toolsets"] = {}
+        fresh = self.home / ".fresh"
+        fresh.write_text(json.dumps(document), encoding="utf-8")
+        fresh.rename(manifest)
+        hub.wait_log("config.reloaded")
+        self.assertNotIn("up__hold", client.names())
+        self.upstream.answer(line)
+        self.assertIn("result", hub.response(call).data)
+
     def test_a_newer_module(self):
         """Instances of a plugin that is replaced are of the new one, and what runs may end."""
         folder = self.home / "plugins"

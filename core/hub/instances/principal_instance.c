@@ -498,9 +498,6 @@ static void listed(hub_toolset *toolset, hub_kind kind)
 
 static void toolset_ends(hub_toolset *toolset)
 {
-    for (hub_toolset *own = of(toolset)->instances; own != NULL; own = of(own)->next_instance) {
-        of(own)->shared = NULL;
-    }
     if (of(toolset)->shared == NULL) {
         return;
     }

@@ -26,7 +26,7 @@
 
 extern const hub_station HUB_PRINCIPALS_STATION;
 
-/* Whose an instance is (NULL once it ends, or of what is none), and in whose place (NULL likewise). */
+/* Whose an instance is (NULL once it ends, or of what is none), and in whose place (NULL: it is none). */
 hub_principal *hub_principal_instance_owner(const hub_toolset *own);
 hub_toolset *hub_principal_instance_shared(const hub_toolset *own);
 

@@ -200,6 +200,8 @@ struct hub_toolset {
     bool is_unsure;                      /* … by an earlier hub: it may be another by now */
     bool is_own;                         /* an instance of another one: a session's, or … */
     bool is_apart;                       /* … a principal's, with lists of its own */
+    hub_toolset *shared;                 /* … of that one, which outlives it; else NULL */
+    size_t instances;                    /* of this one that there are */
     uint32_t state;                      /* PATCHBAY_STATE_… */
     char detail[HUB_LIMIT_REASON_BYTES]; /* why, when failed */
     char unusable

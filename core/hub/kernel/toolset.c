@@ -288,6 +288,8 @@ void hub_toolset_destroy(hub_toolset *toolset)
     if (toolset != NULL) {
         HUB_IS(toolset, TOOLSET);
         hub_assert(toolset->binding == NULL && toolset->open_bindings == 0);
+        hub_assert(toolset->instances == 0);
+        hub_toolset *shared = toolset->shared;
         HUB_STATIONS_TELL_BACK(toolset_ends, toolset);
         for (int kind = 0; kind < HUB_KINDS; kind++) {
             hub_catalog_unref(toolset->lists[kind]);
@@ -298,6 +300,10 @@ void hub_toolset_destroy(hub_toolset *toolset)
         free(toolset->key);
         toolset->magic = 0;
         free(toolset);
+        if (shared != NULL) {
+            shared->instances--;
+            hub_toolset_end_if_left(shared);
+        }
     }
 }
 
@@ -457,17 +463,19 @@ void hub_toolset_set_answer(hub_toolset *toolset, hub_toolset_answer *answer)
     hub_toolset_review(toolset);
 }
 
-void hub_toolset_make_own(hub_toolset *toolset, const hub_toolset *shared)
+void hub_toolset_make_own(hub_toolset *toolset, hub_toolset *shared)
 {
     HUB_IS(shared, TOOLSET);
     hub_assert(!toolset->is_own && !shared->is_own);
     hub_assert(toolset->users == 0);
     toolset->is_own = true;
+    toolset->shared = shared;
+    shared->instances++;
     toolset->is_modern = shared->is_modern;
     toolset->users = 1;
 }
 
-void hub_toolset_make_apart(hub_toolset *toolset, const hub_toolset *shared)
+void hub_toolset_make_apart(hub_toolset *toolset, hub_toolset *shared)
 {
     hub_toolset_make_own(toolset, shared);
     toolset->is_apart = true;
@@ -476,7 +484,7 @@ void hub_toolset_make_apart(hub_toolset *toolset, const hub_toolset *shared)
 
 void hub_toolset_end_if_left(hub_toolset *toolset)
 {
-    if (toolset->is_leaving && toolset->open_bindings == 0) {
+    if (toolset->is_leaving && toolset->open_bindings == 0 && toolset->instances == 0) {
         hub_toolset_destroy(toolset);
     }
 }

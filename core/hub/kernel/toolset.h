@@ -31,11 +31,12 @@ void hub_toolset_destroy(hub_toolset *toolset); /* not in use; NULL is fine */
 void hub_toolset_set_answer(hub_toolset *toolset, hub_toolset_answer *answer);
 
 /* It stands in for `shared`, for one client session: no profile, list or reload knows it. What that
- * one knows of its server's era it knows, too. */
-void hub_toolset_make_own(hub_toolset *toolset, const hub_toolset *shared);
+ * one knows of its server's era it knows, too. `shared` is there for as long as this is, also when nobody
+ * else needs it: calls count as its own. */
+void hub_toolset_make_own(hub_toolset *toolset, hub_toolset *shared);
 
 /* The same for one principal: its server says what there is for it, and for nobody else. */
-void hub_toolset_make_apart(hub_toolset *toolset, const hub_toolset *shared);
+void hub_toolset_make_apart(hub_toolset *toolset, hub_toolset *shared);
 
 /* Be used by one more profile; the first makes the binding.
  * errors:  HUB_EDENIED (switched off by configuration), HUB_ENOTFOUND (no such module), and those

@@ -18,7 +18,7 @@ if(TARGET patchbay)
 endif()
 
 # Completion of command lines, and manual pages where scdoc is there: written by what is described.
-if(TARGET patchbay AND NOT CMAKE_CROSSCOMPILING)
+if(TARGET patchbay AND (NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR))
     set(_completions bash share/bash-completion/completions patchbay
                      zsh share/zsh/vendor-completions _patchbay
                      fish share/fish/vendor_completions.d patchbay.fish)

@@ -2,9 +2,11 @@
 #include "cli/cli.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "cli/call_arguments.h"
 #include "cli/missing.h"
+#include "cli/remembered.h"
 #include "hub/report/describe.h"
 #include "wire/json.h"
 
@@ -164,27 +166,35 @@ static void add_words(const cli_options *options, cli_local *local, hub_str name
     hub_buf_fini(&list);
 }
 
-static int run_call(const cli_options *options, cli_local *local, hub_str arguments)
+/* Have the hub know the tool, if any server has it. One that is not remembered may be new. */
+static void learn(wanted *tool, uint64_t begun_ms)
+{
+    cli_local_learn(tool->local, is_known, tool);
+    if (!is_known(tool)) {
+        cli_remembered_ask(tool->local, tool->options->profile, hub_clock_now_ms() - begun_ms,
+                           is_known, tool);
+    }
+}
+
+static int run_call(wanted *tool, hub_str arguments)
 {
     hub_buf params;
     hub_str json;
+    const cli_options *options = tool->options;
+    cli_local *local = tool->local;
     hub_str reference = hub_str_of(options->arguments[0]);
-    wanted tool = {.options = options, .local = local};
     hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    hub_buf_init(&tool.name, 1024);
-    cli_local_learn(local, is_known, &tool);
-    bool is_there = is_known(&tool);
+    bool is_there = is_known(tool);
     if (!is_there) {
-        hub_buf_add(&tool.name, reference); /* the hub will say what is wrong */
+        hub_buf_add(&tool->name, reference); /* the hub will say what is wrong */
     }
     hub_buf_add(&params, HUB_STR("{\"name\":"));
-    hub_json_add_string(&params, hub_buf_str(&tool.name));
+    hub_json_add_string(&params, hub_buf_str(&tool->name));
     hub_buf_add(&params, HUB_STR(",\"arguments\":"));
     hub_buf_add(&params, arguments);
     if (arguments.len == 0) {
-        add_words(options, local, hub_buf_str(&tool.name), &params);
+        add_words(options, local, hub_buf_str(&tool->name), &params);
     }
-    hub_buf_fini(&tool.name);
     hub_buf_add_char(&params, '}');
     bool good = cli_local_request(local, "tools/call", hub_buf_str(&params), &json);
     hub_buf_fini(&params);
@@ -220,15 +230,19 @@ int cli_call(cli_options *options)
     hub_str arguments;
     hub_buf_init(&text, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     int status = read_arguments(options, &text, &arguments);
-    cli_local *local = NULL;
+    uint64_t begun_ms = hub_clock_now_ms();
+    wanted tool = {.options = options};
+    hub_buf_init(&tool.name, 1024);
     options->tool = options->arguments[0];
     if (status == EXIT_OK) {
-        status = cli_local_open(options, true, &local);
+        status = cli_local_open(options, true, &tool.local);
     }
     if (status == EXIT_OK) {
-        status = run_call(options, local, arguments);
+        learn(&tool, begun_ms);
+        status = run_call(&tool, arguments);
     }
-    cli_local_close(local);
+    cli_local_close(tool.local);
+    hub_buf_fini(&tool.name);
     hub_buf_fini(&text);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "cli/columns.h"
 #include "cli/missing.h"
+#include "cli/remembered.h"
 #include "hub/report/describe.h"
 #include "wire/json.h"
 
@@ -81,25 +82,6 @@ int cli_collect_tools(cli_local *local, hub_buf *out)
     return EXIT_OK;
 }
 
-typedef struct remembered {
-    uint64_t elapsed_ms; /* since the command began */
-    uint64_t oldest_ms;
-    size_t count;
-} remembered;
-
-/* Count a toolset whose catalog is older than this process. */
-static void count_remembered(hub_str toolset, remembered *all)
-{
-    hub_str status = hub_json_get(toolset, HUB_STR("status"));
-    int64_t age_ms = 0;
-    bool is_shown = hub_json_type_of(hub_json_get(toolset, HUB_STR("active"))) == HUB_JSON_TRUE &&
-                    hub_json_to_i64(hub_json_get(status, HUB_STR("catalogAgeMs")), &age_ms);
-    if (is_shown && (uint64_t)age_ms > all->elapsed_ms) {
-        all->count++;
-        all->oldest_ms = (uint64_t)age_ms > all->oldest_ms ? (uint64_t)age_ms : all->oldest_ms;
-    }
-}
-
 /* A time in words: "20 s", "4 min", "3 h", "2 days". */
 static void add_age(uint64_t ms, hub_buf *out)
 {
@@ -118,27 +100,18 @@ static void add_age(uint64_t ms, hub_buf *out)
 /* Say how old is what is shown, where no server was asked. */
 static void report_age(cli_local *local, const char *profile, uint64_t elapsed_ms)
 {
-    remembered all = {.elapsed_ms = elapsed_ms};
-    hub_buf json;
+    uint64_t oldest_ms;
     hub_buf age;
-    hub_str key;
-    hub_str toolset;
-    hub_buf_init(&json, SIZE_MAX / 4);
     hub_buf_init(&age, 64);
-    hub_describe_toolsets(cli_local_hub(local), profile, false, &json);
-    hub_json_iter it = hub_json_iterate(hub_buf_str(&json));
-    while (hub_buf_ok(&json) && hub_json_next(&it, &key, &toolset)) {
-        count_remembered(toolset, &all);
-    }
-    if (all.count > 0) {
-        add_age(all.oldest_ms, &age);
+    size_t count = cli_remembered_count(local, profile, elapsed_ms, &oldest_ms);
+    if (count > 0) {
+        add_age(oldest_ms, &age);
         cli_complain("%zu %s not asked but shown as remembered (%s" HUB_STR_FMT
                      " old): --refresh asks",
-                     all.count, all.count == 1 ? "server was" : "servers were",
-                     all.count == 1 ? "" : "at most ", HUB_STR_ARG(hub_buf_str(&age)));
+                     count, count == 1 ? "server was" : "servers were",
+                     count == 1 ? "" : "at most ", HUB_STR_ARG(hub_buf_str(&age)));
     }
     hub_buf_fini(&age);
-    hub_buf_fini(&json);
 }
 
 static void on_missing(void *ctx, const char *key, const char *reason)

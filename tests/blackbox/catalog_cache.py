@@ -75,6 +75,17 @@ class Remembered(HubTest):
         self.tools.unlink()
         self.assertEqual(self.cli("check", "--connect", toolsets={"up": self.entry()}).returncode, 5)
 
+    def test_a_call_of_a_tool_that_is_new_asks(self):
+        self.learn()
+        self.offer("a", "new")
+        called = self.cli("call", "up__new", toolsets={"up": self.entry()})
+        self.assertEqual((called.returncode, called.stderr), (0, ""))
+        self.assertEqual(len(self.up.sync().starts), 2)
+        self.assertEqual(self.cli("call", "up__new", toolsets={"up": self.entry()}).returncode, 0)  # remembered now
+        called = self.cli("call", "up__none", toolsets={"up": self.entry()})
+        self.assertEqual(called.returncode, 6)
+        self.assertSays(called.stderr, "up__none")
+
     def test_what_is_not_lazy_is_started(self):
         self.learn()
         client = self.start(lazy=False)

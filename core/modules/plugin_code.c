@@ -4,8 +4,9 @@
 #include <link.h>
 
 enum {
-    HOLE_BYTES = 128, /* so many zeros in a row are no code */
-    EDGE_BYTES = 16,  /* nor are so many at an end of it */
+    HOLE_BYTES =
+        128, /* so many zeros in a row are no code of x86, whose linkers fill gaps with nop */
+    EDGE_BYTES = 16, /* nor are so many at an end of it */
     PAGE_BYTES = 4096,
 };
 
@@ -34,8 +35,13 @@ static bool has_zeros(const unsigned char *bytes, size_t len, size_t least)
     return false;
 }
 
-static bool is_hole(const unsigned char *code, size_t len)
+/* Linkers for other machines leave zeros between functions. For AArch64 it is nearly a page: ld's
+ * room for what works around erratum 843419 of Cortex-A53 is a multiple of 4096 bytes. */
+static bool is_hole(const unsigned char *code, size_t len, unsigned machine)
 {
+    if (machine != EM_X86_64) {
+        return has_zeros(code, len, PAGE_BYTES);
+    }
     return len < EDGE_BYTES
                ? is_zero(code, len)
                : is_zero(code, EDGE_BYTES) || is_zero(code + len - EDGE_BYTES, EDGE_BYTES) ||
@@ -59,7 +65,8 @@ static bool check_sections(const unsigned char *bytes, size_t size, const ElfW(E
         if (section.sh_type == SHT_PROGBITS && (section.sh_flags & SHF_EXECINSTR) != 0 &&
             section.sh_offset <= size && section.sh_size <= size - section.sh_offset) {
             has_code = true;
-            *ret_has_hole = *ret_has_hole || is_hole(bytes + section.sh_offset, section.sh_size);
+            *ret_has_hole = *ret_has_hole ||
+                            is_hole(bytes + section.sh_offset, section.sh_size, header->e_machine);
         }
     }
     return has_code;

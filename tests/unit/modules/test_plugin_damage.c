@@ -4,6 +4,7 @@
 #include "resolver_support.h"
 
 #include "modules/plugin_check.h"
+#include "modules/plugin_code.h"
 #include "modules/plugin_load.h"
 #include "modules/plugin_trial.h"
 
@@ -116,6 +117,57 @@ static void test_blocks_of_zeros(void **state)
         assert_true(HAS_SANITIZERS || t.crashed == 0);
         assert_true(CASES[i].most == 0 || t.refused > 0);
     }
+}
+
+/* The bytes of the longest section of code. */
+static unsigned char *longest_code(char *bytes, size_t *ret_len)
+{
+    ElfW(Ehdr) header;
+    unsigned char *code = NULL;
+    memcpy(&header, bytes, sizeof header);
+    *ret_len = 0;
+    for (size_t i = 0; i < header.e_shnum; i++) {
+        ElfW(Shdr) section;
+        memcpy(&section, bytes + header.e_shoff + i * sizeof section, sizeof section);
+        if ((section.sh_flags & SHF_EXECINSTR) != 0 && section.sh_size > *ret_len) {
+            code = (unsigned char *)bytes + section.sh_offset;
+            *ret_len = section.sh_size;
+        }
+    }
+    return code;
+}
+
+/* How many zeros in a row are damage: each machine's linkers leave others between functions. */
+static void test_holes_of_machines(void **state)
+{
+    static const struct {
+        uint16_t machine;
+        size_t hole;
+        hub_err err;
+    } CASES[] = {
+        {EM_X86_64, 96, HUB_OK},
+        {EM_X86_64, 128, HUB_EPARSE},
+        {EM_AARCH64, 4080, HUB_OK},
+        {EM_AARCH64, 4096, HUB_EPARSE},
+    };
+    size_t size;
+    size_t len;
+    char *bytes = read_whole(TIME_PLUGIN, &size);
+    ElfW(Ehdr) *header = (ElfW(Ehdr) *)bytes;
+    unsigned char *hole = longest_code(bytes, &len) + 1024;
+    unsigned char before[4098];
+    (void)state;
+    assert_true(len > 1024 + sizeof before);
+    memcpy(before, hole, sizeof before);
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        memset(hole, 1, sizeof before);
+        memset(hole + 1, 0, CASES[i].hole);
+        header->e_machine = CASES[i].machine;
+        hub_error why;
+        assert_int_equal(hub_plugin_check_code((unsigned char *)bytes, size, &why), CASES[i].err);
+        memcpy(hole, before, sizeof before);
+    }
+    free(bytes);
 }
 
 /* Bits that are others, in the headers and in what the dynamic section leads to: the child may
@@ -311,9 +363,10 @@ static void test_gone_meanwhile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks_of_zeros), cmocka_unit_test(test_other_bits),
-        cmocka_unit_test(test_trials),          RESOLVER_TEST(test_crash_while_watching),
-        RESOLVER_TEST(test_asked_meanwhile),    RESOLVER_TEST(test_gone_meanwhile),
+        cmocka_unit_test(test_blocks_of_zeros),   cmocka_unit_test(test_holes_of_machines),
+        cmocka_unit_test(test_other_bits),        cmocka_unit_test(test_trials),
+        RESOLVER_TEST(test_crash_while_watching), RESOLVER_TEST(test_asked_meanwhile),
+        RESOLVER_TEST(test_gone_meanwhile),
     };
     (void)alarm(GUARD_SECONDS);
     return cmocka_run_group_tests(tests, NULL, NULL);

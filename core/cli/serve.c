@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -305,15 +306,30 @@ static int keep_standard_fds(void)
     return EXIT_OK;
 }
 
+/* What stdin is where nobody will ever write to it; NULL: somebody may. */
+static const char *name_dead_stdin(void)
+{
+    struct stat input;
+    struct stat nothing;
+    if (isatty(STDIN_FILENO)) {
+        return "a terminal";
+    }
+    bool is_nothing = fstat(STDIN_FILENO, &input) == 0 && S_ISCHR(input.st_mode) &&
+                      stat("/dev/null", &nothing) == 0 && input.st_rdev == nothing.st_rdev;
+    return is_nothing ? "/dev/null, as services have it" : NULL;
+}
+
 /* Decide on stdio: it is served when asked for, or when there is nothing else. */
 static int choose_stdio(cli_server *server, const cli_options *options)
 {
     bool has_listeners = server->config->settings.listen_count > 0;
     hub_error why = {.code = HUB_OK};
-    if (!has_listeners && !options->stdio && isatty(STDIN_FILENO)) {
-        cli_complain(
-            "no client to serve: stdin is a terminal, and there is no listener. Use --http "
-            "8787, or let an MCP client start the hub, or use --stdio to type the protocol");
+    const char *dead = has_listeners || options->stdio ? NULL : name_dead_stdin();
+    if (dead != NULL) {
+        cli_complain("no client to serve: stdin is %s, and there is no listener. Add `listen` to "
+                     "the manifest, or use --http 8787, or let an MCP client start the hub, or use "
+                     "--stdio to type the protocol",
+                     dead);
         return EXIT_USAGE;
     }
     server->serves_stdio = options->stdio || !has_listeners;

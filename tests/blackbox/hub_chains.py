@@ -50,6 +50,7 @@ class Chains(HubTest):
         names = client.own_names()
         self.assertIn("own__echo", names)
         self.assertEqual([name for name in names if name.startswith(f"{toolset}__")], [])
+        client.hub.wait_log(f"tools.discovery.server.failed serverName={toolset} ")  # a list does not wait for each of many
         self.assertSays(self.failure(client, toolset), *words)
 
     def test_a_hub_that_starts_itself(self):

@@ -422,6 +422,15 @@ class Terminal(Base):
         self.assertEqual((process.returncode, out), (USAGE, b""))
         self.assertSays(err.decode(), "terminal", "--http 8787", "--stdio")
 
+    def test_a_service_that_nobody_can_reach(self):
+        for words, code in (((), USAGE), (("--stdio",), 0)):
+            done = subprocess.run(
+                [hub_binary(), "serve", *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                cwd=self.home, env=hub_environment(self.home, {}), timeout=TIMEOUT, check=False)
+            self.assertEqual((done.returncode, done.stdout), (code, ""))
+            if code == USAGE:
+                self.assertSays(done.stderr, "/dev/null", "`listen`", "--http 8787", "--stdio")
+
     def test_control_c_ends_it(self):
         process, window = self.run_until_ready("--unix", "hub.sock")
         window.write(b"\x03")

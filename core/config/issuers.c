@@ -194,6 +194,12 @@ static const hub_config_key INTROSPECTION_KEYS[] = {
     {.name = NULL},
 };
 
+static const hub_config_word ADDRESSES[] = {
+    {"any", 0, false},
+    {"public", 1, false},
+    {.word = NULL},
+};
+
 const hub_config_key HUB_CONFIG_ISSUER_KEYS[] = {
     {.name = "issuer",
      .kind = HUB_CONFIG_OTHER,
@@ -224,6 +230,14 @@ const hub_config_key HUB_CONFIG_ISSUER_KEYS[] = {
      .offset = ISSUER(ca),
      .about = "PEM file of the authorities that the issuer is trusted by, instead of the system's.",
      .example = "authority.pem",
+     .is_comment = true},
+    {.name = "addresses",
+     .kind = HUB_CONFIG_CHOICE,
+     .offset = ISSUER(only_public),
+     .words = ADDRESSES,
+     .about = "public: nothing connects to an internal address for it, wherever it says that its "
+              "keys are, also not when a name leads there, nor by a proxy.",
+     .example = "public",
      .is_comment = true},
     {.name = "scopes_claim",
      .kind = HUB_CONFIG_OTHER,
@@ -288,6 +302,7 @@ static uint64_t print_of(const hub_issuer_settings *issuer)
         mix(&print, hub_str_of(issuer->jwt.audiences.items[i]));
     }
     mix(&print, issuer->keys);
+    mix(&print, issuer->only_public ? HUB_STR("public") : HUB_STR_EMPTY);
     return print != 0 ? print : 1;
 }
 

@@ -31,6 +31,7 @@ typedef struct hub_issuer_settings {
     hub_str keys;         /* a JSON Web Key Set that was read from a file; empty: … */
     const char *keys_url; /* … it is fetched from there; NULL: from where the issuer says */
     const char *ca;       /* PEM file of authorities, instead of the system's; NULL: those */
+    bool only_public;     /* nothing connects to an internal address for it */
     hub_names scopes;     /* that clients are told to ask for */
     hub_introspection_settings introspection;
     uint64_t print; /* of all that decides who a token is of: never 0 */

@@ -66,6 +66,7 @@ void issuer_ask(issuer_state *issuer, hub_issuers_token *token)
     add_encoded(&form, token->text);
     hub_fetch_request request = {.url = settings->url,
                                  .ca = issuer->settings->ca,
+                                 .only_public = issuer->settings->only_public,
                                  .form = hub_buf_str(&form),
                                  .user = settings->client_id,
                                  .password = settings->client_secret};

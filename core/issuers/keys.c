@@ -191,7 +191,8 @@ static void fetch_next(issuer_state *issuer)
     hub_error why = {.code = HUB_OK};
     hub_buf place;
     hub_buf_init(&place, HUB_LIMIT_JWKS_BYTES);
-    hub_fetch_request request = {.ca = issuer->settings->ca};
+    hub_fetch_request request = {.ca = issuer->settings->ca,
+                                 .only_public = issuer->settings->only_public};
     bool is_keys = known != NULL || issuer->keys_url.len > 0;
     if (is_keys) {
         request.url = known != NULL ? known : issuer->keys_url.ptr;

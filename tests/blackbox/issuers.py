@@ -95,6 +95,17 @@ class Good(Issued):
         self.assertEqual(self.status(self.serve(issuer={"jwks": self.provider.base + "/keys"}), token), 200)
         self.assertEqual(self.provider.asked, ["/keys"])
 
+    def test_internal_addresses(self):
+        """An issuer says where its keys are: not among the machines that the hub alone can reach."""
+        self.provider.introspects["opaque"] = {"active": True}
+        asked = {"url": self.provider.base + "/introspect", "client_id": "hub", "client_secret": "s3cret"}
+        for more in ({}, {"jwks": self.provider.base + "/keys"}, {"introspection": asked}):
+            server = self.serve(issuer={"addresses": "public", **more})
+            for token in (self.provider.token(), *(["opaque"] if "introspection" in more else [])):
+                self.assertEqual(self.status(server, token), 503, more)
+            server.hub.wait_log("127.0.0.1 is an internal address")
+        self.assertEqual((self.provider.asked, self.provider.questions), ([], []))
+
     def test_beside_the_hubs_own(self):
         tokens = self.home / "tokens.json"
         own = self.cli("token", "new", "a", "--tokens", tokens, modules=False).stdout.strip()

@@ -4,6 +4,7 @@
 MCP 2026-07-28 basic/authorization/security-considerations; RFC 9207, 9728 section 3.3, 8414 section 3.3.
 """
 
+import contextlib
 import threading
 import time
 import urllib.parse
@@ -151,6 +152,95 @@ class Answers(LoginTest):
                 browse(link)
                 _, err = self.end_login(process, 5)
                 self.assertSays(err, "no bearer token")
+
+
+class Endpoints(LoginTest):
+    """What is asked with a credential, or for one: answers without end, too large, that send elsewhere, or are none."""
+
+    def setUp(self):
+        super().setUp()
+        self.ended = threading.Event()
+        self.addCleanup(self.ended.set)
+        self.elsewhere, _ = self.servers()
+
+    def endless(self, handler, fields):
+        handler.send_response(200)
+        handler.end_headers()
+        with contextlib.suppress(OSError):
+            while not self.ended.wait(0.05):
+                handler.wfile.write(b" ")
+
+    def misdeeds(self):
+        def huge(handler, fields):
+            handler.say(200, b'{"access_token":"' + b"x" * (256 * 1024) + b'"}')
+
+        def redirect(handler, fields):
+            handler.say(307, Location=self.elsewhere.origin + "/token")
+
+        def page(handler, fields):
+            handler.say(200, b"<html>")
+
+        return (self.endless, ["timed out"]), (huge, ["too large"]), (redirect, ["307"]), (page, [])
+
+    def each(self, path):
+        """A server of its own for each misdeed at that path."""
+        for misdeed, words in self.misdeeds():
+            with self.subTest(misdeed.__name__):
+                auth, upstream = self.servers()
+                yield auth, self.toolsets(upstream), lambda auth=auth, misdeed=misdeed: auth.on.update({path: misdeed}), words
+                self.assertEqual(self.elsewhere.asked, [])
+                for asked in upstream.requests:
+                    self.assertNotIn("authorization", asked.headers)
+
+    def test_registration(self):
+        for _, toolsets, spoil, words in self.each("/register"):
+            spoil()
+            self.fails(toolsets, *words)
+
+    def test_a_code_that_is_exchanged(self):
+        for _, toolsets, spoil, words in self.each("/token"):
+            spoil()
+            process, link = self.begin_login(toolsets)
+            self.assertEqual(browse(link)[0], 200)
+            self.assertSays(self.end_login(process, 5)[1], *words)
+
+    def test_a_device(self):
+        for _, toolsets, spoil, words in self.each("/device"):
+            spoil()
+            done = self.cli("login", "up", "--device", toolsets=toolsets, modules=False)
+            self.assertEqual(done.returncode, 5, done.stdout)
+            self.assertSays(done.stderr, *words)
+            self.assertNotIn("http", done.stdout)
+
+    def test_revocation(self):
+        for auth, toolsets, spoil, words in self.each("/revoke"):
+            self.log_in(toolsets)
+            spoil()
+            done = self.cli("login", "revoke", "up", toolsets=toolsets, modules=False)
+            if words:
+                self.assertEqual(done.returncode, 5, done.stdout)
+                self.assertSays(done.stderr, *words)
+                done = self.cli("login", "logout", "up", toolsets=toolsets, modules=False)
+                self.assertSays(done.stdout, "no token was revoked", *words)
+            self.assertEqual(done.returncode, 0, done.stderr)  # RFC 7009, 2.2: what a 200 has to say does not count
+            self.assertEqual(self.cli("login", "list", "--json", toolsets=toolsets, modules=False).stdout.strip(), "[]")
+
+    def test_a_token_that_is_refreshed(self):
+        """The login stays: what comes next may be let in."""
+        for misdeed, words in self.misdeeds():
+            with self.subTest(misdeed.__name__):
+                auth, upstream = self.servers()
+                toolsets = self.toolsets(upstream)
+                self.log_in(toolsets)
+                client = LegacyClient(self.hub(toolsets=toolsets))
+                client.call("up__echo").result
+                auth.tokens.clear()
+                auth.on["/token"] = misdeed
+                refused = client.call("up__echo").tool_error["message"]
+                self.assertSays(refused, "no token", *words)
+                del auth.on["/token"]
+                client.call("up__echo").result
+                self.assertEqual((self.elsewhere.asked, len(auth.of("/authorize"))), ([], 1))
 
 
 class Kept(LoginTest):

@@ -45,6 +45,7 @@ class AuthServer:
         self.changes = {}  # of the metadata; None takes a member away
         self.answer = {}  # fields that the redirect gets instead of its own; None takes one away
         self.on = {}  # path -> function(handler, fields), instead of the usual one
+        self.secret = "s3cret"  # of the client "robot"
         self.user = "ann"  # who is at a browser that does not say who is
         self.users = {}  # token, also of refreshing -> user
         self.subjects = {}  # token of a caller, or assertion -> user
@@ -196,7 +197,7 @@ class AuthServer:
                 good = user is not None and "resource" in fields
                 scope = fields.get("scope", "")
             elif grant == "client_credentials":
-                secret = base64.b64encode(b"robot:s3cret").decode()
+                secret = base64.b64encode(f"robot:{self.secret}".encode()).decode()
                 good = handler.headers.get("authorization") == f"Basic {secret}"
                 scope = fields.get("scope", "")
             else:
@@ -210,7 +211,7 @@ class AuthServer:
         """RFC 8693: for an access token, or for an assertion."""
         user = self.subjects.get(fields["subject_token"])
         kind = fields["requested_token_type"]
-        client = base64.b64encode(b"robot:s3cret").decode()
+        client = base64.b64encode(f"robot:{self.secret}".encode()).decode()
         if user is None or handler.headers.get("authorization") != f"Basic {client}" or "resource" not in fields:
             handler.say(400, {"error": "invalid_grant"})
             return

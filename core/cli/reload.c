@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/reload.h"
 
+#include "base/cause.h"
 #include "config/stored_secrets.h"
 #include "config/watch.h"
 #include "hub/admin/admin.h"
@@ -24,7 +25,9 @@ struct cli_reloader {
     hub_worker_pool *thread;
     ev_async on_read;
     bool is_reading;
-    bool is_due; /* once more, when the read has ended */
+    bool is_due;         /* once more, when the read has ended … */
+    const char *by;      /* … of the read under way, a word of base/cause.h … */
+    const char *next_by; /* … and of the next one */
 
     /* Of the thread while is_reading, else of the loop. */
     hub_config *next;
@@ -121,15 +124,17 @@ static void refuse(const cli_reloader *reloader, const hub_error *why)
 {
     hub_reload_note_refusal(reloader->hub, why);
     hub_log(HUB_LOG_ERROR, "config.refused", HUB_F_TEXT("reason", why->text),
-            HUB_F_TEXT("effect", "nothing has changed"));
+            HUB_F_TEXT("effect", "nothing has changed"), HUB_F_TEXT("by", reloader->by));
 }
 
-void cli_reload(cli_reloader *reloader)
+void cli_reload(cli_reloader *reloader, const char *by)
 {
     reloader->is_due = reloader->is_reading;
+    reloader->next_by = by;
     if (reloader->is_reading) {
         return;
     }
+    reloader->by = by;
     hub_err err = hub_worker_submit(reloader->thread, read_files, tell_loop, reloader);
     if (err == HUB_OK) {
         reloader->is_reading = true;
@@ -142,7 +147,7 @@ void cli_reload(cli_reloader *reloader)
 
 static void on_file_change(void *ctx)
 {
-    cli_reload(ctx);
+    cli_reload(ctx, HUB_BY_FILES);
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */
@@ -165,7 +170,7 @@ static void on_secret_change(void *ctx, hub_state_event event, const hub_state_r
 {
     (void)event;
     (void)changed;
-    cli_reload(ctx);
+    cli_reload(ctx, HUB_BY_STORE);
 }
 
 /* A secret that is set again is as good as a file that changes. From the first one on: a store that
@@ -209,7 +214,7 @@ static void report_done(const hub_config *config, const hub_reload_report *repor
             HUB_F_TEXT("changed", report->changed.text),
             HUB_F_INT("addedCount", report->added.count),
             HUB_F_INT("removedCount", report->removed.count),
-            HUB_F_INT("changedCount", report->changed.count));
+            HUB_F_INT("changedCount", report->changed.count), HUB_F_BY);
 }
 
 static hub_err apply(cli_reloader *reloader, hub_config *config, hub_error *reterr)
@@ -251,6 +256,7 @@ static void on_read(struct ev_loop *loop, ev_async *async, int events)
     reloader->next = NULL;
     reloader->is_reading = false;
     reloader->is_due = false;
+    const char *before = hub_cause_set(reloader->by);
     if (config == NULL || apply(reloader, config, &reloader->why) != HUB_OK) {
         hub_config_destroy(config);
         refuse(reloader, &reloader->why);
@@ -258,8 +264,9 @@ static void on_read(struct ev_loop *loop, ev_async *async, int events)
         watch_files(reloader);
         watch_secrets(reloader);
     }
+    (void)hub_cause_set(before);
     if (is_due) {
-        cli_reload(reloader);
+        cli_reload(reloader, reloader->next_by);
     }
 }
 

@@ -28,7 +28,7 @@ HUB_MUST_CHECK hub_err cli_reloader_create(struct ev_loop *loop, cli_options *op
  * the process must end with _exit. NULL is fine, and true. */
 bool cli_reloader_destroy(cli_reloader *reloader);
 
-/* Reload now, or when the reload under way has ended. */
-void cli_reload(cli_reloader *reloader);
+/* Reload now, or when the reload under way has ended; `by`: a word of base/cause.h. */
+void cli_reload(cli_reloader *reloader, const char *by);
 
 #endif

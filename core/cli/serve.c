@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/loop.h"
@@ -107,7 +108,7 @@ static void on_hangup(struct ev_loop *loop, ev_signal *watcher, int events)
     if (server->ends_with_terminal && !isatty(STDIN_FILENO)) {
         on_signal(loop, watcher, events);
     } else if (server->reloader != NULL && !server->stopping) {
-        cli_reload(server->reloader);
+        cli_reload(server->reloader, HUB_BY_SIGNAL);
     }
 }
 
@@ -375,6 +376,7 @@ int cli_serve(cli_options *options)
         hub_config_destroy(server.config);
         return status;
     }
+    (void)hub_cause_set(HUB_BY_START);
     cli_service_init(&server.service, server.loop);
     watch_signals(&server);
     if (server.serves_stdio) {
@@ -386,6 +388,7 @@ int cli_serve(cli_options *options)
     }
     if (status == EXIT_OK) {
         cli_service_ready(&server.service);
+        (void)hub_cause_set(HUB_BY_HUB);
         ev_run(server.loop, 0);
     }
     close_hub(&server);

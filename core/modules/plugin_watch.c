@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cause.h"
 #include "base/log.h"
 #include "base/loop.h"
 
@@ -289,7 +290,9 @@ static void on_due(struct ev_loop *loop, ev_timer *timer, int events)
             hub_log(HUB_LOG_WARNING, "files.not_watched", HUB_F_TEXT("reason", error.text));
         }
     }
-    watch->on_change(watch->ctx); /* nothing may follow: it can destroy the watch */
+    const char *before = hub_cause_set(HUB_BY_PLUGINS);
+    watch->on_change(watch->ctx); /* nothing of the watch may follow: it can destroy it */
+    (void)hub_cause_set(before);
 }
 
 /* A file of a watched folder. */

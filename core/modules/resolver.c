@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "modules/resolver.h"
 
+#include "base/cause.h"
 #include "base/log.h"
 #include "modules/resolver_internal.h"
 
@@ -95,7 +96,7 @@ static hub_err publish(hub_resolver *resolver)
         const hub_module *of = changes[i].module;
         if (changes[i].kind == HUB_MODULE_REMOVED) {
             hub_log(HUB_LOG_INFO, "resolver.removed", HUB_F_TEXT("module", of->name),
-                    HUB_F_TEXT("path", of->path));
+                    HUB_F_TEXT("path", of->path), HUB_F_BY);
         }
         if (resolver->on_change != NULL) {
             resolver->on_change(resolver->ctx, of, changes[i].kind);
@@ -207,6 +208,8 @@ static void on_tried(void *ctx, void *subject, const hub_plugin_image *image, hu
     hub_resolver_file *seen = subject;
     hub_plugin *loaded = NULL;
     hub_error error = *why;
+    bool is_later = strcmp(hub_cause(), HUB_BY_HUB) == 0; /* the look that found it is over */
+    const char *before = hub_cause_set(is_later ? HUB_BY_PLUGINS : hub_cause());
     if (err == HUB_OK && resolver->before_link != NULL) {
         resolver->before_link(seen->path);
     }
@@ -219,6 +222,7 @@ static void on_tried(void *ctx, void *subject, const hub_plugin_image *image, hu
         hub_resolver_refuse(&seen->reason, seen->path, error.text, true);
     }
     look_through(resolver, HUB_LOOK_AGAIN);
+    (void)hub_cause_set(before);
 }
 
 void hub_resolver_report(hub_resolver *resolver, hub_resolver_on_change *on_change, void *ctx)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "modules/resolver_internal.h"
 
+#include "base/cause.h"
 #include "base/log.h"
 #include "modules/plugin_check.h"
 
@@ -49,7 +50,8 @@ void hub_resolver_say_found(const hub_module *module)
 {
     hub_log(HUB_LOG_INFO, module->is_outside ? "resolver.found" : "resolver.loaded",
             HUB_F_TEXT("module", module->name), HUB_F_TEXT("version", module->table->version),
-            HUB_F_INT("generation", module->generation), HUB_F_TEXT("path", module->path));
+            HUB_F_INT("generation", module->generation), HUB_F_TEXT("path", module->path),
+            HUB_F_BY);
 }
 
 void hub_resolver_take(hub_resolver_file *seen, hub_plugin *loaded)

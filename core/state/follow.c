@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Following changes: who wants to hear of which, and from where on. */
+#include "base/cause.h"
 #include "state/names.h"
 #include "state/store_internal.h"
 
@@ -41,11 +42,13 @@ static bool concerns(const hub_state_watch *watch, const hub_state_record *chang
 /* Tell all watches. One that a callback makes stands in front of them, and knows this already. */
 static void tell(hub_store *store, hub_state_event event, const hub_state_record *changed)
 {
+    const char *before = hub_cause_set(HUB_BY_STORE);
     for (hub_state_watch *watch = store->watches; watch != NULL; watch = watch->next) {
         if (!watch->is_ended && (changed == NULL || concerns(watch, changed))) {
             watch->on_change(watch->ctx, event, changed);
         }
     }
+    (void)hub_cause_set(before);
 }
 
 void hub_store_tell_back(hub_store *store)

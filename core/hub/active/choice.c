@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/active/choice.h"
 
+#include "base/cause.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/active/manager_internal.h"
@@ -374,7 +375,7 @@ static void log_skipped(const hub_operation *operation)
         if (operation->results[i].err != HUB_OK) {
             hub_log(HUB_LOG_WARNING, "toolset.skipped",
                     HUB_F_STR("toolset", operation->results[i].toolset),
-                    HUB_F_TEXT("reason", operation->results[i].why.text));
+                    HUB_F_TEXT("reason", operation->results[i].why.text), HUB_F_BY);
         }
     }
 }
@@ -474,6 +475,7 @@ void choice_run_end(hub_operation *operation)
         hub_operation_done(operation);
         return;
     }
+    (void)hub_cause_set(end->by); /* who ran this sets it again */
     hub_operation_destroy(operation);
     end_choice(end);
     hub_operation_done(end);

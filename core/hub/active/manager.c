@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/active/manager.h"
 
+#include "base/cause.h"
 #include "hub/active/lists.h"
 #include "hub/active/manager_internal.h"
 #include "hub/active/release.h"
@@ -94,6 +95,7 @@ static void run_disable(hub_operation *operation)
 
 static void run(hub_operation *operation)
 {
+    const char *before = hub_cause_set(operation->by);
     if (manager_is_choice(operation) && operation->selection != NULL) {
         choice_run_now(operation);
     } else if (manager_is_choice(operation)) {
@@ -101,6 +103,7 @@ static void run(hub_operation *operation)
     } else {
         run_disable(operation);
     }
+    (void)hub_cause_set(before);
 }
 
 /* Run what waited for the operation that has ended. */
@@ -132,6 +135,7 @@ void manager_run_or_queue(hub_manager *manager, hub_operation *operation, hub_st
 static void finish_enabling(hub_operation *operation)
 {
     hub_manager *manager = operation->manager;
+    const char *before = hub_cause_set(operation->by);
     operation->held = true;
     manager_stop_waiting(operation);
     bool changed =
@@ -144,6 +148,7 @@ static void finish_enabling(hub_operation *operation)
         hub_notifier_changed(hub_notifier_of(manager->audience), true);
     }
     hub_operation_done(operation);
+    (void)hub_cause_set(before);
     run_waiting(manager);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/active/operation.h"
 
+#include "base/cause.h"
 #include "base/log.h"
 #include "base/name_list.h"
 #include "hub/kernel/audience.h"
@@ -20,6 +21,7 @@ void hub_operation_destroy(hub_operation *operation)
     free(operation->items);
     free(operation->results);
     free(operation->names);
+    free(operation->by);
     free(operation);
 }
 
@@ -44,8 +46,9 @@ hub_operation *hub_operation_create(hub_manager *manager, const hub_audience *au
     made->items = calloc(count + 1, sizeof *made->items);
     made->results = calloc(count + 1, sizeof *made->results);
     made->names = malloc(bytes);
+    made->by = hub_str_dup(hub_str_of(hub_cause()));
     ev_timer_init(&made->timeout, NULL, 0., 0.);
-    if (made->items == NULL || made->results == NULL || made->names == NULL) {
+    if (made->items == NULL || made->results == NULL || made->names == NULL || made->by == NULL) {
         hub_operation_destroy(made);
         return NULL;
     }
@@ -153,7 +156,7 @@ void hub_operation_log(const hub_operation *operation, size_t at, const char *do
     const hub_manager_result *result = &operation->results[at];
     bool is_good = result->err == HUB_OK && !result->is_down;
     hub_name_list active = {.count = 0};
-    hub_log_field fields[6] = {HUB_F_STR("toolset", result->toolset)};
+    hub_log_field fields[7] = {HUB_F_STR("toolset", result->toolset)};
     size_t count = 1;
     if (result->err == HUB_OK && result->is_unchanged) {
         return;
@@ -167,6 +170,7 @@ void hub_operation_log(const hub_operation *operation, size_t at, const char *do
     if (hub_audience_principal(operation->audience) != NULL) {
         fields[count++] = HUB_F_TEXT("principal", hub_audience_who(operation->audience));
     }
+    fields[count++] = HUB_F_TEXT("by", operation->by);
     if (operation->trace[0] != '\0') {
         fields[count++] = HUB_F_TEXT("traceId", operation->trace);
     }

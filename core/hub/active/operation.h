@@ -44,6 +44,7 @@ typedef struct hub_operation {
     ev_timer timeout;
     size_t waiting; /* items that wait */
     size_t down;    /* items whose place was given to others, because they cannot be reached */
+    char *by;       /* who causes it (base/cause.h) */
     uint64_t asker; /* the number of that client's session; 0: of none */
     bool is_asked;  /* by a client, who is told of no toolset that is hidden from it */
     bool held;      /* its items are being looked at: who answers now does not finish it */

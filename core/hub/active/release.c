@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/active/release.h"
 
+#include "base/cause.h"
 #include "base/log.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/call.h"
@@ -63,8 +64,8 @@ static size_t use_from(const hub_exposure *exposure, size_t at)
         hub_toolset *toolset = sources[at]->owner;
         if (!sources[at]->bare && hub_toolset_use(toolset, &why) != HUB_OK) {
             hub_log(HUB_LOG_WARNING, "toolset.skipped",
-                    HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
-                    HUB_F_TEXT("reason", why.text));
+                    HUB_F_TEXT("toolset", hub_toolset_key(toolset)), HUB_F_TEXT("reason", why.text),
+                    HUB_F_BY);
             break;
         }
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/active/startup.h"
 
+#include "base/cause.h"
 #include "base/log.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/hub.h"
@@ -28,7 +29,8 @@ static void log_skipped(void *ctx, const hub_manager_result *results, size_t cou
         hub_log(
             HUB_LOG_WARNING, "toolset.skipped", HUB_F_STR("toolset", results[i].toolset),
             HUB_F_TEXT("reason", results[i].why.text),
-            HUB_F_TEXT("source", toolset != NULL ? hub_toolset_settings_of(toolset)->source : ""));
+            HUB_F_TEXT("source", toolset != NULL ? hub_toolset_settings_of(toolset)->source : ""),
+            HUB_F_BY);
     }
 }
 

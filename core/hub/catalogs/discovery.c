@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/catalogs/discovery.h"
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/catalogs/catalog_cache.h"
@@ -214,7 +215,7 @@ static void log_outcome(const hub_toolset *toolset, const hub_discovery_run *run
 {
     bool is_good = failure.ptr == NULL;
     hub_name_list names = hub_toolset_tool_names(toolset);
-    hub_log_field fields[6] = {
+    hub_log_field fields[7] = {
         HUB_F_TEXT("serverName", hub_toolset_key(toolset)),
         HUB_F_INT("toolCount", names.count),
     };
@@ -228,6 +229,7 @@ static void log_outcome(const hub_toolset *toolset, const hub_discovery_run *run
     if (names.count > 0) { /* that are there, or that are not */
         fields[count++] = HUB_F_TEXT("toolNames", names.text);
     }
+    fields[count] = HUB_F_TEXT("by", HUB_BY_SERVER);
     hub_log_fields(is_good ? HUB_LOG_INFO : HUB_LOG_WARNING,
                    is_good ? "tools.discovery.server.success" : "tools.discovery.server.failed",
                    fields);

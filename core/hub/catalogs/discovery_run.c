@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/catalogs/discovery_run.h"
 
+#include "base/cause.h"
 #include "hub/catalogs/catalogs_internal.h"
 
 #include "base/clock.h"
@@ -15,6 +16,7 @@ enum { STRAGGLER_RATIO = 3 };
 
 struct hub_discovery_run {
     hub_orchestrator *hub;
+    char *by; /* who causes it (base/cause.h); NULL: there was no memory */
     char trace[HUB_TRACE_ID_BYTES];
     uint64_t begin_ms;
     bool is_open;        /* more may be asked */
@@ -56,9 +58,11 @@ void hub_discovery_log_registry(const hub_orchestrator *hub, hub_str trace)
     hub_log_field fields[] = {HUB_F_INT("staticCount", counts[true]),
                               HUB_F_INT("mcpCount", counts[false]),
                               HUB_F_STR("traceId", trace),
+                              HUB_F_BY,
                               {.key = NULL}};
     if (trace.len == 0) {
-        fields[2].key = NULL;
+        fields[2] = fields[3];
+        fields[3].key = NULL;
     }
     hub_log_fields(HUB_LOG_INFO, "tools.registry.updated", fields);
 }
@@ -69,7 +73,8 @@ void hub_discovery_log_removed(const hub_toolset *toolset)
         hub_name_list names = hub_toolset_tool_names(toolset);
         hub_log(HUB_LOG_INFO, "tools.registry.server.removed",
                 HUB_F_TEXT("serverName", hub_toolset_key(toolset)),
-                HUB_F_INT("removedCount", names.count), HUB_F_TEXT("toolNames", names.text));
+                HUB_F_INT("removedCount", names.count), HUB_F_TEXT("toolNames", names.text),
+                HUB_F_BY);
     }
 }
 
@@ -97,6 +102,7 @@ hub_discovery_run *hub_discovery_begin_traced(hub_orchestrator *hub, size_t coun
     run->hub = hub;
     run->begin_ms = hub_clock_now_ms();
     run->is_open = true;
+    run->by = hub_str_dup(hub_str_of(hub_cause()));
     choose_trace(trace, run->trace);
     ev_timer_init(&run->stragglers, on_stragglers, 0., 0.);
     run->stragglers.data = run;
@@ -134,7 +140,10 @@ static void end_if_over(hub_discovery_run *run)
         return;
     }
     ev_timer_stop(hub_loop(run->hub), &run->stragglers);
+    const char *before = hub_cause_set(run->by != NULL ? run->by : HUB_BY_HUB);
     hub_discovery_log_registry(run->hub, hub_str_of(run->trace));
+    (void)hub_cause_set(before);
+    free(run->by);
     free(run);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The binding of a toolset to an instance of its module, and what that says of itself. */
+#include "base/cause.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/kernel/binding.h"
@@ -251,7 +252,17 @@ static void note_redefined(hub_toolset *toolset, hub_kind kind, const hub_catalo
     toolset->redefined += changes.count;
     hub_log(HUB_LOG_WARNING, "tools.redefined", HUB_F_TEXT("toolset", toolset->settings->key),
             HUB_F_TEXT("list", hub_kind_noun(kind, 0)), HUB_F_INT("count", changes.count),
-            HUB_F_TEXT("changed", changes.text));
+            HUB_F_TEXT("changed", changes.text), HUB_F_TEXT("by", HUB_BY_SERVER));
+}
+
+/* One that is there before anybody has asked is no news. */
+static void note_changed(const hub_toolset *toolset, hub_kind kind, const hub_catalog *list)
+{
+    if (toolset->lists[kind] != NULL) {
+        hub_log(HUB_LOG_INFO, "tools.changed", HUB_F_TEXT("toolset", toolset->settings->key),
+                HUB_F_TEXT("list", hub_kind_noun(kind, 0)), HUB_F_INT("count", list->count),
+                HUB_F_INT("before", toolset->lists[kind]->count), HUB_F_BY);
+    }
 }
 
 void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
@@ -272,17 +283,20 @@ void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
     if (known != NULL && hub_catalog_is(known, list_json, &rules)) {
         return;
     }
+    const char *before = hub_cause_set(HUB_BY_SERVER);
     hub_err err = hub_toolset_read_list(settings, binding->native, kind, list_json, &list, &why);
     if (err != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "tools.refused", HUB_F_TEXT("toolset", toolset->settings->key),
-                HUB_F_TEXT("reason", why.text));
+                HUB_F_TEXT("reason", why.text), HUB_F_BY);
     } else if (is_first) {
         hub_catalog_unref(binding->first_lists[kind]);
         binding->first_lists[kind] = list;
     } else {
         note_redefined(toolset, kind, list);
+        note_changed(toolset, kind, list);
         hub_toolset_set_list(toolset, kind, list);
     }
+    (void)hub_cause_set(before);
 }
 
 void hub_binding_capabilities(hub_binding *binding, hub_str capabilities_json)
@@ -339,7 +353,7 @@ void hub_binding_state(hub_binding *binding, uint32_t state, hub_str detail)
     hub_binding_keep_text(toolset->detail, sizeof toolset->detail, detail);
     if (state == PATCHBAY_STATE_FAILED) {
         hub_log(HUB_LOG_WARNING, "toolset.failed", HUB_F_TEXT("toolset", toolset->settings->key),
-                HUB_F_STR("reason", detail));
+                HUB_F_STR("reason", detail), HUB_F_TEXT("by", HUB_BY_SERVER));
     }
     HUB_STATIONS_TELL(toolset_state_changed, toolset);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/kernel/toolset_rules.h"
 
+#include "base/cause.h"
 #include "base/log.h"
 
 hub_catalog_rules hub_toolset_catalog_rules(const hub_toolset_settings *settings, bool is_native)
@@ -19,7 +20,7 @@ static void on_drop(void *ctx, hub_str reason)
 {
     const hub_toolset_settings *settings = ctx;
     hub_log(HUB_LOG_WARNING, "tools.dropped", HUB_F_TEXT("toolset", settings->key),
-            HUB_F_STR("reason", reason));
+            HUB_F_STR("reason", reason), HUB_F_BY);
 }
 
 hub_err hub_toolset_read_list(const hub_toolset_settings *settings, bool is_native, hub_kind kind,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/login/logins.h"
 
+#include "base/cause.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -317,14 +318,17 @@ static hub_toolset *find_user(const hub_orchestrator *hub, const hub_login *logi
     return toolset != NULL && of(toolset)->login == login ? toolset : NULL;
 }
 
-static void log_login(const char *event, const hub_login *login)
+static void log_login(const char *event, const hub_login *login, const char *by)
 {
-    if (hub_login_owner(login)[0] == '\0') {
-        hub_log(HUB_LOG_INFO, event, HUB_F_TEXT("toolset", hub_login_toolset(login)));
-    } else {
-        hub_log(HUB_LOG_INFO, event, HUB_F_TEXT("toolset", hub_login_toolset(login)),
-                HUB_F_TEXT("principal", hub_login_owner(login)));
+    hub_log_field fields[] = {HUB_F_TEXT("toolset", hub_login_toolset(login)),
+                              HUB_F_TEXT("by", by),
+                              {.key = NULL},
+                              {.key = NULL}};
+    if (hub_login_owner(login)[0] != '\0') {
+        fields[2] = fields[1];
+        fields[1] = HUB_F_TEXT("principal", hub_login_owner(login));
     }
+    hub_log_fields(HUB_LOG_INFO, event, fields);
 }
 
 static void on_link(void *ctx, hub_login *login)
@@ -337,7 +341,7 @@ static void on_link(void *ctx, hub_login *login)
     }
     hub_toolset_review(toolset); /* calls that come now are asked, too */
     if (hub_login_link(login) != NULL) {
-        log_login("login.wanted", login);
+        log_login("login.wanted", login, HUB_BY_SERVER);
         ask_all(part_of(hub));
     } else if (hub_toolset_binding(toolset) != NULL) {
         hub_login_ask_no_more(hub_toolset_binding(toolset));
@@ -384,7 +388,8 @@ static void on_change(void *ctx, hub_login *login)
     }
     uint64_t generation;
     if (hub_login_header(login, &generation).len > 0) {
-        log_login("login.token", login);
+        const char *owner = hub_login_owner(login);
+        log_login("login.token", login, owner[0] != '\0' ? owner : HUB_BY_HUB);
     } else if (hub_toolset_is_apart(toolset) && hub_login_is_absent(login)) {
         of(toolset)->is_over = true;
         hub_loop_start_timer(hub_loop(hub), &part_of(hub)->over, 0.);

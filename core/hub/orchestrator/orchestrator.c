@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/orchestrator/orchestrator.h"
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/active/startup.h"
@@ -73,7 +74,7 @@ static void add_new_toolset(hub_orchestrator *hub, const hub_module *module)
         hub_module_makes_toolset(module, hub_settings_of(hub), &settings) &&
         add_toolset(hub, &settings, &why) != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_TEXT("toolset", module->name),
-                HUB_F_TEXT("reason", why.text));
+                HUB_F_TEXT("reason", why.text), HUB_F_BY);
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/pins/pins.h"
 
+#include "base/cause.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/kernel/hub.h"
@@ -86,7 +87,7 @@ static void log_names(const hub_toolset *toolset, hub_kind kind, const char *eve
         hub_log(HUB_LOG_WARNING, event, HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
                 HUB_F_TEXT("list", hub_kind_noun(kind, 0)), HUB_F_INT("count", names->count),
                 HUB_F_TEXT("names", names->text),
-                HUB_F_TEXT("withheld", is_withheld ? "yes" : "no"));
+                HUB_F_TEXT("withheld", is_withheld ? "yes" : "no"), HUB_F_BY);
     }
 }
 
@@ -161,7 +162,7 @@ static void toolset_told(hub_toolset *toolset)
     if (pin == HUB_PIN_CHANGED || pin == HUB_PIN_NEW) {
         hub_log(HUB_LOG_WARNING, pin == HUB_PIN_NEW ? "pins.new" : "pins.changed",
                 HUB_F_TEXT("toolset", hub_toolset_key(toolset)), HUB_F_TEXT("list", "instructions"),
-                HUB_F_TEXT("withheld", is_withheld ? "yes" : "no"));
+                HUB_F_TEXT("withheld", is_withheld ? "yes" : "no"), HUB_F_BY);
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/reload/reload.h"
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -107,7 +108,7 @@ static bool makes_toolset(const reload *next, const hub_module *module,
     if (module->is_outside && !hub_isolation_is_outside(next->settings, hub_str_of(module->name)) &&
         hub_resolver_link(hub_resolver_of(next->hub), module, &module, &why) != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_TEXT("toolset", module->name),
-                HUB_F_TEXT("reason", why.text));
+                HUB_F_TEXT("reason", why.text), HUB_F_BY);
         return false;
     }
     return hub_module_makes_toolset(module, next->settings, ret_settings);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which toolsets are active for which audience after a reload, and the exposures of that. */
+#include "base/cause.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/active/choice.h"
@@ -374,7 +375,7 @@ static void take_kept(const reload_audience *item)
         hub_str key = hub_str_of(hub_toolset_key(item->kept[i]->toolset));
         if (hub_choice_keep(hub_manager_of(item->audience), key) != HUB_OK) {
             hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_STR("toolset", key),
-                    HUB_F_TEXT("reason", "out of memory"));
+                    HUB_F_TEXT("reason", "out of memory"), HUB_F_BY);
         }
     }
 }
@@ -393,7 +394,8 @@ static void take_profile(const reload *next, reload_profile *item, const hub_set
         hub_log(HUB_LOG_WARNING, "toolset.skipped",
                 HUB_F_TEXT("profile", hub_profile_name(profile)),
                 HUB_F_TEXT("toolsets", item->skipped.text),
-                HUB_F_TEXT("reason", "the policies do not admit them, or they are switched off"));
+                HUB_F_TEXT("reason", "the policies do not admit them, or they are switched off"),
+                HUB_F_BY);
     }
     next->profile_list[item - next->profiles] = profile;
 }

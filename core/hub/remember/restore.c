@@ -2,6 +2,7 @@
 /* Having a record take effect: what its principal sees becomes what it says. */
 #include "hub/remember/seat.h"
 
+#include "base/cause.h"
 #include "base/log.h"
 #include "hub/active/choice.h"
 #include "hub/active/manager.h"
@@ -120,7 +121,7 @@ static void on_enabled(void *ctx, const hub_manager_result *results, size_t coun
         if (results[i].err != HUB_OK) {
             hub_log(HUB_LOG_WARNING, "toolset.skipped", HUB_F_STR("toolset", results[i].toolset),
                     HUB_F_STR("principal", of->principal),
-                    HUB_F_TEXT("reason", results[i].why.text));
+                    HUB_F_TEXT("reason", results[i].why.text), HUB_F_BY);
         }
     }
 }
@@ -153,7 +154,7 @@ static void apply(seat *of, const hub_audience *audience, const change *made, bo
     if (err == HUB_OK) {
         hub_log(HUB_LOG_INFO, "active.restored", HUB_F_STR("profile", of->profile),
                 HUB_F_STR("principal", of->principal), HUB_F_INT("enabled", made->add.count),
-                HUB_F_INT("disabled", made->remove.count));
+                HUB_F_INT("disabled", made->remove.count), HUB_F_BY);
     } else {
         hub_log(HUB_LOG_WARNING, "active.not_restored", HUB_F_STR("profile", of->profile),
                 HUB_F_STR("principal", of->principal), HUB_F_TEXT("reason", why.text));
@@ -193,8 +194,10 @@ bool seat_restore(seat *of, bool is_first)
     }
     err = err == HUB_OK ? find_change(of, audience, &made) : err;
     if (err == HUB_OK) {
+        const char *before = hub_cause_set(HUB_BY_STORE);
         apply(of, audience, &made, is_first);
         equip(of, audience, is_first);
+        (void)hub_cause_set(before);
     } else {
         hub_log(HUB_LOG_WARNING, "active.not_restored", HUB_F_STR("profile", of->profile),
                 HUB_F_STR("principal", of->principal), HUB_F_TEXT("reason", "out of memory"));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/router/meta_tools.h"
 
+#include "base/cause.h"
 #include "base/limits.h"
 #include "hub/active/manager.h"
 #include "hub/fanout/fanout.h"
@@ -406,6 +407,8 @@ void hub_meta_answer(hub_call *call, const hub_way *way)
     } else if (tool->look != NULL) {
         hub_meta_answer_look(call, way->arguments, tool->look);
     } else {
+        const char *before = hub_cause_set(hub_session_who(hub_call_session(call)));
         tool->change(call, way);
+        (void)hub_cause_set(before);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/saved/saved_internal.h"
 
+#include "base/cause.h"
 #include "base/log.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/profile.h"
@@ -65,7 +66,9 @@ static void on_followed(void *ctx, const hub_saved_found *found)
         return;
     }
     if (found->err == HUB_ENOTFOUND) {
+        const char *before = hub_cause_set(one->by);
         saved_unequip_quietly(one->audience, false);
+        (void)hub_cause_set(before);
         hub_remember_keep(one->audience, on_kept, NULL);
         end_follow(one);
         return;
@@ -77,7 +80,9 @@ static void on_followed(void *ctx, const hub_saved_found *found)
         err = hub_saved_select(found->saved, &selection);
     }
     if (err == HUB_OK) {
+        const char *before = hub_cause_set(one->by);
         err = hub_choice_make_now(hub_manager_of(one->audience), selection, on_taken, one, &why);
+        (void)hub_cause_set(before);
     }
     hub_selection_unref(selection);
     if (err != HUB_OK) { /* what is equipped stays as it is */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/saved/saved_internal.h"
 
+#include "base/cause.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/name_list.h"
@@ -88,12 +89,12 @@ static void report_news(const hub_audience *audience, hub_str key, const hub_nam
     const char *name = saved_part_of(audience)->name;
     if (came->count > 0) {
         hub_log(HUB_LOG_INFO, "saved.tools_came", HUB_F_TEXT("saved", name),
-                HUB_F_STR("toolset", key), HUB_F_TEXT("tools", came->text));
+                HUB_F_STR("toolset", key), HUB_F_TEXT("tools", came->text), HUB_F_BY);
         tell_clients(audience, "info", key, came, "now there are tools");
     }
     if (changed->count > 0) {
         hub_log(HUB_LOG_WARNING, "saved.tools_changed", HUB_F_TEXT("saved", name),
-                HUB_F_STR("toolset", key), HUB_F_TEXT("tools", changed->text));
+                HUB_F_STR("toolset", key), HUB_F_TEXT("tools", changed->text), HUB_F_BY);
         tell_clients(audience, "warning", key, changed,
                      "left out, because their definitions are others than were saved, are tools");
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/saved/saved_internal.h"
 
+#include "base/cause.h"
 #include "base/log.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/principal.h"
@@ -29,6 +30,7 @@ void saved_task_destroy(saved_task *one)
     free(one->name);
     free(one->principal);
     free(one->meta);
+    free(one->by);
     free(one);
 }
 
@@ -42,7 +44,9 @@ saved_task *saved_task_create(hub_audience *audience, hub_str principal, hub_str
     made->name = name.len > 0 ? hub_str_dup(name) : NULL;
     made->principal = hub_str_dup(principal);
     made->meta = hub_str_dup(meta);
-    if (made->principal == NULL || made->meta == NULL || (name.len > 0 && made->name == NULL)) {
+    made->by = hub_str_dup(hub_str_of(hub_cause()));
+    if (made->principal == NULL || made->meta == NULL || made->by == NULL ||
+        (name.len > 0 && made->name == NULL)) {
         saved_task_destroy(made);
         return NULL;
     }
@@ -127,7 +131,7 @@ void saved_log_equipped(const hub_audience *audience, const char *event)
             HUB_F_TEXT("origin", hub_saved_origin_name(own->origin)),
             HUB_F_INT("version", own->version),
             HUB_F_TEXT("profile", hub_profile_name(hub_audience_profile(audience))),
-            HUB_F_TEXT("principal", hub_audience_who(audience)));
+            HUB_F_TEXT("principal", hub_audience_who(audience)), HUB_F_BY);
 }
 
 /* ---- equipping ------------------------------------------------------------------------------- */
@@ -171,6 +175,7 @@ static void on_found(void *ctx, const hub_saved_found *found)
     hub_manager *manager = hub_manager_of(one->audience);
     one->origin = found->origin;
     one->version = found->saved->version;
+    const char *before = hub_cause_set(one->by);
     hub_err err = hub_saved_select(found->saved, &selection);
     if (err == HUB_OK && one->on_done == NULL) {
         err = hub_choice_make_now(manager, selection, on_equipped, one, &why);
@@ -178,6 +183,7 @@ static void on_found(void *ctx, const hub_saved_found *found)
         hub_manager_ask_as(manager, one->asker);
         err = hub_choice_make(manager, selection, hub_str_of(one->meta), on_equipped, one, &why);
     }
+    (void)hub_cause_set(before);
     hub_selection_unref(selection);
     if (err != HUB_OK) {
         fail_equip(one, err, why.text);
@@ -250,7 +256,10 @@ static void start_unequip(saved_task *one)
     hub_error why = {.text = "out of memory"};
     one->is_waiting = false;
     hub_manager_ask_as(manager, one->asker);
-    if (hub_choice_end(manager, hub_str_of(one->meta), on_unequipped, one, &why) != HUB_OK) {
+    const char *before = hub_cause_set(one->by);
+    hub_err err = hub_choice_end(manager, hub_str_of(one->meta), on_unequipped, one, &why);
+    (void)hub_cause_set(before);
+    if (err != HUB_OK) {
         end_task(one,
                  &(hub_saved_outcome){.err = HUB_ENOMEM, .why = why.text, .name = HUB_STR_EMPTY});
     }

@@ -20,6 +20,7 @@ typedef struct saved_task {
     char *name; /* of what is to be equipped, or looked for anew; NULL: it is to be unequipped */
     char *principal;   /* as whom it is found */
     char *meta;        /* of the request */
+    char *by;          /* who causes it (base/cause.h) */
     uint64_t asker;    /* number of the session */
     bool is_waiting;   /* for its turn */
     bool is_of_record; /* it is what is remembered (hub/remember) */

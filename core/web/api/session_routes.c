@@ -54,7 +54,7 @@ static void serve_invite(hub_api_asked *asked)
         hub_api_fail_with(asked->exchange, &(hub_error){.code = err});
         return;
     }
-    hub_log(HUB_LOG_INFO, "ui.invited", HUB_F_TEXT("who", asked->identity->name));
+    hub_log(HUB_LOG_INFO, "ui.invited", HUB_F_TEXT("by", asked->identity->name));
     hub_buf out;
     hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_printf(&out, "{\"code\":\"%s\",\"seconds\":%d", code, HUB_API_CODE_SECONDS);
@@ -70,6 +70,7 @@ static void serve_logout(hub_api_asked *asked)
     hub_buf out;
     bool was = hub_api_sessions_close(hub_api_sessions_of(asked->api), asked->identity);
     if (was) {
+        hub_log(HUB_LOG_INFO, "ui.ended", HUB_F_TEXT("by", asked->identity->name));
         hub_api_end_looks(asked->api, asked->identity);
     }
     hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);

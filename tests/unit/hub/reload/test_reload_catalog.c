@@ -160,14 +160,16 @@ static void test_log(void **state)
     assert_int_equal(reload_draft(&fixture), HUB_OK);
     assert_true(
         fixture_logged(&fixture, "tools.registry.server.removed serverName=upper removedCount=1"));
-    assert_true(fixture_logged(&fixture, "tools.registry.updated staticCount=0 mcpCount=2\n"));
+    assert_true(
+        fixture_logged(&fixture, "tools.registry.updated staticCount=0 mcpCount=2 by=hub\n"));
     fixture.log[fixture.log_len = 0] = '\0';
     remove_from_draft(&fixture, 0);
     assert_int_equal(reload_draft(&fixture), HUB_OK);
     assert_true(
         fixture_logged(&fixture, "tools.registry.server.removed serverName=up removedCount=2"));
     assert_false(fixture_logged(&fixture, "serverName=upper"));
-    assert_true(fixture_logged(&fixture, "tools.registry.updated staticCount=0 mcpCount=0\n"));
+    assert_true(
+        fixture_logged(&fixture, "tools.registry.updated staticCount=0 mcpCount=0 by=hub\n"));
     fixture_stop(&fixture);
 }
 

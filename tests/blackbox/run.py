@@ -104,6 +104,7 @@ def main():
     fixtures = tempfile.mkdtemp(prefix="patchbay-fixtures-")
     os.environ["PATCHBAY_FIXTURES"] = fixtures
     wanted = [group for group in groups() if load(group, options.names)]
+    wanted.sort(key=lambda group: -(HERE / f"{group}.py").stat().st_size)  # so that no long one is alone at the end
     results = []
     try:
         mcp.compile_plugin(fixtures)

@@ -90,8 +90,7 @@ static void print_content(hub_str result)
     }
 }
 
-/* Say what an error object says. */
-static void complain_of(hub_str error)
+void cli_complain_of(hub_str error)
 {
     hub_buf text;
     hub_buf_init(&text, error.len + 1);
@@ -141,7 +140,7 @@ static hub_str find_schema(cli_local *local, hub_str name, hub_buf *list)
 {
     hub_str key;
     hub_str tool;
-    if (cli_collect_tools(local, list) != EXIT_OK) {
+    if (cli_collect(local, "tools", list) != EXIT_OK) {
         return HUB_STR_EMPTY;
     }
     hub_json_iter it = hub_json_iterate(hub_buf_str(list));
@@ -205,7 +204,7 @@ static int run_call(wanted *tool, hub_str arguments)
     } else if (good) {
         print_content(json);
     } else {
-        complain_of(json);
+        cli_complain_of(json);
     }
     if (!good && !is_there) {
         explain_missing(options, local, reference, json);

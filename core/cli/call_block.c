@@ -35,7 +35,7 @@ static int make_params(cli_local *local, const char *api, const hub_block *block
     hub_buf name;
     hub_buf_init(&tools, SIZE_MAX / 4);
     hub_buf_init(&name, block->name.len + 1);
-    int status = cli_collect_tools(local, &tools);
+    int status = cli_collect(local, "tools", &tools);
     if (status == EXIT_OK && hub_json_decode(block->name, &name) == HUB_OK) {
         hub_str found = hub_export_find_tool(hub_export_find(hub_str_of(api)), hub_buf_str(&tools),
                                              hub_buf_str(&name));

@@ -211,8 +211,12 @@ void cli_local_learn(cli_local *local, bool (*is_enough)(void *ctx), void *ctx);
  * (call.c) */
 bool cli_read_word(const char *word, hub_buf *out);
 
-/* Append all pages of tools/list as one array. EXIT_OK, or it has been said why not. (list.c) */
-int cli_collect_tools(cli_local *local, hub_buf *out);
+/* Append all pages of tools/list, or of "resources" or "prompts", as one array. EXIT_OK, or it has
+ * been said why not. (list.c) */
+int cli_collect(cli_local *local, const char *kind, hub_buf *out);
+
+/* Say what an error object says. (call.c) */
+void cli_complain_of(hub_str error);
 
 /* Write to stdout, with a newline. Text from elsewhere loses its control characters. */
 void cli_print(hub_str text);
@@ -237,6 +241,7 @@ int cli_top(cli_options *options);
 int cli_tail(cli_options *options);
 int cli_ui(cli_options *options);
 int cli_call(cli_options *options);
+int cli_read(cli_options *options);
 int cli_check(cli_options *options);
 int cli_module(cli_options *options);
 int cli_module_host(cli_options *options);

@@ -38,7 +38,7 @@ static int export_tools(const cli_options *options, const hub_export_format *for
     hub_buf out;
     hub_buf_init(&tools, SIZE_MAX / 4);
     hub_buf_init(&out, SIZE_MAX / 4);
-    int status = cli_collect_tools(local, &tools);
+    int status = cli_collect(local, "tools", &tools);
     if (status == EXIT_OK) {
         hub_err err = hub_export_tools(format, hub_buf_str(&tools), options->strict, on_note,
                                        &left_out, &out);

@@ -10,6 +10,8 @@
 #include "hub/report/describe.h"
 #include "wire/json.h"
 
+#include <stdio.h>
+
 /* Append the decoded text of a raw string, up to its first line end. */
 static void add_first_line(hub_buf *out, hub_str raw)
 {
@@ -50,23 +52,25 @@ static void print_rows(hub_str array, const char *const members[2], const char *
     hub_buf_fini(&cells[1]);
 }
 
-int cli_collect_tools(cli_local *local, hub_buf *out)
+int cli_collect(cli_local *local, const char *kind, hub_buf *out)
 {
+    char method[64];
     hub_buf params;
     hub_str json;
     hub_buf_init(&params, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_add(&params, HUB_STR("{}"));
     hub_buf_add_char(out, '[');
+    (void)snprintf(method, sizeof method, "%s/list", kind);
     for (;;) {
-        if (!cli_local_request(local, "tools/list", hub_buf_str(&params), &json)) {
-            cli_complain("the tools cannot be listed: " HUB_STR_FMT, HUB_STR_ARG(json));
+        if (!cli_local_request(local, method, hub_buf_str(&params), &json)) {
+            cli_complain("the %s cannot be listed: " HUB_STR_FMT, kind, HUB_STR_ARG(json));
             hub_buf_fini(&params);
             return EXIT_INTERNAL;
         }
-        hub_str tools = hub_json_get(json, HUB_STR("tools"));
-        if (tools.len > 2) {
+        hub_str entries = hub_json_get(json, hub_str_of(kind));
+        if (entries.len > 2) {
             hub_json_add_comma(out);
-            hub_buf_add(out, (hub_str){.ptr = tools.ptr + 1, .len = tools.len - 2});
+            hub_buf_add(out, (hub_str){.ptr = entries.ptr + 1, .len = entries.len - 2});
         }
         hub_str cursor = hub_json_get(json, HUB_STR("nextCursor"));
         if (cursor.len == 0) {
@@ -133,10 +137,25 @@ static int report_missing(cli_local *local, const char *profile)
     return status;
 }
 
+static int list_entries(cli_local *local, const char *kind, const char *profile, hub_buf *out)
+{
+    int status = cli_collect(local, kind, out);
+    return status == EXIT_OK ? report_missing(local, profile) : status;
+}
+
 static int list_tools(cli_local *local, const char *profile, hub_buf *out)
 {
-    int status = cli_collect_tools(local, out);
-    return status == EXIT_OK ? report_missing(local, profile) : status;
+    return list_entries(local, "tools", profile, out);
+}
+
+static int list_resources(cli_local *local, const char *profile, hub_buf *out)
+{
+    return list_entries(local, "resources", profile, out);
+}
+
+static int list_prompts(cli_local *local, const char *profile, hub_buf *out)
+{
+    return list_entries(local, "prompts", profile, out);
 }
 
 /* Servers of which nothing is known are asked, so that the list can say how they are. */
@@ -175,6 +194,8 @@ static const struct {
     int (*collect)(cli_local *local, const char *profile, hub_buf *out);
 } LISTS[] = {
     {"tools", {"name", "description"}, {"TOOL", "DESCRIPTION"}, list_tools},
+    {"resources", {"uri", "name"}, {"RESOURCE", "NAME"}, list_resources},
+    {"prompts", {"name", "description"}, {"PROMPT", "DESCRIPTION"}, list_prompts},
     {"toolsets", {"key", "summary"}, {"TOOLSET", "STATE"}, list_toolsets},
     {"modules", {"name", "summary"}, {"PLUGIN", "DESCRIPTION"}, list_modules},
 };
@@ -187,7 +208,9 @@ int cli_list(cli_options *options)
         i++;
     }
     if (i == sizeof LISTS / sizeof LISTS[0]) {
-        cli_complain("\"%s\" cannot be listed: say toolsets, tools or modules", word);
+        cli_complain("\"%s\" cannot be listed: say tools, resources, prompts, toolsets or "
+                     "modules",
+                     word);
         return EXIT_USAGE;
     }
     cli_local *local = NULL;

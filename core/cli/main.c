@@ -24,7 +24,7 @@ const cli_command CLI_COMMANDS[] = {
      "where it listens (event listen.ready). The hub reloads its configuration on SIGHUP, and\n"
      "when one of its files changes (event config.reloaded or config.refused).",
      0, cli_serve},
-    {"list", "[toolsets|tools|modules] [--json] [OPTION]...",
+    {"list", "[tools|resources|prompts|toolsets|modules] [--json] [OPTION]...",
      "Show what the hub would offer. Without a word: tools.", NULL, 1, cli_list},
     {"status", "[--json] [--http URL|PORT [--token-file FILE] | --unix PATH]... [OPTION]...",
      "Show the state of a running hub's toolsets.",
@@ -66,6 +66,10 @@ const cli_command CLI_COMMANDS[] = {
      "is\n"
      "no such tool.",
      CLI_MAX_LIST, cli_call},
+    {"read", "URI [--json] [OPTION]...", "Read one resource and print its contents.",
+     "Text and data go to stdout as they are; a terminal is shown text alone, without control\n"
+     "characters. Exit code: 6 when there is no such resource, or it cannot be read.",
+     1, cli_read},
     {"export", "--format FORMAT [--strict] [OPTION]...",
      "Print the tools as another API takes them.",
      "What that API does not obey in a tool's schema, or has no place for, is told once per tool "

@@ -23,6 +23,7 @@ typedef enum option_kind {
     X(STATUS, "status")                                                                            \
     X(UI, "ui")                                                                                    \
     X(CALL, "call")                                                                                \
+    X(READ, "read")                                                                                \
     X(CHECK, "check")                                                                              \
     X(TOKEN, "token")                                                                              \
     X(MODULE, "module")                                                                            \
@@ -59,8 +60,8 @@ __extension__ enum { /* wider than int: C23 has it, compilers did long before */
                          IMPORT | CONNECT | INIT | ADD | REMOVE | ENABLE | DISABLE | SET | UNSET,
                      LOCKS = LOCK | APPROVE,
                      ASKS = STATUS | UI, /* those that ask a hub that runs */
-                     HUBS =
-                         SERVE | LIST | CALL | CHECK | EXPORT | TOOLSET, /* those that make a hub */
+                     HUBS = SERVE | LIST | CALL | READ | CHECK | EXPORT |
+                            TOOLSET,                 /* those that make a hub */
                      KEEPS = STATE | SECRET | LOGIN, /* those that work on the store */
                      LOGS = HUBS | ASKS | TOKEN | MODULE_HOST | STATE | ACCESS | LOCKS,
                      OTHERS = INT64_C(1) << 62, /* what every command has, is theirs, too */
@@ -185,8 +186,8 @@ static const option_row OPTIONS[] = {
     {"--strict", KIND_FLAG, AT(strict), 0, EXPORT, NULL,
      "leave out tools of which something would be lost"},
     {"--json", KIND_FLAG, AT(json), 0,
-     LIST | DOCTOR | CALL | STATUS | TOKEN | KEEPS | TOOLSET | SEARCH | CHECK | ACCESS | LOCKS |
-         IMPORT | VERSION,
+     LIST | DOCTOR | CALL | READ | STATUS | TOKEN | KEEPS | TOOLSET | SEARCH | CHECK | ACCESS |
+         LOCKS | IMPORT | VERSION,
      NULL, "print JSON"},
     {"--decrypt", KIND_FLAG, AT(decrypt), 0, STATE, NULL, "export: write secrets as they are"},
     {"--keep", KIND_FLAG, AT(keep), 0, STATE, NULL,

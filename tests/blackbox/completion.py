@@ -73,7 +73,7 @@ class Completion(Tables):
 
     def test_verbs(self):
         self.assertEqual(self.complete("token", ""), ["new", "list", "revoke"])
-        self.assertEqual(self.complete("list", "tool"), ["toolsets", "tools"])
+        self.assertEqual(self.complete("list", "tool"), ["tools", "toolsets"])
         self.assertEqual(self.complete("completion", "z"), ["zsh"])
 
     def test_names_of_toolsets(self):

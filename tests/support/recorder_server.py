@@ -24,12 +24,13 @@ Tools (the default list): echo, hold (never answers by itself), die, fail (isErr
 error), progress, noise (a line that is not JSON, then the answer), huge {"bytes": N}, env, raw
 {"result": "JSON text"} (answers with exactly that), late (answers, then answers once more).
 
-With --content it also has resources, templates, prompts, completion and log levels, and the tools
-log {"level": L, "data": …} and ask {"method": M, "params": …, "id": "JSON text"} (asks the client and
+With --content it also has resources (rec:///dir/NAME is what is in that file of its folder), templates, prompts,
+completion and log levels, and the tools log {"level": L, "data": …} and ask {"method": M, "params": …, "id": "JSON text"} (asks the client and
 answers with what it said, as the era has it).
 """
 
 import argparse
+import base64
 import json
 import os
 import selectors
@@ -319,6 +320,12 @@ class Recorder:
 
     def on_read(self, raw_id, message, text):
         uri = message["params"]["uri"]
+        if uri.startswith("rec:///dir/") and os.path.isfile(uri[11:]):
+            with open(uri[11:], "rb") as file:
+                data = file.read()
+            text_or_blob = ("blob", base64.b64encode(data).decode()) if 0 in data else ("text", data.decode())
+            self.result(raw_id, dump({"contents": [{"uri": uri, text_or_blob[0]: text_or_blob[1]}]})[1:-1])
+            return
         known = [item["uri"] for item in json.loads(self.lists["resources"])]
         if uri not in known and not uri.startswith("rec:///dir/"):
             code = -32602 if self.options.era == "modern" else -32002

@@ -118,7 +118,7 @@ static void take_messages(hub_stream *stream)
 {
     hub_str rest = hub_buf_str(&stream->in);
     bool more = true;
-    while (more && !stream->ended && !stream->paused) {
+    while (more && rest.len > 0 && !stream->ended && !stream->paused) {
         size_t used;
         hub_str message;
         hub_frame frame = hub_framing_next(&stream->framing, rest, &used, &message);
@@ -193,7 +193,9 @@ static bool read_some(hub_stream *stream)
 static void read_messages(hub_stream *stream)
 {
     bool more = true;
-    take_messages(stream); /* what a pause left behind */
+    if (stream->in.len > 0) {
+        take_messages(stream); /* what a pause left behind */
+    }
     for (int i = 0; more && i < READS_PER_EVENT && !stream->ended && !stream->paused; i++) {
         more = read_some(stream);
     }

@@ -69,9 +69,28 @@ static hub_str cut_text(hub_str text)
     return text;
 }
 
-/* Check what a finish carries. NULL when it is usable, else what is wrong with it. */
-static const char *check_finish(int32_t status, hub_str json, hub_str *ret_value)
+/* Check a result that was not scanned, and see in the same pass what its flags are. */
+static bool scan_result(hub_str json, int32_t *status, hub_str *ret_value)
 {
+    hub_message message;
+    if (hub_message_scan_result(json, &message, NULL) != HUB_OK) {
+        return false;
+    }
+    *status = PATCHBAY_RESULT | PATCHBAY_SCANNED | hub_host_result_flags(&message);
+    *ret_value = message.whole;
+    return true;
+}
+
+static bool scan_error(hub_str json, hub_str *ret_value)
+{
+    return hub_json_check(json, ret_value, NULL) == HUB_OK &&
+           hub_json_type_of(*ret_value) == HUB_JSON_OBJECT;
+}
+
+/* Check what a finish carries. NULL when it is usable, else what is wrong with it. */
+static const char *check_finish(int32_t *status_inout, hub_str json, hub_str *ret_value)
+{
+    int32_t status = *status_inout;
     int32_t plain = status & STATUS_MASK;
     *ret_value = json;
     if (status < 0 || plain > PATCHBAY_FAILED) {
@@ -87,8 +106,8 @@ static const char *check_finish(int32_t status, hub_str json, hub_str *ret_value
     if (json.len > HUB_LIMIT_UPSTREAM_MESSAGE_BYTES) {
         return "the tool's result is too large";
     }
-    if (hub_json_check(json, ret_value, NULL) != HUB_OK ||
-        hub_json_type_of(*ret_value) != HUB_JSON_OBJECT) {
+    if (plain == PATCHBAY_RESULT ? !scan_result(json, status_inout, ret_value)
+                                 : !scan_error(json, ret_value)) {
         return "the tool's result is not a valid JSON object";
     }
     if (plain == PATCHBAY_RPC_ERROR && !is_error_object(*ret_value)) {
@@ -111,11 +130,8 @@ static bool was_finished(const hub_instance *instance, uint64_t call)
 bool hub_instance_finish(hub_instance *instance, uint64_t call, int32_t status, hub_str json)
 {
     int32_t plain = status & STATUS_MASK;
-    bool has_type =
-        plain == PATCHBAY_RESULT &&
-        ((status & PATCHBAY_SCANNED) != 0 ? (status & PATCHBAY_TYPED) != 0
-                                          : hub_json_get(json, HUB_STR("resultType")).len > 0);
-    if (instance->events->on_finish(instance->ctx, call, plain, json, has_type)) {
+    int32_t flags = plain == PATCHBAY_RESULT ? status & ~STATUS_MASK : 0;
+    if (instance->events->on_finish(instance->ctx, call, plain, json, flags)) {
         instance->finished[instance->finished_at++ % HUB_INSTANCE_FINISHED] = call;
         return true;
     }
@@ -131,7 +147,7 @@ static int32_t host_finish(patchbay_host *host, patchbay_call call, int32_t stat
                            patchbay_str json)
 {
     hub_str value;
-    const char *fault = check_finish(status, json, &value);
+    const char *fault = check_finish(&status, json, &value);
     int32_t result;
     if (fault != NULL) {
         status = PATCHBAY_FAILED;

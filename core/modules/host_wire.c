@@ -50,6 +50,13 @@ static uint64_t number_or_max(hub_str raw)
     return hub_json_to_u64(raw, &number) && number < (UINT64_C(1) << 53) ? number : UINT64_MAX;
 }
 
+int32_t hub_host_result_flags(const hub_message *message)
+{
+    bool is_error = hub_json_type_of(message->at[HUB_M_IS_ERROR]) == HUB_JSON_TRUE;
+    return (is_error ? PATCHBAY_IS_ERROR : PATCHBAY_NO_ERROR) |
+           (message->at[HUB_M_RESULT_TYPE].len > 0 ? PATCHBAY_TYPED : 0);
+}
+
 static int32_t wire_scan(patchbay_host *host, patchbay_str bytes, patchbay_message *ret_message,
                          patchbay_error *reterr)
 {
@@ -75,6 +82,10 @@ static int32_t wire_scan(patchbay_host *host, patchbay_str bytes, patchbay_messa
     ret_message->error = message.at[HUB_M_ERROR];
     ret_message->progress_token_number = number_or_max(message.at[HUB_M_PROGRESS_TOKEN]);
     ret_message->result_type = message.at[HUB_M_RESULT_TYPE];
+    if (ret_message->struct_size >= offsetof(patchbay_message, reserved)) {
+        ret_message->result_flags =
+            message.kind == HUB_MESSAGE_RESULT ? (uint32_t)hub_host_result_flags(&message) : 0;
+    }
     return PATCHBAY_OK;
 }
 

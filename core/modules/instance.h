@@ -77,9 +77,9 @@ typedef struct hub_instance_events {
     void (*on_updated)(void *ctx, hub_str uri);
 
     /* A call ended. `status` is a PATCHBAY_… status without flags; `json` the result object, the
-     * error object, or plain text. `has_type`: a result that has a resultType. May come while
-     * hub_instance_call is still running. False when there is no such call of this instance. */
-    bool (*on_finish)(void *ctx, uint64_t call, int32_t status, hub_str json, bool has_type);
+     * error object, or plain text. `flags`: of a result, PATCHBAY_TYPED, and PATCHBAY_IS_ERROR or
+     * PATCHBAY_NO_ERROR where it is known. May come while hub_instance_call is still running. False when there is no such call of this instance. */
+    bool (*on_finish)(void *ctx, uint64_t call, int32_t status, hub_str json, int32_t flags);
 
     /* Progress of a call: the members that follow the token, a JSON object. */
     bool (*on_progress)(void *ctx, uint64_t call, hub_str params_json);

@@ -133,6 +133,9 @@ void hub_instance_fault(hub_instance *instance, const char *rule);
 
 /* Complete a call with what the plugin says of it; `status` may have flags, `json` is checked.
  * False when nobody waits for it. [loop] */
+/* What was seen of a result as it was scanned: flags of a status, PATCHBAY_TYPED and so on. */
+int32_t hub_host_result_flags(const hub_message *message);
+
 bool hub_instance_finish(hub_instance *instance, uint64_t call, int32_t status, hub_str json);
 
 /* Replace one list of the catalog; what patchbay/catalog.h says of set(). Any thread. */

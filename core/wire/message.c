@@ -21,7 +21,7 @@ enum {
     X(TOP, JSONRPC, ERROR)                                                                         \
     X(PARAMS, NAME, REQUEST_STATE)                                                                 \
     X(META, META_PROGRESS_TOKEN, META_LOG_LEVEL)                                                   \
-    X(RESULT, RESULT_TYPE, RESULT_META)                                                            \
+    X(RESULT, RESULT_TYPE, IS_ERROR)                                                               \
     X(ERROR, ERROR_CODE, ERROR_DATA)
 
 enum {
@@ -145,8 +145,12 @@ static hub_err check_id(hub_str id, hub_error *reterr)
     return HUB_OK;
 }
 
+/* What a result says twice is between server and client, as all that is in it. */
+static const uint64_t MAY_REPEAT = UINT64_C(1) << HUB_M_IS_ERROR;
+
 static hub_err check_repeated(uint64_t repeated, hub_error *reterr)
 {
+    repeated &= ~MAY_REPEAT;
     if (repeated == 0) {
         return HUB_OK;
     }
@@ -261,6 +265,26 @@ hub_err hub_message_scan(hub_str bytes, hub_message *ret_message, hub_error *ret
     }
     if (err != HUB_OK) {
         clear_message(ret_message, watch.repeated);
+    }
+    return err;
+}
+
+hub_err hub_message_scan_result(hub_str bytes, hub_message *ret_message, hub_error *reterr)
+{
+    static const hub_json_members RESULT[] = {
+        [OBJECT_TOP] = {.first = FIRST_OF_RESULT, .count = LAST_OF_RESULT - FIRST_OF_RESULT + 1},
+        [OBJECT_RESULT] = {.count = 0},
+    };
+    *ret_message = (hub_message){0};
+    hub_json_watch watch = {.members = MEMBERS, .objects = RESULT, .at = ret_message->at};
+    hub_err err = hub_json_scan(bytes, &watch, &ret_message->whole, reterr);
+    if (err == HUB_OK && hub_json_type_of(ret_message->whole) != HUB_JSON_OBJECT) {
+        err = hub_fail(reterr, HUB_EINVAL, "a result is a JSON object");
+    }
+    if (err == HUB_OK) {
+        ret_message->kind = HUB_MESSAGE_RESULT;
+    } else {
+        *ret_message = (hub_message){0};
     }
     return err;
 }

@@ -43,6 +43,7 @@
     X(META_LOG_LEVEL, META, "io.modelcontextprotocol/logLevel")                                    \
     X(RESULT_TYPE, RESULT, "resultType")                                                           \
     X(RESULT_META, RESULT, "_meta")                                                                \
+    X(IS_ERROR, RESULT, "isError")                                                                 \
     X(ERROR_CODE, ERROR, "code")                                                                   \
     X(ERROR_MESSAGE, ERROR, "message")                                                             \
     X(ERROR_DATA, ERROR, "data")
@@ -90,5 +91,11 @@ typedef struct hub_message {
  *          a member twice: -32600), HUB_ELIMIT (too deep, too many values, id too long: -32600)
  * spec:    MCP 2026-07-28 basic/index, Messages; JSON-RPC 2.0, 4 and 5 */
 HUB_MUST_CHECK hub_err hub_message_scan(hub_str bytes, hub_message *ret_message, hub_error *reterr);
+
+/* Check the result of a request by itself: then `whole` and what HUB_MEMBERS has of results are set.
+ * Of a member that occurs twice the first counts.
+ * errors:  HUB_EPARSE, HUB_EINVAL (no object), HUB_ELIMIT, as above; then everything is empty */
+HUB_MUST_CHECK hub_err hub_message_scan_result(hub_str bytes, hub_message *ret_message,
+                                               hub_error *reterr);
 
 #endif

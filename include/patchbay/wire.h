@@ -37,6 +37,8 @@ typedef struct patchbay_message {
     patchbay_str error;
     uint64_t progress_token_number; /* params.progressToken, as id_number */
     patchbay_str result_type;       /* result.resultType */
+    uint32_t result_flags;          /* of a result: what finish() takes beside PATCHBAY_SCANNED */
+    uint32_t reserved;
 } patchbay_message;
 
 /* The peer that a request is framed for. */

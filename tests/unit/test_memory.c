@@ -87,10 +87,10 @@ typedef struct finished {
     hub_instance *instance;
 } finished;
 
-static bool keep_finish(void *ctx, uint64_t call, int32_t status, hub_str json, bool has_type)
+static bool keep_finish(void *ctx, uint64_t call, int32_t status, hub_str json, int32_t flags)
 {
     finished *of = ctx;
-    (void)has_type;
+    (void)flags;
     of->call = call;
     of->status = status;
     (void)snprintf(of->text, sizeof of->text, HUB_STR_FMT, HUB_STR_ARG(json));

@@ -98,6 +98,7 @@ static hub_verdict keep_outcome(hub_call *call, hub_outcome *outcome)
     hub_asks *asks = asking->asks;
     asking->is_finished = true;
     asking->outcome = *outcome;
+    asking->outcome.judged = NULL; /* a copy */
     if (asks->kept_bytes + outcome->json.len > HUB_LIMIT_ASKING_BYTES) {
         asking->outcome = (hub_outcome){
             .status = PATCHBAY_FAILED,

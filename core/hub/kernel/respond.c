@@ -245,7 +245,7 @@ void hub_respond_add_tool_error(hub_buf *out, const char *code, hub_str message,
     hub_buf_fini(&error);
 }
 
-/* Almost no result has the member: looking for its name is cheaper than reading the result, and
+/* Of results that the hub has made itself. Almost none has the member: looking for its name is cheaper than reading the result, and
  * looking for its one capital is cheaper still. */
 static bool names_is_error(hub_str result)
 {
@@ -269,6 +269,9 @@ bool hub_outcome_is_error(const hub_call *call, const hub_outcome *outcome)
         return true;
     }
     hub_str result = outcome->json;
+    if (outcome->judged != NULL && outcome->judged == result.ptr) {
+        return call->is_tool_call && outcome->is_error;
+    }
     return call->is_tool_call && names_is_error(result) &&
            hub_json_type_of(hub_json_get(result, HUB_STR("isError"))) == HUB_JSON_TRUE;
 }

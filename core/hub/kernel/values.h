@@ -17,9 +17,11 @@ struct hub_way;
 typedef struct hub_outcome {
     int32_t status; /* PATCHBAY_RESULT, PATCHBAY_RPC_ERROR: JSON; else a failure with plain text */
     hub_str json;
-    bool has_type;   /* the result has a resultType member … */
-    bool is_partial; /* … which may say something else than "complete" */
-    bool is_refused; /* the hub did not let it through to its toolset */
+    bool has_type;      /* the result has a resultType member … */
+    bool is_partial;    /* … which may say something else than "complete" */
+    bool is_refused;    /* the hub did not let it through to its toolset */
+    bool is_error;      /* the result's isError is true, as was seen when it was scanned: … */
+    const char *judged; /* … of a result that begins here, as one that a station made does not */
 } hub_outcome;
 
 /* For calls that the hub makes itself: told instead of a client. */

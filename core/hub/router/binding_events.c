@@ -104,16 +104,22 @@ static bool is_of_proxy(const hub_binding *binding, const hub_call *call, int32_
            (status == PATCHBAY_UNAVAILABLE || !hub_binding_is_native(binding));
 }
 
-static bool on_finish(void *ctx, uint64_t id, int32_t status, hub_str json, bool has_type)
+static bool on_finish(void *ctx, uint64_t id, int32_t status, hub_str json, int32_t flags)
 {
     const hub_binding *binding = ctx;
     hub_call *call = find(binding, id);
     if (call == NULL) {
         return false;
     }
-    hub_outcome outcome = {.status = status, .json = json, .has_type = has_type};
-    outcome.is_partial = has_type && !hub_json_string_is(hub_json_get(json, HUB_STR("resultType")),
-                                                         HUB_STR("complete"));
+    hub_outcome outcome = {
+        .status = status, .json = json, .has_type = (flags & PATCHBAY_TYPED) != 0};
+    if ((flags & (PATCHBAY_IS_ERROR | PATCHBAY_NO_ERROR)) != 0) {
+        outcome.judged = json.ptr;
+        outcome.is_error = (flags & PATCHBAY_IS_ERROR) != 0;
+    }
+    outcome.is_partial =
+        outcome.has_type &&
+        !hub_json_string_is(hub_json_get(json, HUB_STR("resultType")), HUB_STR("complete"));
     if (!is_of_proxy(binding, call, status)) {
         hub_call_finish(call, &outcome);
         return true;

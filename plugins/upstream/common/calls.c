@@ -295,12 +295,13 @@ void upstream_answer(mcp_server *server, const patchbay_message *message)
         upstream_finish(server, call, PATCHBAY_RPC_ERROR | PATCHBAY_SCANNED, message->error);
         return;
     }
-    int32_t typed = message->result_type.len > 0 ? PATCHBAY_TYPED : 0;
+    int32_t status = PATCHBAY_RESULT | PATCHBAY_SCANNED | (int32_t)message->result_flags;
+    status |= message->result_type.len > 0 ? PATCHBAY_TYPED : 0; /* of hubs without flags */
     if (server->pace.idle_ms != 0 && !server->has_tasks) {
         server->has_tasks = patchbay_json_get(message->result, "task").len > 0 ||
                             patchbay_json_is(message->result_type, patchbay_str_of("task"));
     }
-    upstream_finish(server, call, PATCHBAY_RESULT | PATCHBAY_SCANNED | typed, message->result);
+    upstream_finish(server, call, status, message->result);
 }
 
 void upstream_fail_call(mcp_server *server, patchbay_call call, int32_t status, const char *why)

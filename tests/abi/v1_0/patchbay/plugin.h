@@ -113,6 +113,9 @@ typedef struct patchbay_error {
 #define PATCHBAY_SCANNED 0x100
 /* Or'ed in beside PATCHBAY_SCANNED: the result has a `resultType` member. */
 #define PATCHBAY_TYPED 0x200
+/* … its `isError` is true, or it is not. With neither of them the hub looks for it. */
+#define PATCHBAY_IS_ERROR 0x400
+#define PATCHBAY_NO_ERROR 0x800
 
 /* patchbay_request.flags */
 #define PATCHBAY_WANTS_PROGRESS 0x1u /* the client asked for progress: notify() reaches it */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "hub/report/status.h"
 
 static hub_fixture fixture;
 static puppet master;
@@ -168,6 +169,38 @@ static void test_scanned(void **state)
     assert_int_equal(finish_with(PATCHBAY_RESULT, puppet_str("{\"result\\u0054ype\":\"other\"}")),
                      PATCHBAY_OK);
     assert_lacks(client_reply(modern, "3"), "complete");
+    fixture_stop(&fixture);
+}
+
+/* Whether a tool has failed is seen as its result is scanned, by the hub or by wire/1; where nobody has
+ * said it, the hub looks. */
+static void test_failed(void **state)
+{
+    static const struct {
+        int32_t status;
+        const char *json;
+        uint64_t errors; /* so far */
+    } CASES[] = {
+        {PATCHBAY_RESULT, "{\"isError\":true}", 1},
+        {PATCHBAY_RESULT, "{\"content\":[{\"isError\":true}],\"isError\":false}", 1},
+        {PATCHBAY_RESULT, "{\"content\":[],\"is\\u0045rror\":true}", 2},
+        {PATCHBAY_RESULT | PATCHBAY_SCANNED, "{\"isError\":true}", 3},
+        {PATCHBAY_RESULT | PATCHBAY_SCANNED, "{\"content\":[]}", 3},
+        {PATCHBAY_RESULT | PATCHBAY_SCANNED | PATCHBAY_IS_ERROR, "{\"isError\":true}", 4},
+        {PATCHBAY_RESULT | PATCHBAY_SCANNED | PATCHBAY_NO_ERROR, "{\"isError\":false}", 4},
+    };
+    (void)state;
+    client *c = start(keep);
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        char id[8];
+        (void)snprintf(id, sizeof id, "%zu", i + 1);
+        client_call(c, id, "t__a", "{}");
+        assert_int_equal(finish_with(CASES[i].status, puppet_str(CASES[i].json)), PATCHBAY_OK);
+        assert_contains(client_reply(c, id), CASES[i].json);
+        const hub_toolset *toolset = hub_find_toolset(fixture.hub, HUB_STR("t"));
+        assert_int_equal(hub_status_counts_of(toolset)->calls, i + 1);
+        assert_int_equal(hub_status_counts_of(toolset)->errors, CASES[i].errors);
+    }
     fixture_stop(&fixture);
 }
 
@@ -463,13 +496,21 @@ static void test_unknown_interface(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finish_twice),      cmocka_unit_test(test_finish_after_cancel),
-        cmocka_unit_test(test_bad_finish),        cmocka_unit_test(test_huge_finish),
-        cmocka_unit_test(test_huge_text),         cmocka_unit_test(test_scanned),
-        cmocka_unit_test(test_set_tools_garbage), cmocka_unit_test(test_list_changes_in_call),
-        cmocka_unit_test(test_finish_on_thread),  cmocka_unit_test(test_disable_while_job_runs),
-        cmocka_unit_test(test_talk_on_thread),    cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_endless_posts),     cmocka_unit_test(test_holdings),
+        cmocka_unit_test(test_finish_twice),
+        cmocka_unit_test(test_finish_after_cancel),
+        cmocka_unit_test(test_bad_finish),
+        cmocka_unit_test(test_huge_finish),
+        cmocka_unit_test(test_huge_text),
+        cmocka_unit_test(test_scanned),
+        cmocka_unit_test(test_failed),
+        cmocka_unit_test(test_set_tools_garbage),
+        cmocka_unit_test(test_list_changes_in_call),
+        cmocka_unit_test(test_finish_on_thread),
+        cmocka_unit_test(test_disable_while_job_runs),
+        cmocka_unit_test(test_talk_on_thread),
+        cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_endless_posts),
+        cmocka_unit_test(test_holdings),
         cmocka_unit_test(test_unknown_interface),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/columns.h"
 
+#include "tools/suspects.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,13 +50,18 @@ void cli_columns_fini(cli_columns *columns)
 void cli_columns_add(cli_columns *columns, const char *const *cells)
 {
     for (size_t i = 0; i < columns->count; i++) {
-        size_t width = width_of(cells[i]);
-        columns->widths[i] = width > columns->widths[i] ? width : columns->widths[i];
-        for (const char *at = cells[i]; *at != '\0'; at++) {
-            unsigned char c = (unsigned char)*at;
-            hub_buf_add_char(&columns->cells, c < 0x20 || c == 0x7f ? '?' : *at);
-        }
+        size_t begin = columns->cells.len;
+        hub_suspects_add_visible(hub_str_of(cells[i]), &columns->cells);
         hub_buf_add_char(&columns->cells, '\0');
+        if (!hub_buf_ok(&columns->cells)) {
+            return;
+        }
+        for (char *at = columns->cells.ptr + begin; *at != '\0'; at++) {
+            unsigned char c = (unsigned char)*at;
+            *at = c < 0x20 || c == 0x7f ? '?' : *at;
+        }
+        size_t width = width_of(columns->cells.ptr + begin);
+        columns->widths[i] = width > columns->widths[i] ? width : columns->widths[i];
     }
 }
 

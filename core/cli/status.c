@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "hub/report/status.h"
+#include "tools/suspects.h"
 #include "wire/json.h"
 
 enum { EXIT_FAILED = 1 }; /* a toolset has failed */
@@ -22,11 +23,16 @@ static void pad(hub_buf *row, size_t column)
 static void add_member(hub_buf *row, hub_str object, const char *name, const char *none)
 {
     hub_str value = hub_json_get(object, hub_str_of(name));
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     if (value.len == 0) {
         hub_buf_add(row, hub_str_of(none));
-    } else if (hub_json_decode(value, row) != HUB_OK) {
+    } else if (hub_json_decode(value, &text) == HUB_OK) {
+        hub_suspects_add_visible(hub_buf_str(&text), row); /* a server has said it */
+    } else {
         hub_buf_add(row, value); /* a number */
     }
+    hub_buf_fini(&text);
 }
 
 /* A time as people say it: 999ms, 59s, 59m, 23h, 4d. */

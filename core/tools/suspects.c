@@ -13,7 +13,7 @@ typedef struct span {
 /* Characters of scripts that have no picture of their own. Joiners (U+200C, U+200D) are looked at
  * with what stands before them: in an emoji, or in Persian, they belong there. */
 static const span SPANS[] = {
-    {0x1b, 0x1b, HUB_SUSPECT_ESCAPE},       {0x9b, 0x9b, HUB_SUSPECT_ESCAPE},
+    {0x1b, 0x1b, HUB_SUSPECT_ESCAPE},       {0x7f, 0x9f, HUB_SUSPECT_ESCAPE},
     {0xad, 0xad, HUB_SUSPECT_HIDDEN},       {0x115f, 0x1160, HUB_SUSPECT_HIDDEN},
     {0x180e, 0x180e, HUB_SUSPECT_HIDDEN},   {0x200b, 0x200b, HUB_SUSPECT_HIDDEN},
     {0x61c, 0x61c, HUB_SUSPECT_BIDI},       {0x200e, 0x200f, HUB_SUSPECT_BIDI},

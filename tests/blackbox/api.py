@@ -604,6 +604,38 @@ class Events(Base):
         for query in ("wait=26", "since=x"):
             self.get(server, "/events?" + query, status=400)
 
+    def test_what_was_missed(self):
+        """The last 4,096 are kept: who was away for one more is told that one is gone, by either way of reading."""
+        kept = 4096
+        server = self.serve()
+        slow = self.stream(server)
+        first = self.get(server, "/events")["next"]
+        newest = first
+        while newest < first + kept + 2:
+            for _ in range((first + kept + 3 - newest) // 2):  # two events each
+                self.do(server, "/call", {"name": "a__one"}, who="own")
+            while (after := self.get(server, f"/events?since={newest}")["next"]) > newest:
+                newest = after
+        for away, missed in ((kept - 1, 0), (kept, 0), (kept + 1, 1), (kept + 2, 2)):
+            answer = self.get(server, f"/events?since={newest - away}")
+            self.assertEqual(answer["missed"], missed, away)
+            again = self.stream(server, headers=[f"Last-Event-ID: {newest - away}"])
+            event = again.next()
+            if missed:
+                self.assertEqual((event.name, json.loads(event.data)), ("dropped", {"count": missed}))
+                event = again.next()
+            self.assertEqual(int(event.id), newest - away + missed + 1)
+            again.close()
+        seen = None  # who has not read at all meanwhile gets all, or is told how many it does not
+        while seen != newest:
+            event = slow.next()
+            if event.name == "dropped":
+                seen += json.loads(event.data)["count"]
+            else:
+                self.assertEqual(int(event.id), int(event.id) if seen is None else seen + 1)
+                seen = int(event.id)
+        slow.close()
+
     def test_they_end_with_the_hub(self):
         server = self.serve()
         stream = self.stream(server)

@@ -11,13 +11,23 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import termios
+import unicodedata
 
 from api import Base
 from http_client import Server
-from mcp import fixture, hub_command, hub_environment, main, tool
+from mcp import SUPPORT, fixture, hub_command, hub_environment, main, tool
 
 USAGE, CONFIG, NO_HUB = 2, 3, 3
+EVIL = "x\033]0;owned\007\u202e<b>"
+
+
+def unseen(text):
+    """Characters that move a terminal's cursor, or turn text around."""
+    return {character for character in text if unicodedata.category(character) in ("Cc", "Cf") and character != "\n"}
+
+
 DEAD = {"command": "/nonexistent/server"}
 
 
@@ -60,6 +70,17 @@ class Top(RunningBase):
         self.assertEqual([line.split()[0] for line in lines[2:]], ["dead", "a", "b"], "what has failed comes first")
         self.assertIn("/nonexistent/server", lines[2])
         self.assertNotIn("\033", "".join(lines))
+
+    def test_hostile_texts(self):
+        """Why a server is down is what the server says: shown, and painting nothing."""
+        refuse = ("import json, sys\nfor line in sys.stdin:\n    if 'id' in (m := json.loads(line)):\n        "
+                  f"print(json.dumps({{'jsonrpc': '2.0', 'id': m['id'], 'error': {{'code': -1, 'message': {EVIL!r}}}}}), flush=True)")
+        server = self.serve_both(toolsets={"up": {"command": sys.executable, "args": ["-c", refuse]}})
+        server.modern("tools/list", headers={"Authorization": f"Bearer {self.tokens['admin']}"})
+        for word, code in (("top", 0), ("status", 1)):  # status says by its code that one is down
+            shown = self.ask_hub(word, code=code).stdout
+            self.assertSays(shown, "owned")
+            self.assertEqual(unseen(shown), set(), word)
 
     def test_no_json_and_no_hub(self):
         self.serve_both()
@@ -155,11 +176,17 @@ class Tail(RunningBase):
         self.assertEqual(process.wait(60), NO_HUB)
 
     def test_hostile_texts(self):
-        evil = "x\033]0;owned\007\u202e"
-        server = self.serve_both(access={"rules": [{"tools": {"match": ["a:two"]}, "then": "deny"}]}, toolsets={"a": fixture(tool("one"), tool(evil))})
-        process = self.follow(server)
-        self.calls_until(server, process, "a__one")
-        self.assertNotIn("\033", process.stdout.readline())
+        """What a server writes to standard error is shown, and paints nothing."""
+        begin = f"import os, sys; os.write(2, {EVIL.encode()!r} + b'\\n'); os.execv(sys.executable, [sys.executable, '-IS', {str(SUPPORT / 'unruly_server.py')!r}])"
+        server = self.serve_both(toolsets={"up": {"command": sys.executable, "args": ["-c", begin]}})
+        server.hub.remember_descendants()
+        process = self.follow(server, "event=upstream.stderr")
+        while not select.select([process.stdout], [], [], 0.1)[0]:
+            self.do(server, "/toolsets/up/restart")
+            self.do(server, "/call", {"name": "up__echo"})
+        line = process.stdout.readline()
+        self.assertSays(line, "upstream.stderr", "toolset=up", "owned", "<b>")
+        self.assertEqual(unseen(line), set())
 
 
 class Toolsets(RunningBase):

@@ -72,8 +72,8 @@ class Terminal(HubTest):
         self.assertNotIn("\x1b", done.stdout)
 
     def test_a_name_that_would_paint(self):
-        lines = self.see("list", "tools", toolsets={"a": fixture(tool("one", description="\x1b[31mred\x07"))})
-        self.assertTrue(any("?[31mred?" in line for line in lines), lines)
+        lines = self.see("list", "tools", toolsets={"a": fixture(tool("one", description="\x1b[31mred\x07\u202e\x9d"))})
+        self.assertTrue(any("\\u{1b}[31mred?\\u{202e}\\u{9d}" in line for line in lines), lines)
 
 
 if __name__ == "__main__":

@@ -125,6 +125,23 @@ class Face(Base):
         self.assertTrue(open_.body.endswith(b"\n# EOF\n"))
         self.assertEqual({key[0] for key in samples(plain.body.decode())}, {key[0] for key in samples(open_.body.decode())})
 
+    def test_hostile_names(self):
+        """A name that a server made up is a label's value, whatever is in it; nobody forges a sample by one."""
+        evil = 'x"} 1 # {patchbay_forged="1"} \\\u202e'
+        up = self.recorder("up")
+        server = self.serve(toolsets={"up": up.toolset("--content")})
+        session = server.legacy()
+        session.request("prompts/list")
+        up.command(prompts=json.dumps([{"name": evil}]), kind="prompts", notify=1)
+        names = []
+        while not any(name.startswith("up__x") for name in names):  # the list comes when it comes
+            names = [one["name"] for one in session.request("prompts/list").answer.result["prompts"]]
+        session.request("prompts/get", {"name": names[0]}).answer.result
+        for headers in ((), OPENMETRICS):
+            found = self.metrics(server, headers)
+            values = {value for key in found for label, value in key[1:] if label == "gen_ai_prompt_name"}
+            self.assertIn(evil, {value.replace('\\"', '"').replace("\\\\", "\\") for value in values})
+
     def test_bounded(self):
         """Tools that find no room are one: the number of series does not grow with what is called."""
         tools = [f"t{i}" for i in range(60)]

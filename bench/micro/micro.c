@@ -13,12 +13,17 @@
  * counted the same as splice, while metrics are counted
  * list    tools/list of 1,000 tools
  * equipped the same, where they are those of a saved toolset, of 2,000 that there are
+ * enable  a toolset of 10,000 tools, whose catalog is known, is disabled and enabled again
+ * equip   a saved toolset of 1,000 of them is put away and equipped again
+ * changed one of 100 toolsets says another list
+ * alone   the same, where there is no other toolset
  */
 #include "base/framing.h"
 #include "base/limits.h"
 #include "base/loop.h"
 #include "hub/kernel/objects.h"
 #include "hub/orchestrator/orchestrator.h"
+#include "sections.h"
 
 #include <ev.h>
 #include <stdio.h>
@@ -164,6 +169,7 @@ static const hub_port_ops PORT = {.send = take_answer};
 static const hub_listen_settings COUNTING = {.metrics = true}; /* nobody opens it */
 static bool is_counted;
 static hub_saved_settings equipped; /* no name: nothing is */
+static unsigned meta_tools;         /* groups of them; 0: none */
 
 static bool start_hub(const char *module, const char *config)
 {
@@ -205,6 +211,7 @@ static bool start_hub(const char *module, const char *config)
     settings.saved = &equipped;
     settings.saved_count = equipped.name != NULL;
     profile.equip = equipped.name;
+    profile.meta_tools = meta_tools;
     toolset.module = module;
     toolset.config_json = config;
     hub_log_setup(HUB_LOG_ERROR, false);
@@ -307,8 +314,8 @@ static bool prepare_list(void)
     return prepare_list_of("{\"tools\":1000}");
 }
 
-/* The last 1,000 of 2,000 tools. */
-static bool prepare_equipped(void)
+/* Equip tool_1000 to tool_1999. */
+static void choose_equipped(void)
 {
     static char document[64 * 1024];
     size_t len = (size_t)snprintf(document, sizeof document, "{\"name\":\"half\",\"tools\":[");
@@ -318,7 +325,48 @@ static bool prepare_equipped(void)
     }
     (void)snprintf(document + len, sizeof document - len, "]}");
     equipped = (hub_saved_settings){.name = "half", .document = document, .source = "micro"};
+}
+
+static bool prepare_equipped(void)
+{
+    choose_equipped();
     return prepare_list_of("{\"tools\":2000}");
+}
+
+static bool prepare_enable(void)
+{
+    meta_tools = HUB_META_TOOLSETS;
+    return prepare_list_of("{\"tools\":10000}");
+}
+
+static bool prepare_equip(void)
+{
+    meta_tools = HUB_META_SAVED;
+    choose_equipped();
+    return prepare_list_of("{\"tools\":10000}");
+}
+
+static void use_own_tool(const char *name, const char *arguments)
+{
+    static unsigned long id;
+    char text[REQUEST_BYTES];
+    int len = snprintf(text, sizeof text,
+                       "{\"jsonrpc\":\"2.0\",\"id\":%lu,\"method\":\"tools/call\",\"params\":{"
+                       "\"name\":\"%s\",\"arguments\":%s}}",
+                       ++id, name, arguments);
+    ask((hub_str){.ptr = text, .len = (size_t)len});
+}
+
+static void enable(void)
+{
+    use_own_tool("disable_toolset", "{\"toolset\":\"up\"}");
+    use_own_tool("enable_toolset", "{\"toolset\":\"up\"}");
+}
+
+static void equip(void)
+{
+    use_own_tool("unequip-toolset", "{}");
+    use_own_tool("equip-toolset", "{\"name\":\"half\"}");
 }
 
 static void call(void)
@@ -340,10 +388,20 @@ static bool all_listed(unsigned long count)
     return all_answered(count) && me.answer_bytes > 1000 * 100;
 }
 
+/* Both of two calls for each, and one more of each succeeds. */
+static bool all_chosen(unsigned long count)
+{
+    bool is_right = me.answers == 2 * count;
+    me.looks = true;
+    (meta_tools == HUB_META_SAVED ? equip : enable)();
+    call();
+    return is_right && !me.failed && me.answer_bytes > 1000 * 100;
+}
+
 static void stop_hub(void)
 {
-    hub_session_close(me.session);
     if (me.hub != NULL) {
+        hub_session_close(me.session);
         (void)hub_orchestrator_destroy(me.hub, GUARD_MS);
         hub_loop_destroy(me.loop);
     }
@@ -359,6 +417,10 @@ static const micro_case CASES[] = {
     {"counted", prepare_counted, call, all_answered},
     {"list", prepare_list, call, all_listed},
     {"equipped", prepare_equipped, call, all_listed},
+    {"enable", prepare_enable, enable, all_chosen},
+    {"equip", prepare_equip, equip, all_chosen},
+    {"changed", sections_prepare_one_of_many, sections_change, sections_check},
+    {"alone", sections_prepare_only_one, sections_change, sections_check},
 };
 
 /* What callgrind is told to look at: by its name, so it has to be a function of its own. */
@@ -385,6 +447,10 @@ int main(int argc, char **argv)
             return 0;
         }
     }
-    (void)fputs("usage: micro scan|frame|route|splice|counted|list|equipped COUNT\n", stderr);
+    (void)fputs("usage: micro CASE COUNT; the cases:", stderr);
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        (void)fprintf(stderr, " %s", CASES[i].name);
+    }
+    (void)fputc('\n', stderr);
     return 2;
 }

@@ -426,13 +426,9 @@ static hub_login_wait *find_ending(const hub_login *login)
     return wait;
 }
 
-void login_end(hub_login *login, hub_err err, const char *format, ...)
+/* `spares_logouts`: whoever wants it to end goes on. */
+static void end_all(hub_login *login, bool spares_logouts, hub_err err, const char *why)
 {
-    char why[sizeof((hub_error *)NULL)->text];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(why, sizeof why, format, args);
-    va_end(args);
     login->refs++;
     login->is_busy = true;
     login->wants_user = false;
@@ -442,7 +438,7 @@ void login_end(hub_login *login, hub_err err, const char *format, ...)
     login_flow_fini(login);
     for (hub_login_wait *wait = login->waits; wait != NULL; wait = wait->next) {
         wait->is_by_user = false;
-        wait->is_ending = err != HUB_OK;
+        wait->is_ending = err != HUB_OK && !(spares_logouts && wait->is_logout);
     }
     hub_login_wait *ending;
     while ((ending = find_ending(login)) != NULL) {
@@ -450,6 +446,26 @@ void login_end(hub_login *login, hub_err err, const char *format, ...)
     }
     login_go_on(login);
     hub_login_unref(login);
+}
+
+void login_end(hub_login *login, hub_err err, const char *format, ...)
+{
+    char why[sizeof((hub_error *)NULL)->text];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    end_all(login, false, err, why);
+}
+
+/* Its user is at the browser, and need not come back. */
+static void give_up(hub_login *login)
+{
+    if (login->op != NULL) {
+        hub_state_cancel(login->op); /* what others have kept does not matter any more */
+        login->op = NULL;
+    }
+    end_all(login, true, HUB_EUNAVAILABLE, "somebody has logged out meanwhile: try again");
 }
 
 /* What the server has said, and what follows from it. */
@@ -506,6 +522,9 @@ hub_err hub_login_log_out(hub_login *login, bool must_revoke, hub_login_on_end *
     if (err == HUB_OK) {
         (*ret_wait)->is_logout = true;
         (*ret_wait)->must_revoke = must_revoke;
+        if (login->flow.link != NULL) {
+            login_later(login, 0., give_up);
+        }
     }
     return err;
 }

@@ -6,6 +6,7 @@ import signal
 
 from mcp import SUPPORT, HubTest, LegacyClient, compile_plugin, main
 
+CANARY = "canary-c0ffee-0123456789"
 MISBEHAVE = SUPPORT / "plugins" / "misbehave.c"
 # A sanitizer would handle the signals itself.
 PLAIN = {"ASAN_OPTIONS": "handle_segv=0:handle_abort=0:detect_leaks=0:detect_odr_violation=0:intercept_tls_get_addr=0"}
@@ -16,10 +17,11 @@ class LastLine(HubTest):
         plugins = self.home / "plugins"
         plugins.mkdir(mode=0o755)
         compile_plugin(plugins, "misbehave", source=MISBEHAVE)
-        toolsets = {"t": {"module": "misbehave"}}
+        toolsets = {"t": {"module": "misbehave"}, "other": {"command": "/bin/true", "env": {"SECRET": CANARY}}}
         client = LegacyClient(self.hub("--plugins-dir", plugins, toolsets=toolsets, env=PLAIN))
         client.send_call(f"t__{tool}")
         code = client.hub.exit_code = client.hub.wait_exit()
+        self.assertNotIn(CANARY, client.hub.log)
         return code, client.hub.log.splitlines()[-1]
 
     def test_a_fault(self):

@@ -89,6 +89,18 @@ class Logins(LoginTest, Base):
         self.assertEqual(len(self.get(server, "/logins", who=None)["logins"]), 1)
         self.assertTrue(self.end(server, None)["revoked"])
 
+    def test_the_end_of_a_login_whose_user_is_at_the_browser(self):
+        auth, _, server = self.up()
+        first = self.begin(server)["url"]
+        self.assertEqual(self.end(server), {"toolset": "up", "principal": "", "revoked": False, "reason": "there is no login"})
+        self.assertEqual(self.get(server, "/logins")["wanted"], [])
+        browse(self.begin(server)["url"])
+        server.hub.wait_log("login.token")
+        second = self.begin(server)["url"]
+        self.assertTrue(self.end(server)["revoked"])
+        self.assertEqual(self.get(server, "/logins"), {"logins": [], "wanted": []})
+        self.assertEqual((len(auth.revoked), len({first, second})), (1, 2))
+
     def test_a_hub_that_ends_while_its_user_is_at_the_browser(self):
         _, _, server = self.up()
         self.assertEqual(self.begin(server)["state"], "wanted")

@@ -558,6 +558,30 @@ MUTANTS = [
     ),
     # ---- whose login ----------------------------------------------------------------------------------
     Mutant(
+        "a_callers_token_goes_to_another_issuer",
+        "core/hub/login/logins.c",
+        "    return principal != NULL && is_its ? hub_principal_token(principal) : NULL;",
+        "    return principal != NULL || is_its ? hub_principal_token(principal) : NULL;",
+        "login_exchange.py",
+        "test_a_token_of_somebody_else_goes_nowhere",
+    ),
+    Mutant(
+        "an_assertion_is_not_looked_at",
+        "core/login/exchange.c",
+        "    if (text != NULL && !is_assertion(hub_str_of(text))) {",
+        "    if (text != NULL && text[0] == '\\0' && !is_assertion(hub_str_of(text))) {",
+        "login_exchange.py",
+        "test_what_is_no_assertion_is_shown_to_nobody",
+    ),
+    Mutant(
+        "a_toolset_goes_before_its_instances",
+        "core/hub/kernel/toolset.c",
+        "    if (toolset->is_leaving && toolset->open_bindings == 0 && toolset->instances == 0) {",
+        "    if (toolset->is_leaving && toolset->open_bindings == 0) {",
+        "sharing_session.py",
+        "test_a_toolset_that_is_gone_before_its_last_call",
+    ),
+    Mutant(
         "a_principal_is_led_to_anothers_instance",
         "core/hub/instances/principal_instance.c",
         "    hub_toolset *own = of_principal(principal)->first;\n    while (own != NULL && of(own)->shared != shared) {\n        own = of(own)->next_of_principal;\n    }\n",

@@ -5,10 +5,13 @@ spec: OpenTelemetry semantic conventions for MCP; W3C Trace Context; OTLP/HTTP
 """
 
 import json
+import re
 import sys
 import time
+from pathlib import Path
 
 from http_client import HttpTest, Server
+from listen import Lines
 from mcp import SUPPORT, TIMEOUT, LegacyClient, ModernClient, fixture, hub_binary, hub_command, main
 from otlp_collector import Collector, attributes, variables
 
@@ -322,6 +325,28 @@ class Collectors(HttpTest):
         begin = time.monotonic()
         server.hub.finish()
         self.assertLess(time.monotonic() - begin, TIMEOUT)
+
+    def test_more_calls_than_a_collector_takes(self):
+        """Each call recorded, and nobody takes them: the default queue is full to the span, the others are counted, and as many
+        calls again keep nothing more."""
+        collector = Collector(self, lambda handler, number: collector.ended.wait())
+        path = self.home / "hub.sock"
+        hub = self.daemon(manifest={"listen": [{"http": "127.0.0.1:0", "metrics": True}, {"unix": str(path)}], "toolsets": {"a": fixture("one")}},
+                          env=variables(collector, OTEL_EXPORTER_OTLP_TIMEOUT="600000", OTEL_TRACES_SAMPLER="always_on"))
+        hub.listening(2)
+        client, server = Lines(path), Server(self, hub)
+        self.addCleanup(client.close)
+        queue, wave, memory = 2048, 3000, []
+        for turn in (1, 2):
+            for _ in range(wave // 50):
+                for _ in range(50):
+                    client.send("tools/call", name="a__one", arguments={})
+                for _ in range(50):
+                    self.assertIn("result", client.receive())
+            found = self.numbers(server)
+            self.assertEqual((found["waiting"], found["sent_total"], found["dropped_total"]), (queue, 0, turn * wave - queue))
+            memory.append(int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{hub.process.pid}/status").read_text())[1]))
+        self.assertLess(memory[1] - memory[0], 16 * 1024, "KiB")
 
     def test_an_endless_answer(self):
         def flood(handler, _number):

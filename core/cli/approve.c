@@ -61,8 +61,7 @@ static void show_all(const cli_locking *locking, approval *all)
     }
 }
 
-/* TOOLSET, or TOOLSET:TOOL. */
-static int read_scope(const cli_options *options, scope *ret_scope)
+int cli_read_scope(const cli_options *options, char **ret_toolset, const char **ret_tool)
 {
     if (options->argument_count == 0) {
         return EXIT_OK;
@@ -73,10 +72,9 @@ static int read_scope(const cli_options *options, scope *ret_scope)
         cli_complain("\"%s\" is not TOOLSET or TOOLSET:TOOL", word);
         return EXIT_USAGE;
     }
-    ret_scope->toolset =
-        hub_str_dup(colon != NULL ? hub_str_between(word, colon) : hub_str_of(word));
-    ret_scope->tool = colon != NULL ? colon + 1 : NULL;
-    return ret_scope->toolset != NULL ? EXIT_OK : EXIT_INTERNAL;
+    *ret_toolset = hub_str_dup(colon != NULL ? hub_str_between(word, colon) : hub_str_of(word));
+    *ret_tool = colon != NULL ? colon + 1 : NULL;
+    return *ret_toolset != NULL ? EXIT_OK : EXIT_INTERNAL;
 }
 
 static bool has(const hub_lock *lock, const scope *of)
@@ -125,7 +123,7 @@ int cli_approve(cli_options *options)
     }
     scope of = {.toolset = NULL};
     cli_locking locking;
-    int status = read_scope(options, &of);
+    int status = cli_read_scope(options, &of.toolset, &of.tool);
     if (status == EXIT_OK) {
         status = cli_locking_begin(options, of.toolset, false, &locking);
         status = status == EXIT_OK ? run(options, &of, &locking) : status;

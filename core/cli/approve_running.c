@@ -16,24 +16,6 @@ typedef struct wanted {
     size_t count; /* of what was shown, or approved */
 } wanted;
 
-/* TOOLSET, or TOOLSET:TOOL. */
-static int read_scope(const cli_options *options, wanted *ret_wanted)
-{
-    const char *word = options->argument_count > 0 ? options->arguments[0] : NULL;
-    const char *colon = word != NULL ? strchr(word, ':') : NULL;
-    if (word == NULL) {
-        return EXIT_OK;
-    }
-    if (colon == word || (colon != NULL && colon[1] == '\0')) {
-        cli_complain("\"%s\" is not TOOLSET or TOOLSET:TOOL", word);
-        return EXIT_USAGE;
-    }
-    ret_wanted->toolset =
-        hub_str_dup(colon != NULL ? hub_str_between(word, colon) : hub_str_of(word));
-    ret_wanted->tool = colon != NULL ? colon + 1 : NULL;
-    return ret_wanted->toolset != NULL ? EXIT_OK : EXIT_INTERNAL;
-}
-
 static bool is_meant(const wanted *of, hub_str change)
 {
     bool is = of->toolset == NULL ||
@@ -168,7 +150,7 @@ int cli_approve_running(cli_options *options)
 {
     wanted of = {.count = 0};
     cli_running *hub = NULL;
-    int status = read_scope(options, &of);
+    int status = cli_read_scope(options, &of.toolset, &of.tool);
     status = status == EXIT_OK ? cli_running_open(options, &hub) : status;
     status = status == EXIT_OK ? run(options, hub, &of) : status;
     cli_running_close(hub);

@@ -30,6 +30,11 @@ void cli_locking_end(cli_locking *locking);
 /* Write a lock, in order, and say how much it has. Returns an exit status. */
 int cli_locking_write(cli_locking *locking, const cli_options *options, const hub_lock *lock);
 
+/* What approve is about: TOOLSET or TOOLSET:TOOL; without an argument nothing is written: all.
+ * owns:    *ret_toolset; *ret_tool is of the options, or NULL: all tools
+ * returns: the code to exit with, after a complaint; EXIT_OK */
+int cli_read_scope(const cli_options *options, char **ret_toolset, const char **ret_tool);
+
 /* patchbay approve at a hub that runs, by its API (cli/approve_running.c). */
 int cli_approve_running(cli_options *options);
 

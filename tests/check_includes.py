@@ -53,9 +53,6 @@ MAY_INCLUDE_TRANSPORTS = {  # the composition roots
 KERNEL, MADE_OF_FEATURES = "kernel", ("router", "reload", "orchestrator")
 OBJECTS = "hub/kernel/objects.h"
 
-# Between features, and to go: it closes a circle of them.
-CIRCLE_CLOSERS = {("hub/catalogs/await", "hub/notices/progress")}  # how progress is told belongs in the kernel
-
 LARGEST_CIRCLE = 8  # units of core/ that may be reached from each other
 
 TRANSPORTS_MAY_INCLUDE = ("hub/kernel/transport.h", "hub/kernel/settings.h", "identity/identity.h", "identity/credentials.h", "identity/certificate.h", "issuers/issuers.h", "web/face.h", "hub/replicas/replicas.h", "hub/replicas/caller.h")
@@ -215,8 +212,6 @@ def features_of(edges):
     for unit, targets in edges.items():
         for target in targets:
             rooms = [name.split("/")[1] for name in (unit, target) if name.startswith("hub/")]
-            if (unit, target) in CIRCLE_CLOSERS:
-                continue
             if len(rooms) == 2 and rooms[0] != rooms[1] and not {KERNEL, *MADE_OF_FEATURES} & set(rooms):
                 found.setdefault(rooms[0], set()).add(rooms[1])
     return found

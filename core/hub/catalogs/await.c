@@ -12,7 +12,7 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
-#include "hub/notices/progress.h"
+#include "hub/kernel/progress.h"
 
 #include <stdlib.h>
 

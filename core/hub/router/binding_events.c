@@ -14,7 +14,7 @@
 #include "hub/login/logins.h"
 #endif
 #include "hub/notices/logging.h"
-#include "hub/notices/progress.h"
+#include "hub/kernel/progress.h"
 #include "hub/notices/subscription.h"
 #include "hub/tasks/task_watch.h"
 #include "wire/json.h"

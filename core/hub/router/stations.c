@@ -25,7 +25,7 @@
 #include "hub/middleware/middleware.h"
 #include "hub/notices/logging.h"
 #include "hub/notices/notifier.h"
-#include "hub/notices/progress.h"
+#include "hub/kernel/progress.h"
 #include "hub/output/output.h"
 #include "hub/overrides/overrides.h"
 #include "hub/pins/pins.h"

@@ -9,7 +9,7 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/toolset.h"
 #include "hub/notices/logging.h"
-#include "hub/notices/progress.h"
+#include "hub/kernel/progress.h"
 #include "hub/tasks/tasks_internal.h"
 
 #include <stdlib.h>

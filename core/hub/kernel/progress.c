@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hub/notices/progress.h"
+#include "hub/kernel/progress.h"
 
 #include "base/clock.h"
 #include "base/limits.h"

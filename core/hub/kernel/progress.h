@@ -6,8 +6,8 @@
  * all, and leaves the one before in its place. Thread: [loop].
  * spec: MCP 2026-07-28 basic/patterns/progress (both parties should limit the rate)
  */
-#ifndef HUB_HUB_NOTICES_PROGRESS_H
-#define HUB_HUB_NOTICES_PROGRESS_H
+#ifndef HUB_HUB_KERNEL_PROGRESS_H
+#define HUB_HUB_KERNEL_PROGRESS_H
 
 #include "hub/kernel/call.h"
 

@@ -231,8 +231,11 @@ static bool validates(const catalog_parser *parser, const hub_item *tool)
  * those that clients do not see. A server's schema that is not understood here is its own affair. */
 static const char *compile_schema(catalog_parser *parser, hub_item *tool, hub_error *why)
 {
+    if (!validates(parser, tool)) {
+        return NULL;
+    }
     hub_str schema = hub_json_get(tool->original, HUB_STR("inputSchema"));
-    if (!validates(parser, tool) || hub_schema_compile(schema, &tool->schema, why) == HUB_OK) {
+    if (hub_schema_compile(schema, &tool->schema, why) == HUB_OK) {
         return NULL;
     }
     if (parser->catalog->rules.compiles || why->code == HUB_ENOMEM) {

@@ -277,24 +277,6 @@ static hub_err arm(hub_plugin_watch *watch, hub_error *reterr)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void on_due(struct ev_loop *loop, ev_timer *timer, int events)
-{
-    (void)loop;
-    (void)events;
-    hub_plugin_watch *watch = timer->data;
-    if (watch->rearm) {
-        hub_error error;
-        watch->rearm = false;
-        if (arm(watch, &error) != HUB_OK) { /* the old watches stay, until the next event */
-            watch->rearm = true;
-            hub_log(HUB_LOG_WARNING, "files.not_watched", HUB_F_TEXT("reason", error.text));
-        }
-    }
-    const char *before = hub_cause_set(HUB_BY_PLUGINS);
-    watch->on_change(watch->ctx); /* nothing of the watch may follow: it can destroy it */
-    (void)hub_cause_set(before);
-}
-
 /* A file of a watched folder. */
 static void see_file(hub_plugin_watch *watch, const char *folder, uint32_t mask, const char *name)
 {
@@ -313,7 +295,11 @@ static void see_file(hub_plugin_watch *watch, const char *folder, uint32_t mask,
         clear_busy(watch, path);
     } else if ((mask & IN_CREATE) != 0) {
         /* A new file is written and closed next; a link has its content already. */
-        ignored = lstat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0;
+        ignored = lstat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0 &&
+                  about.st_nlink == 1;
+        if (ignored) {
+            set_busy(watch, path);
+        }
     }
     free(path);
     if (!ignored) {
@@ -334,14 +320,11 @@ static void see_event(hub_plugin_watch *watch, const post *at, uint32_t mask, co
     }
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
+/* Those that are there now, as far as the buffer holds them. */
+static void read_events(hub_plugin_watch *watch)
 {
-    if (hub_loop_mend(loop, watcher, events)) {
-        return;
-    }
-    hub_plugin_watch *watch = watcher->data;
     char buffer[EVENTS_BYTES];
-    ssize_t size = read(watcher->fd, buffer, sizeof buffer);
+    ssize_t size = read(watch->posts.fd, buffer, sizeof buffer);
     struct inotify_event event;
     for (ssize_t at = 0; at < size; at += (ssize_t)(sizeof event + event.len)) {
         memcpy(&event, buffer + at, sizeof event);
@@ -356,6 +339,32 @@ static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
             }
         }
     }
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *watcher, int events)
+{
+    if (!hub_loop_mend(loop, watcher, events)) {
+        read_events(watcher->data);
+    }
+}
+
+static void on_due(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    hub_plugin_watch *watch = timer->data;
+    read_events(watch); /* who has begun to write since is busy */
+    if (watch->rearm) {
+        hub_error error;
+        watch->rearm = false;
+        if (arm(watch, &error) != HUB_OK) { /* the old watches stay, until the next event */
+            watch->rearm = true;
+            hub_log(HUB_LOG_WARNING, "files.not_watched", HUB_F_TEXT("reason", error.text));
+        }
+    }
+    const char *before = hub_cause_set(HUB_BY_PLUGINS);
+    watch->on_change(watch->ctx); /* nothing of the watch may follow: it can destroy it */
+    (void)hub_cause_set(before);
 }
 
 hub_err hub_plugin_watch_create(const char *const *folders, size_t count, struct ev_loop *loop,

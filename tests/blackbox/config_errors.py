@@ -484,9 +484,9 @@ class CommandLine(Base):
             ("init", "--json"): ("--json is for",),
             ("serve", "--json"): ('"serve"', "--json is for"),
             ("--connect",): ('"serve"', "--connect is for check"),
-            ("status", "--naming", "flat"): ("--naming is for serve, list, call, check",),
-            ("token", "list", "--plugins-dir", "x"): ("--plugins-dir is for serve, list, status, ui, call, check",),
-            ("module", "inspect", "x", "-c", "y"): ("-c is for serve, list, status, ui, call, check, token",),
+            ("status", "--naming", "flat"): ("--naming is for serve, list, call, read, check",),
+            ("token", "list", "--plugins-dir", "x"): ("--plugins-dir is for serve, list, status, ui, call, read, check",),
+            ("module", "inspect", "x", "-c", "y"): ("-c is for serve, list, status, ui, call, read, check, token",),
             ("module-host", "x", "--stdio"): ("--stdio is for serve",),
         }
         for arguments, says in cases.items():

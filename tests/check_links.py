@@ -5,7 +5,7 @@
     check_links.py [FOLDER]    default: the source tree
 
 Links of *.md, and the schemas that *.yaml name, which lead to files beside them; and every file that a row of a table
-of ARCHITECTURE.md names in backticks, where a name without a folder is of the folder of the one before it. The last line
+of ARCHITECTURE.md and docs/WHERE.md names in backticks, where a name without a folder is of the folder of the one before it. The last line
 is "N passed, N failed", counting files.
 """
 
@@ -61,7 +61,7 @@ def main():
     failed = 0
     for path in files:
         found = list(breaches(root, path))
-        if path == root / "ARCHITECTURE.md" and (root / "core").is_dir():
+        if path in (root / "ARCHITECTURE.md", root / "docs" / "WHERE.md") and (root / "core").is_dir():
             found += named_breaches(root, path)
         failed += bool(found)
         for number, reason in found:

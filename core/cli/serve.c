@@ -12,6 +12,7 @@
 #include "cli/telemetry.h"
 #include "hub/audit/audit.h"
 #include "hub/orchestrator/drain.h"
+#include "hub/remember/remember.h"
 #include "modules/crash.h"
 #include "stdio/stdio.h"
 
@@ -236,7 +237,8 @@ static bool is_owed(const cli_server *server)
 }
 
 /* Let calls end whose clients still wait for them. Every turn of the loop is an event: a call has
- * ended, a client has left, or time is up. */
+ * ended, a client has left, or time is up. A client that has left before the store was read has all
+ * its requests taken first: it may be a pipe that ended. */
 static void drain(cli_server *server)
 {
     ev_timer timer;
@@ -248,7 +250,7 @@ static void drain(cli_server *server)
     ev_now_update(server->loop);
     ev_timer_start(server->loop, &timer);
     for (;;) {
-        if (server->stdio_left) {
+        if (server->stdio_left && !hub_remember_holds(server->hub)) {
             hub_stdio_abort(server->stdio);
         }
         if (!is_owed(server) || !ev_is_active(&timer)) {

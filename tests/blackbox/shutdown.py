@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the hub ends: promptly, cleanly, and alone (S01-S03, S07, U10, U12)."""
 
+import json
 import os
 import signal
 import subprocess
@@ -88,6 +89,24 @@ class Ending(HubTest):
         client.hub.finish()
         for request_id in ids:
             self.assertIn("result", client.hub.response(request_id).data)
+
+    def test_requests_of_a_pipe_that_has_ended(self):
+        """All that the hub is to do is there, and its end: what was chosen before is not read yet."""
+        messages = [
+            {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {},
+                                                         "clientInfo": {"name": "pipe", "version": "1"}}},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/list"},
+            {"id": 3, "method": "tools/call", "params": {"name": "alpha__one"}},
+        ]
+        text = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
+        manifest = {"hub": {"remember": "all"}, "state": str(self.home / "state.db")}
+        for _ in range(2):  # there is no store yet; there is one
+            done = self.cli("serve", "--stdio", toolsets=TOOLSETS, manifest=manifest, stdin=text)
+            answers = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+            self.assertEqual(sorted(answers), [1, 2, 3], done.stderr)
+            for answer in answers.values():
+                self.assertIn("result", answer)
 
     def test_upstreams_are_asked_to_end_first(self):  # spec: close stdin, wait, SIGTERM, SIGKILL
         recorder = self.recorder()

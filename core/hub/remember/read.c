@@ -291,3 +291,14 @@ bool hub_remember_hold(const hub_request *request, hub_request_handler *handle)
     hold(of, request, handle);
     return true;
 }
+
+bool hub_remember_holds(const hub_orchestrator *hub)
+{
+    const remember *all = remember_of(hub);
+    for (const seat *of = all->seats; of != NULL; of = of->hh.next) {
+        if (of->held != NULL) {
+            return true;
+        }
+    }
+    return all->going != NULL;
+}

@@ -41,6 +41,9 @@ bool hub_remember_hold(const hub_request *request, hub_request_handler *handle);
 /* Told once. `is_lost`: the store could not take it: it holds until the hub ends. */
 typedef void hub_remember_on_kept(void *ctx, bool is_lost);
 
+/* Whether requests are held so: each for HUB_LIMIT_REMEMBER_READ_MS at most. */
+bool hub_remember_holds(const hub_orchestrator *hub);
+
 /* An audience's choice has changed: write it, and tell when it is on the disk, or cannot be, or took
  * longer than HUB_LIMIT_REMEMBER_KEEP_MS; possibly before this returns. Where nothing is remembered,
  * nothing is lost. */

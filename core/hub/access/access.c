@@ -60,7 +60,8 @@ static hub_exposure *look(hub_session *session, hub_exposure *exposure)
 static const hub_gate GATE = {.look = look,
                               .station = &HUB_ACCESS_STATION,
                               .is_open = access_is_open,
-                              .held = access_note_held};
+                              .held = access_note_held,
+                              .asked = access_note_asked};
 
 bool hub_access_is_on(const hub_orchestrator *hub)
 {

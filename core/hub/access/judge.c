@@ -308,13 +308,19 @@ static bool can_be_asked(const hub_call *call, const hub_way *way)
            (binding == NULL || hub_binding_may_ask(binding));
 }
 
-/* What is kept for later is for clients that can be asked. */
+static bool keeps_names(const hub_call *call, const hub_way *way)
+{
+    return hub_call_is_of_tool(call) && way->name_json.len > 0 &&
+           way->name.len + way->name_json.len <= HUB_CALL_NAMES_BYTES;
+}
+
+/* Of a tool there is room in the call itself for what is kept for later, if its client can be asked. */
 bool access_is_open(const hub_call *call, const hub_way *way)
 {
     const hub_session *session = hub_call_session(call);
     const hub_identity *identity = hub_session_identity(session);
     return is_decided_by_sight(hub_access_in(hub_session_hub(session)), way) &&
-           !can_be_asked(call, way) &&
+           (keeps_names(call, way) || !can_be_asked(call, way)) &&
            (identity->expires == 0 || !hub_identity_is_over(identity, time(NULL)));
 }
 
@@ -362,27 +368,50 @@ hub_verdict access_begin(hub_call *call, hub_way *way)
                                   : decide_way(call, way, way->message, true, class, own);
 }
 
-/* Keep what a call is about, if its client can be asked something before it has its answer. Without
- * memory, what the client answers is not good for anything. */
-static void keep(hub_call *call, const hub_way *way, call_access *own)
+/* Keep what a call is about for when its client has answered. Without memory, what the client answers is
+ * not good for anything. */
+static void keep(kept_call *kept, const matter *what)
 {
-    const hub_access *access = hub_access_in(hub_session_hub(hub_call_session(call)));
-    kept_call *kept = &own->kept;
-    if (kept->is_there || !can_be_asked(call, way)) {
-        return;
-    }
-    hub_str key = hub_str_of(hub_toolset_key(way->toolset));
-    hub_str arguments = access->looks_at_arguments ? way->arguments : HUB_STR_EMPTY;
-    hub_str name = own->kind == HUB_KINDS ? way->of_tool : way->name;
-    size_t len = key.len + name.len + way->name_json.len + arguments.len;
+    hub_str key = hub_str_of(hub_toolset_key(what->toolset));
+    size_t len = key.len + what->name.len + what->name_json.len + what->arguments.len;
     char *at = len <= sizeof kept->text ? kept->text : (kept->longer = malloc(len));
     if (at != NULL) {
         kept->toolset = hub_str_put(&at, key);
-        kept->name = hub_str_put(&at, name);
-        kept->name_json = hub_str_put(&at, way->name_json);
-        kept->arguments = hub_str_put(&at, arguments);
+        kept->name = hub_str_put(&at, what->name);
+        kept->name_json = hub_str_put(&at, what->name_json);
+        kept->arguments = hub_str_put(&at, what->arguments);
         kept->is_there = true;
     }
+}
+
+/* … if that can be asked something before it has its answer. */
+static void keep_way(hub_call *call, const hub_way *way, call_access *own)
+{
+    const hub_access *access = hub_access_in(hub_session_hub(hub_call_session(call)));
+    if (own->kept.is_there || !can_be_asked(call, way)) {
+        return;
+    }
+    const matter what = {.toolset = way->toolset,
+                         .name = own->kind == HUB_KINDS ? way->of_tool : way->name,
+                         .name_json = way->name_json,
+                         .arguments = access->looks_at_arguments ? way->arguments : HUB_STR_EMPTY};
+    keep(&own->kept, &what);
+}
+
+void access_note_asked(hub_call *call)
+{
+    matter what = {.toolset = hub_call_toolset(call)};
+    call_access *own = hub_call_part_of(call, &HUB_ACCESS_STATION);
+    if (own->kept.is_there || what.toolset == NULL ||
+        !hub_call_names(call, &what.name, &what.name_json)) {
+        return;
+    }
+    own->kind = HUB_KIND_TOOL; /* of others nothing is kept in the call itself */
+    if (own->identity == NULL) {
+        own->identity = hub_identity_ref(hub_session_identity(hub_call_session(call)));
+    }
+    own->generation = hub_access_in(hub_session_hub(hub_call_session(call)))->generation;
+    keep(&own->kept, &what);
 }
 
 /* It leaves for its server, and may have been held since it was decided. */
@@ -402,7 +431,7 @@ hub_verdict access_hand_over(hub_call *call, hub_handover *handover)
         if (judge_task(call, &what) != HUB_GO_ON) {
             return HUB_ANSWERED;
         }
-        keep(call, way, own);
+        keep_way(call, way, own);
         return HUB_GO_ON;
     }
     bool is_as_decided = way->item != NULL && !own->wants_yes &&
@@ -410,7 +439,7 @@ hub_verdict access_hand_over(hub_call *call, hub_handover *handover)
                          !hub_identity_is_over(own->identity, time(NULL));
     hub_verdict verdict = is_as_decided ? HUB_GO_ON : decide_again(call, way, way->message, own);
     if (verdict == HUB_GO_ON) {
-        keep(call, way, own);
+        keep_way(call, way, own);
     }
     return verdict;
 }

@@ -35,9 +35,11 @@ typedef struct call_access {
     kept_call kept; /* what it is about, where its client can be asked something */
 } call_access;
 
-/* Whether a call may pass by, and what is noted of it if it is held: see hub_gate. */
+/* Whether a call may pass by, and what is noted of it if it is held, or its client is asked
+ * something: see hub_gate. */
 bool access_is_open(const hub_call *call, const hub_way *way);
 void access_note_held(hub_call *call, const hub_way *way);
+void access_note_asked(hub_call *call);
 
 hub_verdict access_begin(hub_call *call, hub_way *way);
 hub_verdict access_hand_over(hub_call *call, hub_handover *handover);

@@ -248,6 +248,7 @@ int32_t hub_asking_add(hub_call *call, const hub_new_question *from)
     if (asking == NULL) {
         return PATCHBAY_ENOMEM;
     }
+    hub_call_note_asked(call);
     if (hub_asking_has_key(asking, from->key)) {
         return PATCHBAY_EINVAL;
     }

@@ -131,6 +131,13 @@ void hub_call_set_reading(hub_call *call)
     call->is_reading = true;
 }
 
+bool hub_call_names(const hub_call *call, hub_str *ret_name, hub_str *ret_name_json)
+{
+    *ret_name = (hub_str){.ptr = call->names, .len = call->name_len};
+    *ret_name_json = (hub_str){.ptr = call->names + call->name_len, .len = call->name_json_len};
+    return call->name_json_len > 0;
+}
+
 void *hub_call_part_of(hub_call *call, const hub_station *station)
 {
     const hub_station_place *place = station->place;

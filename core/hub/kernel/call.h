@@ -89,6 +89,10 @@ bool hub_call_is_ending(const hub_call *call);
 const hub_trace *hub_call_trace(const hub_call *call);
 void hub_call_set_trace(hub_call *call, const hub_trace *trace);
 
+/* What a call is for that the gate has let by (hub.h), and whose client can be asked something: the
+ * toolset's own name, and the value in the params that said it. False: they were not kept. */
+bool hub_call_names(const hub_call *call, hub_str *ret_name, hub_str *ret_name_json);
+
 /* A station's state with the call: zeros when it is first asked for. From then on the station hears
  * of the call's end. */
 void *hub_call_part_of(hub_call *call, const hub_station *station);

@@ -70,11 +70,12 @@ struct hub_gate {
     hub_exposure *(*look)(hub_session *session, hub_exposure *exposure);
 
     /* Whether a call that has just come may go on for its sender's having found what it is for. Such a
-     * call visits the gate's station only if it is held, or its client returns. */
+     * call visits the gate's station only if it is held, or its client is asked something and returns. */
     const hub_station *station;
     bool (*is_open)(const hub_call *call, const struct hub_way *way);
     void (*held)(hub_call *call,
                  const struct hub_way *way); /* one that did not visit the station */
+    void (*asked)(hub_call *call); /* likewise: its client is about to be asked (hub_call_names) */
 };
 
 /* Where toolsets have other lists for one principal than for another: asked, where it is set, whenever

@@ -269,6 +269,7 @@ struct hub_call {
     bool is_unasked;             /* of a session, but nobody there waits for it */
     bool is_taken;               /* it goes on as a request, and somebody has made it a call */
     bool is_ending;              /* its answer is on its way back, or held there */
+    bool was_let_by;             /* by the hub's gate, when it came */
     hub_request_context context; /* its spans point into `kept` */
     hub_str client_id;           /* likewise */
     char *kept;                  /* inline_kept, or on the heap when that is too small */
@@ -279,9 +280,12 @@ struct hub_call {
     uint64_t ceiling_ms; /* after which progress does not help; monotonic, as begin_ms */
     uint64_t paused_ms;  /* since when the clock stands still; 0: it runs */
     uint32_t timeout_ms;
+    uint16_t name_len;      /* of `names`: what it is for, as its toolset calls it, … */
+    uint16_t name_json_len; /* … and behind it as its client does; 0: they are not kept */
     ev_timer deadline;
     char
         inline_kept[480]; /* what precedes it is cleared for each call; this and what follows not */
+    char names[HUB_CALL_NAMES_BYTES];
     alignas(max_align_t) char parts[];
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/kernel/way.h"
 
+#include "hub/kernel/binding.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/objects.h"
 #include "tools/definition.h"
@@ -51,6 +52,29 @@ static hub_station_mask passed_by(const hub_call *call, const hub_way *way)
                : 0;
 }
 
+/* Nobody has judged it: if its client is asked something, it is judged by its names when that is
+ * back. Each call of a toolset that can ask comes past here: two copies, and no more. */
+static void keep_names(hub_call *call, const hub_way *way)
+{
+    if (call->was_let_by && call->context.capabilities.len > 2 &&
+        hub_binding_may_ask(call->binding) &&
+        way->name.len + way->name_json.len <= sizeof call->names) {
+        memcpy(call->names, way->name.ptr, way->name.len);
+        memcpy(call->names + way->name.len, way->name_json.ptr, way->name_json.len);
+        call->name_len = (uint16_t)way->name.len;
+        call->name_json_len = (uint16_t)way->name_json.len;
+    }
+}
+
+void hub_call_note_asked(hub_call *call)
+{
+    HUB_IS(call, CALL);
+    const hub_gate *gate = call->session != NULL ? call->session->profile->hub->gate : NULL;
+    if (gate != NULL && call->name_json_len > 0) {
+        gate->asked(call);
+    }
+}
+
 /* It is held: it is judged when it goes on, also if it was not when it came. */
 static void note_held(hub_call *call, const hub_way *way)
 {
@@ -86,6 +110,7 @@ static void deliver(hub_call *call, const hub_way *way)
             },
     };
     hub_call_bind(call, binding, !way->is_aside);
+    keep_names(call, way);
     for (hub_station_mask left = call->begun; left != 0; left &= left - 1) {
         const hub_station *station = hub_stations_at((size_t)__builtin_ctzll(left));
         if (station->hand_over != NULL && station->hand_over(call, &handover) != HUB_GO_ON) {
@@ -142,7 +167,9 @@ void hub_call_send(hub_call *call, hub_way *way)
     call->may_ask =
         call->context.era == HUB_ERA_MODERN &&
         (call->is_tool_call || call->is_reading || hub_str_is(way->message->method, "prompts/get"));
-    go_on(call, way, wanted(call, way) & ~passed_by(call, way));
+    hub_station_mask passed = passed_by(call, way);
+    call->was_let_by = passed != 0;
+    go_on(call, way, wanted(call, way) & ~passed);
 }
 
 /* ---- holding --------------------------------------------------------------------------------- */

@@ -53,6 +53,9 @@ void hub_call_send_from(hub_call *call, const hub_station *station, const hub_ke
  * came. Of a call whose way is yet to begin nothing changes. */
 void hub_call_visit(hub_call *call, const hub_station *station);
 
+/* Its client is about to be asked something: what it is for is noted, if nobody has done so. */
+void hub_call_note_asked(hub_call *call);
+
 /* Its client has said something that the call waited for: the stations are asked whether it may go on
  * with that. False: it is over. */
 HUB_MUST_CHECK bool hub_call_client_returns(hub_call *call);

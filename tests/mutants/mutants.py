@@ -449,6 +449,14 @@ MUTANTS = [
         "Held",
     ),
     Mutant(
+        "what_plain_rules_let_pass_is_not_judged_when_its_client_was_asked",
+        "core/hub/kernel/way.c",
+        "        gate->asked(call);\n",
+        "        (void)gate;\n",
+        "access_confirm.py",
+        "Running",
+    ),
+    Mutant(
         "rules_with_conditions_are_taken_for_plain_ones",
         "core/hub/access/access.c",
         "    access->is_plain = !has_scopes && !challenges && !access->looks_at_arguments && !access->asks;",

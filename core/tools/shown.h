@@ -45,13 +45,13 @@ typedef struct hub_shown {
     const hub_shown_part **parts; /* in order of canonical id; never NULL */
     size_t part_count;
     bool has_app_tools;                 /* a section has some: HUB_TOOL_FOR_APPS */
+    bool is_narrowed;                   /* `narrowed` is made */
     uint64_t digest;                    /* of sections and masks */
     hub_shown_table *table;             /* NULL: it is in none */
     struct hub_template_routes *routes; /* of templates: template_routes.h; NULL before */
     hub_shown_kept *kept;               /* pages */
     /* What is left in each revision, which it holds; NULL: all of it. */
     struct hub_shown *narrowed[HUB_REVISIONS];
-    bool is_narrowed; /* they are made */
     UT_hash_handle hh;
 } hub_shown;
 

@@ -4,11 +4,13 @@
 reads, one version everywhere. `./run-tests packages` builds them. The last line is "N passed, N failed".
 """
 
+import email.utils
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,8 +80,12 @@ def check_scripts():
 
 def check_versions():
     project = re.search(r"project\(patchbay VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
-    package = re.match(r"patchbay \(([^)]+)\)", (PACKAGING / "debian/changelog").read_text()).group(1)
+    log = (PACKAGING / "debian/changelog").read_text()
+    package = re.match(r"patchbay \(([^)]+)\)", log).group(1)
     result("debian/changelog", package == project, f"it has version {package}, and CMakeLists.txt {project}")
+    newest = email.utils.parsedate_to_datetime(re.search(r"^ -- .*>  (.*)$", log, re.M).group(1))
+    # Files are given its time where theirs is later: one that is to come makes each build another one.
+    result("time of debian/changelog", newest.timestamp() <= time.time(), f"{newest} is still to come")
 
 
 def check_plugins():

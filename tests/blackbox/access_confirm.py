@@ -254,6 +254,26 @@ class Running(Asked):
         self.assertEqual(answer.error["message"], "Unknown tool: up__ask")
         self.assertNotIn('"accept"', "".join(self.answers()))
 
+    def test_names_at_the_bound(self):
+        """Names of 160 bytes are kept with the call, of 161 by the station: each is decided again."""
+        for xs in (91, 92):
+            name = "ask" + "x" * xs
+            tools = self.home / "tools.json"
+            tools.write_text(json.dumps([tool(name)]))
+            for access, is_heard in ((DENY, False), ({"rules": [{"tools": {"match": ["others:*"]}, "then": "deny"}]}, True)):
+                self.upstream = self.recorder()
+                toolsets = {"up": self.upstream.toolset("--era", "legacy", "--content", "--tools", tools)}
+                hub = self.start(self.OPEN, toolsets)
+                client = LegacyClient(hub, capabilities=FORM)
+                (shown,) = [listed for listed in client.names() if listed.startswith("up__")]
+                self.assertEqual(len(name) + len(f'"{shown}"'), 69 + xs)  # of 64, with a digest
+                waiting = client.send_call(shown, self.ARGUMENTS)
+                asked = self.question(hub)
+                self.reload(hub, access, toolsets)
+                hub.send({"jsonrpc": "2.0", "id": asked.id, "result": ACCEPT})
+                self.assertEqual("result" in hub.response(waiting).data, is_heard)
+                hub.finish()
+
     def test_who_comes_back_with_a_weaker_credential(self):
         tokens = self.home / "tokens.json"
         who = []

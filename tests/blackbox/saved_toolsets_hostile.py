@@ -31,7 +31,9 @@ class Changing(Saved):
         server = self.recorder()
         client = self.client(toolsets={"up": server.toolset(), "docker": fixture("ps")},
                              saved_toolsets={"both": {"tools": ["up:echo", "docker:ps"]}})
+        since = client.hub.mark
         self.equip(client, "both")
+        client.wait_list_changed(since)  # a change that is taken back in its window is told to nobody
         for tools, shown, state in ((SMALL, ["docker__ps"], "not there"), (WHOLE, ["docker__ps", "up__echo"], "there")):
             since = client.hub.mark
             server.command(tools=tools)

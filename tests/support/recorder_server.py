@@ -25,8 +25,9 @@ error), progress, noise (a line that is not JSON, then the answer), huge {"bytes
 {"result": "JSON text"} (answers with exactly that), late (answers, then answers once more).
 
 With --content it also has resources (rec:///dir/NAME is what is in that file of its folder), templates, prompts,
-completion and log levels, and the tools log {"level": L, "data": …} and ask {"method": M, "params": …, "id": "JSON text"} (asks the client and
-answers with what it said, as the era has it).
+completion and log levels, and the tools log {"level": L, "data": …} and
+ask {"method": M, "params": …, "id": "JSON text"} (asks the client and answers with what it said, as the era has it).
+Any number of x behind a tool's name is no part of it.
 """
 
 import argparse
@@ -350,7 +351,7 @@ class Recorder:
         params = message["params"]
         name = params["name"]
         arguments = params.get("arguments", {})
-        handler = getattr(self, "tool_" + name.replace("-", "_"), self.tool_echo)
+        handler = getattr(self, "tool_" + name.replace("-", "_").rstrip("x"), self.tool_echo)
         handler(raw_id, arguments, text, params)
 
     def text_result(self, raw_id, text, extra=""):

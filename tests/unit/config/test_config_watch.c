@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "config/watch.h"
+#include "modules/plugin_watch.h"
 
 #include <errno.h>
 #include <ev.h>
@@ -17,6 +18,7 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { GUARD_SECONDS = 60 };
@@ -148,6 +150,55 @@ static void test_changes(void **state)
     wait_change();
 }
 
+/* Turns of the loop until well after a look that is due has been taken. */
+static void look_around(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)timer;
+    (void)events;
+    ev_break(loop, EVBREAK_ALL);
+}
+
+static void let_it_look(void)
+{
+    ev_timer later;
+    ev_timer_init(&later, look_around, 4 * HUB_PLUGIN_WATCH_DELAY_MS / 1000., 0.);
+    ev_now_update(here.loop);
+    ev_timer_start(here.loop, &later);
+    ev_run(here.loop, 0);
+    ev_timer_stop(here.loop, &later);
+}
+
+/* An editor has made the old file its backup and begun to write the new one: nobody looks before it
+ * is closed, though the old one's going has made a look due; also where the loop was busy meanwhile,
+ * so that all of it comes at once. */
+static void test_who_has_begun_to_write(void **state)
+{
+    static const struct timespec BUSY = {.tv_nsec = 3L * HUB_PLUGIN_WATCH_DELAY_MS * 1000000};
+    char path[128];
+    char backup[128];
+    (void)state;
+    start();
+    let_it_look(); /* there is one at the start */
+    in_folder("one/hub.json", path);
+    in_folder("one/hub.json~", backup);
+    for (int is_busy = 0; is_busy < 2; is_busy++) {
+        unsigned before = here.changes;
+        assert_int_equal(rename(path, backup), 0);
+        ev_run(here.loop, EVRUN_ONCE); /* the look is due soon */
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        if (is_busy) {
+            assert_int_equal(nanosleep(&BUSY, NULL), 0);
+        }
+        let_it_look();
+        assert_int_equal(here.changes, before);
+        assert_int_equal(write(fd, "{     }", 7 - (size_t)is_busy), 7 - is_busy);
+        assert_int_equal(close(fd), 0);
+        wait_change();
+    }
+    assert_int_equal(remove(backup), 0);
+}
+
 /* Folders far above the file are exchanged for others, at once. */
 static void test_folders_above(void **state)
 {
@@ -219,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_changes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_who_has_begun_to_write, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_folders_above, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_more_watches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_none, set_up, tear_down),

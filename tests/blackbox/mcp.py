@@ -81,10 +81,11 @@ def compile_plugin(folder, name="fixture", reply=None, source=None):
     """Build a plugin from fixture_toolset.c (or another source) as folder/NAME.so, and return the path."""
     path = Path(folder) / f"{name}.so"
     partial = path.with_suffix(f".{os.getpid()}.partial")
+    in_c = Path(source or "").suffix != ".cpp"
     subprocess.run(
         [
-            os.environ.get("CC", "cc"),
-            *("-std=c11", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread"),
+            *((os.environ.get("CC", "cc"), "-std=c11") if in_c else (os.environ.get("CXX", "c++"), "-std=c++17")),
+            *("-shared", "-fPIC", "-fvisibility=hidden", "-pthread"),
             f'-DFIXTURE_NAME="{name}"',
             f'-DFIXTURE_REPLY="{reply or name}"',
             f"-I{ROOT / 'include'}",

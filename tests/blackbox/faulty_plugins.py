@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What plugin authors get wrong: for each fault a message that names the plugin, the tool and the place, and a hub that lives on.
+One that crashes takes the hub with it, unless it has a process of its own; the hub's last line names plugin and tool."""
+
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+from mcp import ROOT, SUPPORT, HubTest, LegacyClient, compile_plugin, main
+from plugins_dropin import Base
+
+CANARY = "canary-c0ffee-0123456789"
+# A sanitizer would handle the signals itself.
+PLAIN = {"ASAN_OPTIONS": "handle_segv=0:handle_abort=0:detect_leaks=0:detect_odr_violation=0:intercept_tls_get_addr=0"}
+
+
+class Compiled(HubTest):
+    """With plugins that are built once for all tests of a class."""
+
+    SOURCES = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.plugins = Path(tempfile.mkdtemp(prefix="patchbay-plugins-"))
+        cls.addClassCleanup(shutil.rmtree, cls.plugins, ignore_errors=True)
+        for source in cls.SOURCES:
+            compile_plugin(cls.plugins, source.stem, source=source)
+
+    def start(self, toolsets, **options):
+        return LegacyClient(self.hub("--plugins-dir", self.plugins, toolsets=toolsets, **options))
+
+
+class Replies(Compiled):
+    """The first reply counts; whatever comes then is dropped, named and counted."""
+
+    SOURCES = (SUPPORT / "plugins" / "faulty.c",)
+
+    def setUp(self):
+        super().setUp()
+        self.client = self.start({"t": {"module": "faulty"}})
+
+    def check(self, tool, is_counted=True):
+        """A second reply of the tool is in the log, the hub has counted the fault, and goes on."""
+        self.assertSays(
+            self.client.hub.wait_log("replied twice"), "toolset=t", f'the handler of \\"{tool}\\" replied twice; the second reply is dropped'
+        )
+        if is_counted:
+            self.assertSays(self.client.hub.wait_log("plugin.fault"), "toolset=t")
+        self.assertEqual(self.client.call("t__good").result["content"][0]["text"], "good")
+
+    def test_a_double_reply(self):
+        self.assertEqual(self.client.call("t__twice").result["content"][0]["text"], "first")
+        self.check("twice")
+
+    def test_a_late_reply(self):
+        self.assertSays(self.client.call("t__forget").result["content"][0]["text"], "without a reply")
+        self.assertEqual(self.client.call("t__late").result["content"][0]["text"], "in time")
+        self.check("forget")
+
+    def test_a_reply_of_another_thread_after_cancellation(self):
+        call = self.client.send_call("t__thread", meta={"progressToken": "p"})
+        self.client.hub.wait_until(lambda: self.client.hub.notifications("notifications/progress"), "the thread")
+        self.client.cancel(call)
+        self.check("thread", is_counted=False)  # the hub knows the call no more
+        self.assertEqual(self.client.hub.log.count("replied twice"), 1, "the first one after the cancellation is no fault")
+
+
+class Lists(Compiled):
+    """A list that cannot be: which tool, what, and at which byte."""
+
+    SOURCES = (SUPPORT / "plugins" / "faulty.c",)
+
+    def check(self, schema, *says):
+        client = self.start({"bad": {"module": "faulty", "config": {"schema": schema}}, "t": {"module": "faulty"}})
+        self.assertEqual(client.call("t__good").result["content"][0]["text"], "good")
+        self.assertSays(client.hub.wait_log(says[0]), "toolset=bad", *says)
+        return client
+
+    def test_a_schema_that_ends_too_soon(self):
+        client = self.check('{"type": "object"', 'tool \\"a\\": input_schema is not valid JSON at byte 17, where it ends')
+        self.assertNotIn("bad__good", client.names())
+
+    def test_a_missing_comma(self):
+        self.check('{"type": "object" "required": []}', 'tool \\"a\\": input_schema is not valid JSON at byte 18')
+
+    def test_a_wrong_keyword(self):
+        client = self.check('{"type": "object", "properties": {"n": {"type": "integr"}}}', "tools.dropped", 'tool \\"a\\" is left out', "/properties/n/type")
+        self.assertIn("bad__good", client.names())
+        self.assertNotIn("bad__a", client.names())
+
+
+class Tables(Base):
+    """What is wrong with a plugin's own table, or with a list that it writes itself."""
+
+    def test_a_missing_comma(self):
+        tools = '"[{\\"name\\":\\"x\\" \\"inputSchema\\":{}}]"'
+        shutil.copy(self.variant("raw", LIST=f"a->set_tools(h, (patchbay_str){{{tools}, sizeof {tools} - 1}})"), self.plugins / "raw.so")
+        compile_plugin(self.plugins, "good")
+        client = self.start()
+        for line in ("tools.catalog.refused", "toolset.skipped"):
+            self.assertSays(client.hub.wait_log(line), "raw", "byte 13")
+        self.assertEqual(client.own_names(), ["good__ping"])
+
+    def test_an_older_major(self):
+        self.check(self.variant("wrong", ABI="PATCHBAY_ABI_VERSION(0,9)", ABI_MIN="PATCHBAY_ABI_VERSION(0,1)"), "ABI 0.9", "1.0")
+
+    def test_a_newer_major(self):
+        self.check(self.variant("wrong", ABI="PATCHBAY_ABI_VERSION(2,0)", ABI_MIN="PATCHBAY_ABI_VERSION(2,0)"), "ABI 2.0", "1.0")
+
+    def test_a_hub_that_is_too_old(self):
+        self.check(self.variant("wrong", ABI="PATCHBAY_ABI_VERSION(1,9)", ABI_MIN="PATCHBAY_ABI_VERSION(1,9)"), "1.9", "1.0")
+
+    def test_another_name_than_its_file(self):
+        self.check(self.variant("wrong", NAME='"other"'), "other", "wrong")
+
+
+class Exceptions(Compiled):
+    SOURCES = (ROOT / "tests" / "sdk" / "throwing.cpp",)
+
+    def test_one_that_leaves_a_handler(self):
+        client = self.start({"t": {"module": "throwing"}})
+        for tool in ("first", "on_loop"):
+            told = client.call(f"t__{tool}").tool_error
+            self.assertSays(told["message"], "nobody catches this")
+        self.assertSays(client.hub.wait_log("nobody catches this"), "toolset=t")
+        self.assertEqual(client.call("t__last").result["content"][0]["text"], "said before")
+
+    def test_one_that_leaves_setup(self):
+        client = self.start({"bad": {"module": "throwing", "config": {"fail": 1}}, "t": {"module": "throwing"}})
+        self.assertEqual(client.call("t__last").result["content"][0]["text"], "said before")
+        self.assertSays(client.hub.wait_log("no such thing"), "bad")
+
+
+class LastLine(Compiled):
+    SOURCES = (SUPPORT / "plugins" / "misbehave.c",)
+
+    def crash(self, tool):
+        toolsets = {"t": {"module": "misbehave"}, "other": {"command": "/bin/true", "env": {"SECRET": CANARY}}}
+        client = self.start(toolsets, env=PLAIN)
+        client.send_call(f"t__{tool}")
+        code = client.hub.exit_code = client.hub.wait_exit()
+        self.assertNotIn(CANARY, client.hub.log)
+        return code, client.hub.log.splitlines()[-1]
+
+    def check(self, tool, entry, number):
+        code, line = self.crash(tool)
+        self.assertEqual(code, -number)
+        self.assertEqual(
+            line, f'patchbay: crashed ({number.name}) in the plugin "misbehave", tool "{tool}", toolset "t", entry "{entry}"'
+        )
+
+    def test_a_fault(self):
+        self.check("segv", "call", signal.SIGSEGV)
+
+    def test_a_fault_on_a_worker(self):
+        self.check("segv_in_a_thread", "worker", signal.SIGSEGV)
+
+    def test_an_abort(self):
+        self.check("abort", "worker", signal.SIGABRT)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,8 @@
 // Run the interoperability tests: run.mjs [NAME…] picks files whose name contains a NAME.
 // The last line is "N passed, N failed".
 
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { run } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -20,6 +21,11 @@ if (!existsSync(HUB)) {
     console.log('0 passed, 1 failed');
     process.exit(1);
 }
+
+// Hundreds of processes run the same packages: each is compiled once.
+const compiled = mkdtempSync(join(tmpdir(), 'patchbay-npm-'));
+process.env.NODE_COMPILE_CACHE = compiled;
+process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
 
 let passed = 0;
 let failed = 0;

@@ -54,19 +54,21 @@ def check_units(folder):
 
 
 def check_replicas(folder):
-    """The template that replicas.conf makes of the service, as its comment says."""
+    """The templates that replicas.conf makes of the service, and replicas.socket of its socket, as their comments say."""
     if shutil.which("systemd-analyze") is None:
         return
     here = folder / "replicas"
     drop_in = here / "patchbay@.service.d"
     drop_in.mkdir(parents=True)
     program = shutil.which("true")
-    for source, target in (("patchbay.service", here / "patchbay@.service"), ("replicas.conf", drop_in / "replicas.conf")):
+    for source, target in (("patchbay.service", here / "patchbay@.service"), ("replicas.conf", drop_in / "replicas.conf"),
+                           ("replicas.socket", here / "patchbay@.socket")):
         text = (PACKAGING / "systemd" / source).read_text()
         target.write_text(text.replace("/usr/bin/patchbay", program).replace("Documentation=man", "#"))
-    _, said = run("systemd-analyze", "verify", "--man=no", here / "patchbay@1.service")
-    ours = [line for line in said.splitlines() if "patchbay" in line or "replicas" in line]
-    result("verify patchbay@1.service", not ours, "\n".join(ours))
+    for unit in ("patchbay@1.service", "patchbay@1.socket"):
+        _, said = run("systemd-analyze", "verify", "--man=no", here / unit)
+        ours = [line for line in said.splitlines() if "patchbay" in line or "replicas" in line]
+        result(f"verify {unit}", not ours, "\n".join(ours))
 
 
 def check_scripts():

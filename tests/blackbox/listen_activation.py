@@ -2,7 +2,9 @@
 """Sockets that systemd hands over by name (sd_listen_fds(3)), beside those that the hub opens itself."""
 
 import http.client
+import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -13,17 +15,20 @@ from mcp import TIMEOUT, HubTest, hub_command, hub_environment, main
 OK, LISTEN = 0, 4
 
 
-def listening(family=socket.AF_INET, address=("127.0.0.1", 0)):
+def listening(family=socket.AF_INET, address=("127.0.0.1", 0), shared=False):
     one = socket.socket(family, socket.SOCK_STREAM)
+    if shared:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     one.bind(address)
     one.listen(16)
     return one
 
 
 class Activation(HubTest):
-    def start(self, sockets, listen):
+    def start(self, sockets, listen, name="hub"):
         """A hub that is handed these sockets, by name, from descriptor 3 on; they are closed here."""
-        command = hub_command(manifest={"listen": [listen], "toolsets": {"clock": {"module": "time"}}}, home=self.home)
+        manifest = {"hub": {"name": name}, "listen": [listen], "toolsets": {"clock": {"module": "time"}}}
+        command = hub_command(manifest=manifest, home=self.home)
         # The process that the shell becomes is the one that is meant: LISTEN_PID.
         fds = [one.fileno() for one in sockets.values()]
         moves = "".join(f"exec {50 + i}<&{fd}; " for i, fd in enumerate(fds))  # none is in the way of another
@@ -88,6 +93,31 @@ class Activation(HubTest):
         process = self.start({"s": one}, {"unix": str(self.home / "b"), "activation": "s"})
         self.assertIn("listens elsewhere", process.stderr.read())
         self.assertEqual(process.wait(TIMEOUT), LISTEN)
+
+    def name_at(self, port):
+        """The name of the hub that a new connection gets to."""
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        connection.request("POST", "/mcp", body, headers)
+        name = re.search(rb'"serverInfo":\{"name":"(\w+)"', connection.getresponse().read()).group(1)
+        connection.close()
+        return name.decode()
+
+    def test_one_address_for_several(self):
+        """As packaging/systemd/replicas.socket: the kernel gives connections to all, then to those that are left."""
+        first = listening(shared=True)
+        port = first.getsockname()[1]
+        second = listening(address=("127.0.0.1", port), shared=True)
+        listen = {"http": f"127.0.0.1:{port}", "activation": "http"}
+        hubs = {name: self.start({"http": one}, listen, name) for name, one in (("one", first), ("two", second))}
+        for hub in hubs.values():
+            self.ready(hub)
+        self.assertEqual({self.name_at(port) for _ in range(64)}, {"one", "two"})  # but for one time in 2^63
+        self.end(hubs.pop("one"))
+        self.assertEqual({self.name_at(port) for _ in range(8)}, {"two"})
+        self.end(hubs.pop("two"))
 
     def test_without_one(self):
         process = self.start({}, {"http": "127.0.0.1:0", "activation": "web"})

@@ -38,25 +38,45 @@ static long count_of(patchbay_str config)
     return count > 0 ? count : 1;
 }
 
+static char *put(char *at, const char *text)
+{
+    size_t len = strlen(text);
+    memcpy(at, text, len);
+    return at + len;
+}
+
+/* Written by hand: when a toolset is enabled, it is the hub that is measured. */
+static char *put_tool(char *at, long number, int pad)
+{
+    char digits[24];
+    char *first = digits + sizeof digits - 1;
+    *first = '\0';
+    do {
+        *--first = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    at = put(put(put(at, "{\"name\":\"tool_"), first),
+             "\",\"description\":\"Answers with a text that it has ready.");
+    memset(at, ' ', (size_t)pad);
+    return put(at + pad, "\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"text\":{"
+                         "\"type\":\"string\"}}}}");
+}
+
 static int32_t offer(const noop *self, long count, int pad)
 {
     char *tools = malloc((size_t)count * TOOL_BYTES + 2);
     if (tools == NULL) {
         return PATCHBAY_ENOMEM;
     }
-    size_t len = 0;
-    tools[len++] = '[';
+    char *end = tools;
+    *end++ = '[';
     for (long i = 0; i < count; i++) {
-        len += (size_t)snprintf(
-            tools + len, TOOL_BYTES,
-            "%s{\"name\":\"tool_%ld\",\"description\":\"Answers with a text that it has "
-            "ready.%*s\","
-            "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}"
-            "}",
-            i > 0 ? "," : "", i, pad, "");
+        end = put_tool(end, i, pad);
+        *end++ = ',';
     }
-    tools[len++] = ']';
-    int32_t status = self->api->set_tools(self->host, (patchbay_str){.ptr = tools, .len = len});
+    end[-1] = ']';
+    int32_t status = self->api->set_tools(
+        self->host, (patchbay_str){.ptr = tools, .len = (size_t)(end - tools)});
     free(tools);
     return status;
 }

@@ -50,6 +50,10 @@ int32_t hub_instance_set_list(hub_instance *instance, uint32_t kind, hub_str jso
     if (json.len > HUB_LIMIT_CATALOG_BYTES) {
         return refuse(instance, "bytes", json.len, HUB_LIMIT_CATALOG_BYTES);
     }
+    if (hub_env_on_loop(instance->env) && !instance->closing &&
+        instance->events->has_list(instance->ctx, kind, json)) {
+        return PATCHBAY_OK;
+    }
     hub_error why = {0};
     if (hub_json_check(json, &value, &why) != HUB_OK) {
         return refuse_json(instance, why.text);

@@ -64,6 +64,10 @@ typedef struct hub_instance_logins {
 /* What an instance says. All entries but `logins` are mandatory, all run on the loop thread; `ctx`
  * is the instance's. JSON is checked; spans are borrowed for the call. */
 typedef struct hub_instance_events {
+    /* Whether a text that is not checked yet is the list that is known already, byte for byte: then that
+     * is all, and on_list does not come. */
+    bool (*has_list)(void *ctx, uint32_t kind, hub_str json);
+
     /* A new list: PATCHBAY_TOOLS, … and a JSON array. */
     void (*on_list)(void *ctx, uint32_t kind, hub_str list_json);
 

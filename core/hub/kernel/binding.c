@@ -265,30 +265,71 @@ static void note_changed(const hub_toolset *toolset, hub_kind kind, const hub_ca
     }
 }
 
-void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
+/* Whether its lists are the toolset's: those of a session's own instance are nobody's, since the shared
+ * one's are shown to all. */
+static bool has_lists(const hub_binding *binding)
+{
+    const hub_toolset *toolset = binding->toolset;
+    return !binding->retired && (!toolset->is_own || toolset->is_apart) &&
+           !hub_toolset_is_stand_in(toolset);
+}
+
+/* create() has not returned, and may yet fail. */
+static bool is_being_made(const hub_binding *binding)
+{
+    return binding->instance == NULL;
+}
+
+static const hub_toolset_settings *settings_of(const hub_binding *binding)
+{
+    return is_being_made(binding) ? binding->settings : binding->toolset->settings;
+}
+
+/* What a list may be that is said now: of a binding that is being made, also what the one before it said. */
+static hub_catalog *known_list(const hub_binding *binding, hub_kind kind)
+{
+    const hub_toolset *toolset = binding->toolset;
+    if (is_being_made(binding) && binding->first_lists[kind] != NULL) {
+        return binding->first_lists[kind];
+    }
+    bool is_idle = toolset->lists[kind] == NULL && is_being_made(binding);
+    return is_idle ? toolset->idle_lists[kind] : toolset->lists[kind];
+}
+
+bool hub_binding_has_list(hub_binding *binding, hub_kind kind, hub_str json)
 {
     HUB_IS(binding, BINDING);
     hub_assert(kind < HUB_KINDS);
+    hub_catalog *known = known_list(binding, kind);
+    if (known == NULL || !has_lists(binding)) {
+        return false;
+    }
+    const hub_catalog_rules rules =
+        hub_toolset_catalog_rules(settings_of(binding), binding->native);
+    if (!hub_catalog_is(known, json, &rules)) {
+        return false;
+    }
+    if (is_being_made(binding) && binding->first_lists[kind] == NULL) {
+        binding->first_lists[kind] = hub_catalog_ref(known);
+    }
+    return true;
+}
+
+void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
+{
     hub_toolset *toolset = binding->toolset;
     hub_error why = {.code = HUB_OK};
     hub_catalog *list = NULL;
-    bool is_of_other = toolset->is_own && !toolset->is_apart; /* the shared one's is shown to all */
-    if (binding->retired || is_of_other || hub_toolset_is_stand_in(toolset)) {
+    if (!has_lists(binding) || hub_binding_has_list(binding, kind, list_json)) {
         return;
     }
-    bool is_first = binding->instance == NULL; /* create() has not returned, and may yet fail */
-    const hub_toolset_settings *settings = is_first ? binding->settings : toolset->settings;
-    hub_catalog_rules rules = hub_toolset_catalog_rules(settings, binding->native);
-    const hub_catalog *known = is_first ? binding->first_lists[kind] : toolset->lists[kind];
-    if (known != NULL && hub_catalog_is(known, list_json, &rules)) {
-        return;
-    }
+    const hub_toolset_settings *settings = settings_of(binding);
     const char *before = hub_cause_set(HUB_BY_SERVER);
     hub_err err = hub_toolset_read_list(settings, binding->native, kind, list_json, &list, &why);
     if (err != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "tools.refused", HUB_F_TEXT("toolset", toolset->settings->key),
                 HUB_F_TEXT("reason", why.text), HUB_F_BY);
-    } else if (is_first) {
+    } else if (is_being_made(binding)) {
         hub_catalog_unref(binding->first_lists[kind]);
         binding->first_lists[kind] = list;
     } else {

@@ -208,6 +208,8 @@ struct hub_toolset {
         [HUB_LIMIT_REASON_BYTES];  /* why it could not be used the last time; empty: it was */
     hub_toolset_health health;     /* zeros: nothing was said */
     hub_catalog *lists[HUB_KINDS]; /* the last good ones; NULL: not known, or none */
+    hub_catalog
+        *idle_lists[HUB_KINDS];    /* of a native one without a binding: what the last one's were */
     hub_capabilities capabilities; /* what it can do besides */
     hub_about about;               /* what its server says of itself */
     uint64_t redefined;            /* definitions that were replaced by others */

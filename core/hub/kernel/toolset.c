@@ -154,7 +154,6 @@ void hub_toolset_set_list(hub_toolset *toolset, hub_kind kind, hub_catalog *list
 {
     HUB_IS(toolset, TOOLSET);
     hub_assert(kind < HUB_KINDS);
-    hub_assert(list == NULL || list != toolset->lists[kind]);
     hub_catalog_unref(toolset->lists[kind]);
     toolset->lists[kind] = list;
     hub_log(HUB_LOG_DEBUG, "tools.catalog", HUB_F_TEXT("toolset", toolset->settings->key),
@@ -188,13 +187,19 @@ void hub_toolset_hide_instructions(hub_toolset *toolset, bool is_hidden)
     toolset->about.hides_instructions = is_hidden;
 }
 
+static void drop_lists(hub_catalog *lists[HUB_KINDS])
+{
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        hub_catalog_unref(lists[kind]);
+        lists[kind] = NULL;
+    }
+}
+
 void hub_toolset_forget_catalog(hub_toolset *toolset)
 {
     hub_about_fini(&toolset->about);
-    for (int kind = 0; kind < HUB_KINDS; kind++) {
-        hub_catalog_unref(toolset->lists[kind]);
-        toolset->lists[kind] = NULL;
-    }
+    drop_lists(toolset->lists);
+    drop_lists(toolset->idle_lists);
     hub_capabilities_fini(&toolset->capabilities);
     toolset->is_modern = false;
     toolset->is_unsure = false;
@@ -254,6 +259,7 @@ static void take_binding(hub_toolset *toolset, hub_binding *binding)
             hub_toolset_set_list(toolset, (hub_kind)kind, list);
         }
     }
+    drop_lists(toolset->idle_lists);
     HUB_STATIONS_TELL(toolset_bound, toolset);
 }
 
@@ -291,9 +297,8 @@ void hub_toolset_destroy(hub_toolset *toolset)
         hub_assert(toolset->instances == 0);
         hub_toolset *shared = toolset->shared;
         HUB_STATIONS_TELL_BACK(toolset_ends, toolset);
-        for (int kind = 0; kind < HUB_KINDS; kind++) {
-            hub_catalog_unref(toolset->lists[kind]);
-        }
+        drop_lists(toolset->lists);
+        drop_lists(toolset->idle_lists);
         hub_capabilities_fini(&toolset->capabilities);
         hub_about_fini(&toolset->about);
         free(toolset->settings);
@@ -362,9 +367,10 @@ static void drop_binding(hub_toolset *toolset, bool at_once)
     toolset->health = (hub_toolset_health){.pid = 0};
     toolset->state = PATCHBAY_STATE_IDLE;
     HUB_STATIONS_TELL(toolset_unbound, toolset);
-    for (int kind = 0; toolset->native && kind < HUB_KINDS; kind++) {
-        hub_catalog_unref(toolset->lists[kind]); /* an upstream's last good ones are kept */
-        toolset->lists[kind] = NULL;
+    if (toolset->native) { /* an upstream's last good ones are still known */
+        drop_lists(toolset->idle_lists);
+        memcpy(toolset->idle_lists, toolset->lists, sizeof toolset->lists);
+        memset(toolset->lists, 0, sizeof toolset->lists);
     }
     hub_binding_retire(binding, at_once);
     HUB_STATIONS_TELL(toolset_idle, toolset);

@@ -134,7 +134,8 @@ uint64_t hub_toolset_redefined(const hub_toolset *toolset);
 /* The names of its tools, as far as they are known, for a line of the log. */
 hub_name_list hub_toolset_tool_names(const hub_toolset *toolset);
 
-/* Make a list (NULL: none), or capabilities, the toolset's. Takes them. */
+/* Make a list (NULL: none; the one that it has: it is told again), or capabilities, the toolset's. Takes
+ * them. */
 void hub_toolset_set_list(hub_toolset *toolset, hub_kind kind, hub_catalog *list);
 void hub_toolset_set_capabilities(hub_toolset *toolset, hub_capabilities *capabilities);
 
@@ -202,6 +203,11 @@ void hub_binding_cancel(hub_binding *binding, uint64_t call);
 /* What an instance says of itself, for hub_instance_events: the list and capabilities of a binding
  * that is being created are kept until it is taken. */
 void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json);
+
+/* Whether that list is known, byte for byte: of this binding, or of the one before. What is said so often,
+ * each time a toolset is enabled, need be neither checked nor read again. A binding that is being
+ * created has it then. */
+bool hub_binding_has_list(hub_binding *binding, hub_kind kind, hub_str json);
 void hub_binding_capabilities(hub_binding *binding, hub_str capabilities_json);
 void hub_binding_about(hub_binding *binding, hub_str about_json);
 void hub_binding_state(hub_binding *binding, uint32_t state, hub_str detail);

@@ -21,6 +21,11 @@
 
 /* ---- its catalog, itself --------------------------------------------------------------------- */
 
+static bool has_list(void *ctx, uint32_t kind, hub_str json)
+{
+    return hub_binding_has_list(ctx, (hub_kind)kind, json);
+}
+
 static void on_list(void *ctx, uint32_t kind, hub_str list_json)
 {
     hub_binding_list(ctx, (hub_kind)kind, list_json);
@@ -209,6 +214,7 @@ static int32_t on_elicitation_complete(void *ctx, uint64_t id, hub_str params_js
 }
 
 const hub_instance_events HUB_BINDING_EVENTS = {
+    .has_list = has_list,
     .on_list = on_list,
     .on_capabilities = on_capabilities,
     .on_about = on_about,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DynamicToolManager: enabling and disabling while the hub runs. */
 #include "count_allocated.h"
-#include "manager_support.h"
+#include "reload_support.h"
 
 enum { CYCLES = 10000, WARM_UP = 200 };
 
@@ -41,6 +41,53 @@ static void test_enable_disable(void **state)
     assert_int_equal(git.calls, 3);
     fixture_stop(&fixture);
     assert_int_equal(git.destroys, 3);
+}
+
+/* An instance that says what the one before it said has its list, which is not read again; another list is
+ * another one, and so is the same under other rules. A list that is none is refused as ever. */
+static void test_same_list(void **state)
+{
+    puppet git = {.tools = "[" TOOL("status") ",{\"name\":\"bad\"}]",
+                  .prompts = "[{\"name\":\"ask\"}]"};
+    (void)state;
+    fixture_init(&fixture);
+    (void)add_inactive(&fixture, "git", &git, false);
+    start_draft(&fixture);
+    client *c = client_open(&fixture, LEGACY);
+    assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+    const hub_toolset *toolset = hub_find_toolset(fixture.hub, HUB_STR("git"));
+    hub_catalog *first = hub_catalog_ref(hub_toolset_list(toolset, HUB_KIND_TOOL));
+    hub_catalog *prompts = hub_catalog_ref(hub_toolset_list(toolset, HUB_KIND_PROMPT));
+    for (int turn = 0; turn < 3; turn++) {
+        assert_int_equal(disable(&fixture, "git", &done), HUB_OK);
+        assert_null(hub_toolset_list(toolset, HUB_KIND_TOOL));
+        assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+        assert_int_equal(done.results[0].tool_count, 1);
+        assert_ptr_equal(hub_toolset_list(toolset, HUB_KIND_TOOL), first);
+        assert_ptr_equal(hub_toolset_list(toolset, HUB_KIND_PROMPT), prompts);
+        assert_contains(client_list(c, "1"), "git__status");
+        client_clear(c);
+    }
+    assert_int_equal(git.creates, 4);
+    assert_int_equal(disable(&fixture, "git", &done), HUB_OK);
+    fixture.toolsets[0].overrides = "{\"*\":{\"description\":\"As we say it.\"}}";
+    assert_int_equal(reload_draft(&fixture), HUB_OK);
+    assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+    assert_ptr_not_equal(hub_toolset_list(toolset, HUB_KIND_TOOL), first);
+    assert_contains(client_list(c, "2"), "As we say it.");
+    assert_int_equal(disable(&fixture, "git", &done), HUB_OK);
+    git.tools = "[" TOOL("other") "]";
+    git.prompts = NULL;
+    assert_int_equal(enable(&fixture, "git", &done), HUB_OK);
+    assert_contains(client_list(c, "3"), "git__other");
+    assert_lacks(client_reply(c, "3"), "git__status");
+    assert_null(hub_toolset_list(toolset, HUB_KIND_PROMPT));
+    puppet_instance *instance = git.latest;
+    assert_int_equal(instance->api->set_tools(instance->host, puppet_str("[" TOOL("other") ",]")),
+                     PATCHBAY_EINVAL);
+    hub_catalog_unref(first);
+    hub_catalog_unref(prompts);
+    fixture_stop(&fixture);
 }
 
 /* S1.6, S1.23, S1.39: what is wrong with a name; nothing is touched. */
@@ -407,7 +454,6 @@ static void test_profiles(void **state)
     assert_contains(client_ask(one, "2", "git__x", "{}"), "Unknown tool");
     fixture_spin(&fixture, 3);
     assert_int_equal(git.destroys, 0);
-    hub_error why;
     hub_session_options options = {.profile = "third", .transport = "test"};
     hub_session *session = NULL;
     assert_int_equal(hub_session_create(fixture.hub, &options, &session, &why), HUB_ENOTFOUND);
@@ -460,6 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_enable_disable),
+        cmocka_unit_test(test_same_list),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_policy),
         cmocka_unit_test(test_max_active_in_batch),

@@ -339,6 +339,13 @@ hub_err exposure_begin_veil(hub_exposure *veil, const exposure_active *of,
     return swap_in(veil, &active, NULL);
 }
 
+/* Keep no room for what has been taken out. */
+static void trim(exposure_active *active)
+{
+    const hub_source **less = realloc(active->sources, (active->count + 1) * sizeof(hub_source *));
+    active->sources = less != NULL ? less : active->sources;
+}
+
 static void take_out(exposure_active *active, uint32_t slot, size_t slot_count)
 {
     uint16_t place = active->places[slot];
@@ -371,7 +378,11 @@ hub_err hub_exposure_remove(hub_exposure *exposure, const hub_str *toolsets, siz
         return hub_fail(reterr, HUB_ENOTFOUND, "toolset \"" HUB_STR_FMT "\" is not enabled",
                         HUB_STR_ARG(toolsets[i]));
     }
-    return err == HUB_OK ? swap_in(exposure, &active, reterr) : err;
+    if (err != HUB_OK) {
+        return err;
+    }
+    trim(&active);
+    return swap_in(exposure, &active, reterr);
 }
 
 /* ---- what it has ----------------------------------------------------------------------------- */

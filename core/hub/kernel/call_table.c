@@ -2,6 +2,7 @@
 #include "hub/kernel/call_table.h"
 
 #include "base/limits.h"
+#include "base/map.h"
 #include "hub/kernel/objects.h"
 
 #include <stdlib.h>
@@ -23,6 +24,7 @@ typedef struct call_slot {
 struct hub_call_table {
     struct ev_loop *loop;
     call_slot *slots;
+    hub_call **buckets; /* of calls of sessions, by their clients' ids: as many as slots */
     uint32_t slot_count;
     uint32_t first_free; /* slot_count when none is */
     size_t in_flight;
@@ -49,6 +51,7 @@ void hub_call_table_destroy(hub_call_table *table)
         free(table->slots[i].spare);
     }
     free(table->slots);
+    free(table->buckets);
     free(table);
 }
 
@@ -57,7 +60,55 @@ size_t hub_call_count(const hub_call_table *table)
     return table->in_flight;
 }
 
-/* Twice as many slots, the new ones free. */
+/* ---- by the ids of clients ------------------------------------------------------------------- */
+
+/* One index for all sessions: most of them have no call in flight. Many have one with the same id. */
+static unsigned hash_id(const hub_session *session, hub_str client_id)
+{
+    return hub_map_hash(client_id.ptr, client_id.len) + (unsigned)session->number * 0x9e3779b1U;
+}
+
+static hub_call **bucket_of(const hub_call_table *table, unsigned hash)
+{
+    return &table->buckets[hash & (table->slot_count - 1)];
+}
+
+static void put_in_bucket(hub_call_table *table, hub_call *call)
+{
+    hub_call **bucket = bucket_of(table, call->id_hash);
+    call->bucket_next = *bucket;
+    *bucket = call;
+}
+
+void hub_call_table_add(hub_call *call)
+{
+    call->id_hash = hash_id(call->session, call->client_id);
+    put_in_bucket(call->table, call);
+}
+
+void hub_call_table_remove(hub_call *call)
+{
+    hub_call **at = bucket_of(call->table, call->id_hash);
+    while (*at != call) {
+        hub_assert(*at != NULL);
+        at = &(*at)->bucket_next;
+    }
+    *at = call->bucket_next;
+}
+
+hub_call *hub_call_table_find(const hub_call_table *table, const hub_session *session,
+                              hub_str client_id)
+{
+    hub_call *call = *bucket_of(table, hash_id(session, client_id));
+    while (call != NULL && (call->session != session || !hub_str_eq(call->client_id, client_id))) {
+        call = call->bucket_next;
+    }
+    return call;
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+/* Twice as many slots, the new ones free, and as many buckets. */
 static hub_err grow(hub_call_table *table)
 {
     uint32_t count = table->slot_count == 0 ? 64 : table->slot_count * 2;
@@ -69,11 +120,23 @@ static hub_err grow(hub_call_table *table)
     if (slots == NULL) {
         return HUB_ENOMEM;
     }
-    for (uint32_t i = table->slot_count; i < count; i++) {
+    table->slots = slots;
+    hub_call **buckets = calloc(count, sizeof(hub_call *));
+    if (buckets == NULL) {
+        return HUB_ENOMEM;
+    }
+    free(table->buckets);
+    table->buckets = buckets;
+    uint32_t before = table->slot_count;
+    table->slot_count = count;
+    for (uint32_t i = 0; i < before; i++) {
+        if (slots[i].call != NULL && slots[i].call->session != NULL) {
+            put_in_bucket(table, slots[i].call);
+        }
+    }
+    for (uint32_t i = before; i < count; i++) {
         slots[i] = (call_slot){.next_free = i + 1};
     }
-    table->slots = slots;
-    table->slot_count = count;
     return HUB_OK;
 }
 

@@ -13,6 +13,14 @@ HUB_MUST_CHECK hub_err hub_call_take_slot(hub_call_table *table, hub_call **ret_
 /* Nothing finds the call any more. It is in no list, and holds nothing that has to be freed. */
 void hub_call_give_slot_back(hub_call *call);
 
+/* A call of a session is found by its client's id, from when it is added until it is removed. */
+void hub_call_table_add(hub_call *call);
+void hub_call_table_remove(hub_call *call);
+
+/* The session's call with that raw id, or NULL. */
+hub_call *hub_call_table_find(const hub_call_table *table, const hub_session *session,
+                              hub_str client_id);
+
 /* Tell the stations that have seen the call that it has been answered, and give its slot back. */
 void hub_call_release(hub_call *call);
 

@@ -145,9 +145,6 @@ struct hub_audience {
     alignas(max_align_t) char parts[];
 };
 
-/* Of the index of a session's calls: far more than a client has in flight at once, mostly. */
-enum { HUB_SESSION_BUCKETS = 64 };
-
 struct hub_session {
     uint32_t magic;
     uint64_t number;   /* its own in the life of the hub */
@@ -176,10 +173,9 @@ struct hub_session {
     hub_announced announced;    /* legacy: what the answer to `initialize` said */
     uint64_t listed[HUB_KINDS]; /* serials of the views whose lists it was given, to their ends */
     hub_call *calls;            /* in flight */
-    hub_call *calls_by_id[HUB_SESSION_BUCKETS]; /* … by the client's id */
-    hub_station_mask holding; /* stations that hold requests of it open, which are no calls */
-    size_t call_count;        /* of them, those that somebody waits for */
-    size_t held_bytes;        /* of requests that wait */
+    hub_station_mask holding;   /* stations that hold requests of it open, which are no calls */
+    size_t call_count;          /* of them, those that somebody waits for */
+    size_t held_bytes;          /* of requests that wait */
     alignas(max_align_t) char parts[];
 };
 
@@ -258,8 +254,8 @@ struct hub_call {
     hub_binding *binding; /* who works on it; NULL while it waits */
     hub_call *session_next;
     hub_call *session_prev;
-    hub_call **bucket;     /* of session->calls_by_id */
-    hub_call *bucket_next; /* in it */
+    hub_call *bucket_next; /* of those of sessions (call_table.c), where … */
+    unsigned id_hash;      /* … the client's id has put it */
     hub_call *binding_next;
     hub_call *binding_prev;
     bool is_tool_call;           /* failures become tool results */

@@ -3,8 +3,8 @@
 #include "hub/kernel/session.h"
 
 #include "base/limits.h"
-#include "base/map.h"
 #include "hub/kernel/call_kept.h"
+#include "hub/kernel/call_table.h"
 #include "hub/kernel/client.h"
 #include "hub/kernel/objects.h"
 #include "hub/kernel/principal.h"
@@ -49,19 +49,12 @@ void hub_session_release(hub_session *session, size_t bytes)
     session->held_bytes -= bytes;
 }
 
-static size_t bucket_of(hub_str client_id)
-{
-    return hub_map_hash(client_id.ptr, client_id.len) % HUB_SESSION_BUCKETS;
-}
-
 void hub_call_join(hub_call *call, hub_session *session)
 {
     hub_assert(call->session == NULL);
     hub_assert(session->calls == NULL || session->calls->session_prev == NULL);
-    call->bucket = &session->calls_by_id[bucket_of(call->client_id)];
-    call->bucket_next = *call->bucket;
-    *call->bucket = call;
     call->session = session;
+    hub_call_table_add(call);
     call->session_prev = NULL;
     call->session_next = session->calls;
     if (session->calls != NULL) {
@@ -83,12 +76,7 @@ void hub_call_part(hub_call *call)
     if (session == NULL) {
         return;
     }
-    hub_call **bucket = call->bucket;
-    while (*bucket != call) {
-        hub_assert(*bucket != NULL);
-        bucket = &(*bucket)->bucket_next;
-    }
-    *bucket = call->bucket_next;
+    hub_call_table_remove(call);
     if (call->session_prev != NULL) {
         hub_assert(call->session_prev->session_next == call);
         call->session_prev->session_next = call->session_next;
@@ -135,9 +123,5 @@ hub_call *hub_session_find_call(const hub_session *session, hub_str client_id)
     if (session->calls == NULL) { /* mostly, and then no hash has to be made of the id */
         return NULL;
     }
-    hub_call *call = session->calls_by_id[bucket_of(client_id)];
-    while (call != NULL && !hub_str_eq(call->client_id, client_id)) {
-        call = call->bucket_next;
-    }
-    return call;
+    return hub_call_table_find(session->profile->hub->calls, session, client_id);
 }

@@ -312,6 +312,78 @@ static void test_a_long_call_moves_time(void **state)
     fixture_stop(&fixture);
 }
 
+/* ---- ids ------------------------------------------------------------------------------------- */
+
+static bool has_call(const client *c, size_t number)
+{
+    char id[16];
+    (void)snprintf(id, sizeof id, "%zu", number);
+    const hub_call *call = hub_session_find_call(c->session, hub_str_of(id));
+    return call != NULL && hub_call_session(call) == c->session;
+}
+
+static patchbay_call begin(client *c, size_t number)
+{
+    char id[16];
+    (void)snprintf(id, sizeof id, "%zu", number);
+    client_call(c, id, "t__a", "{}");
+    return waiting;
+}
+
+/* More calls than the table has room for at first, of two clients that count alike: each is found by
+ * its own client's id, and by nobody once it is over, also where others have its place. */
+static void test_ids_of_many(void **state)
+{
+    enum { CALLS = 300 };
+    static patchbay_call first[CALLS];
+    puppet master = {.tools = "[" TOOL("a") "]", .on_call = keep_waiting};
+    (void)state;
+    fixture_init(&fixture);
+    fixture.settings.limits.calls_per_session = CALLS;
+    (void)fixture_toolset(&fixture, "t", &master, true);
+    fixture_start(&fixture);
+    client *one = client_open(&fixture, LEGACY);
+    client *other = client_open(&fixture, LEGACY);
+    for (size_t i = 0; i < CALLS; i++) {
+        first[i] = begin(one, i);
+        (void)begin(other, i);
+    }
+    for (size_t i = 0; i < CALLS; i += 2) {
+        (void)puppet_finish(master.latest, first[i], "{\"content\":[]}");
+    }
+    for (size_t i = 0; i < CALLS; i += 2) {
+        (void)begin(one, CALLS + i);
+    }
+    for (size_t i = 0; i < CALLS; i++) {
+        assert_int_equal(has_call(one, i), i % 2 == 1);
+        assert_int_equal(has_call(one, CALLS + i), i % 2 == 0);
+        assert_true(has_call(other, i));
+        assert_false(has_call(other, CALLS + i));
+    }
+    fixture_stop(&fixture);
+}
+
+/* Sessions whose numbers put the same id into the same bucket. */
+static void test_ids_of_others(void **state)
+{
+    enum { BUCKETS = 64 };
+    puppet master = {.tools = "[" TOOL("a") "]", .on_call = keep_waiting};
+    (void)state;
+    start(&master, true);
+    client *one = client_open(&fixture, LEGACY);
+    for (size_t i = 1; i < BUCKETS; i++) {
+        client_close(client_open(&fixture, LEGACY));
+    }
+    client *other = client_open(&fixture, LEGACY);
+    assert_int_equal(other->session->number - one->session->number, BUCKETS);
+    (void)begin(one, 1);
+    (void)begin(other, 2);
+    assert_true(has_call(one, 1));
+    assert_null(hub_session_find_call(one->session, HUB_STR("2")));
+    assert_null(hub_session_find_call(other->session, HUB_STR("1")));
+    fixture_stop(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +394,8 @@ int main(void)
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_a_turn_costs_no_time),
         cmocka_unit_test(test_a_long_call_moves_time),
+        cmocka_unit_test(test_ids_of_many),
+        cmocka_unit_test(test_ids_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

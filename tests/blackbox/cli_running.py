@@ -77,8 +77,8 @@ class Top(RunningBase):
                   f"print(json.dumps({{'jsonrpc': '2.0', 'id': m['id'], 'error': {{'code': -1, 'message': {EVIL!r}}}}}), flush=True)")
         server = self.serve_both(toolsets={"up": {"command": sys.executable, "args": ["-c", refuse]}})
         server.modern("tools/list", headers={"Authorization": f"Bearer {self.tokens['admin']}"})
-        for word, code in (("top", 0), ("status", 1)):  # status says by its code that one is down
-            shown = self.ask_hub(word, code=code).stdout
+        for word in ("top", "status"):
+            shown = self.cli(word, "--unix", self.socket).stdout  # by its code status says whether it is down or being tried again
             self.assertSays(shown, "owned")
             self.assertEqual(unseen(shown), set(), word)
 

@@ -394,6 +394,7 @@ class Terminal(Base):
         def take_terminal():
             os.setsid()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where nohup runs the tests
 
         process = subprocess.Popen([hub_binary(), *map(str, arguments)], stdin=theirs, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, cwd=self.home, env=hub_environment(self.home, {}),

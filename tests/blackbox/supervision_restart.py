@@ -56,6 +56,15 @@ class Restart(HubTest):
         self.assertLessEqual(max(found), allowed)
         client.hub.wait_log("exited with code 7")
 
+    def test_why_it_was_down_is_said_while_it_is_tried_again(self):
+        stamps = self.home / "stamps"
+        then = 'if [ $(wc -c <"$0") -gt 4 ]; then while read -r _; do :; done; fi; exit 7'  # the third says nothing, and stays
+        client = self.modern(toolsets={"up": crasher(stamps, then, restart_delay="20ms")})
+        self.wait_starts(client.hub, stamps, 3)
+        (row,) = client.call("list_toolsets").result["structuredContent"]["toolsets"]
+        self.assertEqual(row["state"], "connecting")
+        self.assertRegex(row["reason"], "exited with code 7|closed its output")
+
     def test_an_attempt_is_one_start(self):  # U09
         """The first may be two, since its era is not known; later ones take turns."""
         stamps = self.home / "stamps"

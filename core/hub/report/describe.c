@@ -66,7 +66,11 @@ const char *hub_describe_trouble(const hub_toolset *toolset, bool active, hub_bu
         hub_line_add(why, hub_str_of(hub_toolset_detail(toolset)), TROUBLE_BYTES);
         return "failed";
     }
-    return hub_toolset_state(toolset) == PATCHBAY_STATE_CONNECTING ? "connecting" : NULL;
+    if (hub_toolset_state(toolset) != PATCHBAY_STATE_CONNECTING) {
+        return NULL;
+    }
+    hub_line_add(why, hub_str_of(hub_toolset_health_of(toolset)->last_error), TROUBLE_BYTES);
+    return "connecting"; /* again, perhaps: then for that reason */
 }
 
 /* One line for people: "active, 7 tools, 1 prompt", "failed: no such command". */

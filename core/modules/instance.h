@@ -168,7 +168,10 @@ void hub_instance_close(hub_instance *instance);
 
 const hub_module *hub_instance_module(const hub_instance *instance);
 
-/* How often the plugin broke a rule. */
+/* Count and log that the plugin broke a rule. [loop] */
+void hub_instance_fault(hub_instance *instance, const char *rule);
+
+/* How often it did. */
 unsigned hub_instance_faults(const hub_instance *instance);
 
 /* Whether it may ask the client of a call something: it has looked up how (patchbay/client.h). */

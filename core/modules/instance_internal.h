@@ -128,9 +128,6 @@ void hub_instance_enter(const hub_instance *instance, hub_watchdog_stay *stay, c
 void hub_instance_hold(hub_instance *instance, hub_holding *holding);
 void hub_instance_release(hub_instance *instance, hub_holding *holding);
 
-/* Count and log a broken rule. [loop] */
-void hub_instance_fault(hub_instance *instance, const char *rule);
-
 /* Complete a call with what the plugin says of it; `status` may have flags, `json` is checked.
  * False when nobody waits for it. [loop] */
 /* What was seen of a result as it was scanned: flags of a status, PATCHBAY_TYPED and so on. */

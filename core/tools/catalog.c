@@ -205,13 +205,19 @@ hub_catalog *hub_catalog_ref(hub_catalog *catalog)
     return catalog;
 }
 
+void catalog_free_item(hub_item *item)
+{
+    hub_schema_destroy(item->schema);
+    hub_promise_unref(item->promise);
+}
+
 void hub_catalog_unref(hub_catalog *catalog)
 {
     if (catalog == NULL || --catalog->refs > 0) {
         return;
     }
     for (size_t i = 0; i < catalog->count; i++) {
-        hub_schema_destroy(catalog->items[i].schema);
+        catalog_free_item(&catalog->items[i]);
     }
     hub_arena_destroy(catalog->own);
     free(catalog->items);

@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "tools/override.h"
 #include "tools/pin.h"
+#include "tools/promise.h"
 #include "tools/schema.h"
 
 #include <patchbay/catalog.h>
@@ -58,12 +59,13 @@ typedef struct hub_item {
     bool is_withheld;             /* it is not as it was approved, and clients do not get it */
     uint8_t pin;                  /* hub_pin: how it stands to what was approved */
     hub_schema *schema;           /* of the arguments, as given; NULL: they are not checked */
+    hub_promise *promise;         /* of results; NULL: none, or they are a server's affair */
     const hub_override *override; /* NULL: none is about it */
 } hub_item;
 
 /* What is done with the definitions of a toolset, besides reading them. */
 typedef struct hub_catalog_rules {
-    bool compiles;         /* a tool whose inputSchema is invalid is left out: native ones */
+    bool compiles;         /* a tool with an invalid schema is left out: native ones */
     bool validates;        /* arguments of all tools are checked, where the schema can be */
     bool cuts;             /* results may be made smaller: no tool is listed with outputSchema */
     const char *overrides; /* override.h; NULL: none */
@@ -91,6 +93,7 @@ typedef struct hub_catalog {
     hub_pin_report *pinned;   /* what pins have found; NULL: there are none */
     size_t withheld_count;    /* of items */
     bool compiled;            /* some tools have schemas */
+    bool promises;            /* some tools have promises */
     bool looks;               /* an override of some tool looks at the arguments of calls */
     bool limits_results;      /* … or says how large its results may be */
     bool has_uis;             /* some tool names a user interface */
@@ -133,7 +136,7 @@ HUB_MUST_CHECK hub_err hub_catalog_read(hub_kind kind, hub_str json, const hub_c
                                         hub_catalog_on_drop *on_drop, void *ctx,
                                         hub_catalog **ret_catalog, hub_error *reterr);
 
-/* The same without rules, but that each inputSchema may be compiled. */
+/* The same without rules, but that each schema may be compiled. */
 HUB_MUST_CHECK hub_err hub_catalog_parse(hub_kind kind, hub_str json, bool compile_schemas,
                                          hub_catalog_on_drop *on_drop, void *ctx,
                                          hub_catalog **ret_catalog, hub_error *reterr);

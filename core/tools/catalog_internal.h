@@ -35,6 +35,9 @@ typedef struct catalog_parser {
     void *ctx;
 } catalog_parser;
 
+/* Free what an item owns: its schemas. */
+void catalog_free_item(hub_item *item);
+
 /* Append an item, as it was given, to the catalog, or report why not.
  * errors:  HUB_ENOMEM; an item that is left out is no error */
 HUB_MUST_CHECK hub_err catalog_add_item(catalog_parser *parser, hub_str original);

@@ -193,22 +193,23 @@ static hub_err judge(catalog_parser *parser, hub_item *item)
     return err;
 }
 
-/* Take an item over, with its schema. Only one that is kept has its name. */
+/* Take an item over, with its schemas. Only one that is kept has its name. */
 static hub_err keep_item(catalog_parser *parser, hub_item *item)
 {
     if (judge(parser, item) != HUB_OK) {
-        hub_schema_destroy(item->schema);
+        catalog_free_item(item);
         return HUB_ENOMEM;
     }
     catalog_name *entry = &parser->seen_pool[parser->catalog->count];
     HASH_ADD_KEYPTR(hh, parser->seen, item->name.ptr, (unsigned)item->name.len, entry);
     if (!hub_map_has_taken(&entry->hh)) {
-        hub_schema_destroy(item->schema);
+        catalog_free_item(item);
         return HUB_ENOMEM;
     }
     parser->catalog->items[parser->catalog->count++] = *item;
     parser->catalog->withheld_count += item->is_withheld;
     parser->catalog->compiled = parser->catalog->compiled || item->schema != NULL;
+    parser->catalog->promises = parser->catalog->promises || item->promise != NULL;
     parser->catalog->looks =
         parser->catalog->looks || (item->override != NULL && item->override->looks);
     parser->catalog->limits_results = parser->catalog->limits_results ||
@@ -246,6 +247,18 @@ static const char *compile_schema(catalog_parser *parser, hub_item *tool, hub_er
     return NULL;
 }
 
+/* A native tool's results are held to what the toolset promised of them. */
+static const char *make_promise(const catalog_parser *parser, hub_item *tool, hub_error *why)
+{
+    hub_str schema = parser->catalog->rules.compiles
+                         ? hub_json_get(tool->original, HUB_STR("outputSchema"))
+                         : HUB_STR_EMPTY;
+    if (schema.len == 0 || hub_promise_make(tool->name, schema, &tool->promise, why) == HUB_OK) {
+        return NULL;
+    }
+    return why->text;
+}
+
 /* What is wrong with a tool, or NULL. */
 static const char *check_tool(catalog_parser *parser, hub_item *tool,
                               const wanted_member members[TOOL_MEMBERS], hub_error *why)
@@ -254,7 +267,13 @@ static const char *check_tool(catalog_parser *parser, hub_item *tool,
     if (reason == NULL && is_duplicate(parser, tool->name)) {
         reason = "the name occurs twice";
     }
-    return reason == NULL ? compile_schema(parser, tool, why) : reason;
+    if (reason == NULL) {
+        reason = compile_schema(parser, tool, why);
+    }
+    if (reason == NULL) {
+        reason = make_promise(parser, tool, why);
+    }
+    return reason;
 }
 
 /* What is wrong with an item of another kind, or NULL. */
@@ -374,6 +393,9 @@ hub_err catalog_add_item(catalog_parser *parser, hub_str original)
     }
     if (reason == NULL) {
         reason = is_tool ? check_tool(parser, &item, members, &why) : check_other(parser, &item);
+    }
+    if (reason != NULL) {
+        catalog_free_item(&item);
     }
     if (why.code == HUB_ENOMEM) {
         return HUB_ENOMEM; /* nothing is wrong with the item */

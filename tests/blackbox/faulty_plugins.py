@@ -2,12 +2,13 @@
 """What plugin authors get wrong: for each fault a message that names the plugin, the tool and the place, and a hub that lives on.
 One that crashes takes the hub with it, unless it has a process of its own; the hub's last line names plugin and tool."""
 
+import json
 import shutil
 import signal
 import tempfile
 from pathlib import Path
 
-from mcp import ROOT, SUPPORT, HubTest, LegacyClient, compile_plugin, main
+from mcp import ROOT, SUPPORT, HubTest, LegacyClient, ModernClient, compile_plugin, fixture, main, tool
 from plugins_dropin import Base
 
 CANARY = "canary-c0ffee-0123456789"
@@ -130,6 +131,47 @@ class Exceptions(Compiled):
         client = self.start({"bad": {"module": "throwing", "config": {"fail": 1}}, "t": {"module": "throwing"}})
         self.assertEqual(client.call("t__last").result["content"][0]["text"], "said before")
         self.assertSays(client.hub.wait_log("no such thing"), "bad")
+
+
+class Promises(HubTest):
+    """2026-07-28 server/tools, Output Schema: structured results conform to what was promised, or nobody gets them."""
+
+    SCHEMA = {"type": "object", "properties": {"arguments": {"type": "object", "properties": {"n": {"type": "integer"}}}}}
+    PLACE = 'tool "one" broke its outputSchema: structuredContent.arguments.n: must be'
+
+    def check(self, client):
+        kept = client.call("t__one", {"n": 1}).result
+        self.assertEqual(kept["structuredContent"], {"tool": "one", "arguments": {"n": 1}})
+        self.assertNotIn("isError", kept)
+        broken = client.call("t__one", {"n": CANARY})
+        self.assertEqual(broken.tool_error["code"], "TOOL_EXECUTION_FAILED")
+        self.assertSays(broken.tool_error["message"], self.PLACE)
+        self.assertNotIn("structuredContent", broken.result)
+        self.assertSays(client.hub.wait_log("plugin.fault"), "toolset=t", "module=fixture", self.PLACE.replace('"', '\\"'))
+        self.assertNotIn(CANARY, client.hub.log + broken.raw)
+        self.assertEqual(client.call("t__failed").tool_error["message"], "it broke", "a failure promises nothing")
+        client.hub.finish()
+
+    def toolsets(self):
+        return {"t": fixture(tool("one", outputSchema=self.SCHEMA), tool("failed", outputSchema=self.SCHEMA))}
+
+    def test_a_result_that_breaks_it(self):
+        for client in (LegacyClient, ModernClient):
+            with self.subTest(client):
+                self.check(client(self.hub(toolsets=self.toolsets())))
+
+    def test_a_schema_that_is_none(self):
+        client = self.legacy(toolsets={"t": fixture("two", tool("one", outputSchema={"type": "object", "minProperties": -1}))})
+        self.assertEqual(client.own_names(), ["t__two"])
+        self.assertSays(client.hub.wait_log("tools.dropped"), 'tool \\"one\\" is left out: outputSchema: /minProperties')
+
+    def test_what_a_server_promises_is_its_own_affair(self):
+        path = self.home / "tools.json"
+        path.write_text(json.dumps([tool("raw", outputSchema={"type": "object", "required": ["n"]})]), encoding="utf-8")
+        client = self.legacy(toolsets={"up": self.recorder().toolset("--tools", path)})
+        result = '{"content":[],"structuredContent":{"m":1}}'
+        self.assertEqual(client.call("up__raw", {"result": result}).slice("result"), result)
+        self.assertNotIn("plugin.fault", client.hub.log)
 
 
 class LastLine(Compiled):

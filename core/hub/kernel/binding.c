@@ -57,6 +57,11 @@ bool hub_binding_is_retired(const hub_binding *binding)
     return binding->retired;
 }
 
+void hub_binding_blame(const hub_binding *binding, const char *rule)
+{
+    hub_instance_fault(binding->instance, rule);
+}
+
 bool hub_binding_is_native(const hub_binding *binding)
 {
     return binding->native;

@@ -184,6 +184,7 @@ hub_call *hub_binding_only_client(const hub_binding *binding);
 size_t hub_binding_places(const hub_binding *binding);   /* that calls of clients have taken */
 bool hub_binding_is_retired(const hub_binding *binding); /* it takes no new calls */
 bool hub_binding_is_native(const hub_binding *binding);
+void hub_binding_blame(const hub_binding *binding, const char *rule); /* its plugin broke it */
 bool hub_binding_expects_input(const hub_binding *binding); /* its results may ask for input */
 bool hub_binding_may_ask(const hub_binding *binding); /* they may, or its module asks by itself */
 bool hub_binding_is_current(const hub_binding *binding);  /* it is its toolset's */

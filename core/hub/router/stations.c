@@ -29,6 +29,7 @@
 #include "hub/output/output.h"
 #include "hub/overrides/overrides.h"
 #include "hub/pins/pins.h"
+#include "hub/promises/promises.h"
 #include "hub/remember/remember.h"
 #include "hub/replicas/replicas.h"
 #include "hub/report/reload_state.h"
@@ -62,6 +63,7 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_OUTPUT_STATION,     /* … of what its client knows of */
     &HUB_TASKS_STATION,      /* is it, or does it become, a task? */
     &HUB_ARGUMENTS_STATION,  /* do they fit the tool? */
+    &HUB_PROMISES_STATION,   /* does its result? */
     &HUB_CONFIRM_STATION,    /* does its user have to say yes? */
     &HUB_CATALOGS_STATION,   /* is the tool still there? */
     &HUB_TOOL_RATES_STATION, /* may it be called so often? */

@@ -8,6 +8,7 @@ be, byte for byte, what he gets from one that does not have them.
 """
 
 import json
+import os
 import re
 import socket
 import sys
@@ -409,14 +410,20 @@ class Everything(HttpTest):
         hub.wait_until(lambda: hub.log.count("listen.ready") >= 2, "both listeners")
         return hub, Server(self, hub), path
 
-    def pipes(self, hub, server, path):
-        yield "stdio, legacy", StdioPipe("legacy", hub)
-        yield "stdio, modern", StdioPipe("modern", hub)
+    def local_pipes(self, hub, path):
         for era in ("legacy", "modern"):
+            yield f"stdio, {era}", StdioPipe(era, hub)
             yield f"unix, {era}", UnixPipe(era, path)
-            yield f"websocket, {era}", WebSocketPipe(era, server, self.bob)
-            yield f"http, {era}", Http(era, server, self.bob)
-        yield "http+sse", SsePipe("legacy", server, self.bob)
+
+    def token_pipes(self, server, who):
+        for era in ("legacy", "modern"):
+            yield f"websocket, {era}", WebSocketPipe(era, server, who)
+            yield f"http, {era}", Http(era, server, who)
+        yield "http+sse", SsePipe("legacy", server, who)
+
+    def pipes(self, hub, server, path):
+        yield from self.local_pipes(hub, path)
+        yield from self.token_pipes(server, self.bob)
 
     def act(self, server):
         """What ann does, and what is hers: things that bob cannot know."""
@@ -440,19 +447,33 @@ class Everything(HttpTest):
         own["task"] = made.answer.result["task"]["taskId"]
         return own
 
-    def said(self, hub, server, path):
+    def act_by_all_means(self, pipes):
+        """Every method and every tool of the hub's own, by somebody from whom nothing is hidden; what is shared is no secret."""
+        for name, pipe in pipes:
+            for method, params in self.tried(name, pipe.begin()):
+                if not params.get("arguments", {}).get("share"):
+                    pipe.ask(method, params)
+            for key in ("lib", "vault", "cellar"):
+                pipe.ask("tools/call", {"name": "enable_toolset", "arguments": {"toolset": key}})
+            self.assertIn('"text": "read_page"', pipe.ask("tools/call", {"name": "vault__read_page", "arguments": {}}), name)
+            pipe.close()
+
+    def tried(self, name, pipe):
+        """Each method, and each of the hub's own tools, with all that is tried of them."""
+        for method in ("tools/list", "resources/list", "prompts/list"):
+            pipe.ask(method, {})  # now everything is known
+        listed = json.loads(re.sub("^200 ", "", pipe.ask("tools/list", {})))
+        tried = [("tools/call", params) for params in meta_calls(listed["result"]["tools"])]
+        tried += [(method, params) for method in methods() for params in PARAMS[method]]
+        if name.startswith(("stdio", "unix")):  # the user whose hub it is administers it: whatever rules say of them as a client
+            tried = [one for one in tried if one[0] != API]
+        return tried
+
+    def said(self, pipes):
         """All that bob is answered: {(transport, method, params): text}."""
         answers = {}
-        for name, pipe in self.pipes(hub, server, path):
-            pipe.begin()
-            for method in ("tools/list", "resources/list", "prompts/list"):
-                pipe.ask(method, {})  # now everything is known
-            listed = json.loads(pipe.ask("tools/list", {}).partition(" ")[2] if isinstance(pipe, Http) else pipe.ask("tools/list", {}))
-            tried = [("tools/call", params) for params in meta_calls(listed["result"]["tools"])]
-            tried += [(method, params) for method in methods() for params in PARAMS[method]]
-            for method, params in tried:
-                if method == API and name.startswith(("stdio", "unix")):
-                    continue  # the user whose hub it is administers it: whatever rules say of them as a client
+        for name, pipe in pipes:
+            for method, params in self.tried(name, pipe.begin()):
                 if method == STATUS:  # whether a server runs that he sees is no secret: ann's is in use
                     pipe.ask("tools/call", {"name": "jobs__plain", "arguments": {}})
                 answers[name, method, json.dumps(params)] = steady(pipe.ask(method, params))
@@ -465,18 +486,24 @@ class Everything(HttpTest):
         self.assertGreater(len(meta_tools()), 5)
         self.assertEqual(meta_tools(), sorted(META_ROWS))
 
-    def check(self, **more):
-        stores = {name: {"state": str(self.home / f"{name}.db")} for name in ("bare", "there")}
-        bare = self.said(*self.serve("bare", {**world(False), **more, **stores["bare"]}))
-        there = self.serve("there", {**world(True), **more, **stores["there"]})
-        self.act(there[1])
-        found = self.said(*there)
+    def hubs(self, access=None, **more):
+        """One that hides things from bob, and one that does not have them."""
+        for name, has_hidden in (("there", True), ("bare", False)):
+            manifest = {**world(has_hidden), **more, "state": str(self.home / f"{name}.db")}
+            yield self.serve(name, {**manifest, "access": access or ACCESS})
+
+    def compare(self, found, bare):
         self.assertEqual(list(found), list(bare))
         differing = {key: (found[key], bare[key]) for key in bare if found[key] != bare[key]}
         for key, (with_it, without) in list(differing.items())[:5]:
             print(key, "\n  with:   ", with_it[:1500], "\n  without:", without[:1500], file=sys.stderr)
         self.assertEqual(len(differing), 0, list(differing)[:40])
         return found
+
+    def check(self, **more):
+        there, bare = self.hubs(**more)
+        self.act(there[1])
+        return self.compare(self.said(self.pipes(*there)), self.said(self.pipes(*bare)))
 
     def test_what_is_hidden_is_as_what_does_not_exist(self):
         found = self.check()
@@ -494,6 +521,17 @@ class Everything(HttpTest):
         found = self.check(hub={"meta_tools": ALL_GROUPS})
         called = {json.loads(params)["name"] for _, method, params in found if method == "tools/call"}
         self.assertEqual(set(META_ROWS) - called - {"read_result"}, set())
+
+    def test_what_one_does_on_each_transport_shows_another_nothing(self):
+        """The user whose hub it is, and ann, do all that there is to be done; bob finds what he finds where there is nobody else."""
+        rules = [{"who": {"principals": ["local", f"uid:{os.getuid()}"]}, "then": "allow"}, *ACCESS["rules"]]
+        there, bare = self.hubs(access={"rules": rules}, hub={"meta_tools": ALL_GROUPS})
+        hub, server, path = there
+        acting = [*self.local_pipes(hub, path), *self.token_pipes(server, self.ann)]
+        self.act_by_all_means(one for one in acting if one[0] not in ("stdio, modern", "unix, legacy", "websocket, legacy"))
+        found, nothing = ([(name, pipe) for name, pipe in self.token_pipes(one[1], self.bob) if name in ("http, modern", "websocket, legacy")]
+                          for one in (there, bare))
+        self.compare(self.said(found), self.said(nothing))
 
     def test_nobody_hears_of_it(self):
         """What ann does, and what becomes of what she has, is told to nobody else."""

@@ -168,16 +168,20 @@ class Hubs(Shared):
 class Limits(Shared):
     """Of a tool, at all hubs together; slow enough that nothing is earned while a test runs."""
 
-    def pair(self, **replicas):
+    LIMIT = "toolsets.alpha.tools.limits.*.calls_per_second"
+
+    def limited(self):
         tools = {"limits": {"*": {"calls_per_second": 1, "calls_burst": 40}}}
-        toolsets = {"alpha": {**TOOLSETS["alpha"], "tools": tools}}
-        return [self.served(toolsets=toolsets, replicas={"count": 2, **replicas})[1] for _ in range(2)]
+        return {"toolsets": {"alpha": {**TOOLSETS["alpha"], "tools": tools}}}
+
+    def pair(self, **replicas):
+        return [self.served(**self.limited(), replicas={"count": 2, **replicas})[1] for _ in range(2)]
 
     def admitted(self, servers, calls=60):
         answers = [servers[i % 2].call(ALPHA).message for i in range(calls)]
         for answer in answers:
             if "error" in answer.data:
-                self.assertEqual(answer.error["data"]["limit"], "toolsets.alpha.tools.limits.*.calls_per_second")
+                self.assertEqual(answer.error["data"]["limit"], self.LIMIT)
         return sum("error" not in answer.data for answer in answers)
 
     def test_they_are_exact(self):
@@ -204,6 +208,35 @@ class Limits(Shared):
             if wanted == 0:
                 self.assertIn("cannot be checked", json.dumps(answers[0].data))
             self.valkey.start()
+
+
+class LimitsOfPrincipals(Limits):
+    """… of a principal, with clients that know no session, and some that have one."""
+
+    LIMIT = "limits.calls_per_second_per_principal"
+
+    def limited(self):
+        return {"limits": {"calls_per_second_per_principal": 1, "calls_burst_per_principal": 40}}
+
+    def test_sessions_are_of_their_principal(self):
+        servers = self.pair()
+        sessions = [server.legacy() for server in servers]
+        began = time.monotonic()
+        answers = [sessions[i % 2].call(ALPHA).message for i in range(40)]
+        admitted = sum("error" not in answer.data for answer in answers) + self.admitted(servers, 20)
+        self.assertGreaterEqual(admitted, 39)  # one of the other requests, perhaps
+        self.assertLessEqual(admitted, 41 + time.monotonic() - began)
+
+
+class LimitsOfClients(Limits):
+    """… of one client that has no session: what comes from one address."""
+
+    LIMIT = "limits.calls_per_second"
+
+    test_open_and_closed = None  # as of a principal
+
+    def limited(self):
+        return {"limits": {"calls_per_second": 1, "calls_burst": 40}}
 
 
 if __name__ == "__main__":

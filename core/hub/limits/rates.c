@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/limits/rates.h"
 
-#include "base/bucket.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "hub/kernel/hub.h"
@@ -10,22 +9,16 @@
 #include "hub/kernel/respond.h"
 #include "hub/kernel/session.h"
 
-/* The rates that the settings name: of one client, and of all clients of a principal. */
-typedef struct rates {
-    hub_bucket_rate own;
-    hub_bucket_rate shared;
-} rates;
-
 /* The rate that two settings mean; per_second 0: there is none. */
 static hub_bucket_rate rate_of(uint32_t per_second, uint32_t burst)
 {
     return (hub_bucket_rate){.per_second = per_second, .at_once = burst > 0 ? burst : per_second};
 }
 
-static rates rates_of(const hub_orchestrator *hub)
+hub_rates hub_rates_of(const hub_orchestrator *hub)
 {
     const hub_limits *limits = &hub_settings_of(hub)->limits;
-    return (rates){
+    return (hub_rates){
         .own = rate_of(limits->calls_per_second, limits->calls_burst),
         .shared =
             rate_of(limits->calls_per_second_per_principal, limits->calls_burst_per_principal),
@@ -44,13 +37,18 @@ static hub_bucket *bucket_of_principal(const hub_principal *principal)
     return hub_principal_part(principal, &HUB_RATES_STATION);
 }
 
+void hub_rates_say(hub_buf *text, const char *limit, uint32_t per_second, uint32_t wait_ms)
+{
+    hub_buf_printf(text, "too many requests (%s: %u): try again in %u ms", limit, per_second,
+                   wait_ms);
+}
+
 static hub_verdict refuse(const hub_request *request, const char *limit, uint32_t per_second,
                           uint32_t wait_ms)
 {
     hub_buf text;
     hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
-    hub_buf_printf(&text, "too many requests (%s: %u): try again in %u ms", limit, per_second,
-                   wait_ms);
+    hub_rates_say(&text, limit, per_second, wait_ms);
     hub_respond_overload(request, limit, hub_buf_str(&text), wait_ms);
     hub_buf_fini(&text);
     return HUB_ANSWERED;
@@ -58,7 +56,7 @@ static hub_verdict refuse(const hub_request *request, const char *limit, uint32_
 
 static bool wants_hub(const hub_orchestrator *hub)
 {
-    rates in_force = rates_of(hub);
+    hub_rates in_force = hub_rates_of(hub);
     return in_force.own.per_second > 0 || in_force.shared.per_second > 0;
 }
 
@@ -66,7 +64,7 @@ static bool wants_hub(const hub_orchestrator *hub)
 static hub_verdict arrive(const hub_request *request)
 {
     const hub_session *session = request->session;
-    rates in_force = rates_of(hub_session_hub(session));
+    hub_rates in_force = hub_rates_of(hub_session_hub(session));
     hub_bucket_rate own = in_force.own;
     hub_bucket_rate shared = in_force.shared;
     uint64_t now_ms = hub_clock_now_ms();
@@ -100,17 +98,17 @@ static bool is_owed(const hub_bucket *bucket, hub_bucket_rate rate)
 /* What was used up is remembered until it would be full again anyhow. */
 static bool principal_matters(const hub_orchestrator *hub, const hub_principal *principal)
 {
-    return is_owed(bucket_of_principal(principal), rates_of(hub).shared);
+    return is_owed(bucket_of_principal(principal), hub_rates_of(hub).shared);
 }
 
 static bool client_matters(const hub_orchestrator *hub, const hub_client *client)
 {
-    return is_owed(hub_client_part(client, &HUB_RATES_STATION), rates_of(hub).own);
+    return is_owed(hub_client_part(client, &HUB_RATES_STATION), hub_rates_of(hub).own);
 }
 
 /* ---- other rates ----------------------------------------------------------------------------- */
 
-static rates *rates_in_force(const hub_orchestrator *hub)
+static hub_rates *rates_in_force(const hub_orchestrator *hub)
 {
     return hub_hub_part(hub, &HUB_RATES_STATION);
 }
@@ -118,11 +116,11 @@ static rates *rates_in_force(const hub_orchestrator *hub)
 static hub_err hub_begins(hub_orchestrator *hub, hub_error *reterr)
 {
     (void)reterr;
-    *rates_in_force(hub) = rates_of(hub);
+    *rates_in_force(hub) = hub_rates_of(hub);
     return HUB_OK;
 }
 
-static void change_own(const hub_orchestrator *hub, const rates *from, const rates *to)
+static void change_own(const hub_orchestrator *hub, const hub_rates *from, const hub_rates *to)
 {
     uint64_t now_ms = hub_clock_now_ms();
     for (size_t i = 0; i < hub_profile_total(hub); i++) {
@@ -142,7 +140,7 @@ static void change_own(const hub_orchestrator *hub, const rates *from, const rat
     }
 }
 
-static void change_shared(const hub_orchestrator *hub, const rates *from, const rates *to)
+static void change_shared(const hub_orchestrator *hub, const hub_rates *from, const hub_rates *to)
 {
     uint64_t now_ms = hub_clock_now_ms();
     const hub_principal *at = NULL;
@@ -159,8 +157,8 @@ static bool is_same(hub_bucket_rate a, hub_bucket_rate b)
 /* What somebody has used up of the old rate is used up of the new one, too. */
 static void settings_changed(hub_orchestrator *hub)
 {
-    rates from = *rates_in_force(hub);
-    rates to = rates_of(hub);
+    hub_rates from = *rates_in_force(hub);
+    hub_rates to = hub_rates_of(hub);
     if (!is_same(from.own, to.own)) {
         change_own(hub, &from, &to);
     }
@@ -175,7 +173,7 @@ static hub_station_place place;
 const hub_station HUB_RATES_STATION = {
     .name = "rates",
     .place = &place,
-    .bytes = {[HUB_PART_HUB] = sizeof(rates),
+    .bytes = {[HUB_PART_HUB] = sizeof(hub_rates),
               [HUB_PART_PRINCIPAL] = sizeof(hub_bucket),
               [HUB_PART_CLIENT] = sizeof(hub_bucket),
               [HUB_PART_SESSION] = sizeof(hub_bucket)},

@@ -6,11 +6,9 @@
 #include "base/limits.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/toolset.h"
-#include "hub/kernel/way.h"
-#include "state/store.h"
+#include "hub/limits/takes.h"
 
 #include <stdlib.h>
-#include <utlist.h>
 
 /* One entry of the settings, and what has been used up of it. */
 typedef struct counter {
@@ -25,17 +23,8 @@ typedef struct counters {
     counter *items; /* one for each entry of its settings, in their order, … */
     size_t count;
     bool is_current; /* … unless these are others by now */
-    struct waiting *first;
+    hub_take *first; /* calls that wait for the store */
 } counters;
-
-/* With a call: it waits for the store. */
-typedef struct waiting {
-    hub_call *call;
-    hub_kept_way *kept; /* NULL: it waits no more */
-    hub_state_op *op;
-    struct waiting *next; /* of the toolset's */
-    struct waiting *prev;
-} waiting;
 
 static counters *counters_of(const hub_toolset *toolset)
 {
@@ -142,23 +131,16 @@ static hub_verdict admit(hub_call *call, const hub_toolset *toolset, hub_str nam
 
 /* ---- with other hubs ------------------------------------------------------------------------- */
 
-/* A part of a number, but something of it. */
-static uint32_t share_of(uint32_t number, uint32_t count)
-{
-    return number > count ? number / count : 1;
-}
-
 /* Whether this hub's share admits it. */
 static hub_verdict admit_share(hub_call *call, const hub_toolset *toolset, hub_str name)
 {
     counters *of = counters_of(toolset);
-    uint32_t count = hub_settings_of(hub_toolset_hub(toolset))->replicas.count;
+    const hub_orchestrator *hub = hub_toolset_hub(toolset);
     uint64_t now_ms = hub_clock_now_ms();
     for (int round = 0; round < 2; round++) { /* all of them, or none, is charged */
         for (size_t i = 0; i < of->count; i++) {
             counter *at = &of->items[i];
-            hub_bucket_rate rate = {.per_second = share_of(at->rate.per_second, count),
-                                    .at_once = share_of(at->rate.at_once, count)};
+            hub_bucket_rate rate = hub_take_share(hub, at->rate);
             uint32_t wait_ms = hub_bucket_wait_ms(&at->share, now_ms, rate);
             if (!hub_str_glob(hub_str_of(at->match), name)) {
                 continue;
@@ -175,36 +157,6 @@ static hub_verdict admit_share(hub_call *call, const hub_toolset *toolset, hub_s
     return HUB_GO_ON;
 }
 
-/* The store has not said anything. */
-static hub_verdict go_without(hub_call *call, const hub_toolset *toolset, hub_str name)
-{
-    switch (hub_settings_of(hub_toolset_hub(toolset))->replicas.fail) {
-    case HUB_REPLICAS_OPEN:
-        return HUB_GO_ON;
-    case HUB_REPLICAS_CLOSED:
-        hub_call_refuse(call, PATCHBAY_UNAVAILABLE,
-                        HUB_STR("the limit of this tool cannot be checked: the store that the "
-                                "replicas share cannot be used. Try again later"));
-        return HUB_ANSWERED;
-    case HUB_REPLICAS_LOCAL:
-        break;
-    }
-    return admit_share(call, toolset, name);
-}
-
-/* owns:    the result */
-static hub_kept_way *stop_waiting(waiting *one)
-{
-    hub_kept_way *kept = one->kept;
-    counters *of = counters_of(kept->way.toolset);
-    DL_DELETE(of->first, one);
-    if (one->op != NULL) {
-        hub_state_cancel(one->op);
-    }
-    one->kept = NULL;
-    return kept;
-}
-
 /* The entry that was named by its place among those that match; NULL: a reload took it away. */
 static const counter *find_match(const counters *of, hub_str name, size_t place)
 {
@@ -216,68 +168,39 @@ static const counter *find_match(const counters *of, hub_str name, size_t place)
     return NULL;
 }
 
-static void on_taken(void *ctx, hub_err err, uint32_t wait_ms, size_t over)
+/* What the store has said. */
+static hub_verdict said(hub_call *call, const hub_way *way, hub_err err, uint32_t wait_ms,
+                        size_t over)
 {
-    waiting *one = ctx;
-    hub_call *call = one->call;
-    one->op = NULL;
-    hub_kept_way *kept = stop_waiting(one);
-    const hub_toolset *toolset = kept->way.toolset;
-    const counter *of = find_match(counters_of(toolset), kept->way.name, over);
-    hub_verdict verdict = HUB_GO_ON;
+    const hub_toolset *toolset = way->toolset;
     if (err != HUB_OK) {
-        verdict = go_without(call, toolset, kept->way.name);
-    } else if (wait_ms > 0 && of != NULL) {
+        hub_verdict verdict = hub_take_without(call, hub_toolset_hub(toolset));
+        return verdict == HUB_HOLD ? admit_share(call, toolset, way->name) : verdict;
+    }
+    const counter *of = find_match(counters_of(toolset), way->name, over);
+    if (wait_ms > 0 && of != NULL) {
         refuse(call, toolset, of, wait_ms);
-        verdict = HUB_ANSWERED;
+        return HUB_ANSWERED;
     }
-    if (verdict == HUB_GO_ON) {
-        hub_call_send_from(call, &HUB_TOOL_RATES_STATION, kept);
-    }
-    free(kept);
+    return HUB_GO_ON;
 }
 
 /* Have the store say whether it may come, by all entries that match. */
-static hub_verdict ask(hub_call *call, const hub_way *way, hub_store *store)
+static hub_verdict ask(hub_call *call, const hub_way *way)
 {
-    hub_state_limit limits[HUB_LIMIT_TOOL_LIMITS];
+    hub_take_limits limits;
     counters *of = counters_of(way->toolset);
-    hub_buf names;
-    size_t count = 0;
-    hub_buf_init(&names, SIZE_MAX / 2);
+    hub_take_limits_init(&limits);
     for (size_t i = 0; i < of->count; i++) {
-        const counter *at = &of->items[i];
-        if (hub_str_glob(hub_str_of(at->match), way->name)) {
-            limits[count] = (hub_state_limit){.name = {.len = names.len},
-                                              .per_second = at->rate.per_second,
-                                              .at_once = at->rate.at_once};
-            hub_buf_printf(&names, "%s\t%s", hub_toolset_key(way->toolset), at->match);
-            limits[count].name.len = names.len - limits[count].name.len;
-            count++;
+        hub_str match = hub_str_of(of->items[i].match);
+        if (hub_str_glob(match, way->name)) {
+            hub_take_limits_add(&limits, of->items[i].rate,
+                                hub_str_of(hub_toolset_key(way->toolset)), match);
         }
     }
-    const char *at = names.ptr;
-    for (size_t i = 0; i < count; i++) {
-        limits[i].name.ptr = at;
-        at = at != NULL ? at + limits[i].name.len : NULL;
-    }
-    hub_kept_way *kept = count > 0 && hub_buf_ok(&names) ? hub_way_keep(way) : NULL;
-    hub_verdict verdict = count == 0 ? HUB_GO_ON : HUB_HOLD;
-    if (count > 0 && kept == NULL) {
-        hub_call_refuse(call, PATCHBAY_UNAVAILABLE, HUB_STR("out of memory"));
-        verdict = HUB_ANSWERED;
-    }
-    if (verdict == HUB_HOLD) {
-        waiting *one = hub_call_part_of(call, &HUB_TOOL_RATES_STATION);
-        *one = (waiting){.call = call, .kept = kept};
-        DL_APPEND(of->first, one);
-        if (hub_state_take(store, limits, count, on_taken, one, &one->op, NULL) != HUB_OK) {
-            one->op = NULL;
-            free(stop_waiting(one));
-            verdict = go_without(call, way->toolset, way->name);
-        }
-    }
-    hub_buf_fini(&names);
+    hub_verdict verdict =
+        hub_take_ask(call, way, &HUB_TOOL_RATES_STATION, &limits, said, &of->first);
+    hub_take_limits_fini(&limits);
     return verdict;
 }
 
@@ -294,30 +217,21 @@ static hub_verdict begin(hub_call *call, hub_way *way)
         return HUB_ANSWERED;
     }
     hub_store *store = hub_store_of(hub_toolset_hub(toolset));
-    return store != NULL && hub_store_is_shared(store) ? ask(call, way, store)
+    return store != NULL && hub_store_is_shared(store) ? ask(call, way)
                                                        : admit(call, toolset, way->name);
 }
 
-/* A call that waits is over. */
 static void end(hub_call *call, const struct hub_outcome *outcome)
 {
-    waiting *one = hub_call_find_part(call, &HUB_TOOL_RATES_STATION);
     (void)outcome;
-    if (one != NULL && one->kept != NULL) {
-        free(stop_waiting(one));
-    }
+    hub_take_end(call, &HUB_TOOL_RATES_STATION);
 }
 
 /* ---- toolsets that go ------------------------------------------------------------------------ */
 
 static void fail_all(hub_toolset *toolset)
 {
-    while (counters_of(toolset)->first != NULL) {
-        waiting *one = counters_of(toolset)->first;
-        hub_call *call = one->call;
-        free(stop_waiting(one));
-        hub_call_fail(call, PATCHBAY_UNAVAILABLE, HUB_STR("the toolset was disabled"));
-    }
+    hub_take_fail_all(&counters_of(toolset)->first);
 }
 
 static hub_station_place place;
@@ -325,7 +239,7 @@ static hub_station_place place;
 const hub_station HUB_TOOL_RATES_STATION = {
     .name = "tool rates",
     .place = &place,
-    .bytes = {[HUB_PART_TOOLSET] = sizeof(counters), [HUB_PART_CALL] = sizeof(waiting)},
+    .bytes = {[HUB_PART_TOOLSET] = sizeof(counters), [HUB_PART_CALL] = sizeof(hub_take)},
     .wants_toolset = wants_toolset,
     .begin = begin,
     .end = end,

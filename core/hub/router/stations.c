@@ -16,6 +16,7 @@
 #include "hub/limits/queue.h"
 #include "hub/limits/rates.h"
 #include "hub/limits/servers.h"
+#include "hub/limits/shared_rates.h"
 #include "hub/limits/tool_rates.h"
 #ifdef PATCHBAY_HTTP
 #include "hub/login/logins.h"
@@ -49,28 +50,29 @@ const hub_station *const HUB_STATIONS[] = {
 #ifdef PATCHBAY_HTTP
     &HUB_TELEMETRY_STATION, /* it is recorded for a collector, all of it */
 #endif
-    &HUB_OVERRIDES_STATION,  /* arguments that are not its sender's to set */
-    &HUB_ACCESS_STATION,     /* may its sender do it? */
-    &HUB_RATES_STATION,      /* may it be asked for now? */
-    &HUB_FORWARD_STATION,    /* headers that go on to servers */
-    &HUB_PROGRESS_STATION,   /* held back, it leaves before the answer */
-    &HUB_ADMIN_STATION,      /* it is told to those who look on, … */
-    &HUB_AUDIT_STATION,      /* from here on it is noted, … */
-    &HUB_AWAY_STATION,       /* … its client may go and come back, … */
-    &HUB_STATUS_STATION,     /* … it is counted … */
-    &HUB_MIDDLEWARE_STATION, /* … and logged, and its result timed; */
-    &HUB_RESULTS_STATION,    /* one that is too large is cut, or kept, … */
-    &HUB_OUTPUT_STATION,     /* … of what its client knows of */
-    &HUB_TASKS_STATION,      /* is it, or does it become, a task? */
-    &HUB_ARGUMENTS_STATION,  /* do they fit the tool? */
-    &HUB_PROMISES_STATION,   /* does its result? */
-    &HUB_CONFIRM_STATION,    /* does its user have to say yes? */
-    &HUB_CATALOGS_STATION,   /* is the tool still there? */
-    &HUB_TOOL_RATES_STATION, /* may it be called so often? */
-    &HUB_SERVERS_STATION,    /* when was the toolset used last? */
-    &HUB_PRINCIPALS_STATION, /* is its instance that of who calls? */
-    &HUB_INSTANCES_STATION,  /* has the session an instance of its own? */
-    &HUB_QUEUE_STATION,      /* has the toolset a place? */
+    &HUB_OVERRIDES_STATION,    /* arguments that are not its sender's to set */
+    &HUB_ACCESS_STATION,       /* may its sender do it? */
+    &HUB_RATES_STATION,        /* may it be asked for now? */
+    &HUB_SHARED_RATES_STATION, /* … with what all hubs have let by? */
+    &HUB_FORWARD_STATION,      /* headers that go on to servers */
+    &HUB_PROGRESS_STATION,     /* held back, it leaves before the answer */
+    &HUB_ADMIN_STATION,        /* it is told to those who look on, … */
+    &HUB_AUDIT_STATION,        /* from here on it is noted, … */
+    &HUB_AWAY_STATION,         /* … its client may go and come back, … */
+    &HUB_STATUS_STATION,       /* … it is counted … */
+    &HUB_MIDDLEWARE_STATION,   /* … and logged, and its result timed; */
+    &HUB_RESULTS_STATION,      /* one that is too large is cut, or kept, … */
+    &HUB_OUTPUT_STATION,       /* … of what its client knows of */
+    &HUB_TASKS_STATION,        /* is it, or does it become, a task? */
+    &HUB_ARGUMENTS_STATION,    /* do they fit the tool? */
+    &HUB_PROMISES_STATION,     /* does its result? */
+    &HUB_CONFIRM_STATION,      /* does its user have to say yes? */
+    &HUB_CATALOGS_STATION,     /* is the tool still there? */
+    &HUB_TOOL_RATES_STATION,   /* may it be called so often? */
+    &HUB_SERVERS_STATION,      /* when was the toolset used last? */
+    &HUB_PRINCIPALS_STATION,   /* is its instance that of who calls? */
+    &HUB_INSTANCES_STATION,    /* has the session an instance of its own? */
+    &HUB_QUEUE_STATION,        /* has the toolset a place? */
 #ifdef PATCHBAY_HTTP
     &HUB_LOGINS_STATION, /* does somebody have to log in to its server? */
     &HUB_LOGIN_WORKS_STATION,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,12 +45,26 @@ void *allocate(size_t bytes)
 /* ---- requests ----------------------------------------------------------------------------------
  */
 
-/* A message, with the head of its HTTP request when there is one. */
+/* The head of a client's frame (RFC 6455, 5.2), masked with zeros: its message stays readable. */
+static size_t frame_head(size_t len, char *head)
+{
+    static const char MASK[4];
+    size_t bytes = len < 126 ? 0 : len <= UINT16_MAX ? 2 : 8;
+    head[0] = (char)0x81; /* text, whole */
+    head[1] = (char)(0x80 | (bytes == 0 ? len : bytes == 2 ? 126 : 127));
+    for (size_t i = 0; i < bytes; i++) {
+        head[2 + i] = (char)(len >> (8 * (bytes - 1 - i)));
+    }
+    memcpy(head + 2 + bytes, MASK, sizeof MASK);
+    return 2 + bytes + sizeof MASK;
+}
+
+/* A message, with the head of its HTTP request or of its frame when there is one. */
 static char *frame(const char *message, const char *method, const char *name, size_t *ret_len)
 {
     size_t len = strlen(message);
     char *request = allocate(len + 1024);
-    int head = 0;
+    int head = opt.is_websocket ? (int)frame_head(len, request) : 0;
     if (opt.is_http) {
         char modern[256] = "";
         if (opt.is_modern) {
@@ -67,7 +82,7 @@ static char *frame(const char *message, const char *method, const char *name, si
     }
     memcpy(request + head, message, len);
     *ret_len = (size_t)head + len;
-    if (!opt.is_http) {
+    if (!opt.is_http && !opt.is_websocket) {
         request[(*ret_len)++] = '\n';
     }
     return request;
@@ -94,7 +109,8 @@ static void make_request(client *to)
         (void)strcpy(message + len + opt.bytes, "\"}}}");
         to->request = frame(message, "tools/call", opt.tool, &to->request_len);
     }
-    to->id_at = (size_t)(strstr(to->request, "1000000000") - to->request);
+    const char *id = memmem(to->request, to->request_len, "1000000000", 10);
+    to->id_at = (size_t)(id - to->request);
     free(message);
 }
 
@@ -150,8 +166,27 @@ static size_t http_length(const char *bytes, size_t len, const char **ret_body,
     return (size_t)(last - bytes) + 7;
 }
 
+/* The length of the frame at the front, or 0 while it is incomplete. */
+static size_t frame_length(const char *bytes, size_t len, const char **ret_payload, size_t *ret_len)
+{
+    size_t code = len >= 2 ? (unsigned char)bytes[1] : 0;
+    size_t more = code < 126 ? 0 : code == 126 ? 2 : 8;
+    if (len < 2 + more) {
+        return 0;
+    }
+    *ret_len = more == 0 ? code : 0;
+    for (size_t i = 0; i < more; i++) {
+        *ret_len = *ret_len << 8 | (unsigned char)bytes[2 + i];
+    }
+    *ret_payload = bytes + 2 + more;
+    return 2 + more + *ret_len <= len ? 2 + more + *ret_len : 0;
+}
+
 size_t client_answer_length(client *from, const char **ret_answer, size_t *ret_len)
 {
+    if (opt.is_websocket) {
+        return frame_length(from->input, from->input_len, ret_answer, ret_len);
+    }
     if (opt.is_http && !opt.is_sse) {
         size_t used = http_length(from->input, from->input_len, ret_answer, ret_len);
         const char *json = used > 0 ? memchr(*ret_answer, '{', *ret_len) : NULL;
@@ -267,6 +302,44 @@ static void connect_http(client *to)
     }
 }
 
+static void connect_unix(client *to)
+{
+    struct sockaddr_un there = {.sun_family = AF_UNIX};
+    (void)snprintf(there.sun_path, sizeof there.sun_path, "%s", opt.target[0]);
+    to->in = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    to->out = to->in;
+    if (connect(to->in, (struct sockaddr *)&there, sizeof there) != 0) {
+        die(opt.target[0]);
+    }
+}
+
+/* The opening handshake (RFC 6455, 4.1). */
+static void connect_websocket(client *to)
+{
+    char request[1024];
+    int len = snprintf(request, sizeof request,
+                       "GET %s HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+                       "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+                       opt.target[1]);
+    to->in = connect_tcp();
+    to->out = to->in;
+    if (write(to->in, request, (size_t)len) != len) {
+        die("opening");
+    }
+    for (const char *last = NULL; last == NULL;) {
+        if (client_read(to) <= 0) {
+            die("the server ended during the opening");
+        }
+        last = memmem(to->input, to->input_len, "\r\n\r\n", 4);
+        if (last != NULL && memcmp(to->input, "HTTP/1.1 101", 12) != 0) {
+            (void)fprintf(stderr, "loadgen: no WebSocket: %.60s\n", to->input);
+            exit(1);
+        }
+        client_use_up(to, last != NULL ? (size_t)(last + 4 - to->input) : 0);
+    }
+}
+
 static void start_server(client *to)
 {
     int in[2];
@@ -304,7 +377,7 @@ static char *converse(client *with, const char *message, const char *method, int
         size_t answer_len;
         size_t used = with->input_len > 0 ? client_answer_length(with, &answer, &answer_len) : 0;
         if (used > 0 && ((opt.is_http && !opt.is_sse) || id_of(answer, answer_len) >= 0)) {
-            char *copy = strndup(with->input, used);
+            char *copy = strndup(opt.is_http ? with->input : answer, used);
             client_use_up(with, used);
             return copy;
         }
@@ -339,6 +412,10 @@ void client_open(client *to, int is_first)
 {
     if (opt.is_http) {
         connect_http(to);
+    } else if (opt.is_websocket) {
+        connect_websocket(to);
+    } else if (opt.is_unix) {
+        connect_unix(to);
     } else {
         start_server(to);
     }

@@ -25,14 +25,16 @@ typedef struct options {
     int is_modern;
     int is_raw;
     int is_http;
-    int is_sse;    /* HTTP, too: the transport of 2024-11-05 */
-    char **target; /* the command, or port and path */
+    int is_sse;       /* HTTP, too: the transport of 2024-11-05 */
+    int is_websocket; /* a frame for each message, of text; one connection per client */
+    int is_unix;      /* lines over a Unix socket */
+    char **target;    /* the command, or port and path, or the path of a socket */
 } options;
 
 typedef struct client {
     pid_t pid;
     int in;  /* where requests go */
-    int out; /* where answers come from; the same over HTTP */
+    int out; /* where answers come from; the same over a socket that has both */
     char *request;
     size_t request_len;
     size_t id_at;  /* where the id stands in the request */

@@ -5,6 +5,8 @@
  *   loadgen [OPTION]… stdio COMMAND [ARGUMENT]…    a server per client, over its pipes
  *   loadgen [OPTION]… http PORT PATH               a connection per client, kept
  *   loadgen [OPTION]… sse PORT PATH                a stream and a connection per client, kept
+ *   loadgen [OPTION]… websocket PORT PATH          a connection per client, kept
+ *   loadgen [OPTION]… unix SOCKET                  likewise
  *
  *   --clients N      clients (1)
  *   --outstanding N  calls that one client has in flight; over HTTP always 1 (1)
@@ -63,7 +65,7 @@ static double processor_time(void)
 static void watch(int epoll, int operation, client *of)
 {
     int wants_out = of->pending_done < of->pending_len;
-    if (opt.is_http && !opt.is_sse) {
+    if (of->in == of->out) {
         struct epoll_event event = {.events = EPOLLIN | (wants_out ? EPOLLOUT : 0), .data.ptr = of};
         (void)epoll_ctl(epoll, operation, of->in, &event);
         return;
@@ -263,11 +265,15 @@ static void read_options(int argc, char **argv)
     }
     if (i + 1 >= argc || opt.clients < 1 || opt.clients > MAX_CLIENTS || opt.outstanding < 1 ||
         opt.outstanding > MAX_OUTSTANDING || opt.calls < 2) {
-        (void)fputs("usage: loadgen [OPTION]… stdio COMMAND… | http PORT PATH\n", stderr);
+        (void)fputs("usage: loadgen [OPTION]… stdio COMMAND… | http|sse|websocket PORT PATH | "
+                    "unix SOCKET\n",
+                    stderr);
         exit(2);
     }
     opt.is_sse = strcmp(argv[i], "sse") == 0;
     opt.is_http = opt.is_sse || strcmp(argv[i], "http") == 0;
+    opt.is_websocket = strcmp(argv[i], "websocket") == 0;
+    opt.is_unix = strcmp(argv[i], "unix") == 0;
     opt.outstanding = opt.is_http ? 1 : opt.outstanding;
     opt.target = argv + i + 1;
 }

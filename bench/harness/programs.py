@@ -39,8 +39,9 @@ class Programs:
         self.hub = str(built / "core/patchbay")
         self.plugins = str(built / "plugins")
         self.noop_plugins = str(built / "bench/plugins")
-        self.upstream, self.relay, self.echo, self.loadgen, self.allocations = (
-            str(built / "bench" / name) for name in ("upstream", "relay", "http_echo", "loadgen", "allocations.so")
+        self.upstream, self.relay, self.echo, self.http_pipes, self.loadgen, self.allocations = (
+            str(built / "bench" / name)
+            for name in ("upstream", "relay", "http_echo", "http_pipes", "loadgen", "allocations.so")
         )
         for path in (self.hub, self.upstream, self.loadgen, self.noop_plugins):
             if not os.path.exists(path):
@@ -224,10 +225,10 @@ class Server:
         self.process.wait(WAIT_SECONDS)
 
 
-def http_hub(programs, toolsets, pinned=False, env=None):
-    """A hub that listens over HTTP, ready."""
+def http_hub(programs, toolsets, pinned=False, env=None, listen=(), **http):
+    """A hub that listens over HTTP, with those keys of the listener, ready."""
     manifest = programs.manifest(
-        toolsets, listen=[{"http": "127.0.0.1:0"}], limits={"sessions": 20000, "sessions_per_principal": 20000}
+        toolsets, listen=[*listen, {"http": "127.0.0.1:0", **http}], limits={"sessions": 20000, "sessions_per_principal": 20000}
     )
     process = subprocess.Popen(
         [programs.hub, "--config", manifest, "--log-format", "json"],

@@ -46,11 +46,11 @@ typedef struct cli_options {
     const char *scopes;           /* token new: names with commas between; NULL: none */
     const char *groups;           /* likewise */
     const char *access_arguments; /* access explain: a JSON object; NULL: none */
-    const char *config_json;  /* module-host: "-", the first line of stdin, or a file; NULL: {} */
-    const char *memory_limit; /* module-host: a size; NULL: none */
-    const char *tool;         /* call: its name; else NULL */
-    const char *ca;           /* status: trusted authorities; NULL: the system's */
-    const char *token_file;   /* status: holds the bearer token to ask with; NULL: none */
+    const char *config_json;      /* a module's: as cli_one_module_read takes it */
+    const char *memory_limit;     /* module-host: a size; NULL: none */
+    const char *tool;             /* call: its name; else NULL */
+    const char *ca;               /* status: trusted authorities; NULL: the system's */
+    const char *token_file;       /* status: holds the bearer token to ask with; NULL: none */
     bool stdio;
     bool json;
     bool connect;
@@ -214,6 +214,9 @@ bool cli_read_word(const char *word, hub_buf *out);
 /* Append all pages of tools/list, or of "resources" or "prompts", as one array. EXIT_OK, or it has
  * been said why not. (list.c) */
 int cli_collect(cli_local *local, const char *kind, hub_buf *out);
+
+/* Write what a word of `list` stands for as a table. (list.c) */
+void cli_print_list(const char *word, hub_str array);
 
 /* Say what an error object says. (call.c) */
 void cli_complain_of(hub_str error);

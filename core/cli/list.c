@@ -200,14 +200,29 @@ static const struct {
     {"modules", {"name", "summary"}, {"PLUGIN", "DESCRIPTION"}, list_modules},
 };
 
+enum { LIST_COUNT = sizeof LISTS / sizeof LISTS[0] };
+
+/* LIST_COUNT: nothing is called so. */
+static size_t find_list(const char *word)
+{
+    size_t i = 0;
+    while (i < LIST_COUNT && strcmp(LISTS[i].word, word) != 0) {
+        i++;
+    }
+    return i;
+}
+
+void cli_print_list(const char *word, hub_str array)
+{
+    size_t i = find_list(word);
+    print_rows(array, LISTS[i].columns, LISTS[i].titles);
+}
+
 int cli_list(cli_options *options)
 {
     const char *word = options->argument_count > 0 ? options->arguments[0] : "tools";
-    size_t i = 0;
-    while (i < sizeof LISTS / sizeof LISTS[0] && strcmp(LISTS[i].word, word) != 0) {
-        i++;
-    }
-    if (i == sizeof LISTS / sizeof LISTS[0]) {
+    size_t i = find_list(word);
+    if (i == LIST_COUNT) {
         cli_complain("\"%s\" cannot be listed: say tools, resources, prompts, toolsets or "
                      "modules",
                      word);
@@ -234,7 +249,7 @@ int cli_list(cli_options *options)
     if (is_there && options->json) {
         cli_print_json(hub_buf_str(&out));
     } else if (is_there) {
-        print_rows(hub_buf_str(&out), LISTS[i].columns, LISTS[i].titles);
+        cli_print_list(word, hub_buf_str(&out));
     }
     cli_local_close(local);
     hub_buf_fini(&out);

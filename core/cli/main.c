@@ -79,8 +79,12 @@ const cli_command CLI_COMMANDS[] = {
     {"check", "FILE [--connect] [--json] [OPTION]...",
      "Check a manifest; with --connect, also start every server in it.",
      "With --json each thing that is found is an object on a line of its own.", 1, cli_check},
-    {"module", "inspect FILE.so", "Check a plugin file and show its description.", NULL, 2,
-     cli_module},
+    {"module", "inspect FILE.so [--config-json JSON|FILE|-] [--config FILE]",
+     "Check a plugin file; show its description, tools, resources and prompts.",
+     "Its configuration is given, or that of the first toolset of a manifest that is of this "
+     "plugin.\n"
+     "Without any, and where the plugin needs one, the description alone is shown.",
+     2, cli_module},
     {"module-host", "FILE.so [--config-json -|FILE] [--memory-limit SIZE]",
      "Serve one plugin to a client over stdin and stdout.",
      "Toolsets with `isolation: process` are run so. The tools have the plugin's own names. With\n"

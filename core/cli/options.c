@@ -90,10 +90,10 @@ typedef struct option_row {
 
 static const option_row OPTIONS[] = {
     {"--config", KIND_REPEATED, AT(configs), AT(config_count),
-     HUBS | ASKS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR | LOCKS, "FILE",
+     HUBS | ASKS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR | LOCKS | MODULE, "FILE",
      "manifest (YAML or JSON), or any mcpServers file; may be repeated"},
     {"-c", KIND_REPEATED, AT(configs), AT(config_count),
-     HUBS | ASKS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR | LOCKS, "FILE", NULL},
+     HUBS | ASKS | TOKEN | KEEPS | ACCESS | EDITS | DOCTOR | LOCKS | MODULE, "FILE", NULL},
     {"--env", KIND_REPEATED, AT(envs), AT(env_count), ADD, "NAME=VALUE",
      "a variable of the server's environment; may be repeated"},
     {"--header", KIND_REPEATED, AT(headers), AT(header_count), ADD, "NAME:VALUE",
@@ -200,8 +200,8 @@ static const option_row OPTIONS[] = {
      "for https addresses: the certificate authorities to trust (PEM)"},
     {"--token-file", KIND_TEXT, AT(token_file), 0, ASKS | TOOLSET | APPROVE, "FILE",
      "a file whose first line is the bearer token to send"},
-    {"--config-json", KIND_TEXT, AT(config_json), 0, MODULE_HOST, "FILE",
-     "a file with the module's configuration; -: the first line of stdin"},
+    {"--config-json", KIND_TEXT, AT(config_json), 0, MODULE | MODULE_HOST, "FILE",
+     "the plugin's configuration: a file; -: the first line of stdin; '{...}': itself"},
     {"--memory-limit", KIND_TEXT, AT(memory_limit), 0, MODULE_HOST, "SIZE",
      "the most memory that the module's process may use, like 128MiB"},
     {"--expires", KIND_TEXT, AT(expires), 0, TOKEN, "TIME",
@@ -485,8 +485,8 @@ static hub_names names_of(const char *const *items, size_t count)
 static void find_config(cli_options *options, int64_t command)
 {
     const char *found = NULL;
-    bool wants =
-        (command & ((HUBS & ~CHECK) | ASKS | TOKEN | KEEPS | ACCESS | LOCKS | DOCTOR)) != 0;
+    bool wants = (command &
+                  ((HUBS & ~CHECK) | ASKS | TOKEN | KEEPS | ACCESS | LOCKS | DOCTOR | MODULE)) != 0;
     if (options->config_count == 0 && wants) {
         found = cli_find_manifest();
     }

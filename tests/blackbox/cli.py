@@ -408,6 +408,36 @@ class Module(HubTest):
         self.assertEqual(done.returncode, OK, done.stderr)
         self.assertSays(done.stdout, "fixture", "1.0.0", "Does what the tests tell it.")
         self.assertRegex(done.stdout.lower(), r"abi:? +1\.0")
+        self.assertRegex(done.stdout, r"(?m)^tools:$\n^ping$")
+
+    def test_inspect_with_a_configuration(self):
+        """As it is, from a file, from stdin, of a manifest; each is what the instance is made with."""
+        path = compile_plugin(self.home)
+        config = json.dumps({"tools": [{"name": "greet", "description": "Greets.", "inputSchema": {"type": "object"}}]})
+        (self.home / "config.json").write_text(config)
+        (self.home / "own.json").write_text(json.dumps({"toolsets": {"other": {"command": "/bin/false"}, "mine": {"module": "fixture", "config": json.loads(config)}}}))
+        for arguments, stdin in ((["--config-json", config], None), (["--config-json", "config.json"], None), (["--config-json", "-"], config + "\n"),
+                                 (["--config", "own.json"], None)):
+            with self.subTest(arguments):
+                done = self.cli("module", "inspect", path, *arguments, stdin=stdin, modules=False)
+                self.assertEqual((done.returncode, done.stderr), (OK, ""))
+                self.assertRegex(done.stdout, r"(?m)^greet +Greets\.$")
+
+    def test_inspect_says_what_is_left_out(self):
+        config = {"tools": [{"name": "bad", "inputSchema": {"type": "object", "required": 1}}]}
+        done = self.cli("module", "inspect", compile_plugin(self.home), "--config-json", json.dumps(config), modules=False)
+        self.assertEqual(done.returncode, OK)
+        self.assertSays(done.stderr, 'tool \\"bad\\" is left out', "/required")
+
+    def test_inspect_what_needs_a_configuration(self):
+        command = f"{module_folder()}/command.so"
+        done = self.cli("module", "inspect", command, modules=False)
+        self.assertEqual((done.returncode, done.stderr), (OK, ""))
+        self.assertSays(done.stdout, "not known without a configuration", '"tools" is missing', "--config-json")
+        for config, says in (('{"tools": 1}', "config.tools"), ("{", "--config-json"), ("/nonexistent", "/nonexistent")):
+            done = self.cli("module", "inspect", command, "--config-json", config, modules=False)
+            self.assertEqual(done.returncode, CONFIG, config)
+            self.assertSays(done.stderr, says)
 
     def test_the_modules_that_come_with_the_hub(self):
         done = self.cli("module", "inspect", f"{module_folder()}/mcp_upstream.so", modules=False)

@@ -486,7 +486,7 @@ class CommandLine(Base):
             ("--connect",): ('"serve"', "--connect is for check"),
             ("status", "--naming", "flat"): ("--naming is for serve, list, call, read, check",),
             ("token", "list", "--plugins-dir", "x"): ("--plugins-dir is for serve, list, status, ui, call, read, check",),
-            ("module", "inspect", "x", "-c", "y"): ("-c is for serve, list, status, ui, call, read, check, token",),
+            ("module-host", "x", "-c", "y"): ("-c is for serve, list, status, ui, call, read, check, token, module",),
             ("module-host", "x", "--stdio"): ("--stdio is for serve",),
         }
         for arguments, says in cases.items():

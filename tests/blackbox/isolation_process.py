@@ -381,6 +381,7 @@ class Probes(Isolated):
         self.inspect("crashed (SIGABRT)", reply="crash")
         self.inspect("ended the process, with status 0", reply="exit")
         self.inspect("not come to an end", reply="loop")
+        self.inspect("it crashed (SIGABRT)", reply="create-crash")
 
     def test_checking(self):
         self.check("configuration OK", code=0)

@@ -252,9 +252,13 @@ static hub_err find_modules(hub_orchestrator *hub, hub_error *reterr)
 {
     hub_resolver_keep_outside(hub_resolver_of(hub), hub_isolation_leaves_out, hub_settings_of(hub));
     hub_resolver_announce(hub_resolver_of(hub), hub_settings_of(hub)->on_step);
-    if (hub_settings_of(hub)->modules.file != NULL) {
-        return hub_resolver_offer_file(hub_resolver_of(hub), hub_settings_of(hub)->modules.file,
-                                       reterr);
+    const char *file = hub_settings_of(hub)->modules.file;
+    if (file != NULL) {
+        hub_err err = hub_resolver_offer_file(hub_resolver_of(hub), file, reterr);
+        if (err != HUB_OK) {
+            hub_error_prefix(reterr, "%s", file);
+        }
+        return err;
     }
     hub_resolver_scan(hub_resolver_of(hub));
     return HUB_OK;

@@ -166,9 +166,9 @@ int cli_join_chain(const cli_options *options, const char *tool);
  * returns: EXIT_OK, EXIT_CONFIG, EXIT_INTERNAL */
 int cli_open_store(const cli_options *options, hub_state_sync **ret_sync, hub_config **ret_config);
 
-/* Settings that the command line knows better than the files: where this program's own plugins are,
- * who may be enabled. */
-void cli_complete_config(hub_config *config);
+/* Settings that the command line knows better than the files: where this program's own plugins are
+ * (nowhere, if --plugins-dir says where plugins are), who may be enabled. */
+void cli_complete_config(const cli_options *options, hub_config *config);
 
 /* The folder of the plugins that came with this program: where an installation has it, seen from
  * the program, so that it can be anywhere; or, for a program that was built and not installed, the

@@ -100,7 +100,7 @@ bool cli_doctor_starts(const hub_toolset_settings *toolset)
     return toolset->enabled && strcmp(toolset->module, "mcp_upstream") == 0;
 }
 
-/* Whether one of the plugin folders has the module. */
+/* Whether one of the folders has the module. */
 static bool has_module(const hub_names *folders, const char *module)
 {
     bool is_there = false;
@@ -114,19 +114,27 @@ static bool has_module(const hub_names *folders, const char *module)
     return is_there;
 }
 
-static void look_at_plugins(cli_examination *all)
+static void look_at_folders(cli_examination *all, const hub_names *folders, const char *cure)
 {
-    const hub_settings *settings = &all->config->settings;
-    const hub_names *folders = &settings->modules.paths;
-    char said[512];
     for (size_t i = 0; i < folders->count; i++) {
         bool is_there = access(folders->items[i], R_OK | X_OK) == 0;
         cli_doctor_tell(all, is_there ? CLI_FINE : CLI_DOUBTFUL, "plugins", folders->items[i],
-                        is_there ? NULL : "the folder cannot be read: correct modules.paths");
+                        is_there ? NULL : cure);
     }
+}
+
+static void look_at_plugins(cli_examination *all)
+{
+    const hub_settings *settings = &all->config->settings;
+    const hub_module_settings *modules = &settings->modules;
+    char said[512];
+    look_at_folders(all, &modules->paths, "the folder cannot be read: correct modules.paths");
+    look_at_folders(all, &modules->own_paths,
+                    "the folder cannot be read: install Patchbay's plugins there");
     for (size_t i = 0; i < settings->toolset_count; i++) {
         const hub_toolset_settings *toolset = &settings->toolsets[i];
-        if (toolset->enabled && !has_module(folders, toolset->module)) {
+        if (toolset->enabled && !has_module(&modules->paths, toolset->module) &&
+            !has_module(&modules->own_paths, toolset->module)) {
             bool is_remote = strcmp(toolset->module, "mcp_remote") == 0;
             (void)snprintf(said, sizeof said, "toolset %s needs the plugin %s, which is not there",
                            toolset->key, toolset->module);
@@ -191,7 +199,7 @@ int cli_doctor(cli_options *options)
     hub_buf_add_char(&all.json, '[');
     look_at_manifest(&all);
     if (all.config != NULL) {
-        cli_complete_config(all.config);
+        cli_complete_config(options, all.config);
         for (size_t i = 0; i < sizeof LOOKS / sizeof *LOOKS; i++) {
             LOOKS[i](&all);
         }

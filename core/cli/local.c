@@ -100,12 +100,12 @@ int cli_open_store(const cli_options *options, hub_state_sync **ret_sync, hub_co
     return err == HUB_OK ? EXIT_OK : err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_CONFIG;
 }
 
-void cli_complete_config(hub_config *config)
+void cli_complete_config(const cli_options *options, hub_config *config)
 {
     hub_settings *settings = &config->settings;
     settings->is_enabled = is_enabled;
-    if (!settings->modules.paths.set) {
-        settings->modules.paths = cli_own_plugin_dirs();
+    if (!options->overrides.plugin_dirs.set) {
+        settings->modules.own_paths = cli_own_plugin_dirs();
     }
 }
 
@@ -115,7 +115,7 @@ int cli_load_config(cli_options *options, bool quiet, hub_config **ret_config)
     if (cli_read_config(options, ret_config, &why) != HUB_OK) {
         return complain_of_config(why.text) ? EXIT_USAGE : EXIT_CONFIG;
     }
-    cli_complete_config(*ret_config);
+    cli_complete_config(options, *ret_config);
     const hub_settings *settings = &(*ret_config)->settings;
     bool hush = quiet && options->overrides.log_level == NULL;
     hub_log_setup(hush ? HUB_LOG_ERROR : settings->log_level, settings->log_json);

@@ -221,7 +221,7 @@ static hub_err apply(cli_reloader *reloader, hub_config *config, hub_error *rete
 {
     cli_listeners_next *listeners = NULL;
     hub_reload_report report;
-    cli_complete_config(config);
+    cli_complete_config(reloader->options, config);
     config->generation.number = (*reloader->config)->generation.number + 1;
     hub_err err = hub_audit_probe(&config->settings.audit, reterr);
     if (err != HUB_OK) {
@@ -289,7 +289,7 @@ static hub_err read_again(void *ctx, const hub_settings **ret_settings, hub_erro
         err = hub_config_load_network(config, reterr);
     }
     if (err == HUB_OK) {
-        cli_complete_config(config);
+        cli_complete_config(options, config);
         *ret_settings = hub_settings_ref(&config->settings);
     }
     hub_config_destroy(config);

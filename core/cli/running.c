@@ -216,7 +216,7 @@ static int make_config(const cli_options *options, const target *where, const ch
         cli_complain("%s", why.text);
         return err == HUB_ENOMEM ? EXIT_INTERNAL : EXIT_USAGE;
     }
-    cli_complete_config(*ret_config);
+    cli_complete_config(options, *ret_config);
     return EXIT_OK;
 }
 

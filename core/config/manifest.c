@@ -140,8 +140,9 @@ static const hub_config_key MODULE_KEYS[] = {
     {.name = "paths",
      .kind = HUB_CONFIG_FOLDERS,
      .offset = READER(config.settings.modules.paths),
-     .about = "Plugin folders, relative to the manifest's own. Default: the folder of the "
-              "installation.",
+     .about =
+         "More plugin folders than that of the installation, relative to the manifest's own; a "
+         "plugin here takes the place of one of the same name there.",
      .example = "[./plugins]",
      .is_comment = true},
     {.name = "watch",

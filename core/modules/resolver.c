@@ -106,12 +106,21 @@ static hub_err publish(hub_resolver *resolver)
     return HUB_OK;
 }
 
-static hub_err copy_folders(hub_resolver *resolver, const char *const *folders, size_t count,
-                            hub_error *reterr)
+/* Room for so many folders more. False without memory. */
+static bool grow(hub_resolver *resolver, size_t count)
 {
-    resolver->folders = calloc(count + 1, sizeof resolver->folders[0]);
-    resolver->watched = calloc(count + 1, sizeof resolver->watched[0]);
-    if (resolver->folders == NULL || resolver->watched == NULL) {
+    size_t all = resolver->folder_count + count + 1;
+    hub_module_folder *folders = reallocarray(resolver->folders, all, sizeof *folders);
+    resolver->folders = folders != NULL ? folders : resolver->folders;
+    const char **watched = reallocarray(resolver->watched, all, sizeof *watched);
+    resolver->watched = watched != NULL ? watched : resolver->watched;
+    return folders != NULL && watched != NULL;
+}
+
+static hub_err add_folders(hub_resolver *resolver, const char *const *folders, size_t count,
+                           hub_error *reterr)
+{
+    if (!grow(resolver, count)) {
         return hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
     }
     for (size_t i = 0; i < count; i++) {
@@ -127,9 +136,8 @@ static hub_err copy_folders(hub_resolver *resolver, const char *const *folders, 
         if (copy == NULL) {
             return hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
         }
-        resolver->folders[i].path = copy;
-        resolver->watched[i] = copy;
-        resolver->folder_count++;
+        resolver->folders[resolver->folder_count] = (hub_module_folder){.path = copy};
+        resolver->watched[resolver->folder_count++] = copy;
     }
     return HUB_OK;
 }
@@ -142,13 +150,20 @@ hub_err hub_resolver_create(const char *const *folders, size_t count, bool allow
         return hub_fail(reterr, HUB_ENOMEM, "%s", hub_err_text(HUB_ENOMEM));
     }
     resolver->allow_writable = allow_writable;
-    hub_err err = copy_folders(resolver, folders, count, reterr);
+    hub_err err = add_folders(resolver, folders, count, reterr);
     if (err != HUB_OK) {
         hub_resolver_destroy(resolver);
         return err;
     }
+    resolver->named_count = count;
     *ret_resolver = resolver;
     return HUB_OK;
+}
+
+hub_err hub_resolver_add_own(hub_resolver *resolver, const char *const *folders, size_t count,
+                             hub_error *reterr)
+{
+    return add_folders(resolver, folders, count, reterr);
 }
 
 void hub_resolver_destroy(hub_resolver *resolver)

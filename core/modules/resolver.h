@@ -85,6 +85,11 @@ HUB_MUST_CHECK hub_err hub_resolver_create(const char *const *folders, size_t co
                                            bool allow_writable, hub_resolver **ret_resolver,
                                            hub_error *reterr);
 
+/* Look into the installation's own folders, too, behind all others: what has a name there that was loaded
+ * before is not meant, and no refusal. Before the first scan. errors:  as hub_resolver_create */
+HUB_MUST_CHECK hub_err hub_resolver_add_own(hub_resolver *resolver, const char *const *folders,
+                                            size_t count, hub_error *reterr);
+
 /* Say which modules are not linked when they are found, because they run in processes of their own,
  * or because nobody wants them yet: their files are checked up to the point where they would be
  * linked. A module that was linked before stays so. `is_outside` (NULL: none is) is asked at each

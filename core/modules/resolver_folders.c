@@ -142,6 +142,23 @@ static hub_resolver_file *find_file(hub_resolver *resolver, size_t folder_at, co
     return added;
 }
 
+/* The name belongs to a file of an earlier folder. In the installation's own nothing is wrong with that:
+ * it is what somebody wants who has named another one. */
+static void yield_name(const hub_resolver *resolver, hub_resolver_file *seen,
+                       const hub_resolver_file *owner)
+{
+    hub_error error;
+    seen->loaded = NULL;
+    seen->stamp = (hub_plugin_stamp){.size = -1}; /* it is new when the other one goes */
+    if (seen->folder >= resolver->named_count) {
+        accept(&seen->reason);
+        return;
+    }
+    (void)hub_fail(&error, HUB_EEXIST, "name \"" HUB_STR_FMT "\" is taken by %s",
+                   HUB_STR_ARG(seen->stem), owner->path);
+    hub_resolver_refuse(&seen->reason, seen->path, error.text, true);
+}
+
 static void visit_file(hub_resolver *resolver, size_t folder_at, const char *name)
 {
     hub_resolver_file *seen = find_file(resolver, folder_at, name);
@@ -152,11 +169,7 @@ static void visit_file(hub_resolver *resolver, size_t folder_at, const char *nam
     seen->is_present = true;
     const hub_resolver_file *owner = find_owner(resolver, seen);
     if (owner != NULL) {
-        hub_error error;
-        (void)hub_fail(&error, HUB_EEXIST, "name \"" HUB_STR_FMT "\" is taken by %s",
-                       HUB_STR_ARG(seen->stem), owner->path);
-        hub_resolver_refuse(&seen->reason, seen->path, error.text, true);
-        seen->loaded = NULL;
+        yield_name(resolver, seen, owner);
         return;
     }
     if (resolver->watch != NULL && hub_plugin_watch_is_busy(resolver->watch, seen->path)) {

@@ -32,6 +32,7 @@ typedef enum hub_resolver_look {
 struct hub_resolver {
     hub_module_folder *folders;
     size_t folder_count;
+    size_t named_count; /* of the folders; the others are the installation's */
     bool allow_writable;
     hub_resolver_file *files;
     hub_plugin *newest; /* list of all modules */

@@ -275,6 +275,31 @@ static void refuses_a_name_that_an_earlier_folder_has(void **state)
     remove_tree(scratch.text);
 }
 
+/* In the installation's own folder a name may be another folder's: that one is meant. */
+static void yields_a_name_of_the_installation(void **state)
+{
+    (void)state;
+    path scratch = make_scratch();
+    path named = make_folder(scratch.text, "named");
+    path own = make_folder(scratch.text, "own");
+    path winner = copy_built(GOOD_NAME, named.text);
+    path yielded = copy_built(GOOD_NAME, own.text);
+    (void)copy_built("good_newer", own.text);
+    hub_resolver *resolver = scan((const char *const[]){named.text}, 1);
+    assert_null(hub_resolver_find(resolver, HUB_STR("good_newer")));
+    assert_int_equal(hub_resolver_add_own(resolver, (const char *const[]){own.text}, 1, NULL),
+                     HUB_OK);
+    hub_resolver_scan(resolver);
+    assert_string_equal(hub_resolver_find(resolver, HUB_STR(GOOD_NAME))->path, winner.text);
+    assert_non_null(hub_resolver_find(resolver, HUB_STR("good_newer")));
+    assert_int_equal(count_refused_lines(), 0);
+    assert_int_equal(unlink(winner.text), 0);
+    hub_resolver_scan(resolver);
+    assert_string_equal(hub_resolver_find(resolver, HUB_STR(GOOD_NAME))->path, yielded.text);
+    hub_resolver_destroy(resolver);
+    remove_tree(scratch.text);
+}
+
 int main(void)
 {
     static const struct CMUnitTest TESTS[] = {
@@ -285,6 +310,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_no_library),
         cmocka_unit_test(refuses_truncated_files),
         cmocka_unit_test(refuses_a_name_that_an_earlier_folder_has),
+        cmocka_unit_test(yields_a_name_of_the_installation),
     };
     (void)alarm(GUARD_SECONDS);
     hub_log_capture(keep_line, NULL);

@@ -292,6 +292,31 @@ class Refusals(Base):
         self.assertSays(client.hub.wait_log("resolver.refused"), str(second), "taken")
         self.assertEqual(client.call("good__ping").result["content"][0]["text"], "first")
 
+    def test_one_in_place_of_the_installation_s(self):
+        """modules.paths adds folders: of two plugins of one name the user's is meant, which nobody need be told."""
+        compile_plugin(self.plugins, "time", reply="mine")
+        client = self.legacy(modules=False, manifest={"modules": {"paths": [str(self.plugins)]}},
+                             toolsets={"time": {}, "up": self.recorder().toolset()})
+        self.assertEqual(client.call("time__ping").result["content"][0]["text"], "mine")
+        self.assertIn("up__echo", client.own_names())  # by the installation's mcp_upstream
+        self.assertNotIn("refused", client.hub.log)
+        since = client.hub.mark
+        (self.plugins / "time.so").unlink()
+        client.hub.wait_until(lambda: client.hub.notifications(LIST_CHANGED, since) and "time__now" in client.own_names(), "the installation's")
+        compile_plugin(self.outside, "time", reply="again")
+        shutil.move(self.outside / "time.so", self.plugins / "time.so")
+        client.hub.wait_until(lambda: "time__ping" in client.own_names(), "the user's")
+        self.assertEqual(client.call("time__ping").result["content"][0]["text"], "again")
+        self.assertNotIn("refused", client.hub.log)
+
+    def test_folders_of_the_command_line_are_all(self):
+        compile_plugin(self.plugins, "good")
+        other = self.home / "other"
+        other.mkdir(mode=0o755)
+        client = self.legacy("--plugins-dir", self.plugins, modules=False, manifest={"modules": {"paths": [str(other)]}, "toolsets": {"good": {}, "time": {}}})
+        self.assertEqual(client.own_names(), ["good__ping"])
+        self.assertSays(client.hub.wait_log("toolset.skipped"), "time", "no module", str(self.plugins))
+
     def test_other_files_are_not_looked_at(self):
         compile_plugin(self.plugins, "good")
         for name in ("README.md", "good.so.bak", ".hidden.so", "x.c"):
@@ -352,11 +377,13 @@ class Explanations(Base):
         self.check_all("there is no module", "did you mean", "later", str(self.plugins))
 
     def test_no_modules_at_all(self):
-        missing = self.home / "missing"
-        modules = {"modules": {"paths": [str(self.plugins), str(missing)]}}
-        done = self.cli("list", "modules", manifest=modules, modules=False)
+        done = self.cli("list", "modules", *self.options, modules=False, manifest={"hub": {}})
         self.assertEqual((done.returncode, done.stdout), (0, ""))
-        self.assertSays(done.stderr, "no modules", str(self.plugins), f"{missing} (there is no such folder)")
+        self.assertSays(done.stderr, "no modules", str(self.plugins))
+        missing = self.home / "missing"
+        modules = {"modules": {"paths": [str(missing)]}, "toolsets": {"nowhere": {}}}
+        done = self.cli("list", "tools", manifest=modules, modules=False)
+        self.assertSays(done.stderr, f"{missing} (there is no such folder)")
         compile_plugin(self.plugins, "late").chmod(0o777)
         elsewhere = self.home / "elsewhere"  # where no manifest is found
         elsewhere.mkdir()

@@ -129,7 +129,8 @@ typedef struct hub_pins_settings {
 } hub_pins_settings;
 
 typedef struct hub_module_settings {
-    hub_names paths;     /* absolute plugin folders; absent: the installed one */
+    hub_names paths;     /* absolute plugin folders that somebody has named */
+    hub_names own_paths; /* of the installation, looked into last; absent: only the others count */
     bool watch;          /* new and replaced plugins are noticed at run time */
     bool allow_writable; /* load plugins that others may write to */
     bool isolates;       /* toolsets that do not say otherwise run in processes of their own */

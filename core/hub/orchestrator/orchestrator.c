@@ -166,6 +166,10 @@ static hub_err make_modules(hub_orchestrator *hub, hub_error *reterr)
     hub_err err = hub_resolver_create(settings->modules.paths.items, settings->modules.paths.count,
                                       settings->modules.allow_writable, &resolver, reterr);
     if (err == HUB_OK) {
+        err = hub_resolver_add_own(resolver, settings->modules.own_paths.items,
+                                   settings->modules.own_paths.count, reterr);
+    }
+    if (err == HUB_OK) {
         err = hub_worker_pool_create(settings->limits.worker_threads, &workers, reterr);
     }
     if (err == HUB_OK) {

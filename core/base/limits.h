@@ -385,9 +385,9 @@
 #define HUB_LIMIT_JWKS_KEYS     64
 
 /* A private key that the hub signs with, in PEM: RSA of 8,192 bits has 6 KiB. What is signed to say who
- * the hub is, is for one request. */
+ * the hub is, is for one request, also where the clock is ahead of the hub's by 2 minutes. */
 #define HUB_LIMIT_SIGNING_KEY_BYTES (16u * 1024)
-#define HUB_LIMIT_ASSERTION_S       60
+#define HUB_LIMIT_ASSERTION_S       180
 
 /* Certificates of clients: authorities and revocation lists that a listener has, the bytes of their files
  * (a list of a million bytes has some 25,000 certificates); how many authorities may stand between one

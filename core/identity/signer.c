@@ -203,8 +203,8 @@ hub_err hub_signer_assert(const hub_signer *signer, hub_str client_id, hub_str a
     hub_json_add_string(&claims, audience);
     hub_buf_add(&claims, HUB_STR(",\"jti\":\""));
     hub_base64url_add(&claims, (hub_str){.ptr = (const char *)random, .len = sizeof random});
-    hub_buf_printf(&claims, "\",\"iat\":%lld,\"nbf\":%lld,\"exp\":%lld}", (long long)now,
-                   (long long)now, (long long)(now + HUB_LIMIT_ASSERTION_S));
+    hub_buf_printf(&claims, "\",\"iat\":%lld,\"exp\":%lld}", (long long)now,
+                   (long long)(now + HUB_LIMIT_ASSERTION_S));
     hub_err err =
         hub_buf_ok(&claims) ? hub_signer_sign(signer, hub_buf_str(&claims), out) : claims.failed;
     hub_buf_fini(&claims);

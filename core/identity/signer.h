@@ -32,8 +32,9 @@ const char *hub_signer_algorithm(const hub_signer *signer);
 HUB_MUST_CHECK hub_err hub_signer_sign(const hub_signer *signer, hub_str claims, hub_buf *out);
 
 /* Append what proves that the caller is the client `client_id`, once, to `audience` (the issuer or the
- * token endpoint of the authorization server): good from `now` (seconds since 1970) for
- * HUB_LIMIT_ASSERTION_S. It goes as `client_assertion`, beside HUB_CLIENT_ASSERTION_TYPE.
+ * token endpoint of the authorization server): made at `now` (seconds since 1970), and good for
+ * HUB_LIMIT_ASSERTION_S from then. It has no `nbf`: whoever's clock is behind the hub's would refuse it. It
+ * goes as `client_assertion`, beside HUB_CLIENT_ASSERTION_TYPE.
  * errors:  those of hub_signer_sign */
 #define HUB_CLIENT_ASSERTION_TYPE "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 HUB_MUST_CHECK hub_err hub_signer_assert(const hub_signer *signer, hub_str client_id,

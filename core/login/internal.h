@@ -130,6 +130,7 @@ struct hub_login {
     hub_credential client; /* the hub at its authorization server; its url is the redirect's */
     uint64_t version;
     uint64_t generation; /* of the access token; counted in this process */
+    bool is_fresh; /* this process has asked for it; others' may be as old as the one before */
     bool is_read;
     bool has_changed; /* in the store, while something was being done */
     hub_buf header;
@@ -149,7 +150,6 @@ struct hub_login {
     unsigned place; /* which address is tried next */
     hub_login_challenge challenge;
     bool wants_user;    /* refreshing will not help */
-    bool is_again;      /* it was refreshed, and refused */
     char *wanted_scope; /* of the step up; NULL */
     char *not_revoked;  /* logging out: why the authorization server was not told; NULL: it was */
     hub_login_places places;

@@ -36,6 +36,7 @@ static void take(hub_login *login, hub_credential *read)
     hub_credential_fini(&login->kept);
     login->kept = *read;
     if (is_other) {
+        login->is_fresh = false;
         login_changed(login);
     }
 }

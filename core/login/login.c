@@ -477,7 +477,7 @@ static void note_need(hub_login *login, const hub_login_need *need)
     if (!login->is_busy || login->challenge.resource_metadata[0] == '\0') {
         login->challenge = said;
     }
-    login->wants_user |= need->is_by_user || need->is_again || is_step_up;
+    login->wants_user |= need->is_by_user || (need->is_again && login->is_fresh) || is_step_up;
     if (is_step_up && said.scope[0] != '\0') {
         hub_login_forget_text(&login->wanted_scope);
         login->wanted_scope = login_dup(said.scope);

@@ -92,7 +92,7 @@ hub_str hub_login_header(hub_login *login, uint64_t *ret_generation);
 typedef struct hub_login_need {
     uint64_t generation; /* of the token that was refused; 0: there was none */
     hub_str challenge;   /* WWW-Authenticate; empty: the server has not been asked yet */
-    bool is_again;       /* the token is fresh: refreshing it will not help */
+    bool is_again;       /* the one before was refused, too: a fresh one is not refreshed */
     bool is_by_user;     /* somebody wants to log in, whatever there is */
 } hub_login_need;
 

@@ -101,6 +101,7 @@ void login_ask(hub_login *login, const hub_credential *client, const char *endpo
 static void done(hub_login *login)
 {
     hub_login_forget_text(&login->wanted_scope);
+    login->is_fresh = true;
     login_changed(login);
     login_end(login, HUB_OK, "%s", "");
 }

@@ -73,6 +73,28 @@ class Races(LoginTest, Base):
         self.assertLess(time.monotonic() - began, LEASE_S - 5)
         self.assertEqual(len(self.refreshed(auth)), 1)
 
+    def test_a_token_of_another_hub_that_is_refused_as_well(self):
+        """Both hubs' tokens end at once, and this one has not heard yet of what the other one has got before."""
+        auth, upstream = self.servers()
+        toolsets = self.toolsets(upstream)
+        self.log_in(toolsets)
+        client = LegacyClient(self.hub(toolsets=toolsets))
+        client.call("up__echo").result
+        auth.tokens.clear()
+        refuse = upstream.challenge
+        refused = []
+
+        def challenge(x, status, **words):
+            refused.append(x.headers["authorization"])
+            if len(refused) == 1:  # the other hub's token is in the store before this one is told that its own is refused
+                self.rewrite(lambda kept: kept.update(access_token="of-another-hub"))
+            refuse(x, status, **words)
+
+        upstream.challenge = challenge
+        self.assertEqual(self.text(client.call("up__echo", {"a": 1})), '{"a": 1}')
+        self.assertEqual(refused[1:], ["Bearer of-another-hub"])
+        self.assertEqual(len(self.refreshed(auth)), 1)
+
     def test_a_hub_that_dies_between_code_and_token(self):
         auth, upstream = self.servers()
         asked, ended = threading.Event(), threading.Event()

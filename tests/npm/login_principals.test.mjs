@@ -4,7 +4,6 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { createServer } from 'node:http';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,14 +11,8 @@ import { after, before, test } from 'node:test';
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
-import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js';
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import express from 'express';
-import { createRemoteJWKSet, jwtVerify } from 'jose';
-import Provider from 'oidc-provider';
 
+import { startProvider, startServer } from './login_provider.mjs';
 import { HUB, PATIENT, PLUGINS, makeFolder, within } from './support.mjs';
 
 const ACCOUNTS = ['ann', 'bob', 'eve'];
@@ -27,92 +20,35 @@ const ROUNDS = 20;
 const USES = 5; // of one token, then the server refuses it: it is refreshed while calls are made
 const folder = makeFolder();
 
-async function listen(server) {
-    await new Promise((done) => server.listen(0, '127.0.0.1', done));
-    return `http://127.0.0.1:${server.address().port}`;
-}
-
-const close = (server) => new Promise((done) => (server.closeAllConnections(), server.close(done)));
-
 /** A provider: the cookie `account` says who is at the browser, and the user says yes to everything. */
-async function startProvider() {
-    const server = createServer();
-    const issuer = await listen(server);
-    const provider = new Provider(issuer, {
-        scopes: ['openid', 'offline_access', 'mcp'],
-        clientDefaults: { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'none' },
-        issueRefreshToken: async () => true,
-        features: {
-            devInteractions: { enabled: false },
-            registration: { enabled: true },
-            resourceIndicators: {
-                enabled: true,
-                getResourceServerInfo: (ctx, resource) => ({ scope: 'mcp', audience: resource, accessTokenFormat: 'jwt', accessTokenTTL: 600 }),
-                useGrantedResource: () => true,
+function startKindProvider() {
+    return startProvider({
+        settings: {
+            interactions: { url: (ctx, { uid }) => `/login/${uid}` },
+            async loadExistingGrant(ctx) {
+                const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId });
+                grant.addOIDCScope(`openid offline_access ${ctx.oidc.params.scope ?? ''}`);
+                for (const resource of [ctx.oidc.params.resource].flat().filter(Boolean)) {
+                    grant.addResourceScope(resource, ctx.oidc.params.scope ?? 'mcp');
+                }
+                await grant.save();
+                return grant;
             },
         },
-        interactions: { url: (ctx, { uid }) => `/login/${uid}` },
-        async loadExistingGrant(ctx) {
-            const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId });
-            grant.addOIDCScope(`openid offline_access ${ctx.oidc.params.scope ?? ''}`);
-            for (const resource of [ctx.oidc.params.resource].flat().filter(Boolean)) {
-                grant.addResourceScope(resource, ctx.oidc.params.scope ?? 'mcp');
+        features: { devInteractions: { enabled: false } },
+        handle(request, response, provider) {
+            if (!request.url.startsWith('/login/')) {
+                return false;
             }
-            await grant.save();
-            return grant;
-        },
-        findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
-    });
-    const serve = provider.callback();
-    server.on('request', (request, response) => {
-        if (request.url.startsWith('/login/')) {
             const account = /account=(\w+)/.exec(request.headers.cookie)[1];
             provider.interactionFinished(request, response, { login: { accountId: account }, consent: {} }, { mergeWithLastSubmission: false });
-        } else {
-            serve(request, response);
-        }
+            return true;
+        },
     });
-    return { issuer, close: () => close(server) };
 }
 
-/** A server of the SDK behind its bearer middleware: what it does depends on whose token comes with the request. */
-async function startServer(issuer) {
-    const app = express();
-    const server = createServer(app);
-    const origin = await listen(server);
-    const url = `${origin}/mcp`;
-    const keys = createRemoteJWKSet(new URL(`${issuer}/jwks`));
-    const seen = new Map(); // account -> tokens
-    const uses = new Map(); // token -> how often it came
-    const verifier = {
-        async verifyAccessToken(token) {
-            const { payload } = await jwtVerify(token, keys, { issuer, audience: url }).catch(() => {
-                throw new InvalidTokenError('not one of ours');
-            });
-            uses.set(token, (uses.get(token) ?? 0) + 1);
-            if (uses.get(token) > USES) {
-                throw new InvalidTokenError('used too often');
-            }
-            seen.set(payload.sub, (seen.get(payload.sub) ?? new Set()).add(token));
-            return { token, clientId: payload.client_id, scopes: payload.scope.split(' '), expiresAt: payload.exp, extra: { account: payload.sub } };
-        },
-    };
-    app.use(express.json());
-    app.get('/.well-known/oauth-protected-resource/mcp', (request, response) => response.json({ resource: url, authorization_servers: [issuer], scopes_supported: ['mcp'] }));
-    const bearer = requireBearerAuth({ verifier, requiredScopes: ['mcp'], resourceMetadataUrl: `${origin}/.well-known/oauth-protected-resource/mcp` });
-    app.post('/mcp', bearer, async (request, response) => {
-        const account = request.auth.extra.account;
-        const mcp = new McpServer({ name: 'accounts', version: '1' });
-        mcp.registerTool('whoami', {}, async (extra) => ({ content: [{ type: 'text', text: extra.authInfo.extra.account }] }));
-        mcp.registerTool(`only_${account}`, {}, async () => ({ content: [{ type: 'text', text: account }] }));
-        const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
-        response.on('close', () => mcp.close());
-        await mcp.connect(transport);
-        await transport.handleRequest(request, response, request.body);
-    });
-    app.all('/mcp', (request, response) => response.status(405).end());
-    return { url, seen, close: () => close(server) };
-}
+/** What a server has for one account alone. */
+const addOwn = (mcp, account) => mcp.registerTool(`only_${account}`, {}, async () => ({ content: [{ type: 'text', text: account }] }));
 
 function startHub(url) {
     const tokens = join(folder, 'tokens.json');
@@ -157,8 +93,8 @@ let server;
 let hub;
 
 before(async () => {
-    provider = await startProvider();
-    server = await startServer(provider.issuer);
+    provider = await startKindProvider();
+    server = await startServer(provider.issuer, { add: addOwn, uses: USES });
     hub = startHub(server.url);
     const url = new URL((await hub.event((said) => said.event === 'listen.ready', 'the listener')).url);
     for (const account of ACCOUNTS) {

@@ -12,40 +12,13 @@ import { after, before, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
-import { startProvider, startServer } from './login_provider.mjs';
+import { browse, startKindProvider, startServer } from './login_provider.mjs';
 import { HUB, PATIENT, PLUGINS, makeFolder, within } from './support.mjs';
 
 const ACCOUNTS = ['ann', 'bob', 'eve'];
 const ROUNDS = 20;
 const USES = 5; // of one token, then the server refuses it: it is refreshed while calls are made
 const folder = makeFolder();
-
-/** A provider: the cookie `account` says who is at the browser, and the user says yes to everything. */
-function startKindProvider() {
-    return startProvider({
-        settings: {
-            interactions: { url: (ctx, { uid }) => `/login/${uid}` },
-            async loadExistingGrant(ctx) {
-                const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId });
-                grant.addOIDCScope(`openid offline_access ${ctx.oidc.params.scope ?? ''}`);
-                for (const resource of [ctx.oidc.params.resource].flat().filter(Boolean)) {
-                    grant.addResourceScope(resource, ctx.oidc.params.scope ?? 'mcp');
-                }
-                await grant.save();
-                return grant;
-            },
-        },
-        features: { devInteractions: { enabled: false } },
-        handle(request, response, provider) {
-            if (!request.url.startsWith('/login/')) {
-                return false;
-            }
-            const account = /account=(\w+)/.exec(request.headers.cookie)[1];
-            provider.interactionFinished(request, response, { login: { accountId: account }, consent: {} }, { mergeWithLastSubmission: false });
-            return true;
-        },
-    });
-}
 
 /** What a server has for one account alone. */
 const addOwn = (mcp, account) => mcp.registerTool(`only_${account}`, {}, async () => ({ content: [{ type: 'text', text: account }] }));
@@ -65,26 +38,6 @@ function startHub(url) {
     });
     const event = (is, what) => within(new Promise((done) => waiting.push({ is, done })), what);
     return { bearers, event, end: async () => (child.kill('SIGTERM'), assert.equal(await within(ended, 'the end of the hub'), 0)) };
-}
-
-/** Do as the browser of an account does: to the end of the redirects. */
-async function browse(url, account) {
-    const cookies = new Map([['account', account]]);
-    let at = new URL(url);
-    for (let hop = 0; hop < 10; hop++) {
-        const response = await fetch(at, { redirect: 'manual', headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') } });
-        for (const line of response.headers.getSetCookie()) {
-            const [name, ...value] = line.split(';')[0].split('=');
-            cookies.set(name, value.join('='));
-        }
-        const next = response.headers.get('location');
-        if (next === null) {
-            assert.equal(response.status, 200, `${at}: ${await response.text()}`);
-            return;
-        }
-        at = new URL(next, at);
-    }
-    throw new Error('too many redirects');
 }
 
 const clients = new Map();

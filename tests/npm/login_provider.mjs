@@ -2,6 +2,7 @@
 // What hubs log in to in these tests, in the process of a test: npm oidc-provider, whose pages a browser is shown, and a
 // server of the official SDK behind its bearer middleware, which sees whose token comes.
 
+import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 
 import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
@@ -55,6 +56,34 @@ export async function startProvider({ settings = {}, features = {}, handle = () 
     return { issuer, provider, asked, revoked, close: () => close(server) };
 }
 
+/** A provider: the cookie `account` says who is at the browser, and the user says yes to everything. */
+export function startKindProvider({ settings = {}, features = {} } = {}) {
+    return startProvider({
+        settings: {
+            ...settings,
+            interactions: { url: (ctx, { uid }) => `/login/${uid}` },
+            async loadExistingGrant(ctx) {
+                const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId });
+                grant.addOIDCScope(`openid offline_access ${ctx.oidc.params.scope ?? ''}`);
+                for (const resource of [ctx.oidc.params.resource].flat().filter(Boolean)) {
+                    grant.addResourceScope(resource, ctx.oidc.params.scope ?? 'mcp');
+                }
+                await grant.save();
+                return grant;
+            },
+        },
+        features: { ...features, devInteractions: { enabled: false } },
+        handle(request, response, provider) {
+            if (!request.url.startsWith('/login/')) {
+                return false;
+            }
+            const account = /account=(\w+)/.exec(request.headers.cookie)[1];
+            provider.interactionFinished(request, response, { login: { accountId: account }, consent: {} }, { mergeWithLastSubmission: false });
+            return true;
+        },
+    });
+}
+
 /** A server whose tool `whoami` says whose token has come. Options: `add(mcp, account)` for more tools, `uses`: how often
  * one token is good. `issuer` may be set: where it is logged in to. `seen` has the tokens of each account. */
 export async function startServer(issuer, { add = () => {}, uses = Infinity } = {}) {
@@ -94,6 +123,30 @@ export async function startServer(issuer, { add = () => {}, uses = Infinity } = 
     });
     app.all('/mcp', (request, response) => response.status(405).end());
     return made;
+}
+
+/** Do as the browser of an account does: to the end of the redirects, or to one that begins with `until`:
+ * where that is. */
+export async function browse(url, account, until = 'no such place') {
+    const cookies = new Map([['account', account]]);
+    let at = new URL(url);
+    for (let hop = 0; hop < 10; hop++) {
+        const response = await fetch(at, { redirect: 'manual', headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') } });
+        for (const line of response.headers.getSetCookie()) {
+            const [name, ...value] = line.split(';')[0].split('=');
+            cookies.set(name, value.join('='));
+        }
+        const next = response.headers.get('location');
+        if (next === null) {
+            assert.equal(response.status, 200, `${at}: ${await response.text()}`);
+            return at;
+        }
+        at = new URL(next, at);
+        if (at.href.startsWith(until)) {
+            return at;
+        }
+    }
+    throw new Error('too many redirects');
 }
 
 /** A browser at the link of a login: nobody has logged in there yet. */

@@ -4,7 +4,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,11 +76,16 @@ static uint64_t hash_all(const unsigned char *bytes, size_t size)
 }
 
 /* The path of the copy in a spelling that was never used before: the bits of a counter, written as
- * "./" and ".//". The loader compares names as text, and the descriptor's number comes again. */
+ * "./" and ".//". The loader compares names as text, and the descriptor's number comes again. A debugger
+ * opens the path while the library is loaded, and would take /proc/self for itself. */
 static hub_err make_unique_path(int fd, hub_buf *path)
 {
     static unsigned long used; /* the loader's names belong to the process, not to a resolver */
-    hub_buf_add(path, HUB_STR("/proc/self/fd/"));
+    char self[32];
+    ssize_t len = readlink("/proc/self", self, sizeof self);
+    hub_buf_add(path, HUB_STR("/proc/"));
+    hub_buf_add(path, len > 0 ? (hub_str){.ptr = self, .len = (size_t)len} : HUB_STR("self"));
+    hub_buf_add(path, HUB_STR("/fd/"));
     for (unsigned long bits = ++used; bits != 0; bits /= 2) {
         hub_buf_add(path, bits % 2 != 0 ? HUB_STR(".//") : HUB_STR("./"));
     }
@@ -159,6 +167,28 @@ hub_err hub_plugin_image_load(const hub_plugin_image *image, void **ret_handle,
 out:
     hub_buf_fini(&path);
     return err;
+}
+
+void hub_plugin_image_rename(void *handle, const char *path)
+{
+    /* The loader's own text has to stay in reach: it is the loader's memory. */
+    typedef struct renamed {
+        struct renamed *next;
+        const char *was;
+        char name[];
+    } renamed;
+    static renamed *all;
+    struct link_map *map = NULL;
+    size_t size = strlen(path) + 1;
+    renamed *now = malloc(sizeof *now + size);
+    if (now == NULL || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) {
+        free(now);
+        return; /* debuggers find no file, and everything works */
+    }
+    now->next = all;
+    now->was = map->l_name;
+    map->l_name = memcpy(now->name, path, size);
+    all = now;
 }
 
 void hub_plugin_image_unload(void *handle)

@@ -33,6 +33,10 @@ void hub_plugin_image_fini(hub_plugin_image *image);
 HUB_MUST_CHECK hub_err hub_plugin_image_load(const hub_plugin_image *image, void **ret_handle,
                                              const patchbay_plugin **ret_table, hub_error *reterr);
 
+/* Have debuggers, profilers and core dumps look for the symbols of a library that stays in the plugin's file:
+ * the copy's descriptor is closed. Not for one that may be unloaded. */
+void hub_plugin_image_rename(void *handle, const char *path);
+
 /* Unload a library that was refused and none of whose functions ran but constructors. */
 void hub_plugin_image_unload(void *handle);
 

@@ -107,8 +107,10 @@ hub_err hub_plugin_link(const hub_plugin_image *image, const char *path, hub_plu
     if (err != HUB_OK) {
         hub_schema_destroy(now.schema);
         hub_plugin_image_unload(now.handle);
+        return err;
     }
-    return err; /* the handle is forgotten: the library stays mapped */
+    hub_plugin_image_rename(now.handle, path);
+    return HUB_OK; /* the handle is forgotten: the library stays mapped */
 }
 
 hub_err hub_plugin_try(const hub_plugin_image *image, const char *path, hub_error *reterr)

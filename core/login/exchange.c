@@ -32,7 +32,7 @@ static bool add_subject(hub_login *login, const char *kind, hub_buf *form)
     if (token == NULL) {
         login_end(login, HUB_EDENIED,
                   "its users log in by calling the hub with a token of %.200s, and this one has "
-                  "shown none that is good now",
+                  "shown none that is good now: begin a new session with one",
                   issuer);
         return false;
     }

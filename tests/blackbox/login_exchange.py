@@ -11,6 +11,7 @@ import time
 from http_client import Server
 from login_principals import PrincipalsTest
 from mcp import SUPPORT, ends_soon, main
+from replica_sessions import At, Replicas
 
 sys.path.insert(0, str(SUPPORT))
 
@@ -45,7 +46,7 @@ class ExchangeTest(PrincipalsTest):
         self.headers[name] = {"Authorization": f"Bearer {token}"}
         return token
 
-    def serve(self, issuer, auth, names=("ann", "bob"), entry=None, issuers=()):
+    def settings(self, issuer, auth, names=("ann", "bob"), entry=None, issuers=()):
         self.issuer = issuer
         issuer.changes["jwks_uri"] = issuer.origin + "/keys"
         issuer.on["/keys"] = lambda handler, fields: handler.say(200, {"keys": [self.key.public()]})
@@ -53,10 +54,10 @@ class ExchangeTest(PrincipalsTest):
         for name in names:
             self.show(name)
         toolsets = {"up": {"url": self.upstream.url, "credentials": "principal", "auth": auth, **(entry or {})}}
-        self.manifest = ends_soon({
-            "listen": [{"http": "127.0.0.1:0", "api": True}], "toolsets": toolsets,
-            "auth": {"issuers": [{"issuer": issuer.issuer, "audiences": [AUDIENCE]}, *issuers]},
-        })
+        return {"toolsets": toolsets, "auth": {"issuers": [{"issuer": issuer.issuer, "audiences": [AUDIENCE]}, *issuers]}}
+
+    def serve(self, *args, **options):
+        self.manifest = ends_soon({"listen": [{"http": "127.0.0.1:0", "api": True}], **self.settings(*args, **options)})
         return Server(self, self.hub("--stdio", "--log-level", "debug", manifest=self.manifest))
 
     def asked(self, server, grant):
@@ -259,6 +260,33 @@ class TokenExchange(ExchangeTest):
             entry = {"url": "https://up.example/mcp", "credentials": "principal", "auth": auth}
             done = self.cli("check", manifest={**issuers, "toolsets": {"up": entry}})
             self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class PassedOn(ExchangeTest, Replicas):
+    """Credentials of clients stay at the replica that they come to: the home of a session has those that came there."""
+
+    def test_a_session_has_the_tokens_that_its_home_was_shown(self):
+        self.begin()
+        auth = {"grant": "token_exchange", "issuer": self.auth.issuer, **CLIENT}
+        settings = self.settings(self.auth, auth, names=("ann",))
+        home, other = (self.replica(toolsets=settings["toolsets"], more={"auth": settings["auth"]}) for _ in range(2))
+        first = self.shown["ann"]
+        session = home.legacy(headers=self.headers["ann"])
+        away = At(session, other)
+        self.assertEqual(self.text(away.call("up__echo", {"user": "ann"}).message), "ann")
+        # another token comes to the other replica alone, and the first one is no good any more
+        newest = self.show("ann", exp=int(time.time()) + 7200)
+        away.common = {**away.common, **self.headers["ann"]}
+        self.auth.subjects.pop(first)
+        self.auth.tokens.clear()
+        refused = away.call("up__echo", {"user": "ann"}).message.tool_error["message"]
+        self.assertSays(refused, "OAuth login", "invalid_grant")
+        self.assertEqual({fields["subject_token"] for fields in self.asked(self.auth, TOKEN_EXCHANGE)}, {first})
+        # a session that begins with it has it, and a request of 2026-07-28 is nobody's guest
+        self.assertEqual(self.text(self.call(other, "ann")), "ann")
+        fresh = home.legacy(headers=self.headers["ann"])
+        self.assertEqual(self.text(At(fresh, other).call("up__echo", {"user": "ann"}).message), "ann")
+        self.assertEqual({fields["subject_token"] for fields in self.asked(self.auth, TOKEN_EXCHANGE)}, {first, newest})
 
 
 class Assertion(ExchangeTest):

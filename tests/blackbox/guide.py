@@ -4,7 +4,8 @@
 
 A block whose first line is a comment with a name is that file. In a ``console`` block, a line after "$ " is typed into one
 shell for the whole section; what follows is what it prints, where … stands for anything within a line, and alone on a line for any
-lines. The last line may be "# exit code N"; else the code is 0. A command that ends in & goes on; the next one comes when the hub has said that it listens. Ports are others here.
+lines. The last line may be "# exit code N"; else the code is 0. A command that ends in & goes on; the next one comes when the
+hub has said that it listens, or after a login, that it has the token. Ports and the server that wants a login are others here.
 """
 
 import os
@@ -14,7 +15,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mcp import MARKER, TIMEOUT, HubTest, hub_binary, hub_environment, main, processes
+from mcp import MARKER, SUPPORT, TIMEOUT, HubTest, hub_binary, hub_environment, main, processes
+
+sys.path.insert(0, str(SUPPORT))
+
+from login_server import AuthServer, LoginUpstream  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "GUIDE.md"
@@ -42,6 +47,18 @@ curl -sf "$url" -H "$header" -H 'Content-Type: application/json' -H 'Accept: app
     -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/list' -d '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{
     "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}' | grep -o '"name"' | wc -l
 """
+
+
+# The browser of somebody who says yes, at a desktop.
+BROWSER = """#!/bin/sh
+exec curl -sfL --noproxy '*' "$1"
+"""
+# What somebody at a terminal does: the hub opens a browser for nobody else.
+ON_TERMINAL = """#!/bin/sh
+script -qec "$*" /dev/null </dev/null | tr -d '\\r'
+"""
+LOGIN = "patchbay login docs"
+SERVER = "https://docs.example.com/mcp"
 
 
 def sections():
@@ -73,15 +90,17 @@ class Guide(HubTest):
 
     def environment(self):
         self.program("patchbay", f'#!/bin/sh\nexec {hub_binary()} "$@"\n')
+        self.program("on-terminal", ON_TERMINAL)
         self.program("npx", NPX)
         self.program("claude", CLAUDE)
+        self.program("xdg-open", BROWSER)
         config = self.home / "pkgconfig"
         config.mkdir()
         (config / "patchbay-plugin.pc").write_text(
             f"Name: patchbay-plugin\nDescription: headers\nVersion: 0\nCflags: -I{ROOT / 'include'}\n", encoding="utf-8")
         return hub_environment(self.home, {
             MARKER: self.id(), "PATH": f"{self.home / 'bin'}:/usr/sbin:{os.environ['PATH']}", "PKG_CONFIG_PATH": str(config), "PS1": "",
-            "NO_PROXY": "127.0.0.1"})
+            "NO_PROXY": "127.0.0.1", "DISPLAY": ":0"})
 
     def ports(self, text):
         """The text with ports that are free."""
@@ -90,6 +109,16 @@ class Guide(HubTest):
             with socket.create_server(("127.0.0.1", 0)) as free:
                 taken[port] = str(free.getsockname()[1])
         return PORT.sub(lambda found: taken[found.group()], text)
+
+    def at_server(self, text):
+        """The text with a server that wants a login, where it has one."""
+        if SERVER not in text:
+            return text
+        auth = AuthServer()
+        self.addCleanup(auth.close)
+        upstream = LoginUpstream(auth)
+        self.addCleanup(upstream.close)
+        return text.replace(SERVER, upstream.url)
 
     def read(self, shell):
         """What the last command printed, and its exit code."""
@@ -102,12 +131,14 @@ class Guide(HubTest):
             printed += line
         self.fail(f"the shell ended: {printed}")
 
-    def wait_listening(self, command, folder):
+    def wait_logged(self, command, folder):
+        """Until the hub has said what the next command needs: that it listens, that it has the token of a login."""
         log = re.search(r"2>(\S+) *&$", command)
-        if command.startswith("patchbay") and log:
-            command = ["tail", "-q", "-n", "+1", "-F", str(folder / log[1])]
+        event = "listen.ready" if command.startswith("patchbay") and log else "login.token" if command.startswith(LOGIN) else None
+        if event is not None:
+            command = ["tail", "-q", "-n", "+1", "-F", str(folder / (log[1] if log else "hub.log"))]
             with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as tail:
-                self.assertTrue(any("listen.ready" in line for line in tail.stdout))
+                self.assertTrue(any(event in line for line in tail.stdout))
                 tail.kill()
 
     def follow(self, title, text):
@@ -116,21 +147,22 @@ class Guide(HubTest):
         shell = subprocess.Popen(["bash", "--norc"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder,
                                  env=self.environment(), text=True)
         try:
-            for kind, block in BLOCK.findall(self.ports(text)):
+            for kind, block in BLOCK.findall(self.at_server(self.ports(text))):
                 named = FILE.match(block)
                 if named:
                     (folder / named[1]).write_text(block, encoding="utf-8")
                 if kind != "console":
                     continue
                 for command, output in steps(block):
-                    shell.stdin.write(f'{command}\necho "-- exit $? --"\n')
+                    typed = f"on-terminal {command}" if command.startswith(LOGIN) else command
+                    shell.stdin.write(f'{typed}\necho "-- exit $? --"\n')
                     shell.stdin.flush()
                     printed, code = self.read(shell)
                     wanted = EXIT.search(output + "\n")
                     self.assertEqual(code, int(wanted[1]) if wanted else 0, f"$ {command}\n{printed}")
                     self.assertTrue(re.fullmatch(pattern(EXIT.sub("", output).rstrip("\n")), printed),
                                     f"$ {command}\n{printed}\nwanted:\n{output}")
-                    self.wait_listening(command, folder)
+                    self.wait_logged(command, folder)
         finally:
             shell.stdin.close()
             for process in processes.marked(MARKER, self.id()):

@@ -258,6 +258,11 @@
 /* Limits that one call is charged to at once, in a store that hubs share: as many as a toolset has. */
 #define HUB_LIMIT_STATE_TAKES 100
 
+/* Hubs that share a store: how many of the others one knows (replicas.count has the same bound), and
+ * how often each says that it is there. Who has not for three times as long is gone. */
+#define HUB_LIMIT_REPLICAS       1000
+#define HUB_LIMIT_REPLICA_BEAT_S 60
+
 /* How long a command, or whoever reads a configuration, waits for the store: less than a configuration
  * may take to be read, so that the message says what it was. */
 #define HUB_LIMIT_STATE_SYNC_MS 3000

@@ -192,7 +192,7 @@ int cli_doctor(cli_options *options)
 {
     static void (*const LOOKS[])(cli_examination *) = {
         look_at_plugins,    cli_doctor_programs,  cli_doctor_environment,
-        cli_doctor_folders, cli_doctor_listeners,
+        cli_doctor_folders, cli_doctor_listeners, cli_doctor_replicas,
     };
     cli_examination all = {.options = options};
     hub_buf_init(&all.json, OUTPUT_BYTES);

@@ -41,4 +41,8 @@ void cli_doctor_listeners(cli_examination *all);
 /* Folders that the hub writes to. (doctor_folders.c) */
 void cli_doctor_folders(cli_examination *all);
 
+/* Other hubs that share the store: whether they have this manifest. (doctor_replicas.c); blocks: reads the
+ * store, HUB_LIMIT_STATE_SYNC_MS at most for each page */
+void cli_doctor_replicas(cli_examination *all);
+
 #endif

@@ -327,7 +327,7 @@ static hub_err parse_sources(hub_config_reader *reader, const sources *from)
 
 static hub_err read_documents(hub_config_reader *reader)
 {
-    hub_err err = HUB_OK;
+    hub_err err = reader->document_count > 0 ? hub_config_digest_sections(reader) : HUB_OK;
     for (size_t i = 0; err == HUB_OK && i < reader->document_count; i++) {
         err = read_document(reader, &reader->documents[i]);
     }

@@ -165,6 +165,9 @@ HUB_MUST_CHECK hub_err hub_config_finish_listens(hub_config_reader *reader);
 /* replicas.c: whether all is said that it takes to pass requests on to other replicas. */
 HUB_MUST_CHECK hub_err hub_config_finish_replicas(hub_config_reader *reader);
 
+/* What replicas compare: hub_replicas_settings.sections, of all documents. (sections.c) */
+hub_err hub_config_digest_sections(hub_config_reader *reader);
+
 /* state.c: the store; and where it is when no file says so, and whose. */
 hub_err hub_config_read_state(hub_config_reader *reader, const hub_node *node,
                               const hub_config_key *key, void *target); /* hub_state_settings */

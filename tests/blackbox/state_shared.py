@@ -4,12 +4,14 @@
 
 import json
 import secrets
+import signal
+import socket
 import time
 import unittest
 from pathlib import Path
 
 from http_client import HttpTest, Server
-from mcp import LIST_CHANGED, LegacyClient, fixture, main
+from mcp import LIST_CHANGED, LegacyClient, ends_soon, fixture, main
 from valkey import PROGRAM, Valkey
 
 HEAD = '{"patchbayState":1}\n'
@@ -42,9 +44,6 @@ class Shared(HttpTest):
         result = server.call(tool, {"toolset": toolset}).message.result["structuredContent"]
         self.assertIs(result["ok"], True)
         return result
-
-    def condition(self, server):
-        return server.modern("server/status").message.result["hub"]["state"]["condition"]
 
 
 class Command(Shared):
@@ -163,6 +162,28 @@ class Hubs(Shared):
         self.valkey.resume()
         one.wait_log("state.available")
         one.wait_until(lambda: "enabled" in self.valkey.say("HVALS patchbay:state:records"), "what could not be kept")
+
+
+class Manifests(Shared):
+    """Hubs of one store are to have one manifest: who does not is named, with what is different."""
+
+    def differs(self, server):
+        return {other["name"]: other["differs"] for other in server.modern("patchbay/status").message.result["hub"]["replicas"]}
+
+    def test_what_is_different_is_named_until_it_is_not(self):
+        one, here = self.served()
+        two, there = self.served(limits={"calls_burst": 7}, toolsets={**TOOLSETS, "gamma": fixture("three")})
+        names = {hub: f"{socket.gethostname()}:{hub.process.pid}" for hub in (one, two)}
+        for hub, other, server in ((one, two, here), (two, one, there)):
+            hub.wait_log("replica.differs")
+            self.assertEqual(self.differs(server), {names[other]: "toolsets, limits"})
+        done = self.cli("doctor", "--json", manifest=ends_soon(self.manifest()), modules=False)
+        found = {f["subject"]: f for f in json.loads(done.stdout)}
+        self.assertEqual([found[f"replica {names[hub]}"]["state"] for hub in (one, two)], ["ok", "warning"], found)
+        self.assertSays(found[f"replica {names[two]}"]["text"], "limits", "toolsets")
+        two.process.send_signal(signal.SIGTERM)
+        two.wait_exit()
+        one.wait_until(lambda: self.differs(here) == {}, "the other one's end")
 
 
 class Limits(Shared):

@@ -209,6 +209,8 @@ typedef struct hub_replicas_settings {
     const char *key_file; /* absolute: keys that they share; NULL: none */
     uint32_t count;       /* how many there are; at least 1 */
     hub_replicas_fail fail;
+    const char
+        *sections; /* of the manifest, and the digest of each: a JSON object; NULL: no files */
 } hub_replicas_settings;
 
 /* What is remembered of the choices of principals. */

@@ -16,6 +16,7 @@
 #include "hub/orchestrator/drain.h"
 #include "hub/orchestrator/profiles.h"
 #include "hub/reload/reload.h"
+#include "hub/replicas/manifests.h"
 #include "hub/report/misnamed.h"
 #include "hub/router/meta_tools.h"
 #include "hub/router/router.h"
@@ -316,6 +317,7 @@ hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr)
         hub_saved_start(hub_profile_at(hub, i));
     }
     hub_misnamed_log(hub);
+    hub_manifests_start(hub);
     hub_error why = {.code = HUB_OK};
     hub_resolver_report(hub_resolver_of(hub), on_module_change,
                         hub); /* a reload looks, watched or not */

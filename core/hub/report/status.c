@@ -20,6 +20,7 @@
 #include "hub/pins/pins.h"
 #include "hub/limits/queue.h"
 #include "hub/limits/servers.h"
+#include "hub/replicas/manifests.h"
 #include "hub/report/describe.h"
 #include "hub/report/reload_state.h"
 
@@ -399,6 +400,15 @@ static void add_state(const viewer *who, hub_buf *out)
     hub_buf_printf(out, ",\"encrypted\":%s}", health.has_key ? "true" : "false");
 }
 
+/* The other hubs of the store, only for those who may know of all toolsets. */
+static void add_replicas(const viewer *who, hub_buf *out)
+{
+    if (may_tell_of_all(who) && hub_manifests_compares(who->hub)) {
+        hub_json_add_key(out, HUB_STR("replicas"));
+        hub_manifests_add(who->hub, out);
+    }
+}
+
 /* Why, only for those who may know of all toolsets: the reason can name any. */
 static void add_refused_reload(const viewer *who, hub_buf *out)
 {
@@ -474,6 +484,7 @@ static void add_hub(const viewer *who, hub_buf *out)
     add_refused_reload(who, out);
     add_audit(who, out);
     add_state(who, out);
+    add_replicas(who, out);
     hub_buf_add_char(out, '}');
 }
 

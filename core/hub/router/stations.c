@@ -32,6 +32,7 @@
 #include "hub/pins/pins.h"
 #include "hub/promises/promises.h"
 #include "hub/remember/remember.h"
+#include "hub/replicas/manifests.h"
 #include "hub/replicas/replicas.h"
 #include "hub/report/reload_state.h"
 #include "hub/report/status.h"
@@ -77,20 +78,21 @@ const hub_station *const HUB_STATIONS[] = {
     &HUB_LOGINS_STATION, /* does somebody have to log in to its server? */
     &HUB_LOGIN_WORKS_STATION,
 #endif
-    &HUB_ASK_STATION,      /* answers that it brings, questions that it has */
-    &HUB_LOGGING_STATION,  /* the level that it wants */
-    &HUB_REISSUE_STATION,  /* kept, in case that it has to be made again */
-    &HUB_ACTIVE_STATION,   /* what is active in which profile */
-    &HUB_REMEMBER_STATION, /* … and what of it the next start finds */
-    &HUB_SAVED_STATION,    /* … and what was equipped, by name */
-    &HUB_FANOUT_STATION,   /* which calls a call has made */
-    &HUB_SKILLS_STATION,   /* which lists a list is made of, whose URIs an answer has */
-    &HUB_FINDER_STATION,   /* which tools there are to be found */
-    &HUB_PINS_STATION,     /* what is not as somebody has approved it */
-    &HUB_NOTICES_STATION,  /* what clients are told unasked */
-    &HUB_RELOAD_STATION,   /* what became of reloads */
-    &HUB_REPLICAS_STATION, /* where the other hubs behind its address bring requests */
-    &HUB_METRICS_STATION,  /* what is counted for others, by what status tells it of calls */
+    &HUB_ASK_STATION,       /* answers that it brings, questions that it has */
+    &HUB_LOGGING_STATION,   /* the level that it wants */
+    &HUB_REISSUE_STATION,   /* kept, in case that it has to be made again */
+    &HUB_ACTIVE_STATION,    /* what is active in which profile */
+    &HUB_REMEMBER_STATION,  /* … and what of it the next start finds */
+    &HUB_SAVED_STATION,     /* … and what was equipped, by name */
+    &HUB_FANOUT_STATION,    /* which calls a call has made */
+    &HUB_SKILLS_STATION,    /* which lists a list is made of, whose URIs an answer has */
+    &HUB_FINDER_STATION,    /* which tools there are to be found */
+    &HUB_PINS_STATION,      /* what is not as somebody has approved it */
+    &HUB_NOTICES_STATION,   /* what clients are told unasked */
+    &HUB_RELOAD_STATION,    /* what became of reloads */
+    &HUB_REPLICAS_STATION,  /* where the other hubs behind its address bring requests */
+    &HUB_MANIFESTS_STATION, /* whether these have the same manifest */
+    &HUB_METRICS_STATION,   /* what is counted for others, by what status tells it of calls */
 };
 
 const size_t HUB_STATION_COUNT = sizeof HUB_STATIONS / sizeof HUB_STATIONS[0];

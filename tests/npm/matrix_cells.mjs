@@ -92,21 +92,27 @@ export async function closeAll(all) {
     assert.deepEqual(seen, [...all.keys()].map((name) => ({ name, errors: [], noise: [] })));
 }
 
-export function column(name) {
+/** `connect` may return who is to be closed when the clients are; `features` are what is tried. */
+export function column(name, { title = `server: ${name}`, clients = CLIENTS, features = ALL, connect = connectAll, skip = false } = {}) {
     const { era, isTold = true, start } = UPSTREAMS[name];
-    describe(`server: ${name}`, () => {
+    describe(title, { skip }, () => {
         const all = new Map();
         let server;
+        let hubs;
 
         before(async () => {
             server = await start();
-            await connectAll(all, { fixture: server.entry });
+            hubs = await connect(all, { fixture: server.entry });
         });
-        after(() => closeAll(all).finally(() => server.close()));
+        after(() =>
+            closeAll(all)
+                .finally(() => hubs?.close())
+                .finally(() => server.close()),
+        );
 
-        for (const client of Object.keys(CLIENTS)) {
+        for (const client of Object.keys(clients)) {
             describe(`client: ${client}`, () => {
-                for (const [feature, run] of Object.entries(ALL)) {
+                for (const [feature, run] of Object.entries(features)) {
                     const no = impossible(feature, CLIENTS[client].era, era);
                     if (no && !no.test) {
                         continue; // the table says why

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Three hubs with one store behind haproxy, round robin without stickiness (docs/SCALE.md).
+
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import { HUB, PATIENT, PLUGINS, makeFolder, serve, within } from './support.mjs';
+
+const onPath = (...names) =>
+    (process.env.PATH ?? '')
+        .split(delimiter)
+        .concat('/usr/sbin')
+        .flatMap((folder) => names.map((name) => join(folder, name)))
+        .find(existsSync);
+const STORE = onPath('valkey-server', 'redis-server');
+const HAPROXY = onPath('haproxy');
+const COUNT = 3;
+
+/** What is missing to start them, or undefined. */
+export const missing = (!STORE && 'a Valkey or Redis server') || (!HAPROXY && 'haproxy') || undefined;
+
+async function startStore(folder) {
+    const path = join(folder, 'store.sock');
+    const child = spawn(STORE, ['--port', '0', '--save', '', '--appendonly', 'no', '--unixsocket', path], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+    const isReady = new Promise((done) => createInterface({ input: child.stdout }).on('line', (line) => line.includes('eady to accept') && done()));
+    await within(isReady, 'the store');
+    return { url: `valkey+unix://${path}`, close: () => child.kill('SIGKILL') };
+}
+
+/** The balancer has its socket from here: nobody else can take its port. */
+async function startBalancer(folder, urls) {
+    const socket = createServer();
+    await new Promise((done) => socket.listen(0, '127.0.0.1', done));
+    const { port } = socket.address();
+    const servers = urls.map((url, i) => `    server hub${i} ${new URL(url).host}`);
+    const config = `defaults
+    mode http
+    option abortonclose
+    timeout connect 30s
+    timeout client 300s
+    timeout server 300s
+    timeout tunnel 300s
+frontend front
+    bind fd@3
+    default_backend back
+backend back
+    balance roundrobin
+${servers.join('\n')}
+`;
+    writeFileSync(join(folder, 'haproxy.cfg'), config);
+    const child = spawn(HAPROXY, ['-db', '-f', join(folder, 'haproxy.cfg')], { stdio: ['ignore', 'ignore', 'ignore', socket._handle.fd] });
+    await new Promise((done) => child.once('spawn', done));
+    socket.close();
+    return { url: `http://127.0.0.1:${port}`, close: () => child.kill('SIGKILL') };
+}
+
+/** Start them all: the balancer's url, without path, and each hub's, and a way to end them. */
+export async function startReplicas(toolsets) {
+    const folder = makeFolder();
+    const keys = join(folder, 'replicas.key');
+    writeFileSync(keys, randomBytes(32).toString('hex'), { mode: 0o600 });
+    const store = await startStore(folder);
+    const net = `127.${1 + randomBytes(1)[0] % 250}.${randomBytes(1)[0]}`; // nobody else listens there
+    const hubs = [];
+    for (let i = 1; i <= COUNT; i += 1) {
+        const manifest = join(folder, `replica${i}.json`);
+        const replicas = { key_file: keys, count: COUNT, listen: `${net}.${i}:8790`, peers: ['127.0.0.0/8'] };
+        writeFileSync(manifest, JSON.stringify({ hub: { name: 'matrix' }, state: { url: store.url }, toolsets, replicas, limits: PATIENT }));
+        hubs.push(await serve({ command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS] }));
+    }
+    const balancer = await startBalancer(folder, hubs.map(({ url }) => url));
+    return {
+        url: balancer.url,
+        each: hubs.map(({ url }) => url),
+        async close() {
+            balancer.close();
+            await Promise.all(hubs.map((hub) => hub.close()));
+            store.close();
+        },
+    };
+}

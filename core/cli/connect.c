@@ -44,8 +44,9 @@ static hub_err make_entry(connecting *at)
         return hub_fail(&at->why, HUB_ESYSTEM, "where this program is cannot be found out");
     }
     program[len] = '\0';
-    const char *words[] = {"serve", "--config", config};
-    size_t count = config != NULL ? 3 : 1;
+    /* A manifest that listens is served over stdin all the same. */
+    const char *words[] = {"serve", "--stdio", "--config", config};
+    size_t count = config != NULL ? 4 : 2;
     hub_buf json;
     hub_buf_init(&json, HUB_LIMIT_CONFIG_BYTES);
     hub_buf_add_char(&json, '{');

@@ -196,7 +196,7 @@ class Sums(Base):
         self.assertEqual((mine["inFlight"], mine["refused"]), (1, 1))
         self.assertEqual(list(mine["audit"]), ["failing"])
         whole = json.loads(self.ask(server, self.root, "GET", API + "/status").partition(" ")[2])["hub"]
-        self.assertGreaterEqual(whole["audit"]["written"], 1)
+        self.assertIn("written", whole["audit"])
         self.assertGreaterEqual(whole["servers"], 1)
 
 

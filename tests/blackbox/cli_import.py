@@ -188,7 +188,7 @@ class Programs(HubTest):
         self.manifest.write_text('{"toolsets": {"clock": {"module": "time"}}}')
         self.run_on("connect", "cursor")
         entry = json.loads((self.home / ".cursor/mcp.json").read_text())["mcpServers"]["patchbay"]
-        self.assertEqual(entry["args"], ["serve", "--config", str(self.manifest)])
+        self.assertEqual(entry["args"], ["serve", "--stdio", "--config", str(self.manifest)])
         rows = self.cli("list", "tools", "--json", "--config", self.home / ".cursor/mcp.json")
         self.assertIn("clock__now", rows.stdout)
 

@@ -130,6 +130,32 @@ class Status(HubTest):
         self.assertRegex(lines[3], r"^dead +failed .*/nonexistent/server")
         self.assertEqual(len(lines), 4)
 
+    def test_a_toolset_that_cannot_be_made(self):
+        roots = {"module": "files", "config": {"roots": [str(self.home / "nowhere")]}}
+        self.serve(toolsets={"alpha": fixture("one"), "files": roots, "odd": {"module": "none_such"}})
+        code, status = self.ask("--unix", self.socket)
+        rows = self.rows(status)
+        self.assertEqual((code, rows["files"]["state"], rows["odd"]["state"]), (FAILED, "failed", "failed"))
+        self.assertSays(rows["files"]["lastError"], "nowhere")
+        self.assertSays(rows["odd"]["lastError"], "none_such")
+
+    def test_rules_hide_nothing_from_the_operator(self):
+        """What nobody may call can be down, too; others are told of what they see."""
+        watcher, bob = self.home / "watcher", self.home / "bob"
+        for path, rights in ((watcher, ("--scopes", "admin:read")), (bob, ())):
+            done = self.cli("token", "new", path.name + "s", *rights, "--tokens", self.home / "tokens.json", modules=False)
+            path.write_text(done.stdout)
+            path.chmod(0o600)
+        manifest = {"access": {"default": "deny"}, "auth": {"tokens": str(self.home / "tokens.json")},
+                    "toolsets": {"alpha": fixture("one"), "dead": {**DEAD, "lazy": False}}}
+        hub = self.serve(manifest=manifest)
+        hub.wait_log("toolset.failed toolset=dead")
+        for place in (("--unix", self.socket), ("--http", self.http_of(hub), "--token-file", watcher)):
+            code, status = self.ask(*place)
+            self.assertEqual((code, list(self.rows(status))), (FAILED, ["alpha", "dead"]), status)
+        code, status = self.ask("--http", self.http_of(hub), "--token-file", bob)
+        self.assertEqual((code, status["toolsets"]), (OK, []))
+
     def test_who_waits_and_who_is_refused(self):  # S5.17, S5.4
         limits = {"calls_per_session": 2}
         hub = self.serve(toolsets={"alpha": fixture("one", "hold", max_calls=1, queue=1, queue_timeout="1h"), "beta": fixture("one")},

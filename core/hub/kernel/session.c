@@ -13,7 +13,9 @@
 #include "hub/kernel/respond.h"
 #include "hub/kernel/sight.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
@@ -324,6 +326,20 @@ hub_identity *hub_session_identity(const hub_session *session)
 const char *hub_session_transport(const hub_session *session)
 {
     return session->transport;
+}
+
+bool hub_session_is_operator(const hub_session *session)
+{
+    char own[32];
+    (void)snprintf(own, sizeof own, "uid:%ju", (uintmax_t)geteuid()); /* has room */
+    return strcmp(session->transport, "unix") == 0 &&
+           (strcmp(session->identity->name, own) == 0 ||
+            strcmp(session->identity->name, "uid:0") == 0);
+}
+
+bool hub_session_may_read_all(const hub_session *session)
+{
+    return hub_session_is_operator(session) || hub_identity_may_read_all(session->identity);
 }
 
 const void *hub_session_listener(const hub_session *session)

@@ -31,6 +31,12 @@ hub_identity *hub_session_identity(const hub_session *session);
  * one that is gone, or without memory, nothing. */
 void hub_session_renew(hub_session *session, const hub_auth_settings *auth);
 const char *hub_session_transport(const hub_session *session);
+
+/* The operator: the user whose hub it is, and root, on a Unix socket. */
+bool hub_session_is_operator(const hub_session *session);
+
+/* Who may know how all toolsets fare: the operator, and whose credential says so. */
+bool hub_session_may_read_all(const hub_session *session);
 const void *hub_session_listener(const hub_session *session); /* only compared */
 const char *hub_session_peer(const hub_session *session);     /* where its client is; "": nowhere */
 

@@ -8,9 +8,7 @@
 #include "identity/identity.h"
 #include "wire/json.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Who looks, and how much there is to say. */
 typedef struct showing {
@@ -40,9 +38,7 @@ hub_remembered hub_remembered_of(const hub_profile *profile, const hub_principal
 static bool is_operator(const hub_session *session)
 {
     const hub_identity *who = hub_session_identity(session);
-    char own[32];
-    (void)snprintf(own, sizeof own, "uid:%ju", (uintmax_t)geteuid());
-    bool is = strcmp(who->name, "local") == 0 || strcmp(who->name, own) == 0;
+    bool is = strcmp(who->name, "local") == 0 || hub_session_is_operator(session);
     for (size_t i = 0; !is && i < who->scopes.count; i++) {
         is = strcmp(who->scopes.items[i], HUB_SCOPE_ADMIN) == 0;
     }

@@ -154,8 +154,8 @@ const char *hub_status_state(const hub_toolset *toolset, bool is_active)
     if (!hub_toolset_settings_of(toolset)->enabled) {
         return "off";
     }
-    if (!is_active) {
-        return "inactive";
+    if (!is_active) { /* wanted, perhaps, and impossible */
+        return hub_toolset_unusable(toolset)[0] != '\0' ? "failed" : "inactive";
     }
     if (hub_toolset_is_native(toolset)) {
         return "ready";
@@ -190,12 +190,20 @@ static void add_server(const hub_toolset *toolset, hub_buf *out)
     }
 }
 
-static void add_troubles(const hub_toolset *toolset, hub_buf *out)
+static const char *last_error_of(const hub_toolset *toolset, bool is_active)
 {
-    const hub_toolset_health *health = hub_toolset_health_of(toolset);
+    if (!is_active && hub_toolset_unusable(toolset)[0] != '\0') {
+        return hub_toolset_unusable(toolset);
+    }
     bool has_failed = hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED &&
                       hub_toolset_detail(toolset)[0] != '\0';
-    const char *last = has_failed ? hub_toolset_detail(toolset) : health->last_error;
+    return has_failed ? hub_toolset_detail(toolset) : hub_toolset_health_of(toolset)->last_error;
+}
+
+static void add_troubles(const hub_toolset *toolset, bool is_active, hub_buf *out)
+{
+    const hub_toolset_health *health = hub_toolset_health_of(toolset);
+    const char *last = last_error_of(toolset, is_active);
     uint64_t now = hub_clock_now_ms();
     add_count(out, "restarts", health->restarts);
     add_count(out, "failures", health->failures);
@@ -309,7 +317,7 @@ void hub_status_add_toolset(hub_exposure *seen, const hub_toolset *registered, h
     add_count(out, "refused", counts->refused);
     add_count(out, "redefined", hub_toolset_redefined(toolset));
     hub_pins_add_counts(toolset, out);
-    add_troubles(toolset, out);
+    add_troubles(toolset, is_active, out);
     add_age(toolset, out);
     add_load(toolset, out);
     hub_json_add_key(out, HUB_STR("latencyMs"));
@@ -573,6 +581,9 @@ void hub_status_respond(const hub_request *request, hub_status_add_more *add_mor
     hub_buf_init(&out, HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
     viewer who =
         viewer_of(hub_session_audience(request->session), hub_session_exposure(request->session));
+    if (hub_is_gated(who.hub) && hub_session_may_read_all(request->session)) {
+        who.seen = NULL; /* rules are about tools: the operator is told of every server */
+    }
     add_members(&who, &out);
     add_more(request->session, &out);
     hub_buf_add_char(&out, '}');

@@ -7,10 +7,8 @@
 #include "hub/kernel/session.h"
 #include "web/api/route.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct message_request {
     hub_web_request base; /* first: a request of the API is this */
@@ -48,16 +46,6 @@ static hub_identity *find_identity(const hub_web_request *request)
 
 static const hub_web_request_ops REQUEST = {
     .find_header = find_header, .find_principal = find_principal, .find_identity = find_identity};
-
-/* The user whose hub it is, and root, on a socket in the file system. */
-static bool is_operator(const hub_session *session)
-{
-    char own[32];
-    const char *who = hub_session_who(session);
-    (void)snprintf(own, sizeof own, "uid:%ju", (uintmax_t)geteuid()); /* has room */
-    return strcmp(hub_session_transport(session), "unix") == 0 &&
-           (strcmp(who, own) == 0 || strcmp(who, "uid:0") == 0);
-}
 
 /* ---- what is answered ------------------------------------------------------------------------ */
 
@@ -151,7 +139,7 @@ static void serve(hub_api *api, const hub_request *request, const message_reques
         return;
     }
     *exchange = (message_exchange){.base = {.ops = &EXCHANGE}, .request = request};
-    hub_api_serve(api, &asked->base, &exchange->base, is_operator(request->session),
+    hub_api_serve(api, &asked->base, &exchange->base, hub_session_is_operator(request->session),
                   hub_profile_name(hub_session_profile(request->session)));
     if (exchange->is_answered) {
         free(exchange);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names: which toolset keys are valid, what a tool is called outside (this is where an exposed name
- * is decided), and how a `server__tool` reference in a manifest or on the command line is split.
+ * Names: which toolset keys are valid, how a tool's exposed name is spelt (base.h decides who gets
+ * it), and how a `server__tool` reference in a manifest or on the command line is split.
  * The way back from an exposed name to its tool is always the base's table, never parsing. Pure
  * functions, any thread.
  */

@@ -423,6 +423,37 @@ static void test_strict_is_bounded(void **state)
     fixture_stop(&fixture);
 }
 
+/* Look at one thing of many, and return whether a line was written of it. */
+static bool is_noted(unsigned thing)
+{
+    char what[32];
+    size_t before = count_lines(read_file());
+    (void)snprintf(what, sizeof what, "GET /api/v1/tools/%u", thing);
+    const hub_audit_look look = {.who = HUB_STR("token:ann"),
+                                 .transport = HUB_STR("http"),
+                                 .method = HUB_STR("api"),
+                                 .what = hub_str_of(what),
+                                 .only_looks = true};
+    assert_null(hub_audit_take_look(fixture.hub, &look));
+    return count_lines(read_file()) > before;
+}
+
+/* So many looks are remembered, and the same again is not noted; one more, and the oldest is forgotten. */
+static void test_looks(void **state)
+{
+    puppet master = {.ctx = NULL};
+    (void)state;
+    begin(&master, to_file());
+    for (unsigned i = 0; i < HUB_LIMIT_AUDIT_LOOKS; i++) {
+        assert_true(is_noted(i));
+    }
+    assert_false(is_noted(0));
+    assert_true(is_noted(HUB_LIMIT_AUDIT_LOOKS));
+    assert_false(is_noted(1));
+    assert_true(is_noted(0));
+    fixture_stop(&fixture);
+}
+
 /* What was handed over when the hub ends is written. */
 static void test_the_end(void **state)
 {
@@ -534,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_arguments_of_several_lines),
         cmocka_unit_test(test_strict_after_a_failure),
         cmocka_unit_test(test_torn_once_more),
+        cmocka_unit_test(test_looks),
         cmocka_unit_test(test_the_end),
         cmocka_unit_test(test_no_torn_line),
     };

@@ -248,6 +248,70 @@ static void test_processes(void **state)
     assert_problem("2: a hub began here with an empty file", 1);
 }
 
+/* A file to which so many processes append: each writes a line, then the first one another. */
+static hub_audit_verified verify_processes(size_t processes)
+{
+    static hub_audit_chain chains[HUB_LIMIT_AUDIT_CHAINS + 1];
+    hub_buf line;
+    memset(chains, 0, sizeof chains);
+    hub_buf_init(&line, 4096);
+    begin();
+    for (size_t i = 0; i <= processes; i++) {
+        hub_audit_chain *chain = &chains[i < processes ? i : 0];
+        if (i < processes) {
+            hub_audit_chain_begin(chain, hub_buf_str(&line));
+        }
+        hub_buf_clear(&line);
+        hub_buf_add(&line, HUB_STR("{\"time\":\"t\""));
+        hub_audit_chain_end_line(chain, &line, 0);
+        take(&line);
+    }
+    hub_buf_fini(&line);
+    return finish();
+}
+
+/* So many processes are told apart; of one more, the first is forgotten. */
+static void test_many_processes(void **state)
+{
+    (void)state;
+    assert_int_equal(verify_processes(HUB_LIMIT_AUDIT_CHAINS).chains, HUB_LIMIT_AUDIT_CHAINS);
+    assert_string_equal(problems, "");
+    (void)verify_processes(HUB_LIMIT_AUDIT_CHAINS + 1);
+    assert_problem("1026: the first lines of this process are missing before this one", 1);
+}
+
+/* A process may begin behind a line that is so far back, and no further: others wrote meanwhile. */
+static void verify_late(size_t lines_between, const char *problem)
+{
+    hub_audit_chain busy = {.seq = 0};
+    hub_audit_chain late = {.seq = 0};
+    hub_buf line;
+    hub_buf_init(&line, 4096);
+    hub_audit_chain_begin(&busy, HUB_STR_EMPTY);
+    begin();
+    for (size_t i = 0; i < lines_between + 2; i++) {
+        hub_audit_chain *chain = i < lines_between + 1 ? &busy : &late;
+        hub_buf_clear(&line);
+        hub_buf_add(&line, HUB_STR("{\"time\":\"t\""));
+        hub_audit_chain_end_line(chain, &line, 0);
+        take(&line);
+        if (i == 0) {
+            hub_audit_chain_begin(&late, hub_buf_str(&line));
+        }
+    }
+    hub_buf_fini(&line);
+    (void)finish();
+    assert_problem(problem, problem[0] != '\0');
+}
+
+static void test_late(void **state)
+{
+    (void)state;
+    verify_late(HUB_LIMIT_AUDIT_CHAINS - 1, "");
+    verify_late(HUB_LIMIT_AUDIT_CHAINS,
+                "1026: the line that this one was written behind is not there");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +321,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_inserted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_processes, set_up, tear_down),
+        cmocka_unit_test(test_many_processes),
+        cmocka_unit_test(test_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

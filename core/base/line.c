@@ -11,41 +11,15 @@ enum {
 /* The character at the beginning of a text, and its bytes. What is not UTF-8 is one byte. */
 static uint32_t read_char(hub_str text, size_t *ret_len)
 {
-    unsigned char first = (unsigned char)text.ptr[0];
-    size_t len = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    if (len == 1 || len > text.len) {
-        *ret_len = 1;
-        return first;
-    }
-    uint32_t code = first & (0xffu >> (len + 1));
-    for (size_t i = 1; i < len; i++) {
-        code = code << 6 | ((unsigned char)text.ptr[i] & 0x3fu);
-    }
-    *ret_len = len;
-    return code;
+    size_t len = hub_str_utf8_length(text);
+    *ret_len = len > 0 ? len : 1;
+    return hub_str_character(text, *ret_len);
 }
 
 static bool is_space(uint32_t code)
 {
     return code == ' ' || (code >= '\t' && code <= '\r') || code == 0x85 || code == 0xa0 ||
            code == 0x2028 || code == 0x2029 || code == 0x3000;
-}
-
-static bool is_invisible(uint32_t code)
-{
-    static const struct {
-        uint32_t from;
-        uint32_t to;
-    } RANGES[] = {
-        {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
-        {0x180e, 0x180e}, {0x200b, 0x200f}, {0x202a, 0x202e}, {0x2060, 0x206f},
-        {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
-    };
-    bool is_in = false;
-    for (size_t i = 0; i < sizeof RANGES / sizeof RANGES[0]; i++) {
-        is_in = is_in || (code >= RANGES[i].from && code <= RANGES[i].to);
-    }
-    return is_in;
 }
 
 /* Cut what was added from `begin` on, so that the ellipsis fits behind it. `room` is the end of the
@@ -84,7 +58,7 @@ static void add(hub_buf *out, hub_str text, size_t max_bytes, bool keeps_lines)
             breaks += code == '\n';
             continue;
         }
-        if (is_invisible(code)) {
+        if (hub_char_is_unseen(code)) {
             continue;
         }
         hub_str between = is_apart ? separator(breaks, keeps_lines) : HUB_STR_EMPTY;

@@ -40,8 +40,18 @@ static bool is_plain(hub_str text)
     return text.len > 0;
 }
 
-/* One JSON string, always valid UTF-8: control characters are escaped, C1 as well, and each byte
- * that is not UTF-8 is U+FFFD. */
+/* As in JSON: what is beyond 16 bits is two halves. */
+static void add_escape(hub_buf *line, uint32_t character)
+{
+    if (character > 0xffff) {
+        hub_buf_printf(line, "\\u%04x", (unsigned)(0xd7c0 + (character >> 10)));
+        character = 0xdc00 + (character & 0x3ff);
+    }
+    hub_buf_printf(line, "\\u%04x", (unsigned)character);
+}
+
+/* One JSON string, always valid UTF-8: characters that are not seen are escaped, and each byte that
+ * is not UTF-8 is U+FFFD. Who reads the log at a terminal reads what is in it. */
 static void add_quoted(hub_buf *line, hub_str text)
 {
     hub_buf_add_char(line, '"');
@@ -51,9 +61,8 @@ static void add_quoted(hub_buf *line, hub_str text)
         if (length == 0) {
             hub_buf_add(line, HUB_STR("\\ufffd"));
             length = 1;
-        } else if (hub_str_is_control(text, length)) {
-            hub_buf_printf(line, "\\u%04x",
-                           (unsigned char)text.ptr[length - 1]); /* C1: U+0080 on */
+        } else if (hub_char_is_unseen(hub_str_character(text, length))) {
+            add_escape(line, hub_str_character(text, length));
         } else {
             hub_buf_add(line, c == '"' || c == '\\' ? HUB_STR("\\") : HUB_STR_EMPTY);
             hub_buf_add(line, (hub_str){.ptr = text.ptr, .len = length});

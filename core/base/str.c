@@ -147,6 +147,36 @@ bool hub_str_is_control(hub_str a, size_t length)
                        : length == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0;
 }
 
+uint32_t hub_str_character(hub_str a, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)a.ptr;
+    uint32_t character = length == 1 ? bytes[0] : bytes[0] & (0xffU >> (length + 1));
+    for (size_t i = 1; i < length; i++) {
+        character = character << 6 | (bytes[i] & 0x3fU);
+    }
+    return character;
+}
+
+bool hub_char_is_unseen(uint32_t character)
+{
+    static const struct {
+        uint32_t from;
+        uint32_t to;
+    } RANGES[] = {
+        {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
+        {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
+        {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+    };
+    bool is_in = false;
+    if (character >= 0x20 && character < 0x7f) { /* mostly */
+        return false;
+    }
+    for (size_t i = 0; i < sizeof RANGES / sizeof RANGES[0]; i++) {
+        is_in = is_in || (character >= RANGES[i].from && character <= RANGES[i].to);
+    }
+    return is_in;
+}
+
 uint64_t hub_str_hash(hub_str a)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

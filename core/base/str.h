@@ -142,6 +142,13 @@ size_t hub_str_utf8_length(hub_str a);
  * terminal may obey: C0, DEL, or C1. */
 bool hub_str_is_control(hub_str a, size_t length);
 
+/* The character that the UTF-8 sequence of `length` bytes at the start of `a` is. */
+uint32_t hub_str_character(hub_str a, size_t length);
+
+/* Whether a character is not seen, or changes how what follows it is read: control characters, line
+ * and paragraph separators, zero-width ones, those that turn the direction of writing, tags. */
+bool hub_char_is_unseen(uint32_t character);
+
 /* 64-bit hash, stable between runs (FNV-1a); not for tables that strangers fill. */
 uint64_t hub_str_hash(hub_str a);
 

@@ -7,6 +7,7 @@
 #include "cli/rows.h"
 #include "state/secrets.h"
 #include "redact/redact.h"
+#include "tools/suspects.h"
 
 #include <patchbay/plugin.h>
 
@@ -254,6 +255,28 @@ const cli_command *cli_find_command(const char *name)
     return NULL;
 }
 
+/* A line that no terminal obeys, in one piece; `shows` is whether what is not seen, or turns text
+ * around, is written out. */
+static void print_visibly(FILE *to, const char *before, hub_str text, bool shows)
+{
+    hub_buf line;
+    hub_buf_init(&line, SIZE_MAX / 4);
+    hub_buf_add(&line, hub_str_of(before));
+    if (shows) {
+        hub_suspects_add_visible(text, &line);
+    } else {
+        hub_buf_add(&line, text);
+    }
+    for (size_t i = 0; i < line.len; i++) {
+        unsigned char c = (unsigned char)line.ptr[i];
+        line.ptr[i] = (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : line.ptr[i];
+    }
+    hub_buf_add_char(&line, '\n');
+    hub_str whole = hub_buf_ok(&line) ? hub_buf_str(&line) : HUB_STR("patchbay: out of memory\n");
+    (void)fwrite(whole.ptr, 1, whole.len, to); /* nobody to tell when it is gone */
+    hub_buf_fini(&line);
+}
+
 HUB_PRINTF(1, 0) static void say(const char *format, va_list args, bool may_be_row)
 {
     char *text = NULL;
@@ -265,8 +288,7 @@ HUB_PRINTF(1, 0) static void say(const char *format, va_list args, bool may_be_r
         shown = hub_buf_ok(&masked) ? hub_buf_str(&masked) : HUB_STR(HUB_REDACTED);
     }
     if (!may_be_row || !cli_row_complain(shown)) {
-        (void)fprintf(stderr, "patchbay: " HUB_STR_FMT "\n",
-                      HUB_STR_ARG(shown)); /* nobody to tell when stderr is gone */
+        print_visibly(stderr, "patchbay: ", shown, true);
     }
     hub_buf_fini(&masked);
     if (is_made) {
@@ -292,11 +314,7 @@ void cli_note(const char *format, ...)
 
 void cli_print(hub_str text)
 {
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        (void)putchar((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ? '?' : c);
-    }
-    (void)putchar('\n');
+    print_visibly(stdout, "", text, isatty(STDOUT_FILENO) == 1);
 }
 
 void cli_report(hub_str text)

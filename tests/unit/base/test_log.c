@@ -107,6 +107,13 @@ static void test_values_cannot_forge_anything(void **state)
         {"\x1b[31m", "\"\\u001b[31m\""},
         {"\x7f", "\"\\u007f\""},
         {"\xc2\x9b", "\"\\u009b\""}, /* C1: a terminal takes it for ESC [ */
+        {"a\xe2\x80\xae"
+         "b",
+         "\"a\\u202eb\""},                                  /* turns the direction of writing */
+        {"\xe2\x81\xa6", "\"\\u2066\""},                    /* … and so does an isolate */
+        {"\xe2\x80\xa8\xe2\x80\x8b", "\"\\u2028\\u200b\""}, /* breaks a line; has no width */
+        {"\xf3\xa0\x81\x81", "\"\\udb40\\udc41\""},         /* a tag: two halves */
+        {"\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\""},       /* is seen */
         {"\xc2\x80", "\"\\u0080\""},
         {"\xc2\xa0", "\"\xc2\xa0\""},
         {"\xc3\xa4\xe2\x82\xac", "\"\xc3\xa4\xe2\x82\xac\""},

@@ -15,35 +15,67 @@ static const catalog_kind KINDS[HUB_KINDS] = {
     [HUB_KIND_PROMPT] = {"prompt", "prompts", "name", HUB_LIMIT_TOOL_NAME_BYTES},
 };
 
-/* Whether another tool is called as this one is to be. */
-static bool is_name_taken(const hub_catalog *catalog, const hub_item *item)
+/* Names that overrides give, and the tool that may have each. */
+typedef struct catalog_claims {
+    catalog_parser *parser;
+    catalog_name *names; /* by place of the item */
+    catalog_name *index;
+} catalog_claims;
+
+/* Who wants that name, or NULL; that one does not have it any more. */
+static hub_item *take_claim(catalog_claims *claims, hub_str name)
 {
-    for (size_t i = 0; i < catalog->count; i++) {
-        if (&catalog->items[i] != item && hub_str_eq(catalog->items[i].shown, item->shown)) {
-            return true;
-        }
+    catalog_name *found = NULL;
+    HASH_FIND(hh, claims->index, name.ptr, (unsigned)name.len, found);
+    if (found == NULL) {
+        return NULL;
     }
-    return false;
+    HASH_DEL(claims->index, found);
+    return &claims->parser->catalog->items[found - claims->names];
 }
 
-/* A name of an override that another tool has stays that tool's. What a tool gets back then another
- * may have wanted: until all is quiet, which is after as many rounds as there are names at most. */
-static void settle_names(catalog_parser *parser)
+/* A tool gets its own name back, which another may want: then so does that one. */
+static void give_back(catalog_claims *claims, hub_item *item)
+{
+    while (item != NULL) {
+        catalog_tell(claims->parser, item->name, "keeps its name",
+                     "another tool has the one that an override gives it");
+        item->shown = item->name;
+        item = take_claim(claims, item->name);
+    }
+}
+
+/* A name of an override that another tool has stays that tool's; of several that are to have one it is
+ * the last one's. */
+static hub_err settle_names(catalog_parser *parser)
 {
     hub_catalog *catalog = parser->catalog;
-    bool is_quiet = parser->overrides.count == 0;
-    while (!is_quiet) {
-        is_quiet = true;
-        for (size_t i = 0; i < catalog->count; i++) {
-            hub_item *item = &catalog->items[i];
-            if (!hub_str_eq(item->shown, item->name) && is_name_taken(catalog, item)) {
-                catalog_tell(parser, item->name, "keeps its name",
-                             "another tool has the one that an override gives it");
-                item->shown = item->name;
-                is_quiet = false;
-            }
+    hub_err err = HUB_OK;
+    if (parser->overrides.count == 0) {
+        return HUB_OK;
+    }
+    catalog_claims claims = {.parser = parser,
+                             .names = calloc(catalog->count + 1, sizeof *claims.names)};
+    if (claims.names == NULL) {
+        return HUB_ENOMEM;
+    }
+    for (size_t i = 0; err == HUB_OK && i < catalog->count; i++) {
+        hub_item *item = &catalog->items[i];
+        if (!hub_str_eq(item->shown, item->name)) {
+            give_back(&claims, take_claim(&claims, item->shown));
+            HASH_ADD_KEYPTR(hh, claims.index, item->shown.ptr, (unsigned)item->shown.len,
+                            &claims.names[i]);
+            err = hub_map_has_taken(&claims.names[i].hh) ? HUB_OK : HUB_ENOMEM;
         }
     }
+    for (size_t i = 0; err == HUB_OK && i < catalog->count; i++) {
+        if (hub_str_eq(catalog->items[i].shown, catalog->items[i].name)) {
+            give_back(&claims, take_claim(&claims, catalog->items[i].name));
+        }
+    }
+    HASH_CLEAR(hh, claims.index);
+    free(claims.names);
+    return err;
 }
 
 /* Say how many items nothing was said of. */
@@ -85,7 +117,9 @@ static hub_err parse_items(catalog_parser *parser, hub_str json, hub_error *rete
             return hub_fail(reterr, HUB_ENOMEM, "out of memory");
         }
     }
-    settle_names(parser);
+    if (settle_names(parser) != HUB_OK) {
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
     tell_rest(parser);
     if (parser->pins != NULL) {
         hub_pins_note_missing(parser->pins, catalog->pinned);

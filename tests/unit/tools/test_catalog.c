@@ -408,6 +408,69 @@ static void test_many_bad_tools(void **state)
     }
 }
 
+enum { RENAMED = 9, RENAMINGS = 2000 };
+
+/* What settling is held against: again and again, until nobody has another's name. */
+static void settle_slowly(const char own[RENAMED], char shown[RENAMED])
+{
+    for (bool is_quiet = false; !is_quiet;) {
+        is_quiet = true;
+        for (size_t i = 0; i < RENAMED; i++) {
+            for (size_t k = 0; shown[i] != own[i] && k < RENAMED; k++) {
+                if (k != i && shown[k] == shown[i]) {
+                    shown[i] = own[i];
+                    is_quiet = false;
+                }
+            }
+        }
+    }
+}
+
+/* Names that overrides give in chains, in circles, and several times. */
+static void test_renamed(void **state)
+{
+    static const char OWN[] = "abcdefghi";
+    static const char WANTED[] = "abcdefghij";
+    (void)state;
+    srandom(7);
+    for (int round = 0; round < RENAMINGS; round++) {
+        char shown[RENAMED];
+        hub_buf json;
+        hub_buf rules;
+        hub_buf_init(&json, 4096);
+        hub_buf_init(&rules, 4096);
+        for (size_t i = 0; i < RENAMED; i++) {
+            shown[i] = random() % 3 > 0 ? WANTED[random() % (RENAMED + 1)] : OWN[i];
+            hub_buf_printf(&json, "%c{\"name\":\"%c\",\"inputSchema\":{\"type\":\"object\"}}",
+                           i == 0 ? '[' : ',', OWN[i]);
+            hub_buf_printf(&rules, "%c\"%c\":{\"name\":\"%c\"}", i == 0 ? '{' : ',', OWN[i],
+                           shown[i]);
+        }
+        hub_buf_add_char(&json, ']');
+        hub_buf_printf(&rules, "}%c", '\0');
+        assert_true(hub_buf_ok(&json) && hub_buf_ok(&rules));
+        reports r = {.count = 0};
+        hub_catalog *catalog = NULL;
+        const hub_catalog_rules overrides = {.overrides = rules.ptr};
+        assert_int_equal(hub_catalog_read(HUB_KIND_TOOL, hub_buf_str(&json), &overrides,
+                                          keep_report, &r, &catalog, NULL),
+                         HUB_OK);
+        size_t kept = 0;
+        char before[RENAMED];
+        memcpy(before, shown, sizeof before);
+        settle_slowly(OWN, shown);
+        for (size_t i = 0; i < RENAMED; i++) {
+            assert_int_equal(catalog->items[i].shown.len, 1);
+            assert_int_equal(catalog->items[i].shown.ptr[0], shown[i]);
+            kept += before[i] != shown[i];
+        }
+        assert_int_equal(r.count, kept);
+        hub_catalog_unref(catalog);
+        hub_buf_fini(&json);
+        hub_buf_fini(&rules);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +481,7 @@ int main(void)
         cmocka_unit_test(test_tag_limit),      cmocka_unit_test(test_catalog_limits),
         cmocka_unit_test(test_is_the_same),    cmocka_unit_test(test_references),
         cmocka_unit_test(test_other_kinds),    cmocka_unit_test(test_uri_limit),
+        cmocka_unit_test(test_renamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,8 @@
  * equipped the same, where they are those of a saved toolset, of 2,000 that there are
  * enable  a toolset of 10,000 tools, whose catalog is known, is disabled and enabled again
  * equip   a saved toolset of 1,000 of them is put away and equipped again
+ * learn   the 10,000 tools of a server, 7 MB of them, become known: each turn of the loop that it takes is
+ *         a call of turn()
  * changed one of 100 toolsets says another list
  * alone   the same, where there is no other toolset
  */
@@ -230,22 +232,33 @@ static void say(hub_str message)
     hub_session_receive(me.session, &me.port, message);
 }
 
+/* As measured(). */
+__attribute__((noinline)) static void turn(void)
+{
+    ev_run(me.loop, EVRUN_ONCE);
+}
+
 static void ask(hub_str message)
 {
     unsigned long before = me.answers;
     say(message);
     while (me.answers == before) {
-        ev_run(me.loop, EVRUN_ONCE);
+        turn();
     }
 }
 
-/* A legacy client that has its tools: the toolset is connected from here on. */
-static bool open_session(void)
+static void initialize(void)
 {
     ask(HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
                 "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
                 "\"clientInfo\":{\"name\":\"micro\",\"version\":\"1\"}}}"));
     say(HUB_STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+}
+
+/* A legacy client that has its tools: the toolset is connected from here on. */
+static bool open_session(void)
+{
+    initialize();
     ask(HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}"));
     me.answers = 0;
     return !me.failed;
@@ -257,29 +270,42 @@ static bool prepare_route(void)
     return start_hub("noop", "{\"tools\":10000}") && open_session();
 }
 
+static const char *tools_file; /* of the server; NULL: it has one tool */
+
 /* Become a server for the first that connects. It ends with its connection. */
-static void serve_once(int listener)
+static void serve_once(int from)
 {
-    int connection = accept(listener, NULL, NULL);
+    int connection = accept(from, NULL, NULL);
     if (connection >= 0 && dup2(connection, STDIN_FILENO) >= 0 &&
         dup2(connection, STDOUT_FILENO) >= 0) {
         (void)close(connection);
-        (void)execl(MICRO_UPSTREAM, MICRO_UPSTREAM, (char *)NULL);
+        (void)execl(MICRO_UPSTREAM, MICRO_UPSTREAM, tools_file != NULL ? "--tools-file" : NULL,
+                    tools_file, (char *)NULL);
     }
     _exit(1);
 }
 
-static bool prepare_splice(void)
+static struct sockaddr_un here = {.sun_family = AF_UNIX};
+static char folder[] = "/tmp/patchbay-micro-XXXXXX";
+static int listener;
+
+static void stop_listening(void)
 {
-    static char folder[] = "/tmp/patchbay-micro-XXXXXX";
+    (void)close(listener);
+    (void)unlink(here.sun_path);
+    (void)rmdir(folder);
+}
+
+/* A hub in front of that server, which was not asked for anything yet. */
+static bool start_before_server(void)
+{
     static char config[128];
-    struct sockaddr_un here = {.sun_family = AF_UNIX};
     if (mkdtemp(folder) == NULL) {
         fail("no folder for a socket");
     }
     (void)snprintf(here.sun_path, sizeof here.sun_path, "%s/s", folder);
     (void)snprintf(config, sizeof config, "{\"url\":\"unix://%s\"}", here.sun_path);
-    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bind(listener, (const struct sockaddr *)&here, sizeof here) != 0 ||
         listen(listener, 1) != 0) {
         fail("no socket");
@@ -287,12 +313,63 @@ static bool prepare_splice(void)
     if (fork() == 0) {
         serve_once(listener);
     }
+    bool is_started = start_hub("mcp_upstream", config);
+    if (is_started) {
+        initialize();
+    }
+    return is_started;
+}
+
+static bool prepare_splice(void)
+{
     make_call("up__tool_0");
-    bool is_open = start_hub("mcp_upstream", config) && open_session();
-    (void)close(listener);
-    (void)unlink(here.sun_path);
-    (void)rmdir(folder);
-    return is_open;
+    if (!start_before_server()) {
+        return false;
+    }
+    ask(HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}"));
+    stop_listening();
+    me.answers = 0;
+    return !me.failed;
+}
+
+enum { LEARNT_TOOLS = 10000 };
+
+static bool prepare_learn(void)
+{
+    static char path[] = "/tmp/patchbay-micro-XXXXXX";
+    int file = mkstemp(path);
+    FILE *out = file >= 0 ? fdopen(file, "w") : NULL;
+    for (int i = 0; out != NULL && i < LEARNT_TOOLS; i++) {
+        (void)fprintf(
+            out,
+            "%s{\"name\":\"tool_%d\",\"title\":\"Tool number %d\",\"description\":\"Does "
+            "something with the things that its arguments name, and says in a text what "
+            "came of it.\\nThe text has lines.\\n\",\"inputSchema\":{\"type\":\"object\","
+            "\"properties\":{\"path\":{\"type\":\"string\",\"description\":\"Where the "
+            "thing is, as the server names it.\"},\"count\":{\"type\":\"integer\","
+            "\"minimum\":0,\"maximum\":100,\"description\":\"How many of them there are to "
+            "be.\"},\"mode\":{\"type\":\"string\",\"enum\":[\"fast\",\"slow\"]}},\"required\":"
+            "[\"path\"],\"additionalProperties\":false},\"annotations\":{\"readOnlyHint\":"
+            "true,\"openWorldHint\":false}}",
+            i > 0 ? "," : "", i, i);
+    }
+    if (out == NULL || fclose(out) != 0) {
+        fail("no file for tools");
+    }
+    tools_file = path;
+    return start_before_server();
+}
+
+static void learn(void)
+{
+    ask(HUB_STR("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}"));
+}
+
+static bool has_learnt(unsigned long count)
+{
+    stop_listening();
+    (void)unlink(tools_file);
+    return count == 1 && !me.failed && me.answer_bytes > 10000;
 }
 
 static bool prepare_counted(void)
@@ -417,6 +494,7 @@ static const micro_case CASES[] = {
     {"counted", prepare_counted, call, all_answered},
     {"list", prepare_list, call, all_listed},
     {"equipped", prepare_equipped, call, all_listed},
+    {"learn", prepare_learn, learn, has_learnt},
     {"enable", prepare_enable, enable, all_chosen},
     {"equip", prepare_equip, equip, all_chosen},
     {"changed", sections_prepare_one_of_many, sections_change, sections_check},

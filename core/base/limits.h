@@ -37,6 +37,8 @@
 /* Catalogs. */
 #define HUB_LIMIT_TOOLS_PER_TOOLSET 10000
 #define HUB_LIMIT_CATALOG_BYTES     (16u * 1024 * 1024)
+/* Bytes of a server's list that are read in one turn of the loop: 3 ms. */
+#define HUB_LIMIT_CATALOG_PART_BYTES (256u * 1024)
 #define HUB_LIMIT_CATALOG_PAGES                                                                    \
     100 /* pages of one upstream list: a guard against endless cursors */
 #define HUB_LIMIT_REASON_BYTES  768 /* of why a server failed, as listings say it */

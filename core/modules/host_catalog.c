@@ -41,25 +41,40 @@ static int32_t refuse(const hub_instance *instance, const char *what, size_t cou
     return PATCHBAY_ELIMIT;
 }
 
+/* Whether it is a list that is not too long: `*ret_value`, without white space around it. */
+static int32_t check_list(hub_instance *instance, hub_str json, hub_str *ret_value)
+{
+    hub_error why = {0};
+    if (json.len > HUB_LIMIT_CATALOG_BYTES) {
+        return refuse(instance, "bytes", json.len, HUB_LIMIT_CATALOG_BYTES);
+    }
+    if (hub_json_check(json, ret_value, &why) != HUB_OK) {
+        return refuse_json(instance, why.text);
+    }
+    return hub_json_type_of(*ret_value) == HUB_JSON_ARRAY
+               ? PATCHBAY_OK
+               : refuse_json(instance, "the list is no JSON array");
+}
+
+/* Whether nothing is to be done, since the hub has that list. */
+static bool has_list(const hub_instance *instance, uint32_t kind, hub_str json)
+{
+    return json.len <= HUB_LIMIT_CATALOG_BYTES && hub_env_on_loop(instance->env) &&
+           !instance->closing && instance->events->has_list(instance->ctx, kind, json);
+}
+
 int32_t hub_instance_set_list(hub_instance *instance, uint32_t kind, hub_str json)
 {
     hub_str value;
     if (kind > PATCHBAY_PROMPTS) {
         return PATCHBAY_EINVAL;
     }
-    if (json.len > HUB_LIMIT_CATALOG_BYTES) {
-        return refuse(instance, "bytes", json.len, HUB_LIMIT_CATALOG_BYTES);
-    }
-    if (hub_env_on_loop(instance->env) && !instance->closing &&
-        instance->events->has_list(instance->ctx, kind, json)) {
+    if (has_list(instance, kind, json)) {
         return PATCHBAY_OK;
     }
-    hub_error why = {0};
-    if (hub_json_check(json, &value, &why) != HUB_OK) {
-        return refuse_json(instance, why.text);
-    }
-    if (hub_json_type_of(value) != HUB_JSON_ARRAY) {
-        return refuse_json(instance, "the list is no JSON array");
+    int32_t status = check_list(instance, json, &value);
+    if (status != PATCHBAY_OK) {
+        return status;
     }
     size_t count = hub_json_count(value);
     if (count > HUB_LIMIT_TOOLS_PER_TOOLSET) {
@@ -76,6 +91,43 @@ int32_t hub_instance_set_list(hub_instance *instance, uint32_t kind, hub_str jso
         mail->list = kind;
     }
     return hub_mail_send(mail);
+}
+
+static int32_t read_part(const hub_instance *instance, uint32_t kind, const hub_str *list_json)
+{
+    bool is_end = false;
+    hub_err err = instance->events->on_list_part(instance->ctx, kind, list_json, &is_end);
+    if (err != HUB_OK) {
+        return err == HUB_ESTATE   ? PATCHBAY_ESTATE
+               : err == HUB_ENOMEM ? PATCHBAY_ENOMEM
+                                   : PATCHBAY_ELIMIT;
+    }
+    return is_end ? PATCHBAY_OK : PATCHBAY_EAGAIN;
+}
+
+/* To check a list takes a turn of its own. */
+static int32_t catalog_set_in_turns(patchbay_host *host, uint32_t kind,
+                                    const patchbay_str *list_json)
+{
+    hub_str value;
+    if (!hub_env_on_loop(host->env)) {
+        return PATCHBAY_ESTATE;
+    }
+    if (kind > PATCHBAY_PROMPTS) {
+        return PATCHBAY_EINVAL;
+    }
+    if (host->closing) {
+        return PATCHBAY_OK;
+    }
+    if (list_json == NULL) {
+        return read_part(host, kind, NULL);
+    }
+    if (host->creating || list_json->len <= HUB_LIMIT_CATALOG_PART_BYTES ||
+        has_list(host, kind, *list_json)) {
+        return hub_instance_set_list(host, kind, *list_json);
+    }
+    int32_t status = check_list(host, *list_json, &value);
+    return status == PATCHBAY_OK ? read_part(host, kind, &value) : status;
 }
 
 static int32_t catalog_set_capabilities(patchbay_host *host, patchbay_str capabilities_json)
@@ -136,4 +188,5 @@ const patchbay_catalog_v1 HUB_HOST_CATALOG = {
     .updated = catalog_updated,
     .set_health = catalog_set_health,
     .set_about = catalog_set_about,
+    .set_in_turns = catalog_set_in_turns,
 };

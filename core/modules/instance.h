@@ -71,6 +71,12 @@ typedef struct hub_instance_events {
     /* A new list: PATCHBAY_TOOLS, … and a JSON array. */
     void (*on_list)(void *ctx, uint32_t kind, hub_str list_json);
 
+    /* The same a part at a time: begins with `list_json`, goes on with NULL; *ret_is_end says whether that
+     * is all.
+     * errors:  HUB_ESTATE (nothing to go on with), HUB_ELIMIT, HUB_ENOMEM; the old list stays, and the log
+     *          says why */
+    hub_err (*on_list_part)(void *ctx, uint32_t kind, const hub_str *list_json, bool *ret_is_end);
+
     /* What the toolset can do besides its lists: an object (patchbay/catalog.h). */
     void (*on_capabilities)(void *ctx, hub_str capabilities_json);
 

@@ -17,7 +17,7 @@ static const catalog_kind KINDS[HUB_KINDS] = {
 
 /* Names that overrides give, and the tool that may have each. */
 typedef struct catalog_claims {
-    catalog_parser *parser;
+    hub_catalog_reading *parser;
     catalog_name *names; /* by place of the item */
     catalog_name *index;
 } catalog_claims;
@@ -47,7 +47,7 @@ static void give_back(catalog_claims *claims, hub_item *item)
 
 /* A name of an override that another tool has stays that tool's; of several that are to have one it is
  * the last one's. */
-static hub_err settle_names(catalog_parser *parser)
+static hub_err settle_names(hub_catalog_reading *parser)
 {
     hub_catalog *catalog = parser->catalog;
     hub_err err = HUB_OK;
@@ -79,7 +79,7 @@ static hub_err settle_names(catalog_parser *parser)
 }
 
 /* Say how many items nothing was said of. */
-static void tell_rest(const catalog_parser *parser)
+static void tell_rest(const hub_catalog_reading *parser)
 {
     hub_buf text;
     if (parser->untold == 0) {
@@ -92,41 +92,6 @@ static void tell_rest(const catalog_parser *parser)
         parser->on_drop(parser->ctx, hub_buf_str(&text));
     }
     hub_buf_fini(&text);
-}
-
-static hub_err parse_items(catalog_parser *parser, hub_str json, hub_error *reterr)
-{
-    hub_catalog *catalog = parser->catalog;
-    size_t count = hub_json_count(json);
-    if (count > HUB_LIMIT_TOOLS_PER_TOOLSET) {
-        return hub_fail(reterr, HUB_ELIMIT, "%zu %s are more than the limit of %d", count,
-                        parser->kind->plural, HUB_LIMIT_TOOLS_PER_TOOLSET);
-    }
-    catalog->items = calloc(count + 1, sizeof *catalog->items);
-    parser->seen_pool = calloc(count + 1, sizeof *parser->seen_pool);
-    /* Of a tool that overrides may be about, the name is read twice. */
-    hub_buf_init(&parser->names, (parser->overrides.count > 0 ? 2 : 1) * json.len + 1);
-    if (catalog->items == NULL || parser->seen_pool == NULL) {
-        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
-    }
-    hub_json_iter it = hub_json_iterate(json);
-    hub_str key;
-    hub_str value;
-    while (hub_json_next(&it, &key, &value)) {
-        if (catalog_add_item(parser, value) != HUB_OK) {
-            return hub_fail(reterr, HUB_ENOMEM, "out of memory");
-        }
-    }
-    if (settle_names(parser) != HUB_OK) {
-        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
-    }
-    tell_rest(parser);
-    if (parser->pins != NULL) {
-        hub_pins_note_missing(parser->pins, catalog->pinned);
-    }
-    catalog->names = parser->names.ptr;
-    parser->names.ptr = NULL;
-    return HUB_OK;
 }
 
 static const char *overrides_for(hub_kind kind, const hub_catalog_rules *rules)
@@ -147,7 +112,7 @@ static bool copy_rule(hub_arena *own, const char *text, const char **ret_copy)
 }
 
 /* Copy the rules, and take overrides and pins apart. */
-static hub_err take_rules(catalog_parser *parser, const hub_catalog_rules *rules)
+static hub_err take_rules(hub_catalog_reading *parser, const hub_catalog_rules *rules)
 {
     hub_catalog *catalog = parser->catalog;
     const char *overrides = overrides_for(catalog->kind, rules);
@@ -178,9 +143,38 @@ static hub_err take_rules(catalog_parser *parser, const hub_catalog_rules *rules
     return err;
 }
 
-hub_err hub_catalog_read(hub_kind kind, hub_str json, const hub_catalog_rules *rules,
-                         hub_catalog_on_drop *on_drop, void *ctx, hub_catalog **ret_catalog,
-                         hub_error *reterr)
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool has_rules(const hub_catalog *catalog, const hub_catalog_rules *rules)
+{
+    return catalog->rules.compiles == rules->compiles &&
+           catalog->rules.validates == rules->validates && catalog->rules.cuts == rules->cuts &&
+           catalog->rules.withholds_all == rules->withholds_all &&
+           is_same_text(catalog->rules.overrides, overrides_for(catalog->kind, rules)) &&
+           is_same_text(catalog->rules.pins, pins_for(catalog->kind, rules));
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Room for as many items as there can be, which costs nothing before it is used. */
+static hub_err make_room(hub_catalog_reading *parser)
+{
+    hub_catalog *catalog = parser->catalog;
+    size_t most =
+        catalog->len / sizeof "{\"name\":\"a\"}"; /* and a comma: none that is kept is shorter */
+    most = most < HUB_LIMIT_TOOLS_PER_TOOLSET ? most : HUB_LIMIT_TOOLS_PER_TOOLSET;
+    catalog->items = calloc(most + 1, sizeof *catalog->items);
+    parser->seen_pool = calloc(most + 1, sizeof *parser->seen_pool);
+    /* Of a tool that overrides may be about, the name is read twice. */
+    hub_buf_init(&parser->names, (parser->overrides.count > 0 ? 2 : 1) * catalog->len + 1);
+    return catalog->items != NULL && parser->seen_pool != NULL ? HUB_OK : HUB_ENOMEM;
+}
+
+hub_err hub_catalog_begin(hub_kind kind, hub_str json, const hub_catalog_rules *rules,
+                          hub_catalog_reading **ret_reading, hub_error *reterr)
 {
     if (hub_json_type_of(json) != HUB_JSON_ARRAY) {
         return hub_fail(reterr, HUB_EINVAL, "the list of %s is not a JSON array",
@@ -190,34 +184,124 @@ hub_err hub_catalog_read(hub_kind kind, hub_str json, const hub_catalog_rules *r
         return hub_fail(reterr, HUB_ELIMIT, "a catalog of %zu bytes is over the limit of %u",
                         json.len, HUB_LIMIT_CATALOG_BYTES);
     }
+    hub_catalog_reading *parser = calloc(1, sizeof *parser);
     hub_catalog *catalog = calloc(1, sizeof *catalog);
-    if (catalog == NULL || (catalog->bytes = hub_str_dup(json)) == NULL) {
+    char *bytes = hub_str_dup(json);
+    if (parser == NULL || catalog == NULL || bytes == NULL) {
+        free(parser);
         free(catalog);
+        free(bytes);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
-    catalog->refs = 1;
-    catalog->kind = kind;
-    catalog->len = json.len;
-    catalog_parser parser = {
-        .catalog = catalog, .kind = &KINDS[kind], .on_drop = on_drop, .ctx = ctx};
-    hub_buf_init(&parser.changed, SIZE_MAX / 4);
-    hub_err err = take_rules(&parser, rules);
+    *catalog = (hub_catalog){.refs = 1, .kind = kind, .bytes = bytes, .len = json.len};
+    parser->catalog = catalog;
+    parser->kind = &KINDS[kind];
+    parser->rest = hub_json_iterate((hub_str){.ptr = bytes, .len = json.len});
+    hub_buf_init(&parser->changed, SIZE_MAX / 4);
+    hub_err err = take_rules(parser, rules);
     if (err == HUB_OK) {
-        err = parse_items(&parser, (hub_str){.ptr = catalog->bytes, .len = json.len}, reterr);
-    } else {
-        (void)hub_fail(reterr, err, "out of memory");
+        err = make_room(parser);
     }
-    HASH_CLEAR(hh, parser.seen);
-    hub_pins_destroy(parser.pins);
-    free(parser.seen_pool);
-    hub_buf_fini(&parser.names);
-    hub_buf_fini(&parser.changed);
     if (err != HUB_OK) {
-        hub_catalog_unref(catalog);
+        hub_catalog_abandon(parser);
+        return hub_fail(reterr, err, "out of memory");
+    }
+    *ret_reading = parser;
+    return HUB_OK;
+}
+
+hub_err hub_catalog_go_on(hub_catalog_reading *reading, size_t bytes, hub_catalog_on_drop *on_drop,
+                          void *ctx, bool *ret_is_end, hub_error *reterr)
+{
+    const char *from = reading->rest.at;
+    hub_str key;
+    hub_str value;
+    reading->on_drop = on_drop;
+    reading->ctx = ctx;
+    *ret_is_end = false;
+    while (!*ret_is_end && (size_t)(reading->rest.at - from) < bytes) {
+        *ret_is_end = !hub_json_next(&reading->rest, &key, &value);
+        if (!*ret_is_end && ++reading->count > HUB_LIMIT_TOOLS_PER_TOOLSET) {
+            return hub_fail(reterr, HUB_ELIMIT, "%zu %s are more than the limit of %d",
+                            hub_json_count(hub_catalog_reading_json(reading)),
+                            reading->kind->plural, HUB_LIMIT_TOOLS_PER_TOOLSET);
+        }
+        if (!*ret_is_end && catalog_add_item(reading, value) != HUB_OK) {
+            return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+        }
+    }
+    return HUB_OK;
+}
+
+/* Give back the room that no item needed. */
+static hub_err trim_items(hub_catalog *catalog)
+{
+    hub_item *items = realloc(catalog->items, (catalog->count + 1) * sizeof *items);
+    if (items == NULL) {
+        return HUB_ENOMEM;
+    }
+    catalog->items = items;
+    return HUB_OK;
+}
+
+hub_err hub_catalog_finish(hub_catalog_reading *reading, hub_catalog **ret_catalog,
+                           hub_error *reterr)
+{
+    hub_catalog *catalog = reading->catalog;
+    if (settle_names(reading) != HUB_OK || trim_items(catalog) != HUB_OK) {
+        hub_catalog_abandon(reading);
+        return hub_fail(reterr, HUB_ENOMEM, "out of memory");
+    }
+    tell_rest(reading);
+    if (reading->pins != NULL) {
+        hub_pins_note_missing(reading->pins, catalog->pinned);
+    }
+    catalog->names = reading->names.ptr;
+    reading->names.ptr = NULL;
+    *ret_catalog = hub_catalog_ref(catalog);
+    hub_catalog_abandon(reading);
+    return HUB_OK;
+}
+
+void hub_catalog_abandon(hub_catalog_reading *reading)
+{
+    if (reading != NULL) {
+        HASH_CLEAR(hh, reading->seen);
+        hub_pins_destroy(reading->pins);
+        free(reading->seen_pool);
+        hub_buf_fini(&reading->names);
+        hub_buf_fini(&reading->changed);
+        hub_catalog_unref(reading->catalog);
+        free(reading);
+    }
+}
+
+hub_str hub_catalog_reading_json(const hub_catalog_reading *reading)
+{
+    return (hub_str){.ptr = reading->catalog->bytes, .len = reading->catalog->len};
+}
+
+bool hub_catalog_is_reading(const hub_catalog_reading *reading, const hub_catalog_rules *rules)
+{
+    return has_rules(reading->catalog, rules);
+}
+
+hub_err hub_catalog_read(hub_kind kind, hub_str json, const hub_catalog_rules *rules,
+                         hub_catalog_on_drop *on_drop, void *ctx, hub_catalog **ret_catalog,
+                         hub_error *reterr)
+{
+    hub_catalog_reading *reading;
+    bool is_end;
+    hub_err err = hub_catalog_begin(kind, json, rules, &reading, reterr);
+    if (err != HUB_OK) {
         return err;
     }
-    *ret_catalog = catalog;
-    return HUB_OK;
+    err = hub_catalog_go_on(reading, SIZE_MAX, on_drop, ctx, &is_end, reterr);
+    if (err != HUB_OK) {
+        hub_catalog_abandon(reading);
+        return err;
+    }
+    return hub_catalog_finish(reading, ret_catalog, reterr);
 }
 
 hub_err hub_catalog_parse(hub_kind kind, hub_str json, bool compile_schemas,
@@ -261,18 +345,9 @@ void hub_catalog_unref(hub_catalog *catalog)
     free(catalog);
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 bool hub_catalog_is(const hub_catalog *catalog, hub_str json, const hub_catalog_rules *rules)
 {
-    return catalog->rules.compiles == rules->compiles &&
-           catalog->rules.validates == rules->validates && catalog->rules.cuts == rules->cuts &&
-           catalog->rules.withholds_all == rules->withholds_all &&
-           is_same_text(catalog->rules.overrides, overrides_for(catalog->kind, rules)) &&
-           is_same_text(catalog->rules.pins, pins_for(catalog->kind, rules)) &&
+    return has_rules(catalog, rules) &&
            hub_str_eq((hub_str){.ptr = catalog->bytes, .len = catalog->len}, json);
 }
 

@@ -136,6 +136,30 @@ HUB_MUST_CHECK hub_err hub_catalog_read(hub_kind kind, hub_str json, const hub_c
                                         hub_catalog_on_drop *on_drop, void *ctx,
                                         hub_catalog **ret_catalog, hub_error *reterr);
 
+/* The same a part at a time, for a list that is long: begin, go on until the end is reached, finish. What
+ * is being read is the hub's own copy of the list, and belongs to whoever began.
+ * errors:  as above: of beginning HUB_EINVAL, HUB_ELIMIT (bytes), HUB_ENOMEM; of going on HUB_ELIMIT (items),
+ *          HUB_ENOMEM, after which it can only be abandoned; of finishing HUB_ENOMEM, and it is gone */
+typedef struct hub_catalog_reading hub_catalog_reading;
+
+HUB_MUST_CHECK hub_err hub_catalog_begin(hub_kind kind, hub_str json,
+                                         const hub_catalog_rules *rules,
+                                         hub_catalog_reading **ret_reading, hub_error *reterr);
+
+/* Read whole items, until at least so many bytes were read, or the end is reached. */
+HUB_MUST_CHECK hub_err hub_catalog_go_on(hub_catalog_reading *reading, size_t bytes,
+                                         hub_catalog_on_drop *on_drop, void *ctx, bool *ret_is_end,
+                                         hub_error *reterr);
+
+/* Take what came of it; called once the end is reached, with the drop function of the last part. */
+HUB_MUST_CHECK hub_err hub_catalog_finish(hub_catalog_reading *reading, hub_catalog **ret_catalog,
+                                          hub_error *reterr);
+void hub_catalog_abandon(hub_catalog_reading *reading); /* NULL is fine */
+
+/* The list, and whether it is read by these rules: they may change between two parts. */
+hub_str hub_catalog_reading_json(const hub_catalog_reading *reading);
+bool hub_catalog_is_reading(const hub_catalog_reading *reading, const hub_catalog_rules *rules);
+
 /* The same without rules, but that each schema may be compiled. */
 HUB_MUST_CHECK hub_err hub_catalog_parse(hub_kind kind, hub_str json, bool compile_schemas,
                                          hub_catalog_on_drop *on_drop, void *ctx,

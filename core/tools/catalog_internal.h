@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "tools/catalog.h"
+#include "wire/json.h"
 
 /* Names seen so far in one catalog. */
 typedef struct catalog_name {
@@ -20,10 +21,12 @@ typedef struct catalog_kind {
 } catalog_kind;
 
 /* A list that is being read, and the catalog that it becomes. */
-typedef struct catalog_parser {
+struct hub_catalog_reading {
     hub_catalog *catalog;
     const catalog_kind *kind;
-    hub_buf names; /* decoded names; its memory never moves: reserved in one piece */
+    hub_json_iter rest; /* what was not read yet */
+    size_t count;       /* of the elements that were */
+    hub_buf names;      /* decoded names; its memory never moves: reserved in one piece */
     catalog_name *seen;
     catalog_name *seen_pool;
     hub_overrides overrides;
@@ -33,16 +36,16 @@ typedef struct catalog_parser {
     size_t told; /* of items, by name; and of those that were only counted: */
     size_t untold;
     void *ctx;
-} catalog_parser;
+};
 
 /* Free what an item owns: its schemas. */
 void catalog_free_item(hub_item *item);
 
 /* Append an item, as it was given, to the catalog, or report why not.
  * errors:  HUB_ENOMEM; an item that is left out is no error */
-HUB_MUST_CHECK hub_err catalog_add_item(catalog_parser *parser, hub_str original);
+HUB_MUST_CHECK hub_err catalog_add_item(hub_catalog_reading *parser, hub_str original);
 
 /* Say of an item what becomes of it, and why; after HUB_CATALOG_TOLD of them, only count it. */
-void catalog_tell(catalog_parser *parser, hub_str name, const char *what, const char *reason);
+void catalog_tell(hub_catalog_reading *parser, hub_str name, const char *what, const char *reason);
 
 #endif

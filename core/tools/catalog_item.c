@@ -23,7 +23,7 @@ enum { TAGS, CATEGORY, UI, UI_URI, META_MEMBERS };
 enum { SHOWN_BYTES = HUB_LIMIT_TOOL_NAME_BYTES };
 
 /* Say of an item what becomes of it, and why. */
-void catalog_tell(catalog_parser *parser, hub_str name, const char *what, const char *reason)
+void catalog_tell(hub_catalog_reading *parser, hub_str name, const char *what, const char *reason)
 {
     if (parser->told == HUB_CATALOG_TOLD) {
         parser->untold++;
@@ -42,7 +42,7 @@ void catalog_tell(catalog_parser *parser, hub_str name, const char *what, const 
     hub_buf_fini(&text);
 }
 
-static void drop(catalog_parser *parser, hub_str name, const char *reason)
+static void drop(hub_catalog_reading *parser, hub_str name, const char *reason)
 {
     catalog_tell(parser, name, "is left out", reason);
 }
@@ -84,7 +84,7 @@ static bool is_usable_name(hub_str name, size_t max_bytes)
     return name.len > 0 && name.len <= max_bytes && hub_str_trim(name).len == name.len;
 }
 
-static bool read_name(catalog_parser *parser, hub_item *item)
+static bool read_name(hub_catalog_reading *parser, hub_item *item)
 {
     if (hub_json_plain(item->name_json, &item->name)) {
         return true;
@@ -171,7 +171,7 @@ static const char *read_traits(hub_item *tool, const wanted_member members[TOOL_
     return NULL;
 }
 
-static bool is_duplicate(const catalog_parser *parser, hub_str name)
+static bool is_duplicate(const hub_catalog_reading *parser, hub_str name)
 {
     catalog_name *found = NULL;
     HASH_FIND(hh, parser->seen, name.ptr, (unsigned)name.len, found);
@@ -179,7 +179,7 @@ static bool is_duplicate(const catalog_parser *parser, hub_str name)
 }
 
 /* Hold an item against what was approved under its name. */
-static hub_err judge(catalog_parser *parser, hub_item *item)
+static hub_err judge(hub_catalog_reading *parser, hub_item *item)
 {
     hub_catalog *catalog = parser->catalog;
     item->is_withheld = catalog->rules.withholds_all;
@@ -194,7 +194,7 @@ static hub_err judge(catalog_parser *parser, hub_item *item)
 }
 
 /* Take an item over, with its schemas. Only one that is kept has its name. */
-static hub_err keep_item(catalog_parser *parser, hub_item *item)
+static hub_err keep_item(hub_catalog_reading *parser, hub_item *item)
 {
     if (judge(parser, item) != HUB_OK) {
         catalog_free_item(item);
@@ -220,7 +220,7 @@ static hub_err keep_item(catalog_parser *parser, hub_item *item)
 }
 
 /* Whether the arguments of a tool are checked. */
-static bool validates(const catalog_parser *parser, const hub_item *tool)
+static bool validates(const hub_catalog_reading *parser, const hub_item *tool)
 {
     const hub_catalog_rules *rules = &parser->catalog->rules;
     bool is_said = tool->override != NULL && tool->override->validate.len > 0;
@@ -230,7 +230,7 @@ static bool validates(const catalog_parser *parser, const hub_item *tool)
 
 /* Arguments are held against the schema that the toolset gave: what reaches it are all of them, also
  * those that clients do not see. A server's schema that is not understood here is its own affair. */
-static const char *compile_schema(catalog_parser *parser, hub_item *tool, hub_error *why)
+static const char *compile_schema(hub_catalog_reading *parser, hub_item *tool, hub_error *why)
 {
     if (!validates(parser, tool)) {
         return NULL;
@@ -248,7 +248,7 @@ static const char *compile_schema(catalog_parser *parser, hub_item *tool, hub_er
 }
 
 /* A native tool's results are held to what the toolset promised of them. */
-static const char *make_promise(const catalog_parser *parser, hub_item *tool, hub_error *why)
+static const char *make_promise(const hub_catalog_reading *parser, hub_item *tool, hub_error *why)
 {
     hub_str schema = parser->catalog->rules.compiles
                          ? hub_json_get(tool->original, HUB_STR("outputSchema"))
@@ -260,7 +260,7 @@ static const char *make_promise(const catalog_parser *parser, hub_item *tool, hu
 }
 
 /* What is wrong with a tool, or NULL. */
-static const char *check_tool(catalog_parser *parser, hub_item *tool,
+static const char *check_tool(hub_catalog_reading *parser, hub_item *tool,
                               const wanted_member members[TOOL_MEMBERS], hub_error *why)
 {
     const char *reason = read_traits(tool, members);
@@ -277,7 +277,7 @@ static const char *check_tool(catalog_parser *parser, hub_item *tool,
 }
 
 /* What is wrong with an item of another kind, or NULL. */
-static const char *check_other(const catalog_parser *parser, const hub_item *item)
+static const char *check_other(const hub_catalog_reading *parser, const hub_item *item)
 {
     if (parser->catalog->kind == HUB_KIND_TEMPLATE && !hub_uri_template_is_valid(item->name)) {
         return "its uriTemplate is no URI template";
@@ -287,7 +287,7 @@ static const char *check_other(const catalog_parser *parser, const hub_item *ite
 
 /* Whether a result of the tool may be made smaller. Clients throw when one has no structuredContent
  * though the tool promises a schema of it. */
-static bool may_be_cut(const catalog_parser *parser, const hub_item *tool)
+static bool may_be_cut(const hub_catalog_reading *parser, const hub_item *tool)
 {
     const hub_override *override = tool->override;
     return override != NULL && override->has_max_result ? override->max_result_bytes > 0
@@ -295,7 +295,7 @@ static bool may_be_cut(const catalog_parser *parser, const hub_item *tool)
 }
 
 /* Read in which revisions an item may be listed. Returns why in none, or NULL. */
-static const char *read_validity(const catalog_parser *parser, hub_item *item, hub_error *why)
+static const char *read_validity(const hub_catalog_reading *parser, hub_item *item, hub_error *why)
 {
     hub_definition definition = hub_definition_check(parser->catalog->kind, item->json, why);
     item->valid = definition.valid;
@@ -310,7 +310,7 @@ static const char *read_validity(const catalog_parser *parser, hub_item *item, h
 
 /* Put the definition of a tool as overrides have it in the place of what was given. Returns why that
  * cannot be, or NULL. */
-static const char *override_tool(catalog_parser *parser, hub_str original, hub_str *json,
+static const char *override_tool(hub_catalog_reading *parser, hub_str original, hub_str *json,
                                  const hub_override **ret_override, hub_error *why)
 {
     hub_item named = {.name_json = hub_json_get(original, HUB_STR("name"))};
@@ -349,7 +349,7 @@ static hub_str shown_name(const hub_item *item)
 }
 
 /* Append the item in `original` to the catalog, or report why not. */
-hub_err catalog_add_item(catalog_parser *parser, hub_str original)
+hub_err catalog_add_item(hub_catalog_reading *parser, hub_str original)
 {
     hub_str json = original;
     const hub_override *override = NULL;

@@ -101,6 +101,16 @@ typedef struct patchbay_catalog_v1 {
      * thread:  [loop]     blocks: no
      * returns: PATCHBAY_OK; PATCHBAY_EINVAL (not an object) */
     int32_t (*set_about)(patchbay_host *host, patchbay_str result_json);
+
+    /* As set(), but a list that is long is read a part at a time, so that others have their turn
+     * meanwhile. Begins with `list_json`, and goes on with NULL for as long as PATCHBAY_EAGAIN is
+     * returned. Another list of the kind, set in whichever way, takes the place of one that is being
+     * read.
+     * thread: [loop]     blocks: no
+     * returns: as set(); PATCHBAY_EAGAIN; PATCHBAY_ESTATE (NULL, though none of the kind is being
+     *          read)
+     * since:   PATCHBAY_HAS(patchbay_catalog_v1, …, set_in_turns) */
+    int32_t (*set_in_turns)(patchbay_host *host, uint32_t kind, const patchbay_str *list_json);
 } patchbay_catalog_v1;
 
 #ifdef __cplusplus

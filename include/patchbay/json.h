@@ -245,23 +245,38 @@ static inline const char *patchbay_json_skip_space_(const char *at, const char *
     return at;
 }
 
+/* `at` is behind the opening quote; one past the closing one. */
+static inline const char *patchbay_json_skip_string_(const char *at, const char *end)
+{
+    const char *from = at;
+    for (;;) {
+        const char *quote = (const char *)memchr(at, '"', (size_t)(end - at));
+        const char *escapes = quote;
+        if (quote == NULL) {
+            return end;
+        }
+        while (escapes > from && escapes[-1] == '\\') {
+            escapes--;
+        }
+        at = quote + 1;
+        if ((quote - escapes) % 2 == 0) {
+            return at;
+        }
+        from = at;
+    }
+}
+
 /* One past the value that begins at `at`. */
 static inline const char *patchbay_json_skip_value_(const char *at, const char *end)
 {
     size_t depth = 0;
-    int in_string = 0;
     for (; at < end; at++) {
-        if (in_string) {
-            if (*at == '\\') {
-                at++;
-            } else if (*at == '"') {
-                in_string = 0;
-                if (depth == 0) {
-                    return at + 1;
-                }
+        if (*at == '"') {
+            at = patchbay_json_skip_string_(at + 1, end);
+            if (depth == 0 || at == end) {
+                return at;
             }
-        } else if (*at == '"') {
-            in_string = 1;
+            at--; /* which the loop passes */
         } else if (*at == '{' || *at == '[') {
             depth++;
         } else if (*at == '}' || *at == ']') {

@@ -89,6 +89,7 @@ typedef struct patchbay_error {
 #define PATCHBAY_ESTATE    (-5) /* not possible now (closing, wrong thread, wrong phase) */
 #define PATCHBAY_ESYSTEM   (-6) /* the operating system refused; the text says what */
 #define PATCHBAY_ENOTFOUND (-7) /* there is no such thing */
+#define PATCHBAY_EAGAIN    (-8) /* a part is done: call again, in a later turn of the loop */
 
 /* Log levels for patchbay_host_api.log, as in syslog. */
 #define PATCHBAY_LOG_DEBUG   0

@@ -301,6 +301,13 @@ static hub_catalog *known_list(const hub_binding *binding, hub_kind kind)
     return is_idle ? toolset->idle_lists[kind] : toolset->lists[kind];
 }
 
+/* What was being read of a list is not wanted any more. */
+static void stop_reading(hub_binding *binding, hub_kind kind)
+{
+    hub_catalog_abandon(binding->readings[kind]);
+    binding->readings[kind] = NULL;
+}
+
 bool hub_binding_has_list(hub_binding *binding, hub_kind kind, hub_str json)
 {
     HUB_IS(binding, BINDING);
@@ -317,23 +324,18 @@ bool hub_binding_has_list(hub_binding *binding, hub_kind kind, hub_str json)
     if (is_being_made(binding) && binding->first_lists[kind] == NULL) {
         binding->first_lists[kind] = hub_catalog_ref(known);
     }
+    stop_reading(binding, kind);
     return true;
 }
 
-void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
+/* A list was read; or it was not, for that reason. */
+static void take_list(hub_binding *binding, hub_kind kind, hub_err err, hub_catalog *list,
+                      const hub_error *why)
 {
     hub_toolset *toolset = binding->toolset;
-    hub_error why = {.code = HUB_OK};
-    hub_catalog *list = NULL;
-    if (!has_lists(binding) || hub_binding_has_list(binding, kind, list_json)) {
-        return;
-    }
-    const hub_toolset_settings *settings = settings_of(binding);
-    const char *before = hub_cause_set(HUB_BY_SERVER);
-    hub_err err = hub_toolset_read_list(settings, binding->native, kind, list_json, &list, &why);
     if (err != HUB_OK) {
         hub_log(HUB_LOG_WARNING, "tools.refused", HUB_F_TEXT("toolset", toolset->settings->key),
-                HUB_F_TEXT("reason", why.text), HUB_F_BY);
+                HUB_F_TEXT("reason", why->text), HUB_F_BY);
     } else if (is_being_made(binding)) {
         hub_catalog_unref(binding->first_lists[kind]);
         binding->first_lists[kind] = list;
@@ -342,7 +344,81 @@ void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
         note_changed(toolset, kind, list);
         hub_toolset_set_list(toolset, kind, list);
     }
+}
+
+void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json)
+{
+    hub_error why = {.code = HUB_OK};
+    hub_catalog *list = NULL;
+    if (!has_lists(binding)) {
+        return;
+    }
+    stop_reading(binding, kind);
+    if (hub_binding_has_list(binding, kind, list_json)) {
+        return;
+    }
+    const char *before = hub_cause_set(HUB_BY_SERVER);
+    hub_err err =
+        hub_toolset_read_list(settings_of(binding), binding->native, kind, list_json, &list, &why);
+    take_list(binding, kind, err, list, &why);
     (void)hub_cause_set(before);
+}
+
+/* Begin to read a list; also once more, when a reload has changed the rules meanwhile. */
+static hub_err begin_reading(hub_binding *binding, hub_kind kind, hub_str list_json,
+                             hub_error *reterr)
+{
+    hub_catalog_reading *reading = NULL;
+    const hub_catalog_rules rules =
+        hub_toolset_catalog_rules(settings_of(binding), binding->native);
+    hub_err err = hub_catalog_begin(kind, list_json, &rules, &reading, reterr);
+    stop_reading(binding, kind);
+    binding->readings[kind] = reading;
+    return err;
+}
+
+static hub_err go_on_reading(hub_binding *binding, hub_kind kind, bool *ret_is_end,
+                             hub_catalog **ret_list, hub_error *reterr)
+{
+    hub_catalog_reading *reading = binding->readings[kind];
+    const hub_toolset_settings *settings = settings_of(binding);
+    const hub_catalog_rules rules = hub_toolset_catalog_rules(settings, binding->native);
+    if (!hub_catalog_is_reading(reading, &rules)) {
+        return begin_reading(binding, kind, hub_catalog_reading_json(reading), reterr);
+    }
+    hub_err err = hub_toolset_read_part(settings, reading, ret_is_end, reterr);
+    if (err == HUB_OK && *ret_is_end) {
+        binding->readings[kind] = NULL;
+        err = hub_catalog_finish(reading, ret_list, reterr);
+    }
+    return err;
+}
+
+hub_err hub_binding_list_part(hub_binding *binding, hub_kind kind, const hub_str *list_json,
+                              bool *ret_is_end)
+{
+    HUB_IS(binding, BINDING);
+    hub_assert(kind < HUB_KINDS);
+    hub_error why = {.code = HUB_OK};
+    hub_catalog *list = NULL;
+    *ret_is_end = !has_lists(binding);
+    if (*ret_is_end) {
+        return HUB_OK;
+    }
+    if (list_json == NULL && binding->readings[kind] == NULL) {
+        return HUB_ESTATE;
+    }
+    const char *before = hub_cause_set(HUB_BY_SERVER);
+    hub_err err = list_json != NULL ? begin_reading(binding, kind, *list_json, &why)
+                                    : go_on_reading(binding, kind, ret_is_end, &list, &why);
+    if (err != HUB_OK) {
+        stop_reading(binding, kind);
+    }
+    if (err != HUB_OK || *ret_is_end) {
+        take_list(binding, kind, err, list, &why);
+    }
+    (void)hub_cause_set(before);
+    return err;
 }
 
 void hub_binding_capabilities(hub_binding *binding, hub_str capabilities_json)
@@ -446,6 +522,9 @@ void hub_binding_closed(hub_binding *binding)
     hub_assert(binding->retired && toolset->binding != binding);
     hub_assert(binding->calls == NULL && binding->in_flight == 0 && binding->holds == 0);
     hub_assert(toolset->open_bindings > 0 && toolset->hub->open_bindings > 0);
+    for (int kind = 0; kind < HUB_KINDS; kind++) {
+        stop_reading(binding, (hub_kind)kind);
+    }
     binding->magic = 0;
     free(binding);
     toolset->hub->open_bindings--;

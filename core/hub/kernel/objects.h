@@ -230,6 +230,7 @@ struct hub_binding {
     uint32_t first_state;
     hub_catalog *first_lists[HUB_KINDS];
     hub_capabilities first_capabilities;
+    hub_catalog_reading *readings[HUB_KINDS]; /* lists that are not read to their ends */
     alignas(max_align_t) char parts[];
 };
 

@@ -205,6 +205,9 @@ void hub_binding_cancel(hub_binding *binding, uint64_t call);
  * that is being created are kept until it is taken. */
 void hub_binding_list(hub_binding *binding, hub_kind kind, hub_str list_json);
 
+hub_err hub_binding_list_part(hub_binding *binding, hub_kind kind, const hub_str *list_json,
+                              bool *ret_is_end);
+
 /* Whether that list is known, byte for byte: of this binding, or of the one before. What is said so often,
  * each time a toolset is enabled, need be neither checked nor read again. A binding that is being
  * created has it then. */

@@ -2,6 +2,7 @@
 #include "hub/kernel/toolset_rules.h"
 
 #include "base/cause.h"
+#include "base/limits.h"
 #include "base/log.h"
 
 hub_catalog_rules hub_toolset_catalog_rules(const hub_toolset_settings *settings, bool is_native)
@@ -29,6 +30,13 @@ hub_err hub_toolset_read_list(const hub_toolset_settings *settings, bool is_nati
     const hub_catalog_rules rules = hub_toolset_catalog_rules(settings, is_native);
     return hub_catalog_read(kind, json, &rules, on_drop, (void *)(uintptr_t)settings, ret_list,
                             reterr);
+}
+
+hub_err hub_toolset_read_part(const hub_toolset_settings *settings, hub_catalog_reading *reading,
+                              bool *ret_is_end, hub_error *reterr)
+{
+    return hub_catalog_go_on(reading, HUB_LIMIT_CATALOG_PART_BYTES, on_drop,
+                             (void *)(uintptr_t)settings, ret_is_end, reterr);
 }
 
 hub_err hub_toolset_reread_list(const hub_toolset_settings *settings, const hub_catalog *list,

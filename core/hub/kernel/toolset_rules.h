@@ -16,6 +16,11 @@ HUB_MUST_CHECK hub_err hub_toolset_read_list(const hub_toolset_settings *setting
                                              hub_kind kind, hub_str json, hub_catalog **ret_list,
                                              hub_error *reterr);
 
+/* Read a part of one, as hub_catalog_go_on. */
+HUB_MUST_CHECK hub_err hub_toolset_read_part(const hub_toolset_settings *settings,
+                                             hub_catalog_reading *reading, bool *ret_is_end,
+                                             hub_error *reterr);
+
 /* A list, read anew as other settings have it; NULL: it stays as it is.
  * owns:    *ret_list, one reference
  * errors:  HUB_ENOMEM */

@@ -31,6 +31,11 @@ static void on_list(void *ctx, uint32_t kind, hub_str list_json)
     hub_binding_list(ctx, (hub_kind)kind, list_json);
 }
 
+static hub_err on_list_part(void *ctx, uint32_t kind, const hub_str *list_json, bool *ret_is_end)
+{
+    return hub_binding_list_part(ctx, (hub_kind)kind, list_json, ret_is_end);
+}
+
 static void on_capabilities(void *ctx, hub_str capabilities_json)
 {
     hub_binding_capabilities(ctx, capabilities_json);
@@ -216,6 +221,7 @@ static int32_t on_elicitation_complete(void *ctx, uint64_t id, hub_str params_js
 const hub_instance_events HUB_BINDING_EVENTS = {
     .has_list = has_list,
     .on_list = on_list,
+    .on_list_part = on_list_part,
     .on_capabilities = on_capabilities,
     .on_about = on_about,
     .on_updated = on_updated,

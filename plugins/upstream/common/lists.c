@@ -55,12 +55,18 @@ static void request_page(mcp_server *server, uint32_t kind, patchbay_str cursor)
     patchbay_out_free(&params);
 }
 
+static int is_being_read(const upstream_list *list)
+{
+    return list->request != 0 || list->is_handed;
+}
+
 static void forget_reading(upstream_list *list)
 {
     patchbay_out_free(&list->items);
     free(list->cursor);
     list->cursor = NULL;
     list->request = 0;
+    list->is_handed = 0;
     list->pages = 0;
     list->has_elements = 0;
     list->has_names = 0;
@@ -69,7 +75,7 @@ static void forget_reading(upstream_list *list)
 void upstream_list_read(mcp_server *server, uint32_t kind)
 {
     upstream_list *list = &server->lists[kind];
-    if (list->request != 0) {
+    if (is_being_read(list)) {
         list->read_again = 1;
         return;
     }
@@ -97,7 +103,7 @@ void upstream_list_read_all(mcp_server *server)
 static int is_reading(const mcp_server *server)
 {
     for (uint32_t kind = 0; kind < UPSTREAM_LISTS; kind++) {
-        if (server->lists[kind].request != 0) {
+        if (is_being_read(&server->lists[kind])) {
             return 1;
         }
     }
@@ -116,20 +122,17 @@ int upstream_lists_reread(mcp_server *server)
     return server->connection == connection && is_reading(server);
 }
 
-/* 0: the hub does not take it. */
-static int set_list(mcp_server *server, uint32_t kind, patchbay_str json)
+static void note_set(upstream_list *list)
 {
-    int is_taken = server->catalog->set(server->host, kind, json) == PATCHBAY_OK;
-    if (is_taken) {
-        server->lists[kind].is_set = 1;
-        server->lists[kind].is_old = 0;
-    }
-    return is_taken;
+    list->is_set = 1;
+    list->is_old = 0;
 }
 
 static void set_nothing(mcp_server *server, uint32_t kind)
 {
-    if (!set_list(server, kind, patchbay_str_of("[]"))) {
+    if (server->catalog->set(server->host, kind, patchbay_str_of("[]")) == PATCHBAY_OK) {
+        note_set(&server->lists[kind]);
+    } else {
         complain(server, kind, "cannot be emptied");
     }
 }
@@ -140,7 +143,7 @@ void upstream_lists_refresh(mcp_server *server)
     uint64_t wait = UINT64_MAX;
     for (uint32_t kind = 0; kind < UPSTREAM_LISTS && server->phase != PHASE_IDLE; kind++) {
         upstream_list *list = &server->lists[kind];
-        if (!list->read_again || list->request != 0) {
+        if (!list->read_again || is_being_read(list)) {
             continue;
         }
         if (now >= list->due_ms && server->phase == PHASE_READY) {
@@ -215,6 +218,27 @@ static void give_up_for(mcp_server *server, uint32_t kind, patchbay_str error)
     give_up(server, kind, text, CAUSE_FAILURE);
 }
 
+/* Whether one of the elements has a name: as a rule the first one. */
+static int has_names(patchbay_str page)
+{
+    patchbay_json_iter it = patchbay_json_iterate(page);
+    patchbay_str key;
+    patchbay_str item;
+    while (patchbay_json_next(&it, &key, &item)) {
+        patchbay_str name = patchbay_json_get(item, "name");
+        if (name.len > 0 && name.ptr[0] == '"') {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void add_items(upstream_list *list, patchbay_str items)
+{
+    patchbay_out_text(&list->items, list->items.len > 1 ? "," : "");
+    patchbay_out_raw(&list->items, items);
+}
+
 /* Append the elements of a page, as they are; the channel may have no use for some. */
 static void add_page(mcp_server *server, uint32_t kind, patchbay_str page)
 {
@@ -224,15 +248,20 @@ static void add_page(mcp_server *server, uint32_t kind, patchbay_str page)
     patchbay_json_iter it = patchbay_json_iterate(page);
     patchbay_str key;
     patchbay_str item;
-    while (patchbay_json_next(&it, &key, &item)) {
-        patchbay_str name = patchbay_json_get(item, "name");
-        list->has_elements = 1;
-        list->has_names = list->has_names || (name.len > 0 && name.ptr[0] == '"');
-        if (take_tool == NULL || take_tool(server, item)) {
-            patchbay_out_text(&list->items, list->items.len > 1 ? "," : "");
-            patchbay_out_raw(&list->items, item);
-        }
+    if (!patchbay_json_next(&it, &key, &item)) {
+        return; /* it is empty */
     }
+    list->has_elements = 1;
+    list->has_names = list->has_names || has_names(page);
+    if (take_tool == NULL) {
+        add_items(list, patchbay_str_make(page.ptr + 1, page.len - 2)); /* without its brackets */
+        return;
+    }
+    do {
+        if (take_tool(server, item)) {
+            add_items(list, item);
+        }
+    } while (patchbay_json_next(&it, &key, &item));
 }
 
 /* Whether the list goes on at `cursor`. A server that pages for ever is cut off with what it gave.
@@ -277,11 +306,85 @@ static void end_loop(mcp_server *server)
                   "leads back to this hub (a loop of hubs): one has to let go of the other");
 }
 
+/* What has become of a list that the hub was given, or has read more of. */
+static void note_handed(mcp_server *server, uint32_t kind, int32_t status)
+{
+    upstream_list *list = &server->lists[kind];
+    list->is_handed = status == PATCHBAY_EAGAIN;
+    if (list->is_handed) {
+        server->loop->timer_start(server->hand, 0);
+    } else if (status != PATCHBAY_OK) {
+        give_up(server, kind, "is too long, or otherwise more than this hub takes", CAUSE_CATALOG);
+    } else {
+        note_set(list);
+        end_reading(server, kind);
+    }
+}
+
+/* Give all pages to the hub. One that cannot read them in turns reads them at once. */
+static void give_pages(mcp_server *server, uint32_t kind)
+{
+    upstream_list *list = &server->lists[kind];
+    patchbay_str json = patchbay_str_make(list->items.ptr, list->items.len);
+    int has_turns = PATCHBAY_HAS(patchbay_catalog_v1, server->catalog, set_in_turns);
+    int32_t status = has_turns ? server->catalog->set_in_turns(server->host, kind, &json)
+                               : server->catalog->set(server->host, kind, json);
+    patchbay_out_free(&list->items); /* the hub has its own copy */
+    note_handed(server, kind, status);
+}
+
+/* All pages are there. To scan and copy the last one has taken its turn, if they are long. */
+static void hand_over(mcp_server *server, uint32_t kind)
+{
+    upstream_list *list = &server->lists[kind];
+    list->request = 0;
+    if (list->items.len > UPSTREAM_LONG_BYTES) {
+        note_handed(server, kind, PATCHBAY_EAGAIN);
+    } else {
+        give_pages(server, kind);
+    }
+}
+
+void upstream_lists_hand(mcp_server *server)
+{
+    uint32_t kind = 0;
+    while (kind < UPSTREAM_LISTS && !server->lists[kind].is_handed) {
+        kind++;
+    }
+    if (kind == UPSTREAM_LISTS) {
+        return;
+    }
+    server->loop->timer_start(server->hand, 0); /* for what is left then */
+    if (server->lists[kind].items.len > 0) {
+        give_pages(server, kind);
+    } else {
+        note_handed(server, kind, server->catalog->set_in_turns(server->host, kind, NULL));
+    }
+}
+
+/* The page, and where the list goes on, in one pass: a page may have megabytes. */
+static patchbay_str find_page(patchbay_str result, const char *member, patchbay_str *ret_cursor)
+{
+    patchbay_json_iter it = patchbay_json_iterate(result);
+    patchbay_str page = patchbay_str_make(NULL, 0);
+    patchbay_str key;
+    patchbay_str value;
+    *ret_cursor = page;
+    while (patchbay_json_next(&it, &key, &value)) {
+        if (page.len == 0 && patchbay_json_is(key, patchbay_str_of(member))) {
+            page = value;
+        } else if (ret_cursor->len == 0 && patchbay_json_is(key, patchbay_str_of("nextCursor"))) {
+            *ret_cursor = value;
+        }
+    }
+    return page;
+}
+
 static void take_page(mcp_server *server, uint32_t kind, const patchbay_message *message)
 {
     upstream_list *list = &server->lists[kind];
-    patchbay_str page = patchbay_json_get(message->result, LISTS[kind].member);
-    patchbay_str cursor = patchbay_json_get(message->result, "nextCursor");
+    patchbay_str cursor;
+    patchbay_str page = find_page(message->result, LISTS[kind].member, &cursor);
     if (message->kind == PATCHBAY_MSG_ERROR && is_loop(message->error)) {
         end_loop(server);
         return;
@@ -304,10 +407,8 @@ static void take_page(mcp_server *server, uint32_t kind, const patchbay_message 
         give_up(server, kind, "was dropped: out of memory", CAUSE_FAILURE);
     } else if (list->has_elements && !list->has_names && kind == PATCHBAY_TOOLS) {
         give_up(server, kind, "has elements, but none with a name", CAUSE_CATALOG);
-    } else if (!set_list(server, kind, patchbay_str_make(list->items.ptr, list->items.len))) {
-        give_up(server, kind, "is too long, or otherwise more than this hub takes", CAUSE_CATALOG);
     } else {
-        end_reading(server, kind);
+        hand_over(server, kind);
     }
 }
 

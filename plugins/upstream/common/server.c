@@ -10,6 +10,11 @@ static void on_timer(void *ctx)
     upstream_handshake_timeout(ctx);
 }
 
+static void on_hand(void *ctx)
+{
+    upstream_lists_hand(ctx);
+}
+
 static void on_again(void *ctx)
 {
     upstream_lists_refresh(ctx);
@@ -39,8 +44,10 @@ int32_t upstream_init(mcp_server *server, const upstream_channel *channel,
     }
     server->timer = server->loop->timer(host, on_timer, server);
     server->again = server->loop->timer(host, on_again, server);
-    if (server->timer == NULL || server->again == NULL || !upstream_restart_init(server) ||
-        !upstream_unusable_init(server) || !upstream_health_init(server)) {
+    server->hand = server->loop->timer(host, on_hand, server);
+    if (server->timer == NULL || server->again == NULL || server->hand == NULL ||
+        !upstream_restart_init(server) || !upstream_unusable_init(server) ||
+        !upstream_health_init(server)) {
         return PATCHBAY_ENOMEM;
     }
     server->catalog->defer(host);
@@ -55,6 +62,7 @@ void upstream_fini(mcp_server *server)
     if (server->loop != NULL) {
         server->loop->timer_free(server->timer);
         server->loop->timer_free(server->again);
+        server->loop->timer_free(server->hand);
         upstream_restart_fini(server);
         upstream_unusable_fini(server);
         upstream_health_fini(server);
@@ -151,6 +159,7 @@ void upstream_disconnect(mcp_server *server, const char *reason, upstream_cause 
     int failed = cause != CAUSE_NONE;
     server->loop->timer_stop(server->timer);
     server->loop->timer_stop(server->again);
+    server->loop->timer_stop(server->hand);
     upstream_unusable_forget(server);
     upstream_restart_settle(server);
     upstream_health_end(server);

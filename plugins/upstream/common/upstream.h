@@ -45,9 +45,10 @@
 #define UPSTREAM_DOWNLOAD_MS     300000 /* … of a command that fetches its program (launcher.c) */
 #define UPSTREAM_AGAIN_MS        500 /* between two readings of a list, however often it changes */
 #define UPSTREAM_PAGES           100 /* of one list */
-#define UPSTREAM_CATALOG_BYTES   (16u << 20) /* of all pages of a list */
-#define UPSTREAM_HELD_CALLS      1024        /* that wait for the connection */
-#define UPSTREAM_WATCHED         4096        /* resources that clients want to hear of */
+#define UPSTREAM_CATALOG_BYTES   (16u << 20)  /* of all pages of a list */
+#define UPSTREAM_LONG_BYTES      (256u << 10) /* … that is read in turns */
+#define UPSTREAM_HELD_CALLS      1024         /* that wait for the connection */
+#define UPSTREAM_WATCHED         4096         /* resources that clients want to hear of */
 #define UPSTREAM_LISTEN_MS       60000 /* a listen stream that ends sooner is not opened again */
 #define UPSTREAM_RESTART_MS      500   /* from a failure to the next attempt, at first */
 #define UPSTREAM_RESTART_MOST_MS 60000 /* … and however often it failed */
@@ -106,15 +107,16 @@ typedef struct upstream_list {
     uint32_t pages;
     int has_elements; /* … in those */
     int has_names;    /* … one of which at least has a name */
-    uint32_t request; /* number of the request that is out; 0: not being read */
-    int is_offered;   /* the server says that it has such things */
-    int is_told;      /* … and that it tells of changes */
-    int is_guess;     /* it says nothing: an error is an answer, too */
-    int is_blind;     /* … of anything: only "no such method" is an answer */
-    int is_set;       /* the hub has a list */
-    int is_old;       /* … and what it should have become could not be read */
-    int read_again;   /* it has changed since it was asked for */
-    uint64_t due_ms;  /* … and is not asked for again before */
+    uint32_t request; /* number of the request that is out; 0: none is */
+    int is_handed; /* all pages are there, and the hub reads them, a part in each turn of the loop */
+    int is_offered;  /* the server says that it has such things */
+    int is_told;     /* … and that it tells of changes */
+    int is_guess;    /* it says nothing: an error is an answer, too */
+    int is_blind;    /* … of anything: only "no such method" is an answer */
+    int is_set;      /* the hub has a list */
+    int is_old;      /* … and what it should have become could not be read */
+    int read_again;  /* it has changed since it was asked for */
+    uint64_t due_ms; /* … and is not asked for again before */
 } upstream_list;
 
 /* A resource that clients want to hear of. */
@@ -178,6 +180,7 @@ struct mcp_server {
     int said_modern;        /* it refused initialize as a modern server does */
     patchbay_timer *timer;  /* of the phase: the probe's, the start-up's, then of reading lists */
     patchbay_timer *again;  /* to read lists again */
+    patchbay_timer *hand;   /* to the next turn, in which the hub reads more of a list */
     uint64_t started_ms;
     uint32_t connection;   /* how many there have been */
     uint32_t last_request; /* number of the last request of our own */
@@ -348,6 +351,7 @@ int upstream_list_refused(mcp_server *server, patchbay_str name, uint32_t number
 /* Time is up: keep what there was of lists that are still being read. */
 void upstream_lists_give_up(mcp_server *server);
 void upstream_lists_disconnect(mcp_server *server);
+void upstream_lists_hand(mcp_server *server); /* have the hub read more of what is handed to it */
 void upstream_lists_refresh(mcp_server *server); /* read those that changed while they were read */
 
 /* unusable.c */

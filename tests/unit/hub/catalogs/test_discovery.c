@@ -305,9 +305,105 @@ static void test_run_is_kept(void **state)
     fixture_stop(&fixture);
 }
 
+enum { BIG_TOOLS = 10000, BIG_TOOL_BYTES = 200 };
+
+static void write_big(hub_buf *json, const char *prefix)
+{
+    hub_buf_clear(json);
+    for (int i = 0; i < BIG_TOOLS; i++) {
+        hub_buf_printf(json,
+                       "%c{\"name\":\"%s_%d\",\"description\":\"%*s\",\"inputSchema\":{\"type\":"
+                       "\"object\"}}",
+                       i == 0 ? '[' : ',', prefix, i, BIG_TOOL_BYTES, "");
+    }
+    hub_buf_add_char(json, ']');
+    assert_true(hub_buf_ok(json));
+}
+
+/* Go on until the list is read; how often others had their turn meanwhile. */
+static unsigned read_on(client *other, int32_t status)
+{
+    puppet_instance *instance = ups[0].master.latest;
+    unsigned turns = 0;
+    for (; status == PATCHBAY_EAGAIN; turns++) {
+        client_clear(other);
+        client_request(other, "9", "ping", "");
+        assert_non_null(client_reply(other, "9"));
+        status = instance->catalog->set_in_turns(instance->host, PATCHBAY_TOOLS, NULL);
+    }
+    assert_int_equal(status, PATCHBAY_OK);
+    return turns;
+}
+
+/* A list that is long is read a part at a time: others are answered between two parts, and nobody sees half a
+ * list. What is said meanwhile takes its place. */
+static void test_in_turns(void **state)
+{
+    hub_buf json;
+    (void)state;
+    hub_buf_init(&json, HUB_LIMIT_CATALOG_BYTES);
+    begin(1);
+    client *c = client_open(&fixture, LEGACY);
+    client *other = client_open(&fixture, LEGACY);
+    client_request(c, "1", "tools/list", "");
+    puppet_instance *instance = ups[0].master.latest;
+    const patchbay_catalog_v1 *catalog = instance->catalog;
+    const hub_toolset *toolset = hub_find_toolset(fixture.hub, HUB_STR("u0"));
+    assert_int_equal(catalog->set_in_turns(instance->host, PATCHBAY_TOOLS, NULL), PATCHBAY_ESTATE);
+    write_big(&json, "one");
+    hub_str all = hub_buf_str(&json);
+    int32_t status = catalog->set_in_turns(instance->host, PATCHBAY_TOOLS, &all);
+    assert_int_equal(status, PATCHBAY_EAGAIN);
+    assert_null(client_reply(c, "1"));
+    unsigned turns = read_on(other, status);
+    assert_true(turns >= all.len / (HUB_LIMIT_CATALOG_PART_BYTES + 1024));
+    assert_int_equal(hub_toolset_count(toolset, HUB_KIND_TOOL), BIG_TOOLS);
+    (void)puppet_finish(instance, ups[0].discovery, "{}");
+    assert_contains(client_reply(c, "1"), "one_0");
+
+    /* The same again is known; another one is dropped for one that comes in between. */
+    assert_int_equal(catalog->set_in_turns(instance->host, PATCHBAY_TOOLS, &all), PATCHBAY_OK);
+    write_big(&json, "two");
+    all = hub_buf_str(&json);
+    assert_int_equal(catalog->set_in_turns(instance->host, PATCHBAY_TOOLS, &all), PATCHBAY_EAGAIN);
+    assert_int_equal(hub_toolset_count(toolset, HUB_KIND_TOOL), BIG_TOOLS);
+    assert_int_equal(instance->api->set_tools(instance->host, puppet_str("[" TOOL("small") "]")),
+                     PATCHBAY_OK);
+    assert_int_equal(catalog->set_in_turns(instance->host, PATCHBAY_TOOLS, NULL), PATCHBAY_ESTATE);
+    assert_int_equal(hub_toolset_count(toolset, HUB_KIND_TOOL), 1);
+
+    /* Other rules while it is read: it is read by these, from the beginning. */
+    status = catalog->set_in_turns(instance->host, PATCHBAY_TOOLS, &all);
+    assert_int_equal(status, PATCHBAY_EAGAIN);
+    status = catalog->set_in_turns(instance->host, PATCHBAY_TOOLS, NULL);
+    toolset->settings->overrides = "{\"two_0\":{\"name\":\"mine\"}}";
+    (void)read_on(other, status);
+    assert_int_equal(hub_toolset_count(toolset, HUB_KIND_TOOL), BIG_TOOLS);
+    assert_contains(client_list(c, "3"), "mine");
+
+    /* Too many, which is found on the way; and one that is not read to its end. */
+    json.len--;
+    hub_buf_add(&json, HUB_STR(",{}]"));
+    all = hub_buf_str(&json);
+    status = catalog->set_in_turns(instance->host, PATCHBAY_TOOLS, &all);
+    while (status == PATCHBAY_EAGAIN) {
+        status = catalog->set_in_turns(instance->host, PATCHBAY_TOOLS, NULL);
+    }
+    assert_int_equal(status, PATCHBAY_ELIMIT);
+    assert_true(fixture_logged(&fixture, "10001 tools are more than the limit of 10000"));
+    all.len -= 6;
+    assert_int_equal(catalog->set_in_turns(instance->host, PATCHBAY_TOOLS, &all), PATCHBAY_EINVAL);
+    write_big(&json, "three");
+    all = hub_buf_str(&json);
+    assert_int_equal(catalog->set_in_turns(instance->host, PATCHBAY_TOOLS, &all), PATCHBAY_EAGAIN);
+    fixture_stop(&fixture);
+    hub_buf_fini(&json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_in_turns),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_traces),
         cmocka_unit_test(test_stragglers),

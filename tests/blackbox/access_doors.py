@@ -11,9 +11,10 @@ from urllib.parse import quote
 
 from access_everything import CORE, KEYS, STATUS, TOOLS, WORDS, steady, world
 from http_client import HttpTest, Server
-from mcp import fixture, main
+from mcp import SUPPORT, fixture, main
 
 API = "/api/v1"
+SERVER = {"command": sys.executable, "args": ["-IS", str(SUPPORT / "unruly_server.py")]}
 ROW = re.compile(r'\.method = "([A-Z]+)",\s*\.path = (?:"([^"]+)"|(\w+))')
 NAMED = {"HUB_LOGIN_CALLBACK_PATH": "/oauth/callback", "HUB_LOGIN_DOCUMENT_PATH": "/oauth/client.json"}
 JSON = ("Content-Type", "application/json")
@@ -175,16 +176,19 @@ class Sums(Base):
         return {key: value for key, value in said.items() if key not in ("upMs", "state")}
 
     def test_what_others_do_is_not_counted(self):
-        rules = [{"who": {"principals": ["token:bob"]}, "tools": {"match": ["vault:*", "cellar:*"]}, "then": "deny"}]
+        rules = [{"who": {"principals": ["token:bob"]}, "tools": {"match": ["vault:*", "cellar:*", "mill:*"]}, "then": "deny"}]
         toolsets = {"plain": fixture("one"), "vault": world(True)["toolsets"]["vault"],
-                    "cellar": fixture("one", "hold", active=False, max_calls=1, queue=0)}
+                    "cellar": fixture("one", "hold", active=False, max_calls=1, queue=0), "mill": {**SERVER, "active": False}}
         server = self.serve({"access": {"rules": rules}, "toolsets": toolsets, "log": {"audit": str(self.home / "audit.jsonl")}})
         others = (self.bob, self.token("carl"))  # from carl no rule hides anything
         server.hub.wait_log("config.reloaded")
         for who in (self.ann, *others):
             server.modern("tools/list", headers=who)
         before = [self.hub_of(server, who) for who in others]
-        self.assertNotIn("isError", server.call("enable_toolset", {"toolset": "cellar"}, headers=self.ann).answer.result)
+        servers = self.hub_of(server, self.ann)["servers"]
+        for key in ("cellar", "mill"):
+            self.assertNotIn("isError", server.call("enable_toolset", {"toolset": key}, headers=self.ann).answer.result)
+        self.assertNotIn("isError", server.call("mill__pid", headers=self.ann).answer.result)
         held = server.connection()
         held.send(server.modern_bytes("tools/call", {"name": "cellar__hold", "arguments": {}}, headers=self.ann))
         mine = self.hub_of(server, self.ann)
@@ -193,7 +197,7 @@ class Sums(Base):
         self.assertIn("isError", server.call("cellar__one", headers=self.ann).answer.result)  # no place
         self.assertEqual([self.hub_of(server, who) for who in others], before)
         mine = self.hub_of(server, self.ann)
-        self.assertEqual((mine["inFlight"], mine["refused"]), (1, 1))
+        self.assertEqual((mine["inFlight"], mine["refused"], mine["servers"]), (1, 1, servers + 1))
         self.assertEqual(list(mine["audit"]), ["failing"])
         whole = json.loads(self.ask(server, self.root, "GET", API + "/status").partition(" ")[2])["hub"]
         self.assertIn("written", whole["audit"])

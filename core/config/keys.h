@@ -119,6 +119,7 @@ extern const hub_config_word HUB_CONFIG_NAMINGS[];
 extern const hub_config_word HUB_CONFIG_LEVELS[];
 extern const hub_config_word HUB_CONFIG_FORMATS[];
 extern const hub_config_word HUB_CONFIG_ISOLATIONS[];
+extern const hub_config_word HUB_CONFIG_META_GROUPS[];
 
 /* How many rows that one has, without its end. */
 #define HUB_CONFIG_MIDDLEWARE_KEY_COUNT 3

@@ -2,7 +2,7 @@
 /* Which groups of tools of its own a hub has: true, false, or a list of words. */
 #include "config/reader.h"
 
-static const hub_config_word GROUPS[] = {
+const hub_config_word HUB_CONFIG_META_GROUPS[] = {
     {"toolsets", HUB_META_TOOLSETS, false},
     {"saved", HUB_META_SAVED, false},
     {"search", HUB_META_SEARCH, false},
@@ -13,7 +13,7 @@ static const hub_config_word GROUPS[] = {
 hub_err hub_config_read_meta_tools(hub_config_reader *reader, const hub_node *node,
                                    const hub_config_key *key, void *target)
 {
-    const hub_config_key word = {.words = GROUPS};
+    const hub_config_key word = {.words = HUB_CONFIG_META_GROUPS};
     unsigned groups = 0;
     hub_err err = HUB_OK;
     if (node->kind == HUB_NODE_TRUE || node->kind == HUB_NODE_FALSE) {

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completion of command lines, in the shells that people have, and the manual pages: both as the tables have it."""
+"""Completion of command lines, in the shells that people have, the manual pages, and docs/REFERENCE.md: all as the tables have it."""
 
 import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 from mcp import TIMEOUT, HubTest, fixture, hub_command, main, tool
 
+ROOT = Path(__file__).resolve().parents[2]
 TOOLSETS = {
     "alpha": fixture(tool("one"), tool("two")),
     "beta": fixture("three"),
@@ -25,6 +27,10 @@ def commands_of(help_text):
 
 def options_of(help_text):
     return re.findall(r"^  (--[a-z-]+)", help_text.split("options:\n")[1], re.M)
+
+
+def settings_program():
+    return Path(hub_command()[0]).parent / "patchbay-settings"
 
 
 class Tables(HubTest):
@@ -141,16 +147,43 @@ class Manual(Tables):
                 self.assertIn(option, text)
 
     def test_keys_of_the_manifest(self):
-        program = Path(hub_command(home=self.home)[0]).parent / "patchbay-settings"
-        source = subprocess.run([program, "manual"], capture_output=True, text=True, timeout=TIMEOUT, check=True).stdout
+        source = subprocess.run([settings_program(), "manual"], capture_output=True, text=True, timeout=TIMEOUT, check=True).stdout
         text = self.page(source)
         for key in ("hub.naming: prefix", "limits.call_timeout: 1m", "toolsets.NAME.command", "listen[].http", "profiles.NAME.naming: prefix"):
             self.assertIn(key, text)
 
     def test_plugins(self):
-        text = self.page((Path(__file__).parents[2] / "docs" / "patchbay-plugin.7.scd").read_text())
+        text = self.page((ROOT / "docs" / "patchbay-plugin.7.scd").read_text())
         for words in ("PATCHBAY_TOOLSET(", "--cflags patchbay-plugin", "patchbay_plugin_v1", "find_package(patchbay"):
             self.assertIn(words, text)
+
+
+class Reference(Tables):
+    def check(self, path):
+        script = ROOT / "cmake" / "reference.py"
+        return subprocess.run([sys.executable, "-B", script, "check", hub_command()[0], settings_program(), path],
+                              capture_output=True, text=True, timeout=TIMEOUT)
+
+    def test_is_as_the_tables_have_it(self):
+        done = self.check(ROOT / "docs" / "REFERENCE.md")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_what_is_another_is_told(self):
+        text = (ROOT / "docs" / "REFERENCE.md").read_text()
+        lines = text.splitlines(keepends=True)
+        other = Path(self.home) / "other.md"
+        for begin in ("| `call_tool` | `search` |", None):  # a line that is another; the last one missing
+            at = len(lines) if begin is None else next(n for n, line in enumerate(lines, 1) if line.startswith(begin))
+            other.write_text("".join(lines[:at - 1]) if begin is None else text.replace(begin, begin + " ", 1))
+            done = self.check(other)
+            self.assertEqual((done.returncode, done.stderr.partition(": ")[0]), (1, f"{other}:{at}"))
+
+    def test_has_every_command_and_option(self):
+        text = (ROOT / "docs" / "REFERENCE.md").read_text()
+        for command in commands_of(self.help()):
+            self.assertIn(f"\n### {command}\n", text)
+            for option in options_of(self.help(command)):
+                self.assertRegex(text, rf"\n\| `{option}[` ,].* (all|.*\b{command}\b.*) \|\n")
 
 
 if __name__ == "__main__":

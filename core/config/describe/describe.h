@@ -22,6 +22,10 @@ void hub_describe_manual(hub_buf *out);
 /* Append docs/ERRORS.md: every error that the hub answers, with its cause and what helps. */
 void hub_describe_errors(hub_buf *out);
 
+/* Append the first part of docs/REFERENCE.md: every key of a manifest, and the hub's own tools. (The
+ * commands are the command line's: cmake/reference.py.) */
+void hub_describe_tables(hub_buf *out);
+
 /* Append what a key means, with its bounds and its words. */
 void hub_describe_about(const hub_config_key *key, hub_buf *out);
 

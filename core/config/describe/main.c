@@ -2,7 +2,7 @@
 /*
  * patchbay-settings: writes schemas/manifest.schema.json, examples/manifest-reference.yaml and
  * docs/ERRORS.md from the tables of keys and errors, or says whether they are as the tables have it; or prints the manual page
- * patchbay.yaml(5), as scdoc reads it.
+ * patchbay.yaml(5), as scdoc reads it, or the first part of docs/REFERENCE.md (cmake/reference.py).
  */
 #include "config/describe/describe.h"
 
@@ -70,12 +70,12 @@ static int check_file(const char *path, hub_str text)
     return status;
 }
 
-static int print_manual(void)
+static int print(const char *name, void (*describe)(hub_buf *out))
 {
     hub_buf text;
     hub_buf_init(&text, HUB_LIMIT_CONFIG_BYTES);
-    hub_describe_manual(&text);
-    int status = hub_buf_ok(&text) ? EXIT_SUCCESS : complain("manual", "out of memory");
+    describe(&text);
+    int status = hub_buf_ok(&text) ? EXIT_SUCCESS : complain(name, "out of memory");
     if (status == EXIT_SUCCESS) {
         (void)fwrite(text.ptr, 1, text.len, stdout);
     }
@@ -89,10 +89,14 @@ int main(int argc, char **argv)
     bool is_check = argc > 1 && strcmp(argv[1], "check") == 0;
     const char *root = argc > 2 ? argv[2] : ".";
     if (argc == 2 && strcmp(argv[1], "manual") == 0) {
-        return print_manual();
+        return print("manual", hub_describe_manual);
+    }
+    if (argc == 2 && strcmp(argv[1], "tables") == 0) {
+        return print("tables", hub_describe_tables);
     }
     if (argc > 3 || (!is_write && !is_check)) {
-        (void)fputs("usage: patchbay-settings write|check [ROOT OF THE TREE] | manual\n", stderr);
+        (void)fputs("usage: patchbay-settings write|check [ROOT OF THE TREE] | manual | tables\n",
+                    stderr);
         return 2;
     }
     int status = EXIT_SUCCESS;

@@ -162,6 +162,19 @@ class DropIn(Base):
         client.hub.wait_log("removed")
         self.assertIn("result", client.call("late__ping").data)  # what is loaded stays usable
 
+    def test_putting_back_another(self):
+        compile_plugin(self.plugins, "late", reply="old")
+        client = self.start()
+        self.assertEqual(client.call("late__ping").result["content"][0]["text"], "old")
+        (self.plugins / "late.so").unlink()
+        client.hub.wait_log("resolver.removed")
+        shutil.move(compile_plugin(self.outside, "late", reply="new"), self.plugins / "late.so")
+        client.hub.wait_until(lambda: client.hub.log.count("resolver.loaded") == 2, "the one that is back")
+        client.hub.wait_until(
+            lambda: client.call("late__ping").result["content"][0]["text"] == "new", "the new plugin"
+        )
+        self.assertEqual(client.own_names(), ["late__ping"])
+
     def check_removing(self, manifest, left):
         """What is left after a reload of the toolset whose file is gone."""
         compile_plugin(self.plugins, "late")

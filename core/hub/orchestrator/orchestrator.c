@@ -143,13 +143,11 @@ static void on_module_change(void *ctx, const hub_module *module, hub_module_cha
     }
     switch (change) {
     case HUB_MODULE_REMOVED:
-        break; /* what is in use stays in use */
+        break;             /* what is in use stays in use */
+    case HUB_MODULE_ADDED: /* or it is back: a toolset may still have the one that was removed */
     case HUB_MODULE_REPLACED:
         rebind(hub, module);
         adopt_module(hub, module); /* what the old one could not serve */
-        break;
-    case HUB_MODULE_ADDED:
-        adopt_module(hub, module);
         break;
     }
 }

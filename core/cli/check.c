@@ -14,6 +14,7 @@
 #include "hub/overrides/overrides.h"
 #include "hub/pins/pins.h"
 #include "hub/report/misnamed.h"
+#include "state/secrets.h"
 
 typedef struct connection {
     bool in_rows;
@@ -173,6 +174,19 @@ static void check_audit(const hub_audit_settings *audit, int *status)
     }
 }
 
+/* The hub serves without its key, too: but who checks is to know. */
+static void check_state_key(const hub_state_settings *state, int *status)
+{
+    hub_state_keys *keys = NULL;
+    hub_error why = {.code = HUB_OK};
+    if (state->place != NULL && strcmp(state->place, HUB_STATE_PLACE_OFF) != 0 &&
+        hub_state_keys_load(state->key, &keys, &why) != HUB_OK) {
+        *status = EXIT_CONFIG;
+        cli_complain("state.key: %s", why.text);
+    }
+    hub_state_keys_destroy(keys);
+}
+
 /* Check what the manifest says, what its listeners need, and what each module says of its part.
  * Whether so much is right that servers can be reached goes to *ret_is_usable. */
 static int check_all(cli_options *options, bool *ret_is_usable)
@@ -188,6 +202,7 @@ static int check_all(cli_options *options, bool *ret_is_usable)
             cli_local_config(local)->refused_count > 0 ? EXIT_CONFIG : status; /* it was said */
         check_profile(&cli_local_config(local)->settings, options->profile, &status);
         check_audit(&cli_local_config(local)->settings.audit, &status);
+        check_state_key(&cli_local_config(local)->settings.state, &status);
         hub_orchestrator_check(cli_local_hub(local), on_bad_toolset, &status);
         hub_misnamed_in_policies(cli_local_hub(local), on_misnamed, NULL);
         if (!options->connect) { /* else more is known later */

@@ -193,8 +193,10 @@ static hub_err read_key_file(const char *path, hub_state_keys **ret_keys, hub_er
     char text[TEXT_BYTES + 1];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
-        return hub_fail(reterr, errno == ENOENT ? HUB_ENOTFOUND : HUB_ESYSTEM,
-                        "%s: the key cannot be read: %s", path, strerrordesc_np(errno));
+        bool is_absent = errno == ENOENT;
+        return hub_fail(reterr, is_absent ? HUB_ENOTFOUND : HUB_ESYSTEM,
+                        "%s: the key cannot be read: %s%s", path, strerrordesc_np(errno),
+                        is_absent ? " (openssl rand -hex 32 >FILE; chmod 600 FILE makes one)" : "");
     }
     hub_err err = check_key_file(fd, path, reterr);
     ssize_t len = err == HUB_OK ? read(fd, text, sizeof text) : 0;

@@ -158,6 +158,23 @@ class Hub(State):
         client.barrier()
         client.hub.wait_log("state.no_key")
 
+    def test_a_check_says_that_a_key_cannot_be_had(self):
+        manifest = self.home / "checked.json"
+        key = self.home / "none"
+        manifest.write_text(json.dumps({"state": {"key": str(key)}, "toolsets": {"time": {}}}))
+        done = self.cli("check", manifest)
+        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertSays(done.stderr, f"state.key: {key}", "openssl rand -hex 32 >FILE; chmod 600 FILE")
+        key.write_text(secrets.token_hex(32))
+        key.chmod(0o644)
+        done = self.cli("check", manifest)
+        self.assertEqual(done.returncode, 3)
+        self.assertSays(done.stderr, f"state.key: {key}", "chmod 600")
+        key.chmod(0o600)
+        self.assertEqual(self.cli("check", manifest).returncode, 0)
+        manifest.write_text(json.dumps({"state": "off", "toolsets": {"time": {}}}))
+        self.assertEqual(self.cli("check", manifest).returncode, 0)
+
 
 if __name__ == "__main__":
     main()

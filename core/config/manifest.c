@@ -420,14 +420,15 @@ static const hub_config_key REPLICA_KEYS[] = {
      .most = 1000,
      .fallback = 1,
      .about = "How many replicas there are: while the shared store is gone, each admits its share "
-              "of tools.limits."},
+              "of tools.limits and of the rates of clients and principals."},
     {.name = "fail",
      .kind = HUB_CONFIG_WORD,
      .offset = READER(config.settings.replicas.fail),
      .fallback = HUB_REPLICAS_LOCAL,
      .words = REPLICA_FAILS,
-     .about = "What becomes of tools.limits while the shared store is gone. local: each replica "
-              "admits its share. open: every call is admitted. closed: none is."},
+     .about = "What becomes of tools.limits, and of the rates of clients and principals, while the "
+              "shared store is gone. local: each replica admits its share. open: every call is "
+              "admitted. closed: none is."},
     {.name = "listen",
      .kind = HUB_CONFIG_OTHER,
      .read = hub_config_read_replica,

@@ -22,6 +22,7 @@ from upstream_tasks import KNOWS, upstream
 HAPROXY = """
 defaults
     mode http
+    option abortonclose
     timeout connect 5s
     timeout client 300s
     timeout server 300s

@@ -16,6 +16,7 @@ from state_shared import Shared
 HAPROXY = """
 defaults
     mode http
+    option abortonclose
     timeout connect 30s
     timeout client 300s
     timeout server 300s

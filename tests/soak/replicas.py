@@ -39,6 +39,7 @@ REPLICAS = 3
 HAPROXY = """
 defaults
     mode http
+    option abortonclose
     option redispatch
     retries 3
     timeout connect 1s

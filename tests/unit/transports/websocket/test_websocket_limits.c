@@ -72,6 +72,7 @@ static void test_message_flood(void **state)
     ws_serve();
     ws_open(&p);
     ws_open(&other);
+    fake_net_pass(&s.net, 0); /* from here on there is one clock */
     says_many(&p, AT_ONCE);
     assert_int_equal(count_answers(&p), AT_ONCE);
     assert_false(p.link.is_paused);

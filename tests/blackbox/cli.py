@@ -497,7 +497,7 @@ class VersionAndHelp(HubTest):
             "check": (["--connect", "--http", "--tokens", "--profile", "--json"], ["--stdio"]),
             "status": (["--config", "--http", "--unix", "--token-file", "--ca", "--json", "--plugins-dir"], ["--tokens", "--stdio"]),
             "token": (["--expires", "--tokens", "--json", "--config"], ["--connect", "--naming"]),
-            "module": ([], ["--config", "--json"]),
+            "module": (["--config", "--config-json"], ["--json", "--http"]),
             "module-host": (["--config-json", "--memory-limit"], ["--config", "--plugins-dir", "--json"]),
             "version": (["--json"], ["--config"]),
         }

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A plugin of each earlier ABI version (tests/abi/v…), as it was built then and as a source of today: it goes on to work (ABI.md)."""
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plugin of ABI 1.0, as an author wrote it for hub 0.1.0. frozen.so beside it was built of it then, with the
- * headers of that release, and is never built again:
+ * A plugin of ABI 1.0, as an author wrote it before hub 0.2.0. frozen.so beside it was built of it with the
+ * headers of 2026-11-25, when the hub still called itself 0.1.0, and is never built again:
  *
  *     cc -O2 -shared -fPIC -fvisibility=hidden -pthread -s -I include -o frozen.so frozen.c     (x86-64)
  *

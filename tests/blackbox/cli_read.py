@@ -51,7 +51,7 @@ class Read(HubTest):
         ours, theirs = pty.openpty()
         done = self.raw("read", self.uri("text.txt"), stdout=theirs)
         self.assertEqual(done.returncode, 0)
-        self.assertEqual(os.read(ours, 100), "one\r\n?[31mtwoé\r\n".encode())
+        self.assertEqual(os.read(ours, 100), "one\r\n\\u{1b}[31mtwoé\r\n".encode())
         done = self.raw("read", self.uri("data.bin"), stdout=theirs)
         os.close(theirs)
         os.close(ours)

@@ -220,7 +220,7 @@ class ModernHttpCatalogs(Catalogs, EvilUpstreamTest):
             if most <= 10000:
                 self.client.wait_list_changed(since)
             else:
-                self.assertSays(self.hub_process.wait_log("catalog.refused"), "count=10001", "limit=10000", "toolset=evil")
+                self.assertSays(self.hub_process.wait_log("catalog.refused"), "10001", "10000", "toolset=evil")
             self.assertEqual(len(self.names()), 10000)
         self.bystander.call()
         since = self.change(evil, evil.be_good)

@@ -334,8 +334,9 @@ static void take_list(hub_binding *binding, hub_kind kind, hub_err err, hub_cata
 {
     hub_toolset *toolset = binding->toolset;
     if (err != HUB_OK) {
-        hub_log(HUB_LOG_WARNING, "tools.refused", HUB_F_TEXT("toolset", toolset->settings->key),
-                HUB_F_TEXT("reason", why->text), HUB_F_BY);
+        hub_log(HUB_LOG_WARNING, "tools.catalog.refused",
+                HUB_F_TEXT("toolset", toolset->settings->key), HUB_F_TEXT("reason", why->text),
+                HUB_F_BY);
     } else if (is_being_made(binding)) {
         hub_catalog_unref(binding->first_lists[kind]);
         binding->first_lists[kind] = list;

@@ -120,6 +120,16 @@ static int serve(int fd)
     return from->len < sizeof from->bytes;
 }
 
+/* iovec has no const; writev only reads. */
+static struct iovec part(const char *bytes, size_t len)
+{
+    union {
+        const char *from;
+        void *to;
+    } unconst = {.from = bytes};
+    return (struct iovec){.iov_base = unconst.to, .iov_len = len};
+}
+
 static void answer(const char *line, size_t len)
 {
     size_t own_len;
@@ -134,10 +144,10 @@ static void answer(const char *line, size_t len)
         head, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
         len - own_len + to->id_len);
     struct iovec parts[] = {
-        {.iov_base = head, .iov_len = (size_t)head_len},
-        {.iov_base = (char *)line, .iov_len = (size_t)(own - line)},
-        {.iov_base = (char *)to->id, .iov_len = to->id_len},
-        {.iov_base = (char *)own + own_len, .iov_len = len - (size_t)(own + own_len - line)},
+        part(head, (size_t)head_len),
+        part(line, (size_t)(own - line)),
+        part(to->id, to->id_len),
+        part(own + own_len, len - (size_t)(own + own_len - line)),
     };
     (void)!writev((int)fd, parts, 4);
 }

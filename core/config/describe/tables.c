@@ -240,7 +240,7 @@ static const char HEAD[] =
     "[CONFIGURATION.md](CONFIGURATION.md), the same keys as a file in\n"
     "[manifest-reference.yaml](../examples/manifest-reference.yaml); errors are in "
     "[ERRORS.md](ERRORS.md). Bounds that no key changes\n"
-    "are named in [limits.h](../core/base/limits.h).\n\n"
+    "are named in `core/base/limits.h` of the source.\n\n"
     "## Manifest\n\n"
     "A size is a number of bytes, or `64KiB`, `4MiB`, `1GiB`; a time has its unit: `500ms`, `30s`, "
     "`2m`, `1h`. `NAME` is a name of your\n"

@@ -13,9 +13,20 @@
  * one thread at a time; what is marked [any] is safe from others meanwhile.
  *
  * Completion. A call is completed by exactly one patchbay_reply… function; `call` and everything it
- * handed out is not to be used afterwards (reply.h says what becomes of a second reply). Who will reply after the handler's return says patchbay_defer, or
- * has asked the client something (ask.h). Otherwise a call without a reply fails; so does one whose
- * C++ handler throws: what() goes to the log and to the caller, so put no secret in it.
+ * handed out is not to be used afterwards (reply.h says what becomes of a second reply). A handler
+ * whose reply comes after its return says patchbay_defer, or has asked the client something (ask.h).
+ * Otherwise a call without a reply fails; so does one whose C++ handler throws: what() goes to the
+ * log and to the caller, so put no secret in it.
+ *
+ * Return values. All helpers keep to one convention, which the first argument shows:
+ *   - A function that reads returns the value. Without one: an empty span (ptr NULL), a NULL
+ *     pointer, or the author's `otherwise`. A question is answered with 1 or 0; with 0, outputs
+ *     (ret_…) are not written.
+ *   - A function that acts on a call or on a patchbay_out returns nothing. The object remembers a
+ *     failed allocation, and the call then fails with "out of memory"; what only tells (progress,
+ *     messages) is dropped.
+ *   - A function that acts on a toolset returns PATCHBAY_OK or a negative PATCHBAY_E… (patchbay_log
+ *     cannot fail). PATCHBAY_ENOTFOUND: the hub is older than the function.
  *
  * Part of toolset.h, which includes it.
  */
@@ -391,9 +402,12 @@ static inline void patchbay_progress(const patchbay_tool_call *call, double prog
     patchbay_out_free(&params);
 }
 
-static inline void patchbay_message_(const patchbay_toolset *toolset, patchbay_call id,
-                                     const char *level, const char *logger, patchbay_str data_json)
+/* Send a log message. returns: as patchbay_client_v1.message(); PATCHBAY_ENOTFOUND: an older hub */
+static inline int32_t patchbay_message_(const patchbay_toolset *toolset, patchbay_call id,
+                                        const char *level, const char *logger,
+                                        patchbay_str data_json)
 {
+    int32_t result = PATCHBAY_ENOTFOUND;
     patchbay_out params;
     memset(&params, 0, sizeof params);
     patchbay_out_text(&params, "{\"level\":");
@@ -405,11 +419,14 @@ static inline void patchbay_message_(const patchbay_toolset *toolset, patchbay_c
     patchbay_out_key(&params, "data");
     patchbay_out_raw(&params, data_json);
     patchbay_out_text(&params, "}");
-    if (!params.failed && toolset->client != NULL) {
-        (void)toolset->client->message(toolset->host, id,
-                                       patchbay_str_make(params.ptr, params.len));
+    if (params.failed) {
+        result = PATCHBAY_ENOMEM;
+    } else if (toolset->client != NULL) {
+        result =
+            toolset->client->message(toolset->host, id, patchbay_str_make(params.ptr, params.len));
     }
     patchbay_out_free(&params);
+    return result;
 }
 
 /* Send the client a log message of any JSON value. `level` is one of MCP's (server/utilities/
@@ -419,7 +436,7 @@ static inline void patchbay_message_(const patchbay_toolset *toolset, patchbay_c
 static inline void patchbay_message_json(const patchbay_tool_call *call, const char *level,
                                          const char *logger, patchbay_str data_json)
 {
-    patchbay_message_(call->toolset, call->id, level, logger, data_json);
+    (void)patchbay_message_(call->toolset, call->id, level, logger, data_json);
 }
 
 /* The same of a text. [any] */

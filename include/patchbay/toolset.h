@@ -279,27 +279,31 @@ static inline int32_t patchbay_set_prompts(patchbay_toolset *toolset,
     return result;
 }
 
-/* The content of a resource has changed: clients that subscribed to it are told. [any] */
-static inline void patchbay_resource_updated(const patchbay_toolset *toolset, const char *uri)
+/* The content of a resource has changed: clients that subscribed to it are told. [any]
+ * returns: as patchbay_catalog_v1.updated() */
+static inline int32_t patchbay_resource_updated(const patchbay_toolset *toolset, const char *uri)
 {
-    if (toolset->catalog != NULL) {
-        (void)toolset->catalog->updated(toolset->host, patchbay_str_of(uri));
-    }
+    return toolset->catalog != NULL ? toolset->catalog->updated(toolset->host, patchbay_str_of(uri))
+                                    : PATCHBAY_ENOTFOUND;
 }
 
 /* Send a log message of no call in particular to all clients that want that level: see
- * patchbay_message. [any] */
-static inline void patchbay_message_all(const patchbay_toolset *toolset, const char *level,
-                                        const char *text)
+ * patchbay_message. [any]
+ * returns: as patchbay_client_v1.message(); PATCHBAY_ENOMEM */
+static inline int32_t patchbay_message_all(const patchbay_toolset *toolset, const char *level,
+                                           const char *text)
 {
+    int32_t result = PATCHBAY_ENOMEM;
     patchbay_call none = {0};
     patchbay_out data;
     memset(&data, 0, sizeof data);
     patchbay_out_string(&data, patchbay_str_of(text));
     if (!data.failed) {
-        patchbay_message_(toolset, none, level, NULL, patchbay_str_make(data.ptr, data.len));
+        result =
+            patchbay_message_(toolset, none, level, NULL, patchbay_str_make(data.ptr, data.len));
     }
     patchbay_out_free(&data);
+    return result;
 }
 
 /* The toolset's shared data, as setup() made it. */

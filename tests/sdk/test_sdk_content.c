@@ -49,12 +49,15 @@ static void need(patchbay_tool_call *call)
     patchbay_reply_missing_capability(call, "{\"sampling\":{}}");
 }
 
+static int32_t told; /* what the functions that `talk` calls have returned */
+static int32_t updated;
+
 static void talk(patchbay_tool_call *call)
 {
     patchbay_message(call, "info", "one \"line\"");
     patchbay_message_json(call, "error", "part", patchbay_str_of("{\"a\":1}"));
-    patchbay_message_all(patchbay_call_toolset(call), "debug", "all");
-    patchbay_resource_updated(patchbay_call_toolset(call), "note://one");
+    told = patchbay_message_all(patchbay_call_toolset(call), "debug", "all");
+    updated = patchbay_resource_updated(patchbay_call_toolset(call), "note://one");
     patchbay_release(call);
     patchbay_reply_textf(call, "said");
 }
@@ -148,6 +151,8 @@ static void test_messages(void **state)
                         "message 0 {\"level\":\"debug\",\"data\":\"all\"}\n"
                         "updated note://one\nrelease\n");
     free(said);
+    assert_int_equal(told, PATCHBAY_OK);
+    assert_int_equal(updated, PATCHBAY_OK);
 }
 
 static void test_other_requests(void **state)
@@ -164,7 +169,7 @@ static void test_other_requests(void **state)
           "the toolset does not know this method");
 }
 
-/* A hub that cannot pass it on: the tool works. */
+/* A hub that cannot pass it on: the tool works, and is told. */
 static void test_older_hub(void **state)
 {
     char error[FAKE_HOST_ERROR_BYTES];
@@ -175,6 +180,8 @@ static void test_older_hub(void **state)
     fake_host_hide_interface(NULL);
     assert_non_null(host);
     check_tool("talk", PATCHBAY_RESULT, "{\"content\":[{\"type\":\"text\",\"text\":\"said\"}]}");
+    assert_int_equal(told, PATCHBAY_ENOTFOUND);
+    assert_int_equal(updated, PATCHBAY_OK);
     fake_host_unload(host);
     host = shared;
 }

@@ -4,7 +4,7 @@
 
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { run } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -29,8 +29,13 @@ process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
 
 let passed = 0;
 let failed = 0;
+const seconds = new Map(); // of each file
 for await (const { type, data } of run({ files, concurrency: 2 })) {
     const counts = data?.details?.type !== 'suite' && data?.name !== data?.file;
+    if (data?.nesting === 0 && data?.details?.duration_ms !== undefined && data.file) {
+        const file = basename(data.file);
+        seconds.set(file, (seconds.get(file) ?? 0) + data.details.duration_ms / 1000);
+    }
     if (type === 'test:pass' && counts) {
         passed += 1;
     } else if (type === 'test:fail') {
@@ -44,6 +49,9 @@ for await (const { type, data } of run({ files, concurrency: 2 })) {
     } else if (type === 'test:stderr') {
         process.stderr.write(data.message);
     }
+}
+for (const [file, took] of [...seconds].sort((one, other) => other[1] - one[1])) {
+    console.log(`${file.padEnd(40)}${took.toFixed(1).padStart(7)} s`);
 }
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 || passed === 0 ? 1 : 0);

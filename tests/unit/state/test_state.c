@@ -494,8 +494,9 @@ static void test_who_is_too_far_behind_is_told_so(void **state)
     } else {
         churn(fixture);
     }
-    wait_for(fixture, &all, 1);
-    assert_int_equal(all.unknown, 1);
+    while (all.unknown == 0) { /* a look before the churn may tell of "a" */
+        (void)ev_run(fixture->loop, EVRUN_ONCE);
+    }
     hub_state_watch_destroy(of_all);
 }
 

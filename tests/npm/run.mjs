@@ -32,9 +32,8 @@ let failed = 0;
 const seconds = new Map(); // of each file
 for await (const { type, data } of run({ files, concurrency: 2 })) {
     const counts = data?.details?.type !== 'suite' && data?.name !== data?.file;
-    if (data?.nesting === 0 && data?.details?.duration_ms !== undefined && data.file) {
-        const file = basename(data.file);
-        seconds.set(file, (seconds.get(file) ?? 0) + data.details.duration_ms / 1000);
+    if (type === 'test:complete' && data.name === data.file) {
+        seconds.set(basename(data.file), data.details.duration_ms / 1000);
     }
     if (type === 'test:pass' && counts) {
         passed += 1;

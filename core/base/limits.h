@@ -265,6 +265,9 @@
 #define HUB_LIMIT_REPLICAS       1000
 #define HUB_LIMIT_REPLICA_BEAT_S 60
 
+/* Sessions that leave a replica: how many are on their way to the store at once. */
+#define HUB_LIMIT_REPLICA_MOVES 256
+
 /* How long a command, or whoever reads a configuration, waits for the store: less than a configuration
  * may take to be read, so that the message says what it was. */
 #define HUB_LIMIT_STATE_SYNC_MS 3000

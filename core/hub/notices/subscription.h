@@ -49,8 +49,10 @@ hub_subscription_fate hub_subscription_add(const hub_request *request, hub_liste
  * refuses is no subscription then. */
 void hub_subscription_begin(hub_listen *listen);
 
-/* Append the URIs that a stream is subscribed to, as JSON strings with commas between them. */
+/* Append the URIs that a stream, or a legacy session, is subscribed to, as JSON strings with commas
+ * between them. */
 void hub_subscription_add_uris(const hub_listen *listen, hub_buf *out);
+void hub_subscription_add_session_uris(const hub_session *session, hub_buf *out);
 
 /* The stream is acknowledged: tell it what changed before that. */
 void hub_subscription_tell_missed(const hub_listen *listen);

@@ -91,9 +91,9 @@ void hub_subscription_tell_missed(const hub_listen *listen)
     }
 }
 
-void hub_subscription_add_uris(const hub_listen *listen, hub_buf *out)
+static void add_uris(const hub_subscriber_list *list, hub_buf *out)
 {
-    for (const hub_subscriber *at = listen->subscribers.first; at != NULL; at = at->list_next) {
+    for (const hub_subscriber *at = list->first; at != NULL; at = at->list_next) {
         hub_buf known;
         hub_buf_init(&known, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
         hub_subscriber_add_uri(at, hub_subscription_uri(at->subscription), &known);
@@ -104,4 +104,14 @@ void hub_subscription_add_uris(const hub_listen *listen, hub_buf *out)
         }
         hub_buf_fini(&known);
     }
+}
+
+void hub_subscription_add_uris(const hub_listen *listen, hub_buf *out)
+{
+    add_uris(&listen->subscribers, out);
+}
+
+void hub_subscription_add_session_uris(const hub_session *session, hub_buf *out)
+{
+    add_uris(&hub_notices_in(session)->subscribers, out);
 }

@@ -48,6 +48,11 @@ static void derive(const hub_orchestrator *hub, const char *use, derived_keys *r
     }
 }
 
+bool hub_replica_places_eq(const hub_replica_place *a, const hub_replica_place *b)
+{
+    return a->port == b->port && strcmp(a->address, b->address) == 0;
+}
+
 bool hub_replicas_configure(hub_orchestrator *hub, const hub_listen_settings *listen)
 {
     hub_replicas *part = part_of(hub);
@@ -172,6 +177,15 @@ static bool open_name(const derived_keys *keys, hub_str random, hub_str digits,
     return is_open;
 }
 
+hub_replica_home hub_replicas_judge_home(const hub_orchestrator *hub,
+                                         const hub_replica_place *place)
+{
+    if (hub_replica_places_eq(place, hub_replicas_own(hub))) {
+        return HUB_HOME_HERE;
+    }
+    return hub_replicas_trust(hub, place->address) ? HUB_HOME_ELSEWHERE : HUB_HOME_NOWHERE;
+}
+
 hub_replica_home hub_replicas_find_home(const hub_orchestrator *hub, hub_str random, hub_str digits,
                                         hub_replica_place *ret_place)
 {
@@ -181,10 +195,7 @@ hub_replica_home hub_replicas_find_home(const hub_orchestrator *hub, hub_str ran
         !read_place(bytes, ret_place)) {
         return HUB_HOME_NOWHERE;
     }
-    if (ret_place->port == own->port && strcmp(ret_place->address, own->address) == 0) {
-        return HUB_HOME_HERE;
-    }
-    return hub_replicas_trust(hub, ret_place->address) ? HUB_HOME_ELSEWHERE : HUB_HOME_NOWHERE;
+    return hub_replicas_judge_home(hub, ret_place);
 }
 
 hub_replica_home hub_replicas_find_home_in(const hub_orchestrator *hub, hub_str text,

@@ -37,6 +37,8 @@ typedef struct hub_replica_place {
     uint16_t port;
 } hub_replica_place;
 
+bool hub_replica_places_eq(const hub_replica_place *a, const hub_replica_place *b);
+
 /* Tell a hub where it takes the requests of others (an IP address and a port), and whom it trusts
  * (trusted_proxies): before its first listener is opened, and with each reload. `listen` is borrowed until
  * the next call. Its place is what the first call has said: what was named by it is still named.
@@ -65,6 +67,10 @@ typedef enum hub_replica_home {
     HUB_HOME_HERE,      /* this one did */
     HUB_HOME_ELSEWHERE, /* *ret_place did */
 } hub_replica_home;
+
+/* Whose place that is, where requests are taken. */
+hub_replica_home hub_replicas_judge_home(const hub_orchestrator *hub,
+                                         const hub_replica_place *place);
 
 /* Read what hub_replicas_name_home wrote for the same random text. */
 hub_replica_home hub_replicas_find_home(const hub_orchestrator *hub, hub_str random, hub_str digits,

@@ -31,7 +31,7 @@ listen.calls_cut_off listen.closed listen.insecure listen.not_reloaded listen.pl
 log.not_reopened log.reopened login.unusable loop.memory_short loop.watch_failed net.broken net.evicted net.library net.overflow
 net.refused net.stalled net.working_directory pins.suspect plugin.blocks plugin.fault plugin.late plugin.log plugin.slow
 policy.unknown_name principal.instance principal.instance_ends principal.no_instance process.left_to_guards process.stuck
-replica.agrees replica.differs replica.not_compared replica.refused replica.silent resolver.failed resolver.no_folder resolver.not_watching resolver.refused resource.not_subscribed
+replica.agrees replica.differs replica.not_compared replica.refused replica.silent resolver.failed resolver.no_folder resolver.not_watching resolver.refused resource.not_subscribed session.not_moved session.not_taken
 resource.not_unsubscribed resource.templates_too_costly saved.not_followed saved.not_remembered saved.refused search.no_index
 service.not_told session.instance skills.list.partial startup.ignored state.available state.no_key state.notice
 state.unavailable telemetry.begins telemetry.failed telemetry.ignored telemetry.off telemetry.recovered tls.client_refused

@@ -142,6 +142,18 @@ void cli_listener_stop(const cli_listener *one)
     }
 }
 
+void cli_listener_leave(const cli_listener *one)
+{
+    if (one->http != NULL) {
+        hub_http_server_leave(one->http);
+    }
+}
+
+size_t cli_listener_move(const cli_listener *one)
+{
+    return one->http != NULL ? hub_http_server_move(one->http) : 0;
+}
+
 void cli_listener_drain(const cli_listener *one)
 {
     if (one->socket != NULL) {
@@ -270,6 +282,17 @@ bool cli_listener_is_awaited(const cli_listener_home *home, const cli_listener *
 void cli_listener_stop(const cli_listener *one)
 {
     hub_unix_server_stop(one->socket);
+}
+
+void cli_listener_leave(const cli_listener *one)
+{
+    (void)one;
+}
+
+size_t cli_listener_move(const cli_listener *one)
+{
+    (void)one;
+    return 0;
 }
 
 void cli_listener_drain(const cli_listener *one)

@@ -66,7 +66,11 @@ bool cli_listener_owes(const cli_listener *one);
 /* Whether a client of it waits for a call, or has not taken what it was sent. */
 bool cli_listener_is_awaited(const cli_listener_home *home, const cli_listener *one);
 
-/* Its end, in steps: accept no more; let go of clients as they have been answered; end all. */
+/* How many sessions of it will move to other replicas: those that are idle begin to. */
+size_t cli_listener_move(const cli_listener *one);
+
+/* Its end, in steps: connections end with their next answer; accept no more; let go of clients as they have been answered; end all. */
+void cli_listener_leave(const cli_listener *one);
 void cli_listener_drain(const cli_listener *one);
 void cli_listener_stop(const cli_listener *one);
 void cli_listener_close(const cli_listener *one);

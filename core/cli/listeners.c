@@ -323,6 +323,27 @@ static void drain(cli_listeners *listeners, unsigned drain_ms)
     ev_timer_stop(listeners->home.loop, &timer);
 }
 
+bool cli_listeners_have_replicas(const cli_listeners *listeners)
+{
+    return listeners != NULL && listeners->replica.http != NULL;
+}
+
+void cli_listeners_leave(cli_listeners *listeners)
+{
+    for (size_t i = 0; listeners != NULL && i < listeners->count; i++) {
+        cli_listener_leave(&listeners->served[i]);
+    }
+}
+
+size_t cli_listeners_move(const cli_listeners *listeners)
+{
+    size_t left = 0;
+    for (size_t i = 0; listeners != NULL && i < listeners->count; i++) {
+        left += cli_listener_move(&listeners->served[i]);
+    }
+    return left;
+}
+
 void cli_listeners_drain(cli_listeners *listeners)
 {
     if (listeners != NULL) {

@@ -39,6 +39,15 @@ void cli_listeners_switch(cli_listeners_next *next, hub_name_list *restart);
 void cli_listeners_switch_replica(cli_listeners *listeners, const hub_settings *settings,
                                   const hub_listen_settings *replica, hub_name_list *restart);
 
+/* Whether there are other replicas, to which clients may go. NULL: no. */
+bool cli_listeners_have_replicas(const cli_listeners *listeners);
+
+/* The hub is about to end: connections end with their next answer. NULL is fine. */
+void cli_listeners_leave(cli_listeners *listeners);
+
+/* Have idle sessions move to the other replicas: how many are still to. NULL: none. */
+size_t cli_listeners_move(const cli_listeners *listeners);
+
 /* Before hub_drain_begin: accept no more. Clients that are there get their answers. NULL is fine.
  */
 void cli_listeners_drain(cli_listeners *listeners);

@@ -236,19 +236,44 @@ static bool is_owed(const cli_server *server)
            (!server->stdio_left && hub_stdio_is_busy(server->stdio));
 }
 
+static void start_timer(const cli_server *server, ev_timer *timer, unsigned ms)
+{
+    ev_timer_init(timer, on_drain_end, ms / 1000., 0.);
+    ev_now_update(server->loop);
+    ev_timer_start(server->loop, timer);
+}
+
+/* Where there are other replicas: /readyz fails, and everybody is still served, so that the balancer has time
+ * to notice. */
+static void leave(const cli_server *server)
+{
+    ev_timer timer;
+    hub_drain_announce(server->hub);
+    cli_listeners_leave(server->listeners);
+    start_timer(server, &timer, server->config->settings.replicas.leave_ms);
+    while (ev_is_active(&timer)) {
+        ev_run(server->loop, EVRUN_ONCE);
+    }
+}
+
 /* Let calls end whose clients still wait for them. Every turn of the loop is an event: a call has
  * ended, a client has left, or time is up. A client that has left before the store was read has all
  * its requests taken first: it may be a pipe that ended. */
 static void drain(cli_server *server)
 {
     ev_timer timer;
-    unsigned drain_ms = server->config->settings.limits.drain_ms;
-    cli_service_stopping(&server->service, drain_ms + AFTER_MS);
+    const hub_settings *settings = &server->config->settings;
+    unsigned drain_ms = settings->limits.drain_ms;
+    cli_service_stopping(&server->service, settings->replicas.leave_ms + drain_ms + AFTER_MS);
+    if (cli_listeners_have_replicas(server->listeners)) {
+        leave(server);
+    }
     cli_listeners_drain(server->listeners); /* first: what is answered now ends its connection */
+    start_timer(server, &timer, drain_ms);
+    while (cli_listeners_move(server->listeners) > 0 && ev_is_active(&timer)) {
+        ev_run(server->loop, EVRUN_ONCE);
+    }
     hub_drain_begin(server->hub);
-    ev_timer_init(&timer, on_drain_end, drain_ms / 1000., 0.);
-    ev_now_update(server->loop);
-    ev_timer_start(server->loop, &timer);
     for (;;) {
         if (server->stdio_left && !hub_remember_holds(server->hub)) {
             hub_stdio_abort(server->stdio);

@@ -441,11 +441,19 @@ static const hub_config_key REPLICA_KEYS[] = {
     {.name = "peers",
      .kind = HUB_CONFIG_OTHER,
      .read = hub_config_read_peers,
-     .about = "The addresses of the replicas, or blocks of them: no other address is listened to "
-              "or called, and each has to prove that it has the keys of key_file.",
+     .about = "The addresses of the replicas, this one's too, or blocks of them: no other address "
+              "is listened to or called, and each has to prove that it has the keys of key_file.",
      .schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1}}",
      .example = "[10.42.0.0/16]",
      .is_comment = true},
+    {.name = "leave",
+     .kind = HUB_CONFIG_DURATION,
+     .offset = READER(config.settings.replicas.leave_ms),
+     .most = 300000,
+     .about = "How long a replica that is told to stop serves everybody as before, while /readyz "
+              "fails: as long as the balancer takes to notice. Then it closes its listeners, and "
+              "its sessions move to the others. With listen.",
+     .example = "5s"},
     {.name = NULL},
 };
 

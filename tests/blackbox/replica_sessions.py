@@ -70,12 +70,12 @@ class Replicas(HttpTest):
         self.keys.write_text(self.key, encoding="utf-8")
         self.keys.chmod(0o600)
 
-    def replica(self, toolsets=None, peers=PEERS, more=None, **options):
+    def replica(self, toolsets=None, peers=PEERS, more=None, leave="0s", **options):
         """One of them: its port for the others is `peer_port`."""
         reserved = reserve()
         self.addCleanup(reserved.close)
         port = port_of(reserved)
-        replicas = {"key_file": str(self.keys), "listen": f"127.0.0.1:{port}", "peers": list(peers)}
+        replicas = {"key_file": str(self.keys), "listen": f"127.0.0.1:{port}", "peers": list(peers), "leave": leave}
         manifest = {"hub": {"remember": "none"}, "toolsets": toolsets or TOOLSETS, "replicas": replicas, **(more or {})}
         server = self.http(manifest=manifest, **options)
         server.peer_port = port

@@ -16,7 +16,7 @@ enum { USUAL_HEADERS = 2 + HUB_HTTP_CORS_HEADERS };
 /* Whether the connection ends with the answer that is being written. */
 static bool ends(const hub_http_connection *connection)
 {
-    return !connection->keep_alive || connection->server->draining;
+    return !connection->keep_alive || connection->server->leaving;
 }
 
 /* The request in work is answered. */
@@ -281,6 +281,18 @@ void hub_http_answer_end(hub_http_connection *connection)
 }
 
 /* ---- answers of others ----------------------------------------------------------------------- */
+
+hub_err hub_http_answer_raw_head(hub_http_connection *connection, hub_str head)
+{
+    static const hub_str CLOSE = {.ptr = "Connection: close\r\n\r\n", .len = 21};
+    hub_str parts[] = {head, HUB_STR_EMPTY};
+    if (ends(connection)) { /* what the other one says of its own connection comes first */
+        parts[0].len -= 2;
+        parts[1] = CLOSE;
+    }
+    connection->relaying = true;
+    return write_parts(connection, parts, parts[1].len > 0 ? 2 : 1);
+}
 
 hub_err hub_http_answer_raw(hub_http_connection *connection, hub_str bytes)
 {

@@ -160,9 +160,10 @@ hub_err hub_http_answer_stream(hub_http_connection *connection, const hub_http_h
 hub_err hub_http_answer_event(hub_http_connection *connection, const hub_http_event *event);
 hub_err hub_http_answer_events(hub_http_connection *connection, const hub_http_event *events,
                                size_t count);
-/* An answer that another replica has written, as it comes; and its end. `closes`: it says that no other
- * answer follows on this connection.
+/* An answer that another replica has written: its head with the empty line, what follows as it comes, and
+ * its end. `closes`: it says that no other answer follows on this connection.
  * errors:  those of hub_link_write */
+hub_err hub_http_answer_raw_head(hub_http_connection *connection, hub_str head);
 hub_err hub_http_answer_raw(hub_http_connection *connection, hub_str bytes);
 void hub_http_answer_raw_end(hub_http_connection *connection, bool closes);
 

@@ -79,7 +79,8 @@ struct hub_http_server {
 
     char date[40]; /* for the Date header, of this second */
     time_t date_s;
-    bool draining; /* nobody new is taken, and each connection ends with its next answer */
+    bool leaving;  /* each connection ends with its next answer … */
+    bool draining; /* … and nobody new is taken */
     bool stopping;
     bool closed;
 };
@@ -146,6 +147,7 @@ hub_http_header hub_http_retry_after(uint32_t seconds, hub_http_retry_text *text
 /* Whether the hub takes no new work any more: then the request with this id (empty: unknown) is
  * answered with 503 and a JSON-RPC error that says to try again. */
 bool hub_http_task_is_late(const hub_http_task *task, hub_str id);
+void hub_http_answer_late(hub_http_connection *connection, hub_str id);
 
 /* Answer why hub_session_create failed. */
 void hub_http_task_refuse_session(const hub_http_task *task, hub_err err, const hub_error *why);

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "http/mcp.h"
 #include "http/media.h"
+#include "http/moving.h"
 #include "http/pass.h"
 #include "http/replicas.h"
 
@@ -45,6 +46,12 @@ static bool make_room(const hub_http_task *task)
 
 hub_http_session *hub_http_session_create(const hub_http_task *task, bool is_sse_2024)
 {
+    return hub_http_session_create_as(task, is_sse_2024, "");
+}
+
+hub_http_session *hub_http_session_create_as(const hub_http_task *task, bool is_sse_2024,
+                                             const char *id)
+{
     hub_http_server *server = task->server;
     const hub_net_limits *limits = &server->settings->limits.net;
     if (!make_room(task)) {
@@ -56,6 +63,7 @@ hub_http_session *hub_http_session_create(const hub_http_task *task, bool is_sse
         hub_http_answer_refusal(task->connection, 503, NONE, "out of memory");
         return NULL;
     }
+    (void)snprintf(session->entry.id, sizeof session->entry.id, "%s", id);
     session->server = server;
     session->is_sse_2024 = is_sse_2024;
     session->own.port.ops = &HUB_HTTP_STREAM_PORT;
@@ -98,6 +106,7 @@ static void end_stream(hub_http_stream *stream)
 void hub_http_session_destroy(hub_http_session *session)
 {
     hub_session_close(session->hub);
+    hub_http_moving_end(session);
     while (session->streams != NULL) {
         end_stream(session->streams);
         hub_http_stream_destroy(session->streams);
@@ -114,14 +123,8 @@ static hub_session_entry *find_entry(const hub_http_task *task, hub_str id)
 {
     const hub_http_server *server = task->server;
     const char *principal = task->identity->name;
-    if (!server->is_replica) {
-        return hub_session_table_find(server->sessions, id, principal);
-    }
-    hub_session_entry *found = NULL;
-    for (server = server->replicas->first; server != NULL && found == NULL; server = server->next) {
-        found = hub_session_table_find(server->sessions, id, principal);
-    }
-    return found;
+    return server->is_replica ? hub_http_replicas_find(server->replicas, id, principal)
+                              : hub_session_table_find(server->sessions, id, principal);
 }
 
 hub_http_session *hub_http_session_find(const hub_http_task *task, hub_str id, bool is_sse_2024)
@@ -173,19 +176,21 @@ void hub_http_session_tell(hub_http_session *session, const hub_message *message
 /* ---- requests -------------------------------------------------------------------------------- */
 
 /* The session that Mcp-Session-Id names, for as long as the request takes, or NULL: it lives at another
- * replica, to which the request has been passed on, or nowhere, and the answer is 404: the client has to initialize again (Session Management, 3 and 4). */
+ * replica, to which the request has been passed on, or nowhere, and the answer is 404: the client has to
+ * initialize again (Session Management, 3 and 4); or it is about to live elsewhere, and the request waits. */
 static hub_http_session *use_session(const hub_http_task *task, hub_str request_id)
 {
     hub_str id = hub_http_known_value(task->request, HUB_HTTP_MCP_SESSION_ID);
     hub_http_session *session = hub_http_session_find(task, id, false);
-    if (session == NULL && hub_http_pass(task, id, request_id)) {
+    if (session == NULL && hub_http_pass(task, id, request_id, true)) {
         return NULL;
     }
     if (session == NULL || !hub_str_is(task->profile, session->profile)) {
-        hub_http_answer_error(task->connection, 404, request_id, HUB_RPC_INVALID_REQUEST,
-                              HUB_STR("There is no such session (any more): send initialize "
-                                      "without Mcp-Session-Id"),
-                              HUB_STR_EMPTY);
+        hub_http_answer_not_here(task->connection, request_id);
+        return NULL;
+    }
+    if (session->moving != NULL) {
+        hub_http_moving_await(task, session, request_id);
         return NULL;
     }
     hub_session_table_use(session->server->sessions, &session->entry);

@@ -55,6 +55,12 @@ struct hub_http_session {
     uint32_t last_number;
     size_t answered; /* requests, over its life */
     hub_replay replay;
+    /* Of one that moves, or has (moving.h): */
+    struct hub_state_op *moving;           /* it is being recorded; NULL: it is not */
+    struct hub_http_moving_wait *awaiting; /* requests that wait for that */
+    struct hub_http_remaking *remaking;    /* what has made it anew here; NULL: its client did */
+    bool is_recorded;                      /* the store has a record of it */
+    bool stays;                            /* it could not be recorded */
 };
 
 /* ---- legacy.c -------------------------------------------------------------------------------- */
@@ -62,6 +68,10 @@ struct hub_http_session {
 /* A session for the task's principal and profile, in the table, with its creator as its user; NULL
  * with an answer given. */
 hub_http_session *hub_http_session_create(const hub_http_task *task, bool is_sse_2024);
+
+/* The same with an id that is given. */
+hub_http_session *hub_http_session_create_as(const hub_http_task *task, bool is_sse_2024,
+                                             const char *id);
 
 /* End it and everything in it. */
 void hub_http_session_destroy(hub_http_session *session);

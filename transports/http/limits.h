@@ -67,6 +67,10 @@
 #define HUB_HTTP_LIMIT_PEER_KEPT_MS   60000
 #define HUB_HTTP_PEER_LOOK_MS         250
 
+/* Sessions of which a replica remembers where they have moved: the one that it learnt first is forgotten
+ * first, and looked for again. About 250 bytes each. */
+#define HUB_HTTP_LIMIT_MOVED 10000
+
 /* When a client of 2025-11-25 may come back for the rest of a stream, in milliseconds. */
 #define HUB_HTTP_RETRY_MS 500
 

@@ -34,22 +34,26 @@ bool hub_http_task_profile(const hub_http_task *task, char ret_name[HUB_HTTP_PRO
     return true;
 }
 
-bool hub_http_task_is_late(const hub_http_task *task, hub_str id)
+void hub_http_answer_late(hub_http_connection *connection, hub_str id)
 {
-    if (hub_orchestrator_is_ready(task->server->hub)) {
-        return false;
-    }
-    task->connection->keep_alive = false;
     hub_buf error;
+    connection->keep_alive = false;
     hub_buf_init(&error, HUB_LIMIT_LOG_LINE_BYTES);
     hub_dialect_add_error(&error, HUB_RPC_SHUTTING_DOWN,
                           HUB_STR("the hub is shutting down: try again"),
                           HUB_STR("{\"retryable\":true}"));
-    hub_http_answer_rpc(task->connection, 503,
-                        (hub_http_header){HUB_STR("Retry-After"), HUB_STR("1")}, id,
-                        hub_buf_str(&error));
+    hub_http_answer_rpc(connection, 503, (hub_http_header){HUB_STR("Retry-After"), HUB_STR("1")},
+                        id, hub_buf_str(&error));
     hub_buf_fini(&error);
-    return true;
+}
+
+bool hub_http_task_is_late(const hub_http_task *task, hub_str id)
+{
+    bool is_late = !hub_orchestrator_takes_work(task->server->hub);
+    if (is_late) {
+        hub_http_answer_late(task->connection, id);
+    }
+    return is_late;
 }
 
 void hub_http_task_refuse_session(const hub_http_task *task, hub_err err, const hub_error *why)

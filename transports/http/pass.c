@@ -4,19 +4,41 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/replicas/caller.h"
+#include "http/answer_head.h"
 #include "http/peers.h"
 #include "http/replicas.h"
+#include "http/takeover.h"
+#include "hub/moves/moves.h"
 
 #include <stdlib.h>
+
+/* How often a session may have moved while it is looked for. */
+enum { TRIES = 3 };
 
 /* A request on its way. */
 typedef struct passing {
     hub_http_connection *connection;
-    hub_http_errand *errand;
+    hub_http_errand *errand;   /* NULL: it is being looked for, by … */
+    hub_http_finding *finding; /* … this */
+    hub_replica_place place;   /* where it goes; port 0: nobody knows yet */
+    hub_buf head;
+    hub_buf body;
     bool is_of_session; /* else of what a replica gave out to a modern client */
+    bool moves;         /* the session may be elsewhere */
+    bool is_refused;    /* it is: the answer says no more than that */
+    bool is_unsent;     /* whoever worked on it last knows nothing of it */
+    unsigned tries;
+    char session[HUB_SESSION_ID_MOST + 1];
     size_t id_len;
     char id[]; /* of the request, raw; empty: it has none */
 } passing;
+
+static void free_passing(passing *this)
+{
+    hub_buf_fini(&this->head);
+    hub_buf_fini(&this->body);
+    free(this);
+}
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
@@ -87,33 +109,45 @@ static void write_head(const hub_http_task *task, hub_buf *head)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
+static void look(passing *this);
+
 static void on_head(void *ctx, int status, hub_str head)
 {
     passing *this = ctx;
-    (void)status;
-    (void)hub_http_answer_raw(this->connection, head);
+    this->is_refused = this->moves && status == 404 &&
+                       hub_http_answer_header(head, HUB_STR(HUB_HTTP_PEER_ELSEWHERE)).len > 0;
+    if (!this->is_refused) {
+        (void)hub_http_answer_raw_head(this->connection, head);
+    }
 }
 
 static void on_body(void *ctx, hub_str bytes)
 {
     passing *this = ctx;
-    (void)hub_http_answer_raw(this->connection, bytes);
+    if (!this->is_refused) {
+        (void)hub_http_answer_raw(this->connection, bytes);
+    }
 }
 
 static void on_done(void *ctx, bool closes)
 {
     passing *this = ctx;
     hub_http_connection *connection = this->connection;
-    free(this);
-    hub_http_answer_raw_end(connection, closes);
+    if (this->is_refused) {
+        this->is_unsent = true;
+        look(this);
+    } else {
+        free_passing(this);
+        hub_http_answer_raw_end(connection, closes);
+    }
 }
 
 /* What the client is told that is not served: its session is gone, or what it brought back, or nobody knows
  * whether the request was. */
-static void answer_lost(const passing *this, bool is_unsent)
+static void answer_lost(passing *this)
 {
     hub_str id = {.ptr = this->id, .len = this->id_len};
-    if (!is_unsent) {
+    if (!this->is_unsent) {
         hub_http_answer_error(this->connection, 502, id, HUB_RPC_INTERNAL_ERROR,
                               HUB_STR("The replica that worked on this request is gone: whether it "
                                       "has done what was asked is not known"),
@@ -129,18 +163,22 @@ static void answer_lost(const passing *this, bool is_unsent)
                                       "gone: make the request anew"),
                               HUB_STR_EMPTY);
     }
+    free_passing(this);
 }
 
+/* A session leaves its home when all that it was asked has been answered. So a request of a session that has
+ * left was not done there, even if nobody has heard of it since it was sent. */
 static void on_lost(void *ctx, hub_http_loss loss)
 {
     passing *this = ctx;
+    this->is_unsent = loss == HUB_HTTP_LOSS_UNSENT;
     if (loss == HUB_HTTP_LOSS_CUT) {
         this->connection->responder = NULL;
         hub_http_connection_drop(this->connection);
+        free_passing(this);
     } else {
-        answer_lost(this, loss == HUB_HTTP_LOSS_UNSENT);
+        look(this);
     }
-    free(this);
 }
 
 static const hub_http_errand_events EVENTS = {
@@ -151,8 +189,12 @@ static const hub_http_errand_events EVENTS = {
 static void on_gone(void *ctx)
 {
     passing *this = ctx;
-    hub_http_errand_cancel(this->errand);
-    free(this);
+    if (this->finding != NULL) {
+        hub_http_finding_cancel(this->finding);
+    } else {
+        hub_http_errand_cancel(this->errand);
+    }
+    free_passing(this);
 }
 
 static void on_quiet(void *ctx)
@@ -164,13 +206,70 @@ static const hub_http_responder RESPONDER = {.on_gone = on_gone, .on_quiet = on_
 
 /* ---- passing on ------------------------------------------------------------------------------ */
 
-static passing *make_passing(const hub_http_task *task, hub_str id, bool is_of_session)
+static void refuse(hub_http_connection *connection, hub_err err)
+{
+    if (err == HUB_ELIMIT) {
+        hub_http_answer_refusal(connection, 431, (hub_http_header){0},
+                                "The headers are too large to be passed on to another replica.");
+    } else {
+        hub_http_answer_refusal(connection, 503,
+                                (hub_http_header){HUB_STR("Retry-After"), HUB_STR("1")},
+                                hub_err_text(err));
+    }
+}
+
+static hub_err send_to(passing *this, const hub_replica_place *place)
+{
+    this->place = *place;
+    this->is_refused = false;
+    return hub_http_peers_send(this->connection->server->replicas->peers, place,
+                               hub_buf_str(&this->head), hub_buf_str(&this->body), &EVENTS, this,
+                               &this->errand);
+}
+
+static void on_found(void *ctx, hub_http_found found, const hub_replica_place *place)
+{
+    passing *this = ctx;
+    hub_http_connection *connection = this->connection;
+    this->finding = NULL;
+    if (found == HUB_HTTP_FOUND_ANSWERED) {
+        free_passing(this);
+        return;
+    }
+    bool is_new = found == HUB_HTTP_FOUND_AT && !hub_replica_places_eq(place, &this->place);
+    if (!is_new) {
+        answer_lost(this);
+        return;
+    }
+    hub_http_replicas_note(connection->server->replicas, this->session, place);
+    hub_err err = send_to(this, place);
+    if (err != HUB_OK) {
+        free_passing(this);
+        refuse(connection, err);
+    }
+}
+
+/* It is not where it was thought to be. */
+static void look(passing *this)
+{
+    this->errand = NULL;
+    hub_http_replicas_forget(this->connection->server->replicas, this->session);
+    if (!this->moves || this->tries++ >= TRIES ||
+        hub_http_find_moved(this->connection, this->session, on_found, this, &this->finding) !=
+            HUB_OK) {
+        answer_lost(this);
+    }
+}
+
+static passing *make_passing(const hub_http_task *task, hub_str id)
 {
     passing *this = calloc(1, sizeof *this + id.len);
     if (this != NULL) {
         this->connection = task->connection;
-        this->is_of_session = is_of_session;
+        this->is_unsent = true;
         this->id_len = id.len;
+        hub_buf_init(&this->head, 4 * HUB_HTTP_LIMIT_HEAD_BYTES);
+        hub_buf_init(&this->body, task->body.len);
         if (id.len > 0) {
             memcpy(this->id, id.ptr, id.len);
         }
@@ -178,46 +277,32 @@ static passing *make_passing(const hub_http_task *task, hub_str id, bool is_of_s
     return this;
 }
 
-static hub_err send_on(const hub_http_task *task, const hub_replica_place *place, passing *this)
+static hub_err write_request(const hub_http_task *task, passing *this)
 {
-    hub_buf head;
-    hub_buf body;
-    hub_buf_init(&head, 4 * HUB_HTTP_LIMIT_HEAD_BYTES + task->body.len);
-    hub_buf_init(&body, task->body.len);
-    write_head(task, &head);
-    hub_buf_add(&body, task->body);
-    hub_err err = hub_buf_ok(&head) ? body.failed : head.failed;
-    if (err == HUB_OK && head.len > HUB_HTTP_LIMIT_HEAD_BYTES - HUB_HTTP_PEER_SEAL_BYTES) {
-        err = HUB_ELIMIT;
-    }
-    if (err != HUB_OK) {
-        hub_buf_fini(&head);
-        hub_buf_fini(&body);
-    } else {
-        err = hub_http_peers_send(task->server->replicas->peers, place, &head, &body, &EVENTS, this,
-                                  &this->errand);
-    }
-    return err;
+    write_head(task, &this->head);
+    hub_buf_add(&this->body, task->body);
+    hub_err err = hub_buf_ok(&this->head) ? this->body.failed : this->head.failed;
+    bool is_large = this->head.len > HUB_HTTP_LIMIT_HEAD_BYTES - HUB_HTTP_PEER_SEAL_BYTES;
+    return err == HUB_OK && is_large ? HUB_ELIMIT : err;
 }
 
-/* Pass it on, or answer why not. */
+/* Pass it on to a place (NULL: look for it first), or answer why not. */
 static void pass(const hub_http_task *task, const hub_replica_place *place, passing *this)
 {
-    static const hub_http_header NONE = {{.ptr = "", .len = 0}, {.ptr = "", .len = 0}};
-    hub_err err = this != NULL ? send_on(task, place, this) : HUB_ENOMEM;
+    hub_err err = this != NULL ? write_request(task, this) : HUB_ENOMEM;
+    if (err == HUB_OK && place != NULL) {
+        err = send_to(this, place);
+    } else if (err == HUB_OK) {
+        err = hub_http_find_moved(task->connection, this->session, on_found, this, &this->finding);
+    }
     if (err == HUB_OK) {
         hub_http_connection_wait(task->connection, &RESPONDER, this);
         return;
     }
-    free(this);
-    if (err == HUB_ELIMIT) {
-        hub_http_answer_refusal(task->connection, 431, NONE,
-                                "The headers are too large to be passed on to another replica.");
-    } else {
-        hub_http_answer_refusal(task->connection, 503,
-                                (hub_http_header){HUB_STR("Retry-After"), HUB_STR("1")},
-                                hub_err_text(err));
+    if (this != NULL) {
+        free_passing(this);
     }
+    refuse(task->connection, err);
 }
 
 static bool passes_on(const hub_http_task *task)
@@ -225,19 +310,27 @@ static bool passes_on(const hub_http_task *task)
     return task->server->replicas != NULL && !task->server->is_replica;
 }
 
-bool hub_http_pass(const hub_http_task *task, hub_str session_id, hub_str request_id)
+bool hub_http_pass(const hub_http_task *task, hub_str session_id, hub_str request_id, bool moves)
 {
     hub_replica_place place;
     if (!passes_on(task) || session_id.len != HUB_SESSION_ID_MOST) {
         return false;
     }
     hub_str random = {.ptr = session_id.ptr, .len = HUB_SESSION_ID_BYTES};
-    if (hub_replicas_find_home(task->server->hub, random,
-                               hub_str_from(session_id, HUB_SESSION_ID_BYTES),
-                               &place) != HUB_HOME_ELSEWHERE) {
+    hub_replica_home home = hub_replicas_find_home(
+        task->server->hub, random, hub_str_from(session_id, HUB_SESSION_ID_BYTES), &place);
+    moves = moves && hub_moves_are_kept(task->server->hub);
+    if (home == HUB_HOME_NOWHERE || (home == HUB_HOME_HERE && !moves)) {
         return false;
     }
-    pass(task, &place, make_passing(task, request_id, true));
+    bool is_known = moves && hub_http_replicas_recall(task->server->replicas, session_id, &place);
+    passing *this = make_passing(task, request_id);
+    if (this != NULL) {
+        this->is_of_session = true;
+        this->moves = moves;
+        memcpy(this->session, session_id.ptr, session_id.len);
+    }
+    pass(task, home == HUB_HOME_ELSEWHERE || is_known ? &place : NULL, this);
     return true;
 }
 
@@ -248,7 +341,7 @@ bool hub_http_pass_message(const hub_http_task *task, const hub_message *message
     for (size_t i = 0; passes_on(task) && i < sizeof brought / sizeof brought[0]; i++) {
         if (brought[i].len > 0 && hub_replicas_find_home_in(task->server->hub, brought[i],
                                                             &place) == HUB_HOME_ELSEWHERE) {
-            pass(task, &place, make_passing(task, message->at[HUB_M_ID], false));
+            pass(task, &place, make_passing(task, message->at[HUB_M_ID]));
             return true;
         }
     }

@@ -9,9 +9,10 @@
 #include "http/internal.h"
 #include "wire/message.h"
 
-/* Pass a request on if the id of a session, which is not known here, names another replica as its home.
- * `request_id` is raw, or empty. False: it does not, and nothing was answered. */
-bool hub_http_pass(const hub_http_task *task, hub_str session_id, hub_str request_id);
+/* Pass a request on if the id of a session, which is not known here, names another replica as its home, or
+ * this one, which it may have left if it `moves` (takeover.h). `request_id` is raw, or empty. False: it does
+ * not, and nothing was answered. */
+bool hub_http_pass(const hub_http_task *task, hub_str session_id, hub_str request_id, bool moves);
 
 /* The same of a request without a session that brings back what another replica gave out: the requestState
  * of a question that is open there, or the id of a task that it made. */

@@ -53,20 +53,13 @@ struct hub_http_errand {
     peer_line *line;
     const hub_http_errand_events *events;
     void *ctx;
-    hub_buf head;
-    hub_buf body;
+    hub_str head; /* the sender's */
+    hub_str body;
     bool is_sent;
     bool is_answered; /* its answer has begun */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
-
-static void free_errand(hub_http_errand *errand)
-{
-    hub_buf_fini(&errand->head);
-    hub_buf_fini(&errand->body);
-    free(errand);
-}
 
 static void enter(peer_line *line, line_state state)
 {
@@ -102,7 +95,7 @@ static void lose(peer_line *line)
         hub_http_loss loss = errand->is_answered ? HUB_HTTP_LOSS_CUT
                              : errand->is_sent   ? HUB_HTTP_LOSS_UNKNOWN
                                                  : HUB_HTTP_LOSS_UNSENT;
-        free_errand(errand);
+        free(errand);
         events->on_lost(ctx, loss);
     }
 }
@@ -132,27 +125,29 @@ static void send_errand(peer_line *line)
     char digest[HUB_DIGEST_HEX_BYTES];
     unsigned char bytes[HUB_DIGEST_BYTES];
     char proof[HUB_DIGEST_HEX_BYTES];
-    hub_digest_of(hub_buf_str(&errand->body), bytes);
+    hub_buf out;
+    hub_digest_of(errand->body, bytes);
     hub_digest_hex(bytes, digest);
-    hub_buf_printf(&errand->head, "Content-Length: %zu\r\n" HUB_HTTP_PEER_DIGEST ": %s\r\n",
+    hub_buf_init(&out, SIZE_MAX / 4);
+    hub_buf_add(&out, errand->head);
+    hub_buf_printf(&out, "Content-Length: %zu\r\n" HUB_HTTP_PEER_DIGEST ": %s\r\n",
                    errand->body.len, digest);
     hub_replicas_prove(line->peer->peers->hub,
                        &(hub_replica_claim){.use = HUB_STR("request"),
                                             .challenge = hub_str_of(line->challenge),
                                             .number = ++line->number,
-                                            .text = hub_buf_str(&errand->head)},
+                                            .text = hub_buf_str(&out)},
                        proof);
-    hub_buf_printf(&errand->head, HUB_HTTP_PEER_SEAL ": %llu %s\r\n\r\n",
-                   (unsigned long long)line->number, proof);
+    hub_buf_printf(&out, HUB_HTTP_PEER_SEAL ": %llu %s\r\n\r\n", (unsigned long long)line->number,
+                   proof);
     enter(line, BUSY);
     await_answer(line);
     errand->is_sent = true;
-    if (hub_buf_ok(&errand->head)) {
-        hub_buf_add(&errand->head, hub_buf_str(&errand->body)); /* small ones leave together */
-        hub_dial_write(line->dial, hub_buf_str(&errand->head));
+    hub_buf_add(&out, errand->body); /* small ones leave together */
+    if (hub_buf_ok(&out)) {
+        hub_dial_write(line->dial, hub_buf_str(&out));
     }
-    hub_buf_fini(&errand->head);
-    hub_buf_fini(&errand->body);
+    hub_buf_fini(&out);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -190,7 +185,7 @@ static void finish(peer_line *line)
     if (errand != NULL) {
         const hub_http_errand_events *events = errand->events;
         void *ctx = errand->ctx;
-        free_errand(errand);
+        free(errand);
         events->on_done(ctx, closes);
     }
 }
@@ -390,8 +385,7 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 static http_peer *get_peer(hub_http_peers *peers, const hub_replica_place *place)
 {
     http_peer *peer = peers->first;
-    while (peer != NULL &&
-           (peer->place.port != place->port || strcmp(peer->place.address, place->address) != 0)) {
+    while (peer != NULL && !hub_replica_places_eq(&peer->place, place)) {
         peer = peer->next;
     }
     if (peer == NULL && (peer = calloc(1, sizeof *peer)) != NULL) {
@@ -408,24 +402,20 @@ static http_peer *get_peer(hub_http_peers *peers, const hub_replica_place *place
 
 /* ---- errands --------------------------------------------------------------------------------- */
 
-hub_err hub_http_peers_send(hub_http_peers *peers, const hub_replica_place *place, hub_buf *head,
-                            hub_buf *body, const hub_http_errand_events *events, void *ctx,
+hub_err hub_http_peers_send(hub_http_peers *peers, const hub_replica_place *place, hub_str head,
+                            hub_str body, const hub_http_errand_events *events, void *ctx,
                             hub_http_errand **ret_errand)
 {
     hub_http_errand *errand = calloc(1, sizeof *errand);
     http_peer *peer = errand != NULL ? get_peer(peers, place) : NULL;
     if (peer == NULL) {
-        hub_buf_fini(head);
-        hub_buf_fini(body);
         free(errand);
         return HUB_ENOMEM;
     }
     errand->events = events;
     errand->ctx = ctx;
-    errand->head = *head;
-    errand->body = *body;
-    hub_buf_init(head, 0);
-    hub_buf_init(body, 0);
+    errand->head = head;
+    errand->body = body;
     peer_line *line = peer->lines;
     while (line != NULL && line->state != IDLE) {
         line = line->next;
@@ -433,7 +423,7 @@ hub_err hub_http_peers_send(hub_http_peers *peers, const hub_replica_place *plac
     bool is_free = line != NULL;
     hub_err err = is_free ? HUB_OK : open_line(peer, &line);
     if (err != HUB_OK) {
-        free_errand(errand);
+        free(errand);
         return err;
     }
     line->errand = errand;
@@ -453,7 +443,7 @@ void hub_http_errand_cancel(hub_http_errand *errand)
         /* It may be this line's own bytes that we are told of: it goes from the loop. */
         hub_dial_end(line->dial);
     }
-    free_errand(errand);
+    free(errand);
 }
 
 hub_http_peers *hub_http_peers_create(struct ev_loop *loop, hub_orchestrator *hub)
@@ -474,7 +464,7 @@ void hub_http_peers_destroy(hub_http_peers *peers)
             hub_http_errand *errand = peer->lines->errand;
             drop_line(peer->lines);
             if (errand != NULL) {
-                free_errand(errand);
+                free(errand);
             }
         }
         drop_peer(peer);

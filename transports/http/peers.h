@@ -41,11 +41,11 @@ hub_http_peers *hub_http_peers_create(struct ev_loop *loop, hub_orchestrator *hu
 void hub_http_peers_destroy(hub_http_peers *peers);
 
 /* Send a request. `head` is its head without the empty line and without Content-Length, `body` its
- * body; both are taken over.
+ * body; both are borrowed for as long as the errand lasts.
  * owns:    *ret_errand, until on_done or on_lost, or hub_http_errand_cancel
- * errors:  HUB_ENOMEM, HUB_ESYSTEM: head and body are freed all the same */
+ * errors:  HUB_ENOMEM, HUB_ESYSTEM */
 HUB_MUST_CHECK hub_err hub_http_peers_send(hub_http_peers *peers, const hub_replica_place *place,
-                                           hub_buf *head, hub_buf *body,
+                                           hub_str head, hub_str body,
                                            const hub_http_errand_events *events, void *ctx,
                                            hub_http_errand **ret_errand);
 
@@ -62,5 +62,6 @@ enum { HUB_HTTP_PEER_SEAL_BYTES = 256 };
 #define HUB_HTTP_PEER_CALLER    "Patchbay-Caller"
 #define HUB_HTTP_PEER_DIGEST    "Patchbay-Digest"
 #define HUB_HTTP_PEER_SEAL      "Patchbay-Seal"
+#define HUB_HTTP_PEER_ELSEWHERE "Patchbay-Elsewhere" /* of an answer: the session is not here */
 
 #endif

@@ -6,6 +6,7 @@
 #include "http/internal.h"
 #include "http/legacy.h"
 #include "http/modern.h"
+#include "http/moving.h"
 #include "http/replicas.h"
 #include "http/routes.h"
 #include "http/upgrade.h"
@@ -270,8 +271,21 @@ static void end_sessions(hub_http_server *server)
     }
 }
 
+void hub_http_server_leave(hub_http_server *server)
+{
+    server->leaving = true;
+}
+
+size_t hub_http_server_move(hub_http_server *server)
+{
+    return server->replicas != NULL && hub_moves_are_kept(server->hub)
+               ? hub_http_sessions_move(server)
+               : 0;
+}
+
 void hub_http_server_drain(hub_http_server *server)
 {
+    server->leaving = true;
     if (!server->draining) {
         server->draining = true;
         hub_listener_close(server->listener);

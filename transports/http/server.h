@@ -53,6 +53,15 @@ HUB_MUST_CHECK hub_err hub_http_server_open(const hub_http_home *home, const hub
 HUB_MUST_CHECK hub_err hub_http_server_reload(hub_http_server *server, const hub_settings *settings,
                                               const hub_listen_settings *listen, hub_error *reterr);
 
+/* The hub is about to end: each connection ends with the next answer that it is given, so that whoever is at
+ * its other end opens the next one elsewhere. */
+void hub_http_server_leave(hub_http_server *server);
+
+/* Have sessions move that may live at another replica as well: those that are idle now. Called again when
+ * something has happened.
+ * returns: how many are still here */
+size_t hub_http_server_move(hub_http_server *server);
+
 /* The hub is at its end (hub/orchestrator/drain.h), or the listener is: accept no more. Connections that are
  * there get their answers, and may still bring answers and notifications; each ends with the next
  * answer that it is given, be it one that refuses new work. */

@@ -211,7 +211,7 @@ static hub_err join_share(hub_session_table *table, hub_session_entry *entry, co
 hub_err hub_session_table_add(hub_session_table *table, hub_session_entry *entry,
                               const char *principal, const char *address)
 {
-    hub_err err = make_id(table, entry->id);
+    hub_err err = entry->id[0] == '\0' ? make_id(table, entry->id) : HUB_OK;
     if (err == HUB_OK) {
         err = join_share(table, entry, principal, address);
     }

@@ -49,7 +49,7 @@ typedef enum hub_session_room {
 hub_session_room hub_session_table_room(const hub_session_table *table, const char *principal,
                                         const char *address, hub_session_entry **ret_victim);
 
-/* Give the entry (zeroed) an id and add it, with one user.
+/* Give the entry (zeroed but for an id that it may have already) an id and add it, with one user.
  * errors:  HUB_ENOMEM, HUB_ESYSTEM (no random bytes) */
 HUB_MUST_CHECK hub_err hub_session_table_add(hub_session_table *table, hub_session_entry *entry,
                                              const char *principal, const char *address);

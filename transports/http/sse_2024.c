@@ -49,7 +49,7 @@ void hub_http_serve_messages(const hub_http_task *task)
     hub_http_session *session = hub_http_session_find(task, id, true);
     hub_message message;
     hub_error why = {.code = HUB_OK};
-    if (session == NULL && hub_http_pass(task, id, HUB_STR_EMPTY)) {
+    if (session == NULL && hub_http_pass(task, id, HUB_STR_EMPTY, false)) {
         return;
     }
     if (session == NULL) {

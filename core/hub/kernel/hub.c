@@ -207,6 +207,17 @@ void hub_note_stopping(hub_orchestrator *hub)
     hub->stopping = true;
 }
 
+void hub_note_leaving(hub_orchestrator *hub)
+{
+    HUB_IS(hub, HUB);
+    hub->leaving = true;
+}
+
+bool hub_is_leaving(const hub_orchestrator *hub)
+{
+    return hub->leaving;
+}
+
 uint64_t hub_refused(const hub_orchestrator *hub)
 {
     return hub->refused;

@@ -106,6 +106,10 @@ bool hub_is_stopping(const hub_orchestrator *hub);
 void hub_note_started(hub_orchestrator *hub);
 void hub_note_stopping(hub_orchestrator *hub);
 
+/* It is about to stop, and still serves: nobody new is to be sent to it. */
+void hub_note_leaving(hub_orchestrator *hub);
+bool hub_is_leaving(const hub_orchestrator *hub);
+
 /* Requests that were refused for a rate, or because too many are in flight. */
 uint64_t hub_refused(const hub_orchestrator *hub);
 void hub_count_refused(hub_orchestrator *hub);

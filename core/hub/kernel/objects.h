@@ -86,6 +86,7 @@ struct hub_orchestrator {
     uint64_t last_session;        /* the number of the newest one */
     uint64_t refused;             /* requests, for a rate or for too many in flight */
     bool started;
+    bool leaving;
     bool stopping;
     alignas(max_align_t) char parts[];
 };

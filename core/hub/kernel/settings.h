@@ -208,6 +208,7 @@ typedef enum hub_replicas_fail {
 typedef struct hub_replicas_settings {
     const char *key_file; /* absolute: keys that they share; NULL: none */
     uint32_t count;       /* how many there are; at least 1 */
+    uint32_t leave_ms;    /* how long one that ends still serves everybody, while /readyz fails */
     hub_replicas_fail fail;
     const char
         *sections; /* of the manifest, and the digest of each: a JSON object; NULL: no files */

@@ -134,7 +134,9 @@ const hub_names *hub_forwarded_names(const hub_orchestrator *hub);
 void hub_forwarded_add(hub_buf *lines, hub_str name, hub_str value);
 bool hub_forwarded_find(hub_str lines, hub_str name, hub_str *ret_value);
 
-/* Whether the hub takes work: its toolsets are loaded, and it is not stopping. */
+/* Whether the hub takes work: its toolsets are loaded, and it is not stopping. Whether clients are to be sent
+ * to it: it will go on to. */
+bool hub_orchestrator_takes_work(const hub_orchestrator *hub);
 bool hub_orchestrator_is_ready(const hub_orchestrator *hub);
 
 #endif

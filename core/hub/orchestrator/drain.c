@@ -7,6 +7,11 @@
 #include "hub/kernel/session.h"
 #include "hub/notices/listen.h"
 
+void hub_drain_announce(hub_orchestrator *hub)
+{
+    hub_note_leaving(hub);
+}
+
 void hub_drain_begin(hub_orchestrator *hub)
 {
     if (hub_is_stopping(hub)) {

@@ -10,6 +10,9 @@
 
 #include "hub/kernel/transport.h"
 
+/* Say that the hub is about to stop (hub_orchestrator_is_ready), and serve everybody all the same. */
+void hub_drain_announce(hub_orchestrator *hub);
+
 /* Take no more: sessions are refused (HUB_ESTATE), and requests with a JSON-RPC error
  * (HUB_RPC_SHUTTING_DOWN) whose data says that it is worth trying again. Open subscriptions end
  * with their result: nothing will change any more. Twice is once.

@@ -330,6 +330,11 @@ hub_err hub_orchestrator_start(hub_orchestrator *hub, hub_error *reterr)
 
 bool hub_orchestrator_is_ready(const hub_orchestrator *hub)
 {
+    return hub_orchestrator_takes_work(hub) && !hub_is_leaving(hub);
+}
+
+bool hub_orchestrator_takes_work(const hub_orchestrator *hub)
+{
     return hub_has_started(hub) && !hub_is_stopping(hub);
 }
 

@@ -43,6 +43,12 @@ def read_journal():
     return [{key: entry[key] for key in MEMBERS if key in entry} for entry in map(json.loads, done.stdout.splitlines())]
 
 
+def listens(path):
+    """Whether somebody listens at a socket: its file is there before."""
+    with socket.socket(socket.AF_UNIX) as one:
+        return one.connect_ex(str(path)) == 0
+
+
 def connect():
     """Stderr of a service, as systemd connects it."""
     stream = socket.socket(socket.AF_UNIX)
@@ -64,7 +70,7 @@ def inside(home, manifest):
                                 fixture_folder()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stream,
                                env=hub_environment(home, {"JOURNAL_STREAM": where}))
         try:
-            wait(path.exists, "the hub")
+            wait(lambda: listens(path), "the hub")
             client = Lines(path)
             client.request("tools/call", name="up__one", arguments={})
             hub.send_signal(signal.SIGUSR1)  # there is no file to reopen: nothing happens

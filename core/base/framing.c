@@ -9,7 +9,10 @@
 static const hub_str HEADER_START = {.ptr = "content-", .len = 8};
 static const hub_str LENGTH_NAME = {.ptr = "content-length:", .len = 15};
 
-enum { LENGTH_DIGITS = 18 }; /* fits into 64 bits */
+enum {
+    LENGTH_DIGITS = 18, /* fits into 64 bits */
+    SEARCH_BYTES = 8192,
+};
 
 /* The line at the start of `bytes` with its newline; empty when it does not end. */
 static hub_str first_line(hub_str bytes)
@@ -231,10 +234,17 @@ hub_frame hub_framing_last(hub_framing *framing, hub_str bytes, hub_str *ret_mes
     return HUB_FRAME_MESSAGE;
 }
 
+/* By pieces that stay in the cache, since they are read twice. */
 static bool has_line_end(hub_str part)
 {
-    return part.len > 0 &&
-           (memchr(part.ptr, '\n', part.len) != NULL || memchr(part.ptr, '\r', part.len) != NULL);
+    while (part.len > 0) {
+        size_t len = part.len < SEARCH_BYTES ? part.len : SEARCH_BYTES;
+        if (memchr(part.ptr, '\n', len) != NULL || memchr(part.ptr, '\r', len) != NULL) {
+            return true;
+        }
+        part = hub_str_from(part, len);
+    }
+    return false;
 }
 
 void hub_framing_wrap(const hub_framing *framing, const hub_str *parts, size_t count,

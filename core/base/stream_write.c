@@ -128,8 +128,8 @@ static size_t write_direct(hub_stream *stream, const hub_framed *message)
     return done > 0 ? (size_t)done : 0; /* an error shows again when the rest is flushed */
 }
 
-/* Queue a message from byte `skip` on. */
-static hub_err queue_rest(hub_stream *stream, const hub_framed *message, size_t skip)
+/* Queue a message from byte `skip` on. `is_clean`: hub_framing_needs_cleaning() has said no. */
+static hub_err queue_rest(hub_stream *stream, const hub_framed *message, size_t skip, bool is_clean)
 {
     if (stream->out_done > HUB_STREAM_KEEP_BYTES && stream->out_done >= hub_stream_queued(stream)) {
         hub_buf_consume(&stream->out, stream->out_done); /* moves less than was written */
@@ -153,7 +153,7 @@ static hub_err queue_rest(hub_stream *stream, const hub_framed *message, size_t 
             len += part.len - from;
         }
     }
-    if (message->is_line) {
+    if (message->is_line && !is_clean) {
         hub_framing_clean(at, len - 1); /* but for the newline that ends it */
     }
     stream->out.len += len;
@@ -178,14 +178,13 @@ hub_err hub_stream_send(hub_stream *stream, const hub_str *parts, size_t count)
     if (message.total_bytes > stream->options.max_queue_bytes - hub_stream_queued(stream)) {
         return HUB_ELIMIT;
     }
-    size_t done = 0;
-    if (message.total_bytes >= DIRECT_BYTES && !hub_framing_needs_cleaning(&message)) {
-        done = write_direct(stream, &message);
-    }
+    bool is_clean = message.total_bytes >= DIRECT_BYTES && !hub_framing_needs_cleaning(&message);
+    size_t done = is_clean ? write_direct(stream, &message) : 0;
     if (stream->broken) {
         return HUB_ESTATE;
     }
-    hub_err err = done < message.total_bytes ? queue_rest(stream, &message, done) : HUB_OK;
+    hub_err err =
+        done < message.total_bytes ? queue_rest(stream, &message, done, is_clean) : HUB_OK;
     if (err != HUB_OK && done > 0) {
         end_writing(stream, "no memory is left for the rest of a message");
     } else if (done == 0 && is_batch(stream)) {

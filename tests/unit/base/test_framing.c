@@ -287,6 +287,25 @@ static void test_wrap_as_many_parts_as_there_may_be(void **state)
     }
 }
 
+static void test_one_line_end_in_a_large_part(void **state)
+{
+    (void)state;
+    enum { LARGE = 3 * 8192 + 1 };
+    static const size_t AT[] = {0, 8191, 8192, 16383, LARGE - 1};
+    static char text[LARGE];
+    hub_framing framing = {.kind = HUB_FRAMING_LINES};
+    hub_framed framed;
+    hub_str part = {.ptr = text, .len = LARGE};
+    memset(text, 'a', LARGE);
+    hub_framing_wrap(&framing, &part, 1, &framed);
+    assert_false(hub_framing_needs_cleaning(&framed));
+    for (size_t i = 0; i < sizeof AT / sizeof AT[0]; i++) {
+        text[AT[i]] = i % 2 == 0 ? '\n' : '\r';
+        assert_true(hub_framing_needs_cleaning(&framed));
+        text[AT[i]] = 'a';
+    }
+}
+
 static void test_clean(void **state)
 {
     (void)state;
@@ -306,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_any_limit),
         cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_wrap_as_many_parts_as_there_may_be),
+        cmocka_unit_test(test_one_line_end_in_a_large_part),
         cmocka_unit_test(test_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

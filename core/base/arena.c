@@ -57,6 +57,14 @@ void hub_arena_destroy(hub_arena *arena)
     free(arena);
 }
 
+void hub_arena_wipe(hub_arena *arena)
+{
+    for (chunk *one = arena != NULL ? arena->newest : NULL; one != NULL; one = one->older) {
+        explicit_bzero(one->bytes, one->used);
+    }
+    hub_arena_destroy(arena);
+}
+
 void *hub_arena_alloc(hub_arena *arena, size_t bytes)
 {
     const size_t align = _Alignof(max_align_t);

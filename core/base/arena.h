@@ -16,6 +16,9 @@ hub_arena *hub_arena_create(size_t max_bytes);
 /* Free every piece at once. NULL is fine. */
 void hub_arena_destroy(hub_arena *arena);
 
+/* The same, and overwrite them: there may be secrets among them. */
+void hub_arena_wipe(hub_arena *arena);
+
 /* A piece of zeroed memory, aligned for every type; never NULL but on failure, not even for 0
  * bytes. On failure hub_arena_failed says which one it was; a later, smaller piece may succeed. */
 void *hub_arena_alloc(hub_arena *arena, size_t bytes);

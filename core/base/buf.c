@@ -12,18 +12,23 @@ void hub_buf_init(hub_buf *buf, size_t max_bytes)
     *buf = (hub_buf){.max = max_bytes};
 }
 
-void hub_buf_fini(hub_buf *buf)
+void hub_buf_init_secret(hub_buf *buf, size_t max_bytes)
 {
-    free(buf->ptr);
-    *buf = (hub_buf){.max = buf->max};
+    *buf = (hub_buf){.max = max_bytes, .is_secret = true};
 }
 
-void hub_buf_wipe(hub_buf *buf)
+static void let_go(hub_buf *buf)
 {
-    if (buf->ptr != NULL) {
-        explicit_bzero(buf->ptr, buf->len);
+    if (buf->is_secret && buf->ptr != NULL) {
+        explicit_bzero(buf->ptr, buf->cap);
     }
-    hub_buf_fini(buf);
+    free(buf->ptr);
+}
+
+void hub_buf_fini(hub_buf *buf)
+{
+    let_go(buf);
+    *buf = (hub_buf){.max = buf->max, .is_secret = buf->is_secret};
 }
 
 void hub_buf_clear(hub_buf *buf)
@@ -50,9 +55,15 @@ static bool grow(hub_buf *buf, size_t size)
     if (cap > buf->max) {
         cap = buf->max + 1; /* more would never be used */
     }
-    char *grown = realloc(buf->ptr, cap);
+    char *grown = buf->is_secret ? malloc(cap) : realloc(buf->ptr, cap);
     if (grown == NULL) {
         return false;
+    }
+    if (buf->is_secret) { /* realloc would free a copy as it is */
+        if (buf->len > 0) {
+            memcpy(grown, buf->ptr, buf->len);
+        }
+        let_go(buf);
     }
     buf->ptr = grown;
     buf->cap = cap;
@@ -128,6 +139,6 @@ char *hub_buf_take(hub_buf *buf)
     }
     *end = '\0';
     char *text = buf->ptr;
-    *buf = (hub_buf){.max = buf->max};
+    *buf = (hub_buf){.max = buf->max, .is_secret = buf->is_secret};
     return text;
 }

@@ -14,17 +14,18 @@ typedef struct hub_buf {
     size_t len;
     size_t cap;
     size_t max;     /* appends beyond this fail */
+    bool is_secret; /* what it leaves behind is overwritten, also when it grows */
     hub_err failed; /* HUB_OK, HUB_ELIMIT or HUB_ENOMEM: sticky until hub_buf_clear */
 } hub_buf;
 
 /* An empty buffer that may grow to `max_bytes`. Allocates nothing. */
 void hub_buf_init(hub_buf *buf, size_t max_bytes);
 
+/* The same for a secret: no memory that it has used is freed before it is overwritten. */
+void hub_buf_init_secret(hub_buf *buf, size_t max_bytes);
+
 /* Free the memory and forget a failure; the buffer is empty and may be used again. */
 void hub_buf_fini(hub_buf *buf);
-
-/* The same, and overwrite what it holds: it was a secret. What it outgrew is not overwritten. */
-void hub_buf_wipe(hub_buf *buf);
 
 /* Make it empty, keep the memory, forget a failure. */
 void hub_buf_clear(hub_buf *buf);

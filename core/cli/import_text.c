@@ -212,7 +212,7 @@ static void add_file(import_source *source, const hub_node *env_file, const hub_
     const char *path = find_env_file(source, said);
     hub_error why = {.code = HUB_OK};
     hub_buf text;
-    hub_buf_init(&text, HUB_EXPAND_FILE_BYTES);
+    hub_buf_init_secret(&text, HUB_EXPAND_FILE_BYTES);
     hub_err err = path != NULL
                       ? hub_file_read(path, &text, NULL, &why)
                       : hub_fail(&why, HUB_ENOTFOUND,
@@ -233,7 +233,7 @@ static void add_file(import_source *source, const hub_node *env_file, const hub_
         rest = hub_str_from(rest, end != SIZE_MAX ? end + 1 : rest.len);
     }
     source->env_file = err == HUB_OK ? path : NULL;
-    hub_buf_wipe(&text);
+    hub_buf_fini(&text);
 }
 
 void import_add_env_file(import_source *source, const hub_node *env_file, const hub_node *env,

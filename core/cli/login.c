@@ -70,7 +70,7 @@ static void on_link(void *ctx, hub_login *login)
     if (link == NULL) {
         return;
     }
-    hub_buf_init(&text, TEXT_BYTES);
+    hub_buf_init_secret(&text, TEXT_BYTES);
     if (at->options->json) {
         hub_buf_add(&text, HUB_STR("{\"toolset\":"));
         hub_json_add_string(&text, hub_str_of(hub_login_toolset(login)));
@@ -92,7 +92,7 @@ static void on_link(void *ctx, hub_login *login)
     }
     (void)fwrite(text.ptr, 1, text.len, stdout);
     (void)fflush(stdout);
-    hub_buf_wipe(&text);
+    hub_buf_fini(&text);
     if (code == NULL) {
         open_browser(link);
     }

@@ -89,7 +89,7 @@ static const char *find_given(cli_offer *offer, const char *name, size_t nth)
 static const char *ask_for(cli_offer *offer, const hub_launch_input *input)
 {
     hub_buf line;
-    hub_buf_init(&line, HUB_LIMIT_SECRET_VALUE_BYTES);
+    hub_buf_init_secret(&line, HUB_LIMIT_SECRET_VALUE_BYTES);
     const char *question = hub_arena_printf(
         offer->arena, "%s%s%s%s: ", input->name, input->description != NULL ? ", " : "",
         input->description != NULL ? input->description : "",
@@ -100,7 +100,7 @@ static const char *ask_for(cli_offer *offer, const hub_launch_input *input)
     const char *value = is_read && text.len > 0 ? hub_arena_strdup(offer->arena, text) : NULL;
     /* What is typed is meant as it is typed. */
     value = value != NULL && !input->is_secret ? hub_launch_escape(value, offer->arena) : value;
-    hub_buf_wipe(&line);
+    hub_buf_fini(&line);
     return value;
 }
 
@@ -284,12 +284,12 @@ static int keep_secrets(cli_offer *offer)
         const hub_state_id id = {.kind = &HUB_SECRET_KIND,
                                  .key = hub_str_of(offer->secrets[i].name)};
         hub_buf document;
-        hub_buf_init(&document, 8 * HUB_LIMIT_SECRET_VALUE_BYTES);
+        hub_buf_init_secret(&document, 8 * HUB_LIMIT_SECRET_VALUE_BYTES);
         hub_json_add_string(&document, hub_str_of(offer->secrets[i].value));
         err = hub_buf_ok(&document)
                   ? hub_state_sync_put(store, &id, HUB_STATE_ANY, hub_buf_str(&document), &why)
                   : hub_fail(&why, HUB_ENOMEM, "out of memory");
-        hub_buf_wipe(&document);
+        hub_buf_fini(&document);
     }
     hub_state_sync_close(store);
     if (err != HUB_OK) {

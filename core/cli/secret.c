@@ -56,8 +56,9 @@ static int set_secret(const cli_options *options, hub_state_sync *store)
     hub_error why = {.code = HUB_OK};
     hub_buf value;
     hub_buf document;
-    hub_buf_init(&value, HUB_LIMIT_SECRET_VALUE_BYTES + 4096); /* to see that there is more */
-    hub_buf_init(&document, 8 * HUB_LIMIT_SECRET_VALUE_BYTES);
+    hub_buf_init_secret(&value,
+                        HUB_LIMIT_SECRET_VALUE_BYTES + 4096); /* to see that there is more */
+    hub_buf_init_secret(&document, 8 * HUB_LIMIT_SECRET_VALUE_BYTES);
     int status = read_value(name, &value);
     hub_err err = HUB_OK;
     if (status == EXIT_OK) {
@@ -66,8 +67,8 @@ static int set_secret(const cli_options *options, hub_state_sync *store)
                   ? hub_state_sync_put(store, &id, HUB_STATE_ANY, hub_buf_str(&document), &why)
                   : hub_fail(&why, HUB_ENOMEM, "out of memory");
     }
-    hub_buf_wipe(&document);
-    hub_buf_wipe(&value);
+    hub_buf_fini(&document);
+    hub_buf_fini(&value);
     return err == HUB_OK ? status : complain(err, why.text);
 }
 

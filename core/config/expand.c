@@ -178,12 +178,12 @@ static hub_err add_secret(const expansion *ex, hub_secret_kind kind, hub_str nam
                         HUB_STR_ARG(name));
     }
     hub_buf value;
-    hub_buf_init(&value, HUB_EXPAND_FILE_BYTES);
+    hub_buf_init_secret(&value, HUB_EXPAND_FILE_BYTES);
     hub_err err = ex->source->find_secret(ex->source->ctx, kind, name, &value, ex->reterr);
     if (err == HUB_OK) {
         err = add_checked(ex, what, name, hub_buf_str(&value));
     }
-    hub_buf_wipe(&value);
+    hub_buf_fini(&value);
     return err;
 }
 

@@ -21,7 +21,7 @@ static hub_err read_expanded(hub_config_reader *reader, const hub_node *node, bo
     if (node->kind != HUB_NODE_TEXT) {
         return hub_config_wrong(reader, node, "text");
     }
-    hub_buf_init(&value, HUB_LIMIT_CONFIG_BYTES);
+    hub_buf_init_secret(&value, HUB_LIMIT_CONFIG_BYTES);
     reader->is_switched_off = false; /* that was a toolset */
     hub_err err = is_secret ? hub_config_expand_secret(reader, node, &value)
                             : hub_config_expand(reader, node, &value);
@@ -35,7 +35,7 @@ static hub_err read_expanded(hub_config_reader *reader, const hub_node *node, bo
         *ret_text = hub_arena_strdup(reader->arena, hub_buf_str(&value));
         err = *ret_text != NULL ? HUB_OK : hub_config_no_memory(reader);
     }
-    hub_buf_wipe(&value);
+    hub_buf_fini(&value);
     return err;
 }
 

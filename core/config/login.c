@@ -74,7 +74,7 @@ static hub_err add_text(hub_config_reader *reader, const hub_node *node, const c
         return hub_config_wrong_kind(reader, node, "text");
     }
     hub_buf value;
-    hub_buf_init(&value, HUB_LIMIT_LOGIN_TEXT_BYTES);
+    hub_buf_init_secret(&value, HUB_LIMIT_LOGIN_TEXT_BYTES);
     hub_err err = hub_config_hide_named(reader, hub_str_of(key), node->text);
     if (err == HUB_OK) {
         err = hub_config_expand_secret(reader, node, &value);
@@ -90,7 +90,7 @@ static hub_err add_text(hub_config_reader *reader, const hub_node *node, const c
         hub_json_add_key(out, hub_str_of(key));
         hub_json_add_string(out, text);
     }
-    hub_buf_wipe(&value);
+    hub_buf_fini(&value);
     return err;
 }
 
@@ -358,7 +358,7 @@ hub_err hub_config_add_login(hub_config_reader *reader, hub_config_toolset_draft
         return check_principals(reader, draft, NULL);
     }
     hub_buf json;
-    hub_buf_init(&json, HUB_LIMIT_CONFIG_BYTES);
+    hub_buf_init_secret(&json, HUB_LIMIT_CONFIG_BYTES);
     hub_err err = add_login(reader, node, &json);
     if (err == HUB_OK && !hub_buf_ok(&json)) {
         err = hub_node_fail(node, reader->reterr, json.failed, "%s", hub_err_text(json.failed));
@@ -371,7 +371,7 @@ hub_err hub_config_add_login(hub_config_reader *reader, hub_config_toolset_draft
         draft->toolset.login = hub_arena_strdup(reader->arena, hub_buf_str(&json));
         err = draft->toolset.login != NULL ? HUB_OK : hub_config_no_memory(reader);
     }
-    hub_buf_wipe(&json);
+    hub_buf_fini(&json);
     return err;
 }
 

@@ -42,7 +42,7 @@ static hub_err keep_address(hub_config_reader *reader, const hub_node *node, hub
     hub_error why = {.code = HUB_OK};
     hub_buf password;
     hub_buf shown;
-    hub_buf_init(&password, HUB_LIMIT_STATE_PASSWORD_BYTES);
+    hub_buf_init_secret(&password, HUB_LIMIT_STATE_PASSWORD_BYTES);
     hub_buf_init(&shown, text.len + 1);
     hub_err err = hub_state_address_read(text, &address, &password, &why);
     if (err != HUB_OK) {
@@ -59,16 +59,16 @@ static hub_err keep_address(hub_config_reader *reader, const hub_node *node, hub
         err = hub_config_no_memory(reader);
     }
     hub_buf_fini(&shown);
-    hub_buf_wipe(&password);
+    hub_buf_fini(&password);
     return err;
 }
 
 /* Expand a text that may be, or have in it, a secret: `wanted` says which, `refusal` what is wrong with
- * one that has more than `most` bytes. `text` is to be wiped, whatever comes of it. */
+ * one that has more than `most` bytes. `text` is to be freed, whatever comes of it. */
 static hub_err read_text(hub_config_reader *reader, const hub_node *node, const char *wanted,
                          size_t most, const char *refusal, hub_buf *text)
 {
-    hub_buf_init(text, most);
+    hub_buf_init_secret(text, most);
     if (node->kind != HUB_NODE_TEXT) {
         return hub_node_fail(node, reader->reterr, HUB_EINVAL, "wanted %s", wanted);
     }
@@ -89,7 +89,7 @@ static hub_err read_address(hub_config_reader *reader, const hub_node *node,
     if (err == HUB_OK) {
         err = keep_address(reader, node, hub_buf_str(&text), target);
     }
-    hub_buf_wipe(&text);
+    hub_buf_fini(&text);
     return err;
 }
 
@@ -109,7 +109,7 @@ static hub_err read_password(hub_config_reader *reader, const hub_node *node,
         err = hub_config_hide(reader, hub_buf_str(&text), reader->reterr);
         state->password = hub_arena_strdup(reader->arena, hub_buf_str(&text));
     }
-    hub_buf_wipe(&text);
+    hub_buf_fini(&text);
     return err == HUB_OK && state->password == NULL ? hub_config_no_memory(reader) : err;
 }
 

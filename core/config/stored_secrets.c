@@ -29,7 +29,7 @@ hub_err hub_secret_read(hub_state_sync *store, hub_str name, hub_buf *value, hub
 {
     const hub_state_id id = {.kind = &HUB_SECRET_KIND, .key = name};
     hub_buf document;
-    hub_buf_init(&document, HUB_LIMIT_STATE_DOCUMENT_BYTES);
+    hub_buf_init_secret(&document, HUB_LIMIT_STATE_DOCUMENT_BYTES);
     hub_err err = hub_state_sync_get(store, &id, &document, NULL, reterr);
     if (err == HUB_ENOTFOUND) {
         err = hub_fail(reterr, err,
@@ -41,7 +41,7 @@ hub_err hub_secret_read(hub_state_sync *store, hub_str name, hub_buf *value, hub
             hub_fail(reterr, HUB_EINVAL, "the secret \"" HUB_STR_FMT "\" is not text: set it again",
                      HUB_STR_ARG(name));
     }
-    hub_buf_wipe(&document);
+    hub_buf_fini(&document);
     return err;
 }
 

@@ -171,7 +171,7 @@ const char *hub_signer_algorithm(const hub_signer *signer)
 hub_err hub_signer_sign(const hub_signer *signer, hub_str claims, hub_buf *out)
 {
     hub_buf token;
-    hub_buf_init(&token, HUB_LIMIT_JWS_BYTES);
+    hub_buf_init_secret(&token, HUB_LIMIT_JWS_BYTES);
     hub_err err =
         hub_jws_sign(hub_buf_str(&signer->header), claims, signer->algorithm, signer->key, &token);
     size_t before = out->len;
@@ -179,7 +179,7 @@ hub_err hub_signer_sign(const hub_signer *signer, hub_str claims, hub_buf *out)
         hub_buf_add(out, hub_buf_str(&token));
         err = out->failed;
     }
-    hub_buf_wipe(&token); /* it is a credential */
+    hub_buf_fini(&token); /* it is a credential */
     if (err != HUB_OK) {
         out->len = before;
     }

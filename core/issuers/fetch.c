@@ -149,6 +149,14 @@ static curl_socket_t open_public(void *ctx, curlsocktype purpose, struct curl_so
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+static void free_headers(const hub_curl_library *curl, struct curl_slist *headers)
+{
+    for (struct curl_slist *one = headers; one != NULL; one = one->next) {
+        explicit_bzero(one->data, strlen(one->data)); /* it may be a credential */
+    }
+    curl->slist_free_all(headers);
+}
+
 static void forget(hub_fetch *fetch)
 {
     hub_fetcher *fetcher = fetch->fetcher;
@@ -156,7 +164,7 @@ static void forget(hub_fetch *fetch)
         (void)fetcher->curl->multi_remove_handle(fetcher->multi, fetch->easy);
         fetcher->curl->easy_cleanup(fetch->easy);
     }
-    fetcher->curl->slist_free_all(fetch->headers);
+    free_headers(fetcher->curl, fetch->headers);
     if (fetch->prev != NULL) {
         fetch->prev->next = fetch->next;
     } else {
@@ -165,8 +173,8 @@ static void forget(hub_fetch *fetch)
     if (fetch->next != NULL) {
         fetch->next->prev = fetch->prev;
     }
-    hub_buf_wipe(&fetch->form);
-    hub_buf_wipe(&fetch->body);
+    hub_buf_fini(&fetch->form);
+    hub_buf_fini(&fetch->body);
     hub_buf_fini(&fetch->challenge);
     free(fetch);
 }
@@ -205,7 +213,7 @@ static void end(hub_fetch *fetch, CURLcode code)
     void *ctx = fetch->ctx;
     forget(fetch);
     on_end(ctx, &fetched);
-    hub_buf_wipe(&body);
+    hub_buf_fini(&body);
     hub_buf_fini(&challenge);
 }
 
@@ -412,6 +420,9 @@ static bool add_headers(hub_fetch *fetch, const hub_fetch_request *request)
         hub_str line = end != NULL ? hub_str_between(left.ptr, end) : left;
         char *text = hub_str_dup(line);
         is_added = text != NULL && add_header(fetch, text);
+        if (text != NULL) {
+            explicit_bzero(text, line.len);
+        }
         free(text);
         left = hub_str_from(left, end != NULL ? line.len + 1 : line.len);
     }
@@ -437,9 +448,9 @@ hub_err hub_fetch_start(hub_fetcher *fetcher, const hub_fetch_request *request,
     fetch->fetcher = fetcher;
     fetch->on_end = on_end;
     fetch->ctx = ctx;
-    hub_buf_init(&fetch->body, HUB_LIMIT_JWKS_BYTES);
+    hub_buf_init_secret(&fetch->body, HUB_LIMIT_JWKS_BYTES);
     hub_buf_init(&fetch->challenge, HUB_LIMIT_CHALLENGE_BYTES);
-    hub_buf_init(&fetch->form, body_len);
+    hub_buf_init_secret(&fetch->form, body_len);
     hub_buf_add(&fetch->form, request->json.len > 0 ? request->json : request->form);
     fetch->next = fetcher->fetches;
     if (fetch->next != NULL) {

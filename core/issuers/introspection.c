@@ -61,7 +61,7 @@ void issuer_ask(issuer_state *issuer, hub_issuers_token *token)
     const hub_introspection_settings *settings = &issuer->settings->introspection;
     hub_error why = {.code = HUB_OK};
     hub_buf form;
-    hub_buf_init(&form, 4 * HUB_LIMIT_JWS_BYTES);
+    hub_buf_init_secret(&form, 4 * HUB_LIMIT_JWS_BYTES);
     hub_buf_add(&form, HUB_STR("token_type_hint=access_token&token="));
     add_encoded(&form, token->text);
     hub_fetch_request request = {.url = settings->url,
@@ -73,7 +73,7 @@ void issuer_ask(issuer_state *issuer, hub_issuers_token *token)
     hub_err err = hub_buf_ok(&form) ? hub_fetch_start(issuer->owner->fetcher, &request, on_answer,
                                                       token, &token->question, &why)
                                     : HUB_ENOMEM;
-    hub_buf_wipe(&form);
+    hub_buf_fini(&form);
     if (err == HUB_OK) {
         issuers_move(token, TOKEN_WAITING);
         return;

@@ -133,14 +133,14 @@ static void keep_client(hub_login *login)
     hub_error why = {.code = HUB_OK};
     key_of(login, key);
     const hub_state_id id = {.kind = &HUB_LOGIN_CLIENT_KIND, .key = hub_str_of(key)};
-    hub_buf_init(&document, DOCUMENT_BYTES);
+    hub_buf_init_secret(&document, DOCUMENT_BYTES);
     hub_credential_add(&document, &login->client);
     if (!hub_buf_ok(&document) ||
         hub_state_put(login->all->store, &id, HUB_STATE_ANY, hub_buf_str(&document), on_client_kept,
                       login, &login->op, &why) != HUB_OK) {
         go_on(login);
     }
-    hub_buf_wipe(&document);
+    hub_buf_fini(&document);
 }
 
 static bool take_registered(hub_login *login, hub_str body)

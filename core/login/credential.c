@@ -60,13 +60,13 @@ char *hub_login_dup_member(hub_str object, const char *name, size_t most, bool i
 {
     hub_buf text;
     char *made = NULL;
-    hub_buf_init(&text, most);
+    hub_buf_init_secret(&text, most);
     hub_str raw = hub_json_get(object, hub_str_of(name));
     if (hub_json_type_of(raw) == HUB_JSON_STRING && hub_json_decode(raw, &text) == HUB_OK &&
         text.len > 0 && is_good(hub_buf_str(&text), is_word)) {
         made = hub_str_dup(hub_buf_str(&text));
     }
-    hub_buf_wipe(&text);
+    hub_buf_fini(&text);
     return made;
 }
 

@@ -53,7 +53,7 @@ static void poll(hub_login *login)
         login_end(login, HUB_EUNAVAILABLE, "nobody has logged in in time: try again");
         return;
     }
-    hub_buf_init(&form, LOGIN_FORM_BYTES);
+    hub_buf_init_secret(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "grant_type", HUB_STR(LOGIN_DEVICE_GRANT));
     hub_login_add_field(&form, "device_code", hub_str_of(login->flow.device_code));
     login_add_resource(login, &form);
@@ -122,7 +122,7 @@ void login_ask_device(hub_login *login)
         return;
     }
     login->flow.scope = login_find_scope(login);
-    hub_buf_init(&form, LOGIN_FORM_BYTES);
+    hub_buf_init_secret(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "scope", hub_str_of(login->flow.scope));
     login_add_resource(login, &form);
     login_ask(login, &login->client, places->device_endpoint, &form, on_device);

@@ -82,7 +82,7 @@ static void on_exchanged(void *ctx, const hub_fetched *fetched)
 void login_exchange_token(hub_login *login)
 {
     hub_buf form;
-    hub_buf_init(&form, LOGIN_FORM_BYTES);
+    hub_buf_init_secret(&form, LOGIN_FORM_BYTES);
     if (!add_subject(login, "access_token", &form)) {
         return;
     }
@@ -107,7 +107,7 @@ static void on_granted(void *ctx, const hub_fetched *fetched)
 static void show_assertion(hub_login *login, const char *assertion)
 {
     hub_buf form;
-    hub_buf_init(&form, LOGIN_FORM_BYTES);
+    hub_buf_init_secret(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "grant_type", HUB_STR(LOGIN_JWT_BEARER_GRANT));
     hub_login_add_field(&form, "assertion", hub_str_of(assertion));
     add_wish(login, &form);
@@ -122,7 +122,7 @@ static bool is_assertion(hub_str text)
     hub_str object;
     size_t end = hub_str_find(text, HUB_STR("."));
     hub_str first = {.ptr = text.ptr, .len = end != SIZE_MAX ? end : 0};
-    hub_buf_init(&header, HUB_LIMIT_JWS_BYTES);
+    hub_buf_init_secret(&header, HUB_LIMIT_JWS_BYTES);
     bool is_it =
         hub_base64url_decode(first, &header) == HUB_OK &&
         hub_json_check(hub_buf_str(&header), &object, NULL) == HUB_OK &&
@@ -188,7 +188,7 @@ static bool know_provider(hub_login *login)
 static void ask_provider(hub_login *login)
 {
     hub_buf form;
-    hub_buf_init(&form, LOGIN_FORM_BYTES);
+    hub_buf_init_secret(&form, LOGIN_FORM_BYTES);
     if (!know_provider(login)) {
         login_end(login, HUB_ENOMEM, "out of memory");
         return;

@@ -203,7 +203,7 @@ static const char *take(hub_login *login, hub_str query)
     hub_buf code;
     hub_buf error;
     const char *page = "The login has not worked. The program that you came from says why.";
-    hub_buf_init(&code, HUB_LIMIT_LOGIN_TEXT_BYTES);
+    hub_buf_init_secret(&code, HUB_LIMIT_LOGIN_TEXT_BYTES);
     hub_buf_init(&error, 100);
     if (!is_of_issuer(login, query)) {
         login_end(login, HUB_EDENIED,
@@ -225,7 +225,7 @@ static const char *take(hub_login *login, hub_str query)
         }
         login_exchange_code(login, hub_buf_str(&code));
     }
-    hub_buf_wipe(&code);
+    hub_buf_fini(&code);
     hub_buf_fini(&error);
     return page;
 }

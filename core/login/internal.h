@@ -236,7 +236,7 @@ void login_ask_by_assertion(hub_login *login);
 /* ---- token.c ---- */
 void login_refresh(hub_login *login);
 enum { LOGIN_FORM_BYTES = 8 * HUB_LIMIT_LOGIN_TEXT_BYTES };
-/* Ask `endpoint` as `client`, with its credentials in the form or beside it. Wipes `form`. */
+/* Ask `endpoint` as `client`, with its credentials in the form or beside it. Frees `form`. */
 void login_ask(hub_login *login, const hub_credential *client, const char *endpoint, hub_buf *form,
                hub_fetch_on_end *on_end);
 /* What the token endpoint has answered to a grant becomes the login. */

@@ -109,14 +109,14 @@ void login_keep(hub_login *login, void (*then)(hub_login *login))
     hub_buf document;
     hub_error why = {.code = HUB_OK};
     const hub_state_id id = id_of(login);
-    hub_buf_init(&document, DOCUMENT_BYTES);
+    hub_buf_init_secret(&document, DOCUMENT_BYTES);
     hub_credential_add(&document, &login->kept);
     login->on_kept = then;
     hub_err err = hub_buf_ok(&document)
                       ? hub_state_put(login->all->store, &id, login->version,
                                       hub_buf_str(&document), on_written, login, &login->op, &why)
                       : hub_fail(&why, HUB_ENOMEM, "out of memory");
-    hub_buf_wipe(&document);
+    hub_buf_fini(&document);
     if (err != HUB_OK) {
         fail_store(login, &why);
     }
@@ -131,6 +131,7 @@ static void on_deleted(void *ctx, const hub_state_result *result)
         return;
     }
     hub_credential_fini(&login->kept);
+    hub_credential_fini(&login->client); /* the next login reads it again */
     login->version = HUB_STATE_ABSENT;
     login_changed(login);
     login_end_logout(login, HUB_OK, login->not_revoked != NULL ? login->not_revoked : "");

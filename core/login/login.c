@@ -20,7 +20,7 @@ bool login_random(char ret_text[LOGIN_RANDOM_TEXT])
 {
     char bytes[LOGIN_RANDOM_BYTES];
     hub_buf text;
-    hub_buf_init(&text, LOGIN_RANDOM_TEXT);
+    hub_buf_init_secret(&text, LOGIN_RANDOM_TEXT);
     bool is_good = getrandom(bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes;
     hub_base64url_add(&text, (hub_str){.ptr = bytes, .len = sizeof bytes});
     is_good = is_good && hub_buf_ok(&text) && text.len < LOGIN_RANDOM_TEXT;
@@ -29,7 +29,7 @@ bool login_random(char ret_text[LOGIN_RANDOM_TEXT])
         ret_text[text.len] = '\0';
     }
     explicit_bzero(bytes, sizeof bytes);
-    hub_buf_wipe(&text);
+    hub_buf_fini(&text);
     return is_good;
 }
 
@@ -134,7 +134,7 @@ static void destroy(hub_login *login)
     hub_login_forget_text(&login->not_revoked);
     hub_login_forget_text(&login->settings_text);
     login_settings_fini(&login->settings);
-    hub_buf_wipe(&login->header);
+    hub_buf_fini(&login->header);
     hub_redact_set_destroy(login->secrets);
     hub_signer_destroy(login->signer);
     hub_signer_destroy(login->provider_signer);
@@ -174,7 +174,7 @@ static hub_login *make(hub_logins *logins, const hub_login_what *what)
     made->only_public = what->only_public;
     made->settings_text = login_dup(what->settings);
     made->grant_text = login_dup(what->grant);
-    hub_buf_init(&made->header, HUB_LIMIT_LOGIN_TEXT_BYTES + sizeof "Bearer ");
+    hub_buf_init_secret(&made->header, HUB_LIMIT_LOGIN_TEXT_BYTES + sizeof "Bearer ");
     ev_timer_init(&made->timer, on_timer, 0., 0.);
     made->timer.data = made;
     if (made->toolset == NULL || made->owner == NULL || !is_same(made->url, what->url) ||
@@ -300,7 +300,7 @@ static void hide(hub_login *login)
 
 void login_changed(hub_login *login)
 {
-    hub_buf_wipe(&login->header);
+    hub_buf_fini(&login->header);
     if (login->kept.access_token != NULL) {
         hub_buf_add(&login->header, HUB_STR("Bearer "));
         hub_buf_add(&login->header, hub_str_of(login->kept.access_token));

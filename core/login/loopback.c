@@ -59,7 +59,7 @@ static void end(visitor *one)
     DL_DELETE(loopback->visitors, one);
     loopback->count--;
     (void)close(one->fd);
-    hub_buf_wipe(&one->in);
+    hub_buf_fini(&one->in);
     hub_buf_fini(&one->out);
     free(one);
     free_if_done(loopback);
@@ -221,7 +221,7 @@ static void on_visitor(struct ev_loop *loop, ev_io *watcher, int events)
     }
     one->loopback = loopback;
     one->fd = fd;
-    hub_buf_init(&one->in, REQUEST_BYTES);
+    hub_buf_init_secret(&one->in, REQUEST_BYTES);
     hub_buf_init(&one->out, REQUEST_BYTES);
     ev_io_init(&one->watcher, on_ready, fd, EV_READ);
     one->watcher.data = one;

@@ -13,11 +13,11 @@ static char *dup_key(hub_str object)
     hub_buf text;
     char *made = NULL;
     hub_str raw = hub_json_get(object, HUB_STR("private_key"));
-    hub_buf_init(&text, HUB_LIMIT_LOGIN_TEXT_BYTES);
+    hub_buf_init_secret(&text, HUB_LIMIT_LOGIN_TEXT_BYTES);
     if (hub_json_type_of(raw) == HUB_JSON_STRING && hub_json_decode(raw, &text) == HUB_OK) {
         made = hub_str_dup(hub_buf_str(&text));
     }
-    hub_buf_wipe(&text);
+    hub_buf_fini(&text);
     return made;
 }
 

@@ -34,7 +34,7 @@ static hub_err add_assertion(hub_login *login, const hub_credential *client, hub
         err = hub_signer_create(hub_str_of(key->private_key), key->algorithm, key->key_id, signer,
                                 reterr);
     }
-    hub_buf_init(&proof, HUB_LIMIT_JWS_BYTES);
+    hub_buf_init_secret(&proof, HUB_LIMIT_JWS_BYTES);
     if (err == HUB_OK) {
         err = hub_signer_assert(*signer, hub_str_of(client->client_id), hub_str_of(client->issuer),
                                 (int64_t)login_now_s(), &proof);
@@ -46,7 +46,7 @@ static hub_err add_assertion(hub_login *login, const hub_credential *client, hub
         hub_login_add_field(form, "client_assertion_type", HUB_STR(HUB_CLIENT_ASSERTION_TYPE));
         hub_login_add_field(form, "client_assertion", hub_buf_str(&proof));
     }
-    hub_buf_wipe(&proof);
+    hub_buf_fini(&proof);
     return err;
 }
 
@@ -76,8 +76,8 @@ void login_ask(hub_login *login, const hub_credential *client, const char *endpo
     hub_buf user;
     hub_buf password;
     hub_error why = {.code = HUB_OK};
-    hub_buf_init(&user, 3 * HUB_LIMIT_LOGIN_TEXT_BYTES);
-    hub_buf_init(&password, 3 * HUB_LIMIT_LOGIN_TEXT_BYTES);
+    hub_buf_init_secret(&user, 3 * HUB_LIMIT_LOGIN_TEXT_BYTES);
+    hub_buf_init_secret(&password, 3 * HUB_LIMIT_LOGIN_TEXT_BYTES);
     hub_err err = add_client(login, client, form, &user, &password, &why);
     if (err != HUB_OK) {
         login_end(login, err, "%s", why.text);
@@ -91,9 +91,9 @@ void login_ask(hub_login *login, const hub_credential *client, const char *endpo
                                          .password = user.len > 0 ? password.ptr : NULL},
                     on_end);
     }
-    hub_buf_wipe(&user);
-    hub_buf_wipe(&password);
-    hub_buf_wipe(form);
+    hub_buf_fini(&user);
+    hub_buf_fini(&password);
+    hub_buf_fini(form);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -235,7 +235,7 @@ void login_exchange_code(hub_login *login, hub_str code)
 {
     hub_buf form;
     const hub_login_places *places = &login->places;
-    hub_buf_init(&form, LOGIN_FORM_BYTES);
+    hub_buf_init_secret(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "grant_type", HUB_STR("authorization_code"));
     hub_login_add_field(&form, "code", code);
     hub_login_add_field(&form, "redirect_uri", hub_str_of(login->flow.redirect_uri));
@@ -250,7 +250,7 @@ void login_ask_as_client(hub_login *login)
 {
     hub_buf form;
     const hub_login_places *places = &login->places;
-    hub_buf_init(&form, LOGIN_FORM_BYTES);
+    hub_buf_init_secret(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "grant_type", HUB_STR("client_credentials"));
     hub_login_add_field(&form, "scope",
                         hub_str_of(login->settings.scopes != NULL      ? login->settings.scopes
@@ -292,7 +292,7 @@ static void refresh(hub_login *login)
 {
     hub_buf form;
     const hub_credential *kept = &login->kept;
-    hub_buf_init(&form, LOGIN_FORM_BYTES);
+    hub_buf_init_secret(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "grant_type", HUB_STR("refresh_token"));
     hub_login_add_field(&form, "refresh_token", hub_str_of(kept->refresh_token));
     hub_login_add_field(&form, "resource", hub_str_of(kept->resource));
@@ -375,7 +375,7 @@ void login_log_out(hub_login *login)
         end_revocation(login, token != NULL ? "it revokes no tokens" : "there is no login");
         return;
     }
-    hub_buf_init(&form, LOGIN_FORM_BYTES);
+    hub_buf_init_secret(&form, LOGIN_FORM_BYTES);
     hub_login_add_field(&form, "token", hub_str_of(token));
     hub_login_add_field(&form, "token_type_hint",
                         has_refresh ? HUB_STR("refresh_token") : HUB_STR("access_token"));

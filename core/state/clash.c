@@ -31,14 +31,14 @@ static bool is_same(hub_str a, hub_str b)
     if (hub_str_eq(a, b)) {
         return true;
     }
-    hub_buf_init(&first, OPENED_BYTES);
-    hub_buf_init(&second, OPENED_BYTES);
+    hub_buf_init_secret(&first, OPENED_BYTES);
+    hub_buf_init_secret(&second, OPENED_BYTES);
     hub_json_add_compact(&first, a);
     hub_json_add_compact(&second, b);
     bool is_same = hub_buf_ok(&first) && hub_buf_ok(&second) &&
                    hub_str_eq(hub_buf_str(&first), hub_buf_str(&second));
-    hub_buf_wipe(&second);
-    hub_buf_wipe(&first);
+    hub_buf_fini(&second);
+    hub_buf_fini(&first);
     return is_same;
 }
 

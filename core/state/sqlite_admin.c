@@ -77,8 +77,8 @@ static hub_err import_one(hub_sqlite_file *file, hub_state_job *job, hub_state_r
     hub_buf there;
     uint64_t version = 0;
     hub_err err = HUB_OK;
-    hub_buf_init(&opened, OPENED_BYTES);
-    hub_buf_init(&there, OPENED_BYTES);
+    hub_buf_init_secret(&opened, OPENED_BYTES);
+    hub_buf_init_secret(&there, OPENED_BYTES);
     if (given->key_id.len > 0) {
         err = hub_state_open(file->keys, given, &opened, &job->error);
         given->document = hub_buf_str(&opened);
@@ -227,7 +227,7 @@ static void count_secret(hub_sqlite_file *file, const hub_state_record *record,
         report->plain++;
         return;
     }
-    hub_buf_init(&opened, OPENED_BYTES);
+    hub_buf_init_secret(&opened, OPENED_BYTES);
     report->sealed++;
     report->unreadable += hub_state_open(file->keys, record, &opened, NULL) != HUB_OK;
     hub_buf_fini(&opened);

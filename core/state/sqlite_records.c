@@ -42,7 +42,7 @@ hub_err hub_sqlite_add_row(hub_sqlite_query *query, hub_state_job *job)
     if (record.is_secret && record.key_id.len == 0 && file->place.safety[0] != '\0') {
         return refuse_secret(file, &job->error);
     }
-    hub_buf_init(&opened, OPENED_BYTES);
+    hub_buf_init_secret(&opened, OPENED_BYTES);
     hub_err err = HUB_OK;
     if (record.key_id.len > 0) {
         err = hub_state_open(file->keys, &record, &opened, &job->error);

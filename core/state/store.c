@@ -19,7 +19,7 @@ enum { JOB_BYTES = 512 * 1024 * 1024 /* an import of the largest kind, and no mo
 
 static void free_job(hub_state_job *job)
 {
-    hub_arena_destroy(job->arena);
+    hub_arena_wipe(job->arena); /* it has secrets as they are before they are sealed */
     free(job);
 }
 
@@ -459,7 +459,7 @@ static hub_err keep_address(hub_store *store, const hub_store_options *options, 
     hub_state_address address;
     hub_buf password;
     hub_buf shown;
-    hub_buf_init(&password, HUB_LIMIT_STATE_PASSWORD_BYTES);
+    hub_buf_init_secret(&password, HUB_LIMIT_STATE_PASSWORD_BYTES);
     hub_buf_init(&shown, HUB_LIMIT_STATE_SCOPE_BYTES);
     hub_err err = hub_state_address_read(hub_str_of(options->place), &address, &password, reterr);
     if (err == HUB_OK) {
@@ -473,7 +473,7 @@ static hub_err keep_address(hub_store *store, const hub_store_options *options, 
                   : hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     hub_buf_fini(&shown);
-    hub_buf_wipe(&password);
+    hub_buf_fini(&password);
     return err;
 }
 

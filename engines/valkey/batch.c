@@ -84,10 +84,10 @@ static bool begin(valkey_engine *engine, hub_state_job *job,
 static bool open_kept(valkey_engine *engine, hub_state_job *job, hub_state_record *record)
 {
     hub_buf opened;
-    hub_buf_init(&opened, OPENED_BYTES);
+    hub_buf_init_secret(&opened, OPENED_BYTES);
     bool is_open = hub_state_open(engine->options.keys, record, &opened, &job->error) == HUB_OK &&
                    hub_state_job_keep(job, hub_buf_str(&opened), &record->document);
-    hub_buf_wipe(&opened);
+    hub_buf_fini(&opened);
     return is_open;
 }
 
@@ -389,11 +389,11 @@ static bool count_one(valkey_engine *engine, hub_state_job *job, hub_str name,
     if (record->is_secret && record->key_id.len == 0) {
         job->report.plain++;
     } else if (record->is_secret) {
-        hub_buf_init(&opened, OPENED_BYTES);
+        hub_buf_init_secret(&opened, OPENED_BYTES);
         job->report.sealed++;
         job->report.unreadable +=
             hub_state_open(engine->options.keys, record, &opened, NULL) != HUB_OK;
-        hub_buf_wipe(&opened);
+        hub_buf_fini(&opened);
     }
     return true;
 }

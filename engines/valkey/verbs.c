@@ -188,14 +188,14 @@ static bool add_opened(valkey_engine *engine, hub_state_job *job, hub_state_reco
     if (record->is_secret && record->key_id.len == 0) {
         return valkey_refuse_plain(job);
     }
-    hub_buf_init(&opened, VALUE_BYTES);
+    hub_buf_init_secret(&opened, VALUE_BYTES);
     bool is_opened = true;
     if (record->key_id.len > 0) {
         is_opened = hub_state_open(engine->options.keys, record, &opened, &job->error) == HUB_OK;
         record->document = hub_buf_str(&opened);
     }
     is_opened = is_opened && hub_state_job_add(job, record);
-    hub_buf_wipe(&opened);
+    hub_buf_fini(&opened);
     return is_opened;
 }
 

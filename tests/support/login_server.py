@@ -57,6 +57,7 @@ class AuthServer:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = 65536  # head and body leave together
 
             def answer(self):
                 body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()

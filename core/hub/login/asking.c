@@ -85,10 +85,10 @@ static void add_advice(hub_buf *text, const hub_toolset *toolset, const hub_call
 static void tell(hub_binding *binding, hub_call *call, const char *link)
 {
     hub_buf text;
-    hub_buf_init(&text, QUESTION_BYTES);
+    hub_buf_init_secret(&text, QUESTION_BYTES);
     add_advice(&text, hub_binding_toolset(binding), call, link);
     hub_call_abort(call, PATCHBAY_UNAVAILABLE, hub_buf_str(&text));
-    hub_buf_wipe(&text);
+    hub_buf_fini(&text);
 }
 
 /* ---- calls that nobody works on yet ---------------------------------------------------------- */
@@ -120,7 +120,7 @@ static void finish_with_link(hub_call *call, const hub_toolset *toolset, const c
 {
     bool is_modern = hub_call_context(call)->era == HUB_ERA_MODERN;
     hub_buf text;
-    hub_buf_init(&text, QUESTION_BYTES);
+    hub_buf_init_secret(&text, QUESTION_BYTES);
     if (is_modern) {
         hub_buf_add(&text, HUB_STR("{\"resultType\":\"input_required\",\"inputRequests\":{"
                                    "\"patchbay-login\":{\"method\":\"elicitation/create\","
@@ -143,7 +143,7 @@ static void finish_with_link(hub_call *call, const hub_toolset *toolset, const c
     } else {
         hub_call_refuse_rpc(call, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"));
     }
-    hub_buf_wipe(&text);
+    hub_buf_fini(&text);
 }
 
 hub_verdict hub_login_answer(hub_call *call, const hub_toolset *toolset)
@@ -160,10 +160,10 @@ hub_verdict hub_login_answer(hub_call *call, const hub_toolset *toolset)
         return HUB_ANSWERED;
     }
     hub_buf text;
-    hub_buf_init(&text, QUESTION_BYTES);
+    hub_buf_init_secret(&text, QUESTION_BYTES);
     add_advice(&text, toolset, call, link);
     hub_call_refuse(call, PATCHBAY_UNAVAILABLE, hub_buf_str(&text));
-    hub_buf_wipe(&text);
+    hub_buf_fini(&text);
     return HUB_ANSWERED;
 }
 
@@ -172,7 +172,7 @@ hub_verdict hub_login_answer(hub_call *call, const hub_toolset *toolset)
 static int32_t ask(hub_binding *binding, const hub_call *call, const char *link)
 {
     hub_buf params;
-    hub_buf_init(&params, QUESTION_BYTES);
+    hub_buf_init_secret(&params, QUESTION_BYTES);
     add_params(&params, hub_binding_toolset(binding), call, link);
     const patchbay_question question = {
         .struct_size = sizeof question,
@@ -184,7 +184,7 @@ static int32_t ask(hub_binding *binding, const hub_call *call, const char *link)
     };
     int32_t result =
         hub_buf_ok(&params) ? hub_ask(binding, hub_call_id(call), &question) : PATCHBAY_ENOMEM;
-    hub_buf_wipe(&params);
+    hub_buf_fini(&params);
     return result;
 }
 

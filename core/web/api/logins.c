@@ -95,7 +95,7 @@ static void wait_for(waiting_login *one, hub_err err, const hub_error *why)
 /* The beginning of an answer about one login. */
 static void add_subject(const waiting_login *one, hub_buf *out)
 {
-    hub_buf_init(out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_buf_init_secret(out, HUB_LIMIT_CLIENT_MESSAGE_BYTES); /* a link has the flow's state */
     hub_buf_add(out, HUB_STR("{\"toolset\":"));
     hub_json_add_string(out, hub_str_of(one->toolset));
     hub_buf_add(out, HUB_STR(",\"principal\":"));
@@ -206,7 +206,7 @@ static void on_begun(void *ctx, hub_err err, const char *text, const char *code)
     }
     hub_buf_printf(&out, ",\"state\":\"%s\"}", text[0] != '\0' ? "wanted" : "logged_in");
     answer(one, err, text, &out);
-    hub_buf_wipe(&out);
+    hub_buf_fini(&out);
 }
 
 static void serve_begin(hub_api_asked *asked)

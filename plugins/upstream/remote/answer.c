@@ -6,6 +6,7 @@
 #include "remote.h"
 
 #include "../common/refused.h"
+#include "header_value.h"
 
 #include <strings.h>
 
@@ -25,7 +26,7 @@ void answer_free(exchange *x)
     patchbay_out_free(&x->asked);
     patchbay_out_free(&x->text);
     patchbay_out_free(&x->lines);
-    patchbay_out_free(&x->forwarded);
+    header_wipe(&x->forwarded);
     sse_reader_free(&x->reader);
     http_body_unref(x->body);
     free(x->moved_to);

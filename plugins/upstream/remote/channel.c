@@ -121,13 +121,13 @@ static int32_t send_with(mcp_remote *remote, const upstream_outgoing *message,
 {
     int is_request = message->kind == PATCHBAY_MSG_REQUEST;
     if (remote->exchange_count >= REMOTE_EXCHANGES) {
-        patchbay_out_free(forwarded);
+        header_wipe(forwarded);
         return PATCHBAY_ELIMIT;
     }
     exchange *x = exchange_create(remote, is_request ? EXCHANGE_REQUEST : EXCHANGE_NOTE,
                                   message->parts, message->part_count);
     if (x == NULL) {
-        patchbay_out_free(forwarded);
+        header_wipe(forwarded);
         return PATCHBAY_ENOMEM;
     }
     x->forwarded = *forwarded;
@@ -198,7 +198,7 @@ static void cancel_request(mcp_server *server, patchbay_str id)
     if (was_sent && server->phase != PHASE_IDLE && !remote_is_modern(remote)) {
         send_cancellation(remote, id, &forwarded);
     } else {
-        patchbay_out_free(&forwarded);
+        header_wipe(&forwarded);
     }
 }
 

@@ -108,8 +108,6 @@ static void add_headers(exchange *x, int is_get, patchbay_out *lines)
 {
     const mcp_remote *remote = x->remote;
     int has_version = remote_is_modern(remote) || x->role != ROLE_INITIALIZE;
-    forward_add(remote, &x->forwarded, lines);
-    login_add(remote, &x->forwarded, lines, &x->generation);
     patchbay_out_text(lines, is_get ? "Accept: text/event-stream\n"
                                     : "Accept: application/json, text/event-stream\n"
                                       "Content-Type: application/json\n");
@@ -123,6 +121,8 @@ static void add_headers(exchange *x, int is_get, patchbay_out *lines)
         patchbay_out_printf(lines, "Last-Event-ID: %s\n", x->last_event_id);
     }
     patchbay_out_raw(lines, patchbay_str_make(x->lines.ptr, x->lines.len));
+    forward_add(remote, &x->forwarded, lines);
+    login_add(remote, &x->forwarded, lines, &x->generation);
 }
 
 static const char *url_of(const exchange *x, int is_get)
@@ -193,10 +193,7 @@ void exchange_start(exchange *x)
             loop->timer_start(x->timer, 0);
         } /* else it ends with the call's deadline */
     }
-    if (lines.len > 0) {
-        explicit_bzero(lines.ptr, lines.len);
-    }
-    patchbay_out_free(&lines);
+    header_wipe(&lines);
 }
 
 int exchange_must_wait(const exchange *x)

@@ -89,6 +89,7 @@ void forward_take(const mcp_remote *remote, patchbay_call call, patchbay_out *li
     while (next_line(&at, &name)) {
         patchbay_str value = server->client->get_header(server->host, call, name);
         if (value.len > 0 && is_one_line(value)) {
+            header_make_room(lines, name.len + value.len + sizeof ": \n");
             patchbay_out_raw(lines, name);
             patchbay_out_text(lines, ": ");
             patchbay_out_raw(lines, value);
@@ -122,6 +123,7 @@ void forward_add(const mcp_remote *remote, const patchbay_out *forwarded, patchb
 {
     const char *at = remote->config.headers;
     patchbay_str line;
+    header_make_room(lines, (at != NULL ? strlen(at) : 0) + forwarded->len);
     while (next_line(&at, &line)) {
         if (!has_name(forwarded->ptr, name_of(line))) {
             patchbay_out_raw(lines, line);

@@ -55,6 +55,30 @@ void header_add(patchbay_out *lines, const char *name, patchbay_str value)
     patchbay_out_text(lines, "\n");
 }
 
+void header_make_room(patchbay_out *lines, size_t bytes)
+{
+    if (lines->failed || lines->cap - lines->len > bytes) {
+        return;
+    }
+    patchbay_out larger = {0};
+    larger.ptr = malloc(lines->len + bytes + 1);
+    larger.cap = larger.ptr != NULL ? lines->len + bytes + 1 : 0;
+    larger.failed = larger.ptr == NULL;
+    if (larger.ptr != NULL) {
+        patchbay_out_raw(&larger, patchbay_str_make(lines->ptr, lines->len));
+    }
+    header_wipe(lines);
+    *lines = larger;
+}
+
+void header_wipe(patchbay_out *lines)
+{
+    if (lines->ptr != NULL) {
+        explicit_bzero(lines->ptr, lines->cap);
+    }
+    patchbay_out_free(lines);
+}
+
 int header_is_token(patchbay_str text)
 {
     static const char OTHERS[] = "!#$%&'*+-.^_`|~";

@@ -12,6 +12,13 @@
  * =?base64?…?=; an empty one is "NAME;", as http_client wants it. */
 void header_add(patchbay_out *lines, const char *name, patchbay_str value);
 
+/* Room for credentials of `bytes` bytes, so that appending them frees no copy of those that are there:
+ * what is outgrown is overwritten. Without memory `lines` has failed. */
+void header_make_room(patchbay_out *lines, size_t bytes);
+
+/* patchbay_out_free for lines with credentials: they are overwritten. */
+void header_wipe(patchbay_out *lines);
+
 /* Whether `text` is a token (RFC 9110, section 5.6.2): what a header's name can be. */
 int header_is_token(patchbay_str text);
 

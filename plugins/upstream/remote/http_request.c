@@ -191,6 +191,7 @@ static int add_header(http_request *request, const char *line, size_t len)
     memcpy(copy, line, len);
     copy[len] = '\0';
     struct curl_slist *longer = curl_slist_append(request->headers, copy);
+    explicit_bzero(copy, len); /* it may be a credential, as all of them below */
     free(copy);
     request->headers = longer != NULL ? longer : request->headers;
     return longer != NULL;
@@ -210,6 +211,14 @@ static int add_headers(http_request *request, patchbay_str lines)
     return ok;
 }
 
+static void free_headers(struct curl_slist *headers)
+{
+    for (struct curl_slist *one = headers; one != NULL; one = one->next) {
+        explicit_bzero(one->data, strlen(one->data));
+    }
+    curl_slist_free_all(headers);
+}
+
 void http_request_free(http_request *request)
 {
     http_client *client = request->client;
@@ -225,7 +234,7 @@ void http_request_free(http_request *request)
         request->next->prev = request->prev;
     }
     curl_easy_cleanup(request->easy);
-    curl_slist_free_all(request->headers);
+    free_headers(request->headers);
     http_body_unref(request->body);
     free(request);
 }

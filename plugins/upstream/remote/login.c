@@ -92,6 +92,7 @@ void login_add(const mcp_remote *remote, const patchbay_out *forwarded, patchbay
     }
     patchbay_str value = remote->login->get_authorization(remote->server.host, ret_generation);
     if (value.len > 0) {
+        header_make_room(lines, value.len + sizeof "Authorization: \n");
         patchbay_out_text(lines, "Authorization: ");
         patchbay_out_raw(lines, value);
         patchbay_out_text(lines, "\n");

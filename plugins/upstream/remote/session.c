@@ -129,10 +129,10 @@ void session_end(mcp_remote *remote)
     patchbay_out lines = {0};
     const patchbay_out nothing = {0};
     uint64_t generation;
-    patchbay_out_text(&lines, remote->config.headers);
-    login_add(remote, &nothing, &lines, &generation);
     header_add(&lines, "MCP-Protocol-Version", patchbay_str_of(remote->server.version));
     header_add(&lines, "Mcp-Session-Id", patchbay_str_of(remote->session));
+    forward_add(remote, &nothing, &lines);
+    login_add(remote, &nothing, &lines, &generation);
     http_start start = {
         .method = "DELETE",
         .url = remote->config.url,
@@ -141,7 +141,7 @@ void session_end(mcp_remote *remote)
     if (!lines.failed) {
         (void)http_client_start(remote->http, &start, &NOBODY, NULL, &request);
     }
-    patchbay_out_free(&lines);
+    header_wipe(&lines);
     forget(remote);
 }
 

@@ -107,6 +107,33 @@ static void test_growth_ends_at_the_maximum(void **state)
     hub_buf_fini(&buf);
 }
 
+/* What a secret leaves behind, tests/blackbox/secrets_wiped.py sees: it cannot be looked at from inside. */
+static void test_a_secret_grows_and_ends_as_others_do(void **state)
+{
+    (void)state;
+    hub_buf buf;
+    hub_buf_init_secret(&buf, 10 * 1000);
+    for (int turn = 0; turn < 2; turn++) {
+        assert_true(buf.is_secret);
+        for (int i = 0; i < 10 * 1000; i++) {
+            hub_buf_add_char(&buf, (char)('a' + i % 26));
+        }
+        assert_true(hub_buf_ok(&buf));
+        for (size_t i = 0; i < buf.len; i++) {
+            assert_int_equal(buf.ptr[i], 'a' + i % 26);
+        }
+        hub_buf_add_char(&buf, 'z');
+        assert_int_equal(buf.failed, HUB_ELIMIT);
+        hub_buf_fini(&buf);
+        assert_null(buf.ptr);
+    }
+    hub_buf_add(&buf, HUB_STR("taken"));
+    char *text = hub_buf_take(&buf);
+    assert_string_equal(text, "taken");
+    assert_true(buf.is_secret);
+    free(text);
+}
+
 static void test_sizes_that_cannot_be(void **state)
 {
     (void)state;
@@ -185,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_the_maximum),
         cmocka_unit_test(test_the_maximum_of_texts),
         cmocka_unit_test(test_growth_ends_at_the_maximum),
+        cmocka_unit_test(test_a_secret_grows_and_ends_as_others_do),
         cmocka_unit_test(test_sizes_that_cannot_be),
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_consume),

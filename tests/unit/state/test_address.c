@@ -15,10 +15,10 @@ static hub_err read_it(const char *place, hub_state_address *ret_address, char *
                        hub_error *reterr)
 {
     hub_buf password;
-    hub_buf_init(&password, 64);
+    hub_buf_init_secret(&password, 64);
     hub_err err = hub_state_address_read(hub_str_of(place), ret_address, &password, reterr);
     (void)snprintf(ret_password, 65, HUB_STR_FMT, HUB_STR_ARG(hub_buf_str(&password)));
-    hub_buf_wipe(&password);
+    hub_buf_fini(&password);
     return err;
 }
 

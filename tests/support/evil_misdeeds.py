@@ -92,6 +92,7 @@ UNUSABLE = {
     "a batch": (say(lambda q: f"[{q.reply(result=FORGED)}]", last=False), ["batch"]),
     "a batch of several": (say(lambda q: f'[{{"jsonrpc":"2.0","method":"notifications/x"}},{q.reply(result=FORGED)}]', last=False), ["batch"]),
     "not a number": (say(lambda q: f'{{"result":{{"content":[],"x":NaN}},"jsonrpc":"2.0","id":{q.id}}}', last=False), ["value was expected"]),
+    "a byte order mark": (say(lambda q: b"\xef\xbb\xbf" + to_bytes(q.good()), last=False), ["byte order mark"]),
     "half of it": (say(lambda q: q.good()[: len(q.good()) // 2], last=False), ["expected"]),
 }
 

@@ -152,7 +152,12 @@ static const char *take_object(const char *at, const char *end, refused_message 
 
 refused_iter refused_iterate(patchbay_str text)
 {
+    static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf"; /* as writers of .NET begin with */
+    enum { MARK_BYTES = sizeof BYTE_ORDER_MARK - 1 };
     refused_iter it = {.at = text.ptr, .end = text.len > 0 ? text.ptr + text.len : text.ptr};
+    if (text.len >= MARK_BYTES && memcmp(text.ptr, BYTE_ORDER_MARK, MARK_BYTES) == 0) {
+        it.at += MARK_BYTES;
+    }
     it.at = skip_space(it.at, it.end);
     if (it.at < it.end && *it.at == '[') {
         it.is_batch = 1;

@@ -52,6 +52,10 @@ static void test_messages(void **state)
         {"{\"id\":7,\"result\":1} and more", "7O"},
         {"{\"id\":7,\"method\":\"x\",\"params\":1}", "7M"},
         {"{\"id\":7}", "7"},
+        {"\xef\xbb\xbf {\"id\":7,\"result\":{}}", "7O"},
+        {"\xef\xbb\xbf[{\"id\":7,\"result\":{}}]", "7OB"},
+        {"\xef\xbb\xbf", ""},
+        {"\xef\xbb{\"id\":7}", ""},
         {"{}", ""},
         /* An id inside of something else, or in a text, is none. */
         {"{\"result\":{\"id\":9,\"x\":\"\\\"},\\\"id\\\":8,\"},\"id\":7}", "7O"},

@@ -2,6 +2,7 @@
 #include "tools/definition.h"
 
 #include "tools/definition_output.h"
+#include "tools/definition_readable.h"
 #include "tools/definition_rules.h"
 #include "tools/definition_time.h"
 #include "wire/json.h"
@@ -67,7 +68,7 @@ static uint8_t open_revisions(const definition_checker *checker)
                               : definition->valid | definition->valid_without_output;
 }
 
-/* Take revisions away, and say why when none is left. */
+/* Take revisions away, and say why when none is left. `wanted`: NULL: to be there once. */
 static void refuse(const definition_checker *checker, uint8_t revisions, const definition_place *at,
                    const char *wanted, hub_str value)
 {
@@ -86,7 +87,10 @@ static void refuse(const definition_checker *checker, uint8_t revisions, const d
     add_place(&where, at);
     bool is_shown =
         (type == HUB_JSON_STRING || type == HUB_JSON_NUMBER) && value.len <= SHOWN_VALUE_BYTES;
-    if (is_shown) {
+    if (wanted == NULL) {
+        (void)hub_fail(checker->why, HUB_EINVAL, HUB_STR_FMT " occurs twice",
+                       HUB_STR_ARG(hub_buf_str(&where)));
+    } else if (is_shown) {
         (void)hub_fail(checker->why, HUB_EINVAL, HUB_STR_FMT " must be %s, found " HUB_STR_FMT,
                        HUB_STR_ARG(hub_buf_str(&where)), wanted, HUB_STR_ARG(value));
     } else {
@@ -249,6 +253,10 @@ static void check_object(definition_checker *checker, hub_definition_object kind
         if (rule == NULL) {
             continue;
         }
+        definition_place member = {.outer = at, .key = rule->key};
+        if ((seen & 1u << (rule - rules->items)) != 0) {
+            refuse(checker, revisions, &member, NULL, value);
+        }
         seen |= 1u << (rule - rules->items);
         if (rule->inside == HUB_DEFINITION_OUTPUT_SCHEMA) {
             checker->definition->output_member = member_with_comma(it, key.ptr, last);
@@ -256,7 +264,6 @@ static void check_object(definition_checker *checker, hub_definition_object kind
         if ((open_revisions(checker) & demanding) == 0) {
             continue;
         }
-        definition_place member = {.outer = at, .key = rule->key};
         (rule->inside == HUB_DEFINITION_OUTPUT_SCHEMA ? check_output : check_member)(
             checker, rule, demanding, &member, value);
     }
@@ -271,7 +278,13 @@ hub_definition hub_definition_check(hub_kind kind, hub_str json, hub_error *ret_
         .output_member = HUB_STR_EMPTY,
     };
     definition_checker checker = {.definition = &definition, .why = ret_why};
-    if (hub_json_type_of(json) == HUB_JSON_OBJECT) {
+    const char *unreadable = hub_definition_unreadable(json);
+    if (unreadable != NULL) {
+        definition.valid = 0;
+        if (ret_why != NULL) {
+            (void)hub_fail(ret_why, HUB_EINVAL, "%s", unreadable);
+        }
+    } else if (hub_json_type_of(json) == HUB_JSON_OBJECT) {
         check_object(&checker, ROOTS[kind], HUB_REVISIONS_EVERY, NULL, json);
     } else {
         definition_place at = {.key = HUB_STR("the definition")};

@@ -31,8 +31,9 @@ typedef struct hub_definition {
 } hub_definition;
 
 /* Judge a definition that hub_json_check accepted. The time is linear in its bytes: the tables that
- * it is held against are four objects deep, and each byte is read once per object around it. A
- * member that occurs twice has to be right each time.
+ * it is held against are four objects deep, and each byte is read once per object around it, and once
+ * for what parsers refuse. A member of the tables occurs once: some clients refuse a list where one is there
+ * twice, and others read either.
  * When `valid` is 0, `ret_why` (may be NULL) says which member of the definition is wrong and what
  * was wanted: `inputSchema.type must be "object", found "string"`. */
 hub_definition hub_definition_check(hub_kind kind, hub_str json, hub_error *ret_why);

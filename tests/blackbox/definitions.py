@@ -20,6 +20,7 @@ BAD = {
     "hint": ({"annotations": {"readOnlyHint": "yes"}}, 'annotations.readOnlyHint must be true or false, found "yes"'),
     "icons": ({"icons": [{}]}, "icons[0].src must be a string, but it is missing"),
     "_meta": ({"_meta": []}, "_meta must be an object, found an array"),
+    "half a character": ({"description": "\ud83d"}, "it has half of a surrogate pair"),
 }
 
 

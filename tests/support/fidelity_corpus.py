@@ -8,6 +8,7 @@ escapes, surrogates alone, names that are empty or occur twice, space where JSON
 
 import json
 import random
+import re
 
 # How deep a message may be (core/base/limits.h, HUB_LIMIT_JSON_DEPTH): its own object counts.
 DEPTH_LIMIT = 64
@@ -140,6 +141,15 @@ class Corpus:
         if rng.random() < 0.7:
             return f'"{name}"'
         return '"' + "".join(f"\\u{ord(c):04x}" if rng.random() < 0.2 else c for c in name) + '"'
+
+
+# Of a surrogate pair, as escapes, the half that has no other one.
+HALF = re.compile(r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F]..)|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]..")
+
+
+def whole(text):
+    """The text without halves of surrogate pairs: a definition that has one is left out."""
+    return HALF.sub(r"\\ufffd", text)
 
 
 def name_of(raw_key):

@@ -12,7 +12,7 @@ static void test_bytes_are_kept(void **state)
 {
     static const char FIRST[] =
         "{ \"x\":1e400,\"name\":\"b\", \"inputSchema\":{\"type\":\"object\"},"
-        "\"outputSchema\":{},\"description\":\"\\u00e4\\ud83d\" }";
+        "\"outputSchema\":{},\"description\":\"\\u00e4\\ud83d\\ude00\" }";
     char json[512];
     (void)state;
     (void)snprintf(json, sizeof json, "[%s , %s]", FIRST, TOOL("a"));
@@ -133,8 +133,8 @@ static void test_members_twice(void **state)
         hub_catalog_unref(catalog);
     }
     hub_catalog *other = parse(
-        "[{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"title\":\"1\",\"title\":\"2\"}]");
-    assert_int_equal(other->count, 1); /* what the hub does not read passes */
+        "[{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"},\"more\":\"1\",\"more\":\"2\"}]");
+    assert_int_equal(other->count, 1); /* what nobody knows passes */
     hub_catalog_unref(other);
 }
 

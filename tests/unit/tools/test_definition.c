@@ -161,15 +161,78 @@ static void test_wrong_output(void **state)
     }
 }
 
-/* A client may read either of two members of one name: both have to be right. */
+/* Some clients refuse a list in which a member of a structure is there twice, and others read either of them. */
 static void test_twice(void **state)
 {
-    hub_definition found =
-        judge(HUB_KIND_TOOL, TOOL_WITH("a", "\"title\":\"A\",\"title\":5,"), NULL);
+    static const char *const TWICE[] = {
+        TOOL_WITH("a", "\"title\":\"A\",\"title\":\"B\","),
+        TOOL_WITH("a", "\"annotations\":{\"title\":\"A\",\"titl\\u0065\":\"A\"},"),
+        TOOL_WITH("a", "\"icons\":[{\"src\":\"a\",\"src\":\"b\"}],"),
+        TOOL_WITH("a",
+                  "\"outputSchema\":{\"type\":\"object\"},\"outputSchema\":{\"type\":\"object\"},"),
+        "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\",\"properties\":{},\"properties\":{}}"
+        "}",
+    };
     (void)state;
-    assert_int_equal(found.valid, 0);
-    found = judge(HUB_KIND_TOOL, TOOL_WITH("a", "\"title\":5,\"title\":\"A\","), NULL);
-    assert_int_equal(found.valid, 0);
+    for (size_t i = 0; i < sizeof TWICE / sizeof TWICE[0]; i++) {
+        hub_error why = {.text = ""};
+        hub_definition found = judge(HUB_KIND_TOOL, TWICE[i], &why);
+        assert_int_equal(found.valid | found.valid_without_output, 0);
+        assert_non_null(strstr(why.text, " occurs twice"));
+    }
+}
+
+/* What parsers of clients refuse costs a list, wherever in the definition it stands, and of whatever kind that is. */
+static void test_unreadable(void **state)
+{
+    static const struct {
+        const char *value;
+        const char *wrong; /* NULL: nothing */
+    } CASES[] = {
+        {"\"\\ud83d\\ude00 \\\\ud800 \\\"\\n\\uffff\\ud7ff\\ue000\"", NULL},
+        {"\"\\ud800\"", "half of a surrogate pair"},
+        {"\"\\uDFFF\"", "half of a surrogate pair"},
+        {"\"\\ud83dx\\ude00\"", "half of a surrogate pair"},
+        {"\"\\ud83d\\ud83d\\ude00\"", "half of a surrogate pair"},
+        {"{\"\\udbff\":1}", "half of a surrogate pair"},
+        {"[1.10,-1e400,1E+2,-0,{\"9\":\"9\"}]", NULL},
+    };
+    static const char *const AROUND[HUB_KINDS] = {
+        [HUB_KIND_TOOL] = "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"},\"x\":",
+        [HUB_KIND_RESOURCE] = "{\"name\":\"a\",\"uri\":\"x:a\",\"x\":",
+        [HUB_KIND_TEMPLATE] = "{\"name\":\"a\",\"uriTemplate\":\"x:a\",\"x\":",
+        [HUB_KIND_PROMPT] = "{\"name\":\"a\",\"x\":",
+    };
+    (void)state;
+    for (size_t i = 0; i < HUB_KINDS * sizeof CASES / sizeof CASES[0]; i++) {
+        const char *wrong = CASES[i / HUB_KINDS].wrong;
+        char json[200];
+        hub_error why = {.text = ""};
+        (void)snprintf(json, sizeof json, "%s%s}", AROUND[i % HUB_KINDS],
+                       CASES[i / HUB_KINDS].value);
+        hub_definition found = judge((hub_kind)(i % HUB_KINDS), json, &why);
+        assert_int_equal(found.valid, wrong == NULL ? EVERY : 0);
+        assert_int_equal(found.valid_without_output, found.valid);
+        assert_non_null(strstr(why.text, wrong != NULL ? wrong : ""));
+    }
+}
+
+/* A whole number has at most 4300 digits; another one as many as it likes. */
+static void test_digits(void **state)
+{
+    enum { MOST = 4300 };
+    static const char *const ENDS[] = {"", "0", "0.5", "0e1"};
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof ENDS / sizeof ENDS[0]; i++) {
+        const char *sign = i % 2 == 0 ? "" : "-";
+        char json[MOST + 100];
+        hub_error why = {.text = ""};
+        (void)snprintf(json, sizeof json, "{\"name\":\"a\",\"x\":%s1%0*d%s}", sign, MOST - 1, 0,
+                       ENDS[i / 2]);
+        bool is_wrong = i / 2 == 1;
+        assert_int_equal(judge(HUB_KIND_PROMPT, json, &why).valid, is_wrong ? 0 : EVERY);
+        assert_non_null(strstr(why.text, is_wrong ? "more than 4300 digits" : ""));
+    }
 }
 
 /* An outputSchema that takes too long to read counts as one that cannot be compiled. */
@@ -235,6 +298,8 @@ int main(void)
         cmocka_unit_test(test_output_member),
         cmocka_unit_test(test_wrong_output),
         cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_digits),
         cmocka_unit_test(test_output_limit),
         cmocka_unit_test(test_catalog),
     };

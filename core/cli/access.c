@@ -71,7 +71,8 @@ static hub_err take_override(const hub_toolset_settings *toolset, hub_access_sub
     hub_err err = is->arena != NULL
                       ? hub_overrides_read(is->arena, hub_str_of(toolset->overrides), &overrides)
                       : HUB_ENOMEM;
-    err = err == HUB_OK ? hub_overrides_find(&overrides, is->arena, subject->name, &is->override)
+    err = err == HUB_OK ? hub_overrides_find(&overrides, is->arena, subject->name, HUB_STR_EMPTY,
+                                             &is->override)
                         : err;
     if (err != HUB_OK) {
         return hub_fail(&is->why, err, "%s", hub_err_text(err));

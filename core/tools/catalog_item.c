@@ -317,8 +317,8 @@ static const char *override_tool(hub_catalog_reading *parser, hub_str original, 
     if (parser->overrides.count == 0 || !read_name(parser, &named)) {
         return NULL;
     }
-    hub_err err =
-        hub_overrides_find(&parser->overrides, parser->catalog->own, named.name, ret_override);
+    hub_err err = hub_overrides_find(&parser->overrides, parser->catalog->own, named.name, original,
+                                     ret_override);
     if (err == HUB_OK && *ret_override != NULL) {
         hub_buf_clear(&parser->changed);
         err = hub_override_definition(*ret_override, original, &parser->changed);

@@ -50,9 +50,30 @@ static void take(hub_str *member, hub_str body, const char *key)
     }
 }
 
-static hub_err take_argument(hub_arena *arena, hub_override *override, hub_str raw_key,
-                             hub_str body)
+/* What is read of the rules for one tool. */
+typedef struct override_reading {
+    hub_arena *arena;
+    hub_override *override;
+    hub_str definition;
+    hub_str hide;
+    hub_str name;
+    bool is_exact; /* the rule names the tool */
+} override_reading;
+
+/* Nothing is put into a call that the tool may not take. */
+static void spare(const override_reading *reading, hub_override_argument *argument)
 {
+    if (!reading->is_exact && reading->definition.len > 0 &&
+        !hub_override_has_argument(reading->definition, argument->key)) {
+        argument->is_hidden = argument->is_hidden || argument->fixed.len > 0;
+        argument->fixed = HUB_STR_EMPTY;
+        argument->fallback = HUB_STR_EMPTY;
+    }
+}
+
+static hub_err take_argument(const override_reading *reading, hub_str raw_key, hub_str body)
+{
+    hub_override *override = reading->override;
     for (size_t i = 0; i < override->argument_count; i++) {
         if (hub_json_string_is(raw_key, override->arguments[i].key)) {
             return HUB_OK; /* a rule before this one has said it */
@@ -68,24 +89,29 @@ static hub_err take_argument(hub_arena *arena, hub_override *override, hub_str r
         .description = hub_json_get(body, HUB_STR("description")),
         .is_hidden = hub_json_type_of(hub_json_get(body, HUB_STR("hide"))) == HUB_JSON_TRUE,
     };
+    hub_err err = decode(reading->arena, raw_key, &argument->key);
+    if (err == HUB_OK) {
+        spare(reading, argument);
+    }
     override->looks = override->looks || argument->fixed.len > 0 || argument->fallback.len > 0 ||
                       argument->is_hidden;
-    return decode(arena, raw_key, &argument->key);
+    return err;
 }
 
-static hub_err take_arguments(hub_arena *arena, hub_override *override, hub_str arguments)
+static hub_err take_arguments(const override_reading *reading, hub_str arguments)
 {
+    hub_override *override = reading->override;
     hub_err err = HUB_OK;
     hub_str key;
     hub_str body;
     if (override->arguments == NULL && hub_json_count(arguments) > 0) {
-        override->arguments =
-            hub_arena_array(arena, HUB_LIMIT_OVERRIDE_ARGUMENTS, sizeof *override->arguments);
+        override->arguments = hub_arena_array(reading->arena, HUB_LIMIT_OVERRIDE_ARGUMENTS,
+                                              sizeof *override->arguments);
         err = override->arguments != NULL ? HUB_OK : HUB_ENOMEM;
     }
     for (hub_json_iter it = hub_json_iterate(arguments);
          err == HUB_OK && hub_json_next(&it, &key, &body);) {
-        err = take_argument(arena, override, key, body);
+        err = take_argument(reading, key, body);
     }
     return err;
 }
@@ -108,11 +134,11 @@ static void take_results(hub_override *override, hub_str results)
 }
 
 /* What a rule says beside those that came before it. */
-static hub_err take_rule(hub_arena *arena, hub_override *override, hub_str *hide, hub_str *name,
-                         hub_str body)
+static hub_err take_rule(override_reading *reading, hub_str body)
 {
-    take(name, body, "name");
-    take(hide, body, "hide");
+    hub_override *override = reading->override;
+    take(&reading->name, body, "name");
+    take(&reading->hide, body, "hide");
     take(&override->title, body, "title");
     take(&override->description, body, "description");
     take(&override->tags, body, "tags");
@@ -121,7 +147,7 @@ static hub_err take_rule(hub_arena *arena, hub_override *override, hub_str *hide
     take(&override->destructive, body, "destructive");
     take(&override->validate, body, "validate");
     take_results(override, hub_json_get(body, HUB_STR("results")));
-    return take_arguments(arena, override, hub_json_get(body, HUB_STR("arguments")));
+    return take_arguments(reading, hub_json_get(body, HUB_STR("arguments")));
 }
 
 /* Whether the rule is in its turn: those that name one tool come first. */
@@ -132,25 +158,27 @@ static bool fits(const hub_override_rule *rule, bool is_exact, hub_str tool)
 }
 
 hub_err hub_overrides_find(const hub_overrides *overrides, hub_arena *arena, hub_str tool,
-                           const hub_override **ret_override)
+                           hub_str definition, const hub_override **ret_override)
 {
-    hub_override *found = NULL;
-    hub_str hide = HUB_STR_EMPTY;
-    hub_str name = HUB_STR_EMPTY;
+    override_reading reading = {.arena = arena, .definition = definition};
     hub_err err = HUB_OK;
     for (int turn = 0; turn < 2; turn++) {
+        reading.is_exact = turn == 0;
         for (size_t i = 0; err == HUB_OK && i < overrides->count; i++) {
             const hub_override_rule *rule = &overrides->rules[i];
-            if (!fits(rule, turn == 0, tool)) {
+            if (!fits(rule, reading.is_exact, tool)) {
                 continue;
             }
-            found = found != NULL ? found : hub_arena_alloc(arena, sizeof *found);
-            err = found != NULL ? take_rule(arena, found, &hide, &name, rule->body) : HUB_ENOMEM;
+            if (reading.override == NULL) {
+                reading.override = hub_arena_alloc(arena, sizeof *reading.override);
+            }
+            err = reading.override != NULL ? take_rule(&reading, rule->body) : HUB_ENOMEM;
         }
     }
+    hub_override *found = reading.override;
     if (err == HUB_OK && found != NULL) {
-        found->is_hidden = hub_json_type_of(hide) == HUB_JSON_TRUE;
-        err = name.len > 0 ? decode(arena, name, &found->name) : HUB_OK;
+        found->is_hidden = hub_json_type_of(reading.hide) == HUB_JSON_TRUE;
+        err = reading.name.len > 0 ? decode(arena, reading.name, &found->name) : HUB_OK;
     }
     *ret_override = found;
     return err;

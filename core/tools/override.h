@@ -11,7 +11,9 @@
  *                                  "hide": bool } } } }
  *
  * Of several rules that fit a tool, the one that names it exactly comes first, then the others in
- * their order; the first that says something of a member, or of an argument, decides it.
+ * their order; the first that says something of a member, or of an argument, decides it. What a rule
+ * for many tools fixes, or gives as a default, is for those whose schema has the argument: others may
+ * take no argument that they do not know. No client may send them one that is fixed all the same.
  *
  * A definition is changed where it lies: bytes that no override is about are the toolset's own.
  * Immutable once made; any thread.
@@ -69,10 +71,12 @@ typedef struct hub_overrides {
 HUB_MUST_CHECK hub_err hub_overrides_read(hub_arena *arena, hub_str json,
                                           hub_overrides *ret_overrides);
 
-/* What the rules say of a tool; NULL: nothing.
+/* What the rules say of a tool; NULL: nothing. `definition`: the tool's own; empty: it is not known, and
+ * counts as one that has all arguments.
  * errors:  HUB_ELIMIT (HUB_LIMIT_OVERRIDE_ARGUMENTS), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_overrides_find(const hub_overrides *overrides, hub_arena *arena,
-                                          hub_str tool, const hub_override **ret_override);
+                                          hub_str tool, hub_str definition,
+                                          const hub_override **ret_override);
 
 /* Append the definition of a tool as clients are to see it, but for its name.
  * errors:  HUB_EINVAL (a member that is to change occurs twice), HUB_ENOMEM */

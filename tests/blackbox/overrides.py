@@ -142,6 +142,23 @@ class Calls(Overrides):
                     self.assertEqual(self.sent(recorder, mark), '{ "root":1e400 }')
                     hub.finish()
 
+    def test_a_glob_puts_in_what_a_tool_has(self):
+        """A tool that takes no other arguments would fail with each call; one that is named gets what the operator says."""
+        wide = {"root": {"fixed": "/srv"}, "limit": {"default": 10}}
+        other = '{"name":"%s","inputSchema":{"type":"object","properties":{"q":{}},"additionalProperties":false}}'
+        recorder = self.recorder()
+        overrides = {"*": {"arguments": wide}, "named": {"arguments": {"root": {"fixed": "/home"}}}}
+        client = self.modern(toolsets={"up": self.upstream(recorder, overrides, SEARCH, other % "other", other % "named")})
+        client.names()
+        for name, expected in (("search", '{"q":1,"root":"/srv","limit":10}'), ("other", '{"q":1}'), ("named", '{"q":1,"root":"/home"}')):
+            mark = recorder.mark
+            client.request_raw("tools/call", f'"name":"up__{name}","arguments":{{"q":1}}')
+            self.assertEqual(self.sent(recorder, mark), expected)
+            self.refused(client, f"up__{name}", {"Root": "/etc"}, '"root"')
+        mark = recorder.mark
+        client.request_raw("tools/call", '"name":"up__other","arguments":{"limit":1}')
+        self.assertEqual(self.sent(recorder, mark), '{"limit":1}')
+
     def test_what_is_not_for_clients_is_refused(self):
         recorder = self.recorder()
         client = self.modern(toolsets={"up": self.upstream(recorder, OVERRIDES)})

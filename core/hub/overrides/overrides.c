@@ -147,7 +147,8 @@ static void check_rule(const hub_toolset *toolset, const hub_catalog *tools,
         note(toolset, rule->glob, HUB_STR_EMPTY);
         return;
     }
-    if (hub_overrides_find(&alone, scratch, rule->glob, &said) != HUB_OK || said == NULL) {
+    if (hub_overrides_find(&alone, scratch, rule->glob, HUB_STR_EMPTY, &said) != HUB_OK ||
+        said == NULL) {
         return; /* there is no memory to say it with */
     }
     for (size_t i = 0; i < said->argument_count; i++) {

@@ -105,6 +105,7 @@ typedef struct hub_config_reader {
     size_t listen_count;
     hub_saved_settings *saved; /* sorted at the end */
     size_t saved_count;
+    size_t saved_before_files; /* those that are not of the files of this manifest */
     bool is_listed; /* some file says what there is to serve, be it nothing */
     const char **warnings;
     size_t warning_count;

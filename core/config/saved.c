@@ -58,9 +58,10 @@ static hub_saved_settings *find(const hub_config_reader *reader, const char *nam
     return NULL;
 }
 
-/* Keep it; a later one of the same name stands for an earlier one. */
+/* Keep it; a later one of the same name stands for an earlier one, but a file for no other file: it would
+ * depend on what they are called. */
 static hub_err keep(hub_config_reader *reader, const hub_node *node, const hub_saved *saved,
-                    hub_str document)
+                    hub_str document, bool is_of_file)
 {
     hub_saved_settings made = {
         .name = hub_arena_strdup(reader->arena, saved->name),
@@ -70,6 +71,12 @@ static hub_err keep(hub_config_reader *reader, const hub_node *node, const hub_s
         return hub_config_no_memory(reader);
     }
     hub_saved_settings *before = find(reader, made.name);
+    if (before != NULL && is_of_file && before >= reader->saved + reader->saved_before_files) {
+        return hub_node_fail(node, reader->reterr, HUB_EINVAL,
+                             "the saved toolset \"%s\" is in %s already: give one of them another "
+                             "name",
+                             made.name, before->source);
+    }
     if (before != NULL) {
         *before = made;
         return HUB_OK;
@@ -89,7 +96,8 @@ static hub_err keep(hub_config_reader *reader, const hub_node *node, const hub_s
 }
 
 /* `name` empty: the document says it. */
-static hub_err read_one(hub_config_reader *reader, const hub_node *node, hub_str name)
+static hub_err read_one(hub_config_reader *reader, const hub_node *node, hub_str name,
+                        bool is_of_file)
 {
     hub_saved *saved = NULL;
     hub_error why = {.text = ""};
@@ -105,7 +113,7 @@ static hub_err read_one(hub_config_reader *reader, const hub_node *node, hub_str
                   : hub_node_fail(node, reader->reterr, HUB_EINVAL, "%s", why.text);
     }
     if (err == HUB_OK) {
-        err = keep(reader, node, saved, hub_buf_str(&json));
+        err = keep(reader, node, saved, hub_buf_str(&json), is_of_file);
     }
     hub_saved_destroy(saved);
     hub_buf_fini(&json);
@@ -122,7 +130,7 @@ hub_err hub_config_read_saved(hub_config_reader *reader, const hub_node *node,
         return hub_config_wrong(reader, node, "a map of names to saved toolsets");
     }
     for (const hub_node *at = node->first; err == HUB_OK && at != NULL; at = at->next) {
-        err = read_one(reader, at, hub_str_of(at->key));
+        err = read_one(reader, at, hub_str_of(at->key), false);
     }
     return err;
 }
@@ -172,7 +180,7 @@ static hub_err read_file(hub_config_reader *reader, const char *path)
         err = hub_node_parse(name, hub_buf_str(&text), reader->scratch, &root, reader->reterr);
     }
     if (err == HUB_OK) {
-        err = read_one(reader, root, has_name(root) ? HUB_STR_EMPTY : stem_of(path));
+        err = read_one(reader, root, has_name(root) ? HUB_STR_EMPTY : stem_of(path), true);
     }
     hub_buf_fini(&text);
     return err;
@@ -235,6 +243,7 @@ hub_err hub_config_read_saved_files(hub_config_reader *reader, const hub_node *n
     (void)key;
     (void)target;
     hub_err err = hub_config_read_folders(reader, node, &HERE, &paths);
+    reader->saved_before_files = reader->saved_count;
     for (size_t i = 0; err == HUB_OK && i < paths.count; i++) {
         struct stat about;
         if (stat(paths.items[i], &about) == 0 && S_ISDIR(about.st_mode)) {

@@ -202,6 +202,17 @@ class Building(Saved):
         self.assertIn("unknown tools: git:nothing,nobody:x", self.refused(
             client, "build-toolset", {"name": "gone", "tools": ["git:nothing", "git:log", "nobody:x"]}))
 
+    def test_servers_that_do_not_answer(self):  # S3.11
+        client = self.client(toolsets={**TOOLSETS, "up": {"command": "/does/not/exist"}, "other": {"command": "/does/not/exist"}})
+        text = self.refused(client, "build-toolset", {"name": "gone", "tools": ["up:x", {"namespacedName": "other.y"}, "git:log"]})
+        self.assertIn("unknown tools: up:x,other.y (servers that do not answer: other,up); discover-all-tools", text)
+        self.assertIn("no tools (servers that do not answer: up); ", self.refused(client, "build-toolset", {"name": "gone", "match": ["up:*"]}))
+        self.assertNotIn("answer", self.refused(client, "build-toolset", {"name": "gone", "tools": ["git:nothing"]}))
+        for name, match, silent in (("all", ["*"], ": other,up"), ("some", ["git:*", "u*:x"], ": up"), ("none", ["git:*"], "tools")):
+            done = self.build(client, name, [], match=match)
+            self.assertTrue(done["message"].endswith(silent), done)
+        self.assertTrue(self.build(client, "now", [], match=["*p:x", "docker:ps"], autoEquip=True)["message"].endswith(": up"))
+
     def test_at_most_a_hundred(self):  # S3.89
         many = fixture(*(f"t{n:03}" for n in range(101)))
         client = self.client(toolsets={"many": many})
@@ -361,11 +372,16 @@ class Given(Saved):
         self.assertEqual(self.own(client), ["docker__rm"])
 
     def test_what_is_wrong_is_named(self):
+        (self.home / "twice").mkdir()
+        (self.home / "twice" / "a.yaml").write_text("name: kit\ntools: [git:log]\n", encoding="utf-8")
+        (self.home / "twice" / "kit.json").write_text('["docker:rm"]', encoding="utf-8")
         for given, text in (
             ({"saved_toolsets": {"Bad": ["a:b"]}}, "cannot be the name"),
             ({"saved_toolsets": {"bad": ["a.b"]}}, "wanted TOOLSET:TOOL"),
             ({"saved_toolsets": {"bad": []}}, "at least one tool"),
             ({"toolset_files": ["nowhere"]}, "nowhere"),
+            ({"toolset_files": ["twice"]}, "\"kit\" is in"),
+            ({"toolset_files": ["twice/a.yaml", "twice/kit.json"]}, "a.yaml:1 already"),
             ({"hub": {"equip": "Bad"}}, "cannot be the name"),
         ):
             done = self.cli("check", manifest={"toolsets": TOOLSETS, **given})

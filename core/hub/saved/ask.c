@@ -4,7 +4,6 @@
 #include "hub/catalogs/discovery.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/session.h"
-#include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
 
 #include <stdlib.h>
@@ -44,7 +43,7 @@ static void on_known(hub_catalog_waiter *waiter, hub_err err, hub_str reason)
     end_one(((asked *)waiter)->of);
 }
 
-static bool is_unknown(hub_sight sight, const hub_toolset *toolset)
+bool hub_saved_is_silent(hub_sight sight, const hub_toolset *toolset)
 {
     return hub_toolset_list(toolset, HUB_KIND_TOOL) == NULL &&
            hub_toolset_settings_of(toolset)->enabled && hub_sight_may_tell_of(sight, toolset);
@@ -57,12 +56,12 @@ static asking *create(hub_call *call)
     hub_sight sight = hub_call_sight(call);
     size_t unknown = 0;
     for (size_t i = 0; i < hub_toolset_total(hub); i++) {
-        unknown += is_unknown(sight, hub_toolset_at(hub, i));
+        unknown += hub_saved_is_silent(sight, hub_toolset_at(hub, i));
     }
     asking *all = unknown > 0 ? calloc(1, sizeof *all + unknown * sizeof all->items[0]) : NULL;
     for (size_t i = 0; all != NULL && i < hub_toolset_total(hub); i++) {
         hub_toolset *toolset = hub_toolset_at(hub, i);
-        if (all->count < unknown && is_unknown(sight, toolset) &&
+        if (all->count < unknown && hub_saved_is_silent(sight, toolset) &&
             hub_toolset_use(toolset, NULL) == HUB_OK) {
             all->items[all->count++] =
                 (asked){.waiter = {.on_known = on_known}, .of = all, .toolset = toolset};

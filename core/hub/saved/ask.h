@@ -6,6 +6,7 @@
 #ifndef HUB_HUB_SAVED_ASK_H
 #define HUB_HUB_SAVED_ASK_H
 
+#include "hub/kernel/sight.h"
 #include "hub/kernel/way.h"
 
 typedef void hub_saved_on_asked(hub_call *call, void *ctx);
@@ -14,5 +15,9 @@ typedef void hub_saved_on_asked(hub_call *call, void *ctx);
  * knows, then tell; at once when there is none. `meta` is that of the request. A call that has ended
  * is NULL. */
 void hub_saved_ask(hub_call *call, hub_str meta, hub_saved_on_asked *on_asked, void *ctx);
+
+/* Whether something may be said of a toolset, and nobody knows what tools it has: one that was asked did not
+ * answer. */
+bool hub_saved_is_silent(hub_sight sight, const hub_toolset *toolset);
 
 #endif

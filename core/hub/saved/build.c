@@ -115,6 +115,22 @@ static void add_saved(const saved_building *one, hub_buf *out)
                    (unsigned long long)one->saved.version, one->saved.count);
 }
 
+/* What was done; and what is not in it because its server does not answer. */
+static void add_message(const saved_building *one, const char *done, hub_buf *out)
+{
+    hub_json_add_key(out, HUB_STR("message"));
+    if (one->silent.count == 0) {
+        hub_json_add_string(out, hub_str_of(done));
+        return;
+    }
+    hub_buf text;
+    hub_buf_init(&text, HUB_LIMIT_LOG_LINE_BYTES);
+    hub_buf_printf(&text, "%s; servers that do not answer, so that nothing of them is in it: %s",
+                   done, one->silent.text);
+    hub_json_add_string(out, hub_buf_str(&text));
+    hub_buf_fini(&text);
+}
+
 static void on_kept(void *ctx, bool is_lost)
 {
     (void)ctx; /* it was saved, which is what was asked for first */
@@ -131,13 +147,13 @@ static void on_equipped(void *ctx, const hub_saved_outcome *outcome)
         add_saved(one, &out);
         if (outcome->err == HUB_OK) {
             saved_add_equipped(call, outcome, &out);
-            hub_buf_add(&out, HUB_STR(",\"message\":\"saved and equipped\"}"));
+            add_message(one, "saved and equipped", &out);
         } else {
             hub_json_add_key(&out, HUB_STR("equipped"));
             hub_buf_add(&out, HUB_STR("null,\"message\":"));
             hub_json_add_string(&out, hub_str_of(outcome->why));
-            hub_buf_add_char(&out, '}');
         }
+        hub_buf_add_char(&out, '}');
         hub_meta_reply(call, &out, false);
     }
     if (outcome->err == HUB_OK) {
@@ -168,7 +184,8 @@ static void on_put(void *ctx, const hub_state_result *result)
         hub_buf out;
         hub_buf_init(&out, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
         add_saved(one, &out);
-        hub_buf_add(&out, HUB_STR(",\"message\":\"saved: equip-toolset shows its tools\"}"));
+        add_message(one, "saved: equip-toolset shows its tools", &out);
+        hub_buf_add_char(&out, '}');
         hub_meta_reply(call, &out, false);
         destroy(one);
     }

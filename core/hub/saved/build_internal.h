@@ -6,6 +6,7 @@
 #define HUB_HUB_SAVED_BUILD_INTERNAL_H
 
 #include "base/arena.h"
+#include "base/name_list.h"
 #include "hub/kernel/call.h"
 #include "hub/saved/document.h"
 
@@ -24,6 +25,7 @@ typedef struct saved_building {
     bool has_asked;        /* the servers that were never connected */
     const hub_saved *base; /* what `from` names, while it is there */
     hub_saved saved;       /* what is being made */
+    hub_name_list silent;  /* toolsets that are asked for, and have not said what they have */
 } saved_building;
 
 /* Copy a text into the arena.

@@ -4,9 +4,12 @@
 #include "hub/kernel/hub.h"
 #include "hub/kernel/sight.h"
 #include "hub/kernel/toolset.h"
+#include "hub/saved/ask.h"
 #include "hub/saved/build_internal.h"
 #include "tools/definition_digest.h"
 #include "tools/exposure.h"
+
+#include <stdio.h>
 
 hub_err saved_keep(saved_building *one, hub_str text, hub_str *ret_text, hub_error *reterr)
 {
@@ -125,28 +128,35 @@ static hub_err add_found(saved_building *one, const found *tool, hub_error *rete
     return is_there(one, tool) ? HUB_OK : add_selected(one, &selected, reterr);
 }
 
-/* One entry of `tools`; `unknown` has the name of what is not found. */
-static hub_err add_listed(saved_building *one, hub_sight sight, hub_str raw, hub_name_list *unknown,
+/* The name or digest that an entry of `tools` has. */
+static hub_err read_entry(hub_str raw, hub_buf *text, hub_str *ret_name, bool *ret_is_ref,
                           hub_error *reterr)
 {
     bool is_object = hub_json_type_of(raw) == HUB_JSON_OBJECT;
     hub_str id = is_object ? hub_json_get(raw, HUB_STR("id")) : raw;
     hub_str ref = is_object ? hub_json_get(raw, HUB_STR("refId")) : HUB_STR_EMPTY;
-    unsigned char digest[HUB_DIGEST_BYTES];
-    found tool;
-    hub_buf text;
     if (is_object && id.len == 0) {
         id = hub_json_get(raw, HUB_STR("namespacedName"));
     }
-    bool is_ref = id.len == 0 && ref.len > 0;
+    *ret_is_ref = id.len == 0 && ref.len > 0;
+    hub_err err = hub_json_decode(*ret_is_ref ? ref : id, text);
+    *ret_name = hub_str_trim(hub_buf_str(text));
+    return err == HUB_OK && ret_name->len > 0
+               ? HUB_OK
+               : hub_fail(reterr, HUB_EINVAL, "tools: an entry without an id");
+}
+
+/* One entry of `tools`; `unknown` has the name of what is not found. */
+static hub_err add_listed(saved_building *one, hub_sight sight, hub_str raw, hub_name_list *unknown,
+                          hub_error *reterr)
+{
+    unsigned char digest[HUB_DIGEST_BYTES];
+    found tool;
+    hub_str name;
+    bool is_ref;
+    hub_buf text;
     hub_buf_init(&text, raw.len + 1);
-    hub_err err = hub_json_decode(is_ref ? ref : id, &text) == HUB_OK
-                      ? HUB_OK
-                      : hub_fail(reterr, HUB_EINVAL, "tools: an entry without an id");
-    hub_str name = hub_str_trim(hub_buf_str(&text));
-    if (err == HUB_OK && name.len == 0) {
-        err = hub_fail(reterr, HUB_EINVAL, "tools: an entry without an id");
-    }
+    hub_err err = read_entry(raw, &text, &name, &is_ref, reterr);
     if (err == HUB_OK) {
         bool is_found = is_ref ? hub_saved_read_digest(name, digest) &&
                                      find_any(sight, one->hub, HUB_STR_EMPTY, digest, &tool)
@@ -229,6 +239,60 @@ static hub_err add_base(saved_building *one, hub_error *reterr)
     return err;
 }
 
+/* ---- servers that do not answer -------------------------------------------------------------- */
+
+/* Whether one of the ids, or patterns of ids, is about tools of a toolset. */
+static bool is_about(hub_str list, hub_str key)
+{
+    hub_json_iter it = hub_json_iterate(list);
+    hub_str member;
+    hub_str raw;
+    bool is = false;
+    while (!is && hub_json_next(&it, &member, &raw)) {
+        hub_str id;
+        hub_str toolset;
+        hub_str tool;
+        bool is_ref;
+        hub_buf text;
+        hub_buf_init(&text, raw.len + 1);
+        if (read_entry(raw, &text, &id, &is_ref, NULL) == HUB_OK && !is_ref) {
+            size_t colon = hub_str_find(id, HUB_STR(":"));
+            bool is_pattern = hub_saved_split(id, true, &toolset, &tool, NULL) != HUB_OK;
+            is = hub_str_glob(!is_pattern         ? toolset
+                              : colon == SIZE_MAX ? id
+                                                  : (hub_str){.ptr = id.ptr, .len = colon},
+                              key);
+        }
+        hub_buf_fini(&text);
+    }
+    return is;
+}
+
+static void find_silent(saved_building *one, hub_sight sight)
+{
+    hub_str match = hub_json_get(one->arguments, HUB_STR("match"));
+    hub_str tools = hub_json_get(one->arguments, HUB_STR("tools"));
+    one->silent = (hub_name_list){.count = 0};
+    for (size_t i = 0; i < hub_toolset_total(one->hub); i++) {
+        const hub_toolset *toolset = hub_toolset_at(one->hub, i);
+        hub_str key = hub_str_of(hub_toolset_key(toolset));
+        if (hub_saved_is_silent(sight, toolset) &&
+            ((one->base == NULL && is_about(match, key)) || is_about(tools, key))) {
+            hub_name_list_add(&one->silent, key);
+        }
+    }
+}
+
+/* With what is not found, who was asked and did not answer. */
+static hub_err fail_for(const saved_building *one, hub_err err, const char *why, const char *names,
+                        const char *help, hub_error *reterr)
+{
+    return one->silent.count == 0
+               ? hub_fail(reterr, err, "%s%s; %s", why, names, help)
+               : hub_fail(reterr, err, "%s%s (servers that do not answer: %s); %s", why, names,
+                          one->silent.text, help);
+}
+
 hub_err saved_add_tools(saved_building *one, const hub_call *call, hub_error *reterr)
 {
     hub_sight sight = hub_call_sight(call);
@@ -251,15 +315,17 @@ hub_err saved_add_tools(saved_building *one, const hub_call *call, hub_error *re
     while (err == HUB_OK && hub_json_next(&it, &key, &raw)) {
         err = add_listed(one, sight, raw, &unknown, reterr);
     }
+    find_silent(one, sight);
     if (err == HUB_OK && unknown.count > 0) {
-        err = hub_fail(reterr, HUB_ENOTFOUND,
-                       "unknown tools: %s; discover-all-tools shows what there is", unknown.text);
+        err = fail_for(one, HUB_ENOTFOUND, "unknown tools: ", unknown.text,
+                       "discover-all-tools shows what there is", reterr);
     }
     if (err == HUB_OK && one->saved.count == 0) {
-        err = hub_fail(reterr, HUB_EINVAL,
-                       "no tools: name 1 to %d of them in `tools`, or fit some "
-                       "with `match`",
+        char help[HUB_LIMIT_NAME_LIST_BYTES];
+        (void)snprintf(help, sizeof help,
+                       "name 1 to %d of them in `tools`, or fit some with `match`",
                        HUB_LIMIT_SAVED_TOOLS_BUILT);
+        err = fail_for(one, HUB_EINVAL, "no tools", "", help, reterr);
     }
     return err;
 }

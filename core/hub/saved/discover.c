@@ -90,8 +90,7 @@ static void add_silent(const discovery *all, hub_toolset *const *toolsets, size_
 {
     bool is_first = true;
     for (size_t i = 0; i < count; i++) {
-        if (hub_toolset_list(toolsets[i], HUB_KIND_TOOL) == NULL &&
-            hub_toolset_settings_of(toolsets[i])->enabled) {
+        if (hub_saved_is_silent(all->page.sight, toolsets[i])) {
             hub_buf_add(all->page.out, is_first ? HUB_STR(",\"unavailable\":[") : HUB_STR(","));
             hub_json_add_string(all->page.out, hub_str_of(hub_toolset_key(toolsets[i])));
             is_first = false;

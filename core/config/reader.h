@@ -106,7 +106,7 @@ typedef struct hub_config_reader {
     hub_saved_settings *saved; /* sorted at the end */
     size_t saved_count;
     size_t saved_before_files; /* those that are not of the files of this manifest */
-    bool is_listed; /* some file says what there is to serve, be it nothing */
+    bool is_listed;            /* some file says what there is to serve, be it nothing */
     const char **warnings;
     size_t warning_count;
     hub_config_refused *refused;

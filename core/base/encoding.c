@@ -73,3 +73,23 @@ bool hub_percent_decode(hub_str text, bool is_form, hub_buf *out)
     }
     return is_whole;
 }
+
+static bool is_unreserved(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr("-._~", c) != NULL);
+}
+
+void hub_percent_encode(hub_str text, hub_buf *out)
+{
+    static const char DIGITS[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char byte = (unsigned char)text.ptr[i];
+        if (is_unreserved(text.ptr[i])) {
+            hub_buf_add_char(out, text.ptr[i]);
+        } else {
+            const char code[] = {'%', DIGITS[byte >> 4], DIGITS[byte & 15]};
+            hub_buf_add(out, (hub_str){.ptr = code, .len = sizeof code});
+        }
+    }
+}

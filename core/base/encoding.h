@@ -35,4 +35,8 @@ static inline int hub_percent_byte(hub_str text, size_t at)
  * spec: RFC 3986, 2.1; of forms, WHATWG URL, application/x-www-form-urlencoded */
 bool hub_percent_decode(hub_str text, bool is_form, hub_buf *out);
 
+/* Append a text in which only unreserved characters (RFC 3986, 2.3) stay: good in a form, a query and a path.
+ */
+void hub_percent_encode(hub_str text, hub_buf *out);
+
 #endif

@@ -2,6 +2,7 @@
 #include "issuers/fetch.h"
 
 #include "base/buf.h"
+#include "base/encoding.h"
 #include "base/limits.h"
 #include "base/loop.h"
 #include "issuers/curl_library.h"
@@ -394,12 +395,30 @@ static void set_options(hub_fetch *fetch, const hub_fetch_request *request)
         (void)curl->easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)fetch->form.len);
         (void)curl->easy_setopt(easy, CURLOPT_POSTFIELDS, fetch->form.ptr);
     }
-    if (request->user != NULL) {
-        (void)curl->easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
-        (void)curl->easy_setopt(easy, CURLOPT_USERNAME, request->user);
-        (void)curl->easy_setopt(easy, CURLOPT_PASSWORD,
-                                request->password != NULL ? request->password : "");
+}
+
+/* Encoded, as a form would have it: RFC 6749, 2.3.1. */
+static bool add_credential(hub_fetch *fetch, CURLoption option, const char *text)
+{
+    hub_buf encoded;
+    hub_buf_init_secret(&encoded, SIZE_MAX / 4);
+    hub_percent_encode(hub_str_of(text), &encoded);
+    hub_buf_add_char(&encoded, '\0');
+    bool is_added = hub_buf_ok(&encoded) &&
+                    fetch->fetcher->curl->easy_setopt(fetch->easy, option, encoded.ptr) == CURLE_OK;
+    hub_buf_fini(&encoded);
+    return is_added;
+}
+
+static bool add_client(hub_fetch *fetch, const hub_fetch_request *request)
+{
+    if (request->user == NULL) {
+        return true;
     }
+    (void)fetch->fetcher->curl->easy_setopt(fetch->easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+    return add_credential(fetch, CURLOPT_USERNAME, request->user) &&
+           add_credential(fetch, CURLOPT_PASSWORD,
+                          request->password != NULL ? request->password : "");
 }
 
 static bool add_header(hub_fetch *fetch, const char *line)
@@ -458,7 +477,8 @@ hub_err hub_fetch_start(hub_fetcher *fetcher, const hub_fetch_request *request,
     }
     fetcher->fetches = fetch;
     fetch->easy = fetcher->curl->easy_init();
-    if (fetch->easy == NULL || !add_headers(fetch, request) || !hub_buf_ok(&fetch->form)) {
+    if (fetch->easy == NULL || !add_headers(fetch, request) || !add_client(fetch, request) ||
+        !hub_buf_ok(&fetch->form)) {
         forget(fetch);
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }

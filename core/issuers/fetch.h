@@ -24,8 +24,8 @@ typedef struct hub_fetch_request {
     uint32_t timeout_ms;  /* 0: HUB_LIMIT_FETCH_MS */
     bool is_plain_ok;     /* http of other machines, too */
     const char *accept;   /* the header that says what may come; NULL: JSON */
-    const char *user;     /* HTTP Basic; NULL: nobody */
-    const char *password; /* … */
+    const char *user;     /* a client's id: HTTP Basic (RFC 6749, 2.3.1); NULL: nobody */
+    const char *password; /* … its secret; NULL: empty */
     bool only_public;     /* nothing connects to an internal address (patchbay/address.h) */
 } hub_fetch_request;
 

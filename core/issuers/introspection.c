@@ -2,6 +2,7 @@
 /* Tokens that say nothing by themselves: their issuer is asked (RFC 7662). */
 #include "issuers/internal.h"
 
+#include "base/encoding.h"
 #include "wire/json.h"
 
 #include <time.h>
@@ -44,18 +45,6 @@ static void on_answer(void *ctx, const hub_fetched *fetched)
     issuers_end_token(token, TOKEN_UNAVAILABLE, now + UNAVAILABLE_S, NULL);
 }
 
-/* application/x-www-form-urlencoded: tokens are b64token, of which these are special. */
-static void add_encoded(hub_buf *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (*text == '+' || *text == '/' || *text == '=' || *text == '~') {
-            hub_buf_printf(out, "%%%02X", (unsigned)(unsigned char)*text);
-        } else {
-            hub_buf_add_char(out, *text);
-        }
-    }
-}
-
 void issuer_ask(issuer_state *issuer, hub_issuers_token *token)
 {
     const hub_introspection_settings *settings = &issuer->settings->introspection;
@@ -63,7 +52,7 @@ void issuer_ask(issuer_state *issuer, hub_issuers_token *token)
     hub_buf form;
     hub_buf_init_secret(&form, 4 * HUB_LIMIT_JWS_BYTES);
     hub_buf_add(&form, HUB_STR("token_type_hint=access_token&token="));
-    add_encoded(&form, token->text);
+    hub_percent_encode(hub_str_of(token->text), &form);
     hub_fetch_request request = {.url = settings->url,
                                  .ca = issuer->settings->ca,
                                  .only_public = issuer->settings->only_public,

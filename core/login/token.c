@@ -50,16 +50,18 @@ static hub_err add_assertion(hub_login *login, const hub_credential *client, hub
     return err;
 }
 
-/* Add who asks to the form, or to user and password. */
+static bool is_basic(const hub_credential *client)
+{
+    return client->client_auth != NULL && client->client_secret != NULL &&
+           strcmp(client->client_auth, "client_secret_basic") == 0;
+}
+
+/* Add who asks to the form, unless HTTP says it. */
 static hub_err add_client(hub_login *login, const hub_credential *client, hub_buf *form,
-                          hub_buf *user, hub_buf *password, hub_error *reterr)
+                          hub_error *reterr)
 {
     const char *method = client->client_auth != NULL ? client->client_auth : "none";
-    if (strcmp(method, "client_secret_basic") == 0 && client->client_secret != NULL) {
-        hub_login_add_encoded(user, hub_str_of(client->client_id));
-        hub_login_add_encoded(password, hub_str_of(client->client_secret));
-        hub_buf_add_char(user, '\0');
-        hub_buf_add_char(password, '\0');
+    if (is_basic(client)) {
         return HUB_OK;
     }
     hub_login_add_field(form, "client_id", hub_str_of(client->client_id));
@@ -73,26 +75,20 @@ static hub_err add_client(hub_login *login, const hub_credential *client, hub_bu
 void login_ask(hub_login *login, const hub_credential *client, const char *endpoint, hub_buf *form,
                hub_fetch_on_end *on_end)
 {
-    hub_buf user;
-    hub_buf password;
     hub_error why = {.code = HUB_OK};
-    hub_buf_init_secret(&user, 3 * HUB_LIMIT_LOGIN_TEXT_BYTES);
-    hub_buf_init_secret(&password, 3 * HUB_LIMIT_LOGIN_TEXT_BYTES);
-    hub_err err = add_client(login, client, form, &user, &password, &why);
+    hub_err err = add_client(login, client, form, &why);
     if (err != HUB_OK) {
         login_end(login, err, "%s", why.text);
-    } else if (!hub_buf_ok(&user) || !hub_buf_ok(&password) || !hub_buf_ok(form)) {
+    } else if (!hub_buf_ok(form)) {
         login_end(login, HUB_ENOMEM, "out of memory");
     } else {
         login_fetch(login,
                     &(hub_fetch_request){.url = endpoint,
                                          .form = hub_buf_str(form),
-                                         .user = user.len > 0 ? user.ptr : NULL,
-                                         .password = user.len > 0 ? password.ptr : NULL},
+                                         .user = is_basic(client) ? client->client_id : NULL,
+                                         .password = client->client_secret},
                     on_end);
     }
-    hub_buf_fini(&user);
-    hub_buf_fini(&password);
     hub_buf_fini(form);
 }
 

@@ -109,26 +109,6 @@ void hub_login_url_add_appended(hub_buf *out, const hub_login_url *of, hub_str w
     hub_buf_add(out, well_known);
 }
 
-static bool is_unreserved(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c != '\0' && strchr("-._~", c) != NULL);
-}
-
-void hub_login_add_encoded(hub_buf *out, hub_str text)
-{
-    static const char DIGITS[] = "0123456789ABCDEF";
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char byte = (unsigned char)text.ptr[i];
-        if (is_unreserved(text.ptr[i])) {
-            hub_buf_add_char(out, text.ptr[i]);
-        } else {
-            const char code[] = {'%', DIGITS[byte >> 4], DIGITS[byte & 15]};
-            hub_buf_add(out, (hub_str){.ptr = code, .len = sizeof code});
-        }
-    }
-}
-
 void hub_login_add_field(hub_buf *out, const char *name, hub_str value)
 {
     if (value.len == 0) {
@@ -139,7 +119,7 @@ void hub_login_add_field(hub_buf *out, const char *name, hub_str value)
     }
     hub_buf_add(out, hub_str_of(name));
     hub_buf_add_char(out, '=');
-    hub_login_add_encoded(out, value);
+    hub_percent_encode(value, out);
 }
 
 bool hub_login_find_field(hub_str query, const char *name, hub_buf *value)

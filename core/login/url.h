@@ -32,9 +32,6 @@ bool hub_login_url_is_beneath(hub_str url, hub_str above);
 void hub_login_url_add_inserted(hub_buf *out, const hub_login_url *of, hub_str well_known);
 void hub_login_url_add_appended(hub_buf *out, const hub_login_url *of, hub_str well_known);
 
-/* Append `text` as application/x-www-form-urlencoded has it. */
-void hub_login_add_encoded(hub_buf *out, hub_str text);
-
 /* Append `&name=value`, without the "&" at the start or behind a "?". An empty value is left out. */
 void hub_login_add_field(hub_buf *out, const char *name, hub_str value);
 

@@ -10,6 +10,7 @@ import re
 import signal
 import threading
 import time
+import urllib.parse
 
 from evil_websocket import WebSocket, call
 from http_client import HttpTest, Server, Stream
@@ -371,13 +372,15 @@ class Opaque(Issued):
         self.provider.introspects = {"good": answer, "elsewhere": {**answer, "aud": "x"}, "others": {**answer, "iss": "https://x"}, "late": {**answer, "exp": 5}}
 
     def test_introspection(self):
-        asked = {"url": self.provider.base + "/introspect", "client_id": "hub", "client_secret": "s3cret-of-the-hub"}
+        client, secret = "hub:one", "s3cret+of/the=hub %2B"  # RFC 6749, 2.3.1: as a form would have them
+        asked = {"url": self.provider.base + "/introspect", "client_id": client, "client_secret": secret}
         server = self.serve(issuer={"introspection": asked})
         for _ in range(3):
             self.assertEqual(self.status(server, "good"), 200)
         self.assertEqual(len(self.provider.questions), 1)  # remembered
         credential, form = self.provider.questions[0]
-        self.assertEqual(base64.b64decode(credential.split()[1]), b"hub:s3cret-of-the-hub")
+        pair = base64.b64decode(credential.split()[1]).decode().split(":")
+        self.assertEqual([urllib.parse.unquote_plus(text) for text in pair], [client, secret])
         self.assertEqual(form["token"], ["good"])
         for token, why in (("unknown", "the token is not active"), ("elsewhere", "the token is for another audience"), ("others", "the token is of another issuer"),
                            ("late", "the token has expired")):
@@ -387,7 +390,7 @@ class Opaque(Issued):
         self.provider.failing = True
         self.assertEqual(self.status(server, "another"), 503)
         self.assertEqual(self.status(server, "good"), 200)
-        self.assertNotIn("s3cret-of-the-hub", server.hub.log)
+        self.assertNotIn("s3cret", server.hub.log)
 
 
 class Wrong(Issued):

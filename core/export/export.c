@@ -18,11 +18,17 @@ enum {
     (HUB_LOSS_ALL_OF | HUB_LOSS_NOT | HUB_LOSS_PATTERN | HUB_LOSS_MIN_LENGTH |                     \
      HUB_LOSS_MAX_LENGTH | HUB_LOSS_CONST | HUB_LOSS_DEFAULT)
 
+/* With one of these at the top of one tool's schema an API refuses the whole request, and with it all tools:
+ * OpenAI says so of five, Anthropic of three. */
+static const char *const REFUSED_BY_OPENAI[] = {"oneOf", "anyOf", "allOf", "enum", "not", NULL};
+static const char *const REFUSED_BY_ANTHROPIC[] = {"oneOf", "anyOf", "allOf", NULL};
+
 struct hub_export_format {
     const char *name;
     const char *begin; /* of the whole … */
     const char *end;
-    uint32_t loses;        /* HUB_LOSS_… */
+    uint32_t loses; /* HUB_LOSS_… */
+    const char *const *refused_at_top;
     bool keeps_definition; /* nothing is converted */
     bool loses_members;    /* outputSchema and annotations have no place */
     /* Append one tool. */
@@ -217,13 +223,24 @@ static const char OPENAPI_END[] =
     "\"scheme\":\"bearer\"}}},\"security\":[{},{\"bearer\":[]}]}";
 
 static const hub_export_format FORMATS[] = {
-    {.name = "openai", .begin = "[", .end = "]", .loses_members = true, .add = add_openai},
+    {.name = "openai",
+     .begin = "[",
+     .end = "]",
+     .refused_at_top = REFUSED_BY_OPENAI,
+     .loses_members = true,
+     .add = add_openai},
     {.name = "openai-responses",
      .begin = "[",
      .end = "]",
+     .refused_at_top = REFUSED_BY_OPENAI,
      .loses_members = true,
      .add = add_responses},
-    {.name = "anthropic", .begin = "[", .end = "]", .loses_members = true, .add = add_anthropic},
+    {.name = "anthropic",
+     .begin = "[",
+     .end = "]",
+     .refused_at_top = REFUSED_BY_ANTHROPIC,
+     .loses_members = true,
+     .add = add_anthropic},
     {.name = "gemini",
      .begin = "[{\"functionDeclarations\":[",
      .end = "]}]",
@@ -342,12 +359,33 @@ static void forget_names(exporter *e)
     }
 }
 
+/* Whether the API would refuse the tool, and all others with it; then it is told. */
+static bool is_refused(const exporter *e, hub_str id, hub_str schema)
+{
+    for (const char *const *word = e->format->refused_at_top; word != NULL && *word != NULL;
+         word++) {
+        if (hub_json_get(schema, hub_str_of(*word)).len > 0) {
+            hub_buf why;
+            hub_buf_init(&why, SIZE_MAX / 4);
+            hub_buf_printf(&why, "%s refuses all tools for one whose schema has %s at the top",
+                           e->format->name, *word);
+            tell(e, true, id, hub_buf_str(&why));
+            hub_buf_fini(&why);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_tool(exporter *e, hub_str tool, hub_str id, hub_buf *name, hub_buf *losses)
 {
     hub_str schema = hub_json_get(tool, HUB_STR("inputSchema"));
     hub_str description = hub_json_get(tool, HUB_STR("description"));
     if (hub_json_type_of(schema) != HUB_JSON_OBJECT) {
         tell(e, true, id, HUB_STR("it has no inputSchema that is an object"));
+        return;
+    }
+    if (is_refused(e, id, schema)) {
         return;
     }
     add_losses(e, tool, schema, losses);

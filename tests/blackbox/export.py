@@ -11,8 +11,8 @@ TOOLSETS = {"alpha": fixture(tool("one", description="One", inputSchema=SCHEMA),
 
 
 class Export(HubTest):
-    def export(self, format, *more, code=0):
-        (self.home / "patchbay.json").write_text(json.dumps({"toolsets": TOOLSETS}))
+    def export(self, format, *more, code=0, toolsets=TOOLSETS):
+        (self.home / "patchbay.json").write_text(json.dumps({"toolsets": toolsets}))
         done = self.cli("export", "--config", self.home / "patchbay.json", "--format", format, *more)
         self.assertEqual(done.returncode, code, done.stderr)
         return json.loads(done.stdout or "null"), done.stderr
@@ -43,6 +43,10 @@ class Export(HubTest):
         gemini, said = self.export("gemini", "--strict", code=6)
         self.assertIn('tool "alpha__one" is left out', said)
         self.assertEqual(len(gemini[0]["functionDeclarations"]), 2)
+        either = tool("either", inputSchema={"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]})
+        openai, said = self.export("openai", code=6, toolsets={"alpha": fixture(either, "two")})
+        self.assertEqual([t["function"]["name"] for t in openai], ["alpha__two"])
+        self.assertIn('tool "alpha__either" is left out: openai refuses all tools for one whose schema has oneOf at the top', said)
         nothing, said = self.export("pascal", code=2)
         self.assertIsNone(nothing)
         self.assertIn("openai-responses", said)

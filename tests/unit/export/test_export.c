@@ -2,6 +2,7 @@
 /* Tools in the shapes of other APIs (REQUIREMENTS S2.26 to S2.29, S2.44, S4.4, S4.47). */
 #include "export/export.h"
 #include "export/loss.h"
+#include "wire/json.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -120,6 +121,40 @@ static void test_errors(void **state)
     expect("openai", "[]", true, "[]", "");
 }
 
+/* S2.28: nor is one for which the API would refuse the whole request; deeper in a schema, and elsewhere, the word may stand. */
+static void test_refused(void **state)
+{
+    (void)state;
+    static const char *const WORDS[] = {"oneOf", "anyOf", "allOf", "enum", "not"};
+    static const char *const FORMATS[] = {"openai", "openai-responses", "anthropic"};
+    for (size_t i = 0; i < 15; i++) {
+        const char *format = FORMATS[i / 5];
+        const char *word = WORDS[i % 5];
+        bool may_stand = i / 5 == 2 && i % 5 > 2;
+        char tools[100];
+        char said[200];
+        hub_buf out;
+        hub_buf_init(&out, SIZE_MAX / 4);
+        hub_buf_init(&notes, SIZE_MAX / 4);
+        (void)snprintf(tools, sizeof tools,
+                       "[{\"name\":\"a\",\"inputSchema\":{\"%s\":[]}},"
+                       "{\"name\":\"b\",\"inputSchema\":{\"items\":{\"%s\":[]}}}]",
+                       word, word);
+        (void)snprintf(
+            said, sizeof said,
+            "tool \"a\" is left out: %s refuses all tools for one whose schema has %s at "
+            "the top\n",
+            format, word);
+        assert_int_equal(hub_export_tools(hub_export_find(hub_str_of(format)), hub_str_of(tools),
+                                          false, on_note, NULL, &out),
+                         HUB_OK);
+        assert_true(hub_str_is(hub_buf_str(&notes), may_stand ? "" : said));
+        assert_int_equal(hub_json_count(hub_buf_str(&out)), may_stand ? 2 : 1);
+        hub_buf_fini(&notes);
+        hub_buf_fini(&out);
+    }
+}
+
 static void check_name(const char *name, size_t len, bool stays)
 {
     hub_buf out;
@@ -199,7 +234,7 @@ int main(void)
         cmocka_unit_test(test_shapes),       cmocka_unit_test(test_losses),
         cmocka_unit_test(test_all_features), cmocka_unit_test(test_errors),
         cmocka_unit_test(test_names),        cmocka_unit_test(test_openapi),
-        cmocka_unit_test(test_made_names),
+        cmocka_unit_test(test_made_names),   cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Every id that a test cites (S1.20, U13) is explained in tests/REQUIREMENTS.md, once; every test that
-tests/FINDINGS.md names exists; and docs/REQUIREMENTS.md has a row for each item of S2 and S3, which says why it does
-not apply, or names tests that cite it.
+tests/FINDINGS.md names exists; and docs/REQUIREMENTS.md has a row for each item of S2 and S3, and for some others, which says
+why it does not apply, or names tests that cite it.
 
 The last line is "N passed, N failed".
 """
@@ -61,20 +61,20 @@ def missing():
 
 
 def cited_by(path):
-    """The items of S2 and S3 that a file cites; S3.26-S3.29, or S3.26 to S3.29, are four."""
+    """The items that a file cites; S3.26-S3.29, or S3.26 to S3.29, are four."""
     found = set()
-    for group, first, last in re.findall(r"S([23])\.(\d+)(?:(?:-| to )S[23]\.(\d+))?", path.read_text(encoding="utf-8")):
+    for group, first, last in re.findall(r"S([1-9])\.(\d+)(?:(?:-| to )S[1-9]\.(\d+))?", path.read_text(encoding="utf-8")):
         found |= {f"S{group}.{number}" for number in range(int(first), int(last or first) + 1)}
     return found
 
 
 def unshown():
     """What docs/REQUIREMENTS.md says that is not so."""
-    rows = dict(re.findall(r"^\| (S[23]\.\d+) \|.*\| ([^|]+) \|$", TOOLSETS.read_text(encoding="utf-8"), re.MULTILINE))
+    rows = dict(re.findall(r"^\| (S[1-9]\.\d+) \|.*\| ([^|]+) \|$", TOOLSETS.read_text(encoding="utf-8"), re.MULTILINE))
     files = {}
     for folder in (HERE, HERE.parent / "bench"):
         files |= {path.name: path for path in sorted(folder.rglob("*")) if not {"node_modules", "build"} & set(path.parts)}
-    for name in (f"S{group}.{number}" for group, count in ITEMS.items() for number in range(1, count + 1)):
+    for name in dict.fromkeys([*(f"S{group}.{number}" for group, count in ITEMS.items() for number in range(1, count + 1)), *rows]):
         says = rows.get(name, "")
         if "as S" in says:
             says = rows.get(re.search(r"as (S[23]\.\d+)", says)[1], "")

@@ -8,14 +8,19 @@ import os
 import re
 import shutil
 import socket
+import ssl
 import struct
 import subprocess
+import sys
 import unittest
 
 import http_client
 from http_client import Connection, HttpTest, Server
-from mcp import LIST_CHANGED, fixture, main
+from mcp import LIST_CHANGED, SUPPORT, fixture, main
 from ports import port_of, reserve
+
+sys.path.insert(0, str(SUPPORT))
+from authority import Authority  # noqa: E402
 
 PROXY, CLIENT, STRANGER = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 ADMITTED = 405  # a GET of this path is nothing yet, but its sender was let in
@@ -267,6 +272,28 @@ class Haproxy(Proxied):
     def test_tcp_with_a_check_over_http(self):
         server = self.hub(proxy_protocol=True)
         self.judge(server, self.haproxy(server, "tcp", "option httpchk GET /readyz", "send-proxy-v2 check-send-proxy"))
+
+
+    def test_tcp_with_tls_that_ends_at_the_hub(self):
+        """The PROXY header comes before the handshake; the certificate is the client's own."""
+        hubs, people = Authority(self.home, "hubs"), Authority(self.home, "people")
+        pair = hubs.issue("localhost", "DNS:localhost")
+        pair[1].chmod(0o600)
+        server = self.hub(proxy_protocol=True, tls={"certificate": str(pair[0]), "key": str(pair[1]), "clients": {"ca": str(people.certificate)}})
+        port = self.haproxy(server, "tcp", "option httpchk GET /readyz", "send-proxy-v2 check-send-proxy check-ssl verify none")
+        context = ssl.create_default_context(cafile=str(hubs.certificate))
+
+        def ask(*headers, source=CLIENT):
+            connection = self.connect(port, source)
+            connection.socket = context.wrap_socket(connection.socket, server_hostname="localhost")
+            return connection.send(render("GET", "/mcp", headers)).reply("GET").status
+
+        self.assertEqual([ask(BAD) for _ in range(FAILURES + 1)], [401] * FAILURES + [429])
+        self.locked_out(server, CLIENT)
+        self.assertEqual(ask(BAD, source=STRANGER), 401)
+        self.assertEqual(ask(), 401)
+        context.load_cert_chain(*people.issue("ann"))
+        self.assertEqual(ask(), ADMITTED)
 
 
 class ProxyProtocol(Proxied):

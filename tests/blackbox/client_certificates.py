@@ -129,6 +129,7 @@ class Gate(Certificates):
         hub = self.served("--tokens", tokens)
         bearer = {"Authorization": f"Bearer {token}"}
         self.assertEqual(self.server(hub).modern("tools/list").status, 401)
+        self.assertEqual([self.server(hub).get(path).status for path in ("/healthz", "/readyz")], [200, 200])  # a kubelet
         self.assertEqual(self.server(hub).modern("tools/list", headers=bearer).status, 200)
         ann = self.server(hub, self.people.issue("ann"))
         self.assertEqual(self.enabled_by(hub, ann), "cert:ann")

@@ -160,6 +160,29 @@ class Equipping(Saved):
         self.assertEqual(self.ask(client, "get-active-toolset", {})["equipped"], None)
 
 
+class Busy(Saved):
+    """One at a time, as the description of toolsets has it: equip, another equip, unequip."""
+
+    def test_rapidly(self):  # S3.70-S3.72
+        recorder = self.recorder()
+        client = self.client(toolsets={**TOOLSETS, "up": recorder.toolset("--silent", "tools/list", active=False)},
+                             saved_toolsets={"dev-tools": ["up:echo", "docker:ps"], "data-tools": ["git:log"]})
+        before = client.names()
+        first = client.send_call("equip-toolset", {"name": "dev-tools"})
+        line = recorder.wait_request("tools/list")
+        refused = client.call("equip-toolset", {"name": "data-tools"}).tool_error
+        self.assertSays(refused["message"], "Failed to equip toolset: registration operation in progress")
+        self.assertIs(refused["retryable"], True)
+        third = client.send_call("unequip-toolset", {})
+        self.assertEqual(client.names(), before)
+        self.assertFalse([m for m in client.hub.messages if m.id in (first, third)])
+        recorder.answer(line, '"tools":' + json.dumps([tool("echo")]))
+        self.assertEqual(client.hub.response(first).result["structuredContent"]["equipped"], "dev-tools")
+        self.assertEqual(client.hub.response(third).result["structuredContent"]["unequipped"], "dev-tools")
+        self.assertEqual(client.names(), before)
+        self.assertEqual(self.equip(client, "data-tools")["tools"], ["git__log"])
+
+
 class Servers(Saved):
     def mend(self, path, then):
         made = self.home / "made"

@@ -194,7 +194,8 @@ class Audit(HubTest):
         (self.home / "new").rename(self.home / "patchbay.json")
         client.hub.wait_log("config.reloaded")
         client.call("alpha__one")
-        self.records(client, 1, self.home / "second.jsonl")
+        found = self.records(client, 2, self.home / "second.jsonl")
+        self.assertEqual({one["name"] for one in found}, {"config.reloaded", "one"})
         self.assertFalse(self.file.exists())
 
 

@@ -57,6 +57,14 @@ class Causes:
             return next((event for event in self.events(hub) if wanted.items() <= event.items()), None)
         return hub.wait_until(find, f"{wanted}")
 
+    def audited(self, hub, who, name, **fields):
+        """Wait for a record of what nobody asked the hub for."""
+        wanted = {"who": who, "method": "event", "name": name, "outcome": "changed", **fields}
+
+        def find():
+            return self.audit.exists() and any(wanted.items() <= json.loads(line).items() for line in self.audit.read_text().split("\n")[:-1])
+        hub.wait_until(find, f"{wanted} in the audit")
+
 
 class All(HubTest):
     def test_each_has_a_scene(self):
@@ -190,7 +198,8 @@ class Servers(Causes, HubTest):
 
     def started(self, **more):
         self.up = self.recorder()
-        client = self.legacy(manifest={"toolsets": {"up": self.up.toolset()}, "log": JSON, **more})
+        self.audit = self.home / "audit.log"
+        client = self.legacy(manifest={"toolsets": {"up": self.up.toolset()}, "log": {**JSON, "audit": str(self.audit)}, **more})
         self.assertIn("up__echo", client.own_names())
         return client
 
@@ -204,18 +213,22 @@ class Servers(Causes, HubTest):
         self.offer(tool("echo", description="Another one."), tool("more"))
         self.caused(client.hub, "tools.changed", "server", toolset="up", list="tools", count=2)
         self.caused(client.hub, "tools.redefined", "server", toolset="up")
+        for event in ("tools.changed", "tools.redefined"):
+            self.audited(client.hub, "server", event, toolset="up")
 
     @shows("tools.dropped")
     def test_a_definition_that_is_none(self):
         client = self.started()
         self.offer(tool("echo"), {"name": "bad", "inputSchema": 1})
         self.caused(client.hub, "tools.dropped", "server", toolset="up")
+        self.audited(client.hub, "server", "tools.dropped", toolset="up")
 
     @shows("toolset.failed", "tools.discovery.server.failed")
     def test_one_that_dies(self):
         client = self.started()
         self.up.command(exit=1)
         self.caused(client.hub, "toolset.failed", "server", toolset="up")
+        self.audited(client.hub, "server", "toolset.failed", toolset="up")
         dead = self.legacy(manifest={"toolsets": {"dead": {"command": "/nonexistent/server"}}, "log": JSON})
         dead.own_names()
         self.caused(dead.hub, "tools.discovery.server.failed", "server", serverName="dead")
@@ -241,26 +254,31 @@ class Files(Causes, HubTest):
 
     @shows("config.reloaded", "toolset.skipped")
     def test_a_manifest(self):
-        path = self.home / "own.json"
-        path.write_text(json.dumps({"toolsets": {"a": fixture("one")}, "log": JSON}))
+        path, self.audit = self.home / "own.json", self.home / "audit.log"
+        log = {**JSON, "audit": str(self.audit)}
+        path.write_text(json.dumps({"toolsets": {"a": fixture("one")}, "log": log}))
         hub = self.daemon("--unix", self.home / "hub.sock", files=[path])
         hub.wait_log('"listen.ready"')
-        (self.home / "new").write_text(json.dumps({"toolsets": {"a": fixture("one"), "b": fixture("two")}, "policy": {"max_active": 1}, "log": JSON}))
+        (self.home / "new").write_text(json.dumps({"toolsets": {"a": fixture("one"), "b": fixture("two")}, "policy": {"max_active": 1}, "log": log}))
         (self.home / "new").rename(path)
         self.caused(hub, "config.reloaded", "files", added="b")
+        self.audited(hub, "files", "config.reloaded")
         self.caused(hub, "toolset.skipped", "files")
         hub.process.send_signal(signal.SIGHUP)
         self.caused(hub, "config.reloaded", "signal")
+        self.audited(hub, "signal", "config.reloaded")
 
     @shows("pins.changed", "pins.new", "pins.missing")
     def test_a_lock_file(self):
         before = json.dumps(tool("one", description="Lists files."), sort_keys=True, separators=(",", ":"))
         entry = {"digest": "sha256:" + hashlib.sha256(before.encode()).hexdigest(), "definition": json.loads(before)}
         (self.home / "patchbay.lock").write_text(json.dumps({"lock": 1, "toolsets": {"a": {"tools": {"one": entry, "gone": entry}}}}))
-        client = self.legacy(manifest={"toolsets": {"a": fixture("one", "two")}, "log": JSON})
+        self.audit = self.home / "audit.log"
+        client = self.legacy(manifest={"toolsets": {"a": fixture("one", "two")}, "log": {**JSON, "audit": str(self.audit)}})
         client.own_names()
         for event in ("pins.changed", "pins.new", "pins.missing"):
             self.caused(client.hub, event, "start", toolset="a")
+            self.audited(client.hub, "start", event, toolset="a")
 
     @shows("resolver.loaded", "resolver.removed", "resolver.found")
     def test_a_folder_of_plugins(self):

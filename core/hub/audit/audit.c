@@ -171,6 +171,25 @@ static bool was_noted(hub_audit *audit, const hub_audit_look *look)
     return false;
 }
 
+/* `outcome`: NULL: it was done before anybody could be asked. False: out of memory. */
+static bool note_look(hub_audit *audit, const hub_audit_look *look, const char *outcome)
+{
+    hub_audit_record *record = hub_audit_record_create_look(look);
+    if (record == NULL) {
+        return false;
+    }
+    record->ended_ms = hub_clock_wall_ms();
+    record->outcome = outcome != NULL ? outcome : "changed";
+    record->was_not_asked = outcome == NULL;
+    hub_audit_hand_over(audit, record);
+    return true;
+}
+
+void hub_audit_note_change(hub_audit *audit, const hub_audit_look *change)
+{
+    (void)note_look(audit, change, NULL);
+}
+
 const char *hub_audit_take_look(const hub_orchestrator *hub, const hub_audit_look *look)
 {
     hub_audit *audit = hub_audit_of(hub);
@@ -179,12 +198,8 @@ const char *hub_audit_take_look(const hub_orchestrator *hub, const hub_audit_loo
         was_noted(audit, look)) {
         return NULL;
     }
-    hub_audit_record *record =
-        audit->is_on && reason == NULL ? hub_audit_record_create_look(look) : NULL;
-    if (record != NULL) {
-        record->ended_ms = hub_clock_wall_ms();
-        record->outcome = look->is_refused ? "refused" : "ok";
-        hub_audit_hand_over(audit, record);
+    if (audit->is_on && reason == NULL &&
+        note_look(audit, look, look->is_refused ? "refused" : "ok")) {
         return NULL;
     }
     if (!audit->is_on || !audit->is_strict) {

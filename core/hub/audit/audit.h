@@ -75,6 +75,7 @@ typedef struct hub_audit_look {
     hub_str transport;
     hub_str profile; /* may be empty */
     hub_str method;  /* of the interface: "api" */
+    hub_str toolset; /* may be empty */
     hub_str what;    /* "GET /api/v1/toolsets/git" */
     bool only_looks; /* it changes nothing: the same again within HUB_LIMIT_AUDIT_LOOK_MS is one */
     bool is_refused; /* it lacks the right */

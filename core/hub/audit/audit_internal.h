@@ -29,6 +29,7 @@ struct hub_audit {
     hub_worker_pool *writer; /* one thread */
     ev_async on_left;
     ev_timer retry;
+    struct hub_log_reader *events; /* NULL: records go to the log, which has them, or nowhere */
     bool keeps_arguments;
     bool is_strict;
     size_t open; /* records of calls in flight */
@@ -56,5 +57,11 @@ struct hub_audit {
 /* Hand a record over; it is dropped when too many wait, unless the audit is strict: then as many
  * calls were let in as there is room for. [loop] */
 void hub_audit_hand_over(hub_audit *audit, hub_audit_record *record);
+
+/* Something has changed by itself. It is too late to refuse it: in want of memory it is not noted. [loop] */
+void hub_audit_note_change(hub_audit *audit, const hub_audit_look *change);
+
+/* Note what changes for clients from now on, or no longer. [loop] */
+void hub_audit_follow_events(hub_audit *audit, bool is_wanted);
 
 #endif

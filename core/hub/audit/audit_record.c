@@ -87,6 +87,7 @@ hub_audit_record *hub_audit_record_create_look(const hub_audit_look *look)
         [HUB_AUDIT_TRANSPORT] = look->transport,
         [HUB_AUDIT_PROFILE] = look->profile,
         [HUB_AUDIT_METHOD] = look->method,
+        [HUB_AUDIT_TOOLSET] = look->toolset,
         [HUB_AUDIT_NAME] = hub_str_cut(look->what, HUB_LIMIT_LOG_VALUE_BYTES),
     };
     return make(texts);

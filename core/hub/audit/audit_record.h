@@ -34,7 +34,8 @@ struct hub_audit_record {
     int64_t ended_ms; /* since 1970 */
     uint64_t begin_us;
     uint64_t took_us;
-    bool is_cut; /* the arguments were longer */
+    bool is_cut;        /* the arguments were longer */
+    bool was_not_asked; /* for leave: it may be dropped although the audit is strict */
     hub_str texts[HUB_AUDIT_TEXTS];
     char bytes[];
 };

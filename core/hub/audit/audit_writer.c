@@ -229,8 +229,8 @@ static void on_left(struct ev_loop *loop, ev_async *async, int events)
 void hub_audit_hand_over(hub_audit *audit, hub_audit_record *record)
 {
     (void)pthread_mutex_lock(&audit->lock);
-    bool has_room =
-        audit->is_on && (audit->keeps || audit->waiting.count < HUB_LIMIT_AUDIT_RECORDS);
+    bool has_room = audit->is_on && ((audit->keeps && !record->was_not_asked) ||
+                                     audit->waiting.count < HUB_LIMIT_AUDIT_RECORDS);
     bool waits_for_retry = audit->keeps && audit->is_failing;
     if (has_room) {
         append(&audit->waiting, record);
@@ -296,6 +296,7 @@ void hub_audit_configure(hub_audit *audit, const hub_audit_settings *settings)
     (void)pthread_mutex_unlock(&audit->lock);
     audit->is_strict = settings->is_strict && path != NULL;
     audit->keeps_arguments = settings->has_arguments;
+    hub_audit_follow_events(audit, settings->is_on && path != NULL);
     wake_writer(audit); /* what could not be written may be now */
 }
 
@@ -332,6 +333,7 @@ bool hub_audit_destroy(hub_audit *audit, unsigned timeout_ms)
         return true;
     }
     ev_timer_stop(audit->loop, &audit->retry);
+    hub_audit_follow_events(audit, false);
     if (!hub_worker_pool_destroy(audit->writer, timeout_ms)) {
         return false;
     }

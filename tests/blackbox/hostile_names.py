@@ -14,7 +14,7 @@ from cli_running import RunningBase, unseen
 from http_client import Server
 from identity_provider import Provider
 from issuers import AUDIENCE, bearer
-from mcp import TIMEOUT, fixture, main
+from mcp import TIMEOUT, fixture, main, tool
 from metrics import samples
 from otlp_collector import Collector, variables
 
@@ -51,9 +51,18 @@ class Names(RunningBase):
             if server.modern("tools/list", headers=headers).status == 200:
                 let_in.append(name)
                 self.assertNotIn("isError", server.call("disable_toolset", {"toolset": "b"}, headers=headers).answer.result)
-                server.call("build-toolset", {"name": name, "tools": ["a:one"]}, headers=headers)
+                self.build(server, name, headers)
                 server.call("a__one", headers=headers)
         return let_in
+
+    def build(self, server, name, headers):
+        """Such a name is none of a saved toolset: it is refused, and nothing is kept. As a description it is kept."""
+        for arguments, is_kept in (({"name": name}, False), ({"name": "mine", "description": name, "replace": True}, True)):
+            result = server.call("build-toolset", {"tools": ["a:one"], **arguments}, headers=headers).answer.result
+            self.assertEqual(result.get("isError", False), not is_kept, result)
+            self.assertEqual(result["structuredContent"].get("code"), None if is_kept else "E_VALIDATION")
+        saved = server.call("list-saved-toolsets", headers=headers).answer.result["structuredContent"]["toolsets"]
+        self.assertEqual([(one["name"], one["description"]) for one in saved], [("mine", name)])
 
     def see(self, *words):
         """What a command shows at a terminal."""
@@ -119,6 +128,16 @@ class Names(RunningBase):
         self.assertEqual(unseen(line), set())
 
         collector.wait(lambda: who <= set(strings([json.loads(body) for body in collector.bodies("logs")])), "records about each of them", TIMEOUT)
+
+
+class Lists(RunningBase):
+    def test_what_a_server_says_of_its_tools(self):
+        """Columns show it as it is written, in a pipe and at a terminal."""
+        name = "left\u202eright \x1b]0;owned\x07 c1\x9b31m del\x7f"
+        toolsets = {"a": fixture({**tool("one"), "description": name})}
+        done = self.cli("list", toolsets=toolsets)
+        self.assertSays(done.stdout, "a__one", "left\\u{202e}right \\u{1b}]0;owned? c1\\u{9b}31m del\\u{7f}")
+        self.assertEqual(unseen(done.stdout), set())
 
 
 def strings(value):

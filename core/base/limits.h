@@ -268,6 +268,11 @@
 /* Sessions that leave a replica: how many are on their way to the store at once. */
 #define HUB_LIMIT_REPLICA_MOVES 256
 
+/* Records of sessions that have moved: how long a home may leave one unwritten before others take it for gone,
+ * and how seldom all are looked through, in seconds. */
+#define HUB_LIMIT_REPLICA_MOVED_S (24 * 3600)
+#define HUB_LIMIT_REPLICA_SWEEP_S 600
+
 /* How long a command, or whoever reads a configuration, waits for the store: less than a configuration
  * may take to be read, so that the message says what it was. */
 #define HUB_LIMIT_STATE_SYNC_MS 3000

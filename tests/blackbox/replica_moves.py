@@ -4,10 +4,12 @@
 
 import json
 import signal
+import threading
 
 from http_client import render
 from mcp import LIST_CHANGED, fixture, main
-from replica_sessions import STREAMABLE, TOOLSETS, At, Replicas
+from ports import port_of, reserve
+from replica_sessions import STREAMABLE, TOOLSETS, At, Balanced, Replicas, Three
 from state_shared import Shared
 from upstream_subscriptions import ONE, UPDATED
 
@@ -68,6 +70,13 @@ class Idle(Moves):
                 connection.send(session.post_bytes(session.message("ping", request_id=number)))
             for number, connection in enumerate(connections):
                 self.assertEqual((connection.reply().message.id, number), (number, number))
+
+    def test_a_client_that_does_not_come_is_forgotten(self):
+        home, other = self.replica(), self.replica(more={"limits": {**self.LIMITS, "session_idle": "1s"}})
+        session = home.legacy()
+        self.end(home)
+        other.hub.wait_until(lambda: self.records() == 0, "the end of the record")
+        self.assertLost(session, other)
 
     def test_it_is_nobody_elses(self):
         file, tokens = self.home / "tokens.json", {}
@@ -201,6 +210,75 @@ class Without(Moves):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertLost(session, other)
         other.hub.wait_log("session.not_taken")
+
+
+class Rolled(Three):
+    """All three are restarted, one after the other, while clients go on calling."""
+
+    def three(self):
+        self.places = [self.place() for _ in range(3)]
+        return [self.start(place) for place in self.places]
+
+    def place(self):
+        """A port for clients and one for replicas, which are there when it is started again."""
+        reserved = reserve(), reserve()
+        for one in reserved:
+            self.addCleanup(one.close)
+        return [port_of(one) for one in reserved]
+
+    def start(self, place):
+        replicas = {"key_file": str(self.keys), "listen": f"127.0.0.1:{place[1]}", "peers": ["127.0.0.1"], "leave": "1s"}
+        manifest = {
+            "hub": {"name": "home"}, "state": {"url": self.valkey.url}, "toolsets": TOOLSETS, "replicas": replicas,
+            "limits": {"drain_timeout": "5m"},
+        }
+        return self.http(manifest=manifest, address=f"127.0.0.1:{place[0]}")
+
+    def roll(self, at):
+        self.servers[at].hub.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.servers[at].hub.wait_exit(), 0)
+        self.servers[at] = self.start(self.places[at])
+
+    def go_on(self, make, over, seen, failures):
+        """One client, until it is over: what has failed."""
+        try:
+            call = make()
+            while not over.is_set():
+                reply = call()
+                seen.append(reply.status)
+                if reply.status != 200 or "error" in reply.answer.data:
+                    failures.append(repr(reply))
+        except Exception as error:  # pylint: disable=broad-exception-caught
+            failures.append(repr(error))
+
+    def clients(self, over, seen, failures):
+        """Each has a session, or none, and a connection for each call."""
+
+        def legacy():
+            session = Balanced(self, self.front.port).legacy()
+            return lambda: session.call("set__tool0")
+
+        def modern():
+            server = Balanced(self, self.front.port)
+            return lambda: server.call("set__tool0")
+
+        for make in (legacy, legacy, legacy, modern):
+            client = threading.Thread(target=self.go_on, args=(make, over, seen, failures))
+            client.start()
+            yield client
+
+    def test_no_call_fails_and_no_session_is_lost(self):
+        over, seen, failures = threading.Event(), [], []
+        clients = list(self.clients(over, seen, failures))
+        try:
+            for at in range(3):
+                self.roll(at)
+        finally:
+            over.set()
+            for client in clients:
+                client.join()
+        self.assertEqual(failures, [])
+        self.assertGreater(len(seen), 12)
 
 
 if __name__ == "__main__":

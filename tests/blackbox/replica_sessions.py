@@ -23,6 +23,7 @@ HAPROXY = """
 defaults
     mode http
     option abortonclose
+    option redispatch
     timeout connect 5s
     timeout client 300s
     timeout server 300s
@@ -32,7 +33,7 @@ frontend front
 backend back
     balance roundrobin
     option httpchk GET /readyz
-    default-server check inter 100 rise 1 fall 1
+    default-server check inter 50 rise 1 fall 1
 {servers}
 """
 TOOLSETS = {"set": fixture(*(f"tool{i}" for i in range(3))), "beta": fixture("two", active=False)}
@@ -428,14 +429,17 @@ class Forged(Replicas):
 
 
 @unittest.skipUnless(shutil.which("haproxy"), "haproxy is not installed")
-class RoundRobin(Replicas, Shared):
+class Three(Replicas, Shared):
     """Three of them, with a store, behind haproxy that keeps nobody anywhere."""
 
     def setUp(self):
         super().setUp()
-        more = {"hub": {"name": "home"}, "state": {"url": self.valkey.url}}
-        self.servers = [self.replica(more=more) for _ in range(3)]
+        self.servers = self.three()
         self.front = Balanced(self, self.haproxy())
+
+    def three(self):
+        more = {"hub": {"name": "home"}, "state": {"url": self.valkey.url}}
+        return [self.replica(more=more) for _ in range(3)]
 
     def haproxy(self):
         reserved = reserve()
@@ -456,6 +460,8 @@ class RoundRobin(Replicas, Shared):
         except OSError:
             return False
 
+
+class RoundRobin(Three):
     def commands(self):
         """How many commands each of the store's users has sent, by kind."""
         return dict(re.findall(r"cmdstat_(\w+):calls=(\d+)", self.valkey.say("INFO commandstats")))

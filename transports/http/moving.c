@@ -176,7 +176,7 @@ void hub_http_moving_end(hub_http_session *session)
     }
     answer_awaiting(session, false);
     if (session->is_recorded) {
-        hub_moves_delete(session->server->hub, id_of(session));
+        hub_moves_delete(session->server->hub, id_of(session), HUB_STATE_ANY);
     }
     if (session->remaking != NULL) {
         ev_timer_stop(hub_net_loop(session->server->net), &session->remaking->next);

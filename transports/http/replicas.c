@@ -3,6 +3,7 @@
 
 #include "http/internal.h"
 #include "http/peers.h"
+#include "hub/moves/sweep.h"
 
 #include <stdlib.h>
 
@@ -88,12 +89,21 @@ hub_session_entry *hub_http_replicas_find(const hub_http_replicas *replicas, hub
 
 /* ---- their life ------------------------------------------------------------------------------ */
 
+static bool is_here(void *ctx, const char *principal, hub_str session)
+{
+    return hub_http_replicas_find(ctx, session, principal) != NULL;
+}
+
 hub_err hub_http_replicas_create(const hub_http_home *home, hub_http_replicas **ret_replicas)
 {
     hub_http_replicas *replicas = calloc(1, sizeof *replicas);
-    if (replicas == NULL ||
-        (replicas->peers = hub_http_peers_create(hub_net_loop(home->net), home->hub)) == NULL) {
-        free(replicas);
+    if (replicas == NULL) {
+        return HUB_ENOMEM;
+    }
+    replicas->peers = hub_http_peers_create(hub_net_loop(home->net), home->hub);
+    replicas->sweep = hub_moves_sweep_create(home->hub, is_here, replicas);
+    if (replicas->peers == NULL || replicas->sweep == NULL) {
+        hub_http_replicas_destroy(replicas);
         return HUB_ENOMEM;
     }
 
@@ -108,6 +118,7 @@ void hub_http_replicas_destroy(hub_http_replicas *replicas)
         while (replicas->moved != NULL) {
             forget(replicas, replicas->moved);
         }
+        hub_moves_sweep_destroy(replicas->sweep);
         hub_http_peers_destroy(replicas->peers);
         free(replicas);
     }

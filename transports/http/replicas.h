@@ -16,8 +16,9 @@ struct hub_http_moved;
 
 struct hub_http_replicas {
     struct hub_http_peers *peers;
-    hub_http_server *first;       /* servers that are open */
-    struct hub_http_moved *moved; /* uthash over the id: where sessions are that have moved */
+    hub_http_server *first;        /* servers that are open */
+    struct hub_http_moved *moved;  /* uthash over the id: where sessions are that have moved */
+    struct hub_moves_sweep *sweep; /* of their records */
 };
 
 /* The principal's session of that id, at any of the servers, or NULL. */

@@ -12,6 +12,8 @@
 #include "hub/search/found.h"
 #include "wire/json.h"
 
+#include <time.h>
+
 static const hub_state_kind KIND = {.name = "session", .is_secret = false};
 
 const char *hub_move_obstacle(const hub_session *session)
@@ -77,8 +79,8 @@ void hub_move_add_messages(const hub_session *session, hub_buf *out)
 
 static void add_document(const hub_move *move, hub_buf *out)
 {
-    hub_buf_printf(out, "{\"format\":%d,\"home\":\"%s\",\"port\":%u", HUB_MOVE_FORMAT,
-                   move->home.address, move->home.port);
+    hub_buf_printf(out, "{\"format\":%d,\"at\":%lld", HUB_MOVE_FORMAT, (long long)time(NULL));
+    hub_buf_printf(out, ",\"home\":\"%s\",\"port\":%u", move->home.address, move->home.port);
     hub_buf_printf(out, ",\"profile\":\"" HUB_STR_FMT "\",\"streams\":%u",
                    HUB_STR_ARG(move->profile), move->streams);
     hub_buf_printf(out, ",\"sequence\":%llu,\"delivered\":%llu,\"messages\":" HUB_STR_FMT "}",
@@ -101,6 +103,7 @@ static bool read_members(hub_str object, hub_move *move)
     uint64_t streams = 0;
     move->messages = hub_json_get(object, HUB_STR("messages"));
     bool is_good = hub_json_plain(hub_json_get(object, HUB_STR("home")), &home) &&
+                   hub_json_to_i64(hub_json_get(object, HUB_STR("at")), &move->recorded_s) &&
                    read_number(object, "port", UINT16_MAX, &port) &&
                    (port == 0 || hub_address_parse(home, move->home.address)) &&
                    hub_json_plain(hub_json_get(object, HUB_STR("profile")), &move->profile) &&
@@ -160,11 +163,21 @@ hub_err hub_moves_put(const hub_orchestrator *hub, hub_move_id id, uint64_t seen
     return err;
 }
 
-void hub_moves_delete(const hub_orchestrator *hub, hub_move_id id)
+hub_err hub_moves_list(const hub_orchestrator *hub, const hub_state_record *after,
+                       hub_state_done on_done, void *ctx, hub_state_op **ret_op)
+{
+    hub_state_range range = {.kind = &KIND, .is_of_all = true};
+    if (after != NULL) {
+        range.after_owner = after->owner;
+        range.after_key = after->key;
+    }
+    return hub_state_list(hub_store_of(hub), &range, on_done, ctx, ret_op, NULL);
+}
+
+void hub_moves_delete(const hub_orchestrator *hub, hub_move_id id, uint64_t seen)
 {
     hub_state_id record = record_of(id);
-    hub_err ignored =
-        hub_state_delete(hub_store_of(hub), &record, HUB_STATE_ANY, NULL, NULL, NULL, NULL);
+    hub_err ignored = hub_state_delete(hub_store_of(hub), &record, seen, NULL, NULL, NULL, NULL);
     (void)ignored; /* what is left grows old */
 }
 

@@ -5,8 +5,8 @@
  * record, if that still is what it saw, and makes the session anew, under the same id. The record stays for as
  * long as the session lives, since its id names the home that it had first.
  *
- *     session PRINCIPAL/ID: {"format":1,"home":"10.0.0.5","port":8790,"profile":"dev",
- *                            "streams":3,"sequence":7,"delivered":7,"messages":[…]}
+ *     session PRINCIPAL/ID: {"format":1,"at":1790000000,"home":"10.0.0.5","port":8790,
+ *                            "profile":"dev","streams":3,"sequence":7,"delivered":7,"messages":[…]}
  *
  * `messages` are what its client would have to say to have the same session: initialize, initialized,
  * logging/setLevel, resources/subscribe. Port 0: it has no home. No payload of a call is in it. A record of
@@ -25,6 +25,7 @@ enum { HUB_MOVE_FORMAT = 1 };
 /* What a record says; spans are borrowed from it. */
 typedef struct hub_move {
     hub_replica_place home; /* port 0: it has none */
+    int64_t recorded_s;     /* when it was written; of one that is read */
     hub_str profile;
     uint32_t streams;   /* how many the session has had */
     uint64_t sequence;  /* of the latest event of its own stream … */
@@ -53,14 +54,16 @@ typedef struct hub_move_id {
     const char *session;
 } hub_move_id;
 
-/* Read, write or delete its record: as hub_state_get, hub_state_put and hub_state_delete. `on_done` of the
- * last two may be NULL. */
+/* Read, write, list or delete records: as hub_state_get, hub_state_put, hub_state_list and hub_state_delete.
+ * `on_done` of a put may be NULL. */
 HUB_MUST_CHECK hub_err hub_moves_get(const hub_orchestrator *hub, hub_move_id id,
                                      hub_state_done on_done, void *ctx, hub_state_op **ret_op);
 HUB_MUST_CHECK hub_err hub_moves_put(const hub_orchestrator *hub, hub_move_id id, uint64_t seen,
                                      const hub_move *move, hub_state_done on_done, void *ctx,
                                      hub_state_op **ret_op);
-void hub_moves_delete(const hub_orchestrator *hub, hub_move_id id);
+HUB_MUST_CHECK hub_err hub_moves_list(const hub_orchestrator *hub, const hub_state_record *after,
+                                      hub_state_done on_done, void *ctx, hub_state_op **ret_op);
+void hub_moves_delete(const hub_orchestrator *hub, hub_move_id id, uint64_t seen);
 
 /* Whether there is a store for them; whether it takes one more of them now. */
 bool hub_moves_are_kept(const hub_orchestrator *hub);

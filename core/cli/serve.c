@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 enum {
+    LOOK_MS = 100,   /* at sessions that are still to leave */
     WORDS_MS = 500,  /* for the last words to all clients that still read */
     CLOSE_MS = 4300, /* for toolsets and children to end */
     AFTER_MS = 5000, /* all that comes after the calls in flight, and some air */
@@ -256,6 +257,26 @@ static void leave(const cli_server *server)
     }
 }
 
+static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop; /* that something has happened says it all */
+    (void)timer;
+    (void)events;
+}
+
+/* Every turn of the loop is an event: a session has left, or has nothing under way any more; and now and then a
+ * store that hesitated is asked again. */
+static void move_sessions(const cli_server *server, const ev_timer *until)
+{
+    ev_timer look;
+    ev_timer_init(&look, on_look, LOOK_MS / 1000., LOOK_MS / 1000.);
+    ev_timer_start(server->loop, &look);
+    while (cli_listeners_move(server->listeners) > 0 && ev_is_active(until)) {
+        ev_run(server->loop, EVRUN_ONCE);
+    }
+    ev_timer_stop(server->loop, &look);
+}
+
 /* Let calls end whose clients still wait for them. Every turn of the loop is an event: a call has
  * ended, a client has left, or time is up. A client that has left before the store was read has all
  * its requests taken first: it may be a pipe that ended. */
@@ -270,9 +291,7 @@ static void drain(cli_server *server)
     }
     cli_listeners_drain(server->listeners); /* first: what is answered now ends its connection */
     start_timer(server, &timer, drain_ms);
-    while (cli_listeners_move(server->listeners) > 0 && ev_is_active(&timer)) {
-        ev_run(server->loop, EVRUN_ONCE);
-    }
+    move_sessions(server, &timer);
     hub_drain_begin(server->hub);
     for (;;) {
         if (server->stdio_left && !hub_remember_holds(server->hub)) {

@@ -25,6 +25,7 @@ defaults
     option abortonclose
     option redispatch
     timeout connect 5s
+    timeout check 60s
     timeout client 300s
     timeout server 300s
 frontend front

@@ -19,6 +19,7 @@ const onPath = (...names) =>
 const STORE = onPath('valkey-server', 'redis-server');
 const HAPROXY = onPath('haproxy');
 const COUNT = 3;
+const LIMITS = { ...PATIENT, drain_timeout: '100s' }; // nobody is cut off because a server starts slowly
 
 /** What is missing to start them, or undefined. */
 export const missing = (!STORE && 'a Valkey or Redis server') || (!HAPROXY && 'haproxy') || undefined;
@@ -36,11 +37,13 @@ async function startBalancer(folder, urls) {
     const socket = createServer();
     await new Promise((done) => socket.listen(0, '127.0.0.1', done));
     const { port } = socket.address();
-    const servers = urls.map((url, i) => `    server hub${i} ${new URL(url).host}`);
+    const servers = urls.map((url, i) => `    server hub${i} ${new URL(url).host} check inter 100 rise 1 fall 1`);
     const config = `defaults
     mode http
     option abortonclose
+    option redispatch
     timeout connect 30s
+    timeout check 60s
     timeout client 300s
     timeout server 300s
     timeout tunnel 300s
@@ -49,6 +52,7 @@ frontend front
     default_backend back
 backend back
     balance roundrobin
+    option httpchk GET /readyz
 ${servers.join('\n')}
 `;
     writeFileSync(join(folder, 'haproxy.cfg'), config);
@@ -58,24 +62,35 @@ ${servers.join('\n')}
     return { url: `http://127.0.0.1:${port}`, close: () => child.kill('SIGKILL') };
 }
 
-/** Start them all: the balancer's url, without path, and each hub's, and a way to end them. */
-export async function startReplicas(toolsets) {
+/** Start them all: the balancer's url, without path, and each hub's; ways to restart them, and to end them. */
+export async function startReplicas(toolsets, leave = '0s') {
     const folder = makeFolder();
     const keys = join(folder, 'replicas.key');
     writeFileSync(keys, randomBytes(32).toString('hex'), { mode: 0o600 });
     const store = await startStore(folder);
     const net = `127.${1 + randomBytes(1)[0] % 250}.${randomBytes(1)[0]}`; // nobody else listens there
     const hubs = [];
-    for (let i = 1; i <= COUNT; i += 1) {
+    const start = async (i) => {
         const manifest = join(folder, `replica${i}.json`);
-        const replicas = { key_file: keys, count: COUNT, listen: `${net}.${i}:8790`, peers: ['127.0.0.0/8'] };
-        writeFileSync(manifest, JSON.stringify({ hub: { name: 'matrix' }, state: { url: store.url }, toolsets, replicas, limits: PATIENT }));
-        hubs.push(await serve({ command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS] }));
+        const listen = [{ http: `${net}.${i + 1}:8787`, hosts: ['127.0.0.1'] }];
+        const replicas = { key_file: keys, count: COUNT, listen: `${net}.${i + 1}:8790`, peers: ['127.0.0.0/8'], leave };
+        writeFileSync(manifest, JSON.stringify({ hub: { name: 'matrix' }, state: { url: store.url }, listen, toolsets, replicas, limits: LIMITS }));
+        hubs[i] = await serve({ command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS], listens: true });
+    };
+    for (let i = 0; i < COUNT; i += 1) {
+        await start(i);
     }
     const balancer = await startBalancer(folder, hubs.map(({ url }) => url));
     return {
         url: balancer.url,
         each: hubs.map(({ url }) => url),
+        /** Restart them, one after the other. */
+        async roll() {
+            for (let i = 0; i < COUNT; i += 1) {
+                await hubs[i].close();
+                await start(i);
+            }
+        },
         async close() {
             balancer.close();
             await Promise.all(hubs.map((hub) => hub.close()));

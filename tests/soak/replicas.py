@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three replicas with one store behind haproxy, round robin without stickiness, while all of them have accidents.
 
-    tests/soak/replicas.py [--minutes N | --hours N] [--seed N] [--clients N]
+    tests/soak/replicas.py [--minutes N | --hours N] [--seed N] [--clients N] [--only WORD]
 
 Replicas are killed, stopped for a while, and rolled (SIGTERM, and started again); the store is killed and comes back empty,
 or stands still; the balancer is reloaded. Meanwhile clients of both eras, each a principal of its own, call a tool that says
@@ -10,7 +10,8 @@ what it was told. Each client writes down what became of each call. Out of that 
 
 - no answer was a wrong one, or another client's;
 - a session that was lost was told so: by 404, or by the end of its stream;
-- no call failed otherwise but within 2 s of an accident, or while one lasted (--grace).
+- no call failed otherwise but within 2 s of an accident, or while one lasted (--grace);
+- a roll is no accident to clients: no call failed by it alone, and with `--only rolled` no session was lost either.
 
 The last line is "N passed, N failed"; the seed is printed first, and with it the accidents are the same ones.
 Environment: PATCHBAY_BIN, PATCHBAY_PLUGINS as for the black-box tests."""
@@ -51,7 +52,8 @@ frontend front
 backend back
     balance roundrobin
     option httpchk GET /readyz
-    default-server check inter 200 fastinter 100 rise 1 fall 1 observe layer4
+    timeout check 10s
+    default-server check inter 100 rise 1 fall 1 observe layer4
 {servers}
 """
 
@@ -180,8 +182,8 @@ class Client(threading.Thread):
 class Accidents:
     """What happens, and from when to when."""
 
-    def __init__(self, random_, replicas, store, balancer):
-        self.random, self.replicas, self.store, self.balancer = random_, replicas, store, balancer
+    def __init__(self, random_, replicas, store, balancer, only):
+        self.random, self.replicas, self.store, self.balancer, self.only = random_, replicas, store, balancer, only
         self.all = []
 
     def note(self, what, happen):
@@ -215,15 +217,15 @@ class Accidents:
     def next(self):
         replica = self.random.choice(self.replicas)
         number = self.replicas.index(replica)
-        what, happen = self.random.choice([
+        all_of_them = [
             (f"replica {number} is killed", lambda: self.kill(replica)),
             (f"replica {number} stands still", lambda: self.stop(replica.process)),
             (f"replica {number} is rolled", lambda: self.roll(replica)),
             ("the store is killed, and comes back empty", self.lose_store),
             ("the store stands still", lambda: self.stop(self.store.process)),
             ("the balancer is reloaded", lambda: self.balancer.send_signal(signal.SIGUSR2)),
-        ])
-        self.note(what, happen)
+        ]
+        self.note(*self.random.choice([one for one in all_of_them if self.only in one[0]]))
 
 
 def start_haproxy(folder, replicas):
@@ -242,25 +244,29 @@ def make_tokens(folder, count):
     return file, tokens
 
 
-def check(clients, accidents, grace):
+def check(clients, accidents, grace, only):
     seen = [(client, *what) for client in clients for what in client.seen]
     wrong = [(client.number, became) for client, _, _, became in seen if became.startswith("WRONG")]
     failed = [(began, ended, became, client.number) for client, began, ended, became in seen
               if became not in ("right", "lost") and not became.startswith("WRONG")]
     # A call that was under way while an accident lasted, or soon after, may have failed by it.
     stray = [what for what in failed if not any(begin <= what[1] and what[0] <= end + grace for begin, end, _ in accidents)]
+    overlap = [{word for begin, end, word in accidents if begin <= what[1] and what[0] <= end + grace} for what in failed]
+    rolled = [what for what, words in zip(failed, overlap) if words and all("rolled" in word for word in words)]
     idle = [client.number for client in clients if not any(became == "right" for _, _, became in client.seen[-20:])]
     counts = collections.Counter("right" if became == "right" else "lost" if became == "lost" else "failed" for _, _, _, became in seen)
     print(f"{len(seen)} calls: {dict(counts)}; failures: {dict(collections.Counter(what[2][:60] for what in failed))}")
     results = {
         "no wrong answer": not wrong,
         "no failure without an accident": not stray,
+        "no failure by a roll": not rolled,
+        "no session lost by rolls": only != "rolled" or counts["lost"] == 0,
         "everybody is served in the end": not idle,
         "there was something to see": counts["right"] > 10 * len(clients),
     }
     for name, good in results.items():
         if not good:
-            print(f"{name}: no. wrong {wrong[:5]}, stray {stray[:5]}, not served {idle[:5]}")
+            print(f"{name}: no. wrong {wrong[:5]}, stray {stray[:5]}, rolled {rolled[:5]}, not served {idle[:5]}")
     good = sum(results.values())
     print(f"{good} passed, {len(results) - good} failed")
     return 0 if good == len(results) else 1
@@ -273,6 +279,7 @@ def main():
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--grace", type=float, default=2)
+    parser.add_argument("--only", default="", metavar="WORD", help="accidents that have it in their names")
     options = parser.parse_args()
     options.minutes += 60 * options.hours
     seed = options.seed if options.seed is not None else secrets.randbelow(1 << 31)
@@ -287,14 +294,14 @@ def main():
         manifest = {
             "hub": {"name": "soak"}, "state": {"url": store.url}, "auth": {"tokens": str(tokens_file)},
             "toolsets": {"echo": {"command": sys.executable, "args": [str(HERE / "echo_server.py"), "echo"]}},
-            "replicas": {"key_file": str(keys), "peers": ["127.0.0.1"], "count": REPLICAS}, "limits": {"drain_timeout": "5s"},
+            "replicas": {"key_file": str(keys), "peers": ["127.0.0.1"], "count": REPLICAS, "leave": "1s"}, "limits": {"drain_timeout": "5s"},
         }
         replicas = [Replica(folder, number, manifest) for number in range(REPLICAS)]
         port, balancer = start_haproxy(folder, replicas)
         time.sleep(1)
         over = threading.Event()
         clients = [Client(number, port, token, number % 2 == 1, over) for number, token in enumerate(tokens)]
-        accidents = Accidents(random.Random(seed), replicas, store, balancer)
+        accidents = Accidents(random.Random(seed), replicas, store, balancer, options.only)
         began = time.monotonic()
         accidents.all.append((began, began + 1, "the start"))
         for client in clients:
@@ -319,7 +326,7 @@ def main():
                 return 1
         store.process.kill()
         store.process.wait()
-        return check(clients, accidents.all, options.grace)
+        return check(clients, accidents.all, options.grace, options.only)
 
 
 if __name__ == "__main__":

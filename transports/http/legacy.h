@@ -60,6 +60,8 @@ struct hub_http_session {
     struct hub_http_moving_wait *awaiting; /* requests that wait for that */
     struct hub_http_remaking *remaking;    /* what has made it anew here; NULL: its client did */
     bool is_recorded;                      /* the store has a record of it */
+    unsigned tries;                        /* to record it, that failed … */
+    uint64_t again_ms;                     /* … and when there is the next; monotonic */
     bool stays;                            /* it could not be recorded */
 };
 

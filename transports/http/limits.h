@@ -67,6 +67,10 @@
 #define HUB_HTTP_LIMIT_PEER_KEPT_MS   60000
 #define HUB_HTTP_PEER_LOOK_MS         250
 
+/* How often the store is asked to take a session that leaves, and how long it is left alone between. */
+#define HUB_HTTP_MOVE_TRIES    10
+#define HUB_HTTP_MOVE_AGAIN_MS 200
+
 /* Sessions of which a replica remembers where they have moved: the one that it learnt first is forgotten
  * first, and looked for again. About 250 bytes each. */
 #define HUB_HTTP_LIMIT_MOVED 10000

@@ -109,6 +109,16 @@ static void answer_awaiting(hub_http_session *session, bool has_left)
 
 /* ---- leaving --------------------------------------------------------------------------------- */
 
+/* A store that hesitates is asked again. */
+static void fail(hub_http_session *session, const char *why)
+{
+    session->stays = ++session->tries >= HUB_HTTP_MOVE_TRIES;
+    session->again_ms = hub_clock_now_ms() + HUB_HTTP_MOVE_AGAIN_MS;
+    if (session->stays) {
+        hub_log(HUB_LOG_WARNING, "session.not_moved", HUB_F_TEXT("reason", why));
+    }
+}
+
 static void on_recorded(void *ctx, const hub_state_result *result)
 {
     hub_http_session *session = ctx;
@@ -119,8 +129,7 @@ static void on_recorded(void *ctx, const hub_state_result *result)
         hub_http_session_destroy(session);
         return;
     }
-    hub_log(HUB_LOG_WARNING, "session.not_moved", HUB_F_TEXT("reason", result->why));
-    session->stays = true;
+    fail(session, result->why);
     answer_awaiting(session, false);
 }
 
@@ -153,6 +162,7 @@ static bool can_move(const hub_http_session *session)
 size_t hub_http_sessions_move(hub_http_server *server)
 {
     size_t left = 0;
+    uint64_t now = hub_clock_now_ms();
     hub_session_entry *at = hub_session_table_any(server->sessions);
     for (; at != NULL; at = at->hh.next) {
         hub_http_session *session = (hub_http_session *)at;
@@ -161,8 +171,12 @@ size_t hub_http_sessions_move(hub_http_server *server)
             continue;
         }
         left++;
-        if (session->moving == NULL && is_idle && hub_moves_have_room(server->hub)) {
-            session->stays = record(session) != HUB_OK;
+        if (session->moving == NULL && is_idle && now >= session->again_ms &&
+            hub_moves_have_room(server->hub)) {
+            hub_err err = record(session);
+            if (err != HUB_OK) {
+                fail(session, hub_err_text(err));
+            }
         }
     }
     return left;

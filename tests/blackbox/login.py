@@ -5,11 +5,14 @@ MCP 2026-07-28 basic/authorization; 2025-03-26 basic/authorization.
 """
 
 import json
+import secrets
 import subprocess
 import sys
+import unittest
 import urllib.parse
 
 from mcp import SUPPORT, TIMEOUT, HubTest, LegacyClient, hub_command, hub_environment, main, patient
+from valkey import PROGRAM, Valkey
 
 sys.path.insert(0, str(SUPPORT))
 
@@ -19,6 +22,10 @@ URLS = {"elicitation": {"url": {}, "form": {}}}
 
 
 class LoginTest(HubTest):
+    def more(self):
+        """What manifests have beside their toolsets."""
+        return {}
+
     def servers(self, era="legacy", **options):
         auth = AuthServer(**options)
         self.addCleanup(auth.close)
@@ -31,7 +38,7 @@ class LoginTest(HubTest):
 
     def begin_login(self, toolsets, *words, **options):
         """`patchbay login` up to its link: the process, and the link."""
-        argv = hub_command(manifest={"toolsets": toolsets}, home=self.home, modules=False)
+        argv = hub_command(manifest={"toolsets": toolsets, **self.more()}, home=self.home, modules=False)
         process = subprocess.Popen(
             [argv[0], "login", "up", *words, *argv[1:]],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.home, env=hub_environment(self.home, options.get("env", {})),
@@ -130,7 +137,7 @@ class CommandLine(LoginTest):
         upstream.sessions = False  # it has but one at a time, and both hubs would begin one
         toolsets = self.toolsets(upstream)
         self.log_in(toolsets)
-        clients = [LegacyClient(self.hub(toolsets=toolsets)) for _ in range(2)]
+        clients = [LegacyClient(self.hub(toolsets=toolsets, manifest=self.more())) for _ in range(2)]
         for client in clients:
             client.call("up__echo").result
         for _ in range(3):
@@ -255,6 +262,23 @@ class CommandLine(LoginTest):
             done = self.cli("check", toolsets=self.toolsets(upstream, auth=entry), modules=True)
             self.assertEqual(done.returncode, 3, entry)
             self.assertSays(done.stderr + done.stdout, words)
+
+
+@unittest.skipUnless(PROGRAM, "neither valkey-server nor redis-server is installed")
+class SharedStore(LoginTest):
+    """Two hubs with one store on the network: leases are its, not a file's."""
+
+    def setUp(self):
+        super().setUp()
+        self.valkey = Valkey(self)
+        self.key = self.home / "state.key"
+        self.key.write_text(secrets.token_hex(32), encoding="ascii")
+        self.key.chmod(0o600)
+
+    def more(self):
+        return {"hub": {"name": "home"}, "state": {"url": self.valkey.url, "key": str(self.key)}}
+
+    test_two_hubs_refresh_one_token_once = CommandLine.test_two_hubs_refresh_one_token_once
 
 
 if __name__ == "__main__":

@@ -294,7 +294,7 @@ def main():
         manifest = {
             "hub": {"name": "soak"}, "state": {"url": store.url}, "auth": {"tokens": str(tokens_file)},
             "toolsets": {"echo": {"command": sys.executable, "args": [str(HERE / "echo_server.py"), "echo"]}},
-            "replicas": {"key_file": str(keys), "peers": ["127.0.0.1"], "count": REPLICAS, "leave": "1s"}, "limits": {"drain_timeout": "5s"},
+            "replicas": {"key_file": str(keys), "peers": ["127.0.0.1"], "count": REPLICAS, "leave": "2s"}, "limits": {"drain_timeout": "5s"},
         }
         replicas = [Replica(folder, number, manifest) for number in range(REPLICAS)]
         port, balancer = start_haproxy(folder, replicas)
@@ -317,6 +317,7 @@ def main():
         balancer.wait()
         for replica in replicas:
             replica.process.terminate()
+        for replica in replicas:
             replica.process.wait()
             text = (replica.home / "log").read_text(encoding="utf-8", errors="replace")
             replica.log.close()

@@ -56,6 +56,34 @@ class Base(HttpTest):
         self.assertEqual(reply.status, 200, reply)
         return samples(reply.body.decode())
 
+    def prometheus(self, server):
+        """Debian's, reading the hub's metrics each second. Returns a function that asks it for the values of an expression."""
+        reserved = reserve()
+        port = port_of(reserved)
+        reserved.close()
+        config = self.home / "prometheus.yml"
+        config.write_text(json.dumps({
+            "global": {"scrape_interval": "1s"},
+            "scrape_configs": [{"job_name": "hub", "static_configs": [{"targets": [f"127.0.0.1:{server.port}"]}]}]}))
+        process = subprocess.Popen(
+            ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={self.home / 'tsdb'}", f"--web.listen-address=127.0.0.1:{port}"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_PROXY": "*"})
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        for line in process.stderr:
+            if "Server is ready" in line:
+                break
+        threading.Thread(target=lambda: [None for _ in process.stderr], daemon=True).start()
+
+        def query(expression):
+            url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            with opener.open(url, timeout=TIMEOUT) as reply:
+                return [float(row["value"][1]) for row in json.load(reply)["data"]["result"]]
+
+        return query
+
 
 class Face(Base):
     def test_the_listener_chooses(self):
@@ -193,33 +221,11 @@ class Prometheus(Base):
         """Prometheus as Debian has it reads both formats while calls come, and what it has counted in the end is what was
         called."""
         server = self.serve()
-        reserved = reserve()
-        port = port_of(reserved)
-        reserved.close()
-        config = self.home / "prometheus.yml"
-        config.write_text(json.dumps({
-            "global": {"scrape_interval": "1s"},
-            "scrape_configs": [{"job_name": "hub", "static_configs": [{"targets": [f"127.0.0.1:{server.port}"]}]}]}))
-        process = subprocess.Popen(
-            ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={self.home / 'tsdb'}", f"--web.listen-address=127.0.0.1:{port}"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_PROXY": "*"})
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        for line in process.stderr:
-            if "Server is ready" in line:
-                break
-        threading.Thread(target=lambda: [None for _ in process.stderr], daemon=True).start()
+        query = self.prometheus(server)
         session = server.legacy()
         calls = 200
         for _ in range(calls):
             session.call("a__one")
-
-        def query(expression):
-            url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
-            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-            with opener.open(url, timeout=TIMEOUT) as reply:
-                return [float(row["value"][1]) for row in json.load(reply)["data"]["result"]]
 
         deadline = time.monotonic() + TIMEOUT
         counted = []

@@ -38,7 +38,7 @@ export async function configuration() {
     h("h3", {}, "Listeners"), one.listeners.length > 0 ? table("Listeners", LISTENERS, one.listeners) : empty("None: the hub's client is on its standard input."),
     h("h3", {}, "Profiles"), h("pre", { tabindex: "0" }, pretty(one.profiles)),
     h("h3", {}, "Toolsets"), table("Toolsets", TOOLSETS, one.toolsets),
-    h("h3", {}, "Rules"), one.access.length > 0 ? table("Rules", RULES, one.access) : empty("None: whoever may use the hub may use all of it."),
+    h("h3", {}, "Rules"), one.access.length > 0 ? table("Rules", RULES, one.access) : empty("None: everybody who may use the hub may use all of it."),
     h("h3", {}, "Limits"), table("Limits", LIMITS, limits)];
 }
 

@@ -139,8 +139,8 @@ static int run(const cli_options *options, cli_running *hub, wanted *of)
         }
     }
     if (status == EXIT_OK && of->count == 0) {
-        cli_print(HUB_STR(
-            "nothing to approve: all that the hub has heard of is as the lock file has it"));
+        cli_print(
+            HUB_STR("nothing to approve: all that the hub knows of is as the lock file has it"));
     }
     hub_buf_fini(&answer);
     return status;

@@ -203,7 +203,7 @@ static hub_err read_manifest(bundling *all, const hub_node **ret_manifest)
         err = hub_node_parse("manifest.json", hub_buf_str(&text), all->arena, ret_manifest,
                              &all->why);
     } else if (err == HUB_ENOTFOUND) {
-        err = hub_fail(&all->why, HUB_EINVAL, "it is no bundle: it has no manifest.json");
+        err = hub_fail(&all->why, HUB_EINVAL, "it is not a bundle: it has no manifest.json");
     }
     hub_buf_fini(&text);
     return err;

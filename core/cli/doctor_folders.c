@@ -41,7 +41,7 @@ static void look_at_place(cli_examination *all, const char *subject, const char 
     bool is_disk = !has_room || room.f_blocks > 0; /* proc and the like have none */
     if (access(folder, W_OK | X_OK) != 0 || !is_disk) {
         (void)snprintf(said, sizeof said, "%s: %s cannot be written to: %s", place, folder,
-                       is_disk ? strerror(errno) : "it is no disk");
+                       is_disk ? strerror(errno) : "it is not a disk");
         cli_doctor_tell(all, CLI_DOUBTFUL, subject, said,
                         "give the folder to the hub's user: until then nothing is remembered");
     } else if (has_room && free_mib < LEAST_FREE_MIB) {

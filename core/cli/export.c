@@ -24,7 +24,7 @@ static const hub_export_format *find_format(const char *name)
         hub_buf_printf(&words, "%s%s", words.len > 0 ? ", " : "", hub_export_name(at));
     }
     cli_complain("%s%s%s: give --format one of " HUB_STR_FMT, name != NULL ? "\"" : "",
-                 name != NULL ? name : "no format", name != NULL ? "\" is no format" : "",
+                 name != NULL ? name : "no format", name != NULL ? "\" is not a format" : "",
                  HUB_STR_ARG(hub_buf_str(&words)));
     hub_buf_fini(&words);
     return NULL;

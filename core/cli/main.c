@@ -103,7 +103,7 @@ const cli_command CLI_COMMANDS[] = {
      "else $XDG_CONFIG_HOME/patchbay/tokens.json.",
      2, cli_token},
     {"state", "check [--json] | export [--decrypt] | import FILE|- [--keep|--replace] | rekey",
-     "Check, export and import what the hub remembers, and encrypt its secrets anew.",
+     "Check, export and import what the hub remembers, and encrypt its secrets again.",
      "`export` writes a line of JSON for each record. Secrets stay encrypted, or are left out "
      "when\n"
      "they are not; --decrypt writes them as they are. `import` adds records; if one is there "
@@ -159,7 +159,7 @@ const cli_command CLI_COMMANDS[] = {
      "Each line of an audit file (`log: {audit: FILE}`) is tied to the one before it by a digest:\n"
      "a line that was changed, removed, inserted or moved shows. Give rotated files, the oldest\n"
      "first; '-' is stdin. Keep the digest of the last line elsewhere to notice when a file is\n"
-     "cut at its end, or made anew. Exit code: 1 when something is not as it was written.",
+     "cut at its end, or written again. Exit code: 1 when something is not as it was written.",
      CLI_MAX_LIST, cli_audit},
     {"lock", "[--diff] [--config FILE] [OPTION]...",
      "Write down what all servers offer, as approved, into patchbay.lock beside the manifest.",

@@ -41,7 +41,7 @@ static const entry FILES[] = {
 static const entry VARIABLES[] = {
     {"PATCHBAY_TOOLSET_ENABLED", "For a toolset that no file names: 0 or false leaves it out. Its "
                                  "name is in upper case, with an "
-                                 "underscore for each character that is no letter or digit."},
+                                 "underscore for each character that is not a letter or digit."},
 };
 
 static const entry EXIT_CODES[] = {

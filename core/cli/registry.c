@@ -268,9 +268,10 @@ int cli_add_registered(cli_options *options)
     const char *at = strrchr(word, '@');
     hub_str bare = at != NULL ? hub_str_between(word, at) : hub_str_of(word);
     if (!is_server_name(bare) || (at != NULL && at[1] == '\0')) {
-        cli_complain("\"%s\" is no name of a registry (OWNER/SERVER or OWNER/SERVER@VERSION): see "
-                     "patchbay search, or patchbay help add for other servers",
-                     word);
+        cli_complain(
+            "\"%s\" is not a name of a registry (OWNER/SERVER or OWNER/SERVER@VERSION): see "
+            "patchbay search, or patchbay help add for other servers",
+            word);
         return EXIT_USAGE;
     }
     int status = cli_offer_begin(&offer, options, bare);

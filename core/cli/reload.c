@@ -42,7 +42,7 @@ static hub_err check_files(const hub_config *config, hub_error *reterr)
     for (const hub_config_file *file = config->files; file != NULL; file = file->next) {
         if (file->is_manifest && !file->stamp.is_regular) {
             return hub_fail(reterr, HUB_EINVAL,
-                            "%s: it is no regular file, which cannot be read again: restart "
+                            "%s: it is not a regular file, which cannot be read again: restart "
                             "instead",
                             file->path);
         }
@@ -280,7 +280,7 @@ static hub_err read_again(void *ctx, const hub_settings **ret_settings, hub_erro
         hub_file_stamp stamp = hub_file_look(options->configs[i]);
         if (stamp.inode != 0 && !stamp.is_regular) { /* to open a pipe may be to wait */
             return hub_fail(reterr, HUB_EINVAL,
-                            "%s: it is no regular file, which cannot be read again",
+                            "%s: it is not a regular file, which cannot be read again",
                             options->configs[i]);
         }
     }

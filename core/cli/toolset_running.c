@@ -26,7 +26,7 @@ static bool make_path(const char *name, const char *behind, char *ret_path)
     if (is_good) {
         (void)snprintf(ret_path, PATH_BYTES, "/saved/%s%s", name, behind); /* has room */
     } else {
-        cli_complain("\"%s\" is no name of a saved toolset: 2 to 50 of a-z, 0-9 and -", name);
+        cli_complain("\"%s\" is not a name of a saved toolset: 2 to 50 of a-z, 0-9 and -", name);
     }
     return is_good;
 }

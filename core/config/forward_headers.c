@@ -48,7 +48,7 @@ static hub_err read_header(hub_config_reader *reader, const hub_node *item, cons
     }
     if (memchr(item->text.ptr, '*', item->text.len) != NULL) { /* RFC 9110 has it in names */
         return hub_node_fail(item, reader->reterr, HUB_EINVAL,
-                             "\"" HUB_STR_FMT "\" is no pattern: each header is named",
+                             "\"" HUB_STR_FMT "\" is not a pattern: each header is named",
                              HUB_STR_ARG(item->text));
     }
     if (is_own(item->text)) {

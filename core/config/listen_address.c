@@ -42,7 +42,7 @@ static bool is_literal(const char *host, int family)
 static const char *host_problem(const char *host, bool has_brackets)
 {
     if (has_brackets) {
-        return is_literal(host, AF_INET6) ? NULL : "between the brackets is no IPv6 address";
+        return is_literal(host, AF_INET6) ? NULL : "between the brackets is not an IPv6 address";
     }
     if (strcmp(host, "localhost") == 0 || is_literal(host, AF_INET)) {
         return NULL;
@@ -69,7 +69,7 @@ hub_err hub_config_split_address(hub_config_reader *reader, const hub_node *node
     const char *port = colon == NULL ? text : colon + 1;
     if (!parse_port(hub_str_of(port), &listen->port)) {
         return is_number(port) ? hub_node_fail(node, reader->reterr, HUB_EINVAL,
-                                               "%s is no port: they end at %d", port, MOST_PORT)
+                                               "%s is not a port: they end at %d", port, MOST_PORT)
                                : hub_config_wrong(reader, node, HUB_CONFIG_WANTED_ADDRESS);
     }
     bool has_brackets = host.len >= 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']';

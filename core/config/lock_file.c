@@ -222,7 +222,7 @@ hub_err hub_lock_parse(const char *path, hub_str text, hub_arena *arena, hub_loc
     hub_err err = hub_json_check(text, &root, &why);
     if (err != HUB_OK) {
         return hub_fail(reterr, err,
-                        "%s: is not JSON (%.120s): restore the file, or write it anew with "
+                        "%s: is not JSON (%.120s): restore the file, or write it again with "
                         "`patchbay lock`",
                         path, why.text);
     }
@@ -231,7 +231,7 @@ hub_err hub_lock_parse(const char *path, hub_str text, hub_arena *arena, hub_loc
         hub_json_type_of(toolsets) != HUB_JSON_OBJECT) {
         return hub_fail(reterr, HUB_EINVAL,
                         "%s: is not a lock file: it lacks \"lock\" or \"toolsets\"; restore the "
-                        "file, or write it anew with `patchbay lock`",
+                        "file, or write it again with `patchbay lock`",
                         path);
     }
     if (version != 1) {

@@ -197,9 +197,10 @@ static const hub_config_word EXPOSES[] = {
          .offset = (at),                                                                           \
          .fallback = HUB_STARTUP_DEFAULT, /* zero: there is nothing to set */                      \
          .words = HUB_CONFIG_STARTUPS,                                                             \
-         .about = "Which toolsets are active at start. default: those that do not say `active: "   \
-                  "false`. dynamic: none. static: those in `toolsets`, for good; it is implied "   \
-                  "by `toolsets`."},                                                               \
+         .about =                                                                                  \
+             "Which toolsets are active at start. default: those that do not say `active: "        \
+             "false`. dynamic: none. static: those in `toolsets`, all the time; it is implied "    \
+             "by `toolsets`."},                                                                    \
         {.name = "toolsets",                                                                       \
          .kind = HUB_CONFIG_OTHER,                                                                 \
          .read = hub_config_read_startup_toolsets,                                                 \

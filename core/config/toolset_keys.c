@@ -265,7 +265,7 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
     {FOR_PROXY("health_interval"), .kind = HUB_CONFIG_DURATION, .most = MOST_START_MS,
      .has_no_default = true,
      .about = "Silence after which a server is asked for a sign of life; without an answer for as "
-              "long again, it is taken to hang and is started anew. 0s: never, which is the "
+              "long again, it is taken to hang and is started again. 0s: never, which is the "
               "default of a url of http, https, ws or wss. Else the default is 30s.",
      .example = "30s", .of = HUB_CONFIG_OF_UPSTREAM, .module_key = "health_interval_ms"},
     {FOR_PROXY("idle_timeout"), .kind = HUB_CONFIG_DURATION, .most = MOST_PACE_MS,

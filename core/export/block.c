@@ -22,7 +22,7 @@ static hub_err take_arguments(hub_block *block, hub_str raw, hub_buf *text, hub_
     block->arguments = value.len > 0 ? value : HUB_STR("{}");
     return hub_json_type_of(block->arguments) == HUB_JSON_OBJECT
                ? HUB_OK
-               : hub_fail(reterr, HUB_EINVAL, "the arguments in the block are no JSON object");
+               : hub_fail(reterr, HUB_EINVAL, "the arguments in the block are not a JSON object");
 }
 
 hub_err hub_block_read(bool is_anthropic, hub_str json, hub_buf *text, hub_block *ret_block,
@@ -48,7 +48,7 @@ hub_err hub_block_read(bool is_anthropic, hub_str json, hub_buf *text, hub_block
         arguments = hub_json_get(function, HUB_STR("arguments"));
     } else {
         return hub_fail(reterr, HUB_EINVAL, "%s",
-                        is_anthropic ? "this is no block of the type \"tool_use\""
+                        is_anthropic ? "this is not a block of the type \"tool_use\""
                                      : "this is neither an entry of tool_calls nor a block of the "
                                        "type \"function_call\"");
     }

@@ -64,7 +64,7 @@ static BIGNUM *number_of(const json_t *key, const char *member, hub_buf *scratch
 
 static const char *read_rsa(const json_t *from, hub_buf *scratch, hub_jwk *ret_key)
 {
-    const char *problem = "its n or e is no number in base64url";
+    const char *problem = "its n or e is not a number in base64url";
     BIGNUM *n = number_of(from, "n", scratch);
     BIGNUM *e = number_of(from, "e", scratch);
     if (n != NULL && e != NULL) {

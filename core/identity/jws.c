@@ -28,7 +28,7 @@ static hub_err keep_text(const json_t *header, const char *member, hub_buf *out,
         return HUB_OK;
     }
     if (!json_is_string(value)) {
-        return hub_fail(reterr, HUB_EPARSE, "the token's header has a %s that is no string",
+        return hub_fail(reterr, HUB_EPARSE, "the token's header has a %s that is not a string",
                         member);
     }
     hub_buf_add(out, (hub_str){.ptr = json_string_value(value), .len = json_string_length(value)});
@@ -39,7 +39,7 @@ static hub_err keep_text(const json_t *header, const char *member, hub_buf *out,
 static hub_err read_header(const json_t *header, hub_jws *jws, hub_error *reterr)
 {
     if (!json_is_object(header)) {
-        return hub_fail(reterr, HUB_EPARSE, "the token's header is no JSON object");
+        return hub_fail(reterr, HUB_EPARSE, "the token's header is not a JSON object");
     }
     for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++) {
         if (json_object_get(header, REFUSED[i]) != NULL) {

@@ -43,7 +43,7 @@ hub_err hub_jwt_read(hub_str token, hub_jwt *ret_jwt, hub_error *reterr)
         return err;
     }
     if (!is_access_token(hub_buf_str(&ret_jwt->jws.type))) {
-        return hub_fail(reterr, HUB_EDENIED, "the token is no access token, as its typ says");
+        return hub_fail(reterr, HUB_EDENIED, "the token is not an access token, as its typ says");
     }
     /* What passes here may be shown to rules as text, which the hub's own scanner has to accept. */
     hub_str text;

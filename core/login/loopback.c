@@ -138,7 +138,7 @@ static void answer(visitor *one)
     const char *page = NULL;
     hub_loopback *loopback = one->loopback;
     if (!find_query(hub_buf_str(&one->in), &query)) {
-        write_page(one, "400 Bad Request", "This is no request of a browser.");
+        write_page(one, "400 Bad Request", "This is not a request of a browser.");
         return;
     }
     if (query.len > 0 && !loopback->is_closed) {

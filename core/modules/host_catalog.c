@@ -53,7 +53,7 @@ static int32_t check_list(hub_instance *instance, hub_str json, hub_str *ret_val
     }
     return hub_json_type_of(*ret_value) == HUB_JSON_ARRAY
                ? PATCHBAY_OK
-               : refuse_json(instance, "the list is no JSON array");
+               : refuse_json(instance, "the list is not a JSON array");
 }
 
 /* Whether nothing is to be done, since the hub has that list. */

@@ -115,7 +115,7 @@ hub_err hub_state_sync_open(const char *place, const char *password, const char 
     hub_err err = strcmp(place, "off") == 0
                       ? hub_fail(reterr, HUB_EUNAVAILABLE,
                                  "there is no store: the configuration says `state: off`, or there "
-                                 "is no HOME to keep one in")
+                                 "is not a HOME to keep one in")
                       : hub_state_keys_load(key_file, &options.keys, reterr);
     if (err == HUB_OK) {
         err = hub_store_create(sync->loop, &options, &sync->store, reterr);

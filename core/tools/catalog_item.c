@@ -280,7 +280,7 @@ static const char *check_tool(hub_catalog_reading *parser, hub_item *tool,
 static const char *check_other(const hub_catalog_reading *parser, const hub_item *item)
 {
     if (parser->catalog->kind == HUB_KIND_TEMPLATE && !hub_uri_template_is_valid(item->name)) {
-        return "its uriTemplate is no URI template";
+        return "its uriTemplate is not a URI template";
     }
     return is_duplicate(parser, item->name) ? "the same occurs twice" : NULL;
 }

@@ -202,7 +202,7 @@ static hub_err step_raw(hub_schema_compiler *compiler, hub_str *raw, hub_str *po
     compiler->walked_bytes += raw->len;
     if (compiler->walked_bytes > HUB_SCHEMA_WALK_BYTES) {
         return hub_fail(compiler->reterr, HUB_ELIMIT,
-                        "the schema: too many references into what is no schema");
+                        "the schema: too many references into other things than schemas");
     }
     hub_str token = HUB_STR_EMPTY;
     hub_err err = take_token(compiler, pointer, &token);

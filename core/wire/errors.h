@@ -13,11 +13,11 @@
  * the range that JSON-RPC reserves.
  * spec: MCP 2026-07-28 basic/index, Error Codes */
 #define HUB_RPC_ERRORS(X)                                                                          \
-    X(PARSE_ERROR, -32700, "the message is no JSON text, or exceeds a limit of one",               \
+    X(PARSE_ERROR, -32700, "the message is not JSON text, or exceeds a limit of one",              \
       "send one JSON text in UTF-8; the message says at which byte it goes wrong")                 \
     X(INVALID_REQUEST, -32600,                                                                     \
       "the message is JSON but no request, comes at the wrong time, or its id is in flight",       \
-      "mend the client; the message names the member")                                             \
+      "correct the client; the message names the member")                                          \
     X(METHOD_NOT_FOUND, -32601, "the protocol revision of this session has no such method",        \
       "ask only for what `initialize` or `server/discover` announced")                             \
     X(INVALID_PARAMS, -32602,                                                                      \
@@ -26,7 +26,7 @@
     X(INTERNAL_ERROR, -32603, "the hub has no memory left, or the operating system refused",       \
       "look into the hub's log")                                                                   \
     X(HEADER_MISMATCH, -32020, "an HTTP header says something else than the body",                 \
-      "mend the client, or the proxy that rewrites headers")                                       \
+      "correct the client, or the proxy that rewrites headers")                                    \
     X(NO_RESOURCE_LEGACY, -32002, "there is no such resource (revisions before 2026-07-28)",       \
       "list the resources again")                                                                  \
     X(URL_ELICITATION, -32042, "the user must open a page first (revision 2025-11-25)",            \
@@ -51,7 +51,7 @@
     X(NOT_IMPLEMENTED, false, "the toolset lists the tool and has no code for it",                 \
       "update the plugin")                                                                         \
     X(INVALID_INPUT, false, "the arguments do not fit the tool's schema",                          \
-      "mend the arguments; the message names the place")                                           \
+      "correct the arguments; the message names the place")                                        \
     X(UNAVAILABLE, true, "the server cannot be reached, is starting, or ended during the call",    \
       "try again later; `patchbay status` has the reason")                                         \
     X(EXECUTION_FAILED, false, "the tool failed, or its answer cannot be used",                    \
@@ -62,7 +62,7 @@
     X(VALIDATION, "there is no such toolset, or the arguments are wrong",                          \
       "call list_toolsets for the names")                                                          \
     X(POLICY_DENIED, "the operator's policy does not allow the toolset",                           \
-      "ask whoever runs the hub")                                                                  \
+      "ask the operator of the hub")                                                               \
     X(POLICY_MAX_ACTIVE, "as many toolsets are in use as may be",                                  \
       "disable one that is not needed")                                                            \
     X(UNAVAILABLE, "the toolset's server cannot be reached now",                                   \
@@ -75,7 +75,7 @@
 /* HTTP: status, cause, cure. The body is a JSON-RPC error wherever the request was a message. */
 #define HUB_HTTP_ERRORS(X)                                                                         \
     X(400, "the request, its framing or its headers are not well-formed, or a header is missing",  \
-      "mend the client; the text says what")                                                       \
+      "correct the client; the text says what")                                                    \
     X(401, "a credential is missing, wrong or out of date",                                        \
       "send `Authorization: Bearer TOKEN`; `patchbay token new` makes one")                        \
     X(403, "the Host or the Origin is not allowed, or the credential has too few rights",          \
@@ -88,7 +88,7 @@
     X(411, "a POST says nothing of its length", "send Content-Length or chunks")                   \
     X(413, "the body is too large", "send less, or raise the limit that the text names")           \
     X(414, "the request line is too long", "send less of it")                                      \
-    X(415, "the body is no JSON by its type", "send `Content-Type: application/json`")             \
+    X(415, "the body is not JSON by its type", "send `Content-Type: application/json`")            \
     X(417, "the request expects something that the hub does not do", "leave out `Expect`")         \
     X(426, "the path is a WebSocket's", "connect with an upgrade to version 13")                   \
     X(429, "a limit for this client is reached, or too many bad credentials came from there",      \

@@ -235,7 +235,7 @@ static inline const patchbay_answer *patchbay_keep_answer_(patchbay_tool_call *c
 }
 
 #if defined(__cplusplus) && defined(__cpp_exceptions)
-#define PATCHBAY_UNKNOWN_EXCEPTION_ "something that is no std::exception"
+#define PATCHBAY_UNKNOWN_EXCEPTION_ "something that is not a std::exception"
 
 /* The toolset's code threw: say so in the log, and to the caller unless somebody replies. */
 static inline void patchbay_threw_(patchbay_tool_call *call, const char *what)
@@ -471,7 +471,7 @@ static inline patchbay_str patchbay_answer_field(const patchbay_answer *answer, 
     return patchbay_json_get(patchbay_json_get(answer->json, "content"), field);
 }
 
-/* The same of a text, as a C string that lives as long as the call; NULL also when it is no string,
+/* The same of a text, as a C string that lives as long as the call; NULL also when it is not a string,
  * or holds a NUL character. */
 static inline const char *patchbay_answer_text(patchbay_tool_call *call,
                                                const patchbay_answer *answer, const char *field)

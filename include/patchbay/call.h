@@ -192,7 +192,7 @@ static inline const char *patchbay_call_name(const patchbay_tool_call *call)
     return call->name.ptr;
 }
 
-/* A pointer of the author's that travels with the call, to whoever handles the client's answers or
+/* A pointer of the author's that travels with the call, to the function that handles the client's answers or
  * replies later; NULL at first. */
 static inline void *patchbay_call_state(const patchbay_tool_call *call)
 {
@@ -241,7 +241,7 @@ static inline void patchbay_reserve_(patchbay_tool_call *call, size_t args_len)
     call->reserve = (char *)patchbay_call_alloc(call, call->reserve_len);
 }
 
-/* The text of a raw JSON string, unescaped; ptr is NULL when `raw` is no string, or empty. Lives as
+/* The text of a raw JSON string, unescaped; ptr is NULL when `raw` is not a string, or empty. Lives as
  * long as the call, and is followed by a NUL. */
 static inline patchbay_str patchbay_call_decode(patchbay_tool_call *call, patchbay_str raw)
 {
@@ -329,8 +329,8 @@ static inline const char *patchbay_typed(const patchbay_tool_call *call)
     return call->typed.ptr != NULL ? call->typed.ptr : "";
 }
 
-/* Whether the client declared a capability: "sampling", "elicitation", "roots". Whoever asks
- * without it is told so as an answer; ask before when there is another way to go on. */
+/* Whether the client declared a capability: "sampling", "elicitation", "roots". A handler that
+ * asks without it is told so as an answer; ask before when there is another way to go on. */
 static inline int patchbay_client_has(const patchbay_tool_call *call, const char *capability)
 {
     return patchbay_json_get(call->capabilities, capability).len > 0;

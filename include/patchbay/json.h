@@ -465,7 +465,7 @@ static inline int patchbay_json_shift_digit_(uint64_t *value, uint64_t digit)
 }
 
 /* Take a raw number apart: its digits up to the last that is not 0, as an integer, and the power of
- * ten to multiply them with. 0 when it is no number, or has more digits than 64 bits hold. */
+ * ten to multiply them with. 0 when it is not a number, or has more digits than 64 bits hold. */
 static inline int patchbay_json_decimal_(patchbay_str raw, uint64_t *ret_digits, int64_t *ret_power)
 {
     uint64_t digits = 0;

@@ -15,7 +15,7 @@
  * Threads. Comments end with a tag: [loop] on the hub's loop thread only, [any] from any thread.
  *
  * Text. patchbay_str is UTF-8, not NUL-terminated, and borrowed: a span is valid until the function
- * that received it returns, and whoever wants to keep it copies it. JSON that the hub hands over is
+ * that received it returns, and a function that keeps it copies it. JSON that the hub hands over is
  * valid, at most 64 levels deep, and byte for byte what the peer sent.
  *
  * Memory. There is no allocator in the ABI: nobody frees the other's memory. Strings reachable from

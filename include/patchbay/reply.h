@@ -3,7 +3,7 @@
  * Completing a call in the ways that suit any kind of it: with a failure, a JSON-RPC error, or a
  * finished result. content.h completes it with content.
  *
- * The first reply counts. A second one, from the handler or from whoever it deferred to, is a fault
+ * The first reply counts. A second one, from the handler or from the thread it deferred to, is a fault
  * of the plugin: it is dropped, logged with the name of what was called, and counted by the hub. It
  * is noticed while the handler runs and for the last PATCHBAY_CALLS_KEPT calls that are over;
  * a pointer to one before those is as good as any freed pointer.
@@ -107,7 +107,7 @@ static inline int patchbay_begin_reply_(patchbay_tool_call *call)
     return is_first;
 }
 
-/* The reply is sent: whoever is last on the call, its replier or its handler, ends it. */
+/* The reply is sent: the last user of the call, its replier or its handler, ends it. */
 static inline void patchbay_end_reply_(patchbay_tool_call *call)
 {
     pthread_mutex_t *lock = &call->toolset->lock;

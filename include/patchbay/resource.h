@@ -128,7 +128,7 @@ static inline const char *patchbay_pattern_variable_(patchbay_pattern_ *pattern,
     return at + len + 1;
 }
 
-/* returns: 0 when it is no template that these functions understand */
+/* returns: 0 when it is not a template that these functions understand */
 static inline int patchbay_pattern_make_(patchbay_pattern_ *pattern, const char *uri_template)
 {
     const char *at = uri_template;

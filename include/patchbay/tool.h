@@ -80,7 +80,7 @@ static inline int patchbay_tool_wrong_(const patchbay_tool *tool, size_t index, 
         }
         if (schemas[i] != NULL &&
             *patchbay_json_skip_space_(schemas[i], schema.ptr + schema.len) != '{') {
-            return snprintf(text, size, "tool \"%.128s\": %s is no JSON object", name, which);
+            return snprintf(text, size, "tool \"%.128s\": %s is not a JSON object", name, which);
         }
     }
     return 0;

@@ -85,7 +85,7 @@ typedef struct patchbay_toolset_info {
     const patchbay_prompt *prompts;
     size_t prompt_count;
     uint64_t flags; /* PATCHBAY_TOOLSET_… */
-    /* Somebody wants to hear of changes of a resource (1), or nobody any more (0), for toolsets
+    /* Somebody wants to be told of changes of a resource (1), or nobody any more (0), for toolsets
      * that watch only what is wanted. [loop] NULL: does not matter. */
     void (*on_subscribe)(patchbay_toolset *toolset, const char *uri, int is_wanted);
 } patchbay_toolset_info;

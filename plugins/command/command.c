@@ -41,7 +41,7 @@ static void reply_not_started(patchbay_tool_call *call, const char *about, int c
     } texts[] = {
         {ENOENT, PATCHBAY_FAILED, "does not exist"},
         {EACCES, PATCHBAY_FAILED, "is not executable, or may not be used by the hub"},
-        {ENOEXEC, PATCHBAY_FAILED, "is no program (a script needs a first line like #!/bin/sh)"},
+        {ENOEXEC, PATCHBAY_FAILED, "is not a program (a script needs a first line like #!/bin/sh)"},
         {ENOTDIR, PATCHBAY_FAILED, "has a part that is not a folder"},
         {E2BIG, PATCHBAY_INVALID_INPUT, "was given arguments that are too long; shorten them"},
         {EAGAIN, PATCHBAY_UNAVAILABLE, "cannot be made now: too many processes; try again later"},

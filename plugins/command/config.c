@@ -195,7 +195,7 @@ static int32_t read_word(command_set *set, patchbay_str raw, command_tool *tool,
     const char *text = command_keep_string(set, raw);
     (void)snprintf(where, sizeof where, "argv[%zu]", index);
     if (text == NULL) {
-        return command_fail(fault, PATCHBAY_EINVAL, "%s is no string", where);
+        return command_fail(fault, PATCHBAY_EINVAL, "%s is not a string", where);
     }
     if (strcmp(text, "--") == 0 && tool->dashes_at == SIZE_MAX) {
         tool->dashes_at = index;

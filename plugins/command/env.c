@@ -58,7 +58,7 @@ static int32_t add_own(command_set *set, patchbay_str raw, char **env, size_t *c
         patchbay_out_free(&entry);
         if (!ok) {
             return command_fail(fault, PATCHBAY_EINVAL,
-                                "env: %.*s is no name, or has a value that is no string",
+                                "env: %.*s is not a name, or has a value that is not a string",
                                 (int)(key.len < 64 ? key.len : 64), key.ptr);
         }
         if (kept == NULL) {

@@ -67,14 +67,14 @@ static void judge_json(const command_run *run, verdict *ret)
 {
     if (run->out.cut) {
         (void)snprintf(ret->text, sizeof ret->text,
-                       "the command's output is no JSON: it was cut after %zu bytes (max_output)",
+                       "the command's output is not JSON: it was cut after %zu bytes (max_output)",
                        run->out.len);
         return;
     }
     size_t defect = command_json_defect(captured(&run->out), JSON_DEPTH);
     if (defect != SIZE_MAX) {
         (void)snprintf(ret->text, sizeof ret->text,
-                       "the command's output is no JSON: it goes wrong at byte %zu of %zu", defect,
+                       "the command's output is not JSON: it goes wrong at byte %zu of %zu", defect,
                        run->out.len);
     }
 }

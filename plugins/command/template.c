@@ -69,7 +69,7 @@ static int32_t parse_pieces(command_set *set, patchbay_str text, const char *whe
         patchbay_out_free(&plain);
         if (next == at) {
             return command_fail(fault, PATCHBAY_EINVAL,
-                                "%s: '%.40s' is no placeholder ({name}, {name?} or {name...}); "
+                                "%s: '%.40s' is not a placeholder ({name}, {name?} or {name...}); "
                                 "write {{ for a brace",
                                 where, at);
         }

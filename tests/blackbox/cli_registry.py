@@ -206,7 +206,7 @@ class FromTheRegistry(HubTest):
         self.assertIn("no such version", self.add(name + "@9", "--yes", code=CONFIG).stderr)
         self.assertIn("nothing is in it", self.add("io.github.joelverhagen/knapcode-samplemcpserver", "--yes", code=CONFIG).stderr)
         for word in ("a/b/c", "/b", "a/", "a/b@", "a b/c", "x/y/../z"):
-            self.assertIn("no name of a registry", self.add(word, "--yes", code=USAGE).stderr)
+            self.assertIn("not a name of a registry", self.add(word, "--yes", code=USAGE).stderr)
         self.assertEqual(self.file.read_text(), before)
         self.assertEqual(self.cli("secret", "list", "--config", self.file, modules=False).stdout, "")
         shown = self.add(name, "--dry-run", "--input", "BRAVE_API_KEY=x").stdout

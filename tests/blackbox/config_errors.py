@@ -197,7 +197,7 @@ class Modules(Base):
     def test_headers_that_are_forwarded(self):
         text = 'toolsets:\n  a: {url: "http://127.0.0.1:1/mcp", forward_headers: [%s]}\n'
         for name in ("'*'", "'X-*'"):
-            self.check(text % name, "hub.yaml:2", "toolsets.a.forward_headers[0]", name[1:-1], "no pattern")
+            self.check(text % name, "hub.yaml:2", "toolsets.a.forward_headers[0]", name[1:-1], "not a pattern")
         self.check(text % "Host", "hub.yaml:2", "toolsets.a.forward_headers[0]", "the hub itself")
         done = self.accepted(text % "X-One, Authorization")
         self.assertEqual(len(done.stderr.strip().splitlines()), 1)
@@ -502,7 +502,7 @@ class CommandLine(Base):
     def test_ports(self):
         for text in ("65536", "99999999999", "127.0.0.1:70000", "[::1]:65536"):
             port = text.split(":")[-1]
-            self.usage("serve", "--http", text, says=["--http[0]", f"{port} is no port", "65535"])
+            self.usage("serve", "--http", text, says=["--http[0]", f"{port} is not a port", "65535"])
         for text in ("-1", "x", "127.0.0.1:x", "localhost:"):
             self.usage("serve", f"--http={text}", says=["--http[0]", "wanted a port", text])
 

@@ -217,7 +217,7 @@ class Life(PrincipalsTest):
             self.assertEqual(self.text(self.call(server, name)), name)
         self.rewrite(server, {"up": {"url": upstream.url}})  # the hub's own login: there is none
         refused = self.call(server, "ann").tool_error["message"]
-        self.assertSays(refused, "whoever runs the hub", "`patchbay login up`")
+        self.assertSays(refused, "the operator of the hub", "`patchbay login up`")
         self.rewrite(server, toolsets)
         for name in ("ann", "bob"):
             self.assertEqual(self.text(self.call(server, name)), name)

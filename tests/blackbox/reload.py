@@ -302,7 +302,7 @@ class Refusing(ReloadTest):
         client = self.legacy(files=[pipe])
         feeder.join()
         self.hangup(client.hub)
-        self.assertSays(self.wait_reload(client.hub, 1, "config.refused"), "pipe.json", "no regular file")
+        self.assertSays(self.wait_reload(client.hub, 1, "config.refused"), "pipe.json", "not a regular file")
         self.assertEqual(client.own_names(), ["alpha__one"])
 
 

@@ -712,7 +712,7 @@ class Failing(WebSocketTest):
         client = self.start(upstream)
         self.echoes(client)
         client.hub.finish()
-        self.each(lambda x: [x.peer.send("{") for _ in range(101)], "messages that are no JSON-RPC")
+        self.each(lambda x: [x.peer.send("{") for _ in range(101)], "messages that are not JSON-RPC")
 
     def test_answers_to_nothing(self):  # U30, U31
         upstream = self.upstream()

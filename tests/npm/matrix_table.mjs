@@ -85,7 +85,7 @@ export const IMPOSSIBLE = [
         feature: 'sampling: refused by the client',
         client: 'modern',
         clause: '2026-07-28 basic/patterns/mrtr, InputResponses: values are results, there is no place for an error',
-        instead: 'the client gives its call up; the server hears of it when the question has expired',
+        instead: 'the client gives its call up; the server learns of it when the question has expired',
     },
     { ...COMPLETION, client: 'modern' },
     { ...COMPLETION, upstream: 'modern' },

@@ -28,7 +28,7 @@ static const struct {
     {{.name = "b", .handler = answer, .output_schema = "{\"type\":'object'}"},
      "tool \"b\": output_schema is not valid JSON at byte 8"},
     {{.name = "c", .handler = answer, .output_schema = " [1]"},
-     "tool \"c\": output_schema is no JSON object"},
+     "tool \"c\": output_schema is not a JSON object"},
     {{.name = "d"}, "tool \"d\" has no handler"},
     {{.handler = answer}, "tool number 2 has no name"},
 };

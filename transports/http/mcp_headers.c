@@ -102,7 +102,7 @@ hub_err hub_mcp_header_decode(hub_str value, hub_mcp_encoding encoding, hub_buf 
     } else {
         hub_str content = hub_str_from(value, ENCODED_BEGIN.len);
         if (content.len < ENCODED_END.len) {
-            return hub_fail(reterr, HUB_EINVAL, "the value is no complete Base64 form");
+            return hub_fail(reterr, HUB_EINVAL, "the value is not a complete Base64 form");
         }
         content.len -= ENCODED_END.len;
         bool good = decode_base64(content, out);

@@ -160,7 +160,7 @@ static void answer_lost(passing *this)
     } else {
         hub_http_answer_error(this->connection, 400, id, HUB_RPC_INVALID_PARAMS,
                               HUB_STR("The replica that asked this question, or has this task, is "
-                                      "gone: make the request anew"),
+                                      "gone: make the request again"),
                               HUB_STR_EMPTY);
     }
     free_passing(this);

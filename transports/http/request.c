@@ -51,7 +51,7 @@ static const struct {
     [LINE_SIZE] = {414, "The request line is larger than 16 KiB."},
     [REQUEST_LINE] = {400, "The request line is not METHOD TARGET VERSION."},
     [METHOD_SIZE] = {501, "The method is longer than 32 bytes."},
-    [METHOD_CONNECT] = {405, "This server is no proxy."},
+    [METHOD_CONNECT] = {405, "This server is not a proxy."},
     [TARGET_SIZE] = {414, "The request target is longer than 2048 bytes."},
     [TARGET_FORM] = {400, "The request target is neither a path nor an http URL."},
     [AUTHORITY] = {400, "The request target names no usable host."},

@@ -89,7 +89,7 @@ static hub_err clear_path(const struct sockaddr_un *address, hub_error *reterr)
     }
     if (!S_ISSOCK(found.st_mode)) {
         return hub_fail(reterr, HUB_EINVAL,
-                        "%s: there is something that is no socket; it is left alone: remove it or "
+                        "%s: the path is not a socket; it is left alone: remove it or "
                         "choose another path",
                         path);
     }

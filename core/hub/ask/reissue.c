@@ -187,7 +187,7 @@ static bool begin_round(hub_call *call, hub_str result, hub_error *reterr)
                    (state.len == 0 || hub_json_type_of(state) == HUB_JSON_STRING) &&
                    requests.len + state.len > 0;
     if (!is_good) {
-        (void)hub_fail(reterr, HUB_EINVAL, "its result is no InputRequiredResult");
+        (void)hub_fail(reterr, HUB_EINVAL, "its result is not an InputRequiredResult");
         return false;
     }
     if (++reissue->rounds > HUB_LIMIT_ASK_ROUNDS) {

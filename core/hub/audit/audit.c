@@ -24,7 +24,7 @@ static const char *why_not(hub_audit *audit)
         return NULL;
     }
     return is_failing ? "the audit file cannot be written, and without a record there is no call "
-                        "(log.audit_strict): whoever runs the hub finds the reason in its log"
+                        "(log.audit_strict): the operator of the hub finds the reason in its log"
                       : "too many records wait to be written to the audit file "
                         "(log.audit_strict): try again";
 }

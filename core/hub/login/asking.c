@@ -77,7 +77,7 @@ static void add_advice(hub_buf *text, const hub_toolset *toolset, const hub_call
         hub_buf_printf(text, "open %s%s%s and call again, or run ", link,
                        code != NULL ? ", enter the code " : "", code != NULL ? code : "");
     } else {
-        hub_buf_add(text, HUB_STR("whoever runs the hub has to run "));
+        hub_buf_add(text, HUB_STR("the operator of the hub has to run "));
     }
     hub_logins_add_command(toolset, text);
 }

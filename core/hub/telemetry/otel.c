@@ -64,7 +64,7 @@ static uint32_t get_number(const hub_otel_source *source, const char *name, uint
     if (is_number && number >= least && number <= most) {
         return (uint32_t)number;
     }
-    (void)snprintf(why, sizeof why, "it is no whole number from %" PRIu32 " to %" PRIu32, least,
+    (void)snprintf(why, sizeof why, "it is not a whole number from %" PRIu32 " to %" PRIu32, least,
                    most); /* fits */
     ignore(source, name, why);
     return otherwise;
@@ -153,7 +153,7 @@ static void add_list(const hub_otel_source *source, const char *name, add_pair *
     }
     if (next == NEXT_BROKEN) {
         out->len = before;
-        ignore(source, name, "it is no list of key=value, separated by commas");
+        ignore(source, name, "it is not a list of key=value, separated by commas");
     }
     hub_buf_fini(&one.value);
 }
@@ -219,12 +219,12 @@ static hub_err read_url(const hub_otel_source *source, hub_otel_signal signal, c
     char name[NAME_BYTES];
     hub_str own = get(source, name_of(name, signal, "ENDPOINT"));
     if (own.len > 0 && !is_url(own)) {
-        ignore(source, name, "it is no http or https URL");
+        ignore(source, name, "it is not an http or https URL");
         own = HUB_STR_EMPTY;
     }
     hub_str all = get(source, name_of(name, HUB_OTEL_SIGNALS, "ENDPOINT"));
     if (all.len > 0 && !is_url(all)) {
-        ignore(source, name, "it is no http or https URL");
+        ignore(source, name, "it is not an http or https URL");
         all = HUB_STR_EMPTY;
     }
     if (!is_wanted(source, signal, own.len + all.len > 0)) {
@@ -377,7 +377,7 @@ static uint64_t read_ratio(const hub_otel_source *source)
     }
     if (hub_json_check(value, NULL, NULL) != HUB_OK || !hub_json_to_double(value, &ratio) ||
         !(ratio >= 0. && ratio <= 1.)) {
-        ignore(source, NAME, "it is no number from 0 to 1, as 0.01");
+        ignore(source, NAME, "it is not a number from 0 to 1, as 0.01");
         return ALL_TRACES;
     }
     return (uint64_t)(ratio * (double)ALL_TRACES);

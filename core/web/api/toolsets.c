@@ -151,7 +151,7 @@ const hub_api_route HUB_API_TOOLSET_ROUTES[] = {
     {.method = "POST",
      .path = "/toolsets/{key}/restart",
      .scope = HUB_API_ADMIN,
-     .summary = "Start the server of a toolset anew, if it is in use; calls in flight end with the "
+     .summary = "Restart the server of a toolset, if it is in use; calls in flight end with the "
                 "old one.",
      .body = HUB_API_NO_MEMBERS,
      .handle = serve_restart},

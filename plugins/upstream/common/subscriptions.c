@@ -272,7 +272,7 @@ static void listen_once_more(mcp_server *server)
         listen(server);
     } else {
         upstream_log(server, PATCHBAY_LOG_WARNING,
-                     "the server keeps ending subscriptions/listen: changes are not heard of");
+                     "the server keeps ending subscriptions/listen: changes are not noticed");
     }
 }
 
@@ -291,7 +291,7 @@ void upstream_listen_ended(mcp_server *server, uint32_t number, patchbay_str err
         server->opening = 0;
         if (server->subscribing == 0) {
             upstream_log(server, PATCHBAY_LOG_WARNING,
-                         "the server refuses subscriptions/listen: changes are not heard of");
+                         "the server refuses subscriptions/listen: changes are not noticed");
         }
         answer_waiting(server, error);
         if (server->connection == connection && server->listen_again) {

@@ -382,7 +382,7 @@ static void take_whole(exchange *x)
     }
     answer_quote(x, words, sizeof words);
     exchange_fail_as(x, is_of_server(text) ? PATCHBAY_FAILED : PATCHBAY_UNAVAILABLE,
-                     "%s answered HTTP %ld with what is no JSON-RPC answer to the request (%s)%s",
+                     "%s answered HTTP %ld with no JSON-RPC answer to the request (%s)%s",
                      x->remote->shown, x->status, is_message ? "it has another id" : error.text,
                      words);
 }

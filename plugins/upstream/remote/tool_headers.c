@@ -159,7 +159,7 @@ static void check_annotation(header_check *check, patchbay_str name, patchbay_st
     if (!header_is_token(text)) {
         check->wrong = "is not the name of a header";
     } else if (!is_one_of(type, TYPES)) {
-        check->wrong = "is on a parameter that is no string, integer or boolean";
+        check->wrong = "is on a parameter that is not a string, integer or boolean";
     } else if (check->count == TOOL_HEADERS_MAX) {
         check->wrong = "is on too many parameters";
     }

@@ -124,7 +124,7 @@ static void on_message(void *ctx, patchbay_str text)
     ws_connection *connection = ctx;
     mcp_remote *remote = connection->remote;
     duplex_take(&remote->server, &remote->socket->noise, text,
-                "sends messages that are no JSON-RPC");
+                "sends messages that are not JSON-RPC");
 }
 
 static void read_frames(ws_connection *connection, patchbay_str bytes)

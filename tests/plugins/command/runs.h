@@ -155,7 +155,7 @@ static void test_output_json(void **state)
         free(kept);
         json_t *result = parse_result(&raw);
         const char *first = block_text(result, 0);
-        if (i >= count && strstr(first, "output is no JSON: it goes wrong at byte") == NULL) {
+        if (i >= count && strstr(first, "output is not JSON: it goes wrong at byte") == NULL) {
             print_error("accepted: '%s'\n", text);
         }
         assert_int_equal(json_is_true(json_object_get(result, "isError")), i >= count);
@@ -166,7 +166,7 @@ static void test_output_json(void **state)
     (void)fclose(file);
     json_t *result = call(b, "t", format("{}"));
     assert_string_equal(block_text(result, 0),
-                        "the command's output is no JSON: it was cut after 200 bytes (max_output)");
+                        "the command's output is not JSON: it was cut after 200 bytes (max_output)");
     json_decref(result);
 }
 
@@ -303,7 +303,7 @@ static void test_commands_that_do_not_start(void **state)
                    "'no-such-command-x' does not exist");
     assert_refused(b, "gone", format("{}"), PATCHBAY_FAILED, "does not exist");
     assert_refused(b, "plain", format("{}"), PATCHBAY_FAILED, "is not executable");
-    assert_refused(b, "blank", format("{}"), PATCHBAY_FAILED, "is no program"); /* and no shell */
+    assert_refused(b, "blank", format("{}"), PATCHBAY_FAILED, "is not a program"); /* and no shell */
     assert_refused(b, "folder", format("{}"), PATCHBAY_FAILED, "is not executable");
     assert_refused(b, "cwd", format("{}"), PATCHBAY_FAILED, "'/no/such/folder' does not exist");
 }

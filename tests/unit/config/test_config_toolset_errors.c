@@ -150,7 +150,7 @@ static const broken TOOLSETS[] = {
     {"toolsets:\n  a:\n    url: http://x\n    forward_headers: [a b]", HUB_EINVAL,
      "m.yaml:4: toolsets.a.forward_headers[0]: wanted the name of a header, found \"a b\""},
     {"toolsets:\n  a:\n    url: http://x\n    forward_headers: [\"X-*\"]", HUB_EINVAL,
-     "m.yaml:4: toolsets.a.forward_headers[0]: \"X-*\" is no pattern: each header is named"},
+     "m.yaml:4: toolsets.a.forward_headers[0]: \"X-*\" is not a pattern: each header is named"},
     {"toolsets:\n  a:\n    command: x\n    forward_headers: [a]", HUB_EINVAL,
      "m.yaml:4: toolsets.a.forward_headers: wants a \"url\""},
     {"toolsets:\n  a:\n    url: http://x\n    key: a.pem", HUB_EINVAL,

@@ -336,7 +336,7 @@ static void test_other_kinds(void **state)
          "the same occurs twice"},
         {HUB_KIND_TEMPLATE, "{\"uriTemplate\":\"k\",\"name\":\"t\"}", NULL},
         {HUB_KIND_TEMPLATE, "{\"uriTemplate\":\"k{a\",\"name\":\"t\"}",
-         "resource template \"k{a\" is left out: its uriTemplate is no URI template"},
+         "resource template \"k{a\" is left out: its uriTemplate is not a URI template"},
         {HUB_KIND_TEMPLATE, "{\"uri\":\"k\",\"name\":\"t\"}", "it has no uriTemplate"},
         {HUB_KIND_TEMPLATE, "{\"uriTemplate\":\"k\"}", "name must be a string, but it is missing"},
         {HUB_KIND_PROMPT, "{\"name\":\"k\",\"uri\":1,\"uri\":2}", NULL},

@@ -215,10 +215,10 @@ static void test_who_cannot_be_asked(void **state)
     expect_failure(ALL, NO_METHOD, "an input request has no method");
     expect_failure(ALL, BAD_METHOD, "not \\\"ping\\\"");
     expect_failure(ALL, NOT_AN_OBJECT, "an input request has no method");
-    expect_failure(ALL, A_LIST, "its result is no InputRequiredResult");
-    expect_failure(ALL, BAD_STATE, "its result is no InputRequiredResult");
+    expect_failure(ALL, A_LIST, "its result is not an InputRequiredResult");
+    expect_failure(ALL, BAD_STATE, "its result is not an InputRequiredResult");
     expect_failure(ALL, "{\"resultType\":\"input_required\"}",
-                   "its result is no InputRequiredResult");
+                   "its result is not an InputRequiredResult");
     expect_failure(ALL, TWICE, "one key has two");
     tool.client->expect_input_required(tool.instance->host, 0);
     expect_failure(ALL, ONE_ASK, "the request was not kept");

@@ -521,7 +521,7 @@ static void test_noise(void **state)
     SAY("\x81\x01x\x81\x02{}");
     assert_int_equal(ends, 1);
     assert_int_equal(taken, 1);
-    assert_string_equal(last_reason, "server \"ws://h:1/x\" sends messages that are no JSON-RPC");
+    assert_string_equal(last_reason, "server \"ws://h:1/x\" sends messages that are not JSON-RPC");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -236,7 +236,7 @@ static void test_other_files_stay(void **state)
     int fd = open(in_folder("s"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     assert_true(write(fd, "mine", 4) == 4);
     assert_int_equal(close(fd), 0);
-    assert_refused(in_folder("s"), NULL, HUB_EINVAL, "no socket");
+    assert_refused(in_folder("s"), NULL, HUB_EINVAL, "is not a socket");
     struct stat found;
     assert_int_equal(stat(in_folder("s"), &found), 0);
     assert_int_equal(found.st_size, 4);
@@ -245,17 +245,17 @@ static void test_other_files_stay(void **state)
     char link_path[PATH_BYTES];
     (void)snprintf(link_path, sizeof link_path, "%s", in_folder("link"));
     assert_int_equal(symlink(in_folder("s"), link_path), 0);
-    assert_refused(link_path, NULL, HUB_EINVAL, "no socket");
+    assert_refused(link_path, NULL, HUB_EINVAL, "is not a socket");
     assert_int_equal(unlink(in_folder("s")), 0);
     assert_int_equal(close(bind_at(in_folder("s"), SOCK_STREAM)), 0);
-    assert_refused(link_path, NULL, HUB_EINVAL, "no socket");
+    assert_refused(link_path, NULL, HUB_EINVAL, "is not a socket");
     assert_int_equal(unlink(in_folder("s")), 0);
-    assert_refused(link_path, NULL, HUB_EINVAL, "no socket"); /* it leads nowhere now */
+    assert_refused(link_path, NULL, HUB_EINVAL, "is not a socket"); /* it leads nowhere now */
     assert_int_equal(lstat(link_path, &found), 0);
     assert_int_equal(unlink(link_path), 0);
 
     assert_int_equal(mkdir(in_folder("s"), 0700), 0);
-    assert_refused(in_folder("s"), NULL, HUB_EINVAL, "no socket");
+    assert_refused(in_folder("s"), NULL, HUB_EINVAL, "is not a socket");
     assert_refused(in_folder("missing/s"), NULL, HUB_ESYSTEM, "No such file");
     assert_int_equal(rmdir(in_folder("s")), 0);
 }

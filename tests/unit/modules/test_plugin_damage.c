@@ -267,6 +267,20 @@ static void test_trials(void **state)
 
 /* ---- in a folder that is watched ------------------------------------------------------------- */
 
+/* Where the file has what is at `address` in memory: linkers put it elsewhere. */
+static size_t offset_of(const char *bytes, const ElfW(Ehdr) * header, ElfW(Addr) address)
+{
+    for (size_t i = 0; i < header->e_phnum; i++) {
+        ElfW(Phdr) segment;
+        memcpy(&segment, bytes + header->e_phoff + i * sizeof segment, sizeof segment);
+        if (segment.p_type == PT_LOAD && address - segment.p_vaddr < segment.p_filesz) {
+            return (size_t)(segment.p_offset + (address - segment.p_vaddr));
+        }
+    }
+    fail_msg("no segment has address %#zx", (size_t)address);
+    return 0;
+}
+
 /* A plugin whose first function is an instruction that there is not: nothing is wrong with its
  * tables. */
 static void write_crashing(const char *folder, const char *name)
@@ -285,8 +299,8 @@ static void write_crashing(const char *folder, const char *name)
              at += sizeof(ElfW(Dyn))) {
             ElfW(Dyn) entry;
             memcpy(&entry, bytes + segment.p_offset + at, sizeof entry);
-            if (entry.d_tag == DT_INIT) { /* code is where it is in memory */
-                memcpy(bytes + entry.d_un.d_ptr, "\x0f\x0b\x00\x00", 4);
+            if (entry.d_tag == DT_INIT) {
+                memcpy(bytes + offset_of(bytes, &header, entry.d_un.d_ptr), "\x0f\x0b\x00\x00", 4);
             }
         }
     }

@@ -165,8 +165,9 @@ static void test_output_json(void **state)
     (void)fprintf(file, "[%0300d]", 1);
     (void)fclose(file);
     json_t *result = call(b, "t", format("{}"));
-    assert_string_equal(block_text(result, 0),
-                        "the command's output is not JSON: it was cut after 200 bytes (max_output)");
+    assert_string_equal(
+        block_text(result, 0),
+        "the command's output is not JSON: it was cut after 200 bytes (max_output)");
     json_decref(result);
 }
 
@@ -303,7 +304,8 @@ static void test_commands_that_do_not_start(void **state)
                    "'no-such-command-x' does not exist");
     assert_refused(b, "gone", format("{}"), PATCHBAY_FAILED, "does not exist");
     assert_refused(b, "plain", format("{}"), PATCHBAY_FAILED, "is not executable");
-    assert_refused(b, "blank", format("{}"), PATCHBAY_FAILED, "is not a program"); /* and no shell */
+    assert_refused(b, "blank", format("{}"), PATCHBAY_FAILED,
+                   "is not a program"); /* and no shell */
     assert_refused(b, "folder", format("{}"), PATCHBAY_FAILED, "is not executable");
     assert_refused(b, "cwd", format("{}"), PATCHBAY_FAILED, "'/no/such/folder' does not exist");
 }

@@ -63,6 +63,7 @@ static int is_being_read(const upstream_list *list)
 static void forget_reading(upstream_list *list)
 {
     patchbay_out_free(&list->items);
+    patchbay_out_free(&list->page);
     free(list->cursor);
     list->cursor = NULL;
     list->request = 0;
@@ -333,7 +334,7 @@ static void give_pages(mcp_server *server, uint32_t kind)
     note_handed(server, kind, status);
 }
 
-/* All pages are there. To scan and copy the last one has taken its turn, if they are long. */
+/* All pages are there. To find and copy the last one has taken its turn, if they are long. */
 static void hand_over(mcp_server *server, uint32_t kind)
 {
     upstream_list *list = &server->lists[kind];
@@ -342,23 +343,6 @@ static void hand_over(mcp_server *server, uint32_t kind)
         note_handed(server, kind, PATCHBAY_EAGAIN);
     } else {
         give_pages(server, kind);
-    }
-}
-
-void upstream_lists_hand(mcp_server *server)
-{
-    uint32_t kind = 0;
-    while (kind < UPSTREAM_LISTS && !server->lists[kind].is_handed) {
-        kind++;
-    }
-    if (kind == UPSTREAM_LISTS) {
-        return;
-    }
-    server->loop->timer_start(server->hand, 0); /* for what is left then */
-    if (server->lists[kind].items.len > 0) {
-        give_pages(server, kind);
-    } else {
-        note_handed(server, kind, server->catalog->set_in_turns(server->host, kind, NULL));
     }
 }
 
@@ -380,19 +364,11 @@ static patchbay_str find_page(patchbay_str result, const char *member, patchbay_
     return page;
 }
 
-static void take_page(mcp_server *server, uint32_t kind, const patchbay_message *message)
+static void take_page(mcp_server *server, uint32_t kind, patchbay_str result)
 {
     upstream_list *list = &server->lists[kind];
     patchbay_str cursor;
-    patchbay_str page = find_page(message->result, LISTS[kind].member, &cursor);
-    if (message->kind == PATCHBAY_MSG_ERROR && is_loop(message->error)) {
-        end_loop(server);
-        return;
-    }
-    if (message->kind == PATCHBAY_MSG_ERROR) {
-        give_up_for(server, kind, message->error);
-        return;
-    }
+    patchbay_str page = find_page(result, LISTS[kind].member, &cursor);
     if (page.len == 0 || page.ptr[0] != '[') {
         give_up(server, kind, "is not an array", CAUSE_CATALOG);
         return;
@@ -412,13 +388,63 @@ static void take_page(mcp_server *server, uint32_t kind, const patchbay_message 
     }
 }
 
+/* A page that is long is looked at in the next turn: to scan its message has taken this one. */
+static void take_answer(mcp_server *server, uint32_t kind, const patchbay_message *message)
+{
+    upstream_list *list = &server->lists[kind];
+    if (message->kind == PATCHBAY_MSG_ERROR && is_loop(message->error)) {
+        end_loop(server);
+    } else if (message->kind == PATCHBAY_MSG_ERROR) {
+        give_up_for(server, kind, message->error);
+    } else if (message->result.len > UPSTREAM_LONG_BYTES) {
+        list->request = 0;
+        patchbay_out_raw(&list->page, message->result);
+        if (list->page.failed) {
+            give_up(server, kind, "was dropped: out of memory", CAUSE_FAILURE);
+        } else {
+            note_handed(server, kind, PATCHBAY_EAGAIN);
+        }
+    } else {
+        take_page(server, kind, message->result);
+    }
+}
+
+static void take_long_page(mcp_server *server, uint32_t kind)
+{
+    upstream_list *list = &server->lists[kind];
+    patchbay_out page = list->page;
+    list->page = (patchbay_out){0};
+    list->is_handed = 0;
+    take_page(server, kind, patchbay_str_make(page.ptr, page.len));
+    patchbay_out_free(&page);
+}
+
+void upstream_lists_hand(mcp_server *server)
+{
+    uint32_t kind = 0;
+    while (kind < UPSTREAM_LISTS && !server->lists[kind].is_handed) {
+        kind++;
+    }
+    if (kind == UPSTREAM_LISTS) {
+        return;
+    }
+    server->loop->timer_start(server->hand, 0); /* for what is left then */
+    if (server->lists[kind].page.len > 0) {
+        take_long_page(server, kind);
+    } else if (server->lists[kind].items.len > 0) {
+        give_pages(server, kind);
+    } else {
+        note_handed(server, kind, server->catalog->set_in_turns(server->host, kind, NULL));
+    }
+}
+
 int upstream_list_take(mcp_server *server, patchbay_str name, uint32_t number,
                        const patchbay_message *message)
 {
     for (uint32_t kind = 0; kind < UPSTREAM_LISTS; kind++) {
         if (patchbay_str_eq(name, patchbay_str_of(LISTS[kind].id))) {
             if (server->lists[kind].request == number) {
-                take_page(server, kind, message);
+                take_answer(server, kind, message);
             }
             return 1; /* or it is late, or repeated */
         }

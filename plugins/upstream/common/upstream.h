@@ -103,12 +103,13 @@ typedef struct call_list {
 /* One list of the catalog, and the reading of it. */
 typedef struct upstream_list {
     patchbay_out items; /* read so far: "[", then comma-separated elements */
+    patchbay_out page;  /* a result that is long, until the next turn of the loop */
     char *cursor;       /* of the page asked for, raw */
     uint32_t pages;
     int has_elements; /* … in those */
     int has_names;    /* … one of which at least has a name */
     uint32_t request; /* number of the request that is out; 0: none is */
-    int is_handed; /* all pages are there, and the hub reads them, a part in each turn of the loop */
+    int is_handed; /* `page` waits; or all pages are there, and the hub reads them, a part in each turn of the loop */
     int is_offered;  /* the server says that it has such things */
     int is_told;     /* … and that it tells of changes */
     int is_guess;    /* it says nothing: an error is an answer, too */

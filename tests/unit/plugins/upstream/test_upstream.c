@@ -91,6 +91,19 @@ static void pass_until(uint64_t until_ms)
     clock_ms = until_ms;
 }
 
+/* Whether something is to be done at once; it is done, and nothing else. */
+static int pass_turn(void)
+{
+    for (size_t i = 0; i < timer_count; i++) {
+        if (timers[i].is_running && timers[i].at_ms <= clock_ms) {
+            timers[i].is_running = 0;
+            timers[i].on_time(timers[i].ctx);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* ---- the hub --------------------------------------------------------------------------------- */
 
 static uint32_t last_state;
@@ -131,11 +144,13 @@ static void fake_set_state(patchbay_host *host, uint32_t state, patchbay_str det
                    detail.len > 0 ? detail.ptr : "");
 }
 
+static size_t last_set; /* bytes of the list that the hub was given last */
+
 static int32_t fake_set(patchbay_host *host, uint32_t kind, patchbay_str json)
 {
     (void)host;
     (void)kind;
-    (void)json;
+    last_set = json.len;
     return PATCHBAY_OK;
 }
 
@@ -646,6 +661,64 @@ static void test_bad_catalogs_at_their_edge(void **state)
     assert_true(server.retry_ms > clock_ms);
 }
 
+/* A page of that many bytes of descriptions, which ends the list or does not. */
+static char *make_page(size_t bytes, const char *end)
+{
+    static const char BEGIN[] = "{\"tools\":[{\"name\":\"a\",\"description\":\"";
+    char *page = malloc(sizeof BEGIN + bytes + strlen(end));
+    assert_non_null(page);
+    memcpy(page, BEGIN, sizeof BEGIN - 1);
+    memset(page + sizeof BEGIN - 1, 'x', bytes);
+    memcpy(page + sizeof BEGIN - 1 + bytes, end, strlen(end) + 1);
+    return page;
+}
+
+/* The turn in which a long page arrives is over when its message is scanned: it is looked at in the next one, and
+ * handed to the hub in another. A short one is there at once. */
+static void test_long_pages(void **state)
+{
+    static const char LAST[] = "\"}]}";
+    static const char MORE[] = "\"}],\"nextCursor\":\"more\"}";
+    (void)state;
+    become_ready();
+    char *pages[] = {make_page(UPSTREAM_LONG_BYTES, MORE), make_page(UPSTREAM_LONG_BYTES, LAST),
+                     make_page(10, LAST)};
+    upstream_list_changed(&server, PATCHBAY_TOOLS);
+    last_set = 0;
+    methods[0] = '\0';
+    answer_to("tools/list", pages[0]);
+    assert_string_equal(methods, "");
+    assert_int_equal(server.lists[PATCHBAY_TOOLS].items.len, 1); /* nothing was looked at */
+    upstream_list_changed(&server, PATCHBAY_TOOLS);              /* it is still being read */
+    assert_string_equal(methods, "");
+    assert_int_equal(pass_turn(), 1);
+    assert_string_equal(methods, "tools/list ");
+    answer_to("tools/list", pages[1]);
+    assert_true(server.lists[PATCHBAY_TOOLS].items.len < 2 * UPSTREAM_LONG_BYTES);
+    assert_int_equal(pass_turn(), 1);
+    assert_true(server.lists[PATCHBAY_TOOLS].items.len > 2 * UPSTREAM_LONG_BYTES);
+    assert_int_equal(last_set, 0);
+    assert_int_equal(pass_turn(), 1);
+    assert_true(last_set > 2 * UPSTREAM_LONG_BYTES);
+    assert_int_equal(server.lists[PATCHBAY_TOOLS].page.len, 0);
+
+    /* What changed meanwhile is read again, at its time. */
+    pass_until(clock_ms + UPSTREAM_AGAIN_MS);
+    answer_to("tools/list", pages[2]);
+    assert_true(last_set > 0 && last_set < 100);
+
+    /* The connection ends while one waits; one that is no list. */
+    upstream_list_changed(&server, PATCHBAY_TOOLS);
+    pass_until(clock_ms + UPSTREAM_AGAIN_MS);
+    answer_to("tools/list", pages[0]);
+    assert_true(server.lists[PATCHBAY_TOOLS].page.len > 0);
+    upstream_fail(&server, "ended");
+    assert_int_equal(server.lists[PATCHBAY_TOOLS].page.len, 0);
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        free(pages[i]);
+    }
+}
+
 static void test_what_is_not_ready(void **state)
 {
     (void)state;
@@ -854,6 +927,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_batch_without_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_answer_without_its_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_catalogs_at_their_edge, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_long_pages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_not_ready, set_up, tear_down),
         cmocka_unit_test(test_times),
         cmocka_unit_test_setup_teardown(test_sending, set_up, tear_down),

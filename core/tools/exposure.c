@@ -427,7 +427,7 @@ hub_err hub_exposure_get_own_shown(const hub_exposure *exposure, hub_shown **ret
         parts[slot] = *shown->parts[slot];
     }
     hub_err err = hub_shown_get(&exposure->base->shown[HUB_KIND_TOOL], HUB_KIND_TOOL, parts,
-                                shown->part_count, ret_shown);
+                                shown->part_count, shown, ret_shown);
     free(parts);
     return err;
 }

@@ -428,7 +428,7 @@ static hub_err prepare_kind(hub_exposure *exposure, const exposure_active *activ
         err = name_interfaces(exposure, parts, own);
     }
     if (err == HUB_OK) {
-        err = hub_shown_get(&exposure->base->shown[kind], kind, parts, count,
+        err = hub_shown_get(&exposure->base->shown[kind], kind, parts, count, exposure->shown[kind],
                             &exposure->prepared[kind]);
     }
     for (size_t i = 0; own != NULL && i < count; i++) {

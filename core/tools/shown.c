@@ -105,6 +105,21 @@ static shown_piece *make_piece(const hub_shown_part *part)
     return piece;
 }
 
+/* `known`, where it is that part of the table, with a reference; or NULL. */
+static const hub_shown_part *keep_part(const hub_shown_table *table, const hub_shown_part *known,
+                                       const hub_shown_part *part)
+{
+    if (known->section == NULL || !shown_same_part(known, part)) {
+        return NULL;
+    }
+    shown_piece *piece = (shown_piece *)(uintptr_t)known;
+    if (piece->table != table) {
+        return NULL;
+    }
+    piece->refs++;
+    return known;
+}
+
 /* The part that is there, or a new one; with a reference. NULL: out of memory. */
 static const hub_shown_part *get_part(hub_shown_table *table, const hub_shown_part *part)
 {
@@ -156,9 +171,11 @@ static void destroy(hub_shown *shown)
     free(shown);
 }
 
+/* `before` (NULL: none): most parts are its own, and need not be looked up. */
 static hub_shown *make(hub_shown_table *table, hub_kind kind, const hub_shown_part *parts,
-                       size_t count)
+                       size_t count, const hub_shown *before)
 {
+    bool has_before = before != NULL && before->part_count == count;
     hub_shown *shown = calloc(1, sizeof *shown + count * sizeof *shown->parts);
     if (shown == NULL) {
         return NULL;
@@ -169,7 +186,10 @@ static hub_shown *make(hub_shown_table *table, hub_kind kind, const hub_shown_pa
     shown->parts = (const hub_shown_part **)(shown + 1);
     shown->digest = mix(count, (uint64_t)kind);
     for (size_t i = 0; i < count; i++) {
-        shown->parts[i] = get_part(table, &parts[i]);
+        shown->parts[i] = has_before ? keep_part(table, before->parts[i], &parts[i]) : NULL;
+        if (shown->parts[i] == NULL) {
+            shown->parts[i] = get_part(table, &parts[i]);
+        }
         if (shown->parts[i] == NULL) {
             destroy(shown);
             return NULL;
@@ -184,9 +204,9 @@ static hub_shown *make(hub_shown_table *table, hub_kind kind, const hub_shown_pa
 
 /* The one that is there, or a new one. */
 static hub_err get_equal(hub_shown_table *table, hub_kind kind, const hub_shown_part *parts,
-                         size_t part_count, hub_shown **ret_shown)
+                         size_t part_count, const hub_shown *before, hub_shown **ret_shown)
 {
-    hub_shown *shown = make(table, kind, parts, part_count);
+    hub_shown *shown = make(table, kind, parts, part_count, before);
     if (shown == NULL) {
         return HUB_ENOMEM;
     }
@@ -258,7 +278,7 @@ static hub_err narrow_to(hub_shown_table *table, const hub_shown *shown, uint8_t
                 left = narrow_part(&parts[i], revision, left);
             }
         }
-        err = get_equal(table, shown->kind, parts, shown->part_count, ret_shown);
+        err = get_equal(table, shown->kind, parts, shown->part_count, shown, ret_shown);
     }
     free(parts);
     free(room);
@@ -294,10 +314,10 @@ static hub_err narrow_all(hub_shown_table *table, hub_shown *shown)
 }
 
 hub_err hub_shown_get(hub_shown_table *table, hub_kind kind, const hub_shown_part *parts,
-                      size_t part_count, hub_shown **ret_shown)
+                      size_t part_count, const hub_shown *before, hub_shown **ret_shown)
 {
     hub_shown *shown = NULL;
-    hub_err err = get_equal(table, kind, parts, part_count, &shown);
+    hub_err err = get_equal(table, kind, parts, part_count, before, &shown);
     if (err == HUB_OK && !shown->is_narrowed) {
         err = narrow_all(table, shown);
     }
@@ -335,7 +355,7 @@ hub_err hub_shown_narrow(hub_shown *shown, hub_shown_keeps *keeps, void *ctx, hu
         for (size_t i = 0; i < shown->part_count; i++) {
             left = keep_some(shown->parts[i], keeps, ctx, left, &parts[i]);
         }
-        err = hub_shown_get(table, shown->kind, parts, shown->part_count, ret_shown);
+        err = hub_shown_get(table, shown->kind, parts, shown->part_count, shown, ret_shown);
     }
     free(parts);
     free(room);

@@ -56,12 +56,13 @@ typedef struct hub_shown {
 } hub_shown;
 
 /* The one that shows these parts, as they are valid in any revision: one that is there, or a new
- * one. Their `cut` is NULL. They are read during the call only.
+ * one. Their `cut` is NULL. They are read during the call only. `before` is what was shown until now
+ * (NULL: nothing): parts that stay are found in it.
  * owns:    *ret_shown, one reference
  * errors:  HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_shown_get(hub_shown_table *table, hub_kind kind,
                                      const hub_shown_part *parts, size_t part_count,
-                                     hub_shown **ret_shown);
+                                     const hub_shown *before, hub_shown **ret_shown);
 
 /* What of it may be listed in a revision; HUB_REVISION_NONE: in any. Borrowed from `shown`, which is
  * not what this has returned before. */

@@ -234,7 +234,7 @@ static int check_in_child(void *ctx, cli_probe *probe)
     cli_probe_step(probe, "the configuration");
     current_probe = probe;
     options->on_step = on_step;
-    int status = check_all(options, &is_usable);
+    int status = cli_finish_output(check_all(options, &is_usable));
     return status | (is_usable ? IS_USABLE : 0);
 }
 

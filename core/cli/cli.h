@@ -232,6 +232,11 @@ void cli_complain(const char *format, ...) HUB_PRINTF(1, 2);
 /* What happens meanwhile: a line on stderr, whatever the answer is. */
 void cli_note(const char *format, ...) HUB_PRINTF(1, 2);
 
+/* The end of a process: write what is not written yet to stdout, and complain when not all of the output is there. One
+ * who reads a pipe, and has gone, has had enough.
+ * returns: `status`, or EXIT_INTERNAL in place of EXIT_OK */
+int cli_finish_output(int status);
+
 /* The commands, ended by one without name (main.c). */
 extern const cli_command CLI_COMMANDS[];
 

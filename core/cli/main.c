@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const cli_command CLI_COMMANDS[] = {
@@ -471,6 +472,21 @@ static int run(int argc, char **argv)
     return status == EXIT_OK ? command->run(&options) : status;
 }
 
+int cli_finish_output(int status)
+{
+    struct stat out;
+    bool is_lost = fflush(stdout) != 0 || ferror(stdout) != 0;
+    bool is_for_reader =
+        fstat(STDOUT_FILENO, &out) == 0 && (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode));
+    if (!is_lost || is_for_reader) {
+        return status;
+    }
+    cli_complain(
+        "not all of the output could be written: look at where it goes (is the disk full?)");
+    clearerr(stdout); /* it is said once */
+    return status == EXIT_OK ? EXIT_INTERNAL : status;
+}
+
 int main(int argc, char **argv)
 {
     hub_state_keys_take_environment();
@@ -478,5 +494,5 @@ int main(int argc, char **argv)
     hub_loop_init();
     hub_log_mask_by(hub_redact);
     bool completes = argc > 1 && strcmp(argv[1], "complete") == 0;
-    return completes ? cli_complete(argc - 2, argv + 2) : run(argc, argv);
+    return cli_finish_output(completes ? cli_complete(argc - 2, argv + 2) : run(argc, argv));
 }

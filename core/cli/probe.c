@@ -38,8 +38,7 @@ static _Noreturn void run_child(int (*work)(void *ctx, cli_probe *probe), void *
     if (getppid() != parent) {
         _exit(EXIT_INTERNAL);
     }
-    int status = work(ctx, probe);
-    (void)fflush(stdout);
+    int status = cli_finish_output(work(ctx, probe));
     atomic_store(&probe->is_done, true);
     exit(status); /* with all that the end of a process does, so that leaks are seen */
 }

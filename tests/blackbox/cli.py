@@ -177,6 +177,20 @@ class SlowToStart(HubTest):
         self.assertEqual(len(other.sync().starts), 1)  # nobody is started for a tool that the hub has itself
 
 
+class Output(HubTest):
+    def test_what_cannot_be_written(self):
+        for command in (["help"], ["check"], ["list", "tools"], ["call", "alpha__one", "{}"]):
+            with self.subTest(command), open("/dev/full", "w", encoding="utf-8") as full:
+                options = hub_command(manifest={"toolsets": TOOLSETS}, home=self.home)
+                done = subprocess.run(
+                    [options[0], *command, *(options[1:] if command[0] != "help" else [])],
+                    stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT,
+                    env=hub_environment(self.home, {}), check=False,
+                )
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("not all of the output could be written", done.stderr)
+
+
 class Call(HubTest):
     def test_a_result_for_people(self):
         done = self.cli("call", "alpha__one", '{"x": 1}', toolsets=TOOLSETS)

@@ -19,6 +19,7 @@
  *         a call of turn()
  * changed one of 100 toolsets says another list
  * alone   the same, where there is no other toolset
+ * shared  the same, of 100 toolsets that 20 exposures show
  */
 #include "base/framing.h"
 #include "base/limits.h"
@@ -499,6 +500,7 @@ static const micro_case CASES[] = {
     {"equip", prepare_equip, equip, all_chosen},
     {"changed", sections_prepare_one_of_many, sections_change, sections_check},
     {"alone", sections_prepare_only_one, sections_change, sections_check},
+    {"shared", sections_prepare_shared, sections_change, sections_check},
 };
 
 /* What callgrind is told to look at: by its name, so it has to be a function of its own. */

@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TOOLSETS = 100, TOOLS = 100, TEXT_BYTES = 500, KEY_BYTES = 8 };
+enum { TOOLSETS = 100, TOOLS = 100, TEXT_BYTES = 500, KEY_BYTES = 8, OTHERS = 19 };
 
 static char keys[TOOLSETS][KEY_BYTES];
 static hub_catalog *lists[2]; /* what the changing one says by turns */
 static hub_base *base;
-static hub_exposure *exposure; /* of all */
+static hub_exposure *exposure;       /* of all */
+static hub_exposure *others[OTHERS]; /* of one less, two less, …; NULL: there are none */
 static unsigned long changes;
 
 static void must(hub_err err)
@@ -47,9 +48,10 @@ static hub_catalog *make_list(const char *word)
     return list;
 }
 
+static hub_source sources[TOOLSETS];
+
 static bool prepare(size_t count)
 {
-    static hub_source sources[TOOLSETS];
     static const hub_exposure_rules rules = {.policies = {NULL, NULL}};
     const hub_naming_rule rule = {.naming = HUB_NAMING_PREFIX,
                                   .max_name_bytes = HUB_LIMIT_EXPOSED_NAME_BYTES};
@@ -74,6 +76,17 @@ bool sections_prepare_only_one(void)
     return prepare(1);
 }
 
+bool sections_prepare_shared(void)
+{
+    static const hub_exposure_rules rules[OTHERS]; /* whose masks are apart */
+    (void)prepare(TOOLSETS);
+    for (size_t i = 0; i < OTHERS; i++) {
+        must(hub_exposure_create(base, &rules[i], sources, TOOLSETS - 1 - i, NULL, NULL, &others[i],
+                                 NULL));
+    }
+    return true;
+}
+
 void sections_change(void)
 {
     must(hub_base_update(base, hub_str_of(keys[0]), HUB_KIND_TOOL, lists[++changes % 2], NULL));
@@ -85,6 +98,9 @@ bool sections_check(unsigned long count)
         hub_exposure_tool_definition(exposure, HUB_REVISION_NONE, HUB_STR("t0__tool7"));
     hub_str word = changes % 2 == 1 ? HUB_STR("\"two ") : HUB_STR("\"one ");
     bool is_right = changes == count && hub_str_find(definition, word) < definition.len;
+    for (size_t i = 0; i < OTHERS; i++) {
+        hub_exposure_destroy(others[i]);
+    }
     hub_exposure_destroy(exposure);
     hub_base_unref(base);
     hub_catalog_unref(lists[0]);

@@ -33,7 +33,7 @@ export function alertOf(error) {
 
 // Text of unknown origin for people: what would change how the rest is read is shown as what it is.
 export function visible(text) {
-  return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return String(text).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (c) => (c === "\t" || c === "\n" ? c : c.length > 1 ? `\\u{${c.codePointAt(0).toString(16)}}` : `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`));
 }
 
 export function pretty(value) {

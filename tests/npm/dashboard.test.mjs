@@ -10,6 +10,9 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
+import { SignJWT, exportJWK, generateKeyPair } from 'jose';
+
+import { NAMES } from './fixtures/hostile_server.mjs';
 import { SIZES, beClient, check, launch, logIn as logInAt, open as openPage, picture, view } from './dashboard_browser.mjs';
 import { HUB, NODE, PLUGINS, makeFolder, serve } from './support.mjs';
 
@@ -28,13 +31,15 @@ function manifest() {
         time: {},
         dead: { command: '/nonexistent/server' },
         evil: { command: NODE, args: [HOSTILE] },
+        names: { command: NODE, args: [HOSTILE, 'names'] },
     };
     const access = { default: 'deny', rules: [{ who: { scopes: ['admin'] }, then: 'allow' }, { tools: { match: ['time:now'] }, then: 'allow' }] };
-    writeFileSync(path, JSON.stringify({ hub: { remember: 'none' }, listen: [{ http: '127.0.0.1:0', ui: true }], auth: { tokens: tokenFile }, toolsets, access }));
+    writeFileSync(path, JSON.stringify({ hub: { remember: 'none' }, listen: [{ http: '127.0.0.1:0', ui: true }], auth: { tokens: tokenFile, issuers: [{ issuer: people.issuer, audiences: ['people'] }] }, toolsets, access }));
     return path;
 }
 
 let browser;
+let people;
 let server;
 let admin;
 let own;
@@ -46,7 +51,22 @@ async function ask(path, token, options = {}) {
     return fetch(`${server.url}${path}`, { ...options, headers: { Authorization: `Bearer ${token}`, ...options.headers } });
 }
 
+/** An identity provider whose users are called as they like. */
+async function invitePeople() {
+    const { publicKey, privateKey } = await generateKeyPair('ES256');
+    const key = { ...(await exportJWK(publicKey)), kid: 'first', alg: 'ES256' };
+    const provider = createServer(({ url }, response) => {
+        const document = url.endsWith('/keys') ? { keys: [key] } : { issuer: people.issuer, jwks_uri: `${people.issuer}/keys` };
+        response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(document));
+    });
+    await new Promise((done) => provider.listen(0, '127.0.0.1', done));
+    const issuer = `http://127.0.0.1:${provider.address().port}`;
+    const claim = (sub) => new SignJWT({ sub }).setProtectedHeader({ alg: 'ES256', kid: 'first', typ: 'at+jwt' }).setIssuer(issuer).setAudience('people').setIssuedAt().setExpirationTime('10m').sign(privateKey);
+    return { issuer, claim, close: () => provider.close() };
+}
+
 before(async () => {
+    people = await invitePeople();
     admin = newToken('boss', '--scopes', 'admin');
     own = newToken('guest');
     server = await serve({ command: HUB, args: ['--config', manifest(), '--plugins-dir', PLUGINS], listens: true });
@@ -57,6 +77,7 @@ before(async () => {
 after(async () => {
     await browser?.close();
     await server?.close();
+    people?.close();
 });
 
 for (const [name, size, scheme] of SIZES) {
@@ -204,6 +225,27 @@ describe('those who want more', () => {
         assert.equal(await page.evaluate(() => document.querySelectorAll('main img, main script, main a[href^="javascript"]').length), 0);
         assert.deepEqual(wrong, []);
         await close();
+    });
+
+    test('hostile names of people, tools and servers are text', async () => {
+        for (const name of NAMES) {
+            await beClient(server.url, await people.claim(name), /time__now/);
+        }
+        for (const [, size, scheme] of SIZES) {
+            const { page, wrong, close } = await open(size, scheme);
+            await logIn(page, admin);
+            for (const [title, path] of [['Principals', 'people'], ['Tools', 'tools?toolset=names'], ['names', 'toolset/names']]) {
+                await page.goto(`${server.url}/ui/#/${path}`);
+                await page.getByRole('heading', { name: title }).first().waitFor();
+                await page.getByText(/left\\u202eright|window\.owned=1/).first().waitFor();
+                assert.doesNotMatch(await page.evaluate(() => document.body.innerText), /[\u202e\u2066\u{e0041}]/u);
+                await check(page);
+            }
+            assert.equal(await page.evaluate(() => window.owned), undefined);
+            assert.equal(await page.evaluate(() => document.querySelectorAll('main img, main script, main [onclick], main a[href^="javascript"]').length), 0);
+            assert.deepEqual(wrong, []);
+            await close();
+        }
     });
 
     test('a page of another local port', async () => {

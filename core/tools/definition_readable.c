@@ -7,25 +7,26 @@
 /* Of a whole number: Python's int_max_str_digits, which the client's parser has, too. */
 enum { MOST_DIGITS = 4300 };
 
-/* Pass over the string whose opening quote `*at` is at. False when it has half of a surrogate pair. */
-static bool pass_string(const char **at, const char *end)
+/* Behind a backslash there is an escape: JSON has none outside of strings. */
+static bool has_half_pair(hub_str json)
 {
-    const char *next = hub_json_skip_plain(*at + 1, end);
-    bool is_whole = true;
-    while (is_whole && *next != '"') {
-        hub_text_reader reader = {.at = next, .end = end};
+    const char *end = json.ptr + json.len;
+    const char *at = memchr(json.ptr, '\\', json.len);
+    while (at != NULL) {
+        hub_text_reader reader = {.at = at, .end = end};
         uint32_t code = hub_text_next(&reader);
-        is_whole = code < 0xd800 || code > 0xdfff;
-        next = hub_json_skip_plain(reader.at, end);
+        if (code >= 0xd800 && code <= 0xdfff) {
+            return true;
+        }
+        at = memchr(reader.at, '\\', (size_t)(end - reader.at));
     }
-    *at = next + 1;
-    return is_whole;
+    return false;
 }
 
 /* Pass over a number. False when it is a whole one of more digits than parsers convert. */
 static bool pass_number(const char **at, const char *end)
 {
-    const char *begin = *at + (**at == '-');
+    const char *begin = *at;
     const char *next = begin;
     while (next < end && hub_json_is_digit(*next)) {
         next++;
@@ -39,21 +40,28 @@ static bool pass_number(const char **at, const char *end)
     return is_right;
 }
 
-const char *hub_definition_unreadable(hub_str json)
+static bool has_long_number(hub_str json)
 {
     const char *end = json.ptr + json.len;
-    for (const char *at = json.ptr; at < end;) {
-        if (*at == '"') {
-            if (!pass_string(&at, end)) {
-                return "it has half of a surrogate pair, which clients cannot read";
-            }
-        } else if (*at == '-' || hub_json_is_digit(*at)) {
+    bool is_text = false;
+    for (const char *at = json.ptr; json.len > MOST_DIGITS && at < end;) {
+        if (!is_text && hub_json_is_digit(*at)) {
             if (!pass_number(&at, end)) {
-                return "it has a number of more than 4300 digits, which clients cannot read";
+                return true;
             }
-        } else {
-            at++;
+            continue;
         }
+        is_text = is_text != (*at == '"');
+        at += *at == '\\' ? 2 : 1;
     }
-    return NULL;
+    return false;
+}
+
+const char *hub_definition_unreadable(hub_str json)
+{
+    if (has_half_pair(json)) {
+        return "it has half of a surrogate pair, which clients cannot read";
+    }
+    return has_long_number(json) ? "it has a number of more than 4300 digits, too many for clients"
+                                 : NULL;
 }

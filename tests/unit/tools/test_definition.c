@@ -221,6 +221,7 @@ static void test_unreadable(void **state)
 static void test_digits(void **state)
 {
     enum { MOST = 4300 };
+    char text[MOST + 100];
     static const char *const ENDS[] = {"", "0", "0.5", "0e1"};
     (void)state;
     for (size_t i = 0; i < 2 * sizeof ENDS / sizeof ENDS[0]; i++) {
@@ -233,6 +234,8 @@ static void test_digits(void **state)
         assert_int_equal(judge(HUB_KIND_PROMPT, json, &why).valid, is_wrong ? 0 : EVERY);
         assert_non_null(strstr(why.text, is_wrong ? "more than 4300 digits" : ""));
     }
+    (void)snprintf(text, sizeof text, "{\"name\":\"a\",\"x\":\"\\\"\\\\1%0*d\"}", MOST, 0);
+    assert_int_equal(judge(HUB_KIND_PROMPT, text, NULL).valid, EVERY); /* a text of digits */
 }
 
 /* An outputSchema that takes too long to read counts as one that cannot be compiled. */

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What replicas cost a call, in processor time of the hubs alone, so that other work on the machine counts little.
+"""What replicas cost a call, in instructions of the hubs (callgrind), so that other work on the machine counts nothing.
 
-    ./bench/replicas_cost.py [--build FOLDER] [--calls 2000] [--rounds 5]
+    ./bench/replicas_cost.py [--build FOLDER] [--calls 1000]
 
 FOLDER (build/release) has the hub and its plugins. Held: a call of a session through the wrong replica costs both hubs
-together at most 2.5 times what its home takes for one that comes directly; a call of a hub with a shared store at most 1.05
-times one of a hub without, and the store hears nothing of it. Each figure is the least of the rounds, which take turns."""
+together at most 2.5 times what its home takes for one that comes directly; a call of a hub with a shared store, and of one
+with replicas, at most 1.05 times one of a hub without. What hubs do at their start and end is taken off: each is started
+twice, for more calls and for fewer."""
 
 import argparse
 import json
@@ -21,7 +22,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MOST_WRONG, MOST_STORE = 2.5, 1.05
+MOST_WRONG, MOST_MORE = 2.5, 1.05
 WARM_UP = 200
 HEAD = ("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
         "MCP-Protocol-Version: 2025-11-25\r\n{more}Content-Length: {length}\r\n\r\n")
@@ -34,20 +35,21 @@ def free_port():
 
 
 class Hub:
-    def __init__(self, options, folder, name, **manifest):
-        home = Path(folder) / name
-        home.mkdir()
+    def __init__(self, options, folder, **manifest):
+        home = Path(tempfile.mkdtemp(dir=folder))
         self.log = open(home / "log", "w+", encoding="utf-8")
+        self.counts = home / "counts"
         path = home / "patchbay.json"
         manifest = {"hub": {"name": "bench", "remember": "none"}, "toolsets": {"time": {"module": "time"}}, "state": "off", **manifest}
         path.write_text(json.dumps(manifest), encoding="utf-8")
         self.process = subprocess.Popen(
-            [options.build / "core/patchbay", "serve", "--config", path, "--http", "0", "--plugins-dir", options.build / "plugins"],
-            cwd=home, env={"HOME": str(home), "ASAN_OPTIONS": "intercept_tls_get_addr=0"}, stdin=subprocess.DEVNULL, stderr=self.log)
+            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={self.counts}", options.build / "core/patchbay", "serve",
+             "--config", path, "--http", "0", "--plugins-dir", options.build / "plugins"],
+            cwd=home, env={"HOME": str(home)}, stdin=subprocess.DEVNULL, stderr=self.log)
         self.port = int(self.wait_log(r"listen\.ready url=\S+?:(\d+)/")[1])
 
     def wait_log(self, pattern):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline and self.process.poll() is None:
             self.log.seek(0)
             found = re.search(pattern, self.log.read())
@@ -57,14 +59,12 @@ class Hub:
         self.log.seek(0)
         sys.exit(f"the hub does not start:\n{self.log.read()}")
 
-    def nanoseconds(self):
-        return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0])
-                   for task in Path(f"/proc/{self.process.pid}/task").iterdir())
-
     def close(self):
+        """Instructions of its life."""
         self.process.terminate()
         self.process.wait()
         self.log.close()
+        return int(re.search(r"^(?:totals|summary): (\d+)", self.counts.read_text(encoding="utf-8"), re.M)[1])
 
 
 class Client:
@@ -102,71 +102,69 @@ class Client:
                 sys.exit(f"a call fails: {status} {body[:300]}")
 
 
-def cost(client, hubs, calls):
-    """Microseconds of all hubs for one call."""
-    before = sum(hub.nanoseconds() for hub in hubs)
-    client.call(calls)
-    return (sum(hub.nanoseconds() for hub in hubs) - before) / 1000 / calls
+def cost(options, count, start, is_passed=False):
+    """Instructions of `count` hubs for one call of a session at the first, which comes to the last if it `is_passed`."""
+    totals = []
+    for calls in (WARM_UP, WARM_UP + options.calls):
+        hubs = [start() for _ in range(count)]
+        client = Client(hubs[0]).begin()
+        if is_passed:
+            client = Client(hubs[-1], client.session)
+        client.call(calls)
+        totals.append(sum(hub.close() for hub in hubs))
+    return (totals[1] - totals[0]) / options.calls
 
 
 def hold(what, value, base, most):
     ratio = value / base
-    print(f"{what}: {value:.1f} µs, {base:.1f} µs: {ratio:.2f} times, at most {most}")
+    print(f"{what}: {value:,.0f} instructions, {base:,.0f}: {ratio:.3f} times, at most {most}", flush=True)
     return ratio <= most
 
 
-def compare(options, first, second):
-    """The least of each, in turns."""
-    found = ([], [])
-    for client, _ in (first, second):
-        client.call(WARM_UP)
-    for _ in range(options.rounds):
-        for values, (client, hubs) in zip(found, (first, second)):
-            values.append(cost(client, hubs, options.calls))
-    return min(found[0]), min(found[1])
-
-
-def wrong_replica(options, folder):
-    keys = Path(folder) / "replicas.key"
-    keys.write_text(secrets.token_hex(32), encoding="ascii")
-    keys.chmod(0o600)
-    home, other = (Hub(options, folder, name, replicas={"key_file": str(keys), "listen": f"127.0.0.1:{free_port()}", "peers": ["127.0.0.1"]})
-                   for name in ("home", "other"))
-    direct = Client(home).begin()
-    direct_cost, passed_cost = compare(options, (direct, [home, other]), (Client(other, direct.session), [home, other]))
-    home.close()
-    other.close()
-    return hold("through the wrong replica, directly", passed_cost, direct_cost, MOST_WRONG)
-
-
-def with_store(options, folder):
+def start_store(folder):
+    """Its address; None: there is no program for it."""
     program = shutil.which("valkey-server") or shutil.which("redis-server")
-    if program is None:
-        print("neither valkey-server nor redis-server is installed: the store is left out")
-        return True
     path = f"{folder}/store.sock"
+    if program is None:
+        return None, None
     store = subprocess.Popen([program, "--port", "0", "--save", "", "--unixsocket", path], cwd=folder, stdout=subprocess.PIPE, text=True)
     for line in store.stdout:
         if "eady to accept connections" in line:
             break
-    alone, shared = Hub(options, folder, "alone"), Hub(options, folder, "shared", state=f"valkey+unix://{path}")
-    base, value = compare(options, (Client(alone).begin(), [alone]), (Client(shared).begin(), [shared]))
-    alone.close()
-    shared.close()
-    store.kill()
-    store.wait()
-    store.stdout.close()
-    return hold("with a shared store, without", value, base, MOST_STORE)
+    return store, f"valkey+unix://{path}"
+
+
+def measure(options, folder, state):
+    keys = Path(folder) / "replicas.key"
+    keys.write_text(secrets.token_hex(32), encoding="ascii")
+    keys.chmod(0o600)
+
+    def replica():
+        replicas = {"key_file": str(keys), "listen": f"127.0.0.1:{free_port()}", "peers": ["127.0.0.1"]}
+        return Hub(options, folder, replicas=replicas, state=state or "off")
+
+    alone = cost(options, 1, lambda: Hub(options, folder))
+    direct = cost(options, 1, replica)
+    yield hold("with replicas, without", direct, alone, MOST_MORE)
+    yield hold("through the wrong replica, directly", cost(options, 2, replica, True), direct, MOST_WRONG)
+    if state:
+        yield hold("with a shared store, without", cost(options, 1, lambda: Hub(options, folder, state=state)), alone, MOST_MORE)
+    else:
+        print("neither valkey-server nor redis-server is installed: the store is left out")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=lambda text: Path(text).resolve(), default=HERE.parent / "build/release")
-    parser.add_argument("--calls", type=int, default=2000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--calls", type=int, default=1000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        good = [wrong_replica(options, folder), with_store(options, folder)]
+        store, state = start_store(folder)
+        good = list(measure(options, folder, state))
+        if store:
+            store.kill()
+            store.wait()
+            store.stdout.close()
     print(f"{sum(good)} passed, {len(good) - sum(good)} failed")
     return 0 if all(good) else 1
 

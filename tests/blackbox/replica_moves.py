@@ -4,6 +4,7 @@
 
 import json
 import signal
+import socket
 import threading
 
 from http_client import render
@@ -200,19 +201,48 @@ class Without(Moves):
         home.hub.wait_exit()
         self.assertLost(session, other)
 
+
+class Planted(Moves):
+    """Somebody else writes into the store."""
+
+    def rewrite(self, change):
+        """The record of the one session."""
+        exported = self.cli("state", "export", manifest=self.manifest(), modules=False).stdout.splitlines()
+        (record,) = [record for record in map(json.loads, exported[1:]) if record["kind"] == "session"]
+        change(record["document"])
+        done = self.cli("state", "import", "-", "--replace", manifest=self.manifest(), modules=False,
+                        stdin="\n".join([exported[0], json.dumps(record)]) + "\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_a_record_of_another_version(self):
         home, other = self.pair()
         session = home.legacy()
         self.end(home)
-        exported = self.cli("state", "export", manifest=self.manifest(), modules=False).stdout.splitlines()
-        (line,) = [line for line in exported[1:] if json.loads(line)["kind"] == "session"]
-        record = json.loads(line)
-        record["document"]["format"] += 1
-        done = self.cli("state", "import", "-", "--replace", manifest=self.manifest(), modules=False,
-                        stdin="\n".join([exported[0], json.dumps(record)]) + "\n")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.rewrite(lambda document: document.update(format=document["format"] + 1))
         self.assertLost(session, other)
         other.hub.wait_log("session.not_taken")
+
+    def test_an_address_that_is_no_peer_is_not_dialled(self):
+        home, other = self.pair()
+        session = home.legacy()
+        self.end(home)
+        with socket.create_server(("127.0.0.2", 0)) as stranger:
+            self.rewrite(lambda document: document.update(home="127.0.0.2", port=stranger.getsockname()[1]))
+            self.assertLost(session, other)
+            stranger.setblocking(False)
+            with self.assertRaises(BlockingIOError):
+                stranger.accept()
+
+    def test_no_tool_is_called_by_it(self):
+        recorder = self.recorder()
+        home, other = self.replica(), self.replica(toolsets={"up": recorder.toolset(), **TOOLSETS})
+        session = home.legacy()
+        self.end(home)
+        call = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "up__echo", "arguments": {}}}
+        self.rewrite(lambda document: document["messages"].append(call))
+        self.assertServed(session, other)
+        self.assertNotIn("error", At(session, other).call("up__echo", {"n": 1}).message.data)
+        self.assertEqual(len(recorder.sync().lines("tools/call")), 1)
 
 
 class Rolled(Three):

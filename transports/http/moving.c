@@ -208,9 +208,11 @@ static void go_on(struct hub_http_remaking *this)
     bool is_more = true;
     this->is_inside = true;
     while (!this->is_awaited && (is_more = hub_json_next(&this->rest, &key, &text))) {
-        this->is_awaited =
-            hub_message_scan(text, &message, NULL) == HUB_OK && message.kind == HUB_MESSAGE_REQUEST;
-        hub_session_receive(this->session->hub, &this->port, text);
+        if (hub_message_scan(text, &message, NULL) == HUB_OK &&
+            hub_move_has_method(message.method)) {
+            this->is_awaited = message.kind == HUB_MESSAGE_REQUEST;
+            hub_session_take(this->session->hub, &this->port, &message);
+        }
     }
     this->is_inside = false;
     if (!is_more) {

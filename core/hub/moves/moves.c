@@ -131,6 +131,17 @@ hub_err hub_move_read(hub_str document, hub_move *ret_move)
     return read_members(object, ret_move) ? HUB_OK : HUB_EPARSE;
 }
 
+bool hub_move_has_method(hub_str method)
+{
+    static const char *const METHODS[] = {"initialize", "notifications/initialized",
+                                          "logging/setLevel", "resources/subscribe"};
+    size_t i = 0;
+    while (i < sizeof METHODS / sizeof METHODS[0] && !hub_str_is(method, METHODS[i])) {
+        i++;
+    }
+    return i < sizeof METHODS / sizeof METHODS[0];
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 static hub_state_id record_of(hub_move_id id)

@@ -43,6 +43,9 @@ void hub_move_add_messages(const hub_session *session, hub_buf *out);
  * errors:  HUB_EPARSE (it is none), HUB_EINVAL (of another format) */
 HUB_MUST_CHECK hub_err hub_move_read(hub_str document, hub_move *ret_move);
 
+/* Whether a record may have a message of that method: whoever writes into the store calls no tool by it. */
+bool hub_move_has_method(hub_str method);
+
 /* Its client has heard nothing since the session was recorded: the lists may be others. */
 void hub_move_tell_lists(const hub_session *session);
 

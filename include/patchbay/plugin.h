@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 /* ABI ledger: one line per addition.
- *   1.0  first version */
+ *   1.0  declared with hub 0.2.0 */
 #define PATCHBAY_ABI_VERSION(major, minor) (((uint32_t)(major) << 16) | (uint32_t)(minor))
 #define PATCHBAY_ABI                       PATCHBAY_ABI_VERSION(1, 0)
 #define PATCHBAY_ABI_MAJOR(abi)            ((uint32_t)(abi) >> 16)

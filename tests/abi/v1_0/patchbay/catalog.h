@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frozen at release 1.0, as plugin.h beside it. */
 /*
  * Host interface "patchbay.catalog/1": for toolsets whose catalog is known only later, or changes,
  * because it belongs to somebody else.
@@ -17,7 +16,7 @@ extern "C" {
 
 /* patchbay_request.method of the hub's own request to learn the catalog: set_tools(), then finish
  * with "{}"; or finish with PATCHBAY_UNAVAILABLE and the reason. With "refresh": true in the params
- * the catalog is known, but old: whoever is not told of changes looks again. With "now": true
+ * the catalog is known, but old: an instance that is not told of changes looks again. With "now": true
  * somebody asks for the toolset by name: what failed before is tried at once. */
 #define PATCHBAY_METHOD_DISCOVER "server/discover"
 
@@ -31,7 +30,7 @@ extern "C" {
  * URI or the prompt's own name, decoded; `name_json` is where it stands in the params. Results are
  * those of MCP.
  *   "resources/read"         params.uri; also for URIs that only a template of the toolset matches
- *   "resources/subscribe"    params.uri; when the first client wants to hear of it
+ *   "resources/subscribe"    params.uri; when the first client wants to be told of it
  *   "resources/unsubscribe"  when the last one does not any more
  *   "prompts/get"            params.name
  *   "completion/complete"    params.ref.name or params.ref.uri
@@ -48,7 +47,7 @@ extern "C" {
 #define PATCHBAY_STATE_READY      2 /* the catalog is current, calls are taken */
 #define PATCHBAY_STATE_FAILED     3 /* the last attempt failed; there will be another */
 
-/* How the server behind a toolset fares, for whoever looks after the hub. */
+/* The state of the server behind a toolset, for the operator of the hub. */
 typedef struct patchbay_health {
     uint32_t struct_size;
     uint32_t pid;             /* of the server's process; 0: it has none, or not of the hub's */
@@ -65,7 +64,7 @@ typedef struct patchbay_catalog_v1 {
     uint32_t reserved;
 
     /* The catalog is not known yet: the hub asks with PATCHBAY_METHOD_DISCOVER when somebody needs
-     * it. Without this, a toolset that set no tools simply has none.
+     * it. Without this, a toolset that set no tools has none.
      * thread: [loop], in create() only */
     void (*defer)(patchbay_host *host);
 
@@ -91,7 +90,7 @@ typedef struct patchbay_catalog_v1 {
      * returns: PATCHBAY_OK; PATCHBAY_EINVAL (empty or too long); from another thread as notify() */
     int32_t (*updated)(patchbay_host *host, patchbay_str uri);
 
-    /* Say how the server fares; replaces what was said before.
+    /* Say the server's state; replaces what was said before.
      * thread: [loop]     blocks: no */
     void (*set_health)(patchbay_host *host, const patchbay_health *health);
 
@@ -102,6 +101,16 @@ typedef struct patchbay_catalog_v1 {
      * thread:  [loop]     blocks: no
      * returns: PATCHBAY_OK; PATCHBAY_EINVAL (not an object) */
     int32_t (*set_about)(patchbay_host *host, patchbay_str result_json);
+
+    /* As set(), but a list that is long is read a part at a time, so that others have their turn
+     * meanwhile. Begins with `list_json`, and goes on with NULL for as long as PATCHBAY_EAGAIN is
+     * returned. Another list of the kind, set in whichever way, takes the place of one that is being
+     * read.
+     * thread: [loop]     blocks: no
+     * returns: as set(); PATCHBAY_EAGAIN; PATCHBAY_ESTATE (NULL, though none of the kind is being
+     *          read)
+     * since:   PATCHBAY_HAS(patchbay_catalog_v1, …, set_in_turns) */
+    int32_t (*set_in_turns)(patchbay_host *host, uint32_t kind, const patchbay_str *list_json);
 } patchbay_catalog_v1;
 
 #ifdef __cplusplus

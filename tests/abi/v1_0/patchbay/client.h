@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frozen at release 1.0, as plugin.h beside it. */
 /*
  * Host interface "patchbay.client/1": the client behind a call. What a toolset may say to it before
  * the answer (log messages), and what it may ask of it (sampling, elicitation, roots). The hub

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frozen at release 1.0, as plugin.h beside it. */
 /*
  * Host interface "patchbay.login/1": logins to servers, for proxies. The hub keeps tokens, refreshes them
  * and has users log in; a proxy asks for the value of the header Authorization before each request, and
@@ -54,7 +53,7 @@ typedef struct patchbay_login_v1 {
     int32_t (*obtain)(patchbay_host *host, const patchbay_refusal *refusal,
                       patchbay_on_login *on_login, void *arg, uint64_t *ret_ticket);
 
-    /* Nobody waits for that any more: on_login is not called. What has ended is no ticket any more, and
+    /* Nobody waits for that any more: on_login is not called. Of a ticket that has ended,
      * nothing happens.
      * thread: [loop]     blocks: no */
     void (*forget)(patchbay_host *host, uint64_t ticket);

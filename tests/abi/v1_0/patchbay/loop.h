@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frozen at release 1.0, as plugin.h beside it. */
 /*
  * Host interface "patchbay.loop/1": the hub's event loop, for plugins that wait for descriptors or
  * time. Callbacks run on the loop thread and must not block. Everything an instance still holds

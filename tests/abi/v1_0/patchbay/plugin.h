@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frozen at release 1.0, and then never changed again: plugins that were built against this header
- * have to load for as long as there is an ABI 1. Until that release it follows
- * include/patchbay/plugin.h, from which it is copied. */
 /*
  * The Patchbay plugin ABI, version 1.
  *
@@ -9,8 +6,8 @@
  * patchbay_plugin. The hub reads it, creates *instances* of it (one per toolset that is enabled),
  * and hands each instance its calls. An instance talks back through patchbay_host_api, and through
  * optional host interfaces that it looks up by versioned name (loop.h, stream.h, process.h,
- * worker.h, wire.h, catalog.h, client.h). Most toolsets never touch this header: toolset.h makes
- * the common case a table of tools and a handler each.
+ * worker.h, wire.h, catalog.h, client.h, login.h). Most toolsets never touch this header: toolset.h
+ * makes the common case a table of tools and a handler each.
  *
  * Event loop. The hub is one thread that never blocks. Every entry of patchbay_plugin runs on it,
  * so none may block either; a call that takes time is finished later, from any thread.
@@ -18,7 +15,7 @@
  * Threads. Comments end with a tag: [loop] on the hub's loop thread only, [any] from any thread.
  *
  * Text. patchbay_str is UTF-8, not NUL-terminated, and borrowed: a span is valid until the function
- * that received it returns, and whoever wants to keep it copies it. JSON that the hub hands over is
+ * that received it returns, and a function that keeps it copies it. JSON that the hub hands over is
  * valid, at most 64 levels deep, and byte for byte what the peer sent.
  *
  * Memory. There is no allocator in the ABI: nobody frees the other's memory. Strings reachable from
@@ -42,7 +39,7 @@ extern "C" {
 #endif
 
 /* ABI ledger: one line per addition.
- *   1.0  first version */
+ *   1.0  declared with hub 0.2.0 */
 #define PATCHBAY_ABI_VERSION(major, minor) (((uint32_t)(major) << 16) | (uint32_t)(minor))
 #define PATCHBAY_ABI                       PATCHBAY_ABI_VERSION(1, 0)
 #define PATCHBAY_ABI_MAJOR(abi)            ((uint32_t)(abi) >> 16)
@@ -92,6 +89,7 @@ typedef struct patchbay_error {
 #define PATCHBAY_ESTATE    (-5) /* not possible now (closing, wrong thread, wrong phase) */
 #define PATCHBAY_ESYSTEM   (-6) /* the operating system refused; the text says what */
 #define PATCHBAY_ENOTFOUND (-7) /* there is no such thing */
+#define PATCHBAY_EAGAIN    (-8) /* a part is done: call again, in a later turn of the loop */
 
 /* Log levels for patchbay_host_api.log, as in syslog. */
 #define PATCHBAY_LOG_DEBUG   0

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frozen at release 1.0, as plugin.h beside it. */
 /*
  * Host interface "patchbay.stream/1": JSON-RPC messages, one per line, over a pair of descriptors
  * (MCP 2026-07-28 basic/transports/stdio; the same framing serves pipes and sockets).
@@ -53,7 +52,7 @@ typedef struct patchbay_stream_v1 {
 
     /* Write one message made of `count` parts (at most 32); the newline is added. The parts are
      * JSON text, in which newline and carriage return bytes can only be white space: each leaves as
-     * a space, so that one message is one line, whoever printed it. Nothing is kept: what cannot
+     * a space, so that one message is one line in any layout. Nothing is kept: what cannot
      * leave at once is copied. thread: [loop]     blocks: no returns: PATCHBAY_OK; PATCHBAY_ELIMIT
      * (queue full: nothing was queued); PATCHBAY_ESTATE (the peer does not read any more);
      * PATCHBAY_EINVAL (too many parts); PATCHBAY_ENOMEM */

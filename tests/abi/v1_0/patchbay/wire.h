@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frozen at release 1.0, as plugin.h beside it. */
 /*
  * Host interface "patchbay.wire/1": the hub's own JSON-RPC scanner and protocol dialects, for
  * plugins that speak MCP to somebody else.

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frozen at release 1.0, as plugin.h beside it. */
 /*
  * Host interface "patchbay.worker/1": the hub's thread pool, for work that blocks or computes.
  * The pool is shared by all toolsets; an instance is destroyed only when its last job has ended.

@@ -40,7 +40,7 @@ def escaped(text):
 
 def commands(program):
     """(name, usage, text, options), each option (name, what it does), as help has them."""
-    overview = output_of(program, "help").split("\ncommands:\n")[1].split("\noptions:\n")[0]
+    overview = output_of(program, "help").split("\ncommands:\n")[1].split("\n\n")[0]
     for name in re.findall(r"^  (\S+)", overview, re.M):
         page, options = output_of(program, "help", name).split("\noptions:\n")
         usage, text = page.removeprefix("usage: ").split("\n\n", 1)

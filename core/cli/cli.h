@@ -141,7 +141,7 @@ const cli_command *cli_find_command(const char *name); /* NULL: there is none */
  * with the synopsis. False: no more. */
 bool cli_verb_next(const char **at, hub_str *ret_verb);
 
-/* Print the options that mean something to a command; NULL: all of them. */
+/* Print the options that mean something to a command. */
 void cli_print_options(const char *command);
 
 /* Load the configuration that the options name, and set up the log. `quiet`: show errors only,

@@ -360,10 +360,7 @@ static void print_overview(void)
     for (const cli_command *command = CLI_COMMANDS; command->name != NULL; command++) {
         (void)printf("  %-11s %s\n", command->name, command->summary);
     }
-    (void)puts("\noptions:");
-    cli_print_options(NULL);
-    (void)puts("  --version, -V          print the version");
-    (void)puts("\nAn option may mean something else to another command: see patchbay help COMMAND");
+    (void)puts("\nWithout a command it serves. The options of a command: patchbay help COMMAND");
 }
 
 static int print_help(const cli_command *command)

@@ -204,7 +204,7 @@ static const option_row OPTIONS[] = {
     {"--config-json", KIND_TEXT, AT(config_json), 0, MODULE | MODULE_HOST, "FILE",
      "the plugin's configuration: a file; -: the first line of stdin; '{...}': itself"},
     {"--memory-limit", KIND_TEXT, AT(memory_limit), 0, MODULE_HOST, "SIZE",
-     "the most memory that the module's process may use, like 128MiB"},
+     "the most memory that the plugin's process may use, like 128MiB"},
     {"--expires", KIND_TEXT, AT(expires), 0, TOKEN, "TIME",
      "lifetime of the new token, like 90d or 12h"},
     {"--scopes", KIND_TEXT, AT(scopes), 0, TOKEN, "A,B", "scopes of the new token"},
@@ -270,18 +270,7 @@ static int64_t bit_of(const char *command)
     return OTHERS;
 }
 
-/* Whether an earlier row has the same name: it means something else to other commands. */
-static bool is_repeated(size_t at)
-{
-    for (size_t i = 0; i < at; i++) {
-        if (strcmp(OPTIONS[i].name, OPTIONS[at].name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void print_option(size_t at, bool with_owners)
+static void print_option(size_t at)
 {
     const option_row *row = &OPTIONS[at];
     bool has_alias = at + 1 < sizeof OPTIONS / sizeof OPTIONS[0] && OPTIONS[at + 1].help == NULL;
@@ -289,19 +278,15 @@ static void print_option(size_t at, bool with_owners)
                       has_alias ? OPTIONS[at + 1].name : "", row->value != NULL ? " " : "",
                       row->value != NULL ? row->value : "");
     (void)printf("%*s", used < 24 ? 25 - used : 2, "");
-    if (with_owners && (row->commands & SERVE) == 0) {
-        (void)printf("%s: ", list_owners(row->commands).text);
-    }
     (void)puts(row->help);
 }
 
 void cli_print_options(const char *command)
 {
-    int64_t wanted = command == NULL ? ANY : bit_of(command);
+    int64_t wanted = bit_of(command);
     for (size_t i = 0; i < sizeof OPTIONS / sizeof OPTIONS[0]; i++) {
-        bool is_meant = OPTIONS[i].help != NULL && (OPTIONS[i].commands & wanted) != 0;
-        if (is_meant && (command != NULL || !is_repeated(i))) {
-            print_option(i, command == NULL);
+        if (OPTIONS[i].help != NULL && (OPTIONS[i].commands & wanted) != 0) {
+            print_option(i);
         }
     }
 }

@@ -158,7 +158,7 @@ static const hub_config_key MODULE_KEYS[] = {
      .kind = HUB_CONFIG_CHOICE,
      .offset = READER(config.settings.modules.isolates),
      .words = HUB_CONFIG_ISOLATIONS,
-     .about = "Where the modules of toolsets run that do not say it themselves: in the hub, or "
+     .about = "Where the plugins of toolsets run that do not say it themselves: in the hub, or "
               "each in a process of its own."},
     {.name = NULL},
 };
@@ -473,7 +473,7 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
      .read = read_toolsets,
      .most = HUB_LIMIT_TOOLSETS,
      .keys = HUB_CONFIG_TOOLSET_KEYS,
-     .about = "What there is to serve. A manifest without this key serves every module that is "
+     .about = "What there is to serve. A manifest without this key serves every plugin that is "
               "found; with an empty map there is nothing to serve.",
      .schema = "{\"$ref\":\"#/$defs/toolset_key\"}"},
     {.name = "policy",

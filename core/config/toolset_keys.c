@@ -179,7 +179,7 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
      .of = HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_PROCESS, .module_key = "env"},
     {FOR_PROXY("cwd"), .kind = HUB_CONFIG_PATH, .fallback_text = ".",
      .about = "The process's working folder, relative to the manifest's folder, which is the "
-              "default. An isolated module has the hub's own working folder unless this key says "
+              "default. An isolated plugin has the hub's own working folder unless this key says "
               "otherwise. Variables are expanded.",
      .of = HUB_CONFIG_OF_COMMAND | HUB_CONFIG_OF_PROCESS, .module_key = "cwd"},
     {FOR_PROXY("inherit_env"), .kind = HUB_CONFIG_BOOL,
@@ -285,14 +285,14 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
      .kind = HUB_CONFIG_TEXT,
      .read = hub_config_read_node,
      .offset = DRAFT(module),
-     .about = "The name of the module. Default: the toolset's key.",
+     .about = "The name of the plugin. Default: the toolset's key.",
      .example = "time",
      .of = HUB_CONFIG_OF_MODULE},
     {.name = "config",
      .kind = HUB_CONFIG_OTHER,
      .read = hub_config_read_node,
      .offset = DRAFT(config),
-     .about = "Handed to the module as JSON. Variables in text are expanded.",
+     .about = "Handed to the plugin as JSON. Variables in text are expanded.",
      .schema = "{\"type\":[\"object\",\"null\"]}",
      .example = "{default_zone: Europe/Berlin}",
      .of = HUB_CONFIG_OF_MODULE},
@@ -302,7 +302,7 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
      .offset = DRAFT(isolation),
      .has_no_default = true,
      .words = HUB_CONFIG_ISOLATIONS,
-     .about = "process: the module runs in a process of its own, and a crash of that process "
+     .about = "process: the plugin runs in a process of its own, and a crash of that process "
               "harms nothing else. The keys about processes (env, cwd, inherit_env and those from "
               "startup_timeout to idle_timeout) are allowed then. Default: modules.isolation.",
      .example = "process",
@@ -314,7 +314,7 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
      .least = HUB_LIMIT_LEAST_MODULE_BYTES,
      .most = MOST_MODULE_BYTES,
      .has_zero = true,
-     .about = "The memory that this process can have; the module is refused any more. 0: any "
+     .about = "The memory that this process can have; the plugin is refused any more. 0: any "
               "amount. It needs `isolation: process`.",
      .of = HUB_CONFIG_OF_MODULE},
     {.name = "enabled",

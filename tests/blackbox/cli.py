@@ -492,8 +492,10 @@ class VersionAndHelp(HubTest):
         for arguments in (["help"], ["--help"], ["-h"]):
             done = self.cli(*arguments, modules=False)
             self.assertEqual(done.returncode, OK)
-            for word in ("serve", "list", "call", "check", "module", "token", "version", "--config", "--http", "--unix"):
-                self.assertIn(word, done.stdout)
+            for word in ("serve", "list", "call", "check", "module", "token", "version"):
+                self.assertRegex(done.stdout, rf"\n  {word} ")
+            self.assertNotRegex(done.stdout, r"\n +-")  # no options: each command has its own page
+            self.assertSays(done.stdout, "patchbay help COMMAND")
 
     def test_help_on_a_command(self):
         for command in ("serve", "list", "call", "check", "module", "token", "version", "help"):
@@ -515,20 +517,17 @@ class VersionAndHelp(HubTest):
             "module-host": (["--config-json", "--memory-limit"], ["--config", "--plugins-dir", "--json"]),
             "version": (["--json"], ["--config"]),
         }
-        overview = self.cli("help", modules=False).stdout
         for command, (own, others) in has.items():
             text = self.cli("help", command, modules=False).stdout.split("options:")[1]
             for option in [*own, "--help"]:
                 self.assertRegex(text, rf"\n  {option}(?![\w-])", command)
-                self.assertRegex(overview, rf"\n  {option}(?![\w-])")
             for option in others:
                 self.assertNotRegex(text, rf"\n  {option}(?![\w-])", command)
-        self.assertRegex(overview, r"--connect +check, doctor: ")
-        for option in re.findall(r"\n  (--?[\w-]+)", overview):
-            self.assertEqual(len(re.findall(rf"\n  {option}(?![\w-])", overview)), 1, option)
-        self.assertIn("--config, -c FILE", overview)
-        self.assertIn("--help, -h", overview)
-        self.assertIn("--version, -V", overview)
+            for option in re.findall(r"\n  (--?[\w-]+)", text):
+                self.assertEqual(len(re.findall(rf"\n  {option}(?![\w-])", text)), 1, (command, option))
+        text = self.cli("help", "serve", modules=False).stdout
+        self.assertIn("--config, -c FILE", text)
+        self.assertIn("--help, -h", text)
 
     def test_help_says_what_an_option_is_to_the_command(self):
         text = {command: self.cli("help", command, modules=False).stdout for command in ("serve", "status", "token", "module-host")}

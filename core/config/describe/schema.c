@@ -18,7 +18,7 @@ static const definition DEFINITIONS[] = {
     {"middleware", HUB_CONFIG_MIDDLEWARE_KEYS, "What is done with each call on its way."},
     {"results", HUB_CONFIG_RESULT_KEYS, "How large results of tools may be."},
     {"toolset", HUB_CONFIG_TOOLSET_KEYS,
-     "A module with its config, or a server: the keys of an mcpServers entry."},
+     "A plugin with its config, or a server: the keys of an mcpServers entry."},
     {"policy", HUB_CONFIG_POLICY_KEYS, "What may be exposed at all."},
     {"profile", HUB_CONFIG_PROFILE_KEYS, "An endpoint with an exposure of its own."},
     {"listener", HUB_CONFIG_LISTEN_KEYS,

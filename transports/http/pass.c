@@ -12,9 +12,6 @@
 
 #include <stdlib.h>
 
-/* How often a session may have moved while it is looked for. */
-enum { TRIES = 3 };
-
 /* A request on its way. */
 typedef struct passing {
     hub_http_connection *connection;
@@ -26,8 +23,11 @@ typedef struct passing {
     bool is_of_session; /* else of what a replica gave out to a modern client */
     bool moves;         /* the session may be elsewhere */
     bool is_refused;    /* it is: the answer says no more than that */
+    bool is_there;      /* … but the record says that it is where it was asked for */
     bool is_unsent;     /* whoever worked on it last knows nothing of it */
-    unsigned tries;
+    unsigned tries;     /* to find it */
+    struct ev_loop *loop;
+    ev_timer again; /* before it is looked for again */
     char session[HUB_SESSION_ID_MOST + 1];
     size_t id_len;
     char id[]; /* of the request, raw; empty: it has none */
@@ -37,6 +37,7 @@ static void free_passing(passing *this)
 {
     hub_buf_fini(&this->head);
     hub_buf_fini(&this->body);
+    ev_timer_stop(this->loop, &this->again);
     free(this);
 }
 
@@ -191,7 +192,7 @@ static void on_gone(void *ctx)
     passing *this = ctx;
     if (this->finding != NULL) {
         hub_http_finding_cancel(this->finding);
-    } else {
+    } else if (this->errand != NULL) {
         hub_http_errand_cancel(this->errand);
     }
     free_passing(this);
@@ -220,11 +221,22 @@ static void refuse(hub_http_connection *connection, hub_err err)
 
 static hub_err send_to(passing *this, const hub_replica_place *place)
 {
-    this->place = *place;
+    hub_replica_place to = *place; /* which may be its own */
+    this->place = to;
     this->is_refused = false;
-    return hub_http_peers_send(this->connection->server->replicas->peers, place,
+    return hub_http_peers_send(this->connection->server->replicas->peers, &this->place,
                                hub_buf_str(&this->head), hub_buf_str(&this->body), &EVENTS, this,
                                &this->errand);
+}
+
+static void send_or_refuse(passing *this, const hub_replica_place *place)
+{
+    hub_http_connection *connection = this->connection;
+    hub_err err = send_to(this, place);
+    if (err != HUB_OK) {
+        free_passing(this);
+        refuse(connection, err);
+    }
 }
 
 static void on_found(void *ctx, hub_http_found found, const hub_replica_place *place)
@@ -236,16 +248,31 @@ static void on_found(void *ctx, hub_http_found found, const hub_replica_place *p
         free_passing(this);
         return;
     }
-    bool is_new = found == HUB_HTTP_FOUND_AT && !hub_replica_places_eq(place, &this->place);
-    if (!is_new) {
+    bool is_same = found == HUB_HTTP_FOUND_AT && hub_replica_places_eq(place, &this->place);
+    if (found == HUB_HTTP_FOUND_UNKNOWN || (is_same && this->is_refused)) {
+        this->is_there = is_same;
+        ev_timer_start(this->loop, &this->again);
+        return;
+    }
+    if (found == HUB_HTTP_FOUND_NOWHERE || is_same) {
         answer_lost(this);
         return;
     }
     hub_http_replicas_note(connection->server->replicas, this->session, place);
-    hub_err err = send_to(this, place);
-    if (err != HUB_OK) {
-        free_passing(this);
-        refuse(connection, err);
+    send_or_refuse(this, place);
+}
+
+/* Whoever has just written itself into the record will have the session in a moment; and a store that hesitates
+ * is asked again. */
+static void on_again(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    (void)loop;
+    (void)events;
+    passing *this = timer->data;
+    if (this->is_there) {
+        send_or_refuse(this, &this->place);
+    } else {
+        look(this);
     }
 }
 
@@ -254,7 +281,7 @@ static void look(passing *this)
 {
     this->errand = NULL;
     hub_http_replicas_forget(this->connection->server->replicas, this->session);
-    if (!this->moves || this->tries++ >= TRIES ||
+    if (!this->moves || this->tries++ >= HUB_HTTP_MOVE_TRIES ||
         hub_http_find_moved(this->connection, this->session, on_found, this, &this->finding) !=
             HUB_OK) {
         answer_lost(this);
@@ -267,6 +294,9 @@ static passing *make_passing(const hub_http_task *task, hub_str id)
     if (this != NULL) {
         this->connection = task->connection;
         this->is_unsent = true;
+        this->loop = hub_net_loop(task->server->net);
+        ev_timer_init(&this->again, on_again, HUB_HTTP_MOVE_AGAIN_MS / 1000., 0.);
+        this->again.data = this;
         this->id_len = id.len;
         hub_buf_init(&this->head, 4 * HUB_HTTP_LIMIT_HEAD_BYTES);
         hub_buf_init(&this->body, task->body.len);

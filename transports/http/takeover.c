@@ -80,7 +80,7 @@ static void on_claimed(void *ctx, const hub_state_result *result)
     } else if (err != HUB_OK) {
         end(this, HUB_HTTP_FOUND_ANSWERED, NULL);
     } else if (result->err != HUB_OK) {
-        end(this, HUB_HTTP_FOUND_NOWHERE, NULL);
+        end(this, HUB_HTTP_FOUND_UNKNOWN, NULL);
     } else {
         end(this, HUB_HTTP_FOUND_AT, hub_replicas_own(this->hub));
     }
@@ -131,7 +131,8 @@ static void on_record(void *ctx, const hub_state_result *result)
     hub_move move;
     this->op = NULL;
     if (result->err != HUB_OK) {
-        end(this, HUB_HTTP_FOUND_NOWHERE, NULL);
+        end(this, result->err == HUB_ENOTFOUND ? HUB_HTTP_FOUND_NOWHERE : HUB_HTTP_FOUND_UNKNOWN,
+            NULL);
         return;
     }
     const hub_state_record *record = &result->records[0];

@@ -13,7 +13,8 @@
 typedef struct hub_http_finding hub_http_finding;
 
 typedef enum hub_http_found {
-    HUB_HTTP_FOUND_NOWHERE,  /* nobody has it, or nobody can say */
+    HUB_HTTP_FOUND_NOWHERE,  /* nobody has it */
+    HUB_HTTP_FOUND_UNKNOWN,  /* the store does not say, now */
     HUB_HTTP_FOUND_AT,       /* `place`, which may be this replica's own */
     HUB_HTTP_FOUND_ANSWERED, /* it could have been here, and the client was told why it is not */
 } hub_http_found;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """No text that a user, a model or a plugin author reads has a word of WORDS: documents, comments of public headers, and every
-string in the program (help, errors, events, descriptions of tools).
+string in the program (help, errors, events, descriptions of tools). Those that are to be short are.
 
     check_words.py [FOLDER]    default: the source tree
 
@@ -27,6 +27,7 @@ WORDS = {
     r"\b(?:utili[sz]e[sd]?|leverages?|facilitates?|aforementioned|commence[sd]?|prior to|in order to|due to the fact)\b": "use, help, begin, before, to, because",
     r"\b(?:simply|obviously|of course)\b": "leave it out",
 }
+MOST_WORDS = {"README.md": 700, "ARCHITECTURE.md": 2500}
 DOCUMENTS = ["*.md", "docs/*.md", "docs/*.scd", "plugins/*/README.md", "examples/*/README.md", ".github/ISSUE_TEMPLATE/*.md"]
 HEADERS = ["include/patchbay/*.h"]
 SOURCES = ["core/**/*.[ch]", "transports/**/*.[ch]", "plugins/**/*.[ch]", "engines/**/*.[ch]", "web/*.js"]
@@ -59,6 +60,10 @@ def breaches(path, is_source):
 
 def main():
     good = bad = 0
+    for name, most in MOST_WORDS.items():
+        count = len((ROOT / name).read_text(encoding="utf-8").split())
+        good, bad = good + (count <= most), bad + (count > most)
+        print(f"{name}: {count} words, at most {most} are read\n" if count > most else "", end="")
     for globs, is_source in ((DOCUMENTS + HEADERS, False), (SOURCES, True)):
         for path in sorted({path for glob in globs for path in ROOT.glob(glob)}):
             found = list(breaches(path, is_source))

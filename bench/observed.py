@@ -163,6 +163,7 @@ def readers(arguments, folder):
         if b" 200 " not in sockets[-1].recv(4096):
             sys.exit("a reader is not let in")
     if os.fork() == 0:
+        caller.hub.stdin.close()  # else the hub does not see that its client is gone, and this waits for the hub
         read_all(sockets)
     watched = caller.cost(arguments.calls)
     caller.hub.stdin.close()

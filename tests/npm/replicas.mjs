@@ -72,7 +72,7 @@ export async function startReplicas(toolsets, leave = '0s') {
     const hubs = [];
     const start = async (i) => {
         const manifest = join(folder, `replica${i}.json`);
-        const listen = [{ http: `${net}.${i + 1}:8787`, hosts: ['127.0.0.1'] }];
+        const listen = [{ http: `${net}.${i + 1}:8787`, hosts: ['127.0.0.1', `${net}.${i + 1}`] }];
         const replicas = { key_file: keys, count: COUNT, listen: `${net}.${i + 1}:8790`, peers: ['127.0.0.0/8'], leave };
         writeFileSync(manifest, JSON.stringify({ hub: { name: 'matrix' }, state: { url: store.url }, listen, toolsets, replicas, limits: LIMITS }));
         hubs[i] = await serve({ command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS], listens: true });

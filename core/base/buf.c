@@ -28,7 +28,10 @@ static void let_go(hub_buf *buf)
 void hub_buf_fini(hub_buf *buf)
 {
     let_go(buf);
-    *buf = (hub_buf){.max = buf->max, .is_secret = buf->is_secret};
+    buf->ptr = NULL;
+    buf->len = 0;
+    buf->cap = 0;
+    buf->failed = HUB_OK;
 }
 
 void hub_buf_clear(hub_buf *buf)

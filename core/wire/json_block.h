@@ -7,11 +7,10 @@
 #ifndef HUB_WIRE_JSON_BLOCK_H
 #define HUB_WIRE_JSON_BLOCK_H
 
+#include "base/str.h"
 #include "wire/json_string.h"
 
 #include <stdint.h>
-
-#define HUB_BLOCK_INLINE inline __attribute__((always_inline))
 
 /* By half bytes: what may follow a backslash but u, and the hexadecimal digits. A byte is listed
  * when table[low half] and table[high half] share a bit; a byte that is not ASCII never is. */
@@ -141,8 +140,8 @@ typedef struct block_pass {
 
 /* What is wrong in a block besides UTF-8. `after` has the bytes behind an opener; sets `units` to
  * each u of an escape of six bytes. */
-static HUB_BLOCK_INLINE uint64_t find_wrong(const block_ops *ops, const char *at, uint64_t after,
-                                            uint64_t *units)
+static HUB_ALWAYS_INLINE uint64_t find_wrong(const block_ops *ops, const char *at, uint64_t after,
+                                             uint64_t *units)
 {
     uint64_t wrong = ops->odd(at) & ~ops->equal(at, '"') & ~ops->high(at);
     uint64_t long_escapes = after & ~ops->listed(at, ESCAPED_LOW, ESCAPED_HIGH);
@@ -157,8 +156,8 @@ static HUB_BLOCK_INLINE uint64_t find_wrong(const block_ops *ops, const char *at
 
 /* Go on `step` bytes behind the start of a block without a quote; but where its end cuts an escape
  * of six bytes, before that. One that only goes on behind the step was read to its end here. */
-static HUB_BLOCK_INLINE block_pass step_on(block_pass pass, uint64_t openers, uint64_t units,
-                                           unsigned step)
+static HUB_ALWAYS_INLINE block_pass step_on(block_pass pass, uint64_t openers, uint64_t units,
+                                            unsigned step)
 {
     uint64_t cut_units = units & ~(UINT64_MAX >> 4); /* in the last four bytes: digits missing */
     if (__builtin_expect(cut_units != 0, 0)) {
@@ -173,8 +172,8 @@ static HUB_BLOCK_INLINE block_pass step_on(block_pass pass, uint64_t openers, ui
 }
 
 /* One block, looked at for everything; then on by `step` bytes, 1 to 64. */
-static HUB_BLOCK_INLINE block_pass pass_odd_block(const block_ops *ops, block_pass pass,
-                                                  unsigned step)
+static HUB_ALWAYS_INLINE block_pass pass_odd_block(const block_ops *ops, block_pass pass,
+                                                   unsigned step)
 {
     const char *at = pass.at;
     uint64_t units;
@@ -200,8 +199,8 @@ static HUB_BLOCK_INLINE block_pass pass_odd_block(const block_ops *ops, block_pa
 
 /* The pass of wire/json_string.h with these operations. The first step leads to where blocks do not
  * lie across lines of the cache. */
-static HUB_BLOCK_INLINE const char *pass_blocks(const block_ops *ops, const char *at,
-                                                const char *end, bool *escaped)
+static HUB_ALWAYS_INLINE const char *pass_blocks(const block_ops *ops, const char *at,
+                                                 const char *end, bool *escaped)
 {
     if (end - at < HUB_JSON_BLOCK_BYTES) {
         return at;

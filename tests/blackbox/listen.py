@@ -417,7 +417,7 @@ class Terminal(Base):
         process, _ = self.run_in_terminal()
         out, _ = process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 0)
-        self.assertSays(out.decode(), "usage: patchbay", "--http")
+        self.assertSays(out.decode(), "usage: patchbay", "patchbay help COMMAND")
         process, _ = self.run_in_terminal("--naming", "flat")
         out, err = process.communicate(timeout=TIMEOUT)
         self.assertEqual((process.returncode, out), (USAGE, b""))

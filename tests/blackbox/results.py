@@ -230,7 +230,7 @@ class Results(HttpTest):
         client.request("resources/read", {"uri": URI + id}).result
         self.assertEqual(client.request("resources/read", {"uri": URI + "0" * 32}).code, -32602)
         audit = self.home / "audit.jsonl"
-        client.hub.wait_until(lambda: audit.exists() and "0" * 32 in audit.read_text(), "the last record")
+        client.hub.wait_until(lambda: audit.exists() and URI + "0" * 32 in audit.read_text(), "the last record")
         records = [json.loads(line) for line in audit.read_text().splitlines()]
         reading = next(r for r in records if r["method"] == "resources/read")
         self.assertEqual((reading["outcome"], reading["toolset"], reading["name"]), ("ok", "alpha", URI + id))

@@ -68,7 +68,8 @@ class RunningServers(HubTest):
     def test_a_subscription_keeps_its_server(self):
         client = self.start(1, 2, "--content")
         client.names()
-        client.request("resources/subscribe", {"uri": "rec:///one"}).result
+        # The other server may still be asked what it offers.
+        client.hub.wait_until(lambda: "result" in client.request("resources/subscribe", {"uri": "rec:///one"}).data, "its turn")
         ready = next(number for number in range(2) if self.states(client)[f"s{number}"] == "ready")
         self.assertIs(self.echo(client, 1 - ready)["result"]["isError"], True)
 

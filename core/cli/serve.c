@@ -266,7 +266,7 @@ static void on_look(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* Every turn of the loop is an event: a session has left, or has nothing under way any more; and now and then a
  * store that hesitated is asked again. */
-static void move_sessions(const cli_server *server, const ev_timer *until)
+static void move_sessions(const cli_server *server, ev_timer *until)
 {
     ev_timer look;
     ev_timer_init(&look, on_look, LOOK_MS / 1000., LOOK_MS / 1000.);

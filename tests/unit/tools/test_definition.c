@@ -161,6 +161,9 @@ static void test_wrong_output(void **state)
     }
 }
 
+#define SCHEMA_TWICE                                                                               \
+    "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\",\"properties\":{},\"properties\":{}}}"
+
 /* Some clients refuse a list in which a member of a structure is there twice, and others read either of them. */
 static void test_twice(void **state)
 {
@@ -170,8 +173,7 @@ static void test_twice(void **state)
         TOOL_WITH("a", "\"icons\":[{\"src\":\"a\",\"src\":\"b\"}],"),
         TOOL_WITH("a",
                   "\"outputSchema\":{\"type\":\"object\"},\"outputSchema\":{\"type\":\"object\"},"),
-        "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\",\"properties\":{},\"properties\":{}}"
-        "}",
+        SCHEMA_TWICE,
     };
     (void)state;
     for (size_t i = 0; i < sizeof TWICE / sizeof TWICE[0]; i++) {

@@ -174,7 +174,8 @@ class Guide(HubTest):
         finally:
             shell.stdin.close()
             for process in {*processes.marked(MARKER, self.id()), *self.at_home(folder)}:
-                os.kill(process, 15)
+                with contextlib.suppress(ProcessLookupError):  # a worker ends with the one before
+                    os.kill(process, 15)
             shell.wait()
             shell.stdout.close()
             processes.wait_gone(processes.marked(MARKER, self.id()), TIMEOUT)

@@ -348,6 +348,11 @@ class Ending(Base):
         hub.close_stdin()
         hub.finish()
 
+    def kill_marked(self, test_id):
+        for left in processes.marked(MARKER, test_id):
+            with contextlib.suppress(ProcessLookupError):  # it may be at its end
+                os.kill(left, signal.SIGKILL)
+
     def test_the_parent_may_leave(self):
         """Unlike a hub on stdio, it does not end with whoever started it."""
         path = self.home / "hub.sock"
@@ -357,7 +362,7 @@ class Ending(Base):
         script += " stdout=subprocess.DEVNULL).pid)"
         parent = subprocess.Popen([sys.executable, "-c", script, *argv], stdout=subprocess.PIPE, cwd=self.home,
                                   stderr=subprocess.PIPE, env=hub_environment(self.home, {MARKER: test_id}))
-        self.addCleanup(lambda: [os.kill(left, signal.SIGKILL) for left in processes.marked(MARKER, test_id)])
+        self.addCleanup(self.kill_marked, test_id)
         self.addCleanup(parent.stderr.close)
         with parent.stdout:
             pid = int(parent.stdout.read())

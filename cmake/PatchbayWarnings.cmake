@@ -15,7 +15,7 @@ if(PATCHBAY_HAS_STRINGOP_STRATEGY)
 endif()
 
 # With the usual 40 %, which is counted for the whole program, GCC calls small functions of the way of a call instead of
-# making them part of it, more of them with each thing that the hub learns: 6 % of the instructions of a call.
+# making them part of it, more of them with each thing that the hub learns: 5 % of the instructions of a call.
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
     target_compile_options(patchbay_warnings INTERFACE $<$<NOT:$<CONFIG:Debug>>:--param=inline-unit-growth=80>)
 endif()

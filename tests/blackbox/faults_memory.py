@@ -18,6 +18,10 @@ class Memory(FaultTest):
         rounds = os.environ.get("PATCHBAY_ROUNDS", "20")
         self.sweep("malloc", None if rounds == "all" else int(rounds))
 
+    def test_an_allocation_for_a_vhost_fails(self):
+        """libwebsockets does not look at all of them: the hub has to, or its first connection is its last."""
+        self.sweep("vhost", None)
+
     def test_an_allocation_for_the_network_fails(self):
         rounds = os.environ.get("PATCHBAY_ROUNDS", "20")
         self.sweep("malloc", None if rounds == "all" else int(rounds), NetworkRun)

@@ -4,6 +4,7 @@
  * system has nothing left.
  *
  *     PATCHBAY_FAIL=malloc:37          the 37th allocation (malloc, calloc, realloc, strdup, …)
+ *     PATCHBAY_FAIL=vhost:3            the third that libwebsockets makes for a vhost
  *     PATCHBAY_FAIL=read:3:EIO         the third read(), with that error
  *     PATCHBAY_FAIL_LOG=FILE           gets a line "NAME N" and a stack when it has failed, and at
  *                                      the end of the process "NAME of COUNT"
@@ -51,6 +52,7 @@ static int log_fd = -1;
 static pid_t process;
 static atomic_ulong count;
 static _Thread_local bool is_reporting; /* what the report itself calls is not counted */
+static _Thread_local bool is_in_vhost;  /* between call and return of lws_create_vhost */
 
 /* The next definition of a function, which a pointer of another type is made of: POSIX dlsym. */
 #define REAL(name)                                                                                 \
@@ -180,22 +182,40 @@ __attribute__((destructor)) static void end(void)
 
 /* ---- allocations ----------------------------------------------------------------------------- */
 
+static bool allocation_fails(void)
+{
+    return fails("malloc") || (is_wanted("vhost") && is_in_vhost && fails("vhost"));
+}
+
 void *malloc(size_t size)
 {
     REAL(malloc)
-    return fails("malloc") ? NULL : real(size);
+    return allocation_fails() ? NULL : real(size);
 }
 
 void *calloc(size_t items, size_t size)
 {
     REAL(calloc)
-    return fails("malloc") ? NULL : real(items, size);
+    return allocation_fails() ? NULL : real(items, size);
 }
 
 void *realloc(void *old, size_t size)
 {
     REAL(realloc)
-    return fails("malloc") ? NULL : real(old, size);
+    return allocation_fails() ? NULL : real(old, size);
+}
+
+/* What it allocates counts for "vhost". The types are those of libwebsockets, which no one here
+ * looks into. */
+void *lws_create_vhost(void *context, const void *info)
+{
+    static void *(*real)(void *, const void *);
+    void *found = dlsym(RTLD_NEXT, "lws_create_vhost");
+    memcpy(&real, &found, sizeof real);
+    is_in_vhost = true;
+    void *vhost = real(context, info);
+    is_in_vhost = false;
+    return vhost;
 }
 
 /* AddressSanitizer asks for this as each thread begins, and cannot bear that it fails. */

@@ -3,6 +3,7 @@
 """One hub through all that a client asks for, while one call of the system fails (fail_calls.c).
 
     faults.py malloc [--from N] [--to N] [--step N]       every N-th allocation fails, one per hub
+    faults.py vhost                                       … of those that libwebsockets makes for a vhost
     faults.py read:EIO [--from N] …                       … or every N-th read
 
 What must hold, whatever fails: the hub does not crash and does not hang; every request is answered, or the
@@ -401,6 +402,7 @@ CAUSES = {
         "the operating system refused",
         "worker.no_thread",
     ],
+    "vhost": ["libwebsockets cannot be set up"],
     "EINTR": ["interrupted"],
     "EAGAIN": ["temporarily unavailable", "too many connections"],
     "EMFILE": ["too many open files", "descriptor"],

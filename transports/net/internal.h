@@ -160,6 +160,8 @@ void net_note_refusal(hub_net *net, const char *reason);
 
 /* library.c */
 HUB_MUST_CHECK hub_err net_start_library(hub_net *net, hub_error *reterr);
+HUB_MUST_CHECK hub_err net_create_vhost(hub_net *net, const struct lws_context_creation_info *info,
+                                        struct lws_vhost **ret_vhost, hub_error *reterr);
 
 /* listener.c */
 void net_set_accepting(hub_net *net, bool is_accepting);

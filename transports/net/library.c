@@ -50,6 +50,42 @@ static void log_line(int level, const char *line)
     }
 }
 
+/* ---- its memory ------------------------------------------------------------------------------ */
+
+/* It does not look at all that it allocates for a vhost (4.1.6: the heads of the lists of
+ * connections), and would crash at the first connection: so its failures are counted. One allocator
+ * for the whole process. [loop] */
+static unsigned refusals;
+
+static void *allocate(void *data, size_t size, const char *reason)
+{
+    (void)reason;
+    if (size == 0) {
+        free(data);
+        return NULL;
+    }
+    void *now = realloc(data, size);
+    refusals += now == NULL;
+    return now;
+}
+
+hub_err net_create_vhost(hub_net *net, const struct lws_context_creation_info *info,
+                         struct lws_vhost **ret_vhost, hub_error *reterr)
+{
+    refusals = 0;
+    library_log.last[0] = '\0';
+    struct lws_vhost *vhost = lws_create_vhost(net->context, info);
+    if (refusals > 0) { /* what was made of it is the context's, and ends with it */
+        return hub_fail(reterr, HUB_ENOMEM, "libwebsockets cannot be set up: out of memory");
+    }
+    if (vhost == NULL) {
+        return hub_fail(reterr, HUB_ESYSTEM, "libwebsockets cannot be set up (%s)",
+                        library_log.last);
+    }
+    *ret_vhost = vhost;
+    return HUB_OK;
+}
+
 /* ---- its context ----------------------------------------------------------------------------- */
 
 /* Some versions look for the event library in the working directory first, which may be anybody's:
@@ -117,6 +153,7 @@ hub_err net_start_library(hub_net *net, hub_error *reterr)
     };
     library_log.last[0] = '\0';
     lws_set_log_level(LLL_ERR | LLL_WARN, log_line);
+    lws_set_allocator(allocate);
     net->context = create_context(net, &info, reterr);
     if (net->context == NULL) {
         return HUB_ESYSTEM;
@@ -125,10 +162,5 @@ hub_err net_start_library(hub_net *net, hub_error *reterr)
     info.options = 0;
     info.vhost_name = "plain";
     info.protocols = NET_PROTOCOLS;
-    net->plain = lws_create_vhost(net->context, &info);
-    if (net->plain == NULL) {
-        return hub_fail(reterr, HUB_ESYSTEM, "libwebsockets cannot be set up (%s)",
-                        library_log.last);
-    }
-    return HUB_OK;
+    return net_create_vhost(net, &info, &net->plain, reterr);
 }

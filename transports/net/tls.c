@@ -149,15 +149,16 @@ hub_err net_tls_vhost(hub_net *net, const hub_tls_settings *tls, hub_listener *l
         .user = net,
     };
     net->made_tls = NULL;
-    listener->vhost = lws_create_vhost(net->context, &info);
+    err = net_create_vhost(net, &info, &listener->vhost, reterr);
     listener->tls = net->made_tls;
-    if (listener->vhost != NULL && listener->tls != NULL) {
-        SSL_CTX_set_info_callback(listener->tls, on_handshake);
+    if (err == HUB_ENOMEM) {
+        return err;
     }
-    if (listener->vhost == NULL || listener->tls == NULL) {
+    if (err != HUB_OK || listener->tls == NULL) {
         return hub_fail(reterr, HUB_EINVAL, "tls: %s and %s cannot be used", tls->certificate,
                         tls->key);
     }
+    SSL_CTX_set_info_callback(listener->tls, on_handshake);
     return net_clients_take(listener, tls, reterr);
 }
 

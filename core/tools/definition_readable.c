@@ -4,8 +4,10 @@
 #include "tools/definition_text.h"
 #include "wire/json_scan.h"
 
-/* Of a whole number: Python's int_max_str_digits, which the client's parser has, too. */
-enum { MOST_DIGITS = 4300 };
+#include <math.h>
+
+/* A number of so many bytes without an exponent is finite: the largest double has 309 digits. */
+enum { SURELY_FINITE = 308 };
 
 /* Behind a backslash there is an escape: JSON has none outside of strings. */
 static bool has_half_pair(hub_str json)
@@ -23,36 +25,39 @@ static bool has_half_pair(hub_str json)
     return false;
 }
 
-/* Pass over a number. False when it is a whole one of more digits than parsers convert. */
+/* Pass over a number. False when it is none to a parser that makes a double of it. */
 static bool pass_number(const char **at, const char *end)
 {
     const char *begin = *at;
     const char *next = begin;
-    while (next < end && hub_json_is_digit(*next)) {
-        next++;
-    }
-    bool is_whole = next == end || strchr(".eE", *next) == NULL;
-    bool is_right = !is_whole || next - begin <= MOST_DIGITS;
+    bool has_exponent = false;
+    double number;
     while (next < end && (hub_json_is_digit(*next) || strchr(".eE+-", *next) != NULL)) {
+        has_exponent = has_exponent || (*next | 0x20) == 'e';
         next++;
     }
     *at = next;
-    return is_right;
+    return (!has_exponent && next - begin <= SURELY_FINITE) ||
+           (hub_json_to_double(hub_str_between(begin, next), &number) && isfinite(number));
 }
 
-static bool has_long_number(hub_str json)
+static bool has_infinite_number(hub_str json)
 {
     const char *end = json.ptr + json.len;
     bool is_text = false;
-    for (const char *at = json.ptr; json.len > MOST_DIGITS && at < end;) {
-        if (!is_text && hub_json_is_digit(*at)) {
+    for (const char *at = json.ptr; at < end;) {
+        if (is_text) {
+            at = hub_json_skip_plain(at, end);
+        } else if (hub_json_is_digit(*at)) {
             if (!pass_number(&at, end)) {
                 return true;
             }
             continue;
         }
-        is_text = is_text != (*at == '"');
-        at += *at == '\\' ? 2 : 1;
+        if (at < end) {
+            is_text = is_text != (*at == '"');
+            at += *at == '\\' ? 2 : 1;
+        }
     }
     return false;
 }
@@ -62,6 +67,6 @@ const char *hub_definition_unreadable(hub_str json)
     if (has_half_pair(json)) {
         return "it has half of a surrogate pair, which clients cannot read";
     }
-    return has_long_number(json) ? "it has a number of more than 4300 digits, too many for clients"
-                                 : NULL;
+    return has_infinite_number(json) ? "it has a number beyond 1.8e308, which clients cannot read"
+                                     : NULL;
 }

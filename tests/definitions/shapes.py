@@ -226,6 +226,13 @@ def by_schema(revision, kind, definition):
     return mcp_schema.is_valid(revision, RESULTS[kind], result)
 
 
+def is_beyond(value):
+    """Whether a number in a value is too large for a double."""
+    if isinstance(value, (dict, list)):
+        return any(map(is_beyond, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, (int, float)) and abs(value) >= 2 ** 1024
+
+
 def by_sdks(revision, kind, definition):
     """Whether the official SDKs keep a list with this definition, whatever the schema of the revision says."""
     if not isinstance(definition, dict):
@@ -234,8 +241,8 @@ def by_sdks(revision, kind, definition):
     if kind in ("resources", "templates") and isinstance(annotations, dict) and "lastModified" in annotations:
         if not isinstance(annotations["lastModified"], str) or not TIME.fullmatch(annotations["lastModified"]):
             return False
-    if kind == "resources" and isinstance(definition.get("size"), int) and abs(definition["size"]) >= 2 ** 1024:
-        return False  # JSON.parse makes infinity of it, which is no number to them
+    if is_beyond(definition):
+        return False  # a double is infinite there, which is no number to them
     if revision == MODERN:
         return True
     # The SDK 1.x holds all legacy revisions to its one schema, that of 2025-11-25; two members it does not look at.

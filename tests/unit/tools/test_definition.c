@@ -197,7 +197,13 @@ static void test_unreadable(void **state)
         {"\"\\ud83dx\\ude00\"", "half of a surrogate pair"},
         {"\"\\ud83d\\ud83d\\ude00\"", "half of a surrogate pair"},
         {"{\"\\udbff\":1}", "half of a surrogate pair"},
-        {"[1.10,-1e400,1E+2,-0,{\"9\":\"9\"}]", NULL},
+        {"[1.10,1e308,1E+2,-0,{\"9\":\"9\"},\"1e400\",\"\\\"1e400\",0e400,1e-400]", NULL},
+        {"1.7976931348623158e308", NULL},
+        {"1.7976931348623159e308", "a number beyond 1.8e308"},
+        {"{\"a\\\\\":[0,-1e400]}", "a number beyond 1.8e308"},
+        {"1E+99999999999999999999", "a number beyond 1.8e308"},
+        {"0.1e310", "a number beyond 1.8e308"},
+        {"0.01e310", NULL},
     };
     static const char *const AROUND[HUB_KINDS] = {
         [HUB_KIND_TOOL] = "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"},\"x\":",
@@ -219,25 +225,30 @@ static void test_unreadable(void **state)
     }
 }
 
-/* A whole number has at most 4300 digits; another one as many as it likes. */
+/* The digits of the largest double are 309; of a fraction there may be as many as one likes. */
 static void test_digits(void **state)
 {
-    enum { MOST = 4300 };
-    char text[MOST + 100];
-    static const char *const ENDS[] = {"", "0", "0.5", "0e1"};
+    static const struct {
+        int zeros;
+        const char *end;
+        bool is_wrong;
+    } CASES[] = {
+        {307, "", false},         {308, "", true},           {5000, "", true},
+        {306, "9.5", false},      {307, "9.5", true},        {5000, "e-4800", false},
+        {5000, ".5e-4692", true}, {5000, ".5e-4693", false},
+    };
+    char json[6000];
     (void)state;
-    for (size_t i = 0; i < 2 * sizeof ENDS / sizeof ENDS[0]; i++) {
-        const char *sign = i % 2 == 0 ? "" : "-";
-        char json[MOST + 100];
+    for (size_t i = 0; i < 2 * sizeof CASES / sizeof CASES[0]; i++) {
         hub_error why = {.text = ""};
-        (void)snprintf(json, sizeof json, "{\"name\":\"a\",\"x\":%s1%0*d%s}", sign, MOST - 1, 0,
-                       ENDS[i / 2]);
-        bool is_wrong = i / 2 == 1;
+        (void)snprintf(json, sizeof json, "{\"name\":\"a\",\"x\":%s2%0*d%s}", i % 2 == 0 ? "" : "-",
+                       CASES[i / 2].zeros, 0, CASES[i / 2].end);
+        bool is_wrong = CASES[i / 2].is_wrong;
         assert_int_equal(judge(HUB_KIND_PROMPT, json, &why).valid, is_wrong ? 0 : EVERY);
-        assert_non_null(strstr(why.text, is_wrong ? "more than 4300 digits" : ""));
+        assert_non_null(strstr(why.text, is_wrong ? "a number beyond 1.8e308" : ""));
     }
-    (void)snprintf(text, sizeof text, "{\"name\":\"a\",\"x\":\"\\\"\\\\1%0*d\"}", MOST, 0);
-    assert_int_equal(judge(HUB_KIND_PROMPT, text, NULL).valid, EVERY); /* a text of digits */
+    (void)snprintf(json, sizeof json, "{\"name\":\"a\",\"x\":\"\\\"\\\\1%0*d\"}", 5000, 0);
+    assert_int_equal(judge(HUB_KIND_PROMPT, json, NULL).valid, EVERY); /* a text of digits */
 }
 
 /* An outputSchema that takes too long to read counts as one that cannot be compiled. */

@@ -46,8 +46,11 @@ function lists() {
     }
     return Object.fromEntries(Object.entries(bad).map(([kind, definitions]) => {
         assert.ok(definitions.length > 4000, `${definitions.length} bad ${kind}`);
-        // JSON by its grammar, of which the client for Python loses the whole message.
+        // JSON by its grammar, of which some clients lose the whole message.
         definitions.push(JSON.stringify({ ...GOOD[kind]('half'), description: '\ud83d' }));
+        for (const number of ['1e400', '-1e309', `1${'0'.repeat(309)}`]) {
+            definitions.push(JSON.stringify({ ...GOOD[kind]('beyond'), _meta: { number: 0 } }).replace(':0}', `:${number}}`));
+        }
         const good = names.map((name) => JSON.stringify(GOOD[kind](name)));
         const half = COUNT / 2;
         return [kind, `[${[...good.slice(0, half), ...definitions, ...good.slice(half)].join(',')}]`];
@@ -58,7 +61,8 @@ before(() => {
     const file = join(folder, 'lists.json');
     const manifest = join(folder, 'patchbay.json');
     writeFileSync(file, JSON.stringify(lists()));
-    const args = [resolve(here, '../support/recorder_server.py'), '--content', '--lists', file];
+    const capabilities = JSON.stringify({ tools: {}, resources: {}, prompts: {}, extensions: { 'a/b': 5 } }); // no object
+    const args = [resolve(here, '../support/recorder_server.py'), '--content', '--lists', file, '--capabilities', capabilities];
     writeFileSync(manifest, JSON.stringify({
         toolsets: { up: { command: '/usr/bin/python3', args: ['-B', ...args], startup_timeout: '2m' } },
         limits: PATIENT,

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "hub/catalogs/discovery.h"
+#include "hub/kernel/extensions.h"
 #include "hub/kernel/toolset.h"
 #include "wire/json.h"
 
@@ -52,7 +53,8 @@ static void add_extensions(totals *sum, const hub_source *const *sources, size_t
     hub_str value;
     hub_json_iter it = hub_json_iterate(hub_toolset_capabilities(toolset)->extensions);
     while (hub_json_next(&it, &key, &value)) {
-        if (!is_the_hubs(key) && !has_extension(sources, at, key)) {
+        bool has_room = sum->extensions.len + key.len + value.len <= HUB_LIMIT_ALL_EXTENSIONS_BYTES;
+        if (has_room && !is_the_hubs(key) && !has_extension(sources, at, key)) {
             hub_json_add_comma(&sum->extensions);
             hub_buf_add(&sum->extensions, key);
             hub_buf_add_char(&sum->extensions, ':');

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "hub/catalogs/catalog_file.h"
 #include "hub/catalogs/catalogs_internal.h"
+#include "hub/kernel/extensions.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/toolset_rules.h"
@@ -156,7 +157,7 @@ static hub_err adopt(hub_toolset *toolset, const hub_catalog_record *record, boo
         }
     }
     if (err == HUB_OK && record->capabilities.len > 0) {
-        err = hub_capabilities_read(record->capabilities, &capabilities);
+        err = hub_extensions_read(record->capabilities, &capabilities, NULL);
     }
     if (err == HUB_OK && record->about.len > 0) {
         err = hub_about_read(record->about, &about);

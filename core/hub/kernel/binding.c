@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "hub/kernel/binding.h"
+#include "hub/kernel/extensions.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/isolation.h"
 #include "hub/kernel/objects.h"
@@ -426,10 +427,17 @@ void hub_binding_capabilities(hub_binding *binding, hub_str capabilities_json)
 {
     HUB_IS(binding, BINDING);
     hub_capabilities capabilities;
+    hub_error left_out = {.code = HUB_OK};
     if (binding->retired) {
         return;
     }
-    if (hub_capabilities_read(capabilities_json, &capabilities) != HUB_OK) {
+    hub_err err = hub_extensions_read(capabilities_json, &capabilities, &left_out);
+    if (left_out.code != HUB_OK) {
+        hub_log(HUB_LOG_WARNING, "tools.dropped",
+                HUB_F_TEXT("toolset", binding->toolset->settings->key),
+                HUB_F_TEXT("reason", left_out.text), HUB_F_BY);
+    }
+    if (err != HUB_OK) {
         hub_log(HUB_LOG_ERROR, "toolset.no_memory",
                 HUB_F_TEXT("toolset", binding->toolset->settings->key));
     } else if (binding->instance == NULL) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is announced to clients: what the active toolsets can do now. */
 #include "echo_puppet.h"
+#include "hub/kernel/extensions.h"
 
 static hub_fixture fixture;
 
@@ -37,8 +38,14 @@ static void test_per_toolset(void **state)
          TOOLS ",\"completions\":{},\"logging\":{}}"},
         {{.capabilities = "{\"completions\":true,\"logging\":1,\"extensions\":[],\"tools\":1}"},
          TOOLS "}"},
-        {{.capabilities = "{\"extensions\":{\"a/b\":{\"c\":1e400}}}"},
-         TOOLS ",\"extensions\":{\"a/b\":{\"c\":1e400}}}"},
+        {{.capabilities = "{\"extensions\":{\"a/b\":{\"c\":1.10}}}"},
+         TOOLS ",\"extensions\":{\"a/b\":{\"c\":1.10}}}"},
+        /* what costs clients all that is announced */
+        {{.capabilities = "{\"extensions\":{\"a/b\":{\"c\":1e400}}}"}, TOOLS "}"},
+        {{.capabilities = "{\"extensions\":{\"a/b\":5,\"a\\/c\":{ },\"a/d\":[],\"\\ud800\":{}}}"},
+         TOOLS ",\"extensions\":{\"a/c\":{ }}}"},
+        {{.capabilities = "{\"extensions\":{\"a/b\":{},\"a\\/b\":{\"c\":1}}}"},
+         TOOLS ",\"extensions\":{\"a/b\":{}}}"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
@@ -48,6 +55,70 @@ static void test_per_toolset(void **state)
         fixture_start(&fixture);
         expect_announced(CASES[i].want);
         fixture_stop(&fixture);
+    }
+}
+
+/* One more extension than is read, one more byte than one may have. */
+static void test_limits(void **state)
+{
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        hub_capabilities found;
+        hub_error left_out = {.code = HUB_OK};
+        hub_buf json;
+        hub_buf_init(&json, 100000);
+        hub_buf_add(&json, HUB_STR("{\"extensions\":{"));
+        for (int i = 0; i < HUB_LIMIT_EXTENSIONS + more; i++) {
+            hub_buf_printf(&json, "%s\"x/%d\":{}", i > 0 ? "," : "", i);
+        }
+        hub_buf_add(&json, HUB_STR("}}"));
+        assert_int_equal(hub_extensions_read(hub_buf_str(&json), &found, &left_out), HUB_OK);
+        assert_int_equal(hub_json_count(found.extensions), HUB_LIMIT_EXTENSIONS);
+        assert_int_equal(left_out.code, more > 0 ? HUB_ELIMIT : HUB_OK);
+        hub_capabilities_fini(&found);
+        hub_buf_clear(&json);
+        static const char WITHOUT[] = "\"x\":{\"y\":\"\"}";
+        int room = (int)(HUB_LIMIT_EXTENSION_BYTES - (sizeof WITHOUT - 1));
+        hub_buf_printf(&json, "{\"extensions\":{\"x\":{\"y\":\"%0*d\"}}}", room + more, 0);
+        assert_int_equal(hub_extensions_read(hub_buf_str(&json), &found, NULL), HUB_OK);
+        assert_int_equal(hub_json_count(found.extensions), 1 - more);
+        hub_capabilities_fini(&found);
+        hub_buf_fini(&json);
+    }
+}
+
+/* Thirty-two large extensions of each of three servers: what all may have is full, and the rest is small. */
+static void test_all_are_bounded(void **state)
+{
+    static const char *const KEYS[] = {"a", "b", "c"};
+    puppet masters[3];
+    char *texts[3];
+    (void)state;
+    fixture_init(&fixture);
+    for (int at = 0; at < 3; at++) {
+        hub_buf json;
+        hub_buf_init(&json, 200000);
+        hub_buf_add(&json, HUB_STR("{\"completions\":{},\"extensions\":{"));
+        for (int i = 0; i < HUB_LIMIT_EXTENSIONS; i++) {
+            hub_buf_printf(&json, "%s\"%s/%d\":{\"x\":\"%04000d\"}", i > 0 ? "," : "", KEYS[at], i,
+                           0);
+        }
+        hub_buf_add(&json, HUB_STR("}}"));
+        texts[at] = hub_buf_take(&json);
+        masters[at] = (puppet){.capabilities = texts[at]};
+        (void)fixture_toolset(&fixture, KEYS[at], &masters[at], false);
+    }
+    fixture_start(&fixture);
+    client *modern = client_open(&fixture, MODERN);
+    client_request(modern, "1", "server/discover", "");
+    const char *told = client_reply(modern, "1");
+    assert_contains(told, "\"completions\":{}");
+    assert_contains(told, "\"a/0\":{");
+    assert_true(strlen(told) > HUB_LIMIT_ALL_EXTENSIONS_BYTES - 8192);
+    assert_true(strlen(told) < HUB_LIMIT_ALL_EXTENSIONS_BYTES + 8192);
+    fixture_stop(&fixture);
+    for (int at = 0; at < 3; at++) {
+        free(texts[at]);
     }
 }
 
@@ -116,10 +187,9 @@ static void test_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_per_toolset),
-        cmocka_unit_test(test_union),
-        cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_per_toolset),     cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_all_are_bounded), cmocka_unit_test(test_union),
+        cmocka_unit_test(test_replaced),        cmocka_unit_test(test_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

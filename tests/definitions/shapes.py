@@ -218,8 +218,20 @@ def compiles(schema, root):
     return isinstance(schema, dict) and all(is_operand(key, value, schema, root) for key, value in schema.items())
 
 
+known_by_schema = {}  # by revision, kind and the definition as a text; the same is asked for each legacy revision
+
+
 def by_schema(revision, kind, definition):
     """Whether a list with this definition is valid."""
+    key = revision, kind, repr(definition)
+    if key not in known_by_schema:
+        if len(known_by_schema) >= 100:
+            known_by_schema.clear()
+        known_by_schema[key] = is_valid_list(revision, kind, definition)
+    return known_by_schema[key]
+
+
+def is_valid_list(revision, kind, definition):
     result = {MEMBERS[kind]: [definition]}
     if revision == MODERN:
         result |= {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
@@ -259,7 +271,7 @@ def by_sdks(revision, kind, definition):
 
 def revisions(kind, definition):
     """Revisions in which it may be listed."""
-    return [r for r in REVISIONS if by_schema(r, kind, definition) and by_sdks(r, kind, definition)]
+    return [r for r in REVISIONS if by_sdks(r, kind, definition) and by_schema(r, kind, definition)]
 
 
 def without_output(kind, definition, valid):

@@ -12,6 +12,8 @@ instructions), so that 1.025 is what is held. What rules cost at all is printed.
 sets, connected or gone again, have at most 64 MiB more allocated than one without rules."""
 
 import argparse
+import concurrent.futures
+import os
 import pathlib
 import re
 import shutil
@@ -74,7 +76,8 @@ def main():
     if shutil.which("valgrind") is None:
         print(f"access: instructions are skipped, valgrind is not installed\n{good} passed, {failed} failed")
         return 1 if failed else 0
-    counted = {case: count(program, case) for case in CALLS}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        counted = dict(zip(CALLS, pool.map(lambda case: count(program, case), CALLS)))
     for one, other, least, most in HELD:
         ratio = counted[one] / counted[other]
         is_good = least <= ratio <= most

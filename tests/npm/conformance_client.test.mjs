@@ -2,8 +2,9 @@
 // The official conformance suite, in client mode, with the hub as the client: the suite's server is the hub's only
 // upstream, and a driver (conformance_driver.mjs) does over the hub what each scenario wants, once as a modern client of
 // the hub and once as a legacy one. In the scenarios of auth/ somebody logs the hub in first (`patchbay login`), and what
-// takes more later is asked of the driver's client; by default each of them has one era at a revision and the other at the
-// next, and both with PATCHBAY_ROUNDS=all. Of those of extensions the hub has client credentials.
+// takes more later is asked of the driver's client; by default each of them is at the newest revision that has it, for one
+// era or the other by turns, and at all revisions for both with PATCHBAY_ROUNDS=all. Of those of extensions the hub has
+// client credentials.
 
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
@@ -28,13 +29,14 @@ const ERAS = ['modern', 'legacy'];
 
 const order = [...new Set(Object.values(names).flat())];
 
-function drives(era, group, name) {
-    const turn = (group + order.indexOf(name)) % ERAS.length;
-    return !name.startsWith('auth/') || process.env.PATCHBAY_ROUNDS === 'all' || ERAS[turn] === era;
+function drives(era, revision, name) {
+    const newest = GROUPS.findLast((one) => names[one].includes(name));
+    const turn = order.indexOf(name) % ERAS.length;
+    return !name.startsWith('auth/') || process.env.PATCHBAY_ROUNDS === 'all' || (revision === newest && ERAS[turn] === era);
 }
 
 const cells = ERAS.flatMap((era) =>
-    GROUPS.flatMap((revision, group) => names[revision].filter((name) => drives(era, group, name)).map((name) => ({ era, revision, name }))),
+    GROUPS.flatMap((revision) => names[revision].filter((name) => drives(era, revision, name)).map((name) => ({ era, revision, name }))),
 );
 
 async function run(cell) {

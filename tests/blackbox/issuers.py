@@ -265,10 +265,10 @@ class Keys(Issued):
         """All that come while keys are fetched wait for the same answer."""
         self.provider.gate = threading.Event()
         server = self.serve()
-        connections = []
-        for number in range(20):
-            connections.append(server.connection())
-            connections[-1].send(server.modern_bytes("tools/list", headers=bearer(self.provider.token(sub=str(number)))))
+        requests = [server.modern_bytes("tools/list", headers=bearer(self.provider.token(sub=str(n)))) for n in range(20)]
+        connections = [server.connection() for _ in requests]
+        for connection, request in zip(connections, requests):
+            connection.send(request)
         self.provider.arrived.wait(60)
         self.provider.gate.set()
         self.assertEqual([connection.reply().status for connection in connections], 20 * [200])

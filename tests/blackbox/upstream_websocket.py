@@ -730,7 +730,7 @@ class Failing(WebSocketTest):
 
     def test_a_storm_of_pings(self):
         upstream = self.upstream()
-        count = 50000
+        count = 20000
 
         def call(x):
             x.peer.raw((head(PING, 4) + b"ping") * count)

@@ -197,6 +197,14 @@ class Skills(HttpTest):
                 client.names()
                 self.assertEqual(list(self.listed(client))[1 - more :], ["skill://patchbay.odd/git-workflow/SKILL.md"])
 
+    def test_a_server_that_lists_too_much_costs_no_other(self):
+        """Of one entry with 180,000 files, there are 4 MB from the server, and 9 MB with the toolset in each URI."""
+        huge = {f"h{n}": self.server(f"h{n}", {"a": GIT}, broken="huge", fill=180000) for n in range(4)}
+        client = self.modern(toolsets={**huge, "good": self.server("good", {"a": GIT, "b": GIT}, page=1)})
+        client.names()
+        self.assertEqual(list(self.listed(client)), ["skill://patchbay.good/a/SKILL.md", "skill://patchbay.good/b/SKILL.md"])
+        client.hub.wait_log("skills.list.partial toolset=h3")
+
     def test_hidden_toolsets_and_rules(self):
         manifest = self.manifest(access={"rules": [{"tools": {"match": ["one:skill://acme/*", "two:*"]}, "then": "deny"}]})
         for era, client in self.clients(manifest):

@@ -3,7 +3,7 @@
 """An MCP server over stdio with skills (the extension io.modelcontextprotocol/skills), of either era.
 
 It serves what a JSON file says: {"skills": {"PATH": {"FILE": "text"}}, "unlisted": [PATH], "dynamic": [PATH],
-"scheme": "skill", "page": N, "directories": true, "broken": true | "error" | "forever" | "odd", "tool": NAME}. Each line that it
+"scheme": "skill", "page": N, "directories": true, "broken": true | "error" | "forever" | "odd" | "huge", "tool": NAME}. Each line that it
 receives is appended to --log.
 """
 
@@ -42,7 +42,11 @@ class Server:
         if self.what.get("broken") == "odd":
             name = self.what["fill"]
             long = {"uri": f"{self.scheme}{name}/SKILL.md", "frontmatter": {"name": name, "description": ""}, "resources": "dynamic"}
-            return {"skills": [3, None, [], {}, {"uri": 5}, long, *map(self.entry, self.what["skills"])], "nextCursor": 7}
+            half = {**long, "uri": f"{self.scheme}half/SKILL.md", "frontmatter": {"name": "half", "description": "\ud800"}}
+            return {"skills": [3, None, [], {}, {"uri": 5}, half, long, *map(self.entry, self.what["skills"])], "nextCursor": 7}
+        if self.what.get("broken") == "huge":
+            tiny = [{"uri": "skill://a"}] * self.what["fill"]
+            return {"skills": [{**self.entry(path), "resources": tiny} for path in self.what["skills"]]}
         paths = [p for p in self.what["skills"] if p not in self.what.get("unlisted", ())]
         begin, size = int(params.get("cursor", 0)), self.what.get("page", 100)
         result = {"skills": [self.entry(p) for p in paths[begin : begin + size]]}

@@ -13,6 +13,7 @@
 #include "hub/kernel/transport.h"
 #include "hub/kernel/way.h"
 #include "hub/skills/skill_uris.h"
+#include "tools/definition_readable.h"
 #include "tools/mapped_uri.h"
 
 #include <ev.h>
@@ -29,7 +30,7 @@ typedef struct member {
     char *toolset;
     char id[ID_BYTES];
     hub_buf cursor;  /* raw: of the page that comes next; empty for the first */
-    hub_buf entries; /* with commas between them */
+    hub_buf entries; /* with commas between them; at most its share of HUB_LIMIT_SKILLS_BYTES */
     unsigned pages;
     bool is_out; /* a page has been asked for */
     bool is_done;
@@ -48,7 +49,6 @@ struct skill_gather {
     bool is_orphan;       /* the call has ended */
     hub_buf capabilities; /* what each request says that the client can do */
     hub_buf meta;         /* of each request, raw */
-    size_t bytes;         /* of entries so far */
     size_t out;           /* requests that are out */
     size_t left;          /* lists that are not complete */
     size_t count;
@@ -91,7 +91,8 @@ static void cut_list(member *m, hub_str why)
     end_list(m);
 }
 
-/* Whether an entry is one that a client can ask for again, and that this one may have. */
+/* Whether an entry is one that a client can read and ask for again, and that this one may have: the list of all
+ * servers would be lost with one that cannot be read. */
 static bool may_list(const member *m, const hub_toolset *toolset, hub_str entry)
 {
     hub_str raw = hub_json_get(entry, HUB_STR("uri"));
@@ -99,7 +100,8 @@ static bool may_list(const member *m, const hub_toolset *toolset, hub_str entry)
     hub_buf mapped;
     hub_buf_init(&uri, HUB_LIMIT_URI_BYTES);
     hub_buf_init(&mapped, HUB_LIMIT_URI_BYTES);
-    bool may = hub_json_type_of(raw) == HUB_JSON_STRING && hub_json_decode(raw, &uri) == HUB_OK;
+    bool may = hub_json_type_of(raw) == HUB_JSON_STRING && hub_json_decode(raw, &uri) == HUB_OK &&
+               hub_definition_unreadable(entry) == NULL;
     if (may) {
         hub_mapped_uri_add(hub_str_of(m->toolset), hub_buf_str(&uri), &mapped);
         may =
@@ -110,22 +112,36 @@ static bool may_list(const member *m, const hub_toolset *toolset, hub_str entry)
     return may;
 }
 
-static void add_entries(member *m, const hub_toolset *toolset, hub_str skills)
+/* Add an entry, unless it goes beyond the share of its server: HUB_ELIMIT. */
+static hub_err add_entry(member *m, hub_str entry)
+{
+    hub_buf mapped;
+    hub_buf_init(&mapped, HUB_LIMIT_SKILLS_BYTES / m->of->count - m->entries.len);
+    if (m->entries.len > 0) {
+        hub_buf_add_char(&mapped, ',');
+    }
+    hub_err err = hub_skill_uris_add(hub_str_of(m->toolset), entry, entry, &mapped);
+    err = err == HUB_OK ? mapped.failed : err;
+    if (err == HUB_OK) {
+        hub_buf_add(&m->entries, hub_buf_str(&mapped));
+        err = m->entries.failed;
+    }
+    hub_buf_fini(&mapped);
+    return err;
+}
+
+static hub_err add_entries(member *m, const hub_toolset *toolset, hub_str skills)
 {
     hub_json_iter it = hub_json_iterate(skills);
     hub_str key;
     hub_str entry;
-    size_t before = m->entries.len;
-    while (hub_buf_ok(&m->entries) && hub_json_next(&it, &key, &entry)) {
+    hub_err err = HUB_OK;
+    while (err == HUB_OK && hub_json_next(&it, &key, &entry)) {
         if (may_list(m, toolset, entry)) {
-            if (m->entries.len > 0) {
-                hub_buf_add_char(&m->entries, ',');
-            }
-            hub_err err = hub_skill_uris_add(hub_str_of(m->toolset), entry, entry, &m->entries);
-            m->entries.failed = m->entries.failed == HUB_OK ? err : m->entries.failed;
+            err = add_entry(m, entry);
         }
     }
-    m->of->bytes += m->entries.len - before;
+    return err;
 }
 
 static void take_page(member *m, hub_str result)
@@ -139,17 +155,15 @@ static void take_page(member *m, hub_str result)
         return;
     }
     m->pages++;
-    add_entries(m, toolset, skills);
     hub_buf_clear(&m->cursor);
-    if (hub_json_type_of(cursor) != HUB_JSON_STRING) {
+    if (add_entries(m, toolset, skills) != HUB_OK) {
+        cut_list(m, HUB_STR("it is larger than what one of so many servers may list"));
+    } else if (hub_json_type_of(cursor) != HUB_JSON_STRING) {
         end_list(m);
-        return;
-    }
-    hub_buf_add(&m->cursor, cursor);
-    if (m->pages == HUB_LIMIT_SKILL_PAGES) {
+    } else if (m->pages == HUB_LIMIT_SKILL_PAGES) {
         cut_list(m, HUB_STR("its server has more pages than the hub asks for"));
-    } else if (m->of->bytes > HUB_LIMIT_SKILLS_BYTES) {
-        cut_list(m, HUB_STR("the lists of all servers together are too large"));
+    } else {
+        hub_buf_add(&m->cursor, cursor);
     }
 }
 
@@ -351,7 +365,7 @@ static bool add_member(skill_gather *gather, const hub_toolset *toolset)
     m->port.ops = &PORT;
     m->of = gather;
     hub_buf_init(&m->cursor, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    hub_buf_init(&m->entries, 2 * HUB_LIMIT_UPSTREAM_MESSAGE_BYTES);
+    hub_buf_init(&m->entries, HUB_LIMIT_SKILLS_BYTES);
     (void)snprintf(m->id, sizeof m->id, "patchbay/skills/%llu/%zu",
                    (unsigned long long)gather->call, gather->count);
     gather->count++;

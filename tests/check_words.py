@@ -26,6 +26,8 @@ WORDS = {
     r"\b(?:hereby|thereof|therein|whereof|whereby|wherein|heretofore|hitherto|thereupon|aforesaid|albeit|lest|thus|whilst|upon)\b": "leave it out",
     r"\b(?:utili[sz]e[sd]?|leverages?|facilitates?|aforementioned|commence[sd]?|prior to|in order to|due to the fact)\b": "use, help, begin, before, to, because",
     r"\b(?:simply|obviously|of course)\b": "leave it out",
+    # Names that people typed before the word was plugin keep theirs: keys, commands, options, fields (docs/DECISIONS.md).
+    r"(?<![-/`\".|_])(?<!list\s)(?<!,\s)(?<!\|\s)(?<!###\s)\bmodules?\b(?!\s*[:=|`</_-])(?!\.\w)(?!\sinspect)": "plugin",
 }
 MOST_WORDS = {"README.md": 700, "ARCHITECTURE.md": 2500}
 DOCUMENTS = ["*.md", "docs/*.md", "docs/*.scd", "plugins/*/README.md", "examples/*/README.md", ".github/ISSUE_TEMPLATE/*.md"]

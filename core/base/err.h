@@ -27,7 +27,7 @@
     X(ESTATE, "state", "not possible in this state")                                               \
     X(ESTALE, "stale", "the handle refers to something that has ended")                            \
     X(ECONFLICT, "conflict", "it was changed by somebody else in the meantime")                    \
-    X(EUNAVAILABLE, "unavailable", "a peer or a module cannot be reached now")                     \
+    X(EUNAVAILABLE, "unavailable", "a peer or a plugin cannot be reached now")                     \
     X(EABI, "abi", "a plugin does not fit this hub")                                               \
     X(ESYSTEM, "system", "the operating system refused")
 

@@ -223,8 +223,8 @@ int cli_list(cli_options *options)
     const char *word = options->argument_count > 0 ? options->arguments[0] : "tools";
     size_t i = find_list(word);
     if (i == LIST_COUNT) {
-        cli_complain("\"%s\" cannot be listed: say tools, resources, prompts, toolsets or "
-                     "modules",
+        cli_complain("\"%s\" cannot be listed: say tools, resources, prompts, modules or "
+                     "toolsets",
                      word);
         return EXIT_USAGE;
     }

@@ -78,7 +78,7 @@ void hub_missing_modules(hub_orchestrator *hub, hub_buf *out)
     size_t refused;
     const hub_module_folder *folders = hub_resolver_folders(hub_resolver_of(hub), &folder_count);
     (void)hub_resolver_refusals(hub_resolver_of(hub), &refused);
-    hub_buf_add(out, HUB_STR("there are no modules in the plugins folders "));
+    hub_buf_add(out, HUB_STR("there are no plugins in the plugins folders "));
     hub_module_list_add_folders(hub_resolver_of(hub), out);
     for (size_t i = 0; i < folder_count; i++) {
         refused -= folders[i].reason != NULL; /* which the list says */

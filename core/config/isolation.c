@@ -26,7 +26,7 @@ hub_err hub_config_begin_isolation(hub_config_reader *reader, hub_config_toolset
         hub_config_read_choice(reader, draft->isolation, &KEY, &draft->toolset.is_isolated);
     if (err == HUB_OK && draft->toolset.is_isolated && server_key != NULL) {
         err = hub_node_fail(draft->isolation, reader->reterr, HUB_EINVAL,
-                            "is for modules: a server, which \"%s\" makes of this one, is a "
+                            "is for plugins: a server, which \"%s\" makes of this one, is a "
                             "process of its own anyhow",
                             server_key->key);
     }

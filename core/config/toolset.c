@@ -47,7 +47,7 @@ static hub_err check_server(hub_config_reader *reader, const hub_config_toolset_
     if (module != NULL) {
         return hub_node_fail(
             module, reader->reterr, HUB_EINVAL,
-            "a toolset is either a module or a server: this one also has \"%s\"",
+            "a toolset is either a plugin or a server: this one also has \"%s\"",
             (server_key(draft) != NULL ? server_key(draft) : process_key(draft))->key);
     }
     if (draft->command == NULL && draft->url == NULL) {

@@ -135,7 +135,7 @@ static hub_err check_config(const hub_module *module, hub_str config_json, hub_e
         return hub_schema_validate(module->config_schema, config_json, "config", reterr);
     }
     if (hub_json_count(config_json) > 0) {
-        return hub_fail(reterr, HUB_EINVAL, "config: module \"%s\" takes no configuration",
+        return hub_fail(reterr, HUB_EINVAL, "config: plugin \"%s\" takes no configuration",
                         module->name);
     }
     return HUB_OK;
@@ -175,7 +175,7 @@ hub_err hub_instance_create(hub_module_env *env, const hub_module *module, const
         why.text[sizeof why.text - 1] = '\0';
         const char *reason = why.text[0] != '\0'         ? why.text
                              : result == PATCHBAY_ENOMEM ? "out of memory"
-                                                         : "the module gave no reason";
+                                                         : "the plugin gave no reason";
         bool refused = instance->refusal[0] != '\0';
         err = hub_fail(reterr, HUB_EUNAVAILABLE, "%s%s%s", reason, refused ? ": " : "",
                        instance->refusal);

@@ -69,7 +69,7 @@ static bool explain_file(const hub_resolver *resolver, hub_str name, hub_error *
         hub_str stem = hub_plugin_stem(refusals[i].path);
         if (hub_str_eq(stem, name) && strcmp(stem.ptr + stem.len, ".so") == 0) {
             (void)hub_fail(reterr, HUB_ENOTFOUND,
-                           "the module \"" HUB_STR_FMT "\" is there, but was refused: %s: %s",
+                           "the plugin \"" HUB_STR_FMT "\" is there, but was refused: %s: %s",
                            HUB_STR_ARG(name), refusals[i].path, refusals[i].reason);
             return true;
         }
@@ -89,7 +89,7 @@ static bool explain_folder(const hub_resolver *resolver, hub_str name, hub_error
         if (folders[i].reason != NULL && len > 0 && (size_t)len < sizeof path &&
             access(path, F_OK) == 0) {
             (void)hub_fail(reterr, HUB_ENOTFOUND,
-                           "the module \"" HUB_STR_FMT
+                           "the plugin \"" HUB_STR_FMT
                            "\" is there, but its folder was refused: %s: %s",
                            HUB_STR_ARG(name), path, folders[i].reason);
             return true;
@@ -138,16 +138,16 @@ static hub_err explain_absence(const hub_resolver *resolver, hub_str name, hub_e
     hub_str where = hub_buf_ok(&folders) ? hub_buf_str(&folders) : HUB_STR("(out of memory)");
     if (where.len == 0) {
         (void)hub_fail(reterr, HUB_ENOTFOUND,
-                       "there is no module \"" HUB_STR_FMT "\": no plugins folders are named",
+                       "there is no plugin \"" HUB_STR_FMT "\": no plugins folders are named",
                        HUB_STR_ARG(name));
     } else if (nearest.len > 0) {
         (void)hub_fail(reterr, HUB_ENOTFOUND,
-                       "there is no module \"" HUB_STR_FMT "\"; did you mean \"" HUB_STR_FMT
+                       "there is no plugin \"" HUB_STR_FMT "\"; did you mean \"" HUB_STR_FMT
                        "\"? The plugins folders are " HUB_STR_FMT,
                        HUB_STR_ARG(name), HUB_STR_ARG(nearest), HUB_STR_ARG(where));
     } else {
         (void)hub_fail(reterr, HUB_ENOTFOUND,
-                       "there is no module \"" HUB_STR_FMT "\" in the plugins folders " HUB_STR_FMT,
+                       "there is no plugin \"" HUB_STR_FMT "\" in the plugins folders " HUB_STR_FMT,
                        HUB_STR_ARG(name), HUB_STR_ARG(where));
     }
     hub_buf_fini(&folders);

@@ -79,7 +79,7 @@ typedef struct patchbay_wire_v1 {
     patchbay_str (*introduce)(patchbay_host *host, const patchbay_peer *peer);
 
     /* The most bytes that a message of a peer may have, as configured. The hub's own streams hold
-     * to it; a module that reads by itself has to.
+     * to it; a plugin that reads by itself has to.
      * thread:  [loop]
      * since:   PATCHBAY_HAS(patchbay_wire_v1, wire, max_message_bytes) */
     uint64_t (*max_message_bytes)(patchbay_host *host);

@@ -258,7 +258,7 @@ class Call(HubTest):
             "wrong__x": ("url", "unix://"),
             "alhpa__one": ('did you mean "alpha__one"',),
         }
-        cases["time__now"] = ('there is a module "time"', "toolsets: {time: {}}")
+        cases["time__now"] = ('there is a plugin "time"', "toolsets: {time: {}}")
         manifest = {"toolsets": toolsets, "policy": {"deny": ["denied"]}}
         for name, says in cases.items():
             with self.subTest(name):
@@ -276,7 +276,7 @@ class Call(HubTest):
             self.assertEqual(client.call(name).error["message"], f"Unknown tool: {name}" + told.get(name, ""))
         done = self.cli("call", "files__list")
         self.assertEqual(done.returncode, FAILED)
-        self.assertSays(done.stderr, "unknown tool", 'there is a module "files"', '"roots" is missing', "toolsets: {files: {config: ")
+        self.assertSays(done.stderr, "unknown tool", 'there is a plugin "files"', '"roots" is missing', "toolsets: {files: {config: ")
         done = self.cli("call", "nothing-like-it", manifest=manifest)
         self.assertEqual(len(done.stderr.strip().splitlines()), 1)
 

@@ -41,7 +41,7 @@ class Read(HubTest):
         self.assertSays(self.run_here("list", "prompts").stdout, "up__greet", "up__summarize")
         done = self.run_here("list", "cats")
         self.assertEqual(done.returncode, USAGE)
-        self.assertSays(done.stderr, "cats", "tools, resources, prompts, toolsets or modules")
+        self.assertSays(done.stderr, "cats", "tools, resources, prompts, modules or toolsets")
 
     def test_bytes(self):
         """Text and data arrive as they are in a file; a terminal is sent nothing that moves its cursor."""

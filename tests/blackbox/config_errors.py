@@ -226,9 +226,9 @@ class Names(Base):
                          'profile "default"', 'unknown toolset "tiem"; did you mean "time"?')
         self.check_start("profiles:\n  p: {toolsets: [tiem, quite-another]}\n", "hub.yaml:2: profiles.p.toolsets",
                          'profile "p"', 'unknown toolset "tiem"; did you mean "time"?', 'unknown toolset "quite-another"')
-        self.check_start("hub: {toolsets: [files]}\nprofiles: {p: {naming: dot}}\n", 'module "files"', '"roots" is missing', "toolsets: {files: ")
+        self.check_start("hub: {toolsets: [files]}\nprofiles: {p: {naming: dot}}\n", 'plugin "files"', '"roots" is missing', "toolsets: {files: ")
         self.check_start("toolsets:\n  a: {module: fixture}\n  b: {module: fixture}\nhub: {toolsets: [time]}\n",
-                         'module "time"', "toolsets: {time: ")
+                         'plugin "time"', "toolsets: {time: ")
         self.check_start("toolsets:\n  a: {module: fixture, enabled: false}\nhub: {toolsets: [a]}\n", '"a" is switched off', "hub.yaml:2")
         self.check_start("hub: {toolsets: [time]}\npolicy: {deny: [time]}\n", '"time" is denied by policy')
         self.check_start("hub: {toolsets: ALL}\npolicy: {allow: []}\n", "not allowed by policy")

@@ -194,7 +194,7 @@ class Misbehaves(Isolated):
         held = client.send_call("bystander__hold")
         failure = client.call(f"misbehave__{tool}").tool_error
         self.assertEqual((failure["code"], failure["retryable"]), ("TOOL_UNAVAILABLE", True))
-        self.assertSays(failure["message"], 'toolset "misbehave"', 'module "misbehave"', *says)
+        self.assertSays(failure["message"], 'toolset "misbehave"', 'plugin "misbehave"', *says)
         self.assertEqual(text_of(client.call("misbehave__echo")), "misbehave")
         self.assertNotEqual(self.pid(client), first)
         self.assertEqual(self.pid(client, "bystander"), bystander)
@@ -292,7 +292,7 @@ class Starts(Isolated):
 
     def test_a_bad_configuration(self):
         self.plugin()
-        self.check("config.wrod: is not known", "module", config={"wrod": "x"})
+        self.check("config.wrod: is not known", 'reason="plugin ', config={"wrod": "x"})
 
     def test_the_modules_own_reason(self):
         self.plugin()
@@ -306,7 +306,7 @@ class Starts(Isolated):
 
     def test_a_module_that_is_not_there(self):
         client = self.start(missing=self.entry())
-        self.assertSays(client.hub.wait_log("toolset.skipped"), 'no module', 'missing')
+        self.assertSays(client.hub.wait_log("toolset.skipped"), 'no plugin', 'missing')
 
     def test_a_file_that_others_may_write_to(self):  # G02
         self.plugin().chmod(0o777)

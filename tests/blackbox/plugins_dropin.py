@@ -195,7 +195,7 @@ class DropIn(Base):
     def test_removing_what_the_manifest_names(self):
         client = self.check_removing("toolsets: {late: {}}\n", ["late__ping"])
         self.meta_call(client, "disable_toolset", toolset="late")
-        self.assertSays(client.call("enable_toolset", {"toolset": "late"}).result["content"][0]["text"], "no module")
+        self.assertSays(client.call("enable_toolset", {"toolset": "late"}).result["content"][0]["text"], "no plugin")
 
     def test_a_new_one_that_the_manifest_does_not_name(self):  # README.md: else it is found, and no more
         path = self.home / "hub.yaml"
@@ -328,7 +328,7 @@ class Refusals(Base):
         other.mkdir(mode=0o755)
         client = self.legacy("--plugins-dir", self.plugins, modules=False, manifest={"modules": {"paths": [str(other)]}, "toolsets": {"good": {}, "time": {}}})
         self.assertEqual(client.own_names(), ["good__ping"])
-        self.assertSays(client.hub.wait_log("toolset.skipped"), "time", "no module", str(self.plugins))
+        self.assertSays(client.hub.wait_log("toolset.skipped"), "time", "no plugin", str(self.plugins))
 
     def test_other_files_are_not_looked_at(self):
         compile_plugin(self.plugins, "good")
@@ -387,12 +387,12 @@ class Explanations(Base):
 
     def test_none_of_that_name(self):
         compile_plugin(self.plugins, "later")
-        self.check_all("there is no module", "did you mean", "later", str(self.plugins))
+        self.check_all("there is no plugin", "did you mean", "later", str(self.plugins))
 
     def test_no_modules_at_all(self):
         done = self.cli("list", "modules", *self.options, modules=False, manifest={"hub": {}})
         self.assertEqual((done.returncode, done.stdout), (0, ""))
-        self.assertSays(done.stderr, "no modules", str(self.plugins))
+        self.assertSays(done.stderr, "no plugins in", str(self.plugins))
         missing = self.home / "missing"
         modules = {"modules": {"paths": [str(missing)]}, "toolsets": {"nowhere": {}}}
         done = self.cli("list", "tools", manifest=modules, modules=False)
@@ -401,7 +401,7 @@ class Explanations(Base):
         elsewhere = self.home / "elsewhere"  # where no manifest is found
         elsewhere.mkdir()
         done = self.cli("list", "tools", *self.options, modules=False, cwd=elsewhere)
-        self.assertSays(done.stderr, "no modules", "1 file was refused", "list modules")
+        self.assertSays(done.stderr, "no plugins in", "1 file was refused", "list modules")
         (self.plugins / "late.so").chmod(0o755)
         done = self.cli("list", "modules", *self.options, modules=False, cwd=elsewhere)
         self.assertEqual(done.stderr, "")

@@ -261,7 +261,7 @@ class Refusing(ReloadTest):
             ("", "it is empty"),
             ({"toolsets": {"alpha": {**fixture("one"), "modul": "x"}}}, "patchbay.json:", "did you mean"),
             ({"toolsets": {**toolsets, "bad": fixture("x", fail="no luck")}}, "patchbay.json:", "bad", "no luck"),
-            ({"toolsets": {**toolsets, "bad": {"module": "nobody"}}}, "patchbay.json:", "there is no module"),
+            ({"toolsets": {**toolsets, "bad": {"module": "nobody"}}}, "patchbay.json:", "there is no plugin"),
             ({"toolsets": {"up": {"command": "${NOBODY_SET_THIS}"}}}, "patchbay.json:", "NOBODY_SET_THIS"),
             ({"toolsets": toolsets, "listen": [{"unix": "/nowhere/at/all"}]}, "/nowhere/at"),
             ({"toolsets": toolsets, "auth": {"tokens": "nothing.json"}}, "nothing.json"),

@@ -82,7 +82,7 @@ static const sample SAMPLES[] = {
      "  live:\n"
      "    url: ws://127.0.0.1:8790/ws\n"
      "    active: false\n"},
-    {"time-berlin", "A module.", {HUB_CONFIG_OF_MODULE, 0, false}, NULL},
+    {"time-berlin", "A plugin.", {HUB_CONFIG_OF_MODULE, 0, false}, NULL},
 };
 
 void hub_describe_bounds(const hub_config_key *key, hub_buf *out)

@@ -43,7 +43,7 @@ static const struct {
 
 /* Which entries a key belongs to, by the bits of `of`. */
 static const char *const TOOLSETS_OF[] = {"command", "url", "a Unix socket", "isolation: process",
-                                          "a module"};
+                                          "a plugin"};
 static const char *const LISTENERS_OF[] = {"http", "unix"};
 
 static void add_keys(const char *path, const hub_config_key *keys, hub_buf *out);

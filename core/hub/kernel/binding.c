@@ -186,7 +186,7 @@ static hub_err find_module(hub_orchestrator *hub, const hub_toolset_settings *se
     }
     if (err == HUB_OK && module == NULL) {
         err = hub_module_list_explain(hub->resolver, HUB_STR(HUB_ISOLATION_MODULE), reterr);
-        hub_error_prefix(reterr, "isolation: process wants a module");
+        hub_error_prefix(reterr, "isolation: process wants a plugin");
     }
     if (err != HUB_OK) {
         hub_error_prefix(reterr, "toolset \"%s\"", settings->key);

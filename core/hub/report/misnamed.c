@@ -25,7 +25,7 @@ static hub_err fail_module(const hub_orchestrator *hub, const hub_module *module
         config = is_wrong ? "config: {...}" : "";
     }
     return hub_fail(reterr, HUB_ENOTFOUND,
-                    "there is a module \"%s\", but no toolset of it (%s): add toolsets: {%s: {%s}} "
+                    "there is a plugin \"%s\", but no toolset of it (%s): add toolsets: {%s: {%s}} "
                     "to a manifest",
                     module->name, why.text, module->name, config);
 }

@@ -47,7 +47,7 @@ const hub_api_route HUB_API_STATUS_ROUTES[] = {
     {.method = "GET",
      .path = "/modules",
      .scope = HUB_API_READ,
-     .summary = "The modules that are loaded, and the files that were refused, with the reason.",
+     .summary = "The plugins that are loaded, and the files that were refused, with the reason.",
      .handle = serve_modules},
     {.method = NULL},
 };

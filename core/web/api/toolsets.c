@@ -134,7 +134,7 @@ const hub_api_route HUB_API_TOOLSET_ROUTES[] = {
      .path = "/toolsets/{key}",
      .scope = HUB_API_READ,
      .summary =
-         "A toolset: its state and why, its module, what it has done, the end of its stderr.",
+         "A toolset: its state and why, its plugin, what it has done, the end of its stderr.",
      .handle = serve_toolset},
     {.method = "POST",
      .path = "/toolsets/{key}/enable",

@@ -39,7 +39,7 @@ int32_t upstream_init(mcp_server *server, const upstream_channel *channel,
     server->host = host;
     if (!find_interfaces(server)) {
         (void)snprintf(reterr->text, sizeof reterr->text,
-                       "the hub lacks an interface that this module needs");
+                       "the hub lacks an interface that this plugin needs");
         return PATCHBAY_ENOTFOUND;
     }
     server->timer = server->loop->timer(host, on_timer, server);
@@ -195,7 +195,7 @@ void upstream_fail_as(mcp_server *server, const char *what, upstream_cause cause
     int is_forced = server->protocol != NULL && !server->is_module && server->phase != PHASE_IDLE &&
                     server->phase != PHASE_READY;
     (void)snprintf(reason, sizeof reason, "%s \"%s\" %s%s%s%s",
-                   server->is_module ? "module" : "server", server->name, what,
+                   server->is_module ? "plugin" : "server", server->name, what,
                    is_forced ? " (its entry says `protocol: " : "",
                    is_forced ? server->protocol : "",
                    is_forced ? "`: without that, it is asked what it speaks)" : "");

@@ -54,7 +54,7 @@ void upstream_write_unusable(const mcp_server *server, const char *why, char *re
 {
     (void)snprintf(ret_text, UPSTREAM_REASON_BYTES,
                    "%s \"%.128s\" has answered, but the answer cannot be used: %s",
-                   server->is_module ? "module" : "server", server->name, why);
+                   server->is_module ? "plugin" : "server", server->name, why);
 }
 
 int upstream_settle(mcp_server *server, patchbay_str id, const char *why)

@@ -69,13 +69,13 @@ static const broken TOOLSETS[] = {
     {"toolsets:\n  a:\n    config: text", HUB_EINVAL,
      "m.yaml:3: toolsets.a.config: wanted a map, found text"},
     {"toolsets:\n  a:\n    module: x\n    command: y", HUB_EINVAL,
-     "m.yaml:3: toolsets.a.module: a toolset is either a module or a server: this one also has "
+     "m.yaml:3: toolsets.a.module: a toolset is either a plugin or a server: this one also has "
      "\"command\""},
     {"toolsets:\n  a:\n    config: {}\n    url: http://x", HUB_EINVAL,
-     "m.yaml:3: toolsets.a.config: a toolset is either a module or a server: this one also has "
+     "m.yaml:3: toolsets.a.config: a toolset is either a plugin or a server: this one also has "
      "\"url\""},
     {"toolsets:\n  a:\n    module: mcp_upstream\n    env: {A: b}", HUB_EINVAL,
-     "m.yaml:3: toolsets.a.module: a toolset is either a module or a server: this one also has "
+     "m.yaml:3: toolsets.a.module: a toolset is either a plugin or a server: this one also has "
      "\"env\""},
     {"toolsets:\n  a:\n    args: [x]", HUB_EINVAL,
      "m.yaml:2: toolsets.a: a server wants a \"command\" or a \"url\""},
@@ -184,7 +184,7 @@ static const broken TOOLSETS[] = {
     {"toolsets:\n  a:\n    command: x\n    idle_timeout: 86400001ms", HUB_EINVAL,
      "m.yaml:4: toolsets.a.idle_timeout: wanted 0ms to 24h, found \"86400001ms\""},
     {"toolsets:\n  a:\n    module: x\n    idle_timeout: 1s", HUB_EINVAL,
-     "m.yaml:3: toolsets.a.module: a toolset is either a module or a server: this one also has "
+     "m.yaml:3: toolsets.a.module: a toolset is either a plugin or a server: this one also has "
      "\"idle_timeout\""},
     {"toolsets:\n  a:\n    enabled: no", HUB_EINVAL,
      "m.yaml:3: toolsets.a.enabled: wanted true or false, found \"no\""},

@@ -79,13 +79,13 @@ static void test_refusals(void **state)
     refuse("modules:\n  isolation: true",
            "m.yaml:2: modules.isolation: wanted one of \"none\", \"process\", found true");
     refuse("toolsets:\n  a:\n    command: x\n    isolation: process",
-           "m.yaml:4: toolsets.a.isolation: is for modules: a server, which \"command\" "
+           "m.yaml:4: toolsets.a.isolation: is for plugins: a server, which \"command\" "
            "makes of this one, is a process of its own anyhow");
     refuse("toolsets:\n  a:\n    isolation: process\n    url: http://x",
-           "m.yaml:3: toolsets.a.isolation: is for modules: a server, which \"url\" makes "
+           "m.yaml:3: toolsets.a.isolation: is for plugins: a server, which \"url\" makes "
            "of this one, is a process of its own anyhow");
     refuse("toolsets:\n  a:\n    isolation: none\n    module: x\n    idle_timeout: 1s",
-           "m.yaml:4: toolsets.a.module: a toolset is either a module or a server: this "
+           "m.yaml:4: toolsets.a.module: a toolset is either a plugin or a server: this "
            "one also has \"idle_timeout\"");
     refuse("toolsets:\n  a:\n    memory_limit: 64MiB",
            "m.yaml:2: toolsets.a: memory_limit wants `isolation: process`: it is the "

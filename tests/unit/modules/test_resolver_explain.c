@@ -29,7 +29,7 @@ static void says_why_a_file_was_refused(void **state)
     assert_int_equal(chmod(file.text, 0666), 0);
     (void)create_and_scan(f);
     assert_explained(f, ALPHA,
-                     "the module \"" ALPHA
+                     "the plugin \"" ALPHA
                      "\" is there, but was refused: %s: mode 0666 lets others "
                      "write, wanted at most 0755 (chmod go-w %s" WHAT_TO_DO,
                      file.text, file.text);
@@ -38,7 +38,7 @@ static void says_why_a_file_was_refused(void **state)
     assert_int_equal(chmod(file.text, 0644), 0);
     hub_resolver_scan(f->resolver);
     assert_explained(f, ALPHA,
-                     "the module \"" ALPHA "\" is there, but was refused: %s: not a shared object: "
+                     "the plugin \"" ALPHA "\" is there, but was refused: %s: not a shared object: "
                      "no ELF header",
                      file.text);
 }
@@ -50,12 +50,12 @@ static void says_why_its_folder_was_refused(void **state)
     assert_int_equal(chmod(f->second.text, 0777), 0);
     (void)create_and_scan(f);
     assert_explained(f, ALPHA,
-                     "the module \"" ALPHA
+                     "the plugin \"" ALPHA
                      "\" is there, but its folder was refused: %s: folder %s: "
                      "mode 0777 lets others write, wanted at most 0755 (chmod go-w %s" WHAT_TO_DO,
                      file.text, f->second.text, f->second.text);
     assert_explained(f, BETA,
-                     "there is no module \"" BETA "\" in the plugins folders %s, %s (refused: "
+                     "there is no plugin \"" BETA "\" in the plugins folders %s, %s (refused: "
                      "folder %s: mode 0777 lets others write, wanted at most 0755 (chmod go-w "
                      "%s" WHAT_TO_DO ")",
                      f->first.text, f->second.text, f->second.text, f->second.text);
@@ -72,7 +72,7 @@ static void says_who_owns_it(void **state)
     assert_int_equal(chown(file.text, 65534, (gid_t)-1), 0);
     (void)create_and_scan(f);
     assert_explained(f, ALPHA,
-                     "the module \"" ALPHA "\" is there, but was refused: %s: owned by uid 65534, "
+                     "the plugin \"" ALPHA "\" is there, but was refused: %s: owned by uid 65534, "
                      "wanted root (chown root %s" WHAT_TO_DO,
                      file.text, file.text);
 }
@@ -83,7 +83,7 @@ static void says_where_it_looked(void **state)
     assert_int_equal(rmdir(f->second.text), 0);
     (void)create_and_scan(f);
     assert_explained(f, "time",
-                     "there is no module \"time\" in the plugins folders %s, %s (there is no such "
+                     "there is no plugin \"time\" in the plugins folders %s, %s (there is no such "
                      "folder)",
                      f->first.text, f->second.text);
 }
@@ -95,10 +95,10 @@ static void names_the_nearest(void **state)
     (void)write_plugin(f->first.text, BETA, FIRST);
     (void)create_and_scan(f);
     assert_explained(f, "alhpa_001",
-                     "there is no module \"alhpa_001\"; did you mean \"" ALPHA "\"? The plugins "
+                     "there is no plugin \"alhpa_001\"; did you mean \"" ALPHA "\"? The plugins "
                      "folders are %s, %s",
                      f->first.text, f->second.text);
-    assert_explained(f, "", "there is no module \"\" in the plugins folders %s, %s", f->first.text,
+    assert_explained(f, "", "there is no plugin \"\" in the plugins folders %s, %s", f->first.text,
                      f->second.text);
 }
 
@@ -112,7 +112,7 @@ static void looks_for_names_only(void **state)
     hub_error error = {.text = ""};
     hub_err err = hub_module_list_explain(f->resolver, HUB_STR("../first/" ALPHA), &error);
     assert_int_equal(err, HUB_ENOTFOUND);
-    assert_non_null(strstr(error.text, "there is no module"));
+    assert_non_null(strstr(error.text, "there is no plugin"));
     assert_int_equal(chmod(f->second.text, 0755), 0);
 }
 
@@ -121,7 +121,7 @@ static void has_no_folders(void **state)
     fixture *f = *state;
     assert_int_equal(hub_resolver_create(NULL, 0, false, &f->resolver, NULL), HUB_OK);
     hub_resolver_scan(f->resolver);
-    assert_explained(f, "time", "there is no module \"time\": no plugins folders are named");
+    assert_explained(f, "time", "there is no plugin \"time\": no plugins folders are named");
 }
 
 /* However many there are, and however long their names. */

@@ -250,7 +250,7 @@ static void test_failing_module(void **state)
     assert_string_equal(done.results[0].why.text, "toolset \"bad\": no such disk");
     assert_int_equal(done.results[1].err, HUB_OK);
     assert_int_equal(done.results[2].err, HUB_ENOTFOUND);
-    assert_contains(done.results[2].why.text, "no module \"no_such_module\"");
+    assert_contains(done.results[2].why.text, "no plugin \"no_such_module\"");
     assert_false(is_active(&fixture, "bad"));
     assert_true(has_tool(&fixture, "good__x"));
     assert_false(has_tool(&fixture, "bad__ghost"));

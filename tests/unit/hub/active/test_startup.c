@@ -248,7 +248,7 @@ static void test_dropped_in(void **state)
     fixture_start(&fixture);
     client *c = client_open(&fixture, LEGACY);
     assert_int_equal(active_count(), 0);
-    assert_true(fixture_logged(&fixture, "no module"));
+    assert_true(fixture_logged(&fixture, "no plugin"));
     drop_puppet("puppet", "1.0.0001");
     fixture_run_until(&fixture, made_first, &git);
     fixture_settle(&fixture);

@@ -294,7 +294,7 @@ static void test_bad(void **state)
     fixture.toolsets[0].call_timeout_ms = 5; /* good by itself */
     assert_untouched(c, HUB_EUNAVAILABLE, "hub.yaml:12: toolset \"new\": it is broken");
     extra->module = "missing";
-    assert_untouched(c, HUB_ENOTFOUND, "hub.yaml:12: toolset \"new\": there is no module");
+    assert_untouched(c, HUB_ENOTFOUND, "hub.yaml:12: toolset \"new\": there is no plugin");
     extra->module = "puppet";
     extra->key = "No";
     assert_untouched(c, HUB_EINVAL, "No");

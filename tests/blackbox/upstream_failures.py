@@ -189,6 +189,11 @@ class LastWords(Failures):
         self.assertSays(message, "it said: ]0;x end")
         self.assertFalse([c for c in message if ord(c) < 0x20 or 0x7F <= ord(c) < 0xA0])
 
+    def test_words_where_messages_belong(self):
+        message = self.dies("import sys; print('Password:'); print('again:'); sys.exit(5)")
+        self.assertSays(message, "exited with code 5; it said: not JSON: Password:")
+        self.assertNotIn("again", message)
+
     def test_nothing_is_said(self):
         message = self.dies("import sys; sys.exit(4)")
         self.assertSays(message, "exited with code 4")

@@ -48,6 +48,9 @@ typedef struct upstream_channel {
     /* The process id of the server; NULL: it is none of the hub's. */
     uint32_t (*pid)(mcp_server *server);
 
+    /* Write the last words of the server to people, as one line; NULL: it has no place for any. */
+    void (*quote)(mcp_server *server, char *ret_line, size_t size);
+
     /* A list of tools is about to be read, and one of its elements: 0 leaves it out. Both may be
      * NULL: all are taken. */
     void (*begin_tools)(mcp_server *server);

@@ -3,6 +3,17 @@
 
 enum { NOISE_MS = 60000 };
 
+/* A program that writes for people to where messages belong may never be ready: that says why. */
+static void note_noise(mcp_server *server, patchbay_str text)
+{
+    static const char NOT_JSON[] = "not JSON: ";
+    if (server->refusal[0] == '\0') {
+        memcpy(server->refusal, NOT_JSON, sizeof NOT_JSON);
+        upstream_quote(text, server->refusal + sizeof NOT_JSON - 1,
+                       sizeof server->refusal - sizeof NOT_JSON + 1);
+    }
+}
+
 static void count_noise(mcp_server *server, duplex_noise *noise, const char *flood)
 {
     uint64_t now = server->loop->now_ms(server->host);
@@ -29,6 +40,9 @@ void duplex_take(mcp_server *server, duplex_noise *noise, patchbay_str text, con
         return; /* it was an answer without which there is no going on */
     }
     if (is_noise) {
+        if (!is_message) {
+            note_noise(server, text);
+        }
         count_noise(server, noise, flood);
     } else if (!is_message) {
         return;

@@ -132,11 +132,15 @@ static void fail_late(mcp_server *server)
 {
     char text[UPSTREAM_REASON_BYTES];
     char time[UPSTREAM_TIME_BYTES];
+    char words[UPSTREAM_REASON_BYTES / 2] = "";
     upstream_write_time(server->pace.startup_ms, time);
+    if (server->channel->quote != NULL) {
+        server->channel->quote(server, words, sizeof words);
+    }
     (void)snprintf(text, sizeof text,
-                   "was not ready within %s (its entry's `startup_timeout` sets the time)%s%s",
+                   "was not ready within %s (its entry's `startup_timeout` sets the time)%s%s%s%s",
                    time, server->refusal[0] != '\0' ? "; a message of it cannot be used: " : "",
-                   server->refusal);
+                   server->refusal, words[0] != '\0' ? "; it said: " : "", words);
     upstream_fail(server, text);
 }
 

@@ -41,8 +41,9 @@ static int names_error(patchbay_str line)
 /* The last lines that the server wrote to stderr: most servers say there why they end. Where that
  * is followed by more (node ends with its version, after a trace), the line that names an error
  * takes the place of the first. */
-static void quote_stderr(const line_server *lines, char *ret_text, size_t size)
+static void quote_stderr(mcp_server *server, char *ret_text, size_t size)
 {
+    const line_server *lines = lines_of(server);
     patchbay_str tail = lines->process != NULL ? lines->processes->stderr_tail(lines->process)
                                                : patchbay_str_make(NULL, 0);
     patchbay_str last[UPSTREAM_STDERR_LINES];
@@ -71,9 +72,12 @@ static void end_with(line_server *lines, patchbay_str how, upstream_cause cause)
 {
     char reason[UPSTREAM_REASON_BYTES];
     char words[UPSTREAM_QUOTE_BYTES];
-    quote_stderr(lines, words, sizeof words);
+    quote_stderr(&lines->server, words, sizeof words);
+    if (words[0] == '\0' && lines->server.phase != PHASE_READY) {
+        (void)snprintf(words, sizeof words, "%s", lines->server.refusal);
+    }
     (void)snprintf(reason, sizeof reason, "%s \"%.128s\" %.*s%s%s",
-                   lines->server.is_module ? "module" : "server", lines->server.name, (int)how.len,
+                   lines->server.is_module ? "plugin" : "server", lines->server.name, (int)how.len,
                    how.ptr, words[0] != '\0' ? "; it said: " : "", words);
     upstream_disconnect(&lines->server, reason, cause);
 }
@@ -206,4 +210,5 @@ const upstream_channel upstream_pipes = {
     .cancel = duplex_cancel,
     .close = close_pipes,
     .pid = pid_of,
+    .quote = quote_stderr,
 };

@@ -271,8 +271,19 @@ static void fake_close(mcp_server *up)
     }
 }
 
-static const upstream_channel CHANNEL = {
-    .open = fake_open, .send = fake_send, .cancel = fake_cancel, .close = fake_close};
+static const char *last_words;
+
+static void fake_quote(mcp_server *up, char *ret_line, size_t size)
+{
+    (void)up;
+    (void)snprintf(ret_line, size, "%s", last_words);
+}
+
+static const upstream_channel CHANNEL = {.open = fake_open,
+                                         .send = fake_send,
+                                         .cancel = fake_cancel,
+                                         .close = fake_close,
+                                         .quote = fake_quote};
 
 static int set_up(void **state)
 {
@@ -287,6 +298,7 @@ static int set_up(void **state)
     refusals = 0;
     last_finish[0] = '\0';
     methods[0] = '\0';
+    last_words = "";
     last_state = PATCHBAY_STATE_IDLE;
     memset(&server, 0, sizeof server);
     server.name = "up";
@@ -730,6 +742,13 @@ static void test_what_is_not_ready(void **state)
                         "server \"up\" was not ready within 30 s (its entry's `startup_timeout` "
                         "sets the time); a message of it cannot be used: byte 1: bad (its entry "
                         "says `protocol: 2025-11-25`: without that, it is asked what it speaks)");
+    last_words = "please log in";
+    upstream_connect(&server);
+    pass_until(clock_ms + UPSTREAM_STARTUP_MS);
+    assert_string_equal(last_detail,
+                        "server \"up\" was not ready within 30 s (its entry's `startup_timeout` "
+                        "sets the time); it said: please log in (its entry says `protocol: "
+                        "2025-11-25`: without that, it is asked what it speaks)");
 }
 
 static void test_times(void **state)

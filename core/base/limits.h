@@ -423,7 +423,6 @@
 /* Keys that one token is tried with, when it does not name one: each costs the loop up to 0.7 ms. */
 #define HUB_LIMIT_JWS_TRIES 3
 
-/* Scopes, and groups, that count of one token; and the longest pointer to a claim. */
 /* Issuers whose tokens are taken; the name of one; tokens that were judged, or are to be. */
 #define HUB_LIMIT_ISSUERS       16
 #define HUB_LIMIT_ISSUER_BYTES  512
@@ -441,6 +440,7 @@
 #define HUB_LIMIT_KEYS_LEAST_S    300
 #define HUB_LIMIT_KEYS_MOST_S     86400
 
+/* Scopes, and groups, that count of one token; and the longest pointer to a claim. */
 #define HUB_LIMIT_JWT_NAMES         256
 #define HUB_LIMIT_JWT_POINTER_BYTES 256
 

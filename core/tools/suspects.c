@@ -13,19 +13,21 @@ typedef struct span {
 /* Characters of scripts that have no picture of their own. Joiners (U+200C, U+200D) are looked at
  * with what stands before them: in an emoji, or in Persian, they belong there. */
 static const span SPANS[] = {
-    {0x1b, 0x1b, HUB_SUSPECT_ESCAPE},       {0x7f, 0x9f, HUB_SUSPECT_ESCAPE},
-    {0xad, 0xad, HUB_SUSPECT_HIDDEN},       {0x115f, 0x1160, HUB_SUSPECT_HIDDEN},
-    {0x180e, 0x180e, HUB_SUSPECT_HIDDEN},   {0x200b, 0x200b, HUB_SUSPECT_HIDDEN},
-    {0x61c, 0x61c, HUB_SUSPECT_BIDI},       {0x200e, 0x200f, HUB_SUSPECT_BIDI},
-    {0x202a, 0x202e, HUB_SUSPECT_BIDI},     {0x2060, 0x2064, HUB_SUSPECT_HIDDEN},
-    {0x2066, 0x2069, HUB_SUSPECT_BIDI},     {0x206a, 0x206f, HUB_SUSPECT_HIDDEN},
-    {0x3164, 0x3164, HUB_SUSPECT_HIDDEN},   {0xfeff, 0xfeff, HUB_SUSPECT_HIDDEN},
-    {0xfff9, 0xfffb, HUB_SUSPECT_HIDDEN},   {0xe0000, 0xe007f, HUB_SUSPECT_TAG},
-    {0xe0100, 0xe01ef, HUB_SUSPECT_HIDDEN},
+    {0x7f, 0x9f, HUB_SUSPECT_ESCAPE},     {0xad, 0xad, HUB_SUSPECT_HIDDEN},
+    {0x115f, 0x1160, HUB_SUSPECT_HIDDEN}, {0x180e, 0x180e, HUB_SUSPECT_HIDDEN},
+    {0x200b, 0x200b, HUB_SUSPECT_HIDDEN}, {0x61c, 0x61c, HUB_SUSPECT_BIDI},
+    {0x200e, 0x200f, HUB_SUSPECT_BIDI},   {0x202a, 0x202e, HUB_SUSPECT_BIDI},
+    {0x2060, 0x2064, HUB_SUSPECT_HIDDEN}, {0x2066, 0x2069, HUB_SUSPECT_BIDI},
+    {0x206a, 0x206f, HUB_SUSPECT_HIDDEN}, {0x3164, 0x3164, HUB_SUSPECT_HIDDEN},
+    {0xfeff, 0xfeff, HUB_SUSPECT_HIDDEN}, {0xfff9, 0xfffb, HUB_SUSPECT_HIDDEN},
+    {0xe0000, 0xe007f, HUB_SUSPECT_TAG},  {0xe0100, 0xe01ef, HUB_SUSPECT_HIDDEN},
 };
 
 static unsigned judge(uint32_t character, uint32_t before)
 {
+    if (character < 0x7f) {
+        return character == 0x1b ? HUB_SUSPECT_ESCAPE : 0;
+    }
     bool is_joiner = character == 0x200c || character == 0x200d;
     if (is_joiner) {
         return before < 0x80 ? HUB_SUSPECT_HIDDEN : 0;

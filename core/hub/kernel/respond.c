@@ -7,6 +7,7 @@
 #include "hub/kernel/session.h"
 #include "hub/kernel/transport.h"
 #include "redact/redact.h"
+#include "tools/suspects.h"
 
 static void send_message(hub_port *port, const hub_outgoing *message)
 {
@@ -98,15 +99,19 @@ static void respond_error(hub_port *port, hub_revision revision, hub_str id, int
                           hub_str message, hub_str data)
 {
     hub_buf error;
+    hub_buf shown; /* it quotes what was sent, maybe with characters that nobody sees */
     hub_buf_init(&error, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
-    hub_dialect_add_error(&error, code, message, data);
-    if (hub_buf_ok(&error)) {
+    hub_buf_init(&shown, HUB_LIMIT_CLIENT_MESSAGE_BYTES);
+    hub_suspects_add_visible(message, &shown);
+    hub_dialect_add_error(&error, code, hub_buf_str(&shown), data);
+    if (hub_buf_ok(&error) && hub_buf_ok(&shown)) {
         hub_str parts[HUB_FRAME_PARTS];
         size_t count = hub_dialect_error(revision, id, hub_buf_str(&error), parts);
         send_error(port, parts, count, code, data);
     } else {
         respond_no_memory(port, revision, id);
     }
+    hub_buf_fini(&shown);
     hub_buf_fini(&error);
 }
 

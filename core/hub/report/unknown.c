@@ -9,6 +9,7 @@
 #include "hub/kernel/sight.h"
 #include "hub/kernel/station.h"
 #include "hub/kernel/toolset.h"
+#include "tools/suspects.h"
 
 enum {
     SILENT_SHOWN = 4, /* toolsets that are named as the reason */
@@ -166,7 +167,7 @@ hub_str hub_unknown_nearest(const hub_shown *shown, hub_str name)
 static void add_quoted(hub_buf *text, hub_str name)
 {
     size_t len = name.len < NAME_SHOWN ? name.len : NAME_SHOWN;
-    hub_buf_add(text, (hub_str){.ptr = name.ptr, .len = len});
+    hub_suspects_add_visible((hub_str){.ptr = name.ptr, .len = len}, text);
 }
 
 static const char *const WHAT[] = {

@@ -103,6 +103,12 @@ static void test_unknown_tool(void **state)
         assert_contains(client_reply(c, "1"), "Unknown tool: ");
         client_clear(c);
     }
+    /* A model reads the answer, too: nothing of the name is hidden from people. */
+    client_request(c, "5", "tools/call", "\"name\":\"a\\u202e\xe2\x80\x8b\\u001b\xc3\xa9\"");
+    assert_contains(client_reply(c, "5"),
+                    "Unknown tool: a\\\\u{202e}\\\\u{200b}\\\\u{1b}\xc3\xa9\"");
+    client_request(c, "6", "a\xe2\x80\xae", "");
+    assert_contains(client_reply(c, "6"), "a\\\\u{202e}");
     client_request(c, "2", "tools/call", "\"name\":7");
     assert_contains(client_reply(c, "2"), "params.name must be a string");
     client_request(c, "3", "tools/call", "");

@@ -79,7 +79,7 @@ class Remembered(HubTest):
         self.learn()
         self.offer("a", "new")
         called = self.cli("call", "up__new", toolsets={"up": self.entry()})
-        self.assertEqual((called.returncode, called.stderr), (0, ""))
+        self.assertEqual(called.returncode, 0, called.stderr)
         self.assertEqual(len(self.up.sync().starts), 2)
         self.assertEqual(self.cli("call", "up__new", toolsets={"up": self.entry()}).returncode, 0)  # remembered now
         called = self.cli("call", "up__none", toolsets={"up": self.entry()})

@@ -83,8 +83,9 @@ def run_group(group, patterns):
 
 
 def start_group(group, patterns):
+    python = os.environ.get("PATCHBAY_OTLP_DECODER") if group == "telemetry" else None
     done = subprocess.run(
-        [sys.executable, str(HERE / "run.py"), "--group", group, *patterns],
+        [python or sys.executable, str(HERE / "run.py"), "--group", group, *patterns],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

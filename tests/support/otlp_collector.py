@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """An OpenTelemetry collector for tests: takes OTLP over HTTP with JSON, and keeps what comes. How it answers is up to the test.
 
-Where PyPI's `opentelemetry-proto` is installed, all that comes is decoded by it, too, and what it does not take fails the test. With
-PATCHBAY_OTLP_DECODER set it has to be there.
+Where PyPI's `opentelemetry-proto` is installed, all that comes is decoded by it, too, and what it does not take fails the test. For the
+interpreter PATCHBAY_OTLP_DECODER, by which ../blackbox/run.py runs the tests of telemetry, it has to be there.
 """
 
 import base64
 import json
 import os
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -18,7 +19,7 @@ try:
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
     DECODERS = {"/v1/traces": ExportTraceServiceRequest, "/v1/metrics": ExportMetricsServiceRequest, "/v1/logs": ExportLogsServiceRequest}
 except ImportError:
-    if os.environ.get("PATCHBAY_OTLP_DECODER"):
+    if os.environ.get("PATCHBAY_OTLP_DECODER") == sys.executable:
         raise
     DECODERS = {}
 

@@ -16,8 +16,9 @@ enum {
     A_SCHEMA = AN_OBJECT | A_BOOLEAN,
 };
 
-/* The longest way from one reference to the next. */
-enum { MAX_REFERENCES = 16 };
+/* The longest way from one reference to the next; and how often a byte of a schema may be read on the average. A
+ * hundred references to as many $defs take fifty. */
+enum { MAX_REFERENCES = 16, MAX_READINGS = 64 };
 
 /* What of the value is a schema itself. */
 typedef enum inside {
@@ -84,7 +85,10 @@ static const keyword KEYWORDS[] = {
 
 typedef struct walk {
     hub_str root;
-    size_t left; /* bytes that may yet be read */
+    hub_str root_reference; /* its member $ref */
+    size_t left;            /* bytes that may yet be read */
+    hub_str path; /* what most references begin with, such as "#/$defs; raw, without the end … */
+    hub_str at_path; /* … and what is there */
 } walk;
 
 /* Pay for reading a value. */
@@ -139,16 +143,17 @@ static bool follow(walk *w, hub_str *value, hub_text_reader *pointer)
 {
     hub_str key;
     hub_str member;
-    if (!charge(w, *value) || hub_json_type_of(*value) != HUB_JSON_OBJECT) {
+    if (hub_json_type_of(*value) != HUB_JSON_OBJECT) {
         return false;
     }
     for (hub_json_iter it = hub_json_iterate(*value); hub_json_next(&it, &key, &member);) {
         if (is_part(key, pointer)) {
+            hub_str read = hub_str_between(value->ptr, member.ptr + member.len);
             *value = member;
-            return true;
+            return charge(w, read);
         }
     }
-    return false;
+    return false; /* and that was the last reading of this schema */
 }
 
 static bool is_schema(hub_str value)
@@ -159,12 +164,22 @@ static bool is_schema(hub_str value)
 /* Find what a reference leads to: `#`, or `#` and a JSON pointer. */
 static bool resolve(walk *w, hub_str raw, hub_str *ret_value)
 {
+    const char *slash = memrchr(raw.ptr, '/', raw.len);
+    hub_str path = hub_str_between(raw.ptr, slash != NULL ? slash : raw.ptr);
     hub_text_reader text = hub_text_read(raw);
     *ret_value = w->root;
-    if (!hub_text_take(&text, "#")) {
+    if (path.len > 0 && hub_str_eq(path, w->path)) {
+        text.at = slash;
+        *ret_value = w->at_path;
+    } else if (!hub_text_take(&text, "#")) {
         return false;
     }
-    while (hub_text_take(&text, "/")) {
+    while (hub_text_peek(&text) == '/') {
+        if (text.at == slash) {
+            w->path = path;
+            w->at_path = *ret_value;
+        }
+        (void)hub_text_next(&text);
         if (!follow(w, ret_value, &text)) {
             return false;
         }
@@ -181,7 +196,11 @@ static bool is_reference(walk *w, hub_str raw)
         if (!resolve(w, raw, &at)) {
             return false;
         }
-        raw = hub_json_get(at, HUB_STR("$ref"));
+        bool is_root = at.ptr == w->root.ptr;
+        if (!is_root && !charge(w, at)) {
+            return false;
+        }
+        raw = is_root ? w->root_reference : hub_json_get(at, HUB_STR("$ref"));
         if (hub_json_type_of(raw) != HUB_JSON_STRING) {
             return true;
         }
@@ -281,9 +300,8 @@ static bool is_operand(walk *w, const keyword *word, hub_str schema, hub_str val
     if (hub_str_is(word->name, "enum")) {
         return hub_json_count(value) > 0;
     }
-    if (hub_str_is(word->name, "nullable")) { /* Ajv refuses it without a type */
-        return hub_json_type_of(value) == HUB_JSON_TRUE &&
-               hub_json_get(schema, HUB_STR("type")).len > 0;
+    if (hub_str_is(word->name, "nullable")) {
+        return hub_json_type_of(value) == HUB_JSON_TRUE;
     }
     if (hub_str_is(word->name, "$id")) {
         return schema.ptr == w->root.ptr && is_id(value);
@@ -295,21 +313,35 @@ static bool walk_schema(walk *w, hub_str schema)
 {
     hub_str key;
     hub_str value;
+    bool has_type = false;
+    bool is_nullable = false;
     if (!is_schema(schema) || !charge(w, schema)) {
         return false;
     }
     for (hub_json_iter it = hub_json_iterate(schema); hub_json_next(&it, &key, &value);) {
         const keyword *word = find_keyword(key);
-        if (word != NULL && ((word->types & 1u << hub_json_type_of(value)) == 0 ||
-                             !is_operand(w, word, schema, value) || !walk_inside(w, word, value))) {
+        if (word == NULL) {
+            continue;
+        }
+        if ((word->types & 1u << hub_json_type_of(value)) == 0 ||
+            !is_operand(w, word, schema, value) || !walk_inside(w, word, value)) {
             return false;
         }
+        has_type = has_type || hub_str_is(word->name, "type");
+        is_nullable = is_nullable || hub_str_is(word->name, "nullable");
     }
-    return true;
+    return has_type || !is_nullable; /* Ajv refuses `nullable` without a type */
 }
 
 bool hub_definition_output_compiles(hub_str schema)
 {
-    walk w = {.root = schema, .left = HUB_LIMIT_OUTPUT_SCHEMA_BYTES};
+    walk w = {
+        .root = schema,
+        .root_reference = hub_json_get(schema, HUB_STR("$ref")),
+        .left = HUB_LIMIT_OUTPUT_SCHEMA_BYTES,
+    };
+    if (schema.len < w.left / MAX_READINGS) {
+        w.left = schema.len * MAX_READINGS;
+    }
     return walk_schema(&w, schema);
 }

@@ -277,6 +277,58 @@ static void test_output_limit(void **state)
     free(json);
 }
 
+/* Judge a tool with an outputSchema of which a member is repeated. */
+static hub_definition judge_repeated(const char *begin, const char *member, const char *end,
+                                     size_t times)
+{
+    hub_buf json;
+    hub_buf_init(&json, 1u << 20);
+    hub_buf_printf(&json,
+                   "{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"},"
+                   "\"outputSchema\":{\"type\":\"object\",%s{",
+                   begin);
+    for (size_t i = 0; i < times; i++) {
+        hub_buf_printf(&json, "%s,", member);
+    }
+    hub_buf_printf(&json, "%s}}}", end);
+    hub_buf_add_char(&json, '\0');
+    hub_definition found = judge(HUB_KIND_TOOL, json.ptr, NULL);
+    hub_buf_fini(&json);
+    return found;
+}
+
+/* A schema is read as often as ordinary ones need it, not once for each of thousands of members. What references to
+ * the root cost, tests/fuzz/work counts. */
+static void test_output_readings(void **state)
+{
+    static const struct {
+        const char *begin;
+        const char *member;
+        const char *end;
+        size_t fit;
+        size_t too_many; /* 0: any number is right */
+    } CASES[] = {
+        {"\"properties\":", "\"p\":{\"$ref\":\"#\"}", "\"q\":{}", 2000, 0},
+        {"\"$defs\":{\"x\":{}},\"properties\":", "\"p\":{\"$ref\":\"#/$defs/x\"}", "\"q\":{}", 2000,
+         0},
+        {"\"properties\":", "\"p\":{\"$ref\":\"#/properties\"}", "\"q\":{}", 20, 100},
+        {"\"properties\":", "\"p\":{\"nullable\":true,\"type\":\"null\"}", "\"q\":{}", 2000, 0},
+        {"\"not\":", "\"nullable\":true", "\"type\":\"null\"", 2000, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        const char *begin = CASES[i].begin;
+        const char *member = CASES[i].member;
+        hub_definition found = judge_repeated(begin, member, CASES[i].end, CASES[i].fit);
+        assert_int_equal(found.valid, EVERY);
+        if (CASES[i].too_many > 0) {
+            found = judge_repeated(begin, member, CASES[i].end, CASES[i].too_many);
+            assert_int_equal(found.valid, MODERN);
+            assert_int_equal(found.valid_without_output, EVERY);
+        }
+    }
+}
+
 /* What a catalog keeps of it; and that one bad definition costs its neighbours nothing. */
 static void test_catalog(void **state)
 {
@@ -317,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_digits),
         cmocka_unit_test(test_output_limit),
+        cmocka_unit_test(test_output_readings),
         cmocka_unit_test(test_catalog),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,8 @@
  * splice  a call goes to a server over a Unix socket, and its answer comes back under the client's
  *         id (a child process would need system calls that valgrind does not have)
  * counted the same as splice, while metrics are counted
+ * unsampled  the same, while traces are sent, but not of these calls
+ * sampled    the same, while all are recorded (nothing leaves before the end)
  * list    tools/list of 1,000 tools
  * equipped the same, where they are those of a saved toolset, of 2,000 that there are
  * enable  a toolset of 10,000 tools, whose catalog is known, is disabled and enabled again
@@ -26,6 +28,7 @@
 #include "base/loop.h"
 #include "hub/kernel/objects.h"
 #include "hub/orchestrator/orchestrator.h"
+#include "hub/telemetry/telemetry.h"
 #include "sections.h"
 
 #include <ev.h>
@@ -379,6 +382,45 @@ static bool prepare_counted(void)
     return prepare_splice();
 }
 
+static const char *sampled; /* the share of calls that is */
+
+static const char *get_variable(void *ctx, const char *name)
+{
+    static const char *const ROWS[][2] = {
+        {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:9/v1/traces"},
+        {"OTEL_TRACES_SAMPLER", "traceidratio"},
+        {"OTEL_BSP_SCHEDULE_DELAY", "600000"},
+        {"OTEL_BSP_MAX_QUEUE_SIZE", "65536"},
+        {"OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "65536"},
+    };
+    (void)ctx;
+    for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
+        if (strcmp(name, ROWS[i][0]) == 0) {
+            return ROWS[i][1];
+        }
+    }
+    return strcmp(name, "OTEL_TRACES_SAMPLER_ARG") == 0 ? sampled : NULL;
+}
+
+static bool prepare_traced(const char *share)
+{
+    static const hub_otel_source SOURCE = {.get = get_variable};
+    hub_otel_settings settings;
+    sampled = share;
+    return prepare_splice() && hub_otel_read(&SOURCE, &settings) == HUB_OK &&
+           hub_telemetry_start(me.hub, &settings, NULL) == HUB_OK;
+}
+
+static bool prepare_unsampled(void)
+{
+    return prepare_traced("0.000000001"); /* not 0: each call is drawn for */
+}
+
+static bool prepare_sampled(void)
+{
+    return prepare_traced("1");
+}
+
 static bool prepare_list_of(const char *config)
 {
     static const char TEXT[] = "{\"jsonrpc\":\"2.0\",\"id\":1000000000,\"method\":\"tools/list\"}";
@@ -493,6 +535,8 @@ static const micro_case CASES[] = {
     {"route", prepare_route, call, all_answered},
     {"splice", prepare_splice, call, all_answered},
     {"counted", prepare_counted, call, all_answered},
+    {"unsampled", prepare_unsampled, call, all_answered},
+    {"sampled", prepare_sampled, call, all_answered},
     {"list", prepare_list, call, all_listed},
     {"equipped", prepare_equipped, call, all_listed},
     {"learn", prepare_learn, learn, has_learnt},

@@ -121,10 +121,13 @@ void hub_buf_printf(hub_buf *buf, const char *format, ...)
     va_start(args, format);
     va_list again;
     va_copy(again, args);
-    int needed = vsnprintf(NULL, 0, format, args);
+    size_t left = hub_buf_ok(buf) ? buf->cap - buf->len : 0; /* is within the maximum */
+    int needed = vsnprintf(left > 0 ? buf->ptr + buf->len : NULL, left, format, args);
     va_end(args);
     if (needed < 0 && buf->failed == HUB_OK) {
         buf->failed = HUB_ELIMIT; /* longer than an int can say */
+    } else if (needed >= 0 && (size_t)needed < left) {
+        buf->len += (size_t)needed; /* mostly it fits where it is */
     } else if (needed >= 0) {
         char *room = hub_buf_reserve(buf, (size_t)needed); /* and room for the NUL */
         if (room != NULL && vsnprintf(room, (size_t)needed + 1, format, again) == needed) {

@@ -364,6 +364,11 @@ static hub_err set_up(hub_fetcher *fetcher, hub_error *reterr)
     return HUB_OK;
 }
 
+void hub_fetcher_prepare(hub_fetcher *fetcher)
+{
+    (void)set_up(fetcher, NULL); /* the next fetch tries again, and tells */
+}
+
 static void set_options(hub_fetch *fetch, const hub_fetch_request *request)
 {
     const hub_curl_library *curl = fetch->fetcher->curl;

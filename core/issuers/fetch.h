@@ -48,6 +48,9 @@ bool hub_fetch_may(const char *url);
 
 /* Costs nothing before the first fetch. NULL when out of memory. */
 hub_fetcher *hub_fetcher_create(struct ev_loop *loop);
+
+/* Load libcurl now, which takes 5 ms, and not when the first fetch starts. That tells what is wrong. */
+void hub_fetcher_prepare(hub_fetcher *fetcher);
 void hub_fetcher_destroy(hub_fetcher *fetcher); /* its fetches are cancelled; NULL is fine */
 
 /* owns:    *ret_fetch lives until on_end is called, or hub_fetch_cancel; the request is copied

@@ -3,8 +3,6 @@
 
 #include "base/encoding.h"
 
-#include <stdio.h>
-
 /* Where its parts are in a traceparent. */
 enum { TRACE_AT = 3, SPAN_AT = 36, FLAGS_AT = 53, LENGTH = HUB_TRACEPARENT_BYTES - 1 };
 
@@ -51,8 +49,13 @@ bool hub_trace_read(hub_str text, hub_trace *ret_trace)
 
 void hub_trace_write(const hub_trace *trace, char ret_text[HUB_TRACEPARENT_BYTES])
 {
-    (void)snprintf(ret_text, HUB_TRACEPARENT_BYTES, "00-%s-%s-%s", trace->trace_id, trace->span_id,
-                   trace->is_sampled ? "01" : "00"); /* fits */
+    char *at = ret_text;
+    (void)hub_str_put(&at, HUB_STR("00-"));
+    (void)hub_str_put(&at, hub_str_of(trace->trace_id));
+    (void)hub_str_put(&at, HUB_STR("-"));
+    (void)hub_str_put(&at, hub_str_of(trace->span_id));
+    (void)hub_str_put(&at, trace->is_sampled ? HUB_STR("-01") : HUB_STR("-00"));
+    *at = '\0';
 }
 
 bool hub_trace_of_meta(hub_str meta, hub_trace *ret_trace)
@@ -91,7 +94,9 @@ void hub_trace_add_meta(hub_buf *out, hub_str meta, const hub_trace *trace, bool
     hub_str key;
     hub_str value;
     hub_trace_write(trace, text);
-    hub_buf_printf(out, "{\"" TRACEPARENT "\":\"%s\"", text);
+    hub_buf_add(out, HUB_STR("{\"" TRACEPARENT "\":\""));
+    hub_buf_add(out, (hub_str){.ptr = text, .len = LENGTH});
+    hub_buf_add_char(out, '"');
     while (hub_json_next(&it, &key, &value)) {
         if (!hub_json_string_is(key, HUB_STR(TRACEPARENT)) &&
             (belongs || !hub_json_string_is(key, HUB_STR(TRACESTATE)))) {

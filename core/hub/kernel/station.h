@@ -78,6 +78,7 @@ enum {
 
 typedef enum hub_verdict {
     HUB_GO_ON,
+    HUB_PASS,     /* `begin` alone: it goes on, and the station is told no more of it */
     HUB_HOLD,     /* it stays here; the station takes it on again (way.h) */
     HUB_ANSWERED, /* the station has answered the request, or completed the call */
 } hub_verdict;
@@ -103,7 +104,7 @@ struct hub_station {
     hub_verdict (*arrive)(const struct hub_request *request);
 
     /* A call begins: its toolset, its name there and its message are known (way.h), and may be
-     * replaced by others. */
+     * replaced by others. A station that passes a call keeps no state with it. */
     hub_verdict (*begin)(struct hub_call *call, struct hub_way *way);
 
     /* It is bound to an instance, and leaves for it next. HUB_GO_ON, or HUB_ANSWERED. */

@@ -144,7 +144,9 @@ static void go_on(hub_call *call, hub_way *way, hub_station_mask left)
         if (verdict == HUB_HOLD) {
             note_held(call, way);
         }
-        if (verdict != HUB_GO_ON) {
+        if (verdict == HUB_PASS) {
+            call->begun &= ~station->place->bit;
+        } else if (verdict != HUB_GO_ON) {
             return;
         }
         if (way->toolset != toolset) {

@@ -6,6 +6,24 @@
 
 #include <sys/random.h>
 
+enum { HALF_BYTES = (HUB_TRACE_ID_BYTES - 1) / 4 /* of a trace's id */ };
+
+/* The next of a sequence that is spread evenly, in ten instructions: every call draws one, and few are
+ * recorded. Whoever sees some can guess others: nothing but sampling may depend on that.
+ * source: Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014 (splitmix64) */
+static uint64_t draw(hub_telemetry *telemetry)
+{
+    uint64_t number = telemetry->drawn += UINT64_C(0x9e3779b97f4a7c15);
+    number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return number ^ (number >> 31);
+}
+
+void hub_telemetry_shuffle(hub_telemetry *telemetry)
+{
+    (void)!getrandom(&telemetry->drawn, sizeof telemetry->drawn, 0); /* cannot fail so */
+}
+
 /* As many random bytes, in hexadecimal, never all zeros. */
 static void make_id(hub_telemetry *telemetry, size_t bytes, char *ret_hex)
 {
@@ -24,6 +42,20 @@ static void make_id(hub_telemetry *telemetry, size_t bytes, char *ret_hex)
     ret_hex[2 * bytes] = '\0';
 }
 
+/* The id of a trace that begins here: its second half says that it is recorded, the first is what nobody
+ * can guess. */
+static void make_trace_id(hub_telemetry *telemetry, uint64_t number, char *ret_hex)
+{
+    unsigned char bytes[HALF_BYTES];
+    for (size_t i = HALF_BYTES; i > 0; i--) {
+        bytes[i - 1] = (unsigned char)number;
+        number >>= 8;
+    }
+    make_id(telemetry, HALF_BYTES, ret_hex);
+    hub_hex_write(bytes, HALF_BYTES, ret_hex + 2 * HALF_BYTES);
+    ret_hex[4 * HALF_BYTES] = '\0';
+}
+
 /* The second half of a trace's id, without its last bit. */
 static uint64_t number_of(const char trace_id[HUB_TRACE_ID_BYTES])
 {
@@ -39,12 +71,13 @@ bool hub_telemetry_choose(hub_telemetry *telemetry, hub_str meta, hub_trace *ret
 {
     const hub_otel_sampler *sampler = &telemetry->settings.sampler;
     hub_trace own;
-    bool has_parent = hub_trace_of_meta(meta, &own);
+    bool has_parent = meta.len > 0 && hub_trace_of_meta(meta, &own);
     if (!has_parent) {
-        if (sampler->bound == 0) {
+        uint64_t number = draw(telemetry);
+        if (number >> 1 >= sampler->bound) {
             return false;
         }
-        make_id(telemetry, (HUB_TRACE_ID_BYTES - 1) / 2, own.trace_id);
+        make_trace_id(telemetry, number, own.trace_id);
         own.span_id[0] = '\0';
     }
     bool is_recorded = has_parent && sampler->asks_parent

@@ -11,7 +11,11 @@
 /* Bits of `flags` beside those of the trace (trace.proto, SpanFlags). */
 enum { FLAG_SAMPLED = 0x1, FLAG_KNOWS_REMOTE = 0x100, FLAG_IS_REMOTE = 0x200 };
 
-enum { STATUS_ERROR = 2 };
+enum {
+    STATUS_ERROR = 2,
+    USUAL_BYTES = 1024, /* of attributes: no more room is asked for, mostly */
+    BESIDE_BYTES = 384, /* of a span as it is written, beside these */
+};
 
 hub_span *hub_span_create(const hub_trace *own, hub_span_kind kind)
 {
@@ -25,6 +29,7 @@ hub_span *hub_span_create(const hub_trace *own, hub_span_kind kind)
         hub_buf_init(&span->state, SIZE_MAX / 4);
         hub_buf_init(&span->attributes, SIZE_MAX / 4);
         hub_buf_init(&span->error, SIZE_MAX / 4);
+        (void)hub_buf_reserve(&span->attributes, USUAL_BYTES); /* a failure is told at the end */
     }
     return span;
 }
@@ -64,8 +69,10 @@ void hub_span_set_name(hub_span *span, hub_str method, hub_str target)
 
 static void begin_attribute(hub_span *span, const char *key)
 {
-    hub_buf_printf(&span->attributes, "%s{\"key\":\"%s\",\"value\":{",
-                   span->attributes.len > 0 ? "," : "", key);
+    hub_buf *out = &span->attributes;
+    hub_buf_add(out, out->len > 0 ? HUB_STR(",{\"key\":\"") : HUB_STR("{\"key\":\""));
+    hub_buf_add(out, hub_str_of(key));
+    hub_buf_add(out, HUB_STR("\",\"value\":{"));
 }
 
 static void add_text(hub_span *span, const char *key, hub_str text, size_t most)
@@ -81,6 +88,22 @@ static void add_text(hub_span *span, const char *key, hub_str text, size_t most)
 void hub_span_add_text(hub_span *span, const char *key, hub_str text)
 {
     add_text(span, key, text, HUB_LIMIT_SPAN_TEXT_BYTES);
+}
+
+void hub_span_add_word(hub_span *span, const char *key, hub_str word)
+{
+    begin_attribute(span, key);
+    hub_buf_add(&span->attributes, HUB_STR("\"stringValue\":\""));
+    hub_buf_add(&span->attributes, word);
+    hub_buf_add(&span->attributes, HUB_STR("\"}}"));
+}
+
+void hub_span_add_digits(hub_span *span, const char *key, uint64_t number)
+{
+    begin_attribute(span, key);
+    hub_buf_add(&span->attributes, HUB_STR("\"stringValue\":\""));
+    hub_buf_add_u64(&span->attributes, number);
+    hub_buf_add(&span->attributes, HUB_STR("\"}}"));
 }
 
 void hub_span_add_content(hub_span *span, const char *key, hub_str text)
@@ -106,27 +129,36 @@ static void add_parent(const hub_span *span, hub_buf *out)
 {
     unsigned flags = FLAG_SAMPLED | FLAG_KNOWS_REMOTE | (span->is_remote ? FLAG_IS_REMOTE : 0);
     if (span->parent_id[0] != '\0') {
-        hub_buf_printf(out, ",\"parentSpanId\":\"%s\"", span->parent_id);
+        hub_buf_add(out, HUB_STR("\",\"parentSpanId\":\""));
+        hub_buf_add(out, hub_str_of(span->parent_id));
     }
+    hub_buf_add_char(out, '"');
     if (span->state.len > 0) {
         hub_buf_add(out, HUB_STR(",\"traceState\":"));
         hub_json_add_string(out, hub_buf_str(&span->state));
     }
-    hub_buf_printf(out, ",\"flags\":%u", flags);
+    hub_buf_add(out, HUB_STR(",\"flags\":"));
+    hub_buf_add_u64(out, flags);
 }
 
 void hub_span_write(const hub_span *span, uint64_t now_us, hub_buf *out)
 {
     uint64_t took_us = now_us > span->begin_us ? now_us - span->begin_us : 0;
-    hub_buf_printf(out, "{\"traceId\":\"%s\",\"spanId\":\"%s\"", span->own.trace_id,
-                   span->own.span_id);
+    (void)hub_buf_reserve(out, span->attributes.len + span->name.len + BESIDE_BYTES);
+    hub_buf_add(out, HUB_STR("{\"traceId\":\""));
+    hub_buf_add(out, hub_str_of(span->own.trace_id));
+    hub_buf_add(out, HUB_STR("\",\"spanId\":\""));
+    hub_buf_add(out, hub_str_of(span->own.span_id));
     add_parent(span, out);
     hub_buf_add(out, HUB_STR(",\"name\":"));
     add_shown(out, hub_buf_str(&span->name), SIZE_MAX);
-    hub_buf_printf(out,
-                   ",\"kind\":%d,\"startTimeUnixNano\":\"%" PRIu64
-                   "\",\"endTimeUnixNano\":\"%" PRIu64 "\",\"attributes\":[",
-                   (int)span->kind, span->begin_ns, span->begin_ns + took_us * 1000);
+    hub_buf_add(out, HUB_STR(",\"kind\":"));
+    hub_buf_add_u64(out, span->kind);
+    hub_buf_add(out, HUB_STR(",\"startTimeUnixNano\":\""));
+    hub_buf_add_u64(out, span->begin_ns);
+    hub_buf_add(out, HUB_STR("\",\"endTimeUnixNano\":\""));
+    hub_buf_add_u64(out, span->begin_ns + took_us * 1000);
+    hub_buf_add(out, HUB_STR("\",\"attributes\":["));
     hub_buf_add(out, hub_buf_str(&span->attributes));
     hub_buf_add_char(out, ']');
     if (span->has_link) {

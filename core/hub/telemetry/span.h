@@ -42,7 +42,9 @@ void hub_span_set_name(hub_span *span, hub_str method, hub_str target);
 
 /* Keys are constants that need no escapes. An empty text is left out. */
 void hub_span_add_text(hub_span *span, const char *key, hub_str text);
-void hub_span_add_content(hub_span *span, const char *key, hub_str text); /* …_CONTENT_BYTES */
+void hub_span_add_word(hub_span *span, const char *key, hub_str word); /* a constant of the hub's */
+void hub_span_add_digits(hub_span *span, const char *key, uint64_t number); /* as a text */
+void hub_span_add_content(hub_span *span, const char *key, hub_str text);   /* …_CONTENT_BYTES */
 void hub_span_add_number(hub_span *span, const char *key, int64_t number);
 
 /* It has failed: error.type, and a message for people (may be empty). */

@@ -64,27 +64,25 @@ static void describe(hub_span *span, hub_str method, hub_str name, bool is_known
         hub_span_add_text(span, key, name);
     }
     if (hub_str_is(method, "tools/call")) {
-        hub_span_add_text(span, "gen_ai.operation.name", HUB_STR("execute_tool"));
+        hub_span_add_word(span, "gen_ai.operation.name", HUB_STR("execute_tool"));
     }
 }
 
 static void add_network(hub_span *span, const char *transport)
 {
-    hub_span_add_text(span, "network.transport", hub_str_of(hub_metrics_network_of(transport)));
+    hub_span_add_word(span, "network.transport", hub_str_of(hub_metrics_network_of(transport)));
     if (strcmp(transport, "http") == 0 || strcmp(transport, "sse") == 0) {
-        hub_span_add_text(span, "network.protocol.name", HUB_STR("http"));
+        hub_span_add_word(span, "network.protocol.name", HUB_STR("http"));
     } else if (strcmp(transport, "websocket") == 0) {
-        hub_span_add_text(span, "network.protocol.name", HUB_STR("websocket"));
+        hub_span_add_word(span, "network.protocol.name", HUB_STR("websocket"));
     }
 }
 
 static void add_session(hub_span *span, const hub_session *session, bool keeps_content)
 {
-    char number[24];
     add_network(span, hub_session_transport(session));
     if (!hub_session_is_one_request(session)) {
-        (void)snprintf(number, sizeof number, "%" PRIu64, hub_session_number(session)); /* fits */
-        hub_span_add_text(span, "mcp.session.id", hub_str_of(number));
+        hub_span_add_digits(span, "mcp.session.id", hub_session_number(session));
     }
     if (keeps_content) {
         hub_span_add_text(span, "client.address", hub_str_of(hub_session_peer(session)));
@@ -143,7 +141,7 @@ static hub_span *begin_server(hub_telemetry *telemetry, const hub_session *sessi
     }
     hub_span_add_text(span, "jsonrpc.request.id", shown_raw(message->at[HUB_M_ID], &memory));
     if (context->revision != HUB_REVISION_NONE) {
-        hub_span_add_text(span, "mcp.protocol.version",
+        hub_span_add_word(span, "mcp.protocol.version",
                           hub_str_of(hub_revision_date(context->revision)));
     }
     add_session(span, session, keeps);
@@ -211,13 +209,14 @@ hub_verdict hub_telemetry_begin(hub_call *call, hub_way *way)
     hub_span *span = session != NULL ? begin_server(telemetry, session, hub_call_context(call),
                                                     way->message, true)
                                      : NULL;
-    if (span != NULL) {
-        call_spans *part = hub_call_part_of(call, &HUB_TELEMETRY_STATION);
-        hub_span_add_text(span, "patchbay.toolset", hub_str_of(hub_toolset_key(way->toolset)));
-        part->telemetry = telemetry;
-        part->server = span;
-        hub_call_set_trace(call, &span->own);
+    if (span == NULL) {
+        return HUB_PASS;
     }
+    call_spans *part = hub_call_part_of(call, &HUB_TELEMETRY_STATION);
+    hub_span_add_text(span, "patchbay.toolset", hub_str_of(hub_toolset_key(way->toolset)));
+    part->telemetry = telemetry;
+    part->server = span;
+    hub_call_set_trace(call, &span->own);
     return HUB_GO_ON;
 }
 
@@ -329,7 +328,6 @@ hub_verdict hub_telemetry_hand_over(hub_call *call, hub_handover *handover)
     if (part == NULL || part->client != NULL || hub_toolset_is_native(way->toolset)) {
         return HUB_GO_ON;
     }
-    char id[24];
     hub_telemetry *telemetry = hub_telemetry_of(hub_toolset_hub(way->toolset));
     hub_trace own = hub_telemetry_next(telemetry, &part->server->own);
     hub_span *span = hub_span_create(&own, HUB_SPAN_CLIENT);
@@ -340,14 +338,15 @@ hub_verdict hub_telemetry_hand_over(hub_call *call, hub_handover *handover)
     /* By one clock, whatever becomes of the other. */
     span->begin_ns = part->server->begin_ns + (span->begin_us - part->server->begin_us) * 1000;
     memcpy(span->parent_id, part->server->own.span_id, sizeof span->parent_id);
-    hub_buf_add(&span->state, hub_buf_str(&part->server->state));
+    if (part->server->state.len > 0) {
+        hub_buf_add(&span->state, hub_buf_str(&part->server->state));
+    }
     describe(span, way->message->method, way->name, true);
     if (hub_str_is(way->message->method, "resources/read")) {
         hub_span_add_text(span, "mcp.resource.uri",
                           uri_shown(way->name, telemetry->settings.keeps_content));
     }
-    (void)snprintf(id, sizeof id, "%" PRIu64, hub_call_id(call)); /* fits */
-    hub_span_add_text(span, "jsonrpc.request.id", hub_str_of(id));
+    hub_span_add_digits(span, "jsonrpc.request.id", hub_call_id(call));
     hub_span_add_text(span, "mcp.protocol.version", hub_str_of(protocol));
     add_server(span, way->toolset);
     hub_span_add_text(span, "patchbay.toolset", hub_str_of(hub_toolset_key(way->toolset)));

@@ -210,6 +210,7 @@ hub_err hub_telemetry_start(hub_orchestrator *hub, hub_otel_settings *settings, 
     }
     telemetry->hub = hub;
     telemetry->settings = *settings;
+    hub_telemetry_shuffle(telemetry);
     *settings = (hub_otel_settings){.resource = NULL};
     hub_err err = make_parts(telemetry);
     if (err == HUB_OK && telemetry->exporters[HUB_OTEL_TRACES] != NULL) {
@@ -220,6 +221,7 @@ hub_err hub_telemetry_start(hub_orchestrator *hub, hub_otel_settings *settings, 
         return hub_fail(reterr, err, "telemetry: %s", hub_err_text(err));
     }
     *place_of_it = telemetry;
+    hub_fetcher_prepare(telemetry->fetcher);
     ev_timer_init(&telemetry->metrics_due, on_metrics_due, 0., 0.);
     telemetry->metrics_due.data = telemetry;
     hub_metrics_add_source(hub, add_own_metrics, telemetry);

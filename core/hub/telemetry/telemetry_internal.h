@@ -26,6 +26,7 @@ typedef struct hub_telemetry {
     uint64_t stopped_ms;                       /* monotonic; 0: the hub does not end */
     uint64_t begun_ns;
     ev_timer metrics_due;
+    uint64_t drawn; /* the state of the numbers by which calls are chosen */
     unsigned char random[HUB_TELEMETRY_RANDOM_BYTES];
     size_t random_left; /* of these */
 } hub_telemetry;
@@ -50,6 +51,9 @@ void hub_telemetry_drop(hub_call *call);
 void hub_telemetry_answered(const struct hub_request *request, int code, hub_str message);
 
 /* ---- which are recorded (sampling.c) --------------------------------------------------------- */
+
+/* Begin to draw anew, from where nobody knows. */
+void hub_telemetry_shuffle(hub_telemetry *telemetry);
 
 /* Whether what a request with this `_meta` begins is recorded; if so, the span's own ids, and the id of
  * its parent (empty: there is none). */

@@ -112,7 +112,7 @@ typedef struct hub_web_answer {
     size_t count;
 } hub_web_answer;
 
-enum { HUB_WEB_ANSWER_HEADERS = 8, HUB_WEB_ANSWER_PARTS = 32, HUB_WEB_EVENTS = 64 };
+enum { HUB_WEB_ANSWER_HEADERS = 8, HUB_WEB_ANSWER_PARTS = 32 };
 
 /* Told from the loop, never from inside a function below. */
 typedef struct hub_web_waiter {
@@ -135,9 +135,10 @@ typedef struct hub_web_exchange_ops {
                              hub_session **ret_session, hub_error *reterr);
     void (*add_challenge)(const hub_web_exchange *exchange, const hub_outgoing *message,
                           hub_buf *value);
-    /* The three of a stream; NULL: this transport has none. */
+    /* The five of a stream; NULL: this transport has none. */
     hub_err (*stream)(hub_web_exchange *exchange);
-    hub_err (*send)(hub_web_exchange *exchange, const hub_web_event *events, size_t count);
+    void (*write_event)(hub_buf *out, const hub_web_event *event);
+    hub_err (*send)(hub_web_exchange *exchange, hub_str written);
     size_t (*owed)(const hub_web_exchange *exchange);
     void (*end)(hub_web_exchange *exchange);
 } hub_web_exchange_ops;
@@ -228,11 +229,18 @@ static inline hub_err hub_web_stream(hub_web_exchange *exchange)
     return exchange->ops->stream(exchange);
 }
 
-/* Send events of a stream in one piece. errors:  as hub_web_stream */
-static inline hub_err hub_web_send(hub_web_exchange *exchange, const hub_web_event *events,
-                                   size_t count)
+/* Append an event as this exchange's transport sends it, and may send it on all its exchanges. What cannot
+ * be written makes `out` fail. */
+static inline void hub_web_write_event(const hub_web_exchange *exchange, hub_buf *out,
+                                       const hub_web_event *event)
 {
-    return exchange->ops->send(exchange, events, count);
+    exchange->ops->write_event(out, event);
+}
+
+/* Send what was written of events, in one piece. errors:  as hub_web_stream */
+static inline hub_err hub_web_send(hub_web_exchange *exchange, hub_str written)
+{
+    return exchange->ops->send(exchange, written);
 }
 
 /* How many bytes of a stream the peer has not taken yet. */

@@ -242,20 +242,16 @@ hub_err hub_http_answer_stream(hub_http_connection *connection, const hub_http_h
     return err;
 }
 
-hub_err hub_http_answer_event(hub_http_connection *connection, const hub_http_event *event)
+hub_err hub_http_answer_written(hub_http_connection *connection, hub_str events)
 {
-    return hub_http_answer_events(connection, event, 1);
+    return write_content(connection, events);
 }
 
-hub_err hub_http_answer_events(hub_http_connection *connection, const hub_http_event *events,
-                               size_t count)
+hub_err hub_http_answer_event(hub_http_connection *connection, const hub_http_event *event)
 {
     hub_buf text;
     hub_buf_init(&text, connection->server->settings->limits.client_queue_bytes);
-    hub_err err = HUB_OK;
-    for (size_t i = 0; i < count && err == HUB_OK; i++) {
-        err = hub_http_write_event(&text, &events[i]);
-    }
+    hub_err err = hub_http_write_event(&text, event);
     if (err == HUB_OK) {
         err = write_content(connection, hub_buf_str(&text));
     } else { /* an event that is lost is worse than a stream that ends */

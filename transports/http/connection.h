@@ -158,8 +158,7 @@ void hub_http_answer_last(hub_http_connection *connection, int status, const cha
 hub_err hub_http_answer_stream(hub_http_connection *connection, const hub_http_header *headers,
                                size_t header_count);
 hub_err hub_http_answer_event(hub_http_connection *connection, const hub_http_event *event);
-hub_err hub_http_answer_events(hub_http_connection *connection, const hub_http_event *events,
-                               size_t count);
+hub_err hub_http_answer_written(hub_http_connection *connection, hub_str events); /* beforehand */
 /* An answer that another replica has written: its head with the empty line, what follows as it comes, and
  * its end. `closes`: it says that no other answer follows on this connection.
  * errors:  those of hub_link_write */

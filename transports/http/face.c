@@ -152,16 +152,19 @@ static hub_err begin_stream(hub_web_exchange *base)
     return hub_http_answer_stream(exchange->connection, NULL, 0);
 }
 
-static hub_err send_events(hub_web_exchange *base, const hub_web_event *events, size_t count)
+static void write_event(hub_buf *out, const hub_web_event *event)
+{
+    const hub_http_event written = {
+        .name = event->name, .id = event->id, .parts = &event->data, .count = 1};
+    hub_err err = hub_http_write_event(out, &written);
+    out->failed = err != HUB_OK ? err : out->failed;
+}
+
+static hub_err send_written(hub_web_exchange *base, hub_str written)
 {
     face_exchange *exchange = (face_exchange *)base;
-    hub_http_event event[HUB_WEB_EVENTS];
-    hub_assert(exchange->connection != NULL && count <= HUB_WEB_EVENTS);
-    for (size_t i = 0; i < count; i++) {
-        event[i] = (hub_http_event){
-            .name = events[i].name, .id = events[i].id, .parts = &events[i].data, .count = 1};
-    }
-    return hub_http_answer_events(exchange->connection, event, count);
+    hub_assert(exchange->connection != NULL);
+    return hub_http_answer_written(exchange->connection, written);
 }
 
 static size_t count_owed(const hub_web_exchange *base)
@@ -184,7 +187,8 @@ static const hub_web_exchange_ops EXCHANGE = {
     .begin_session = begin_session,
     .add_challenge = add_challenge,
     .stream = begin_stream,
-    .send = send_events,
+    .write_event = write_event,
+    .send = send_written,
     .owed = count_owed,
     .end = end_stream,
 };

@@ -62,10 +62,7 @@ static bool wants_hub(const hub_orchestrator *hub)
 
 static hub_verdict begin(hub_call *call, hub_way *way)
 {
-    if (!way->is_aside) {
-        hub_events_call_begun(call, way);
-    }
-    return HUB_GO_ON;
+    return way->is_aside ? HUB_PASS : hub_events_call_begun(call, way);
 }
 
 static void end(hub_call *call, const hub_outcome *outcome)

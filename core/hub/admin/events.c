@@ -20,15 +20,17 @@
 
 enum {
     TURN_MS = 250,       /* between two turns of a reader, if there are few */
-    TURNS_AT_ONCE = 250, /* so many readers have theirs together */
+    TURNS_AT_ONCE = 100, /* so many readers have theirs together: a piece takes 10 us to send */
     LINGER_MS = 60000,   /* events are kept although nobody reads */
     FEW_READERS = 16,    /* get … */
-    MOST_AT_ONCE = 512,  /* … so many events at a turn, … */
+    MOST_AT_ONCE = 1024, /* … so many events at a turn, … */
     LESS_AT_ONCE = 64,   /* … and many so many */
+    OF_A_CALL = 2,       /* it begins, and ends */
 };
 
 typedef struct kept {
-    char *name; /* NULL: none */
+    uint64_t number;
+    char *name;
     size_t name_len;
     char *json; /* in the same block */
     size_t json_len;
@@ -37,10 +39,12 @@ typedef struct kept {
 struct hub_events {
     hub_orchestrator *hub;
     struct ev_loop *loop;
-    kept ring[HUB_LIMIT_EVENTS]; /* number N is in N % HUB_LIMIT_EVENTS */
-    uint64_t newest;
-    uint64_t oldest; /* that is kept */
+    kept ring[HUB_LIMIT_EVENTS];
+    size_t first; /* the oldest */
+    size_t count;
     size_t bytes;
+    uint64_t newest;  /* number of what happened last, be it kept or not */
+    size_t allowance; /* events of calls that may be kept before the next turn */
     hub_event_reader *readers;
     size_t reader_count;
     uint64_t missed;
@@ -57,18 +61,23 @@ static hub_events *events_of(const hub_orchestrator *hub)
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
+static kept *kept_at(hub_events *events, size_t at)
+{
+    return &events->ring[(events->first + at) % HUB_LIMIT_EVENTS];
+}
+
 static void drop_oldest(hub_events *events)
 {
-    kept *one = &events->ring[events->oldest % HUB_LIMIT_EVENTS];
+    kept *one = kept_at(events, 0);
     events->bytes -= one->name_len + one->json_len;
     free(one->name);
-    *one = (kept){.name = NULL};
-    events->oldest++;
+    events->first = (events->first + 1) % HUB_LIMIT_EVENTS;
+    events->count--;
 }
 
 static void forget(hub_events *events)
 {
-    while (events->oldest <= events->newest) {
+    while (events->count > 0) {
         drop_oldest(events);
     }
 }
@@ -77,25 +86,49 @@ void hub_events_add(hub_orchestrator *hub, hub_str name, hub_str json)
 {
     hub_events *events = events_of(hub);
     size_t len = name.len + json.len;
-    if (!events->is_on || len > HUB_LIMIT_EVENT_BYTES) {
+    if (!events->is_on) {
         return;
     }
-    while (events->oldest <= events->newest &&
-           (events->newest - events->oldest + 1 >= HUB_LIMIT_EVENTS ||
-            events->bytes + len > HUB_LIMIT_EVENT_BYTES)) {
-        drop_oldest(events);
-    }
-    char *block = malloc(len + 1);
+    events->newest++;
+    char *block = len <= HUB_LIMIT_EVENT_BYTES ? malloc(len + 1) : NULL;
     if (block == NULL) {
         return; /* it is missed as one that is too old is */
     }
-    kept *one = &events->ring[++events->newest % HUB_LIMIT_EVENTS];
+    while (events->count > 0 &&
+           (events->count >= HUB_LIMIT_EVENTS || events->bytes + len > HUB_LIMIT_EVENT_BYTES)) {
+        drop_oldest(events);
+    }
+    kept *one = kept_at(events, events->count++);
     char *at = block;
-    *one = (kept){.name = block, .name_len = name.len, .json_len = json.len};
+    *one =
+        (kept){.number = events->newest, .name = block, .name_len = name.len, .json_len = json.len};
     (void)hub_str_put(&at, name);
     one->json = at;
     (void)hub_str_put(&at, json);
     events->bytes += len;
+}
+
+/* The oldest behind that number, or NULL. */
+static const kept *find_behind(hub_events *events, uint64_t number)
+{
+    size_t low = 0;
+    size_t high = events->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (kept_at(events, middle)->number <= number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < events->count ? kept_at(events, low) : NULL;
+}
+
+void hub_events_follow(const hub_orchestrator *hub, hub_event_reader *reader, uint64_t number,
+                       uint64_t missed)
+{
+    events_of(hub)->missed += missed;
+    reader->seen = number;
 }
 
 const hub_event *hub_events_next(const hub_orchestrator *hub, hub_event_reader *reader,
@@ -103,18 +136,13 @@ const hub_event *hub_events_next(const hub_orchestrator *hub, hub_event_reader *
 {
     static hub_event event; /* [loop] only */
     hub_events *events = events_of(hub);
-    *ret_missed = 0;
-    if (reader->seen >= events->newest) {
+    const kept *one = find_behind(events, reader->seen);
+    uint64_t number = one != NULL ? one->number : events->newest;
+    *ret_missed = number - reader->seen - (one != NULL ? 1 : 0);
+    reader->seen = number;
+    if (one == NULL) {
         return NULL;
     }
-    uint64_t number = reader->seen + 1;
-    if (number < events->oldest) {
-        *ret_missed = events->oldest - number;
-        events->missed += *ret_missed;
-        number = events->oldest;
-    }
-    reader->seen = number;
-    const kept *one = &events->ring[number % HUB_LIMIT_EVENTS];
     event = (hub_event){.number = number,
                         .name = {.ptr = one->name, .len = one->name_len},
                         .json = {.ptr = one->json, .len = one->json_len}};
@@ -145,7 +173,7 @@ static void switch_on(hub_events *events)
 {
     if (!events->is_on) {
         events->is_on = true;
-        events->oldest = events->newest + 1;
+        events->allowance = MOST_AT_ONCE;
         events->log = hub_log_reader_create(events->loop, HUB_LIMIT_EVENTS, on_line, events);
         hub_review(events->hub);
         ev_timer_again(events->loop, &events->turn);
@@ -166,6 +194,13 @@ static void switch_off(hub_events *events)
     }
 }
 
+/* No more of calls than each reader takes until its next turn but one. */
+static size_t allow(const hub_events *events)
+{
+    size_t turns = (events->reader_count + TURNS_AT_ONCE - 1) / TURNS_AT_ONCE;
+    return hub_events_share(events->hub) / (turns > 0 ? turns : 1);
+}
+
 /* The readers whose turn it is, those who have waited longest first. */
 static void on_turn(struct ev_loop *loop, ev_timer *timer, int revents)
 {
@@ -174,6 +209,7 @@ static void on_turn(struct ev_loop *loop, ev_timer *timer, int revents)
     uint64_t now_ms = hub_clock_now_ms();
     (void)loop;
     (void)revents;
+    events->allowance = allow(events);
     for (; left > 0 && events->readers != NULL; left--) {
         hub_event_reader *reader = events->readers;
         DL_DELETE(events->readers, reader);
@@ -219,6 +255,11 @@ size_t hub_events_share(const hub_orchestrator *hub)
     return events_of(hub)->reader_count <= FEW_READERS ? MOST_AT_ONCE : LESS_AT_ONCE;
 }
 
+uint64_t hub_events_newest(const hub_orchestrator *hub)
+{
+    return events_of(hub)->newest;
+}
+
 size_t hub_events_readers(const hub_orchestrator *hub)
 {
     return events_of(hub)->reader_count;
@@ -251,16 +292,12 @@ static void add_head(hub_buf *out, const char *name)
     hub_buf_printf(out, "{\"timeMs\":%" PRId64 ",\"event\":\"%s\"", hub_clock_wall_ms(), name);
 }
 
-void hub_events_call_begun(hub_call *call, const hub_way *way)
+static void tell_begun(hub_call *call, const hub_way *way, hub_session *session)
 {
-    hub_session *session = hub_call_session(call);
     hub_admin_call *part = hub_call_part_of(call, &HUB_ADMIN_STATION);
+    hub_orchestrator *hub = hub_session_hub(session);
     hub_buf what;
     hub_buf out;
-    if (session == NULL || part->event_number > 0) {
-        return;
-    }
-    hub_orchestrator *hub = hub_session_hub(session);
     hub_buf_init(&what, HUB_LIMIT_LOG_LINE_BYTES);
     hub_buf_init(&out, HUB_LIMIT_LOG_LINE_BYTES);
     hub_buf_printf(&what, ",\"call\":%" PRIu64, hub_call_id(call));
@@ -276,13 +313,29 @@ void hub_events_call_begun(hub_call *call, const hub_way *way)
     hub_buf_add_char(&out, '}');
     if (hub_buf_ok(&what) && hub_buf_ok(&out)) {
         hub_events_add(hub, HUB_STR("call.begun"), hub_buf_str(&out));
-        part->event_number = events_of(hub)->newest + 1; /* that it was told, be it kept or not */
+        part->event_number = events_of(hub)->newest;
         part->hub = hub;
         part->begun_us = hub_clock_now_us();
         part->what = hub_buf_take(&what);
     }
     hub_buf_fini(&out);
     hub_buf_fini(&what);
+}
+
+hub_verdict hub_events_call_begun(hub_call *call, const hub_way *way)
+{
+    hub_session *session = hub_call_session(call);
+    if (session == NULL) {
+        return HUB_PASS;
+    }
+    hub_events *events = events_of(hub_session_hub(session));
+    if (events->allowance < OF_A_CALL) {
+        events->newest += OF_A_CALL;
+        return HUB_PASS;
+    }
+    events->allowance -= OF_A_CALL;
+    tell_begun(call, way, session);
+    return HUB_GO_ON;
 }
 
 void hub_events_call_ended(hub_call *call, const hub_outcome *outcome)
@@ -314,7 +367,6 @@ hub_err hub_events_create(hub_orchestrator *hub, hub_events **ret_events, hub_er
     events->hub = hub;
     events->loop = hub_loop(hub);
     events->newest = 1; /* nobody has seen 0 */
-    events->oldest = 2;
     ev_timer_init(&events->turn, on_turn, 0., TURN_MS / 1000.);
     events->turn.data = events;
     *ret_events = events;

@@ -5,6 +5,7 @@
 
 #include "hub/admin/admin.h"
 #include "hub/admin/events.h"
+#include "hub/kernel/station.h"
 
 typedef struct hub_events hub_events;
 
@@ -39,8 +40,8 @@ bool hub_events_are_kept(const hub_orchestrator *hub);
 /* Keep one more; both are copied. */
 void hub_events_add(hub_orchestrator *hub, hub_str name, hub_str json);
 
-/* A call begins, and ends. */
-void hub_events_call_begun(hub_call *call, const struct hub_way *way);
+/* A call begins: HUB_PASS if that is not told; and ends. */
+hub_verdict hub_events_call_begun(hub_call *call, const struct hub_way *way);
 void hub_events_call_ended(hub_call *call, const struct hub_outcome *outcome);
 
 #endif

@@ -14,6 +14,7 @@ struct hub_api {
     struct hub_api_pending *pending;
     hub_api_sessions *sessions;
     hub_api_thread *thread; /* for files */
+    hub_api_piece piece;    /* empty while nobody reads events */
 };
 
 static const hub_administrator ADMINISTRATOR = {.serve = hub_api_serve_message};
@@ -30,6 +31,7 @@ hub_err hub_api_create(hub_orchestrator *hub, hub_api **ret_api, hub_error *rete
         return hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     api->hub = hub;
+    hub_buf_init(&api->piece.text, SIZE_MAX / 4);
     api->sessions = sessions;
     api->thread = thread;
     hub_admin_set(hub, &ADMINISTRATOR, api);
@@ -95,6 +97,11 @@ void hub_api_end_looks(hub_api *api, const hub_identity *identity)
 hub_api_pending **hub_api_pending_of(hub_api *api)
 {
     return &api->pending;
+}
+
+hub_api_piece *hub_api_piece_of(hub_api *api)
+{
+    return &api->piece;
 }
 
 /* ---- over HTTP ------------------------------------------------------------------------------- */

@@ -33,6 +33,10 @@ static void leave(watching *one)
     hub_api_pending **list = hub_api_pending_of(one->api);
     DL_DELETE(*list, &one->pending);
     hub_events_leave(one->hub, &one->reader);
+    if (hub_events_readers(one->hub) == 0) {
+        hub_buf_fini(&hub_api_piece_of(one->api)->text);
+        hub_api_piece_of(one->api)->to = hub_api_piece_of(one->api)->from;
+    }
 }
 
 static void on_gone(void *ctx)
@@ -46,44 +50,65 @@ static const hub_web_waiter WAITER = {.on_gone = on_gone};
 /* ---- a stream -------------------------------------------------------------------------------- */
 
 /* What was missed is told as an event, too. */
-static void send_missed(watching *one, uint64_t missed)
+static void write_missed(const watching *one, hub_buf *out, uint64_t missed)
 {
     char text[48];
     if (missed > 0) {
         int len = snprintf(text, sizeof text, "{\"count\":%" PRIu64 "}", missed); /* has room */
         const hub_web_event event = {.name = HUB_STR("dropped"),
                                      .data = {.ptr = text, .len = (size_t)len}};
-        (void)hub_web_send(one->exchange, &event, 1); /* or the peer is gone */
+        hub_web_write_event(one->exchange, out, &event);
     }
 }
 
-/* Send one piece; false: there is no more, or the peer cannot take it. */
-static bool send_some(watching *one, size_t most)
+static void write_event(const watching *one, hub_buf *out, const hub_event *event)
 {
-    char ids[HUB_WEB_EVENTS][24];
-    hub_web_event events[HUB_WEB_EVENTS];
-    size_t count = 0;
-    const hub_event *event;
-    uint64_t missed = 0;
-    while (count < HUB_WEB_EVENTS && count < most &&
-           (event = hub_events_next(one->hub, &one->reader, &missed)) != NULL) {
-        send_missed(one, missed); /* only of the first: nothing is lost in between */
-        int len = snprintf(ids[count], sizeof ids[count], "%" PRIu64, event->number);
-        events[count] = (hub_web_event){.name = event->name,
-                                        .id = {.ptr = ids[count], .len = (size_t)len},
-                                        .data = event->json};
-        count++;
-    }
-    return count > 0 && hub_web_send(one->exchange, events, count) == HUB_OK &&
-           hub_web_owed(one->exchange) <= HUB_LIMIT_EVENT_OWED_BYTES;
+    char id[24];
+    int len = snprintf(id, sizeof id, "%" PRIu64, event->number); /* has room */
+    const hub_web_event written = {
+        .name = event->name, .id = {.ptr = id, .len = (size_t)len}, .data = event->json};
+    hub_web_write_event(one->exchange, out, &written);
 }
 
+/* Write what somebody is sent who has seen as much as this reader: so many events at most, and no more
+ * than what a peer may owe but for the last. */
+static void write_piece(const watching *one, hub_api_piece *piece, size_t most)
+{
+    hub_event_reader at = {.seen = one->reader.seen};
+    const hub_event *event = NULL;
+    hub_buf_clear(&piece->text);
+    piece->from = at.seen;
+    piece->missed = 0;
+    piece->count = 0;
+    do {
+        uint64_t missed;
+        event = hub_events_next(one->hub, &at, &missed);
+        write_missed(one, &piece->text, missed);
+        piece->missed += missed;
+        if (event != NULL) {
+            write_event(one, &piece->text, event);
+            piece->count++;
+        }
+    } while (event != NULL && piece->count < most && piece->text.len < HUB_LIMIT_EVENT_OWED_BYTES);
+    piece->to = hub_buf_ok(&piece->text) ? at.seen : piece->from; /* else later, perhaps */
+}
+
+/* Send what is new, written once for all who are at the same place. */
 static void go_on(watching *one)
 {
+    hub_api_piece *piece = hub_api_piece_of(one->api);
     size_t left = hub_events_share(one->hub);
-    while (left > 0 && hub_web_owed(one->exchange) <= HUB_LIMIT_EVENT_OWED_BYTES &&
-           send_some(one, left)) {
-        left -= left < HUB_WEB_EVENTS ? left : HUB_WEB_EVENTS;
+    while (left > 0 && one->reader.seen < hub_events_newest(one->hub) &&
+           hub_web_owed(one->exchange) <= HUB_LIMIT_EVENT_OWED_BYTES) {
+        if (piece->from != one->reader.seen || piece->to == piece->from) {
+            write_piece(one, piece, left);
+        }
+        if (piece->to == piece->from ||
+            hub_web_send(one->exchange, hub_buf_str(&piece->text)) != HUB_OK) {
+            return; /* the peer is gone: its waiter is told */
+        }
+        hub_events_follow(one->hub, &one->reader, piece->to, piece->missed);
+        left -= piece->count < left ? piece->count : left;
     }
 }
 
@@ -98,10 +123,15 @@ static void answer_list(watching *one)
     const hub_event *event;
     hub_buf_init(&out, HUB_LIMIT_EVENT_BYTES + HUB_LIMIT_CLIENT_MESSAGE_BYTES);
     hub_buf_add(&out, HUB_STR("{\"events\":["));
-    while (left-- > 0 && (event = hub_events_next(one->hub, &one->reader, &missed)) != NULL) {
+    while (left-- > 0) {
+        event = hub_events_next(one->hub, &one->reader, &missed);
+        hub_events_follow(one->hub, &one->reader, one->reader.seen, missed);
+        all_missed += missed;
+        if (event == NULL) {
+            break;
+        }
         hub_json_add_comma(&out);
         hub_buf_add(&out, event->json);
-        all_missed += missed;
     }
     hub_buf_printf(&out, "],\"next\":%" PRIu64 ",\"missed\":%" PRIu64 "}", one->reader.seen,
                    all_missed);

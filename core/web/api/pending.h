@@ -3,6 +3,7 @@
 #ifndef HUB_WEB_API_PENDING_H
 #define HUB_WEB_API_PENDING_H
 
+#include "base/buf.h"
 #include "web/api/api.h"
 
 /* Embed it first. It stands in a list of the API for as long as it waits. */
@@ -13,5 +14,17 @@ typedef struct hub_api_pending {
     struct hub_api_pending *next;
     struct hub_api_pending *prev;
 } hub_api_pending;
+
+/* Events as they are sent to who has seen those up to `from`; kept, since many have. Nothing: `to` is
+ * `from`. */
+typedef struct hub_api_piece {
+    uint64_t from;
+    uint64_t to;     /* so much they have seen then */
+    uint64_t missed; /* of those in between */
+    size_t count;    /* … and so many are told */
+    hub_buf text;
+} hub_api_piece;
+
+hub_api_piece *hub_api_piece_of(hub_api *api);
 
 #endif

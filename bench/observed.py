@@ -157,8 +157,9 @@ class Caller:
 
 
 def processor(arguments, folder):
+    env = traced()  # first: the collector is forked off, and would hold a hub's pipes open
     plain = Caller(manifest(folder, "plain", listen=[{"http": "127.0.0.1:0"}]), {})
-    seen = Caller(manifest(folder, "seen", listen=[{"http": "127.0.0.1:0", "metrics": True}]), traced())
+    seen = Caller(manifest(folder, "seen", listen=[{"http": "127.0.0.1:0", "metrics": True}]), env)
     ratios, controls = by_turns(arguments.turns, lambda: plain.cost(arguments.calls), lambda: seen.cost(arguments.calls))
     plain.end()
     seen.end()

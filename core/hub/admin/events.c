@@ -20,11 +20,11 @@
 
 enum {
     TURN_MS = 250,       /* between two turns of a reader, if there are few */
-    TURNS_AT_ONCE = 100, /* so many readers have theirs together: a piece takes 10 us to send */
+    TURNS_AT_ONCE = 50,  /* so many readers have theirs together: a piece takes 50 us to send */
     LINGER_MS = 60000,   /* events are kept although nobody reads */
     FEW_READERS = 16,    /* get … */
     MOST_AT_ONCE = 1024, /* … so many events at a turn, … */
-    LESS_AT_ONCE = 64,   /* … and many so many */
+    LESS_AT_ONCE = 32,   /* … and many so many */
     OF_A_CALL = 2,       /* it begins, and ends */
 };
 
@@ -44,7 +44,8 @@ struct hub_events {
     size_t count;
     size_t bytes;
     uint64_t newest;  /* number of what happened last, be it kept or not */
-    size_t allowance; /* events of calls that may be kept before the next turn */
+    size_t allowance; /* events of calls that may be kept … */
+    size_t turns;     /* … in so many more turns */
     hub_event_reader *readers;
     size_t reader_count;
     uint64_t missed;
@@ -174,6 +175,7 @@ static void switch_on(hub_events *events)
     if (!events->is_on) {
         events->is_on = true;
         events->allowance = MOST_AT_ONCE;
+        events->turns = 0;
         events->log = hub_log_reader_create(events->loop, HUB_LIMIT_EVENTS, on_line, events);
         hub_review(events->hub);
         ev_timer_again(events->loop, &events->turn);
@@ -194,11 +196,14 @@ static void switch_off(hub_events *events)
     }
 }
 
-/* No more of calls than each reader takes until its next turn but one. */
-static size_t allow(const hub_events *events)
+/* No more of calls than a reader takes at a turn, until each has had one. */
+static void allow(hub_events *events)
 {
-    size_t turns = (events->reader_count + TURNS_AT_ONCE - 1) / TURNS_AT_ONCE;
-    return hub_events_share(events->hub) / (turns > 0 ? turns : 1);
+    if (events->turns == 0) {
+        events->allowance = hub_events_share(events->hub);
+        events->turns = events->reader_count / TURNS_AT_ONCE + 1;
+    }
+    events->turns--;
 }
 
 /* The readers whose turn it is, those who have waited longest first. */
@@ -209,7 +214,7 @@ static void on_turn(struct ev_loop *loop, ev_timer *timer, int revents)
     uint64_t now_ms = hub_clock_now_ms();
     (void)loop;
     (void)revents;
-    events->allowance = allow(events);
+    allow(events);
     for (; left > 0 && events->readers != NULL; left--) {
         hub_event_reader *reader = events->readers;
         DL_DELETE(events->readers, reader);

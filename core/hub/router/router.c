@@ -481,7 +481,7 @@ static void take_request(hub_session *session, hub_port *port, const hub_message
         hub_respond_refusal(&request, HUB_EEXIST);
         return;
     }
-    if (hub_forwarded_names(hub)->count == 0) {
+    if (port == NULL || port->ops->add_header == NULL || hub_forwarded_names(hub)->count == 0) {
         handle_request(&request);
         return;
     }

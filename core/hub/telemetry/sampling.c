@@ -66,18 +66,23 @@ static uint64_t number_of(const char trace_id[HUB_TRACE_ID_BYTES])
     return number >> 1;
 }
 
+bool hub_telemetry_look(hub_telemetry *telemetry, hub_str meta)
+{
+    telemetry->number = draw(telemetry);
+    return telemetry->number >> 1 < telemetry->settings.sampler.bound || meta.len > 0;
+}
+
 bool hub_telemetry_choose(hub_telemetry *telemetry, hub_str meta, hub_trace *ret_own,
                           char ret_parent[HUB_SPAN_ID_BYTES])
 {
     const hub_otel_sampler *sampler = &telemetry->settings.sampler;
     hub_trace own;
-    bool has_parent = meta.len > 0 && hub_trace_of_meta(meta, &own);
+    bool has_parent = hub_trace_of_meta(meta, &own);
     if (!has_parent) {
-        uint64_t number = draw(telemetry);
-        if (number >> 1 >= sampler->bound) {
+        if (telemetry->number >> 1 >= sampler->bound) {
             return false;
         }
-        make_trace_id(telemetry, number, own.trace_id);
+        make_trace_id(telemetry, telemetry->number, own.trace_id);
         own.span_id[0] = '\0';
     }
     bool is_recorded = has_parent && sampler->asks_parent

@@ -111,7 +111,7 @@ static void add_state(hub_span *span, hub_str meta)
     }
 }
 
-/* A SERVER span for a request, if it is recorded; else NULL. */
+/* A SERVER span for a request that was looked at, if it is recorded; else NULL. */
 static hub_span *begin_server(hub_telemetry *telemetry, const hub_session *session,
                               const hub_request_context *context, const hub_message *message,
                               bool is_known)
@@ -178,8 +178,10 @@ static void fail_by_code(hub_span *span, int64_t code, hub_str message, bool kee
 void hub_telemetry_answered(const hub_request *request, int code, hub_str message)
 {
     hub_telemetry *telemetry = hub_telemetry_of(hub_session_hub(request->session));
-    hub_span *span =
-        begin_server(telemetry, request->session, &request->context, request->message, code == 0);
+    hub_span *span = hub_telemetry_look(telemetry, request->message->at[HUB_M_META])
+                         ? begin_server(telemetry, request->session, &request->context,
+                                        request->message, code == 0)
+                         : NULL;
     if (span == NULL) {
         return;
     }
@@ -206,9 +208,10 @@ hub_verdict hub_telemetry_begin(hub_call *call, hub_way *way)
 {
     hub_telemetry *telemetry = hub_telemetry_of(hub_toolset_hub(way->toolset));
     const hub_session *session = hub_call_session(call);
-    hub_span *span = session != NULL ? begin_server(telemetry, session, hub_call_context(call),
-                                                    way->message, true)
-                                     : NULL;
+    if (session == NULL || !hub_telemetry_look(telemetry, way->message->at[HUB_M_META])) {
+        return HUB_PASS;
+    }
+    hub_span *span = begin_server(telemetry, session, hub_call_context(call), way->message, true);
     if (span == NULL) {
         return HUB_PASS;
     }

@@ -26,7 +26,8 @@ typedef struct hub_telemetry {
     uint64_t stopped_ms;                       /* monotonic; 0: the hub does not end */
     uint64_t begun_ns;
     ev_timer metrics_due;
-    uint64_t drawn; /* the state of the numbers by which calls are chosen */
+    uint64_t drawn;  /* the state of the numbers by which requests are chosen */
+    uint64_t number; /* of the request that was looked at last */
     unsigned char random[HUB_TELEMETRY_RANDOM_BYTES];
     size_t random_left; /* of these */
 } hub_telemetry;
@@ -55,8 +56,12 @@ void hub_telemetry_answered(const struct hub_request *request, int code, hub_str
 /* Begin to draw anew, from where nobody knows. */
 void hub_telemetry_shuffle(hub_telemetry *telemetry);
 
-/* Whether what a request with this `_meta` begins is recorded; if so, the span's own ids, and the id of
- * its parent (empty: there is none). */
+/* Look at a request with this `_meta` first: false, for most, is that it is not recorded. Costs 15
+ * instructions. */
+bool hub_telemetry_look(hub_telemetry *telemetry, hub_str meta);
+
+/* Of one that was just looked at: whether it is recorded; if so, its span's own ids, and the id of its
+ * parent (empty: there is none). */
 bool hub_telemetry_choose(hub_telemetry *telemetry, hub_str meta, hub_trace *ret_own,
                           char ret_parent[HUB_SPAN_ID_BYTES]);
 

@@ -218,16 +218,22 @@
 #define HUB_LIMIT_CATALOG_FILES      10000
 #define HUB_LIMIT_CATALOG_TTL_MS     300000
 
+/* Catalogs that replicas tell each other, through their store: the longest record, which has to pass
+ * within HUB_LIMIT_STATE_COMMAND_MS; and how long one waits for another that is asking the server. */
+#define HUB_LIMIT_CATALOG_SHARED_BYTES (256u * 1024)
+#define HUB_LIMIT_CATALOG_ASKING_MS    2000
+
 /* The store. A document is a choice that somebody made or a thing that a user named, not a payload.
  * An owner is a principal, with the issuer's URL in it; a scope is a path. Records of one owner and
  * kind are what a person can look through; in all: several for each of ten thousand principals. */
-#define HUB_LIMIT_STATE_DOCUMENT_BYTES    (64u * 1024)
-#define HUB_LIMIT_STATE_SCOPE_BYTES       4096
-#define HUB_LIMIT_STATE_KIND_BYTES        32
-#define HUB_LIMIT_STATE_OWNER_BYTES       1024
-#define HUB_LIMIT_STATE_KEY_BYTES         256
-#define HUB_LIMIT_STATE_RECORDS_PER_OWNER 1000
-#define HUB_LIMIT_STATE_RECORDS           200000
+#define HUB_LIMIT_STATE_DOCUMENT_BYTES      (64u * 1024)
+#define HUB_LIMIT_STATE_LONG_DOCUMENT_BYTES HUB_LIMIT_CATALOG_SHARED_BYTES
+#define HUB_LIMIT_STATE_SCOPE_BYTES         4096
+#define HUB_LIMIT_STATE_KIND_BYTES          32
+#define HUB_LIMIT_STATE_OWNER_BYTES         1024
+#define HUB_LIMIT_STATE_KEY_BYTES           256
+#define HUB_LIMIT_STATE_RECORDS_PER_OWNER   1000
+#define HUB_LIMIT_STATE_RECORDS             200000
 
 /* Operations of one hub that wait for the store: more principals at once than that find it busy.
  * What a page of a list holds; of bytes about, one record more is there always. */

@@ -118,7 +118,7 @@ static hub_err take_sealed(const reading *at, hub_str line, hub_state_record *re
 
 static hub_err take_document(const reading *at, hub_str raw, hub_state_record *record)
 {
-    hub_err err = hub_state_check_document(raw, at->reterr);
+    hub_err err = hub_state_check_document(raw, HUB_LIMIT_STATE_LONG_DOCUMENT_BYTES, at->reterr);
     char *copy = err == HUB_OK ? hub_arena_strdup(at->arena, raw) : NULL;
     record->document = (hub_str){.ptr = copy, .len = raw.len};
     return err == HUB_OK && copy == NULL ? no_memory(at) : err;

@@ -63,11 +63,11 @@ hub_err hub_state_check_name(const hub_state_record *record, hub_error *reterr)
     return hub_state_check_range(record, reterr);
 }
 
-hub_err hub_state_check_document(hub_str document, hub_error *reterr)
+hub_err hub_state_check_document(hub_str document, size_t most, hub_error *reterr)
 {
-    if (document.len > HUB_LIMIT_STATE_DOCUMENT_BYTES) {
-        return hub_fail(reterr, HUB_ELIMIT, "the document of a record has %zu bytes: at most %u",
-                        document.len, HUB_LIMIT_STATE_DOCUMENT_BYTES);
+    if (document.len > most) {
+        return hub_fail(reterr, HUB_ELIMIT, "the document of a record has %zu bytes: at most %zu",
+                        document.len, most);
     }
     return hub_json_check(document, NULL, reterr);
 }

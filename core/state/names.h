@@ -11,7 +11,7 @@ HUB_MUST_CHECK hub_err hub_state_check_name(const hub_state_record *record, hub_
 /* The same of a name that may end with its owner, and have no key. */
 HUB_MUST_CHECK hub_err hub_state_check_range(const hub_state_record *record, hub_error *reterr);
 
-/* One JSON value, not too long. errors: HUB_EINVAL, HUB_EPARSE, HUB_ELIMIT */
-HUB_MUST_CHECK hub_err hub_state_check_document(hub_str document, hub_error *reterr);
+/* One JSON value of at most `most` bytes. errors: HUB_EINVAL, HUB_EPARSE, HUB_ELIMIT */
+HUB_MUST_CHECK hub_err hub_state_check_document(hub_str document, size_t most, hub_error *reterr);
 
 #endif

@@ -205,7 +205,8 @@ hub_err hub_state_put(hub_store *store, const hub_state_id *id, uint64_t seen, h
                       hub_state_done on_done, void *ctx, hub_state_op **ret_op, hub_error *reterr)
 {
     hub_state_job *job = NULL;
-    hub_err err = hub_state_check_document(document, reterr);
+    size_t most = id->kind->most_bytes > 0 ? id->kind->most_bytes : HUB_LIMIT_STATE_DOCUMENT_BYTES;
+    hub_err err = hub_state_check_document(document, most, reterr);
     if (err == HUB_OK) {
         err = begin_for(store, HUB_STATE_PUT, id, document, &job, reterr);
     }
@@ -304,7 +305,8 @@ static hub_err check_given(const hub_state_record *record, hub_error *reterr)
     hub_err err = hub_state_check_name(record, reterr);
     return err != HUB_OK || record->key_id.len > 0
                ? err
-               : hub_state_check_document(record->document, reterr);
+               : hub_state_check_document(record->document, HUB_LIMIT_STATE_LONG_DOCUMENT_BYTES,
+                                          reterr);
 }
 
 static bool copy_given(hub_state_job *job, const hub_state_record *from, hub_state_record *to)

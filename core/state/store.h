@@ -32,10 +32,13 @@ typedef struct hub_state_keys hub_state_keys;
 /* What a feature keeps: one constant of it, which operations name.
  * `name`: 1 … HUB_LIMIT_STATE_KIND_BYTES of a-z, 0-9, '-' and '_'.
  * `is_secret`: documents are encrypted if there is a key; else they are kept only where nobody else
- * can read them, and refused elsewhere (HUB_EDENIED). */
+ * can read them, and refused elsewhere (HUB_EDENIED).
+ * `most_bytes`: of a document, at most HUB_LIMIT_STATE_LONG_DOCUMENT_BYTES; 0:
+ * HUB_LIMIT_STATE_DOCUMENT_BYTES. */
 typedef struct hub_state_kind {
     const char *name;
     bool is_secret;
+    size_t most_bytes;
 } hub_state_kind;
 
 /* Which record. Spans are read during the call only. Valid UTF-8 without control characters;
@@ -89,7 +92,7 @@ enum {
 /* Read one record.
  * owns:    *ret_op (may be NULL) is the store's, valid until `on_done`
  * errors:  of this and the next three, at once, and then nothing else happens: HUB_EINVAL (kind,
- *          owner or key), HUB_ELIMIT (the document is longer than HUB_LIMIT_STATE_DOCUMENT_BYTES,
+ *          owner or key), HUB_ELIMIT (the document is longer than the kind's may be,
  *          or HUB_LIMIT_STATE_OPERATIONS wait already), HUB_ESTATE (the store ends), HUB_ENOMEM */
 HUB_MUST_CHECK hub_err hub_state_get(hub_store *store, const hub_state_id *id,
                                      hub_state_done on_done, void *ctx, hub_state_op **ret_op,

@@ -20,7 +20,8 @@ static void check_record(const hub_state_record *record)
         hub_assert(record->key_id.len == HUB_STATE_KEY_ID_BYTES - 1);
         hub_assert(record->document.len <= HUB_LIMIT_STATE_DOCUMENT_BYTES + HUB_STATE_SEAL_BYTES);
     } else {
-        hub_assert(hub_state_check_document(record->document, NULL) == HUB_OK);
+        hub_assert(hub_state_check_document(record->document, HUB_LIMIT_STATE_LONG_DOCUMENT_BYTES,
+                                            NULL) == HUB_OK);
     }
 }
 

@@ -2,11 +2,10 @@
 #include "hub/catalogs/catalog_cache.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
 #include "base/limits.h"
 #include "hub/catalogs/catalog_file.h"
+#include "hub/catalogs/catalog_record.h"
 #include "hub/catalogs/catalogs_internal.h"
-#include "hub/kernel/extensions.h"
 #include "hub/kernel/hub.h"
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/toolset_rules.h"
@@ -54,58 +53,11 @@ typedef struct cache_job {
 
 /* ---- which file ------------------------------------------------------------------------------ */
 
-static void add_part(hub_digest *digest, const char *text)
-{
-    hub_digest_add(digest, text, strlen(text) + 1); /* with its NUL: no part runs into the next */
-}
-
-static_assert((int)HUB_CATALOG_ID_BYTES == HUB_DIGEST_HEX_BYTES, "an id is a digest");
-
-/* A server on the network does not care where the hub was started. */
-static char *working_directory(const hub_toolset_settings *settings)
-{
-    hub_str url = hub_json_get(hub_str_of(settings->config_json), HUB_STR("url"));
-    return url.len > 0 ? strdup("") : getcwd(NULL, 0);
-}
-
-/* The digest of all that decides what the toolset offers. */
-static bool make_id(const hub_toolset *toolset, const hub_module *module,
-                    char ret_id[HUB_CATALOG_ID_BYTES])
-{
-    const hub_toolset_settings *settings = hub_toolset_settings_of(toolset);
-    unsigned char bytes[HUB_DIGEST_BYTES];
-    char *directory = working_directory(settings);
-    if (directory == NULL) {
-        return false;
-    }
-    hub_digest digest;
-    hub_digest_init(&digest);
-    add_part(&digest, settings->key);
-    add_part(&digest, module->name);
-    add_part(&digest, module->table->version);
-    add_part(&digest, settings->config_json);
-    if (settings->is_isolated) { /* its version is not known */
-        hub_digest_add(&digest, &module->hash, sizeof module->hash);
-        add_part(&digest, settings->process_json != NULL ? settings->process_json : "");
-    }
-    add_part(&digest, directory);
-    hub_digest_end(&digest, bytes);
-    hub_digest_hex(bytes, ret_id);
-    free(directory);
-    return true;
-}
-
 static void make_name(const hub_toolset *toolset, const char *id,
                       char ret_name[HUB_CATALOG_NAME_BYTES])
 {
     (void)snprintf(ret_name, HUB_CATALOG_NAME_BYTES, "%s-%s.json",
                    hub_toolset_settings_of(toolset)->key, id);
-}
-
-static const hub_module *module_of(const hub_toolset *toolset)
-{
-    return hub_resolver_find(hub_resolver_of(hub_toolset_hub(toolset)),
-                             hub_str_of(hub_toolset_settings_of(toolset)->module));
 }
 
 /* ---- slots ----------------------------------------------------------------------------------- */
@@ -118,8 +70,7 @@ static hub_catalog_cache *cache_of(const hub_toolset *toolset)
 /* The toolset's slot; NULL when nothing is remembered of it, or without memory. */
 static hub_cache_slot *slot_of(hub_toolset *toolset)
 {
-    if (cache_of(toolset) == NULL || !hub_toolset_settings_of(toolset)->cache ||
-        hub_toolset_settings_of(toolset)->is_per_principal) { /* it is not the same for all */
+    if (cache_of(toolset) == NULL || !hub_catalog_record_is_wanted(toolset)) {
         return NULL;
     }
     if (hub_catalogs_of(toolset)->cache_slot == NULL) {
@@ -141,41 +92,6 @@ static void unref_slot(hub_cache_slot *slot)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Make the record the toolset's catalog: all of it, or nothing. What is left out was logged when the
- * list was learnt, too; but by another hub, of which no log may be left. */
-static hub_err adopt(hub_toolset *toolset, const hub_catalog_record *record, bool is_native,
-                     hub_error *reterr)
-{
-    hub_catalog *lists[HUB_KINDS] = {NULL};
-    hub_capabilities capabilities = {.json = NULL};
-    hub_about about = {.title = NULL};
-    hub_err err = HUB_OK;
-    for (int kind = 0; err == HUB_OK && kind < HUB_KINDS; kind++) {
-        if (record->lists[kind].len > 0) {
-            err = hub_toolset_read_list(hub_toolset_settings_of(toolset), is_native, (hub_kind)kind,
-                                        record->lists[kind], &lists[kind], reterr);
-        }
-    }
-    if (err == HUB_OK && record->capabilities.len > 0) {
-        err = hub_extensions_read(record->capabilities, &capabilities, NULL);
-    }
-    if (err == HUB_OK && record->about.len > 0) {
-        err = hub_about_read(record->about, &about);
-    }
-    if (err != HUB_OK) {
-        hub_capabilities_fini(&capabilities);
-        for (int kind = 0; kind < HUB_KINDS; kind++) {
-            hub_catalog_unref(lists[kind]);
-        }
-        return err;
-    }
-    hub_catalogs_of(toolset)->learned_at_ms = record->learned_at_ms;
-    hub_catalogs_of(toolset)->is_recalled = true;
-    hub_toolset_set_about(toolset, &about);
-    hub_toolset_recall(toolset, lists, &capabilities, record->is_modern);
-    return HUB_OK;
-}
-
 /* A folder that others may write to is reported once, not for each of its files. */
 static void warn(hub_catalog_cache *cache, const hub_toolset *toolset, const char *name,
                  const hub_error *why)
@@ -187,14 +103,14 @@ static void warn(hub_catalog_cache *cache, const hub_toolset *toolset, const cha
             HUB_F_TEXT("file", name), HUB_F_TEXT("reason", why->text));
 }
 
-static void read_file(hub_catalog_cache *cache, hub_toolset *toolset, const hub_module *module)
+static void read_file(hub_catalog_cache *cache, hub_toolset *toolset)
 {
     char id[HUB_CATALOG_ID_BYTES];
     char name[HUB_CATALOG_NAME_BYTES];
     hub_error why = {.code = HUB_OK};
     hub_catalog_record record;
     hub_buf text;
-    if (!make_id(toolset, module, id)) {
+    if (!hub_catalog_record_id(toolset, id)) {
         return;
     }
     make_name(toolset, id, name);
@@ -204,9 +120,7 @@ static void read_file(hub_catalog_cache *cache, hub_toolset *toolset, const hub_
         err = hub_catalog_file_read(hub_buf_str(&text), hub_str_of(id), &record, &why);
     }
     if (err == HUB_OK) {
-        bool is_native = !hub_toolset_settings_of(toolset)->is_isolated &&
-                         (module->table->flags & PATCHBAY_PLUGIN_PROXY) == 0;
-        err = adopt(toolset, &record, is_native, &why);
+        err = hub_catalog_record_adopt(toolset, &record, false, &why);
     }
     hub_buf_fini(&text);
     if (err == HUB_OK) {
@@ -221,21 +135,15 @@ static void read_file(hub_catalog_cache *cache, hub_toolset *toolset, const hub_
 void hub_catalog_cache_recall(hub_toolset *toolset)
 {
     hub_cache_slot *slot = slot_of(toolset);
-    const hub_module *module = slot != NULL ? module_of(toolset) : NULL;
-    if (module == NULL || slot->was_recalled || hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL ||
+    if (slot == NULL || slot->was_recalled || hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL ||
         hub_settings_of(hub_toolset_hub(toolset))->asks_anew) {
         return;
     }
     slot->was_recalled = true;
-    read_file(cache_of(toolset), toolset, module);
+    read_file(cache_of(toolset), toolset);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
-
-static hub_str list_json(const hub_catalog *list)
-{
-    return list != NULL ? (hub_str){.ptr = list->bytes, .len = list->len} : HUB_STR_EMPTY;
-}
 
 /* On a worker. What could not be read back is not written. */
 static void write_file(void *arg)
@@ -279,22 +187,9 @@ static cache_job *make_job(hub_toolset *toolset)
     }
     memcpy(job->id, hub_catalogs_of(toolset)->cache_slot->id, sizeof job->id);
     make_name(toolset, job->id, job->name);
-    hub_catalog_record record = {
-        .id = hub_str_of(job->id),
-        .learned_at_ms = hub_catalogs_of(toolset)->learned_at_ms,
-        .is_modern = hub_toolset_is_modern(toolset),
-        .capabilities = hub_str_of(hub_toolset_capabilities(toolset)->json),
-    };
-    for (int kind = 0; kind < HUB_KINDS; kind++) {
-        record.lists[kind] = list_json(hub_toolset_list(toolset, (hub_kind)kind));
-    }
-    hub_buf about;
-    hub_buf_init(&about, SIZE_MAX / 4);
-    hub_about_write(hub_toolset_about(toolset), &about);
-    record.about = hub_buf_str(&about);
     hub_buf_init(&job->text, HUB_LIMIT_CATALOG_FILE_BYTES);
-    hub_catalog_file_write(&record, &job->text);
-    hub_buf_fini(&about);
+    hub_catalog_record_add(toolset, hub_str_of(job->id), hub_catalogs_of(toolset)->learned_at_ms,
+                           &job->text);
     if (!hub_buf_ok(&job->text)) {
         hub_log(HUB_LOG_INFO, "tools.cache.too_large",
                 HUB_F_TEXT("toolset", hub_toolset_key(toolset)),
@@ -363,8 +258,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 void hub_catalog_cache_note(hub_toolset *toolset)
 {
     hub_cache_slot *slot = slot_of(toolset);
-    const hub_module *module = slot != NULL ? module_of(toolset) : NULL;
-    if (module == NULL || !make_id(toolset, module, slot->id)) {
+    if (slot == NULL || !hub_catalog_record_id(toolset, slot->id)) {
         return;
     }
     hub_catalog_cache *cache = cache_of(toolset);

@@ -225,6 +225,17 @@ void hub_toolset_recall(hub_toolset *toolset, hub_catalog *const lists[HUB_KINDS
     HUB_STATIONS_TELL(toolset_recalled, toolset);
 }
 
+void hub_toolset_suppose_era(hub_toolset *toolset, bool is_modern)
+{
+    HUB_IS(toolset, TOOLSET);
+    toolset->is_modern = is_modern;
+    toolset->is_unsure = true;
+    if (toolset->binding != NULL) {
+        toolset->binding->expects_input = true;
+    }
+    hub_toolset_review(toolset);
+}
+
 void hub_toolset_end_deferral(hub_toolset *toolset)
 {
     toolset->deferred = false;

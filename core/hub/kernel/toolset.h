@@ -143,6 +143,9 @@ void hub_toolset_set_capabilities(hub_toolset *toolset, hub_capabilities *capabi
 void hub_toolset_recall(hub_toolset *toolset, hub_catalog *const lists[HUB_KINDS],
                         hub_capabilities *capabilities, bool is_modern);
 
+/* Another hub has heard that its server is of that era: until this one hears of it, it may be either. */
+void hub_toolset_suppose_era(hub_toolset *toolset, bool is_modern);
+
 /* What is known of it is another server's, or another program's: forget it. Nobody uses it. */
 void hub_toolset_forget_catalog(hub_toolset *toolset);
 

@@ -35,7 +35,7 @@ replica.agrees replica.differs replica.not_compared replica.refused replica.sile
 resource.not_unsubscribed resource.templates_too_costly saved.not_followed saved.not_remembered saved.refused search.no_index
 service.not_told session.instance skills.list.partial startup.ignored state.available state.no_key state.notice
 state.unavailable telemetry.begins telemetry.failed telemetry.ignored telemetry.off telemetry.recovered tls.client_refused
-tools.cache.ignored tools.cache.not_written tools.cache.recalled tools.cache.too_large tools.catalog tools.catalog.refused
+tools.cache.ignored tools.cache.not_written tools.shared.ignored tools.shared.taken tools.shared.too_large tools.cache.recalled tools.cache.too_large tools.catalog tools.catalog.refused
 tools.discovery.started tools.left_out tools.overrides_unused tools.update_failed toolset.hidden toolset.level_refused
 toolset.no_memory toolset.not_told toolset.rebind_failed toolset.refused toolset.shared unix.closed unix.connected unix.full
 unix.paused unix.refused upstream.stderr upstream.stderr_dropped websocket.closing websocket.silent worker.no_thread

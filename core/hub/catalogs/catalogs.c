@@ -45,6 +45,7 @@ void hub_discovery_recall(hub_toolset *toolset)
 void hub_discovery_forget_file(hub_toolset *toolset)
 {
     hub_catalog_cache_forget(toolset);
+    hub_shared_forget(toolset);
 }
 
 bool hub_discovery_settle(hub_orchestrator *hub)
@@ -110,6 +111,14 @@ static void go_on(hub_toolset *toolset)
     }
 }
 
+/* One that is known from the disk: the store may have a newer one. */
+static void look(hub_toolset *toolset)
+{
+    if (hub_catalogs_of(toolset)->is_recalled) {
+        hub_shared_look(toolset);
+    }
+}
+
 static void tell_disabled(hub_toolset *toolset)
 {
     hub_discovery_tell(toolset, HUB_EUNAVAILABLE, HUB_STR("the toolset was disabled"));
@@ -129,7 +138,7 @@ static void take_list(hub_toolset *toolset, hub_kind kind)
 
 static void forget(hub_toolset *toolset)
 {
-    hub_catalog_cache_forget(toolset);
+    hub_discovery_forget_file(toolset);
     hub_catalogs_of(toolset)->learned_at_ms = 0;
     hub_catalogs_of(toolset)->is_recalled = false;
 }
@@ -138,7 +147,7 @@ static void end_toolset(hub_toolset *toolset)
 {
     hub_assert(hub_catalogs_of(toolset)->waiters == NULL);
     hub_discovery_forget_failure(toolset);
-    hub_catalog_cache_forget(toolset);
+    hub_discovery_forget_file(toolset);
 }
 
 /* ---- the hub --------------------------------------------------------------------------------- */
@@ -146,7 +155,9 @@ static void end_toolset(hub_toolset *toolset)
 static hub_err begin_hub(hub_orchestrator *hub, hub_error *reterr)
 {
     hub_discovery_init(hub);
-    return hub_catalog_cache_create(hub, &hub_catalogs_with(hub)->cache) == HUB_OK
+    hub_catalogs *part = hub_catalogs_with(hub);
+    return hub_catalog_cache_create(hub, &part->cache) == HUB_OK &&
+                   hub_shared_create(hub, hub_discovery_sought, &part->shared) == HUB_OK
                ? HUB_OK
                : hub_fail(reterr, HUB_ENOMEM, "out of memory");
 }
@@ -154,11 +165,13 @@ static hub_err begin_hub(hub_orchestrator *hub, hub_error *reterr)
 static void end_hub(hub_orchestrator *hub)
 {
     ev_timer_stop(hub_loop(hub), &hub_catalogs_with(hub)->refresh);
+    hub_shared_stop(hub_catalogs_with(hub)->shared);
 }
 
 static void drop_hub(hub_orchestrator *hub)
 {
     hub_catalog_cache_destroy(hub_catalogs_with(hub)->cache);
+    hub_shared_destroy(hub_catalogs_with(hub)->shared);
 }
 
 static hub_station_place place;
@@ -182,6 +195,7 @@ const hub_station HUB_CATALOGS_STATION = {
     .toolset_linked = hub_catalog_cache_recall,
     .toolset_rebinds = stop_asking,
     .toolset_begins_anew = begin_anew,
+    .toolset_bound = look,
     .toolset_rebound = go_on,
     .toolset_unbound = stop_asking,
     .toolset_idle = tell_disabled,

@@ -6,6 +6,7 @@
 
 #include "hub/catalogs/catalog_cache.h"
 #include "hub/catalogs/discovery.h"
+#include "hub/catalogs/shared.h"
 #include "hub/kernel/audience.h"
 #include "hub/kernel/respond.h"
 
@@ -30,11 +31,13 @@ typedef struct toolset_catalogs {
     hub_catalog_waiter *telling; /* … those that are being told */
     ev_timer retry;              /* asks again, when there is no catalog yet */
     hub_cache_slot *cache_slot;  /* of catalog_cache.c; NULL: nothing yet */
+    hub_shared_slot *shared;     /* of shared.c; likewise */
 } toolset_catalogs;
 
 /* With the hub. */
 typedef struct hub_catalogs {
     hub_catalog_cache *cache;               /* NULL: no catalog is remembered on disk */
+    hub_shared_catalogs *shared;            /* what replicas tell each other */
     ev_timer refresh;                       /* asks for what is too old … */
     char refresh_trace[HUB_TRACE_ID_BYTES]; /* … for whom; empty: nobody said */
 } hub_catalogs;
@@ -87,6 +90,9 @@ void hub_discovery_forget_failure(hub_toolset *toolset);
 
 /* Ask no more for the toolset's catalog. Whether it had been asked for, and somebody may wait. */
 bool hub_discovery_stop(hub_toolset *toolset);
+
+/* The store has been looked into (hub_shared_on_sought). */
+void hub_discovery_sought(hub_toolset *toolset);
 
 /* Tell those who wait for the catalog that it is known now, or why not. */
 void hub_discovery_tell(hub_toolset *toolset, hub_err err, hub_str reason);

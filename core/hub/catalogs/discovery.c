@@ -28,12 +28,17 @@ enum {
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
+bool hub_discovery_is_asked(const hub_toolset *toolset)
+{
+    return hub_catalogs_of(toolset)->discovery != NULL || hub_shared_is_sought(toolset);
+}
+
 bool hub_discovery_is_unknown(const hub_toolset *toolset)
 {
     return hub_toolset_is_deferred(toolset) && hub_toolset_binding(toolset) != NULL &&
            !hub_toolset_is_stand_in(toolset) &&
            (hub_toolset_list(toolset, HUB_KIND_TOOL) == NULL ||
-            (hub_catalogs_of(toolset)->discovery != NULL && !hub_catalogs_of(toolset)->is_refresh));
+            (hub_discovery_is_asked(toolset) && !hub_catalogs_of(toolset)->is_refresh));
 }
 
 static bool has_failed_lately(const hub_toolset *toolset)
@@ -45,12 +50,7 @@ static bool has_failed_lately(const hub_toolset *toolset)
 bool hub_discovery_is_pending(const hub_toolset *toolset)
 {
     return hub_discovery_is_unknown(toolset) &&
-           (hub_catalogs_of(toolset)->discovery != NULL || !has_failed_lately(toolset));
-}
-
-bool hub_discovery_is_asked(const hub_toolset *toolset)
-{
-    return hub_catalogs_of(toolset)->discovery != NULL;
+           (hub_discovery_is_asked(toolset) || !has_failed_lately(toolset));
 }
 
 int64_t hub_discovery_learned_at(const hub_toolset *toolset)
@@ -66,14 +66,14 @@ bool hub_discovery_is_late(const hub_toolset *toolset)
 const char *hub_discovery_failure(const hub_toolset *toolset)
 {
     const toolset_catalogs *part = hub_catalogs_of(toolset);
-    bool is_failed = part->discovery == NULL && part->failed_at_ms != 0;
+    bool is_failed = !hub_discovery_is_asked(toolset) && part->failed_at_ms != 0;
     return !is_failed ? NULL : part->failure != NULL ? part->failure : "it cannot be reached";
 }
 
 bool hub_discovery_has_failed(const hub_toolset *toolset)
 {
     return hub_toolset_is_deferred(toolset) && hub_toolset_binding(toolset) != NULL &&
-           hub_catalogs_of(toolset)->discovery == NULL &&
+           !hub_discovery_is_asked(toolset) &&
            (hub_toolset_state(toolset) == PATCHBAY_STATE_FAILED ||
             hub_catalogs_of(toolset)->failed_at_ms != 0);
 }
@@ -92,7 +92,7 @@ static bool wants_refresh(const hub_toolset *toolset)
     return hub_toolset_binding(toolset) != NULL &&
            hub_binding_is_deferred(hub_toolset_binding(toolset)) &&
            !hub_toolset_is_stand_in(toolset) && !hub_discovery_is_unknown(toolset) &&
-           hub_catalogs_of(toolset)->discovery == NULL &&
+           !hub_discovery_is_asked(toolset) &&
            hub_toolset_state(toolset) != PATCHBAY_STATE_CONNECTING && !has_failed_lately(toolset) &&
            is_old(toolset);
 }
@@ -105,12 +105,19 @@ void hub_discovery_note_wait(hub_toolset *toolset)
         2 * waited_ms >= hub_settings_of(hub_toolset_hub(toolset))->limits.discover_timeout_ms;
 }
 
+/* What the server says now is remembered, and told to other replicas. */
+static void note(hub_toolset *toolset)
+{
+    hub_catalog_cache_note(toolset);
+    hub_shared_note(toolset);
+}
+
 void hub_discovery_take(hub_toolset *toolset)
 {
     hub_catalogs_of(toolset)->learned_at_ms = hub_clock_wall_ms();
     if (!hub_catalogs_of(toolset)->is_recalled && hub_catalogs_of(toolset)->discovery == NULL &&
         hub_toolset_state(toolset) != PATCHBAY_STATE_CONNECTING) {
-        hub_catalog_cache_note(toolset);
+        note(toolset);
     }
 }
 
@@ -157,7 +164,7 @@ static void confirm(hub_toolset *toolset)
         hub_toolset_review(toolset);
         fail_promised(toolset);
     }
-    hub_catalog_cache_note(toolset);
+    note(toolset);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -256,6 +263,7 @@ static void note_failure(hub_toolset *toolset, const hub_discovery_run *run, int
     hub_catalogs_of(toolset)->failed_at_ms = hub_clock_now_ms();
     hub_catalogs_of(toolset)->failures++;
     log_outcome(toolset, run, reason);
+    hub_shared_give_up(toolset);
     if (hub_toolset_list(toolset, HUB_KIND_TOOL) == NULL) {
         plan_retry(toolset);
     }
@@ -282,7 +290,7 @@ static void on_discovered(void *ctx, const hub_outcome *outcome)
     hub_discovery_look_after(run);
 }
 
-static void ask(hub_toolset *toolset, hub_discovery_run *run, ask_reason reason)
+static void ask_server(hub_toolset *toolset, ask_reason reason)
 {
     static const char *const PARAMS[] = {
         [AWAITED] = "{}",
@@ -290,29 +298,57 @@ static void ask(hub_toolset *toolset, hub_discovery_run *run, ask_reason reason)
         [REFRESHED] = "{\"refresh\":true}",
         [CALLED] = "{\"now\":true}",
     };
-    bool is_known = !hub_discovery_is_unknown(toolset);
     uint32_t ceiling_ms = hub_settings_of(hub_toolset_hub(toolset))->limits.call_ceiling_ms;
     patchbay_request request = {
         .args_json = HUB_STR("{}"),
         .method = HUB_STR(PATCHBAY_METHOD_DISCOVER),
         .params_json = hub_str_of(PARAMS[reason]),
     };
-    ev_timer_stop(hub_loop(hub_toolset_hub(toolset)), &hub_catalogs_of(toolset)->retry);
-    hub_catalogs_of(toolset)->asked_at_ms = hub_clock_now_ms();
-    hub_catalogs_of(toolset)->is_late =
-        reason == RETRIED; /* it failed before: no list waits for it */
-    hub_catalogs_of(toolset)->is_refresh = reason == REFRESHED || (reason == CALLED && is_known);
-    hub_discovery_join(run, toolset);
     hub_err err = hub_toolset_request(toolset, &request, ceiling_ms, on_discovered, toolset,
                                       &hub_catalogs_of(toolset)->discovery);
     if (err != HUB_OK) {
-        run = hub_discovery_leave(toolset);
+        hub_discovery_run *run = hub_discovery_leave(toolset);
         note_failure(toolset, run, PATCHBAY_UNAVAILABLE,
                      err == HUB_ENOMEM ? hub_str_of(hub_err_text(err))
                                        : HUB_STR("too many calls are in flight"));
         hub_discovery_ended(hub_toolset_hub(toolset));
         hub_discovery_look_after(run);
     }
+}
+
+static void begin_asking(hub_toolset *toolset, hub_discovery_run *run, ask_reason reason)
+{
+    bool is_known = !hub_discovery_is_unknown(toolset);
+    ev_timer_stop(hub_loop(hub_toolset_hub(toolset)), &hub_catalogs_of(toolset)->retry);
+    hub_catalogs_of(toolset)->asked_at_ms = hub_clock_now_ms();
+    hub_catalogs_of(toolset)->is_late =
+        reason == RETRIED; /* it failed before: no list waits for it */
+    hub_catalogs_of(toolset)->is_refresh = reason == REFRESHED || (reason == CALLED && is_known);
+    hub_discovery_join(run, toolset);
+}
+
+/* Unless another replica has done so. */
+static void ask(hub_toolset *toolset, hub_discovery_run *run, ask_reason reason)
+{
+    begin_asking(toolset, run, reason);
+    if (reason == CALLED || !hub_shared_seek(toolset)) {
+        ask_server(toolset, reason);
+    }
+}
+
+void hub_discovery_sought(hub_toolset *toolset)
+{
+    bool is_refresh = hub_catalogs_of(toolset)->is_refresh;
+    if (hub_toolset_list(toolset, HUB_KIND_TOOL) == NULL || (is_refresh && is_old(toolset))) {
+        ask_server(toolset, is_refresh ? REFRESHED : AWAITED);
+        return;
+    }
+    hub_discovery_run *run = hub_discovery_leave(toolset);
+    hub_discovery_forget_failure(toolset);
+    hub_discovery_tell(toolset, HUB_OK, HUB_STR_EMPTY);
+    hub_discovery_count(run);
+    hub_discovery_ended(hub_toolset_hub(toolset));
+    hub_discovery_look_after(run);
 }
 
 void hub_discovery_want(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_discovery_run *run)
@@ -326,7 +362,7 @@ void hub_discovery_want(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_di
     if (waiter != NULL) {
         add_waiter(toolset, waiter);
     }
-    if (hub_catalogs_of(toolset)->discovery == NULL) {
+    if (!hub_discovery_is_asked(toolset)) {
         ask(toolset, run, AWAITED);
     }
 }
@@ -340,7 +376,7 @@ void hub_discovery_try(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_dis
     if (waiter != NULL) {
         add_waiter(toolset, waiter);
     }
-    if (hub_catalogs_of(toolset)->discovery == NULL) {
+    if (!hub_discovery_is_asked(toolset)) {
         ask(toolset, run, CALLED);
     }
 }
@@ -348,14 +384,15 @@ void hub_discovery_try(hub_toolset *toolset, hub_catalog_waiter *waiter, hub_dis
 void hub_discovery_ask_anew(hub_toolset *toolset, hub_catalog_waiter *waiter,
                             hub_discovery_run *run)
 {
-    if (hub_catalogs_of(toolset)->discovery == NULL && hub_toolset_is_deferred(toolset) &&
+    if (!hub_discovery_is_asked(toolset) && hub_toolset_is_deferred(toolset) &&
         hub_toolset_list(toolset, HUB_KIND_TOOL) != NULL) {
         hub_catalogs_of(toolset)->is_recalled = true; /* calls meanwhile may be of other tools */
         hub_toolset_review(toolset);
         if (waiter != NULL) {
             add_waiter(toolset, waiter);
         }
-        ask(toolset, run, AWAITED);
+        begin_asking(toolset, run, AWAITED);
+        ask_server(toolset, AWAITED);
     } else {
         hub_discovery_want(toolset, waiter, run);
     }
@@ -373,21 +410,24 @@ void hub_discovery_unwait(hub_toolset *toolset, hub_catalog_waiter *waiter)
 
 bool hub_discovery_is_due(const hub_toolset *toolset)
 {
-    return hub_catalogs_of(toolset)->discovery == NULL &&
+    return !hub_discovery_is_asked(toolset) &&
            (hub_discovery_is_unknown(toolset) ||
             (hub_toolset_binding(toolset) != NULL && hub_catalogs_of(toolset)->is_recalled));
 }
 
 void hub_discovery_wake(hub_toolset *toolset, hub_discovery_run *run)
 {
-    ask(toolset, run, hub_discovery_is_unknown(toolset) ? AWAITED : REFRESHED);
+    ask_reason reason = hub_discovery_is_unknown(toolset) ? AWAITED : REFRESHED;
+    begin_asking(toolset, run, reason);
+    ask_server(toolset, reason);
 }
 
 bool hub_discovery_stop(hub_toolset *toolset)
 {
     hub_call *call = hub_catalogs_of(toolset)->discovery;
-    bool is_awaited = call != NULL && !hub_catalogs_of(toolset)->is_refresh;
+    bool is_awaited = hub_discovery_is_asked(toolset) && !hub_catalogs_of(toolset)->is_refresh;
     hub_catalogs_of(toolset)->discovery = NULL;
+    hub_shared_unseek(toolset);
     ev_timer_stop(hub_loop(hub_toolset_hub(toolset)), &hub_catalogs_of(toolset)->retry);
     hub_discovery_look_after(hub_discovery_leave(toolset));
     if (call != NULL) {
@@ -401,7 +441,7 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
     (void)loop;
     (void)events;
     hub_toolset *toolset = timer->data;
-    if (hub_discovery_is_unknown(toolset) && hub_catalogs_of(toolset)->discovery == NULL &&
+    if (hub_discovery_is_unknown(toolset) && !hub_discovery_is_asked(toolset) &&
         !hub_is_stopping(hub_toolset_hub(toolset))) {
         hub_discovery_run *run =
             hub_discovery_begin_traced(hub_toolset_hub(toolset), 1, HUB_STR_EMPTY);
@@ -414,7 +454,7 @@ static void on_retry(struct ev_loop *loop, ev_timer *timer, int events)
 
 static bool waits(const hub_toolset *toolset)
 {
-    return hub_discovery_is_pending(toolset) && hub_catalogs_of(toolset)->discovery == NULL;
+    return hub_discovery_is_pending(toolset) && !hub_discovery_is_asked(toolset);
 }
 
 /* A toolset as it is for who sees that, if it is active there and passes the test; else NULL. */

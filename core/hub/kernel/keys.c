@@ -11,6 +11,7 @@ static const char *const USES[HUB_KEY_USES] = {
     [HUB_KEY_STATES] = "patchbay states 1",
     [HUB_KEY_TASKS] = "patchbay tasks 1",
     [HUB_KEY_CURSORS] = "patchbay cursors 1",
+    [HUB_KEY_CATALOGS] = "patchbay catalogs 1",
 };
 
 hub_err hub_key_make(hub_key *ret_key)

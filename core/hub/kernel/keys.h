@@ -16,9 +16,10 @@
 #include "hub/kernel/values.h"
 
 typedef enum hub_key_use {
-    HUB_KEY_STATES,  /* requestState of servers behind the hub */
-    HUB_KEY_TASKS,   /* ids of tasks */
-    HUB_KEY_CURSORS, /* places in lists */
+    HUB_KEY_STATES,   /* requestState of servers behind the hub */
+    HUB_KEY_TASKS,    /* ids of tasks */
+    HUB_KEY_CURSORS,  /* places in lists */
+    HUB_KEY_CATALOGS, /* catalogs that replicas tell each other */
     HUB_KEY_USES,
 } hub_key_use;
 

@@ -5,17 +5,13 @@
 // CONFORMANCE_EXAMPLE_SERVER, and it is held against itself: through the hub nothing may be worse than without it.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 
-import { REVISIONS, describeCheck, scenarios, testServer, unmet } from './conformance_suite.mjs';
-import { HUB, NODE, PLUGINS, makeFolder, serve, within } from './support.mjs';
+import { REVISIONS, describeCheck, fixture, listen, scenarios, testServer, unmet } from './conformance_suite.mjs';
+import { HUB, PLUGINS, makeFolder, serve } from './support.mjs';
 
-const here = dirname(fileURLToPath(import.meta.url));
 const folder = makeFolder();
 const names = scenarios('server');
 const [, LAST_LEGACY, MODERN] = REVISIONS;
@@ -38,24 +34,6 @@ const IMPOSSIBLE_FOR_LEGACY = {
 /** Scenarios that ask, and of which some leave before they have answered. A server on one pipe does not say for which call
  * it asks; while a stranger's call is open, the hub refuses to guess (DESIGN.md, "ask"). So each has a hub of its own. */
 const asks = (name) => name.startsWith('input-required-result-');
-
-/** The command of a fixture. */
-const fixture = (era, transport) => ({ command: NODE, args: [join(here, 'fixtures', `conformance_${era}.mjs`), transport] });
-
-/** Start a fixture that listens: its url, and a way to end it. */
-async function listen(era) {
-    const { command, args } = fixture(era, 'http');
-    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-    const ended = new Promise((done) => child.on('exit', done));
-    const url = new Promise((done) => createInterface({ input: child.stdout }).once('line', done));
-    return {
-        url: await within(url, 'the server to listen'),
-        close() {
-            child.stdin.end();
-            return within(ended, 'the end of the server');
-        },
-    };
-}
 
 let manifests = 0;
 

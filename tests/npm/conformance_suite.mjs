@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the tests run the official conformance suite, and read what it found.
 
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-import { NODE } from './support.mjs';
+import { NODE, within } from './support.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const package_ = join(here, 'node_modules', '@modelcontextprotocol', 'conformance');
@@ -76,4 +77,22 @@ export function unmet(checks) {
 /** A check that did not pass, for people. */
 export function describeCheck({ id, status, errorMessage, description, details }) {
     return `${status} ${id}: ${errorMessage ?? description}\n${JSON.stringify(details)?.slice(0, 2000)}`;
+}
+
+/** The command of a server of either era that has what the suite wants to find. */
+export const fixture = (era, transport) => ({ command: NODE, args: [join(here, 'fixtures', `conformance_${era}.mjs`), transport] });
+
+/** Start such a server that listens: its url, and a way to end it. */
+export async function listen(era) {
+    const { command, args } = fixture(era, 'http');
+    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    const ended = new Promise((done) => child.on('exit', done));
+    const url = new Promise((done) => createInterface({ input: child.stdout }).once('line', done));
+    return {
+        url: await within(url, 'the server to listen'),
+        close() {
+            child.stdin.end();
+            return within(ended, 'the end of the server');
+        },
+    };
 }

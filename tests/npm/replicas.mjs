@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 import { HUB, PATIENT, PLUGINS, makeFolder, serve, within } from './support.mjs';
@@ -62,8 +62,9 @@ ${servers.join('\n')}
     return { url: `http://127.0.0.1:${port}`, close: () => child.kill('SIGKILL') };
 }
 
-/** Start them all: the balancer's url, without path, and each hub's; ways to restart them, and to end them. */
-export async function startReplicas(toolsets, leave = '0s') {
+/** Start them all: the balancer's url, without path, and each hub's; ways to restart them, and to end them. `hub`: more keys of
+    that section of the manifest. `programs`: of each replica, where it is another one. */
+export async function startReplicas(toolsets, { leave = '0s', hub = {}, programs = [] } = {}) {
     const folder = makeFolder();
     const keys = join(folder, 'replicas.key');
     writeFileSync(keys, randomBytes(32).toString('hex'), { mode: 0o600 });
@@ -72,10 +73,12 @@ export async function startReplicas(toolsets, leave = '0s') {
     const hubs = [];
     const start = async (i) => {
         const manifest = join(folder, `replica${i}.json`);
-        const listen = [{ http: `${net}.${i + 1}:8787`, hosts: ['127.0.0.1', `${net}.${i + 1}`] }];
+        const listen = [{ http: `${net}.${i + 1}:8787`, hosts: ['127.0.0.1', 'localhost', `${net}.${i + 1}`] }];
         const replicas = { key_file: keys, count: COUNT, listen: `${net}.${i + 1}:8790`, peers: ['127.0.0.0/8'], leave };
-        writeFileSync(manifest, JSON.stringify({ hub: { name: 'matrix' }, state: { url: store.url }, listen, toolsets, replicas, limits: LIMITS }));
-        hubs[i] = await serve({ command: HUB, args: ['--config', manifest, '--plugins-dir', PLUGINS], listens: true });
+        writeFileSync(manifest, JSON.stringify({ hub: { name: 'matrix', ...hub }, state: { url: store.url }, listen, toolsets, replicas, limits: LIMITS }));
+        const command = programs[i] ?? HUB;
+        const plugins = command === HUB ? PLUGINS : join(dirname(command), '..', 'plugins');
+        hubs[i] = await serve({ command, args: ['--config', manifest, '--plugins-dir', plugins], listens: true });
     };
     for (let i = 0; i < COUNT; i += 1) {
         await start(i);
@@ -84,8 +87,9 @@ export async function startReplicas(toolsets, leave = '0s') {
     return {
         url: balancer.url,
         each: hubs.map(({ url }) => url),
-        /** Restart them, one after the other. */
-        async roll() {
+        /** Restart them, one after the other; `others`: the programs that they are from then on. */
+        async roll(others = programs) {
+            programs = others;
             for (let i = 0; i < COUNT; i += 1) {
                 await hubs[i].close();
                 await start(i);

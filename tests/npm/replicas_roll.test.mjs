@@ -16,7 +16,7 @@ describe('a roll of three replicas', { skip: missing }, () => {
     const peers = [];
 
     before(async () => {
-        replicas = await startReplicas({ everything: servers(makeFolder()).everything, beta: { module: 'time', active: false } }, '2s');
+        replicas = await startReplicas({ everything: servers(makeFolder()).everything, beta: { module: 'time', active: false } }, { leave: '2s' });
         for (const name of CALLERS) {
             const { Peer, open } = CLIENTS[name];
             const peer = new Peer({});

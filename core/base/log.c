@@ -266,18 +266,3 @@ void hub_log_capture(void (*sink)(void *ctx, hub_str line), void *ctx)
     state.sink_ctx = ctx;
     (void)pthread_mutex_unlock(&state.lock);
 }
-
-hub_err hub_log_level_parse(hub_str name, hub_log_level *ret_level)
-{
-    for (int level = HUB_LOG_DEBUG; level <= HUB_LOG_OFF; level++) {
-        if (hub_str_is(name, LEVEL_NAMES[level])) {
-            *ret_level = (hub_log_level)level;
-            return HUB_OK;
-        }
-    }
-    if (hub_str_is(name, "warn")) {
-        *ret_level = HUB_LOG_WARNING;
-        return HUB_OK;
-    }
-    return HUB_EINVAL;
-}

@@ -88,7 +88,4 @@ typedef struct hub_log_watcher {
 void hub_log_watch(hub_log_watcher *watcher);   /* [any] */
 void hub_log_unwatch(hub_log_watcher *watcher); /* [any] one that does not watch is fine */
 
-/* The level named by debug|info|warning|warn|error|off. */
-HUB_MUST_CHECK hub_err hub_log_level_parse(hub_str name, hub_log_level *ret_level);
-
 #endif

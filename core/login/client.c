@@ -83,9 +83,8 @@ static hub_err find_redirect(hub_login *login, const char *before, hub_error *re
                                                 : hub_fail(reterr, HUB_ENOMEM, "out of memory");
     }
     given = login->settings.redirect_uri;
-    given = given != NULL ? given : login->all->redirect;
     uint16_t port = port_of(given != NULL ? given : before);
-    bool is_ours = given != NULL && (given == login->all->redirect || is_callback(given));
+    bool is_ours = given != NULL && is_callback(given);
     char made[64];
     login_flow_fini(login);
     if (!is_ours && (given == NULL || port != 0)) {

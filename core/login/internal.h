@@ -75,7 +75,6 @@ struct hub_logins {
     hub_logins_options options;
     hub_fetcher *fetcher;
     hub_state_watch *watch;
-    char *redirect;
     hub_loopback *loopback; /* while somebody logs in */
     hub_login *logins;
     size_t count;

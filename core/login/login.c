@@ -102,19 +102,7 @@ void hub_logins_destroy(hub_logins *logins)
     hub_logins_stop(logins);
     hub_loopback_close(logins->loopback);
     hub_fetcher_destroy(logins->fetcher);
-    free(logins->redirect);
     free(logins);
-}
-
-hub_err hub_logins_set_redirect(hub_logins *logins, const char *url)
-{
-    char *copy = login_dup(url);
-    if (url != NULL && copy == NULL) {
-        return HUB_ENOMEM;
-    }
-    free(logins->redirect);
-    logins->redirect = copy;
-    return HUB_OK;
 }
 
 static void destroy(hub_login *login)
@@ -248,11 +236,6 @@ const char *hub_login_toolset(const hub_login *login)
 const char *hub_login_owner(const hub_login *login)
 {
     return login->owner;
-}
-
-bool hub_login_is_sure(const hub_login *login)
-{
-    return login->settings.is_sure;
 }
 
 bool hub_login_is_of_caller(const hub_login *login)

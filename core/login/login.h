@@ -78,9 +78,6 @@ hub_login *hub_logins_next(const hub_logins *logins, const hub_login *after);
 const char *hub_login_toolset(const hub_login *login);
 const char *hub_login_owner(const hub_login *login);
 
-/* Whether the entry says that the server wants a login, without its having asked for one. */
-bool hub_login_is_sure(const hub_login *login);
-
 /* Whether it is made of its owner's own token: no user can log in. */
 bool hub_login_is_of_caller(const hub_login *login);
 
@@ -127,9 +124,5 @@ const char *hub_login_code(const hub_login *login);
 /* What a browser has come back with: the query of the redirect. *ret_page: what to tell its user, a text.
  * False: no login waits for this. */
 bool hub_logins_take_answer(hub_logins *logins, hub_str query, const char **ret_page);
-
-/* Browsers come back to this address of the hub's own, which calls hub_logins_take_answer; NULL: to a port
- * of this machine that is open only while somebody logs in. Copied. errors: HUB_ENOMEM */
-HUB_MUST_CHECK hub_err hub_logins_set_redirect(hub_logins *logins, const char *url);
 
 #endif

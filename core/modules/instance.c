@@ -258,11 +258,6 @@ void hub_instance_close(hub_instance *instance)
     hub_mail_send_last(instance);
 }
 
-const hub_module *hub_instance_module(const hub_instance *instance)
-{
-    return instance->module;
-}
-
 unsigned hub_instance_faults(const hub_instance *instance)
 {
     return instance->faults;

@@ -172,8 +172,6 @@ void hub_instance_login_changed(hub_instance *instance);
  * last worker job has ended. Its calls must have been completed. */
 void hub_instance_close(hub_instance *instance);
 
-const hub_module *hub_instance_module(const hub_instance *instance);
-
 /* Count and log that the plugin broke a rule. [loop] */
 void hub_instance_fault(hub_instance *instance, const char *rule);
 

@@ -353,12 +353,3 @@ out:
     close_fd(&ends.channel);
     return err;
 }
-
-void hub_process_started_close(hub_process_started *started)
-{
-    close_fd(&started->pidfd);
-    close_fd(&started->channel);
-    close_fd(&started->stdin_fd);
-    close_fd(&started->stdout_fd);
-    close_fd(&started->stderr_fd);
-}

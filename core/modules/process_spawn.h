@@ -37,7 +37,4 @@ typedef struct hub_process_started {
 HUB_MUST_CHECK hub_err hub_process_start(const hub_process_plan *plan,
                                          hub_process_started *ret_started, hub_error *reterr);
 
-/* Close what is open of `started` (not -1) and set it to -1. */
-void hub_process_started_close(hub_process_started *started);
-
 #endif

@@ -7,15 +7,11 @@
 
 enum { SUFFIX_BYTES = 9 }; /* '_' and eight hex digits */
 
-static const struct {
-    const char *word;
-    const char *separator; /* NULL: the toolset is not part of the name */
-} MODES[] = {
-    [HUB_NAMING_PREFIX] = {"prefix", "__"},
-    [HUB_NAMING_FLAT] = {"flat", "_"},
-    [HUB_NAMING_DOT] = {"dot", "."},
-    [HUB_NAMING_NONE] = {"none", NULL},
-};
+/* NULL: the toolset is not part of the name. */
+static const char *const SEPARATORS[] = {[HUB_NAMING_PREFIX] = "__",
+                                         [HUB_NAMING_FLAT] = "_",
+                                         [HUB_NAMING_DOT] = ".",
+                                         [HUB_NAMING_NONE] = NULL};
 
 static bool is_alnum(char c)
 {
@@ -45,9 +41,9 @@ static void expose(hub_naming naming, hub_str toolset, hub_str tool, size_t max_
                    hub_buf *out)
 {
     size_t begin = out->len;
-    if (MODES[naming].separator != NULL) {
+    if (SEPARATORS[naming] != NULL) {
         add_clean(naming, toolset, out);
-        hub_buf_add(out, hub_str_of(MODES[naming].separator));
+        hub_buf_add(out, hub_str_of(SEPARATORS[naming]));
         size_t prefix_len = out->len - begin;
         if (hub_buf_ok(out) && tool.len > prefix_len &&
             memcmp(tool.ptr, out->ptr + begin, prefix_len) == 0) {
@@ -102,10 +98,10 @@ void hub_naming_expose_suffixed(hub_naming naming, hub_str toolset, hub_str tool
 
 bool hub_naming_may_be(const hub_naming_rule *rule, hub_str toolset, hub_str exposed)
 {
-    if (MODES[rule->naming].separator == NULL) {
+    if (SEPARATORS[rule->naming] == NULL) {
         return true;
     }
-    hub_str separator = hub_str_of(MODES[rule->naming].separator);
+    hub_str separator = hub_str_of(SEPARATORS[rule->naming]);
     size_t wanted = toolset.len + separator.len;
     size_t kept = rule->max_name_bytes > SUFFIX_BYTES ? rule->max_name_bytes - SUFFIX_BYTES : 0;
     bool is_cut = exposed.len == rule->max_name_bytes && wanted > kept;
@@ -144,20 +140,4 @@ hub_err hub_naming_split(hub_str reference, hub_str *ret_toolset, hub_str *ret_t
     *ret_toolset = (hub_str){.ptr = reference.ptr, .len = at};
     *ret_tool = hub_str_from(reference, at + 2);
     return HUB_OK;
-}
-
-hub_err hub_naming_parse(hub_str word, hub_naming *ret_naming)
-{
-    for (size_t i = 0; i < sizeof MODES / sizeof MODES[0]; i++) {
-        if (hub_str_is(word, MODES[i].word)) {
-            *ret_naming = (hub_naming)i;
-            return HUB_OK;
-        }
-    }
-    return HUB_EINVAL;
-}
-
-const char *hub_naming_word(hub_naming naming)
-{
-    return MODES[naming].word;
 }

@@ -52,8 +52,4 @@ void hub_naming_canonical(hub_str toolset, hub_str tool, hub_buf *out);
  */
 HUB_MUST_CHECK hub_err hub_naming_split(hub_str reference, hub_str *ret_toolset, hub_str *ret_tool);
 
-/* The mode called prefix|flat|dot|none. */
-HUB_MUST_CHECK hub_err hub_naming_parse(hub_str word, hub_naming *ret_naming);
-const char *hub_naming_word(hub_naming naming);
-
 #endif

@@ -148,23 +148,6 @@ hub_err hub_http_write_head(hub_buf *out, const hub_http_response *response, hub
     return err == HUB_OK ? HUB_OK : hub_fail(reterr, err, "%s", hub_err_text(err));
 }
 
-hub_err hub_http_write_quoted(hub_buf *out, hub_str text)
-{
-    size_t begin = out->len;
-    if (!is_value(text)) {
-        return HUB_EINVAL;
-    }
-    hub_buf_add_char(out, '"');
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] == '"' || text.ptr[i] == '\\') {
-            hub_buf_add_char(out, '\\');
-        }
-        hub_buf_add_char(out, text.ptr[i]);
-    }
-    hub_buf_add_char(out, '"');
-    return finish(out, begin);
-}
-
 hub_str hub_http_chunk_line(size_t bytes, char text[HUB_HTTP_CHUNK_LINE_BYTES])
 {
     int len = snprintf(text, HUB_HTTP_CHUNK_LINE_BYTES, "%zx\r\n", bytes);

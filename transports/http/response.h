@@ -35,10 +35,6 @@ typedef struct hub_http_response {
 HUB_MUST_CHECK hub_err hub_http_write_head(hub_buf *out, const hub_http_response *response,
                                            hub_error *reterr);
 
-/* Append a quoted-string (RFC 9110 section 5.6.4), for parameters of WWW-Authenticate.
- * errors:  HUB_EINVAL (as for values), or what made `out` fail */
-HUB_MUST_CHECK hub_err hub_http_write_quoted(hub_buf *out, hub_str text);
-
 /* The line in front of the bytes of a chunk, within `text`; HUB_HTTP_CHUNK_END follows them. Not
  * for no bytes at all, which would end the body. */
 enum { HUB_HTTP_CHUNK_LINE_BYTES = 24 };

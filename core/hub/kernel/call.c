@@ -40,11 +40,6 @@ const hub_request_context *hub_call_context(const hub_call *call)
     return &call->context;
 }
 
-hub_str hub_call_client_id(const hub_call *call)
-{
-    return call->client_id;
-}
-
 hub_call *hub_call_next_of_session(const hub_call *call)
 {
     return call->session_next;
@@ -73,16 +68,6 @@ bool hub_call_is_idle(const hub_call *call)
 bool hub_call_is_of_tool(const hub_call *call)
 {
     return call->is_tool_call;
-}
-
-bool hub_call_is_reading(const hub_call *call)
-{
-    return call->is_reading;
-}
-
-bool hub_call_has_structured_errors(const hub_call *call)
-{
-    return call->structured_errors;
 }
 
 bool hub_call_may_ask(const hub_call *call)

@@ -56,7 +56,6 @@ hub_port *hub_call_port(const hub_call *call);
 hub_binding *hub_call_binding(const hub_call *call); /* NULL: nobody works on it */
 hub_toolset *hub_call_toolset(const hub_call *call); /* of the binding; NULL likewise */
 const hub_request_context *hub_call_context(const hub_call *call);
-hub_str hub_call_client_id(const hub_call *call);
 hub_call *hub_call_next_of_session(const hub_call *call);
 hub_call *hub_call_next_of_binding(const hub_call *call);
 
@@ -74,8 +73,6 @@ void hub_call_set_idle(hub_call *call, bool is_idle);
 bool hub_call_is_of_tool(const hub_call *call);
 void hub_call_set_of_tool(hub_call *call, bool is_tool_call, bool structured_errors);
 void hub_call_set_reading(hub_call *call);
-bool hub_call_is_reading(const hub_call *call);
-bool hub_call_has_structured_errors(const hub_call *call);
 
 /* It is a modern client's, of a method that may be answered with `input_required`.
  * spec: MCP 2026-07-28 basic/patterns/mrtr, Supported Requests */

@@ -223,11 +223,6 @@ uint64_t hub_refused(const hub_orchestrator *hub)
     return hub->refused;
 }
 
-void hub_count_refused(hub_orchestrator *hub)
-{
-    hub->refused++;
-}
-
 /* ---- toolsets -------------------------------------------------------------------------------- */
 
 size_t hub_toolset_total(const hub_orchestrator *hub)

@@ -112,7 +112,6 @@ bool hub_is_leaving(const hub_orchestrator *hub);
 
 /* Requests that were refused for a rate, or because too many are in flight. */
 uint64_t hub_refused(const hub_orchestrator *hub);
-void hub_count_refused(hub_orchestrator *hub);
 
 /* ---- toolsets -------------------------------------------------------------------------------- */
 

@@ -70,11 +70,6 @@ hub_exposure *hub_profile_exposure(const hub_profile *profile)
     return profile->audiences != NULL ? profile->audiences->exposure : NULL;
 }
 
-void *hub_profile_part(const hub_profile *profile, const hub_station *station)
-{
-    return (char *)(uintptr_t)profile->parts + station->place->offset[HUB_PART_PROFILE];
-}
-
 void hub_profile_take(hub_profile *profile, const hub_profile_settings *own,
                       const hub_settings *old)
 {

@@ -29,9 +29,6 @@ bool hub_profile_is_leaving(const hub_profile *profile);
 /* What its own audience sees (audience.h); NULL once it has ended. */
 hub_exposure *hub_profile_exposure(const hub_profile *profile);
 
-/* A station's state with the profile. */
-void *hub_profile_part(const hub_profile *profile, const hub_station *station);
-
 /* A reload: the profile is another one, or (NULL) no more; then it holds `old`, the settings that it
  * was made from. */
 void hub_profile_take(hub_profile *profile, const hub_profile_settings *own,

@@ -248,12 +248,6 @@ void hub_remember_keep(hub_audience *audience, hub_remember_on_kept *on_kept, vo
 
 /* ---- what is equipped ------------------------------------------------------------------------ */
 
-hub_str hub_remember_equipped(const hub_audience *audience)
-{
-    const seat *of = seat_of(audience);
-    return of != NULL ? equipped_of(of) : HUB_STR_EMPTY;
-}
-
 hub_err hub_remember_set_equipped(hub_audience *audience, hub_str name)
 {
     if (name.len > HUB_LIMIT_REMEMBER_NAME_BYTES) {

@@ -51,9 +51,6 @@ void hub_remember_keep(hub_audience *audience, hub_remember_on_kept *on_kept, vo
 
 /* ---- what is equipped ------------------------------------------------------------------------ */
 
-/* The name in the record of an audience's choice; empty: none. Borrowed until the loop goes on. */
-hub_str hub_remember_equipped(const hub_audience *audience);
-
 /* Have another name there, at most HUB_LIMIT_REMEMBER_NAME_BYTES; it is written by the next
  * hub_remember_keep. errors:  HUB_ENOMEM, HUB_ELIMIT */
 HUB_MUST_CHECK hub_err hub_remember_set_equipped(hub_audience *audience, hub_str name);

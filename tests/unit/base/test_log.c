@@ -183,7 +183,6 @@ static void test_json(void **state)
 static void test_levels(void **state)
 {
     (void)state;
-    static const char *const NAMES[] = {"debug", "info", "warning", "error", "off"};
     for (int least = HUB_LOG_DEBUG; least <= HUB_LOG_OFF; least++) {
         hub_log_setup((hub_log_level)least, false);
         for (int level = HUB_LOG_DEBUG; level < HUB_LOG_OFF; level++) {
@@ -191,16 +190,7 @@ static void test_levels(void **state)
             assert_int_equal(lines.len > 0, level >= least);
             hub_buf_clear(&lines);
         }
-        hub_log_level level = HUB_LOG_OFF;
-        assert_int_equal(hub_log_level_parse(hub_str_of(NAMES[least]), &level), HUB_OK);
-        assert_int_equal(level, least);
     }
-    hub_log_level level = HUB_LOG_OFF;
-    assert_int_equal(hub_log_level_parse(HUB_STR("warn"), &level), HUB_OK);
-    assert_int_equal(level, HUB_LOG_WARNING);
-    assert_int_equal(hub_log_level_parse(HUB_STR("Warn"), &level), HUB_EINVAL);
-    assert_int_equal(hub_log_level_parse(HUB_STR_EMPTY, &level), HUB_EINVAL);
-    assert_int_equal(level, HUB_LOG_WARNING);
 }
 
 static void test_long_values_are_cut(void **state)

@@ -264,20 +264,6 @@ static void test_split_undoes_prefix(void **state)
     assert_true(hub_str_is(tool, "get__tasks"));
 }
 
-static void test_words(void **state)
-{
-    hub_naming naming = HUB_NAMING_DOT;
-    (void)state;
-    for (int i = HUB_NAMING_PREFIX; i <= HUB_NAMING_NONE; i++) {
-        const char *word = hub_naming_word((hub_naming)i);
-        assert_int_equal(hub_naming_parse(hub_str_of(word), &naming), HUB_OK);
-        assert_int_equal(naming, i);
-    }
-    assert_int_equal(hub_naming_parse(HUB_STR("Prefix"), &naming), HUB_EINVAL);
-    assert_int_equal(hub_naming_parse(HUB_STR(""), &naming), HUB_EINVAL);
-    assert_int_equal(naming, HUB_NAMING_NONE);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,7 +282,6 @@ int main(void)
         cmocka_unit_test(test_canonical),
         cmocka_unit_test(test_split),
         cmocka_unit_test(test_split_undoes_prefix),
-        cmocka_unit_test(test_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

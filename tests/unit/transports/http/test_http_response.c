@@ -148,26 +148,8 @@ static void test_full(void **state)
         out.failed = HUB_OK;
         assert_int_equal(hub_http_write_event(&out, &event), HUB_ELIMIT);
         assert_int_equal(out.len, 1);
-        out.failed = HUB_OK;
-        assert_int_equal(hub_http_write_quoted(&out, HUB_STR("0123456789")), HUB_ELIMIT);
-        assert_int_equal(out.len, 1);
         hub_buf_fini(&out);
     }
-}
-
-/* H19 */
-static void test_quoted(void **state)
-{
-    (void)state;
-    hub_buf out;
-    hub_buf_init(&out, 100);
-    assert_int_equal(hub_http_write_quoted(&out, HUB_STR("a\"b\\c, d=e")), HUB_OK);
-    check_text(&out, "\"a\\\"b\\\\c, d=e\"");
-    assert_int_equal(hub_http_write_quoted(&out, HUB_STR("a\r\nb")), HUB_EINVAL);
-    assert_int_equal(hub_http_write_quoted(&out, TEXT("a\0b")), HUB_EINVAL);
-    assert_int_equal(hub_http_write_quoted(&out, HUB_STR("\xc3\xa9")), HUB_EINVAL);
-    assert_int_equal(out.len, 0);
-    hub_buf_fini(&out);
 }
 
 static void test_chunks(void **state)
@@ -251,7 +233,6 @@ int main(void)
         cmocka_unit_test(test_hostile_headers),
         cmocka_unit_test(test_impossible_heads),
         cmocka_unit_test(test_full),
-        cmocka_unit_test(test_quoted),
         cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_many_events),

@@ -26,6 +26,7 @@ WORDS = {
     r"\b(?:hereby|thereof|therein|whereof|whereby|wherein|heretofore|hitherto|thereupon|aforesaid|albeit|lest|thus|whilst|upon)\b": "leave it out",
     r"\b(?:utili[sz]e[sd]?|leverages?|facilitates?|aforementioned|commence[sd]?|prior to|in order to|due to the fact)\b": "use, help, begin, before, to, because",
     r"\b(?:simply|obviously|of course)\b": "leave it out",
+    r"\"(?:What|Whom?|Whose) [^\"?]*[.:;,]": "name the noun that the sentence is about",
     # Names that people typed before the word was plugin keep theirs: keys, commands, options, fields (docs/DECISIONS.md).
     r"(?<![-/`\".|_])(?<!list\s)(?<!,\s)(?<!\|\s)(?<!###\s)\bmodules?\b(?!\s*[:=|`</_-])(?!\.\w)(?!\sinspect)": "plugin",
 }

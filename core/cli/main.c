@@ -36,7 +36,7 @@ const cli_command CLI_COMMANDS[] = {
      0, cli_status},
     {"top", "[--http URL|PORT [--token-file FILE] | --unix PATH]... [OPTION]...",
      "Watch a running hub in the terminal: rates, latencies and states, each second.",
-     "What has failed comes first, then what is busiest; q ends it. When it does not write to a\n"
+     "Failed toolsets come first, then the busiest; q ends it. When it does not write to a\n"
      "terminal, it prints one second, and ends. It finds the hub as `status` does.",
      0, cli_top},
     {"tail",
@@ -74,9 +74,9 @@ const cli_command CLI_COMMANDS[] = {
      1, cli_read},
     {"export", "--format FORMAT [--strict] [OPTION]...",
      "Print the tools as another API takes them.",
-     "What that API does not obey in a tool's schema, or has no place for, is told once per tool "
-     "on\n"
-     "standard error. The hub's own tools are not exported. Exit code: 6 when a tool was left out.",
+     "Parts of a tool's schema that the API ignores or has no place for are told once per tool\n"
+     "on standard error. The hub's own tools are not exported. Exit code: 6 when a tool was left "
+     "out.",
      0, cli_export},
     {"check", "FILE [--connect] [--json] [OPTION]...",
      "Check a manifest; with --connect, also start every server in it.",

@@ -35,7 +35,7 @@ static const entry FILES[] = {
      "written."},
     {"$XDG_DATA_HOME/patchbay/bundles/", "Bundles that were added, unpacked."},
     {"$XDG_CONFIG_HOME/patchbay/tokens.json", "Tokens of HTTP clients, by their digests."},
-    {"$XDG_CACHE_HOME/patchbay/", "What servers offered when they were last asked."},
+    {"$XDG_CACHE_HOME/patchbay/", "The lists that servers gave when they were last asked."},
 };
 
 static const entry VARIABLES[] = {

@@ -395,7 +395,8 @@ static const hub_config_key RULE_KEYS[] = {
      .kind = HUB_CONFIG_MAP,
      .offset = RULE(who),
      .keys = WHO_KEYS,
-     .about = "Whom the rule is about. All that is written has to fit. Default: everybody.",
+     .about = "The callers that the rule is about. All that is written has to "
+              "fit. Default: everybody.",
      .example = "{ principals: [\"token:ci-*\"], groups: [ops], scopes: [\"tools:read\"], claims: "
                 "{team: [research]}, profiles: [default], transport: [http]}"},
     {.name = "tools",
@@ -410,7 +411,7 @@ static const hub_config_key RULE_KEYS[] = {
      .read = read_conditions,
      .most = MOST_CONDITIONS,
      .keys = CONDITION_KEYS,
-     .about = "What the arguments of a call have to be: JSON Pointers to conditions.",
+     .about = "Conditions for the arguments of a call, by JSON Pointer.",
      .schema = "{\"pattern\":\"^/\"}",
      .example =
          "{\"/path\": { beneath: /srv }, \"/branch\": { equals: main }, \"/mode\": { in: [a, b] }, "

@@ -59,7 +59,7 @@ static hub_err read_header(hub_config_reader *reader, const hub_node *item, cons
     }
     if (hub_str_eq_nocase(item->text, HUB_STR("authorization"))) {
         hub_err err = hub_config_warn(reader, item,
-                                      "what clients authenticate with here goes to the server, "
+                                      "credentials of clients for this hub go to the server, "
                                       "which could use it in their place");
         if (err != HUB_OK) {
             return err;

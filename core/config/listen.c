@@ -572,7 +572,8 @@ const hub_config_key HUB_CONFIG_AUTH_KEYS[] = {
      .read = hub_config_read_issuers,
      .most = HUB_LIMIT_ISSUERS,
      .keys = HUB_CONFIG_ISSUER_KEYS,
-     .about = "Whose tokens are taken beside those of the file: identity providers.",
+     .about = "Identity providers whose tokens are accepted, besides the "
+              "tokens of the file.",
      .is_comment = true},
     {.name = NULL},
 };

@@ -215,16 +215,17 @@ static const hub_config_word EXPOSES[] = {
          .kind = HUB_CONFIG_TEXT,                                                                  \
          .read = hub_config_read_equip,                                                            \
          .offset = (at) + PROFILE(equip),                                                          \
-         .about = "The saved toolset that is equipped from the start, for all who choose no "      \
-                  "other: one of the manifest, or one of the store.",                              \
+         .about = "The saved toolset that is equipped from the start, for every principal that "   \
+                  "chooses no other: one of the manifest, or one of the store.",                   \
          .example = "dev-essentials",                                                              \
          .is_comment = true},                                                                      \
         {.name = "active_set",                                                                     \
          .kind = HUB_CONFIG_CHOICE,                                                                \
          .offset = (at) + PROFILE(has_set_per_session),                                            \
          .words = ACTIVE_SETS,                                                                     \
-         .about = "Whose choice of toolsets an enable or disable changes: that of the principal, " \
-                  "in all its sessions, or of the session alone. It concerns clients that begin "  \
+         .about = "The choice of toolsets that an enable or disable changes: the "                 \
+                  "principal's, in all its sessions, or the session's alone. It concerns clients " \
+                  "that begin "                                                                    \
                   "with `initialize`; for others it is always the principal's."},                  \
         {.name = "meta_tools",                                                                     \
          .kind = HUB_CONFIG_OTHER,                                                                 \
@@ -243,8 +244,9 @@ static const hub_config_word EXPOSES[] = {
          .kind = HUB_CONFIG_CHOICE,                                                                \
          .offset = (at) + PROFILE(lists_search),                                                   \
          .words = EXPOSES,                                                                         \
-         .about = "What tools/list shows: the tools, or the tools that search for them, by which " \
-                  "all others are found and called; that list never changes."},                    \
+         .about = "The list that tools/list shows: all tools, or only the tools "                  \
+                  "that search, by which all others are found and called. The "                    \
+                  "second list never changes."},                                                   \
     {                                                                                              \
         .name = "equip_on_find", .kind = HUB_CONFIG_BOOL, .offset = (at) + PROFILE(equips_found),  \
         .about =                                                                                   \
@@ -323,20 +325,22 @@ static const hub_config_key HUB_KEYS[] = {
      .offset = READER(config.settings.limits.catalog_ttl_ms),
      .most = HUB_CONFIG_MOST_MS,
      .fallback = HUB_LIMIT_CATALOG_TTL_MS,
-     .about = "What is older is listed at once, too, and asked for again in the background."},
+     .about = "An older list is shown at once, too, and asked for again in the "
+              "background."},
     {.name = "remember",
      .kind = HUB_CONFIG_WORD,
      .offset = READER(config.settings.remember),
      .fallback = HUB_REMEMBER_ALL,
      .words = REMEMBERS,
-     .about = "What the next start finds of each principal's choices in each profile: all (which "
+     .about = "Choices of each principal in each profile that outlive the hub: all (which "
               "toolsets it has enabled and disabled, and what it has equipped), equipped (only "
               "that), or none. It is kept in the store (`state`)."},
     {.name = "middleware",
      .kind = HUB_CONFIG_MAP,
      .offset = READER(middleware),
      .keys = HUB_CONFIG_MIDDLEWARE_KEYS,
-     .about = "What is done with each call of every toolset that does not say otherwise."},
+     .about = "Steps that each call passes, for every toolset that does not "
+              "say otherwise."},
     {.name = "results",
      .kind = HUB_CONFIG_MAP,
      .keys = HUB_CONFIG_HUB_RESULT_KEYS,
@@ -427,8 +431,9 @@ static const hub_config_key REPLICA_KEYS[] = {
      .offset = READER(config.settings.replicas.fail),
      .fallback = HUB_REPLICAS_LOCAL,
      .words = REPLICA_FAILS,
-     .about = "What becomes of tools.limits, and of the rates of clients and principals, while the "
-              "shared store is gone. local: each replica admits its share. open: every call is "
+     .about = "How tools.limits and the rates of clients and principals are "
+              "held while the shared store is gone. local: each replica admits its share. open: "
+              "every call is "
               "admitted. closed: none is."},
     {.name = "listen",
      .kind = HUB_CONFIG_OTHER,
@@ -462,8 +467,8 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
     {.name = "hub",
      .kind = HUB_CONFIG_MAP,
      .keys = HUB_KEYS,
-     .about = "Who the hub is, and what it shows at /mcp and on stdio. Profiles start from the "
-              "last seven keys."},
+     .about = "The hub's name and description, and the tools that it shows at "
+              "/mcp and on stdio. Profiles start from the last seven keys."},
     {.name = "modules",
      .kind = HUB_CONFIG_MAP,
      .keys = MODULE_KEYS,
@@ -473,13 +478,15 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
      .read = read_toolsets,
      .most = HUB_LIMIT_TOOLSETS,
      .keys = HUB_CONFIG_TOOLSET_KEYS,
-     .about = "What there is to serve. A manifest without this key serves every plugin that is "
+     .about = "The plugins and servers to serve. A manifest without this key serves every plugin "
+              "that is "
               "found; with an empty map there is nothing to serve.",
      .schema = "{\"$ref\":\"#/$defs/toolset_key\"}"},
     {.name = "policy",
      .kind = HUB_CONFIG_MAP,
      .keys = HUB_CONFIG_HUB_POLICY_KEYS,
-     .about = "What may be exposed at all: for all profiles, before their own policy."},
+     .about = "Limits to the tools that can be exposed at all: for all "
+              "profiles, before their own policy."},
     {.name = "saved_toolsets",
      .kind = HUB_CONFIG_OTHER,
      .read = hub_config_read_saved,
@@ -517,7 +524,7 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
     {.name = "auth",
      .kind = HUB_CONFIG_MAP,
      .keys = HUB_CONFIG_AUTH_KEYS,
-     .about = "Who may use what listens over HTTP."},
+     .about = "The credentials that listeners over HTTP accept."},
     {.name = "state",
      .kind = HUB_CONFIG_OTHER,
      .read = hub_config_read_state,
@@ -545,7 +552,8 @@ const hub_config_key HUB_CONFIG_MANIFEST_KEYS[] = {
      .read = hub_config_read_access,
      .offset = READER(config.settings.access),
      .keys = HUB_CONFIG_ACCESS_KEYS,
-     .about = "Who may do what with which tools: see docs/ACCESS.md."},
+     .about = "Rules that say which callers can call which tools: see "
+              "docs/ACCESS.md."},
     {.name = "limits",
      .kind = HUB_CONFIG_MAP,
      .keys = HUB_CONFIG_LIMIT_KEYS,

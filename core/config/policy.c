@@ -134,13 +134,14 @@ const hub_config_key HUB_CONFIG_HUB_POLICY_KEYS[] = {
      .offset = READER(config.settings.pins.mode),
      .fallback = HUB_PINS_WARN,
      .words = PINS,
-     .about = "What becomes of a tool, a prompt or instructions that are not as patchbay.lock, "
-              "beside the manifest, has them: a warning in the log, or clients do not get them "
-              "until `patchbay approve`. off: the file is not read."},
+     .about =
+         "A tool, a prompt or instructions that differ from "
+         "patchbay.lock, beside the manifest: warn writes to the log, "
+         "withhold keeps them from clients until `patchbay approve`. off: the file is not read."},
     {.name = "new_tools",
      .kind = HUB_CONFIG_CHOICE,
      .offset = READER(config.settings.pins.withholds_new),
      .words = NEW_TOOLS,
-     .about = "What becomes of tools and prompts that patchbay.lock does not have."},
+     .about = "The same for tools and prompts that patchbay.lock does not have."},
     {.name = NULL},
 };

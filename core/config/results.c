@@ -51,9 +51,10 @@ static hub_err keep_for_hub(hub_config_reader *reader, const hub_node *node,
     {                                                                                              \
         .name = "over", .kind = HUB_CONFIG_WORD, .read = (keeps), .offset = RULE(over),            \
         .fallback = HUB_OVER_SPILL, .words = OVERS,                                                \
-        .about = "What becomes of a larger one. spill: its beginning is passed on, with a link, "  \
-                 "and the hub keeps the whole in memory: read_result reads on. truncate: its "     \
-                 "beginning alone. error: the call fails."                                         \
+        .about =                                                                                   \
+            "How a larger result is passed on. spill: its beginning is passed on, with a link, "   \
+            "and the hub keeps the whole in memory: read_result reads on. truncate: its "          \
+            "beginning alone. error: the call fails."                                              \
     }
 
 /* results: of a toolset. */
@@ -71,7 +72,8 @@ const hub_config_key HUB_CONFIG_HUB_RESULT_KEYS[] = {
      .least = HUB_LIMIT_LEAST_RESULT_BYTES,
      .most = HUB_CONFIG_MOST_BYTES,
      .fallback = HUB_LIMIT_RESULTS_MEMORY_BYTES,
-     .about = "What all results take that are kept. Who has most of them loses the oldest."},
+     .about = "Memory of all results that are kept. The principal with the "
+              "most of it loses its oldest result first."},
     {.name = NULL},
 };
 

@@ -110,14 +110,16 @@ static const hub_config_key CLIENT_KEYS[] = {
     {.name = "required",
      .kind = HUB_CONFIG_BOOL,
      .offset = CLIENTS(required),
-     .about = "Who shows no certificate is not let in. Otherwise tokens do, too."},
+     .about = "A client without a certificate is refused. Otherwise a token is "
+              "enough."},
     {.name = "principal",
      .kind = HUB_CONFIG_WORD,
      .offset = CLIENTS(principal),
      .fallback = HUB_CERTIFICATE_CN,
      .words = PRINCIPALS,
      .about =
-         "What is the name of the client: the common name; the only URI, e-mail address or DNS "
+         "The part of the certificate that is the client's name: the "
+         "common name; the only URI, e-mail address or DNS "
          "name among the alternative names, in this order; or the SHA-256 of the certificate."},
     {.name = "crl",
      .kind = HUB_CONFIG_OTHER,

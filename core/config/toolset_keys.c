@@ -145,7 +145,7 @@ static const hub_config_key TOOL_KEYS[] = {
      .kind = HUB_CONFIG_OTHER,
      .read = hub_config_read_node,
      .offset = DRAFT(overrides),
-     .about = "What becomes of tools on their way to clients: by name, or by a glob. Names, texts, "
+     .about = "Changes to tools on their way to clients, by name or by a glob. Names, texts, "
               "hints, tags, and arguments that are fixed, hidden or have a default. Of several "
               "that fit a tool, its own name comes first. See docs/OVERRIDES.md.",
      .schema = OVERRIDES_SCHEMA,
@@ -241,7 +241,7 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
      .kind = HUB_CONFIG_CHOICE,
      .offset = DRAFT(toolset.is_per_principal),
      .words = CREDENTIALS,
-     .about = "Whose login the server sees: the hub's own for all, or that of each principal "
+     .about = "The login that the server sees: the hub's own for all, or that of each principal "
               "(docs/LOGIN.md), who has a connection and a list of tools of its own then "
               "(limits.principal_instances).",
      .of = HUB_CONFIG_OF_URL},
@@ -257,7 +257,9 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
               "doubles it, and up to a tenth is added at random.",
      .of = HUB_CONFIG_OF_UPSTREAM, .module_key = "restart_delay_ms"},
     {FOR_PROXY("restart_delay_max"), .kind = HUB_CONFIG_DURATION, .least = 1, .most = MOST_START_MS,
-     .fallback = 60000, .about = "What restart_delay is doubled up to. The hub never stops trying.",
+     .fallback = 60000,
+     .about = "The longest restart_delay, which doubles up to here. The hub "
+              "never stops trying.",
      .of = HUB_CONFIG_OF_UPSTREAM, .module_key = "restart_delay_max_ms"},
     {FOR_PROXY("restart_reset"), .kind = HUB_CONFIG_DURATION, .least = 1, .most = MOST_PACE_MS,
      .fallback = 60000, .about = "Failures before a time of health as long as this are forgotten.",
@@ -385,8 +387,8 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
      .kind = HUB_CONFIG_MAP,
      .offset = DRAFT(middleware),
      .keys = HUB_CONFIG_MIDDLEWARE_KEYS,
-     .about = "What is done with each of its calls. Keys that are not written are as in "
-              "hub.middleware."},
+     .about = "Steps that each of its calls passes. Keys that are not written "
+              "are as in hub.middleware."},
     {.name = "results",
      .kind = HUB_CONFIG_MAP,
      .offset = DRAFT(results),
@@ -437,7 +439,7 @@ const hub_config_key HUB_CONFIG_TOOLSET_KEYS[] = {
     {.name = "description",
      .kind = HUB_CONFIG_TEXT,
      .offset = DRAFT(toolset.description),
-     .about = "What the toolset is good for.",
+     .about = "The purpose of the toolset, for models.",
      .example = "Reads and changes the repository.",
      .is_comment = true},
     {.name = NULL},

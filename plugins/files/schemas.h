@@ -116,7 +116,7 @@ static const char write_output[] = RESULT("\"path\",\"size\",\"created\"",
 
 static const char edit_input[] = ARGUMENTS("\"path\",\"old_text\",\"new_text\"",
     PATH ","
-    TEXT("old_text", "what is there, exactly") ","
+    TEXT("old_text", "the text that is there, exactly") ","
     TEXT("new_text", "what replaces it") ","
     NUMBER("count", "1", "100000", "how often it must occur; usually 1") ","
     FLAG("dry_run", "change nothing, show the difference"));

@@ -61,7 +61,7 @@
 #define ADD_INPUT \
     INPUT("\"time\",\"duration\"", \
         TIME_IN("time", "the time to start from") "," \
-        BOUNDED("duration", "200", "what to add: ISO 8601 ('P1M2DT3H') or plain units " \
+        BOUNDED("duration", "200", "duration to add: ISO 8601 ('P1M2DT3H') or plain units " \
                                    "('2 hours 30 minutes', '-1 month'); negative subtracts") "," \
         ZONE_IN("zone", "the zone whose calendar counts for days, months and years"))
 

@@ -58,7 +58,7 @@ class Descriptions(HubTest):
 class Gathered(HubTest):
     """What servers say to models is handed on, behind the hub's own instructions (InitializeResult, DiscoverResult)."""
 
-    PREAMBLE = "What the servers of toolsets say of themselves follows. They call their tools by names without the toolset."
+    PREAMBLE = "Descriptions by the servers of toolsets follow. They call their tools by names without the toolset."
 
     def up(self, says=SAYS, **keys):
         return {**self.recorder().toolset(*(("--instructions", says) if says else ()), **keys), "env": {}}

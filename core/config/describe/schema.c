@@ -15,11 +15,11 @@ typedef struct definition {
 } definition;
 
 static const definition DEFINITIONS[] = {
-    {"middleware", HUB_CONFIG_MIDDLEWARE_KEYS, "What is done with each call on its way."},
+    {"middleware", HUB_CONFIG_MIDDLEWARE_KEYS, "Steps that each call passes on its way."},
     {"results", HUB_CONFIG_RESULT_KEYS, "How large results of tools may be."},
     {"toolset", HUB_CONFIG_TOOLSET_KEYS,
      "A plugin with its config, or a server: the keys of an mcpServers entry."},
-    {"policy", HUB_CONFIG_POLICY_KEYS, "What may be exposed at all."},
+    {"policy", HUB_CONFIG_POLICY_KEYS, "Limits to the tools that can be exposed at all."},
     {"profile", HUB_CONFIG_PROFILE_KEYS, "An endpoint with an exposure of its own."},
     {"listener", HUB_CONFIG_LISTEN_KEYS,
      "An address over TCP (HTTP and WebSocket), or a Unix socket."},

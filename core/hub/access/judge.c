@@ -173,7 +173,8 @@ static hub_verdict confirm(hub_call *call, const matter *what, const hub_item *i
     }
     if (memcmp(own->definition, definition, sizeof definition) != 0) {
         refuse_unconfirmed(call, what,
-                           "What the user confirmed has another definition by now: call it again",
+                           "The tool that the user confirmed has another definition by now: "
+                           "call it again",
                            decision->rule->reason);
         return HUB_ANSWERED;
     }
@@ -509,9 +510,10 @@ hub_verdict access_client_returns(hub_call *call)
     const kept_call *kept = &own->kept;
     matter what = {.toolset = find_kept_toolset(call, kept), .is_running = true};
     if (what.toolset == NULL || !renew(own, hub_settings_of(hub_session_hub(session)))) {
-        refuse(call, &what, HUB_RPC_INVALID_PARAMS,
-               HUB_STR("what may be called has changed since this call was made: make it again"),
-               HUB_STR_EMPTY);
+        refuse(
+            call, &what, HUB_RPC_INVALID_PARAMS,
+            HUB_STR("tools or access rules have changed since this call was made: make it again"),
+            HUB_STR_EMPTY);
         return HUB_ANSWERED;
     }
     what.name = kept->name;

@@ -14,9 +14,8 @@
 
 /* Of the servers' texts, which name tools as the servers do. */
 #define PREAMBLE                                                                                   \
-    "What the servers of toolsets say of themselves follows. They call their tools by names "      \
-    "without "                                                                                     \
-    "the toolset."
+    "Descriptions by the servers of toolsets follow. They call their tools by names "              \
+    "without the toolset."
 
 typedef struct gathering {
     hub_buf text;

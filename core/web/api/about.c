@@ -187,7 +187,7 @@ const hub_api_route HUB_API_ABOUT_ROUTES[] = {
     {.method = "GET",
      .path = "/me",
      .scope = HUB_API_CALLER,
-     .summary = "Who asks, and what that credential may do here.",
+     .summary = "The caller, and the scopes of its credential.",
      .handle = serve_me},
     {.method = NULL},
 };

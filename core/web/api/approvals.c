@@ -332,7 +332,8 @@ const hub_api_route HUB_API_APPROVAL_ROUTES[] = {
     {.method = "GET",
      .path = "/approvals",
      .scope = HUB_API_READ,
-     .summary = "What servers offer that is not in the lock file as it is, before and now.",
+     .summary = "Definitions of servers that differ from the lock file, before "
+                "and now.",
      .handle = serve_list},
     {.method = "POST",
      .path = "/approvals",

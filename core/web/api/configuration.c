@@ -269,14 +269,13 @@ const hub_api_route HUB_API_CONFIGURATION_ROUTES[] = {
     {.method = "GET",
      .path = "/configuration",
      .scope = HUB_API_READ,
-     .summary = "What the hub is configured to be, without secrets.",
+     .summary = "The hub's configuration, without secrets.",
      .handle = serve_configuration},
     {.method = "GET",
      .path = "/configuration/changes",
      .scope = HUB_API_READ,
-     .summary =
-         "What a reload would change: toolsets, and keys that take a restart; or why it would "
-         "be refused.",
+     .summary = "The changes that a reload would make: toolsets, and keys that "
+                "take a restart; or why it would be refused.",
      .handle = serve_changes},
     {.method = "GET",
      .path = "/limits",

@@ -272,7 +272,8 @@ static void serve_end(hub_api_asked *asked)
 static const hub_api_param WHOSE[] = {
     {.name = "principal",
      .schema = "{\"type\":\"string\"}",
-     .about = "Whose login; empty: the hub's own. Default: the one that the caller uses."},
+     .about = "The principal of the login; empty: the hub's own. Default: the "
+              "login that the caller uses."},
     {.name = NULL},
 };
 

@@ -132,7 +132,8 @@ const hub_api_route HUB_API_PRINCIPAL_ROUTES[] = {
     {.method = "GET",
      .path = "/principals",
      .scope = HUB_API_CALLER,
-     .summary = "Who uses the hub, with sessions and calls in flight; for others, the caller.",
+     .summary = "The users of the hub, with sessions and calls in flight; "
+                "without admin:read, the caller alone.",
      .handle = serve_principals},
     {.method = "GET",
      .path = "/sessions",

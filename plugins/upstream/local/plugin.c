@@ -54,5 +54,5 @@ static const char CONFIG_SCHEMA[] =
 #include "config_schema.h"
     ;
 
-UPSTREAM_MODULE("mcp_upstream", "What another MCP server offers: tools, resources, prompts.",
+UPSTREAM_MODULE("mcp_upstream", "Tools, resources and prompts of another MCP server.",
                 CONFIG_SCHEMA);

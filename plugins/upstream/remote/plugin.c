@@ -104,7 +104,7 @@ static const char CONFIG_SCHEMA[] =
 #include "config_schema.h"
     ;
 
-UPSTREAM_MODULE(
-    "mcp_remote",
-    "What another MCP server offers, over HTTP or WebSocket: tools, resources, prompts.",
-    CONFIG_SCHEMA);
+UPSTREAM_MODULE("mcp_remote",
+                "Tools, resources and prompts of another MCP server, over HTTP "
+                "or WebSocket.",
+                CONFIG_SCHEMA);

@@ -84,6 +84,18 @@ class FanOut(HttpTest):
         found = client.hub.response(sent).result["structuredContent"]
         self.assertEqual((found["succeeded"], found["failed"]), (1, 1))
 
+    def test_what_clients_cannot_read_costs_no_other(self):
+        client = self.modern(manifest=self.manifest())
+        cases = (('"\\ud800"', "half of a surrogate pair"), ("1e400", "a number beyond 1.8e308"))
+        for number, (bad, why) in enumerate(cases, 1):
+            sent = client.send_call(OWN, {"tool": "hold", "toolsets": ["north", "south"]})
+            for key, recorder in self.servers.items():
+                line = recorder.wait_calls(number)[-1]
+                recorder.answer(line, '"content":[],"structuredContent":{"n":%s}' % (bad if key == "north" else 1))
+            found = self.results(client.hub.response(sent))
+            self.assertIn(why, found["north"]["error"]["message"])
+            self.assertEqual(found["south"]["result"]["structuredContent"], {"n": 1})
+
     def test_who_gives_up_cancels_all(self):
         for era, client in self.both():
             with self.subTest(era):

@@ -10,6 +10,7 @@
 #include "hub/kernel/toolset.h"
 #include "hub/kernel/transport.h"
 #include "hub/meta/schemas.h"
+#include "tools/definition_readable.h"
 
 #include <ev.h>
 #include <stdio.h>
@@ -129,8 +130,14 @@ static hub_err take(hub_port *port, const hub_outgoing *message)
     if (hub_buf_ok(&text)) {
         hub_str whole = hub_str_trim(hub_buf_str(&text));
         hub_str result = hub_json_get(whole, HUB_STR("result"));
-        finish_member(m, result.len > 0 ? "result" : "error",
-                      result.len > 0 ? result : hub_json_get(whole, HUB_STR("error")));
+        bool is_result = result.len > 0;
+        hub_str value = is_result ? result : hub_json_get(whole, HUB_STR("error"));
+        const char *unreadable = hub_definition_unreadable(value);
+        if (unreadable != NULL) { /* it would cost the client the answers of the others */
+            fail_member(m, hub_str_of(unreadable));
+        } else {
+            finish_member(m, is_result ? "result" : "error", value);
+        }
     } else {
         fail_member(m, HUB_STR("out of memory"));
     }

@@ -139,6 +139,20 @@ class Redefined(HubTest):
         recorder.command(tools=json.dumps([tool("b"), tool("a")]), notify=1)
         client.wait_list_changed(since)
         self.assertNotIn("tools.redefined", client.hub.log)
+        self.assertSays(client.hub.wait_log("tools.changed"), "count=2", "before=1", "added=b", 'removed=""')
+
+    def test_one_that_goes_and_comes_back(self):
+        recorder = self.recorder()
+        tools = self.home / "tools.json"
+        tools.write_text(json.dumps([tool("a", description="Reads."), tool("b")]))
+        client = self.legacy(toolsets={"up": recorder.toolset("--tools", tools)})
+        client.names()
+        for definitions in ([tool("b")], [tool("b"), tool("a", description="Sends.")]):
+            since = client.hub.mark
+            recorder.command(tools=json.dumps(definitions), notify=1)
+            client.wait_list_changed(since)
+        self.assertSays(client.hub.wait_log("removed=a"), "tools.changed", "toolset=up", 'added=""')
+        self.assertSays(client.hub.wait_log("added=a"), "tools.changed", "toolset=up", 'removed=""')
 
 
 class Advice(HubTest):

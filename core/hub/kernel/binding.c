@@ -247,28 +247,26 @@ hub_err hub_binding_make(hub_toolset *toolset, const hub_toolset_settings *setti
 
 /* ---- what the instance says ------------------------------------------------------------------ */
 
-/* A server may replace what it has said of a tool after somebody has read it. */
-static void note_redefined(hub_toolset *toolset, hub_kind kind, const hub_catalog *list)
+/* A server may replace what it has said of a tool after somebody has read it: at once, or by way of a list without
+ * that tool. A list that is there before anybody has asked is no news. */
+static void note_changes(hub_toolset *toolset, hub_kind kind, const hub_catalog *list)
 {
-    hub_name_list changes = {.count = 0};
-    if (toolset->lists[kind] == NULL ||
-        hub_redefined_list(toolset->lists[kind], list, &changes) != HUB_OK || changes.count == 0) {
+    const hub_catalog *before = toolset->lists[kind];
+    hub_redefined changes = {.changed = {.count = 0}};
+    const hub_name_list *changed = &changes.changed;
+    if (before == NULL || hub_redefined_list(before, list, &changes) != HUB_OK) {
         return;
     }
-    toolset->redefined += changes.count;
-    hub_log(HUB_LOG_WARNING, "tools.redefined", HUB_F_TEXT("toolset", toolset->settings->key),
-            HUB_F_TEXT("list", hub_kind_noun(kind, 0)), HUB_F_INT("count", changes.count),
-            HUB_F_TEXT("changed", changes.text), HUB_F_TEXT("by", HUB_BY_SERVER));
-}
-
-/* One that is there before anybody has asked is no news. */
-static void note_changed(const hub_toolset *toolset, hub_kind kind, const hub_catalog *list)
-{
-    if (toolset->lists[kind] != NULL) {
-        hub_log(HUB_LOG_INFO, "tools.changed", HUB_F_TEXT("toolset", toolset->settings->key),
-                HUB_F_TEXT("list", hub_kind_noun(kind, 0)), HUB_F_INT("count", list->count),
-                HUB_F_INT("before", toolset->lists[kind]->count), HUB_F_BY);
+    toolset->redefined += changed->count;
+    if (changed->count > 0) {
+        hub_log(HUB_LOG_WARNING, "tools.redefined", HUB_F_TEXT("toolset", toolset->settings->key),
+                HUB_F_TEXT("list", hub_kind_noun(kind, 0)), HUB_F_INT("count", changed->count),
+                HUB_F_TEXT("changed", changed->text), HUB_F_TEXT("by", HUB_BY_SERVER));
     }
+    hub_log(HUB_LOG_INFO, "tools.changed", HUB_F_TEXT("toolset", toolset->settings->key),
+            HUB_F_TEXT("list", hub_kind_noun(kind, 0)), HUB_F_INT("count", list->count),
+            HUB_F_INT("before", before->count), HUB_F_TEXT("added", changes.added.text),
+            HUB_F_TEXT("removed", changes.removed.text), HUB_F_BY);
 }
 
 /* Whether its lists are the toolset's: those of a session's own instance are nobody's, since the shared
@@ -342,8 +340,7 @@ static void take_list(hub_binding *binding, hub_kind kind, hub_err err, hub_cata
         hub_catalog_unref(binding->first_lists[kind]);
         binding->first_lists[kind] = list;
     } else {
-        note_redefined(toolset, kind, list);
-        note_changed(toolset, kind, list);
+        note_changes(toolset, kind, list);
         hub_toolset_set_list(toolset, kind, list);
     }
 }

@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -408,7 +409,7 @@ static int prepare(cli_server *server, cli_options *options)
     }
     server->loop = hub_loop_new();
     if (server->loop == NULL) {
-        cli_complain("cannot create the event loop");
+        cli_complain("cannot create the event loop: %s", strerror(errno));
         return EXIT_INTERNAL;
     }
     return EXIT_OK;

@@ -401,7 +401,9 @@ static hub_err begin_hub(hub_orchestrator *hub, hub_error *reterr)
 
 static void end_hub(hub_orchestrator *hub)
 {
-    watch_loop(hub_metrics_of(hub), false);
+    if (hub_metrics_of(hub) != NULL) {
+        watch_loop(hub_metrics_of(hub), false);
+    }
 }
 
 static void drop_hub(hub_orchestrator *hub)

@@ -128,7 +128,8 @@ static inline const char *patchbay_pattern_variable_(patchbay_pattern_ *pattern,
     return at + len + 1;
 }
 
-/* returns: 0 when it is not a template that these functions understand */
+/* returns: 0 when it is not a template that these functions understand; whether there was memory for
+ * all of it, its regex knows */
 static inline int patchbay_pattern_make_(patchbay_pattern_ *pattern, const char *uri_template)
 {
     const char *at = uri_template;
@@ -146,13 +147,15 @@ static inline int patchbay_pattern_make_(patchbay_pattern_ *pattern, const char 
         at = *at == '}' ? NULL : at + 1;
     }
     patchbay_out_text(&pattern->regex, "$");
-    return at != NULL && !pattern->regex.failed;
+    return at != NULL;
 }
 
-static inline int patchbay_is_template_(const char *uri_template)
+/* An allocation that fails on the way is one of `out`. */
+static inline int patchbay_is_template_(const char *uri_template, patchbay_out *out)
 {
     patchbay_pattern_ pattern;
     int ok = patchbay_pattern_make_(&pattern, uri_template);
+    out->failed |= pattern.regex.failed;
     patchbay_out_free(&pattern.regex);
     return ok;
 }
@@ -186,7 +189,7 @@ static inline int patchbay_template_match_(const char *uri_template, const char 
     patchbay_pattern_ pattern;
     regmatch_t groups[PATCHBAY_TEMPLATE_VARIABLES_MAX + 1];
     regex_t regex;
-    int made = patchbay_pattern_make_(&pattern, uri_template) &&
+    int made = patchbay_pattern_make_(&pattern, uri_template) && !pattern.regex.failed &&
                regcomp(&regex, pattern.regex.ptr, REG_EXTENDED) == 0;
     int matches = made && regexec(&regex, uri, pattern.count + 1, groups, 0) == 0;
     if (matches) {

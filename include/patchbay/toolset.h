@@ -229,7 +229,7 @@ static inline int32_t patchbay_set_templates(patchbay_toolset *toolset,
         patchbay_template_json_(&list, entry);
         if (entry->uri_template == NULL || entry->name == NULL || entry->handler == NULL) {
             problem = "a resource template has no uri_template, no name or no handler";
-        } else if (!patchbay_is_template_(entry->uri_template)) {
+        } else if (!patchbay_is_template_(entry->uri_template, &list)) {
             problem = "a uri_template may have {name} and {+name}, at most 16, and no other braces";
         }
     }

@@ -58,6 +58,7 @@ static void free_stream(hub_stream *stream)
 {
     hub_buf_fini(&stream->in);
     hub_buf_fini(&stream->out);
+    hub_stream_lent_end(stream->lent);
     free(stream);
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/budget.h"
 #include "base/framing.h"
+#include "base/lent.h"
 
 #include <ev.h>
 
@@ -59,15 +60,18 @@ typedef struct hub_stream_options {
 HUB_MUST_CHECK hub_err hub_stream_open(struct ev_loop *loop, const hub_stream_options *options,
                                        hub_stream **ret_stream);
 
-/* Send one message made of `count` parts (at most HUB_STREAM_PARTS). Nothing of the parts is kept.
+/* Send one message made of `count` parts (at most HUB_STREAM_PARTS). Nothing of the parts is kept,
+ * but for those that `lent` has among its spans (NULL: none), which may be held until they have
+ * left: they do not count for the account.
  * They are JSON text, in which newline and carriage return can only be white space: between lines
  * each such byte leaves as a space, so that one message is one line, whoever printed it.
  * errors:  HUB_ELIMIT (the queue is full; nothing was queued), HUB_ESTATE (writing has failed, or
  *          the stream is closed), HUB_ENOMEM */
 #define HUB_STREAM_PARTS HUB_FRAMING_PARTS
-HUB_MUST_CHECK hub_err hub_stream_send(hub_stream *stream, const hub_str *parts, size_t count);
+HUB_MUST_CHECK hub_err hub_stream_send(hub_stream *stream, const hub_str *parts, size_t count,
+                                       const hub_lent *lent);
 
-/* Bytes that wait to be written, frames included: never more than max_queue_bytes. */
+/* Bytes that wait to be written, frames and what is lent included: never more than max_queue_bytes. */
 size_t hub_stream_queued(const hub_stream *stream);
 
 /* Write what waits, blocking at most `timeout_ms`: for the last words of a hub that stops. */

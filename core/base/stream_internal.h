@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/framing.h"
 #include "base/stream.h"
+#include "base/stream_lent.h"
 
 #include <ev.h>
 
@@ -25,6 +26,7 @@ struct hub_stream {
     int write_flags;
     hub_framing framing;
     hub_buf in;
+    hub_stream_lent *lent; /* what leaves before `out`; mostly NULL */
     hub_buf out;
     size_t out_done; /* bytes of `out` already written */
     bool is_wide_in; /* see widen() */

@@ -12,11 +12,19 @@
 enum {
     BATCH_BYTES = 4 * 1024,   /* see is_batch() */
     DIRECT_BYTES = 16 * 1024, /* messages from this size on are not copied to be batched */
+    HOLD_BYTES = 64 * 1024,   /* rests from this size on are not copied when they are lent */
 };
 
 size_t hub_stream_queued(const hub_stream *stream)
 {
-    return stream->out.len - stream->out_done;
+    size_t lent = stream->lent != NULL ? hub_stream_lent_left(stream->lent) : 0;
+    return lent + stream->out.len - stream->out_done;
+}
+
+static void end_lent(hub_stream *stream)
+{
+    hub_stream_lent_end(stream->lent);
+    stream->lent = NULL;
 }
 
 static void pause_or_resume(hub_stream *stream)
@@ -40,6 +48,7 @@ static void pause_or_resume(hub_stream *stream)
 
 static void drop_queue(hub_stream *stream)
 {
+    end_lent(stream);
     hub_buf_clear(&stream->out);
     stream->out_done = 0;
     ev_io_stop(stream->loop, &stream->writer);
@@ -63,12 +72,28 @@ static void end_writing(hub_stream *stream, const char *reason)
     }
 }
 
+/* Write some of what waits, as write(2) does. */
+static ssize_t write_some(hub_stream *stream)
+{
+    int fd = stream->options.write_fd;
+    if (stream->lent != NULL) {
+        ssize_t count = hub_stream_lent_write(stream->lent, fd);
+        if (hub_stream_lent_left(stream->lent) == 0) {
+            end_lent(stream);
+        }
+        return count;
+    }
+    ssize_t count =
+        write(fd, stream->out.ptr + stream->out_done, stream->out.len - stream->out_done);
+    stream->out_done += count > 0 ? (size_t)count : 0;
+    return count;
+}
+
 /* Write what waits. False when writing has failed. */
 static bool flush(hub_stream *stream)
 {
     while (hub_stream_queued(stream) > 0) {
-        ssize_t count = write(stream->options.write_fd, stream->out.ptr + stream->out_done,
-                              hub_stream_queued(stream));
+        ssize_t count = write_some(stream);
         if (count < 0 && errno == EINTR) {
             continue;
         }
@@ -84,7 +109,6 @@ static bool flush(hub_stream *stream)
             end_writing(stream, strerror(errno));
             return false;
         }
-        stream->out_done += (size_t)count;
     }
     if (hub_stream_queued(stream) == 0) {
         drop_queue(stream);
@@ -131,7 +155,8 @@ static size_t write_direct(hub_stream *stream, const hub_framed *message)
 /* Queue a message from byte `skip` on. `is_clean`: hub_framing_needs_cleaning() has said no. */
 static hub_err queue_rest(hub_stream *stream, const hub_framed *message, size_t skip, bool is_clean)
 {
-    if (stream->out_done > HUB_STREAM_KEEP_BYTES && stream->out_done >= hub_stream_queued(stream)) {
+    if (stream->out_done > HUB_STREAM_KEEP_BYTES &&
+        stream->out_done >= stream->out.len - stream->out_done) {
         hub_buf_consume(&stream->out, stream->out_done); /* moves less than was written */
         stream->out_done = 0;
     }
@@ -168,7 +193,22 @@ static bool is_batch(hub_stream *stream)
     return hub_stream_queued(stream) >= BATCH_BYTES && !ev_is_active(&stream->writer);
 }
 
-hub_err hub_stream_send(hub_stream *stream, const hub_str *parts, size_t count)
+/* Queue the rest of a message that is held where it lies. False: it is to be copied. */
+static bool hold_rest(hub_stream *stream, const hub_framed *message, size_t skip,
+                      const hub_lent *lent)
+{
+    if (lent == NULL || hub_stream_queued(stream) > 0 || message->total_bytes - skip < HOLD_BYTES) {
+        return false;
+    }
+    stream->lent = hub_stream_lent_begin(message, skip, lent);
+    if (stream->lent != NULL) {
+        ev_prepare_start(stream->loop, &stream->flusher);
+    }
+    return stream->lent != NULL;
+}
+
+hub_err hub_stream_send(hub_stream *stream, const hub_str *parts, size_t count,
+                        const hub_lent *lent)
 {
     hub_framed message;
     if (stream->broken || stream->closed) {
@@ -183,8 +223,10 @@ hub_err hub_stream_send(hub_stream *stream, const hub_str *parts, size_t count)
     if (stream->broken) {
         return HUB_ESTATE;
     }
-    hub_err err =
-        done < message.total_bytes ? queue_rest(stream, &message, done, is_clean) : HUB_OK;
+    lent = is_clean ? lent : NULL;
+    hub_err err = done < message.total_bytes && !hold_rest(stream, &message, done, lent)
+                      ? queue_rest(stream, &message, done, is_clean)
+                      : HUB_OK;
     if (err != HUB_OK && done > 0) {
         end_writing(stream, "no memory is left for the rest of a message");
     } else if (done == 0 && is_batch(stream)) {

@@ -332,7 +332,7 @@ static int32_t stream_send(patchbay_stream *stream, const patchbay_str *parts, u
     if (count > HUB_STREAM_PARTS) {
         return PATCHBAY_EINVAL;
     }
-    hub_err err = hub_stream_send(stream->stream, parts, count);
+    hub_err err = hub_stream_send(stream->stream, parts, count, NULL);
     return err == HUB_OK       ? PATCHBAY_OK
            : err == HUB_ELIMIT ? PATCHBAY_ELIMIT
            : err == HUB_ENOMEM ? PATCHBAY_ENOMEM

@@ -15,6 +15,7 @@
 #ifndef HUB_TOOLS_SHOWN_H
 #define HUB_TOOLS_SHOWN_H
 
+#include "base/lent.h"
 #include "base/map.h"
 #include "tools/section.h"
 
@@ -116,6 +117,7 @@ typedef struct hub_shown_page {
     bool is_end;           /* nothing comes behind it */
     hub_buf joined;        /* what had to be copied, because it lies in too many pieces; … */
     hub_shown_kept *kept;  /* … or who has it */
+    hub_shown *of;         /* borrowed */
 } hub_shown_page;
 
 /* The page of at most `limit` entries from a place on. Release it with hub_shown_page_fini, before
@@ -124,5 +126,8 @@ typedef struct hub_shown_page {
 HUB_MUST_CHECK hub_err hub_shown_take(hub_shown *shown, hub_shown_place from, size_t limit,
                                       hub_shown_page *ret_page);
 void hub_shown_page_fini(hub_shown_page *page);
+
+/* Lend its spans: whoever holds them holds what is shown. The page stays the caller's. */
+hub_lent hub_shown_page_lend(hub_shown_page *page);
 
 #endif

@@ -3,6 +3,8 @@
 #include "tools/shown_internal.h"
 #include "tools/shown_kept.h"
 
+#include <stdlib.h>
+
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* The first bit that is set at `from` or behind it; `count` when none is. */
@@ -247,9 +249,11 @@ hub_err hub_shown_take(hub_shown *shown, hub_shown_place from, size_t limit,
                        hub_shown_page *ret_page)
 {
     if (shown->kept != NULL && shown_kept_find(shown, from, limit, ret_page)) {
+        ret_page->of = shown;
         return HUB_OK;
     }
     put_together(shown, from, limit, ret_page); /* it is large: not copied */
+    ret_page->of = shown;
     if (!hub_buf_ok(&ret_page->joined)) {
         hub_shown_page_fini(ret_page);
         return HUB_ENOMEM;
@@ -264,4 +268,36 @@ void hub_shown_page_fini(hub_shown_page *page)
 {
     hub_buf_fini(&page->joined);
     shown_kept_release(page->kept);
+}
+
+/* Take over what a page needs to live on. What it was is empty, and stays usable until its end. */
+static void *hold_page(void *owner)
+{
+    hub_shown_page *page = owner;
+    hub_shown_page *held = malloc(sizeof *held);
+    if (held != NULL) {
+        *held = *page;
+        (void)hub_shown_ref(held->of);
+        hub_buf_init(&page->joined, 0);
+        page->kept = NULL;
+    }
+    return held;
+}
+
+static void release_page(void *held)
+{
+    hub_shown_page *page = held;
+    hub_shown *of = page->of;
+    hub_shown_page_fini(page);
+    hub_shown_unref(of);
+    free(page);
+}
+
+hub_lent hub_shown_page_lend(hub_shown_page *page)
+{
+    return (hub_lent){.spans = page->spans,
+                      .span_count = page->span_count,
+                      .hold = hold_page,
+                      .release = release_page,
+                      .owner = page};
 }

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """tools/list: order, pages and cursors (MCP server/utilities/pagination, server/tools)."""
 
+import json
 import random
+import select
+import signal
+import subprocess
 
-from mcp import INVALID_PARAMS, LIST_CHANGED, META_TOOLS, HubTest, LegacyClient, ModernClient, fixture, main
+from mcp import (
+    INVALID_PARAMS, LIST_CHANGED, META_TOOLS, NEWEST_LEGACY, HubTest, LegacyClient, ModernClient, fixture, hub_command,
+    hub_environment, main, tool,
+)
 
 MANY = {f"set{n}": fixture(*(f"tool{i:02}" for i in range(10))) for n in range(5)}
 NAMES = [f"set{n}__tool{i:02}" for n in range(5) for i in range(10)]
@@ -43,6 +50,55 @@ class Order(HubTest):
         client = self.modern(toolsets=MANY)
         listings = {client.request("tools/list").slice("result", "tools") for _ in range(20)}
         self.assertEqual(len(listings), 1)
+
+
+class OnTheWay(HubTest):
+    """A list of megabytes leaves from where the definitions lie, which others may change meanwhile."""
+
+    def start(self, toolsets):
+        self.manifest = self.home / "hub.json"
+        self.manifest.write_text(json.dumps({"toolsets": toolsets}))
+        process = subprocess.Popen(hub_command(files=[self.manifest], home=self.home), stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=hub_environment(self.home, {}),
+                                   cwd=self.home)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.stdin.close)
+        return process
+
+    def ask(self, process, method, params):
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
+        process.stdin.flush()
+
+    def answer(self, process):
+        """The next one; notifications are passed over."""
+        while "id" not in (message := json.loads(process.stdout.readline())):
+            pass
+        return message["result"]
+
+    def test_what_is_listed_goes_away_while_the_list_is_read(self):
+        big = fixture(*(tool(f"tool{n:03}", description=f"{n} " + "long " * 1000) for n in range(400)))
+        small = fixture("one")
+        process = self.start({"big": big, "small": small})
+        hello = {"protocolVersion": NEWEST_LEGACY, "capabilities": {}, "clientInfo": {"name": "slow", "version": "1"}}
+        self.ask(process, "initialize", hello)
+        self.answer(process)
+        self.ask(process, "tools/list", {})
+        whole = self.answer(process)
+        self.assertGreater(len(json.dumps(whole)), 2_000_000)
+        self.ask(process, "tools/list", {})
+        select.select([process.stdout], [], [])  # it has begun; a pipe holds at most half of it
+        self.manifest.write_text(json.dumps({"toolsets": {"small": small}}))
+        process.send_signal(signal.SIGHUP)
+        while b"config.reloaded" not in (line := process.stderr.readline()):
+            self.assertTrue(line, "the hub is gone")
+        self.assertTrue(self.answer(process) == whole, "the list is not what it was")
+        self.ask(process, "tools/list", {})
+        left = [t for t in whole["tools"] if not t["name"].startswith("big__")]
+        self.assertEqual(self.answer(process)["tools"], left)
+        process.stdin.close()
+        self.assertEqual(process.wait(), 0)
 
 
 class Pages(HubTest):

@@ -30,7 +30,7 @@ static void end(hub_stream_client *client, hub_str reason)
 static hub_err send_message(hub_port *port, const hub_outgoing *message)
 {
     hub_stream_client *client = (hub_stream_client *)port;
-    hub_err err = hub_stream_send(client->stream, message->parts, message->count);
+    hub_err err = hub_stream_send(client->stream, message->parts, message->count, message->lent);
     bool is_lost = err == HUB_ENOMEM && message->last; /* the client would wait for ever */
     client->lost_answer = client->lost_answer || is_lost;
     if ((err == HUB_ELIMIT || is_lost) && !ev_is_active(&client->overflow)) {

@@ -76,14 +76,14 @@ void hub_respond_result(const hub_request *request, hub_str result)
     send_answer(request->port, parts, count, 0);
 }
 
-void hub_respond_list(const hub_request *request, hub_str key, const hub_str *items,
-                      size_t item_count, hub_str tail)
+void hub_respond_list(const hub_request *request, hub_str key, const hub_lent *items, hub_str tail)
 {
     hub_str parts[HUB_FRAME_PARTS];
     size_t count = hub_dialect_list(request->context.era, request->message->at[HUB_M_ID], key,
-                                    items, item_count, tail, parts);
+                                    items->spans, items->span_count, tail, parts);
     tell_answered(request, 0, HUB_STR_EMPTY);
-    send_answer(request->port, parts, count, 0);
+    send_message(request->port,
+                 &(hub_outgoing){.parts = parts, .count = count, .lent = items, .last = true});
 }
 
 /* An answer that takes no memory, when there was none for the right one. */

@@ -7,6 +7,7 @@
 #ifndef HUB_HUB_KERNEL_RESPOND_H
 #define HUB_HUB_KERNEL_RESPOND_H
 
+#include "base/lent.h"
 #include "hub/kernel/call.h"
 
 typedef struct hub_request hub_request;
@@ -37,9 +38,8 @@ void hub_request_refuse(const hub_request *request);
 /* Answer with a result object. */
 void hub_respond_result(const hub_request *request, hub_str result);
 
-/* Answer with a list: see hub_dialect_list. */
-void hub_respond_list(const hub_request *request, hub_str key, const hub_str *items,
-                      size_t item_count, hub_str tail);
+/* Answer with a list: see hub_dialect_list. Its items are what is lent. */
+void hub_respond_list(const hub_request *request, hub_str key, const hub_lent *items, hub_str tail);
 
 /* Answer with a JSON-RPC error; `data` is raw JSON or empty. */
 void hub_respond_error(const hub_request *request, int code, hub_str message, hub_str data);

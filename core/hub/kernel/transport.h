@@ -15,6 +15,7 @@
 #define HUB_HUB_KERNEL_TRANSPORT_H
 
 #include "base/buf.h"
+#include "base/lent.h"
 #include "hub/kernel/types.h"
 #include "identity/identity.h"
 #include "tools/rules.h"
@@ -22,10 +23,11 @@
 
 struct hub_message;
 
-/* One message on its way out, in parts of which none is kept. */
+/* One message on its way out, in parts of which none is kept but for those that are lent. */
 typedef struct hub_outgoing {
     const hub_str *parts;
     size_t count;
+    const hub_lent *lent; /* parts that may be held beyond the call; NULL: none */
     /* It answers the request that the port belongs to: nothing more will come for that request. A
      * port that outlives requests ignores it. */
     bool last;

@@ -93,7 +93,8 @@ static void respond_page(const hub_request *request, hub_kind kind, hub_sight si
         if (page.is_end) {
             hub_session_note_listed(request->session, kind, hub_sight_serial(sight, kind));
         }
-        hub_respond_list(request, LIST_KEYS[kind], page.spans, page.span_count, hub_buf_str(&tail));
+        hub_lent items = hub_shown_page_lend(&page);
+        hub_respond_list(request, LIST_KEYS[kind], &items, hub_buf_str(&tail));
     } else {
         hub_respond_error(request, HUB_RPC_INTERNAL_ERROR, HUB_STR("out of memory"), HUB_STR_EMPTY);
     }

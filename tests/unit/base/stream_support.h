@@ -204,7 +204,7 @@ static inline void assert_peer_got(fixture *f, const char *text)
 
 static inline hub_err send_text(fixture *f, hub_str text)
 {
-    return hub_stream_send(f->stream, &text, 1);
+    return hub_stream_send(f->stream, &text, 1, NULL);
 }
 
 /* `len` bytes that look different everywhere, without newlines; to be freed. */

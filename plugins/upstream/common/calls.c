@@ -141,7 +141,9 @@ static void forward(mcp_server *server, call_list *list, patchbay_call call,
         (void)list_remove(list, call);
         fail_unsent(server, call, PATCHBAY_UNAVAILABLE,
                     sent == PATCHBAY_ELIMIT ? "the server does not read its input: try again later"
-                                            : "the connection to the server has ended: try again");
+                    : sent == PATCHBAY_ENOMEM
+                        ? "out of memory: try again"
+                        : "the connection to the server has ended: try again");
     }
 }
 

@@ -14,7 +14,7 @@ from mcp import (
     without,
 )
 
-from fidelity_corpus import whole
+from fidelity_corpus import readable
 
 # JSON values whose text no parser and printer would give back.
 HARD = [
@@ -68,7 +68,7 @@ def random_value(rng, depth=0):
 
 TOOL = (
     '{ "x-first":%s, "description" : "say \\"é\\" \\u00e9 \\ud83d\\ude00",'
-    '"name":"t%d",\t"inputSchema":{"type":"object","properties":{"a":{"type":"number","maximum":1e400,'
+    '"name":"t%d",\t"inputSchema":{"type":"object","properties":{"a":{"type":"number","maximum":1e300,'
     '"multipleOf":1.10,"x":%s},"b":{"$ref":"#/$defs/z"}},"$defs":{"z":{"default":-0}},"x-y":[1.0]},'
     '"outputSchema":{"type":"object","x":12345678901234567890},'
     '"annotations":{"title":"T\\/T","readOnlyHint":true,"vendor":{"deep":%s}},'
@@ -99,18 +99,18 @@ class Definitions(HubTest):
         hub.finish()
 
     def test_unknown_members_at_every_level(self):
-        tools = [TOOL % (value, n, value, value, value) for n, value in enumerate(map(whole, HARD))]
+        tools = [TOOL % (value, n, value, value, value) for n, value in enumerate(map(readable, HARD))]
         for era in ("legacy", "modern"):
             with self.subTest(era):
                 self.check(tools, era)
 
     def test_whatever_the_paging(self):
-        self.check([TOOL % (value, n, "1", "2", "3") for n, value in enumerate(map(whole, HARD))], "legacy", "--page-size", 3)
+        self.check([TOOL % (value, n, "1", "2", "3") for n, value in enumerate(map(readable, HARD))], "legacy", "--page-size", 3)
 
     def test_many_random_ones(self):
         rng = random.Random(7)
         tools = [TOOL % (random_value(rng), n, random_value(rng), random_value(rng), random_value(rng)) for n in range(200)]
-        tools = [whole(tool) for tool in tools]
+        tools = [readable(tool) for tool in tools]
         self.check(tools, "legacy")
 
     def test_a_name_that_is_spelled_with_escapes(self):

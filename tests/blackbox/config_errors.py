@@ -201,7 +201,7 @@ class Modules(Base):
         self.check(text % "Host", "hub.yaml:2", "toolsets.a.forward_headers[0]", "the hub itself")
         done = self.accepted(text % "X-One, Authorization")
         self.assertEqual(len(done.stderr.strip().splitlines()), 1)
-        self.assertSays(done.stderr, "hub.yaml:2", "toolsets.a.forward_headers[1]", "authenticate")
+        self.assertSays(done.stderr, "hub.yaml:2", "toolsets.a.forward_headers[1]", "credentials of clients")
 
     def test_config_for_a_server(self):
         self.check("toolsets:\n  a: {command: x, config: {}}\n", "hub.yaml:2", "toolsets.a", "command")

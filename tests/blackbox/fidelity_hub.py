@@ -18,7 +18,7 @@ from mcp import META, ROOT, SUPPORT, TIMEOUT, Hub
 sys.path.insert(0, str(SUPPORT))
 
 import fidelity_upstream as upstream  # noqa: E402
-from fidelity_corpus import DEPTH_LIMIT, Corpus, name_of, whole  # noqa: E402
+from fidelity_corpus import DEPTH_LIMIT, Corpus, name_of, readable  # noqa: E402
 from fidelity_eras import carried, compare, member, same, spans  # noqa: E402,F401
 from fidelity_upstream import TOKEN, Plan  # noqa: E402
 
@@ -238,7 +238,7 @@ class FidelityTest(HttpTest):
             "prompts/list": [self.prompt(corpus, n) for n in range(others)],
         }
         for method, items in found.items():
-            items[:] = map(whole, items)
+            items[:] = map(readable, items)
             made.server.lists[method] = "[" + ",".join(corpus.space() + item + corpus.space() for item in items) + "]"
         return found
 

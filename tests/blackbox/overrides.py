@@ -10,7 +10,7 @@ from reload import ReloadTest
 
 # What no parser and printer would give back.
 SEARCH = (
-    '{ "x-first":1e400, "name":"search",\t"description" : "Se\\u0061rches",'
+    '{ "x-first":1e300, "name":"search",\t"description" : "Se\\u0061rches",'
     '"inputSchema":{"type":"object" , "required":[ "q", "root" ,"limit"],"properties":{ "root":{"type":"string"},'
     '"q": {"type":"string","x":1.10, "description":"old"} ,"limit":{"type":"integer"},"any":true,"debug":{}},"x-y":[1.0]},'
     '"annotations":{"title":"T\\/T","vendor":-0}}'
@@ -32,7 +32,7 @@ OVERRIDES = {
     }
 }
 FOUND = (
-    '{ "x-first":1e400, "name":"up__find",\t"description" : "Finds \\"things\\"",'
+    '{ "x-first":1e300, "name":"up__find",\t"description" : "Finds \\"things\\"",'
     '"inputSchema":{"type":"object" , "required":[ "q"],"properties":{ "q": {"type":"string","x":1.10, '
     '"description":"what to look for"} ,"limit":{"type":"integer","default":10},"any":{"description":"whatever"}},"x-y":[1.0]},'
     '"annotations":{"title":"Find things","vendor":-0,"readOnlyHint":true},"title":"Find things"}'

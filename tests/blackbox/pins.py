@@ -305,7 +305,7 @@ class Withhold(PinTest):
         self.assertIsNotNone(client.call("up__a").result)
 
     def test_bytes_of_what_is_listed_stay(self):
-        raw = '{ "x-first":1e400, "name":"s",\t"description" : "S\\u0061","inputSchema":{"type":"object" }}'
+        raw = '{ "x-first":1e300, "name":"s",\t"description" : "S\\u0061","inputSchema":{"type":"object" }}'
         client = self.start(raw.replace("\t", " "), tool("b"))
         client.names()
         self.change("up", client, tool("b", title="B"))  # as the server has it now, s is gone

@@ -7,6 +7,7 @@ escapes, surrogates alone, names that are empty or occur twice, space where JSON
 """
 
 import json
+import math
 import random
 import re
 
@@ -147,9 +148,19 @@ class Corpus:
 HALF = re.compile(r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F]..)|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]..")
 
 
-def whole(text):
-    """The text without halves of surrogate pairs: a definition that has one is left out."""
-    return HALF.sub(r"\\ufffd", text)
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?')
+
+
+def readable_token(match):
+    token = match[0]
+    if token[0] == '"':
+        return HALF.sub(r"\\ufffd", token)
+    return "1.10E+300" if math.isinf(float(token)) else token
+
+
+def readable(text):
+    """The text without halves of surrogate pairs and infinite numbers: a definition that has one is left out."""
+    return TOKEN.sub(readable_token, text)
 
 
 def name_of(raw_key):

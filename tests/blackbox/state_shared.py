@@ -164,6 +164,45 @@ class Hubs(Shared):
         one.wait_until(lambda: "enabled" in self.valkey.say("HVALS patchbay:state:records"), "what could not be kept")
 
 
+class OneFile(Shared):
+    """Hubs that read one file, as replicas do that have it from one volume."""
+
+    def write(self, *toolsets):
+        manifest = self.manifest(policy={"pinned": "withhold", "new_tools": "withhold"}, limits={"drain_timeout": "200ms"})
+        manifest["toolsets"] = {**TOOLSETS, **{name: fixture("three") for name in toolsets}}
+        partial = self.path.with_suffix(".partial")
+        partial.write_text(json.dumps(manifest), encoding="utf-8")
+        partial.replace(self.path)
+
+    def patchbay(self, *words):
+        done = self.cli(*words, files=[self.path])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def assertNews(self, *shown):
+        """Each client of both is told, once: what it hears next is the next news."""
+        for server, stream in self.clients:
+            self.assertEqual(stream.message().method, LIST_CHANGED)
+            self.assertEqual(self.shown(server), set(shown))
+
+    def test_what_is_approved_and_reloaded_is_so_at_both_once(self):
+        self.path = self.home / "replicas.json"
+        self.write()
+        self.patchbay("lock")
+        hubs = [self.daemon("--http", 0, files=[self.path]) for _ in range(2)]
+        servers = [Server(self, hub) for hub in hubs]
+        self.clients = [(server, server.listen(toolsListChanged=True)) for server in servers]
+        self.write("gamma")
+        for hub in hubs:
+            hub.wait_log("config.reloaded")
+        self.assertEqual([self.shown(server) for server in servers], [{ALPHA}] * 2)  # nobody has approved the new one
+        self.patchbay("approve", "gamma")
+        self.assertNews(ALPHA, "gamma__three")
+        self.write()
+        self.assertNews(ALPHA)
+        self.change(servers[0], "enable_toolset", "beta")
+        self.assertNews(ALPHA, BETA)
+
+
 class Manifests(Shared):
     """Hubs of one store are to have one manifest: who does not is named, with what is different."""
 

@@ -37,7 +37,8 @@ hub_err hub_stream_settle(const hub_stream *stream, size_t more)
 {
     size_t out =
         stream->out.len + more > stream->out.cap ? stream->out.len + more : stream->out.cap;
-    size_t bytes = stream->in.cap + out;
+    size_t lent = stream->lent != NULL ? hub_stream_lent_left(stream->lent) : 0;
+    size_t bytes = stream->in.cap + out + lent;
     return stream->options.account == NULL
                ? HUB_OK
                : hub_budget_settle(stream->options.account,

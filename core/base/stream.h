@@ -62,7 +62,8 @@ HUB_MUST_CHECK hub_err hub_stream_open(struct ev_loop *loop, const hub_stream_op
 
 /* Send one message made of `count` parts (at most HUB_STREAM_PARTS). Nothing of the parts is kept,
  * but for those that `lent` has among its spans (NULL: none), which may be held until they have
- * left: they do not count for the account.
+ * left. They count for the account like what is copied: a client that does not read holds a list
+ * that others may not see any more.
  * They are JSON text, in which newline and carriage return can only be white space: between lines
  * each such byte leaves as a space, so that one message is one line, whoever printed it.
  * errors:  HUB_ELIMIT (the queue is full; nothing was queued), HUB_ESTATE (writing has failed, or

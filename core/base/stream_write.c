@@ -23,8 +23,11 @@ size_t hub_stream_queued(const hub_stream *stream)
 
 static void end_lent(hub_stream *stream)
 {
-    hub_stream_lent_end(stream->lent);
-    stream->lent = NULL;
+    if (stream->lent != NULL) {
+        hub_stream_lent_end(stream->lent);
+        stream->lent = NULL;
+        (void)hub_stream_settle(stream, 0); /* less is never refused */
+    }
 }
 
 static void pause_or_resume(hub_stream *stream)
@@ -197,7 +200,9 @@ static bool is_batch(hub_stream *stream)
 static bool hold_rest(hub_stream *stream, const hub_framed *message, size_t skip,
                       const hub_lent *lent)
 {
-    if (lent == NULL || hub_stream_queued(stream) > 0 || message->total_bytes - skip < HOLD_BYTES) {
+    size_t rest = message->total_bytes - skip;
+    if (lent == NULL || hub_stream_queued(stream) > 0 || rest < HOLD_BYTES ||
+        hub_stream_settle(stream, rest) != HUB_OK) {
         return false;
     }
     stream->lent = hub_stream_lent_begin(message, skip, lent);

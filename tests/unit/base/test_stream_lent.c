@@ -154,6 +154,39 @@ static void test_the_queue_counts_it(void **state)
     end(&of);
 }
 
+static void never_evicted(hub_budget_account *account)
+{
+    (void)account;
+    fail();
+}
+
+/* What a client holds by not reading has a bound, whoever made it. */
+static void test_the_account_counts_it(void **state)
+{
+    (void)state;
+    lender of;
+    hub_budget budget;
+    hub_budget_account account;
+    hub_budget_init(&budget, LARGE + MIB);
+    hub_budget_open(&account, &budget, never_evicted);
+    begin(&of);
+    finish(&of.f);
+    prepare(&of.f);
+    of.f.options.account = &account;
+    open_pair(&of.f, SOCK_STREAM);
+    send_large(&of);
+    assert_int_equal(of.holds, 1);
+    assert_true(budget.bytes > LARGE / 2);
+    assert_got(&of, "", "");
+    assert_int_equal(budget.bytes, 0);
+    hub_budget_limit(&budget, LARGE / 2);
+    hub_str parts[] = {of.span};
+    assert_int_equal(hub_stream_send(of.f.stream, parts, 1, &of.lent), HUB_ELIMIT);
+    assert_int_equal(of.holds, 1);
+    end(&of);
+    hub_budget_close(&account);
+}
+
 int main(void)
 {
     ignore_sigpipe();
@@ -162,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_copied_otherwise),
         cmocka_unit_test(test_given_back),
         cmocka_unit_test(test_the_queue_counts_it),
+        cmocka_unit_test(test_the_account_counts_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

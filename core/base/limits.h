@@ -34,6 +34,12 @@
 #define HUB_LIMIT_EXPOSED_NAME_BYTES 64
 #define HUB_LIMIT_TOOLSET_KEY_BYTES  64
 
+/* Extensions that one server announces, bytes of one with its key, and of all that the hub
+ * announces. Known ones have less than 200. */
+#define HUB_LIMIT_EXTENSIONS           32
+#define HUB_LIMIT_EXTENSION_BYTES      4096
+#define HUB_LIMIT_ALL_EXTENSIONS_BYTES (64u * 1024)
+
 /* Catalogs. */
 #define HUB_LIMIT_TOOLS_PER_TOOLSET 10000
 #define HUB_LIMIT_CATALOG_BYTES     (16u * 1024 * 1024)

@@ -146,8 +146,8 @@ HUB_MUST_CHECK hub_err hub_catalog_begin(hub_kind kind, hub_str json,
                                          const hub_catalog_rules *rules,
                                          hub_catalog_reading **ret_reading, hub_error *reterr);
 
-/* Read whole items, until at least so many bytes were read, or the end is reached. Each rule of overrides, which are
- * asked about each item, counts as some bytes. */
+/* Read whole items, until at least so many bytes were read, or the end is reached. Each rule of
+ * overrides, which are asked about each item, counts as some bytes. */
 HUB_MUST_CHECK hub_err hub_catalog_go_on(hub_catalog_reading *reading, size_t bytes,
                                          hub_catalog_on_drop *on_drop, void *ctx, bool *ret_is_end,
                                          hub_error *reterr);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hub/kernel/extensions.h"
 
+#include "base/limits.h"
 #include "tools/definition_readable.h"
 #include "wire/json.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is announced to clients: what the active toolsets can do now. */
 #include "echo_puppet.h"
+#include "base/limits.h"
 #include "hub/kernel/extensions.h"
 
 static hub_fixture fixture;
